@@ -61,9 +61,6 @@ static void parse_word(ptx_parser *p, ptx_operand *out)
         return;
     } else if (ptx_text_is(t, "_")) {
         out->kind = PTX_OPERAND_SINK;
-    } else if (ptx_text_is(t, "WARP_SZ")) {
-        out->kind = PTX_OPERAND_INTEGER;
-        out->bits = 32;
     } else {
         out->kind = PTX_OPERAND_LABEL;
         out->index = find_label(p, t);
@@ -75,14 +72,26 @@ static void parse_word(ptx_parser *p, ptx_operand *out)
     }
 }
 
+/* What follows of an address: "+ 4", "- 4 + 2 * 8", "+ -4"; 0: nothing does. */
+static int64_t parse_offset(ptx_parser *p)
+{
+    return ptx_accept(p, '+') || ptx_at(p, '-') ? (int64_t)ptx_take_constant(p) : 0;
+}
+
 static void parse_number(ptx_parser *p, ptx_operand *out)
 {
-    bool negative = ptx_accept(p, '-');
-    uint64_t bits = p->token.bits;
-    if (p->token.kind == PTX_TOKEN_INTEGER) {
+    const ptx_mark begin = ptx_here(p);
+    const bool negative = ptx_accept(p, '-');
+    const uint64_t bits = p->token.bits;
+    if (p->token.kind == PTX_TOKEN_INTEGER || p->token.kind == PTX_TOKEN_PUNCTUATION ||
+        p->token.kind == PTX_TOKEN_WORD) {
+        p->lexer = begin.lexer;
+        p->token = begin.token;
         out->kind = PTX_OPERAND_INTEGER;
-        out->bits = negative ? 0 - bits : bits;
-    } else if (p->token.kind == PTX_TOKEN_FLOAT) {
+        out->bits = ptx_take_constant(p);
+        return;
+    }
+    if (p->token.kind == PTX_TOKEN_FLOAT) {
         out->kind = PTX_OPERAND_FLOAT;
         out->bits = negative ? bits ^ 0x80000000u : bits;
     } else if (p->token.kind == PTX_TOKEN_DOUBLE) {
@@ -122,7 +131,7 @@ static void parse_list(ptx_parser *p, ptx_operand *out, int depth)
     out->first = add_operands(p, items, out->count);
 }
 
-/* [base], [base + n], [base - n], [base + -n], [base, {coordinates}] */
+/* [base], [base + n], [base - n + m], [base, {coordinates}] */
 static void parse_address(ptx_parser *p, ptx_operand *out)
 {
     ptx_operand parts[2] = {{0}, {.index = PTX_NONE, .first = PTX_NONE}};
@@ -133,10 +142,7 @@ static void parse_address(ptx_parser *p, ptx_operand *out)
         parse_word(p, &parts[0]);
     else
         parse_number(p, &parts[0]);
-    if (ptx_accept(p, '+'))
-        out->offset = ptx_take_integer(p);
-    else if (ptx_accept(p, '-'))
-        out->offset = (int64_t)(0 - (uint64_t)ptx_take_integer(p));
+    out->offset = parse_offset(p);
     if (ptx_accept(p, ',')) {
         if (ptx_at(p, '{'))
             parse_list(p, &parts[out->count++], 1);
@@ -162,7 +168,7 @@ static void parse_pair(ptx_parser *p, ptx_operand *out)
 static void parse_operand(ptx_parser *p, ptx_operand *out, int depth)
 {
     *out = (ptx_operand){.index = PTX_NONE, .first = PTX_NONE};
-    if (ptx_at(p, '{') || ptx_at(p, '(')) {
+    if (ptx_at(p, '{') || (ptx_at(p, '(') && p->calls)) {
         if (depth > 1)
             ptx_fail(p, "operand lists nest too deep");
         else
@@ -171,15 +177,16 @@ static void parse_operand(ptx_parser *p, ptx_operand *out, int depth)
         parse_address(p, out);
     } else {
         out->negated = ptx_accept(p, '!');
-        const bool is_word = p->token.kind == PTX_TOKEN_WORD;
+        const bool is_word =
+            p->token.kind == PTX_TOKEN_WORD && !ptx_text_is(p->token.text, "WARP_SZ");
         if (is_word)
             parse_word(p, out);
         else if (out->negated)
             ptx_fail(p, "expected a predicate after '!'");
         else
             parse_number(p, out);
-        if (out->kind == PTX_OPERAND_VARIABLE && ptx_accept(p, '+'))
-            out->offset = ptx_take_integer(p);
+        if (out->kind == PTX_OPERAND_VARIABLE)
+            out->offset = parse_offset(p);
         if (is_word && ptx_at(p, '|'))
             parse_pair(p, out);
     }
@@ -268,6 +275,7 @@ static void parse_instruction(ptx_parser *p)
             define_label(p, s.opcode);
             return;
         }
+        p->calls = ptx_text_begins(s.opcode, "call");
         s.count = parse_items(p, ';', items, MAX_OPERANDS, 0);
         s.first = add_operands(p, items, s.count);
     } else {

@@ -24,7 +24,13 @@ typedef struct declaration {
     bool has_type;
     uint32_t vector; /* .v2, .v4 */
     int64_t alignment;
+    bool opaque; /* a texture, sampler or surface, of which instructions only take the name */
 } declaration;
+
+static bool is_opaque(ptx_text t)
+{
+    return ptx_text_is(t, ".texref") || ptx_text_is(t, ".samplerref") || ptx_text_is(t, ".surfref");
+}
 
 static bool take_space(ptx_text t, ptx_space *space)
 {
@@ -65,6 +71,9 @@ static void parse_declaration(ptx_parser *p, declaration *d)
             ptx_advance(p);
         } else if (ptx_type_find(t, &d->type)) {
             d->has_type = true;
+        } else if (is_opaque(t) && d->space == PTX_SPACE_PARAM) {
+            d->type = PTX_B64;
+            d->has_type = d->opaque = true;
         } else {
             ptx_fail(p, "unknown directive \"%.*s\"", (int)(t.length > 40 ? 40 : t.length), t.at);
         }
@@ -199,7 +208,8 @@ static void parse_declarator(ptx_parser *p, const declaration *d)
         ptx_fail(p, "expected a variable's name, not %s", ptx_token_text(p));
         return;
     }
-    ptx_variable v = {.name = p->token.text, .space = d->space};
+    ptx_variable v = {.name = {p->token.text.at, d->opaque ? 0 : p->token.text.length},
+                      .space = d->space};
     ptx_advance(p);
     uint64_t elements = parse_extent(p);
     uint32_t bytes = ptx_type_bytes(d->type) * d->vector;
@@ -227,18 +237,6 @@ void ptx_parse_variable(ptx_parser *p)
         m->relocation_count--;
 }
 
-void ptx_parse_parameter(ptx_parser *p)
-{
-    /* A .func may take registers; they are parameters of another space. */
-    if (p->token.kind == PTX_TOKEN_MODIFIER && ptx_text_is(p->token.text, ".reg"))
-        ptx_fail(p, "register parameters are not supported");
-    declaration d;
-    parse_declaration(p, &d);
-    if (d.space != PTX_SPACE_PARAM)
-        ptx_fail(p, "a parameter must be .param");
-    parse_declarator(p, &d);
-}
-
 static void add_registers(ptx_parser *p, ptx_text name, ptx_type type, int64_t count)
 {
     ptx_module *m = p->module;
@@ -249,13 +247,37 @@ static void add_registers(ptx_parser *p, ptx_text name, ptx_type type, int64_t c
         ptx_keep(p, &m->register_types, &m->register_count, &(uint8_t){(uint8_t)type}, 1);
 }
 
-void ptx_parse_registers(ptx_parser *p)
+/* ".reg TYPE" */
+static ptx_type parse_register_type(ptx_parser *p)
 {
     ptx_type type = PTX_B32;
     ptx_advance(p);
     if (p->token.kind != PTX_TOKEN_MODIFIER || !ptx_type_find(p->token.text, &type))
         ptx_fail(p, "unknown register type %s", ptx_token_text(p));
     ptx_advance(p);
+    return type;
+}
+
+void ptx_parse_parameter(ptx_parser *p)
+{
+    if (p->token.kind == PTX_TOKEN_MODIFIER && ptx_text_is(p->token.text, ".reg")) {
+        const ptx_type type = parse_register_type(p);
+        if (p->token.kind != PTX_TOKEN_WORD)
+            ptx_fail(p, "expected a register's name, not %s", ptx_token_text(p));
+        add_registers(p, p->token.text, type, 0);
+        ptx_advance(p);
+        return;
+    }
+    declaration d;
+    parse_declaration(p, &d);
+    if (d.space != PTX_SPACE_PARAM)
+        ptx_fail(p, "a parameter must be .param");
+    parse_declarator(p, &d);
+}
+
+void ptx_parse_registers(ptx_parser *p)
+{
+    const ptx_type type = parse_register_type(p);
     do {
         ptx_text name = p->token.text;
         int64_t count = 0;

@@ -159,7 +159,8 @@ typedef struct ptx_function {
     int first_parameter, parameter_count; /* variables of PTX_SPACE_PARAM */
     int first_result, result_count;       /* the same; .func only */
     int first_variable, variable_count;   /* all of its own, parameters and results among them */
-    int first_register, register_count;   /* in ptx_module.register_types */
+    int first_register, register_count;   /* in ptx_module.register_types; the first of them are */
+    int register_results, register_parameters; /* those that it returns and takes (.reg) */
     int first_statement, statement_count;
     int line;
     ptx_launch_limits limits;

@@ -40,9 +40,11 @@ static int new_function(ptx_parser *p)
     return p->status ? PTX_NONE : (int)p->module->function_count - 1;
 }
 
-/* "( .param ..., .param ... )": declares variables; *first and *count say which. */
-static void parse_parameters(ptx_parser *p, int *first, int *count)
+/* "( .param ..., .reg ... )": declares variables; *first and *count say which, *registers how many
+ * registers. */
+static void parse_parameters(ptx_parser *p, int *first, int *count, int *registers)
 {
+    const size_t register_count = p->module->register_count;
     ptx_expect(p, '(');
     *first = (int)p->module->variable_count;
     while (!ptx_at(p, ')') && !p->status) {
@@ -51,6 +53,7 @@ static void parse_parameters(ptx_parser *p, int *first, int *count)
             ptx_fail(p, "expected ',' or ')' after a parameter, not %s", ptx_token_text(p));
     }
     *count = (int)p->module->variable_count - *first;
+    *registers = (int)(p->module->register_count - register_count);
     ptx_expect(p, ')');
 }
 
@@ -82,7 +85,6 @@ static void parse_body(ptx_parser *p, int index)
     ptx_function *f = &m->functions[index];
     f->has_body = true;
     f->first_statement = (int)m->statement_count;
-    f->first_register = (int)m->register_count;
     p->location = PTX_NONE;
     f->body = ptx_parse_block(p, 0);
     f->statement_count = (int)m->statement_count - f->first_statement;
@@ -157,24 +159,30 @@ static void parse_function(ptx_parser *p, bool is_entry)
         return;
     size_t mark = p->names.count;
     const int first_variable = (int)p->module->variable_count;
-    int first_result = 0, result_count = 0, first = 0, count = 0;
+    const int first_register = (int)p->module->register_count;
+    int first_result = 0, result_count = 0, first = 0, count = 0, results = 0, parameters = 0;
     if (ptx_at(p, '('))
-        parse_parameters(p, &first_result, &result_count);
+        parse_parameters(p, &first_result, &result_count, &results);
     /* The function's own name outlives the names of its results, so those come again after it. */
+    const size_t named = p->names.count - mark;
+    ptx_name *names = memory_copy(p->names.names + mark, named, sizeof *names);
     ptx_scope_pop(&p->names, mark);
     index = name_function(p, index);
     mark = p->names.count;
-    for (int i = 0; i < result_count; i++)
-        ptx_name_put(p, &p->names, p->module->variables[first_result + i].name, PTX_NAME_VARIABLE,
-                     first_result + i, 0);
+    for (size_t i = 0; i < named; i++)
+        ptx_name_put(p, &p->names, names[i].text, names[i].kind, names[i].index, 0);
+    free(names);
     if (ptx_at(p, '('))
-        parse_parameters(p, &first, &count);
+        parse_parameters(p, &first, &count, &parameters);
     ptx_function *f = &p->module->functions[index];
     f->is_entry = is_entry;
     f->first_parameter = first;
     f->parameter_count = count;
     f->first_result = first_result;
     f->result_count = result_count;
+    f->first_register = first_register;
+    f->register_results = results;
+    f->register_parameters = parameters;
     parse_directives(p, &f->limits);
     if (!ptx_accept(p, ';'))
         parse_body(p, index);
@@ -198,6 +206,36 @@ static void parse_target(ptx_parser *p)
         ptx_advance(p);
 }
 
+static bool find_function(ptx_parser *p, int *index)
+{
+    int kind;
+    const bool found = p->token.kind == PTX_TOKEN_WORD &&
+                       ptx_scope_find(&p->names, p->token.text, &kind, index) &&
+                       kind == PTX_NAME_FUNCTION;
+    ptx_advance(p);
+    return found;
+}
+
+/* .alias NAME, FUNCTION; what has the name means the function, before and after. */
+static void parse_alias(ptx_parser *p)
+{
+    ptx_module *m = p->module;
+    int from, to;
+    ptx_advance(p);
+    const ptx_text name = p->token.text;
+    const bool known = find_function(p, &from);
+    if (ptx_accept(p, ',') && find_function(p, &to) && known) {
+        for (size_t i = 0; i < m->operand_count; i++)
+            if (m->operands[i].kind == PTX_OPERAND_FUNCTION && m->operands[i].index == from)
+                m->operands[i].index = to;
+        for (size_t i = 0; i < m->relocation_count; i++)
+            if (m->relocations[i].is_function && m->relocations[i].target == from)
+                m->relocations[i].target = to;
+        ptx_name_put(p, &p->names, name, PTX_NAME_FUNCTION, to, 0);
+    }
+    skip_past(p, ';');
+}
+
 static void parse_top(ptx_parser *p)
 {
     ptx_text t = p->token.text;
@@ -212,8 +250,10 @@ static void parse_top(ptx_parser *p)
         ptx_parse_file(p);
     } else if (ptx_text_is(t, ".section")) {
         skip_section(p);
-    } else if (ptx_text_is(t, ".pragma") || ptx_text_is(t, ".alias")) {
+    } else if (ptx_text_is(t, ".pragma")) {
         skip_past(p, ';');
+    } else if (ptx_text_is(t, ".alias")) {
+        parse_alias(p);
     } else if (ptx_text_is(t, ".visible") || ptx_text_is(t, ".weak") || ptx_text_is(t, ".common") ||
                ptx_text_is(t, ".extern")) {
         ptx_advance(p);

@@ -21,6 +21,7 @@ typedef struct ptx_parser {
     ptx_scope label_names; /* of the function being parsed */
     int first_label;       /* of the block being parsed: earlier ones are of those around it */
     int location;          /* of the last .loc */
+    bool calls;            /* the statement is a call: its parentheses hold lists */
     bool rolled;           /* .pragma "nounroll" stands before what follows */
     char shown[64];        /* ptx_token_text() */
     at_status status;      /* the first failure */
@@ -32,6 +33,10 @@ bool ptx_at(const ptx_parser *p, char punctuation);
 bool ptx_accept(ptx_parser *p, char punctuation); /* and goes over it, if it is there */
 void ptx_expect(ptx_parser *p, char punctuation);
 int64_t ptx_take_integer(ptx_parser *p); /* 0 if there is none, which is a failure */
+
+/* A constant expression of integers (PTX ISA, "Constant Expressions"), with - ~ ! before terms and
+ * * / + - << >> & ^ | between them; 0 after a failure. */
+uint64_t ptx_take_constant(ptx_parser *p);
 
 /* The current token for a message; valid until the next call. */
 const char *ptx_token_text(ptx_parser *p);

@@ -128,6 +128,9 @@ static void take_number(ptx_lexer *l, ptx_token *t)
     } else if (*start == '0' && (second == 'x' || second == 'X')) {
         for (l->at += 2; l->at < l->end && hex_value(*l->at) >= 0; l->at++)
             t->bits = t->bits << 4 | (uint64_t)hex_value(*l->at);
+    } else if (*start == '0' && (second == 'b' || second == 'B')) {
+        for (l->at += 2; l->at < l->end && (*l->at == '0' || *l->at == '1'); l->at++)
+            t->bits = t->bits << 1 | (uint64_t)(*l->at - '0');
     } else {
         uint64_t base = *start == '0' ? 8 : 10;
         for (; l->at < l->end && is_digit(*l->at); l->at++)
@@ -191,8 +194,8 @@ ptx_token ptx_lexer_next(ptx_lexer *l)
         take_string(l, &t);
         return t;
     } else {
-        t.kind =
-            c != '\0' && strchr(",;:{}[]()<>@!|+-=", c) ? PTX_TOKEN_PUNCTUATION : PTX_TOKEN_BAD;
+        t.kind = c != '\0' && strchr(",;:{}[]()<>@!|+-=*/&^~", c) ? PTX_TOKEN_PUNCTUATION
+                                                                  : PTX_TOKEN_BAD;
         l->at++;
     }
     t.text.length = (uint32_t)(l->at - t.text.at);

@@ -159,6 +159,89 @@ TEST(an_address_may_have_coordinates_in_a_view)
     ptx_module_free(m);
 }
 
+TEST(constant_expressions_are_computed)
+{
+    static const struct {
+        const char *text;
+        int64_t value;
+    } cases[] = {{"7", 7},         {"-(3)", -3},         {"0b1011", 11},   {"(1+2*3)<<2", 28},
+                 {"1+2*3<<2", 28}, {"WARP_SZ*4-1", 127}, {"~0&0xff", 255}, {"(!5)|!0", 1},
+                 {"6^3&2", 4},     {"-8>>1", -4},        {"7/2", 3},       {"10-4-3", 3}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char body[512];
+        at_error error = {0};
+        ptx_module *m;
+        snprintf(body, sizeof body,
+                 ".shared .b32 s[64];\n.visible .entry k()\n{\n.reg .b32 r; .reg .b64 x;\n"
+                 "mov.u32 r, %s;\nld.shared.u32 r, [x+%s];\nld.shared.u32 r, [s-4+%s];\nret;\n}\n",
+                 cases[i].text, cases[i].text, "(2*3)");
+        assert_ok(parse(body, &m, &error), error);
+        const ptx_operand *o = m->operands;
+        for (int k = 0; k < 3; k++) {
+            const ptx_operand *second = &o[m->statements[k].first + 1];
+            const int64_t found = k ? second->offset : (int64_t)second->bits;
+            if (m->statements[k].unreadable || found != (k < 2 ? cases[i].value : 2))
+                fail_msg("%s: statement %d, %lld", cases[i].text, k, (long long)found);
+        }
+        ptx_module_free(m);
+    }
+}
+
+TEST(a_constant_that_is_none_is_not_read)
+{
+    static const char *const wrong[] = {"1/0", "(1", "1 ~ 2", "1 <", "()", "0b12", "-"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char body[256];
+        at_error error = {0};
+        ptx_module *m;
+        snprintf(body, sizeof body,
+                 ".visible .entry k()\n{\n.reg .b32 r;\nmov.u32 r, %s;\nret;\n}\n", wrong[i]);
+        if (parse(body, &m, &error) == AT_OK) {
+            assert_true(m->statements[0].unreadable);
+            ptx_module_free(m);
+        }
+    }
+}
+
+TEST(functions_take_registers_and_kernels_textures)
+{
+    at_error error = {0};
+    ptx_module *m;
+    assert_ok(parse(".func (.reg .u32 r, .reg .f64 d) f (.reg .b64 a) { .reg .b32 b; mov.u32 r, b; "
+                    "mov.f64 d, a; ret; }\n"
+                    ".func g (.reg .u32 a);\n"
+                    ".visible .entry k(.param .texref t, .param .samplerref s, .param .surfref u, "
+                    ".param .u32 n)\n{\n.reg .b32 x;\nld.param.u32 x, [n];\nret;\n}\n",
+                    &m, &error),
+              error);
+    const ptx_function *f = &m->functions[0], *k = &m->functions[2];
+    assert_int_equal(f->register_results, 2);
+    assert_int_equal(f->register_parameters, 1);
+    assert_int_equal(f->register_count, 4);
+    assert_int_equal(m->register_types[f->first_register + 1], PTX_F64);
+    assert_int_equal(m->functions[1].register_parameters, 1);
+    assert_int_equal(k->parameter_count, 4);
+    assert_int_equal(k->register_count, 1);
+    for (size_t i = 0; i < m->statement_count; i++)
+        assert_false(m->statements[i].unreadable);
+    ptx_module_free(m);
+}
+
+TEST(an_alias_is_the_function_before_it_and_after)
+{
+    at_error error = {0};
+    ptx_module *m;
+    assert_ok(parse(".func a;\n.func f { ret; }\n.global .u64 t[1] = {a};\n"
+                    ".visible .entry k() { call a; ret; }\n.alias a, f;\n"
+                    ".visible .entry l() { call a; ret; }\n.alias unknown, f;\n",
+                    &m, &error),
+              error);
+    for (int i = 1; i < 5; i += 2)
+        assert_int_equal(m->operands[m->statements[i].first].index, 1);
+    assert_int_equal(m->relocations[0].target, 1);
+    ptx_module_free(m);
+}
+
 TEST(mistakes_name_the_line)
 {
     static const struct {

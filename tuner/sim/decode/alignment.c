@@ -122,6 +122,7 @@ void alignment_find(const ptx_module *module, const ptx_function *function,
     /* A value that goes round a loop must not stand in its own way: all begin divisible, and lose
      * it. */
     memset(zeros, ALIGNMENT_MOST, (size_t)function->register_count);
+    memset(zeros, 0, (size_t)(function->register_results + function->register_parameters));
     for (bool changed = true; changed;) {
         changed = false;
         for (int i = 0; i < function->statement_count; i++) {

@@ -58,15 +58,64 @@ static bool fits(const decoder *d, int first, int count, const ptx_operand *grou
     return same;
 }
 
-static bool fits_call(const decoder *d, const ptx_function *f, const call *c, bool exactly)
+/* Variables, or as many registers. */
+static bool fits_either(const decoder *d, int first, int count, int registers,
+                        const ptx_operand *group, bool exactly)
 {
-    return fits(d, f->first_result, f->result_count, c->results, exactly) &&
-           fits(d, f->first_parameter, f->parameter_count, c->arguments, exactly);
+    return registers == 0 ? fits(d, first, count, group, exactly)
+                          : count == 0 && group->count == registers && registers <= MOST_ARGUMENTS;
 }
 
-static void find_places(decoder *d, const ptx_operand *group, int64_t *at)
+static bool fits_call(const decoder *d, const ptx_function *f, const call *c, bool exactly)
 {
-    for (int i = 0; i < group->count && !d->status; i++) {
+    return fits_either(d, f->first_result, f->result_count, f->register_results, c->results,
+                       exactly) &&
+           fits_either(d, f->first_parameter, f->parameter_count, f->register_parameters,
+                       c->arguments, exactly);
+}
+
+static uint32_t lane_bytes(const decoder *d, const ptx_function *f, int i)
+{
+    return type_lane_bytes((ptx_type)d->module->register_types[f->first_register + i]);
+}
+
+static void move(decoder *d, int32_t to, int32_t from, uint32_t bytes)
+{
+    decode_compute(d, bytes == 8 ? "mov.b64" : "mov.b32", to, &from, 1)->extra = true;
+}
+
+/* Gives the callee's registers slots of their own, those of parameters with the arguments. */
+static void give_registers(decoder *d, const ptx_function *f, const call *c,
+                           int32_t slots[2 * MOST_ARGUMENTS])
+{
+    for (int i = 0; i < f->register_results + f->register_parameters && !d->status; i++) {
+        const uint32_t bytes = lane_bytes(d, f, i);
+        const ptx_type type = (ptx_type)d->module->register_types[f->first_register + i];
+        if (type == PTX_PRED || type == PTX_B128)
+            decode_fail(d, "the simulator does not pass such a register to a function");
+        slots[i] = decode_new_slot(d, bytes);
+        if (i >= f->register_results)
+            move(d, slots[i],
+                 decode_source(d, decode_part(d, c->arguments, i - f->register_results), bytes,
+                               type),
+                 bytes);
+    }
+}
+
+static void take_results(decoder *d, const ptx_function *f, const call *c, const int32_t *slots)
+{
+    for (int i = 0; i < f->register_results && !d->status; i++) {
+        const destination to =
+            decode_destination(d, decode_part(d, c->results, i), lane_bytes(d, f, i));
+        move(d, to.slot, slots[i], to.width);
+        decode_finish(d, &to,
+                      type_is_signed((ptx_type)d->module->register_types[f->first_register + i]));
+    }
+}
+
+static void find_places(decoder *d, const ptx_operand *group, int registers, int64_t *at)
+{
+    for (int i = registers; i < group->count && !d->status; i++) {
         const ptx_operand *o = decode_part(d, group, i);
         decode_source(d, o, 8, PTX_U64); /* asking for its address gives it one */
         at[i] = d->local_at[o->index];
@@ -87,6 +136,7 @@ static int copies_around(const decoder *d, const ptx_function *f)
 /* Puts the callee's code here. One that is under way has variables of its own each time. */
 static at_status inline_function(decoder *d, const ptx_function *f, const call *c, bool computed)
 {
+    const ptx_statement *here = d->statement;
     const int copies = copies_around(d, f);
     const bool again = copies > 0;
     if (!f->has_body || f->is_entry)
@@ -100,8 +150,10 @@ static at_status inline_function(decoder *d, const ptx_function *f, const call *
     if (d->depth >= DECODE_MAX_DEPTH || copies > d->most_copies || d->too_large)
         return decode_fail(d, "the simulator does not follow calls that nest deeper");
     binding b;
-    find_places(d, c->results, b.at);
-    find_places(d, c->arguments, b.at + c->results->count);
+    int32_t registers[2 * MOST_ARGUMENTS];
+    find_places(d, c->results, f->register_results, b.at);
+    find_places(d, c->arguments, f->register_parameters, b.at + f->result_count);
+    give_registers(d, f, c, registers);
     if (d->status)
         return d->status;
     const size_t kept_bytes = (size_t)f->variable_count * sizeof *d->local_at;
@@ -113,8 +165,11 @@ static at_status inline_function(decoder *d, const ptx_function *f, const call *
     for (int i = 0; i < f->parameter_count; i++)
         d->local_at[f->first_parameter + i] = b.at[f->result_count + i];
     d->depth++;
+    d->given = registers;
     d->function(d, f);
     d->depth--;
+    d->statement = here;
+    take_results(d, f, c, registers);
     if (again)
         memcpy(own, kept, kept_bytes);
     free(kept);
@@ -142,8 +197,8 @@ static bool call_built_in(decoder *d, const ptx_function *f, const call *c)
             continue;
         binding b;
         const int32_t first = (int32_t)d->program->list_count;
-        find_places(d, c->arguments, b.at);
-        find_places(d, c->results, b.at + f->parameter_count);
+        find_places(d, c->arguments, 0, b.at);
+        find_places(d, c->results, 0, b.at + f->parameter_count);
         for (int k = 0; k < f->parameter_count + f->result_count; k++)
             decode_list(d, (int32_t)b.at[k]);
         sim_instruction *emitted = decode_emit(d, built_in[i].kind, SIM_CLASS_CONTROL);

@@ -117,7 +117,9 @@ static at_status decode_function(decoder *d, const ptx_function *f)
     here.label_pc = memory_new((size_t)f->statement_count + 1, sizeof *here.label_pc);
     here.shapes = reshape_accesses(d->module, f, d->program->addresses);
     for (int i = 0; i < f->register_count; i++)
-        here.slots[i] = SIM_NO_SLOT;
+        here.slots[i] = d->given && i < f->register_results + f->register_parameters ? d->given[i]
+                                                                                     : SIM_NO_SLOT;
+    d->given = NULL;
     d->frame = &here;
     const int32_t stack = decode_stack_enter(d, f);
     for (int i = 0; i < f->statement_count && !d->status; i++) {

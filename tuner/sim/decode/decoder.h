@@ -46,9 +46,11 @@ typedef struct decoder {
     int most_copies; /* of a function within one another, beside the outermost */
     bool too_large;  /* copies make more instructions than there may be: decode with fewer */
     const ptx_statement *statement;
-    int32_t stack;     /* slot of the stack pointer; SIM_NO_SLOT: nothing takes memory there */
-    int32_t carry;     /* predicate slot of CC.CF; SIM_NO_SLOT until used */
-    int64_t *local_at; /* variables in local memory (and .param of callees): offset or -1 */
+    int32_t stack;        /* slot of the stack pointer; SIM_NO_SLOT: nothing takes memory there */
+    const int32_t *given; /* slots of the results and parameters that the callee whose code comes
+                             next has in registers; NULL */
+    int32_t carry;        /* predicate slot of CC.CF; SIM_NO_SLOT until used */
+    int64_t *local_at;    /* variables in local memory (and .param of callees): offset or -1 */
     opcode op;
     at_error *error;
     char reason[256]; /* of the failure, without where it is */

@@ -332,6 +332,31 @@ TEST(a_call_by_address_reaches_the_functions_that_its_table_names)
     }
 }
 
+/* Registers of a function are its own, those of a function within itself too. */
+TEST(a_function_may_take_and_return_registers)
+{
+    static const char kernel[] =
+        ".version 8.0\n.target sm_90\n.address_size 64\n"
+        ".func (.reg .b32 sum) sums (.reg .b32 n, .reg .b64 more)\n{\n.reg .b32 rest, m; .reg "
+        ".pred "
+        "p;\n"
+        "cvt.u32.u64 sum, more; setp.eq.u32 p, n, 0; @p ret;\n"
+        "mov.b32 m, n; sub.u32 n, n, 1; call (rest), sums, (n, more); add.u32 sum, rest, m; "
+        "ret;\n}\n"
+        ".visible .entry k(.param .u64 p)\n{\n.reg .b32 n, s, z; .reg .b64 w; .reg .pred q, "
+        "never;\n"
+        "mov.b32 n, 4; mov.b32 z, 7; call (s), sums, (n, 100); setp.ne.u32 never, n, 4;\n"
+        "@never call (z), sums, (n, 0);\n"
+        "setp.ne.or.u32 q, s, %d, never; @q trap; setp.ne.u32 q, z, 7; @q trap; ret;\n}\n";
+    for (int off = 0; off < 2; off++) {
+        char ptx[2048];
+        snprintf(ptx, sizeof ptx, kernel, 110 + off);
+        const sim_fault fault = run_module(ptx, 0);
+        if (fault.kind != (off ? SIM_FAULT_TRAP : SIM_FAULT_NONE))
+            fail_msg("%d: %s", 110 + off, fault.message);
+    }
+}
+
 TEST(what_cannot_be_read_matters_where_it_is_executed)
 {
     static const char *const unread[] = {"frobnicate {%p1 ~ %p1}, [[8], {9}];",
