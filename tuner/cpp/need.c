@@ -64,6 +64,31 @@ static bool is_macro_call(const search *s, const cpp_declaration *d)
     return d->head.length == 0 && !d->has_body && cpp_find_macro(s->units, s->count, d->name);
 }
 
+/* END_TABLE(), where that is "};": it ends what the declaration before it began. */
+static bool ends_another(const search *s, const cpp_declaration *d)
+{
+    if (d->kind != CPP_FUNCTION || !is_macro_call(s, d))
+        return false;
+    const cpp_span value = cpp_find_macro(s->units, s->count, d->name)->value;
+    cpp_lexer l = cpp_lexer_make(value.text, value.length, 1);
+    int depth = 0;
+    for (cpp_token t = cpp_next(&l); t.kind != CPP_END && depth >= 0; t = cpp_next(&l)) {
+        depth += cpp_is(t, "{");
+        depth -= cpp_is(t, "}");
+    }
+    return depth < 0;
+}
+
+static void want_ends(search *s)
+{
+    for (size_t i = 0; i < s->count; i++)
+        for (size_t k = 1; k < s->units[i].declaration_count; k++) {
+            cpp_declaration *d = &s->units[i].declarations[k];
+            if (d[-1].wanted && !d->wanted && ends_another(s, d))
+                d->wanted = true;
+        }
+}
+
 static bool is_device_function(const search *s, const cpp_declaration *d)
 {
     static const char *const words[] = {"__device__", "__global__", "constexpr", "consteval", NULL};
@@ -230,6 +255,7 @@ at_status cpp_need(cpp_unit *units, size_t count, const cpp_span *roots, size_t 
                 want(&s, &units[i], k);
     for (size_t i = 0; i < s.met_count && !s.failed; i++)
         want_named(&s, s.met[i]);
+    want_ends(&s);
     keymap_deinit(&s.words);
     free(s.met);
     free(s.all);

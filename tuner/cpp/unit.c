@@ -6,12 +6,15 @@
 #include "cpp/comment.h"
 #include "cpp/parse.h"
 
+/* From the last to the first, so that each finds the one after it. */
 static bool index_macros(cpp_unit *u)
 {
-    for (size_t i = 0; i < u->macro_count; i++) {
+    for (size_t i = u->macro_count; i-- > 0;) {
         const uint64_t key = cpp_span_key(u->macros[i].name);
-        uint64_t first;
-        if (!keymap_get(&u->first_macros, key, &first) && !keymap_put(&u->first_macros, key, i))
+        uint64_t after;
+        if (keymap_get(&u->first_macros, key, &after))
+            u->macros[i].next = (size_t)after;
+        if (!keymap_put(&u->first_macros, key, i))
             return false;
     }
     return true;
@@ -40,16 +43,24 @@ void cpp_unit_deinit(cpp_unit *u)
     *u = (cpp_unit){0};
 }
 
+static const cpp_macro *first_of_key(const cpp_unit *u, cpp_span name)
+{
+    uint64_t first;
+    return keymap_get(&u->first_macros, cpp_span_key(name), &first) ? &u->macros[first] : NULL;
+}
+
+static const cpp_macro *next_of_key(const cpp_unit *u, const cpp_macro *m)
+{
+    return m->next > 0 ? &u->macros[m->next] : NULL;
+}
+
 const cpp_macro *cpp_find_macro(const cpp_unit *units, size_t count, cpp_span name)
 {
     for (size_t i = 0; i < count; i++) {
-        uint64_t first;
-        if (!keymap_get(&units[i].first_macros, cpp_span_key(name), &first))
-            continue;
         /* The first one itself, but for two names of one key. */
-        for (size_t k = (size_t)first; k < units[i].macro_count; k++)
-            if (cpp_spans_equal(units[i].macros[k].name, name))
-                return &units[i].macros[k];
+        for (const cpp_macro *m = first_of_key(&units[i], name); m; m = next_of_key(&units[i], m))
+            if (cpp_spans_equal(m->name, name))
+                return m;
     }
     return NULL;
 }
@@ -58,6 +69,21 @@ const cpp_macro *cpp_find_macro(const cpp_unit *units, size_t count, cpp_span na
  * several times, or a chain of such, would otherwise be as much text as that number to the power
  * of the depth. */
 enum { MAX_EXPANSION = 6, MAX_EXPANDED_TOKENS = 4096 };
+
+static bool text_has(const cpp_unit *units, size_t count, cpp_span text, const char *const *words,
+                     int depth, int *expanded);
+
+/* Which of several macros of a name is meant a condition says, and conditions are not evaluated. */
+static bool macros_have(const cpp_unit *units, size_t count, cpp_span name,
+                        const char *const *words, int depth, int *expanded)
+{
+    for (size_t i = 0; i < count; i++)
+        for (const cpp_macro *m = first_of_key(&units[i], name); m; m = next_of_key(&units[i], m))
+            if (!m->is_constant && cpp_spans_equal(m->name, name) &&
+                text_has(units, count, m->value, words, depth, expanded))
+                return true;
+    return false;
+}
 
 static bool text_has(const cpp_unit *units, size_t count, cpp_span text, const char *const *words,
                      int depth, int *expanded)
@@ -71,8 +97,8 @@ static bool text_has(const cpp_unit *units, size_t count, cpp_span text, const c
         for (const char *const *w = words; *w; w++)
             if (cpp_is(t, *w))
                 return true;
-        const cpp_macro *m = depth < MAX_EXPANSION ? cpp_find_macro(units, count, t.span) : NULL;
-        if (m && !m->is_constant && text_has(units, count, m->value, words, depth + 1, expanded))
+        if (depth < MAX_EXPANSION &&
+            macros_have(units, count, t.span, words, depth + 1, expanded))
             return true;
     }
     return false;

@@ -40,6 +40,7 @@ typedef struct cpp_macro {
     cpp_span name, value;
     cpp_span span; /* the directive, or the declaration of a constant */
     int line;
+    size_t next; /* place of the next macro whose name has this one's key; 0: it is the last */
     bool has_parameters;
     bool is_constant; /* const or constexpr NAME = VALUE; or NAME{VALUE}; at file scope, and no
                          macro */
@@ -82,8 +83,8 @@ const cpp_macro *cpp_find_macro(const cpp_unit *units, size_t count, cpp_span na
  * is none in the unit. */
 const cpp_declaration *cpp_find_variable(const cpp_unit *u, const char *name);
 
-/* Does the text have one of the words, itself or by the macros that it uses? `words` ends with
- * NULL. Macros are followed as far as people's annotations go: six deep, a few thousand tokens. */
+/* Does the text have one of the words, itself or by a macro of a name that it uses? `words` ends
+ * with NULL. Macros are followed as far as people's annotations go: six deep, a few thousand tokens. */
 bool cpp_text_has(const cpp_unit *units, size_t count, cpp_span text, const char *const *words);
 
 /* Is it a function that is annotated __global__? */

@@ -88,6 +88,17 @@ TEST(macros_that_annotate_and_declare_are_looked_into)
            "#define MAKE(T) __global__ void k##T(T *x) {} MAKE(int) __global__ void k() {}");
 }
 
+TEST(of_several_macros_of_a_name_each_may_be_the_one_that_annotates)
+{
+    leaves("#ifdef HOST\n#define DEV\n#define TABLE(n) const int n[] = {\n#else\n#define DEV __device__\n"
+           "#define TABLE(n) __device__ const int n[] = {\n#endif\n#define END() };\n"
+           "TABLE(primes)\n2, 3, 5\nEND()\nDEV int one() { return 1; }\n"
+           "__global__ void k(int *x) { x[0] = primes[one()]; }",
+           "#ifdef HOST #define DEV #define TABLE(n) const int n[] = { #else #define DEV __device__ "
+           "#define TABLE(n) __device__ const int n[] = { #endif #define END() }; TABLE(primes) 2, 3, 5 END() "
+           "DEV int one() { return 1; } __global__ void k(int *x) { x[0] = primes[one()]; }");
+}
+
 TEST(macros_that_name_themselves_are_followed_to_an_end)
 {
     char text[1024] = "#define A";
