@@ -114,8 +114,16 @@ local function scope_of(values, derived)
   return scope
 end
 
+-- The names that are keys of a table, in order.
+local function sorted_names(t)
+  local names = {}
+  for name in pairs(t) do names[#names + 1] = name end
+  table.sort(names)
+  return names
+end
+
 return {
-  parse_c = parse_c, macro_expression = macro_expression, macro_value = macro_value, is_empty = is_empty, copied = copied,
+  sorted_names = sorted_names, parse_c = parse_c, macro_expression = macro_expression, macro_value = macro_value, is_empty = is_empty, copied = copied,
   read_space = read_space, default_of = default_of, names_in = names_in, with_problem = with_problem, derived_of = derived_of,
   where_of = where_of, helpers = helpers, evaluate = evaluate, scope_of = scope_of,
 }

@@ -134,6 +134,13 @@ end
 -- The address that leads nowhere.
 local NULL = argument("uint64", 0)
 
+-- A structure of so many bytes, all zero.
+local function zeros(bytes)
+  local members, width = {}, bytes % 4 == 0 and 4 or 1
+  for m = 1, bytes // width do members[m] = argument(width == 4 and "uint32" or "uint8", 0) end
+  return { [KIND] = "struct", members = members }
+end
+
 -- Reads the kernel's own default for a parameter: "= nullptr", "= 1.0f", "= make_uint3(0, 0, 0)". nil: it has none, or none
 -- that can be told from the text.
 local function read_default(a, param)
@@ -145,10 +152,8 @@ local function read_default(a, param)
     return type(v) == "number" and argument(a.type, v) or nil
   end
   local inside = string.match(text, "^[%w_:]*%s*[({](.*)[)}]$")
-  if not inside or string.find(inside, "[^0%s,.fuUlL]") or a.bytes % 4 ~= 0 then return nil end
-  local members = {}
-  for m = 1, a.bytes // 4 do members[m] = argument("uint32", 0) end
-  return { [KIND] = "struct", members = members }
+  if not inside or string.find(inside, "[^0%s,.fuUlL]") then return nil end
+  return zeros(a.bytes)
 end
 
 -- The kernel's default for a parameter of which the pattern says nothing; nil: the pattern says something, or there is none.
@@ -157,12 +162,16 @@ local function default_argument(description, a, param, is_known)
   return not said and read_default(a, param) or nil
 end
 
+local MOST_MEMBERS = 64
+
 -- The arguments of one kernel, by its type and the names of its parameters.
 local function infer_arguments(description, request, signature, params, named, is_known)
   local args, example, asked = {}, example_count(signature, params), 0
   for i, a in ipairs(signature) do
     if is_whole(a) and named[params[i].name] == nil and not is_known(params[i].name) then asked = asked + 1 end
   end
+  -- Buffers may have as many elements as the grid covers, along each of its sides.
+  asked = math.max(asked, request.seen and request.seen.launch and #(request.seen.launch.grid or {}) or 0)
   for i, a in ipairs(signature) do
     local param = params[i]
     local given = named[param.name]
@@ -172,6 +181,8 @@ local function infer_arguments(description, request, signature, params, named, i
       if type(given) ~= "table" and not a.pointer and a.type and SCALARS[a.type] and a.lanes == 1 then
         args[i] = argument(a.type, given)
       end
+    elseif a.empty and not a.pointer then
+      args[i] = zeros(a.bytes)
     elseif default then
       args[i] = default
     elseif param.name == "" then
@@ -202,9 +213,10 @@ local function infer_arguments(description, request, signature, params, named, i
       end
       args[i] = argument(a.type, param.name)
     else
-      local members, word = {}, a.type and "at." .. a.type or "at.float"
-      for m = 1, a.type and a.lanes or math.max(1, a.bytes // 4) do members[m] = word .. "(0)" end
-      if #members > 8 then members = { word .. "(0)", "..." } end
+      local width = a.bytes % 4 == 0 and 4 or 1
+      local members, word = {}, "at." .. (a.type or width == 4 and "float" or "uint8")
+      for m = 1, a.type and a.lanes or a.bytes // width do members[m] = word .. "(0)" end
+      if #members > MOST_MEMBERS then members = { word .. "(0)", "..." } end
       ask(request, "kernel.args", param.name .. " = at.struct { " .. table.concat(members, ", ") .. " }",
           param.text .. ", of " .. a.bytes .. " bytes")
     end

@@ -14,6 +14,7 @@ local arguments = host.own "kernel_arguments.lua"
 local constants = host.own "kernel_constants.lua"
 local macros = host.own "kernel_macros.lua"
 local complete_problems = host.own "stand_ins.lua"
+local sketched_instance = host.own "kernel_instance.lua"
 local definition = host.own("written.lua").definition
 local fail, meant, KIND = check.fail, check.meant, check.KIND
 
@@ -74,19 +75,10 @@ local function launches_of(description)
   return list
 end
 
--- An instance of a template, for a sketch: its numbers become parameters.
+-- An instance of a template, for a sketch.
 local function sketched_entry(facts, name)
   for _, k in ipairs(find_kernels(facts, name)) do
-    if k.template ~= "" and not string.find(name, "<", 1, true) then
-      local args = {}
-      for one in string.gmatch(k.template .. ",", "([^,]*),") do
-        local kind, own = string.match(one, "^%s*([%w_:]+).-([%w_]+)%s*$"), string.match(one, "([%w_]+)%s*$")
-        own = string.match(one, "([%w_]+)%s*=") or own
-        local is_type = kind == "class" or kind == "typename"
-        args[#args + 1] = is_type and "float" or kind == "bool" and "false" or "${" .. tostring(own) .. "}"
-      end
-      return name .. "<" .. table.concat(args, ", ") .. ">"
-    end
+    if k.template ~= "" and not string.find(name, "<", 1, true) then return sketched_instance(facts, k, name) end
   end
   return name
 end
@@ -98,7 +90,7 @@ local function refuse_template(file, entry, found)
   end
   host.fail_in(found[1].file, found[1].line, string.format(
     "%s is a template, template <%s>: name the instance, whose numbers may be parameters: kernel = { entry = \"%s\" }",
-    found[1].name, found[1].template, sketched_entry({ kernels = found }, entry)))
+    found[1].name, found[1].template, sketched_entry({ kernels = found, template_words = {} }, entry)))
 end
 
 -- The entry that the pattern means where it says nothing: the file's only kernel.
@@ -142,6 +134,14 @@ local function refuse_overloads(file, entry, found)
                                                   table.concat(casts, "\n  ", 1, math.min(#casts, 8))))
 end
 
+-- Can a name that nothing defines be a macro that is a number or a type? A function or a namespace is none.
+local function may_be_macro(name)
+  for _, text in ipairs(host.texts()) do
+    if string.find(text, "%f[%w_]" .. name .. "%s*%(") or string.find(text, "%f[%w_]" .. name .. "%s*::") then return false end
+  end
+  return true
+end
+
 -- The kernel's type. What the compiler calls undefined and the pattern has is a macro, too: it is added to `defines`.
 local function ask_signature(entry, roots, defines, scope, file, facts)
   while true do
@@ -152,14 +152,22 @@ local function ask_signature(entry, roots, defines, scope, file, facts)
     for _, name in ipairs(undefined) do
       local known = false
       for _, d in ipairs(defines) do known = known or d == name end
-      local sketches = host.sketches() and not string.find(name, "^__")
+      local sketches = host.sketches() and not string.find(name, "^__") and may_be_macro(name)
       if not known and not helpers[name] and (scope[name] ~= nil or sketches) then
         defines[#defines + 1], grew = name, true
         if scope[name] == nil then scope[name] = host.is_type_like(name) and "float" or SKETCHED end
       end
     end
     if not grew then
-      refuse_overloads(file, entry, find_kernels(facts, entry))
+      local meant_by = find_kernels(facts, entry)
+      refuse_overloads(file, entry, meant_by)
+      if host.sketches() and meant_by[1] and meant_by[1].template ~= "" then
+        message = message .. "\nTried was " .. entry .. " of template <" .. string.gsub(meant_by[1].template, "%s+", " ")
+          .. ">: --kernel \"" .. meant_by[1].scope .. meant_by[1].name .. "<...>\" says another"
+      end
+      for i = #undefined, 1, -1 do
+        if #find_kernels(facts, undefined[i]) > 0 then table.remove(undefined, i) end
+      end
       local more = #undefined > 10 and ", ..." or ""
       host.fail_in(file, 0, message .. (#undefined == 0 and "" or
         "\nNothing defines " .. table.concat(undefined, ", ", 1, math.min(#undefined, 10)) .. more
@@ -316,8 +324,9 @@ local function find_targets(description, given, facts, file)
   return targets
 end
 
--- The kernels of the text that may be those, and the texts whose names say what is compiled.
-local function find_candidates(facts, file, targets)
+-- The kernels of the text that may be those, and the texts whose names say what is compiled. An entry may have a parameter
+-- that stands for a name: "reduce<${OP}>", OP = { "Sum", "Max" }.
+local function find_candidates(facts, file, targets, values)
   local candidates, roots = {}, {}
   for _, target in ipairs(targets) do
     local found = find_kernels(facts, target.entry)
@@ -331,6 +340,11 @@ local function find_candidates(facts, file, targets)
     for _, k in ipairs(found) do candidates[#candidates + 1] = k end
     roots[#roots + 1] = string.gsub(target.entry, "[${}]", " ")
     roots[#roots + 1] = found[1].name
+  end
+  for _, list in pairs(values) do
+    for _, v in ipairs(list) do
+      if type(v) == "string" then roots[#roots + 1] = v end
+    end
   end
   return candidates, roots
 end
@@ -380,13 +394,13 @@ function kernel_file.complete(description)
   local file, facts = open_file(given)
   local had = complete_fields(description, file)
   local targets = find_targets(description, given, facts, file)
-  local candidates, roots = find_candidates(facts, file, targets)
+  local values, space_names = read_space(description.space)
+  check_values(values)
+  local candidates, roots = find_candidates(facts, file, targets, values)
   local request = arguments.new_request()
   local launch = captured.launch()
   ask_basics(description, facts, request, launch)
   bound_blocks(description)
-  local values, space_names = read_space(description.space)
-  check_values(values)
   macros.settle(facts, description, values)
   macros.refuse_misspelt(facts, space_names)
   local parameters = {}

@@ -160,12 +160,18 @@ end
 
 -- The block: its sides, and the parameters that stand for those which are mere numbers in the file, or come from where a
 -- pattern does not see, where the kernel asks how large its block is.
-local function read_block(text, env, may_vary, template)
+local function read_block(text, env, may_vary, template, numbers)
   local sides, block, added = sides_of(text, env.before, 0), {}, {}
+  while #sides > 1 and sides[#sides] == "1" do sides[#sides] = nil end
   for i, side in ipairs(sides) do
     local e = translate(side, env, {})
     if not e then return nil end
     local number = math.tointeger(early.parse_c(e)) or early.macro_expression(e) and math.tointeger(early.evaluate(e, early.helpers))
+    local stands_for = number and number > 1 and numbers[number]
+    if stands_for then
+      added[#added + 1] = { name = stands_for, value = number, text = side, of_template = true, is_known = true }
+      e, number = stands_for, nil
+    end
     local is_open = env.unknown[e] ~= nil -- the host's own choice, or its caller's
     if is_open then
       forget(env, e)
@@ -194,7 +200,7 @@ end
 -- A number of the file that became a parameter stands for it in the grid, too.
 local function with_added(text, added)
   for _, one in ipairs(added) do
-    if not one.of_template then text = string.gsub(text, "%f[%w_]" .. one.value .. "%f[^%w_]", one.name) end
+    if not one.of_template or one.is_known then text = string.gsub(text, "%f[%w_]" .. one.value .. "%f[^%w_]", one.name) end
   end
   return text
 end
@@ -245,7 +251,9 @@ local function read(launches, params, is_parameter, facts, template)
       if params[i] and params[i].name ~= "" then name_argument(env, text, params[i].name) end
     end
     local words = host.kernel_words()
-    local block, added = read_block(launch.block, env, words.blockDim, template)
+    local numbers = {} -- the template's, where one alone has that value
+    for name, v in pairs(facts.template_numbers or {}) do numbers[v] = numbers[v] == nil and name end
+    local block, added = read_block(launch.block, env, words.blockDim, template, numbers)
     if block then
       env.block, env.block_names[launch.block] = block, true
       local is_added = {}

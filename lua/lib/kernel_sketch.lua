@@ -36,12 +36,36 @@ local function shaping(facts, launch, words)
   return found
 end
 
+-- The values that the file's own #if lines tell apart, of names that are compared with small numbers: #if METHOD == 2.
+local function conditions()
+  local numbers, lists = {}, {}
+  for line in string.gmatch(host.texts()[1] or "", "[^\n]+") do
+    local condition = string.match(line, "^%s*#%s*e?l?if%s+(.*)") or ""
+    for name, sign, number in string.gmatch(condition, "%f[%w_]([%a][%w_]*)%s*([=!<>]+)%s*(%d+)%f[^%w_.]") do
+      local v = math.tointeger(tonumber(number))
+      if v and v <= 64 then
+        numbers[name] = numbers[name] or { [0] = true }
+        numbers[name][v] = true
+        if sign == ">" or sign == "!=" then numbers[name][v + 1] = true end
+      end
+    end
+  end
+  for name, all in pairs(numbers) do
+    lists[name] = {}
+    for v in pairs(all) do table.insert(lists[name], v) end
+    table.sort(lists[name])
+  end
+  return lists
+end
+
 local function sketch_space(SOME, facts, defines, words, entry, launch, arguments_of)
   local space, whys, first, shapes, left_out, values = {}, {}, nil, shaping(facts, launch, words), {}, {}
+  local of_template = {}
   for name in string.gmatch(entry, "%${([%w_]+)}") do
-    space[#space + 1] = name .. " = at.pow2(" .. SOME .. ", " .. SOME * 32 .. ")"
-    whys[#whys + 1] = name .. " is the template's"
-    first = first or name
+    local v = (facts.template_numbers or {})[name]
+    space[#space + 1] = name .. " = " .. (v and suggested_values(v) or "at.pow2(" .. SOME .. ", " .. SOME * 32 .. ")")
+    whys[#whys + 1] = name .. " is the template's" .. (v and ", " .. v or "")
+    first, of_template[name] = first or name, true
   end
   local names = {}
   for name in pairs(facts.macros) do names[#names + 1] = name end
@@ -52,7 +76,7 @@ local function sketch_space(SOME, facts, defines, words, entry, launch, argument
   end)
   for _, name in ipairs(names) do
     local v = parse_c(facts.macros[name].value)
-    if words[name] and not arguments_of[name] and math.type(v) == "integer" and v >= 0 and v <= 4096 and not string.find(name, "^_") then
+    if words[name] and not arguments_of[name] and not of_template[name] and math.type(v) == "integer" and v >= 0 and v <= 4096 and not string.find(name, "^_") then
       if shapes[name] and not (v == 32 and string.find(string.lower(name), "warp")) then
         space[#space + 1], values[name] = name .. " = " .. suggested_values(v), v
         whys[#whys + 1] = name .. " is " .. v
@@ -65,16 +89,26 @@ local function sketch_space(SOME, facts, defines, words, entry, launch, argument
   for _, one in ipairs(launch and launch.added or {}) do
     if one.of_template then goto next end
     space[#space + 1], values[one.name] = one.name .. " = " .. suggested_values(one.value), one.value
-    whys[#whys + 1] = one.name .. " is " .. one.value .. " in the launch"
+    if launch.all then whys[#whys + 1] = one.name .. " is " .. one.value .. " in the launch" end
     first = first or one.name
     ::next::
   end
+  local of_block, asked = {}, conditions()
+  for _, side in ipairs(launch and launch.block or {}) do of_block[side] = true end
   for _, name in ipairs(defines) do
     if not facts.macros[name] then
       space[#space + 1] = name .. " = " .. (host.is_type_like(name) and "{ \"float\" }"
+        or asked[name] and "{ " .. table.concat(asked[name], ", ") .. " }"
+        or of_block[name] and "at.pow2(" .. (#launch.block > 1 and "8, 32" or "32, 512") .. ")"
         or "at.pow2(" .. SOME .. ", " .. SOME * 8 .. ")")
       whys[#whys + 1] = "nothing defines " .. name
-      first = first or name
+      first, asked[name] = first or name, nil
+    end
+  end
+  for _, name in ipairs(early.sorted_names(asked)) do
+    if not facts.macros[name] then
+      space[#space + 1] = name .. " = { " .. table.concat(asked[name], ", ") .. " }"
+      whys[#whys + 1] = "nothing defines " .. name
     end
   end
   for _, list in ipairs { names, defines } do
@@ -158,7 +192,7 @@ return function(SOME, names, request, description, facts, found, signature, defi
   if args then of_kernel[#of_kernel + 1] = "args = { " .. table.concat(args.texts, ", ") .. " }" end
   if #of_kernel > 0 then field("kernel", table.concat(of_kernel, ", "), args and table.concat(args.whys, ", ") or "") end
   local launched = launch or launches[1]
-  field("launch", sketch_launch(launch, count, first, host.kernel_words()), launched and "the file has <<<" .. launched.all .. ">>>" or "")
+  field("launch", sketch_launch(launch, count, first, host.kernel_words()), launched and launched.all and "the file has <<<" .. launched.all .. ">>>" or "")
   for _, field_of in ipairs { "sizes", "buffers" } do -- data are the same for all variants
     local texts = request.of[field_of] and request.of[field_of].texts or {}
     for i, text in ipairs(texts) do texts[i] = string.gsub(text, "%f[%w_][%a_][%w_]*", values) end

@@ -6,6 +6,7 @@ local host = ...
 local early = host.own "early.lua"
 local arguments = host.own "kernel_arguments.lua"
 local launching = host.own "kernel_launch.lua"
+local steps = host.own "kernel_steps.lua"
 
 local MOST_DEPTH = 8
 
@@ -146,7 +147,7 @@ end
 local function covered(grid)
   local sides = {}
   for i, side in ipairs(grid or {}) do
-    sides[i] = string.match(side, "^ceil_div%((.*), [%w_]+%)$") or string.match(side, "^([%w_]+)%s*//%s*[%w_]+$")
+    sides[i] = string.match(side, "^ceil_div%((.*), [%w_ *]+%)$") or string.match(side, "^([%w_]+)%s*//%s*[%w_]+$")
     if not sides[i] then return nil end
     if string.find(sides[i], "[^%w_]") then sides[i] = "(" .. sides[i] .. ")" end
   end
@@ -162,8 +163,14 @@ return function(found, signature, entry, defines, facts)
   for name in string.gmatch(entry, "%${([%w_]+)}") do is_template[name] = true end
   for _, name in ipairs(defines) do is_template[name] = true end
   local launches = host.launches(found.name)
-  local launch = launching.read(launches, found.params, function(name) return is_template[name] end, facts,
-                                string.match(entry, "^[^$]*%${([%w_]+)}[^$]*$"))
+  local template = string.match(entry, "^[^$]*%${([%w_]+)}[^$]*$")
+  if facts.template_numbers and facts.template_numbers[template] then template = nil end -- the launch shows it
+  local launch = launching.read(launches, found.params, function(name) return is_template[name] end, facts, template)
+  if not launch and #launches == 0 then
+    local is_parameter = {}
+    for i, a in ipairs(signature) do is_parameter[found.params[i].name] = arguments.is_whole(a) end
+    launch = steps(found, function(name) return is_parameter[name] or early.macro_value(name, facts.macros, 0) ~= nil end, defines)
+  end
   local seen = { launch = launch, launches = launches, values = {}, counts = {}, derived = {}, covered = covered(launch and launch.grid) }
   local whole_numbers = {}
   for i, a in ipairs(signature) do

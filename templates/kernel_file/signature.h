@@ -34,7 +34,8 @@ template <class autotune_T> struct value_of;
 template <class autotune_T>
 struct argument_of : value_of<typename number_of<autotune_T, __is_enum(autotune_T)>::autotune_type> {};
 template <class autotune_T> struct value_of {
-  static constexpr int autotune_pointer = 0, autotune_const = 0, autotune_type = scalar_of<autotune_T>::autotune_type,
+  static constexpr int autotune_pointer = 0, autotune_const = 0,
+                       autotune_type = __is_empty(autotune_T) ? -4 : scalar_of<autotune_T>::autotune_type,
                        autotune_lanes = scalar_of<autotune_T>::autotune_lanes,
                        autotune_bytes = bytes_of<autotune_T>::autotune_bytes;
 };

@@ -216,7 +216,7 @@ problem = { n = 4096 } space = { B = { 64 } } launch = { grid = 1, block = 'B' }
     try '#include "there/none.h"
 __global__ void a(float *x) { x[0] = none(N); }'
     fails_with 2 "k.cu(4)"
-    fails_with 2 "which are not here: there/none.h"
+    fails_with 2 "which are not here; -I DIR says where others are: there/none.h"
     fails_with 2 "Nothing defines"
     printf '\0' >>k.cu
     tool check k.cu
@@ -387,7 +387,7 @@ void run(const float *in, float *out, int rows)
 CU
     tool new --from blur.cu
     succeeds
-    says 'grid = { "WIDTH // TILE", "ceil_div(height, BLOCK_Y)" }, block = { "TILE", "BLOCK_Y" }'
+    says 'grid = { "WIDTH // TILE", "ceil_div(height, ROWS)" }, block = { "TILE", "ROWS" }'
     says 'the file has <<<grid, block>>>'
     says 'TILE = at.pow2(4, 64)'
     says "left out, as they may say what is computed: WIDTH"
@@ -597,4 +597,160 @@ CU
     says 'block = { "32", "threads // 32" }'
     says 'threads = at.pow2(64, 1024)'
     says 'sizes   = { x = "16 * 64" }'
+}
+
+@test "of a kernel that the file does not launch its own places and bounds say how" {
+    cat >heat.cu <<'CU'
+#define width 300
+__global__ void heat(float *out, const float *in, int height)
+{
+    int x = blockIdx.x * block_size_x * tile_x + threadIdx.x;
+    int y = threadIdx.y + blockIdx.y * block_size_y;
+    for (int k = 0; k < tile_x; k++, x += block_size_x)
+        if (x < width && y < height) {
+#if METHOD == 2
+            out[y * width + x] = in[y * width + x] * 0.5f;
+#elif METHOD != 0
+            out[y * width + x] = in[y * width + x] / 2.0f;
+#else
+            out[y * width + x] = 0.5f * in[y * width + x];
+#endif
+        }
+}
+CU
+    tool new --from heat.cu --write
+    succeeds
+    grep 'grid = { "ceil_div(width, block_size_x \* tile_x)", "ceil_div(height, block_size_y)" }, block = { "block_size_x", "block_size_y" }' heat.cu
+    grep "METHOD = { 0, 1, 2 }" heat.cu
+    grep 'sizes   = { out = "width \* height", in_ = "width \* height" }' heat.cu
+    tool check heat.cu --arch sm_90 --config METHOD=2
+    succeeds
+    cat >sum.cu <<'CU'
+__global__ void sum(float *out, const float *in, int n)
+{
+    float all = 0;
+    const int step = blocks * threads;
+    int first = blockIdx.x * threads + threadIdx.x;
+    for (int i = first; i < n; i += step)
+        all += in[i];
+    atomicAdd(out, all);
+}
+CU
+    tool new --from sum.cu
+    succeeds
+    says 'launch  = { grid = "blocks", block = "threads" }'
+}
+
+functors() { # a kernel whose template has types, values and numbers
+    cat >reduce.cu <<'CU'
+enum how { PLAIN, TWICE };
+template <class T> struct sum_of { __device__ T operator()(T a, T b) const { return a + b; } };
+template <class T> struct plus { __device__ T operator()(T a, T b) const { return b + a; } };
+template <int N> struct traits { static constexpr int warps = N / 32; };
+template <class T, class Op> __device__ T across(T v, Op op)
+{
+    for (int d = 16; d > 0; d /= 2)
+        v = op(v, __shfl_xor_sync(~0u, v, d));
+    return v;
+}
+template <class Op, how HOW, int BLOCK, typename T = float> __global__ void reduce(T *out, const T *in, int n, Op op = Op())
+{
+    __shared__ T part[traits<BLOCK>::warps];
+    const int i = blockIdx.x * BLOCK + threadIdx.x;
+    const T v = across(i < n ? in[i] * (HOW == TWICE ? 2 : 1) : T(0), op);
+    if (threadIdx.x % 32 == 0)
+        part[threadIdx.x / 32] = v;
+    __syncthreads();
+    if (threadIdx.x < traits<BLOCK>::warps)
+        out[blockIdx.x * traits<BLOCK>::warps + threadIdx.x] = part[threadIdx.x];
+}
+void run(float *out, const float *in, int n)
+{
+    reduce<sum_of<float>, TWICE, 64><<<(n + 63) / 64, 64>>>(out, in, n);
+}
+CU
+}
+
+@test "a template's types are those of the file's own launch, and its numbers are that launch's, too" {
+    functors
+    tool new --from reduce.cu
+    succeeds
+    says 'entry = "reduce<sum_of<float>, TWICE, ${BLOCK}, float>"'
+    says "BLOCK = at.pow2(16, 256)"
+    says 'grid = "ceil_div(n, BLOCK)", block = "BLOCK"'
+    says_nothing_of "op = "
+    # Without a launch: the file's own operators and enumerators.
+    sed -i '/^void run/,$d' reduce.cu
+    tool new --from reduce.cu
+    says 'entry = "reduce<sum_of<float>, PLAIN, ${BLOCK}, float>"'
+    sed -i 's/class Op, how/class Zip, how/' reduce.cu
+    sed -i 's/Op op = Op()/typename Zip::with op/' reduce.cu
+    tool new --from reduce.cu
+    fails_with 2 'Tried was reduce<float, PLAIN, ${BLOCK}, float> of template <class Zip,'
+}
+
+@test "a parameter may stand for a class that a template is given, and one that is empty is not asked for" {
+    functors
+    cat >fields.lua <<'END'
+problem = { n = 5000 }
+space = { BLOCK = { 64, 128 }, OP = { "sum_of<float>", "plus<float>" } }
+launch = { grid = "ceil_div(n, BLOCK)", block = "BLOCK" }
+kernel = { entry = "reduce<${OP}, PLAIN, ${BLOCK}>" }
+sizes = { out = "n", in_ = "n" }
+simulated, ragged = {}, false
+END
+    tool check reduce.cu --describe fields.lua --arch sm_90 --only BLOCK=64 --budget 2
+    succeeds
+    says "2 agree"
+}
+
+@test "a kernel that launches another is refused by the line that does" {
+    cat >nested.cu <<'CU'
+__global__ void child(float *x, int n) { x[threadIdx.x] *= 2; }
+/* autotune
+problem = { n = 64 }
+space   = { BLOCK = { 32, 64 } }
+launch  = { grid = 1, block = "BLOCK" }
+kernel  = { entry = "parent" }
+sizes   = { x = "n" }
+*/
+__global__ void parent(float *x, int n)
+{
+    child<<<1, 64>>>(x, n);
+}
+CU
+    tool check nested.cu --arch sm_90
+    fails_with 2 "nested.cu:11: the kernel launches another from the device"
+}
+
+@test "a table that macros begin and end is kept whole, whichever of several macros of the name is meant" {
+    cat >table.cu <<'CU'
+#ifdef FOR_THE_HOST
+#define BEGIN_TABLE(name, n) static const int name[n] = {
+#define END_TABLE() };
+#else
+#define BEGIN_TABLE(name, n) static const __device__ int name[n] = {
+#define END_TABLE() };
+#endif
+BEGIN_TABLE(odd, 2)
+    1, 3
+END_TABLE()
+BEGIN_TABLE(even, 2)
+    2, 4
+END_TABLE()
+/* autotune
+problem = { n = 100 }
+space   = { BLOCK = { 32, 64 } }
+launch  = { grid = "ceil_div(n, BLOCK)", block = "BLOCK" }
+sizes   = { x = "n" }
+*/
+__global__ void add(int *x, int n)
+{
+    int i = blockIdx.x * BLOCK + threadIdx.x;
+    if (i < n)
+        x[i] = even[i % 2];
+}
+CU
+    tool check table.cu --arch sm_90
+    succeeds
 }

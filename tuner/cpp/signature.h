@@ -12,8 +12,9 @@
 
 enum { CPP_MAX_PARAMETERS = 64 };
 
-/* Types beside the element types of base/value.h; another is negative, too. */
-enum { CPP_TYPE_BOOL = -2, CPP_TYPE_POINTER = -3 };
+/* Types beside the element types of base/value.h; another is negative, too. An empty class has no
+ * members: its one byte is never read. */
+enum { CPP_TYPE_BOOL = -2, CPP_TYPE_POINTER = -3, CPP_TYPE_EMPTY = -4 };
 
 typedef struct cpp_argument {
     bool is_pointer, is_const; /* const: what a pointer leads to */

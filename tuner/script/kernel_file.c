@@ -649,6 +649,23 @@ static int open_brace(cpp_span text)
     return depth > 0 && depth <= 64 ? lines[depth - 1] : 0;
 }
 
+/* The line at which a kernel of the file launches another, as the compiler says it: FILE(LINE):
+ * error: ...; 0: it does not. */
+static int device_launch(const char *said, char *file, size_t size_bytes)
+{
+    const char *at = strstr(said, "error: device-side kernel launch");
+    if (!at)
+        return 0;
+    while (at > said && at[-1] != '\n')
+        at--;
+    const size_t length = strcspn(at, "(\n");
+    if (at[length] != '(' || length >= size_bytes)
+        return 0;
+    memcpy(file, at, length);
+    file[length] = '\0';
+    return atoi(at + length + 1);
+}
+
 /* A name that is nowhere may be the host's: it was cut, or is of a header that is not here. */
 static at_status refuse(const kernel_file *k, const char *log, at_error *error)
 {
@@ -657,6 +674,13 @@ static at_status refuse(const kernel_file *k, const char *log, at_error *error)
         k->missing ||
         (log && (strstr(log, "is undefined") || strstr(log, "must be a class or namespace name")));
     add_log(said, sizeof said, log ? log : "");
+    char launcher[NAME_MAX + 1];
+    const int launch_line = device_launch(said, launcher, sizeof launcher);
+    if (launch_line > 0)
+        return error_set_at(error, AT_SCRIPT, launcher, launch_line,
+                            "the kernel launches another from the device, and such launches are "
+                            "neither run nor proven here: tune the one that it launches, kernel = "
+                            "{ entry = \"...\" }, as the host would launch it");
     const int open = open_brace((cpp_span){k->units[0].text, k->units[0].length});
     if (strncmp(said, signature_name, strlen(signature_name)) == 0 && open > 0)
         snprintf(said, sizeof said, "the brace that opens in line %d has no end", open);
@@ -666,7 +690,9 @@ static at_status refuse(const kernel_file *k, const char *log, at_error *error)
                  "entry's arguments do not fit");
     if (k->missing)
         snprintf(missing, sizeof missing,
-                 "\nNothing is used of these headers, which are not here: %.300s", k->missing);
+                 "\nNothing is used of these headers, which are not here; -I DIR says where others "
+                 "are: %.300s",
+                 k->missing);
     if (script_find_includer(k->path, includer, sizeof includer))
         snprintf(around, sizeof around,
                  "\n%s includes this file, and may define what it lacks: name that one", includer);

@@ -51,7 +51,8 @@ static void push_parameters(lua_State *L, cpp_span list)
     }
 }
 
-/* The kernels that have a body, each { name, line, file, scope, template, c_linkage, params }. */
+/* The kernels that have a body, each { text, name, line, file, scope, template, c_linkage,
+ * params }. */
 static void push_kernels(lua_State *L, const kernel_file *k)
 {
     lua_newtable(L);
@@ -61,7 +62,8 @@ static void push_kernels(lua_State *L, const kernel_file *k)
             const cpp_declaration *d = &k->units[u].declarations[i];
             if (!d->has_body || d->member || !cpp_is_kernel(k->units, k->count, d))
                 continue;
-            lua_createtable(L, 0, 8);
+            lua_createtable(L, 0, 9);
+            set_span(L, "text", d->span);
             set_span(L, "name", d->name);
             set_integer(L, "line", d->line);
             lua_pushstring(L, k->names[u]);
@@ -208,7 +210,7 @@ int host_cut_kernel(lua_State *L)
 
 static void push_argument(lua_State *L, const cpp_argument *a)
 {
-    lua_createtable(L, 0, 5);
+    lua_createtable(L, 0, 6);
     set_boolean(L, "pointer", a->is_pointer);
     set_boolean(L, "const", a->is_const);
     set_integer(L, "lanes", a->lanes);
@@ -222,6 +224,7 @@ static void push_argument(lua_State *L, const cpp_argument *a)
     else
         lua_pushnil(L);
     lua_setfield(L, -2, "type");
+    set_boolean(L, "empty", a->type == CPP_TYPE_EMPTY);
 }
 
 /* Pushes the lines of a text that are not empty, as a list. */
