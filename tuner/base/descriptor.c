@@ -28,13 +28,23 @@ bool descriptor_try_again(int fd)
     return errno == EINTR;
 }
 
+int descriptor_lift(int fd)
+{
+    if (fd < 0 || fd > STDERR_FILENO)
+        return fd;
+    const int lifted = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), code = errno;
+    close(fd);
+    errno = code;
+    return lifted;
+}
+
 int descriptor_open(const char *path, int flags, mode_t mode)
 {
     int fd;
     do
         fd = open(path, flags, mode);
     while (fd < 0 && errno == EINTR);
-    return fd;
+    return descriptor_lift(fd);
 }
 
 int descriptor_sync(int fd)

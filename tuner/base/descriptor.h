@@ -19,9 +19,16 @@ bool descriptor_is_writable(int fd);
  * as whoever shares a pipe or terminal made it one that does not wait: then this waits for some. */
 bool descriptor_try_again(int fd);
 
-/* open(2) and fsync(2), as often as they are interrupted. */
+/* open(2) and fsync(2), as often as they are interrupted. What is opened is no standard descriptor,
+ * though these be closed: what the program, or another of its threads, prints is not to be written
+ * there. */
 int descriptor_open(const char *path, int flags, mode_t mode);
 int descriptor_sync(int fd);
+
+/* The same open file, closed in programs that are executed, as another descriptor than 0, 1 and 2;
+ * -1, with errno, where `fd` is -1 or there is none. `fd` is gone, unless it is what is returned.
+ */
+int descriptor_lift(int fd);
 
 /* close(2): the descriptor is free after it, whatever it returns. To be interrupted is no failure:
  * on Linux the descriptor is closed then, and what was written is flushed later. */

@@ -18,6 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
+
 /* The thread sanitizer takes clone() for a fork, after which the process may begin no thread. */
 #ifdef __SANITIZE_THREAD__
 extern int __clone(int (*run)(void *), void *stack, int flags, void *context, ...);
@@ -140,6 +142,16 @@ static char **list_environment(const char *const *without)
     return list;
 }
 
+/* Neither end is a standard descriptor, which the program takes for its own. */
+static bool make_pipe(int ends[2])
+{
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return false;
+    for (int i = 0; i < 2; i++)
+        ends[i] = descriptor_lift(ends[i]);
+    return ends[0] >= 0 && ends[1] >= 0;
+}
+
 static void close_if_open(int fd)
 {
     if (fd >= 0)
@@ -156,8 +168,8 @@ at_status beside_start(const char *path, const char *const *arguments, const cha
     char **environment = list_environment(without);
     if (!environment)
         return error_no_memory(error);
-    none = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    if (none < 0 || pipe2(life, O_CLOEXEC) != 0 || pipe2(said, O_CLOEXEC) != 0)
+    none = descriptor_open("/dev/null", O_WRONLY | O_CLOEXEC, 0);
+    if (none < 0 || !make_pipe(life) || !make_pipe(said))
         code = errno;
     if (!code) {
         start s = {.path = path,

@@ -176,6 +176,24 @@ TEST_IN(a_folder_where_data_does_not_fit_is_found_out_beforehand, set_up, tempor
     assert_int_equal(file_check_writable("/proc", &f->error), AT_IO);
 }
 
+static int open_without_standard_descriptors(fixture *f)
+{
+    int fd;
+    for (int standard = 0; standard <= 2; standard++)
+        close(standard);
+    if (file_open_to_write(f->path, &fd, &f->error))
+        return 1;
+    return write(1, "printed", 7) < 0 && write(fd, "kept", 4) == 4 && fd > 2 ? 0 : 2;
+}
+
+TEST_IN(what_is_opened_takes_no_place_of_a_closed_standard_descriptor, set_up,
+        temporary_file_tear_down)
+{
+    fixture *f = *state;
+    assert_int_equal(in_child_with_file_limit(4096, open_without_standard_descriptors, f), 0);
+    assert_contents(f, f->path, "kept");
+}
+
 TEST_IN(folders_are_made_with_their_parents, set_up, temporary_file_tear_down)
 {
     fixture *f = *state;

@@ -83,6 +83,37 @@ TEST(it_has_none_of_the_process_s_descriptors)
     close(high);
 }
 
+/* As a daemon closes them: its own threads go on printing into whatever takes their place. */
+static bool runs_without_standard_descriptors(void)
+{
+    beside b = {0};
+    at_error error = {0};
+    const char *const arguments[] = {"sh", "-c",
+                                     "sleep 0.2; test ! -t 1 && echo out && echo said >&2", NULL};
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        close(fd);
+    if (beside_start("/bin/sh", arguments, none, 10, &b, &error) || b.life <= STDERR_FILENO ||
+        b.said <= STDERR_FILENO)
+        return false;
+    for (int i = 0; i < 10000 && !beside_ended(&b); i++) {
+        (void)!write(STDERR_FILENO, "printed\n", 8);
+        usleep(1000);
+    }
+    return strcmp(b.text, "said\n") == 0;
+}
+
+TEST(it_runs_although_standard_descriptors_are_closed)
+{
+    fflush(NULL);
+    const pid_t pid = fork();
+    if (pid == 0)
+        _exit(runs_without_standard_descriptors() ? 0 : 1);
+    int ended;
+    assert_int_equal(waitpid(pid, &ended, 0), pid);
+    assert_true(WIFEXITED(ended));
+    assert_int_equal(WEXITSTATUS(ended), 0);
+}
+
 TEST(it_has_the_lowest_priority_and_a_session_of_its_own)
 {
     beside b;
