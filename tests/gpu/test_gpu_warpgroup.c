@@ -17,10 +17,12 @@ static bool run_on_gpu(const cuda_driver *cuda, const char *ptx, const warpgroup
 {
     gpu_copy copies[] = {{d->image, sizeof d->image, 0},
                          {d->a_registers, sizeof d->a_registers, 0},
-                         {d->d_registers, sizeof d->d_registers, 0}};
+                         {d->d_registers, sizeof d->d_registers, 0},
+                         {d->metadata, sizeof d->metadata, 0}};
     int keeps = f->keeps;
-    void *arguments[] = {&copies[0].at, &copies[1].at, &copies[2].at, &d->at_a, &d->at_b, &keeps};
-    return gpu_products_run(cuda, ptx, WARPGROUP_THREADS, WARPGROUP_IMAGE_BYTES, copies, 3,
+    void *arguments[] = {&copies[0].at, &copies[1].at, &copies[2].at, &d->at_a,
+                         &d->at_b,      &keeps,        &copies[3].at};
+    return gpu_products_run(cuda, ptx, WARPGROUP_THREADS, WARPGROUP_IMAGE_BYTES, copies, 4,
                             arguments);
 }
 
@@ -40,10 +42,10 @@ int main(void)
         const bool ran = run_on_gpu(&cuda, ptx, f, &d);
         const double distance = ran ? warpgroup_distance(f, &d, &row, &column) : 0;
         const bool fine = ran && distance <= gpu_products_most_apart;
-        printf("%s wgmma %s, n %d, swizzle %d%s%s%s%s: ", fine ? "ok  " : "FAIL", f->types, f->n,
+        printf("%s wgmma %s, n %d, swizzle %d%s%s%s%s%s: ", fine ? "ok  " : "FAIL", f->types, f->n,
                f->swizzle, f->a_in_registers ? ", a in registers" : "",
                f->turned_a ? ", a turned" : "", f->turned_b ? ", b turned" : "",
-               f->base ? ", base offset" : "");
+               f->base ? ", base offset" : "", f->sparse ? ", sparse" : "");
         if (ran)
             printf("off by %.3g of the sum of sizes at most, in row %d, column %d\n", distance, row,
                    column);

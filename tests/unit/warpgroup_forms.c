@@ -39,6 +39,19 @@ const warpgroup_form warpgroup_forms[] = {
     {"s32.b1.b1.and.popc", 128, 32, .a_in_registers = true, .keeps = true},
     {"f32.f16.f16", 64, 128, .scale_a = 1, .scale_b = 1, .base = 3},
     {"f32.f16.f16", 64, 64, .scale_a = 1, .scale_b = 1, .base = 1},
+    {"f32.f16.f16", 64, 128, .scale_a = 1, .scale_b = 1, .keeps = true, .sparse = true},
+    {"f32.f16.f16", 40, 64, .scale_a = 1, .scale_b = -1, .sparse = true, .selector = 1},
+    {"f32.bf16.bf16", 64, 16, .scale_a = 1, .scale_b = 1, .keeps = true, .sparse = true},
+    {"f16.f16.f16", 96, 128, .turned_a = true, .turned_b = true, .scale_a = 1, .scale_b = 1,
+     .sparse = true, .selector = 1},
+    {"f32.bf16.bf16", 64, 32, .turned_b = true, .scale_a = 1, .scale_b = 1, .keeps = true,
+     .a_in_registers = true, .sparse = true},
+    {"f32.tf32.tf32", 32, 128, .scale_a = -1, .scale_b = 1, .keeps = true, .sparse = true,
+     .selector = 1},
+    {"f32.tf32.tf32", 24, 64, .a_in_registers = true, .scale_a = 1, .scale_b = 1, .sparse = true},
+    {"f32.e5m2.e4m3", 64, 128, .scale_a = 1, .scale_b = 1, .keeps = true, .sparse = true},
+    {"satfinite.s32.s8.u8", 32, 64, .a_in_registers = true, .keeps = true, .sparse = true},
+    {"s32.u8.u8", 256, 128, .sparse = true},
     {0},
 };
 
@@ -136,7 +149,7 @@ static strides strides_of(const warpgroup_form *f, operand o)
         return (strides){16, 8 * f->swizzle};
     if (f->swizzle == 16)
         return (strides){across * 16 + 128, 128};
-    return (strides){2048 / 128 * f->swizzle, 8 * f->swizzle};
+    return (strides){(o == B && f->sparse ? 4096 : 2048) / 128 * f->swizzle, 8 * f->swizzle};
 }
 
 /* Where a byte of an element lies: `across` is its row of a or column of b. */
@@ -181,15 +194,51 @@ static uint64_t descriptor_of(const warpgroup_form *f, operand o)
            (uint64_t)f->base << 49 | (uint64_t)modes[f->swizzle / 16] << 62;
 }
 
-static int k_of(const warpgroup_form *f)
+/* Elements of a row of a as it is held, and of a column of b. */
+static int held_of(const warpgroup_form *f)
 {
     return 256 / bits_of(f, A);
+}
+
+static int k_of(const warpgroup_form *f)
+{
+    return held_of(f) * (f->sparse ? 2 : 1);
+}
+
+/* Two of four elements of each row, one of two of tf32, in the words of those lanes that the
+ * figures of mma.sp have: its 16 rows are a warp's. */
+static void fill_metadata(const warpgroup_form *f, warpgroup_data *d, uint64_t *random)
+{
+    const bool is_single = bits_of(f, A) == 32, is_byte = bits_of(f, A) == 8;
+    memset(d->metadata, 0xff, sizeof d->metadata);
+    for (int row = 0; f->sparse && row < WARPGROUP_ROWS; row++)
+        for (int group = 0; group < 8 * (is_byte ? 2 : 1); group++) {
+            const int low = is_single ? (int)(next(random) & 1) * 2 : (int)(next(random) % 3),
+                      high =
+                          is_single ? low + 1 : low + 1 + (int)(next(random) % (unsigned)(3 - low));
+            const int first_lane = row / 16 * 32 + row % 8 * 4, upper = row / 8 % 2;
+            const int thread = is_byte ? first_lane + group / 8 * 2 + upper
+                                       : first_lane + f->selector * 2 + group / 4;
+            const int shift = is_byte ? group % 8 * 4 : upper * 16 + group % 4 * 4;
+            d->metadata[thread] =
+                (d->metadata[thread] & ~(15u << shift)) | (uint32_t)(low | high << 2) << shift;
+            if (is_single) {
+                d->columns[row][group] = (uint8_t)(group * 2 + low / 2);
+                continue;
+            }
+            d->columns[row][group * 2] = (uint8_t)(group * 4 + low);
+            d->columns[row][group * 2 + 1] = (uint8_t)(group * 4 + high);
+        }
+    for (int row = 0; !f->sparse && row < WARPGROUP_ROWS; row++)
+        for (int k = 0; k < k_of(f); k++)
+            d->columns[row][k] = (uint8_t)k;
 }
 
 void warpgroup_fill(const warpgroup_form *f, warpgroup_data *d)
 {
     char type[3][8];
-    const int k_count = k_of(f), of_a = 32 / bits_of(f, A), of_d = bits_of(f, D) == 16 ? 2 : 1;
+    const int k_count = k_of(f), held = held_of(f), of_a = 32 / bits_of(f, A),
+              of_d = bits_of(f, D) == 16 ? 2 : 1;
     uint64_t random = 1;
     for (int i = 0; i < 3; i++)
         type_of(f, (operand)i, type[i]);
@@ -197,7 +246,7 @@ void warpgroup_fill(const warpgroup_form *f, warpgroup_data *d)
     d->at_a = descriptor_of(f, A);
     d->at_b = descriptor_of(f, B);
     for (int i = 0; i < WARPGROUP_ROWS; i++)
-        for (int k = 0; k < k_count; k++)
+        for (int k = 0; k < held; k++)
             put_operand(f, d->image, A, i, k, d->a[i][k] = some_bits(type[A], &random));
     for (int j = 0; j < f->n; j++)
         for (int k = 0; k < k_count; k++)
@@ -205,6 +254,7 @@ void warpgroup_fill(const warpgroup_form *f, warpgroup_data *d)
     for (int i = 0; i < WARPGROUP_ROWS; i++)
         for (int j = 0; j < f->n; j++)
             d->c[i][j] = some_bits(type[D], &random);
+    fill_metadata(f, d, &random);
     for (int t = 0; t < WARPGROUP_THREADS; t++) {
         const int row = t / 32 * 16 + t % 32 / 4, of_four = t % 4;
         for (int r = 0; r < 4; r++)
@@ -224,7 +274,8 @@ void warpgroup_kernel(const warpgroup_form *f, char *text, size_t size)
     size_t n = (size_t)snprintf(
         text, size,
         "extern \"C\" __global__ void k(const unsigned *image, const unsigned *A, unsigned *D,\n"
-        "    unsigned long long at_a, unsigned long long at_b, int keeps)\n"
+        "    unsigned long long at_a, unsigned long long at_b, int keeps, const unsigned "
+        "*metadata)\n"
         "{\n"
         "extern __shared__ __align__(1024) unsigned shared[];\n"
         "const unsigned long long begin = __cvta_generic_to_shared(shared) >> 4;\n"
@@ -233,20 +284,25 @@ void warpgroup_kernel(const warpgroup_form *f, char *text, size_t size)
         "for (int i = threadIdx.x; i < %d; i += 128) shared[i] = image[i];\n"
         "for (int i = 0; i < %d; i++) d[i] = %s(D[threadIdx.x * 128 + i]);\n"
         "for (int i = 0; i < 4; i++) a[i] = A[threadIdx.x * 4 + i];\n"
+        "const unsigned e = metadata[threadIdx.x];\n"
         "asm volatile(\"fence.proxy.async;\" ::: \"memory\");\n"
         "__syncthreads();\n"
         "asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\");\n"
         "asm volatile(\"{.reg .pred p; setp.ne.b32 p, %%%d, 0;\"\n"
-        "\"wgmma.mma_async.sync.aligned.m64n%dk%d.%s {",
+        "\"wgmma.mma_async%s.sync.aligned.m64n%dk%d.%s {",
         floats ? "float" : "unsigned", of_d, WARPGROUP_IMAGE_BYTES / 4, of_d,
-        floats ? "__uint_as_float" : "", of_d + (of_a ? of_a : 1) + 1, f->n, k_of(f), f->types);
+        floats ? "__uint_as_float" : "", of_d + (of_a ? of_a : 1) + 1, f->sparse ? ".sp" : "", f->n,
+        k_of(f), f->types);
+    char sparse[32] = "";
+    if (f->sparse)
+        snprintf(sparse, sizeof sparse, ", %%%d, %d", of_d + (of_a ? of_a : 1) + 2, f->selector);
     for (int i = 0; i < of_d; i++)
         n += (size_t)snprintf(text + n, size - n, "%s%%%d", i ? "," : "", i);
     if (of_a)
-        n += (size_t)snprintf(text + n, size - n, "}, {%%%d,%%%d,%%%d,%%%d}, %%%d, p", of_d,
-                              of_d + 1, of_d + 2, of_d + 3, of_d + 4);
+        n += (size_t)snprintf(text + n, size - n, "}, {%%%d,%%%d,%%%d,%%%d}, %%%d%s, p", of_d,
+                              of_d + 1, of_d + 2, of_d + 3, of_d + 4, sparse);
     else
-        n += (size_t)snprintf(text + n, size - n, "}, %%%d, %%%d, p", of_d, of_d + 1);
+        n += (size_t)snprintf(text + n, size - n, "}, %%%d, %%%d%s, p", of_d, of_d + 1, sparse);
     if (!whole)
         n += (size_t)snprintf(text + n, size - n, ", %d, %d", f->scale_a, f->scale_b);
     if (!whole && bits_of(f, A) == 16 && !of_a)
@@ -260,7 +316,7 @@ void warpgroup_kernel(const warpgroup_form *f, char *text, size_t size)
     for (int i = 0; i < of_a; i++)
         n += (size_t)snprintf(text + n, size - n, "%s\"r\"(a[%d])", i ? ", " : " : ", i);
     snprintf(text + n, size - n,
-             "%s \"l\"(at_b), \"r\"(keeps) : \"memory\");\n"
+             "%s \"l\"(at_b), \"r\"(keeps), \"r\"(e) : \"memory\");\n"
              "asm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\");\n"
              "asm volatile(\"wgmma.wait_group.sync.aligned 0;\" ::: \"memory\");\n"
              "for (int i = 0; i < %d; i++) D[threadIdx.x * 128 + i] = %s(d[i]);\n"
@@ -277,8 +333,9 @@ static double evaluate(const warpgroup_form *f, const warpgroup_data *d, int row
     double v = f->keeps ? worth(type[D], d->c[row][column]) : 0;
     const bool whole = strcmp(type[D], "s32") == 0;
     *scale = fabs(v);
-    for (int k = 0; k < k_of(f); k++) {
-        const double one = worth(type[A], d->a[row][k]) * worth(type[B], d->b[column][k]) *
+    for (int k = 0; k < held_of(f); k++) {
+        const double one = worth(type[A], d->a[row][k]) *
+                           worth(type[B], d->b[column][d->columns[row][k]]) *
                            (whole ? 1 : f->scale_a * f->scale_b);
         v += one;
         *scale += fabs(one);

@@ -3,8 +3,8 @@
  *
  * A form's kernel, of 128 threads and WARPGROUP_IMAGE_BYTES of dynamic shared memory, takes the
  * addresses of the image, of the registers of a and of those of d, the descriptors of a and of b
- * (as if shared memory began at 0: it does not on a GPU), and whether d is added. The registers of
- * d are replaced by the result. */
+ * (as if shared memory began at 0: it does not on a GPU), whether d is added and the address of the
+ * metadata. The registers of d are replaced by the result. */
 #ifndef AUTOTUNE_WARPGROUP_FORMS_H
 #define AUTOTUNE_WARPGROUP_FORMS_H
 
@@ -28,8 +28,10 @@ typedef struct warpgroup_form {
     bool turned_a, turned_b;
     int scale_a, scale_b;
     bool keeps;
-    int offset; /* of a and b from where the swizzle's pattern begins, in bytes */
-    int base;   /* of that pattern, in rows of 128 bytes */
+    int offset;  /* of a and b from where the swizzle's pattern begins, in bytes */
+    int base;    /* of that pattern, in rows of 128 bytes */
+    bool sparse; /* a has half of its columns */
+    int selector;
 } warpgroup_form;
 
 /* The list ends in a form without types. */
@@ -39,7 +41,9 @@ typedef struct warpgroup_data {
     uint8_t image[WARPGROUP_IMAGE_BYTES]; /* of shared memory */
     uint32_t a_registers[WARPGROUP_THREADS][4];
     uint32_t d_registers[WARPGROUP_THREADS][WARPGROUP_MOST_N / 2];
-    uint64_t at_a, at_b; /* descriptors */
+    uint32_t metadata[WARPGROUP_THREADS];
+    uint8_t columns[WARPGROUP_ROWS][WARPGROUP_MOST_K]; /* of each element of a */
+    uint64_t at_a, at_b;                               /* descriptors */
     /* Bits of the elements. */
     uint32_t a[WARPGROUP_ROWS][WARPGROUP_MOST_K], b[WARPGROUP_MOST_N][WARPGROUP_MOST_K],
         c[WARPGROUP_ROWS][WARPGROUP_MOST_N];

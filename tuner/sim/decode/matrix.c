@@ -195,7 +195,7 @@ static int32_t decode_metadata(decoder *d, sim_matrix *x)
     const ptx_operand *selector = decode_operand(d, 5);
     decode_count(d, 6, 6);
     if (selector->kind != PTX_OPERAND_INTEGER ||
-        selector->bits >= (uint64_t)sim_matrix_selectors(x))
+        selector->bits >= (uint64_t)sim_matrix_selectors(x) || x->n != 8)
         decode_unknown(d);
     x->selector = (int32_t)(selector->bits & 3);
     return decode_source(d, decode_operand(d, 4), 4, PTX_B32);

@@ -21,7 +21,8 @@ static at_status decode_order(decoder *d, sim_kind kind)
 static bool are_multiplied(const sim_matrix *x)
 {
     const int32_t *e = x->elements, d = e[SIM_MATRIX_D], a = e[SIM_MATRIX_A], b = e[SIM_MATRIX_B];
-    if ((uint32_t)x->k * sim_element_bits((sim_element)a) != 8 * SIM_WARPGROUP_BYTES)
+    if ((uint32_t)x->k * sim_element_bits((sim_element)a) !=
+        8 * SIM_WARPGROUP_BYTES * (x->sparse ? 2u : 1u))
         return false;
     switch (a) {
     case SIM_ELEMENT_F16:
@@ -37,7 +38,7 @@ static bool are_multiplied(const sim_matrix *x)
     case SIM_ELEMENT_U8:
         return (b == SIM_ELEMENT_S8 || b == SIM_ELEMENT_U8) && d == SIM_ELEMENT_S32;
     default:
-        return a == SIM_ELEMENT_B1 && b == a && d == SIM_ELEMENT_S32;
+        return a == SIM_ELEMENT_B1 && b == a && d == SIM_ELEMENT_S32 && !x->sparse;
     }
 }
 
@@ -67,7 +68,7 @@ static bool find_flags(const decoder *d, sim_warpgroup_product *x, bool a_is_sha
     const bool floats = x->part.elements[SIM_MATRIX_D] != SIM_ELEMENT_S32,
                turns = a == SIM_ELEMENT_F16 || a == SIM_ELEMENT_BF16;
     bool negates[2] = {false, false}, turned = false;
-    int at = 4;
+    int at = x->part.sparse ? 6 : 4;
     for (int i = 0; floats && i < 2; i++)
         if (!find_flag(d, at++, -1, &negates[i]))
             return false;
@@ -95,13 +96,23 @@ static bool find_registers(decoder *d, const ptx_operand *o, int count, int32_t 
     return true;
 }
 
-/* wgmma.mma_async.sync.aligned.SHAPE{.satfinite}.D.A.B{.and.popc} d, a, b, scale-d, flags */
+/* The operand after the metadata. */
+static bool find_selector(const decoder *d, sim_matrix *x)
+{
+    const ptx_operand *o = decode_operand(d, 4);
+    x->selector = (int32_t)(o->bits & 3);
+    return o->kind == PTX_OPERAND_INTEGER && o->bits < (uint64_t)sim_matrix_selectors(x);
+}
+
+/* wgmma.mma_async{.sp}.sync.aligned.SHAPE{.satfinite}.D.A.B{.and.popc} d, a, b, {metadata,
+ * selector,} scale-d, flags */
 static at_status decode_product(decoder *d)
 {
-    sim_warpgroup_product x = {.part = {.m = SIM_WARPGROUP_ROWS}};
+    sim_warpgroup_product x = {
+        .part = {.m = SIM_WARPGROUP_ROWS, .sparse = decode_has(d, "sp") ? SIM_SPARSE : SIM_DENSE}};
     int32_t slots[2 * SIM_WARPGROUP_COLUMNS];
-    if (decode_has(d, "sp") || decode_elements(d, x.part.elements) != 3 ||
-        !find_shape(d, &x.part) || !are_multiplied(&x.part) ||
+    if (decode_elements(d, x.part.elements) != 3 || !find_shape(d, &x.part) ||
+        !are_multiplied(&x.part) ||
         decode_has(d, "popc") != (x.part.elements[SIM_MATRIX_A] == SIM_ELEMENT_B1) ||
         decode_has(d, "and") != decode_has(d, "popc"))
         return decode_unknown(d);
@@ -111,19 +122,23 @@ static at_status decode_product(decoder *d)
               of_a = a_is_shared ? 0 : sim_matrix_least(&x.part, SIM_MATRIX_A);
     x.part.registers[SIM_MATRIX_D] = of_d;
     x.part.registers[SIM_MATRIX_A] = of_a;
-    if (!find_flags(d, &x, a_is_shared) || !find_registers(d, decode_operand(d, 0), of_d, slots) ||
+    if (!find_flags(d, &x, a_is_shared) || (x.part.sparse && !find_selector(d, &x.part)) ||
+        !find_registers(d, decode_operand(d, 0), of_d, slots) ||
         (!a_is_shared && !find_registers(d, a, of_a, slots + of_d)))
         return decode_unknown(d);
     int32_t of_a_at = SIM_NO_SLOT;
     if (a_is_shared)
         of_a_at = decode_source(d, a, 8, PTX_B64);
     const int32_t of_b_at = decode_source(d, decode_operand(d, 2), 8, PTX_B64),
-                  keeps = decode_predicate(d, decode_operand(d, 3), false);
+                  keeps = decode_predicate(d, decode_operand(d, x.part.sparse ? 5 : 3), false);
+    const int32_t metadata =
+        x.part.sparse ? decode_source(d, decode_operand(d, 3), 4, PTX_B32) : SIM_NO_SLOT;
     sim_instruction *c =
         decode_emit(d, SIM_WARPGROUP_PRODUCT, decode_matrix_class(x.part.elements[SIM_MATRIX_A]));
     c->a = of_a_at;
     c->b = of_b_at;
     c->c = keeps;
+    c->e = metadata;
     c->saturate = decode_has(d, "satfinite");
     c->list = (int32_t)d->program->list_count;
     decode_lists(d, (const int32_t *)(const void *)&x, sizeof x / sizeof(int32_t));

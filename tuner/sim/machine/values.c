@@ -357,7 +357,8 @@ static void select_lanes(sim_warp *w, const sim_instruction *c, uint32_t mask)
 }
 
 static const char address[] = "the address", condition[] = "the condition",
-                  operand[] = "an operand";
+                  operand[] = "an operand",
+                  places_of_elements[] = "where elements of a sparse row are";
 
 /* A shuffle moves what its lane reads. The results of votes, matches and reductions come from all
  * lanes that the mask names; each bit of a ballot comes from one. */
@@ -415,8 +416,7 @@ bool sim_values_exchange(sim_block *b, sim_warp *w, const sim_instruction *const
 bool sim_values_multiply(sim_block *b, sim_warp *w, const sim_instruction *c)
 {
     const sim_matrix *x = sim_matrix_of(b->program, c);
-    if (x->sparse &&
-        !need(b, w, c, sim_matrix_metadata_lanes(x), c->e, 4, "where elements of a sparse row are"))
+    if (x->sparse && !need(b, w, c, sim_matrix_metadata_lanes(x), c->e, 4, places_of_elements))
         return false;
     const int32_t *slots = sim_matrix_slots(b->program, c, SIM_MATRIX_D), *first = slots;
     int all = 0;
@@ -500,7 +500,9 @@ static bool step_other(sim_block *b, sim_warp *w, const sim_instruction *c, uint
         break;
     case SIM_WARPGROUP_PRODUCT:
         fine = need(b, w, c, mask, c->a, 8, address) && need(b, w, c, mask, c->b, 8, address) &&
-               need(b, w, c, mask, c->c, 0, operand);
+               need(b, w, c, mask, c->c, 0, operand) &&
+               need(b, w, c, sim_matrix_metadata_lanes(sim_matrix_of(b->program, c)), c->e, 4,
+                    places_of_elements);
         break;
     case SIM_ALIGNED:
         fine = need(b, w, c, mask & (uint32_t)c->target, c->a, c->source_width, address);

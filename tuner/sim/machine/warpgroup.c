@@ -200,6 +200,26 @@ static bool take_registers(sim_block *b, sim_warp *w, const sim_instruction *c)
     return true;
 }
 
+/* Its metadata says where all elements are, and meets a layout of b that is known. */
+static bool take_metadata(sim_block *b, sim_warp *w, const sim_instruction *c, uint64_t of_b)
+{
+    const sim_products *s = w->products;
+    const sim_warpgroup_product *x = sim_warpgroup_product_of(b->program, c);
+    int lane;
+    if (!x->part.sparse)
+        return true;
+    if (!sim_warpgroup_knows(x, of_b))
+        return sim_fail(b, w, c, 0, SIM_FAULT_UNKNOWN,
+                        "the layout of b is not simulated: its swizzle is shorter than a column");
+    if (!sim_matrix_has_meaning(b->program, c, w->registers, &lane))
+        return sim_fail(b, w, c, lane, SIM_FAULT_SHUFFLE,
+                        "what lane %d has of the metadata, 0x%08x, says of no element where it is",
+                        lane, sim_lanes32(w, c->e)[lane]);
+    const held *h = b->launch->check ? held_in(s, c->e) : NULL;
+    return !h || h->filled <= s->waited ||
+           misuse(b, w, c, h->filled, "takes as metadata an accumulator");
+}
+
 /* The engine begins to read the pieces. */
 static bool begin(sim_block *b, sim_warp *w, const sim_instruction *c, const uint32_t *pieces,
                   int count)
@@ -246,7 +266,8 @@ static bool multiply(sim_block *b, sim_warp *w, const sim_instruction *c)
     if ((group_of(w) + 1) * WARPS * SIM_LANES > b->thread_count)
         return sim_fail(b, w, c, 0, SIM_FAULT_SHUFFLE,
                         "it needs four whole warps, and the block has %u threads", b->thread_count);
-    if (!find_descriptors(b, w, c, &of, &keeps) || !take_registers(b, w, c))
+    if (!find_descriptors(b, w, c, &of, &keeps) || !take_registers(b, w, c) ||
+        !take_metadata(b, w, c, of.descriptors[1]))
         return false;
     for (int i = 0; i < 2; i++)
         if (i == 1 || c->a != SIM_NO_SLOT)

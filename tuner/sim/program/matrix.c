@@ -156,7 +156,8 @@ static index_place place_of_index(const sim_matrix *x, int row, int number)
 {
     const int lane = row % 8 * 4, upper = row / 8;
     if (rows_share_words(x))
-        return (index_place){lane + x->selector * (x->registers[SIM_MATRIX_A] / 2) + number / 8,
+        return (index_place){lane + x->selector * (sim_matrix_least(x, SIM_MATRIX_A) / 2) +
+                                 number / 8,
                              (uint32_t)(upper * 16 + number % 8 * 2)};
     return (index_place){lane + x->selector * 2 + number / 16 * 2 + upper,
                          (uint32_t)(number % 16 * 2)};
@@ -180,8 +181,7 @@ static const uint32_t *metadata_of(const sim_instruction *c, const uint8_t *regi
     return (const uint32_t *)(const void *)(registers + c->e);
 }
 
-/* The column of a sparse row's element that is the `held`-th in registers. */
-static int column_of(const sim_matrix *x, const uint32_t *metadata, int row, int held)
+int sim_matrix_column(const sim_matrix *x, const uint32_t *metadata, int row, int held)
 {
     switch (elements[x->elements[SIM_MATRIX_A]].bits) {
     case 32:
@@ -196,7 +196,7 @@ static int column_of(const sim_matrix *x, const uint32_t *metadata, int row, int
 int32_t sim_matrix_selectors(const sim_matrix *x)
 {
     const int32_t held = sim_matrix_least(x, SIM_MATRIX_A);
-    const bool exists = x->m == 16 && x->n == 8 && (held == 2 || held == 4);
+    const bool exists = x->m == 16 && (held == 2 || held == 4);
     return !exists ? 0 : (held == 2 ? 2 : 1) * (rows_share_words(x) ? 2 : 1);
 }
 
@@ -291,7 +291,7 @@ void sim_matrix_multiply(const sim_program *p, const sim_instruction *c, uint8_t
     for (int i = 0; i < x->m; i++) {
         int at[SIM_MATRIX_DEPTH];
         for (int k = 0; k < held; k++)
-            at[k] = x->sparse ? column_of(x, metadata_of(c, registers), i, k) : k;
+            at[k] = x->sparse ? sim_matrix_column(x, metadata_of(c, registers), i, k) : k;
         for (int j = 0; j < x->n; j++) {
             double v = sum[i][j];
             for (int k = 0; doubles && k < held; k++)

@@ -92,6 +92,8 @@ sim_fragment sim_matrix_fragment(const sim_matrix *x, sim_operand operand, int32
 /* How many selectors there are for such a sparse operand; 0: there is none such. */
 int32_t sim_matrix_selectors(const sim_matrix *x);
 uint32_t sim_matrix_metadata_lanes(const sim_matrix *x); /* those that have some */
+/* The column of a row's element that is the `held`-th in its registers. */
+int sim_matrix_column(const sim_matrix *x, const uint32_t *metadata, int row, int held);
 /* Does the metadata mean something? Else *lane is one whose does not: of tf32 each element has
  * 0b0100 or 0b1110, and what is ordered grows within a group. */
 bool sim_matrix_has_meaning(const sim_program *p, const sim_instruction *c,

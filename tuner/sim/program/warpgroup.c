@@ -2,7 +2,23 @@
 
 #include <string.h>
 
-enum { PIECE = SIM_WARPGROUP_PIECE_BYTES, ROW = SIM_WARPGROUP_BYTES, LINES_OF_ATOM = 8 };
+enum {
+    PIECE = SIM_WARPGROUP_PIECE_BYTES,
+    MOST_BYTES = 2 * SIM_WARPGROUP_BYTES, /* of a column of b */
+    LINES_OF_ATOM = 8
+};
+
+/* Bytes along k of a row of a, a column of b. */
+static int row_bytes(const sim_warpgroup_product *x, sim_operand operand)
+{
+    return operand == SIM_MATRIX_B && x->part.sparse ? MOST_BYTES : SIM_WARPGROUP_BYTES;
+}
+
+/* Elements of a row of a as it is held. */
+static int held_of(const sim_warpgroup_product *x)
+{
+    return x->part.sparse ? x->part.k / 2 : x->part.k;
+}
 
 /* PTX ISA, "matrix descriptor": addresses of 18 bits without their last four. */
 typedef struct layout {
@@ -43,14 +59,21 @@ static uint32_t place_of(const layout *x, bool turned, uint32_t line, uint32_t p
     return at ^ (((at >> 7) - x->base) & (reach - 1)) << 4;
 }
 
+bool sim_warpgroup_knows(const sim_warpgroup_product *x, uint64_t b_descriptor)
+{
+    const layout in = layout_of(b_descriptor);
+    return x->turned[1] || in.swizzle == 0 || (PIECE << in.swizzle) >= row_bytes(x, SIM_MATRIX_B);
+}
+
 int sim_warpgroup_pieces(const sim_warpgroup_product *x, sim_operand operand, uint64_t descriptor,
                          uint32_t warp, uint32_t pieces[SIM_WARPGROUP_PIECES])
 {
     const layout in = layout_of(descriptor);
     const bool is_a = operand == SIM_MATRIX_A, turned = x->turned[is_a ? 0 : 1];
     const uint32_t across = (uint32_t)(is_a ? x->part.m : x->part.n), first = is_a ? warp : 0;
-    const uint32_t lines = turned ? (uint32_t)x->part.k : across,
-                   of_line = turned ? across / 8 : ROW / PIECE;
+    const uint32_t along = (uint32_t)(is_a ? held_of(x) : x->part.k),
+                   lines = turned ? along : across,
+                   of_line = turned ? across / 8 : (uint32_t)row_bytes(x, operand) / PIECE;
     int n = 0;
     for (uint32_t line = 0; line < lines; line++)
         for (uint32_t piece = 0; piece < of_line; piece++)
@@ -60,19 +83,20 @@ int sim_warpgroup_pieces(const sim_warpgroup_product *x, sim_operand operand, ui
 }
 
 /* The bytes of an operand, row by row of a, column by column of b. */
-typedef uint8_t image[SIM_WARPGROUP_COLUMNS][SIM_WARPGROUP_BYTES];
+typedef uint8_t image[SIM_WARPGROUP_COLUMNS][MOST_BYTES];
 
 static void take_from_shared(const sim_warpgroup_product *x, sim_operand operand,
                              const uint8_t *shared, const uint32_t *pieces, image to)
 {
     const bool is_a = operand == SIM_MATRIX_A;
-    const int across = is_a ? x->part.m : x->part.n;
+    const int across = is_a ? x->part.m : x->part.n, of_line = row_bytes(x, operand) / PIECE,
+              along = is_a ? held_of(x) : x->part.k;
     if (!x->turned[is_a ? 0 : 1]) {
-        for (int i = 0; i < across * ROW / PIECE; i++)
-            memcpy(&to[i / 2][i % 2 * PIECE], shared + pieces[i], PIECE);
+        for (int i = 0; i < across * of_line; i++)
+            memcpy(&to[i / of_line][i % of_line * PIECE], shared + pieces[i], PIECE);
         return;
     }
-    for (int k = 0; k < x->part.k; k++)
+    for (int k = 0; k < along; k++)
         for (int i = 0; i < across; i++)
             memcpy(&to[i][k * 2], shared + pieces[k * (across / 8) + i / 8] + i % 8 * 2, 2);
 }
@@ -123,7 +147,7 @@ static void add_bits(const sim_warpgroup_product *x, image a, image b, sums to)
 {
     for (int i = 0; i < x->part.m; i++)
         for (int j = 0; j < x->part.n; j++)
-            for (int at = 0; at < ROW; at++)
+            for (int at = 0; at < SIM_WARPGROUP_BYTES; at++)
                 to[i][j] += __builtin_popcount(a[i][at] & b[j][at]);
 }
 
@@ -142,6 +166,22 @@ static void add_products(const sim_warpgroup_product *x, image a, image b, sums 
                 to[i][j] += v * line[j];
         }
     }
+}
+
+/* The same of sparse rows: each element meets the one of b that its index names. */
+static void add_sparse_products(const sim_warpgroup_product *x, const uint32_t *metadata, image a,
+                                image b, sums to)
+{
+    const sim_element of_a = (sim_element)x->part.elements[SIM_MATRIX_A],
+                      of_b = (sim_element)x->part.elements[SIM_MATRIX_B];
+    const double sign = x->negated ? -1 : 1;
+    for (int i = 0; i < x->part.m; i++)
+        for (int held = 0; held < held_of(x); held++) {
+            const double v = sign * element_at(of_a, a[i], held);
+            const int k = sim_matrix_column(&x->part, metadata, i, held);
+            for (int j = 0; j < x->part.n; j++)
+                to[i][j] += v * element_at(of_b, b[j], k);
+        }
 }
 
 /* Row, column and bits of an element of d, of a lane's register that begins at `f`. */
@@ -184,6 +224,8 @@ void sim_warpgroup_multiply(const sim_program *p, const sim_instruction *c, cons
     }
     if (x->part.elements[SIM_MATRIX_A] == SIM_ELEMENT_B1)
         add_bits(x, a, b, sum);
+    else if (x->part.sparse)
+        add_sparse_products(x, words_of(registers, c->e), a, b, sum);
     else
         add_products(x, a, b, sum);
     for (int i = 0; i < x->part.registers[SIM_MATRIX_D]; i++) {
@@ -200,10 +242,10 @@ void sim_warpgroup_multiply(const sim_program *p, const sim_instruction *c, cons
     }
 }
 
-static bool has_any(const uint8_t row[SIM_WARPGROUP_BYTES])
+static bool has_any(const uint8_t *row, int bytes)
 {
     uint8_t any = 0;
-    for (int i = 0; i < ROW; i++)
+    for (int i = 0; i < bytes; i++)
         any |= row[i];
     return any != 0;
 }
@@ -218,18 +260,19 @@ bool sim_warpgroup_lose(const sim_program *p, const sim_instruction *c, const ui
     const uint32_t bits = sim_element_bits((sim_element)x->part.elements[SIM_MATRIX_D]),
                    mask = UINT32_MAX >> (32 - bits);
     const bool a_is_shared = x->part.registers[SIM_MATRIX_A] == 0;
+    const int of_b = row_bytes(x, SIM_MATRIX_B);
     bool of_row[SIM_WARPGROUP_ROWS], of_column[SIM_WARPGROUP_COLUMNS], any = false;
     image a, b;
     take(p, c, written, a_pieces, b_pieces, lacks, a, b);
     for (int i = 0; i < x->part.m; i++) {
-        for (int k = 0; a_is_shared && k < ROW; k++)
+        for (int k = 0; a_is_shared && k < SIM_WARPGROUP_BYTES; k++)
             a[i][k] = !a[i][k];
-        of_row[i] = has_any(a[i]);
+        of_row[i] = has_any(a[i], SIM_WARPGROUP_BYTES);
     }
     for (int j = 0; j < x->part.n; j++) {
-        for (int k = 0; k < ROW; k++)
+        for (int k = 0; k < of_b; k++)
             b[j][k] = !b[j][k];
-        of_column[j] = has_any(b[j]);
+        of_column[j] = has_any(b[j], of_b);
     }
     for (int i = 0; i < x->part.registers[SIM_MATRIX_D]; i++) {
         const sim_fragment f = sim_matrix_fragment(&x->part, SIM_MATRIX_D, i);

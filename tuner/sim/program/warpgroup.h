@@ -3,8 +3,9 @@
  * Multiply-Accumulate Instructions".
  *
  * Each warp of the four computes 16 rows of d, of the 16 rows of a that are its own and of all of
- * b. The fragments of these 16 rows are those of mma (sim/program/matrix.h). A row of a, or a
- * column of b, has always 32 bytes along k, whatever its elements are.
+ * b. The fragments of these 16 rows, and the metadata of sparse ones, are those of mma
+ * (sim/program/matrix.h). A row of a, or a column of b, has always 32 bytes along k, whatever its
+ * elements are; a column of b 64 where a is sparse.
  *
  * A matrix in shared memory consists of pieces of 16 bytes, which go along k or, where it is turned
  * ("MN-major", of 16-bit elements alone), across. Its descriptor tells where they are; the bits of
@@ -18,9 +19,9 @@ enum {
     SIM_WARPGROUP_WARPS = 4,
     SIM_WARPGROUP_ROWS = 16,     /* of a warp */
     SIM_WARPGROUP_COLUMNS = 256, /* at most */
-    SIM_WARPGROUP_BYTES = 32,    /* of a row of a, a column of b */
+    SIM_WARPGROUP_BYTES = 32,    /* of a row of a */
     SIM_WARPGROUP_PIECE_BYTES = 16,
-    SIM_WARPGROUP_PIECES = 2 * SIM_WARPGROUP_COLUMNS /* of an operand, at most */
+    SIM_WARPGROUP_PIECES = 4 * SIM_WARPGROUP_COLUMNS /* of an operand, at most */
 };
 
 typedef struct sim_warpgroup_product {
@@ -43,6 +44,10 @@ static inline const int32_t *sim_warpgroup_slots(const sim_program *p, const sim
     const int32_t *slots = (const int32_t *)(const void *)(x + 1);
     return operand == SIM_MATRIX_D ? slots : slots + x->part.registers[SIM_MATRIX_D];
 }
+
+/* Is the layout that the descriptor of b tells known? Not where the swizzle is shorter than a
+ * column. */
+bool sim_warpgroup_knows(const sim_warpgroup_product *x, uint64_t b_descriptor);
 
 /* The pieces of a, for that warp of the four, or of b: offsets in shared memory, which may be
  * beyond its end. Line by line; a line is a row of a or a column of b, or where they are turned

@@ -17,12 +17,13 @@ static void assert_product(const warpgroup_form *f)
     sim_test_u64(&t, sim_test_buffer(&t, "D", d.d_registers, sizeof d.d_registers, true));
     sim_test_u64(&t, d.at_a);
     sim_test_u64(&t, d.at_b);
-    sim_test_u32(&t, f->keeps);
+    sim_test_u64(&t, f->keeps);
+    sim_test_u64(&t, sim_test_buffer(&t, "E", d.metadata, sizeof d.metadata, true));
     sim_test_run_well(&t, 1, 1, WARPGROUP_THREADS, 1, WARPGROUP_IMAGE_BYTES);
     const double distance = warpgroup_distance(f, &d, &row, &column);
     if (!(distance <= warpgroup_allowed(f)))
-        fail_msg("%s, n %d, swizzle %d: row %d, column %d is off by %.3g", f->types, f->n,
-                 f->swizzle, row, column, distance);
+        fail_msg("%s%s, n %d, swizzle %d: row %d, column %d is off by %.3g",
+                 f->sparse ? "sparse " : "", f->types, f->n, f->swizzle, row, column, distance);
     sim_test_deinit(&t);
 }
 
