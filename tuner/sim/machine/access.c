@@ -333,6 +333,16 @@ static void load_before(sim_warp *w, const sim_instruction *c, uint32_t late, co
         load_element(w, c, late, &then, slots[v], (uint32_t)v * bytes, bytes);
 }
 
+/* In an adverse schedule others often have their turn between what a warp found in a place that
+ * threads share and what it makes of it. */
+static void give_way(sim_block *b, sim_warp *w, ptx_space space)
+{
+    if (!b->adverse || !rng_below(&b->order, 2))
+        return;
+    w->slice_end = w->executed;
+    b->cluster->gave_way = b->cluster->gave_way || space == PTX_SPACE_GLOBAL;
+}
+
 static bool load(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                  ptx_space space, const sim_places *p, uint32_t bytes)
 {
@@ -366,6 +376,8 @@ static bool load(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t m
     if (c->scope && space != PTX_SPACE_LOCAL && late == 0)
         sim_note_poll(b, w, c, mask, look_at(b, c, mask, p, bytes, NULL),
                       space == PTX_SPACE_GLOBAL);
+    if (c->scope && space != PTX_SPACE_LOCAL)
+        give_way(b, w, space);
     return true;
 }
 
@@ -514,6 +526,17 @@ static bool apply(const sim_warp *w, const sim_instruction *c, int l, ptx_space 
     return c->op != SIM_ATOMIC_CAS || old[0] == operand[0];
 }
 
+/* Which lane is the first is left open, at each atomic anew: an adverse schedule begins with the
+ * last one; or with either, where fewer are here than were given results, as these may say who
+ * is. */
+static bool begins_with_last(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    const uint32_t given = w->given;
+    if (c->d2 != 0)
+        w->given = mask;
+    return b->adverse && ((mask & ~given) || mask == given || rng_below(&b->order, 2));
+}
+
 static bool atomic(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                    ptx_space space, const sim_places *p, uint32_t bytes)
 {
@@ -522,10 +545,10 @@ static bool atomic(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
     uint32_t old32[SIM_LANES];
     bool changed = false;
     sim_race_access a = sim_race_access_of(b, w, c, 0);
+    const bool backwards = begins_with_last(b, w, c, mask);
     sim_repeat_end(w);
     for (uint32_t left = mask; left;) {
-        /* Which lane is the first is left open. */
-        int l = b->adverse ? 31 - __builtin_clz(left) : __builtin_ctz(left);
+        int l = backwards ? 31 - __builtin_clz(left) : __builtin_ctz(left);
         left &= ~(1u << l);
         if (b->launch->check && (!touch(&a, l, space, p, total, SIM_TOUCH_ATOMIC, NULL) ||
                                  !check_written(b, w, c, l, space, p, total, "atomic")))
@@ -558,6 +581,7 @@ static bool atomic(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
                       space == PTX_SPACE_GLOBAL);
     if (c->d2 == 0)
         return true;
+    give_way(b, w, space);
     for (int32_t v = 0; c->width == 8 && v < c->vector; v++)
         sim_put64(w, c->d + v * SIM_HIGH_HALF, old[v], mask);
     if (c->width != 8)

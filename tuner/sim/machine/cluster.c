@@ -75,6 +75,7 @@ static void report_standstill(sim_cluster *cl, bool polling)
 bool sim_cluster_turn(sim_cluster *cl)
 {
     bool on = false, polling = false;
+    cl->gave_way = false;
     cl->left = 0;
     for (uint32_t i = 0; i < cl->size; i++) {
         sim_block *b = &cl->blocks[cl->launch->schedule ? cl->size - 1 - i : i];

@@ -72,6 +72,7 @@ struct sim_warp {
     sim_lore *lore;   /* of each lane; owned; NULL: none has learned anything */
     uint64_t executed;
     uint64_t accesses;   /* to memory, of these */
+    uint32_t given;      /* lanes that had results of its last atomic with any */
     uint64_t region_hit; /* last region used: index + 1 */
     sim_copy *copies;
     size_t copy_count;
@@ -191,6 +192,8 @@ struct sim_cluster {
     uint64_t position;   /* among those to run */
     uint64_t
         idle_polls; /* since then; 0 while a warp computes without a look at what others change */
+    bool gave_way;  /* in this turn, to others that may change what a thread of it found in global
+                       memory */
     sim_fault fault;
 };
 

@@ -21,19 +21,22 @@ enum {
     SURE_CLUSTERS = 8,    /* of so many */
     QUIET_ROUNDS = 256, /* in which all have looked in vain, before none is taken to go on ever, */
     QUIET_GLANCES = 8192, /* and looks by all of them */
-    ADVERSE_WIDTH = 4     /* clusters that an adverse schedule has advance side by side */
+    ADVERSE_WIDTH = 4,    /* clusters that an adverse schedule has advance side by side */
+    MOST_HELD = 4,        /* it holds so many back at a time: the first that it may, */
+    HOLDS_ONE_OF = 16     /* and so many of the others */
 };
 
 typedef struct resident {
     sim_cluster cluster;
     uint64_t position;
-    bool runs, is_aside; /* neither: it is free */
+    bool runs, is_aside, is_held; /* none: it is free */
+    bool was_held;
 } resident;
 
 /* A cluster with a position below `begun` was admitted: it waits (waiting[waiting_first ..
- * waiting_end), ascending), has a place in `all`, or has ended. At most held() are admitted and not
- * ended. `running` and `aside` count the places of `all` by their state; the others are free for
- * the next cluster. */
+ * waiting_end), ascending), has a place in `all`, or has ended. At most most_admitted() are
+ * admitted and not ended. `running`, `aside` and `held` count the places of `all` by their state;
+ * the others are free for the next cluster. */
 typedef struct residents {
     const sim_launch *launch;
     sim_watch *watch;
@@ -42,12 +45,13 @@ typedef struct residents {
     uint64_t *waiting; /* those of them that have not begun, ascending */
     size_t waiting_first, waiting_end;
     resident **all;
-    size_t count, most, running, aside;
+    size_t count, most, running, aside, held;
+    bool has_held; /* any, so far */
     rng order;
     sim_fault *fault;
 } residents;
 
-static uint64_t held(const residents *r)
+static uint64_t most_admitted(const residents *r)
 {
     return r->launch->resident_clusters ? r->launch->resident_clusters : r->total;
 }
@@ -55,7 +59,7 @@ static uint64_t held(const residents *r)
 /* Admits the clusters that have a place now. */
 static void admit(residents *r)
 {
-    while (r->begun < r->total && r->begun - r->ended < held(r))
+    while (r->begun < r->total && r->begun - r->ended < most_admitted(r))
         r->waiting[r->waiting_end++] = r->begun++;
 }
 
@@ -75,7 +79,7 @@ static uint64_t take_waiting(residents *r)
 static resident *find_free(residents *r)
 {
     for (size_t i = 0; i < r->count; i++)
-        if (!r->all[i]->runs && !r->all[i]->is_aside)
+        if (!r->all[i]->runs && !r->all[i]->is_aside && !r->all[i]->is_held)
             return r->all[i];
     return NULL;
 }
@@ -97,12 +101,12 @@ static void end_excerpt(residents *r)
     if (!r->launch->excerpt || sim_excerpt_goes_on(r->launch))
         return;
     r->waiting_first = r->waiting_end;
-    r->total = r->begun = r->ended + r->running + r->aside;
+    r->total = r->begun = r->ended + r->running + r->aside + r->held;
 }
 
 static bool can_begin(const residents *r)
 {
-    return r->waiting_first < r->waiting_end && r->running + r->aside < r->most;
+    return r->waiting_first < r->waiting_end && r->running + r->aside + r->held < r->most;
 }
 
 static at_status begin(residents *r, at_error *error)
@@ -113,6 +117,7 @@ static at_status begin(residents *r, at_error *error)
         return status;
     one->position = take_waiting(r);
     one->runs = true;
+    one->was_held = false;
     r->running++;
     if (r->launch->excerpt)
         r->launch->excerpt->begun++;
@@ -147,7 +152,32 @@ static resident *any_running(residents *r)
     return NULL;
 }
 
-/* One turn of one that runs; true when it ended or was put aside. */
+/* Has an adverse schedule the others go on until they end or wait, since this one may be about to
+ * make something of what it found in a place that all share? */
+static bool hold(residents *r, resident *one)
+{
+    const bool may = one->cluster.gave_way && !one->was_held && r->held < MOST_HELD;
+    if (!may || (r->has_held && rng_below(&r->order, HOLDS_ONE_OF)))
+        return false;
+    one->runs = false;
+    one->is_held = one->was_held = r->has_held = true;
+    r->running--;
+    r->held++;
+    return true;
+}
+
+static void let_go_on(residents *r)
+{
+    for (size_t i = 0; i < r->count; i++)
+        if (r->all[i]->is_held) {
+            r->all[i]->is_held = false;
+            r->all[i]->runs = true;
+        }
+    r->running += r->held;
+    r->held = 0;
+}
+
+/* One turn of one that runs; true when it runs no more. */
 static bool advance(residents *r)
 {
     resident *one = r->launch->schedule ? any_running(r) : lowest_running(r);
@@ -156,6 +186,8 @@ static bool advance(residents *r)
         end(r, one);
         return true;
     }
+    if (hold(r, one))
+        return true;
     if (one->cluster.idle_polls < PATIENCE_POLLS)
         return false;
     one->runs = false;
@@ -259,6 +291,8 @@ static at_status run(residents *r, at_error *error)
                 return status;
             quiet = 0;
         }
+        if (r->running == 0)
+            let_go_on(r);
         if (r->running > 0) {
             quiet = 0;
             since += advance(r);
