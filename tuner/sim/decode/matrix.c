@@ -264,8 +264,14 @@ typedef struct layout {
     int32_t stride; /* of 64 bits, as are the next two */
     int32_t lane;   /* where the lane's first element is, in elements */
     bool lines_along;
-    uint32_t bytes;
+    uint32_t bits; /* of an element; below 8 its lines go along */
 } layout;
+
+/* Bytes of so many elements. */
+static uint32_t bytes_of(const layout *f, int32_t elements)
+{
+    return (uint32_t)elements * f->bits / 8;
+}
 
 static int32_t wide_constant(decoder *d, uint64_t v)
 {
@@ -278,9 +284,12 @@ static place piece_at(decoder *d, const layout *f, int32_t across, int32_t along
     int32_t lines = f->lines_along ? across : along, within = f->lines_along ? along : across;
     int32_t far = decode_step(
         d, "mad.lo.u64", (int32_t[]){f->stride, wide_constant(d, (uint64_t)lines), f->lane}, 3);
+    const uint32_t whole = f->bits < 8 ? 8 / f->bits : 1, bytes = f->bits < 8 ? 1 : f->bits / 8;
+    if (whole > 1)
+        far = step(d, "shr.u64", far, constant(d, (uint32_t)__builtin_ctz(whole)));
     int32_t at =
-        decode_step(d, "mad.lo.u64", (int32_t[]){far, wide_constant(d, f->bytes), f->at.slot}, 3);
-    return (place){at, 8, f->at.offset + (int64_t)within * f->bytes, f->at.space};
+        decode_step(d, "mad.lo.u64", (int32_t[]){far, wide_constant(d, bytes), f->at.slot}, 3);
+    return (place){at, 8, f->at.offset + bytes_of(f, within), f->at.space};
 }
 
 static void prepare(decoder *d, layout *f, const ptx_operand *stride)
@@ -315,15 +324,14 @@ static void load_register(decoder *d, const layout *f, int32_t number, int32_t t
     int count = sim_matrix_elements(&f->x, f->operand);
     if (f->lines_along || count == 1) {
         place at = piece_at(d, f, first.across, first.along);
-        decode_access(d, SIM_LOAD, &at, piece_type(f->bytes * (uint32_t)count), &to, 1)->extra =
-            number > 0;
+        decode_access(d, SIM_LOAD, &at, piece_type(bytes_of(f, count)), &to, 1)->extra = number > 0;
         return;
     }
     int32_t parts[4];
     for (int e = 0; e < count; e++) {
         place at = piece_at(d, f, first.across, first.along + e);
         parts[e] = decode_new_slot(d, 4);
-        decode_access(d, SIM_LOAD, &at, piece_type(f->bytes), &parts[e], 1)->extra =
+        decode_access(d, SIM_LOAD, &at, piece_type(bytes_of(f, 1)), &parts[e], 1)->extra =
             number > 0 || e > 0;
     }
     decode_compute(d, count == 2 ? "pack.2x16" : "pack.4x8", to, parts, count)->extra = true;
@@ -337,8 +345,7 @@ static void store_register(decoder *d, const layout *f, int32_t number, int32_t 
     for (int e = 0; e < (whole ? 1 : count); e++) {
         place at = piece_at(d, f, first.across, first.along + e);
         int32_t part = whole ? from : step(d, "field.4.2", from, constant(d, 16 * (uint32_t)e));
-        decode_access(d, SIM_STORE, &at, piece_type(whole ? f->bytes * (uint32_t)count : f->bytes),
-                      &part, 1)
+        decode_access(d, SIM_STORE, &at, piece_type(bytes_of(f, whole ? count : 1)), &part, 1)
             ->extra = number > 0 || e > 0;
     }
 }
@@ -357,16 +364,18 @@ static bool find_operand(const decoder *d, sim_operand *operand)
 static at_status decode_fragment(decoder *d)
 {
     bool stores = decode_has(d, "store"), rows = decode_has(d, "row");
-    layout f = {.bytes = 0};
+    layout f = {.bits = 0};
     int32_t found[4];
     int count = 0;
     if (decode_elements(d, found) != 1 || !find_shape(d, &f.x) || !find_operand(d, &f.operand) ||
-        rows == decode_has(d, "col") || sim_element_bits((sim_element)found[0]) < 8)
+        rows == decode_has(d, "col"))
         return decode_unknown(d);
     decode_count(d, 2, 3);
     f.x.elements[f.operand] = found[0];
-    f.bytes = sim_element_bits((sim_element)found[0]) / 8;
+    f.bits = sim_element_bits((sim_element)found[0]);
     f.lines_along = rows == (f.operand != SIM_MATRIX_B);
+    if (f.bits < 8 && !f.lines_along)
+        return decode_unknown(d);
     const ptx_operand *registers = registers_of(d, decode_operand(d, stores ? 1 : 0), &count);
     int32_t least = sim_matrix_least(&f.x, f.operand);
     if (d->status || least == 0 || count % least)
@@ -378,7 +387,7 @@ static at_status decode_fragment(decoder *d)
     decode_alignment(d, &f.at, WMMA_ALIGNMENT, UINT32_MAX);
     /* Registers that are loaded may be those of the address: they are filled at the end. */
     prepare(d, &f, d->statement->count > 2 ? decode_operand(d, 2) : NULL);
-    const uint32_t width = f.bytes == 8 ? 8 : 4;
+    const uint32_t width = f.bits == 64 ? 8 : 4;
     int32_t loaded[SIM_MATRIX_REGISTERS];
     for (int i = 0; i < least && !d->status; i++) {
         if (stores) {

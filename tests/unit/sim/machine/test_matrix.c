@@ -1,5 +1,6 @@
 /* Products of matrices by a warp: each shape and type beside a product by rows and columns, with
  * the fragments' places as the PTX ISA's tables have them. */
+#include <stdio.h>
 #include <string.h>
 
 #include "fault_fixture.h"
@@ -38,6 +39,62 @@ TEST(products_are_those_of_rows_and_columns)
     uint64_t random = 7;
     for (const matrix_form *f = matrix_forms; f->opcode; f++)
         assert_product(f, &random);
+}
+
+/* Matrices of elements that are parts of bytes, rows of a and columns of b with a gap after each.
+ */
+static void assert_small_product(const char *type, int bits, int k, const char *operation)
+{
+    enum { SIDE = 8, MOST_BYTES = 32 };
+    static const char kernel[] =
+        "extern \"C\" __global__ void k(const int *a, const int *b, int *d)\n{\n"
+        "asm volatile(\"{.reg .b32 a, b, c, d; mov.b32 c, 7; mov.b32 d, -5;\"\n"
+        "\"wmma.load.a.sync.aligned.row.m8n8k%d.global.%s {a}, [%%0], %d;\"\n"
+        "\"wmma.load.b.sync.aligned.col.m8n8k%d.global.%s {b}, [%%1], %d;\"\n"
+        "\"wmma.mma%s.sync.aligned.row.col.m8n8k%d.s32.%s.%s.s32 {c, d}, {a}, {b}, {c, d};\"\n"
+        "\"wmma.store.d.sync.aligned.row.m8n8k%d.global.s32 [%%2], {c, d}, 8;}\"\n"
+        ":: \"l\"(a), \"l\"(b), \"l\"(d) : \"memory\");\n}\n";
+    static uint8_t a[SIDE * MOST_BYTES], b[SIDE * MOST_BYTES];
+    static int32_t found[SIDE * SIDE];
+    char text[2048];
+    sim_test t;
+    const int stride = 2 * k, row_bytes = stride * bits / 8;
+    for (int i = 0; i < SIDE * MOST_BYTES; i++) {
+        a[i] = (uint8_t)(i * 37 + i / 5);
+        b[i] = (uint8_t)(i * 101 + i / 7);
+    }
+    snprintf(text, sizeof text, kernel, k, type, stride, k, type, stride, operation, k, type, type,
+             k);
+    sim_test_init(&t, text, "sm_90", "k");
+    sim_test_u64(&t, sim_test_buffer(&t, "a", a, sizeof a, true));
+    sim_test_u64(&t, sim_test_buffer(&t, "b", b, sizeof b, true));
+    sim_test_u64(&t, sim_test_buffer(&t, "d", found, sizeof found, false));
+    sim_test_run_well(&t, 1, 1, MATRIX_THREADS, 1, 0);
+    for (int row = 0; row < SIDE; row++)
+        for (int column = 0; column < SIDE; column++) {
+            int32_t sum = column % 2 ? -5 : 7;
+            for (int i = 0; i < k; i++) {
+                int of_a = a[row * row_bytes + i * bits / 8] >> i * bits % 8 & ((1 << bits) - 1),
+                    of_b = b[column * row_bytes + i * bits / 8] >> i * bits % 8 & ((1 << bits) - 1);
+                if (type[0] == 's') {
+                    of_a -= of_a >= 8 ? 16 : 0;
+                    of_b -= of_b >= 8 ? 16 : 0;
+                }
+                sum += operation[1] == 'x' ? of_a != of_b : of_a * of_b;
+            }
+            if (found[row * SIDE + column] != sum)
+                fail_msg("%s%s: row %d, column %d is %d, not %d", type, operation, row, column,
+                         found[row * SIDE + column], sum);
+        }
+    sim_test_deinit(&t);
+}
+
+TEST(fragments_of_parts_of_bytes_come_from_memory)
+{
+    assert_small_product("s4", 4, 32, "");
+    assert_small_product("u4", 4, 32, "");
+    assert_small_product("b1", 1, 128, ".xor.popc");
+    assert_small_product("b1", 1, 128, ".and.popc");
 }
 
 static const matrix_form *form_of(const char *opcode, const char *sparse)
