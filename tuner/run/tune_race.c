@@ -59,12 +59,28 @@ static bool moved_home(tune *t)
            (pipeline_step(t->pipeline, 0, &ignored) == AT_OK && pipeline_home(t->pipeline) != was);
 }
 
+/* Most of what a block takes is to load and to check who is new in it, at the pace that trying them
+ * had. At most a part of the time that is left goes into the first: then there is a race of few
+ * where one of many would not end in time. 0: there is no limit. */
+static size_t most_entrants(const tune *t)
+{
+    enum { BLOCKS_LEAST = 4, ENTRANTS_LEAST = 2 };
+    const pipeline_state *s = pipeline_get_state(t->pipeline);
+    const uint64_t known = s->resumed + s->twins + s->left_out;
+    const double each_s = (double)(s->check_ns + s->measure_ns) / 1e9 /
+                          (double)(s->finished > known ? s->finished - known : 1);
+    if (t->limits.seconds <= 0 || each_s <= 0)
+        return 0;
+    const double most = (tune_race_end_s(t) - tune_elapsed_s(t)) / (BLOCKS_LEAST * each_s);
+    return most < ENTRANTS_LEAST ? ENTRANTS_LEAST : most < 1e6 ? (size_t)most : 0;
+}
+
 static at_status race_at_home(tune *t, const candidate *baseline, at_error *error)
 {
     if (t->log.gpu != pipeline_home(t->pipeline))
         tune_open_race_log(t);
-    at_status status = race_driver_new(&t->session, t->pipeline, &t->log, baseline, t->settings,
-                                       &t->driver, error);
+    at_status status = race_driver_new(&t->session, t->pipeline, &t->log, baseline,
+                                       most_entrants(t), t->settings, &t->driver, error);
     if (status == AT_NOT_FOUND)
         return error_forgive(status, AT_NOT_FOUND, error);
     bool finished = status != AT_OK;
@@ -146,7 +162,7 @@ static at_status prove_fastest(tune *t, at_error *error)
 void tune_rank_unraced(tune *t)
 {
     pipeline_settle_twins(t->pipeline, tune_tried_baseline(t));
-    if (!race_driver_new(&t->session, t->pipeline, &t->log, tune_tried_baseline(t), t->settings,
+    if (!race_driver_new(&t->session, t->pipeline, &t->log, tune_tried_baseline(t), 0, t->settings,
                          &t->driver, NULL))
         race_driver_stop(t->driver);
 }

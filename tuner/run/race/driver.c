@@ -20,10 +20,12 @@ static int by_configuration(const void *a, const void *b)
 }
 
 at_status race_driver_new(session *s, pipeline *p, race_log *log, const candidate *baseline,
-                          const settings *o, race_driver **out, at_error *error)
+                          size_t most, const settings *o, race_driver **out, at_error *error)
 {
     const candidates *all = pipeline_candidates(p);
     race_options rules = race_rules(o, all);
+    if (most && (!rules.prior_entrants || most < rules.prior_entrants))
+        rules.prior_entrants = most;
     race_driver *d = memory_new(1, sizeof *d);
     *d = (race_driver){.session = s,
                        .home = pipeline_home(p),
@@ -287,7 +289,7 @@ at_status race_driver_step(race_driver *d, bool *finished, at_error *error)
 
 void race_driver_hurry(race_driver *d, int64_t until_ns)
 {
-    d->proofs_until_ns = until_ns;
+    d->until_ns = until_ns;
 }
 
 void race_driver_stop(race_driver *d)

@@ -37,17 +37,18 @@ typedef struct race_driver_state { /* for progress */
 /* Enters every candidate of the pipeline that is ok. `log` (borrowed) holds the answers of an
  * interrupted race of the same plan, which are used before the device is asked; new answers are
  * added to it. `baseline` is the candidate of the script's default, or NULL; the rules are those of
- * rules.h. AT_NOT_FOUND if no candidate is ok. */
+ * rules.h, and no more than `most` enter beside it, the fastest so far (0: as many as the rules
+ * say). AT_NOT_FOUND if no candidate is ok. */
 at_status race_driver_new(session *s, pipeline *p, race_log *log, const candidate *baseline,
-                          const settings *o, race_driver **out, at_error *error);
+                          size_t most, const settings *o, race_driver **out, at_error *error);
 void race_driver_free(race_driver *d); /* NULL is fine */
 
 /* Samples the next block; sets *finished when no block is left and the finalists are checked.
  * AT_DEVICE if the device is lost for good: the result so far stands. */
 at_status race_driver_step(race_driver *d, bool *finished, at_error *error);
 
-/* Waits until then (as clock_now_ns()) for proofs, at most: a run that is to answer within seconds
- * does without. */
+/* Waits until then (as clock_now_ns()) for proofs, at most, and checks finalists other than the
+ * winner only before: a run that is to answer within seconds does without. */
 void race_driver_hurry(race_driver *d, int64_t until_ns);
 
 /* No further blocks. */

@@ -48,8 +48,8 @@ static bool waits_for_proof(const race_driver *d, const uint32_t *finalists, siz
 static at_status prove_finalists(race_driver *d, const uint32_t *finalists, size_t count,
                                  at_error *error)
 {
-    int64_t end_ns = d->proofs_until_ns ? d->proofs_until_ns
-                                        : clock_now_ns() + INT64_C(1000000000) * PROOF_PATIENCE_S;
+    int64_t end_ns =
+        d->until_ns ? d->until_ns : clock_now_ns() + INT64_C(1000000000) * PROOF_PATIENCE_S;
     at_status status = AT_OK;
     for (size_t i = 0; !status && i < count; i++)
         status = pipeline_prove(d->pipeline, d->entrants[finalists[i]].who, error);
@@ -76,26 +76,50 @@ static at_status prove_finalists(race_driver *d, const uint32_t *finalists, size
     return status;
 }
 
+/* Checks the first of them, who is the winner, and the others: where time is limited, as many as it
+ * allows. *count: how many it does. */
+static at_status check_in_time(race_driver *d, const uint32_t *finalists, size_t *count,
+                               at_error *error)
+{
+    race_request *checks = memory_new(*count, sizeof *checks);
+    size_t waiting = 0, begun = 0;
+    at_status status = AT_OK;
+    for (; !status && begun < *count; begun++) {
+        const int64_t start_ns = clock_now_ns();
+        if (d->until_ns && begun > 0 && start_ns + d->check_ns > d->until_ns)
+            break;
+        status = begin_check(d, finalists[begun], checks, &waiting, error);
+        if (status || !d->until_ns)
+            continue;
+        status = entrants_await(d, checks, waiting, error);
+        waiting = 0;
+        const int64_t taken_ns = clock_now_ns() - start_ns;
+        d->check_ns = taken_ns > d->check_ns ? taken_ns : d->check_ns;
+    }
+    if (!status)
+        status = entrants_await(d, checks, waiting, error);
+    *count = begun;
+    free(checks);
+    return status;
+}
+
 at_status finalists_check(race_driver *d, at_error *error)
 {
     const race_result *result = race_conclude(d->race);
-    size_t count = 0, waiting = 0;
+    size_t count = 0;
     uint32_t *finalists = memory_new(result->count, sizeof *finalists);
-    race_request *checks = memory_new(result->count, sizeof *checks);
-    at_status status = AT_OK;
     /* A race that was stopped early may have had no finals: its winner is checked then. A quick run
      * checks it alone; if it is not fit the next winner has its turn. */
     bool winner_alone = d->quick && !d->energy_wanted;
-    for (size_t i = 0; i < result->count; i++) {
+    if (result->has_winner)
+        finalists[count++] = result->winner;
+    for (size_t i = 0; i < result->count && !winner_alone; i++) {
         uint32_t entrant = result->ranking[i].entrant;
-        bool raced = d->entrants[entrant].in_block && !winner_alone;
-        if (!result->ranking[i].failed && (raced || entrant == result->winner))
+        if (!result->ranking[i].failed && d->entrants[entrant].in_block &&
+            !(result->has_winner && entrant == result->winner))
             finalists[count++] = entrant;
     }
-    for (size_t i = 0; !status && i < count; i++)
-        status = begin_check(d, finalists[i], checks, &waiting, error);
-    if (!status)
-        status = entrants_await(d, checks, waiting, error);
+    at_status status = check_in_time(d, finalists, &count, error);
     if (!status)
         status = prove_finalists(d, finalists, count, error);
     /* If no finalist was fit, others race in their place, or win without a race, and are checked in
@@ -110,7 +134,6 @@ at_status finalists_check(race_driver *d, at_error *error)
                                (d->impatient || !is_being_proven(d->entrants[result->winner].who)));
     }
     free(finalists);
-    free(checks);
     return status;
 }
 

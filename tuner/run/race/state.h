@@ -73,10 +73,11 @@ struct race_driver {
     double *ratios; /* scratch, one for each entrant */
 
     /* Proofs, and the check of the finalists on fresh data. */
-    size_t likely_proofs;    /* that have begun because a finalist is likely to need them */
-    int64_t proofs_until_ns; /* waited for until then, as clock_now_ns(); 0: as long as is usual */
-    bool impatient;          /* a proof was waited for in vain */
-    bool checked;            /* the finalists */
+    size_t likely_proofs; /* that have begun because a finalist is likely to need them */
+    int64_t until_ns;     /* race_driver_hurry(); 0: as long as is usual */
+    int64_t check_ns;     /* of the check that took longest */
+    bool impatient;       /* a proof was waited for in vain */
+    bool checked;         /* the finalists */
 
     /* Energy. */
     bool energy_wanted;     /* it ranks the finalists */

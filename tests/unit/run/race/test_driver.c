@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "run/race/driver.h"
 #include "run/tables.h"
 #include "script_fixture.h"
@@ -12,6 +13,8 @@ typedef struct fixture {
     settings settings;
     race_driver *driver;
     bool deferred, stopped; /* the ragged check; the race, at once */
+    size_t most;            /* entrants; 0: no limit */
+    int64_t until_ns;       /* 0: no limit */
     bool two;               /* GPUs */
     at_error error;
 } fixture;
@@ -59,8 +62,10 @@ static at_status run_race(fixture *f)
         pipeline_defer_ragged(f->pipeline);
     assert_ok(tables_try_all(f->pipeline, &f->session, &f->error), f->error);
     race_log_init(&f->log, NULL, 0, "a test's");
-    at_status status = race_driver_new(&f->session, f->pipeline, &f->log, NULL, &f->settings,
-                                       &f->driver, &f->error);
+    at_status status = race_driver_new(&f->session, f->pipeline, &f->log, NULL, f->most,
+                                       &f->settings, &f->driver, &f->error);
+    if (!status && f->until_ns)
+        race_driver_hurry(f->driver, f->until_ns);
     if (!status && f->stopped)
         race_driver_stop(f->driver);
     bool finished = status != AT_OK;
@@ -212,6 +217,27 @@ TEST_IN(a_quick_run_checks_the_next_winner_where_the_first_is_wrong, open_all, c
     assert_int_equal(the_tables.rechecked, 2);
 }
 
+TEST_IN(a_race_that_few_may_enter_is_one_of_the_fastest, open_all, close_all)
+{
+    fixture *f = *state;
+    for (int i = 0; i < TABLES_MOST; i++)
+        the_tables.time_ns[i] = 100000 + 100 * i;
+    f->most = 3;
+    assert_ok(run_race(f), f->error);
+    assert_int_equal(the_tables.held, 3);
+}
+
+TEST_IN(after_the_time_is_up_the_winner_alone_is_checked, open_all, close_all)
+{
+    fixture *f = *state;
+    for (int i = 0; i < TABLES_MOST; i++)
+        the_tables.time_ns[i] = 100000 + 100 * i;
+    f->until_ns = clock_now_ns();
+    assert_ok(run_race(f), f->error);
+    assert_int_equal(winner(f), 0);
+    assert_int_equal(the_tables.rechecked, 1);
+}
+
 TEST_IN(other_runs_race_who_is_within_a_third_too, open_all, close_all)
 {
     fixture *f = *state;
@@ -293,7 +319,7 @@ TEST_IN(machine_code_that_was_dropped_is_compiled_again_for_the_race, open_all, 
         candidate_drop_images(all->items[i]);
     the_tables.compiled = 0;
     race_log_init(&f->log, NULL, 0, "a test's");
-    assert_ok(race_driver_new(&f->session, f->pipeline, &f->log, NULL, &f->settings, &f->driver,
+    assert_ok(race_driver_new(&f->session, f->pipeline, &f->log, NULL, 0, &f->settings, &f->driver,
                               &f->error),
               f->error);
     bool finished = false;
@@ -315,7 +341,7 @@ TEST_IN(a_failure_in_any_place_leaves_a_result, open_all, close_all)
         one.pipeline = pipeline_new(&one.session, NULL, 3);
         assert_ok(tables_try_all(one.pipeline, &one.session, &one.error), one.error);
         race_log_init(&one.log, NULL, 0, "a test's");
-        assert_ok(race_driver_new(&one.session, one.pipeline, &one.log, NULL, &one.settings,
+        assert_ok(race_driver_new(&one.session, one.pipeline, &one.log, NULL, 0, &one.settings,
                                   &one.driver, &one.error),
                   one.error);
         the_tables.calls = 0;

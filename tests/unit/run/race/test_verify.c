@@ -28,7 +28,7 @@ static int run_race(void **state)
     assert_ok(tables_try_all(f.pipeline, &f.session, &f.error), f.error);
     race_log_init(&f.log, NULL, 0, "a test's");
     assert_ok(
-        race_driver_new(&f.session, f.pipeline, &f.log, NULL, &f.settings, &f.driver, &f.error),
+        race_driver_new(&f.session, f.pipeline, &f.log, NULL, 0, &f.settings, &f.driver, &f.error),
         f.error);
     for (bool finished = false; !finished;)
         assert_ok(race_driver_step(f.driver, &finished, &f.error), f.error);

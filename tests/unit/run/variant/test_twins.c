@@ -217,7 +217,7 @@ TEST_IN(a_race_has_one_of_each_class, open_session, close_session)
     try_all(f, NULL);
     pipeline_settle_twins(f->pipeline, NULL);
     race_log_init(&log, NULL, 0, "a test's");
-    assert_ok(race_driver_new(&f->session, f->pipeline, &log, NULL, &o, &driver, &f->error),
+    assert_ok(race_driver_new(&f->session, f->pipeline, &log, NULL, 0, &o, &driver, &f->error),
               f->error);
     for (bool finished = false; !finished;)
         assert_ok(race_driver_step(driver, &finished, &f->error), f->error);
