@@ -206,6 +206,24 @@ assert run["results"][2]["config"]["algorithm"] == "naive" and not run["results"
 PY
 }
 
+@test "of each value that the fastest on the small problem lack, the fastest with it is predicted for the tuned one, too" {
+    tool "$FIXTURES/scale.lua" --device sim:sm_90 --budget 100 --top 100 --quiet --json
+    succeeds
+    python3 - <<'PY'
+import json
+results = [r for r in json.load(open("out.txt"))["results"] if r["outcome"] == "ok" and not r["twin_of"]]
+small_first = sorted(results, key=lambda r: r["time_ns"])
+predicted = [r for r in results if r["tuned_ns"]]
+assert 9 < len(predicted) <= 24 < len(results), (len(predicted), len(results))
+assert all(r["tuned_ns"] for r in small_first[:8])
+for name in results[0]["config"]:
+    for value in {r["config"][name] for r in results}:
+        those = [r for r in small_first if r["config"][name] == value]
+        if not any(r in small_first[:8] or r["config"] == {"block": 256, "vec": 1, "cached": True} for r in those):
+            assert any(r["tuned_ns"] and r["time_ns"] == those[0]["time_ns"] for r in those), those[0]
+PY
+}
+
 @test "where the tuned problem is predicted all columns are of it, but the one that says that it is not" {
     tool "$FIXTURES/scale.lua" --device sim:sm_90 --budget 4 --quiet
     succeeds

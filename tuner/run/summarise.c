@@ -240,30 +240,59 @@ static bool stands_in(const session *s)
     return false;
 }
 
+static bool is_wanted(const uint64_t *wanted, size_t count, uint64_t configuration)
+{
+    for (size_t i = 0; i < count; i++)
+        if (wanted[i] == configuration)
+            return true;
+    return false;
+}
+
 /* Each is predicted once: the baseline may be among the fastest. */
 static void add_wanted(uint64_t *wanted, size_t *count, uint64_t configuration)
 {
-    for (size_t i = 0; i < *count; i++)
-        if (wanted[i] == configuration)
-            return;
-    wanted[(*count)++] = configuration;
+    if (!is_wanted(wanted, *count, configuration))
+        wanted[(*count)++] = configuration;
 }
 
-/* The fastest few on the smaller problem, and the baseline, are ranked by what is predicted of the
- * tuned one, for which each is compiled anew; the others follow. */
+enum { FASTEST_PREDICTED = 8, MOST_PREDICTED = 24 };
+
+/* A small problem says little of large tiles and deep pipelines: of each value that none of the
+ * wanted has, parameter by parameter, the fastest with it is wanted, too. */
+static void add_other_values(const builder *b, size_t ok, uint64_t *wanted, size_t *count)
+{
+    const run_result *all = b->out->results;
+    for (size_t p = 0; p < b->out->parameter_count; p++)
+        for (size_t i = 0; i < ok && *count < MOST_PREDICTED; i++) {
+            bool is_new = true;
+            for (size_t k = 0; k < ok && is_new; k++)
+                is_new = !value_equal(all[k].values[p], all[i].values[p]) ||
+                         !is_wanted(wanted, *count, all[k].index);
+            if (is_new)
+                add_wanted(wanted, count, all[i].lead);
+        }
+}
+
+/* The fastest few on the smaller problem, the baseline and the fastest with each other value are
+ * ranked by what is predicted of the tuned one, for which each is compiled anew; the others follow.
+ */
 static void rank_by_tuned_times(builder *b, size_t ok)
 {
-    enum { MOST_PREDICTED = 8 };
+    static const double share = 0.1; /* of a limit on time, for the last of these */
+    const double patience_s = share * b->in->settings->budget_s;
     run_result *all = b->out->results;
     uint64_t wanted[MOST_PREDICTED + 1];
     double times_ns[MOST_PREDICTED + 1];
     size_t count = 0;
-    for (size_t i = 0; i < ok && count < MOST_PREDICTED; i++)
+    for (size_t i = 0; i < ok && count < FASTEST_PREDICTED; i++)
         add_wanted(wanted, &count, all[i].lead);
     for (size_t i = 0; b->in->has_baseline && i < ok; i++)
         if (all[i].index == b->in->baseline)
             add_wanted(wanted, &count, all[i].lead);
-    tuned_times_predict(b->in->session, b->in->settings, wanted, count, times_ns);
+    const size_t sure = count;
+    add_other_values(b, ok, wanted, &count);
+    tuned_times_predict(b->in->session, b->in->settings, wanted, count, sure,
+                        patience_s > 0 ? (int64_t)(patience_s * 1e9) : INT64_MAX, times_ns);
     for (size_t i = 0; i < ok; i++)
         for (size_t k = 0; k < count; k++)
             if (all[i].lead == wanted[k])

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "compile/compile.h"
 #include "run/setup/chips.h"
@@ -83,7 +84,7 @@ static double predict(const session *s, const sim_chip *chip, compile_pool *pool
 }
 
 void tuned_times_predict(const session *s, const settings *o, const uint64_t *configurations,
-                         size_t count, double *times_ns)
+                         size_t count, size_t sure, int64_t patience_ns, double *times_ns)
 {
     compile_pool *pool = NULL;
     sim_chip chip;
@@ -92,7 +93,12 @@ void tuned_times_predict(const session *s, const settings *o, const uint64_t *co
     if (!status)
         status = compile_pool_new(&(compile_options){.jobs = 1, .use_cache = o->use_cache}, &pool,
                                   &error);
-    for (size_t i = 0; i < count; i++)
-        times_ns[i] = status ? 0 : predict(s, &chip, pool, configurations[i]);
+    int64_t sure_ns = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (i == sure)
+            sure_ns = clock_now_ns();
+        const bool is_due = i < sure || clock_now_ns() - sure_ns < patience_ns;
+        times_ns[i] = status || !is_due ? 0 : predict(s, &chip, pool, configurations[i]);
+    }
     compile_pool_free(pool);
 }

@@ -12,9 +12,11 @@
 
 #include "run/setup/session.h"
 
-/* `configurations` are places in the session's space. times_ns[i] is 0 where the tuned problem does
- * not allow that configuration, or where it cannot be run. The session's own pool is left alone. */
+/* `configurations` are places in the session's space; those after the first `sure` are predicted
+ * until that has taken `patience_ns`. times_ns[i] is 0 where it was not, where the tuned problem
+ * does not allow that configuration, or where it cannot be run. The session's own pool is left
+ * alone. */
 void tuned_times_predict(const session *s, const settings *o, const uint64_t *configurations,
-                         size_t count, double *times_ns);
+                         size_t count, size_t sure, int64_t patience_ns, double *times_ns);
 
 #endif
