@@ -196,6 +196,8 @@ broken() { # broken SED CODE TEXT: capture.json changed so is refused
     broken '1s/{/[/' 4 "broken/capture.json:"
     broken 's/"version": 1/"version": 2/' 4 "/version"
     broken '/"captured"/,${/"grid"/{n;s/8/0/}}' 4 "/captured/0/grid/0: must be at least 1"
+    broken '/"captured"/,${/"block"/{n;s/128/4096/}}' 4 "no GPU launches 8 x 1 x 1 blocks of 4096 x 1 x 1 threads"
+    broken '/"captured"/,${/"block"/{n;n;s/1/16/}}' 4 "blocks of 128 x 16 x 1 threads"
     broken 's/"size_bytes": 4000/"size_bytes": "many"/' 4 "size_bytes"
     broken 's/"allocation": 1/"allocation": 7/' 4 "a pointer of argument 2 contradicts the others"
     broken 's/"e8030000"/"e803"/' 4 "argument 3 contradicts the others"

@@ -143,6 +143,17 @@ PYTHON
     fails_with 2 "GlobalSize.X"
 }
 
+@test "what a T1 file lacks is named in its own words" {
+    spec
+    sed -i 's/k < ITEMS/k < ITEMZ/' scale_t1.cu
+    tool check spec.json
+    fails_with 2 "Nothing defines ITEMZ: if these are macros, name them in TuningParameters, or give them a value in CompilerOptions: -DNAME=VALUE"
+    spec 's/2000/200000000/g'
+    tool check spec.json
+    [ "$status" -ne 0 ]
+    [[ "$output$errors" != *"simulated = {"* ]]
+}
+
 @test "what is odd but changes nothing is a warning" {
     spec 's/"Default": 128/"Default": 100/' 's/"Misc"/&/' 's/"CompilerOptions"/"Wish": 1, &/'
     tool space spec.json --arch sm_90

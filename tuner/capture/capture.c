@@ -205,6 +205,21 @@ static at_status read_variable(captured_launch *c, const char *dir, const json_t
                        : damaged(c, error, "variable", i);
 }
 
+/* No GPU launches more, of whichever compute capability. */
+static at_status check_sides(const captured_launch *c, at_error *error)
+{
+    enum { MOST_THREADS = 1024, MOST_DEEP = 64, MOST_BLOCKS = 65535 };
+    const uint64_t threads = (uint64_t)c->block[0] * c->block[1] * c->block[2];
+    if (c->block[0] <= MOST_THREADS && c->block[1] <= MOST_THREADS && c->block[2] <= MOST_DEEP &&
+        threads <= MOST_THREADS && c->grid[1] <= MOST_BLOCKS && c->grid[2] <= MOST_BLOCKS)
+        return AT_OK;
+    return error_set_at(error, AT_FORMAT, c->path, 0,
+                        "no GPU launches %u x %u x %u blocks of %u x %u x %u threads, as the file "
+                        "has it of a launch of %.200s: capture the program again",
+                        c->grid[0], c->grid[1], c->grid[2], c->block[0], c->block[1], c->block[2],
+                        c->kernel);
+}
+
 static at_status read_launch(captured_launch *c, const char *dir, const json_t *launch,
                              at_error *error)
 {
@@ -223,6 +238,7 @@ static at_status read_launch(captured_launch *c, const char *dir, const json_t *
     c->count = whole(launch, "count");
     c->variables_unread = whole(launch, "variables_unread") > 0;
     c->module = file_of(dir, launch, "module");
+    status = check_sides(c, error);
     for (size_t i = 0; !status && i < json_array_size(allocations); i++)
         status = read_allocation(c, dir, json_array_get(allocations, i), i, error);
     for (size_t i = 0; !status && i < json_array_size(arguments); i++)

@@ -439,6 +439,7 @@ static void push_host(lua_State *L)
         {"is_type_like", host_is_type_like},
         {"variable_line", host_variable_line},
         {"is_index_array", host_is_index_array},
+        {"is_t1", host_is_t1},
         {"sketches", host_sketches},
         {"sketch", host_sketch},
         {"try", host_try},

@@ -118,8 +118,7 @@ static void load_script(lua_State *L, script *s)
     s->box.line = 0;
 }
 
-/* Is it a file of the T1 format, by its name? */
-static bool is_t1(const char *path)
+bool script_is_t1(const char *path)
 {
     size_t length = strlen(path);
     return length > 5 && strcmp(path + length - 5, ".json") == 0;
@@ -141,7 +140,7 @@ static int load(lua_State *L)
         script_note_source(L, s->path);
     if (s->is_described)
         script_load_described(L);
-    else if (is_t1(s->path))
+    else if (script_is_t1(s->path))
         script_run_t1(L);
     else
         load_script(L, s);

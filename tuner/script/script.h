@@ -76,6 +76,10 @@ typedef struct script_options {
 /* Is it a file of CUDA C++, by its name, in which a comment describes the pattern? */
 bool script_is_kernel_file(const char *path);
 
+/* Is it a file of the T1 format, by its name? What it lacks it may not be able to say: messages
+ * name what it can. */
+bool script_is_t1(const char *path);
+
 /* Loads the script at `path`, the file of CUDA C++, or that of the T1 format (NAME.json). On
  * success *out owns the pattern. Errors: AT_SCRIPT (with file and line), AT_USAGE (an unknown --set
  * name), AT_IO, AT_NO_MEMORY. */

@@ -326,6 +326,7 @@ int host_variable_line(lua_State *L);
 int host_is_index_array(lua_State *L);
 int host_is_declared(lua_State *L);
 int host_sketches(lua_State *L);
+int host_is_t1(lua_State *L);
 int host_sketch(lua_State *L);
 
 /* In script/described.c: runs the comment of the kernel's file with the environment on top of the
