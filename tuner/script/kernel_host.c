@@ -495,7 +495,7 @@ int host_sketches(lua_State *L)
 /* host.is_t1(): is the pattern read from a file of the T1 format, and from no script? */
 int host_is_t1(lua_State *L)
 {
-    lua_pushboolean(L, script_is_t1(script_of(L)->path));
+    lua_pushboolean(L, script_of(L)->is_t1);
     return 1;
 }
 

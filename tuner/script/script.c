@@ -140,7 +140,7 @@ static int load(lua_State *L)
         script_note_source(L, s->path);
     if (s->is_described)
         script_load_described(L);
-    else if (script_is_t1(s->path))
+    else if (s->is_t1)
         script_run_t1(L);
     else
         load_script(L, s);
@@ -171,6 +171,7 @@ static at_status fill_in(script *s, const char *path, const script_options *opti
     at_status status = AT_OK;
     s->options = *options;
     s->is_described = script_is_kernel_file(path);
+    s->is_t1 = script_is_t1(path);
     /* Messages about fields name this. */
     s->path = duplicate(options->describe ? options->describe : path, &status);
     s->kernel_path = duplicate(path, &status);

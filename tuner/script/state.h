@@ -171,6 +171,7 @@ struct script {
     char *kernel_path;   /* of the file, where the pattern is_described; else `path` again */
     script_range source; /* of the script itself, for lines */
     bool is_described;   /* ... which is the comment of a kernel's file, or stands for it */
+    bool is_t1;          /* a file of that format */
     int places;          /* where a description stands that is no Lua: host.places; 0: it is */
     int texts;           /* templates that are in no file, by name: host.text; 0: none */
     script_warning *warnings;
