@@ -139,10 +139,13 @@ static void select_lanes(sim_warp *w, const sim_instruction *c, uint32_t mask)
     }
 }
 
-static void put_clock(sim_warp *w, const sim_instruction *c, uint32_t mask)
+/* Four cycles an instruction: only that it grows matters. In an adverse schedule each block begins
+ * at another time, and goes on at another rate. */
+static void put_clock(const sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
-    /* Four cycles an instruction: only that it grows matters. */
-    uint64_t cycles = w->executed * 4, r64[SIM_LANES];
+    const uint64_t begun =
+        b->adverse ? ((uint64_t)b->index + 1) * UINT64_C(0x9e3779b97f4a7c15) >> 24 : 0;
+    uint64_t cycles = begun + w->executed * (b->adverse ? 37 : 4), r64[SIM_LANES];
     uint32_t r32[SIM_LANES];
     SIM_EACH_LANE(l) r64[l] = cycles, r32[l] = (uint32_t)cycles;
     put_result(w, c, c->width == 8 ? (const void *)r64 : r32, mask);
@@ -354,7 +357,7 @@ static bool step_other(sim_block *b, sim_warp *w, const sim_instruction *c, uint
     case SIM_ALIGNED:
         return sim_aligned(b, w, c, mask & (uint32_t)c->target);
     case SIM_CLOCK:
-        put_clock(w, c, mask);
+        put_clock(b, w, c, mask);
         return true;
     case SIM_SPACE_TEST:
         test_space(w, c, mask);
