@@ -59,10 +59,11 @@ static void tell_difference(check *c, const buffer_plan *all, const buffer_plan 
     c->differs = true;
     snprintf(c->how->text, c->how->text_bytes,
              "%" PRIu64 " of %s%" PRIu64
-             " %selements of %s %s%s, first %s: expected %s%s%s, found %s",
+             " %selements of %s %s%s, first %s: expected %s%s%s, found %s%s",
              d->wrong, plan->count < all->count && !sampled ? "the first " : "", plan->count,
              sampled ? "compared " : "", plan->name, oracle_blame(c->slot->plan.oracle), allowed,
-             element, expected, exact ? "" : " ", exact ? "" : close, found);
+             element, expected, exact ? "" : " ", exact ? "" : close, found,
+             d->unwritten ? ", which was there before: nothing wrote it" : "");
     if (d->wrong <= plan->count / RARE && plan->tolerance.mismatches == 0)
         text_add(c->how->text, c->how->text_bytes,
                  "; rounding may flip a discrete result: at.mismatches() allows that");

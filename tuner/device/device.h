@@ -58,6 +58,7 @@ typedef struct device_comparison {
     uint64_t wrong;           /* elements that differ */
     uint64_t first;           /* index of the first of them */
     uint64_t expected, found; /* its bytes, the first in the lowest bits */
+    bool unwritten;           /* no launch wrote the one found, as far as the device knows that */
 } device_comparison;
 
 typedef struct device_guard_report {

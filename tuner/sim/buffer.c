@@ -231,6 +231,8 @@ at_status sim_buffer_compare(device *d, const device_buffer *found, const device
     if (out->wrong > 0) {
         memcpy(&out->expected, expected->bytes + out->first * bytes, bytes);
         memcpy(&out->found, found->bytes + out->first * bytes, bytes);
+        out->unwritten =
+            found->valid && memchr(found->valid + out->first * bytes, 0, bytes) != NULL;
     }
     return AT_OK;
 }
