@@ -379,7 +379,8 @@ AT_API const char *at_sites_problem(const at_sites *sites, size_t index);
 /* The site of that name for that problem, which is what the fastest configuration depends on
  * (sizes, a type). The same name and problem give the same site: so this may be called before every
  * launch, for a microsecond. Everything is copied. AT_USAGE for names that are no identifiers, a
- * parameter without values, more than 64 of either, and for a site that has other parameters. */
+ * parameter without values, more than 64 of either, and for a site that has other parameters or
+ * values. (In another order they are the same; the first default stays.) */
 AT_API at_status at_site_open(at_sites *sites, const char *name, const at_variable *variables,
                               size_t variable_count, const at_parameter *parameters,
                               size_t parameter_count, at_site **out, at_error *error);

@@ -143,14 +143,38 @@ static bool is_value(const at_variable *is, const at_variable *given)
     }
 }
 
+/* The place in a list of `count` to look at in the i-th attempt, for what is at `near` in another:
+ * where another default has come to the front, each of the rest is one place further on. */
+static size_t look_at(size_t near, size_t i, size_t count)
+{
+    return (near + count - 1 + i) % count;
+}
+
+static bool has_given(const site_list *list, const at_parameter *p, size_t near)
+{
+    const at_variable given = value_at(p, near);
+    size_t i = 0;
+    while (i < list->count && !is_value(&list->values[look_at(near, i, list->count)], &given))
+        i++;
+    return i < list->count;
+}
+
+static bool is_given(const site_list *list, const at_parameter *p, size_t near)
+{
+    bool found = false;
+    for (size_t i = 0; i < list->count && !found; i++) {
+        const at_variable given = value_at(p, look_at(near, i, list->count));
+        found = is_value(&list->values[near], &given);
+    }
+    return found;
+}
+
 static bool is_list(const site_list *list, const at_parameter *p)
 {
     bool same = p->count == list->count && p->kind == list->values->kind && has_values(p) &&
                 p->name && strcmp(p->name, list->name) == 0;
-    for (size_t i = 0; i < list->count && same; i++) {
-        const at_variable given = value_at(p, i);
-        same = is_value(&list->values[i], &given);
-    }
+    for (size_t i = 0; i < list->count && same; i++)
+        same = has_given(list, p, i) && is_given(list, p, i);
     return same;
 }
 

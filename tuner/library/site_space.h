@@ -32,7 +32,7 @@ at_status site_space_init(site_space *s, const at_parameter *parameters, size_t 
                           at_error *error);
 void site_space_deinit(site_space *s);
 
-/* Do these parameters span it? */
+/* Do these parameters span it, in whatever order each has its values? */
 bool site_space_is_of(const site_space *s, const at_parameter *parameters, size_t count);
 
 /* Copies a named value, checked: AT_USAGE, AT_NO_MEMORY. Freed with site_variable_deinit(). `what`

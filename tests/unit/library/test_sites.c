@@ -511,6 +511,11 @@ TEST_IN(a_site_has_one_list_of_parameters, set_up, tear_down)
     assert_ok(at_site_open(sites, "axpy", n, 1, is, 3, &site, &error), error);
     assert_ok(at_site_open(sites, "axpy", n, 1, same, 3, &again, &error), error);
     assert_ptr_equal(site, again);
+    /* A program may ask with the choice of the last call as the default. */
+    const int64_t moved[] = {512, 128, 64, 256, 1024};
+    const at_parameter otherwise[] = {at_integers("block", moved, 5), is[1], is[2]};
+    assert_ok(at_site_open(sites, "axpy", n, 1, otherwise, 3, &again, &error), error);
+    assert_ptr_equal(site, again);
     for (int wrong = 0; wrong < 6; wrong++) {
         at_parameter other[] = {is[0], is[1], is[2]};
         const at_parameter instead[] = {at_integers("block", one_differs, 5),
