@@ -80,6 +80,8 @@ load helpers
     fails_with 2 "--jobs takes a whole number from 1 to 1024"
     tool transpose --device sm_90
     fails_with 2 "there is no device 'sm_90'; did you mean sim:sm_90?"
+    tool transpose --device h100
+    fails_with 2 "there is no device 'h100'; did you mean sim:h100?"
     tool check transpose --budget 10s
     fails_with 2 "--budget of a check is a number of variants"
 }

@@ -224,10 +224,11 @@ for name in results[0]["config"]:
 PY
 }
 
-@test "where the tuned problem is predicted all columns are of it, but the one that says that it is not" {
+@test "where the tuned problem is predicted the first columns are of it, and it is said that the others are not" {
     tool "$FIXTURES/scale.lua" --device sim:sm_90 --budget 4 --quiet
     succeeds
     grep -Eq '^ +tuned us +vs best +small us +regs' out.txt
+    says "the other columns are of the small one"
     says_nothing_of 'of copy'
 }
 

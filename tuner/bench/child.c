@@ -12,6 +12,7 @@
 #include "bench/wire.h"
 #include "process/confine.h"
 #include "process/message.h"
+#include "sim/chip.h"
 
 /* The most devices of a kind. */
 enum { MAX_DEVICES = 64 };
@@ -94,14 +95,16 @@ static at_status send_opened(child *c, at_error *error)
 
 static at_status open_device(child *c, const device_worker_options *options, at_error *error)
 {
-    const bool is_arch = strncmp(options->spec, "sm_", 3) == 0;
     c->api = device_api_find(options->spec);
-    if (!c->api)
+    if (!c->api) {
+        sim_chip chip;
+        const bool is_chip = sim_chip_find(options->spec, &chip, NULL) == AT_OK;
         return error_set(error, AT_USAGE,
                          "there is no device '%s'%s%s%s cuda:0, cuda:1, ... are GPUs, sim and "
                          "sim:sm_XX simulated ones; 'autotune devices' lists them",
-                         options->spec, is_arch ? "; did you mean sim:" : ":",
-                         is_arch ? options->spec : "", is_arch ? "?" : "");
+                         options->spec, is_chip ? "; did you mean sim:" : ":",
+                         is_chip ? options->spec : "", is_chip ? "?" : "");
+    }
     c->bench.api = c->api;
     c->bench.cache = options->cache;
     c->bench.watchdog_floor_ns = options->watchdog_floor_ns;
