@@ -80,7 +80,7 @@ static void assert_small_product(const char *type, int bits, int k, const char *
                     of_a -= of_a >= 8 ? 16 : 0;
                     of_b -= of_b >= 8 ? 16 : 0;
                 }
-                sum += operation[1] == 'x' ? of_a != of_b : of_a * of_b;
+                sum += strstr(operation, "xor") ? of_a != of_b : of_a * of_b;
             }
             if (found[row * SIDE + column] != sum)
                 fail_msg("%s%s: row %d, column %d is %d, not %d", type, operation, row, column,
