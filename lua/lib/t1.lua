@@ -439,6 +439,10 @@ end
 
 local root = json.read(text, function(line, message) host.fail(line, message) end)
 members.expect(root, "object", "the file")
+if not root.value.ConfigurationSpace and not root.value.KernelSpecification then
+  host.fail(1, "JSON in place of a script is a T1 file ('autotune help t1'), and this has neither ConfigurationSpace nor "
+               .. "KernelSpecification; records and measurements are for 'autotune results', 'plot' and 'compare'")
+end
 members.tell_unknown(root, {
   "ConfigurationSpace", "KernelSpecification", "General", "Search", "Budget", "BenchmarkConfig", "SearchSettings",
   "verification", "$schema",

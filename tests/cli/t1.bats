@@ -125,6 +125,8 @@ PYTHON
     refused 16 "there is no file 'scale.cu'"
     spec 's/"KernelName": "scale"/"KernelName": "scales"/'
     refused 15 "has no kernel 'scales'; did you mean 'scale'?"
+    tool "$BATS_TEST_DIRNAME/../../results/nvidia-h200/transpose.json" --device sim
+    fails_with 2 "records and measurements are for 'autotune results', 'plot' and 'compare'"
     spec 's/"Name": "factor", "Type": "float"/"Name": "factor", "Type": "double"/'
     refused 25 "argument 3 (factor): the kernel takes float factor, of float, and this is of double"
     spec 's/"-std=c++17"/"-gencode arch=compute_70,code=sm_70"/'
