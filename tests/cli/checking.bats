@@ -324,6 +324,10 @@ PYTHON
     tool check scale.lua --arch sm_90
     fails_with 2 'identifier "undefined_name" is undefined'
     [[ $errors != *warning* ]]
+    # Of several it is told once: the error need not repeat it.
+    tool check scale.lua --arch sm_90 --budget 2
+    fails_with 2 "none of the 2 variants compiles: the script or a template is wrong"
+    [ "$(cat out.txt err.txt | grep -c undefined_name.*undefined)" -eq 1 ]
     tool scale.lua --device sim:sm_90
     fails_with 2 "the script's default does not compile, nor does any of the "
     [ -z "$output" ]

@@ -179,9 +179,14 @@ static void note_hang(checking *c, const proof *one)
         withdraw(c);
 }
 
-/* Where none compiles, nothing was checked: it is the script or a template that is wrong. */
+/* Where none compiles, nothing was checked: it is the script or a template that is wrong. People
+ * were told why of the first. */
 static at_status refuse_source(const checking *c, const char *why, at_error *error)
 {
+    if (c->told)
+        return error_set(error, AT_SCRIPT,
+                         "none of the %zu variants compiles: the script or a template is wrong",
+                         c->count);
     return error_set(error, AT_SCRIPT, "%s%s", why,
                      c->count > 1 ? "\nNone of the variants compiles." : "");
 }
