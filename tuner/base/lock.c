@@ -31,6 +31,7 @@ typedef enum way {
 struct lock {
     int fd;
     bool folder, taken;
+    pid_t taker; /* the process that took it */
     way way;
     char path[PATH_BYTES];
     char own[HOLDER_BYTES]; /* what its file by exclusive creation says; "" before that way */
@@ -335,14 +336,16 @@ int lock_take(lock *l, int timeout_ms)
         nanosleep(&pause, NULL);
     }
     l->taken = code == 0;
+    l->taker = getpid();
     return code;
 }
 
 void lock_give(lock *l)
 {
-    if (l->taken && l->way == WAY_HELD)
+    const bool own = l->taken && l->taker == getpid();
+    if (own && l->way == WAY_HELD)
         give_held(l);
-    else if (l->taken)
+    else if (own)
         flock(l->fd, LOCK_UN);
     l->taken = false;
 }

@@ -35,6 +35,8 @@ int lock_descriptor(const lock *l);
 /* Waits up to `timeout_ms`. Returns 0, or why not: EWOULDBLOCK when another has it, or what the
  * file system says. */
 int lock_take(lock *l, int timeout_ms);
+
+/* A fork of the process that took it gives nothing back. */
 void lock_give(lock *l);
 
 /* Gives the lock back, too. `l` may be NULL. */

@@ -77,6 +77,25 @@ static void keeps_others_out_until_it_is_given_back(void **state)
     assert_int_not_equal(access(f->held, F_OK), 0);
 }
 
+static void is_not_given_back_by_a_fork(void **state)
+{
+    fixture *f = *state;
+    lock *l, *other;
+    assert_ok(lock_folder(f->folder, 0, &l, &f->error), f->error);
+    pid_t child = fork();
+    if (child == 0) {
+        lock_close(l);
+        _exit(0);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    assert_int_equal(status, 0);
+    assert_int_equal(lock_folder(f->folder, 20, &other, &f->error), AT_IO);
+    lock_close(l);
+    assert_ok(lock_folder(f->folder, 0, &other, &f->error), f->error);
+    lock_close(other);
+}
+
 static void dies_with_its_process(void **state)
 {
     fixture *f = *state;
@@ -218,6 +237,7 @@ int main(void)
     }
     const struct CMUnitTest tests[] = {
         BOTH(keeps_others_out_until_it_is_given_back),
+        BOTH(is_not_given_back_by_a_fork),
         BOTH(dies_with_its_process),
         BOTH(dies_with_a_process_that_nobody_has_asked_for_yet),
         BOTH(a_file_is_locked_as_a_folder_is),
