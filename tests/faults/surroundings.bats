@@ -10,7 +10,7 @@ few() { # a run of four configurations, in a folder of its own that any user may
 
 run_it() { # run_it [COMMAND...]: the run, by that command
     status=0
-    "$@" "$AUTOTUNE" "$TIMED" --device cuda:0 --quiet --results results >out.txt 2>err.txt || status=$?
+    "$@" "$AUTOTUNE" "$TIMED" --device cuda:0 --quiet --jobs 2 --results results >out.txt 2>err.txt || status=$?
     output=$(cat out.txt)
     errors=$(cat err.txt)
 }
@@ -136,17 +136,16 @@ as_another() { # as_another COMMAND...: as a user without a name, a home, or rig
 }
 
 @test "a run that is stopped and goes on, again and again, is whole" {
-    small=600
     gpu
     needs_the_fake
-    write_space small $small
+    write_space small 600
     "$AUTOTUNE" "$TIMED" --device cuda:0 --quiet --results results >out.txt 2>err.txt &
     pid=$!
     for _ in $(seq 8); do
         sleep 0.1
         kill -STOP "$pid" 2>/dev/null || break
         sleep 0.1
-        kill -CONT "$pid"
+        kill -CONT "$pid" || break
     done
     end_run
     is_whole
