@@ -134,6 +134,15 @@ local function refuse_overloads(file, entry, found)
                                                   table.concat(casts, "\n  ", 1, math.min(#casts, 8))))
 end
 
+local function own_options(own)
+  local options = {}
+  for _, option in ipairs(OPTIONS) do options[#options + 1] = option end
+  for _, option in ipairs(type(own) == "table" and own or { own }) do
+    options[#options + 1] = option
+  end
+  return options
+end
+
 -- Can a name that nothing defines be a macro that is a number or a type? A function or a namespace is none.
 local function may_be_macro(name)
   for _, text in ipairs(host.texts()) do
@@ -143,10 +152,17 @@ local function may_be_macro(name)
 end
 
 -- The kernel's type. What the compiler calls undefined and the pattern has is a macro, too: it is added to `defines`.
-local function ask_signature(entry, roots, defines, scope, file, facts)
+local function ask_signature(entry, roots, defines, scope, file, facts, own)
+  local options = {}
+  local is_device = false -- only where the pattern says so: to nvcc what nothing annotates is the host's
+  for i, option in ipairs(own_options(own)) do
+    options[i] = type(option) == "string" and entry_in(option, scope) or ""
+    is_device = is_device or i > #OPTIONS and (string.find(options[i], "^%-%-?default%-device$")
+                                               or string.find(options[i], "^%-%-?device%-as%-default%-execution%-space$")) ~= nil
+  end
   while true do
-    host.cut_kernel(roots, defines)
-    local signature, message, undefined = host.kernel_signature(entry_in(entry, scope), definitions(defines, scope), OPTIONS)
+    host.cut_kernel(roots, defines, is_device)
+    local signature, message, undefined = host.kernel_signature(entry_in(entry, scope), definitions(defines, scope), options)
     if signature then return signature end
     local grew = false
     for _, name in ipairs(undefined) do
@@ -376,15 +392,6 @@ local function check_values(values)
   end
 end
 
-local function own_options(own)
-  local options = {}
-  for _, option in ipairs(OPTIONS) do options[#options + 1] = option end
-  for _, option in ipairs(type(own) == "table" and own or { own }) do
-    options[#options + 1] = option
-  end
-  return options
-end
-
 --- Completes a description whose kernel is a file; leaves others alone.
 function kernel_file.complete(description)
   local given = description.kernel
@@ -427,7 +434,7 @@ function kernel_file.complete(description)
   if named_only then given.args = nil end
   local params, whole = {}, nil
   for _, target in ipairs(targets) do
-    local signature = ask_signature(target.entry, roots, defines, scope, file, facts)
+    local signature = ask_signature(target.entry, roots, defines, scope, file, facts, given.options)
     local found = match_kernel(facts, target.entry, signature)
     rename_reserved(found.params)
     for _, p in ipairs(found.params) do params[#params + 1] = p end

@@ -23,6 +23,16 @@
 #include <cuda/std/type_traits>
 #include <cuda/std/utility>
 
+// <cuda/std/cmath> has them as macros; as names, others may have them in namespaces of their own.
+#if defined(__CUDACC_RTC__) && defined(FP_NAN)
+#undef FP_NAN
+#undef FP_INFINITE
+#undef FP_ZERO
+#undef FP_SUBNORMAL
+#undef FP_NORMAL
+enum { FP_NAN = 0, FP_INFINITE = 1, FP_ZERO = 2, FP_SUBNORMAL = 3, FP_NORMAL = 4 };
+#endif
+
 namespace std {
 using namespace ::cuda::std;
 }

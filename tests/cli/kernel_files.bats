@@ -754,3 +754,95 @@ CU
     tool check table.cu --arch sm_90
     succeeds
 }
+
+@test "headers of one name in two folders are two, one that is named in two ways is one, and <name> is not the one beside" {
+    mkdir -p a b
+    cat >both.cu <<'CU'
+#include "a/x.h"
+#include "a/y.h"
+#include "b/y.h"
+#include "./b/../a/x.h"
+/* autotune
+problem = { n = 100 }
+space   = { BLOCK = { 32, 64 } }
+launch  = { grid = "ceil_div(n, BLOCK)", block = "BLOCK" }
+sizes   = { x = "n" }
+*/
+__global__ void both(int *x, int n)
+{
+    int i = blockIdx.x * BLOCK + threadIdx.x;
+    if (i < n)
+        x[i] = of_a() + of_b() + (int)cooperative_groups::this_thread_block().size();
+}
+CU
+    printf '#pragma once\nstruct pair { int v; };\n__device__ inline int three() { return 3; }\n' >a/x.h
+    printf '#pragma once\n#include "x.h"\n#include "z.h"\n#include <cooperative_groups.h>\n%s\n' \
+        '__device__ inline int of_a() { pair p = { three() + z_of_a() }; return p.v; }' >a/y.h
+    printf '#pragma once\n#include "z.h"\n__device__ inline int of_b() { return z_of_b(); }\n' >b/y.h
+    printf '#pragma once\n__device__ inline int z_of_a() { return 1; }\n' >a/z.h
+    printf '#pragma once\n__device__ inline int z_of_b() { return 2; }\n' >b/z.h
+    echo '#error the wrong one' >a/cooperative_groups.h
+    tool check both.cu --arch sm_90
+    succeeds
+}
+
+@test "a header may have names in a namespace that the Toolkit has as macros" {
+    cat >named.cu <<'CU'
+#include <cmath>
+namespace own {
+enum {
+    FP_NAN =
+#define FP_NAN 0
+        FP_NAN
+};
+}
+/* autotune
+problem = { n = 100 }
+space   = { BLOCK = { 32, 64 } }
+launch  = { grid = "ceil_div(n, BLOCK)", block = "BLOCK" }
+sizes   = { x = "n" }
+*/
+__global__ void named(float *x, int n)
+{
+    int i = blockIdx.x * BLOCK + threadIdx.x;
+    if (i < n)
+        x[i] = std::fpclassify(x[i]) == FP_NORMAL ? FP_NAN : std::hypot(x[i], 1.0f);
+}
+CU
+    tool check named.cu --arch sm_90
+    succeeds
+}
+
+@test "what is included may be named by a macro or asked for first, and the compiler's options hold where its type is read" {
+    mkdir -p conf
+    echo '__device__ inline int three() { return 3; }' >conf/sizes.h
+    cat >asks.cu <<'CU'
+#define CONFIG "conf/sizes.h"
+#include CONFIG
+#if __has_include("nowhere.h")
+#include "nowhere.h"
+#endif
+#if __has_include(<cuda/std/array>)
+#include <cuda/std/array>
+#endif
+/* autotune
+problem = { n = 100 }
+space   = { BLOCK = { 32, 64 } }
+launch  = { grid = "ceil_div(n, BLOCK)", block = "BLOCK" }
+kernel  = { options = { "-default-device", "-DELEMENT=int", "-DTWICE=${2 * BLOCK}" } }
+sizes   = { x = "n" }
+*/
+int one() { return 1; }
+__global__ void asks(ELEMENT *x, int n)
+{
+    int i = blockIdx.x * BLOCK + threadIdx.x;
+    static_assert(TWICE == 2 * BLOCK, "the option follows the parameter");
+    cuda::std::array<int, 2> a{three(), one()};
+    if (i < n)
+        x[i] = a[0] + a[1];
+}
+CU
+    tool check asks.cu --arch sm_90 --budget 2
+    succeeds
+    says "2 agree"
+}

@@ -60,7 +60,7 @@ static void cut(const char *text)
     for (size_t i = 0; i < unit.declaration_count; i++)
         cpp_parameters(unit.declarations[i].parameters, parameters, 4);
     read_launches(&unit);
-    if (cpp_need(&unit, 1, &root, 1, NULL) == AT_OK) {
+    if (cpp_need(&unit, 1, &root, 1, false, NULL) == AT_OK) {
         char *left = cpp_render(&unit, &given, 1);
         if (left && lines_of(left) != lines_of(text))
             abort();

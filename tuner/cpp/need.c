@@ -24,6 +24,7 @@ typedef struct search {
     keymap words;
     uint64_t *met;
     size_t met_count;
+    bool is_device; /* functions that nothing annotates */
     bool failed;
 } search;
 
@@ -133,6 +134,21 @@ static bool is_below_std(const cpp_declaration *d)
     return cpp_is(cpp_next(&l), "std") && cpp_is(cpp_next(&l), "::");
 }
 
+/* auto has_size(...) -> no; one of several that decltype chooses from, which nothing calls. */
+static bool is_for_decltype(const cpp_declaration *d)
+{
+    if (d->has_body || names_host_type(d))
+        return false;
+    cpp_lexer l = cpp_lexer_make(d->span.text, d->span.length, 1);
+    cpp_token before = {0};
+    for (cpp_token t = cpp_next(&l); t.kind != CPP_END; t = cpp_next(&l)) {
+        if (cpp_is(t, "->") || cpp_is(t, "...") || (cpp_is(before, "-") && cpp_is(t, ">")))
+            return true;
+        before = t;
+    }
+    return d->template_of.length > 0;
+}
+
 /* May device code use it, if it names it? */
 static bool is_usable(const search *s, const cpp_unit *u, size_t i)
 {
@@ -142,7 +158,8 @@ static bool is_usable(const search *s, const cpp_unit *u, size_t i)
         "texture",    "surface",      "cudaTextureObject_t", "extern",     NULL};
     switch (d->kind) {
     case CPP_FUNCTION:
-        return is_device_function(s, d) || (d->member && d->is_special);
+        return s->is_device || is_device_function(s, d) || (d->member && d->is_special) ||
+               is_for_decltype(d);
     case CPP_VARIABLE:
         return d->member || cpp_text_has(s->units, s->count, d->span, storage);
     case CPP_TYPE:
@@ -240,9 +257,9 @@ static void want_named(search *s, uint64_t key)
 }
 
 at_status cpp_need(cpp_unit *units, size_t count, const cpp_span *roots, size_t root_count,
-                   at_error *error)
+                   bool is_device, at_error *error)
 {
-    search s = {.units = units, .count = count};
+    search s = {.units = units, .count = count, .is_device = is_device};
     index_names(&s);
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < units[i].declaration_count; k++)

@@ -10,8 +10,9 @@
 #include "cpp/unit.h"
 
 /* Sets `wanted` of the declarations of all units for what `roots` names: texts such as
- * "ns::scale<BLOCK, float>". AT_NO_MEMORY. */
+ * "ns::scale<BLOCK, float>". With `is_device` functions without an annotation are the device's,
+ * too. AT_NO_MEMORY. */
 at_status cpp_need(cpp_unit *units, size_t count, const cpp_span *roots, size_t root_count,
-                   at_error *error);
+                   bool is_device, at_error *error);
 
 #endif

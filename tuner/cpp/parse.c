@@ -72,15 +72,30 @@ static void read_define(parser *p, cpp_lexer *l, cpp_token directive)
     add(p, &p->u->macros, &p->u->macro_count, &m, sizeof m);
 }
 
+/* The last macro of that name above, in this text, whose value may be what an #include names. */
+static cpp_span included_macro(const parser *p, cpp_token name)
+{
+    for (size_t i = p->u->macro_count; i-- > 0 && name.kind == CPP_WORD;) {
+        const cpp_macro *m = &p->u->macros[i];
+        if (cpp_spans_equal(m->name, name.span) && m->value.length > 0 &&
+            strchr("\"<", m->value.text[0]))
+            return m->value;
+    }
+    return (cpp_span){NULL, 0};
+}
+
 static void read_include(parser *p, cpp_lexer *l, cpp_token directive)
 {
     while (l->at < l->end && isspace((unsigned char)*l->at))
         l->at++;
-    const char open = l->at < l->end ? *l->at : '\0';
-    if (open != '"' && open != '<')
+    cpp_lexer word = *l;
+    cpp_span text = {l->at, (size_t)(l->end - l->at)};
+    if (text.length > 0 && !strchr("\"<", text.text[0]))
+        text = included_macro(p, cpp_next(&word));
+    if (text.length == 0)
         return;
-    const char *begin = l->at + 1;
-    const char *end = memchr(begin, open == '<' ? '>' : '"', (size_t)(l->end - begin));
+    const char open = text.text[0], *begin = text.text + 1;
+    const char *end = memchr(begin, open == '<' ? '>' : '"', text.length - 1);
     if (!end)
         return;
     cpp_include i = {.span = directive.span,
@@ -207,6 +222,13 @@ static void add_enumerators(parser *p, progress *g, const char *begin, const cha
     }
 }
 
+/* struct ALIGNED(16) name: the first word after `struct` is a macro. */
+static bool is_macro_of_type(const parser *p, const progress *g)
+{
+    return g->type_word.kind == CPP_WORD && g->d.name_count == 1 &&
+           cpp_spans_equal(g->last.span, p->u->names[g->d.first_name]) && p->token.kind == CPP_WORD;
+}
+
 /* A name and its brackets: `(` is next. */
 static void read_brackets(parser *p, progress *g)
 {
@@ -219,6 +241,10 @@ static void read_brackets(parser *p, progress *g)
     if (cpp_is(cpp_next(&inside), "*")) /* float (*f)(int) */
         add_name(p, g, cpp_next(&inside).span);
     skip_group(p);
+    if (is_macro_of_type(p, g)) {
+        g->d.name_count = 0;
+        return;
+    }
     if (!is_name)
         return;
     const char *end = p->token.span.text;

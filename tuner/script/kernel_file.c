@@ -30,14 +30,6 @@ static const char *const library_types[] = {"half",
                                             "cudaDataType",
                                             NULL};
 
-static bool has_file(const kernel_file *k, const char *name)
-{
-    for (size_t i = 0; i < k->count; i++)
-        if (strcmp(k->names[i], name) == 0)
-            return true;
-    return false;
-}
-
 /* Headers of which the compiler gets a text of our own, where the kernel has one of the words;
  * none: always. A name may be the beginning of many. */
 static const struct replacement {
@@ -105,7 +97,8 @@ static at_status read_unit(kernel_file *k, const char *name, const char *path, a
     k->texts[k->count] = text.bytes;
     k->names[k->count] = strdup(name);
     k->paths[k->count] = strdup(path);
-    status = k->names[k->count] && k->paths[k->count]
+    k->reals[k->count] = realpath(path, NULL);
+    status = k->names[k->count] && k->paths[k->count] && k->reals[k->count]
                  ? cpp_unit_read(text.bytes, &k->units[k->count], error)
                  : error_no_memory(error);
     k->count++;
@@ -114,7 +107,7 @@ static at_status read_unit(kernel_file *k, const char *name, const char *path, a
 
 /* "../inc/x.h" from beside the file that includes it, where that is below one of the folders. */
 static bool find_around(const char *const *folders, size_t folder_count, const char *from_path,
-                        const char *name, char path[PATH_MAX])
+                        const char *name, char path[PATH_MAX], char own_name[PATH_MAX])
 {
     char around[PATH_MAX], whole[PATH_MAX], folder[PATH_MAX];
     const char *slash = strrchr(from_path, '/');
@@ -124,25 +117,96 @@ static bool find_around(const char *const *folders, size_t folder_count, const c
         return false;
     for (size_t i = 0; i < folder_count; i++) {
         const char *name_there = realpath(folders[i], folder) ? paths_below(folder, whole) : NULL;
-        if (name_there && script_find_file(&folders[i], 1, name_there, path, PATH_MAX))
+        if (name_there && script_find_file(&folders[i], 1, name_there, path, PATH_MAX)) {
+            snprintf(own_name, PATH_MAX, "%s", name_there);
             return true;
+        }
     }
     return false;
 }
 
-/* The file in one of the folders: beside the one that includes it, else in the folder itself. */
+/* The file in one of the folders, and its name from there: beside the one that includes it, where
+ * that says "name", else in the folder itself. <name> is not the one beside, as for every compiler.
+ */
 static bool find_file(const char *const *folders, size_t folder_count, const char *from,
-                      const char *from_path, const char *name, char path[PATH_MAX])
+                      const char *from_path, const char *name, bool is_quoted, char path[PATH_MAX],
+                      char own_name[PATH_MAX])
 {
-    char beside[PATH_MAX];
-    const char *slash = strrchr(from, '/');
-    int n =
-        snprintf(beside, sizeof beside, "%.*s%s", slash ? (int)(slash + 1 - from) : 0, from, name);
-    if ((slash && n > 0 && (size_t)n < sizeof beside &&
-         script_find_file(folders, folder_count, beside, path, PATH_MAX)) ||
-        script_find_file(folders, folder_count, name, path, PATH_MAX))
+    const char *slash = is_quoted ? strrchr(from, '/') : NULL;
+    const int n =
+        snprintf(own_name, PATH_MAX, "%.*s%s", slash ? (int)(slash + 1 - from) : 0, from, name);
+    if (slash && n > 0 && n < PATH_MAX &&
+        script_find_file(folders, folder_count, own_name, path, PATH_MAX))
         return true;
-    return strstr(name, "./") && find_around(folders, folder_count, from_path, name, path);
+    snprintf(own_name, PATH_MAX, "%s", name);
+    if (script_find_file(folders, folder_count, name, path, PATH_MAX))
+        return true;
+    return strstr(name, "./") &&
+           find_around(folders, folder_count, from_path, name, path, own_name);
+}
+
+/* The unit that is this file, under whichever name; k->count: there is none yet. */
+static size_t find_unit(const kernel_file *k, const char *path)
+{
+    char real[PATH_MAX];
+    size_t u = 0;
+    if (!realpath(path, real))
+        return k->count;
+    while (u < k->count && strcmp(k->reals[u], real) != 0)
+        u++;
+    return u;
+}
+
+/* Has each line name what it includes by the name of that unit, units[i] for the line i, where it
+ * says another: the compiler knows headers by their names, and two folders may have a "util.h". */
+static at_status rename_includes(kernel_file *k, size_t u, const size_t *units, at_error *error)
+{
+    const cpp_unit *unit = &k->units[u];
+    pack p = {0};
+    const char *at = unit->text;
+    for (size_t i = 0; i < unit->include_count; i++) {
+        const cpp_span name = unit->includes[i].name;
+        if (units[i] == SIZE_MAX || cpp_span_is(name, k->names[units[i]]) || name.text < at)
+            continue;
+        pack_append(&p, at, (size_t)(name.text - at));
+        pack_append_text(&p, k->names[units[i]]);
+        at = name.text + name.length;
+    }
+    if (at == unit->text)
+        return AT_OK;
+    pack_append_text(&p, at);
+    char *text = pack_take_text(&p);
+    if (!text)
+        return error_no_memory(error);
+    cpp_unit_deinit(&k->units[u]);
+    free(k->texts[u]);
+    k->texts[u] = text;
+    return cpp_unit_read(text, &k->units[u], error);
+}
+
+/* Reads what the unit includes that was not read yet. */
+static at_status read_included(kernel_file *k, size_t u, const char *const *folders,
+                               size_t folder_count, at_error *error)
+{
+    const size_t count = k->units[u].include_count;
+    size_t *units = calloc(count + 1, sizeof *units);
+    at_status status = units ? AT_OK : error_no_memory(error);
+    for (size_t i = 0; !status && i < count; i++) {
+        const cpp_include *include = &k->units[u].includes[i];
+        char path[PATH_MAX], wanted[256], name[PATH_MAX];
+        snprintf(wanted, sizeof wanted, "%.*s", (int)include->name.length, include->name.text);
+        units[i] = SIZE_MAX;
+        if (!find_file(folders, folder_count, k->names[u], k->paths[u], wanted, include->is_quoted,
+                       path, name))
+            continue;
+        units[i] = find_unit(k, path);
+        if (units[i] == k->count)
+            status = read_unit(k, name, path, error);
+    }
+    if (!status)
+        status = rename_includes(k, u, units, error);
+    free(units);
+    return status;
 }
 
 at_status kernel_file_read(const char *name, const char *path, const char *const *folders,
@@ -153,19 +217,14 @@ at_status kernel_file_read(const char *name, const char *path, const char *const
                          .units = calloc(SOURCE_HEADERS_MAX, sizeof *out->units),
                          .texts = calloc(SOURCE_HEADERS_MAX, sizeof *out->texts),
                          .names = calloc(SOURCE_HEADERS_MAX, sizeof *out->names),
-                         .paths = calloc(SOURCE_HEADERS_MAX, sizeof *out->paths)};
-    if (!out->name || !out->path || !out->units || !out->texts || !out->names || !out->paths)
+                         .paths = calloc(SOURCE_HEADERS_MAX, sizeof *out->paths),
+                         .reals = calloc(SOURCE_HEADERS_MAX, sizeof *out->reals)};
+    if (!out->name || !out->path || !out->units || !out->texts || !out->names || !out->paths ||
+        !out->reals)
         return error_no_memory(error);
     at_status status = read_unit(out, name, path, error);
     for (size_t u = 0; !status && u < out->count; u++)
-        for (size_t i = 0; !status && i < out->units[u].include_count; i++) {
-            const cpp_include *include = &out->units[u].includes[i];
-            char found[PATH_MAX], wanted[256];
-            snprintf(wanted, sizeof wanted, "%.*s", (int)include->name.length, include->name.text);
-            if (!has_file(out, wanted) &&
-                find_file(folders, folder_count, out->names[u], out->paths[u], wanted, found))
-                status = read_unit(out, wanted, found, error);
-        }
+        status = read_included(out, u, folders, folder_count, error);
     return status;
 }
 
@@ -176,11 +235,13 @@ void kernel_file_deinit(kernel_file *k)
         free(k->texts[i]);
         free(k->names[i]);
         free(k->paths[i]);
+        free(k->reals[i]);
     }
     free(k->units);
     free(k->texts);
     free(k->names);
     free(k->paths);
+    free(k->reals);
     free(k->name);
     free(k->path);
     free(k->text);
@@ -542,7 +603,7 @@ at_status kernel_file_cut(kernel_file *k, const cpp_span *roots, size_t root_cou
     k->text = k->head = NULL;
     included_deinit(&k->headers);
     if (!status)
-        status = cpp_need(k->units, k->count, roots, root_count, error);
+        status = cpp_need(k->units, k->count, roots, root_count, k->is_device, error);
     if (status)
         return status;
     bool visited[SOURCE_HEADERS_MAX] = {false}, in_use[REPLACED], replaces[REPLACED + 1] = {false};

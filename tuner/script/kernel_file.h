@@ -16,14 +16,17 @@
 #include "script/script.h"
 
 typedef struct kernel_file {
-    char *name, *path;              /* as the script spells it; as messages call it */
-    cpp_unit *units;                /* of the file, and of the files that it includes */
-    char **texts, **names, **paths; /* of each; as an #include spells it; as found */
+    char *name, *path; /* as the script spells it; as messages call it */
+    cpp_unit *units;   /* of the file, and of the files that it includes */
+    /* Of each: its text; its name from the folder in which it was found, by which all of its
+     * #include lines have it; its path as found; the real one. */
+    char **texts, **names, **paths, **reals;
     size_t count, capacity;
     char *text;       /* what is compiled; NULL before kernel_file_cut() */
     char *head;       /* likewise: #include lines of the Toolkit that go before what is defined */
     included headers; /* likewise */
     char *missing;    /* names of headers that are nowhere, with ", " between; NULL: none */
+    bool is_device;   /* the caller's to set: functions without an annotation are the device's */
 } kernel_file;
 
 /* Reads the file and what it includes from the folders. Of each #include that leads elsewhere

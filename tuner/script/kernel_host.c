@@ -191,7 +191,8 @@ static size_t read_spans(lua_State *L, int index, cpp_span *out, size_t capacity
     return count;
 }
 
-/* host.cut_kernel(roots, given): cuts the file to what the kernels need. */
+/* host.cut_kernel(roots, given, is_device): cuts the file to what the kernels need; is_device: to
+ * them functions without an annotation are the device's. */
 int host_cut_kernel(lua_State *L)
 {
     script *s = script_of(L);
@@ -200,6 +201,7 @@ int host_cut_kernel(lua_State *L)
     size_t root_count = read_spans(L, 1, roots, SCRIPT_MAX_NAMES);
     size_t given_count = read_spans(L, 2, given, sizeof given / sizeof *given);
     at_error error = {0};
+    k->is_device = lua_toboolean(L, 3);
     if (kernel_file_cut(k, roots, root_count, given, given_count, s->template_dir,
                         &s->options.compiler, &error))
         sandbox_raise_error(L, &error);

@@ -16,7 +16,7 @@ static char *cut(const char *text, const char *root, const char *given)
     at_error error = {0};
     assert_ok(cpp_unit_read(text, &u, &error), error);
     const cpp_span roots[] = {{root, strlen(root)}}, names[] = {{given, strlen(given)}};
-    assert_ok(cpp_need(&u, 1, roots, 1, &error), error);
+    assert_ok(cpp_need(&u, 1, roots, 1, false, &error), error);
     char *left = cpp_render(&u, names, 1);
     assert_non_null(left);
     size_t lines = 0, kept = 0;
@@ -90,13 +90,34 @@ TEST(macros_that_annotate_and_declare_are_looked_into)
 
 TEST(of_several_macros_of_a_name_each_may_be_the_one_that_annotates)
 {
-    leaves("#ifdef HOST\n#define DEV\n#define TABLE(n) const int n[] = {\n#else\n#define DEV __device__\n"
-           "#define TABLE(n) __device__ const int n[] = {\n#endif\n#define END() };\n"
-           "TABLE(primes)\n2, 3, 5\nEND()\nDEV int one() { return 1; }\n"
-           "__global__ void k(int *x) { x[0] = primes[one()]; }",
-           "#ifdef HOST #define DEV #define TABLE(n) const int n[] = { #else #define DEV __device__ "
-           "#define TABLE(n) __device__ const int n[] = { #endif #define END() }; TABLE(primes) 2, 3, 5 END() "
-           "DEV int one() { return 1; } __global__ void k(int *x) { x[0] = primes[one()]; }");
+    leaves(
+        "#ifdef HOST\n#define DEV\n#define TABLE(n) const int n[] = {\n#else\n#define DEV "
+        "__device__\n"
+        "#define TABLE(n) __device__ const int n[] = {\n#endif\n#define END() };\n"
+        "TABLE(primes)\n2, 3, 5\nEND()\nDEV int one() { return 1; }\n"
+        "__global__ void k(int *x) { x[0] = primes[one()]; }",
+        "#ifdef HOST #define DEV #define TABLE(n) const int n[] = { #else #define DEV __device__ "
+        "#define TABLE(n) __device__ const int n[] = { #endif #define END() }; TABLE(primes) 2, 3, "
+        "5 END() "
+        "DEV int one() { return 1; } __global__ void k(int *x) { x[0] = primes[one()]; }");
+}
+
+TEST(a_type_may_have_a_macro_with_brackets_before_its_name)
+{
+    leaves(
+        "#define ALIGNED(n) alignas(n)\ntemplate <class T> struct ALIGNED(16) quad : base<T> {};\n"
+        "struct ALIGNED(8) other {};\n__global__ void k(quad<float> q) {}",
+        "#define ALIGNED(n) alignas(n) template <class T> struct ALIGNED(16) quad : base<T> {}; "
+        "__global__ void k(quad<float> q) {}");
+}
+
+TEST(prototypes_among_which_decltype_chooses_need_no_annotation)
+{
+    leaves("template <class T> auto has_size(T *) -> yes<sizeof(T)>;\nauto has_size(...) -> no;\n"
+           "void host(float *);\ntemplate <class T> std::vector<T> read(T *);\n"
+           "__global__ void k() { decltype(has_size((int *)0)) x; host(0); read(&x); }",
+           "template <class T> auto has_size(T *) -> yes<sizeof(T)>; auto has_size(...) -> no; "
+           "__global__ void k() { decltype(has_size((int *)0)) x; host(0); read(&x); }");
 }
 
 TEST(macros_that_name_themselves_are_followed_to_an_end)
