@@ -120,7 +120,7 @@ local function sketch_space(SOME, facts, defines, words, entry, launch, argument
       end
     end
   end
-  if #left_out > 0 then whys[#whys + 1] = "left out, as they may say what is computed: " .. table.concat(left_out, ", ", 1, math.min(#left_out, 8)) .. (#left_out > 8 and " ..." or "") end
+  if #left_out > 0 then whys[#whys + 1] = "left out: " .. table.concat(left_out, ", ", 1, math.min(#left_out, 8)) .. (#left_out > 8 and " ..." or "") .. ", which may say what is computed: add what does not" end
   if #space == 0 then
     table.insert(whys, 1, "nothing in the kernel says how it is launched")
     return "BLOCK = at.pow2(64, 1024)", table.concat(whys, ", "), "BLOCK", values

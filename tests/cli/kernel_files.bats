@@ -390,7 +390,7 @@ CU
     says 'grid = { "WIDTH // TILE", "ceil_div(height, ROWS)" }, block = { "TILE", "ROWS" }'
     says 'the file has <<<grid, block>>>'
     says 'TILE = at.pow2(4, 64)'
-    says "left out, as they may say what is computed: WIDTH"
+    says "left out: WIDTH, which may say what is computed: add what does not"
     says_nothing_of "WIDTH = "
 }
 
