@@ -181,6 +181,8 @@ local function infer_arguments(description, request, signature, params, named, i
       if type(given) ~= "table" and not a.pointer and a.type and SCALARS[a.type] and a.lanes == 1 then
         args[i] = argument(a.type, given)
       end
+    elseif not a.pointer and string.find(param.text, "&[%s%a_]*" .. string.gsub(param.name, "_$", "") .. "%f[^%w_]") then
+      fail({}, "the kernel takes a reference, %s, to which a launch can give nothing: take a value or a pointer", param.text)
     elseif a.empty and not a.pointer then
       args[i] = zeros(a.bytes)
     elseif default then

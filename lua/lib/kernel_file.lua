@@ -232,19 +232,18 @@ local function complete_work(description)
   if #terms > 0 then description.traffic = table.concat(terms, " + ") end
 end
 
+-- What `given`, of that path, says of parameters must be of those that the kernel has: its keys, or in a list its values.
 -- `constants`: variables of the module, which have sizes, too.
-local function check_names(description, field, params, constants)
-  local given = description[field]
-  if given == nil then return end
+local function check_names(given, path, params, constants)
   local known = {}
   for _, p in ipairs(params) do known[#known + 1] = p.name end
   for name in pairs(constants or {}) do known[#known + 1] = name end
-  for key, v in pairs(given) do
-    local name = field == "outputs" and v or key
+  for key, v in pairs(given or {}) do
+    local name = math.type(key) and v or key
     local found = false
     for _, k in ipairs(known) do found = found or k == name end
     if not found then
-      fail({ field, key }, "the kernel has no parameter %s%s", check.show(name), meant(tostring(name), known))
+      fail(check.child(path, key), "the kernel has no parameter %s%s", check.show(name), meant(tostring(name), known))
     end
   end
 end
@@ -455,8 +454,9 @@ function kernel_file.complete(description)
     if host.sketches() then host.sketch(host.own("kernel_sketch.lua")(SKETCHED, kernel_names(facts), request, description, facts, found, signature, defines)) end
   end
   if not launch then constants.complete(description, request, given, facts, file) end
-  check_names(description, "sizes", params, given.constants)
-  check_names(description, "outputs", params)
+  check_names(description.sizes, { "sizes" }, params, given.constants)
+  check_names(description.outputs, { "outputs" }, params)
+  check_names(named, { "kernel", "args" }, params)
   tell(request, had, "the kernel " .. targets[1].entry .. " (" .. whole.file .. ":" .. whole.line .. ")")
   complete_work(description)
   if launch then

@@ -28,7 +28,7 @@ member() { # member DIR PYTHON: of capture.json, as `d`
     program -o seen --kernel scale_by --nth 2 -- scale 64 scale 1000
     succeeds
     says "launch 2 of the chosen kernels"
-    says "4 arguments with 2 pointers into 2 allocations, 0.0 MB, of which 1 changed"
+    says "4 arguments with 2 pointers into 2 allocations, 7.8 KiB, of which 1 changed"
     cmp seen/*/0-0-before x.before
     cmp seen/*/0-1-before x.in
     cmp seen/*/0-0-after x.after

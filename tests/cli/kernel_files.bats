@@ -184,6 +184,15 @@ kernel = { entry = 'saxpi' }"
 kernel = { args = { a = at.int32('n') } }"
     refused 6 "the kernel takes float a"
     describe "$fields
+kernel = { args = { nn = 'n' } }"
+    refused 6 "kernel.args.nn: the kernel has no parameter 'nn'"
+    describe "${fields/ceil_div(n, BLOCK * VEC)/n \/ (3 * BLOCK)}"
+    tool check saxpy.cu --arch sm_90
+    says "/ keeps the fraction: write a // b, or ceil_div(a, b)"
+    describe "$fields
+where = 'BLOCK > 32 && VEC < 4'"
+    refused 6 "write 'and' for &&"
+    describe "$fields
 outputs = 'x'"
     refused 6 "the kernel cannot write what const float *__restrict__ x leads to"
     describe "$fields
@@ -702,6 +711,20 @@ END
     tool check reduce.cu --describe fields.lua --arch sm_90 --only BLOCK=64 --budget 2
     succeeds
     says "2 agree"
+}
+
+@test "a reference is no parameter that a launch can give" {
+    cat >refers.cu <<'CU'
+/* autotune
+problem = { n = 64 }
+space   = { BLOCK = { 32, 64 } }
+launch  = { grid = 1, block = "BLOCK" }
+sizes   = { x = "n" }
+*/
+__global__ void refers(float *x, const int &n) { x[threadIdx.x % n] = 2; }
+CU
+    tool check refers.cu --arch sm_90
+    fails_with 2 "the kernel takes a reference, const int &n"
 }
 
 @test "a kernel that launches another is refused by the line that does" {

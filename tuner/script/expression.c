@@ -213,6 +213,29 @@ const char *expression_failure(lua_State *L)
     return rest ? rest + 2 : message;
 }
 
+/* The remedy where an expression is written as C has it: "; ..."; "": it is not. */
+static const char *operator_of_c(const char *text)
+{
+    static const char *const operators[][2] = {{"&&", "; write 'and' for &&"},
+                                               {"||", "; write 'or' for ||"},
+                                               {"!=", "; write '~=' for !="},
+                                               {"!", "; write 'not' for !"},
+                                               {"?", "; write 'a and b or c' for a ? b : c"}};
+    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
+        if (strstr(text, operators[i][0]))
+            return operators[i][1];
+    return "";
+}
+
+/* "/" has a fraction; C's, of whole numbers, has none. */
+static const char *division_of_c(const char *text)
+{
+    for (const char *at = strchr(text, '/'); at; at = strchr(at + 1 + (at[1] == '/'), '/'))
+        if (at[1] != '/')
+            return "; / keeps the fraction: write a // b, or ceil_div(a, b)";
+    return "";
+}
+
 /* Raises Lua's message; an error at the bracket after the text means that the text ends too early.
  */
 static void raise_syntax(lua_State *L, const expression *e)
@@ -225,7 +248,7 @@ static void raise_syntax(lua_State *L, const expression *e)
     const char *near = line == bracket_line ? strstr(what, " near ')'") : NULL;
     if (near)
         expression_raise(L, e, "%.*s at its end", (int)(near - what), what);
-    expression_raise(L, e, "%s", what);
+    expression_raise(L, e, "%s%s", what, operator_of_c(e->text));
 }
 
 _Static_assert(DEVICE_MOST_FIELDS <= 32 && SCRIPT_MAX_NAMES <= 64,
@@ -369,8 +392,8 @@ int64_t expression_integer(lua_State *L, const expression *e, problem_kind probl
     int whole;
     int64_t n = lua_tointegerx(L, -1, &whole);
     if (!whole)
-        raise_value(L, e, problem, indices, "gives %.17g where a whole number is needed",
-                    lua_tonumber(L, -1));
+        raise_value(L, e, problem, indices, "gives %.17g where a whole number is needed%s",
+                    lua_tonumber(L, -1), division_of_c(e->text));
     if (n < least || n > most)
         raise_value(L, e, problem, indices, "must be %lld at %s and is %lld",
                     (long long)(n < least ? least : most), n < least ? "least" : "most",
