@@ -211,9 +211,19 @@ static bool report_under_way(const sim_race_access *a, const sim_stamp *s, bool 
                     own ? "this thread" : party, line);
 }
 
+/* Volatile accesses of lanes of one warp among themselves are no way to synchronise: they are how
+ * kernels relied on lanes that go in step. */
+static bool is_of_lanes_in_step(const sim_race_access *a, const sim_stamp *s)
+{
+    return (a->stamp.flags & s->flags & SIM_STAMP_VOLATILE) && s->block == a->stamp.block &&
+           s->unit == a->stamp.unit;
+}
+
 static const char *what_is_missing(const sim_race_access *a, const sim_stamp *s)
 {
     sim_reach reach = sim_order_reach(a->block, s);
+    if (is_of_lanes_in_step(a, s))
+        return "__syncwarp() between: lanes need not go in step (or make these relaxed atomics)";
     if (a->stamp.scope && s->scope && (a->stamp.scope <= (int)reach || s->scope <= (int)reach))
         return "a scope that has both";
     return reach == SIM_REACH_BLOCK              ? "a barrier between"
@@ -282,16 +292,13 @@ static bool report(const sim_race_access *a, const sim_stamp *s, const char *wha
                     overrun);
 }
 
-/* Are both strong, and does each one's scope have the other's thread? Volatile accesses of lanes of
- * one warp among themselves are no way to synchronise: they are how kernels relied on lanes that go
- * in step. */
+/* Are both strong, and does each one's scope have the other's thread? */
 static bool is_morally_strong(const sim_race_access *a, const sim_stamp *s)
 {
     const sim_stamp *own = &a->stamp;
     if (!own->scope || !s->scope)
         return false;
-    if ((own->flags & s->flags & SIM_STAMP_VOLATILE) && s->block == own->block &&
-        s->unit == own->unit)
+    if (is_of_lanes_in_step(a, s))
         return false;
     int reach = (int)sim_order_reach(a->block, s);
     return own->scope > reach && s->scope > reach;
