@@ -151,3 +151,44 @@ bool sim_paths_give_way(sim_block *b, sim_warp *w)
     w->paths[w->depth - 1].pc++;
     return false;
 }
+
+/* Instructions after which lanes that are apart may still be apart. */
+static bool goes_straight(const sim_instruction *c)
+{
+    return c->kind == SIM_COMPUTE || c->kind == SIM_COMPARE || c->kind == SIM_LOGIC ||
+           c->kind == SIM_SELECT || c->kind == SIM_CONVERT || c->kind == SIM_LOAD ||
+           c->kind == SIM_STORE || c->kind == SIM_ATOMIC || c->kind == SIM_FENCE;
+}
+
+/* Where code that goes straight from `pc` on ends. *shared: it comes to another place in memory
+ * that threads share. */
+static int32_t find_end(const sim_program *p, int32_t pc, int32_t reconverge, bool *shared)
+{
+    *shared = false;
+    while (++pc != reconverge && (size_t)pc < p->code_count && goes_straight(&p->code[pc])) {
+        const sim_instruction *c = &p->code[pc];
+        *shared = *shared || c->kind == SIM_ATOMIC ||
+                  ((c->kind == SIM_LOAD || c->kind == SIM_STORE) && c->scope != 0);
+    }
+    return pc;
+}
+
+bool sim_paths_part(sim_block *b, sim_warp *w)
+{
+    enum { PARTS_ONE_IN = 4, MOST_PATHS = 6 }; /* each executes the code anew */
+    const sim_path top = w->paths[w->depth - 1];
+    const uint32_t some = (uint32_t)rng_next(&b->order) & top.mask;
+    bool shared;
+    if (!some || some == top.mask || w->depth >= MOST_PATHS || rng_below(&b->order, PARTS_ONE_IN))
+        return false;
+    const int32_t end = find_end(b->program, top.pc, top.reconverge, &shared);
+    if (!shared)
+        return false;
+    if (end == top.reconverge)
+        w->depth--;
+    else
+        w->paths[w->depth - 1].pc = end;
+    w->paths[w->depth++] = (sim_path){top.pc, end, top.mask & ~some};
+    w->paths[w->depth++] = (sim_path){top.pc, end, some};
+    return true;
+}

@@ -13,4 +13,10 @@ void sim_paths_turn(sim_block *b, sim_warp *w, bool polls);
  * help. */
 bool sim_paths_give_way(sim_block *b, sim_warp *w);
 
+/* The top path is at a strong access, not for being volatile: of such by lanes of one warp races
+ * are told. Threads of a warp need not go in step: some of its lanes may
+ * go ahead of the others here, until the code goes straight no more, where another place that
+ * threads share is met before that. True: they do. */
+bool sim_paths_part(sim_block *b, sim_warp *w);
+
 #endif

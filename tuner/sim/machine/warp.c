@@ -437,6 +437,9 @@ bool sim_warp_run(sim_block *b, sim_warp *w)
             continue;
         }
         const sim_instruction *c = &code[top->pc];
+        if (b->adverse && c->scope != 0 && !c->is_volatile && c->kind != SIM_FENCE &&
+            sim_paths_part(b, w))
+            continue;
         uint32_t mask = top->mask, stalled = w->stalled;
         if (c->guard != SIM_NO_SLOT)
             mask &= sim_predicate(w, c->guard, c->guard_negated);

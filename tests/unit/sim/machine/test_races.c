@@ -227,7 +227,7 @@ TEST(a_warp_barrier_orders_the_lanes_of_its_mask_alone)
         " out[threadIdx.x] = s[threadIdx.x ^ ",
         "];"};
     assert_fault_with(form, "15", 1, 32, SIM_FAULT_NONE, NULL);
-    assert_fault_with(form, "31", 1, 32, SIM_FAULT_RACE, "without a barrier between");
+    assert_fault_with(form, "31", 1, 32, SIM_FAULT_RACE, "without __syncwarp() between");
 }
 
 TEST(a_copy_into_what_others_still_read_races)
