@@ -6,6 +6,7 @@ local host = ...
 local early = host.own "early.lua"
 
 local MOST_DEPTH = 6
+local MOST_PUT_IN = 256 -- texts for the names of one expression
 local MOST_CALLERS = 3
 
 -- The parts of a list, at its commas.
@@ -96,8 +97,13 @@ local WIDTHS = { char = 1, bool = 1, short = 2, half = 2, __half = 2, __nv_bfloa
 
 -- An expression of the pattern; nil: it reads what a pattern cannot know. A name that the host is given, such as a
 -- function's parameter, is a variable of the problem to be: env.unknown, with the level at which it stands; with `keeps_numbers`
--- so is one that the host gives a number. `trail` has the variables that are being followed.
+-- so is one that the host gives a number. `trail` has the variables that are being followed, and at [0] the texts that were put
+-- in so far: of declarations that each name the one before twice there are exponentially many.
 local function translate(text, env, trail)
+  local put_in = trail[0] or { count = 0 }
+  trail[0] = put_in
+  put_in.count = put_in.count + 1
+  if put_in.count > MOST_PUT_IN then return nil end
   text = string.gsub(string.gsub(text, "/%*.-%*/", ""), "sizeof%s*%(%s*([%w_ ]-)%s*%)", function(type)
     return WIDTHS[type] and tostring(WIDTHS[type])
   end)
@@ -123,7 +129,7 @@ local function translate(text, env, trail)
     if env.is_said(name) then return nil end
     local all = not trail[name] and host.assigned(env.before, name) or {}
     if #all == 0 and not trail[name] and env.passed[name] then
-      local v = translate(env.passed[name], env.caller, {})
+      local v = translate(env.passed[name], env.caller, { [0] = put_in })
       for one, at in pairs(v and env.caller.unknown or {}) do env.unknown[one] = at end
       if v then return (string.find(v, "^[%w_]+$") and v or "(" .. v .. ")") .. blank end
     end

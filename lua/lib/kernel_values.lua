@@ -26,8 +26,12 @@ local function source_of(name, env)
   return found, env
 end
 
--- The number that a text of the host's comes to; nil: it cannot be told.
+-- The number that a text of the host's comes to; nil: it cannot be told. Each text is read once a level of the host's code, for
+-- declarations that name the one before twice would be read exponentially often.
 local function value_of(text, env, facts, depth)
+  env.values = env.values or {}
+  if env.values[text] then return env.values[text] end
+  local as_written = text
   text = launching.uncast(text)
   local number = early.parse_c(text)
   if type(number) == "number" then return number end
@@ -45,7 +49,8 @@ local function value_of(text, env, facts, depth)
     end
     if scope[name] == nil then return nil end
   end
-  return early.evaluate(expression, early.scope_of(scope, {}))
+  env.values[as_written] = early.evaluate(expression, early.scope_of(scope, {}))
+  return env.values[as_written]
 end
 
 -- An expression of the pattern, of a text at a level; what it leaves open is so in `env`, too.

@@ -869,3 +869,17 @@ CU
     succeeds
     says "2 agree"
 }
+
+@test "of declarations that each name the one before twice a comment is written as of any" {
+    {
+        echo '__global__ void k(float *x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] += 1; }'
+        echo 'int main(int argc, char **argv) {'
+        echo '    int v0 = argc;'
+        for i in {1..40}; do echo "    int v$i = v$((i - 1)) + v$((i - 1)) / 2;"; done
+        echo '    k<<<(v40 + 255) / 256, 256>>>(x, v40);'
+        echo '}'
+    } >chain.cu
+    run timeout 100 "$AUTOTUNE" new --from chain.cu
+    [ "$status" -eq 0 ]
+    says 'space   = { BLOCK = at.pow2(64, 1024) }'
+}
