@@ -173,10 +173,10 @@ return function(SOME, names, request, description, facts, found, signature, defi
   for name in pairs(launch and launch.unknown or {}) do unknown[#unknown + 1] = name end
   table.sort(unknown)
   for _, name in ipairs(unknown) do
-    arguments.ask(request, "problem", name .. " = " .. tostring(seen.value_of(name) or "1 << 10"), name .. " of the host's code")
+    arguments.ask(request, "problem", name .. " = " .. tostring(seen.value_of(name) or "1 << 10"), name .. (launch.all and " of the host's code" or ", below which the kernel's places stay"))
   end
   -- The examples' own size, where no number of the kernel is one.
-  local has_count = false
+  local has_count = seen.covered ~= nil and launch ~= nil and not launch.all and #unknown > 0
   for _, p in ipairs(found.params) do has_count = has_count or p.name == count end
   if request.of.problem and not has_count then arguments.ask(request, "problem", count .. " = 1 << 20", "elements") end
   local derived = request.of.derived

@@ -61,8 +61,9 @@ end
 --- As kernel_launch.lua has it, of a kernel that is used with no launch in the file; nil: its text does not say. `knows` tells whether
 --- a name is a parameter of the kernel or one of the file's numbers; `open` are names that nothing defines.
 return function(kernel, knows, open)
-  local text, block, grid, added = without_comments(kernel.text), {}, {}, {}
-  local sides = 0
+  local text, block, grid, added, unknown = without_comments(kernel.text), {}, {}, {}, {}
+  local sides, env, is_parameter = 0, { unknown = {}, before = "", passed = {} }, {}
+  for _, p in ipairs(kernel.params) do is_parameter[p.name] = true end
   for i, side in ipairs(SIDES) do
     if string.find(text, "threadIdx%." .. side) or string.find(text, "blockIdx%." .. side) then sides = i end
   end
@@ -88,6 +89,7 @@ return function(kernel, knows, open)
     local bound = name and bound_of(text, name)
     local blocks = name and not bound and own and blocks_beside(text, own, is_number)
     if name and not blocks and not (bound and knows(bound)) then return nil end
+    if name and not blocks and not is_parameter[bound] then unknown[bound] = env end -- a macro that is a size
     for k, factor in ipairs(factors or {}) do factors[k] = string.find(factor, "^blockDim%.") and own or factor end
     block[i] = own or "1"
     grid[i] = blocks or name and "ceil_div(" .. bound .. ", " .. table.concat(factors, " * ") .. ")" or "1"
@@ -95,5 +97,5 @@ return function(kernel, knows, open)
   if sides == 0 or block[1] == "1" then return nil end
   while #grid > 1 and grid[#grid] == "1" do grid[#grid] = nil end
   while #block > 1 and block[#block] == "1" do block[#block] = nil end
-  return { grid = grid, block = block, added = added, unknown = {}, given = {}, env = { unknown = {} } }
+  return { grid = grid, block = block, added = added, unknown = unknown, given = {}, env = env }
 end

@@ -631,6 +631,7 @@ CU
     succeeds
     grep 'grid = { "ceil_div(width, block_size_x \* tile_x)", "ceil_div(height, block_size_y)" }, block = { "block_size_x", "block_size_y" }' heat.cu
     grep "METHOD = { 0, 1, 2 }" heat.cu
+    grep 'problem = {.* width = 300 }' heat.cu
     grep 'sizes   = { out = "width \* height", in_ = "width \* height" }' heat.cu
     tool check heat.cu --arch sm_90 --config METHOD=2
     succeeds
