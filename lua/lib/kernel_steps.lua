@@ -73,6 +73,7 @@ return function(kernel, knows, open)
   for i = 1, sides do
     local side = SIDES[i]
     local name, factors = place(text, side)
+    if not name and string.find(text, "blockIdx%." .. side) then return nil end
     for k = #(factors or {}), 1, -1 do
       if not string.find(factors[k], "^blockDim%.") and not is_number(factors[k]) then return nil end
     end
