@@ -92,9 +92,10 @@ return function(facts, k, name)
     local kind = string.match(head, "^(.-)[%s.]*" .. own .. "$") or head
     kind = string.gsub(string.gsub(kind, "%f[%w_]const%f[^%w_]", ""), "^%s*(.-)%s*$", "%1")
     local given = argument_of(lists, i, facts.template_words)
-    if string.find(kind, "%.%.%.") then break end
     if kind == "class" or kind == "typename" or string.find(head, "^class%f[^%w_]") or string.find(head, "^typename%f[^%w_]") then
       args[i] = given or default and not string.find(default, "[<(]") and default or guessed_type(own)
+    elseif string.find(kind, "[*&)]$") then
+      args[i] = given or default or "nullptr"
     elseif kind == "bool" then
       args[i] = given or default or "false"
     elseif WHOLE[string.match(kind, "([%w_]+)$") or ""] then

@@ -697,6 +697,15 @@ CU
     sed -i 's/Op op = Op()/typename Zip::with op/' reduce.cu
     tool new --from reduce.cu
     fails_with 2 'Tried was reduce<float, PLAIN, ${BLOCK}, float> of template <class Zip,'
+    cat >apply.cu <<'CU'
+template <float (*op)(float, float), const int *table, int N, typename... T> __global__ void apply_op(float *x, int n, T... more)
+{
+    x[threadIdx.x] = op(x[threadIdx.x], N);
+}
+CU
+    tool new --from apply.cu
+    succeeds
+    says 'entry = "apply_op<nullptr, nullptr, ${N}, float>"'
 }
 
 @test "a parameter may stand for a class that a template is given, and one that is empty is not asked for" {
