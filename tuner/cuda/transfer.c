@@ -189,9 +189,10 @@ static void copy_parts(moving *m, bool up, span what, CUdeviceptr data, uint32_t
     }
 }
 
+/* NULL: there is no stage on that side. */
 static unsigned char *stage_of(const moving *m, const host_block *b, uint32_t stream)
 {
-    return b->bytes + stream * m->chunk_bytes;
+    return b->bytes ? b->bytes + stream * m->chunk_bytes : NULL;
 }
 
 static void pack_stage(const moving *m, span what, unsigned char *stage)

@@ -165,7 +165,7 @@ static void parse_function(ptx_parser *p, bool is_entry)
         parse_parameters(p, &first_result, &result_count, &results);
     /* The function's own name outlives the names of its results, so those come again after it. */
     const size_t named = p->names.count - mark;
-    ptx_name *names = memory_copy(p->names.names + mark, named, sizeof *names);
+    ptx_name *names = named ? memory_copy(p->names.names + mark, named, sizeof *names) : NULL;
     ptx_scope_pop(&p->names, mark);
     index = name_function(p, index);
     mark = p->names.count;
