@@ -2,20 +2,24 @@
 
 #include "opcode.h"
 
-/* Below the normal numbers, before it is rounded. */
-static bool is_tiny(const soft_format *f, soft v)
+/* Below the normal numbers, rounded as those are. */
+static bool is_tiny(const soft_format *f, soft v, soft_rounding r)
 {
     soft least = {.m = 1, .exponent = 2 - (1 << (f->exponent_bits - 1))};
-    v.negative = false;
-    return !v.nan && !v.infinite && v.m && soft_compare(v, least) < 0;
+    soft_format endless = *f;
+    endless.exponent_bits += 3;
+    soft rounded = soft_unpack(&endless, soft_pack(&endless, v, r));
+    rounded.negative = false;
+    return !v.nan && !v.infinite && v.m && soft_compare(rounded, least) < 0;
 }
 
 /* A result as .sat, .relu and .ftz leave it. The latter is of floats of 32 bits, or of the halves
  * of an operation. */
 static uint64_t finished(const opcode *o, const soft_format *f, soft v, soft_rounding r)
 {
-    /* Operations look for what is to be flushed before they round; conversions after. */
-    if (opcode_has(o, "ftz") && o->kind_count == 1 && is_tiny(f, v))
+    /* Operations look for what is to be flushed before they space it as subnormal numbers are;
+     * conversions after. */
+    if (opcode_has(o, "ftz") && o->kind_count == 1 && is_tiny(f, v, r))
         v = (soft){.negative = v.negative};
     uint64_t bits = soft_pack(f, v, r);
     soft rounded = soft_unpack(f, bits), one = soft_integer(1);

@@ -97,8 +97,7 @@ static bool text_has(const cpp_unit *units, size_t count, cpp_span text, const c
         for (const char *const *w = words; *w; w++)
             if (cpp_is(t, *w))
                 return true;
-        if (depth < MAX_EXPANSION &&
-            macros_have(units, count, t.span, words, depth + 1, expanded))
+        if (depth < MAX_EXPANSION && macros_have(units, count, t.span, words, depth + 1, expanded))
             return true;
     }
     return false;

@@ -84,7 +84,8 @@ const cpp_macro *cpp_find_macro(const cpp_unit *units, size_t count, cpp_span na
 const cpp_declaration *cpp_find_variable(const cpp_unit *u, const char *name);
 
 /* Does the text have one of the words, itself or by a macro of a name that it uses? `words` ends
- * with NULL. Macros are followed as far as people's annotations go: six deep, a few thousand tokens. */
+ * with NULL. Macros are followed as far as people's annotations go: six deep, a few thousand
+ * tokens. */
 bool cpp_text_has(const cpp_unit *units, size_t count, cpp_span text, const char *const *words);
 
 /* Is it a function that is annotated __global__? */

@@ -17,7 +17,7 @@ static uint8_t flush_of(const decoder *d, ptx_type type)
     return type == PTX_F32 ? SIM_FLUSH_FLOATS : is_brain ? SIM_FLUSH_BFLOATS : SIM_FLUSH_HALVES;
 }
 
-/* The operation whose results .ftz looks at before they are rounded. */
+/* The operation whose results .ftz looks at before they are spaced as subnormal ones. */
 static uint8_t tiny_of(const decoder *d)
 {
     static const struct {
@@ -28,11 +28,12 @@ static uint8_t tiny_of(const decoder *d)
                 {"mad", SIM_TINY_SUM},
                 {"div", SIM_TINY_QUOTIENT},
                 {"rcp", SIM_TINY_RECIPROCAL}};
+    const bool is_directed = decode_has(d, "rz") || decode_has(d, "rm") || decode_has(d, "rp");
     if (decode_has(d, "approx") || decode_has(d, "full"))
         return SIM_TINY_NEVER;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (strcmp(d->op.name, rows[i].name) == 0)
-            return (uint8_t)rows[i].tiny;
+            return (uint8_t)(rows[i].tiny | (is_directed ? SIM_TINY_DIRECTED : 0));
     return SIM_TINY_NEVER;
 }
 

@@ -5,23 +5,37 @@
 #include "base/half.h"
 #include "sim/program/operations.h"
 
-/* Was the exact result, which was rounded to `least`, below it? */
-static bool was_tiny(sim_tiny how, double least, float a, float b, float c)
+/* Is the result below `least` where exponents have no end? Numbers there are `unit` apart, so that
+ * it is where the exact one is below least by more than half of that; by all of it, where it was
+ * rounded away from zero: any other direction gives no `least`. On an H100 so it is with a million
+ * products and sums of floats, and with all products of halves. */
+static bool was_tiny(sim_tiny how, double least, double unit, float a, float b, float c)
 {
+    const bool directed = how & SIM_TINY_DIRECTED;
+    const double limit = least - (directed ? unit : unit / 2);
     double p = (double)a * b, s = p + c, t = s - p,
-           error = (p - (s - t)) + (c - t); /* Knuth's two-sum */
-    switch (how) {
+           error = (p - (s - t)) + (c - t), /* Knuth's two-sum */
+        size = 0, bound = limit, more = 0;
+    switch (how & ~SIM_TINY_DIRECTED) {
     case SIM_TINY_PRODUCT:
-        return fabs(p) < least;
+        size = fabs(p);
+        break;
     case SIM_TINY_SUM:
-        return fabs(s) < least || (fabs(s) == least && error != 0.0 && (error < 0.0) != (s < 0.0));
+        size = fabs(s);
+        more = s < 0.0 ? -error : error;
+        break;
     case SIM_TINY_QUOTIENT:
-        return fabs((double)a) < fabs((double)b) * least;
+        size = fabs((double)a);
+        bound = fabs((double)b) * limit;
+        break;
     case SIM_TINY_RECIPROCAL:
-        return 1.0 < fabs((double)a) * least;
+        size = 1.0;
+        bound = fabs((double)a) * limit;
+        break;
     default:
         return false;
     }
+    return size < bound || (size == bound && (more < 0.0 || (directed && more == 0.0)));
 }
 
 static void flush_tiny_floats(sim_tiny how, const uint32_t *const sources[3], uint32_t *lanes)
@@ -30,8 +44,8 @@ static void flush_tiny_floats(sim_tiny how, const uint32_t *const sources[3], ui
     SIM_EACH_LANE(l) any |= (lanes[l] & 0x7fffffffu) == 0x00800000u;
     for (int l = 0; any && l < SIM_LANES; l++)
         if ((lanes[l] & 0x7fffffffu) == 0x00800000u &&
-            was_tiny(how, 0x1p-126, float_of_bits(sources[0][l]), float_of_bits(sources[1][l]),
-                     float_of_bits(sources[2][l])))
+            was_tiny(how, 0x1p-126, 0x1p-150, float_of_bits(sources[0][l]),
+                     float_of_bits(sources[1][l]), float_of_bits(sources[2][l])))
             lanes[l] &= 0x80000000u;
 }
 
@@ -44,7 +58,7 @@ static void flush_tiny_halves(sim_tiny how, const uint32_t *const sources[3], ui
             continue;
         for (int k = 0; k < 3; k++)
             operands[k] = half_to_float((uint16_t)(sources[k][l] >> at));
-        if (was_tiny(how, 0x1p-14, operands[0], operands[1], operands[2]))
+        if (was_tiny(how, 0x1p-14, 0x1p-25, operands[0], operands[1], operands[2]))
             lanes[l] &= ~(0x7fffu << at);
     }
 }

@@ -48,8 +48,8 @@ bool sim_converts(ptx_type to, ptx_type from);
 /* d = a converted. */
 void sim_convert(const sim_conversion *c, void *restrict d, const void *a);
 
-/* Replaces by zeros the results that were rounded up to the smallest normal number: .ftz looks at
- * what they were before. */
+/* Replaces by zeros the results that became the smallest normal number because less than that is
+ * spaced so widely: .ftz looks at what they are with all digits of a normal number. */
 void sim_flush_tiny(sim_flush what, sim_tiny how, const uint32_t *const sources[3],
                     uint32_t *lanes);
 

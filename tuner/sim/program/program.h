@@ -212,7 +212,8 @@ typedef enum sim_tiny { /* operations of .ftz whose results may be rounded up to
                         SIM_TINY_PRODUCT,
                         SIM_TINY_SUM,
                         SIM_TINY_QUOTIENT,
-                        SIM_TINY_RECIPROCAL
+                        SIM_TINY_RECIPROCAL,
+                        SIM_TINY_DIRECTED = 8 /* with one: it does not round to the nearest */
 } sim_tiny;
 
 /* The operands' bits that a result's bits come from, for an operation of which not all operands

@@ -80,6 +80,36 @@ TEST(slct_takes_the_first_from_zero_on_and_with_ftz_for_a_negative_subnormal)
     sim_test_deinit(&t);
 }
 
+static const char tiny_source[] =
+    "extern \"C\" __global__ void tiny(const float *a, const float *c, float *nearest, float *up)\n"
+    "{\n"
+    "    int i = threadIdx.x;\n"
+    "    asm(\"fma.rn.ftz.f32 %0, %1, %1, %2;\" : \"=f\"(nearest[i]) : \"f\"(a[i]), \"f\"(c[i]));\n"
+    "    asm(\"fma.rp.ftz.f32 %0, %1, %2, %3;\" : \"=f\"(up[i])\n"
+    "        : \"f\"(a[i]), \"f\"(-a[i]), \"f\"(-c[i]));\n"
+    "}\n";
+
+/* Of -2^-126 + a * a; an H100 gives these of rounding to the nearest. */
+TEST(ftz_flushes_what_is_below_the_normal_numbers_with_all_digits_of_one)
+{
+    float a[32] = {0x1p-75f, 0x1.8p-76f, 0x1.6ap-76f, 0x1p-76f, 0x1p-126f}, c[32], nearest[32],
+          up[32];
+    const float expected[5] = {-0.0f, -0.0f, -0x1p-126f, -0x1p-126f, -0x1p-126f};
+    const float expected_up[5] = {0.0f, 0x1p-126f, 0x1p-126f, 0x1p-126f, 0x1p-126f};
+    for (int i = 0; i < 32; i++)
+        c[i] = -0x1p-126f;
+    sim_test t;
+    sim_test_init(&t, tiny_source, "sm_90", NULL);
+    sim_test_u64(&t, sim_test_buffer(&t, "a", a, sizeof a, true));
+    sim_test_u64(&t, sim_test_buffer(&t, "c", c, sizeof c, true));
+    sim_test_u64(&t, sim_test_buffer(&t, "nearest", nearest, sizeof nearest, false));
+    sim_test_u64(&t, sim_test_buffer(&t, "up", up, sizeof up, false));
+    sim_test_run_well(&t, 1, 1, 32, 1, 0);
+    assert_memory_equal(nearest, expected, sizeof expected);
+    assert_memory_equal(up, expected_up, sizeof expected_up);
+    sim_test_deinit(&t);
+}
+
 static const char reduce_source[] =
     "extern \"C\" __global__ void reduce(const float4 *a, const float4 *b, float *out, int n)\n"
     "{\n"
