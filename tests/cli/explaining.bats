@@ -9,6 +9,13 @@ load helpers
     says 'Occupancy: 8 blocks of 256 threads'
 }
 
+@test "what is copied asynchronously from global memory is a load, as for the hardware's counters" {
+    tool explain transpose.lua --json --config algorithm=async --set rows=512 --set cols=1024
+    succeeds
+    says '"l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum": 8192'
+    says '"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum": 65536'
+}
+
 @test "explain names the line that conflicts when the padding is gone" {
     tool explain transpose.lua --arch sm_90 --set rows=256 --set cols=256 --config pad=0
     succeeds

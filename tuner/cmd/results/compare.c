@@ -310,7 +310,8 @@ static void count_subject(const options *o, subject *s)
     for (uint32_t i = 0; s->is_counted && i < x.launch.launch_count; i++) {
         const sim_totals *t = &x.launches[i].found.profile.totals;
         double scale = x.launches[i].explanation.scale * plan_rounds(&x.launch, i);
-        s->sectors += scale * (double)(t->global_load.sectors + t->global_store.sectors);
+        s->sectors += scale * (double)(t->global_load.sectors + t->async_copy.sectors +
+                                       t->global_store.sectors);
         s->conflicts += scale * (double)(t->shared_load.conflicts + t->shared_store.conflicts);
     }
     if (s->is_counted) {

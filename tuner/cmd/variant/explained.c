@@ -31,12 +31,15 @@ bool explained_faulted(const explained *x)
 const char *explained_metric(const explained *x, uint32_t launch, size_t i, double *count)
 {
     const sim_totals *t = &x->launches[launch].found.profile.totals;
+    /* For the hardware an asynchronous copy is a load from global memory, too. */
+    sim_counter load = t->global_load;
+    sim_counter_sum(&load, &t->async_copy);
     const struct {
         const char *name;
         uint64_t count;
     } metrics[] = {
-        {"l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", t->global_load.requests},
-        {"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", t->global_load.sectors},
+        {"l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", load.requests},
+        {"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", load.sectors},
         {"l1tex__t_requests_pipe_lsu_mem_global_op_st.sum", t->global_store.requests},
         {"l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum", t->global_store.sectors},
         {"l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum", t->shared_load.conflicts},
