@@ -47,8 +47,7 @@ static bool look_for_unwritten(sim_block *b, sim_warp *w, const sim_instruction 
         return sim_fail(b, w, c, lane, SIM_FAULT_UNSEEN, "it reads what other blocks write");
     if (!p->valid[lane] || (region && region->filled) || all_written(p->valid[lane], bytes))
         return true;
-    /* A load that is not used is no fault: a structure is copied with the gaps in it. */
-    if (c->kind == SIM_LOAD) {
+    if (sim_values_may_lack(c)) {
         b->met_unwritten = true;
         return true;
     }
@@ -254,6 +253,19 @@ static const uint8_t *written_of(const sim_places *p, int lane, ptx_space space)
     return in_region && p->region[lane]->filled ? NULL : p->valid[lane];
 }
 
+/* The bits that nothing wrote of `bytes` after `first`, which becomes the first such byte. */
+static uint64_t unwritten_bits(const uint8_t *written, uint32_t bytes, uint32_t *first)
+{
+    uint64_t bits = 0;
+    const uint32_t from = *first;
+    for (uint32_t i = bytes; i-- > 0;)
+        if (!__atomic_load_n(&written[from + i], __ATOMIC_RELAXED)) {
+            bits |= UINT64_C(0xff) << 8 * i;
+            *first = from + i;
+        }
+    return bits;
+}
+
 /* The bits of what the lanes have loaded that nothing wrote have no value. */
 static bool lose_unwritten(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                            ptx_space space, const sim_places *p, uint32_t bytes)
@@ -265,21 +277,15 @@ static bool lose_unwritten(sim_block *b, sim_warp *w, const sim_instruction *c, 
     {
         const uint8_t *written = written_of(p, l, space);
         for (int v = 0; written && v < c->vector; v++) {
-            uint64_t bits = 0;
-            uint32_t first = bytes;
-            for (uint32_t i = bytes; i-- > 0;)
-                if (!__atomic_load_n(&written[(uint32_t)v * bytes + i], __ATOMIC_RELAXED)) {
-                    bits |= UINT64_C(0xff) << 8 * i;
-                    first = i;
-                }
+            uint32_t first = (uint32_t)v * bytes;
+            uint64_t bits = unwritten_bits(written, bytes, &first);
             if (bits == 0)
                 continue;
             if (is_signed && bits >> (8 * bytes - 1) & 1)
                 bits |= UINT64_MAX << (8 * bytes - 1);
             char where[SIM_ORIGIN_BYTES];
-            tell_byte(b, l, space, p, (uint32_t)v * bytes + first, where, sizeof where);
-            const uint8_t *local =
-                space == PTX_SPACE_LOCAL ? &written[(uint32_t)v * bytes + first] : NULL;
+            tell_byte(b, l, space, p, first, where, sizeof where);
+            const uint8_t *local = space == PTX_SPACE_LOCAL ? &written[first] : NULL;
             if (!sim_values_lose(b, w, c, l, slots[v], bits, where, local))
                 return false;
         }
@@ -537,22 +543,44 @@ static bool begins_with_last(sim_block *b, sim_warp *w, const sim_instruction *c
     return b->adverse && ((mask & ~given) || mask == given || rng_below(&b->order, 2));
 }
 
+/* Those bits of what the lanes got by an exchange have no value. */
+static bool lose_exchanged(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
+                           ptx_space space, const sim_places *p, uint64_t lost[2][SIM_LANES])
+{
+    SIM_EACH_OF(l, mask)
+    for (int32_t v = 0; v < c->vector; v++) {
+        char where[SIM_ORIGIN_BYTES];
+        tell_byte(b, l, space, p, 0, where, sizeof where);
+        if (lost[v][l] &&
+            !sim_values_lose(b, w, c, l, c->d + v * SIM_HIGH_HALF, lost[v][l], where, NULL))
+            return false;
+    }
+    return true;
+}
+
 static bool atomic(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                    ptx_space space, const sim_places *p, uint32_t bytes)
 {
     const uint32_t total = bytes * c->vector;
-    uint64_t old[2][SIM_LANES];
+    uint64_t old[2][SIM_LANES], lost[2][SIM_LANES] = {{0}};
     uint32_t old32[SIM_LANES];
-    bool changed = false;
+    bool changed = false, loses = false;
     sim_race_access a = sim_race_access_of(b, w, c, 0);
     const bool backwards = begins_with_last(b, w, c, mask);
     sim_repeat_end(w);
     for (uint32_t left = mask; left;) {
         int l = backwards ? 31 - __builtin_clz(left) : __builtin_ctz(left);
         left &= ~(1u << l);
+        const uint8_t *written = b->launch->check ? written_of(p, l, space) : NULL;
+        for (int32_t v = 0; written && c->op == SIM_ATOMIC_EXCH && v < c->vector; v++) {
+            uint32_t first = (uint32_t)v * bytes;
+            lost[v][l] = unwritten_bits(written, bytes, &first);
+            loses = loses || (lost[v][l] && c->d2 != 0);
+        }
         if (b->launch->check && (!touch(&a, l, space, p, total, SIM_TOUCH_ATOMIC, NULL) ||
                                  !check_written(b, w, c, l, space, p, total, "atomic")))
             return false;
+        b->met_unwritten = false;
         uint64_t was[2] = {0};
         const bool writes = apply(w, c, l, space, p, was);
         for (uint32_t i = 0;
@@ -570,6 +598,10 @@ static bool atomic(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
         /* A comparison that fails writes nothing. */
         if (writes)
             note_written(b, w, c, l, space, p);
+        if ((lost[0][l] || lost[1][l]) && space == PTX_SPACE_SHARED)
+            memset(p->owner->shared_valid + p->address[l], SIM_WRITTEN, total);
+        else if (lost[0][l] || lost[1][l])
+            mark_written(b, p->valid[l], total, space);
     }
     if (c->releases)
         w->epoch++;
@@ -586,7 +618,7 @@ static bool atomic(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
         sim_put64(w, c->d + v * SIM_HIGH_HALF, old[v], mask);
     if (c->width != 8)
         sim_put32(w, c->d, old32, mask);
-    return true;
+    return !loses || lose_exchanged(b, w, c, mask, space, p, lost);
 }
 
 static void count_access(sim_block *b, const sim_instruction *c, uint32_t mask, ptx_space space,

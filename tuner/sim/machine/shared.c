@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "sim/machine/fault.h"
+#include "sim/machine/values.h"
 
 void sim_shared_reset(sim_block *b)
 {
@@ -57,13 +58,11 @@ static inline bool all_written(const uint8_t *valid, uint32_t bytes)
     }
 }
 
-/* A load that is not used is no fault. */
 static bool look_for_unwritten(const sim_race_access *a, uint32_t bytes)
 {
     const uint8_t *valid = a->owner->shared_valid + a->offset;
     for (uint32_t i = 0; i < bytes; i++)
-        if (valid[i] == SIM_NEVER_WRITTEN &&
-            (a->instruction->kind == SIM_LOAD || a->instruction->kind == SIM_WARPGROUP_PRODUCT)) {
+        if (valid[i] == SIM_NEVER_WRITTEN && sim_values_may_lack(a->instruction)) {
             a->block->met_unwritten = true;
         } else if (valid[i] != SIM_WRITTEN) {
             char place[SIM_PLACE_BYTES];

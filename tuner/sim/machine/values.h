@@ -38,6 +38,14 @@ bool sim_values_multiply(sim_block *b, sim_warp *w, const sim_instruction *c);
 bool sim_values_warpgroup(sim_block *b, sim_warp *w, const sim_instruction *c,
                           const uint32_t *a_pieces, const uint32_t *b_pieces, bool keeps);
 
+/* May it read what nothing wrote? What is loaded and not used is no fault: a structure is copied
+ * with the gaps in it, an exchange may be meant as a store. */
+static inline bool sim_values_may_lack(const sim_instruction *c)
+{
+    return c->kind == SIM_LOAD || c->kind == SIM_WARPGROUP_PRODUCT ||
+           (c->kind == SIM_ATOMIC && c->op == SIM_ATOMIC_EXCH);
+}
+
 /* The lane has loaded bits into that register that nothing wrote, or got what is unpredictable,
  * from the place that `where` tells; `local`, unless NULL, is where its local memory says that it
  * was not written. False, with a fault: no memory. */
