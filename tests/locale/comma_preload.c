@@ -7,15 +7,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
+#include <wctype.h>
 
 __attribute__((constructor)) static void take_locale(void)
 {
     const char *name = getenv("COMMA_LOCALE"), *program = program_invocation_short_name;
     if (strncmp(program, "autotune", 8) != 0 && strncmp(program, "test_", 5) != 0)
         return;
+    /* Not by strcasecmp(), which the address sanitizer has of its own. */
     if (!name || !setlocale(LC_ALL, name) || strcmp(localeconv()->decimal_point, ",") != 0 ||
-        strcasecmp("I", "i") == 0) {
+        towlower(L'I') == L'i') {
         fprintf(stderr, "%s: there is no locale '%s' like Turkish\n", program, name ? name : "");
         abort();
     }
