@@ -84,8 +84,9 @@ TEST(blocks_that_write_different_values_to_one_place_race)
     assert_fault("out[threadIdx.x] = blockIdx.x;", 2, 32, SIM_FAULT_RACE,
                  "byte 0 of out: written by this thread and by thread (0,0,0) of block");
     assert_fault("out[threadIdx.x] = 5;", 2, 32, SIM_FAULT_NONE, NULL);
-    assert_fault("atomicExch(out + threadIdx.x, blockIdx.x);", 2, 32, SIM_FAULT_UNINITIALISED,
-                 NULL);
+    assert_fault("atomicExch(out + threadIdx.x, blockIdx.x);", 2, 32, SIM_FAULT_NONE, NULL);
+    assert_fault("in[threadIdx.x] = atomicExch(out + threadIdx.x, 5);", 1, 32,
+                 SIM_FAULT_UNINITIALISED, NULL);
     assert_fault("atomicAdd(in + threadIdx.x, blockIdx.x);", 2, 32, SIM_FAULT_NONE, NULL);
     assert_fault("in[threadIdx.x] += blockIdx.x;", 2, 32, SIM_FAULT_RACE, "of in");
 }
