@@ -4,7 +4,7 @@
 Usage: run.py BINARY [PART...]   only cases whose path holds one of the parts; -v shows each
        run.py -a BINARY [PART...]    each on all cores, too, and not every third alone
        run.py -s BINARY [PART...]    a sample: of those that include headers of the Toolkit, whose compilation takes a
-                                     second each, every sixth, of the others every second
+                                     second each, every twelfth, of the others every fourth
 
 A case is a file KIND/NAME.case:
 
@@ -119,7 +119,7 @@ def is_on_all(path):
 
 
 def is_in_sample(path):
-    return is_every(path, 6 if "#include <" in path.read_text() else 2)
+    return is_every(path, 12 if "#include <" in path.read_text() else 4)
 
 
 def main():
