@@ -41,6 +41,7 @@ at.reference = constructor "reference"
 at.kernel = constructor "kernel"
 at.tensor = constructor "tensor"
 at.texture = constructor "texture"
+at.surface = constructor "surface"
 
 for _, kind in ipairs(kernel.ARGUMENTS) do
   at[kind] = function(v)

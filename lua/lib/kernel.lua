@@ -378,7 +378,7 @@ function kernel.read_kernel(description, buffers, measurable)
   end
   for _, one in ipairs(description.transfer ~= nil and launches or {}) do
     for i, argument in ipairs(one.args) do
-      if argument.type == "tensor" or argument.type == "texture" then
+      if argument.type == "tensor" or argument.type == "texture" or argument.type == "surface" then
         fail({ "kernel", "args", i }, "at.%s is of the device's memory; where there is a transfer, kernels get addresses",
              argument.type)
       end

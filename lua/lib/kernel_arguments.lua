@@ -199,7 +199,11 @@ local function infer_arguments(description, request, signature, params, named, i
       ask(request, "kernel.args", string.format("%s = at.texture { buffer = \"%s\", size = { \"%s\", \"%s\" } }", param.name, texels,
                                                 example, example), "rows and columns of it")
     elseif string.find(param.text, "cudaSurfaceObject_t", 1, true) then
-      fail({}, "the kernel takes a surface, %s, of which none is made here", param.text)
+      local texels = param.name .. "_texels"
+      ask(request, "buffers", string.format("%s = at.output { dtype = \"float\", count = \"%s * %s\" }", texels, example, example),
+          "what " .. param.text .. " writes")
+      ask(request, "kernel.args", string.format("%s = at.surface { buffer = \"%s\", size = { \"%s\", \"%s\" } }", param.name, texels,
+                                                example, example), "columns and rows of it")
     elseif a.type and a.lanes == 1 then
       local v = description.problem[param.name]
       if type(v) == "string" then

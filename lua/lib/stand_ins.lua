@@ -45,12 +45,12 @@ local function corners(description, baseline)
   return { baseline, least, most }
 end
 
--- The rows of textures, which lie at multiples of 32 bytes: the expressions of their first size.
+-- The rows of textures in buffers, which lie at multiples of 32 bytes: the expressions of their first size.
 local function texture_rows(description)
   local list = {}
   for _, v in pairs(description.kernel and type(description.kernel.args) == "table" and description.kernel.args or {}) do
     local size = type(v) == "table" and v[KIND] == "texture" and v.size
-    if type(size) == "table" then list[#list + 1] = size[1] end
+    if type(size) == "table" and #size == 2 and not v.layers and v.memory ~= "array" then list[#list + 1] = size[1] end
   end
   return list
 end

@@ -1,5 +1,5 @@
--- at.tensor { ... } and at.texture { ... }: arguments by which a kernel reaches a buffer otherwise than by its
--- address.
+-- at.tensor { ... }, at.texture { ... } and at.surface { ... }: arguments by which a kernel reaches a buffer
+-- otherwise than by its address.
 
 local host = ...
 
@@ -8,24 +8,27 @@ local fail, child, meant, show = check.fail, check.child, check.meant, check.sho
 
 local FIELDS = {
   tensor = { "buffer", "size", "strides", "box", "swizzle", "l2", "outside" },
-  texture = { "buffer", "size", "strides", "channels", "filter", "address", "coordinates", "reads" },
+  texture = { "buffer", "size", "layers", "strides", "channels", "filter", "address", "coordinates", "reads", "memory" },
+  surface = { "buffer", "size", "layers", "channels" },
 }
-local MOST = { tensor = 5, texture = 2 }
+local MOST = { tensor = 5, texture = 3, surface = 3 }
 local WORDS = {
   outside = { "zero", "nan" },
   filter = { "point", "linear" },
   address = { "clamp", "border", "wrap", "mirror" },
   coordinates = { "elements", "normalised" },
   reads = { "element", "float" },
+  memory = { "buffer", "array" },
 }
 local EXAMPLES = {
   tensor = "at.tensor { buffer = \"src\", size = { \"cols\", \"rows\" }, box = { \"tile_x\", \"tile_y\" } }",
   texture = "at.texture { buffer = \"src\", size = { \"cols\", \"rows\" } }",
+  surface = "at.surface { buffer = \"dst\", size = { \"cols\", \"rows\" } }",
 }
 
 local view = {}
 
--- Is it the table that at.tensor or at.texture made?
+-- Is it the table that at.tensor, at.texture or at.surface made?
 function view.is(v)
   return type(v) == "table" and FIELDS[v[check.KIND]] ~= nil
 end
@@ -64,7 +67,7 @@ function view.read(v, path, buffers, taken)
   for field, words in pairs(WORDS) do
     if v[field] ~= nil then read[field] = check.word(v[field], child(path, field), words, taken) end
   end
-  for _, field in ipairs { "swizzle", "l2", "channels" } do
+  for _, field in ipairs { "swizzle", "l2", "channels", "layers" } do
     read[field] = check.optional(v[field], child(path, field))
   end
   return read

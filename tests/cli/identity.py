@@ -174,6 +174,10 @@ def texture(text, dtype="int32"):
     return view("texture", text, dtype, COPY)
 
 
+def surface(text, dtype="int32"):
+    return view("surface", text, dtype, COPY)
+
+
 def moved(text):
     return told(launch=None, kernel=None, transfer="{ from = 'src', to = 'dst', %s }" % text)
 
@@ -279,7 +283,15 @@ CASES = {
         "filter": texture("size = { 64, 64 }, filter = \"p == 1 and 'point' or 'linear'\"", "float"),
         "address": texture("size = { 64, 64 }, address = \"p == 1 and 'clamp' or 'border'\""),
         "coordinates": texture("size = { 64, 64 }, coordinates = \"p == 1 and 'elements' or 'normalised'\""),
+        "layers": texture("size = { 16, 4 }, layers = '4 * p'"),
+        "memory": texture("size = { 64, 8 }, memory = \"p == 1 and 'buffer' or 'array'\""),
         "reads": texture("size = { 64, 64 }, reads = \"p == 1 and 'element' or 'float'\"", "uint8"),
+    },
+    "view.lua:surface": {
+        "buffer": LITERAL,
+        "size": surface("size = '4096 // p'"),
+        "layers": surface("size = 16, layers = '4 * p'"),
+        "channels": surface("size = 1024, channels = '2 * p'"),
     },
     "host_memory.lua:FIELDS": {
         "from": LITERAL, "to": LITERAL,

@@ -49,15 +49,16 @@ typedef struct fake_kernel {
 /* The kernel of that name, with or without "_<microseconds>" at its end. NULL: there is none. */
 const fake_kernel *fake_kernel_find(const char *name);
 
-/* What a kernel is given of a buffer instead of its address: a tensor map or a texture. */
+/* What a kernel is given of a buffer instead of its address: a tensor map, a texture or a surface.
+ */
 typedef struct fake_view {
     unsigned char *address; /* NULL: destroyed */
-    bool is_texture, clamps;
+    bool is_texture, is_surface, clamps;
     uint32_t element_bytes; /* of a texel */
     uint64_t size[5], stride_bytes[5];
 } fake_view;
 
-/* By the first word of a tensor map, or by a texture's handle; NULL: there is none. */
+/* By the first word of a tensor map, or by a handle; NULL: there is none. */
 const fake_view *fake_view_find(uint64_t handle);
 
 /* Are launches recorded at present? */

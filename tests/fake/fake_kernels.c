@@ -606,6 +606,25 @@ static fake_end textured(const fake_launch *l)
     return FAKE_OK;
 }
 
+/* (surface): each float of it is doubled. */
+static fake_end surfaced(const fake_launch *l)
+{
+    const fake_view *image = fake_view_find(U64(l, 0));
+    if (!image || !image->is_surface || image->element_bytes != 4)
+        return FAKE_ILLEGAL_ADDRESS;
+    for (uint64_t i = 0; i < image->size[0] * image->size[1]; i++)
+        ((float *)(void *)image->address)[i] *= 2;
+    return FAKE_OK;
+}
+
+/* (dst, count) */
+static fake_end surfaced_reference(const fake_launch *l)
+{
+    for (uint64_t i = 0; i < U64(l, 1); i++)
+        ((float *)(void *)POINTER(l, 0))[i] *= 2;
+    return FAKE_OK;
+}
+
 /* (src, dst, rows, columns, pitch) */
 static fake_end textured_reference(const fake_launch *l)
 {
@@ -720,6 +739,8 @@ static const fake_kernel kernels[] = {
     {"tensor_tiles", tensor_tiles, 0, 2, NULL, NULL},
     {"tensor_tiles_reference", tensor_tiles_reference, 0, 4, NULL, NULL},
     {"textured", textured, 0, 3, NULL, NULL},
+    {"surfaced", surfaced, 0, 1, NULL, NULL},
+    {"surfaced_reference", surfaced_reference, 0, 2, NULL, NULL},
     {"textured_reference", textured_reference, 0, 5, NULL, NULL},
 };
 

@@ -1,8 +1,10 @@
-/* Tensor maps and textures of the fake driver: kernels get a handle, and find the view by it. */
+/* Tensor maps, textures and surfaces of the fake driver: kernels get a handle, and find the view by
+ * it. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "fake_cuda.h"
+#include "fake_stream.h"
 
 enum {
     MOST_VIEWS = 4096,
@@ -10,6 +12,12 @@ enum {
     TEXTURE_PITCH = 32,
     TEXTURE_ALIGNMENT = 256,
     MOST_BOX = 256
+};
+
+struct CUarray_st {
+    CUDA_ARRAY3D_DESCRIPTOR of;
+    size_t row_bytes, rows;
+    unsigned char bytes[];
 };
 
 /* A map is a value, and stays; a texture is destroyed. */
@@ -21,7 +29,7 @@ static struct {
 static uint64_t note(const fake_view *view)
 {
     size_t i = 0;
-    while (i < known.count && (known.views[i].is_texture || view->is_texture ||
+    while (i < known.count && (known.views[i].is_texture || view->is_texture || view->is_surface ||
                                memcmp(&known.views[i], view, sizeof *view) != 0))
         i++;
     if (i == MOST_VIEWS)
@@ -94,6 +102,77 @@ static uint32_t texture_element(CUarray_format format)
                : 4;
 }
 
+CUresult cuArray3DCreate(CUarray *array, const CUDA_ARRAY3D_DESCRIPTOR *of)
+{
+    const size_t row_bytes = of->Width * texture_element(of->Format) * of->NumChannels,
+                 height = of->Height ? of->Height : 1, depth = of->Depth ? of->Depth : 1;
+    const bool is_plane = of->Height > 0 && of->Depth == 0;
+    if (fake_is_capturing() || row_bytes == 0 ||
+        ((of->Flags & CUDA_ARRAY3D_TEXTURE_GATHER) && !is_plane))
+        return CUDA_ERROR_INVALID_VALUE;
+    *array = calloc(1, sizeof **array + row_bytes * height * depth);
+    if (!*array)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    **array = (struct CUarray_st){.of = *of, .row_bytes = row_bytes, .rows = height * depth};
+    return CUDA_SUCCESS;
+}
+
+CUresult cuArrayDestroy(CUarray array)
+{
+    for (size_t i = 0; i < known.count; i++)
+        if (known.views[i].address == array->bytes)
+            return CUDA_ERROR_INVALID_VALUE; /* something is still made of it */
+    free(array);
+    return CUDA_SUCCESS;
+}
+
+/* Whole arrays alone. */
+CUresult cuMemcpy3DAsync(const CUDA_MEMCPY3D *copy, CUstream stream)
+{
+    const bool back = copy->srcMemoryType == CU_MEMORYTYPE_ARRAY;
+    CUarray array = back ? copy->srcArray : copy->dstArray;
+    const size_t pitch = back ? copy->dstPitch : copy->srcPitch,
+                 bytes = array->row_bytes * array->rows;
+    unsigned char *memory = (unsigned char *)(uintptr_t)(back ? copy->dstDevice : copy->srcDevice);
+    if (!stream || fake_is_capturing() || copy->WidthInBytes != array->row_bytes ||
+        copy->Height * copy->Depth != array->rows || pitch != array->row_bytes ||
+        (back ? copy->dstMemoryType : copy->srcMemoryType) != CU_MEMORYTYPE_DEVICE)
+        return CUDA_ERROR_INVALID_VALUE;
+    fake_changed();
+    memcpy(back ? memory : array->bytes, back ? array->bytes : memory, bytes);
+    return CUDA_SUCCESS;
+}
+
+static void show_array(CUarray array, fake_view *v)
+{
+    v->address = array->bytes;
+    v->element_bytes = texture_element(array->of.Format) * array->of.NumChannels;
+    v->size[0] = array->of.Width;
+    v->size[1] = array->rows;
+    v->stride_bytes[0] = array->row_bytes;
+}
+
+CUresult cuSurfObjectCreate(CUsurfObject *object, const CUDA_RESOURCE_DESC *resource)
+{
+    fake_view v;
+    memset(&v, 0, sizeof v);
+    v.is_surface = true;
+    if (fake_is_capturing() || resource->resType != CU_RESOURCE_TYPE_ARRAY ||
+        !(resource->res.array.hArray->of.Flags & CUDA_ARRAY3D_SURFACE_LDST))
+        return CUDA_ERROR_INVALID_VALUE;
+    show_array(resource->res.array.hArray, &v);
+    *object = note(&v);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuSurfObjectDestroy(CUsurfObject object)
+{
+    if (!fake_view_find(object) || !known.views[object - 1].is_surface)
+        return CUDA_ERROR_INVALID_VALUE;
+    known.views[object - 1].address = NULL;
+    return CUDA_SUCCESS;
+}
+
 CUresult cuTexObjectCreate(CUtexObject *object, const CUDA_RESOURCE_DESC *resource,
                            const CUDA_TEXTURE_DESC *texture, const CUDA_RESOURCE_VIEW_DESC *view)
 {
@@ -103,6 +182,11 @@ CUresult cuTexObjectCreate(CUtexObject *object, const CUDA_RESOURCE_DESC *resour
     v.clamps = texture->addressMode[0] == CU_TR_ADDRESS_MODE_CLAMP;
     if (fake_is_capturing() || view)
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    if (resource->resType == CU_RESOURCE_TYPE_ARRAY) {
+        show_array(resource->res.array.hArray, &v);
+        *object = note(&v);
+        return CUDA_SUCCESS;
+    }
     if (resource->resType == CU_RESOURCE_TYPE_LINEAR) {
         v.address = (unsigned char *)(uintptr_t)resource->res.linear.devPtr;
         v.element_bytes =

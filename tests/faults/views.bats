@@ -36,3 +36,39 @@ views() { # views PATTERN [OPTION]...
     tool export tensor_tiles --format cuda -o out.cu
     fails_with 2 'cannot take tensor maps'
 }
+
+surfaced() { # surfaced ARGUMENT...: a script whose kernel takes those, and doubles what is in dst
+    cat >surfaced.lua <<EOF
+local at = require "autotune"
+return at.pattern {
+  name = "surfaced", problem = { rows = 24, cols = 36 }, space = { threads = { 32, 64 } },
+  buffers = { dst = at.inout { dtype = "float", count = "rows * cols" } },
+  kernel = { template = "surfaced.cu", entry = "surfaced", args = { $1 } },
+  launch = { grid = 1, block = "threads" }, traffic = "rows * cols",
+  reference = at.reference { template = "reference.cu", entry = "surfaced_reference", args = { "dst", at.int64 "rows * cols" } },
+}
+EOF
+    echo 'extern "C" __global__ void surfaced(cudaSurfaceObject_t s) { surf2Dwrite(1.0f, s, 0, 0); }' >surfaced.cu
+    echo 'extern "C" __global__ void surfaced_reference(float *dst, long long n) { dst[0] = 1; }' >reference.cu
+}
+
+@test "a surface is an array that holds the buffer before the launch, and the buffer what the array held after it" {
+    gpu
+    needs_the_fake
+    surfaced 'at.surface { buffer = "dst", size = { "cols", "rows" } }'
+    tool ./surfaced.lua --device cuda:0 --quiet --json
+    succeeds
+    jq -e '.counts.ok == 2 and .best.time_ns > 0' out.txt
+    surfaced 'at.surface { buffer = "dst", size = { "cols", "rows - 1" } }'
+    tool ./surfaced.lua --device cuda:0 --quiet --json
+    jq -e '.counts.wrong_result == 2' out.txt
+}
+
+@test "a buffer in an array is reached by that array alone" {
+    surfaced 'at.surface { buffer = "dst", size = { "cols", "rows" } }, "dst"'
+    tool inspect ./surfaced.lua --arch sm_90
+    fails_with 2 'launches reach a buffer by views of one array alone, or by none'
+    surfaced 'at.surface { buffer = "dst", size = { "cols", "rows" } }, at.texture { buffer = "dst", size = "cols * rows", memory = "array" }'
+    tool inspect ./surfaced.lua --arch sm_90
+    fails_with 2 'views of one array alone'
+}

@@ -116,6 +116,8 @@ sim_fault_kind sim_test_run(sim_test *t, uint32_t grid_x, uint32_t grid_y, uint3
                          .work_limit = t->work_limit,
                          .prints = t->prints,
                          .workspace = t->workspace,
+                         .textures = t->textures,
+                         .texture_count = t->texture_count,
                          .counters = t->counters};
     memcpy(launch.cluster, t->cluster, sizeof launch.cluster);
     assert_ok(sim_run(&launch, &t->fault, &error), error);

@@ -22,11 +22,13 @@ typedef struct sim_test {
     sim_counter *counters;
     sim_totals totals; /* of the last run */
     sim_fault fault;
-    uint32_t cluster[3]; /* of a launch; 0: none */
-    sim_prints *prints;  /* gets what is printed; NULL: nobody */
-    uint64_t work_limit; /* 0: none */
-    uint64_t workspace;  /* of the grid; 0: none */
-    int threads;         /* of the host; 0: two. One runs blocks in their order */
+    uint32_t cluster[3];                /* of a launch; 0: none */
+    sim_prints *prints;                 /* gets what is printed; NULL: nobody */
+    uint64_t work_limit;                /* 0: none */
+    uint64_t workspace;                 /* of the grid; 0: none */
+    int threads;                        /* of the host; 0: two. One runs blocks in their order */
+    const struct sim_texture *textures; /* borrowed */
+    uint32_t texture_count;
 } sim_test;
 
 /* PTX that NVRTC makes of CUDA source; freed by the caller. */

@@ -172,7 +172,7 @@ static at_status get_texture(const cuda_launcher *l, const cuda_driver *cuda, co
 {
     if (!l->textures)
         return error_set(error, AT_COMPILE,
-                         "the kernel reads a texture, which is not supported here");
+                         "the kernel takes a texture or surface, which is not supported here");
     return cuda_textures_get(l->textures, cuda, view, buffers[view->buffer].address, out, error);
 }
 
@@ -183,10 +183,10 @@ static at_status make_views(const cuda_launcher *l, const cuda_driver *cuda,
     at_status status = AT_OK;
     for (uint32_t i = 0; i < plan->view_count && !status; i++) {
         const view_plan *v = &plan->views[i];
-        if (v->kind == VIEW_TEXTURE)
-            status = get_texture(l, cuda, v, buffers, &out->textures[i], error);
-        else
+        if (v->kind == VIEW_TENSOR)
             status = cuda_view_encode(cuda, v, buffers[v->buffer].address, &out->maps[i], error);
+        else
+            status = get_texture(l, cuda, v, buffers, &out->textures[i], error);
     }
     return status;
 }
@@ -199,10 +199,24 @@ at_status cuda_launcher_make_textures(const cuda_launcher *l, const cuda_driver 
     return make_views(l, cuda, plan, buffers, &made, error);
 }
 
+at_status cuda_launcher_copy_arrays(const cuda_launcher *l, const cuda_driver *cuda,
+                                    const launch_plan *plan, const cuda_range *buffers, bool back,
+                                    CUstream stream, at_error *error)
+{
+    at_status status = AT_OK;
+    for (uint32_t i = 0; i < plan->view_count && !status; i++) {
+        const view_plan *v = &plan->views[i];
+        if (v->in_array && (!back || v->kind == VIEW_SURFACE))
+            status = cuda_textures_copy(l->textures, cuda, v, buffers[v->buffer].address, back,
+                                        stream, error);
+    }
+    return status;
+}
+
 static void *view_object(const launch_plan *plan, view_objects *made, uint32_t view)
 {
-    return plan->views[view].kind == VIEW_TEXTURE ? (void *)&made->textures[view]
-                                                  : (void *)&made->maps[view];
+    return plan->views[view].kind == VIEW_TENSOR ? (void *)&made->maps[view]
+                                                 : (void *)&made->textures[view];
 }
 
 static uint64_t address_of(const void *buffers, uint32_t buffer)

@@ -12,7 +12,7 @@
 
 typedef struct cuda_launcher {
     CUmodule module;
-    cuda_textures *textures;                 /* borrowed; NULL: plans with textures are refused */
+    cuda_textures *textures; /* borrowed; NULL: plans with textures or surfaces are refused */
     CUfunction functions[PLAN_MAX_LAUNCHES]; /* of each launch */
     /* The limit of dynamic shared memory a block, raised before the first launch that needs
      * more. */
@@ -34,11 +34,17 @@ at_status cuda_launcher_init(cuda_launcher *l, const cuda_driver *cuda, CUmodule
 at_status cuda_launcher_prepare(cuda_launcher *l, const cuda_driver *cuda, const launch_plan *plan,
                                 at_error *error);
 
-/* Creates the textures that launches on these buffers need, so that launching creates none.
- * AT_COMPILE. */
+/* Creates the textures and surfaces that launches on these buffers need, so that launching creates
+ * none. AT_COMPILE. */
 at_status cuda_launcher_make_textures(const cuda_launcher *l, const cuda_driver *cuda,
                                       const launch_plan *plan, const cuda_range *buffers,
                                       at_error *error);
+
+/* Queues the copies of buffers into the CUDA arrays of the plan's views; or back, of those that
+ * surfaces may have written. */
+at_status cuda_launcher_copy_arrays(const cuda_launcher *l, const cuda_driver *cuda,
+                                    const launch_plan *plan, const cuda_range *buffers, bool back,
+                                    CUstream stream, at_error *error);
 
 /* Queues copies of buffers into the module's constants. `buffers` holds those that the plan names,
  * each at its own place. AT_COMPILE when the module has no such variable or it is too small. */

@@ -118,7 +118,18 @@ at_status cuda_kernel_prepare_buffers(device *d, device_kernel *k, const launch_
 {
     cuda_range ranges[PLAN_MAX_BUFFERS] = {{0}};
     list_addresses(plan, buffers, ranges);
-    return cuda_launcher_make_textures(&k->launcher, &d->cuda, plan, ranges, error);
+    at_status status = cuda_launcher_make_textures(&k->launcher, &d->cuda, plan, ranges, error);
+    return status ? status
+                  : cuda_launcher_copy_arrays(&k->launcher, &d->cuda, plan, ranges, false,
+                                              d->stream, error);
+}
+
+at_status cuda_kernel_take_back(device *d, device_kernel *k, const launch_plan *plan,
+                                device_buffer *const *buffers, at_error *error)
+{
+    cuda_range ranges[PLAN_MAX_BUFFERS] = {{0}};
+    list_addresses(plan, buffers, ranges);
+    return cuda_launcher_copy_arrays(&k->launcher, &d->cuda, plan, ranges, true, d->stream, error);
 }
 
 at_status cuda_kernel_prepare(device *d, device_kernel *k, const launch_plan *plan,

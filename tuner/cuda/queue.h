@@ -124,14 +124,19 @@ at_status cuda_kernel_queue_some(device *d, device_kernel *k, const launch_plan 
 at_status cuda_kernel_queue_one(device *d, device_kernel *k, const launch_plan *plan,
                                 uint32_t place, device_buffer *const *buffers, at_error *error);
 
-/* Fills the module's constants, creates the textures that are read, and raises the limits of
- * dynamic shared memory and clusters to what `plan` needs. AT_COMPILE when that is not possible. */
+/* Fills the module's constants, creates the textures and surfaces, fills their arrays, and raises
+ * the limits of dynamic shared memory and clusters to what `plan` needs. AT_COMPILE when that is
+ * not possible. */
 at_status cuda_kernel_prepare(device *d, device_kernel *k, const launch_plan *plan,
                               device_buffer *const *buffers, at_error *error);
 
-/* The same for the textures of other buffers, before their launches are captured. */
+/* The same for the textures and surfaces of other buffers, before their launches are captured. */
 at_status cuda_kernel_prepare_buffers(device *d, device_kernel *k, const launch_plan *plan,
                                       device_buffer *const *buffers, at_error *error);
+
+/* Queues the copies back into the buffers of what the plan's surfaces may have written. */
+at_status cuda_kernel_take_back(device *d, device_kernel *k, const launch_plan *plan,
+                                device_buffer *const *buffers, at_error *error);
 
 /* AT_OK for CUDA_SUCCESS; otherwise AT_DEVICE, as cuda_check(). */
 at_status cuda_done(device *d, CUresult result, const char *what, at_error *error);

@@ -205,6 +205,8 @@ at_status cuda_launch(device *d, device_kernel *k, const launch_plan *plan,
     if (!status)
         status = record(d, d->clock.stop, error);
     if (!status)
+        status = cuda_kernel_take_back(d, k, plan, buffers, error);
+    if (!status)
         status = cuda_wait(d, "the kernel faulted", error);
     return status ? status : elapsed(d, time_ns, error);
 }

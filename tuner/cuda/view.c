@@ -8,7 +8,9 @@
 struct cuda_texture {
     view_plan view;
     CUdeviceptr address;
-    CUtexObject object;
+    CUtexObject object; /* or a CUsurfObject, which is the same type */
+    CUarray array;      /* NULL: the memory itself */
+    bool owns_array;    /* else it is that of another view of this memory */
 };
 
 /* Elements are copied, not computed with: signed integers go as unsigned ones. */
@@ -61,16 +63,37 @@ at_status cuda_view_encode(const cuda_driver *cuda, const view_plan *v, CUdevice
                       error);
 }
 
-static CUresult make(const cuda_driver *cuda, const view_plan *v, CUdeviceptr address,
-                     CUtexObject *out)
+/* Sides of an array in the driver's terms: an array of layers of rows has them as its depth, with
+ * no height. */
+static void sides_of(const view_plan *v, size_t *width, size_t *height, size_t *depth)
 {
-    static const CUaddress_mode modes[] = {CU_TR_ADDRESS_MODE_WRAP, CU_TR_ADDRESS_MODE_CLAMP,
-                                           CU_TR_ADDRESS_MODE_MIRROR, CU_TR_ADDRESS_MODE_BORDER};
+    const uint32_t sides = v->layered ? v->rank - 1 : v->rank;
+    *width = (size_t)v->size[0];
+    *height = sides > 1 ? (size_t)v->size[1] : 0;
+    *depth = v->layered || sides > 2 ? (size_t)v->size[v->rank - 1] : 0;
+}
+
+static CUresult make_array(const cuda_driver *cuda, const view_plan *v, CUarray *out)
+{
+    CUDA_ARRAY3D_DESCRIPTOR array;
+    memset(&array, 0, sizeof array);
+    sides_of(v, &array.Width, &array.Height, &array.Depth);
+    array.Format = texture_format(v->type);
+    array.NumChannels = v->channels;
+    /* The driver allows gathers of planes alone. */
+    array.Flags = CUDA_ARRAY3D_SURFACE_LDST | (v->layered ? CUDA_ARRAY3D_LAYERED : 0) |
+                  (v->rank == 2 && !v->layered ? CUDA_ARRAY3D_TEXTURE_GATHER : 0);
+    return cuda->cuArray3DCreate(out, &array);
+}
+
+static CUDA_RESOURCE_DESC resource_of(const view_plan *v, CUdeviceptr address, CUarray array)
+{
     CUDA_RESOURCE_DESC resource;
-    CUDA_TEXTURE_DESC texture;
     memset(&resource, 0, sizeof resource);
-    memset(&texture, 0, sizeof texture);
-    if (v->rank == 1) {
+    if (array) {
+        resource.resType = CU_RESOURCE_TYPE_ARRAY;
+        resource.res.array.hArray = array;
+    } else if (v->rank == 1) {
         resource.resType = CU_RESOURCE_TYPE_LINEAR;
         resource.res.linear.devPtr = address;
         resource.res.linear.format = texture_format(v->type);
@@ -86,13 +109,42 @@ static CUresult make(const cuda_driver *cuda, const view_plan *v, CUdeviceptr ad
         resource.res.pitch2D.height = (size_t)v->size[1];
         resource.res.pitch2D.pitchInBytes = (size_t)v->stride_bytes[0];
     }
+    return resource;
+}
+
+static CUresult make(const cuda_driver *cuda, const view_plan *v, const CUDA_RESOURCE_DESC *of,
+                     CUtexObject *out)
+{
+    static const CUaddress_mode modes[] = {CU_TR_ADDRESS_MODE_WRAP, CU_TR_ADDRESS_MODE_CLAMP,
+                                           CU_TR_ADDRESS_MODE_MIRROR, CU_TR_ADDRESS_MODE_BORDER};
+    CUDA_TEXTURE_DESC texture;
+    if (v->kind == VIEW_SURFACE)
+        return cuda->cuSurfObjectCreate(out, of);
+    memset(&texture, 0, sizeof texture);
     for (int i = 0; i < 3; i++)
         texture.addressMode[i] = modes[v->address];
     texture.filterMode =
         v->filter == FILTER_LINEAR ? CU_TR_FILTER_MODE_LINEAR : CU_TR_FILTER_MODE_POINT;
     texture.flags = (v->as_float || dtype_get(v->type)->is_float ? 0 : CU_TRSF_READ_AS_INTEGER) |
                     (v->normalised ? CU_TRSF_NORMALIZED_COORDINATES : 0);
-    return cuda->cuTexObjectCreate(out, &resource, &texture, NULL);
+    return cuda->cuTexObjectCreate(out, of, &texture, NULL);
+}
+
+static void destroy(const cuda_driver *cuda, const struct cuda_texture *t)
+{
+    if (t->view.kind == VIEW_SURFACE)
+        cuda->cuSurfObjectDestroy(t->object);
+    else
+        cuda->cuTexObjectDestroy(t->object);
+}
+
+/* The array of that memory that a view made; NULL: there is none. */
+static CUarray find_array(const cuda_textures *t, const view_plan *view, CUdeviceptr address)
+{
+    for (size_t i = 0; i < t->count; i++)
+        if (t->entries[i].address == address && view_same_array(&t->entries[i].view, view))
+            return t->entries[i].array;
+    return NULL;
 }
 
 at_status cuda_textures_get(cuda_textures *t, const cuda_driver *cuda, const view_plan *view,
@@ -104,26 +156,67 @@ at_status cuda_textures_get(cuda_textures *t, const cuda_driver *cuda, const vie
             *out = t->entries[i].object;
             return AT_OK;
         }
-    CUresult result = make(cuda, view, address, out);
+    struct cuda_texture made = {
+        .view = *view, .address = address, .array = find_array(t, view, address)};
+    CUresult result = CUDA_SUCCESS;
+    made.owns_array = view->in_array && !made.array;
+    if (made.owns_array)
+        result = make_array(cuda, view, &made.array);
     if (result != CUDA_SUCCESS)
-        return cuda_check(cuda, result, cuda_refusal_status(result), "the texture was refused",
+        return cuda_check(cuda, result, cuda_refusal_status(result), "the CUDA array was refused",
                           error);
-    const struct cuda_texture made = {.view = *view, .address = address, .object = *out};
-    if (array_add(&t->entries, &t->count, &made, sizeof made))
-        return AT_OK;
-    cuda->cuTexObjectDestroy(*out);
-    return error_no_memory(error);
+    const CUDA_RESOURCE_DESC of = resource_of(view, address, made.array);
+    at_status status = AT_OK;
+    result = make(cuda, view, &of, &made.object);
+    if (result != CUDA_SUCCESS)
+        status = cuda_check(cuda, result, cuda_refusal_status(result),
+                            view->kind == VIEW_SURFACE ? "the surface was refused"
+                                                       : "the texture was refused",
+                            error);
+    if (!status && !array_add(&t->entries, &t->count, &made, sizeof made)) {
+        destroy(cuda, &made);
+        status = error_no_memory(error);
+    }
+    if (status && made.owns_array)
+        cuda->cuArrayDestroy(made.array);
+    *out = made.object;
+    return status;
+}
+
+at_status cuda_textures_copy(const cuda_textures *t, const cuda_driver *cuda, const view_plan *view,
+                             CUdeviceptr address, bool back, CUstream stream, at_error *error)
+{
+    CUDA_MEMCPY3D copy;
+    memset(&copy, 0, sizeof copy);
+    sides_of(view, &copy.WidthInBytes, &copy.Height, &copy.Depth);
+    copy.WidthInBytes *= (size_t)view->channels * dtype_get(view->type)->size_bytes;
+    copy.Height = copy.Height > 0 ? copy.Height : 1;
+    copy.Depth = copy.Depth > 0 ? copy.Depth : 1;
+    copy.srcMemoryType = back ? CU_MEMORYTYPE_ARRAY : CU_MEMORYTYPE_DEVICE;
+    copy.dstMemoryType = back ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_ARRAY;
+    copy.srcDevice = copy.dstDevice = address;
+    copy.srcPitch = copy.dstPitch = copy.WidthInBytes;
+    copy.srcHeight = copy.dstHeight = copy.Height;
+    copy.srcArray = copy.dstArray = find_array(t, view, address);
+    return cuda_check(cuda, cuda->cuMemcpy3DAsync(&copy, stream), AT_DEVICE,
+                      back ? "cannot copy a surface's array into its buffer"
+                           : "cannot copy a buffer into a CUDA array",
+                      error);
 }
 
 void cuda_textures_drop(cuda_textures *t, const cuda_driver *cuda, CUdeviceptr first,
                         uint64_t size_bytes)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < t->count; i++) {
+    for (size_t i = 0; i < t->count; i++)
         if (t->entries[i].address - first < size_bytes)
-            cuda->cuTexObjectDestroy(t->entries[i].object);
-        else
-            t->entries[kept++] = t->entries[i];
+            destroy(cuda, &t->entries[i]);
+    for (size_t i = 0; i < t->count; i++) {
+        const struct cuda_texture *e = &t->entries[i];
+        if (e->address - first >= size_bytes)
+            t->entries[kept++] = *e;
+        else if (e->owns_array)
+            cuda->cuArrayDestroy(e->array);
     }
     t->count = kept;
     if (kept == 0) {

@@ -245,6 +245,30 @@ bool plan_get_problem(pack *m, problem_plan *out)
     return !m->failed;
 }
 
+/* Does the plan reach the buffer otherwise than by that array? */
+static bool is_torn(const launch_plan *plan, const view_plan *array)
+{
+    bool torn = false;
+    for (uint32_t i = 0; i < plan->argument_count; i++)
+        torn = torn || (plan->arguments[i].is_buffer && plan->arguments[i].buffer == array->buffer);
+    for (uint32_t i = 0; i < plan->address_count; i++)
+        torn = torn || plan->addresses[i].buffer == array->buffer;
+    for (uint32_t i = 0; i < plan->constant_count; i++)
+        torn = torn || plan->constants[i].buffer == array->buffer;
+    for (uint32_t i = 0; i < plan->view_count; i++)
+        torn = torn ||
+               (plan->views[i].buffer == array->buffer && !view_same_array(&plan->views[i], array));
+    return torn;
+}
+
+uint32_t plan_torn_buffer(const launch_plan *plan)
+{
+    for (uint32_t i = 0; i < plan->view_count; i++)
+        if (plan->views[i].in_array && is_torn(plan, &plan->views[i]))
+            return plan->views[i].buffer;
+    return PLAN_MAX_BUFFERS;
+}
+
 static bool is_struct(const argument_plan *a)
 {
     return !a->is_buffer && !a->is_view && a->size_bytes > 8;

@@ -149,7 +149,7 @@ typedef struct launch_plan {
     uint32_t compared_count;
     compared_plan compared[PLAN_MAX_BUFFERS]; /* a buffer at most once */
     uint32_t view_count;
-    view_plan views[PLAN_MAX_VIEWS]; /* tensor maps and textures among the arguments */
+    view_plan views[PLAN_MAX_VIEWS]; /* tensor maps, textures and surfaces among the arguments */
     transfer_plan transfer;          /* all zero: none */
 } launch_plan;
 
@@ -244,6 +244,10 @@ bool plan_same_entries(const launch_plan *a, const launch_plan *b);
 
 /* The value of an argument that is neither a buffer nor a view: size_bytes of it. */
 const void *plan_argument_value(const launch_plan *plan, const argument_plan *argument);
+
+/* The first buffer that the plan reaches through a CUDA array and otherwise, too; PLAN_MAX_BUFFERS:
+ * none. */
+uint32_t plan_torn_buffer(const launch_plan *plan);
 
 /* The address of buffer `i` on the device. */
 typedef uint64_t plan_address_of(const void *context, uint32_t buffer);

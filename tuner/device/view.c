@@ -16,8 +16,13 @@ enum {
     MOST_TEXTURE_WIDTH = 65536,
     MOST_TEXTURE_HEIGHT = 65000,
     TEXTURE_PITCH_BYTES = 32, /* a pitch is a multiple of it */
-    MOST_PITCH_BYTES = 2097120
+    MOST_PITCH_BYTES = 2097120,
+    MOST_ARRAY_RANK = 3,
+    MOST_LAYERS = 2048
 };
+/* Texels along each side of an array, by its dimensions. */
+static const uint64_t most_sides[MOST_ARRAY_RANK] = {16384, 32768, 4096};
+static const uint64_t most_layered_side = 16384;
 
 static const uint32_t swizzles[] = {0, 32, 64, 128};
 static const uint32_t promotions[] = {0, 64, 128, 256};
@@ -58,6 +63,21 @@ uint32_t view_bytes(view_kind kind)
     return kind == VIEW_TENSOR ? VIEW_TENSOR_BYTES : VIEW_TEXTURE_BYTES;
 }
 
+const char *view_kind_name(view_kind kind)
+{
+    static const char *const names[VIEW_KINDS] = {"view", "tensor map", "texture", "surface"};
+    return names[kind];
+}
+
+bool view_same_array(const view_plan *a, const view_plan *b)
+{
+    bool same = a->in_array && b->in_array && a->buffer == b->buffer && a->type == b->type &&
+                a->rank == b->rank && a->channels == b->channels && a->layered == b->layered;
+    for (uint32_t i = 0; same && i < a->rank; i++)
+        same = a->size[i] == b->size[i];
+    return same;
+}
+
 /* The place where a complaint is written. */
 typedef struct complaint {
     uint32_t *dimension;
@@ -79,7 +99,7 @@ complain(const complaint *c, view_fault fault, uint32_t dimension, const char *f
 static view_fault check_extent(const view_plan *v, uint64_t count, const complaint *c)
 {
     uint64_t element = dtype_get(v->type)->size_bytes,
-             channels = v->kind == VIEW_TEXTURE ? v->channels : 1;
+             channels = v->kind == VIEW_TENSOR ? 1 : v->channels;
     uint64_t bytes = v->size[0] * channels * element;
     for (uint32_t i = 1; i < v->rank; i++) {
         uint64_t steps = v->size[i] - 1, stride = v->stride_bytes[i - 1];
@@ -137,34 +157,58 @@ static view_fault check_tensor(const view_plan *v, const complaint *c)
     return check_box(v, c);
 }
 
-static view_fault check_texture(const view_plan *v, const complaint *c)
+static view_fault check_texels(const view_plan *v, const complaint *c)
 {
     const dtype_info *type = dtype_get(v->type);
-    bool reads_float = v->type == DTYPE_FLOAT || v->type == DTYPE_HALF || v->as_float;
     if (type->size_bytes == 8 || v->type == DTYPE_BFLOAT16)
         return complain(c, VIEW_BAD_TYPE, 0,
-                        "is of %s, which textures cannot have: use integers of up to 32 bits, "
+                        "is of %s, which %ss cannot have: use integers of up to 32 bits, "
                         "half or float",
-                        type->name);
+                        type->name, view_kind_name(v->kind));
     if (v->channels != 1 && v->channels != 2 && v->channels != 4)
         return complain(c, VIEW_BAD_CHANNELS, 0,
                         "gives %" PRIu32 "; a texel has 1, 2 or 4 elements", v->channels);
-    if (v->as_float && (type->is_float || type->size_bytes > 2))
-        return complain(
-            c, VIEW_BAD_READS, 0,
-            "gives 'float', to which integers of 8 and 16 bits are scaled, and these are %s",
-            type->name);
-    if (v->filter == FILTER_LINEAR && (!reads_float || v->rank == 1))
+    return VIEW_FINE;
+}
+
+static view_fault check_array(const view_plan *v, const complaint *c)
+{
+    const uint32_t sides = v->layered ? v->rank - 1 : v->rank;
+    uint64_t packed = v->channels * dtype_get(v->type)->size_bytes;
+    if (sides < 1 || (v->layered && sides > 2))
+        return complain(c, VIEW_BAD_SIZE, 0, "has %" PRIu32 " sides; layers have 1 or 2", sides);
+    for (uint32_t i = 0; i < v->rank; i++) {
+        const uint64_t most = i == sides   ? MOST_LAYERS
+                              : v->layered ? most_layered_side
+                                           : most_sides[sides - 1];
+        if (v->size[i] > most)
+            return complain(c, VIEW_BAD_SIZE, i,
+                            "gives %" PRIu64 "; such an array has %" PRIu64 " at most", v->size[i],
+                            most);
+        packed *= v->size[i];
+        if (i + 1 < v->rank && v->stride_bytes[i] != packed)
+            return complain(c, VIEW_BAD_STRIDE, i,
+                            "gives %" PRIu64 " bytes from one to the next; an array is made of "
+                            "rows that follow one another, here every %" PRIu64 " bytes",
+                            v->stride_bytes[i], packed);
+    }
+    return VIEW_FINE;
+}
+
+static view_fault check_linear(const view_plan *v, const complaint *c)
+{
+    const dtype_info *type = dtype_get(v->type);
+    if (v->rank > 2 || v->layered)
+        return complain(c, VIEW_BAD_MEMORY, 0,
+                        "gives 'buffer', whose textures have one side or two: give 'array'");
+    if (v->filter == FILTER_LINEAR && v->rank == 1)
         return complain(c, VIEW_BAD_FILTER, 0,
-                        "gives 'linear', and %s are not interpolated: give 'point'",
-                        v->rank == 1 ? "textures of one dimension" : "integers");
-    if ((v->address == ADDRESS_WRAP || v->address == ADDRESS_MIRROR) && !v->normalised)
-        return complain(c, VIEW_BAD_ADDRESS, 0,
-                        "gives '%s', which needs coordinates = \"normalised\"",
-                        addresses[v->address]);
+                        "gives 'linear', and textures of one dimension are not interpolated: give "
+                        "'point', or memory = \"array\"");
     if (v->rank == 1 && (v->normalised || v->size[0] > MOST_LINEAR_TEXELS))
         return complain(c, VIEW_BAD_SIZE, 0,
-                        v->normalised ? "has one dimension, whose coordinates are whole numbers"
+                        v->normalised ? "has one dimension, whose coordinates are whole numbers: "
+                                        "give two, or memory = \"array\""
                                       : "has more than 2^27 texels in one dimension: give it two");
     if (v->rank == 2 && (v->size[0] > MOST_TEXTURE_WIDTH || v->size[1] > MOST_TEXTURE_HEIGHT))
         return complain(c, VIEW_BAD_SIZE, v->size[0] > MOST_TEXTURE_WIDTH ? 0 : 1,
@@ -180,27 +224,50 @@ static view_fault check_texture(const view_plan *v, const complaint *c)
     return VIEW_FINE;
 }
 
+static view_fault check_texture(const view_plan *v, const complaint *c)
+{
+    const dtype_info *type = dtype_get(v->type);
+    bool reads_float = v->type == DTYPE_FLOAT || v->type == DTYPE_HALF || v->as_float;
+    if (v->as_float && (type->is_float || type->size_bytes > 2))
+        return complain(
+            c, VIEW_BAD_READS, 0,
+            "gives 'float', to which integers of 8 and 16 bits are scaled, and these are %s",
+            type->name);
+    if (v->filter == FILTER_LINEAR && !reads_float)
+        return complain(c, VIEW_BAD_FILTER, 0,
+                        "gives 'linear', and integers are not interpolated: give 'point'");
+    if ((v->address == ADDRESS_WRAP || v->address == ADDRESS_MIRROR) && !v->normalised)
+        return complain(c, VIEW_BAD_ADDRESS, 0,
+                        "gives '%s', which needs coordinates = \"normalised\"",
+                        addresses[v->address]);
+    return v->in_array ? VIEW_FINE : check_linear(v, c);
+}
+
 view_fault view_check(const view_plan *v, uint64_t count, uint32_t *dimension,
                       char message[VIEW_MESSAGE_BYTES])
 {
     const complaint c = {dimension, message};
-    uint32_t most = v->kind == VIEW_TENSOR ? VIEW_MAX_RANK : 2;
-    if (v->rank < 1 || v->rank > most)
-        return complain(&c, VIEW_BAD_SIZE, 0, "has %" PRIu32 " dimensions; %s has 1 to %" PRIu32,
-                        v->rank, v->kind == VIEW_TENSOR ? "a tensor map" : "a texture", most);
+    uint32_t most = v->kind == VIEW_TENSOR ? VIEW_MAX_RANK : MOST_ARRAY_RANK;
+    if (v->rank < 1 || v->rank > most + v->layered)
+        return complain(&c, VIEW_BAD_SIZE, 0, "has %" PRIu32 " dimensions; a %s has 1 to %" PRIu32,
+                        v->rank, view_kind_name(v->kind), most);
     for (uint32_t i = 0; i < v->rank; i++)
         if (v->size[i] == 0 || v->size[i] > MOST_TENSOR_STRIDE)
             return complain(&c, VIEW_BAD_SIZE, i, "gives %" PRIu64 " elements", v->size[i]);
-    view_fault fault = v->kind == VIEW_TENSOR ? check_tensor(v, &c) : check_texture(v, &c);
+    view_fault fault = v->kind == VIEW_TENSOR ? check_tensor(v, &c) : check_texels(v, &c);
+    if (!fault && v->kind == VIEW_TEXTURE)
+        fault = check_texture(v, &c);
+    if (!fault && v->in_array)
+        fault = check_array(v, &c);
     return fault ? fault : check_extent(v, count, &c);
 }
 
 /* Its numbers, in the order in which they are packed. */
 void view_put(pack *m, const view_plan *v)
 {
-    const uint32_t words[] = {v->kind,    v->buffer,    v->type,        v->rank,
-                              v->swizzle, v->promotion, v->nan_outside, v->channels,
-                              v->filter,  v->address,   v->normalised,  v->as_float};
+    const uint32_t words[] = {v->kind,       v->buffer,      v->type,     v->rank,   v->swizzle,
+                              v->promotion,  v->nan_outside, v->channels, v->filter, v->address,
+                              v->normalised, v->as_float,    v->in_array, v->layered};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         pack_put_u32(m, words[i]);
     for (uint32_t i = 0; i < v->rank; i++) {
@@ -213,9 +280,20 @@ void view_put(pack *m, const view_plan *v)
 
 bool view_get(pack *m, uint32_t buffer_count, view_plan *out)
 {
-    const uint32_t limits[] = {VIEW_KINDS,   buffer_count,  DTYPE_COUNT, VIEW_MAX_RANK + 1,
-                               SWIZZLES,     PROMOTIONS,    2,           5,
-                               FILTER_COUNT, ADDRESS_COUNT, 2,           2};
+    const uint32_t limits[] = {VIEW_KINDS,
+                               buffer_count,
+                               DTYPE_COUNT,
+                               VIEW_MAX_RANK + 1,
+                               SWIZZLES,
+                               PROMOTIONS,
+                               2,
+                               5,
+                               FILTER_COUNT,
+                               ADDRESS_COUNT,
+                               2,
+                               2,
+                               2,
+                               2};
     enum { WORDS = sizeof limits / sizeof *limits };
     uint32_t words[WORDS], dimension;
     char message[VIEW_MESSAGE_BYTES];
@@ -237,6 +315,10 @@ bool view_get(pack *m, uint32_t buffer_count, view_plan *out)
     out->address = (view_address)words[9];
     out->normalised = words[10];
     out->as_float = words[11];
+    out->in_array = words[12];
+    out->layered = words[13];
+    if (out->in_array ? out->kind == VIEW_TENSOR : out->kind == VIEW_SURFACE)
+        return false;
     for (uint32_t i = 0; i < out->rank; i++) {
         out->size[i] = pack_get_u64(m);
         out->box[i] = pack_get_u32(m);

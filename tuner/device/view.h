@@ -1,6 +1,10 @@
 /* Views of a buffer, passed to a kernel instead of its address: tensor maps, with which thread
- * blocks copy boxes between global and shared memory (compute capability 9.0 and newer), and
- * texture objects. Plain data; cuda/view.h makes the driver's objects. */
+ * blocks copy boxes between global and shared memory (compute capability 9.0 and newer), texture
+ * objects and surface objects. Plain data; cuda/view.h makes the driver's objects.
+ *
+ * Surfaces, and textures that ask for it, are of a CUDA array: memory of the driver's own layout,
+ * into which the buffer is copied before the launches, and from which what surfaces wrote is copied
+ * back after them. */
 #ifndef AUTOTUNE_DEVICE_VIEW_H
 #define AUTOTUNE_DEVICE_VIEW_H
 
@@ -14,12 +18,12 @@
 enum {
     VIEW_MAX_RANK = 5,
     VIEW_TENSOR_BYTES = 128, /* of a CUtensorMap, an argument by value at a multiple of 64 */
-    VIEW_TEXTURE_BYTES = 8,  /* of a CUtexObject */
+    VIEW_TEXTURE_BYTES = 8,  /* of a CUtexObject or CUsurfObject */
     VIEW_MAX_BOX = 256,
     VIEW_MESSAGE_BYTES = 200
 };
 
-typedef enum view_kind { VIEW_NONE, VIEW_TENSOR, VIEW_TEXTURE, VIEW_KINDS } view_kind;
+typedef enum view_kind { VIEW_NONE, VIEW_TENSOR, VIEW_TEXTURE, VIEW_SURFACE, VIEW_KINDS } view_kind;
 
 /* The orders are those of CUtensorMapSwizzle, CUtensorMapL2promotion, CUfilter_mode and
  * CUaddress_mode. */
@@ -37,16 +41,18 @@ typedef struct view_plan {
     view_kind kind;
     uint32_t buffer;
     dtype type;                               /* of the buffer's elements */
-    uint32_t rank;                            /* of a texture: 1, or 2 with a pitch */
-    uint64_t size[VIEW_MAX_RANK];             /* innermost first; elements, of a texture texels */
+    uint32_t rank;                            /* of an array 1 to 3, of another texture 1 or 2 */
+    uint64_t size[VIEW_MAX_RANK];             /* innermost first; elements, of others texels */
     uint64_t stride_bytes[VIEW_MAX_RANK - 1]; /* from one row, plane ... to the next */
     /* Tensor maps have these. */
     uint32_t box[VIEW_MAX_RANK];
     uint32_t swizzle;     /* its place in view_swizzles() */
     uint32_t promotion;   /* its place in view_promotions(): bytes that L2 reads at once */
     uint32_t nan_outside; /* what lies outside reads as NaN, not as zero */
-    /* Textures have these. */
+    /* Textures and surfaces have these; the layers of an array are its last dimension. */
     uint32_t channels; /* elements of a texel: 1, 2 or 4 */
+    uint32_t in_array, layered;
+    /* Textures have these. */
     view_filter filter;
     view_address address;
     uint32_t normalised; /* coordinates are in [0, 1) */
@@ -68,12 +74,16 @@ typedef enum view_fault {
     VIEW_BAD_CHANNELS,
     VIEW_BAD_FILTER,
     VIEW_BAD_ADDRESS,
-    VIEW_BAD_READS
+    VIEW_BAD_READS,
+    VIEW_BAD_MEMORY
 } view_fault;
 
+/* Are two views of the same CUDA array? */
+bool view_same_array(const view_plan *a, const view_plan *b);
+
 /* Can the view be made of a buffer with `count` elements (0: not known)? By the rules of
- * cuTensorMapEncodeTiled and cuTexObjectCreate (CUDA Driver API). If not, *dimension gets the
- * dimension at fault, and `message` what is wrong and what is allowed. */
+ * cuTensorMapEncodeTiled, cuTexObjectCreate and cuArray3DCreate (CUDA Driver API). If not,
+ * *dimension gets the dimension at fault, and `message` what is wrong and what is allowed. */
 view_fault view_check(const view_plan *view, uint64_t count, uint32_t *dimension,
                       char message[VIEW_MESSAGE_BYTES]);
 
@@ -84,6 +94,7 @@ const uint32_t *view_promotions(size_t *count);
 /* Words as scripts spell them, in the order of the enumerations. */
 const char *const *view_filter_names(size_t *count);
 const char *const *view_address_names(size_t *count);
+const char *view_kind_name(view_kind kind); /* "tensor map", "texture", "surface" */
 
 /* Write a view to a pack; read and check it. False: not valid. */
 void view_put(pack *m, const view_plan *view);

@@ -196,7 +196,7 @@ static void evaluate_view(lua_State *L, const evaluation *e, const script_argume
     launch_plan *plan = e->launch;
     if (plan->view_count == PLAN_MAX_VIEWS)
         expression_raise(L, &from->view->size[0],
-                         "is one tensor map or texture too many: a variant can have %d",
+                         "is one tensor map, texture or surface too many: a variant can have %d",
                          PLAN_MAX_VIEWS);
     to->is_view = true;
     to->bits = plan->view_count;
@@ -212,7 +212,7 @@ static void evaluate_argument(lua_State *L, const evaluation *e, const script_ar
         to->is_buffer = true;
         to->buffer = (uint8_t)from->buffer;
         to->size_bytes = 8;
-    } else if (from->type == ARGUMENT_TENSOR || from->type == ARGUMENT_TEXTURE) {
+    } else if (argument_is_view(from->type)) {
         evaluate_view(L, e, from, to);
     } else if (from->type == ARGUMENT_STRUCT) {
         evaluate_struct(L, e, from, to);
@@ -334,6 +334,18 @@ static void evaluate_compared(lua_State *L, const evaluation *e)
     }
 }
 
+/* A CUDA array is a copy of its buffer: no launch may reach the buffer otherwise. */
+static void refuse_two_copies(lua_State *L, const evaluation *e)
+{
+    const uint32_t buffer = plan_torn_buffer(e->launch);
+    if (buffer < PLAN_MAX_BUFFERS)
+        expression_raise(L, &e->kernel->launches[0].entry,
+                         "has %s in a CUDA array, by at.surface or a texture of memory = "
+                         "\"array\", and otherwise, too: launches reach a buffer by views of one "
+                         "array alone, or by none",
+                         e->s->buffers[buffer].name);
+}
+
 static int evaluate_launch(lua_State *L)
 {
     const evaluation *e = lua_touserdata(L, 1);
@@ -355,6 +367,7 @@ static int evaluate_launch(lua_State *L)
     plan->constant_count = (uint32_t)k->constant_count;
     for (size_t i = 0; i < k->constant_count; i++)
         plan->constants[i] = k->constants[i];
+    refuse_two_copies(L, e);
     if (k == &e->s->kernel)
         evaluate_compared(L, e);
     return 0;

@@ -126,9 +126,9 @@ static void print_argument(writer *w, const script_argument *a)
 {
     if (a->type == ARGUMENT_BUFFER) {
         fprintf(w->to, "        autotune_add_buffer(plan, %u);\n", (unsigned)a->buffer);
-    } else if (a->type == ARGUMENT_TENSOR || a->type == ARGUMENT_TEXTURE) {
+    } else if (argument_is_view(a->type)) {
         refuse(w, &a->view->size[0],
-               "exported kernels cannot take tensor maps or textures: export a "
+               "exported kernels cannot take tensor maps, textures or surfaces: export a "
                "header, and launch them yourself, or by at_launch");
     } else if (a->type == ARGUMENT_STRUCT) {
         fprintf(w->to, "        {\n            autotune_value members[%zu];\n", a->member_count);

@@ -161,8 +161,8 @@ static at_status compare_argument(const comparison *c, const script_argument *fr
                             place, c->entry, type, bytes, plan->size_bytes, remedy(takes, write));
     if (from->type == ARGUMENT_BUFFER)
         return compare_buffer(c, from->buffer, place, takes, error);
-    if (from->type == ARGUMENT_STRUCT || from->type == ARGUMENT_TENSOR ||
-        from->type == ARGUMENT_TEXTURE || !number_type(from, plan, &number))
+    if (from->type == ARGUMENT_STRUCT || argument_is_view(from->type) ||
+        !number_type(from, plan, &number))
         return AT_OK;
     if (takes->is_pointer && plan->bits != 0)
         return error_set_at(error, AT_SCRIPT, c->s->path, line,

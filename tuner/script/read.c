@@ -136,6 +136,8 @@ static script_view *read_view(lua_State *L, expression_reach reach)
     v->address = field_expression(L, "address", reach);
     v->coordinates = field_expression(L, "coordinates", reach);
     v->reads = field_expression(L, "reads", reach);
+    v->memory = field_expression(L, "memory", reach);
+    v->layers = field_expression(L, "layers", reach);
     return v;
 }
 
@@ -151,11 +153,11 @@ static void read_argument(lua_State *L, script_argument *a, expression_reach rea
         [ARGUMENT_BFLOAT16] = "bfloat16", [ARGUMENT_FLOAT] = "float",
         [ARGUMENT_DOUBLE] = "double",     [ARGUMENT_BOOL] = "bool",
         [ARGUMENT_TENSOR] = "tensor",     [ARGUMENT_TEXTURE] = "texture",
-        [ARGUMENT_TYPES] = NULL};
+        [ARGUMENT_SURFACE] = "surface",   [ARGUMENT_TYPES] = NULL};
     a->type = (argument_type)field_word(L, "type", names);
-    if (a->type == ARGUMENT_BUFFER || a->type == ARGUMENT_TENSOR || a->type == ARGUMENT_TEXTURE)
+    if (a->type == ARGUMENT_BUFFER || argument_is_view(a->type))
         a->buffer = (uint32_t)field_integer(L, "buffer") - 1;
-    if (a->type == ARGUMENT_TENSOR || a->type == ARGUMENT_TEXTURE)
+    if (argument_is_view(a->type))
         a->view = read_view(L, reach);
     else if (a->type == ARGUMENT_STRUCT)
         a->member_count = read_arguments(L, "members", reach, &a->members);

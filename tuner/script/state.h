@@ -71,21 +71,23 @@ typedef enum argument_type {
     ARGUMENT_BOOL,
     ARGUMENT_TENSOR,
     ARGUMENT_TEXTURE,
+    ARGUMENT_SURFACE,
     ARGUMENT_TYPES
 } argument_type;
 
-/* A tensor map or a texture of a buffer. */
+/* A tensor map, a texture or a surface of a buffer. */
 typedef struct script_view {
     uint32_t rank, stride_count, box_count;
     expression size[VIEW_MAX_RANK], strides[VIEW_MAX_RANK], box[VIEW_MAX_RANK];
-    /* Text NULL when absent; the first three of tensor maps, the others of textures. */
-    expression swizzle, l2, outside, channels, filter, address, coordinates, reads;
+    /* Text NULL when absent; the first three of tensor maps, the others of textures, the last two
+     * of these of surfaces, too. */
+    expression swizzle, l2, outside, filter, address, coordinates, reads, memory, channels, layers;
 } script_view;
 
 typedef struct script_argument {
     argument_type type;
     uint32_t buffer;
-    script_view *view; /* of a tensor map or a texture */
+    script_view *view; /* of a tensor map, a texture or a surface */
     expression value;
     size_t member_count; /* of a struct; members are scalars */
     struct script_argument *members;
@@ -383,8 +385,13 @@ uint64_t evaluate_elements(lua_State *L, problem_kind problem, const uint16_t *i
 at_status script_planned_launches(script *s, problem_kind problem, const uint16_t *indices,
                                   const script_launch *out[PLAN_MAX_LAUNCHES], at_error *error);
 
-/* In script/view.c: a tensor map or a texture of a buffer. Raises at the field that makes no
- * sense. */
+static inline bool argument_is_view(argument_type type)
+{
+    return type == ARGUMENT_TENSOR || type == ARGUMENT_TEXTURE || type == ARGUMENT_SURFACE;
+}
+
+/* In script/view.c: a tensor map, a texture or a surface of a buffer. Raises at the field that
+ * makes no sense. */
 void view_evaluate(lua_State *L, problem_kind problem, const uint16_t *indices,
                    const script_argument *from, view_plan *out);
 

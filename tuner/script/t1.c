@@ -288,7 +288,7 @@ static json_t *arguments(writer *w, const script_launch *l)
             w->status = w->status ? w->status
                                   : error_set_at(w->error, AT_SCRIPT, w->s->path, 0,
                                                  "kernel.args[%zu]: the format has no structs, "
-                                                 "tensor maps and textures",
+                                                 "tensor maps, textures and surfaces",
                                                  i + 1);
         else
             json_append(&made, scalar(w, a, plans[i].bits, i));

@@ -1,4 +1,4 @@
-/* Evaluates tensor maps and textures among the arguments of a kernel. */
+/* Evaluates tensor maps, textures and surfaces among the arguments of a kernel. */
 
 #include "script/state.h"
 
@@ -28,14 +28,16 @@ static const expression *blame(const script_view *v, view_fault fault, uint32_t 
     const expression *const fields[] = {
         [VIEW_BAD_SWIZZLE] = &v->swizzle,   [VIEW_BAD_OUTSIDE] = &v->outside,
         [VIEW_BAD_CHANNELS] = &v->channels, [VIEW_BAD_FILTER] = &v->filter,
-        [VIEW_BAD_ADDRESS] = &v->address,   [VIEW_BAD_READS] = &v->reads};
+        [VIEW_BAD_ADDRESS] = &v->address,   [VIEW_BAD_READS] = &v->reads,
+        [VIEW_BAD_MEMORY] = &v->memory};
     if (fault == VIEW_BAD_STRIDE && dimension < v->stride_count)
         return &v->strides[dimension];
     if (fault == VIEW_BAD_BOX && dimension < v->box_count)
         return &v->box[dimension];
     if (fault >= VIEW_BAD_SWIZZLE && fields[fault]->text)
         return fields[fault];
-    return &v->size[dimension < v->rank ? dimension : 0];
+    return dimension == v->rank && v->layers.text ? &v->layers
+                                                  : &v->size[dimension < v->rank ? dimension : 0];
 }
 
 /* Evaluates the elements from one row, plane ... to the next; without strides they follow one
@@ -60,13 +62,17 @@ void view_evaluate(lua_State *L, problem_kind problem, const uint16_t *indices,
 {
     static const char *const outside[] = {"zero", "nan"},
                              *const coordinates[] = {"elements", "normalised"},
-                             *const reads[] = {"element", "float"};
+                             *const reads[] = {"element", "float"},
+                             *const memory[] = {"buffer", "array"};
+    static const view_kind kinds[ARGUMENT_TYPES] = {[ARGUMENT_TENSOR] = VIEW_TENSOR,
+                                                    [ARGUMENT_TEXTURE] = VIEW_TEXTURE,
+                                                    [ARGUMENT_SURFACE] = VIEW_SURFACE};
     const script *s = script_of(L);
     const script_view *v = from->view;
     char message[VIEW_MESSAGE_BYTES];
     uint32_t dimension = 0;
     size_t count;
-    out->kind = from->type == ARGUMENT_TENSOR ? VIEW_TENSOR : VIEW_TEXTURE;
+    out->kind = kinds[from->type];
     out->buffer = from->buffer;
     out->rank = v->rank;
     if (out->kind == VIEW_TENSOR && s->options.device.major < 9)
@@ -84,6 +90,14 @@ void view_evaluate(lua_State *L, problem_kind problem, const uint16_t *indices,
             out->box[i] =
                 (uint32_t)expression_integer(L, &v->box[i], problem, indices, 1, VIEW_MAX_BOX);
     }
+    if (v->layers.text) {
+        out->layered = 1;
+        out->size[out->rank++] = (uint64_t)expression_integer(L, &v->layers, problem, indices, 1,
+                                                              (int64_t)PLAN_MAX_ELEMENTS);
+    }
+    out->in_array = out->kind == VIEW_SURFACE ||
+                    (v->memory.text ? evaluate_word(L, problem, indices, &v->memory, memory, 2)
+                                    : out->rank > 2 || out->layered);
     out->channels = v->channels.text
                         ? (uint32_t)expression_integer(L, &v->channels, problem, indices, 1, 4)
                         : 1;
@@ -101,8 +115,8 @@ void view_evaluate(lua_State *L, problem_kind problem, const uint16_t *indices,
                        : ADDRESS_CLAMP;
     out->normalised = evaluate_word(L, problem, indices, &v->coordinates, coordinates, 2);
     out->as_float = evaluate_word(L, problem, indices, &v->reads, reads, 2);
-    if (out->kind == VIEW_TENSOR)
-        out->address = ADDRESS_WRAP; /* says nothing of tensor maps, whose members are zero then */
+    if (out->kind != VIEW_TEXTURE)
+        out->address = ADDRESS_WRAP; /* says nothing of others, whose members are zero then */
     view_fault fault = view_check(out, elements, &dimension, message);
     if (fault)
         expression_raise(L, blame(v, fault, dimension), "%s", message);

@@ -216,29 +216,37 @@ static uint64_t address_of(const void *buffers, uint32_t buffer)
     return ((device_buffer *const *)buffers)[buffer]->base;
 }
 
-/* The texture that a view makes; of a tensor map one of rank 0. */
+/* The texture or surface that a view makes; of a tensor map one of rank 0. */
 static sim_texture texture_of(const view_plan *v, device_buffer *const *buffers)
 {
     static const sim_texture_mode modes[ADDRESS_COUNT] = {[ADDRESS_WRAP] = SIM_TEXTURE_WRAP,
                                                           [ADDRESS_CLAMP] = SIM_TEXTURE_CLAMP,
                                                           [ADDRESS_MIRROR] = SIM_TEXTURE_MIRROR,
                                                           [ADDRESS_BORDER] = SIM_TEXTURE_BORDER};
-    if (v->kind != VIEW_TEXTURE)
+    if (v->kind == VIEW_TENSOR)
         return (sim_texture){0};
     const bool is_float = dtype_get(v->type)->is_float;
-    return (sim_texture){.base = buffers[v->buffer]->base,
-                         .pitch_bytes = v->rank > 1 ? v->stride_bytes[0] : 0,
-                         .size = {(uint32_t)v->size[0], v->rank > 1 ? (uint32_t)v->size[1] : 1},
-                         .rank = v->rank,
-                         .channels = v->channels,
-                         .bytes = (uint32_t)dtype_get(v->type)->size_bytes,
-                         .is_float = is_float,
-                         .is_signed = v->type == DTYPE_INT8 || v->type == DTYPE_INT16 ||
-                                      v->type == DTYPE_INT32,
-                         .as_float = v->as_float != 0,
-                         .is_linear = v->filter == FILTER_LINEAR,
-                         .is_normalised = v->normalised != 0,
-                         .mode = modes[v->address]};
+    const uint32_t rank = v->layered ? v->rank - 1 : v->rank;
+    sim_texture t = {.base = buffers[v->buffer]->base,
+                     .layers = v->layered ? (uint32_t)v->size[rank] : 0,
+                     .layer_bytes = v->layered ? v->stride_bytes[rank - 1] : 0,
+                     .rank = rank,
+                     .in_array = v->in_array != 0,
+                     .is_surface = v->kind == VIEW_SURFACE,
+                     .channels = v->channels,
+                     .bytes = (uint32_t)dtype_get(v->type)->size_bytes,
+                     .is_float = is_float,
+                     .is_signed =
+                         v->type == DTYPE_INT8 || v->type == DTYPE_INT16 || v->type == DTYPE_INT32,
+                     .as_float = v->as_float != 0,
+                     .is_linear = v->filter == FILTER_LINEAR,
+                     .is_normalised = v->normalised != 0,
+                     .mode = modes[v->address]};
+    for (uint32_t i = 0; i < 3; i++) {
+        t.size[i] = i < rank ? (uint32_t)v->size[i] : 1;
+        t.step_bytes[i] = i == 0 ? t.bytes * t.channels : i < rank ? v->stride_bytes[i - 1] : 0;
+    }
+    return t;
 }
 
 static ptx_type tensor_type(dtype type)
@@ -267,7 +275,7 @@ static void make_view(const launch_plan *plan, uint64_t place, device_buffer *co
     _Static_assert((int)SIM_TENSOR_MAP_BYTES == (int)VIEW_TENSOR_BYTES,
                    "a tensor map is an argument");
     memset(out, 0, VIEW_TENSOR_BYTES);
-    if (v->kind == VIEW_TEXTURE) {
+    if (v->kind != VIEW_TENSOR) {
         memcpy(out, &texture, sizeof texture);
         return;
     }

@@ -14,7 +14,9 @@ static struct {
     CUtensorMapFloatOOBfill outside;
     CUDA_RESOURCE_DESC resource;
     CUDA_TEXTURE_DESC texture;
-    size_t made, destroyed;
+    CUDA_ARRAY3D_DESCRIPTOR array;
+    CUDA_MEMCPY3D copy;
+    size_t made, destroyed, arrays, arrays_destroyed;
     CUresult result;
 } asked;
 
@@ -56,6 +58,34 @@ static CUresult CUDAAPI destroy(CUtexObject object)
     return CUDA_SUCCESS;
 }
 
+static CUresult CUDAAPI create_surface(CUsurfObject *out, const CUDA_RESOURCE_DESC *resource)
+{
+    asked.resource = *resource;
+    *out = ++asked.made;
+    return asked.result;
+}
+
+static CUresult CUDAAPI create_array(CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *of)
+{
+    asked.array = *of;
+    *out = (CUarray)(uintptr_t)++asked.arrays;
+    return CUDA_SUCCESS;
+}
+
+static CUresult CUDAAPI destroy_array(CUarray array)
+{
+    assert_non_null(array);
+    asked.arrays_destroyed++;
+    return CUDA_SUCCESS;
+}
+
+static CUresult CUDAAPI copy_array(const CUDA_MEMCPY3D *copy, CUstream stream)
+{
+    assert_null(stream);
+    asked.copy = *copy;
+    return CUDA_SUCCESS;
+}
+
 static CUresult CUDAAPI name_error(CUresult result, const char **text)
 {
     (void)result;
@@ -66,6 +96,11 @@ static CUresult CUDAAPI name_error(CUresult result, const char **text)
 static const cuda_driver driver = {.cuTensorMapEncodeTiled = encode,
                                    .cuTexObjectCreate = create,
                                    .cuTexObjectDestroy = destroy,
+                                   .cuSurfObjectCreate = create_surface,
+                                   .cuSurfObjectDestroy = destroy,
+                                   .cuArray3DCreate = create_array,
+                                   .cuArrayDestroy = destroy_array,
+                                   .cuMemcpy3DAsync = copy_array,
                                    .cuGetErrorName = name_error,
                                    .cuGetErrorString = name_error};
 
@@ -159,4 +194,80 @@ TEST_IN(textures_are_made_once_and_go_with_their_memory, reset, NULL)
     cuda_textures_drop(&t, &driver, 0, UINT64_MAX);
     assert_int_equal(asked.destroyed, 3);
     assert_null(t.entries);
+}
+
+static view_plan array_of(view_kind kind, uint32_t rank, bool layered)
+{
+    view_plan v = {.kind = kind,
+                   .type = DTYPE_INT16,
+                   .rank = rank,
+                   .size = {60, 7, 5},
+                   .stride_bytes = {240, 240 * 7},
+                   .channels = 2,
+                   .in_array = 1,
+                   .layered = layered};
+    for (uint32_t i = rank; i < 3; i++)
+        v.size[i] = v.stride_bytes[i - 1] = 0;
+    return v;
+}
+
+TEST_IN(views_of_one_array_share_it_and_it_goes_after_them, reset, NULL)
+{
+    const view_plan surface = array_of(VIEW_SURFACE, 2, false),
+                    texture = array_of(VIEW_TEXTURE, 2, false);
+    cuda_textures t = {0};
+    CUtexObject first, second, other;
+    at_error error = {0};
+    assert_ok(cuda_textures_get(&t, &driver, &surface, 4096, &first, &error), error);
+    assert_int_equal(asked.array.Format, CU_AD_FORMAT_SIGNED_INT16);
+    assert_int_equal(asked.array.NumChannels, 2);
+    assert_int_equal(asked.resource.resType, CU_RESOURCE_TYPE_ARRAY);
+    assert_ptr_equal(asked.resource.res.array.hArray, (CUarray)1);
+    assert_ok(cuda_textures_get(&t, &driver, &texture, 4096, &second, &error), error);
+    assert_ptr_equal(asked.resource.res.array.hArray, (CUarray)1);
+    assert_ok(cuda_textures_get(&t, &driver, &surface, 8192, &other, &error), error);
+    assert_int_equal(asked.arrays, 2);
+    cuda_textures_drop(&t, &driver, 4096, 1024);
+    assert_int_equal(asked.destroyed, 2);
+    assert_int_equal(asked.arrays_destroyed, 1);
+    cuda_textures_drop(&t, &driver, 0, UINT64_MAX);
+    assert_int_equal(asked.arrays_destroyed, 2);
+}
+
+TEST_IN(an_array_has_the_sides_and_layers_of_its_view, reset, NULL)
+{
+    static const struct {
+        uint32_t rank;
+        bool layered;
+        size_t width, height, depth, copied_height, copied_depth;
+        unsigned flags;
+    } cases[] = {
+        {1, false, 60, 0, 0, 1, 1, CUDA_ARRAY3D_SURFACE_LDST},
+        {2, false, 60, 7, 0, 7, 1, CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_TEXTURE_GATHER},
+        {3, false, 60, 7, 5, 7, 5, CUDA_ARRAY3D_SURFACE_LDST},
+        {2, true, 60, 0, 7, 1, 7, CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_LAYERED},
+        {3, true, 60, 7, 5, 7, 5, CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_LAYERED}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const view_plan v = array_of(VIEW_SURFACE, cases[i].rank, cases[i].layered);
+        cuda_textures t = {0};
+        CUtexObject made;
+        at_error error = {0};
+        assert_ok(cuda_textures_get(&t, &driver, &v, 4096, &made, &error), error);
+        assert_int_equal(asked.array.Width, cases[i].width);
+        assert_int_equal(asked.array.Height, cases[i].height);
+        assert_int_equal(asked.array.Depth, cases[i].depth);
+        assert_int_equal(asked.array.Flags, cases[i].flags);
+        assert_ok(cuda_textures_copy(&t, &driver, &v, 4096, false, NULL, &error), error);
+        assert_int_equal(asked.copy.srcDevice, 4096);
+        assert_int_equal(asked.copy.srcMemoryType, CU_MEMORYTYPE_DEVICE);
+        assert_int_equal(asked.copy.dstMemoryType, CU_MEMORYTYPE_ARRAY);
+        assert_int_equal(asked.copy.WidthInBytes, 240);
+        assert_int_equal(asked.copy.srcPitch, 240);
+        assert_int_equal(asked.copy.Height, cases[i].copied_height);
+        assert_int_equal(asked.copy.Depth, cases[i].copied_depth);
+        assert_ok(cuda_textures_copy(&t, &driver, &v, 4096, true, NULL, &error), error);
+        assert_int_equal(asked.copy.srcMemoryType, CU_MEMORYTYPE_ARRAY);
+        assert_int_equal(asked.copy.dstDevice, 4096);
+        cuda_textures_drop(&t, &driver, 0, UINT64_MAX);
+    }
 }

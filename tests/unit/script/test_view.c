@@ -1,5 +1,5 @@
-/* Tensor maps and textures among the arguments: from a script to plans, and what is said where they
- * cannot be. */
+/* Tensor maps, textures and surfaces among the arguments: from a script to plans, and what is said
+ * where they cannot be. */
 #include "script_fixture.h"
 
 #include <stdlib.h>
@@ -77,6 +77,22 @@ TEST(a_texture_has_one_side_or_two)
     assert_true(p.views[1].normalised && p.views[1].as_float);
 }
 
+TEST(surfaces_volumes_and_layers_are_arrays)
+{
+    launch_plan p = plan_of("at.surface { buffer = 'src', size = { 8, 4, 5 }, channels = 4 }, "
+                            "at.texture { buffer = 'bytes', size = { 8, 4 }, layers = 3 }");
+    assert_int_equal(p.views[0].kind, VIEW_SURFACE);
+    assert_true(p.views[0].in_array && !p.views[0].layered);
+    assert_int_equal(p.views[0].stride_bytes[0], 8 * 16);
+    assert_int_equal(p.views[0].stride_bytes[1], 4 * 8 * 16);
+    assert_true(p.views[1].in_array && p.views[1].layered);
+    assert_int_equal(p.views[1].rank, 3);
+    assert_int_equal(p.views[1].size[2], 3);
+    assert_int_equal(p.views[1].stride_bytes[1], 32);
+    p = plan_of("at.texture { buffer = 'src', size = { 25, 2 }, memory = 'array' }");
+    assert_true(p.views[0].in_array && p.views[0].rank == 2);
+}
+
 TEST(what_is_written_wrong_is_told_when_the_script_is_loaded)
 {
     static const struct {
@@ -95,7 +111,9 @@ TEST(what_is_written_wrong_is_told_when_the_script_is_loaded)
          "has 6 items; 5 are allowed"},
         {"at.tensor { buffer = 'src', size = 8, box = 8, filter = 'point' }", "",
          "filter: there is no such field"},
-        {"at.texture { buffer = 'src', size = { 1, 2, 3 } }", "", "has 3 items; 2 are allowed"},
+        {"at.texture { buffer = 'src', size = { 1, 2, 3, 4 } }", "", "has 4 items; 3 are allowed"},
+        {"at.surface { buffer = 'src', size = 8, strides = 32 }", "",
+         "strides: there is no such field"},
         {"at.texture { buffer = 'src', size = 8, filter = 'liner' }", "", "did you mean 'linear'?"},
         {"at.texture { buffer = 'src', size = 8 }",
          "transfer = { from = 'src', to = 'dst', direction = 'to_device', memory = 'pinned' },",
@@ -140,6 +158,16 @@ TEST(what_cannot_be_made_is_told_with_its_line_and_what_would_do)
          "integers are not interpolated", 9},
         {"at.texture { buffer = 'src', size = { 'cols', 'rows' } }",
          "a multiple of 32: pad the rows", 9},
+        {"at.texture { buffer = 'src', size = { 8, 4, 2 }, memory = 'buffer' }",
+         "whose textures have one side or two", 9},
+        {"at.texture { buffer = 'src', size = { 8, 4 }, strides = 16, memory = 'array' }",
+         "rows that follow one another, here every 32 bytes", 9},
+        {"at.surface { buffer = 'wide', size = 8 }", "is of double, which surfaces cannot have", 9},
+        {"at.surface { buffer = 'src', size = { 2, 2 }, layers = 4000 }", "2048 at most", 9},
+        {"at.surface { buffer = 'src', size = { 2, 2, 2 }, layers = 2 }", "layers have 1 or 2", 9},
+        {"at.surface { buffer = 'src', size = 4801 }",
+         "reaches 19204 bytes far, and the buffer has 19200", 9},
+        {"at.surface { buffer = 'src', size = 8 }, 'src'", "has src in a CUDA array", 9},
         {"at.texture { buffer = 'src', size = { 96, 48 }, address = 'wrap' }",
          "needs coordinates = \"normalised\"", 9},
         {"at.texture { buffer = 'src', size = 8, channels = 3 }", "a texel has 1, 2 or 4 elements",

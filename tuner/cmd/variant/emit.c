@@ -66,8 +66,7 @@ static void print_arguments(const launch_plan *plan, const kernel_launch *l,
         }
         if (a->is_view) {
             const view_plan *v = &plan->views[a->bits];
-            fprintf(to, "%s of %s", v->kind == VIEW_TENSOR ? "tensor map" : "texture",
-                    problem->buffers[v->buffer].name);
+            fprintf(to, "%s of %s", view_kind_name(v->kind), problem->buffers[v->buffer].name);
             for (uint32_t k = 0; k < v->rank; k++)
                 fprintf(to, "%s%llu", k ? " x " : ", ", (unsigned long long)v->size[k]);
             for (uint32_t k = 0; k < v->rank && v->kind == VIEW_TENSOR; k++)

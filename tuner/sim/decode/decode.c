@@ -57,7 +57,7 @@ static const family *find_family(const char *name)
         decode_compute_families,   decode_memory_families, decode_call_families,
         decode_control_families,   decode_engine_families, decode_cluster_families,
         decode_carry_families,     decode_video_families,  decode_matrix_families,
-        decode_warpgroup_families, decode_stack_families};
+        decode_warpgroup_families, decode_stack_families,  decode_texture_families};
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
         for (const family *f = tables[t]; f->name; f++)
             if (strcmp(f->name, name) == 0)

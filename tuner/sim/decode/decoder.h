@@ -162,6 +162,7 @@ extern const family decode_engine_families[];
 extern const family decode_matrix_families[];
 extern const family decode_memory_families[];
 extern const family decode_stack_families[];
+extern const family decode_texture_families[];
 extern const family decode_video_families[];
 extern const family decode_warpgroup_families[];
 

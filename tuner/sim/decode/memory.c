@@ -479,48 +479,6 @@ static at_status decode_fence(decoder *d)
     return d->status;
 }
 
-/* tex.{1d,2d}.v4.TYPE.{s32,f32} {d, d, d, d}, [texture, {x, y}]. */
-static at_status decode_texture(decoder *d)
-{
-    const bool is_flat = decode_has(d, "2d");
-    destination to[4];
-    int32_t at[2] = {SIM_NO_SLOT, SIM_NO_SLOT};
-    if (d->op.count != 4 || (!is_flat && !decode_has(d, "1d")) || !decode_has(d, "v4") ||
-        d->op.type_count != 2 || ptx_type_bytes(d->op.types[0]) != 4 ||
-        (d->op.types[1] != PTX_S32 && d->op.types[1] != PTX_F32))
-        return decode_unknown(d);
-    decode_count(d, 2, 2);
-    const ptx_operand *vector = decode_operand(d, 0), *address = decode_operand(d, 1);
-    if (d->status || vector->kind != PTX_OPERAND_VECTOR || vector->count != 4 ||
-        address->kind != PTX_OPERAND_ADDRESS || address->count != 2 || address->offset != 0)
-        return decode_unknown(d);
-    const ptx_operand *coordinates = decode_part(d, address, 1);
-    if (coordinates->count < 1 + is_flat)
-        return decode_unknown(d);
-    const int32_t texture = decode_source(d, decode_part(d, address, 0), 8, PTX_U64);
-    for (int i = 0; i < 1 + is_flat; i++)
-        at[i] = decode_source(d, decode_part(d, coordinates, i), 4, d->op.types[1]);
-    for (int i = 0; i < 4; i++)
-        to[i] = decode_destination(d, decode_part(d, vector, i), 4);
-    sim_instruction *c = decode_emit(d, SIM_TEXTURE, SIM_CLASS_GLOBAL);
-    c->a = texture;
-    c->b = at[0];
-    c->c = at[1];
-    c->op = (uint8_t)(1 + is_flat);
-    c->type = (uint8_t)d->op.types[0];
-    c->source_type = (uint8_t)d->op.types[1];
-    c->space = PTX_SPACE_GLOBAL;
-    c->vector = 4;
-    c->width = 4;
-    c->noncoherent = true;
-    c->list = (int32_t)d->program->list_count;
-    for (int i = 0; i < 4; i++)
-        decode_list(d, to[i].slot);
-    for (int i = 0; i < 4; i++)
-        decode_finish(d, &to[i], false);
-    return d->status;
-}
-
 const family decode_memory_families[] = {{"applypriority", .decode = decode_ignored},
                                          {"atom", .decode = decode_atomic},
                                          {"createpolicy", .decode = decode_ignored},
@@ -538,5 +496,4 @@ const family decode_memory_families[] = {{"applypriority", .decode = decode_igno
                                          {"red", .decode = decode_atomic},
                                          {"setmaxnreg", .decode = decode_ignored},
                                          {"st", .decode = decode_store},
-                                         {"tex", .decode = decode_texture},
                                          {0}};

@@ -392,18 +392,20 @@ static bool check_reads(const sim_race_access *a, const sim_cell *cell, bool sam
 
 static bool report_noncoherent(const sim_race_access *a, const sim_stamp *s, bool reads)
 {
-    static const char *const path = "through the read-only path";
+    const bool surface = a->instruction->is_surface;
+    const char *const path = surface ? "as a surface" : "through the read-only path";
     char place[SIM_PLACE_BYTES], party[96], line[PTX_PLACE_BYTES + 32];
     describe_place(a, place, sizeof place);
     describe_party(a, s, party, sizeof party);
     describe_line(a, s, line, sizeof line);
-    return sim_fail(a->block, a->warp, a->instruction, a->lane, SIM_FAULT_RACE,
-                    "%s: %s by this thread%s%s and %s by %s%s%s, which is for memory that the "
-                    "launch does not write "
-                    "(__ldg(), const __restrict__)%s",
-                    place, reads ? "read" : "written", reads ? " " : "", reads ? path : "",
-                    reads ? "written" : "read", is_this_thread(a, s) ? "itself" : party,
-                    reads ? "" : " ", reads ? "" : path, line);
+    return sim_fail(
+        a->block, a->warp, a->instruction, a->lane, SIM_FAULT_RACE,
+        "%s: %s by this thread%s%s and %s by %s%s%s, which is for memory that the "
+        "launch %s%s",
+        place, reads ? "read" : "written", reads ? " " : "", reads ? path : "",
+        reads ? "written" : "read", is_this_thread(a, s) ? "itself" : party, reads ? "" : " ",
+        reads ? "" : path,
+        surface ? "has not written before" : "does not write (__ldg(), const __restrict__)", line);
 }
 
 static const sim_stamp *noncoherent_read(const sim_set *reads)
@@ -449,7 +451,7 @@ bool sim_race_read(const sim_race_access *a, sim_cell *cell)
     if ((a->stamp.flags & SIM_STAMP_NONCOHERENT) && a->region) {
         if (cell->writes.last.block != 0)
             return report_noncoherent(a, &cell->writes.last, true);
-        cell->noncoherent = true;
+        cell->noncoherent = !a->instruction->is_surface || cell->noncoherent;
     }
     if (cell->writes.last.block != 0 && !check_writes(a, cell, false, true))
         return false;

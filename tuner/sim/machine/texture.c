@@ -10,7 +10,7 @@
 #include "sim/machine/fault.h"
 #include "sim/machine/texture_view.h"
 
-enum { CHANNELS = 4 };
+enum { CHANNELS = 4, SIDES = 3 };
 
 /* One lane's read. */
 typedef struct fetch {
@@ -20,6 +20,7 @@ typedef struct fetch {
     const sim_texture *texture;
     int lane;
     uint64_t *first; /* address of a texel that it reads; 0: of none */
+    uint64_t layer;
 } fetch;
 
 /* Weights have 8 bits after the point, rounded up from the middle (measured on an H200). */
@@ -40,12 +41,12 @@ static uint32_t value_of(const sim_texture *t, const uint8_t *at)
 }
 
 /* The place that the addressing mode makes of a texel's; -1: outside, where all is 0. */
-static int64_t place_of(const sim_texture *t, int64_t i, int axis)
+static int64_t place_of(const sim_texture *t, int64_t i, uint32_t axis)
 {
     const int64_t n = t->size[axis];
     if (i >= 0 && i < n)
         return i;
-    if (t->rank == 1 || t->mode == SIM_TEXTURE_BORDER)
+    if ((t->rank == 1 && !t->in_array) || t->mode == SIM_TEXTURE_BORDER)
         return -1;
     if (t->is_normalised && t->mode == SIM_TEXTURE_WRAP)
         return (i % n + n) % n;
@@ -54,16 +55,19 @@ static int64_t place_of(const sim_texture *t, int64_t i, int axis)
     return i < 0 ? 0 : i >= n ? n - 1 : i;
 }
 
-static bool read_texel(const fetch *f, const int64_t at[2], uint32_t out[CHANNELS])
+static bool read_texel(const fetch *f, const int64_t at[SIDES], uint32_t out[CHANNELS])
 {
     const sim_texture *t = f->texture;
-    const int64_t x = place_of(t, at[0], 0), y = t->rank > 1 ? place_of(t, at[1], 1) : 0;
     const uint32_t bytes = t->bytes * t->channels;
     uint8_t texel[CHANNELS * 4];
+    uint64_t address = t->base + f->layer * t->layer_bytes;
     memset(out, 0, CHANNELS * sizeof *out);
-    if (x < 0 || y < 0)
-        return true;
-    const uint64_t address = t->base + (uint64_t)y * t->pitch_bytes + (uint64_t)x * bytes;
+    for (uint32_t axis = 0; axis < t->rank; axis++) {
+        const int64_t place = place_of(t, at[axis], axis);
+        if (place < 0)
+            return true;
+        address += (uint64_t)place * t->step_bytes[axis];
+    }
     *f->first = *f->first ? *f->first : address;
     if (!sim_texel(f->block, f->warp, f->instruction, f->lane, address, bytes, texel))
         return false;
@@ -73,7 +77,7 @@ static bool read_texel(const fetch *f, const int64_t at[2], uint32_t out[CHANNEL
 }
 
 /* The coordinate in texels, from 0 on, where it lies within a few of the texture. */
-static float texels_of(const sim_texture *t, float at, int axis)
+static float texels_of(const sim_texture *t, float at, uint32_t axis)
 {
     const float n = (float)t->size[axis], whole = floorf(at);
     if (t->is_normalised && t->mode == SIM_TEXTURE_WRAP)
@@ -84,23 +88,33 @@ static float texels_of(const sim_texture *t, float at, int axis)
     return fminf(fmaxf(at, -2), n + 2);
 }
 
-static bool mix(const fetch *f, const float at[2], uint32_t out[CHANNELS])
+/* The first of the two texels along each side that a filter mixes, and the weight of the second. */
+static void find_footprint(uint32_t rank, const float at[SIDES], int64_t first[SIDES],
+                           float part[SIDES])
 {
-    const int rows = f->texture->rank > 1 ? 2 : 1;
-    float sum[CHANNELS] = {0}, part[2] = {0};
-    int64_t first[2] = {0};
-    for (int axis = 0; axis < rows; axis++) {
+    for (uint32_t axis = 0; axis < rank; axis++) {
         const float from = at[axis] - 0.5f;
         first[axis] = (int64_t)floorf(from);
         part[axis] = floorf((from - floorf(from)) * weights + 0.5f) / weights;
     }
-    for (int n = 0; n < 2 * rows; n++) {
-        const int right = n & 1, below = n >> 1;
-        const float weight = (right ? part[0] : 1 - part[0]) * (below      ? part[1]
-                                                                : rows > 1 ? 1 - part[1]
-                                                                           : 1);
+}
+
+static bool mix(const fetch *f, const float at[SIDES], uint32_t out[CHANNELS])
+{
+    const uint32_t rank = f->texture->rank;
+    float sum[CHANNELS] = {0}, part[SIDES] = {0};
+    int64_t first[SIDES] = {0};
+    find_footprint(rank, at, first, part);
+    for (uint32_t n = 0; n < 1u << rank; n++) {
+        float weight = 1;
+        int64_t place[SIDES];
         uint32_t texel[CHANNELS];
-        if (!read_texel(f, (const int64_t[2]){first[0] + right, first[1] + below}, texel))
+        for (uint32_t axis = 0; axis < rank; axis++) {
+            const bool second = n >> axis & 1;
+            weight *= second ? part[axis] : 1 - part[axis];
+            place[axis] = first[axis] + second;
+        }
+        if (!read_texel(f, place, texel))
             return false;
         for (int i = 0; i < CHANNELS && weight != 0; i++)
             sum[i] += weight * float_of_bits(texel[i]);
@@ -110,24 +124,70 @@ static bool mix(const fetch *f, const float at[2], uint32_t out[CHANNELS])
     return true;
 }
 
-static bool fetch_one(const fetch *f, uint32_t out[CHANNELS])
+/* PTX ISA, "tld4": one component of the four texels that a filter would mix, counterclockwise from
+ * the lower left one. */
+static bool gather(const fetch *f, const float at[SIDES], uint32_t out[CHANNELS])
+{
+    static const struct {
+        int right, below;
+    } order[] = {{0, 1}, {1, 1}, {1, 0}, {0, 0}};
+    float part[SIDES];
+    int64_t first[SIDES] = {0};
+    find_footprint(f->texture->rank, at, first, part);
+    for (int i = 0; i < CHANNELS; i++) {
+        uint32_t texel[CHANNELS];
+        const int64_t place[SIDES] = {first[0] + order[i].right, first[1] + order[i].below};
+        if (!read_texel(f, place, texel))
+            return false;
+        out[i] = texel[f->instruction->op >> 2];
+    }
+    return true;
+}
+
+static bool fetch_one(fetch *f, uint32_t out[CHANNELS])
 {
     const sim_instruction *c = f->instruction;
     const sim_texture *t = f->texture;
-    const int32_t slots[] = {c->b, c->c};
-    float at[2] = {0};
-    int64_t texel[2] = {0};
+    const int32_t *slots = f->block->program->lists + c->list + c->vector;
+    float at[SIDES] = {0};
+    int64_t texel[SIDES] = {0};
+    if (c->op & SIM_TEXTURE_LAYERED) {
+        const uint32_t layer = sim_lanes32(f->warp, *slots++)[f->lane];
+        f->layer = layer < t->layers ? layer : t->layers - 1;
+    }
     for (uint32_t axis = 0; axis < t->rank; axis++) {
         const uint32_t bits = sim_lanes32(f->warp, slots[axis])[f->lane];
         if (c->source_type != PTX_F32) {
             texel[axis] = (int32_t)bits;
             continue;
         }
-        at[axis] = texels_of(t, float_of_bits(bits), (int)axis);
+        at[axis] = texels_of(t, float_of_bits(bits), axis);
         texel[axis] = (int64_t)floorf(at[axis]);
     }
-    const bool mixes = t->is_linear && c->source_type == PTX_F32;
-    return mixes ? mix(f, at, out) : read_texel(f, texel, out);
+    if (c->op & SIM_TEXTURE_GATHER)
+        return gather(f, at, out);
+    return t->is_linear && c->source_type == PTX_F32 ? mix(f, at, out) : read_texel(f, texel, out);
+}
+
+const sim_texture *sim_texture_of(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                                  bool is_surface)
+{
+    const uint64_t handle = sim_lanes64(w, c->a)[lane], number = handle - SIM_TEXTURE_HANDLES;
+    const sim_texture *t = number < b->launch->texture_count ? &b->launch->textures[number] : NULL;
+    const bool layered = is_surface ? c->op & SIM_SURFACE_LAYERED : c->op & SIM_TEXTURE_LAYERED;
+    const char *kind = is_surface ? "surface" : "texture";
+    if (!t || t->rank == 0 || t->is_surface != is_surface)
+        sim_fail(b, w, c, lane, SIM_FAULT_BOUNDS, "0x%" PRIx64 " is no %s: at.%s makes one", handle,
+                 kind, kind);
+    else if (t->rank != c->source_width)
+        sim_fail(b, w, c, lane, SIM_FAULT_BOUNDS, "%u coordinates for a %s of %u dimensions",
+                 c->source_width, kind, t->rank);
+    else if (layered != (t->layers > 0))
+        sim_fail(b, w, c, lane, SIM_FAULT_BOUNDS, "a layer is %s, and the %s has %s",
+                 layered ? "given" : "not given", kind, layered ? "none" : "some");
+    else
+        return t;
+    return NULL;
 }
 
 bool sim_texture_fetch(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
@@ -136,25 +196,23 @@ bool sim_texture_fetch(sim_block *b, sim_warp *w, const sim_instruction *c, uint
     uint64_t first[SIM_LANES] = {0};
     SIM_EACH_OF(l, mask)
     {
-        const uint64_t handle = sim_lanes64(w, c->a)[l], number = handle - SIM_TEXTURE_HANDLES;
         uint32_t one[CHANNELS];
-        if (number >= b->launch->texture_count || b->launch->textures[number].rank == 0)
-            return sim_fail(b, w, c, l, SIM_FAULT_BOUNDS,
-                            "0x%" PRIx64 " is no texture: at.texture makes one", handle);
-        const fetch f = {b, w, c, &b->launch->textures[number], l, &first[l]};
-        if (f.texture->rank != c->op)
-            return sim_fail(b, w, c, l, SIM_FAULT_BOUNDS,
-                            "%u coordinates for a texture of %u dimensions", c->op,
-                            f.texture->rank);
-        if ((f.texture->is_float || f.texture->as_float) != (c->type == PTX_F32))
+        const sim_texture *t = sim_texture_of(b, w, c, l, false);
+        if (!t)
+            return false;
+        if ((t->is_float || t->as_float) != (c->type == PTX_F32))
             return sim_fail(b, w, c, l, SIM_FAULT_BOUNDS, "the texture's elements read as %s",
                             c->type == PTX_F32 ? "integers" : "floats");
+        if (c->op & SIM_TEXTURE_GATHER && !t->in_array)
+            return sim_fail(b, w, c, l, SIM_FAULT_BOUNDS,
+                            "a gather is of textures in an array alone: memory = \"array\"");
+        fetch f = {b, w, c, t, l, &first[l], 0};
         if (!fetch_one(&f, one))
             return false;
         for (int i = 0; i < CHANNELS; i++)
             found[i][l] = one[i];
         read |= first[l] ? 1u << l : 0;
-        bytes = f.texture->bytes * f.texture->channels;
+        bytes = t->bytes * t->channels;
     }
     if (read)
         sim_count_texels(b, c, read, first, bytes);

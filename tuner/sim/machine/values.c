@@ -456,6 +456,7 @@ static bool step_access(sim_block *b, sim_warp *w, const sim_instruction *c, uin
 static bool step_other(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     bool fine = true;
+    int results;
     switch (c->kind) {
     case SIM_COPY_ASYNC:
     case SIM_BULK_LOAD:
@@ -476,10 +477,17 @@ static bool step_other(sim_block *b, sim_warp *w, const sim_instruction *c, uint
             fine = need(b, w, c, mask, b->program->lists[c->list + v], c->width, "what it stores");
         break;
     case SIM_TEXTURE:
-        fine = need(b, w, c, mask, c->a, 8, address) && need(b, w, c, mask, c->b, 4, operand) &&
-               need(b, w, c, mask, c->c, 4, operand);
-        for (int v = 0; fine && v < c->vector; v++)
+    case SIM_SURFACE:
+        results = c->kind == SIM_TEXTURE ? c->vector : 0;
+        fine = need(b, w, c, mask, c->a, 8, address);
+        for (int v = 0; fine && v < c->target_count; v++)
+            fine = need(b, w, c, mask, b->program->lists[c->list + results + v], 4, operand);
+        for (int v = 0; fine && v < results; v++)
             put_whole(w, b->program->lists[c->list + v], 4, 0, mask);
+        if (fine && c->kind == SIM_SURFACE) {
+            put_whole(w, c->d, 8, 0, mask);
+            put_predicate(w, c->d2, 0, mask);
+        }
         break;
     case SIM_BRANCH_INDEXED:
         fine = need(b, w, c, mask, c->a, 4, condition);

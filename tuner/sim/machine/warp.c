@@ -15,6 +15,7 @@
 #include "sim/machine/places.h"
 #include "sim/machine/print.h"
 #include "sim/machine/repeat.h"
+#include "sim/machine/surface.h"
 #include "sim/machine/tensor.h"
 #include "sim/machine/texture.h"
 #include "sim/machine/trace.h"
@@ -347,6 +348,8 @@ static bool step_other(sim_block *b, sim_warp *w, const sim_instruction *c, uint
         return sim_bulk_group(b, w, c, mask);
     case SIM_TEXTURE:
         return sim_texture_fetch(b, w, c, mask);
+    case SIM_SURFACE:
+        return sim_surface_find(b, w, c, mask);
     case SIM_MATRIX:
         return sim_multiply(b, w, c, mask);
     case SIM_WARPGROUP_FENCE:

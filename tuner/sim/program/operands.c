@@ -39,8 +39,11 @@ void sim_operands_of(const sim_program *p, const sim_instruction *c, sim_operand
         else
             add(out->reads, &out->read_count, p->lists[c->list + v]);
     }
-    for (int v = 0; c->kind == SIM_TEXTURE && v < c->vector; v++)
+    const int results = c->kind == SIM_TEXTURE ? c->vector : 0;
+    for (int v = 0; v < results; v++)
         add(out->writes, &out->write_count, p->lists[c->list + v]);
+    for (int v = 0; (results > 0 || c->kind == SIM_SURFACE) && v < c->target_count; v++)
+        add(out->reads, &out->read_count, p->lists[c->list + results + v]);
     const bool copies = c->kind == SIM_BULK_LOAD || c->kind == SIM_BULK_STORE;
     for (int32_t v = 0; copies && v < c->target_count; v++)
         add(out->reads, &out->read_count, p->lists[c->list + v]);
@@ -64,6 +67,6 @@ void sim_operands_of(const sim_program *p, const sim_instruction *c, sim_operand
     }
     /* Elsewhere d2 is a number. */
     if (c->kind == SIM_COMPARE || c->kind == SIM_SHUFFLE || c->kind == SIM_MATCH ||
-        c->kind == SIM_REDUCE)
+        c->kind == SIM_REDUCE || c->kind == SIM_SURFACE)
         add(out->writes, &out->write_count, c->d2);
 }

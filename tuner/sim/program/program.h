@@ -69,7 +69,11 @@ typedef enum sim_kind {
     SIM_BULK_MOVE,   /* the same from the block's own shared memory at a */
     SIM_BULK_STORE,  /* c bytes from shared b to global a. With coordinates: likewise */
     SIM_STORE_ASYNC, /* a vector in lists to shared a, completing on the mbarrier at e */
-    SIM_TEXTURE,     /* the vector in lists of the texture a at `op` coordinates in b and c */
+    SIM_TEXTURE,     /* the vector in lists of the texture a, at a place of as many sides as
+                        `source_width` says: after the vector in lists are `target_count` slots, a layer
+                        and coordinates first. op: sim_texture_op */
+    SIM_SURFACE,     /* d = the address of `vector` bytes of the surface a, at a place in lists,
+                        likewise;     predicate d2: they are within it. op: sim_surface_op */
     SIM_BULK_COMMIT,
     SIM_BULK_WAIT, /* at most `offset` groups stay under way; op: it is enough that they have
                       read */
@@ -184,6 +188,16 @@ typedef enum sim_mbarrier_op {
     SIM_MBARRIER_TEST_PARITY
 } sim_mbarrier_op;
 
+/* Flags; a gather's component is from bit 2 on. */
+typedef enum sim_texture_op { SIM_TEXTURE_LAYERED = 1, SIM_TEXTURE_GATHER = 2 } sim_texture_op;
+
+/* Flags; without the last two it is a fault to leave the surface. */
+typedef enum sim_surface_op {
+    SIM_SURFACE_LAYERED = 1,
+    SIM_SURFACE_CLAMP = 2,
+    SIM_SURFACE_ZERO = 4
+} sim_surface_op;
+
 typedef enum sim_heap_op { SIM_HEAP_MALLOC, SIM_HEAP_FREE } sim_heap_op;
 
 typedef enum sim_rounding { /* of conversions and arithmetic */
@@ -289,7 +303,8 @@ typedef struct sim_instruction {
     uint8_t acquires;                  /* sim_acquires */
     bool releases;
     bool is_volatile; /* strong for that reason alone */
-    bool noncoherent; /* a load through the read-only path */
+    bool noncoherent; /* a load through the read-only path, */
+    bool is_surface;  /* of a surface: what it reads may be written later */
     bool cluster;     /* of shared memory: also of other blocks of the cluster */
     bool proxy;       /* a proxy fence: orders accesses of threads and of the copy engine */
     bool publishes;   /* makes what the block did before it visible to other blocks */
