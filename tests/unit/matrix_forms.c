@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "element_worth.h"
+
 enum { LANES = 32 };
 
 #define C16 "i < 2 ? g : g + 8", "t * 2 + (i & 1)"
@@ -125,81 +127,6 @@ const matrix_form matrix_forms[] = {
     {0},
 };
 
-static int bits_of(const char *type)
-{
-    int bits = 0;
-    if (strcmp(type, "bf16") == 0)
-        return 16;
-    if (strcmp(type, "tf32") == 0)
-        return 32;
-    if (type[0] == 'e')
-        return 8;
-    sscanf(type + 1, "%d", &bits);
-    return bits;
-}
-
-/* A float with that many bits of exponent and fraction. */
-static double small(uint64_t bits, int exponent_bits, int fraction_bits)
-{
-    int exponent = (int)(bits >> fraction_bits & ((1u << exponent_bits) - 1));
-    double fraction = (double)(bits & ((1u << fraction_bits) - 1));
-    int bias = (1 << (exponent_bits - 1)) - 1;
-    double v = exponent == 0
-                   ? ldexp(fraction, 1 - bias - fraction_bits)
-                   : ldexp(fraction + (1 << fraction_bits), exponent - bias - fraction_bits);
-    return bits >> (exponent_bits + fraction_bits) & 1 ? -v : v;
-}
-
-static double worth(const char *type, uint64_t bits)
-{
-    double v;
-    if (strcmp(type, "f16") == 0)
-        return small(bits, 5, 10);
-    if (strcmp(type, "bf16") == 0)
-        return small(bits, 8, 7);
-    if (strcmp(type, "tf32") == 0)
-        return small(bits >> 13, 8, 10);
-    if (strcmp(type, "f32") == 0)
-        return small(bits, 8, 23);
-    if (strcmp(type, "e4m3") == 0)
-        return small(bits, 4, 3);
-    if (strcmp(type, "e5m2") == 0)
-        return small(bits, 5, 2);
-    if (strcmp(type, "f64") == 0) {
-        memcpy(&v, &bits, sizeof v);
-        return v;
-    }
-    int width = bits_of(type);
-    int64_t all = (int64_t)bits;
-    return (double)(type[0] == 's' && all >> (width - 1) & 1 ? all - ((int64_t)1 << width) : all);
-}
-
-/* Bits of a type between -4 and 4 or so, of either sign; any integer. */
-static uint64_t some_bits(const char *type, uint64_t random)
-{
-    static const struct {
-        const char *type;
-        int exponent_bits, fraction_bits;
-    } floats[] = {{"f16", 5, 10}, {"bf16", 8, 7}, {"tf32", 8, 23}, {"f32", 8, 23},
-                  {"e4m3", 4, 3}, {"e5m2", 5, 2}, {"f64", 11, 52}};
-    for (size_t i = 0; i < sizeof floats / sizeof *floats; i++) {
-        if (strcmp(type, floats[i].type) != 0)
-            continue;
-        int f = floats[i].fraction_bits, e = floats[i].exponent_bits;
-        uint64_t bias = (1u << (e - 1)) - 1;
-        return (random >> 63) << (e + f) | (bias + 2 - (random >> 60 & 3)) << f |
-               (random & ((UINT64_C(1) << f) - 1));
-    }
-    int width = bits_of(type);
-    return random & ((UINT64_C(1) << width) - 1);
-}
-
-static uint64_t next(uint64_t *state)
-{
-    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return *state ^ *state >> 29;
-}
-
 /* Columns of a as registers hold it. */
 static int held(const matrix_form *f)
 {
@@ -212,7 +139,7 @@ static int registers(const matrix_form *f, int operand)
                     : operand == 2 ? f->k * f->n
                                    : f->m * f->n) /
                    LANES;
-    int bits = bits_of(f->types[operand]);
+    int bits = element_bits(f->types[operand]);
     return bits == 64 ? elements : elements * bits / 32;
 }
 
@@ -228,7 +155,7 @@ static void add_names(char *text, size_t size, int first, int count)
 static void add_fragment(char *text, size_t size, const matrix_form *f, int operand, bool stores)
 {
     static const char names[] = "dabc";
-    int bits = bits_of(f->types[operand]), each = bits == 64 ? 1 : 32 / bits;
+    int bits = element_bits(f->types[operand]), each = bits == 64 ? 1 : 32 / bits;
     const char *row = operand == 1 ? f->a_row : operand == 2 ? f->b_row : f->c_row;
     const char *column = operand == 1 ? f->a_column : operand == 2 ? "g" : f->c_column;
     size_t n = strlen(text);
@@ -272,7 +199,7 @@ static void add_metadata(char *text, size_t size, const matrix_form *f)
 
 void matrix_kernel(const matrix_form *f, char *text, size_t size)
 {
-    bool wide = bits_of(f->types[0]) == 64;
+    bool wide = element_bits(f->types[0]) == 64;
     snprintf(
         text, size,
         "typedef unsigned long long word;\n"
@@ -320,18 +247,18 @@ void matrix_kernel(const matrix_form *f, char *text, size_t size)
 void matrix_fill(const matrix_form *f, uint64_t *random, matrix_data *d)
 {
     for (int i = 0; i < MATRIX_MOST; i++) {
-        d->a[i] = some_bits(f->types[1], next(random));
-        d->b[i] = some_bits(f->types[2], next(random));
-        d->c[i] = some_bits(f->types[3], next(random));
+        d->a[i] = element_random(f->types[1], random);
+        d->b[i] = element_random(f->types[2], random);
+        d->c[i] = element_random(f->types[3], random);
         d->d[i] = UINT64_MAX;
     }
     const bool is_single = strcmp(f->types[1], "tf32") == 0;
     for (int i = 0; i < MATRIX_MOST; i += 2) {
-        const int low =
-            is_single ? (int)(next(random) >> 40) % 2 * 2 : (int)(next(random) >> 40) % 3;
+        const int low = is_single ? (int)(random_bits(random) >> 40) % 2 * 2
+                                  : (int)(random_bits(random) >> 40) % 3;
         d->indices[i] = (uint8_t)low;
         d->indices[i + 1] =
-            (uint8_t)(is_single ? low + 1 : low + 1 + (int)(next(random) >> 40) % (3 - low));
+            (uint8_t)(is_single ? low + 1 : low + 1 + (int)(random_bits(random) >> 40) % (3 - low));
     }
 }
 
@@ -339,7 +266,7 @@ void matrix_fill(const matrix_form *f, uint64_t *random, matrix_data *d)
 static int column_of(const matrix_form *f, const matrix_data *d, int row, int j)
 {
     const uint8_t *of_row = &d->indices[row * f->indices];
-    switch (bits_of(f->types[1])) {
+    switch (element_bits(f->types[1])) {
     case 32: /* one of two: 0b0100 or 0b1110 */
         return j * 2 + (of_row[2 * j] == 2);
     case 4: /* two pairs of eight */
@@ -353,12 +280,12 @@ static int column_of(const matrix_form *f, const matrix_data *d, int row, int j)
 static double evaluate(const matrix_form *f, const matrix_data *d, int row, int column,
                        double *scale)
 {
-    double v = worth(f->types[3], d->c[row * f->n + column]);
+    double v = element_worth(f->types[3], d->c[row * f->n + column]);
     *scale = fabs(v);
     for (int j = 0; j < held(f); j++) {
         const int k = f->sparse ? column_of(f, d, row, j) : j;
-        const double of_a = worth(f->types[1], d->a[row * held(f) + j]),
-                     of_b = worth(f->types[2], d->b[k * f->n + column]),
+        const double of_a = element_worth(f->types[1], d->a[row * held(f) + j]),
+                     of_b = element_worth(f->types[2], d->b[k * f->n + column]),
                      one = strstr(f->opcode, "xor") ? of_a != of_b : of_a * of_b;
         v += one;
         *scale += fabs(one);
@@ -376,7 +303,7 @@ double matrix_distance(const matrix_form *f, const matrix_data *d, int *row, int
     for (int i = 0; i < f->m; i++)
         for (int j = 0; j < f->n; j++) {
             double scale, wanted = evaluate(f, d, i, j, &scale),
-                          found = worth(f->types[0], d->d[i * f->n + j]);
+                          found = element_worth(f->types[0], d->d[i * f->n + j]);
             double off = found == wanted         ? 0
                          : f->types[0][0] == 's' ? INFINITY
                                                  : fabs(found - wanted) / scale;

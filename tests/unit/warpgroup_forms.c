@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "element_worth.h"
+
 enum { B_AT = 32768 };
 
 const warpgroup_form warpgroup_forms[] = {
@@ -70,67 +72,7 @@ static int bits_of(const warpgroup_form *f, operand o)
 {
     char type[8];
     type_of(f, o, type);
-    return strcmp(type, "tf32") == 0    ? 32
-           : strstr(type, "16")         ? 16
-           : strcmp(type, "b1") == 0    ? 1
-           : type[0] == 'e'             ? 8
-           : strcmp(type + 1, "8") == 0 ? 8
-                                        : 32;
-}
-
-static double small(uint32_t bits, int exponent_bits, int fraction_bits)
-{
-    int exponent = (int)(bits >> fraction_bits & ((1u << exponent_bits) - 1));
-    double fraction = (double)(bits & ((1u << fraction_bits) - 1));
-    int bias = (1 << (exponent_bits - 1)) - 1;
-    double v = exponent == 0
-                   ? ldexp(fraction, 1 - bias - fraction_bits)
-                   : ldexp(fraction + (1 << fraction_bits), exponent - bias - fraction_bits);
-    return bits >> (exponent_bits + fraction_bits) & 1 ? -v : v;
-}
-
-static double worth(const char *type, uint32_t bits)
-{
-    if (strcmp(type, "f16") == 0)
-        return small(bits, 5, 10);
-    if (strcmp(type, "bf16") == 0)
-        return small(bits, 8, 7);
-    if (strcmp(type, "tf32") == 0)
-        return small(bits >> 13, 8, 10);
-    if (strcmp(type, "f32") == 0)
-        return small(bits, 8, 23);
-    if (strcmp(type, "e4m3") == 0)
-        return small(bits, 4, 3);
-    if (strcmp(type, "e5m2") == 0)
-        return small(bits, 5, 2);
-    if (strcmp(type, "s8") == 0)
-        return (int8_t)bits;
-    return strcmp(type, "s32") == 0 ? (double)(int32_t)bits : bits;
-}
-
-static uint32_t next(uint64_t *random)
-{
-    *random = *random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (uint32_t)(*random >> 32);
-}
-
-/* Bits of a type, between -4 and 4 where it is a float. */
-static uint32_t some_bits(const char *type, uint64_t *random)
-{
-    const uint32_t r = next(random), sign = r >> 31;
-    if (strcmp(type, "f16") == 0)
-        return sign << 15 | (16 - (r >> 12 & 3)) << 10 | (r & 0x3ff);
-    if (strcmp(type, "bf16") == 0)
-        return sign << 15 | (128 - (r >> 12 & 3)) << 7 | (r & 0x7f);
-    if (strcmp(type, "tf32") == 0 || strcmp(type, "f32") == 0)
-        return sign << 31 | (128 - (r >> 28 & 3)) << 23 | (r & 0x7fffff);
-    if (strcmp(type, "e4m3") == 0)
-        return sign << 7 | (8 - (r >> 12 & 3)) << 3 | (r & 7);
-    if (strcmp(type, "e5m2") == 0)
-        return sign << 7 | (16 - (r >> 12 & 3)) << 2 | (r & 3);
-    if (strcmp(type, "s32") == 0)
-        return r;
-    return strcmp(type, "b1") == 0 ? r & 1 : r & 0xff;
+    return element_bits(type);
 }
 
 /* Strides of an operand in shared memory, in bytes: those of groups of eight along k, or across,
@@ -213,9 +155,10 @@ static void fill_metadata(const warpgroup_form *f, warpgroup_data *d, uint64_t *
     memset(d->metadata, 0xff, sizeof d->metadata);
     for (int row = 0; f->sparse && row < WARPGROUP_ROWS; row++)
         for (int group = 0; group < 8 * (is_byte ? 2 : 1); group++) {
-            const int low = is_single ? (int)(next(random) & 1) * 2 : (int)(next(random) % 3),
-                      high =
-                          is_single ? low + 1 : low + 1 + (int)(next(random) % (unsigned)(3 - low));
+            const int low = is_single ? (int)(random_bits(random) & 1) * 2
+                                      : (int)(random_bits(random) % 3),
+                      high = is_single ? low + 1
+                                       : low + 1 + (int)(random_bits(random) % (unsigned)(3 - low));
             const int first_lane = row / 16 * 32 + row % 8 * 4, upper = row / 8 % 2;
             const int thread = is_byte ? first_lane + group / 8 * 2 + upper
                                        : first_lane + f->selector * 2 + group / 4;
@@ -247,13 +190,15 @@ void warpgroup_fill(const warpgroup_form *f, warpgroup_data *d)
     d->at_b = descriptor_of(f, B);
     for (int i = 0; i < WARPGROUP_ROWS; i++)
         for (int k = 0; k < held; k++)
-            put_operand(f, d->image, A, i, k, d->a[i][k] = some_bits(type[A], &random));
+            put_operand(f, d->image, A, i, k,
+                        d->a[i][k] = (uint32_t)element_random(type[A], &random));
     for (int j = 0; j < f->n; j++)
         for (int k = 0; k < k_count; k++)
-            put_operand(f, d->image, B, j, k, d->b[j][k] = some_bits(type[B], &random));
+            put_operand(f, d->image, B, j, k,
+                        d->b[j][k] = (uint32_t)element_random(type[B], &random));
     for (int i = 0; i < WARPGROUP_ROWS; i++)
         for (int j = 0; j < f->n; j++)
-            d->c[i][j] = some_bits(type[D], &random);
+            d->c[i][j] = (uint32_t)element_random(type[D], &random);
     fill_metadata(f, d, &random);
     for (int t = 0; t < WARPGROUP_THREADS; t++) {
         const int row = t / 32 * 16 + t % 32 / 4, of_four = t % 4;
@@ -330,12 +275,12 @@ static double evaluate(const warpgroup_form *f, const warpgroup_data *d, int row
     char type[3][8];
     for (int i = 0; i < 3; i++)
         type_of(f, (operand)i, type[i]);
-    double v = f->keeps ? worth(type[D], d->c[row][column]) : 0;
+    double v = f->keeps ? element_worth(type[D], d->c[row][column]) : 0;
     const bool whole = strcmp(type[D], "s32") == 0;
     *scale = fabs(v);
     for (int k = 0; k < held_of(f); k++) {
-        const double one = worth(type[A], d->a[row][k]) *
-                           worth(type[B], d->b[column][d->columns[row][k]]) *
+        const double one = element_worth(type[A], d->a[row][k]) *
+                           element_worth(type[B], d->b[column][d->columns[row][k]]) *
                            (whole ? 1 : f->scale_a * f->scale_b);
         v += one;
         *scale += fabs(one);
@@ -358,8 +303,9 @@ double warpgroup_distance(const warpgroup_form *f, const warpgroup_data *d, int 
             const int at[2] = {thread / 32 * 16 + thread % 32 / 4 + i / 2 % 2 * 8,
                                i / 4 * 8 + thread % 4 * 2 + i % 2};
             const uint32_t bits = d->d_registers[thread][i / of_d] >> i % of_d * 16;
-            double scale, wanted = evaluate(f, d, at[0], at[1], &scale),
-                          apart = fabs(worth(type, of_d == 2 ? bits & 0xffff : bits) - wanted);
+            double scale,
+                wanted = evaluate(f, d, at[0], at[1], &scale),
+                apart = fabs(element_worth(type, of_d == 2 ? bits & 0xffff : bits) - wanted);
             apart = whole ? (apart == 0 ? 0 : INFINITY) : apart / scale;
             if (apart <= worst)
                 continue;
