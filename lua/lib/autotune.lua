@@ -91,10 +91,7 @@ end
 
 -- A misspelt helper is told by its name; what scripts ask for otherwise is not there.
 host.missing(at, function(_, name)
-  local known = {}
-  for key in pairs(at) do known[#known + 1] = key end
-  table.sort(known)
-  error("there is no at." .. tostring(name) .. check.meant(tostring(name), known), 2)
+  error("there is no at." .. tostring(name) .. check.meant(tostring(name), check.sorted_keys(at)), 2)
 end)
 
 local PATTERN_FIELDS = {

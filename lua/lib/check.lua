@@ -70,6 +70,13 @@ local function ordered_keys(t, path)
   return keys
 end
 
+function check.sorted_keys(t)
+  local keys = {}
+  for key in pairs(t) do keys[#keys + 1] = key end
+  table.sort(keys)
+  return keys
+end
+
 function check.fields(t, path, known)
   for key in pairs(t) do
     local found = false

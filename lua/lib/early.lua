@@ -114,16 +114,30 @@ local function scope_of(values, derived)
   return scope
 end
 
--- The names that are keys of a table, in order.
-local function sorted_names(t)
-  local names = {}
-  for name in pairs(t) do names[#names + 1] = name end
-  table.sort(names)
-  return names
+-- The parts of a list of C++, at its commas outside of brackets; with `angles`, < and > are brackets, too.
+local function split(text, angles)
+  local parts, depth, from = {}, 0, 1
+  local open, close = angles and "([{<" or "([{", angles and ")]}>" or ")]}"
+  text = string.gsub(text, "/%*.-%*/", "")
+  for i = 1, #text do
+    local c = string.sub(text, i, i)
+    if string.find(open, c, 1, true) then depth = depth + 1 end
+    if string.find(close, c, 1, true) then depth = depth - 1 end
+    if c == "," and depth == 0 then
+      parts[#parts + 1] = string.sub(text, from, i - 1)
+      from = i + 1
+    end
+  end
+  parts[#parts + 1] = string.sub(text, from)
+  for i, part in ipairs(parts) do parts[i] = string.match(part, "^%s*(.-)%s*$") end
+  return parts
 end
 
+-- How many threads are proposed along each side of a block of one, two or three sides, where the file does not say it.
+local SOME_THREADS = { 256, 16, 8 }
+
 return {
-  sorted_names = sorted_names, parse_c = parse_c, macro_expression = macro_expression, macro_value = macro_value, is_empty = is_empty, copied = copied,
+  split = split, SOME_THREADS = SOME_THREADS, parse_c = parse_c, macro_expression = macro_expression, macro_value = macro_value, is_empty = is_empty, copied = copied,
   read_space = read_space, default_of = default_of, names_in = names_in, with_problem = with_problem, derived_of = derived_of,
   where_of = where_of, helpers = helpers, evaluate = evaluate, scope_of = scope_of,
 }

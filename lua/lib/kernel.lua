@@ -165,12 +165,10 @@ end
 local function check_argument(v, path, buffers)
   if type(v) ~= "string" or not string.find(v, "^[%a_][%w_]*$") or taken[v] then return end
   if v == "true" or v == "false" then return end
-  local names, known = {}, {}
+  local names = {}
   for i, buffer in ipairs(buffers) do names[i] = buffer.name end
-  for name in pairs(taken) do known[#known + 1] = name end
-  table.sort(known)
   if #names > 0 then
-    fail(path, "there is no buffer or variable '%s'%s; the buffers are %s", v, meant(v, known),
+    fail(path, "there is no buffer or variable '%s'%s; the buffers are %s", v, meant(v, check.sorted_keys(taken)),
          table.concat(names, ", "))
   end
 end

@@ -9,28 +9,12 @@ local WHOLE = { int = true, unsigned = true, size_t = true, long = true, short =
                 uint8_t = true, uint16_t = true, uint32_t = true, uint64_t = true,
                 int8_t = true, int16_t = true, int32_t = true, int64_t = true }
 
--- The parts of a list of a template's arguments or parameters, at its commas.
-local function split(text)
-  local parts, depth, from = {}, 0, 1
-  for i = 1, #text do
-    local c = string.sub(text, i, i)
-    if string.find("<([{", c, 1, true) then depth = depth + 1 end
-    if string.find(">)]}", c, 1, true) then depth = depth - 1 end
-    if depth == 0 and c == "," then
-      parts[#parts + 1] = string.sub(text, from, i - 1)
-      from = i + 1
-    end
-  end
-  parts[#parts + 1] = string.sub(text, from)
-  return parts
-end
-
 -- The lists of arguments with which the host launches a kernel of that name: name<float, 64><<<.
 local function launched(name)
   local lists = {}
   for _, text in ipairs(host.texts()) do
     for list in string.gmatch(text, "%f[%w_]" .. name .. "%s*(%b<>)%s*<<<") do
-      lists[#lists + 1] = split(string.sub(list, 2, -2))
+      lists[#lists + 1] = early.split(string.sub(list, 2, -2), true)
     end
   end
   return lists
@@ -39,7 +23,7 @@ end
 -- What the i-th argument is in the first launch in which it is no parameter of the host's own template.
 local function argument_of(lists, i, is_open)
   for _, list in ipairs(lists) do
-    local text = list[i] and string.match(list[i], "^%s*(.-)%s*$")
+    local text = list[i]
     local known = text ~= nil and text ~= ""
     for word in string.gmatch(text or "", "%f[%w_][%a_][%w_]*") do known = known and not is_open[word] end
     if known then return text end
@@ -83,11 +67,11 @@ end
 --- The entry: `k` is the kernel, `name` what it is called. facts.template_numbers has the numbers that its parameters are in the
 --- file's own launch.
 return function(facts, k, name)
-  local lists, parts, args = launched(k.name), split(k.template), {}
+  local lists, parts, args = launched(k.name), early.split(k.template, true), {}
   facts.template_numbers = {}
   for i, one in ipairs(parts) do
-    local default = string.match(one, "=%s*(.-)%s*$")
-    local head = string.match(string.gsub(one, "%s*=.*$", ""), "^%s*(.-)%s*$")
+    local default = string.match(one, "=%s*(.-)$")
+    local head = string.gsub(one, "%s*=.*$", "")
     local own = string.match(head, "([%w_]+)$") or ""
     local kind = string.match(head, "^(.-)[%s.]*" .. own .. "$") or head
     kind = string.gsub(string.gsub(kind, "%f[%w_]const%f[^%w_]", ""), "^%s*(.-)%s*$", "%1")

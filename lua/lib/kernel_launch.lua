@@ -5,27 +5,11 @@ local host = ...
 
 local early = host.own "early.lua"
 
+local split, SOME_THREADS = early.split, early.SOME_THREADS
+
 local MOST_DEPTH = 6
 local MOST_PUT_IN = 256 -- texts for the names of one expression
 local MOST_CALLERS = 3
-
--- The parts of a list, at its commas.
-local function split(text)
-  local parts, depth, from = {}, 0, 1
-  text = string.gsub(text, "/%*.-%*/", "")
-  for i = 1, #text do
-    local c = string.sub(text, i, i)
-    if string.find("([{", c, 1, true) then depth = depth + 1 end
-    if string.find(")]}", c, 1, true) then depth = depth - 1 end
-    if c == "," and depth == 0 then
-      parts[#parts + 1] = string.sub(text, from, i - 1)
-      from = i + 1
-    end
-  end
-  parts[#parts + 1] = string.sub(text, from)
-  for i, part in ipairs(parts) do parts[i] = string.match(part, "^%s*(.-)%s*$") end
-  return parts
-end
 
 local TYPES = "unsigned|int|long|size_t|float|double|uint|uint32_t|int32_t|uint64_t|int64_t|short|const|unsigned int|unsigned long"
 
@@ -156,7 +140,6 @@ local function translate(text, env, trail)
 end
 
 local SIDES = { "_X", "_Y", "_Z" }
-local SOME_THREADS = { 256, 16, 8 } -- along each side, of blocks with so many, where the file does not say it
 
 local function forget(env, name)
   while env do
@@ -291,4 +274,4 @@ local function read(launches, params, is_parameter, facts, template)
   return nil
 end
 
-return { read = read, translate = translate, split = split, uncast = uncast, WIDTHS = WIDTHS }
+return { read = read, translate = translate, uncast = uncast, WIDTHS = WIDTHS }

@@ -3,6 +3,7 @@
 
 local host = ...
 
+local check = host.own "check.lua"
 local early = host.own "early.lua"
 local arguments = host.own "kernel_arguments.lua"
 local helpers, parse_c = early.helpers, early.parse_c
@@ -50,11 +51,7 @@ local function conditions()
       end
     end
   end
-  for name, all in pairs(numbers) do
-    lists[name] = {}
-    for v in pairs(all) do table.insert(lists[name], v) end
-    table.sort(lists[name])
-  end
+  for name, all in pairs(numbers) do lists[name] = check.sorted_keys(all) end
   return lists
 end
 
@@ -105,7 +102,7 @@ local function sketch_space(SOME, facts, defines, words, entry, launch, argument
       first, asked[name] = first or name, nil
     end
   end
-  for _, name in ipairs(early.sorted_names(asked)) do
+  for _, name in ipairs(check.sorted_keys(asked)) do
     if not facts.macros[name] then
       space[#space + 1] = name .. " = { " .. table.concat(asked[name], ", ") .. " }"
       whys[#whys + 1] = "nothing defines " .. name
@@ -169,9 +166,7 @@ return function(SOME, names, request, description, facts, found, signature, defi
     local whys = one and table.concat(one.whys, ", ") or ""
     if one then field(name, table.concat(one.texts, ", "), whys .. (whys ~= "" and more and "; " or "") .. (more or "")) end
   end
-  local unknown = {}
-  for name in pairs(launch and launch.unknown or {}) do unknown[#unknown + 1] = name end
-  table.sort(unknown)
+  local unknown = check.sorted_keys(launch and launch.unknown or {})
   for _, name in ipairs(unknown) do
     arguments.ask(request, "problem", name .. " = " .. tostring(seen.value_of(name) or "1 << 10"), name .. (launch.all and " of the host's code" or ", below which the kernel's places stay"))
   end

@@ -1,8 +1,11 @@
 -- Reads off a kernel's own text how it is launched, where the file has no host code that does so: what blockIdx and threadIdx are
 -- multiplied with, and what the places that come of it stay below. It is for a comment to start from, at which a person looks.
 
+local host = ...
+
+local early = host.own "early.lua"
+
 local SIDES = { "x", "y", "z" }
-local SOME_THREADS = { 256, 16, 8 } -- along each side, of blocks with so many
 
 local function without_comments(text)
   return (string.gsub(string.gsub(text, "/%*.-%*/", " "), "//[^\n]*", " "))
@@ -84,7 +87,7 @@ return function(kernel, knows, open)
     end
     if own and string.find(own, "^blockDim%.") or not own and string.find(text, "threadIdx%." .. side) then
       local parameter = sides > 1 and "BLOCK_" .. string.upper(side) or "BLOCK"
-      added[#added + 1] = { name = parameter, value = SOME_THREADS[sides], text = parameter }
+      added[#added + 1] = { name = parameter, value = early.SOME_THREADS[sides], text = parameter }
       own = parameter
     end
     local bound = name and bound_of(text, name)

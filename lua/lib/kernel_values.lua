@@ -73,21 +73,21 @@ end
 -- Finds in a text how much memory the variable leads to: an expression of bytes, or of elements where the second value says so.
 local function allocated(text, name)
   for call, list in string.gmatch(text, "([%w_]*[aA]lloc[%w_]*)%s*(%b())") do
-    local parts = launching.split(string.sub(list, 2, -2))
+    local parts = early.split(string.sub(list, 2, -2))
     local target = string.match(string.gsub(parts[1] or "", "%b()", ""), "^%s*&%s*([%w_]+)$")
     if target == name and parts[2] and not string.find(call, "Pitch") then return parts[2] end
   end
   for _, one in ipairs(host.assigned(text, name)) do
     local list = string.match(one.value, "[aA]lloc[%w_]*%s*(%b())%s*$")
-    local parts = list and launching.split(string.sub(list, 2, -2))
+    local parts = list and early.split(string.sub(list, 2, -2))
     if parts then return #parts == 2 and parts[1] .. " * (" .. parts[2] .. ")" or parts[#parts] end
     local count = string.match(one.value, "^%s*new%s+[%w_%s]+%[(.*)%]%s*$")
     if count then return count, true end
   end
   local list = string.match(text, "vector%s*%b<>%s+" .. name .. "%s*(%b())")
-  if list then return launching.split(string.sub(list, 2, -2))[1], true end
+  if list then return early.split(string.sub(list, 2, -2))[1], true end
   for list in string.gmatch(text, "cudaMemcpy[%w_]*%s*(%b())") do
-    local parts = launching.split(string.sub(list, 2, -2))
+    local parts = early.split(string.sub(list, 2, -2))
     if #parts >= 3 and (pointer_in(parts[1]) == name or pointer_in(parts[2]) == name) then return parts[3] end
   end
   return nil
