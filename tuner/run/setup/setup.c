@@ -31,19 +31,14 @@ at_status target_here(arch_limits *out, at_error *error)
 
 at_status target_find(const char *arch, arch_limits *out, at_error *error)
 {
-    if (arch) {
-        sim_chip chip;
-        at_error none = {0};
-        at_status status = arch_find(arch, out, error);
-        if (status && sim_chip_find(arch, &chip, &none) == AT_OK) {
-            *out = chip.limits;
-            status = AT_OK;
-        }
-        return status;
+    at_status status = arch ? arch_find(arch, out, error) : target_here(out, error);
+    sim_chip chip;
+    if (arch && status && sim_chip_find(arch, &chip, NULL) == AT_OK) {
+        *out = chip.limits;
+        return error_forgive(status, AT_USAGE, error);
     }
-    at_status status = target_here(out, error);
     /* A GPU's name is none of an architecture. */
-    if (!status)
+    if (!arch && !status)
         snprintf(out->name, sizeof out->name, "sm_%d%d", out->major, out->minor);
     return status;
 }

@@ -301,6 +301,15 @@ bool sim_collective(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
     return true;
 }
 
+bool sim_check_metadata(sim_block *b, const sim_warp *w, const sim_instruction *c)
+{
+    int lane;
+    return sim_matrix_has_meaning(b->program, c, w->registers, &lane) ||
+           sim_fail(b, w, c, lane, SIM_FAULT_SHUFFLE,
+                    "what lane %d has of the metadata, 0x%08x, says of no element where it is",
+                    lane, sim_lanes32(w, c->e)[lane]);
+}
+
 bool sim_multiply(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     if (mask != UINT32_MAX && sim_paths_give_way(b, w))
@@ -311,12 +320,8 @@ bool sim_multiply(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t 
                         __builtin_ctz(~mask));
     if (w->lacks && !sim_values_multiply(b, w, c))
         return false;
-    int lane;
-    if (sim_matrix_of(b->program, c)->sparse &&
-        !sim_matrix_has_meaning(b->program, c, w->registers, &lane))
-        return sim_fail(b, w, c, lane, SIM_FAULT_SHUFFLE,
-                        "what lane %d has of the metadata, 0x%08x, says of no element where it is",
-                        lane, sim_lanes32(w, c->e)[lane]);
+    if (sim_matrix_of(b->program, c)->sparse && !sim_check_metadata(b, w, c))
+        return false;
     sim_matrix_multiply(b->program, c, w->registers);
     return true;
 }

@@ -9,4 +9,8 @@ bool sim_collective(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
 /* A product of matrices, by all lanes of the warp. */
 bool sim_multiply(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
 
+/* Does the metadata of a sparse product of matrices say where all elements are? False, with a
+ * fault: that of some lane does not. */
+bool sim_check_metadata(sim_block *b, const sim_warp *w, const sim_instruction *c);
+
 #endif

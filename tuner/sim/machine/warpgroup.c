@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "sim/machine/collective.h"
 #include "sim/machine/fault.h"
 #include "sim/machine/paths.h"
 #include "sim/machine/shared.h"
@@ -205,16 +206,13 @@ static bool take_metadata(sim_block *b, sim_warp *w, const sim_instruction *c, u
 {
     const sim_products *s = w->products;
     const sim_warpgroup_product *x = sim_warpgroup_product_of(b->program, c);
-    int lane;
     if (!x->part.sparse)
         return true;
     if (!sim_warpgroup_knows(x, of_b))
         return sim_fail(b, w, c, 0, SIM_FAULT_UNKNOWN,
                         "the layout of b is not simulated: its swizzle is shorter than a column");
-    if (!sim_matrix_has_meaning(b->program, c, w->registers, &lane))
-        return sim_fail(b, w, c, lane, SIM_FAULT_SHUFFLE,
-                        "what lane %d has of the metadata, 0x%08x, says of no element where it is",
-                        lane, sim_lanes32(w, c->e)[lane]);
+    if (!sim_check_metadata(b, w, c))
+        return false;
     const held *h = b->launch->check ? held_in(s, c->e) : NULL;
     return !h || h->filled <= s->waited ||
            misuse(b, w, c, h->filled, "takes as metadata an accumulator");
