@@ -543,6 +543,20 @@ static bool begins_with_last(sim_block *b, sim_warp *w, const sim_instruction *c
     return b->adverse && ((mask & ~given) || mask == given || rng_below(&b->order, 2));
 }
 
+/* Finds the bits that nothing wrote of what a lane is about to get by an exchange. True: some of
+ * what it gets back has no value. */
+static bool find_lost(const sim_instruction *c, int lane, ptx_space space, const sim_places *p,
+                      uint32_t bytes, uint64_t lost[2][SIM_LANES])
+{
+    const uint8_t *written = written_of(p, lane, space);
+    uint64_t all = 0;
+    for (uint32_t v = 0; written && v < c->vector; v++) {
+        uint32_t first = v * bytes;
+        all |= lost[v][lane] = unwritten_bits(written, bytes, &first);
+    }
+    return all != 0;
+}
+
 /* Those bits of what the lanes got by an exchange have no value. */
 static bool lose_exchanged(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                            ptx_space space, const sim_places *p, uint64_t lost[2][SIM_LANES])
@@ -562,21 +576,17 @@ static bool atomic(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
                    ptx_space space, const sim_places *p, uint32_t bytes)
 {
     const uint32_t total = bytes * c->vector;
-    uint64_t old[2][SIM_LANES], lost[2][SIM_LANES] = {{0}};
-    uint32_t old32[SIM_LANES];
-    bool changed = false, loses = false;
+    uint64_t old[2][SIM_LANES], lost[2][SIM_LANES];
+    uint32_t old32[SIM_LANES], losing = 0; /* lanes of which some of what they get has no value */
+    bool changed = false;
     sim_race_access a = sim_race_access_of(b, w, c, 0);
     const bool backwards = begins_with_last(b, w, c, mask);
     sim_repeat_end(w);
     for (uint32_t left = mask; left;) {
         int l = backwards ? 31 - __builtin_clz(left) : __builtin_ctz(left);
         left &= ~(1u << l);
-        const uint8_t *written = b->launch->check ? written_of(p, l, space) : NULL;
-        for (int32_t v = 0; written && c->op == SIM_ATOMIC_EXCH && v < c->vector; v++) {
-            uint32_t first = (uint32_t)v * bytes;
-            lost[v][l] = unwritten_bits(written, bytes, &first);
-            loses = loses || (lost[v][l] && c->d2 != 0);
-        }
+        if (b->launch->check && c->op == SIM_ATOMIC_EXCH && find_lost(c, l, space, p, bytes, lost))
+            losing |= 1u << l;
         if (b->launch->check && (!touch(&a, l, space, p, total, SIM_TOUCH_ATOMIC, NULL) ||
                                  !check_written(b, w, c, l, space, p, total, "atomic")))
             return false;
@@ -598,9 +608,9 @@ static bool atomic(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
         /* A comparison that fails writes nothing. */
         if (writes)
             note_written(b, w, c, l, space, p);
-        if ((lost[0][l] || lost[1][l]) && space == PTX_SPACE_SHARED)
+        if (losing >> l & 1 && space == PTX_SPACE_SHARED)
             memset(p->owner->shared_valid + p->address[l], SIM_WRITTEN, total);
-        else if (lost[0][l] || lost[1][l])
+        else if (losing >> l & 1)
             mark_written(b, p->valid[l], total, space);
     }
     if (c->releases)
@@ -618,7 +628,7 @@ static bool atomic(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
         sim_put64(w, c->d + v * SIM_HIGH_HALF, old[v], mask);
     if (c->width != 8)
         sim_put32(w, c->d, old32, mask);
-    return !loses || lose_exchanged(b, w, c, mask, space, p, lost);
+    return lose_exchanged(b, w, c, losing, space, p, lost);
 }
 
 static void count_access(sim_block *b, const sim_instruction *c, uint32_t mask, ptx_space space,
