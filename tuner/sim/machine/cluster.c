@@ -4,8 +4,8 @@
 
 #include "sim/machine/barrier.h"
 #include "sim/machine/block.h"
-#include "sim/machine/bulk.h"
 #include "sim/machine/fault.h"
+#include "sim/machine/mbarrier.h"
 #include "sim/machine/repeat.h"
 
 /* A kernel may count its questions before it gives up. */
@@ -67,7 +67,7 @@ void sim_cluster_start(sim_cluster *cl, uint64_t position)
 static void report_standstill(sim_cluster *cl, bool polling)
 {
     for (uint32_t r = 0; r < cl->size && cl->fault.kind == SIM_FAULT_NONE; r++) {
-        (polling ? sim_engine_report_stall : sim_report_deadlock)(&cl->blocks[r]);
+        (polling ? sim_mbarrier_report_stall : sim_report_deadlock)(&cl->blocks[r]);
         cl->fault = cl->blocks[r].fault;
     }
 }

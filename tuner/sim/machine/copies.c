@@ -2,11 +2,73 @@
 
 #include <string.h>
 
+#include "base/array.h"
 #include "sim/machine/clock.h"
+#include "sim/machine/fault.h"
 #include "sim/machine/global.h"
 #include "sim/machine/order.h"
+#include "sim/machine/places.h"
 #include "sim/machine/race.h"
+#include "sim/machine/requests.h"
 #include "sim/machine/shared.h"
+#include "sim/machine/unwritten.h"
+#include "sim/program/operations.h"
+
+bool sim_copy_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    sim_places from, to;
+    to.owner = b;
+    uint32_t bytes = c->vector, reading = mask, given[SIM_LANES];
+    sim_places_address(w, c->a, c->source_width, c->offset, from.address);
+    sim_places_address(w, c->b, c->op, c->d2, to.address);
+    SIM_EACH_LANE(l)
+    {
+        given[l] = c->c == SIM_NO_SLOT ? bytes : sim_lanes32(w, c->c)[l];
+        given[l] = given[l] > bytes ? bytes : given[l];
+        reading &= given[l] == 0 ? ~(1u << l) : UINT32_MAX;
+    }
+    if (reading && !sim_places_check_alignment(b, w, c, reading, from.address, bytes))
+        return false;
+    /* What is not read is filled with zeros, and need not be there. */
+    for (uint32_t left = reading; left;) {
+        const uint32_t first = given[__builtin_ctz(left)];
+        uint32_t alike = 0;
+        SIM_EACH_OF(l, left)
+        alike |= given[l] == first ? 1u << l : 0;
+        if (!sim_places_find_global(b, w, c, alike, first, false, &from))
+            return false;
+        left &= ~alike;
+    }
+    if (!sim_places_find(b, w, c, mask, PTX_SPACE_SHARED, bytes, true, &to))
+        return false;
+    if (reading)
+        sim_count_request(b, c, reading, PTX_SPACE_GLOBAL, from.address, bytes);
+    SIM_EACH_OF(l, mask)
+    {
+        sim_copy copy = {.lane = (uint32_t)l,
+                         .to = (uint32_t)to.address[l],
+                         .bytes = bytes,
+                         .group = w->copy_groups[l],
+                         .number = w->copies_begun,
+                         .instruction = c};
+        if (given[l] && b->launch->check) {
+            copy.from_bytes = given[l];
+            sim_places_tell(&from, l, &copy.from, &copy.from_at);
+            if (!sim_global_begin(b, w, c, l, copy.from, copy.from_at, given[l], SIM_TOUCH_READ,
+                                  copy.number, false) ||
+                !sim_check_written(b, w, c, l, PTX_SPACE_GLOBAL, &from, given[l], "copy"))
+                return false;
+        }
+        if (!sim_shared_begin(b, b, w, c, l, copy.to, bytes, SIM_TOUCH_WRITE, copy.number, false))
+            return false;
+        if (given[l])
+            memcpy(copy.data, from.at[l], given[l]);
+        if (!array_add(&w->copies, &w->copy_count, &copy, sizeof copy))
+            return sim_fail(b, w, c, l, SIM_FAULT_INTERNAL, "no memory for asynchronous copies");
+    }
+    w->copies_begun++;
+    return true;
+}
 
 void sim_copy_commit(sim_warp *w, uint32_t mask)
 {

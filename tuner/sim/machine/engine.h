@@ -1,6 +1,6 @@
 /* The copy engine of a simulated multiprocessor: bulk copies under way, and the mbarriers in shared
- * memory that they complete on. bulk.c executes the instructions; race.c knows which bytes may be
- * accessed meanwhile. */
+ * memory that they complete on. bulk.c and mbarrier.c execute the instructions; race.c knows which
+ * bytes may be accessed meanwhile. */
 #ifndef AUTOTUNE_SIM_MACHINE_ENGINE_H
 #define AUTOTUNE_SIM_MACHINE_ENGINE_H
 
@@ -43,6 +43,12 @@ typedef struct sim_flight { /* a copy under way */
     const sim_instruction *instruction;
     uint8_t *data; /* of an arriving copy; owned */
 } sim_flight;
+
+/* Does it add to what is in shared memory? */
+static inline bool sim_flight_adds(const sim_instruction *c)
+{
+    return c->kind != SIM_BULK_STORE && c->reduction >= 0;
+}
 
 struct sim_engine {
     sim_mbarrier_state *barriers;

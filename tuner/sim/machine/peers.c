@@ -45,6 +45,37 @@ sim_block *sim_cluster_owner(sim_block *b, sim_warp *w, const sim_instruction *c
     return owner;
 }
 
+bool sim_shared_place(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                      uint64_t address, uint32_t bytes, uint32_t alignment, const char *what,
+                      bool visits, sim_block **owner, uint32_t *offset)
+{
+    if (address - SIM_SHARED_WINDOW < SIM_WINDOW_BYTES)
+        address -= SIM_SHARED_WINDOW;
+    *owner = sim_cluster_owner(b, w, c, lane, &address, visits);
+    if (!*owner)
+        return false;
+    if (address % alignment)
+        return sim_fail(b, w, c, lane, SIM_FAULT_MISALIGNED,
+                        "%s at shared address %" PRIu64 ": %u is needed", what, address, alignment);
+    if (address >= b->shared_bytes || bytes > b->shared_bytes - address)
+        return sim_fail(b, w, c, lane, SIM_FAULT_BOUNDS,
+                        "%s of %u bytes at shared address %" PRIu64 " of %u bytes", what, bytes,
+                        address, b->shared_bytes);
+    *offset = (uint32_t)address;
+    return true;
+}
+
+bool sim_own_place(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t address,
+                   uint32_t bytes, uint32_t alignment, const char *what, uint32_t *offset)
+{
+    sim_block *owner;
+    return sim_shared_place(b, w, c, lane, address, bytes, alignment, what, false, &owner,
+                            offset) &&
+           (owner == b ||
+            sim_fail(b, w, c, lane, SIM_FAULT_BOUNDS,
+                     "%s in shared memory of another block: only its own is possible", what));
+}
+
 /* Does any thread of the block know that the access is over? */
 static bool is_over(const sim_block *b, const sim_stamp *visit)
 {

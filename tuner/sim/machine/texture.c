@@ -6,9 +6,13 @@
 
 #include "base/bits.h"
 #include "base/half.h"
-#include "sim/machine/access.h"
+#include "sim/machine/bytes.h"
 #include "sim/machine/fault.h"
+#include "sim/machine/places.h"
+#include "sim/machine/requests.h"
 #include "sim/machine/texture_view.h"
+#include "sim/machine/unwritten.h"
+#include "sim/machine/watched.h"
 
 enum { CHANNELS = 4, SIDES = 3 };
 
@@ -55,6 +59,27 @@ static int64_t place_of(const sim_texture *t, int64_t i, uint32_t axis)
     return i < 0 ? 0 : i >= n ? n - 1 : i;
 }
 
+/* Reads bytes of global memory for a lane by the path that is not coherent; they are counted later.
+ */
+static bool read_bytes(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                       uint64_t address, uint32_t bytes, uint8_t *to)
+{
+    sim_places p = {.owner = b};
+    p.address[lane] = address;
+    w->accesses++;
+    if (!sim_places_find_global(b, w, c, 1u << lane, bytes, false, &p))
+        return false;
+    if (b->launch->check && !sim_is_constant(1u << lane, PTX_SPACE_GLOBAL, &p)) {
+        sim_race_access a = sim_race_access_of(b, w, c, lane);
+        if (!sim_touch_lane(&a, lane, PTX_SPACE_GLOBAL, &p, bytes, SIM_TOUCH_READ, NULL) ||
+            !sim_check_written(b, w, c, lane, PTX_SPACE_GLOBAL, &p, bytes, "read"))
+            return false;
+    }
+    for (uint32_t i = 0; i < bytes; i++)
+        to[i] = (uint8_t)sim_load_bytes(p.at[lane] + i, 1);
+    return true;
+}
+
 static bool read_texel(const fetch *f, const int64_t at[SIDES], uint32_t out[CHANNELS])
 {
     const sim_texture *t = f->texture;
@@ -69,7 +94,7 @@ static bool read_texel(const fetch *f, const int64_t at[SIDES], uint32_t out[CHA
         address += (uint64_t)place * t->step_bytes[axis];
     }
     *f->first = *f->first ? *f->first : address;
-    if (!sim_texel(f->block, f->warp, f->instruction, f->lane, address, bytes, texel))
+    if (!read_bytes(f->block, f->warp, f->instruction, f->lane, address, bytes, texel))
         return false;
     for (uint32_t i = 0; i < t->channels; i++)
         out[i] = value_of(t, texel + i * t->bytes);
@@ -215,7 +240,7 @@ bool sim_texture_fetch(sim_block *b, sim_warp *w, const sim_instruction *c, uint
         bytes = t->bytes * t->channels;
     }
     if (read)
-        sim_count_texels(b, c, read, first, bytes);
+        sim_count_request(b, c, read, PTX_SPACE_GLOBAL, first, bytes);
     for (int i = 0; i < CHANNELS; i++)
         sim_put32(w, b->program->lists[c->list + i], found[i], mask);
     return true;

@@ -10,6 +10,7 @@
 #include "sim/machine/copies.h"
 #include "sim/machine/fault.h"
 #include "sim/machine/heap.h"
+#include "sim/machine/mbarrier.h"
 #include "sim/machine/paths.h"
 #include "sim/machine/peers.h"
 #include "sim/machine/places.h"

@@ -1,0 +1,319 @@
+#include "sim/machine/mbarrier.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "sim/machine/atomic.h"
+#include "sim/machine/copies.h"
+#include "sim/machine/fault.h"
+#include "sim/machine/global.h"
+#include "sim/machine/peers.h"
+#include "sim/machine/shared.h"
+
+enum { MBARRIER_BYTES = 8, MOST_DUE_BYTES = (1 << 20) - 1 };
+
+static bool no_memory(sim_block *b, const sim_warp *w, const sim_instruction *c, int lane)
+{
+    return sim_fail(b, w, c, lane, SIM_FAULT_INTERNAL, "no memory for barriers in shared memory");
+}
+
+static sim_mbarrier_state *find_barrier(const sim_engine *e, uint32_t at)
+{
+    for (size_t i = 0; e && i < e->barrier_count; i++)
+        if (e->barriers[i].at == at)
+            return &e->barriers[i];
+    return NULL;
+}
+
+static void complete_if_due(sim_block *b, sim_mbarrier_state *m)
+{
+    b->moment++;
+    if (m->pending > 0 || m->due_bytes != 0)
+        return;
+    m->pending = m->expected;
+    m->phase++;
+    /* The phase hands on what the arrivals released and what the engine brought for it. */
+    const sim_known engine = {.block = b->number,
+                              .unit = SIM_UNIT_ENGINE + m->at / MBARRIER_BYTES,
+                              .lanes = 1,
+                              .until = (uint32_t)m->phase};
+    if (!b->launch->check)
+        return;
+    b->starved = !sim_clock_join(&m->passed, m->brought) ||
+                 !sim_clock_join(&m->passed_by_others, m->brought_by_others) ||
+                 !sim_clock_join(&m->reads_passed, m->read_by_others) ||
+                 !sim_clock_add(&m->passed, &engine, 1) || b->starved;
+    sim_clock_drop(m->brought);
+    sim_clock_drop(m->brought_by_others);
+    sim_clock_drop(m->read_by_others);
+    m->brought = m->brought_by_others = m->read_by_others = NULL;
+}
+
+static bool init_barrier(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint32_t at)
+{
+    uint32_t count = sim_lanes32(w, c->b)[lane];
+    sim_engine *e = sim_engine_of(b);
+    if (!e)
+        return no_memory(b, w, c, lane);
+    if (count == 0 || count > MOST_DUE_BYTES)
+        return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
+                        "a barrier in shared memory for %u arrivals", count);
+    static const uint8_t none[MBARRIER_BYTES];
+    sim_race_access a = sim_race_access_of(b, w, c, lane);
+    a.owner = b;
+    if (!sim_shared_touch(&a, at, MBARRIER_BYTES, SIM_TOUCH_WRITE, none))
+        return false;
+    const sim_mbarrier_state fresh = {.at = at, .expected = count, .pending = count};
+    sim_mbarrier_state *known = find_barrier(e, at);
+    if (known) {
+        sim_mbarrier_drop(known);
+        *known = fresh;
+    } else if (!array_add(&e->barriers, &e->barrier_count, &fresh, sizeof fresh))
+        return no_memory(b, w, c, lane);
+    b->moment++;
+    return true;
+}
+
+/* Lands the copies that report to this barrier; all have arrived when somebody asks. */
+static void land(sim_block *b, sim_mbarrier_state *m)
+{
+    sim_engine *e = b->engine;
+    size_t kept = 0;
+    for (size_t i = 0; i < e->flight_count; i++) {
+        sim_flight f = e->flights[i];
+        if (f.leaving || f.barrier != m->at) {
+            e->flights[kept++] = f;
+            continue;
+        }
+        if (sim_flight_adds(f.instruction)) {
+            const ptx_type type = (ptx_type)f.instruction->type;
+            const uint32_t each = ptx_type_bytes(type);
+            for (uint32_t n = 0; n < f.bytes; n += each) {
+                uint64_t operand = 0;
+                memcpy(&operand, f.data + n, each);
+                sim_atomic_apply(b->shared + f.at + n, (sim_atomic_op)f.instruction->reduction,
+                                 type, false, operand, 0);
+            }
+        } else {
+            memcpy(b->shared + f.at, f.data, f.bytes);
+        }
+        free(f.data);
+        /* The engine's accesses are known to whoever sees this phase complete, and to no one
+         * before. */
+        int lane = (int)(f.thread - f.warp->first_thread);
+        sim_stamp landed = sim_race_access_of(f.by, f.warp, f.instruction, lane).stamp;
+        landed.block = b->number;
+        landed.epoch = f.thread;
+        landed.order = (uint32_t)m->phase + 1;
+        landed.lanes = 1;
+        landed.unit = (uint16_t)(SIM_UNIT_ENGINE + m->at / MBARRIER_BYTES);
+        landed.flags = SIM_STAMP_BULK;
+        landed.scope = sim_flight_adds(f.instruction) ? SIM_SCOPE_GPU : SIM_SCOPE_NONE;
+        sim_shared_land(f.by, b, f.warp, f.instruction, lane, f.at, f.bytes, true, f.number,
+                        &landed);
+        if (f.instruction->kind == SIM_BULK_MOVE)
+            sim_shared_land(f.by, f.by, f.warp, f.instruction, lane, f.from_at, f.bytes, false,
+                            f.number, &landed);
+        if (b->launch->check && f.region)
+            sim_global_land(f.by, f.warp, f.instruction, lane, f.region, f.offset, f.moved, false,
+                            f.number, &landed);
+        m->due_bytes -= f.bytes;
+        complete_if_due(b, m);
+    }
+    e->flight_count = kept;
+    if (m->tracked_count == 0)
+        return;
+    for (size_t i = 0; i < m->tracked_count; i++)
+        sim_copy_land(b, m->tracked[i].warp, m->tracked[i].lane, m->tracked[i].before);
+    m->pending -= (uint32_t)m->tracked_count;
+    m->tracked_count = 0;
+    complete_if_due(b, m);
+}
+
+static bool expect(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c, int lane,
+                   sim_mbarrier_state *m)
+{
+    m->due_bytes += sim_lanes32(w, c->b)[lane];
+    if (m->due_bytes > MOST_DUE_BYTES)
+        return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
+                        "a barrier in shared memory expects %" PRId64 " bytes; %d is the most",
+                        m->due_bytes, MOST_DUE_BYTES);
+    owner->moment++;
+    return true;
+}
+
+static bool arrive(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c, int lane,
+                   sim_mbarrier_state *m, uint32_t count)
+{
+    if (count == 0 || count > m->pending - m->tracked_count)
+        return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
+                        "%u arrivals at a barrier in shared memory that waits for %u of %u", count,
+                        m->pending, m->expected);
+    sim_lanes64(w, c->d)[lane] = m->phase;
+    m->pending -= count;
+    if (c->op == SIM_MBARRIER_ARRIVE_ONLY && m->pending == 0)
+        return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
+                        "it completes the phase, as .noComplete says that it does not");
+    if (c->releases && (owner == b || c->scope > SIM_SCOPE_BLOCK))
+        sim_order_give(b, w, lane, owner == b ? &m->brought : &m->brought_by_others);
+    /* What it has read is in its registers, whatever its scope. */
+    if (c->releases && owner != b)
+        sim_order_give(b, w, lane, &m->read_by_others);
+    complete_if_due(owner, m);
+    return true;
+}
+
+/* The arrival comes with the thread's copies up to now, which land when somebody asks; it releases
+ * nothing else. */
+static bool arrive_copied(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                          sim_mbarrier_state *m)
+{
+    if (c->op == SIM_MBARRIER_ARRIVE_COPIED_MORE)
+        m->pending++;
+    if (m->tracked_count == m->pending || m->pending > MOST_DUE_BYTES)
+        return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
+                        "an arrival with copies at a barrier in shared memory that waits for %zu "
+                        "of %u, all with copies",
+                        m->tracked_count, m->expected);
+    const sim_tracked fresh = {.warp = w, .lane = lane, .before = sim_copy_track(w, lane)};
+    sim_order_copies(b, w, lane, fresh.before, &m->brought);
+    b->moment++;
+    return array_add(&m->tracked, &m->tracked_count, &fresh, sizeof fresh) ||
+           no_memory(b, w, c, lane);
+}
+
+static bool test(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                 sim_mbarrier_state *m)
+{
+    land(b, m);
+    uint64_t asked =
+        c->op == SIM_MBARRIER_TEST ? sim_lanes64(w, c->b)[lane] : sim_lanes32(w, c->b)[lane];
+    bool done = c->op == SIM_MBARRIER_TEST ? m->phase > asked : (m->phase & 1) != asked;
+    /* One warp alone cannot wait for what others do. */
+    done = done || b->launch->first_warp_only;
+    sim_put_predicate(w, c->d, done ? UINT32_MAX : 0, 1u << lane);
+    if (done && c->acquires)
+        sim_order_get(b, w, lane, m->passed);
+    if (done && c->acquires && c->scope > SIM_SCOPE_BLOCK)
+        sim_order_get(b, w, lane, m->passed_by_others);
+    if (done && c->acquires)
+        sim_order_get_reads(b, w, lane, m->reads_passed);
+    return done;
+}
+
+static bool apply(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c, int lane,
+                  sim_mbarrier_state *m)
+{
+    const uint32_t count = c->b == SIM_NO_SLOT ? 1 : sim_lanes32(w, c->b)[lane];
+    switch ((sim_mbarrier_op)c->op) {
+    case SIM_MBARRIER_EXPECT:
+        return expect(b, owner, w, c, lane, m);
+    case SIM_MBARRIER_ARRIVE_EXPECT:
+        return expect(b, owner, w, c, lane, m) && arrive(b, owner, w, c, lane, m, 1);
+    case SIM_MBARRIER_ARRIVE:
+    case SIM_MBARRIER_ARRIVE_ONLY:
+    case SIM_MBARRIER_ARRIVE_DROP:
+        m->expected -= c->op == SIM_MBARRIER_ARRIVE_DROP ? count : 0;
+        return arrive(b, owner, w, c, lane, m, count);
+    case SIM_MBARRIER_ARRIVE_COPIED:
+    case SIM_MBARRIER_ARRIVE_COPIED_MORE:
+        return arrive_copied(b, w, c, lane, m);
+    case SIM_MBARRIER_COMPLETE:
+        m->due_bytes -= sim_lanes32(w, c->b)[lane];
+        complete_if_due(owner, m);
+        return true;
+    case SIM_MBARRIER_DROP:
+        sim_mbarrier_drop(m);
+        *m = b->engine->barriers[--b->engine->barrier_count];
+        b->moment++;
+        return true;
+    default:
+        if (!test(b, w, c, lane, m)) {
+            w->state = SIM_POLLING;
+            w->wait_pc = (int32_t)(c - b->program->code);
+            w->wait_mask = 1u << lane;
+        }
+        return true;
+    }
+}
+
+/* Tells whether another block of the cluster may do this to a barrier. */
+static bool is_for_all(const sim_instruction *c)
+{
+    return (c->op >= SIM_MBARRIER_ARRIVE && c->op <= SIM_MBARRIER_ARRIVE_DROP) ||
+           c->op == SIM_MBARRIER_EXPECT || c->op == SIM_MBARRIER_ARRIVE_EXPECT ||
+           c->op == SIM_MBARRIER_COMPLETE;
+}
+
+bool sim_mbarrier(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    SIM_EACH_OF(l, mask)
+    {
+        uint32_t at = 0;
+        sim_block *owner = b;
+        const uint64_t address = sim_lane_address(w, c->a, c->source_width, c->offset, l);
+        if (is_for_all(c) ? !sim_shared_place(b, w, c, l, address, MBARRIER_BYTES, MBARRIER_BYTES,
+                                              "a barrier", true, &owner, &at)
+                          : !sim_own_place(b, w, c, l, address, MBARRIER_BYTES, MBARRIER_BYTES,
+                                           "a barrier", &at))
+            return false;
+        if (c->op == SIM_MBARRIER_INIT) {
+            if (!init_barrier(b, w, c, l, at))
+                return false;
+            continue;
+        }
+        sim_mbarrier_state *barrier = find_barrier(owner->engine, at);
+        if (!barrier)
+            return sim_fail(b, w, c, l, SIM_FAULT_BARRIER,
+                            "there is no barrier at shared address %u: nothing has initialised it",
+                            at);
+        sim_race_access a = sim_race_access_of(b, w, c, l);
+        a.owner = owner;
+        if (!sim_shared_touch(&a, at, MBARRIER_BYTES, SIM_TOUCH_READ, NULL) ||
+            !apply(b, owner, w, c, l, barrier))
+            return false;
+    }
+    if (c->releases)
+        w->epoch++;
+    return true;
+}
+
+bool sim_mbarrier_find_report(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                              uint64_t barrier, sim_block *owner, uint32_t *at)
+{
+    sim_block *of;
+    if (!sim_shared_place(b, w, c, lane, barrier, MBARRIER_BYTES, MBARRIER_BYTES, "a barrier",
+                          false, &of, at))
+        return false;
+    if (of != owner)
+        return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
+                        "it reports to a barrier of another block than that whose memory it fills");
+    if (!find_barrier(of->engine, *at))
+        return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
+                        "it reports to shared address %u, where nothing has initialised a barrier",
+                        *at);
+    sim_race_access a = sim_race_access_of(b, w, c, lane);
+    a.owner = of;
+    return of == b || sim_shared_touch(&a, *at, MBARRIER_BYTES, SIM_TOUCH_READ, NULL);
+}
+
+void sim_mbarrier_report_stall(sim_block *b)
+{
+    for (uint32_t i = 0; i < b->warp_count; i++) {
+        const sim_warp *w = &b->warps[i];
+        if (w->state != SIM_POLLING)
+            continue;
+        const sim_instruction *c = &b->program->code[w->wait_pc];
+        int lane = __builtin_ctz(w->wait_mask);
+        uint64_t address = sim_lane_address(w, c->a, c->source_width, c->offset, lane);
+        const sim_mbarrier_state *m =
+            find_barrier(b->engine, (uint32_t)(address % SIM_WINDOW_BYTES));
+        sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
+                 "it waits for a barrier in shared memory that nothing completes: %u arrivals and "
+                 "%" PRId64 " bytes are missing",
+                 m ? m->pending : 0, m ? m->due_bytes : 0);
+        return;
+    }
+}
