@@ -10,9 +10,9 @@
 #include "base/queue.h"
 #include "base/text.h"
 #include "bench/client.h"
-#include "device/plan.h"
 #include "run/setup/problems.h"
 #include "run/setup/setup.h"
+#include "run/variant/proof_problems.h"
 #include "script/emit.h"
 
 /* Compile ids: who owns them, what they are for. */
@@ -30,16 +30,6 @@ enum { SENT_AHEAD = 2 };
 
 /* If nothing is decided for so long, somebody wants to know why. */
 static const int64_t PATIENT_NS = INT64_C(10) * 1000000000;
-
-/* Buffers of a problem that is run whole: of one that the script names for it, and of any other,
- * which may compute much more. */
-static const uint64_t most_problem_bytes = 16u << 20, most_tuned_bytes = 1u << 20;
-
-/* How much larger a problem is in which a loop is to go round twice: where blocks are sampled, the
- * first that leaves each buffer small enough for offsets of 31 bits, since those that wrap are
- * another matter; and where it is run whole. */
-static const int64_t sampled_growth[] = {32, 4, 2};
-enum { WHOLE_GROWTH = 4 };
 
 /* One variant to prove. It is sent to a worker when `parts` is 0, and decided once: by an answer,
  * or because it cannot be proven. Then its images are freed and it joins the prover's queue
@@ -74,12 +64,8 @@ struct prover {
     device_worker *workers[MOST_WORKERS];
     size_t worker_count, sent[MOST_WORKERS]; /* jobs that each has not answered */
     uint64_t last_urgency;
-    size_t slots;
-    problem_kind kinds[DEVICE_SLOTS];
-    bool sampled[DEVICE_SLOTS];
-    bool none_whole; /* all problems are too large: some blocks can be wrong, and prove nothing */
-    char labels[DEVICE_SLOTS][DEVICE_LABEL_BYTES];
-    problem_set problems;
+    proof_problems chosen;
+    problem_set problems; /* the chosen ones, as workers take them */
     bool set_up;
     bool tells_results;
     size_t results_asked, results_told; /* of its problems, in their order */
@@ -89,7 +75,6 @@ struct prover {
     uint64_t broken; /* lowest compile id of a reference that does not compile, as broken_why says;
                         UINT64_MAX: none. In whatever order they are compiled, the same is told */
     char broken_why[1024];
-    char names[DEVICE_SLOTS * (DEVICE_LABEL_BYTES + 2)];
     job **jobs;
     size_t job_count, undecided;
     size_t answered; /* all jobs before this one are decided */
@@ -149,99 +134,6 @@ static void give_up(prover *p, const char *why)
         decide(p, p->jobs[i], PROOF_UNKNOWN, p->why);
 }
 
-/* Few bytes may be much work: what goes over them again and again. */
-static bool is_quick(const problem_plan *plan, uint64_t most_bytes)
-{
-    enum { MOST_A_BYTE = 16 };
-    for (int u = 0; u < WORK_UNITS; u++)
-        if (plan_work(plan, (work_unit)u) / MOST_A_BYTE > most_bytes)
-            return false;
-    return true;
-}
-
-static void note_problem(prover *p, problem_kind kind, bool sampled)
-{
-    problem_label(script_pattern(p->script), kind, p->labels[p->slots], sizeof *p->labels);
-    p->sampled[p->slots] = sampled;
-    p->kinds[p->slots] = kind;
-    text_add(p->names, sizeof p->names, "%s%s%s", p->names[0] ? ", " : "",
-             sampled ? "blocks of " : "", p->labels[p->slots]);
-    p->slots++;
-}
-
-/* Adds a problem if it is small enough to be run whole. */
-static at_status add_problem(prover *p, problem_kind kind, uint64_t most_bytes, bool *added,
-                             at_error *error)
-{
-    problem_plan plan;
-    *added = false;
-    at_status status = script_problem_plan(p->script, kind, NULL, 1, &plan, error);
-    if (status || plan_problem_bytes(&plan) > most_bytes || !is_quick(&plan, most_bytes))
-        return status;
-    note_problem(p, kind, false);
-    *added = true;
-    return AT_OK;
-}
-
-/* Are the data files of the tuned problem few enough bytes for each prover to hold them? Fills
- * exist where they are touched, files come whole. */
-static at_status files_fit(prover *p, bool *fit, at_error *error)
-{
-    static const uint64_t most_bytes = UINT64_C(1) << 30;
-    problem_plan plan;
-    uint64_t bytes = 0;
-    at_status status = script_problem_plan(p->script, PROBLEM_TUNED, NULL, 1, &plan, error);
-    for (uint32_t i = 0; !status && i < plan.buffer_count; i++)
-        if (plan.buffers[i].fill == FILL_FILE)
-            bytes += plan_buffer_bytes(&plan.buffers[i]);
-    *fit = bytes <= most_bytes;
-    return status;
-}
-
-/* The tuned problem where it is small, else what stands in for it; all ragged ones; and blocks of
- * the tuned one, unless it is run whole. */
-static at_status choose_problems(prover *p, bool as_set, at_error *error)
-{
-    const uint64_t most_set_bytes = as_set ? most_problem_bytes : most_tuned_bytes;
-    const struct {
-        problem_kind kind;
-        uint64_t most_bytes;
-    } choices[] = {{PROBLEM_TUNED, most_tuned_bytes},
-                   {PROBLEM_SIMULATED, most_set_bytes},
-                   {PROBLEM_SMALL, most_problem_bytes},
-                   {PROBLEM_TUNED, most_set_bytes}};
-    const pattern *described = script_pattern(p->script);
-    bool added = false;
-    at_status status = AT_OK;
-    for (size_t i = 0; !status && !added && i < sizeof choices / sizeof *choices; i++)
-        if (described->has_problem[choices[i].kind])
-            status = add_problem(p, choices[i].kind, choices[i].most_bytes, &added, error);
-    for (size_t i = 0; !status && i < described->ragged_count; i++)
-        status =
-            add_problem(p, (problem_kind)(PROBLEM_RAGGED + i), most_problem_bytes, &added, error);
-    /* A captured launch has its data, and there is no other problem. */
-    p->none_whole = p->slots == 0 && !described->is_captured;
-    bool is_whole = false;
-    for (size_t i = 0; i < p->slots; i++)
-        is_whole = is_whole || p->kinds[i] == PROBLEM_TUNED;
-    bool fits = true;
-    if (!status && !is_whole)
-        status = files_fit(p, &fits, error);
-    if (!status && !is_whole && fits)
-        note_problem(p, PROBLEM_TUNED, true);
-    if (!status && p->slots == 0)
-        status = error_set(error, AT_USAGE,
-                           "its data files are larger than 1 GiB and no problem is smaller: give "
-                           "the script simulated = { ... }, and at.file(NAME, { head = true })");
-    return status;
-}
-
-static at_status submit(prover *p, uint64_t id, const emitted *source, const char *name,
-                        const launch_plan *launch, at_error *error)
-{
-    return submit_source(p->pool, p->own_ids | id, source, name, launch, p->arch, true, error);
-}
-
 static at_status start_workers(prover *p, trace *shown, at_error *error)
 {
     char spec[32];
@@ -289,11 +181,12 @@ static void begin(prover *p)
     at_error trouble = {0};
     at_status status = start_workers(p, p->shown, &trouble);
     if (!status)
-        status = problem_set_init(&p->problems, s, NULL, p->kinds, p->slots, &trouble);
-    for (size_t i = 0; !status && i < p->problems.layout_count * p->slots; i++) {
-        problem_label(script_pattern(s), p->kinds[i % p->slots], p->problems.problems[i].label,
-                      DEVICE_LABEL_BYTES);
-        p->problems.problems[i].sampled = p->sampled[i % p->slots];
+        status =
+            problem_set_init(&p->problems, s, NULL, p->chosen.kinds, p->chosen.count, &trouble);
+    for (size_t i = 0; !status && i < p->problems.layout_count * p->chosen.count; i++) {
+        problem_label(script_pattern(s), p->chosen.kinds[i % p->chosen.count],
+                      p->problems.problems[i].label, DEVICE_LABEL_BYTES);
+        p->problems.problems[i].sampled = p->chosen.sampled[i % p->chosen.count];
         p->problems.problems[i].proves = true;
     }
     if (!status)
@@ -309,62 +202,11 @@ prover *prover_new(script *s, compile_pool *pool, const char *arch, bool as_set,
     prover *p = create(s, pool, arch, shown);
     if (script_pattern(s)->transfers)
         give_up(p, "not provable: a transfer is the driver's copy");
-    else if (choose_problems(p, as_set, &trouble))
+    else if (proof_problems_choose(&p->chosen, s, as_set, &trouble))
         give_up_for(p, &trouble);
     else
         begin(p);
     return p;
-}
-
-/* Makes the next problem, of `base` with another value of a variable. Is it one to be tried? */
-static bool grow(prover *p, problem_kind base, size_t variable, int64_t to, bool sampled)
-{
-    const pattern *described = script_pattern(p->script);
-    const problem_kind kind = (problem_kind)(PROBLEM_LARGER + p->slots);
-    pattern_variable values[PATTERN_MAX_VARIABLES];
-    problem_plan first, plan;
-    if (to > described->most[variable] || to > INT32_MAX)
-        return false;
-    memcpy(values, described->problems[base], described->problem_count * sizeof *values);
-    values[variable].value.integer = to;
-    if (script_set_problem(p->script, kind, values, described->problem_count, NULL) ||
-        script_problem_plan(p->script, base, NULL, 1, &first, NULL) ||
-        script_problem_plan(p->script, kind, NULL, 1, &plan, NULL) ||
-        plan_problem_bytes(&plan) <= plan_problem_bytes(&first))
-        return false;
-    for (uint32_t i = 0; i < plan.buffer_count; i++)
-        if (plan_buffer_bytes(&plan.buffers[i]) > INT32_MAX)
-            return false;
-    if (!sampled &&
-        (plan_problem_bytes(&plan) > most_problem_bytes || !is_quick(&plan, most_problem_bytes)))
-        return false;
-    note_problem(p, kind, sampled);
-    return true;
-}
-
-/* The largest value of a variable in the script's problems. */
-static int64_t largest(const pattern *described, size_t variable)
-{
-    int64_t most = 0;
-    for (int kind = 0; kind < PROBLEM_LARGER; kind++)
-        if (described->problems[kind][variable].value.integer > most)
-            most = described->problems[kind][variable].value.integer;
-    return most;
-}
-
-/* Problems larger in a variable that sizes follow: `sampled` ones that are larger than any of the
- * script's, or those that can be run whole. */
-static void choose_larger(prover *p, problem_kind base, bool sampled)
-{
-    const pattern *described = script_pattern(p->script);
-    for (size_t i = 0; i < described->problem_count; i++) {
-        const int64_t from = described->most[i] > 0 ? largest(described, i) : 0;
-        bool grown = from <= 0;
-        for (size_t k = 0; sampled && !grown && p->slots < PATTERN_MAX_LARGER && k < 3; k++)
-            grown = from <= INT32_MAX && grow(p, base, i, from * sampled_growth[k], true);
-        if (!sampled && !grown && p->slots < PATTERN_MAX_LARGER && from <= INT32_MAX)
-            grow(p, base, i, described->problems[base][i].value.integer * WHOLE_GROWTH, false);
-    }
 }
 
 static prover *new_larger(prover *p, bool sampled)
@@ -372,8 +214,8 @@ static prover *new_larger(prover *p, bool sampled)
     prover *larger = create(p->script, p->pool, p->arch, p->shown);
     larger->is_larger = true;
     larger->own_ids = OWN_IDS | (sampled ? LARGER_IDS : LARGER_IDS >> 1);
-    choose_larger(larger, p->kinds[0], sampled);
-    if (larger->slots == 0)
+    proof_problems_enlarge(&larger->chosen, p->script, p->chosen.kinds[0], sampled);
+    if (larger->chosen.count == 0)
         give_up(larger, "none of its problems can be made larger");
     else
         begin(larger);
@@ -404,7 +246,7 @@ void prover_free(prover *p)
 
 const char *prover_problems(const prover *p)
 {
-    return p->names;
+    return p->chosen.names;
 }
 
 static job *add_job(prover *p, uint64_t id, const uint16_t *indices)
@@ -441,16 +283,16 @@ static at_status submit_part(prover *p, size_t number, size_t slot, const uint16
     emitted source = {0};
     size_t broken;
     launch_plan *launch = &j->variant.launches[slot];
-    at_status status =
-        script_valid(p->script, p->kinds[slot], indices, &j->variant.present[slot], &broken, error);
+    at_status status = script_valid(p->script, p->chosen.kinds[slot], indices,
+                                    &j->variant.present[slot], &broken, error);
     if (status || !j->variant.present[slot])
         return status;
-    status = script_launch_plan(p->script, p->kinds[slot], indices, launch, error);
+    status = script_launch_plan(p->script, p->chosen.kinds[slot], indices, launch, error);
     if (!status)
-        status = emit_variant(p->script, p->kinds[slot], indices, true, &source, error);
+        status = emit_variant(p->script, p->chosen.kinds[slot], indices, true, &source, error);
     if (!status && is_new(j, slot, &source)) {
-        status = submit(p, number * DEVICE_SLOTS + slot, &source, described->template_path, launch,
-                        error);
+        status = submit_source(p->pool, p->own_ids | (number * DEVICE_SLOTS + slot), &source,
+                               described->template_path, launch, p->arch, true, error);
         j->parts += !status;
     }
     emitted_deinit(&source);
@@ -475,7 +317,7 @@ static at_status add(prover *p, uint64_t id, const uint16_t *indices, const char
                "its data cannot be laid out on the problems that are small enough");
         return AT_OK;
     }
-    for (size_t slot = 0; !status && slot < p->slots; slot++)
+    for (size_t slot = 0; !status && slot < p->chosen.count; slot++)
         status = submit_part(p, p->job_count - 1, slot, indices, error);
     if (!status && j->parts == 0)
         decide(p, j, PROOF_UNKNOWN, "it breaks a constraint on every problem that is small enough");
@@ -514,7 +356,7 @@ static at_status send(prover *p, size_t number, size_t to, at_error *error)
 {
     job *j = p->jobs[number];
     j->worker = to;
-    for (size_t i = 0; i < p->slots; i++)
+    for (size_t i = 0; i < p->chosen.count; i++)
         if (j->variant.present[i])
             j->variant.images[i] = result_image(&j->compiled[j->same[i]], true);
     at_status status = device_worker_try(p->workers[to], number, &j->variant, 0, error);
@@ -561,10 +403,11 @@ static at_status feed(prover *p, at_error *error)
 static at_status ask_results(prover *p, at_error *error)
 {
     at_status status = AT_OK;
-    const size_t count = p->problems.layout_count * p->slots;
+    const size_t count = p->problems.layout_count * p->chosen.count;
     for (; !status && p->results_asked < count; p->results_asked++)
-        status = device_worker_results(p->workers[0], (uint32_t)(p->results_asked / p->slots),
-                                       (uint32_t)(p->results_asked % p->slots), error);
+        status =
+            device_worker_results(p->workers[0], (uint32_t)(p->results_asked / p->chosen.count),
+                                  (uint32_t)(p->results_asked % p->chosen.count), error);
     return status;
 }
 
@@ -573,8 +416,8 @@ static at_status ask_results(prover *p, at_error *error)
 static void keep_results(prover *p, device_event *e)
 {
     const size_t number = p->results_told++;
-    const proof_results one = {.kind = p->kinds[number % p->slots],
-                               .layout = p->problems.layouts[number / p->slots],
+    const proof_results one = {.kind = p->chosen.kinds[number % p->chosen.count],
+                               .layout = p->problems.layouts[number / p->chosen.count],
                                .bytes = e->results,
                                .size_bytes = e->results_bytes};
     e->results = NULL;
@@ -715,7 +558,7 @@ static void judge(prover *p, device_event *e)
 {
     job *j = p->jobs[e->id];
     p->sent[j->worker]--;
-    if (e->outcome == OUTCOME_OK && p->none_whole)
+    if (e->outcome == OUTCOME_OK && p->chosen.none_whole)
         decide(p, j, PROOF_UNKNOWN, none_whole(p->script));
     else if (e->outcome == OUTCOME_OK && e->coverage.owes)
         decide_owing(p, j, &e->coverage);

@@ -1,0 +1,152 @@
+#include "run/variant/proof_problems.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "device/plan.h"
+#include "run/setup/problems.h"
+
+/* Buffers of a problem that is run whole: of one that the script names for it, and of any other,
+ * which may compute much more. */
+static const uint64_t most_problem_bytes = 16u << 20, most_tuned_bytes = 1u << 20;
+
+/* How much larger a problem is in which a loop is to go round twice: where blocks are sampled, the
+ * first that leaves each buffer small enough for offsets of 31 bits, since those that wrap are
+ * another matter; and where it is run whole. */
+static const int64_t sampled_growth[] = {32, 4, 2};
+enum { WHOLE_GROWTH = 4 };
+
+/* Few bytes may be much work: what goes over them again and again. */
+static bool is_quick(const problem_plan *plan, uint64_t most_bytes)
+{
+    enum { MOST_A_BYTE = 16 };
+    for (int u = 0; u < WORK_UNITS; u++)
+        if (plan_work(plan, (work_unit)u) / MOST_A_BYTE > most_bytes)
+            return false;
+    return true;
+}
+
+static void note(proof_problems *p, const script *s, problem_kind kind, bool sampled)
+{
+    char label[DEVICE_LABEL_BYTES];
+    problem_label(script_pattern(s), kind, label, sizeof label);
+    p->sampled[p->count] = sampled;
+    p->kinds[p->count] = kind;
+    text_add(p->names, sizeof p->names, "%s%s%s", p->names[0] ? ", " : "",
+             sampled ? "blocks of " : "", label);
+    p->count++;
+}
+
+/* Adds a problem if it is small enough to be run whole. */
+static at_status add(proof_problems *p, script *s, problem_kind kind, uint64_t most_bytes,
+                     bool *added, at_error *error)
+{
+    problem_plan plan;
+    *added = false;
+    at_status status = script_problem_plan(s, kind, NULL, 1, &plan, error);
+    if (status || plan_problem_bytes(&plan) > most_bytes || !is_quick(&plan, most_bytes))
+        return status;
+    note(p, s, kind, false);
+    *added = true;
+    return AT_OK;
+}
+
+/* Are the data files of the tuned problem few enough bytes for each prover to hold them? Fills
+ * exist where they are touched, files come whole. */
+static at_status files_fit(script *s, bool *fit, at_error *error)
+{
+    static const uint64_t most_bytes = UINT64_C(1) << 30;
+    problem_plan plan;
+    uint64_t bytes = 0;
+    at_status status = script_problem_plan(s, PROBLEM_TUNED, NULL, 1, &plan, error);
+    for (uint32_t i = 0; !status && i < plan.buffer_count; i++)
+        if (plan.buffers[i].fill == FILL_FILE)
+            bytes += plan_buffer_bytes(&plan.buffers[i]);
+    *fit = bytes <= most_bytes;
+    return status;
+}
+
+at_status proof_problems_choose(proof_problems *p, script *s, bool as_set, at_error *error)
+{
+    const uint64_t most_set_bytes = as_set ? most_problem_bytes : most_tuned_bytes;
+    const struct {
+        problem_kind kind;
+        uint64_t most_bytes;
+    } choices[] = {{PROBLEM_TUNED, most_tuned_bytes},
+                   {PROBLEM_SIMULATED, most_set_bytes},
+                   {PROBLEM_SMALL, most_problem_bytes},
+                   {PROBLEM_TUNED, most_set_bytes}};
+    const pattern *described = script_pattern(s);
+    bool added = false;
+    at_status status = AT_OK;
+    for (size_t i = 0; !status && !added && i < sizeof choices / sizeof *choices; i++)
+        if (described->has_problem[choices[i].kind])
+            status = add(p, s, choices[i].kind, choices[i].most_bytes, &added, error);
+    for (size_t i = 0; !status && i < described->ragged_count; i++)
+        status = add(p, s, (problem_kind)(PROBLEM_RAGGED + i), most_problem_bytes, &added, error);
+    /* A captured launch has its data, and there is no other problem. */
+    p->none_whole = p->count == 0 && !described->is_captured;
+    bool is_whole = false;
+    for (size_t i = 0; i < p->count; i++)
+        is_whole = is_whole || p->kinds[i] == PROBLEM_TUNED;
+    bool fits = true;
+    if (!status && !is_whole)
+        status = files_fit(s, &fits, error);
+    if (!status && !is_whole && fits)
+        note(p, s, PROBLEM_TUNED, true);
+    if (!status && p->count == 0)
+        status = error_set(error, AT_USAGE,
+                           "its data files are larger than 1 GiB and no problem is smaller: give "
+                           "the script simulated = { ... }, and at.file(NAME, { head = true })");
+    return status;
+}
+
+/* Makes the next problem, of `base` with another value of a variable. Is it one to be tried? */
+static bool grow(proof_problems *p, script *s, problem_kind base, size_t variable, int64_t to,
+                 bool sampled)
+{
+    const pattern *described = script_pattern(s);
+    const problem_kind kind = (problem_kind)(PROBLEM_LARGER + p->count);
+    pattern_variable values[PATTERN_MAX_VARIABLES];
+    problem_plan first, plan;
+    if (to > described->most[variable] || to > INT32_MAX)
+        return false;
+    memcpy(values, described->problems[base], described->problem_count * sizeof *values);
+    values[variable].value.integer = to;
+    if (script_set_problem(s, kind, values, described->problem_count, NULL) ||
+        script_problem_plan(s, base, NULL, 1, &first, NULL) ||
+        script_problem_plan(s, kind, NULL, 1, &plan, NULL) ||
+        plan_problem_bytes(&plan) <= plan_problem_bytes(&first))
+        return false;
+    for (uint32_t i = 0; i < plan.buffer_count; i++)
+        if (plan_buffer_bytes(&plan.buffers[i]) > INT32_MAX)
+            return false;
+    if (!sampled &&
+        (plan_problem_bytes(&plan) > most_problem_bytes || !is_quick(&plan, most_problem_bytes)))
+        return false;
+    note(p, s, kind, sampled);
+    return true;
+}
+
+/* The largest value of a variable in the script's problems. */
+static int64_t largest(const pattern *described, size_t variable)
+{
+    int64_t most = 0;
+    for (int kind = 0; kind < PROBLEM_LARGER; kind++)
+        if (described->problems[kind][variable].value.integer > most)
+            most = described->problems[kind][variable].value.integer;
+    return most;
+}
+
+void proof_problems_enlarge(proof_problems *p, script *s, problem_kind base, bool sampled)
+{
+    const pattern *described = script_pattern(s);
+    for (size_t i = 0; i < described->problem_count; i++) {
+        const int64_t from = described->most[i] > 0 ? largest(described, i) : 0;
+        bool grown = from <= 0;
+        for (size_t k = 0; sampled && !grown && p->count < PATTERN_MAX_LARGER && k < 3; k++)
+            grown = from <= INT32_MAX && grow(p, s, base, i, from * sampled_growth[k], true);
+        if (!sampled && !grown && p->count < PATTERN_MAX_LARGER && from <= INT32_MAX)
+            grow(p, s, base, i, described->problems[base][i].value.integer * WHOLE_GROWTH, false);
+    }
+}
