@@ -344,7 +344,7 @@ static at_status run(emission *e, bool line_marks, emitted *out, at_error *error
     }
     const char *folders[SCRIPT_MAX_INCLUDES + 2];
     const size_t folder_count = script_include_folders(s, e->kernel, folders);
-    status = e->kernel->is_file ? kernel_file_headers(&s->kernel_source, &out->includes, error)
+    status = e->kernel->is_file ? included_copy(&s->kernel_source.headers, &out->includes, error)
                                 : include_collect(&e->output.bytes, e->kernel->template_name,
                                                   folders, folder_count, &out->includes, error);
     e->output.size_bytes = strlen(e->output.bytes);

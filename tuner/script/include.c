@@ -556,21 +556,3 @@ at_status include_collect(char **source, const char *name, const char *const *fo
         included_deinit(out);
     return status;
 }
-
-/* The list owns what it shows as const. */
-static void free_text(const char *text)
-{
-    void *owned;
-    memcpy(&owned, &text, sizeof owned);
-    free(owned);
-}
-
-void included_deinit(included *i)
-{
-    for (size_t n = 0; n < i->count; n++) {
-        free_text(i->headers[n].name);
-        free_text(i->headers[n].text);
-    }
-    free(i->headers);
-    *i = (included){0};
-}

@@ -10,13 +10,7 @@
 
 #include <stddef.h>
 
-#include "base/error.h"
-#include "base/source_header.h"
-
-typedef struct included {
-    source_header *headers; /* owned, with their names and texts, in the order found */
-    size_t count;
-} included;
+#include "script/included.h"
 
 /* Collects the files that *source, called `name` in messages, includes, and those that they include
  * in turn: beside the file that includes, else from `folders`, which are searched in order. Their
@@ -29,7 +23,5 @@ typedef struct included {
  * or holds a NUL; more than SOURCE_HEADERS_MAX files. */
 at_status include_collect(char **source, const char *name, const char *const *folders,
                           size_t folder_count, included *out, at_error *error);
-
-void included_deinit(included *i);
 
 #endif

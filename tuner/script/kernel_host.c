@@ -10,7 +10,8 @@
 #include "cpp/name.h"
 #include "cpp/shape.h"
 #include "script/fields.h"
-#include "script/kernel_file.h"
+#include "script/kernel_cut.h"
+#include "script/kernel_signature.h"
 #include "script/state.h"
 
 static void push_span(lua_State *L, cpp_span s)
@@ -202,8 +203,8 @@ int host_cut_kernel(lua_State *L)
     size_t given_count = read_spans(L, 2, given, sizeof given / sizeof *given);
     at_error error = {0};
     k->is_device = lua_toboolean(L, 3);
-    if (kernel_file_cut(k, roots, root_count, given, given_count, s->template_dir,
-                        &s->options.compiler, &error))
+    if (kernel_cut(k, roots, root_count, given, given_count, s->template_dir, &s->options.compiler,
+                   &error))
         sandbox_raise_error(L, &error);
     for (size_t i = 0; i < k->count; i++)
         XXH3_128bits_update(s->hash, k->texts[i], strlen(k->texts[i]) + 1);
@@ -260,7 +261,7 @@ int host_kernel_signature(lua_State *L)
     }
     at_error error = {0};
     char *undefined;
-    at_status status = kernel_file_signature(
+    at_status status = kernel_signature(
         &s->kernel_source, luaL_checkstring(L, 1), luaL_checkstring(L, 2), options, option_count,
         s->template_dir, &s->options.compiler, arguments, &count, &undefined, &error);
     if (status == AT_COMPILE) {

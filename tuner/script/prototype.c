@@ -6,6 +6,7 @@
 
 #include "base/pack.h"
 #include "cpp/signature.h"
+#include "script/kernel_signature.h"
 #include "script/state.h"
 
 enum { NAME_BYTES = 32, TYPE_BYTES = 64 };
@@ -23,7 +24,7 @@ at_status prototype_emit(script *s, problem_kind problem, const uint16_t *indice
     pack text = {0};
     at_status status = emit_variant(s, problem, indices, true, out, error);
     if (!status)
-        status = kernel_file_add_signature(&out->includes, s->template_dir, &header, error);
+        status = kernel_signature_header(&out->includes, s->template_dir, &header, error);
     if (status)
         return status;
     pack_append(&text, out->source, out->size_bytes);

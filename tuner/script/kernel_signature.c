@@ -1,0 +1,171 @@
+#include "script/kernel_signature.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/pack.h"
+#include "script/includer.h"
+#include "script/kernel_header.h"
+
+static const char signature_name[] = "autotune_signature.h";
+
+/* The part of a compiler's log that fits beside a message: its first lines that are no warnings'.
+ */
+static void add_log(char *text, size_t size_bytes, const char *log)
+{
+    const char *error_line = strstr(log, "error");
+    while (error_line && error_line > log && error_line[-1] != '\n')
+        error_line--;
+    snprintf(text, size_bytes, "%.900s", error_line ? error_line : log);
+    /* What follows from an error in the file is none of the reader's. */
+    char *own = strstr(text, "autotune_signature.h(");
+    if (own && own > text)
+        *own = '\0';
+    size_t lines = 0;
+    for (char *c = text; *c; c++)
+        if (*c == '\n' && ++lines == 10)
+            *c = '\0';
+    for (size_t n = strlen(text); n > 0 && text[n - 1] == '\n';)
+        text[--n] = '\0';
+}
+
+/* Collects the names that the compiler calls undefined, each once, on a line each. */
+static char *undefined_names(const char *log)
+{
+    static const char before[] = "identifier \"", after[] = "\" is undefined";
+    pack names = {0};
+    pack_append_text(&names, "\n");
+    for (const char *at = log; (at = strstr(at, before)) != NULL;) {
+        at += sizeof before - 1;
+        const size_t length = strcspn(at, "\"\n");
+        char line[130];
+        snprintf(line, sizeof line, "\n%.*s\n", length < 120 ? (int)length : 120, at);
+        pack_append(&names, "", 1);
+        if (names.failed)
+            break;
+        names.size_bytes--;
+        if (strncmp(at + length, after, sizeof after - 1) == 0 &&
+            !strstr((const char *)names.bytes, line))
+            pack_append_text(&names, line + 1);
+    }
+    return pack_take_text(&names);
+}
+
+/* The line of the last brace that no other closes; 0: there is none. */
+static int open_brace(cpp_span text)
+{
+    int lines[64] = {0}, depth = 0;
+    cpp_lexer l = cpp_lexer_make(text.text, text.length, 1);
+    for (cpp_token t = cpp_next(&l); t.kind != CPP_END; t = cpp_next(&l)) {
+        if (cpp_is(t, "{") && depth < 64)
+            lines[depth] = t.line;
+        depth += cpp_is(t, "{") - cpp_is(t, "}");
+        if (depth < 0)
+            return 0;
+    }
+    return depth > 0 && depth <= 64 ? lines[depth - 1] : 0;
+}
+
+/* The line at which a kernel of the file launches another, as the compiler says it: FILE(LINE):
+ * error: ...; 0: it does not. */
+static int device_launch(const char *said, char *file, size_t size_bytes)
+{
+    const char *at = strstr(said, "error: device-side kernel launch");
+    if (!at)
+        return 0;
+    while (at > said && at[-1] != '\n')
+        at--;
+    const size_t length = strcspn(at, "(\n");
+    if (at[length] != '(' || length >= size_bytes)
+        return 0;
+    memcpy(file, at, length);
+    file[length] = '\0';
+    return atoi(at + length + 1);
+}
+
+/* A name that is nowhere may be the host's: it was cut, or is of a header that is not here. */
+static at_status refuse(const kernel_file *k, const char *log, at_error *error)
+{
+    char said[1024], missing[400] = "", includer[NAME_MAX + 1], around[NAME_MAX + 80] = "";
+    const bool lacks =
+        k->missing ||
+        (log && (strstr(log, "is undefined") || strstr(log, "must be a class or namespace name")));
+    add_log(said, sizeof said, log ? log : "");
+    char launcher[NAME_MAX + 1];
+    const int launch_line = device_launch(said, launcher, sizeof launcher);
+    if (launch_line > 0)
+        return error_set_at(error, AT_SCRIPT, launcher, launch_line,
+                            "the kernel launches another from the device, and such launches are "
+                            "neither run nor proven here: tune the one that it launches, kernel = "
+                            "{ entry = \"...\" }, as the host would launch it");
+    const int open = open_brace((cpp_span){k->units[0].text, k->units[0].length});
+    if (strncmp(said, signature_name, strlen(signature_name)) == 0 && open > 0)
+        snprintf(said, sizeof said, "the brace that opens in line %d has no end", open);
+    else if (strncmp(said, signature_name, strlen(signature_name)) == 0)
+        snprintf(said, sizeof said,
+                 "as its #if lines are, the file has no such kernel, or it has a template that the "
+                 "entry's arguments do not fit");
+    if (k->missing)
+        snprintf(missing, sizeof missing,
+                 "\nNothing is used of these headers, which are not here; -I DIR says where others "
+                 "are: %.300s",
+                 k->missing);
+    if (script_find_includer(k->path, includer, sizeof includer))
+        snprintf(around, sizeof around,
+                 "\n%s includes this file, and may define what it lacks: name that one", includer);
+    return error_set_at(error, AT_COMPILE, k->path, 0, "the kernel does not compile%s:\n%s%s%s",
+                        lacks ? " without the host's code around it" : "", said, missing, around);
+}
+
+at_status kernel_signature_header(included *to, const char *host_dir, const char **name,
+                                  at_error *error)
+{
+    *name = signature_name;
+    return kernel_header_add(to, host_dir, "signature.h", NULL, signature_name, error);
+}
+
+at_status kernel_signature(const kernel_file *k, const char *entry, const char *defines,
+                           const char *const *options, size_t option_count, const char *host_dir,
+                           const script_compiler *compiler, cpp_argument out[CPP_MAX_PARAMETERS],
+                           size_t *count, char **undefined, at_error *error)
+{
+    *undefined = NULL;
+    included headers;
+    pack source = {0};
+    char *text = NULL, *ptx = NULL, *log = NULL;
+    at_status status = included_copy(&k->headers, &headers, error);
+    if (!status)
+        status = kernel_header_add(&headers, host_dir, "signature.h", NULL, signature_name, error);
+    pack_append_text(&source, k->head);
+    pack_append_text(&source, defines);
+    pack_append_text(&source, "#line 1 \"");
+    pack_append_text(&source, k->name);
+    pack_append_text(&source, "\"\n");
+    pack_append_text(&source, k->text);
+    pack_append_text(&source, "\n#define AUTOTUNE_ENTRY ");
+    pack_append_text(&source, entry);
+    pack_append_text(&source, "\n#include \"autotune_signature.h\"\n");
+    text = pack_take_text(&source);
+    if (!status && !text)
+        status = error_no_memory(error);
+    if (!status)
+        status = kernel_file_compile(compiler,
+                                     &(script_source){.name = k->name,
+                                                      .text = text,
+                                                      .headers = headers.headers,
+                                                      .header_count = headers.count,
+                                                      .options = options,
+                                                      .option_count = option_count},
+                                     &ptx, &log, error);
+    if (!status && (!ptx || !cpp_signature_read(ptx, "autotune_signature", out, count))) {
+        status = refuse(k, log, error);
+        *undefined = undefined_names(log ? log : "");
+    }
+    included_deinit(&headers);
+    free(text);
+    free(ptx);
+    free(log);
+    return status;
+}
