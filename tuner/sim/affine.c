@@ -38,8 +38,10 @@ affine affine_cut_range(const affine_box *box, const affine *range)
 {
     affine cut = affine_halve_range(box, range);
     if (cut.kind == AFFINE_CUT && range->step[1] > 0 && cut.axis == range->axis &&
-        (uint64_t)range->step[1] < box->count[range->axis])
+        (uint64_t)range->step[1] < box->count[range->axis]) {
         cut.base = range->step[1];
+        cut.step[0] = range->step[2];
+    }
     return cut;
 }
 
@@ -63,6 +65,8 @@ void affine_find_ends(const affine_box *box, affine_whole *v)
 {
     v->low = v->high = v->base;
     for (int i = 0; i < AFFINE_AXES; i++) {
+        if (v->step[i] == 0)
+            continue;
         const affine_integer change = change_along(box, v->step, i);
         *(change < 0 ? &v->low : &v->high) += change;
     }
@@ -100,6 +104,8 @@ int affine_widest(const affine_box *box, const int64_t step[AFFINE_AXES], affine
 
 static affine_integer floor_divide(affine_integer a, affine_integer by)
 {
+    if (a == (int64_t)a && by == (int64_t)by) /* a division of 128 bits takes ten times as long */
+        return (int64_t)a / (int64_t)by - ((int64_t)a % (int64_t)by < 0);
     return a >= 0 ? a / by : -((-a + by - 1) / by);
 }
 
@@ -111,10 +117,11 @@ bool affine_whole_of(const affine_box *box, const affine *v, int bits, affine_or
     out->base = v->base;
     memcpy(out->step, v->step, sizeof out->step);
     affine_find_ends(box, out);
-    const affine_integer turns = floor_divide(out->low - least, period);
-    out->base -= turns * period;
-    out->low -= turns * period;
-    out->high -= turns * period;
+    const affine_integer turned =
+        (out->low - least) & -period; /* rounded down, in two's complement */
+    out->base -= turned;
+    out->low -= turned;
+    out->high -= turned;
     if (out->high < least + period)
         return true;
     *cut = affine_cut_where(box, out, least + period);
@@ -141,19 +148,65 @@ affine affine_cut_where(const affine_box *box, const affine_whole *v, affine_int
     return (affine){.kind = AFFINE_CUT, .axis = (uint8_t)axis, .base = (int64_t)at};
 }
 
+/* The cut where the remainder reaches `by` again, or, where it does so often, into every nth place:
+ * from i to i + n it changes by n times its step modulo `by`, which is least, for so small an n,
+ * where n is the denominator of a convergent of step / by (Khinchin, "Continued Fractions", theorem
+ * 16). So boxes are few for a division by 12, be it written as a product with 2863311531 and a
+ * shift by 35. */
+static affine cut_of_remainder(const affine_box *box, const affine_whole *rest, affine_integer next,
+                               int64_t by)
+{
+    enum { MOST_CLASSES = 1024, FEWER = 4 };
+    affine cut = affine_cut_where(box, rest, next);
+    if (cut.kind != AFFINE_CUT)
+        return cut;
+    const affine_integer count = (affine_integer)box->count[cut.axis];
+    const int64_t step = rest->step[cut.axis];
+    int64_t left = by, change = step < 0 ? -step : step, before = 0, classes = 1;
+    affine_integer least = count * change / by / FEWER;
+    while (change != 0) {
+        const int64_t turns = left / change, after = left % change;
+        if (turns > MOST_CLASSES)
+            break;
+        left = change;
+        change = after;
+        const int64_t n = turns * classes + before;
+        before = classes;
+        classes = n;
+        if (n > MOST_CLASSES)
+            break;
+        const affine_integer boxes = n + count * change / by;
+        if (boxes < least) {
+            least = boxes;
+            cut.step[0] = n;
+        }
+    }
+    return cut;
+}
+
+/* The quotient rounded to the nearest: steps of what remains are short, up or down. */
+static int64_t nearest_quotient(int64_t a, int64_t by)
+{
+    const int64_t q = a / by, rest = a % by, magnitude = rest < 0 ? -rest : rest;
+    return magnitude > by - magnitude ? q + (a < 0 ? -1 : 1) : q;
+}
+
 bool affine_divide(const affine_box *box, const affine_whole *v, int64_t by, affine *quotient,
                    affine *remainder, affine *cut)
 {
     affine_whole rest = *v;
     affine parts = {.kind = AFFINE_EXACT};
     for (int i = 0; i < AFFINE_AXES; i++) {
-        parts.step[i] = box->count[i] > 1 ? v->step[i] / by : 0;
-        rest.step[i] = box->count[i] > 1 ? v->step[i] % by : 0;
+        rest.step[i] = 0;
+        if (box->count[i] > 1 && v->step[i] != 0) {
+            parts.step[i] = nearest_quotient(v->step[i], by);
+            rest.step[i] = v->step[i] - parts.step[i] * by;
+        }
     }
     affine_find_ends(box, &rest);
     const affine_integer whole = floor_divide(rest.low, by);
     if (floor_divide(rest.high, by) != whole) {
-        *cut = affine_cut_where(box, &rest, (whole + 1) * by);
+        *cut = cut_of_remainder(box, &rest, (whole + 1) * by, by);
         return false;
     }
     parts.base = (int64_t)whole;

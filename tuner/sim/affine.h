@@ -1,7 +1,8 @@
 /* Integers of many threads at once: exact functions of a thread's place in a box of threads.
  *
- * A box is a range along each axis of the block and of the grid. An exact value is base + the sum
- * of step times place, modulo 2^32 or 2^64 as a register holds it. What is no such function is,
+ * A box is a range along each axis of the block and of the grid, or every nth place of one, so that
+ * quotients and remainders by n are exact in n boxes of any length. An exact value is base + the
+ * sum of step times place, modulo 2^32 or 2^64 as a register holds it. What is no such function is,
  * where an operation keeps the order of its operands, a range, whose ends are the box's; else it
  * asks for a smaller box: where to cut. In a box of one thread every value is exact, unless it
  * depends on data. (Cousot & Halbwachs, "Automatic discovery of linear restraints among variables
@@ -17,13 +18,15 @@ __extension__ typedef __int128 affine_integer;
 /* x, y, z of the thread, x, y, z of the block. */
 enum { AFFINE_AXES = 6 };
 
+/* Places along an axis are `stride` apart, from `from` on. */
 typedef struct affine_box {
-    uint64_t from[AFFINE_AXES], count[AFFINE_AXES];
+    uint64_t from[AFFINE_AXES], count[AFFINE_AXES], stride[AFFINE_AXES];
 } affine_box;
 
 typedef enum affine_kind {
     AFFINE_DATA, /* it depends on what memory holds */
-    AFFINE_CUT,  /* known of a smaller box: cut before place `base` of `axis` */
+    AFFINE_CUT,  /* known of a smaller box: cut before place `base` of `axis`, */
+                 /* or, fewer boxes: into step[0] ones of every step[0]th place, if it is not 0 */
     AFFINE_RANGE,
     AFFINE_EXACT
 } affine_kind;
@@ -35,8 +38,8 @@ typedef struct affine {
     uint8_t order; /* of a range: how its ends are to be read */
     uint8_t axis;  /* of a cut; of a range: along which to cut */
     int64_t base;  /* of a range: the bits of its lowest value, as a register has them */
-    int64_t step[AFFINE_AXES]; /* of a range: [0] those of its highest, [1] a place to cut before,
-                                  if not 0 */
+    int64_t step[AFFINE_AXES]; /* of a range: [0] those of its highest; if not 0, [1] a place to
+                                  cut before, and [2] a number of boxes to cut into */
 } affine;
 
 /* An exact value as integers that do not wrap in the box. */

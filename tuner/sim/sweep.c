@@ -449,7 +449,7 @@ static void begin(sweep *s)
         for (int of_block = 0; of_block < 2; of_block++) {
             const int axis = i + 3 * of_block;
             affine v = affine_number(s->values.box.from[axis]);
-            v.step[axis] = s->values.box.count[axis] > 1;
+            v.step[axis] = s->values.box.count[axis] > 1 ? (int64_t)s->values.box.stride[axis] : 0;
             set_special(s, (sim_special)((of_block ? SIM_CTAID_X : SIM_TID_X) + i), v);
         }
         set_special(s, (sim_special)(SIM_NTID_X + i), affine_number(l->block[i]));
@@ -460,9 +460,8 @@ static void begin(sweep *s)
         return;
     affine_whole thread = {.base = (affine_integer)s->values.box.from[0]};
     affine warp, lane, cut;
-    thread.low = thread.base;
-    thread.high = thread.base + (affine_integer)(s->values.box.count[0] - 1);
-    thread.step[0] = s->values.box.count[0] > 1;
+    thread.step[0] = s->values.box.count[0] > 1 ? (int64_t)s->values.box.stride[0] : 0;
+    affine_find_ends(&s->values.box, &thread);
     if (!affine_divide(&s->values.box, &thread, SIM_LANES, &warp, &lane, &cut))
         warp = lane = cut;
     set_special(s, SIM_LANEID, lane);
@@ -500,7 +499,7 @@ static void note_part(sweep *s)
     if (place >= SWEEP_MOST_BLOCKS)
         return;
     affine_box here = *box;
-    here.from[s->cut.axis] += at;
+    here.from[s->cut.axis] += at * box->stride[s->cut.axis];
     out->blocks[place] = block_of(s, &here);
     out->block_count += out->block_count == place;
 }
@@ -508,20 +507,33 @@ static void note_part(sweep *s)
 /* Cuts the box as is wanted. False: it cannot be cut. */
 static bool cut(sweep *s)
 {
+    const affine_box *box = &s->values.box;
     const int axis = s->cut.axis;
-    const uint64_t at = (uint64_t)s->cut.base;
-    if (s->cut.kind != AFFINE_CUT || at == 0 || at >= s->values.box.count[axis] ||
-        s->waiting_count + 2 > MOST_WAITING)
+    const uint64_t at = (uint64_t)s->cut.base, classes = (uint64_t)s->cut.step[0];
+    waiting part = {*box, s->executed};
+    if (s->cut.kind != AFFINE_CUT || at == 0 || at >= box->count[axis])
         return false;
-    waiting parts[2] = {{s->values.box, s->executed}, {s->values.box, s->executed}};
     if (s->muted > s->executed)
-        parts[0].muted = parts[1].muted = s->muted;
-    parts[0].box.from[axis] += at;
-    parts[0].box.count[axis] -= at;
-    parts[1].box.count[axis] = at;
+        part.muted = s->muted;
+    /* Neighbours are sought where the places of parting are: those of a class are none. */
+    if (!s->parts && classes > 1 && s->waiting_count + classes <= MOST_WAITING) {
+        for (uint64_t i = classes; i-- > 0;) {
+            part.box.from[axis] = box->from[axis] + i * box->stride[axis];
+            part.box.count[axis] = (box->count[axis] - i + classes - 1) / classes;
+            part.box.stride[axis] = classes * box->stride[axis];
+            memory_add(&s->waiting, &s->waiting_count, &part, sizeof part);
+        }
+        return true;
+    }
+    if (s->waiting_count + 2 > MOST_WAITING)
+        return false;
     /* The first part is followed first, unless the last places are sought. */
-    for (int i = 0; i < 2; i++)
-        memory_add(&s->waiting, &s->waiting_count, &parts[i ^ s->parts], sizeof *parts);
+    for (int i = 0; i < 2; i++) {
+        const bool is_first = i != s->parts;
+        part.box.from[axis] = box->from[axis] + (is_first ? 0 : at * box->stride[axis]);
+        part.box.count[axis] = is_first ? at : box->count[axis] - at;
+        memory_add(&s->waiting, &s->waiting_count, &part, sizeof part);
+    }
     if (s->parts)
         note_part(s);
     return true;
@@ -585,8 +597,10 @@ static void run(const sim_launch *launch, const sim_sweep_buffer *buffers, size_
     symbolic_init(&s.values, p);
     for (size_t i = 0; i < buffer_count; i++)
         out->written[i].is_known = true;
-    for (int i = 0; i < AFFINE_AXES; i++)
+    for (int i = 0; i < AFFINE_AXES; i++) {
         all.box.count[i] = i < 3 ? launch->block[i] : launch->grid[i - 3];
+        all.box.stride[i] = 1;
+    }
     memory_add(&s.waiting, &s.waiting_count, &all, sizeof all);
     while (s.waiting_count > 0 && out->ended) {
         const waiting next = s.waiting[--s.waiting_count];

@@ -290,6 +290,7 @@ static affine ordered(const symbolic *s, const sim_instruction *c, const manner 
     if (range.kind == AFFINE_RANGE && cut->kind == AFFINE_CUT) {
         range.axis = cut->axis;
         range.step[1] = cut->base;
+        range.step[2] = cut->step[0];
     }
     return range;
 }
@@ -337,8 +338,10 @@ static affine bounded(const symbolic *s, const sim_instruction *c, const affine_
     const uint64_t ends[] = {is_either ? (uint64_t)least : 0,
                              is_both ? (uint64_t)lesser : (UINT64_C(1) << width) - 1};
     affine range = between(s, ends, 2, c->width, AFFINE_UNSIGNED, cut->axis);
-    if (range.kind == AFFINE_RANGE)
+    if (range.kind == AFFINE_RANGE) {
         range.step[1] = cut->base;
+        range.step[2] = cut->step[0];
+    }
     return range;
 }
 

@@ -9,9 +9,12 @@
 
 static affine_box box_of(rng *r)
 {
-    affine_box box = {{0}, {0}};
-    for (int i = 0; i < AFFINE_AXES; i++)
+    affine_box box;
+    for (int i = 0; i < AFFINE_AXES; i++) {
+        box.from[i] = 0;
         box.count[i] = rng_below(r, 2) ? 1 : 1 + rng_below(r, 9);
+        box.stride[i] = 1;
+    }
     return box;
 }
 
@@ -100,6 +103,36 @@ TEST(quotients_are_exact_or_say_where_they_change)
         }
     }
     assert_true(changed > 100 && kept > 100);
+}
+
+/* Into so many classes the box is cut, so that step * place / by is exact in each; 0: none. */
+static int64_t classes_of(uint64_t count, int64_t step, int64_t by)
+{
+    affine_box box;
+    for (int i = 0; i < AFFINE_AXES; i++) {
+        box.from[i] = 0;
+        box.count[i] = box.stride[i] = 1;
+    }
+    box.count[3] = count;
+    affine_whole whole = {.step = {[3] = step}};
+    affine quotient, rest, cut;
+    affine_find_ends(&box, &whole);
+    assert_false(affine_divide(&box, &whole, by, &quotient, &rest, &cut));
+    expect_cut_within(&box, &cut);
+    assert_int_equal(cut.axis, 3);
+    return cut.step[0];
+}
+
+TEST(a_quotient_that_changes_often_is_cut_into_classes_of_places)
+{
+    assert_int_equal(classes_of(16384, 1, 4), 4);
+    assert_int_equal(classes_of(16384, 6, 4), 2);
+    assert_int_equal(classes_of(16384, -5, 12), 12);
+    assert_int_equal(classes_of(6000000, 2863311531, INT64_C(1) << 35), 12);
+    assert_int_equal(classes_of(1000000, 100003, 1000003), 10);
+    /* Classes of which each would be cut as often, or that are too many. */
+    assert_int_equal(classes_of(16, 1, 4), 0);
+    assert_int_equal(classes_of(1000000, 1, 5000), 0);
 }
 
 TEST(a_cut_parts_what_is_below_a_limit_or_comes_nearer)

@@ -59,7 +59,8 @@ static unsigned place(int number, unsigned x, unsigned b)
     }
 }
 
-static void follow(const char *ptx, const char *entry, uint32_t n, uint64_t most, sim_sweep *out)
+static void follow_blocks(const char *ptx, const char *entry, uint32_t blocks, uint32_t n,
+                          uint64_t most, sim_sweep *out)
 {
     sim_test t;
     int dst[1];
@@ -70,13 +71,18 @@ static void follow(const char *ptx, const char *entry, uint32_t n, uint64_t most
     const sim_launch launch = {.program = t.kernel.programs[0],
                                .memory = &t.memory,
                                .parameters = t.parameters,
-                               .grid = {BLOCKS, 1, 1},
+                               .grid = {blocks, 1, 1},
                                .block = {THREADS, 1, 1}};
     /* As if it were that long: nothing is written. */
     const sim_sweep_buffer b = {
         .base = base, .size_bytes = (uint64_t)n * 4, .end = n, .element_bytes = 4};
     sim_sweep_run(&launch, &b, 1, most, out);
     sim_test_deinit(&t);
+}
+
+static void follow(const char *ptx, const char *entry, uint32_t n, uint64_t most, sim_sweep *out)
+{
+    follow_blocks(ptx, entry, BLOCKS, n, most, out);
 }
 
 TEST(a_grid_is_followed_to_the_very_elements_that_its_threads_write)
@@ -112,6 +118,24 @@ TEST(a_grid_is_followed_to_the_very_elements_that_its_threads_write)
             once += times[j] == 1;
         assert_int_equal(sim_written_all(w, END), once == END);
     }
+    free(ptx);
+}
+
+TEST(millions_of_blocks_that_take_turns_are_followed_together)
+{
+    char *ptx = sim_test_ptx(
+        "extern \"C\" __global__ void mirrored(int *dst, unsigned n)\n"
+        "{ unsigned b = blockIdx.x; dst[b / 12 * 768 + (11 - b % 12) * 64 + threadIdx.x] = 1; }\n"
+        "extern \"C\" __global__ void twice(int *dst, unsigned n)\n"
+        "{ unsigned b = blockIdx.x; dst[b / 12 * 768 + b % 11 * 64 + threadIdx.x] = 1; }\n",
+        "sm_90");
+    enum { MANY = 12 * 500000 };
+    sim_sweep swept;
+    follow_blocks(ptx, "mirrored", MANY, MANY * 64, 20000, &swept);
+    assert_true(swept.ended && sim_written_all(&swept.written[0], (uint64_t)MANY * 64));
+    follow_blocks(ptx, "twice", MANY, MANY * 64, 200000, &swept);
+    assert_true(swept.ended && swept.written[0].is_known);
+    assert_false(sim_written_all(&swept.written[0], (uint64_t)MANY * 64));
     free(ptx);
 }
 
