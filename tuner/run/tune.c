@@ -48,13 +48,13 @@ static at_status finish(tune *t, at_error *error)
     if (t->log.trouble.status)
         run_summary_warn(&t->summary, "the disk refused a line of the journal: %s",
                          t->log.trouble.message);
-    /* A race that did not end has heeded no proof yet. */
+    /* A race heeds proofs at its end, and this one may not have come to it. */
     while (t->pipeline && pipeline_take_proof(t->pipeline))
         ;
     if (t->pipeline)
         pipeline_settle_twins(t->pipeline, tune_tried_baseline(t));
     bool verifies = t->settings->verify_all && t->driver && t->end != RUN_END_INTERRUPTED;
-    /* Their ends take longer than what is left to do. */
+    /* It takes longer until the workers have ended than to do what is left. */
     if (tune_owns_workers(t) && !verifies)
         workers_end(t->session.workers);
     at_status status =
@@ -79,7 +79,7 @@ static at_status finish(tune *t, at_error *error)
     return t->answer ? recall_fill(&t->recalled, t->answer, &t->summary, error) : keep(t, error);
 }
 
-/* A stage ends, and when the next begins. */
+/* Shows in the trace a stage that ends now, and returns when the next begins: now. */
 static int64_t show_stage(const settings *o, uint32_t lane, const char *what, int64_t start_ns)
 {
     int64_t now_ns = clock_now_ns();
@@ -101,10 +101,10 @@ at_status tune_run(const settings *o, tune **out, at_error *error)
         return status;
     }
     *out = t;
-    /* There is something to keep from here on. */
+    /* From here on there is something to keep: an interrupt ends a stage, not the process. */
     interrupt_hold();
     t->summary.resumable = t->journal != NULL;
-    bool searches = !t->answer; /* else a record answers */
+    bool searches = !t->answer; /* else a record answers in its place */
     if (searches)
         status = tune_search(t, error);
     stage_ns = show_stage(o, lane, "search", stage_ns);
@@ -115,6 +115,7 @@ at_status tune_run(const settings *o, tune **out, at_error *error)
     if (!status && searches && t->end != RUN_END_INTERRUPTED)
         status = tune_compare_devices(t, true, error);
     stage_ns = show_stage(o, lane, "race", stage_ns);
+    /* The device was lost before there was a race. */
     if (status && t->session.workers->device && !t->driver)
         tune_rank_unraced(t);
     /* The first error is the run's status, but what was measured is kept all the same. */

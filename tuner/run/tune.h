@@ -1,5 +1,9 @@
 /* A tuning run: search, race, summary, record.
  *
+ * Each configuration that the search asks for becomes a candidate, which the pipeline compiles,
+ * checks and times. variant/stage.h has the table of the states that it goes through; tune_state.h
+ * has the state of the run.
+ *
  * In: settings. Out: a summary (record/summary.h), and a record in the results folder if a GPU was
  * measured. A run that ends early (a budget, an interrupt, a lost device) leaves a summary of what
  * it found until then. */

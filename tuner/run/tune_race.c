@@ -8,7 +8,9 @@
 
 enum { STEP_MS = 50 };
 
-enum { QUICK_PROOF_MS = 2800 }; /* when a quick run has waited long enough for its winner's proof */
+enum {
+    QUICK_PROOF_MS = 2800
+}; /* so long after its begin a quick run waits for no proof any more */
 
 static void keep_search(tune *t)
 {
@@ -59,9 +61,9 @@ static bool moved_home(tune *t)
            (pipeline_step(t->pipeline, 0, &ignored) == AT_OK && pipeline_home(t->pipeline) != was);
 }
 
-/* Most of what a block takes is to load and to check who is new in it, at the pace that trying them
- * had. At most a part of the time that is left goes into the first: then there is a race of few
- * where one of many would not end in time. 0: there is no limit. */
+/* The most entrants of whose race there is time for the end. Most of what the first block takes is
+ * to load and check its entrants, each as long as when it was tried, and that block may take only a
+ * part of the time that is left. 0: there is no limit. */
 static size_t most_entrants(const tune *t)
 {
     enum { BLOCKS_LEAST = 4, ENTRANTS_LEAST = 2 };
@@ -101,7 +103,7 @@ static at_status race_at_home(tune *t, const candidate *baseline, at_error *erro
                    clock_now_ns(), 1);
         if (status)
             break;
-        /* Nothing that comes after it needs them either. */
+        /* Neither the finals nor what comes after them needs the other GPUs. */
         if (race_driver_get_state(t->driver)->stage >= RACE_FINALS && tune_owns_workers(t) &&
             !t->settings->verify_all)
             pipeline_rest_others(t->pipeline);
@@ -130,7 +132,7 @@ static at_status race_on_device(tune *t, at_error *error)
     return status;
 }
 
-/* The lowest median wins without a race: it is proven or, if it is convicted, the next. */
+/* Without a race the lowest median wins, once it is proven; if it is convicted, the next one. */
 static at_status prove_fastest(tune *t, at_error *error)
 {
     const candidates *all = pipeline_candidates(t->pipeline);
@@ -158,7 +160,6 @@ static at_status prove_fastest(tune *t, at_error *error)
     }
 }
 
-/* The device is gone before a race began: what was measured is ranked as it stands. */
 void tune_rank_unraced(tune *t)
 {
     pipeline_settle_twins(t->pipeline, tune_tried_baseline(t));

@@ -25,10 +25,10 @@ enum { AHEAD_IN_ORDER = 8 };
 /* Emitting so many takes less time than a GPU has requests for. */
 enum { EMIT_AT_ONCE = 8 };
 
-/* If so many do not compile, the source is wrong. */
+/* If none of so many compiles, the source is wrong. */
 enum { UNCOMPILED_FIRST = 8 };
 
-/* A leader by less may owe that to noise, and is not checked for it. */
+/* A new leader is checked only if it is faster by more: a smaller gain may be noise. */
 static const double LEADER_GAIN = 0.01;
 
 /* The share of the time until the race's end that searching may take. The rest is for the race. */
@@ -81,7 +81,7 @@ static bool leads(const tune *t, const candidate *c)
     return time_ns && (!t->leader || time_ns < pipeline_prior_ns(t->pipeline, t->leader));
 }
 
-/* Finds the leader again, for the last one was wrong. */
+/* Finds another leader, because the last one was wrong. */
 static void find_leader(tune *t)
 {
     const candidates *all = pipeline_candidates(t->pipeline);
@@ -116,7 +116,7 @@ static at_status check_leader(tune *t, at_error *error)
     return idle ? pipeline_prove(t->pipeline, c, error) : AT_OK;
 }
 
-/* An interrupted run has time for what takes milliseconds. */
+/* An interrupted run still has time for the leader's check, which takes milliseconds. */
 static at_status end_check(tune *t, at_error *error)
 {
     int64_t end_ns = clock_now_ns() + LAST_CHECK_MS * INT64_C(1000000);
@@ -142,8 +142,8 @@ void tune_learn(tune *t, candidate *c)
     t->left += slow;
     t->learned++;
     t->uncompiled += c->found.outcome == OUTCOME_COMPILE_ERROR;
-    /* The first of a class that is told is the evaluation: which of them stands for the others is a
-     * matter of time. */
+    /* Of a class of twins the first that finishes counts as the evaluation. Which one stands for
+     * the others depends on the order in which they were compiled. */
     candidate *lead = twins_lead(c);
     bool is_evaluation = !lead->counted;
     lead->counted = true;
@@ -157,7 +157,8 @@ void tune_learn(tune *t, candidate *c)
     thin_out(t, c);
 }
 
-/* A variant that is found wrong has been told to the strategy as what it seemed to be. */
+/* Begins the proofs that --prove all asks for, and takes those that are done. The strategy was told
+ * the time of a variant that a proof convicts now; it is not told again. */
 static at_status take_proofs(tune *t, at_error *error)
 {
     const candidates *all = pipeline_candidates(t->pipeline);
@@ -169,7 +170,7 @@ static at_status take_proofs(tune *t, at_error *error)
             status = pipeline_prove(t->pipeline, c, error);
     }
     for (candidate *c; !status && (c = pipeline_take_proof(t->pipeline));) {
-        /* One that is not tried yet is convicted when it is. */
+        /* A candidate that is not tried yet is convicted when it is. */
         bool convicted = c->verdict == PROOF_CONVICTED && candidate_is_finished(c);
         t->failed += convicted;
         if (convicted)
@@ -178,8 +179,8 @@ static at_status take_proofs(tune *t, at_error *error)
     return status;
 }
 
-/* The evaluations of the budget that are not asked for yet. A twin costs nothing, as a rule; but if
- * nearly all are twins, emitting them does. */
+/* The evaluations of the budget that are not asked for yet. A twin costs none. But it takes time
+ * to emit twins: a search that finds hardly anything else ends, too. */
 static uint64_t evaluations_left(const tune *t)
 {
     uint64_t most = tune_evaluations(t),
@@ -188,8 +189,8 @@ static uint64_t evaluations_left(const tune *t)
     return enough ? 0 : most - spent;
 }
 
-/* Is it the source that is wrong, and no choice of a parameter? So it is where the first variants
- * do not compile, nor does the default: it is the first that is tried. */
+/* AT_SCRIPT if the source is wrong, whatever the parameters: none of the first variants compiles,
+ * and neither does the default, which is tried first. */
 static at_status check_source(const tune *t, bool at_end, at_error *error)
 {
     const candidates *all = pipeline_candidates(t->pipeline);
@@ -214,8 +215,8 @@ static bool is_asked_out(const tune *t)
     return evaluations_left(t) == 0 || t->asked == space_count(t->session.space);
 }
 
-/* A default can be as slow as thirty others: where time is short it comes last of those that are
- * tried in any case. */
+/* A default can take as long as thirty other variants: where time is short it is the last of those
+ * that are tried in any case. */
 static void put_default_back(const tune *t, uint64_t *wanted, size_t count)
 {
     size_t last = count < t->first ? count : t->first;
@@ -226,8 +227,8 @@ static void put_default_back(const tune *t, uint64_t *wanted, size_t count)
     wanted[last - 1] = t->baseline;
 }
 
-/* The likely winners are proven at once; those after them are compiled for the tuned problem
- * alone. */
+/* The first variants, which are likely to win, were compiled for their ragged problems, too. They
+ * are proven now; later variants are compiled for the tuned problem alone. */
 static at_status end_of_whole(tune *t, at_error *error)
 {
     const candidates *all = pipeline_candidates(t->pipeline);
@@ -239,7 +240,7 @@ static at_status end_of_whole(tune *t, at_error *error)
     return status;
 }
 
-/* Is the next that is to be told in order finished? */
+/* Is the candidate finished that the strategy is to be told of next, in order? */
 static bool has_next(const tune *t)
 {
     const candidates *all = pipeline_candidates(t->pipeline);
@@ -258,7 +259,8 @@ static void learn_finished(tune *t)
         tune_learn(t, all->items[t->told++]);
 }
 
-/* A search that was cut short waits for none of those that stand in the way of others. */
+/* A search that was cut short tells the strategy of all that finished, and does not wait for the
+ * candidates before them. */
 static void learn_rest(tune *t)
 {
     const candidates *all = pipeline_candidates(t->pipeline);
@@ -348,6 +350,24 @@ static run_end end_of_search(const tune *t)
                                                              : RUN_END_STRATEGY;
 }
 
+/* Lets the pipeline work for a while, and takes into account what has finished and what was proven.
+ * `checks`: the leader is to be checked, too. */
+static at_status advance(tune *t, bool checks, at_error *error)
+{
+    at_status status = pipeline_step(t->pipeline, has_next(t) ? 0 : STEP_MS, error);
+    if (status)
+        return status;
+    learn_finished(t);
+    status = take_proofs(t, error);
+    if (!status)
+        status = tune_judge_oracle(t, false, error);
+    if (!status)
+        status = tune_compare_devices(t, false, error);
+    if (!status && checks && pipeline_in_flight(t->pipeline))
+        status = check_leader(t, error);
+    return status ? status : check_source(t, false, error);
+}
+
 static at_status search(tune *t, at_error *error)
 {
     bool ended = false;
@@ -369,21 +389,10 @@ static at_status search(tune *t, at_error *error)
         if (!status && !more && !pipeline_in_flight(t->pipeline) && !late && !has_next(t) &&
             !(t->settings->prove_all && tune_proofs_pending(t)))
             break;
-        if (!status)
-            status = pipeline_step(t->pipeline, has_next(t) ? 0 : STEP_MS, error);
-        if (!status)
-            learn_finished(t);
-        if (!status)
-            status = take_proofs(t, error);
-        if (!status)
-            status = tune_judge_oracle(t, false, error);
-        if (!status)
-            status = tune_compare_devices(t, false, error);
         /* The race checks at its end. */
-        if (!status && !ended && pipeline_in_flight(t->pipeline) && !late)
-            status = check_leader(t, error);
+        const bool checks = !ended && !late;
         if (!status)
-            status = check_source(t, false, error);
+            status = advance(t, checks, error);
         status = tune_unless_interrupted(t, status, error);
         if (status || t->end == RUN_END_INTERRUPTED)
             return status;
@@ -399,7 +408,7 @@ static at_status search(tune *t, at_error *error)
     return check_source(t, true, error);
 }
 
-/* Tries what the journal says that the search had tried, which it also knows the outcomes of. */
+/* Tries again what an interrupted run tried: the journal has the outcomes. */
 static at_status retrace(tune *t, const uint64_t *tried, size_t count, at_error *error)
 {
     at_status status = AT_OK;
@@ -421,7 +430,8 @@ static at_status retrace(tune *t, const uint64_t *tried, size_t count, at_error 
     return status;
 }
 
-/* The search of an interrupted run that had ended is not searched again. *done: there was one. */
+/* Where the search of an interrupted run had come to its end, its configurations are taken from the
+ * journal. *done: it had. */
 static at_status resume_search(tune *t, bool *done, at_error *error)
 {
     const uint64_t *known;
@@ -447,7 +457,8 @@ static at_status resume_search(tune *t, bool *done, at_error *error)
     return status;
 }
 
-/* What was left early was so beside a leader that is right; tries those again that were not. */
+/* Variants were left because they are slow beside the leader. Where that leader turned out to be
+ * wrong, they are tried after all. */
 static at_status judge_left(tune *t, at_error *error)
 {
     candidate *again = NULL;
@@ -474,7 +485,7 @@ static at_status judge_left(tune *t, at_error *error)
     return tune_unless_interrupted(t, status, error);
 }
 
-/* The search is over before the device is ready if a journal answers everything. */
+/* If the journal has all outcomes the search is over before the device is ready. */
 static at_status await_device(tune *t, at_error *error)
 {
     at_status status = AT_OK;

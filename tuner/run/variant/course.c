@@ -152,7 +152,7 @@ void course_finish(pipeline *p, candidate *c)
         finish_twin(p, twin);
 }
 
-/* Another variant with the same code stands for it (`first`); or, NULL, it has its outcome. */
+/* `first` has the same code, and stands for it; NULL: there is none, and it has its outcome. */
 static void finish_or_join(pipeline *p, candidate *c, candidate *first)
 {
     if (first)
@@ -213,7 +213,7 @@ void course_compiled(pipeline *p, candidate *c)
         finish_or_join(p, c, first);
 }
 
-/* It is finished, and has not been tried. */
+/* Finishes it without trying it. */
 static void reject(pipeline *p, candidate *c, const char *why)
 {
     candidate_drop_images(c);

@@ -1,5 +1,5 @@
-/* The course of candidates: everything that moves one on, and the state that it moves in. The table
- * of the stages is in stage.h.
+/* The course of candidates: everything that moves a candidate from one stage to another, and the
+ * state of the pipeline. The table of the stages is in stage.h.
  *
  * pipeline.c has sources compiled, trying.c has devices try what is compiled; both move candidates
  * on by what is declared here, and no other file includes this. */
@@ -53,22 +53,23 @@ void course_move(pipeline *p, candidate *c, candidate_stage to);
 /* The number of those that are with the compile workers. */
 size_t course_compiling(const pipeline *p);
 
-/* Is it likely to hang as others did? Then it is finished, and has not been tried. */
+/* Is it likely to hang as others did? Then it is finished (OUTCOME_REJECTED) without being tried.
+ */
 bool course_leave_out(pipeline *p, candidate *c);
 
-/* Is it likely to be far slower than the best, and have such had their share of the time? Then it
- * is finished, and has not been tried. */
+/* Is it likely to be far slower than the best, and have such variants had their share of the time?
+ * Then it is finished (OUTCOME_REJECTED) without being tried. */
 bool course_leave_slow_out(pipeline *p, candidate *c);
 
 /* Does it take many times as long as the best? */
 bool course_is_far_slower(const pipeline *p, const candidate *c);
 
-/* Does it need no compiling, for its twin was met or the journal knows it? What an interrupted run
- * measured of a variant's twin stands for it as well. */
+/* Does it need no compiling, because its twin was met or the journal knows it? Then it follows its
+ * twin, or is finished. What an interrupted run measured of a variant's twin holds for it, too. */
 bool course_recognise(pipeline *p, candidate *c);
 
-/* All is there that was to be compiled: it waits for a device, or follows its twin, or, where it
- * had its outcome, is back from being compiled again. */
+/* All of it is compiled that was to be: now it waits for a device, or follows its twin. One that
+ * had its outcome before, and was compiled again, is finished or due for its check. */
 void course_compiled(pipeline *p, candidate *c);
 
 /* It waits for a device. Its machine code stays until it is taken from there. */

@@ -1,4 +1,5 @@
-/* The pipeline: takes configurations through emit, compile, check and first samples.
+/* The pipeline: takes configurations through emit, compile, check and first samples. stage.h has
+ * the table of the stages.
  *
  * In: configurations of the session's space. Out: candidates with an outcome, in the order in which
  * they finish. Compiling runs ahead of the device by a bounded amount; the device always has a few
@@ -64,8 +65,8 @@ void pipeline_leave_slow(pipeline *p, uint64_t but);
  * time. For a search that tries the whole space, whatever it finds. */
 void pipeline_put_slow_last(pipeline *p);
 
-/* The fastest of those that were left and could matter now: the times that were better were of
- * variants that are wrong. NULL: none. pipeline_check() tries it. */
+/* The fastest of the variants that were too slow beside another one, which turned out to be wrong:
+ * it may be fast enough beside those that are left. NULL: none. pipeline_check() tries it. */
 candidate *pipeline_left_too_early(const pipeline *p);
 
 /* Starts a configuration. */
@@ -87,16 +88,17 @@ at_status pipeline_restore(pipeline *p, candidate *c, at_error *error);
 at_status pipeline_check(pipeline *p, candidate *c, at_error *error);
 const candidate *pipeline_checking(const pipeline *p); /* NULL: none */
 
-/* Once there is nothing more to search, while the device still works: has idle compile workers
- * compile the `most` fastest candidates so far for their ragged problems. One that does not compile
- * keeps its outcome until the race wants it. */
+/* Has idle compile workers compile the `most` fastest candidates so far for their ragged problems:
+ * to be called when there is nothing more to search and the device still works. A candidate that
+ * does not compile keeps its outcome until the race wants it. */
 at_status pipeline_prepare_race(pipeline *p, size_t most, at_error *error);
 
-/* Configurations in flight, that of a check too. One whose twin is in flight does not count. */
+/* How many candidates are in flight: with the compilers, with a device or waiting for one, also for
+ * a check. Those that follow a twin do not count. */
 size_t pipeline_in_flight(const pipeline *p);
 
-/* Ends the wait of what is compiled, or being compiled, and at no device, because time is up: it
- * gets no outcome and is not returned. */
+/* Abandons the candidates that are being compiled or wait for a device, because time is up: they
+ * get no outcome and are not returned. */
 void pipeline_abandon_queue(pipeline *p);
 
 /* Advances whatever can advance; if nothing can, waits up to `timeout_ms`. AT_DEVICE or

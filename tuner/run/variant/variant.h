@@ -18,7 +18,8 @@
 #include "run/variant/stage.h"
 
 /* The check on the ragged problems. It is done together with the tuned problem's, or it is
- * deferred: then it goes from one line to the next, and may leave out PREPARED and UNPREPARED. */
+ * deferred. Then it goes through the values from RAGGED_DEFERRED on in this order, but for PREPARED
+ * and UNPREPARED, which it may leave out. */
 typedef enum candidate_ragged {
     RAGGED_WITH_TUNED, /* together with the tuned problem's, or there is none */
     RAGGED_DEFERRED,   /* until a race wants the candidate, or it leads the search */
@@ -32,10 +33,10 @@ typedef enum candidate_ragged {
  *   - `parts` is not 0 while COMPILING or RECOMPILING, may be while ABANDONED, and is 0 else;
  *   - until it is finished it has a `twin_of` while FOLLOWING alone; then as long as it does not
  *     stand for itself (twins_elect);
- *   - `found` and `fastest_ns` hold from FINISHED on; `key` and `gpu` from TRYING on, or of an
- * outcome from the journal from FINISHED on;
+ *   - `found` and `fastest_ns` hold from FINISHED on; `key` and `gpu` from TRYING on, or, where the
+ *     outcome is from the journal, from FINISHED on;
  *   - all machine code that it needs is there while it is WAITING or TRYING, and may be dropped
- * once it is FINISHED;
+ *     once it is FINISHED;
  *   - only a `ragged` of WANTED is CHECK_DUE or CHECKING. */
 typedef struct candidate {
     /* Its identity. */
