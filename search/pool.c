@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/ascending.h"
 #include "base/memory.h"
 
 /* Large enough to hold most spaces whole; a model's memory and time grow with it. */
@@ -24,12 +25,6 @@ void pool_deinit(pool *p)
     *p = (pool){0};
 }
 
-static int compare_numbers(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return a < b ? -1 : a > b;
-}
-
 static void add_neighbours(pool *p, moves *m)
 {
     const ledger *l = m->ledger;
@@ -44,7 +39,7 @@ static void add_neighbours(pool *p, moves *m)
 
 static void drop_repeated(pool *p)
 {
-    qsort(p->configurations, p->count, sizeof *p->configurations, compare_numbers);
+    qsort(p->configurations, p->count, sizeof *p->configurations, ascending_u64);
     size_t kept = 0;
     for (size_t i = 0; i < p->count; i++)
         if (i == 0 || p->configurations[i] != p->configurations[i - 1])

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/ascending.h"
 #include "base/memory.h"
 
 static const double rank_part = 0.5;
@@ -12,12 +13,6 @@ void cost_scale_deinit(cost_scale *s)
     free(s->logarithms);
     free(s->scores);
     *s = (cost_scale){0};
-}
-
-static int compare_numbers(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return a < b ? -1 : a > b;
 }
 
 /* Normal quantile, by bisection: it is asked for a few hundred times a run. */
@@ -62,7 +57,7 @@ void cost_scale_set(cost_scale *s, const double *costs, size_t count)
     double *x = made.logarithms, mean;
     for (size_t i = 0; i < count; i++)
         x[i] = log(costs[i]);
-    qsort(x, count, sizeof *x, compare_numbers);
+    qsort(x, count, sizeof *x, ascending_double);
     double spread = deviation(x, count, &mean);
     for (size_t i = 0; i < count;) {
         size_t end = i + 1;

@@ -4,22 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int compare_ns(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
-static int compare_values(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
+#include "base/ascending.h"
 
 void stats_sort(double *values, size_t count)
 {
     if (count > 0)
-        qsort(values, count, sizeof *values, compare_values);
+        qsort(values, count, sizeof *values, ascending_double);
 }
 
 /* The sample at quarter `quarter` of the way, interpolated. */
@@ -38,7 +28,7 @@ stats_summary stats_summarise(int64_t *samples_ns, size_t count)
     stats_summary s = {.count = count};
     if (count == 0)
         return s;
-    qsort(samples_ns, count, sizeof *samples_ns, compare_ns);
+    qsort(samples_ns, count, sizeof *samples_ns, ascending_i64);
     s.min_ns = s.low_ns = samples_ns[0];
     s.max_ns = s.high_ns = samples_ns[count - 1];
     s.q1_ns = quartile(samples_ns, count, 1);

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/ascending.h"
 #include "base/descriptor.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -315,12 +316,6 @@ static void compare(relaunch *r, bool all)
 
 /* ---- which blocks ---- */
 
-static int by_number(const void *a, const void *b)
-{
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* The first, the last and others between: `wanted` of `count`, in their order. */
 static uint64_t choose(uint64_t *chosen, uint64_t wanted, uint64_t count)
 {
@@ -332,7 +327,7 @@ static uint64_t choose(uint64_t *chosen, uint64_t wanted, uint64_t count)
         const uint64_t from = count / wanted * i, width = count / wanted;
         chosen[n++] = i == 0 ? 0 : i + 1 == wanted ? count - 1 : from + rng_below(&random, width);
     }
-    qsort(chosen, n, sizeof *chosen, by_number);
+    qsort(chosen, n, sizeof *chosen, ascending_u64);
     uint64_t kept = 0;
     for (uint64_t i = 0; i < n; i++)
         if (kept == 0 || chosen[kept - 1] != chosen[i])

@@ -3,15 +3,10 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/ascending.h"
 #include "base/memory.h"
 
 static const double way_of_budget = 0.95;
-
-static int compare_costs(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return a < b ? -1 : a > b;
-}
 
 at_status score_space_init(score_space *s, const double *costs, size_t count, at_error *error)
 {
@@ -24,7 +19,7 @@ at_status score_space_init(score_space *s, const double *costs, size_t count, at
         score_space_deinit(s);
         return error_set(error, AT_NOT_FOUND, "none of the %zu configurations works", count);
     }
-    qsort(s->costs, s->works, sizeof *s->costs, compare_costs);
+    qsort(s->costs, s->works, sizeof *s->costs, ascending_double);
     return AT_OK;
 }
 

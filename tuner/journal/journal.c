@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "base/ascending.h"
 #include "base/clock.h"
 #include "base/descriptor.h"
 #include "base/file.h"
@@ -163,12 +164,6 @@ static void lines_deinit(lines *l)
     free(l->others);
 }
 
-static int compare_u64(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* Every run that is said to be finished, sorted. */
 static uint64_t *collect_finished(const lines *l, size_t *count)
 {
@@ -178,7 +173,7 @@ static uint64_t *collect_finished(const lines *l, size_t *count)
         for (size_t r = 0; r < l->items[i].finished_count; r++)
             memory_add(&all, count, &l->items[i].finished[r], sizeof *all);
     if (all)
-        qsort(all, *count, sizeof *all, compare_u64);
+        qsort(all, *count, sizeof *all, ascending_u64);
     return all;
 }
 
@@ -192,7 +187,7 @@ static void remember_resumed(journal *j, uint64_t run)
 
 static bool is_finished(uint64_t run, const uint64_t *finished, size_t count)
 {
-    return count > 0 && bsearch(&run, finished, count, sizeof *finished, compare_u64);
+    return count > 0 && bsearch(&run, finished, count, sizeof *finished, ascending_u64);
 }
 
 static void load_text(journal *j, const char *text, size_t size_bytes)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ascending.h"
 #include "base/keymap.h"
 #include "library/site_race.h"
 
@@ -105,12 +106,6 @@ struct site_tuner {
 
 /* ---- the incumbent ---- */
 
-static int by_time(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 static void forget_incumbent(site_tuner *t)
 {
     t->recent_count = t->recent_next = 0;
@@ -131,7 +126,7 @@ static void note_incumbent(site_tuner *t, int64_t time_ns)
     t->recent_count += t->recent_count < RECENT;
     int64_t sorted[RECENT];
     memcpy(sorted, t->recent, t->recent_count * sizeof *sorted);
-    qsort(sorted, t->recent_count, sizeof *sorted, by_time);
+    qsort(sorted, t->recent_count, sizeof *sorted, ascending_i64);
     t->typical_ns = sorted[t->recent_count / 2];
     t->low_ns = sorted[t->recent_count / 4];
     t->high_ns = sorted[(3 * t->recent_count - 1) / 4];

@@ -4,7 +4,6 @@
 
 #include "base/text.h"
 #include "device/plan.h"
-#include "run/setup/problems.h"
 #include "run/setup/setup.h"
 
 /* Buffers of a problem that is run whole: of one that the script names for it, and of any other,
