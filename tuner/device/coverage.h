@@ -29,6 +29,12 @@ typedef struct device_coverage {
                                           elements of dst" */
 } device_coverage;
 
+/* Says why something was left out; the first reason stays. */
+void coverage_skip(device_coverage *c, const char *what, const char *why);
+
+/* Says the same of what the proof needs, in place of what was said before. */
+void coverage_owe(device_coverage *c, const char *what, const char *why);
+
 /* A copy on the heap, freed with free(); NULL for NULL, and without memory. */
 device_coverage *coverage_copy(const device_coverage *c);
 

@@ -1,0 +1,315 @@
+#include "sim/excerpt_compare.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/ascending.h"
+#include "base/memory.h"
+#include "base/rng.h"
+#include "sim/owners.h"
+
+enum { MOST_CHUNKS = 64 }; /* compared, of a buffer */
+
+/* A reference whose blocks take longer than all that gets more, for a few chunks: without one
+ * result there is no proof. */
+enum { FEW_CHUNKS = 4 };
+static const uint64_t most_dear = 1 << 25;
+
+/* Does what a block computes depend on when others run? Such a value need not be the reference's
+ * while these have not run. */
+static bool is_independent(const device_kernel *k, const launch_plan *plan)
+{
+    for (uint32_t i = 0; i < plan->launch_count; i++) {
+        const sim_program *p = k->kernel.programs[i];
+        for (size_t n = 0; n < p->code_count; n++) {
+            const sim_instruction *c = &p->code[n];
+            if (sim_reaches_global(c) &&
+                ((c->kind == SIM_ATOMIC && c->d2 != 0) || (c->kind == SIM_LOAD && c->scope)))
+                return false;
+        }
+    }
+    return true;
+}
+
+typedef struct comparing {
+    device_excerpt *excerpt;
+    uint32_t buffer;
+    uint64_t end;        /* elements of the buffer that are results */
+    size_t chunks;       /* compared, at most */
+    sim_owners *owners;  /* of the reference */
+    uint64_t unfinished; /* as excerpt_check's */
+    double magnitude;    /* of what is expected, as far as it is known */
+    device_excerpt_result *out;
+} comparing;
+
+/* Written to the end by the last launch, in which the clusters of `unfinished` came to none. */
+static bool is_final(const device_buffer *b, uint64_t offset, uint64_t bytes, uint64_t unfinished)
+{
+    for (uint64_t i = 0; i < bytes; i++)
+        if (b->valid[offset + i] < SIM_BYTE_LAST ||
+            unfinished >> (b->valid[offset + i] - SIM_BYTE_LAST) & 1)
+            return false;
+    return true;
+}
+
+/* The elements [*first, *end) of a chunk. */
+static void elements_of(const comparing *c, uint64_t chunk, uint64_t *first, uint64_t *end)
+{
+    const uint64_t size = dtype_get(c->excerpt->plan.buffers[c->buffer].type)->size_bytes;
+    *first = chunk * SIM_CHUNK_BYTES / size;
+    *end = (chunk + 1) * SIM_CHUNK_BYTES / size;
+    if (*end > c->end)
+        *end = c->end;
+}
+
+/* Has the reference write what the variant wrote of the chunk. */
+static at_status expect(comparing *c, uint64_t chunk, at_error *error)
+{
+    device_excerpt *x = c->excerpt;
+    const buffer_plan *plan = &x->plan.buffers[c->buffer];
+    const device_buffer *found = sim_data_buffers(x->data)[c->buffer],
+                        *expected = x->view[c->buffer];
+    const uint64_t size = dtype_get(plan->type)->size_bytes;
+    at_status status = AT_OK;
+    bool owned = true;
+    uint64_t first, end;
+    elements_of(c, chunk, &first, &end);
+    for (uint64_t i = first; !status && owned && i < end; i++)
+        if (is_final(found, i * size, size, c->unfinished) &&
+            !is_final(expected, i * size, size, 0))
+            status = sim_owners_write(c->owners, c->buffer, i * size, &owned, error);
+    for (uint64_t i = first; !status && i < end; i++) {
+        if (!is_final(expected, i * size, size, 0))
+            continue;
+        double magnitude = element_magnitude(plan->type, expected->bytes + i * size, 1);
+        c->magnitude = fmax(c->magnitude, magnitude);
+    }
+    return status;
+}
+
+static void compare_chunk(comparing *c, uint64_t chunk)
+{
+    /* The largest that is expected is not known where only some are, and what is sought is no
+     * matter of rounding. */
+    static const double slack = 16;
+    device_excerpt *x = c->excerpt;
+    const buffer_plan *plan = &x->plan.buffers[c->buffer];
+    const device_buffer *found = sim_data_buffers(x->data)[c->buffer],
+                        *expected = x->view[c->buffer];
+    const uint64_t size = dtype_get(plan->type)->size_bytes;
+    device_comparison *d = &c->out->found;
+    uint64_t first, end;
+    elements_of(c, chunk, &first, &end);
+    for (uint64_t i = first; i < end; i++) {
+        const uint8_t *a = found->bytes + i * size, *b = expected->bytes + i * size;
+        if (!is_final(found, i * size, size, c->unfinished) ||
+            !is_final(expected, i * size, size, 0))
+            continue;
+        c->out->compared++;
+        if (tolerance_accepts(plan->tolerance, slack * c->magnitude, plan->type, a, b))
+            continue;
+        if (d->wrong++ == 0 || i < d->first) {
+            d->first = i;
+            d->expected = d->found = 0;
+            memcpy(&d->expected, b, size);
+            memcpy(&d->found, a, size);
+        }
+    }
+}
+
+/* The number of compared elements that may be wrong. */
+static uint64_t allowed(const tolerance *t, uint64_t compared)
+{
+    enum { SAMPLE_SLACK = 4 }; /* they may lie together */
+    if (t->mismatches >= 1)
+        return tolerance_mismatches(*t, compared);
+    return t->mismatches > 0 ? SAMPLE_SLACK * (tolerance_mismatches(*t, compared) + 1) : 0;
+}
+
+/* Wrong, if more elements are than may be: true, with the result. */
+static bool judge(const comparing *c)
+{
+    device_excerpt_result *out = c->out;
+    const tolerance *t = &c->excerpt->plan.buffers[c->buffer].tolerance;
+    if (out->found.wrong <= allowed(t, out->compared))
+        return false;
+    out->buffer = c->buffer;
+    out->result = OUTCOME_WRONG_RESULT;
+    return true;
+}
+
+/* The first and the last chunk that were written, and some between. */
+static at_status compare_buffer(comparing *c, at_error *error)
+{
+    size_t count;
+    const uint64_t *touched = sim_data_touched(c->excerpt->data, c->buffer, &count);
+    uint64_t *chunks = memory_copy(touched, count, sizeof *chunks);
+    qsort(chunks, count, sizeof *chunks, ascending_u64);
+    rng r = rng_seeded(c->excerpt->plan.seed);
+    if (count > 2)
+        rng_shuffle(&r, chunks + 1, count - 2);
+    if (count > 1) {
+        uint64_t last = chunks[count - 1];
+        memmove(chunks + 2, chunks + 1, (count - 2) * sizeof *chunks);
+        chunks[1] = last;
+    }
+    if (count > c->chunks)
+        count = c->chunks;
+    at_status status = AT_OK;
+    c->out->compared = 0;
+    c->out->found = (device_comparison){0};
+    for (size_t i = 0; !status && i < count; i++)
+        status = expect(c, chunks[i], error);
+    for (size_t i = 0; !status && i < count; i++)
+        compare_chunk(c, chunks[i]);
+    free(chunks);
+    return status;
+}
+
+static at_status compare_buffers(excerpt_check *c, sim_owners *owners, size_t chunks,
+                                 device_excerpt_result *out, at_error *error)
+{
+    device_excerpt *x = c->excerpt;
+    at_status status = AT_OK;
+    for (uint32_t i = 0; !status && i < x->plan.buffer_count; i++) {
+        const buffer_plan *plan = &x->plan.buffers[i];
+        if (!plan_is_compared(plan))
+            continue;
+        comparing one = {.excerpt = x,
+                         .buffer = i,
+                         .chunks = chunks,
+                         .owners = owners,
+                         .out = out,
+                         .unfinished = c->unfinished,
+                         .end = c->ends[i]};
+        status = compare_buffer(&one, error);
+        c->coverage->compared += out->compared;
+        if (!status && judge(&one))
+            return AT_OK;
+    }
+    return status;
+}
+
+/* Did blocks write results that are no matter of what the others do? A sum of all blocks is none.
+ */
+static bool has_results(const excerpt_check *c)
+{
+    const device_excerpt *x = c->excerpt;
+    for (uint32_t i = 0; i < x->plan.buffer_count; i++) {
+        const uint64_t size = dtype_get(x->plan.buffers[i].type)->size_bytes;
+        const comparing one = {.excerpt = c->excerpt, .buffer = i, .end = c->ends[i]};
+        size_t count = 0;
+        const uint64_t *touched =
+            plan_is_compared(&x->plan.buffers[i]) ? sim_data_touched(x->data, i, &count) : NULL;
+        for (size_t k = 0; k < count; k++) {
+            uint64_t first, end;
+            elements_of(&one, touched[k], &first, &end);
+            for (; first < end; first++)
+                if (is_final(sim_data_buffers(x->data)[i], first * size, size, c->unfinished))
+                    return true;
+        }
+    }
+    return false;
+}
+
+/* Can a warp of the kernel's block compute what it does without the others? */
+static bool has_warps_apart(const device_kernel *k, const launch_plan *plan)
+{
+    const sim_program *p = k->kernel.programs[0];
+    for (size_t n = 0; n < p->code_count; n++)
+        if (p->code[n].kind == SIM_BARRIER || p->code[n].kind == SIM_MBARRIER)
+            return false;
+    return p->static_shared_bytes + plan->launches[0].dynamic_shared_bytes == 0;
+}
+
+/* Compares a few results with those of a reference whose blocks take long: with those of their
+ * first warps, if these suffice. */
+static at_status compare_few(excerpt_check *c, sim_owners **owners, device_excerpt_result *out,
+                             at_error *error)
+{
+    device_excerpt *x = c->excerpt;
+    sim_owners_free(*owners);
+    *owners = sim_owners_new(x->device, x->reference, &x->reference_launch, x->view, most_dear);
+    if (has_warps_apart(x->reference, &x->reference_launch))
+        sim_owners_run_first_warps(*owners);
+    return compare_buffers(c, *owners, FEW_CHUNKS, out, error);
+}
+
+static const char *why_none(const excerpt_check *c, bool ended, const sim_owners *owners)
+{
+    const bool is_reference = c->excerpt->plan.oracle == ORACLE_REFERENCE;
+    if (!ended)
+        return "no block came to its end";
+    if (sim_owners_spent(owners) && has_results(c))
+        return is_reference
+                   ? "a block of the reference takes too long there: give it smaller blocks, or "
+                     "less to do for an element"
+                   : "a block of the baseline takes too long there: give the script a reference";
+    return is_reference ? "no blocks of the reference were found that write where these do"
+                        : "no blocks of the baseline were found that write where these do";
+}
+
+at_status excerpt_compare(excerpt_check *c, device_excerpt_result *out, at_error *error)
+{
+    device_excerpt *x = c->excerpt;
+    sim_owners *owners;
+    const bool is_single = plan_launches_run(&x->reference_launch) == 1;
+    const bool apart =
+        is_independent(c->kernel, c->plan) && is_independent(x->reference, &x->reference_launch);
+    const char *why = !is_single                  ? "the reference has several launches"
+                      : c->launched < c->launches ? "later launches were not run"
+                      : !apart                    ? "they depend on what blocks tell each other"
+                                                  : NULL;
+    if (why) {
+        (!is_single && has_results(c) ? coverage_owe : coverage_skip)(
+            c->coverage, "results were not compared", why);
+        return AT_OK;
+    }
+    uint64_t as_much = c->spent < EXCERPT_MOST_SPENT / 2 ? c->spent : EXCERPT_MOST_SPENT / 2;
+    /* One of its blocks is likely to take as much of the whole as one of the variant's does. */
+    const uint64_t reference_blocks = plan_grid_blocks(&x->reference_launch.launches[0]);
+    if (c->coverage->run == 0 ||
+        c->spent / c->coverage->run * c->coverage->blocks / reference_blocks > as_much)
+        as_much = 0;
+    const bool ended = c->coverage->cut + c->coverage->blind < c->coverage->run;
+    owners = sim_owners_new(x->device, x->reference, &x->reference_launch, x->view,
+                            c->spend > as_much ? c->spend : as_much);
+    at_status status = compare_buffers(c, owners, MOST_CHUNKS, out, error);
+    if (!status && c->coverage->compared == 0 && ended &&
+        sim_owners_fault(owners)->kind == SIM_FAULT_NONE && has_results(c))
+        status = compare_few(c, &owners, out, error);
+    const sim_fault *fault = sim_owners_fault(owners);
+    if (!status && out->result == OUTCOME_OK && fault->kind != SIM_FAULT_NONE)
+        status =
+            error_set(error, AT_SCRIPT, "%s: %s", oracle_kernel(x->plan.oracle), fault->message);
+    if (!status && c->coverage->compared == 0)
+        (has_results(c) ? coverage_owe : coverage_skip)(c->coverage, "results were not compared",
+                                                        why_none(c, ended, owners));
+    sim_owners_free(owners);
+    return status;
+}
+
+void excerpt_compare_places(excerpt_check *c, uint32_t buffer, const sim_hole *hole,
+                            device_excerpt_result *out)
+{
+    device_excerpt *x = c->excerpt;
+    const buffer_plan *plan = &x->plan.buffers[buffer];
+    const uint64_t size = dtype_get(plan->type)->size_bytes;
+    comparing one = {.excerpt = x, .buffer = buffer, .out = out, .end = c->ends[buffer]};
+    out->compared = 0;
+    out->found = (device_comparison){0};
+    for (size_t i = 0; i < hole->written_count; i++) {
+        const uint8_t *expected = x->view[buffer]->bytes + hole->written[i] * size;
+        one.magnitude = fmax(one.magnitude, element_magnitude(plan->type, expected, 1));
+    }
+    for (size_t i = 0; i < hole->written_count; i++) {
+        const uint64_t chunk = hole->written[i] * size / SIM_CHUNK_BYTES;
+        bool is_new = true;
+        for (size_t k = 0; k < i; k++)
+            is_new = is_new && hole->written[k] * size / SIM_CHUNK_BYTES != chunk;
+        if (is_new)
+            compare_chunk(&one, chunk);
+    }
+    judge(&one);
+}

@@ -1,0 +1,39 @@
+/* An excerpt, and the check of a variant's by it; no other files than sim/excerpt*.c include this.
+ */
+#ifndef AUTOTUNE_SIM_EXCERPT_STATE_H
+#define AUTOTUNE_SIM_EXCERPT_STATE_H
+
+#include "sim/data.h"
+#include "sim/excerpt.h"
+#include "sim/sweep.h"
+
+enum {
+    EXCERPT_MOST_SPENT = 1 << 21, /* work, each time (excerpt.c) */
+    EXCERPT_MOST_SWEPT = 1 << 24  /* instructions that a sweep follows */
+};
+
+struct device_excerpt {
+    device *device;
+    problem_plan plan;
+    sim_data *data;
+    launch_plan reference_launch;
+    device_buffer *view[PLAN_MAX_BUFFERS + 1]; /* the reference's */
+    const device_kernel *reference;
+};
+
+typedef struct excerpt_check {
+    device_excerpt *excerpt;
+    const device_kernel *kernel;
+    const launch_plan *plan;
+    device_coverage *coverage;
+    bool complete;  /* all that was launched so far ran whole */
+    uint64_t spend; /* work, each time */
+    uint64_t spent; /* on the variant's blocks */
+    uint64_t launches, launched;
+    uint64_t unfinished; /* bits of clusters of the last launch, in the order in which they ran */
+    sim_sweep swept;     /* of the last launch */
+    uint64_t ends[PLAN_MAX_BUFFERS]; /* of buffers: elements that are results */
+    sim_fault fault;
+} excerpt_check;
+
+#endif
