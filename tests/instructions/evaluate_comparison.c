@@ -56,7 +56,7 @@ static bool set(const opcode *o, const uint64_t *s, uint64_t *d)
     *d = 0;
     for (int i = 0; i <= from.packed; i++)
         if (combined(o, holds(o->words[1], order_of(o, from, s[0], s[1], 16 * i)), s[2]))
-            *d |= true_of(to) << 16 * i;
+            *d |= (from.packed && !to.packed ? 0xffff : true_of(to)) << 16 * i;
     return true;
 }
 

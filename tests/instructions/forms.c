@@ -68,6 +68,7 @@ static const row rows[] = {
     {"{add,sub}.sat.s32", "r:rr", NULL},
     {"{add,min,max}.{u,s}16x2", "r:rr", NULL},
     {"{min,max}.relu.{s32,s16x2}", "r:rr", NULL},
+    {"{min,max}.{s32,s16x2}.relu", "r:rr", NULL},
     {"mul.wide.{u,s}16", "r:hh", NULL},
     {"mul.wide.{u,s}32", "x:rr", NULL},
     {"mad.{lo,hi}.{u,s}16", "h:hhh", NULL},
@@ -156,6 +157,12 @@ static const row rows[] = {
     {"mov.f32", "f:f", "{.reg .f32 t, u; mov.b32 t, $a; $0 u, t; mov.b32 $d, u;}"},
     {"mov.{b64,u64,s64}", "x:x", NULL},
     {"mov.f64", "g:g", "{.reg .f64 t, u; mov.b64 t, $a; $0 u, t; mov.b64 $d, u;}"},
+    {"mov.b16 from two", "h:hh",
+     "{.reg .b8 i, j; cvt.u8.u16 i, $a; cvt.u8.u16 j, $b; mov.b16 $d, {i, j};}"},
+    {"mov.b16 to two", "h:h",
+     "{.reg .b8 i, j; .reg .b16 k; mov.b16 {i, j}, $a; cvt.u16.u8 k, i; cvt.u16.u8 $d, j; shl.b16 "
+     "k, "
+     "k, 8; or.b16 $d, $d, k;}"},
     {"mov.b32 from two", "r:hh", "mov.b32 $d, {$a, $b};"},
     {"mov.b32 from four", "r:rrrr",
      "{.reg .b8 i, j, k, l; cvt.u8.u32 i, $a; cvt.u8.u32 j, $b; cvt.u8.u32 k, $c; cvt.u8.u32 l, "
@@ -208,6 +215,8 @@ static const row rows[] = {
     {"set.{lt,equ}.bf16.f32", "B:ff", NULL},
     {"set." FLOAT_COMPARISONS "{,.ftz}.f16x2.f16x2", "F:FF", NULL},
     {"set." FLOAT_COMPARISONS ".bf16x2.bf16x2", "G:GG", NULL},
+    {"set." FLOAT_COMPARISONS "{,.ftz}.{u32,s32}.f16x2", "r:FF", NULL},
+    {"set." FLOAT_COMPARISONS ".{u32,s32}.bf16x2", "r:GG", NULL},
     {"selp.{b16,u16,s16}", "h:hhp", NULL},
     {"selp.{b32,u32,s32,f32}", "r:rrp", NULL},
     {"selp.{b64,u64,s64,f64}", "x:xxp", NULL},

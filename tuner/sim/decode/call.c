@@ -185,6 +185,7 @@ static const struct {
 } built_in[] = {{"vprintf", SIM_PRINT, 2, 1, 0},
                 {"__assertfail", SIM_ASSERTION, 5, 0, 0},
                 {"malloc", SIM_HEAP, 1, 1, SIM_HEAP_MALLOC},
+                {"__cuda_syscall_aligned_malloc", SIM_HEAP, 2, 1, SIM_HEAP_ALIGNED},
                 {"free", SIM_HEAP, 1, 0, SIM_HEAP_FREE}};
 
 /* Emits the call of a function that is built in; false: it is none. */

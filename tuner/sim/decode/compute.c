@@ -37,11 +37,13 @@ static uint8_t tiny_of(const decoder *d)
     return SIM_TINY_NEVER;
 }
 
-/* The opcode without the modifiers that change nothing here. Round to nearest is the default. */
+/* The opcode without the modifiers that change nothing here. Round to nearest is the default.
+ * CUDA's headers write .relu after the type, the ISA before it. */
 static void canonical_name(const decoder *d, ptx_type type, char *name, size_t size)
 {
-    size_t n = (size_t)snprintf(name, size, "%s", d->op.name);
-    for (int i = 0; i < d->op.count && n < size; i++) {
+    const bool is_last = d->op.count > 1 && strcmp(d->op.modifiers[d->op.count - 1], "relu") == 0;
+    size_t n = (size_t)snprintf(name, size, "%s%s", d->op.name, is_last ? ".relu" : "");
+    for (int i = 0; i < d->op.count - is_last && n < size; i++) {
         const char *m = d->op.modifiers[i];
         bool dropped = strcmp(m, "rn") == 0 || (strcmp(m, "ftz") == 0 && type != PTX_F64) ||
                        (strcmp(m, "sat") == 0 && (type == PTX_F32 || type == PTX_F64));
@@ -114,14 +116,18 @@ static at_status decode_pack(decoder *d, const ptx_operand *parts, uint32_t byte
         uint32_t bytes;
         int count;
         const char *name;
-    } packs[] = {{4, 2, "pack.2x16"}, {4, 4, "pack.4x8"}, {8, 2, "pack.2x32"}, {8, 4, "pack.4x16"}};
+    } packs[] = {{2, 2, "pack.2x8"},
+                 {4, 2, "pack.2x16"},
+                 {4, 4, "pack.4x8"},
+                 {8, 2, "pack.2x32"},
+                 {8, 4, "pack.4x16"}};
     for (size_t k = 0; k < sizeof packs / sizeof *packs; k++) {
         if (packs[k].bytes != bytes || packs[k].count != parts->count)
             continue;
         int32_t sources[4];
         for (int i = 0; i < parts->count; i++)
             sources[i] = decode_source(d, decode_part(d, parts, i), 4, PTX_B32);
-        destination to = decode_destination(d, decode_operand(d, 0), bytes);
+        destination to = decode_destination(d, decode_operand(d, 0), bytes < 4 ? 4 : bytes);
         decode_compute(d, packs[k].name, to.slot, sources, parts->count);
         return decode_finish(d, &to, false);
     }
@@ -136,7 +142,7 @@ static at_status decode_unpack(decoder *d, const ptx_operand *parts, uint32_t by
     snprintf(name, sizeof name, "field.%u.%u", bytes, part);
     if (part * (uint32_t)parts->count != bytes || !sim_operation_find(name))
         return decode_fail(d, "this way to unpack a register is not supported");
-    int32_t from[2] = {decode_source(d, decode_operand(d, 1), bytes, PTX_B64)};
+    int32_t from[2] = {decode_source(d, decode_operand(d, 1), bytes < 4 ? 4 : bytes, PTX_B64)};
     for (int i = 0; i < parts->count; i++) {
         from[1] = decode_constant(d, (uint64_t)part * 8 * (uint64_t)i, 4);
         destination to = decode_destination(d, decode_part(d, parts, i), 4);
@@ -367,10 +373,10 @@ static at_status decode_selp(decoder *d)
     return decode_finish(d, &to, type_is_signed(type));
 }
 
-/* The bits of "true" as a result. */
-static uint64_t true_of(ptx_type type)
+/* The bits of "true" as a result, of packed operands in each half. */
+static uint64_t true_of(ptx_type type, bool packed)
 {
-    switch (element_of(type)) {
+    switch (packed && element_of(type) == type ? PTX_U16 : element_of(type)) {
     case PTX_F32:
         return 0x3f800000u;
     case PTX_F16:
@@ -392,9 +398,10 @@ static at_status decode_set(decoder *d)
     if (d->op.count < 3)
         return decode_unknown(d);
     ptx_type to = d->op.types[0], from = d->op.types[1];
-    bool packed = element_of(from) != from;
+    const bool packed = element_of(from) != from, is_mask = to == PTX_U32 || to == PTX_S32;
     sim_compare compare = sim_compare_find(d->op.modifiers[0], element_of(from));
-    if (!compare || type_lane_bytes(to) != 4 || packed != (element_of(to) != to))
+    if (!compare || type_lane_bytes(to) != 4 ||
+        (packed != (element_of(to) != to) && !(packed && is_mask)))
         return decode_unknown(d);
     int32_t p = decode_new_slot(d, 0), q = packed ? decode_new_slot(d, 0) : SIM_NO_SLOT,
             third = SIM_NO_SLOT;
@@ -402,8 +409,8 @@ static at_status decode_set(decoder *d)
     int32_t b = decode_source(d, decode_operand(d, 2), type_lane_bytes(from), from);
     if (d->statement->count == 4)
         third = decode_predicate(d, decode_operand(d, 3), false);
-    int32_t yes = decode_constant(d, true_of(to), 4), no = decode_constant(d, 0, 4);
-    int32_t yes_above = packed ? decode_constant(d, true_of(to) << 16, 4) : SIM_NO_SLOT;
+    int32_t yes = decode_constant(d, true_of(to, packed), 4), no = decode_constant(d, 0, 4);
+    int32_t yes_above = packed ? decode_constant(d, true_of(to, packed) << 16, 4) : SIM_NO_SLOT;
     destination slot = decode_destination(d, decode_operand(d, 0), 4);
     combine_with(d, decode_compare(d, compare, from, p, a, b), third)->d2 = q;
     decode_select(d, &slot, yes, no, p)->extra = true;

@@ -66,8 +66,22 @@ static at_status decode_test(decoder *d)
     return d->status;
 }
 
+/* mbarrier.pending_count.b64 count, state */
+static at_status decode_pending_count(decoder *d)
+{
+    decode_count(d, 2, 2);
+    const int32_t parts[] = {decode_source(d, decode_operand(d, 1), 8, PTX_B64),
+                             decode_constant(d, SIM_MBARRIER_PENDING, 4)};
+    const int32_t count = decode_step(d, "shr.u64", parts, 2);
+    destination to = decode_destination(d, decode_operand(d, 0), 4);
+    decode_compute(d, "narrow", to.slot, &count, 1);
+    return decode_finish(d, &to, false);
+}
+
 static at_status decode_mbarrier(decoder *d)
 {
+    if (decode_has(d, "pending_count"))
+        return decode_pending_count(d);
     if (decode_has(d, "init"))
         return decode_plain(d, SIM_MBARRIER_INIT, 2);
     if (decode_has(d, "inval"))

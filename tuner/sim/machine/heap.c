@@ -85,16 +85,18 @@ static piece *find(const sim_heap *h, uint64_t address)
     return found ? &h->pieces[low] : NULL;
 }
 
-/* Gives memory to a lane; *address is 0 where there is too little. */
+/* Gives memory to a lane; *address is 0 where there is too little, or no such alignment. */
 static bool give(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t bytes,
-                 uint64_t *address)
+                 uint64_t alignment, uint64_t *address)
 {
     sim_heap *h = b->launch->heap;
     *address = 0;
-    if (bytes == 0 || bytes > MOST_HELD - h->held_bytes)
+    if (bytes == 0 || bytes > MOST_HELD - h->held_bytes || alignment == 0 ||
+        (alignment & (alignment - 1)) || alignment > ROOM)
         return true;
-    const piece p = {.at = h->used, .bytes = bytes, .held = true};
-    const uint64_t whole = (bytes + 2 * ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    const uint64_t at = (h->used + alignment - 1) / alignment * alignment,
+                   whole = at - h->used + (bytes + 2 * ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    const piece p = {.at = at, .bytes = bytes, .held = true};
     if (whole > ROOM - h->used)
         return sim_fail(b, w, c, lane, SIM_FAULT_UNKNOWN,
                         "more than %d bytes of malloc() in one launch are not simulated", ROOM);
@@ -154,15 +156,19 @@ bool sim_heap_call(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
     SIM_EACH_OF(l, mask)
     {
         uint8_t *local = w->local + (size_t)l * b->program->local_bytes;
-        uint64_t v;
+        uint64_t v, alignment = ALIGNMENT;
         memcpy(&v, local + places[0], sizeof v);
-        if (c->op == SIM_HEAP_FREE ? !take_back(b, w, c, l, v) : !give(b, w, c, l, v, &v))
+        if (c->op == SIM_HEAP_ALIGNED)
+            memcpy(&alignment, local + places[1], sizeof alignment);
+        if (c->op == SIM_HEAP_FREE ? !take_back(b, w, c, l, v)
+                                   : !give(b, w, c, l, v, alignment, &v))
             return false;
         if (c->op == SIM_HEAP_FREE)
             continue;
-        memcpy(local + places[1], &v, sizeof v);
+        const int32_t to = places[c->op == SIM_HEAP_ALIGNED ? 2 : 1];
+        memcpy(local + to, &v, sizeof v);
         if (w->local_valid)
-            memset(w->local_valid + (size_t)l * b->program->local_bytes + places[1], 1, sizeof v);
+            memset(w->local_valid + (size_t)l * b->program->local_bytes + to, 1, sizeof v);
     }
     sim_note_change(b, w);
     return true;

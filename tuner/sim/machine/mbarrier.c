@@ -151,7 +151,7 @@ static bool arrive(sim_block *b, sim_block *owner, sim_warp *w, const sim_instru
         return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
                         "%u arrivals at a barrier in shared memory that waits for %u of %u", count,
                         m->pending, m->expected);
-    sim_lanes64(w, c->d)[lane] = m->phase;
+    sim_lanes64(w, c->d)[lane] = m->phase | (uint64_t)m->pending << SIM_MBARRIER_PENDING;
     m->pending -= count;
     if (c->op == SIM_MBARRIER_ARRIVE_ONLY && m->pending == 0)
         return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
@@ -188,8 +188,10 @@ static bool test(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                  sim_mbarrier_state *m)
 {
     land(b, m);
-    uint64_t asked =
-        c->op == SIM_MBARRIER_TEST ? sim_lanes64(w, c->b)[lane] : sim_lanes32(w, c->b)[lane];
+    const uint64_t asked =
+        c->op == SIM_MBARRIER_TEST
+            ? sim_lanes64(w, c->b)[lane] & ((UINT64_C(1) << SIM_MBARRIER_PENDING) - 1)
+            : sim_lanes32(w, c->b)[lane];
     bool done = c->op == SIM_MBARRIER_TEST ? m->phase > asked : (m->phase & 1) != asked;
     /* One warp alone cannot wait for what others do. */
     done = done || b->launch->first_warp_only;

@@ -272,6 +272,7 @@ SIM_OP3(dp2a_hi_uu, W, W, W, W, dot2(a[l], b[l], c[l], false, false, true))
 /* Moves, and the pieces of packing moves ("mov.b64 %rd, {%r1, %r2}"). */
 SIM_OP1(mov_32, W, W, a[l])
 SIM_OP1(mov_64, D, D, a[l])
+SIM_OP2(pack_2x8, W, W, W, (a[l] & 0xff) | (b[l] & 0xff) << 8)
 SIM_OP2(pack_2x16, W, W, W, LOW(a[l]) | b[l] << 16)
 SIM_OP2(pack_2x32, D, W, W, a[l] | (D)b[l] << 32)
 SIM_OP4(pack_4x8, W, W, W, W, W,
@@ -420,10 +421,12 @@ const sim_operation sim_bit_operations[] = {BIT2("and.b16", and_32, 4, 4, 4),
                                             MOVES("s64", mov_64, 8),
                                             MOVES("f64", mov_64, 8),
                                             MOVES("f32x2", mov_64, 8),
+                                            MOVE2("pack.2x8", pack_2x8, 4, 4, 4),
                                             MOVE2("pack.2x16", pack_2x16, 4, 4, 4),
                                             MOVE2("pack.2x32", pack_2x32, 8, 4, 4),
                                             MOVE4("pack.4x8", pack_4x8, 4),
                                             MOVE4("pack.4x16", pack_4x16, 8),
+                                            MOVE2("field.2.1", field_8, 4, 4, 4),
                                             MOVE2("field.4.1", field_8, 4, 4, 4),
                                             MOVE2("field.4.2", field_16, 4, 4, 4),
                                             MOVE2("field.8.2", field_64_16, 4, 8, 4),

@@ -198,7 +198,10 @@ typedef enum sim_surface_op {
     SIM_SURFACE_ZERO = 4
 } sim_surface_op;
 
-typedef enum sim_heap_op { SIM_HEAP_MALLOC, SIM_HEAP_FREE } sim_heap_op;
+/* From this bit on the state of an arrival has how many were pending before it. */
+enum { SIM_MBARRIER_PENDING = 40 };
+
+typedef enum sim_heap_op { SIM_HEAP_MALLOC, SIM_HEAP_FREE, SIM_HEAP_ALIGNED } sim_heap_op;
 
 typedef enum sim_rounding { /* of conversions and arithmetic */
                             SIM_ROUND_NONE,
