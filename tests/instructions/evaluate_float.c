@@ -189,6 +189,12 @@ static soft from_e4m3(uint64_t bits)
     return v;
 }
 
+/* .satfinite: not infinity, but the number before it. */
+static uint64_t made_finite(const opcode *o, const soft_format *f, uint64_t bits)
+{
+    return opcode_has(o, "satfinite") && soft_unpack(f, bits).infinite ? bits - 1 : bits;
+}
+
 /* An element of a packed or short type, of the number v. */
 static uint64_t converted(const opcode *o, kind to, soft v)
 {
@@ -197,12 +203,12 @@ static uint64_t converted(const opcode *o, kind to, soft v)
     if (zeroed)
         v = (soft){0};
     if (to.letter == 't')
-        return v.nan ? 0x7fffe000 : soft_pack(&tf32, v, r) << 13;
+        return v.nan ? 0x7fffe000 : made_finite(o, &tf32, soft_pack(&tf32, v, r)) << 13;
     if (to.letter == '4')
         return to_e4m3(v);
     if (to.letter == '5')
         return to_e5m2(v);
-    return finished(o, format_of(to), v, r);
+    return made_finite(o, format_of(to), finished(o, format_of(to), v, r));
 }
 
 static soft number_of(const opcode *o, kind from, uint64_t bits)

@@ -11,6 +11,15 @@ enum { LANES = 32 };
 
 #define C16 "i < 2 ? g : g + 8", "t * 2 + (i & 1)"
 #define C8 "g", "t * 2 + i"
+#define QUAD "g % 4 * 8 + g / 4 * 4 + "
+#define A_ROWS QUAD "t", "i"
+#define A_COLUMNS QUAD "i", "t"
+#define C_HALVES QUAD "t", "i"
+#define C_SINGLES QUAD "(t & 1) + (i & 2)", "(i & 4) + (t & 2) + (i & 1)"
+#define B_ROWS .products = 4, .b_column = QUAD "i"
+#define B_COLUMNS .products = 4, .b_column = QUAD "t"
+#define SINGLES .types = {"f32", "f16", "f16", "f32"}
+#define HALVES .types = {"f16", "f16", "f16", "f16"}
 #define HALVES_8 "i < 2 ? g : g + 8", "t * 2 + (i & 1)", "t * 2 + i", C16
 #define HALVES_16                                                                                  \
     "i < 2 || (i >= 4 && i < 6) ? g : g + 8", "t * 2 + (i & 1) + (i >= 4 ? 8 : 0)",                \
@@ -81,6 +90,14 @@ const matrix_form matrix_forms[] = {
     {"m16n8k64.row.col.s32.s4.u4.s32", 16, 8, 64, "i < 8 || (i >= 16 && i < 24) ? g : g + 8",
      "t * 8 + (i & 7) + (i >= 16 ? 32 : 0)", "t * 8 + (i & 7) + (i >= 8 ? 32 : 0)", C16,
      .types = {"s32", "s4", "u4", "s32"}},
+    /* Four at once. */
+    {"m8n8k4.row.col.f32.f16.f16.f32", 8, 8, 4, A_ROWS, "i", C_SINGLES, SINGLES, B_COLUMNS},
+    {"m8n8k4.row.row.f32.f16.f16.f32", 8, 8, 4, A_ROWS, "t", C_SINGLES, SINGLES, B_ROWS},
+    {"m8n8k4.col.col.f32.f16.f16.f32", 8, 8, 4, A_COLUMNS, "i", C_SINGLES, SINGLES, B_COLUMNS},
+    {"m8n8k4.col.row.f32.f16.f16.f32", 8, 8, 4, A_COLUMNS, "t", C_SINGLES, SINGLES, B_ROWS},
+    {"m8n8k4.row.col.f16.f16.f16.f16", 8, 8, 4, A_ROWS, "i", C_HALVES, HALVES, B_COLUMNS},
+    {"m8n8k4.col.row.f16.f16.f16.f16", 8, 8, 4, A_COLUMNS, "t", C_HALVES, HALVES, B_ROWS},
+
     /* Of bits. */
     {"m8n8k128.row.col.s32.b1.b1.s32.xor.popc", 8, 8, 128, BITS_128,
      .types = {"s32", "b1", "b1", "s32"}},
@@ -127,6 +144,11 @@ const matrix_form matrix_forms[] = {
     {0},
 };
 
+static int products(const matrix_form *f)
+{
+    return f->products ? f->products : 1;
+}
+
 /* Columns of a as registers hold it. */
 static int held(const matrix_form *f)
 {
@@ -137,8 +159,8 @@ static int registers(const matrix_form *f, int operand)
 {
     int elements = (operand == 1   ? f->m * held(f)
                     : operand == 2 ? f->k * f->n
-                                   : f->m * f->n) /
-                   LANES;
+                                   : f->m * f->n) *
+                   products(f) / LANES;
     int bits = element_bits(f->types[operand]);
     return bits == 64 ? elements : elements * bits / 32;
 }
@@ -157,12 +179,14 @@ static void add_fragment(char *text, size_t size, const matrix_form *f, int oper
     static const char names[] = "dabc";
     int bits = element_bits(f->types[operand]), each = bits == 64 ? 1 : 32 / bits;
     const char *row = operand == 1 ? f->a_row : operand == 2 ? f->b_row : f->c_row;
-    const char *column = operand == 1 ? f->a_column : operand == 2 ? "g" : f->c_column;
+    const char *b_column = f->b_column ? f->b_column : "g";
+    const char *column = operand == 1 ? f->a_column : operand == 2 ? b_column : f->c_column;
+    const int width = operand == 1 ? held(f) : operand == 2 ? f->n * products(f) : f->n;
     size_t n = strlen(text);
     snprintf(text + n, size - n,
              "for (int i = 0; i < %d; i++) { int row = %s, column = %s, at = row * %d + column;\n"
              "    %s }\n",
-             registers(f, operand) * each, row, column, operand == 1 ? held(f) : f->n,
+             registers(f, operand) * each, row, column, width,
              stores ? "D[at] = d[i / EACH] >> i % EACH * BITS & MASK;"
                     : "OF[i / EACH] |= IN[at] << i % EACH * BITS;");
     char each_text[16], bits_text[16], in_text[2] = {(char)(names[operand] - 32), 0},
@@ -285,7 +309,8 @@ static double evaluate(const matrix_form *f, const matrix_data *d, int row, int 
     for (int j = 0; j < held(f); j++) {
         const int k = f->sparse ? column_of(f, d, row, j) : j;
         const double of_a = element_worth(f->types[1], d->a[row * held(f) + j]),
-                     of_b = element_worth(f->types[2], d->b[k * f->n + column]),
+                     of_b = element_worth(
+                         f->types[2], d->b[k * f->n * products(f) + row / f->m * f->n + column]),
                      one = strstr(f->opcode, "xor") ? of_a != of_b : of_a * of_b;
         v += one;
         *scale += fabs(one);
@@ -300,7 +325,7 @@ double matrix_distance(const matrix_form *f, const matrix_data *d, int *row, int
 {
     double most = 0;
     *row = *column = 0;
-    for (int i = 0; i < f->m; i++)
+    for (int i = 0; i < f->m * products(f); i++)
         for (int j = 0; j < f->n; j++) {
             double scale, wanted = evaluate(f, d, i, j, &scale),
                           found = element_worth(f->types[0], d->d[i * f->n + j]);

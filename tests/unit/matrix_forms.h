@@ -21,6 +21,8 @@ typedef struct matrix_form { /* rows and columns of element i, by lane / 4 = g a
     int indices;        /* of a sparse row */
     const char *index_row, *index_number, *index_lanes;
     int selector;
+    int products;         /* at once, rows of one after those of another; 0: it is one, */
+    const char *b_column; /* NULL: g */
 } matrix_form;
 
 /* The list ends in a form without opcode. */

@@ -206,15 +206,14 @@ static void parse_guard(ptx_parser *p, ptx_statement *s)
     ptx_advance(p);
 }
 
-/* The opcode is the current word; its modifiers follow without white space. */
+/* The opcode is the current word; its modifiers follow, in some code after blanks: "prmt .b32". */
 static void take_opcode(ptx_parser *p, ptx_statement *s)
 {
     s->opcode = p->token.text;
     s->line = p->token.line;
     ptx_advance(p);
-    while (p->token.kind == PTX_TOKEN_MODIFIER &&
-           p->token.text.at == s->opcode.at + s->opcode.length) {
-        s->opcode.length += p->token.text.length;
+    while (p->token.kind == PTX_TOKEN_MODIFIER && p->token.line == s->line) {
+        s->opcode.length = (uint32_t)(p->token.text.at - s->opcode.at) + p->token.text.length;
         ptx_advance(p);
     }
 }

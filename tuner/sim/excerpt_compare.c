@@ -220,7 +220,8 @@ static bool has_warps_apart(const device_kernel *k, const launch_plan *plan)
     for (size_t n = 0; n < p->code_count; n++)
         if (p->code[n].kind == SIM_BARRIER || p->code[n].kind == SIM_MBARRIER)
             return false;
-    return p->static_shared_bytes + plan->launches[0].dynamic_shared_bytes == 0;
+    return p->static_shared_bytes + plan->launches[0].dynamic_shared_bytes == 0 &&
+           !sim_program_reserves(p);
 }
 
 /* Compares a few results with those of a reference whose blocks take long: with those of their

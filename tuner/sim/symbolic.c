@@ -634,8 +634,8 @@ affine symbolic_convert(const symbolic *s, int32_t pc)
         else
             source.w32[k] = (uint32_t)ends[k];
     }
-    const sim_conversion conversion = {to,       from,        (sim_rounding)c->op,
-                                       c->flush, c->saturate, c->relu};
+    const sim_conversion conversion = {
+        to, from, (sim_rounding)c->op, c->flush, c->saturate, c->relu, c->finite};
     sim_convert(&conversion, &result, &source);
     uint64_t results[2];
     for (int k = 0; k < 2; k++)

@@ -208,7 +208,8 @@ static sim_instruction *emit_convert(decoder *d, ptx_type to, ptx_type from, int
     c->op = (uint8_t)rounding_of(d);
     c->flush = decode_has(d, "ftz") &&
                !is_short_float(to); /* to a half an H100 takes subnormal floats as they are */
-    c->saturate = decode_has(d, "sat") || decode_has(d, "satfinite");
+    c->saturate = decode_has(d, "sat");
+    c->finite = decode_has(d, "satfinite");
     c->relu = decode_has(d, "relu");
     c->width = (uint8_t)type_lane_bytes(to);
     c->d = result;
@@ -257,7 +258,7 @@ static at_status decode_cvt(decoder *d)
         return decode_unknown(d);
     ptx_type to = d->op.types[0], from = d->op.types[1];
     if (is_short_float(to) && is_packed(to) && from == PTX_F32 && !decode_has(d, "relu") &&
-        !decode_has(d, "rz"))
+        !decode_has(d, "rz") && !decode_has(d, "satfinite"))
         return decode_arithmetic(d);
     if (is_packed(to) || is_packed(from))
         return decode_packed_cvt(d, to, from);

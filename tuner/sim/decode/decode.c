@@ -36,8 +36,9 @@ void sim_program_free(sim_program *p)
 static void cut_opcode(opcode *op, ptx_text text)
 {
     *op = (opcode){0};
-    uint32_t length = text.length < OPCODE_BYTES - 1 ? text.length : OPCODE_BYTES - 1;
-    memcpy(op->text, text.at, length);
+    for (uint32_t i = 0, length = 0; i < text.length && length < OPCODE_BYTES - 1; i++)
+        if (text.at[i] != ' ' && text.at[i] != '\t')
+            op->text[length++] = text.at[i];
     op->name = op->text;
     for (char *c = op->text; *c && op->count < OPCODE_MODIFIERS; c++) {
         if (*c != '.')

@@ -38,7 +38,7 @@ static at_status decode_arrive(decoder *d)
 {
     const bool expects = decode_has(d, "expect_tx"), drops = decode_has(d, "arrive_drop"),
                completes = !decode_has(d, "noComplete");
-    if (drops && (expects || !completes))
+    if (drops && expects)
         return decode_unknown(d);
     decode_count(d, expects ? 3 : 2, 3);
     place at = shared_address(d, decode_operand(d, 1));

@@ -201,6 +201,23 @@ static int32_t decode_metadata(decoder *d, sim_matrix *x)
     return decode_source(d, decode_operand(d, 4), 4, PTX_B32);
 }
 
+/* m8n8k4 of f16: four products, with a and b by rows or columns. */
+static void find_quads(const decoder *d, sim_matrix *x)
+{
+    int32_t flags[2] = {0};
+    int count = 0;
+    if (strcmp(d->op.name, "mma") != 0 || x->k != 4 || x->m != 8 ||
+        x->elements[SIM_MATRIX_A] != SIM_ELEMENT_F16 || x->sparse)
+        return;
+    for (int i = 0; i < d->op.count && count < 2; i++) {
+        const bool by_rows = strcmp(d->op.modifiers[i], "row") == 0;
+        if (by_rows || strcmp(d->op.modifiers[i], "col") == 0)
+            flags[count++] = by_rows;
+    }
+    x->quads = SIM_QUADS | (flags[0] ? 0 : SIM_QUADS_A_COLUMN) | (flags[1] ? SIM_QUADS_B_ROW : 0);
+    x->m = x->n = 4 * 8;
+}
+
 /* mma.sync.aligned.SHAPE.row.col.D.A.B.C d, a, b, c; mma.sp with metadata and its selector, too;
  * wmma.mma with layouts, and of f16 with D.C alone; of bits with .xor.popc or .and.popc. */
 static at_status decode_multiply(decoder *d)
@@ -222,6 +239,7 @@ static at_status decode_multiply(decoder *d)
         decode_has(d, "popc") != (x.elements[SIM_MATRIX_A] == SIM_ELEMENT_B1) ||
         decode_has(d, "popc") != (x.exclusive || decode_has(d, "and")))
         return decode_unknown(d);
+    find_quads(d, &x);
     const ptx_operand *registers[4];
     int32_t slots[4 * SIM_MATRIX_REGISTERS];
     destination to[SIM_MATRIX_REGISTERS];

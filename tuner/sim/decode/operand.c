@@ -78,6 +78,7 @@ static const struct special_name {
     {"%gridid", SIM_GRIDID},
     {"%dynamic_smem_size", SIM_DYNAMIC_SMEM},
     {"%total_smem_size", SIM_TOTAL_SMEM},
+    {"%reserved_smem_offset_1", SIM_RESERVED_SMEM},
     {"%clusterid.x", SIM_CLUSTERID_X},
     {"%clusterid.y", SIM_CLUSTERID_Y},
     {"%clusterid.z", SIM_CLUSTERID_Z},

@@ -21,6 +21,24 @@ static void fill32(const sim_warp *w, int32_t slot, uint32_t value)
         d[l] = value;
 }
 
+enum { RESERVED_ALIGNMENT = 16 };
+
+/* Bytes of shared memory that the kernel asks for, */
+static uint32_t own_shared(const sim_launch *launch)
+{
+    return launch->program->static_shared_bytes + launch->dynamic_shared_bytes;
+}
+
+/* and with those of the system's after them. */
+static uint32_t whole_shared(const sim_launch *launch)
+{
+    const uint32_t own = own_shared(launch);
+    return sim_program_reserves(launch->program)
+               ? (own + RESERVED_ALIGNMENT - 1) / RESERVED_ALIGNMENT * RESERVED_ALIGNMENT +
+                     SIM_RESERVED_SMEM_BYTES
+               : own;
+}
+
 /* Special registers that stay the same for every block of this rank. */
 static void fill_fixed(sim_block *b, sim_warp *w, uint32_t number)
 {
@@ -42,7 +60,8 @@ static void fill_fixed(sim_block *b, sim_warp *w, uint32_t number)
         {SIM_NSMID, 1},
         {SIM_GRIDID, 0},
         {SIM_DYNAMIC_SMEM, launch->dynamic_shared_bytes},
-        {SIM_TOTAL_SMEM, b->shared_bytes},
+        {SIM_TOTAL_SMEM, own_shared(launch)},
+        {SIM_RESERVED_SMEM, b->shared_bytes - SIM_RESERVED_SMEM_BYTES},
         {SIM_CLUSTER_CTAID_X, b->rank % in[0]},
         {SIM_CLUSTER_CTAID_Y, b->rank / in[0] % in[1]},
         {SIM_CLUSTER_CTAID_Z, b->rank / in[0] / in[1]},
@@ -101,7 +120,7 @@ at_status sim_block_init(sim_block *b, const sim_launch *launch, sim_cluster *cl
     b->limit = launch->instruction_limit ? launch->instruction_limit : SIM_INSTRUCTION_LIMIT;
     b->thread_count = launch->block[0] * launch->block[1] * launch->block[2];
     b->warp_count = launch->first_warp_only ? 1 : (b->thread_count + SIM_LANES - 1) / SIM_LANES;
-    b->shared_bytes = p->static_shared_bytes + launch->dynamic_shared_bytes;
+    b->shared_bytes = whole_shared(launch);
     size_t registers = p->register_bytes ? p->register_bytes : 64;
     size_t local = (size_t)p->local_bytes * SIM_LANES;
     size_t cells = (b->shared_bytes + p->shared_cell_bytes - 1) / p->shared_cell_bytes;
@@ -144,7 +163,7 @@ uint64_t sim_block_bytes(const sim_launch *launch)
     const sim_program *p = launch->program;
     uint64_t threads = (uint64_t)launch->block[0] * launch->block[1] * launch->block[2];
     uint64_t warps = (threads + SIM_LANES - 1) / SIM_LANES;
-    uint64_t shared = (uint64_t)p->static_shared_bytes + launch->dynamic_shared_bytes;
+    uint64_t shared = whole_shared(launch);
     uint64_t cell = sizeof(sim_cell) + sizeof(sim_line) / SIM_LINE_CELLS;
     return sizeof(sim_block) +
            warps * (sizeof(sim_warp) + p->register_bytes + 2ull * SIM_LANES * p->local_bytes) +

@@ -8,8 +8,13 @@
 void sim_shared_reset(sim_block *b)
 {
     b->run++;
+    const uint32_t reserved = sim_program_reserves(b->program) ? SIM_RESERVED_SMEM_BYTES : 0,
+                   own = b->shared_bytes - reserved;
     if (b->shared_valid)
-        memset(b->shared_valid, 0, b->shared_bytes);
+        memset(b->shared_valid, SIM_NEVER_WRITTEN, own);
+    memset(b->shared + own, 0, reserved);
+    if (b->shared_valid)
+        memset(b->shared_valid + own, SIM_WRITTEN, reserved);
 }
 
 static uint64_t release_at(uint32_t offset)

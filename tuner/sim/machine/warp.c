@@ -70,9 +70,13 @@ static void convert(sim_warp *w, const sim_instruction *c, uint32_t mask)
         uint32_t w32[SIM_LANES];
         uint64_t w64[SIM_LANES];
     } result;
-    const sim_conversion conversion = {(ptx_type)c->type,   (ptx_type)c->source_type,
-                                       (sim_rounding)c->op, c->flush,
-                                       c->saturate,         c->relu};
+    const sim_conversion conversion = {(ptx_type)c->type,
+                                       (ptx_type)c->source_type,
+                                       (sim_rounding)c->op,
+                                       c->flush,
+                                       c->saturate,
+                                       c->relu,
+                                       c->finite};
     sim_convert(&conversion, &result, w->registers + c->a);
     put_result(w, c, &result, mask);
 }

@@ -181,18 +181,20 @@ static uint32_t encode(const sim_conversion *c, double v)
 {
     if (isnan(v) && c->from == PTX_F64)
         return short_nan(v, small_float_of(c->to));
-    bool is_nearest = host_rounding(c->rounding) == FE_TONEAREST && c->rounding != SIM_ROUND_AWAY;
+    const bool is_nearest =
+        host_rounding(c->rounding) == FE_TONEAREST && c->rounding != SIM_ROUND_AWAY && !c->finite;
     if (is_nearest && c->to == PTX_F16)
         return half_from_double(v);
     if (is_nearest && c->to == PTX_BF16)
         return bfloat_from_double(v);
-    return small_float_encode(small_float_of(c->to), v, c->rounding, kinds[c->to].bits == 8);
+    return small_float_encode(small_float_of(c->to), v, c->rounding,
+                              c->finite || kinds[c->to].bits == 8);
 }
 
 /* Writes lane l; the host rounds as the conversion does. */
 static void write_float(const sim_conversion *c, void *restrict d, int l, double v)
 {
-    if (c->saturate && kinds[c->to].bits > 8)
+    if (c->saturate)
         v = v > 1.0 ? 1.0 : v > 0.0 ? v : 0.0;
     if (c->relu && (v < 0.0 || v == 0.0))
         v = 0.0;

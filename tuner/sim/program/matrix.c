@@ -51,6 +51,9 @@ int32_t sim_matrix_elements(const sim_matrix *x, sim_operand operand)
 
 int32_t sim_matrix_least(const sim_matrix *x, sim_operand operand)
 {
+    const bool is_sum = operand == SIM_MATRIX_C || operand == SIM_MATRIX_D;
+    if (x->quads) /* 4 or 8 elements a lane */
+        return (is_sum ? 8 : 4) / sim_matrix_elements(x, operand);
     int32_t all = rows_of(x, operand) * columns_of(x, operand),
             held = SIM_LANES * sim_matrix_elements(x, operand);
     return all % held ? 0 : all / held;
@@ -64,6 +67,8 @@ static int32_t along_of_lane(const sim_matrix *x, sim_operand operand)
 
 sim_fragment sim_matrix_fragment(const sim_matrix *x, sim_operand operand, int32_t number)
 {
+    if (x->quads)
+        return (sim_fragment){0, 0};
     int32_t of_lane = along_of_lane(x, operand), of_register = sim_matrix_elements(x, operand);
     int32_t together = of_lane / of_register; /* registers of a block */
     int32_t across = operand == SIM_MATRIX_B ? x->n : x->m;
@@ -83,6 +88,38 @@ static inline void place_of(sim_fragment f, int32_t of_lane, sim_operand operand
     int32_t across = f.across + lane / 4, along = f.along + lane % 4 * of_lane + element;
     *row = operand == SIM_MATRIX_B ? along : across;
     *column = operand == SIM_MATRIX_B ? across : along;
+}
+
+/* PTX ISA, "Matrix Fragments for mma.m8n8k4 with .f16 floating point type". */
+static void quad_place(const sim_matrix *x, sim_operand operand, int32_t i, int lane, int32_t *row,
+                       int32_t *column)
+{
+    const int32_t first = lane / 4 % 4 * 8 + lane / 16 * 4, t = lane % 4,
+                  product = lane / 4 % 4 * 8;
+    const bool turned = operand == SIM_MATRIX_A   ? x->quads & SIM_QUADS_A_COLUMN
+                        : operand == SIM_MATRIX_B ? x->quads & SIM_QUADS_B_ROW
+                                                  : false;
+    if (operand == SIM_MATRIX_A || operand == SIM_MATRIX_B) {
+        const int32_t across = first + (turned ? i : t), along = turned ? t : i;
+        *row = operand == SIM_MATRIX_A ? across : along;
+        *column = operand == SIM_MATRIX_A ? along : across;
+    } else if (elements[x->elements[operand]].bits == 16) {
+        *row = first + t;
+        *column = product + i;
+    } else {
+        *row = first + (t & 1) + (i & 2);
+        *column = product + (i & 4) + (t & 2) + (i & 1);
+    }
+}
+
+/* The same of element `e` of register `i`, whose fragment is `f`. */
+static inline void find_place(const sim_matrix *x, sim_operand operand, sim_fragment f, int32_t i,
+                              int e, int lane, int32_t *row, int32_t *column)
+{
+    if (x->quads)
+        quad_place(x, operand, i * sim_matrix_elements(x, operand) + e, lane, row, column);
+    else
+        place_of(f, along_of_lane(x, operand), operand, e, lane, row, column);
 }
 
 static uint64_t bits_in(const uint8_t *registers, int32_t slot, uint32_t bits, int element,
@@ -235,14 +272,13 @@ static void gather(const sim_program *p, const sim_instruction *c, sim_operand o
     const sim_matrix *x = sim_matrix_of(p, c);
     const int32_t *slots = sim_matrix_slots(p, c, operand);
     const uint32_t bits = elements[x->elements[operand]].bits;
-    const int32_t of_lane = along_of_lane(x, operand);
     for (int32_t i = 0; i < x->registers[operand]; i++) {
         const sim_fragment f = sim_matrix_fragment(x, operand, i);
         for (int e = 0; e < sim_matrix_elements(x, operand); e++)
             SIM_EACH_LANE(l)
             {
                 int32_t row, column;
-                place_of(f, of_lane, operand, e, l, &row, &column);
+                find_place(x, operand, f, i, e, l, &row, &column);
                 double v = sim_element_value((sim_element)x->elements[operand],
                                              bits_in(registers, slots[i], bits, e, l));
                 /* Rows of a beside columns of b. */
@@ -267,7 +303,7 @@ static void scatter(const sim_program *p, const sim_instruction *c, uint64_t of[
             uint64_t word = 0;
             for (int e = 0; e < sim_matrix_elements(x, SIM_MATRIX_D); e++) {
                 int32_t row, column;
-                place_of(f, along_of_lane(x, SIM_MATRIX_D), SIM_MATRIX_D, e, l, &row, &column);
+                find_place(x, SIM_MATRIX_D, f, i, e, l, &row, &column);
                 word |= of[row][column] << (bits * (uint32_t)e);
             }
             if (bits == 64)
@@ -293,6 +329,8 @@ void sim_matrix_multiply(const sim_program *p, const sim_instruction *c, uint8_t
         for (int k = 0; k < held; k++)
             at[k] = x->sparse ? sim_matrix_column(x, metadata_of(c, registers), i, k) : k;
         for (int j = 0; j < x->n; j++) {
+            if (x->quads && i / 8 != j / 8)
+                continue;
             double v = sum[i][j];
             for (int k = 0; doubles && k < held; k++)
                 v = fma(a[i][k], b[j][k], v);
@@ -312,7 +350,6 @@ void sim_matrix_lose(const sim_program *p, const sim_instruction *c, uint8_t *la
     for (int operand = SIM_MATRIX_A; operand <= SIM_MATRIX_C; operand++) {
         const int32_t *slots = sim_matrix_slots(p, c, (sim_operand)operand);
         const uint32_t bits = elements[x->elements[operand]].bits;
-        const int32_t of_lane = along_of_lane(x, (sim_operand)operand);
         for (int32_t i = 0; i < x->registers[operand]; i++) {
             const sim_fragment f = sim_matrix_fragment(x, (sim_operand)operand, i);
             for (int e = 0; e < sim_matrix_elements(x, (sim_operand)operand); e++)
@@ -321,7 +358,7 @@ void sim_matrix_lose(const sim_program *p, const sim_instruction *c, uint8_t *la
                     int32_t row, column;
                     if (!bits_in(lacks, slots[i], bits, e, l))
                         continue;
-                    place_of(f, of_lane, (sim_operand)operand, e, l, &row, &column);
+                    find_place(x, (sim_operand)operand, f, i, e, l, &row, &column);
                     of_row[row] = of_row[row] || operand == SIM_MATRIX_A;
                     of_column[column] = of_column[column] || operand == SIM_MATRIX_B;
                     if (operand == SIM_MATRIX_C)

@@ -14,7 +14,10 @@
  * Where a is sparse, its registers hold half of its elements: two of each four neighbours of a row
  * (one of two of tf32, two pairs of eight of 4 bits), as a matrix of half as many columns. Two bits
  * of metadata tell where in its group an element, or a pair, belongs (ISA, "Sparse matrix
- * storage"). */
+ * storage").
+ *
+ * m8n8k4 of f16 is four products at once, each of two groups of four lanes: here one of 32 rows and
+ * columns of which the blocks on the diagonal alone count. */
 #ifndef AUTOTUNE_SIM_PROGRAM_MATRIX_H
 #define AUTOTUNE_SIM_PROGRAM_MATRIX_H
 
@@ -41,6 +44,9 @@ typedef enum sim_element {
 
 typedef enum sim_operand { SIM_MATRIX_D, SIM_MATRIX_A, SIM_MATRIX_B, SIM_MATRIX_C } sim_operand;
 
+/* Flags: lanes have elements of a column of a, of a row of b. */
+typedef enum sim_quads { SIM_QUADS = 1, SIM_QUADS_A_COLUMN = 2, SIM_QUADS_B_ROW = 4 } sim_quads;
+
 typedef enum sim_sparse { SIM_DENSE, SIM_SPARSE, SIM_SPARSE_ORDERED } sim_sparse;
 
 typedef struct sim_matrix {
@@ -50,6 +56,7 @@ typedef struct sim_matrix {
     int32_t exclusive;    /* of bits: those that differ are counted, not those that are both set */
     int32_t sparse;       /* sim_sparse */
     int32_t selector;     /* which of the lanes of a row have the metadata */
+    int32_t quads;        /* sim_quads of four products at once; 0: it is one */
 } sim_matrix;
 
 /* An instruction of SIM_MATRIX has it in sim_program.lists at `list`, and its slots after it: those

@@ -38,8 +38,9 @@ typedef struct sim_conversion {
     ptx_type to, from; /* of a packed type one element is converted */
     sim_rounding rounding;
     bool flush;    /* subnormal floats of 32 bits are zeros */
-    bool saturate; /* a float to 0 .. 1; one of 8 bits to what is finite */
-    bool relu;     /* negative results are zero */
+    bool saturate; /* a float to 0 .. 1 */
+    bool relu;     /* negative results are zero, */
+    bool finite;   /* and those beyond the largest number are that; of 8 bits always */
 } sim_conversion;
 
 /* Is there such a conversion? */

@@ -299,7 +299,8 @@ typedef struct sim_instruction {
     bool guard_negated;
     uint8_t flush; /* sim_flush */
     bool saturate;
-    bool relu;                         /* of a conversion: negative results are zero */
+    bool relu;                         /* of a conversion: negative results are zero, */
+    bool finite;                       /* and too large ones the largest number */
     bool negate_a, negate_b, negate_c; /* predicate sources */
     bool extra;                        /* part of the PTX instruction before: not counted */
     uint8_t scope;                     /* sim_scope: of a strong memory access, or of a fence */
@@ -373,6 +374,7 @@ typedef enum sim_special {
     SIM_GRIDID,
     SIM_DYNAMIC_SMEM,
     SIM_TOTAL_SMEM,
+    SIM_RESERVED_SMEM, /* where shared memory of the system's begins, zeros as a block begins */
     SIM_CLUSTERID_X,
     SIM_CLUSTERID_Y,
     SIM_CLUSTERID_Z,
@@ -392,6 +394,8 @@ typedef enum sim_special {
     SIM_IS_EXPLICIT_CLUSTER, /* a predicate: all bits */
     SIM_SPECIAL_COUNT
 } sim_special;
+
+enum { SIM_RESERVED_SMEM_BYTES = 288 }; /* which CUDA's cooperative groups rely on */
 
 #define SIM_NO_ADDRESS UINT64_MAX
 
@@ -425,6 +429,12 @@ typedef struct sim_program {
     bool communicates;    /* may a block see what others do meanwhile, or the result depend on which
                              comes first? */
 } sim_program;
+
+/* Do its blocks have shared memory of the system's? */
+static inline bool sim_program_reserves(const sim_program *p)
+{
+    return p->special_slots[SIM_RESERVED_SMEM] != SIM_NO_SLOT;
+}
 
 /* The start of a module's global and constant variables, and the windows through which generic
  * addresses reach shared and local memory. Buffers lie elsewhere (sim/machine/memory.h). */
