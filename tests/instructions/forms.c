@@ -340,6 +340,8 @@ static const row rows[] = {
     {"cvt{.rn,.rz}.relu.f16.f32", "H:f", NULL},
     {"cvt" ROUNDINGS "{,.sat}.f16.f64", "H:g", NULL},
     {"cvt{.rn,.rz}{,.relu}.bf16.f32", "B:f", NULL},
+    {"cvt{.rm,.rp}.bf16.f32", "B:f", NULL},
+    {"cvt{.rni,.rzi,.rmi,.rpi}.bf16.bf16", "B:B", NULL},
     {"cvt" ROUNDINGS ".bf16.f64", "B:g", NULL},
     {"cvt{.rn,.rz}{,.relu}.f16x2.f32", "F:ff", NULL},
     {"cvt{.rn,.rz}{,.relu}.bf16x2.f32", "G:ff", NULL},
