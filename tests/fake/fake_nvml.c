@@ -28,8 +28,6 @@ nvmlDeviceGetCurrentClocksThrottleReasons(nvml_device d, unsigned long long *out
 __attribute__((visibility("default"))) int nvmlDeviceGetPowerUsage(nvml_device d, unsigned *out);
 __attribute__((visibility("default"))) int
 nvmlDeviceGetTotalEnergyConsumption(nvml_device d, unsigned long long *out);
-__attribute__((visibility("default"))) int nvmlDeviceGetTemperature(nvml_device d, int sensor,
-                                                                    unsigned *out);
 
 __attribute__((visibility("default"))) int
 nvmlDeviceGetComputeRunningProcesses_v3(nvml_device d, unsigned *count, void *processes);
@@ -160,9 +158,4 @@ int nvmlDeviceGetTotalEnergyConsumption(nvml_device d, unsigned long long *out)
     grown += step;
     *out = grown;
     return SUCCESS;
-}
-
-int nvmlDeviceGetTemperature(nvml_device d, int sensor, unsigned *out)
-{
-    return sensor == 0 ? answer_narrow(d, "FAKE_NVML_TEMPERATURE_C", out) : INVALID_ARGUMENT;
 }

@@ -71,7 +71,6 @@ static inline void sample_result(run_summary *s, size_t algorithm, size_t tile, 
                               .q1_ns = median_ns * 995 / 1000,
                               .median_ns = median_ns,
                               .q3_ns = median_ns * 1005 / 1000,
-                              .max_ns = median_ns * 11 / 10,
                               .low_ns = median_ns * 998 / 1000,
                               .high_ns = median_ns * 1002 / 1000};
     r->rates[WORK_BYTES] = 536870912.0 / (double)median_ns;

@@ -30,7 +30,7 @@ stats_summary stats_summarise(int64_t *samples_ns, size_t count)
         return s;
     qsort(samples_ns, count, sizeof *samples_ns, ascending_i64);
     s.min_ns = s.low_ns = samples_ns[0];
-    s.max_ns = s.high_ns = samples_ns[count - 1];
+    s.high_ns = samples_ns[count - 1];
     s.q1_ns = quartile(samples_ns, count, 1);
     s.median_ns = quartile(samples_ns, count, 2);
     s.q3_ns = quartile(samples_ns, count, 3);

@@ -12,7 +12,7 @@
 
 typedef struct stats_summary {
     size_t count;
-    int64_t min_ns, q1_ns, median_ns, q3_ns, max_ns;
+    int64_t min_ns, q1_ns, median_ns, q3_ns;
     int64_t low_ns, high_ns; /* 95 % interval of the median (order statistics); min/max below 6 */
 } stats_summary;
 

@@ -65,7 +65,6 @@ typedef struct reader {
     bool fits;
     bool declared_anything; /* an include after this would change its place */
     bool c_linkage;         /* the declaration being read began with extern "C" */
-    bool external;          /* ... with extern */
     bool device_variable;   /* ... has __device__ */
     bool dynamic_shared;    /* ... extern __shared__ */
     bool type_name_next;    /* after struct, using, ... */
@@ -134,7 +133,7 @@ static void read_directive(reader *r)
 
 static void end_declaration(reader *r)
 {
-    r->c_linkage = r->external = r->device_variable = r->dynamic_shared = r->type_name_next = false;
+    r->c_linkage = r->device_variable = r->dynamic_shared = r->type_name_next = false;
     r->aliasing = r->constant = r->initializing = false;
     r->last = (word){0};
 }
@@ -152,7 +151,6 @@ static void read_top_level_word(reader *r, word w)
     }
     r->aliasing |= word_is(w, "typedef");
     r->constant |= word_is(w, "constexpr");
-    r->external |= word_is(w, "extern");
     r->device_variable |= word_is(w, "__device__");
 }
 

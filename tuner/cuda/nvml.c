@@ -10,7 +10,6 @@ enum {
     NVML_SUCCESS = 0,
     NVML_ERROR_INSUFFICIENT_SIZE = 7,
     NVML_CLOCK_SM = 1,
-    NVML_TEMPERATURE_GPU = 0,
     NVML_NAME_BYTES = 96
 };
 
@@ -31,7 +30,6 @@ struct nvml {
     int (*throttle)(nvml_device, unsigned long long *);
     int (*power)(nvml_device, unsigned *);
     int (*energy)(nvml_device, unsigned long long *);
-    int (*temperature)(nvml_device, int, unsigned *);
     int (*processes)(nvml_device, unsigned *, void *);
 };
 
@@ -60,7 +58,6 @@ static void find_symbols(nvml *n)
         {"nvmlDeviceGetCurrentClocksThrottleReasons", &n->throttle},
         {"nvmlDeviceGetPowerUsage", &n->power},
         {"nvmlDeviceGetTotalEnergyConsumption", &n->energy},
-        {"nvmlDeviceGetTemperature", &n->temperature},
         {"nvmlDeviceGetComputeRunningProcesses_v3", &n->processes},
     };
     for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
@@ -176,8 +173,6 @@ void nvml_read(nvml *n, board_reading *out)
         out->power_w = value / 1e3;
     if (n->energy && n->energy(n->device, &wide) == NVML_SUCCESS)
         out->energy_mj = wide;
-    if (n->temperature && n->temperature(n->device, NVML_TEMPERATURE_GPU, &value) == NVML_SUCCESS)
-        out->temperature_c = value;
 }
 
 uint32_t nvml_count_others(nvml *n)

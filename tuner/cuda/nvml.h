@@ -1,4 +1,4 @@
-/* The state of a GPU by NVIDIA's management library: clock, throttling, power, energy, temperature,
+/* The state of a GPU by NVIDIA's management library: clock, throttling, power, energy,
  * and other processes that compute on it.
  *
  * Reads only; nothing is ever set. libnvidia-ml.so.1 (or what $AUTOTUNE_LIBNVML names) is opened at

@@ -8,10 +8,9 @@
 
 typedef struct board_reading {
     double sm_clock_khz;
-    uint64_t throttle;    /* reasons, as board_throttle_text() spells them */
-    double power_w;       /* of the board, averaged by it over up to a second */
-    uint64_t energy_mj;   /* of the board since the driver was loaded */
-    double temperature_c; /* of the chip */
+    uint64_t throttle;  /* reasons, as board_throttle_text() spells them */
+    double power_w;     /* of the board, averaged by it over up to a second */
+    uint64_t energy_mj; /* of the board since the driver was loaded */
 } board_reading;
 
 /* Writes the reasons why the chip is slowed down ("power cap, thermal limit"), "" for none.

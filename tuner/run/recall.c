@@ -51,7 +51,6 @@ at_status recall_fill(const record *r, const record_entry *entry, run_summary *s
                                  .q1_ns = entry->time_low_ns,
                                  .median_ns = entry->time_ns,
                                  .q3_ns = entry->time_high_ns,
-                                 .max_ns = entry->time_high_ns,
                                  .low_ns = entry->time_low_ns,
                                  .high_ns = entry->time_high_ns};
     best->rates[WORK_BYTES] = entry->gbps;

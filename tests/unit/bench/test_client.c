@@ -178,11 +178,4 @@ TEST(no_driver_no_gpu_and_no_such_gpu_are_told_apart)
     end(&f);
 }
 
-static int prepare(void **state)
-{
-    (void)state;
-    worker_use_fake_driver();
-    return 0;
-}
-
-TEST_GROUP(prepare, NULL)
+TEST_GROUP(worker_use_fake_driver, NULL)

@@ -129,11 +129,4 @@ TEST(a_recheck_launches_more_often_than_a_try)
     end(&f);
 }
 
-static int prepare(void **state)
-{
-    (void)state;
-    worker_use_fake_driver();
-    return 0;
-}
-
-TEST_GROUP(prepare, NULL)
+TEST_GROUP(worker_use_fake_driver, NULL)

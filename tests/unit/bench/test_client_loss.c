@@ -110,14 +110,7 @@ TEST(a_stopped_worker_neither_blocks_the_tuner_nor_lasts)
     end(&f);
 }
 
-static int prepare(void **state)
-{
-    (void)state;
-    worker_use_fake_driver();
-    return 0;
-}
-
-TEST_GROUP(prepare, NULL)
+TEST_GROUP(worker_use_fake_driver, NULL)
 
 /* The tuned problem's input comes from a file, and so do the results that are right. */
 static void fill_from_file(fixture *f, const char *path, data_file **out)

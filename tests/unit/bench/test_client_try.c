@@ -288,11 +288,4 @@ TEST(modules_are_unloaded_after_each_try)
     unsetenv("FAKE_CUDA_MODULES");
 }
 
-static int prepare(void **state)
-{
-    (void)state;
-    worker_use_fake_driver();
-    return 0;
-}
-
-TEST_GROUP(prepare, NULL)
+TEST_GROUP(worker_use_fake_driver, NULL)

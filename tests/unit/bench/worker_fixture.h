@@ -138,10 +138,13 @@ static inline void hold(fixture *f, uint64_t id, const char *entry)
     expect_outcome(e, OUTCOME_OK, "");
 }
 
-static inline void worker_use_fake_driver(void)
+/* A group's set-up. */
+static inline int worker_use_fake_driver(void **state)
 {
+    (void)state;
     setenv("AUTOTUNE_LIBCUDA", FAKE_CUDA, 1);
     setenv("FAKE_CUDA_EAGER", "1", 1);
+    return 0;
 }
 
 #endif

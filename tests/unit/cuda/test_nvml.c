@@ -10,9 +10,8 @@ static int use_fake(void **state)
 {
     (void)state;
     static const char *const names[] = {
-        "FAKE_NVML_INIT",      "FAKE_NVML_CLOCK_MHZ", "FAKE_NVML_THROTTLE",
-        "FAKE_NVML_POWER_MW",  "FAKE_NVML_ENERGY_MJ", "FAKE_NVML_TEMPERATURE_C",
-        "FAKE_NVML_PROCESSES", "FAKE_NVML_NAMES",     "FAKE_NVML_MIG"};
+        "FAKE_NVML_INIT",      "FAKE_NVML_CLOCK_MHZ", "FAKE_NVML_THROTTLE", "FAKE_NVML_POWER_MW",
+        "FAKE_NVML_ENERGY_MJ", "FAKE_NVML_PROCESSES", "FAKE_NVML_NAMES",    "FAKE_NVML_MIG"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         unsetenv(names[i]);
     return setenv("AUTOTUNE_LIBNVML", FAKE_NVML_LIBRARY, 1);
@@ -24,7 +23,6 @@ TEST_IN(figures_come_in_the_units_of_the_header, use_fake, NULL)
     setenv("FAKE_NVML_THROTTLE", "0x24", 1);
     setenv("FAKE_NVML_POWER_MW", "512345", 1);
     setenv("FAKE_NVML_ENERGY_MJ", "98765432101", 1);
-    setenv("FAKE_NVML_TEMPERATURE_C", "61", 1);
     nvml *n;
     at_error error = {0};
     assert_ok(nvml_open(uuid, &n, &error), error);
@@ -34,7 +32,6 @@ TEST_IN(figures_come_in_the_units_of_the_header, use_fake, NULL)
     assert_true(r.throttle == 0x24);
     assert_true(r.power_w == 512.345);
     assert_true(r.energy_mj == UINT64_C(98765432101));
-    assert_true(r.temperature_c == 61);
     nvml_close(n);
 }
 
@@ -48,7 +45,7 @@ TEST_IN(what_is_not_supported_is_zero, use_fake, NULL)
     memset(&r, 0xff, sizeof r);
     nvml_read(n, &r);
     assert_true(r.sm_clock_khz == 1980e3);
-    assert_true(r.throttle == 0 && r.power_w == 0 && r.energy_mj == 0 && r.temperature_c == 0);
+    assert_true(r.throttle == 0 && r.power_w == 0 && r.energy_mj == 0);
     nvml_close(n);
 }
 

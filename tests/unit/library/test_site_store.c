@@ -37,7 +37,6 @@ static void put_until_killed(const char *folder, const site_space *of, int64_t f
                                              .q1_ns = 1,
                                              .median_ns = 1,
                                              .q3_ns = 1,
-                                             .max_ns = 1,
                                              .low_ns = 1,
                                              .high_ns = 1}};
     if (site_store_open(folder, &h200, "580", "1", &store, &error))

@@ -310,14 +310,23 @@ bool sim_check_metadata(sim_block *b, const sim_warp *w, const sim_instruction *
                     lane, sim_lanes32(w, c->e)[lane]);
 }
 
+bool sim_has_all_lanes(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
+                       bool *out)
+{
+    if (mask == UINT32_MAX)
+        return true;
+    *out = sim_paths_give_way(b, w) ||
+           sim_fail(b, w, c, __builtin_ctz(mask), SIM_FAULT_SHUFFLE,
+                    "it needs all lanes of a warp, and lane %d does not execute it",
+                    __builtin_ctz(~mask));
+    return false;
+}
+
 bool sim_multiply(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
-    if (mask != UINT32_MAX && sim_paths_give_way(b, w))
-        return true;
-    if (mask != UINT32_MAX)
-        return sim_fail(b, w, c, __builtin_ctz(mask), SIM_FAULT_SHUFFLE,
-                        "it needs all lanes of a warp, and lane %d does not execute it",
-                        __builtin_ctz(~mask));
+    bool early;
+    if (!sim_has_all_lanes(b, w, c, mask, &early))
+        return early;
     if (w->lacks && !sim_values_multiply(b, w, c))
         return false;
     if (sim_matrix_of(b->program, c)->sparse && !sim_check_metadata(b, w, c))

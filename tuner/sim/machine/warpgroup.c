@@ -6,7 +6,6 @@
 #include "base/array.h"
 #include "sim/machine/collective.h"
 #include "sim/machine/fault.h"
-#include "sim/machine/paths.h"
 #include "sim/machine/shared.h"
 #include "sim/machine/values.h"
 #include "sim/program/operands.h"
@@ -389,12 +388,9 @@ void sim_warpgroup_report(sim_block *b, sim_warp *w)
 
 bool sim_warpgroup_execute(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
-    if (mask != UINT32_MAX && sim_paths_give_way(b, w))
-        return true;
-    if (mask != UINT32_MAX)
-        return sim_fail(b, w, c, __builtin_ctz(mask), SIM_FAULT_SHUFFLE,
-                        "it needs all lanes of a warp, and lane %d does not execute it",
-                        __builtin_ctz(~mask));
+    bool early;
+    if (!sim_has_all_lanes(b, w, c, mask, &early))
+        return early;
     sim_products *s = products_of(b, w);
     if (!s)
         return no_memory(b, w, c);

@@ -140,11 +140,6 @@ static double fused_nan(double v, double a, double b, double c)
     return sim_double(v, b, c == c ? a : c);
 }
 
-static float copy_sign(float sign, float magnitude)
-{
-    return copysignf(magnitude, sign);
-}
-
 #define R sim_float
 #define F float
 #define G double
@@ -172,7 +167,7 @@ SIM_OP1(cos_f32, F, F, R((F)cos((G)a[l])))
 SIM_OP1(lg2_f32, F, F, R((F)log2((G)a[l])))
 SIM_OP1(ex2_f32, F, F, R(exp2_approx(a[l])))
 SIM_OP1(tanh_f32, F, F, R((F)tanh((G)a[l])))
-SIM_OP2(copysign_f32, F, F, F, copy_sign(a[l], b[l]))
+SIM_OP2(copysign_f32, F, F, F, copysignf(b[l], a[l]))
 SIM_OP2(add_f64, G, G, G, sim_double(a[l] + b[l], b[l], a[l]))
 SIM_OP2(sub_f64, G, G, G, sim_double(a[l] - b[l], b[l], a[l]))
 SIM_OP2(mul_f64, G, G, G, sim_double(a[l] * b[l], b[l], a[l]))

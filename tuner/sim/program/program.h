@@ -311,7 +311,6 @@ typedef struct sim_instruction {
     bool is_surface;  /* of a surface: what it reads may be written later */
     bool cluster;     /* of shared memory: also of other blocks of the cluster */
     bool proxy;       /* a proxy fence: orders accesses of threads and of the copy engine */
-    bool publishes;   /* makes what the block did before it visible to other blocks */
     uint8_t flow;     /* SIM_COMPUTE: sim_flow */
     int8_t
         reduction; /* of copies and asynchronous stores: the sim_atomic_op by which they are added
