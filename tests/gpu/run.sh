@@ -53,6 +53,9 @@ for script in grid_sum.lua tensor_tiles.lua textured.lua "$here/../fixtures/clus
     fi
 done
 
+echo "== verdicts: what is called right"
+python3 "$here/../verdicts/run.py" -g cuda:0 "$build/bin/autotune" || failed=1
+
 for compiled in exported_vs_library exported_vs_library_clang; do
     [ -x "$build/tests/$compiled" ] || continue
     echo "== exported kernels beside the library: $compiled"

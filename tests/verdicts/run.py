@@ -3,6 +3,7 @@
 
 Usage: run.py BINARY [PART...]   only cases whose path holds one of the parts; -v shows each
        run.py -a BINARY [PART...]    each on all cores, too, and not every third alone
+       run.py -g DEVICE BINARY [PART...]    on a GPU: what those compute that are called right must be right there
        run.py -s BINARY [PART...]    a sample: of those that include headers of the Toolkit, whose compilation takes a
                                      second each, every twelfth, of the others every fourth
 
@@ -87,15 +88,33 @@ def check(binary, folder, cores):
     return found.returncode, found.stdout
 
 
+def write(folder, sections):
+    texts = {"pattern.lua": PATTERN % sections["pattern"], "kernel.cu": sections["kernel"],
+             "reference.cu": sections["reference"]}
+    texts.update((name[5:], text) for name, text in sections.items() if name.startswith("file "))
+    for name, text in texts.items():
+        (Path(folder) / name).write_text(text)
+
+
+def judge_on_gpu(binary, path, device):
+    """None where all variants are right on that GPU, else what is wrong."""
+    with tempfile.TemporaryDirectory() as folder:
+        write(folder, parse(path)[2])
+        try:
+            found = subprocess.run([binary, "pattern.lua", "--device", device, "--no-record", "--quiet", "--jobs", "1"],
+                                   cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT, text=True, timeout=120)
+        except subprocess.TimeoutExpired:
+            return "it does not end"
+    tried = re.search(r"^variants +([\d,]+) tried .*: ([\d,]+) ok$", found.stdout, re.MULTILINE)
+    return None if tried and tried[1] == tried[2] else f"exit code {found.returncode}: {found.stdout[-1500:]}"
+
+
 def judge(binary, path, on_all, core):
     """None where the verdict is the expected one, else what is wrong. `core` is this case's own."""
     expected, regex, sections = parse(path)
     with tempfile.TemporaryDirectory() as folder:
-        texts = {"pattern.lua": PATTERN % sections["pattern"], "kernel.cu": sections["kernel"],
-                 "reference.cu": sections["reference"]}
-        texts.update((name[5:], text) for name, text in sections.items() if name.startswith("file "))
-        for name, text in texts.items():
-            (Path(folder) / name).write_text(text)
+        write(folder, sections)
         every = sorted(os.sched_getaffinity(0))
         try:
             status, text = check(binary, folder, [core])
@@ -123,13 +142,14 @@ def is_in_sample(path):
 
 
 def main():
-    arguments = [a for a in sys.argv[1:] if a not in ("-v", "-a", "-s")]
+    arguments = [a for a in sys.argv[1:] if a not in ("-v", "-a", "-s", "-g")]
+    device = arguments.pop(0) if "-g" in sys.argv and arguments else None
     if not arguments:
         sys.exit(__doc__)
     binary, parts = os.path.realpath(arguments[0]), arguments[1:]
     cases = [p for p in sorted(HERE.glob("*/*.case"))
              if (not parts or any(part in str(p) for part in parts)) and
-             ("-s" not in sys.argv or is_in_sample(p))]
+             ("-s" not in sys.argv or is_in_sample(p)) and (not device or parse(p)[0] == "right")]
     if not cases:
         sys.exit(f"no case of that name in {HERE}")
     pending = HERE / "pending"
@@ -142,7 +162,7 @@ def main():
     def judge_on_a_core(path):
         core = cores.get()
         try:
-            return judge(binary, path, is_on_all(path), core)
+            return judge_on_gpu(binary, path, device) if device else judge(binary, path, is_on_all(path), core)
         finally:
             cores.put(core)
 
