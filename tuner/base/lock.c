@@ -105,7 +105,7 @@ static bool read_holder(const char *text, holder *out)
            out->pid > 0 && strchr(text, '\n');
 }
 
-/* Its number is given to another process some day, which began later. */
+/* Is it gone? Its number may have been given to another process, which began later. */
 static bool is_gone(const holder *who)
 {
     bool ended;
@@ -138,7 +138,7 @@ static int create_held(const char *path, const char *own)
     return code;
 }
 
-/* The seconds, by the clock of the file system, since it was last written. */
+/* How many seconds ago the file was last written, by the clock of the file system. */
 static int64_t age_s(const char *path, const struct stat *s)
 {
     char probe[PATH_BYTES + 64];

@@ -17,7 +17,7 @@
 /* The most devices of a kind. */
 enum { MAX_DEVICES = 64 };
 
-/* Shares are sent in parts of it. */
+/* A share of the GPU is sent in millionths. */
 enum { MILLION = 1000000 };
 
 typedef struct child {
@@ -277,7 +277,7 @@ static at_status send_answer(child *c, const device_answer *answer, at_error *er
     return message_post(c->fd, &m, error);
 }
 
-/* One request; *go is false when the device is of no use any more. */
+/* Serves one request; *go becomes false when the device is of no more use. */
 static at_status serve(child *c, bool *go, at_error *error)
 {
     message m;
@@ -299,7 +299,8 @@ static at_status serve(child *c, bool *go, at_error *error)
             begin_work(c);
         c->steady = m.type == REQUEST_ENERGY;
         status = handlers[m.type](c, &m.body, &answer);
-        /* The rest for it is before the next request's work: the answer does not wait. */
+        /* The rest that this request is owed comes before the work of the next one: the answer does
+         * not wait for it. */
         gpu_pace_rest(&c->pace, clock_now_ns());
         if (on_device)
             gpu_turn_give(c->turn);
@@ -377,7 +378,7 @@ static at_status list_kind(const device_api *api, bool names, device_properties 
     return status;
 }
 
-/* A kind that has no devices is no failure as long as another has. */
+/* It is no failure that a kind has no devices, as long as another kind has. */
 static at_status list_devices(const char *kind, bool names, device_properties *out, size_t *count,
                               at_error *error)
 {

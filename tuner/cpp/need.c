@@ -59,13 +59,14 @@ static bool sounds_like_device(cpp_span text)
     return false;
 }
 
-/* DEFINE_KERNELS(float): what it declares, nobody knows without expanding it. */
+/* Is it a call such as DEFINE_KERNELS(float)? Nobody knows what it declares without expanding it.
+ */
 static bool is_macro_call(const search *s, const cpp_declaration *d)
 {
     return d->head.length == 0 && !d->has_body && cpp_find_macro(s->units, s->count, d->name);
 }
 
-/* END_TABLE(), where that is "};": it ends what the declaration before it began. */
+/* Is it a macro such as END_TABLE() for "};", which ends what the declaration before it began? */
 static bool ends_another(const search *s, const cpp_declaration *d)
 {
     if (d->kind != CPP_FUNCTION || !is_macro_call(s, d))
@@ -125,7 +126,7 @@ static bool has_host_data(const cpp_unit *u, size_t i)
     return false;
 }
 
-/* using namespace std::chrono: what is below std is the host's. */
+/* Is it using namespace std::chrono or the like? What is below std is the host's. */
 static bool is_below_std(const cpp_declaration *d)
 {
     cpp_lexer l = cpp_lexer_make(d->span.text, d->span.length, 1);
@@ -134,7 +135,8 @@ static bool is_below_std(const cpp_declaration *d)
     return cpp_is(cpp_next(&l), "std") && cpp_is(cpp_next(&l), "::");
 }
 
-/* auto has_size(...) -> no; one of several that decltype chooses from, which nothing calls. */
+/* Is it one of several functions from which decltype chooses, such as auto has_size(...) -> no?
+ * Nothing calls them. */
 static bool is_for_decltype(const cpp_declaration *d)
 {
     if (d->has_body || names_host_type(d))
@@ -192,7 +194,7 @@ static void want(search *s, cpp_unit *u, size_t i)
         return;
     d->wanted = true;
     if (d->kind == CPP_TYPE && d->has_body) {
-        /* Its members one by one: what is left out wants nothing. */
+        /* Looks at the members one by one, because what is left out wants nothing. */
         const char *end = d->span.text + d->span.length, *at = d->span.text;
         for (size_t k = i + 1; k < u->declaration_count && u->declarations[k].member &&
                                u->declarations[k].span.text < end;

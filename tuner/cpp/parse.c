@@ -72,7 +72,8 @@ static void read_define(parser *p, cpp_lexer *l, cpp_token directive)
     add(p, &p->u->macros, &p->u->macro_count, &m, sizeof m);
 }
 
-/* The last macro of that name above, in this text, whose value may be what an #include names. */
+/* The value of the last macro of that name that is defined above in this text: an #include may name
+ * a file by it. */
 static cpp_span included_macro(const parser *p, cpp_token name)
 {
     for (size_t i = p->u->macro_count; i-- > 0 && name.kind == CPP_WORD;) {
@@ -129,8 +130,8 @@ static void take(parser *p)
     p->token = cpp_next(&p->lexer);
 }
 
-/* Skips a group in brackets; the opening one is the next token. What an #if opened is open again in
- * its #else. */
+/* Skips a group in brackets, whose opening bracket is the next token. A bracket that is opened
+ * below #if is opened again below #else. */
 static void skip_group(parser *p)
 {
     int depth = 0, saved[MAX_CONDITIONS], conditions = 0;
@@ -153,7 +154,7 @@ static void skip_group(parser *p)
     } while (depth > 0);
 }
 
-/* Skips from < to after its >; not what is no list of a template. */
+/* Skips from < to after its >. Does nothing where this is no list of a template. */
 static cpp_span skip_angles(parser *p)
 {
     const char *begin = end_of(p->token);
@@ -205,7 +206,7 @@ static void add_name(parser *p, progress *g, cpp_span name)
     append_name(p, g, name);
 }
 
-/* The words of an enum's body that are its constants. */
+/* Adds the constants that an enum's body names. */
 static void add_enumerators(parser *p, progress *g, const char *begin, const char *end)
 {
     cpp_lexer l = cpp_lexer_make(begin, (size_t)(end - begin), 1);
@@ -229,7 +230,7 @@ static bool is_macro_of_type(const parser *p, const progress *g)
            cpp_spans_equal(g->last.span, p->u->names[g->d.first_name]) && p->token.kind == CPP_WORD;
 }
 
-/* A name and its brackets: `(` is next. */
+/* Reads the brackets after a name; `(` is next. */
 static void read_brackets(parser *p, progress *g)
 {
     const bool names = (g->last.kind == CPP_WORD && !among(g->last, attributes)) ||
@@ -256,8 +257,8 @@ static void read_brackets(parser *p, progress *g)
     g->d.head = from_to(g->d.span.text, name.span.text);
 }
 
-/* A macro that is called as a declaration, without a semicolon: brackets after the first word, and
- * on a line of its own another declaration. */
+/* Is it a macro that is called in place of a declaration, without a semicolon? Then brackets follow
+ * the first word, and another declaration begins on the next line. */
 static bool is_macro_call(const parser *p, const progress *g)
 {
     static const char *const goes_on[] = {"const",    "noexcept", "override", "final",
@@ -275,7 +276,7 @@ static void parse_members(parser *p, const progress *g)
         take(p);
 }
 
-/* A brace at the declaration's own level. True: it ended the declaration. */
+/* Reads a brace at the level of the declaration. True: it ended the declaration. */
 static bool read_brace(parser *p, progress *g)
 {
     const char *begin = p->token.span.text;
@@ -298,7 +299,7 @@ static bool read_brace(parser *p, progress *g)
     return true;
 }
 
-/* The name of an operator, of which the word is next: up to its brackets. */
+/* Reads the name of an operator, up to its brackets; the word `operator` is next. */
 static void read_operator(parser *p, progress *g)
 {
     g->operator_word = p->token;
@@ -312,7 +313,8 @@ static void read_operator(parser *p, progress *g)
         take(p);
 }
 
-/* The first word of a type is its name; of a variable each before = [ ; , { ( is one. */
+/* Notes the name that a word may be: of a type the first word, of variables each word before = [ ;
+ * , { or (. */
 static void note_name(parser *p, progress *g)
 {
     static const char *const ends[] = {"=", "[", ";", ",", "{", "(", ":", NULL};

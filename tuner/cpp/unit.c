@@ -6,7 +6,7 @@
 #include "cpp/comment.h"
 #include "cpp/parse.h"
 
-/* From the last to the first, so that each finds the one after it. */
+/* Goes from the last macro to the first, so that each finds the one after it. */
 static bool index_macros(cpp_unit *u)
 {
     for (size_t i = u->macro_count; i-- > 0;) {
@@ -57,7 +57,7 @@ static const cpp_macro *next_of_key(const cpp_unit *u, const cpp_macro *m)
 const cpp_macro *cpp_find_macro(const cpp_unit *units, size_t count, cpp_span name)
 {
     for (size_t i = 0; i < count; i++) {
-        /* The first one itself, but for two names of one key. */
+        /* Usually this is the first one; two names may have one key. */
         for (const cpp_macro *m = first_of_key(&units[i], name); m; m = next_of_key(&units[i], m))
             if (cpp_spans_equal(m->name, name))
                 return m;
@@ -73,7 +73,8 @@ enum { MAX_EXPANSION = 6, MAX_EXPANDED_TOKENS = 4096 };
 static bool text_has(const cpp_unit *units, size_t count, cpp_span text, const char *const *words,
                      int depth, int *expanded);
 
-/* Which of several macros of a name is meant a condition says, and conditions are not evaluated. */
+/* Of several macros of one name a condition says which is meant, and conditions are not evaluated:
+ * each counts. */
 static bool macros_have(const cpp_unit *units, size_t count, cpp_span name,
                         const char *const *words, int depth, int *expanded)
 {
@@ -115,7 +116,7 @@ const cpp_declaration *cpp_find_variable(const cpp_unit *u, const char *name)
         const cpp_declaration *d = &u->declarations[i];
         if (d->member || (d->kind != CPP_VARIABLE && d->kind != CPP_TYPE))
             continue;
-        /* The type's own name stands before the brace, those of variables after it. */
+        /* The name of the type stands before the brace, the names of variables stand after it. */
         const char *brace = memchr(d->span.text, '{', d->span.length);
         for (size_t n = 0; n < d->name_count; n++)
             if (cpp_span_is(u->names[d->first_name + n], name) &&

@@ -6,12 +6,12 @@
 #include "cuda/buffer.h"
 #include "cuda/timer.h"
 
-/* A sample that is shorter is the mean of several: a look at the clock and a scheduler's whim are
- * then below a thousandth of it. */
+/* A sample that would be shorter is the mean of several transfers: then a look at the clock, or a
+ * whim of the scheduler, is below a thousandth of it. */
 static const int64_t short_ns = 200 * 1000;
 enum { MOST_REPEATS = 64 };
 
-/* Bytes between the pieces of a block, in one run and the next. */
+/* The bytes between the pieces of a block: the first in one run, the second in the next. */
 static const unsigned char gap_bytes[2] = {0xa5, 0x3c};
 
 typedef struct span { /* of the data, whose first byte is 0 */
@@ -38,7 +38,7 @@ typedef struct moving {
     at_error *error;
 } moving;
 
-/* Host memory. */
+/* ---- host memory ---- */
 
 static unsigned char *piece_of(const moving *m, const host_block *b, uint64_t piece)
 {
@@ -159,7 +159,7 @@ static void begin(moving *m, device *d, device_kernel *k, const launch_plan *pla
         m->status = cuda_wait(d, "the device does not come to rest", error);
 }
 
-/* Moving. */
+/* ---- moving ---- */
 
 static void copy(moving *m, bool up, unsigned char *host, CUdeviceptr data, uint64_t size_bytes,
                  CUstream stream)
@@ -172,7 +172,7 @@ static void copy(moving *m, bool up, unsigned char *host, CUdeviceptr data, uint
                               "a copy between host and device failed", m->error);
 }
 
-/* Also after a failure: nothing may be under way then. */
+/* Waits after a failure, too: then nothing may be under way. */
 static void wait_for(moving *m, uint32_t stream)
 {
     CUresult result = m->d->cuda.cuStreamSynchronize(m->d->transfer_streams[stream]);
@@ -260,7 +260,7 @@ static void move_chunk(moving *m, span what, uint32_t stream)
         m->waiting[stream] = what;
 }
 
-/* Each way on a stream of its own, whole, at once. */
+/* Moves both ways at once, each whole and on a stream of its own. */
 static void move_freely(moving *m)
 {
     const span all = {0, m->size_bytes};
@@ -282,7 +282,7 @@ static void move_by_chunks(moving *m)
     }
 }
 
-/* Everything, from the first byte until all streams are done; they are also when something
+/* Moves everything, from the first byte until all streams are done; they also are when something
  * failed. */
 static void move(moving *m)
 {
@@ -297,7 +297,7 @@ static void move(moving *m)
     }
 }
 
-/* Checked runs. */
+/* ---- checked runs ---- */
 
 static void wait_mirrored(moving *m)
 {
@@ -305,7 +305,7 @@ static void wait_mirrored(moving *m)
         m->status = cuda_wait(m->d, "cannot copy a buffer between host and device", m->error);
 }
 
-/* Between a buffer and the block that stands for it; to the host, or back. */
+/* Copies between a buffer and the block that stands for it: to the host, or back. */
 static void mirror(moving *m, const device_buffer *b, const host_block *block, bool to_host)
 {
     uint64_t pieces = m->how->task.pieces;
@@ -397,7 +397,7 @@ at_status cuda_transfer_launch(device *d, device_kernel *k, const launch_plan *p
     at_status moved = m.status;
     if (moved == AT_DEVICE)
         return moved;
-    /* Also after a refusal: the buffers are as they were. */
+    /* After a refusal, too: the buffers are as they were. */
     m.status = AT_OK;
     m.error = moved ? NULL : error;
     take_from_host(&m, m.from, &m.host_from);
@@ -405,7 +405,7 @@ at_status cuda_transfer_launch(device *d, device_kernel *k, const launch_plan *p
     return moved ? moved : m.status;
 }
 
-/* Samples. */
+/* ---- samples ---- */
 
 /* Copies the input into its block again, which may have held another's since. */
 static void refresh(moving *m)

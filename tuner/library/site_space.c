@@ -143,8 +143,9 @@ static bool is_value(const at_variable *is, const at_variable *given)
     }
 }
 
-/* The place in a list of `count` to look at in the i-th attempt, for what is at `near` in another:
- * where another default has come to the front, each of the rest is one place further on. */
+/* The place of a list of `count` values to look at in the i-th attempt, for a value that is at
+ * `near` in another list. It may be one place off, because another default came to the front of one
+ * of them. */
 static size_t look_at(size_t near, size_t i, size_t count)
 {
     return (near + count - 1 + i) % count;

@@ -32,7 +32,7 @@ at_status site_space_init(site_space *s, const at_parameter *parameters, size_t 
                           at_error *error);
 void site_space_deinit(site_space *s);
 
-/* Do these parameters span it, in whatever order each has its values? */
+/* Do these parameters span it, whatever the order of their values? */
 bool site_space_is_of(const site_space *s, const at_parameter *parameters, size_t count);
 
 /* Copies a named value, checked: AT_USAGE, AT_NO_MEMORY. Freed with site_variable_deinit(). `what`
@@ -44,7 +44,7 @@ void site_variable_deinit(at_variable *v);
 /* The configuration's values, one for each list. */
 void site_space_values(const site_space *s, uint32_t configuration, at_variable *out);
 
-/* The configuration that was recorded; false where it has other parameters or values. */
+/* Finds the configuration that was recorded. False: it has other parameters or values. */
 bool site_space_find(const site_space *s, const record_values *values, uint32_t *out);
 
 /* What a round of tuning is to try (library/site_tuner.h): all, where these are at most `most`;

@@ -57,7 +57,7 @@ static void parse_parameters(ptx_parser *p, int *first, int *count, int *registe
     ptx_expect(p, ')');
 }
 
-/* A name that a prototype declared before keeps its index, so that calls resolve. */
+/* A name that a prototype declared before keeps its index, so that calls find it. */
 static int name_function(ptx_parser *p, int index)
 {
     int kind, found;

@@ -213,7 +213,7 @@ const char *expression_failure(lua_State *L)
     return rest ? rest + 2 : message;
 }
 
-/* The remedy where an expression is written as C has it: "; ..."; "": it is not. */
+/* The remedy if an expression is written as in C: "; ...". "": it is not. */
 static const char *operator_of_c(const char *text)
 {
     static const char *const operators[][2] = {{"&&", "; write 'and' for &&"},
@@ -227,7 +227,7 @@ static const char *operator_of_c(const char *text)
     return "";
 }
 
-/* "/" has a fraction; C's, of whole numbers, has none. */
+/* The remedy for "/", which gives a fraction; in C whole numbers are divided to a whole number. */
 static const char *division_of_c(const char *text)
 {
     for (const char *at = strchr(text, '/'); at; at = strchr(at + 1 + (at[1] == '/'), '/'))
@@ -286,7 +286,7 @@ void expression_compile(lua_State *L, expression *e, expression_reach reach)
     lua_rawgeti(L, LUA_REGISTRYINDEX, s->expression_environment);
     if (!sandbox_load(L, chunk, size_bytes, "=expression"))
         raise_syntax(L, e);
-    /* Lua takes "a) or (b" in the brackets of the function. */
+    /* Lua would accept "a) or (b" within the brackets of the function. */
     if (!e->root)
         expression_raise(L, e, "this is not one expression");
     lua_call(L, 0, 1);
@@ -352,8 +352,8 @@ const char *expression_values(const script *s, const expression *e, problem_kind
     return text;
 }
 
-/* Raises what is wrong with a value, and what the names of the expression stood for: the fault is
- * that of one of them, mostly. */
+/* Raises what is wrong with a value, and which values the names of the expression had: mostly one
+ * of these is at fault. */
 static int __attribute__((noreturn, format(printf, 5, 6)))
 raise_value(lua_State *L, const expression *e, problem_kind problem, const uint16_t *indices,
             const char *format, ...)

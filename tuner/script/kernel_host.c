@@ -152,7 +152,7 @@ int host_open_kernel(lua_State *L)
     lua_settop(L, 2);
     fields_includes(L, s, &named);
     kernel_file_deinit(&s->kernel_source);
-    /* Messages call it so where it is what the user named. */
+    /* Messages use this path if it is the file that the user named. */
     const bool is_script = s->is_described && strcmp(name, script_own_name(s)) == 0;
     const char *around[SCRIPT_MAX_INCLUDES + 2];
     const size_t around_count = script_include_folders(s, &named, around) - 1;
@@ -306,8 +306,8 @@ int host_kernel_words(lua_State *L)
     return 1;
 }
 
-/* The declaration of a variable of the module: the words before its name but qualifiers, and the
- * text in its brackets. False: it has a value, or is none of the module's. */
+/* Reads the declaration of a variable of the module: the words before its name, without qualifiers,
+ * and the text in its brackets. False: it has a value, or is no variable of the module. */
 static bool read_unfilled(const cpp_unit *u, const cpp_declaration *d, luaL_Buffer *type,
                           cpp_span *extents, size_t *extent_count)
 {
@@ -380,7 +380,7 @@ int host_unfilled(lua_State *L)
     return 1;
 }
 
-/* On one line, without comments and blanks at its ends. */
+/* Sets a field to the text on one line, without comments, and without blanks at its ends. */
 static void set_plain(lua_State *L, const char *field, cpp_span s)
 {
     luaL_Buffer b;
@@ -510,7 +510,7 @@ int host_sketch(lua_State *L)
     sandbox_raise(L, AT_NOT_FOUND, s->path, 0, "no pattern is made of a sketch");
 }
 
-/* Does it hold of the name in one of the file's units? */
+/* Pushes whether `holds` is true of the name in one of the file's units. */
 static int push_if_any(lua_State *L, bool (*holds)(cpp_span, const char *))
 {
     const kernel_file *k = &script_of(L)->kernel_source;

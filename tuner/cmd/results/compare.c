@@ -21,7 +21,7 @@
 
 enum { EXIT_SLOWER = 6, TEXT_BYTES = 512 };
 
-/* A difference of a race that does not matter. */
+/* A race's difference below this does not matter. */
 static const double race_margin = 0.0025;
 /* The best of one problem. */
 typedef struct subject {
@@ -79,8 +79,8 @@ static void read_records(const record *r, side_file *out)
     }
 }
 
-/* The fastest of a run, a journal or another tool's file; of a damaged record what is wrong with
- * it. */
+/* Reads the fastest result of each problem from a run, a journal or another tool's file; if a
+ * record is damaged, says what is wrong with it. */
 static at_status read_best(const char *path, side_file *out, const at_error *as_record,
                            at_error *error)
 {
@@ -167,8 +167,8 @@ static ratio judge_files(const subject *a, const subject *b, double margin)
                          (median_time){b->low_ns, b->time_ns, b->high_ns}, margin);
 }
 
-/* Pairs what both have of one problem; of two files with one problem each, those whatever it is
- * called. */
+/* Pairs the results that both files have for one problem. Where each file has a single problem
+ * these are paired, whatever the problems are called. */
 static size_t pair_up(const side_file *a, const side_file *b, comparison *out)
 {
     size_t count = 0;
@@ -323,7 +323,8 @@ static void count_subject(const options *o, subject *s)
     explained_deinit(&x);
 }
 
-/* Both sides, where another configuration won: one that is the same counts the same. */
+/* Counts both sides if different configurations won; the same configuration would have the same
+ * counts. */
 static void count_sides(const options *o, comparison *c)
 {
     if (strcmp(c->a->configuration, c->b->configuration) == 0)
@@ -359,7 +360,7 @@ static json_t *pack_comparison(const comparison *c)
     return one;
 }
 
-/* Packs what text says of a side beside that. */
+/* Packs what only the text says of a side. */
 static json_t *pack_side(const subject *s)
 {
     json_t *out = json_pack("{ss ss so sb sb ss}", "problem", s->problem, "configuration",

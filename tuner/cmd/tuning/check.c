@@ -90,8 +90,8 @@ static json_t *printed_json(const char *text)
     return out;
 }
 
-/* Programs are told at the end, people as it happens, and of many variants only of those that are
- * not proven or printed something. */
+/* Tells what was found of a variant. Programs are told at the end, people as it happens; of many
+ * variants people are only told of those that are not proven, or that printed something. */
 static at_status tell(checking *c, const options *o, const proof *one, at_error *error)
 {
     const bool agrees = script_oracle(c->script) != ORACLE_REFERENCE;
@@ -140,8 +140,8 @@ static at_status leave_out(checking *c, const options *o, size_t number, bool *l
     return tell(c, o, &(proof){.id = number, .verdict = PROOF_UNKNOWN, .message = why}, error);
 }
 
-/* Keeps the pool busy without compiling the whole space ahead; and while variants may all hang, one
- * at a time. */
+/* Keeps the pool busy, without compiling the whole space ahead. While all variants may hang it
+ * takes one at a time. */
 static at_status feed(checking *c, const options *o, at_error *error)
 {
     const size_t busy = compile_width(c->pool);
@@ -179,8 +179,8 @@ static void note_hang(checking *c, const proof *one)
         withdraw(c);
 }
 
-/* Where none compiles, nothing was checked: it is the script or a template that is wrong. People
- * were told why of the first. */
+/* If no variant compiles nothing was checked, and the script or a template is wrong. People were
+ * told why the first one does not compile. */
 static at_status refuse_source(const checking *c, const char *why, at_error *error)
 {
     if (c->told)

@@ -17,7 +17,8 @@ static uint8_t flush_of(const decoder *d, ptx_type type)
     return type == PTX_F32 ? SIM_FLUSH_FLOATS : is_brain ? SIM_FLUSH_BFLOATS : SIM_FLUSH_HALVES;
 }
 
-/* The operation whose results .ftz looks at before they are spaced as subnormal ones. */
+/* The operation whose results .ftz compares with the smallest normal number before they are rounded
+ * to the spacing of subnormal numbers. */
 static uint8_t tiny_of(const decoder *d)
 {
     static const struct {
@@ -348,7 +349,7 @@ static at_status decode_setp(decoder *d)
         return decode_unknown(d);
     ptx_type type = d->op.types[0];
     uint32_t width = type_lane_bytes(type);
-    /* Both halves of a packed type are compared, the high ones into q. */
+    /* Of a packed type both halves are compared, and the result of the high ones goes into q. */
     sim_compare compare = sim_compare_find(d->op.modifiers[0], element_of(type));
     if (!compare)
         return decode_unknown(d);
@@ -374,7 +375,7 @@ static at_status decode_selp(decoder *d)
     return decode_finish(d, &to, type_is_signed(type));
 }
 
-/* The bits of "true" as a result, of packed operands in each half. */
+/* The bits of a result that is "true"; of packed operands each half has its own. */
 static uint64_t true_of(ptx_type type, bool packed)
 {
     switch (packed && element_of(type) == type ? PTX_U16 : element_of(type)) {

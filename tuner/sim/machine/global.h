@@ -16,8 +16,9 @@ bool sim_global_touch(sim_race_access *a, uint64_t offset, uint32_t bytes, sim_t
  * `before` has that. */
 bool sim_global_late(sim_race_access *a, uint64_t offset, uint32_t bytes, uint8_t *before);
 
-/* A whole warp does, its lanes side by side: `bytes` each from `offset` on. Touches as one what can
- * be (sim/machine/line.h), and returns these lanes; *fine becomes false with a fault. */
+/* A whole warp reads or writes `bytes` a lane, side by side from `offset` on. Touches together what
+ * can be (sim/machine/line.h), and returns the lanes that were; *fine becomes false with a fault.
+ */
 uint32_t sim_global_touch_row(sim_race_access *a, uint64_t offset, uint32_t bytes, sim_touch touch,
                               const uint8_t *fresh, bool *fine);
 

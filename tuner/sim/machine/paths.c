@@ -58,8 +58,8 @@ static bool part_waiting(sim_warp *w)
     return false;
 }
 
-/* The top path and those that it is one of, from the innermost on, where there are others beside
- * them. */
+/* Lists the families of which the top path is one, from the innermost on, as far as others lie
+ * beside them. */
 static int find_families(const sim_warp *w, int begins[SIM_MAX_PATHS])
 {
     int count = 0;
@@ -118,8 +118,8 @@ static bool merge(sim_warp *w)
     return joined != 0;
 }
 
-/* Lanes that arrived where they are to meet others, and have nothing to do there but to end, do not
- * wait for them. False: there were none. */
+/* Ends lanes that arrived where they are to meet others and have nothing to do there but to end:
+ * they do not wait. False: there were none. */
 static bool end_waiting(const sim_block *b, sim_warp *w)
 {
     uint32_t above = w->paths[w->depth - 1].mask, ended = 0;
@@ -152,7 +152,7 @@ bool sim_paths_give_way(sim_block *b, sim_warp *w)
     return false;
 }
 
-/* Instructions after which lanes that are apart may still be apart. */
+/* Does the code go straight on after it, so that lanes that are apart may stay apart? */
 static bool goes_straight(const sim_instruction *c)
 {
     return c->kind == SIM_COMPUTE || c->kind == SIM_COMPARE || c->kind == SIM_LOGIC ||

@@ -8,15 +8,15 @@
  * top one may be waiting for it. */
 void sim_paths_turn(sim_block *b, sim_warp *w, bool polls);
 
-/* The same where the top path waits for other lanes at the instruction that it has just fetched,
- * which it will fetch again; paths at the same instruction become one. False: no other path can
- * help. */
+/* Does the same where the top path waits for other lanes at the instruction that it has just
+ * fetched; it will fetch that again. Paths at the same instruction become one. False: no other path
+ * can help. */
 bool sim_paths_give_way(sim_block *b, sim_warp *w);
 
-/* The top path is at a strong access, not for being volatile: of such by lanes of one warp races
- * are told. Threads of a warp need not go in step: some of its lanes may
- * go ahead of the others here, until the code goes straight no more, where another place that
- * threads share is met before that. True: they do. */
+/* The top path is at a strong access that is not volatile (of volatile ones by lanes of one warp
+ * races are reported). Threads of a warp need not go in step: some of its lanes may go ahead of the
+ * others here, up to where the code goes straight no more, if they meet another place that threads
+ * share before that. True: they do. */
 bool sim_paths_part(sim_block *b, sim_warp *w);
 
 #endif

@@ -47,7 +47,8 @@ void sim_set_clear(sim_pool *pool, sim_set *set)
     set->last.block = 0;
 }
 
-/* Room for one more; false: none, or the set is as long as it may become. */
+/* Makes room for one more stamp in a set. False: there is no memory, or the set is as long as it
+ * may become. */
 static bool make_room(sim_pool *pool, sim_set *set)
 {
     sim_more *old = set->more;
@@ -78,12 +79,13 @@ static inline bool follows(const sim_race_access *a, const sim_stamp *s)
     return sim_order_follows(a->block, a->warp, a->lane, s);
 }
 
-/* Is whatever conflicts with `old` in conflict with `fresh`, too? */
+/* Does whatever conflicts with `old` conflict with `fresh`, too? */
 static bool is_stricter(const sim_race_access *a, const sim_stamp *fresh, const sim_stamp *old)
 {
     if ((old->flags & SIM_STAMP_NONCOHERENT) && !(fresh->flags & SIM_STAMP_NONCOHERENT))
         return false;
-    /* Shared memory of a block alone: all who can come have passed the same barriers. */
+    /* Only the block itself has access to its shared memory: all threads that may still come have
+     * passed the same barriers. */
     if (!a->region && a->block->cluster->size == 1 && old->epoch < a->block->epoch &&
         sim_is_by_thread(old))
         return true;
@@ -122,7 +124,8 @@ void sim_set_add(const sim_race_access *a, sim_set *set, const sim_stamp *stamp)
         *old = more->stamps[--more->count];
     }
     if (set->last.block != 0 && !is_superfluous(a, &fresh, &set->last)) {
-        /* The oldest is given up if there is no room: a race with it alone would not be found. */
+        /* If there is no room the oldest stamp is given up: a race with that access alone is not
+         * found. */
         if (make_room(pool, set))
             set->more->stamps[set->more->count++] = set->last;
         else if (set->more)
@@ -144,8 +147,8 @@ static void describe_place(const sim_race_access *a, char *text, size_t bytes)
                  owner->block[2]);
 }
 
-/* The thread that made an access. It is, of several lanes, one that is not this thread and, if
- * `ordered` matters, one that this thread does not follow. */
+/* The thread that made an access. Where several lanes made it, this is one that is not the present
+ * thread and, if `ordered` matters, that the present thread does not follow. */
 static uint32_t thread_of(const sim_race_access *a, const sim_stamp *s)
 {
     if (s->unit >= SIM_UNIT_PRODUCTS)
@@ -169,7 +172,8 @@ static bool is_this_thread(const sim_race_access *a, const sim_stamp *s)
            thread_of(a, s) == a->warp->first_thread + (uint32_t)a->lane;
 }
 
-/* "thread (1,0,0) of block (2,0,0)"; of shared memory its own block goes without saying. */
+/* Writes "thread (1,0,0) of block (2,0,0)". The block is left out where only one block has the
+ * memory. */
 static void describe_party(const sim_race_access *a, const sim_stamp *s, char *text, size_t bytes)
 {
     const uint32_t *grid = a->block->launch->grid;
@@ -181,7 +185,8 @@ static void describe_party(const sim_race_access *a, const sim_stamp *s, char *t
                  block / grid[0] % grid[1], block / grid[0] / grid[1]);
 }
 
-/* "; that is at FILE:LINE", where it is known and another line. */
+/* Writes "; that is at FILE:LINE", if the line is known and is not the one of the present access.
+ */
 static void describe_line(const sim_race_access *a, const sim_stamp *s, char *text, size_t bytes)
 {
     const sim_program *p = a->block->program;
@@ -193,7 +198,7 @@ static void describe_line(const sim_race_access *a, const sim_stamp *s, char *te
     snprintf(text, bytes, "; the other access is at %s", place);
 }
 
-/* The one is under way while the other takes place. */
+/* Reports that one of the two accesses is a copy under way while the other takes place. */
 static bool report_under_way(const sim_race_access *a, const sim_stamp *s, bool reads, bool to)
 {
     char place[SIM_PLACE_BYTES], party[96], line[PTX_PLACE_BYTES + 32];
@@ -211,8 +216,8 @@ static bool report_under_way(const sim_race_access *a, const sim_stamp *s, bool 
                     own ? "this thread" : party, line);
 }
 
-/* Volatile accesses of lanes of one warp among themselves are no way to synchronise: they are how
- * kernels relied on lanes that go in step. */
+/* Are these volatile accesses by lanes of one warp? Such accesses do not synchronise. Kernels have
+ * them that rely on lanes that go in step. */
 static bool is_of_lanes_in_step(const sim_race_access *a, const sim_stamp *s)
 {
     return (a->stamp.flags & s->flags & SIM_STAMP_VOLATILE) && s->block == a->stamp.block &&
@@ -292,7 +297,7 @@ static bool report(const sim_race_access *a, const sim_stamp *s, const char *wha
                     overrun);
 }
 
-/* Are both strong, and does each one's scope have the other's thread? */
+/* Are both strong, and does the scope of each have the thread of the other? */
 static bool is_morally_strong(const sim_race_access *a, const sim_stamp *s)
 {
     const sim_stamp *own = &a->stamp;
@@ -341,8 +346,8 @@ static const sim_stamp *find_conflict(const sim_race_access *a, const sim_cell *
         if (!conflicts(a, cell, s, reads) ||
             (same && s->scope == 0 && !(s->flags & SIM_STAMP_UNDER_WAY)))
             continue;
-        /* Where the reads are over of what a copy brought, it has arrived: it may be overwritten.
-         */
+        /* The reads of what a copy brought are over, so that the copy has arrived: its destination
+         * may be written again. */
         const bool is_over = set == &cell->reads || (!reads && s->unit >= SIM_UNIT_ENGINE);
         if ((set == &cell->writes && was_observed(a, cell, s)) ||
             (is_over && sim_order_follows_read(a->warp, a->lane, s)))
@@ -354,7 +359,7 @@ static const sim_stamp *find_conflict(const sim_race_access *a, const sim_cell *
 
 static bool check_writes(const sim_race_access *a, const sim_cell *cell, bool same, bool reads)
 {
-    /* All that are there are atomics of the GPU's scope, as this one is. */
+    /* All accesses in the set are atomics of the GPU's scope, and so is this one. */
     if (a->stamp.scope > SIM_REACH_GPU && cell->weakest_write > SIM_REACH_GPU &&
         !a->instruction->is_volatile)
         return true;
@@ -416,8 +421,8 @@ static const sim_stamp *noncoherent_read(const sim_set *reads)
     return &reads->last;
 }
 
-/* Is it the last read's instruction again, by another lane or once more, with nothing written since
- * that the whole block has not passed? Most reads are. */
+/* Does the instruction that read last read again, by another lane or once more, where nothing was
+ * written but before a barrier that the whole block has passed? Most reads are such. */
 static inline bool is_again(const sim_race_access *a, const sim_cell *cell)
 {
     const sim_stamp *last = &cell->reads.last, *own = &a->stamp;
@@ -514,7 +519,7 @@ bool sim_race_write(const sim_race_access *a, sim_cell *cell, bool same)
         stamp.scope && a->instruction->kind == SIM_STORE && cell->writes.last.block == 0;
     cell->readers = 0;
     if (stamp.scope) {
-        /* Writes that nobody looked between may count as one. */
+        /* Writes between which nobody looked may count as one. */
         if (stamp.scope && (cell->strong == cell->observed || observes(a)))
             cell->strong++;
         stamp.seen = cell->strong;
@@ -523,8 +528,8 @@ bool sim_race_write(const sim_race_access *a, sim_cell *cell, bool same)
             forget_observed(a, &cell->writes);
         }
     } else if (!same) {
-        /* All that was there is ordered before this write: who conflicts with it conflicts with the
-         * write, too. */
+        /* All accesses that were there are ordered before this write: whatever conflicts with one
+         * of them conflicts with the write, too. */
         cell->stale = cell->stale || cell->reads.last.block != 0;
         sim_set_clear(&a->block->watch->pool, &cell->writes);
         sim_set_clear(&a->block->watch->pool, &cell->reads);
@@ -533,8 +538,8 @@ bool sim_race_write(const sim_race_access *a, sim_cell *cell, bool same)
     return true;
 }
 
-/* The engine sees what threads wrote after a fence between proxies alone. The fence of another
- * block of the grid may have come with what it released: that is not followed. */
+/* The engine sees what threads wrote only after a fence between proxies. Whether the fence of
+ * another block of the grid came with what that block released is not followed. */
 static bool check_proxies(const sim_race_access *a, const sim_cell *cell)
 {
     const sim_set *set = &cell->writes;
@@ -599,8 +604,8 @@ static void remove_under_way(const sim_race_access *a, sim_set *set, uint32_t nu
     }
 }
 
-/* Who knows of a product knows of those of its warpgroup before it: one stands for all. False:
- * there was none. */
+/* A thread that knows of a product knows of the earlier ones of its warpgroup: one stamp stands for
+ * all. False: there was none. */
 static bool follow_product(sim_set *reads, const sim_stamp *landed)
 {
     sim_more *more = reads->more;

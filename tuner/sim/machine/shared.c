@@ -31,7 +31,7 @@ static void forget(sim_block *owner, sim_cell *cell)
     cell->run = owner->run;
 }
 
-/* The cell of a byte; one of an earlier block in this place is empty. */
+/* The cell of a byte. One that an earlier block in this place has used is emptied first. */
 static inline sim_cell *cell_of(sim_block *owner, uint32_t offset)
 {
     size_t n = offset >> __builtin_ctz(owner->program->shared_cell_bytes);

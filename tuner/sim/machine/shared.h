@@ -11,11 +11,13 @@ bool sim_shared_touch(sim_race_access *a, uint32_t offset, uint32_t bytes, sim_t
                       const uint8_t *fresh);
 void sim_shared_reset(sim_block *b);
 
-/* A whole warp does, its lanes side by side: `bytes` each from `offset` on. Touches as one what can
- * be (sim/machine/line.h), and returns these lanes; *fine becomes false with a fault. */
+/* A whole warp reads or writes `bytes` a lane, side by side from `offset` on. Touches together what
+ * can be (sim/machine/line.h), and returns the lanes that were; *fine becomes false with a fault.
+ */
 uint32_t sim_shared_touch_row(sim_race_access *a, uint32_t offset, uint32_t bytes, sim_touch touch,
                               const uint8_t *fresh, bool *fine);
-/* The lanes of `mask` read the same there. False: each is to be looked at, nothing was found. */
+/* The lanes of `mask` read the same word. False: nothing was found out, and each lane is to be
+ * looked at. */
 bool sim_shared_read_word(sim_race_access *a, uint32_t mask, uint32_t offset, uint32_t bytes);
 
 /* A strong access to shared memory of `owner` has read, or written, what is there. */
@@ -34,7 +36,7 @@ void sim_shared_land(sim_block *b, sim_block *owner, sim_warp *w, const sim_inst
                      int lane, uint32_t offset, uint32_t bytes, bool writes, uint32_t number,
                      const sim_stamp *landed);
 
-/* An access to the shared memory of another block. */
+/* The lane accesses the shared memory of another block. */
 void sim_shared_visit(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c,
                       int lane);
 

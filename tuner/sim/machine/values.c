@@ -10,7 +10,7 @@
 #include "sim/program/operations.h"
 #include "sim/program/warpgroup.h"
 
-/* The origin of missing values: a load. */
+/* Where missing values come from: a load. */
 struct sim_origin {
     int32_t pc;
     char where[SIM_ORIGIN_BYTES];
@@ -49,7 +49,7 @@ bool sim_values_reserve(sim_block *b)
     return b->lacks && b->origin_of;
 }
 
-/* Begins to keep the block's values: all are there. */
+/* Begins to keep which bits have values, for the block. At first all have. */
 static void begin(sim_block *b)
 {
     size_t bytes = b->program->register_bytes, slots = bytes / SIM_SLOT_STEP;
@@ -125,7 +125,7 @@ static void put_predicate(sim_warp *w, int32_t slot, uint32_t lanes, uint32_t ma
         *lacks32(w, slot) = (*lacks32(w, slot) & ~mask) | (lanes & mask);
 }
 
-/* The result of the lanes has a value nowhere, or everywhere. */
+/* All bits of the lanes' result have a value, or none has. */
 static void put_whole(sim_warp *w, int32_t slot, uint32_t width, uint32_t lanes, uint32_t mask)
 {
     uint64_t lacks[SIM_LANES];
@@ -171,7 +171,8 @@ static uint64_t lacks_of(const sim_warp *w, int32_t slot, uint32_t width, int l)
     return width == 8 ? lacks64(w, slot)[l] : lacks32(w, slot)[l];
 }
 
-/* The bits that the operation moves, and all where what says from where has no value. */
+/* Moves what is missing as the operation moves bits. All is missing where the operand that says
+ * from where to take them has no value. */
 static void move_bits(const sim_warp *w, const sim_instruction *c, const int32_t slots[4],
                       int moved, uint64_t lacks[SIM_LANES])
 {
@@ -317,7 +318,7 @@ static void compare(sim_warp *w, const sim_instruction *c, uint32_t mask)
     if ((a | b) & mask)
         inherit(w, c->d, a & mask ? c->a : c->b);
     if (c->c != SIM_NO_SLOT) {
-        /* The comparison's own result is not asked: it may be either. */
+        /* The result of the comparison does not matter here: it may be either. */
         third = *lacks32(w, c->c);
         if (third & mask)
             inherit(w, c->d, c->c);
@@ -452,7 +453,7 @@ static bool step_access(sim_block *b, sim_warp *w, const sim_instruction *c, uin
     return true;
 }
 
-/* Executes instructions that have an effect beside their result. */
+/* Follows instructions that have an effect beside their result. */
 static bool step_other(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     bool fine = true;
@@ -606,7 +607,7 @@ void sim_values_keep(sim_block *b, const sim_warp *w, int32_t slot, const uint8_
         memset(b->origin_in + (valid - b->local_valid), w->origin_of[slot / SIM_SLOT_STEP], bytes);
 }
 
-/* Values are kept from now on. */
+/* Begins to keep values for the block, unless it does already. */
 static bool keep(sim_block *b, sim_warp *w, const sim_instruction *c, int lane)
 {
     if (w->lacks)
