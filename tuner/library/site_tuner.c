@@ -4,12 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/ascending.h"
 #include "base/keymap.h"
+#include "library/site_budget.h"
 #include "library/site_race.h"
-
-/* Recent times of the incumbent, of which the median counts. */
-enum { RECENT = 8, KNOWN = 3 };
 
 /* A block begins when there is so many times what it is expected to cost. */
 enum { BLOCK_SLACK = 2 };
@@ -23,11 +20,8 @@ enum { CHECK_EVERY = 64, CHECKS_PART = 4, SWEEP_EVERY = 256 };
  * In thousandths. */
 enum { FIRST_LEAST = 1500, FIRST_MOST = 4000, UNLIKELY = 4000, HOPELESS = 32000 };
 
-/* Launches without a time to judge by; what many calls take on average forgets after so many. */
-enum { FIRST_LAUNCHES = 2, AVERAGED = 16 };
-
-/* What tuning aims at of its share: what the incumbent takes on average is not known exactly. */
-#define SAFELY 0.9
+/* Launches of a configuration without a time to judge by. */
+enum { FIRST_LAUNCHES = 2 };
 
 /* A race whose comparison is known to no better than VAGUE is run again between those that may be
  * the fastest, and each of its samples is what so many times as many calls take. So it also is from
@@ -68,8 +62,8 @@ typedef struct entrant {
 } entrant;
 
 /* In the phase SITE_TUNING there is a round, whose entrants are first launched (`race.race` is
- * NULL) and then race. `reserved_ns` is the sum over `open`. The incumbent is the first entrant of
- * a round, or one that is proven faster. */
+ * NULL) and then race. The incumbent is the first entrant of a round, or one that is proven faster.
+ */
 struct site_tuner {
     site_rules rules;
     site_phase phase;
@@ -87,62 +81,21 @@ struct site_tuner {
     site_race race;
     bool is_again; /* the race is one that follows a race */
 
-    int64_t recent[RECENT];
-    size_t recent_count, recent_next;
-    bool warmed; /* the first launch of all, which loads code, is over */
-    int64_t typical_ns, low_ns, high_ns, mean_ns; /* median, quartiles; mean: of more of them */
-    uint64_t since_check, uncounted; /* calls; uncounted: before the incumbent's time was known */
+    site_budget budget;
+    bool warmed;          /* the first launch of all, which loads code, is over */
+    uint64_t since_check; /* calls */
 
     open_trial open[SITE_MOST_OPEN];
     size_t open_count;
     uint64_t tickets;
 
     uint64_t calls, trials;
-    int64_t seen_ns, spent_ns, checked_ns, overhead_ns; /* checked_ns: of spent_ns, by checks */
-    int64_t share_ppm;
+    int64_t checked_ns; /* of what was spent, by checks */
     stats_summary time, baseline;
     race_verdict verdict;
 };
 
 /* ---- the incumbent ---- */
-
-static void forget_incumbent(site_tuner *t)
-{
-    t->recent_count = t->recent_next = 0;
-}
-
-static bool is_known(const site_tuner *t)
-{
-    return t->recent_count >= KNOWN;
-}
-
-/* The mean has the machine's outliers, as the times of trials have. */
-static void note_incumbent(site_tuner *t, int64_t time_ns)
-{
-    int64_t before = t->recent_count < KNOWN ? (int64_t)t->recent_count : AVERAGED - 1;
-    t->mean_ns = (before * t->mean_ns + time_ns) / (before + 1);
-    t->recent[t->recent_next] = time_ns;
-    t->recent_next = (t->recent_next + 1) % RECENT;
-    t->recent_count += t->recent_count < RECENT;
-    int64_t sorted[RECENT];
-    memcpy(sorted, t->recent, t->recent_count * sizeof *sorted);
-    qsort(sorted, t->recent_count, sizeof *sorted, ascending_i64);
-    t->typical_ns = sorted[t->recent_count / 2];
-    t->low_ns = sorted[t->recent_count / 4];
-    t->high_ns = sorted[(3 * t->recent_count - 1) / 4];
-    if (is_known(t)) {
-        t->seen_ns += (int64_t)t->uncounted * t->low_ns;
-        t->uncounted = 0;
-    }
-}
-
-static int64_t fastest_recent(const site_tuner *t)
-{
-    int64_t fastest = t->recent[0];
-    for (size_t i = 1; i < t->recent_count; i++)
-        fastest = t->recent[i] < fastest ? t->recent[i] : fastest;
-    return fastest;
-}
 
 static void set_incumbent(site_tuner *t, uint32_t configuration, int64_t time_ns)
 {
@@ -150,36 +103,26 @@ static void set_incumbent(site_tuner *t, uint32_t configuration, int64_t time_ns
         return;
     t->incumbent = configuration;
     t->has_incumbent = true;
-    forget_incumbent(t);
+    site_budget_forget(&t->budget);
     /* What was quicker than the incumbent before is no credit beside this one. */
     for (size_t i = 0; i < t->entrant_count; i++)
         if (t->entrants[i].extra_ns < 0)
             t->entrants[i].extra_ns = 0;
-    for (int i = 0; i < KNOWN && time_ns > 0; i++)
-        note_incumbent(t, time_ns);
+    for (int i = 0; i < SITE_BUDGET_KNOWN && time_ns > 0; i++)
+        site_budget_note(&t->budget, time_ns);
 }
 
 /* ---- money ---- */
 
-static int64_t allowed_ns(const site_tuner *t)
-{
-    return t->seen_ns / 1000 * t->share_ppm / 1000;
-}
-
-static int64_t left_ns(const site_tuner *t)
-{
-    return allowed_ns(t) - t->spent_ns;
-}
-
 static int64_t expected_cost(const site_tuner *t, const entrant *e)
 {
     if (e->configuration == t->incumbent)
-        return t->overhead_ns;
-    int64_t ratio = t->firsts < KNOWN ? FIRST_MOST : t->worst;
+        return t->budget.overhead_ns;
+    int64_t ratio = t->firsts < SITE_BUDGET_KNOWN ? FIRST_MOST : t->worst;
     ratio = ratio < FIRST_LEAST ? FIRST_LEAST : ratio > FIRST_MOST ? FIRST_MOST : ratio;
-    int64_t expect = e->expect_ns ? e->expect_ns : ratio * t->typical_ns / 1000;
-    int64_t more = expect - t->typical_ns;
-    return (more > 0 ? more : 0) + t->overhead_ns;
+    int64_t expect = e->expect_ns ? e->expect_ns : ratio * t->budget.typical_ns / 1000;
+    int64_t more = expect - t->budget.typical_ns;
+    return (more > 0 ? more : 0) + t->budget.overhead_ns;
 }
 
 /* ---- trials under way ---- */
@@ -302,17 +245,11 @@ static size_t next_untried(const site_tuner *t)
     return found;
 }
 
-/* How much the times of one configuration differ: the third quartile over the first. */
-static double spread_of(const site_tuner *t)
-{
-    return t->low_ns > 0 ? (double)t->high_ns / (double)t->low_ns : 1;
-}
-
 /* The margins by which few samples put an entrant out are for a quiet machine. */
 static race_options options_for(const site_tuner *t)
 {
     race_options options = race_defaults();
-    double spread = spread_of(t);
+    double spread = site_budget_spread(&t->budget);
     options.seed = t->rules.seed + t->race.races;
     options.prior_ratio *= spread;
     options.screen_ratio *= spread;
@@ -327,7 +264,7 @@ static race_options options_for(const site_tuner *t)
 
 static void start_race(site_tuner *t)
 {
-    if (!t->is_again && spread_of(t) > NOISY)
+    if (!t->is_again && site_budget_spread(&t->budget) > NOISY)
         t->race.calls_each = AGAIN;
     race_options options = options_for(t);
     race_entrant *given = calloc(t->entrant_count, sizeof *given);
@@ -340,7 +277,7 @@ static void start_race(site_tuner *t)
             options.default_entrant = (uint32_t)count;
         given[count] = (race_entrant){.fastest_ns = e->fastest_ns, .order = i};
         if (e->configuration == t->incumbent)
-            given[count].fastest_ns = fastest_recent(t);
+            given[count].fastest_ns = site_budget_fastest_ns(&t->budget);
         t->race.places[count++] = (uint32_t)i;
     }
     bool races = count > 1 && site_race_start(&t->race, &options, given, count);
@@ -469,7 +406,8 @@ static void promote_leader(site_tuner *t)
         return;
     bool unraced = present->left_at == RACE_PRIOR;
     /* A sample of several calls is that of their fastest. */
-    int64_t present_ns = t->race.calls_each > 1 ? fastest_recent(t) : t->typical_ns;
+    int64_t present_ns =
+        t->race.calls_each > 1 ? site_budget_fastest_ns(&t->budget) : t->budget.typical_ns;
     bool slower =
         unraced ? (double)present_ns > CLEARLY * (double)leader->time.median_ns : present->low > 1;
     if (slower)
@@ -496,7 +434,7 @@ static bool begin_first(site_tuner *t, site_turn *turn)
     size_t next = next_untried(t);
     const entrant *e = &t->entrants[next];
     int64_t cost = expected_cost(t, e);
-    if (count_open(t, FIRST) || left_ns(t) < cost)
+    if (count_open(t, FIRST) || site_budget_left_ns(&t->budget) < cost)
         return false;
     turn->configuration = e->configuration;
     turn->ticket = open_trial_of(t, FIRST, (uint32_t)next);
@@ -512,7 +450,7 @@ static bool begin_block(site_tuner *t, site_turn *turn)
     bool is_round, is_open = site_race_next(&t->race, &next, &is_round);
     for (size_t i = 0; i < t->race.block_count; i++)
         all += expected_cost(t, entrant_of_block(t, i));
-    if (!is_open || left_ns(t) < (is_round ? BLOCK_SLACK * all : 0)) {
+    if (!is_open || site_budget_left_ns(&t->budget) < (is_round ? BLOCK_SLACK * all : 0)) {
         if (!is_round && t->race.calls_each == 1) {
             forget_open(t, BLOCK);
             site_race_begin_anew(&t->race);
@@ -528,14 +466,16 @@ static bool begin_block(site_tuner *t, site_turn *turn)
 /* Is the incumbent's time to be looked at again, and is there something left for trials then? */
 static bool is_check_due(const site_tuner *t)
 {
-    return t->since_check >= CHECK_EVERY && left_ns(t) >= t->overhead_ns &&
-           CHECKS_PART * (t->checked_ns + t->overhead_ns) <= allowed_ns(t);
+    return t->since_check >= CHECK_EVERY &&
+           site_budget_left_ns(&t->budget) >= t->budget.overhead_ns &&
+           CHECKS_PART * (t->checked_ns + t->budget.overhead_ns) <=
+               site_budget_allowed_ns(&t->budget);
 }
 
 static bool begin_check(site_tuner *t, site_turn *turn)
 {
-    size_t wanted = KNOWN + (t->warmed ? 0 : 1);
-    if (t->recent_count + count_open(t, CHECK) >= wanted && !is_check_due(t))
+    size_t wanted = SITE_BUDGET_KNOWN + (t->warmed ? 0 : 1);
+    if (t->budget.recent_count + count_open(t, CHECK) >= wanted && !is_check_due(t))
         return false;
     t->since_check = 0;
     turn->ticket = open_trial_of(t, CHECK, 0);
@@ -546,7 +486,8 @@ static bool begin_timed(site_tuner *t, site_turn *turn)
 {
     if (t->open_count == SITE_MOST_OPEN)
         return false;
-    if (is_known(t) && (t->race.race ? begin_block(t, turn) : begin_first(t, turn)))
+    if (site_budget_is_known(&t->budget) &&
+        (t->race.race ? begin_block(t, turn) : begin_first(t, turn)))
         return true;
     return begin_check(t, turn);
 }
@@ -555,10 +496,7 @@ static bool begin_timed(site_tuner *t, site_turn *turn)
 static void note_plain(site_tuner *t, uint64_t calls)
 {
     t->since_check += calls;
-    if (is_known(t))
-        t->seen_ns += (int64_t)calls * t->low_ns;
-    else
-        t->uncounted += calls;
+    site_budget_see(&t->budget, calls);
 }
 
 void site_tuner_skip(site_tuner *t, uint64_t calls)
@@ -584,36 +522,24 @@ site_turn site_tuner_begin(site_tuner *t, bool may_time)
 
 /* ---- times ---- */
 
-/* A call's time counts as seen, and what it took longer than the incumbent as spent: for each
- * entrant the sum over its calls, in which luck and bad luck even out. `e` NULL: the incumbent. */
-static void pay(site_tuner *t, entrant *e, const site_sample *s)
-{
-    int64_t before = e && e->extra_ns > 0 ? e->extra_ns : 0;
-    if (e && is_known(t))
-        e->extra_ns += s->time_ns - t->mean_ns;
-    int64_t after = e && e->extra_ns > 0 ? e->extra_ns : 0;
-    t->spent_ns += s->overhead_ns + after - before;
-    t->seen_ns += is_known(t) && s->time_ns > t->typical_ns ? t->typical_ns : s->time_ns;
-}
-
 static void end_check(site_tuner *t, const site_sample *s)
 {
     t->checked_ns += s->overhead_ns;
     if (t->warmed)
-        note_incumbent(t, s->time_ns);
+        site_budget_note(&t->budget, s->time_ns);
     t->warmed = true;
 }
 
 /* In a stream that was idle the time is also the host's, which may have loaded code. */
 static bool is_hosts(const site_tuner *t, const site_sample *s)
 {
-    return s->time_ns > t->typical_ns && s->host_ns > s->time_ns / 2;
+    return s->time_ns > t->budget.typical_ns && s->host_ns > s->time_ns / 2;
 }
 
 static void end_first(site_tuner *t, entrant *e, const site_sample *s)
 {
     bool hosts = is_hosts(t, s);
-    int64_t ratio = s->time_ns / (t->typical_ns / 1000 + 1);
+    int64_t ratio = s->time_ns / (t->budget.typical_ns / 1000 + 1);
     if (!hosts && (!e->fastest_ns || s->time_ns < e->fastest_ns))
         e->fastest_ns = e->expect_ns = s->time_ns;
     if (!hosts && e->launches == 0) {
@@ -629,7 +555,7 @@ static void end_call(site_tuner *t, entrant *e, uint32_t place, const site_sampl
 {
     e->expect_ns = e->expect_ns ? (3 * e->expect_ns + s->time_ns) / 4 : s->time_ns;
     if (e->configuration == t->incumbent)
-        note_incumbent(t, s->time_ns);
+        site_budget_note(&t->budget, s->time_ns);
     if (site_race_tell(&t->race, place, s->time_ns))
         end_block(t);
 }
@@ -637,17 +563,17 @@ static void end_call(site_tuner *t, entrant *e, uint32_t place, const site_sampl
 static void take_sample(site_tuner *t, const open_trial *o, const site_sample *s)
 {
     if (s->time_ns <= 0) {
-        t->spent_ns += s->overhead_ns;
+        t->budget.spent_ns += s->overhead_ns;
         reopen(t, o);
         return;
     }
     if (o->errand == CHECK) {
-        pay(t, NULL, s);
+        site_budget_pay(&t->budget, NULL, s);
         end_check(t, s);
         return;
     }
     entrant *e = o->errand == FIRST ? &t->entrants[o->place] : entrant_of_block(t, o->place);
-    pay(t, e->configuration == t->incumbent ? NULL : e, s);
+    site_budget_pay(&t->budget, e->configuration == t->incumbent ? NULL : &e->extra_ns, s);
     if (o->errand == FIRST)
         end_first(t, e, s);
     else
@@ -656,9 +582,7 @@ static void take_sample(site_tuner *t, const open_trial *o, const site_sample *s
 
 void site_tuner_end(site_tuner *t, uint64_t ticket, const site_sample *s)
 {
-    if (s->overhead_ns > 0)
-        t->overhead_ns =
-            t->overhead_ns ? (3 * t->overhead_ns + s->overhead_ns) / 4 : s->overhead_ns;
+    site_budget_note_overhead(&t->budget, s->overhead_ns);
     for (size_t i = 0; i < t->open_count; i++)
         if (t->open[i].ticket == ticket) {
             open_trial o = close_trial(t, i);
@@ -666,12 +590,12 @@ void site_tuner_end(site_tuner *t, uint64_t ticket, const site_sample *s)
             return;
         }
     if (s->time_ns > 0)
-        pay(t, &(entrant){0}, s);
+        site_budget_pay(&t->budget, &(int64_t){0}, s);
 }
 
 void site_tuner_charge(site_tuner *t, int64_t ns)
 {
-    t->spent_ns += ns;
+    t->budget.spent_ns += ns;
 }
 
 /* ---- decisions from outside ---- */
@@ -735,8 +659,8 @@ site_account site_tuner_account(const site_tuner *t)
                           .has_incumbent = t->has_incumbent,
                           .calls = t->calls,
                           .trials = t->trials,
-                          .seen_ns = t->seen_ns,
-                          .spent_ns = t->spent_ns,
+                          .seen_ns = t->budget.seen_ns,
+                          .spent_ns = t->budget.spent_ns,
                           .time = t->time,
                           .baseline = t->baseline,
                           .verdict = t->verdict};
@@ -748,7 +672,7 @@ site_tuner *site_tuner_new(const site_rules *rules)
     if (!t)
         return NULL;
     t->rules = *rules;
-    t->share_ppm = (int64_t)(rules->share * SAFELY * 1e6);
+    t->budget = site_budget_of(rules->share);
     t->incumbent = rules->fallback;
     t->has_incumbent = true;
     enter_round(t);
