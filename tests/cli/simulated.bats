@@ -74,6 +74,12 @@ load helpers
     done
 }
 
+@test "CUDA arrays of every shape are read and written, by surfaces and textures" {
+    tool check "$FIXTURES/surfaced.lua" --arch sm_90 --budget 100
+    succeeds
+    says '16 proven, 0 wrong, 0 not proven'
+}
+
 @test "a mistake in the second launch is a wrong result" {
     sed 's/dst\[(top + i) \* ${cols} + x\] = sum/dst[(top + i) * ${cols} + x] = sum + (x == 5)/' \
         "$FIXTURES/separable.cu.tmpl" >separable.cu.tmpl

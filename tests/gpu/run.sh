@@ -42,8 +42,9 @@ for problem in direction=to_device direction=to_host direction=both "direction=b
     fi
 done
 
-echo "== cooperative launches and clusters, tensor maps, textures, launches in rounds"
-for script in grid_sum.lua tensor_tiles.lua textured.lua "$here/../fixtures/clustered.lua" "$here/../fixtures/stepped.lua"; do
+echo "== cooperative launches and clusters, tensor maps, textures, surfaces, launches in rounds"
+for script in grid_sum.lua tensor_tiles.lua textured.lua "$here/../fixtures/surfaced.lua" \
+    "$here/../fixtures/clustered.lua" "$here/../fixtures/stepped.lua"; do
     said=$("$build/bin/autotune" "$script" --device cuda:0 --no-record --quiet 2>&1)
     if all_right "$said"; then
         echo "ok   $script: $(grep -m 1 '^best' <<<"$said")"
