@@ -220,6 +220,7 @@ static at_status decode_surface_reduction(decoder *d)
     c->count_class = SIM_CLASS_ATOMIC;
     c->scope = SIM_SCOPE_GPU;
     c->b = added;
+    c->d2 = 0; /* nobody reads what was there */
     return d->status;
 }
 
