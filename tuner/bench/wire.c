@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "device/plan_pack.h"
 
 /* The arguments of pack_put_fields() and pack_get_fields(). */
 #define FIELDS(table) (table), sizeof(table) / sizeof *(table)

@@ -2,7 +2,7 @@
  *
  * A plan is what remains of a pattern once every expression is evaluated for one problem and one
  * configuration: no Lua, no pointers into a device, nothing that only one process understands.
- * device/plan.c packs it and unpacks it. */
+ * device/plan_pack.h packs it and unpacks it. */
 #ifndef AUTOTUNE_DEVICE_PLAN_H
 #define AUTOTUNE_DEVICE_PLAN_H
 
@@ -11,7 +11,6 @@
 
 #include "base/data_file.h"
 #include "base/error.h"
-#include "base/pack.h"
 #include "base/value.h"
 #include "device/ceiling.h"
 #include "device/oracle.h"
@@ -242,6 +241,12 @@ char *plan_symbol(const launch_plan *plan, uint32_t launch, const char *symbols)
 /* Do two plans launch the same kernels, in this sense? */
 bool plan_same_entries(const launch_plan *a, const launch_plan *b);
 
+/* Is the argument a struct? Its bytes are among the plan's structs. */
+static inline bool plan_is_struct(const argument_plan *a)
+{
+    return !a->is_buffer && !a->is_view && a->size_bytes > 8;
+}
+
 /* The value of an argument that is neither a buffer nor a view: size_bytes of it. */
 const void *plan_argument_value(const launch_plan *plan, const argument_plan *argument);
 
@@ -258,13 +263,5 @@ void plan_copy_structs(const launch_plan *plan, plan_address_of *address_of, con
 
 /* plan_argument_value(), of such a copy. */
 const void *plan_argument_in(const argument_plan *argument, const unsigned char *structs);
-
-/* Write a plan to a pack, and read it back. Everything that is read is checked (counts,
- * enumerations, names, sizes): a corrupt message is false, and the pack has failed, never a
- * plan. */
-void plan_put_problem(pack *m, const problem_plan *plan);
-bool plan_get_problem(pack *m, problem_plan *out);
-void plan_put_launch(pack *m, const launch_plan *plan);
-bool plan_get_launch(pack *m, launch_plan *out);
 
 #endif

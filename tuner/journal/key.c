@@ -4,6 +4,7 @@
 #include <xxhash.h>
 
 #include "base/memory.h"
+#include "device/plan_pack.h"
 
 static journal_key hash(const void *bytes, size_t size_bytes)
 {

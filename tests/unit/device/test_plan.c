@@ -1,6 +1,6 @@
 #include "base/pack.h"
 #include "base/rng.h"
-#include "device/plan.h"
+#include "device/plan_pack.h"
 #include "script_fixture.h"
 
 static bool tolerance_equal(tolerance a, tolerance b)

@@ -11,6 +11,7 @@
 #include "base/paths.h"
 #include "base/text.h"
 #include "bench/client.h"
+#include "device/plan_pack.h"
 #include "process/interrupt.h"
 #include "record/record.h"
 #include "report/progress.h"

@@ -5,6 +5,7 @@
 #include "base/hash_text.h"
 #include "base/pack.h"
 #include "compile/code.h"
+#include "device/plan_pack.h"
 
 journal_key identity_of(const identity_part *parts, size_t count, uint32_t layout)
 {

@@ -1,11 +1,11 @@
 #include "sim/machine/race.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "sim/machine/fault.h"
+#include "sim/machine/race_words.h"
 
 enum {
     FIRST_CLASS = 7, /* of sim_more: 128 bytes, four stamps */
@@ -134,176 +134,13 @@ void sim_set_add(const sim_race_access *a, sim_set *set, const sim_stamp *stamp)
     set->last = fresh;
 }
 
-/* A place in words: "dst[1] (byte 4 of dst)". */
-static void describe_place(const sim_race_access *a, char *text, size_t bytes)
-{
-    const sim_block *owner = a->owner;
-    if (a->region)
-        sim_region_name(a->region, a->offset, text, bytes);
-    else
-        sim_shared_name(owner, (uint32_t)a->offset, text, bytes);
-    if (!a->region && owner != a->block)
-        text_add(text, bytes, " of block (%u,%u,%u)", owner->block[0], owner->block[1],
-                 owner->block[2]);
-}
-
-/* The thread that made an access. Where several lanes made it, this is one that is not the present
- * thread and, if `ordered` matters, that the present thread does not follow. */
-static uint32_t thread_of(const sim_race_access *a, const sim_stamp *s)
-{
-    if (s->unit >= SIM_UNIT_PRODUCTS)
-        return s->epoch;
-    uint32_t lanes = s->lanes;
-    if (!sim_is_by_thread(s))
-        return (s->unit - SIM_UNIT_COPIES) * SIM_LANES + (uint32_t)__builtin_ctz(lanes);
-    bool same_warp = s->block == a->block->number && s->unit == a->stamp.unit;
-    for (uint32_t m = same_warp ? lanes & ~(1u << a->lane) : lanes; m; m &= m - 1) {
-        sim_stamp one = *s;
-        one.lanes = m & -m;
-        if (!sim_order_follows(a->block, a->warp, a->lane, &one))
-            return s->unit * SIM_LANES + (uint32_t)__builtin_ctz(m);
-    }
-    return s->unit * SIM_LANES + (uint32_t)__builtin_ctz(lanes);
-}
-
-static bool is_this_thread(const sim_race_access *a, const sim_stamp *s)
-{
-    return s->block == a->block->number &&
-           thread_of(a, s) == a->warp->first_thread + (uint32_t)a->lane;
-}
-
-/* Writes "thread (1,0,0) of block (2,0,0)". The block is left out where only one block has the
- * memory. */
-static void describe_party(const sim_race_access *a, const sim_stamp *s, char *text, size_t bytes)
-{
-    const uint32_t *grid = a->block->launch->grid;
-    uint32_t at[3], block = s->block - 1;
-    sim_thread_position(a->block, thread_of(a, s), at);
-    int n = snprintf(text, bytes, "thread (%u,%u,%u)", at[0], at[1], at[2]);
-    if ((a->region || s->block != a->block->number) && n > 0 && (size_t)n < bytes)
-        snprintf(text + n, bytes - (size_t)n, " of block (%u,%u,%u)", block % grid[0],
-                 block / grid[0] % grid[1], block / grid[0] / grid[1]);
-}
-
-/* Writes "; that is at FILE:LINE", if the line is known and is not the one of the present access.
- */
-static void describe_line(const sim_race_access *a, const sim_stamp *s, char *text, size_t bytes)
-{
-    const sim_program *p = a->block->program;
-    char place[PTX_PLACE_BYTES];
-    text[0] = '\0';
-    if (s->pc < 0 || &p->code[s->pc] == a->instruction || p->code[s->pc].location == PTX_NONE)
-        return;
-    ptx_place(p->module, p->code[s->pc].location, place, sizeof place);
-    snprintf(text, bytes, "; the other access is at %s", place);
-}
-
-/* Reports that one of the two accesses is a copy under way while the other takes place. */
-static bool report_under_way(const sim_race_access *a, const sim_stamp *s, bool reads, bool to)
-{
-    char place[SIM_PLACE_BYTES], party[96], line[PTX_PLACE_BYTES + 32];
-    const char *copy = s->flags & SIM_STAMP_BULK ? "a bulk copy" : "a copy";
-    if (a->block->program->code[s->pc].kind == SIM_WARPGROUP_PRODUCT)
-        copy = "a product (wgmma)";
-    describe_place(a, place, sizeof place);
-    describe_party(a, s, party, sizeof party);
-    describe_line(a, s, line, sizeof line);
-    bool own = is_this_thread(a, s);
-    return sim_fail(a->block, a->warp, a->instruction, a->lane,
-                    reads && !a->region ? SIM_FAULT_UNINITIALISED : SIM_FAULT_RACE,
-                    "%s is %s while %s %s it by %s is on its way%s", place,
-                    reads ? "read" : "written", copy, to ? "to" : "from",
-                    own ? "this thread" : party, line);
-}
-
-/* Are these volatile accesses by lanes of one warp? Such accesses do not synchronise. Kernels have
- * them that rely on lanes that go in step. */
-static bool is_of_lanes_in_step(const sim_race_access *a, const sim_stamp *s)
-{
-    return (a->stamp.flags & s->flags & SIM_STAMP_VOLATILE) && s->block == a->stamp.block &&
-           s->unit == a->stamp.unit;
-}
-
-static const char *what_is_missing(const sim_race_access *a, const sim_stamp *s)
-{
-    sim_reach reach = sim_order_reach(a->block, s);
-    if (is_of_lanes_in_step(a, s))
-        return "__syncwarp() between: lanes need not go in step (or make these relaxed atomics)";
-    if (a->stamp.scope && s->scope && (a->stamp.scope <= (int)reach || s->scope <= (int)reach))
-        return "a scope that has both";
-    return reach == SIM_REACH_BLOCK              ? "a barrier between"
-           : a->region && reach == SIM_REACH_GPU ? "a fence and an atomic between"
-                                                 : "a barrier of the cluster between";
-}
-
-/* A thread's column and row, if each row has its row of blocks, or a block where there is one row
- * of them; the columns are counted on by `step`. */
-typedef struct spot {
-    uint64_t column, row, step;
-} spot;
-
-static spot find_spot(const sim_block *b, uint32_t block, uint32_t thread)
-{
-    const uint32_t *grid = b->launch->grid, *size = b->launch->block;
-    uint32_t at[3];
-    sim_thread_position(b, thread, at);
-    if (grid[1] == 1 && size[1] == 1)
-        return (spot){at[0], block, size[0]};
-    return (spot){(uint64_t)(block % grid[0]) * size[0] + at[0],
-                  (uint64_t)(block / grid[0] % grid[1]) * size[1] + at[1],
-                  (uint64_t)grid[0] * size[0]};
-}
-
-/* "; perhaps ...", where the element would be that of one of the threads in its row, and that of
- * the other beyond the end of its own, an earlier one. */
-static void describe_overrun(const sim_race_access *a, const sim_stamp *s, char *text, size_t bytes)
-{
-    const sim_instruction *c = a->instruction;
-    const uint64_t unit = (uint64_t)ptx_type_bytes((ptx_type)c->type) * (c->vector ? c->vector : 1),
-                   index = unit ? a->offset / unit : 0;
-    text[0] = '\0';
-    if (!a->region || !sim_is_by_thread(s) || index == 0 || a->offset % unit)
-        return;
-    spot within =
-             find_spot(a->block, a->block->number - 1, a->warp->first_thread + (uint32_t)a->lane),
-         beyond = find_spot(a->block, s->block - 1, thread_of(a, s));
-    if (beyond.row > within.row) {
-        const spot other = beyond;
-        beyond = within;
-        within = other;
-    }
-    if (beyond.row == within.row || index < within.column ||
-        (index - within.column) % within.row != 0)
-        return;
-    const uint64_t width = (index - within.column) / within.row,
-                   column = index - beyond.row * width;
-    if (width > within.column && column >= beyond.column &&
-        (column - beyond.column) % beyond.step == 0)
-        snprintf(text, bytes,
-                 "; perhaps an index runs past its row: column %" PRIu64 " of row %" PRIu64
-                 " is column %" PRIu64 " of row %" PRIu64 " where a row has %" PRIu64,
-                 column, beyond.row, within.column, within.row, width);
-}
-
-static bool report(const sim_race_access *a, const sim_stamp *s, const char *what)
-{
-    char place[SIM_PLACE_BYTES], party[96], line[PTX_PLACE_BYTES + 32], overrun[200];
-    describe_place(a, place, sizeof place);
-    describe_party(a, s, party, sizeof party);
-    describe_line(a, s, line, sizeof line);
-    describe_overrun(a, s, overrun, sizeof overrun);
-    return sim_fail(a->block, a->warp, a->instruction, a->lane, SIM_FAULT_RACE,
-                    "%s: %s %s without %s%s%s", place, what, party, what_is_missing(a, s), line,
-                    overrun);
-}
-
 /* Are both strong, and does the scope of each have the thread of the other? */
 static bool is_morally_strong(const sim_race_access *a, const sim_stamp *s)
 {
     const sim_stamp *own = &a->stamp;
     if (!own->scope || !s->scope)
         return false;
-    if (is_of_lanes_in_step(a, s))
+    if (sim_race_is_in_step(a, s))
         return false;
     int reach = (int)sim_order_reach(a->block, s);
     return own->scope > reach && s->scope > reach;
@@ -370,7 +207,7 @@ static bool check_writes(const sim_race_access *a, const sim_cell *cell, bool sa
     if (!s)
         return true;
     if (s->flags & SIM_STAMP_UNDER_WAY)
-        return report_under_way(a, s, reads, true);
+        return sim_race_report_under_way(a, s, reads, true);
     char what[64];
     const char *by = sim_is_by_thread(s)          ? "a write"
                      : s->unit >= SIM_UNIT_ENGINE ? "a bulk copy"
@@ -382,7 +219,7 @@ static bool check_writes(const sim_race_access *a, const sim_cell *cell, bool sa
                  sim_is_by_thread(s) ? "" : " ", sim_is_by_thread(s) ? "" : by);
     if (!reads && !sim_is_by_thread(s))
         text_add(what, sizeof what, " of");
-    return report(a, s, what);
+    return sim_race_report(a, s, what);
 }
 
 static bool check_reads(const sim_race_access *a, const sim_cell *cell, bool same)
@@ -391,26 +228,8 @@ static bool check_reads(const sim_race_access *a, const sim_cell *cell, bool sam
     if (!s)
         return true;
     if (s->flags & SIM_STAMP_UNDER_WAY)
-        return report_under_way(a, s, false, false);
-    return same || report(a, s, "written by this thread after a read by");
-}
-
-static bool report_noncoherent(const sim_race_access *a, const sim_stamp *s, bool reads)
-{
-    const bool surface = a->instruction->is_surface;
-    const char *const path = surface ? "as a surface" : "through the read-only path";
-    char place[SIM_PLACE_BYTES], party[96], line[PTX_PLACE_BYTES + 32];
-    describe_place(a, place, sizeof place);
-    describe_party(a, s, party, sizeof party);
-    describe_line(a, s, line, sizeof line);
-    return sim_fail(
-        a->block, a->warp, a->instruction, a->lane, SIM_FAULT_RACE,
-        "%s: %s by this thread%s%s and %s by %s%s%s, which is for memory that the "
-        "launch %s%s",
-        place, reads ? "read" : "written", reads ? " " : "", reads ? path : "",
-        reads ? "written" : "read", is_this_thread(a, s) ? "itself" : party, reads ? "" : " ",
-        reads ? "" : path,
-        surface ? "has not written before" : "does not write (__ldg(), const __restrict__)", line);
+        return sim_race_report_under_way(a, s, false, false);
+    return same || sim_race_report(a, s, "written by this thread after a read by");
 }
 
 static const sim_stamp *noncoherent_read(const sim_set *reads)
@@ -455,7 +274,7 @@ bool sim_race_read(const sim_race_access *a, sim_cell *cell)
     }
     if ((a->stamp.flags & SIM_STAMP_NONCOHERENT) && a->region) {
         if (cell->writes.last.block != 0)
-            return report_noncoherent(a, &cell->writes.last, true);
+            return sim_race_report_noncoherent(a, &cell->writes.last, true);
         cell->noncoherent = !a->instruction->is_surface || cell->noncoherent;
     }
     if (cell->writes.last.block != 0 && !check_writes(a, cell, false, true))
@@ -473,7 +292,7 @@ bool sim_race_read(const sim_race_access *a, sim_cell *cell)
 static bool check_write(const sim_race_access *a, sim_cell *cell, bool same)
 {
     if (cell->noncoherent)
-        return report_noncoherent(a, noncoherent_read(&cell->reads), false);
+        return sim_race_report_noncoherent(a, noncoherent_read(&cell->reads), false);
     if (cell->writes.last.block != 0 && !check_writes(a, cell, same, false))
         return false;
     return cell->reads.last.block == 0 || check_reads(a, cell, same);
@@ -545,18 +364,10 @@ static bool check_proxies(const sim_race_access *a, const sim_cell *cell)
     const sim_set *set = &cell->writes;
     for (uint32_t i = 0; i <= (set->more ? set->more->count : 0); i++) {
         const sim_stamp *s = set->more && i < set->more->count ? &set->more->stamps[i] : &set->last;
-        char place[160], party[96], line[160];
         if (s->block == 0 || s->unit >= SIM_UNIT_ENGINE ||
             sim_order_reach(a->block, s) == SIM_REACH_GPU || sim_order_proxied(a->warp, a->lane, s))
             continue;
-        describe_place(a, place, sizeof place);
-        describe_party(a, s, party, sizeof party);
-        describe_line(a, s, line, sizeof line);
-        return sim_fail(a->block, a->warp, a->instruction, a->lane, SIM_FAULT_RACE,
-                        "%s: %s after a write by %s without a fence.proxy.async between%s", place,
-                        a->instruction->kind == SIM_WARPGROUP_PRODUCT ? "read by wgmma"
-                                                                      : "copied by the engine",
-                        is_this_thread(a, s) ? "this thread" : party, line);
+        return sim_race_report_proxy(a, s);
     }
     return true;
 }

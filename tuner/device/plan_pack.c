@@ -1,0 +1,351 @@
+#include "device/plan_pack.h"
+
+#include <string.h>
+
+/* Names of buffers and variables are bytes of a struct: terminated, and short enough. */
+static bool get_name(pack *m, char name[PLAN_NAME_BYTES])
+{
+    const char *text = pack_get_string(m);
+    size_t length = strlen(text);
+    if (length == 0 || length >= PLAN_NAME_BYTES)
+        return false;
+    memcpy(name, text, length + 1);
+    return true;
+}
+
+/* A value of an enumeration or a count, below `limit`. */
+static bool get_below(pack *m, uint32_t limit, uint32_t *out)
+{
+    *out = pack_get_u32(m);
+    return !m->failed && *out < limit;
+}
+
+static bool has_limit(buffer_fill fill)
+{
+    return fill == FILL_MODULO || fill == FILL_SORTED || fill == FILL_LOCAL ||
+           fill == FILL_SKEWED || fill == FILL_OFFSETS;
+}
+
+static void put_buffer(pack *m, const buffer_plan *b)
+{
+    pack_put_string(m, b->name);
+    pack_put_u32(m, b->role);
+    pack_put_u32(m, b->fill);
+    pack_put_u32(m, b->type);
+    pack_put_u64(m, b->count);
+    pack_put_u64(m, b->fill_limit);
+    pack_put_u32(m, b->rank);
+    for (uint32_t i = 0; i < b->rank; i++)
+        pack_put_u64(m, b->shape[i]);
+    pack_put_u64(m, b->fill_block);
+    pack_put_u32(m, b->value_count);
+    for (uint32_t i = 0; i < b->value_count; i++)
+        pack_put_f64(m, b->values[i]);
+    pack_put_bytes(m, b->data.bytes, b->fill == FILL_FILE ? sizeof b->data.bytes : 0);
+    pack_put_u32(m, b->tolerance.kind);
+    pack_put_f64(m, b->tolerance.limit);
+    pack_put_f64(m, b->tolerance.mismatches);
+}
+
+/* The hash of a file's contents, or that there is none. */
+static bool get_key(pack *m, bool wanted, data_key *out)
+{
+    size_t size_bytes;
+    const void *bytes = pack_get_bytes(m, &size_bytes);
+    if (size_bytes != (wanted ? sizeof out->bytes : 0))
+        return false;
+    memcpy(out->bytes, bytes, size_bytes);
+    return true;
+}
+
+static bool get_fill(pack *m, buffer_plan *b)
+{
+    if (has_limit(b->fill) && b->fill_limit == 0)
+        return false;
+    if ((b->fill == FILL_SORTED || b->fill == FILL_OFFSETS) &&
+        b->fill_limit > (uint64_t)INT64_MAX / b->count)
+        return false;
+    if (b->fill == FILL_OFFSETS && b->count < 2)
+        return false;
+    b->fill_block = pack_get_u64(m);
+    if (!get_below(m, PLAN_MAX_VALUES + 1, &b->value_count) ||
+        (b->fill == FILL_LOCAL) != (b->fill_block > 0) ||
+        (b->fill == FILL_VALUES) != (b->value_count > 0))
+        return false;
+    for (uint32_t i = 0; i < b->value_count; i++)
+        b->values[i] = pack_get_f64(m);
+    return get_key(m, b->fill == FILL_FILE, &b->data);
+}
+
+static bool get_buffer(pack *m, buffer_plan *b)
+{
+    uint32_t role, fill, type;
+    if (!get_name(m, b->name) || !get_below(m, BUFFER_SCRATCH + 1, &role) ||
+        !get_below(m, FILL_COUNT, &fill) || !get_below(m, DTYPE_COUNT, &type))
+        return false;
+    b->role = (buffer_role)role;
+    b->fill = (buffer_fill)fill;
+    b->type = (dtype)type;
+    b->count = pack_get_u64(m);
+    b->fill_limit = pack_get_u64(m);
+    if (!get_below(m, 5, &b->rank))
+        return false;
+    for (uint32_t i = 0; i < b->rank; i++)
+        b->shape[i] = pack_get_u64(m);
+    if (b->count == 0 || b->count > PLAN_MAX_ELEMENTS || !get_fill(m, b))
+        return false;
+    b->tolerance.kind = (tolerance_kind)pack_get_u32(m);
+    b->tolerance.limit = pack_get_f64(m);
+    b->tolerance.mismatches = pack_get_f64(m);
+    return !m->failed && tolerance_is_valid(b->tolerance);
+}
+
+void plan_put_problem(pack *m, const problem_plan *plan)
+{
+    pack_put_u32(m, plan->buffer_count);
+    for (uint32_t i = 0; i < plan->buffer_count; i++)
+        put_buffer(m, &plan->buffers[i]);
+    pack_put_u32(m, plan->oracle);
+    pack_put_u32(m, plan->deterministic);
+    pack_put_u32(m, plan->ceiling);
+    pack_put_u64(m, plan->traffic_bytes);
+    pack_put_u64(m, plan->flops);
+    pack_put_u64(m, plan->items);
+    pack_put_u64(m, plan->seed);
+    for (uint32_t i = 0; plan->oracle == ORACLE_FILE && i < plan->buffer_count; i++)
+        if (plan_is_compared(&plan->buffers[i]))
+            pack_put_bytes(m, plan->buffers[i].expected.bytes, DATA_KEY_BYTES);
+    pack_put_u32(m, plan->transfer.direction);
+    if (plan->transfer.direction)
+        transfer_put_task(m, &plan->transfer);
+}
+
+static bool get_problem(pack *m, problem_plan *out)
+{
+    uint32_t oracle, deterministic, ceiling, direction;
+    if (!get_below(m, PLAN_MAX_BUFFERS + 1, &out->buffer_count))
+        return false;
+    for (uint32_t i = 0; i < out->buffer_count; i++)
+        if (!get_buffer(m, &out->buffers[i]))
+            return false;
+    if (!get_below(m, ORACLE_KINDS, &oracle) || !get_below(m, 2, &deterministic) ||
+        !get_below(m, CEILING_KINDS, &ceiling))
+        return false;
+    out->oracle = (oracle_kind)oracle;
+    out->deterministic = deterministic;
+    out->ceiling = (ceiling_kind)ceiling;
+    out->traffic_bytes = pack_get_u64(m);
+    out->flops = pack_get_u64(m);
+    out->items = pack_get_u64(m);
+    out->seed = pack_get_u64(m);
+    for (uint32_t i = 0; out->oracle == ORACLE_FILE && i < out->buffer_count; i++)
+        if (plan_is_compared(&out->buffers[i]) && !get_key(m, true, &out->buffers[i].expected))
+            return false;
+    if (!get_below(m, TRANSFER_DIRECTIONS, &direction))
+        return false;
+    return !direction ||
+           transfer_get_task(m, (transfer_direction)direction, out->buffer_count, &out->transfer);
+}
+
+bool plan_get_problem(pack *m, problem_plan *out)
+{
+    memset(out, 0, sizeof *out);
+    m->failed = !get_problem(m, out) || m->failed;
+    return !m->failed;
+}
+
+/* The kind of an argument, as it is packed. */
+enum { IS_VALUE, IS_BUFFER, IS_VIEW };
+
+static void put_argument(pack *m, const argument_plan *a)
+{
+    pack_put_u32(m, a->is_buffer ? IS_BUFFER : a->is_view ? IS_VIEW : IS_VALUE);
+    pack_put_u32(m, a->buffer);
+    pack_put_u32(m, a->size_bytes);
+    pack_put_u64(m, a->bits);
+}
+
+static bool get_argument(pack *m, const launch_plan *plan, argument_plan *a)
+{
+    uint32_t is, buffer, size;
+    if (!get_below(m, IS_VIEW + 1, &is) || !get_below(m, PLAN_MAX_BUFFERS, &buffer) ||
+        !get_below(m, PLAN_MAX_STRUCT_BYTES + 1, &size))
+        return false;
+    a->bits = pack_get_u64(m);
+    a->size_bytes = (uint16_t)size;
+    a->is_buffer = is == IS_BUFFER;
+    a->is_view = is == IS_VIEW;
+    a->buffer = (uint8_t)buffer;
+    if (a->is_view)
+        return a->bits < plan->view_count && size == view_bytes(plan->views[a->bits].kind);
+    if (plan_is_struct(a))
+        return a->bits <= plan->struct_bytes && size <= plan->struct_bytes - a->bits;
+    return a->is_buffer ? size == 8 : size > 0;
+}
+
+static void put_launch(pack *m, const launch_plan *plan, const kernel_launch *launch)
+{
+    pack_put_string(m, plan->entries + launch->entry);
+    for (int i = 0; i < 3; i++)
+        pack_put_u32(m, launch->grid[i]);
+    for (int i = 0; i < 3; i++)
+        pack_put_u32(m, launch->block[i]);
+    for (int i = 0; i < 3; i++)
+        pack_put_u32(m, launch->cluster[i]);
+    pack_put_u32(m, launch->cooperative);
+    pack_put_u32(m, launch->balanced);
+    pack_put_u32(m, launch->group);
+    pack_put_u32(m, launch->rounds);
+    pack_put_u32(m, launch->dynamic_shared_bytes);
+    pack_put_u32(m, launch->argument_count);
+    for (uint32_t i = 0; i < launch->argument_count; i++)
+        put_argument(m, &plan->arguments[launch->first_argument + i]);
+}
+
+static bool get_shape(pack *m, uint32_t shape[3])
+{
+    for (int i = 0; i < 3; i++)
+        shape[i] = pack_get_u32(m);
+    return !m->failed && shape[0] > 0 && shape[1] > 0 && shape[2] > 0;
+}
+
+/* 0 blocks along a side are none, as is 1. */
+static bool get_cluster(pack *m, uint32_t cluster[3])
+{
+    for (int i = 0; i < 3; i++) {
+        if (!get_below(m, PLAN_MAX_CLUSTER + 1, &cluster[i]))
+            return false;
+        cluster[i] = cluster[i] ? cluster[i] : 1;
+    }
+    return true;
+}
+
+/* Is launch `i` alone, or one of the group before it, or the first of its own? */
+static bool is_grouped_well(const launch_plan *plan, uint32_t i)
+{
+    const kernel_launch *launch = &plan->launches[i];
+    if (launch->group == 0)
+        return launch->rounds == 0;
+    if (launch->rounds < 2 || launch->rounds > PLAN_MAX_ROUNDS)
+        return false;
+    return launch->group == i + 1 ||
+           (i > 0 && launch->group == launch[-1].group && launch->rounds == launch[-1].rounds);
+}
+
+static bool get_launch(pack *m, launch_plan *plan, uint32_t number)
+{
+    kernel_launch *launch = &plan->launches[number];
+    uint32_t cooperative, balanced;
+    if (!plan_set_entry(plan, number, pack_get_string(m)) || !get_shape(m, launch->grid) ||
+        !get_shape(m, launch->block) || !get_cluster(m, launch->cluster) ||
+        !get_below(m, 2, &cooperative) || !get_below(m, 2, &balanced))
+        return false;
+    launch->cooperative = cooperative;
+    launch->balanced = balanced;
+    launch->group = pack_get_u32(m);
+    launch->rounds = pack_get_u32(m);
+    launch->dynamic_shared_bytes = pack_get_u32(m);
+    launch->first_argument = plan->argument_count;
+    if (!get_below(m, PLAN_MAX_ARGUMENTS + 1 - plan->argument_count, &launch->argument_count))
+        return false;
+    for (uint32_t i = 0; i < launch->argument_count; i++)
+        if (!get_argument(m, plan, &plan->arguments[plan->argument_count++]))
+            return false;
+    return !(launch->balanced && plan_cluster_blocks(launch) == 1) && is_grouped_well(plan, number);
+}
+
+static bool get_compared(pack *m, compared_plan *c)
+{
+    if (!get_below(m, PLAN_MAX_BUFFERS, &c->buffer))
+        return false;
+    c->count = pack_get_u64(m);
+    return c->count > 0 && c->count <= PLAN_MAX_ELEMENTS;
+}
+
+void plan_put_launch(pack *m, const launch_plan *plan)
+{
+    pack_put_bytes(m, plan->structs, plan->struct_bytes);
+    pack_put_u32(m, plan->address_count);
+    for (uint32_t i = 0; i < plan->address_count; i++) {
+        pack_put_u32(m, plan->addresses[i].at);
+        pack_put_u32(m, plan->addresses[i].buffer);
+    }
+    pack_put_u32(m, plan->constant_count);
+    for (uint32_t i = 0; i < plan->constant_count; i++) {
+        pack_put_string(m, plan->constants[i].name);
+        pack_put_u32(m, plan->constants[i].buffer);
+    }
+    pack_put_u32(m, plan->compared_count);
+    for (uint32_t i = 0; i < plan->compared_count; i++) {
+        pack_put_u32(m, plan->compared[i].buffer);
+        pack_put_u64(m, plan->compared[i].count);
+    }
+    pack_put_u32(m, plan->view_count);
+    for (uint32_t i = 0; i < plan->view_count; i++)
+        view_put(m, &plan->views[i]);
+    pack_put_u32(m, plan->launch_count);
+    for (uint32_t i = 0; i < plan->launch_count; i++)
+        put_launch(m, plan, &plan->launches[i]);
+    pack_put_u32(m, plan_transfers(plan));
+    if (plan_transfers(plan))
+        transfer_put_plan(m, &plan->transfer);
+}
+
+static bool get_address(pack *m, const launch_plan *plan, address_plan *out)
+{
+    uint32_t at, buffer;
+    if (!get_below(m, PLAN_MAX_STRUCT_BYTES, &at) || !get_below(m, PLAN_MAX_BUFFERS, &buffer) ||
+        at + 8 > plan->struct_bytes)
+        return false;
+    *out = (address_plan){(uint16_t)at, (uint8_t)buffer};
+    return true;
+}
+
+static bool get_plan(pack *m, launch_plan *out)
+{
+    uint32_t transfers;
+    size_t struct_bytes;
+    const void *structs = pack_get_bytes(m, &struct_bytes);
+    if (struct_bytes > PLAN_MAX_STRUCT_BYTES)
+        return false;
+    if (struct_bytes)
+        memcpy(out->structs, structs, struct_bytes);
+    out->struct_bytes = (uint32_t)struct_bytes;
+    if (!get_below(m, PLAN_MAX_ADDRESSES + 1, &out->address_count))
+        return false;
+    for (uint32_t i = 0; i < out->address_count; i++)
+        if (!get_address(m, out, &out->addresses[i]))
+            return false;
+    if (!get_below(m, PLAN_MAX_CONSTANTS + 1, &out->constant_count))
+        return false;
+    for (uint32_t i = 0; i < out->constant_count; i++)
+        if (!get_name(m, out->constants[i].name) ||
+            !get_below(m, PLAN_MAX_BUFFERS, &out->constants[i].buffer))
+            return false;
+    if (!get_below(m, PLAN_MAX_BUFFERS + 1, &out->compared_count))
+        return false;
+    for (uint32_t i = 0; i < out->compared_count; i++)
+        if (!get_compared(m, &out->compared[i]))
+            return false;
+    if (!get_below(m, PLAN_MAX_VIEWS + 1, &out->view_count))
+        return false;
+    for (uint32_t i = 0; i < out->view_count; i++)
+        if (!view_get(m, PLAN_MAX_BUFFERS, &out->views[i]))
+            return false;
+    if (!get_below(m, PLAN_MAX_LAUNCHES + 1, &out->launch_count))
+        return false;
+    for (uint32_t i = 0; i < out->launch_count; i++)
+        if (!get_launch(m, out, i))
+            return false;
+    if (!get_below(m, 2, &transfers) ||
+        (transfers && !transfer_get_plan(m, PLAN_MAX_BUFFERS, &out->transfer)))
+        return false;
+    return transfers || out->launch_count > 0;
+}
+
+bool plan_get_launch(pack *m, launch_plan *out)
+{
+    memset(out, 0, sizeof *out);
+    m->failed = !get_plan(m, out) || m->failed;
+    return !m->failed;
+}

@@ -1,0 +1,202 @@
+#include "sim/machine/race_words.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/text.h"
+#include "sim/machine/fault.h"
+
+/* A place in words: "dst[1] (byte 4 of dst)". */
+static void describe_place(const sim_race_access *a, char *text, size_t bytes)
+{
+    const sim_block *owner = a->owner;
+    if (a->region)
+        sim_region_name(a->region, a->offset, text, bytes);
+    else
+        sim_shared_name(owner, (uint32_t)a->offset, text, bytes);
+    if (!a->region && owner != a->block)
+        text_add(text, bytes, " of block (%u,%u,%u)", owner->block[0], owner->block[1],
+                 owner->block[2]);
+}
+
+/* The thread that made an access. Where several lanes made it, this is one that is not the present
+ * thread and, if `ordered` matters, that the present thread does not follow. */
+static uint32_t thread_of(const sim_race_access *a, const sim_stamp *s)
+{
+    if (s->unit >= SIM_UNIT_PRODUCTS)
+        return s->epoch;
+    uint32_t lanes = s->lanes;
+    if (!sim_is_by_thread(s))
+        return (s->unit - SIM_UNIT_COPIES) * SIM_LANES + (uint32_t)__builtin_ctz(lanes);
+    bool same_warp = s->block == a->block->number && s->unit == a->stamp.unit;
+    for (uint32_t m = same_warp ? lanes & ~(1u << a->lane) : lanes; m; m &= m - 1) {
+        sim_stamp one = *s;
+        one.lanes = m & -m;
+        if (!sim_order_follows(a->block, a->warp, a->lane, &one))
+            return s->unit * SIM_LANES + (uint32_t)__builtin_ctz(m);
+    }
+    return s->unit * SIM_LANES + (uint32_t)__builtin_ctz(lanes);
+}
+
+static bool is_this_thread(const sim_race_access *a, const sim_stamp *s)
+{
+    return s->block == a->block->number &&
+           thread_of(a, s) == a->warp->first_thread + (uint32_t)a->lane;
+}
+
+/* Writes "thread (1,0,0) of block (2,0,0)". The block is left out where only one block has the
+ * memory. */
+static void describe_party(const sim_race_access *a, const sim_stamp *s, char *text, size_t bytes)
+{
+    const uint32_t *grid = a->block->launch->grid;
+    uint32_t at[3], block = s->block - 1;
+    sim_thread_position(a->block, thread_of(a, s), at);
+    int n = snprintf(text, bytes, "thread (%u,%u,%u)", at[0], at[1], at[2]);
+    if ((a->region || s->block != a->block->number) && n > 0 && (size_t)n < bytes)
+        snprintf(text + n, bytes - (size_t)n, " of block (%u,%u,%u)", block % grid[0],
+                 block / grid[0] % grid[1], block / grid[0] / grid[1]);
+}
+
+/* Writes "; the other access is at FILE:LINE", if that line is known and is not the one of the
+ * present access. */
+static void describe_line(const sim_race_access *a, const sim_stamp *s, char *text, size_t bytes)
+{
+    const sim_program *p = a->block->program;
+    char place[PTX_PLACE_BYTES];
+    text[0] = '\0';
+    if (s->pc < 0 || &p->code[s->pc] == a->instruction || p->code[s->pc].location == PTX_NONE)
+        return;
+    ptx_place(p->module, p->code[s->pc].location, place, sizeof place);
+    snprintf(text, bytes, "; the other access is at %s", place);
+}
+
+/* What all reports tell: the place, the other thread, and where the other access is. */
+typedef struct in_words {
+    char place[SIM_PLACE_BYTES], party[96], line[PTX_PLACE_BYTES + 32];
+} in_words;
+
+static in_words put_in_words(const sim_race_access *a, const sim_stamp *s)
+{
+    in_words told;
+    describe_place(a, told.place, sizeof told.place);
+    describe_party(a, s, told.party, sizeof told.party);
+    describe_line(a, s, told.line, sizeof told.line);
+    return told;
+}
+
+bool sim_race_is_in_step(const sim_race_access *a, const sim_stamp *s)
+{
+    return (a->stamp.flags & s->flags & SIM_STAMP_VOLATILE) && s->block == a->stamp.block &&
+           s->unit == a->stamp.unit;
+}
+
+bool sim_race_report_under_way(const sim_race_access *a, const sim_stamp *s, bool reads, bool to)
+{
+    const in_words told = put_in_words(a, s);
+    const char *copy = s->flags & SIM_STAMP_BULK ? "a bulk copy" : "a copy";
+    if (a->block->program->code[s->pc].kind == SIM_WARPGROUP_PRODUCT)
+        copy = "a product (wgmma)";
+    bool own = is_this_thread(a, s);
+    return sim_fail(a->block, a->warp, a->instruction, a->lane,
+                    reads && !a->region ? SIM_FAULT_UNINITIALISED : SIM_FAULT_RACE,
+                    "%s is %s while %s %s it by %s is on its way%s", told.place,
+                    reads ? "read" : "written", copy, to ? "to" : "from",
+                    own ? "this thread" : told.party, told.line);
+}
+
+static const char *what_is_missing(const sim_race_access *a, const sim_stamp *s)
+{
+    sim_reach reach = sim_order_reach(a->block, s);
+    if (sim_race_is_in_step(a, s))
+        return "__syncwarp() between: lanes need not go in step (or make these relaxed atomics)";
+    if (a->stamp.scope && s->scope && (a->stamp.scope <= (int)reach || s->scope <= (int)reach))
+        return "a scope that has both";
+    return reach == SIM_REACH_BLOCK              ? "a barrier between"
+           : a->region && reach == SIM_REACH_GPU ? "a fence and an atomic between"
+                                                 : "a barrier of the cluster between";
+}
+
+/* Where a thread stands, if a row of the data has a row of blocks; or, where the grid is a single
+ * row of blocks, one block. The thread's next column is `step` further on. */
+typedef struct spot {
+    uint64_t column, row, step;
+} spot;
+
+static spot find_spot(const sim_block *b, uint32_t block, uint32_t thread)
+{
+    const uint32_t *grid = b->launch->grid, *size = b->launch->block;
+    uint32_t at[3];
+    sim_thread_position(b, thread, at);
+    if (grid[1] == 1 && size[1] == 1)
+        return (spot){at[0], block, size[0]};
+    return (spot){(uint64_t)(block % grid[0]) * size[0] + at[0],
+                  (uint64_t)(block / grid[0] % grid[1]) * size[1] + at[1],
+                  (uint64_t)grid[0] * size[0]};
+}
+
+/* Writes "; perhaps an index runs past its row ..." if the element is in the row of one of the two
+ * threads and would lie beyond the end of the other one's, an earlier row. */
+static void describe_overrun(const sim_race_access *a, const sim_stamp *s, char *text, size_t bytes)
+{
+    const sim_instruction *c = a->instruction;
+    const uint64_t unit = (uint64_t)ptx_type_bytes((ptx_type)c->type) * (c->vector ? c->vector : 1),
+                   index = unit ? a->offset / unit : 0;
+    text[0] = '\0';
+    if (!a->region || !sim_is_by_thread(s) || index == 0 || a->offset % unit)
+        return;
+    spot within =
+             find_spot(a->block, a->block->number - 1, a->warp->first_thread + (uint32_t)a->lane),
+         beyond = find_spot(a->block, s->block - 1, thread_of(a, s));
+    if (beyond.row > within.row) {
+        const spot other = beyond;
+        beyond = within;
+        within = other;
+    }
+    if (beyond.row == within.row || index < within.column ||
+        (index - within.column) % within.row != 0)
+        return;
+    const uint64_t width = (index - within.column) / within.row,
+                   column = index - beyond.row * width;
+    if (width > within.column && column >= beyond.column &&
+        (column - beyond.column) % beyond.step == 0)
+        snprintf(text, bytes,
+                 "; perhaps an index runs past its row: column %" PRIu64 " of row %" PRIu64
+                 " is column %" PRIu64 " of row %" PRIu64 " where a row has %" PRIu64,
+                 column, beyond.row, within.column, within.row, width);
+}
+
+bool sim_race_report(const sim_race_access *a, const sim_stamp *s, const char *what)
+{
+    const in_words told = put_in_words(a, s);
+    char overrun[200];
+    describe_overrun(a, s, overrun, sizeof overrun);
+    return sim_fail(a->block, a->warp, a->instruction, a->lane, SIM_FAULT_RACE,
+                    "%s: %s %s without %s%s%s", told.place, what, told.party, what_is_missing(a, s),
+                    told.line, overrun);
+}
+
+bool sim_race_report_noncoherent(const sim_race_access *a, const sim_stamp *s, bool reads)
+{
+    const bool surface = a->instruction->is_surface;
+    const char *const path = surface ? "as a surface" : "through the read-only path";
+    const in_words told = put_in_words(a, s);
+    return sim_fail(a->block, a->warp, a->instruction, a->lane, SIM_FAULT_RACE,
+                    "%s: %s by this thread%s%s and %s by %s%s%s, which is for memory that the "
+                    "launch %s%s",
+                    told.place, reads ? "read" : "written", reads ? " " : "", reads ? path : "",
+                    reads ? "written" : "read", is_this_thread(a, s) ? "itself" : told.party,
+                    reads ? "" : " ", reads ? "" : path,
+                    surface ? "has not written before"
+                            : "does not write (__ldg(), const __restrict__)",
+                    told.line);
+}
+
+bool sim_race_report_proxy(const sim_race_access *a, const sim_stamp *s)
+{
+    const in_words told = put_in_words(a, s);
+    return sim_fail(a->block, a->warp, a->instruction, a->lane, SIM_FAULT_RACE,
+                    "%s: %s after a write by %s without a fence.proxy.async between%s", told.place,
+                    a->instruction->kind == SIM_WARPGROUP_PRODUCT ? "read by wgmma"
+                                                                  : "copied by the engine",
+                    is_this_thread(a, s) ? "this thread" : told.party, told.line);
+}
