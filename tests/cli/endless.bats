@@ -20,7 +20,6 @@ load helpers
         tool space endless.lua
         fails_with 2 "endless.lua" || { echo "$line"; return 1; }
     done <<'LUA'
-while true do end
 local function f() return 1 + f() end f()
 ("("):rep(1 << 22):find("%b()")
 local t = {} for i = 1, 200 do t[i] = ("x"):rep(1 << 20) end while true do table.sort(t) end

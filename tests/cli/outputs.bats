@@ -4,7 +4,7 @@ load helpers
 # there, and nothing of its own.
 
 RESULTS="$BATS_TEST_DIRNAME/../../results"
-LANDSCAPE=$RESULTS/nvidia-h200/landscapes/dot.json.gz
+LANDSCAPE=$RESULTS/nvidia-h200/landscapes/misaligned.json.gz # the smallest
 
 needs_gnuplot() {
     command -v gnuplot >/dev/null || skip "gnuplot is missing"

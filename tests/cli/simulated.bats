@@ -102,13 +102,14 @@ load helpers
 }
 
 @test "a layout is a parameter: each has data and a reference of its own" {
-    tool "$FIXTURES/particles.lua" --device sim:sm_90 --json --quiet
+    # Small: of the script's own problem four million particles are prepared for each prediction.
+    tool "$FIXTURES/particles.lua" --device sim:sm_90 --set n=16384 --json --quiet
     succeeds
     says '"ok": 16'
     tool check "$FIXTURES/particles.lua" --config layout=tiles,tile=8
     succeeds
     says "blocks of the tuned problem"
-    tool "$FIXTURES/particles.lua" --device sim:sm_90 --strategy model --budget 5 --json --quiet
+    tool "$FIXTURES/particles.lua" --device sim:sm_90 --set n=16384 --strategy model --budget 5 --json --quiet
     succeeds
     says '"ok": 5'
 }

@@ -28,7 +28,7 @@ wait_for() { # wait_for COUNT COMMAND...: until it says as many of the run in th
     for _ in $(seq 3000); do
         [ "$("$@")" -ge "$least" ] && return 0
         kill -0 "$pid" 2>/dev/null || { cat err.txt; return 1; }
-        sleep 0.02
+        sleep 0.05
     done
     return 1
 }

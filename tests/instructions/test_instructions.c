@@ -21,13 +21,14 @@ static void *allocate(size_t count)
     return p;
 }
 
-static void operands_of(const form *f, uint64_t *in)
+/* The first n operands. */
+static void operands_of(const form *f, uint32_t n, uint64_t *in)
 {
-    for (int i = 0; i < TRIES; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         uint64_t sources[FORM_SOURCES];
-        form_operands(f, (size_t)i, 1, sources);
-        for (int s = 0; s < FORM_SOURCES; s++)
-            in[s * TRIES + i] = sources[s];
+        form_operands(f, i, 1, sources);
+        for (uint32_t s = 0; s < FORM_SOURCES; s++)
+            in[s * n + i] = sources[s];
     }
 }
 
@@ -48,10 +49,12 @@ static void the_simulator_takes_every_form_but_those_that_are_listed(void **stat
     uint64_t *in = allocate(FORM_SOURCES * TRIES), *out = allocate(2 * TRIES);
     for (size_t i = 0; i < count; i++) {
         at_error error = {0};
-        operands_of(&forms[i], in);
+        uint64_t expected;
+        /* The test below runs those that can be evaluated with all operands. */
+        uint32_t n = evaluate(&forms[i], in, &expected) ? SIMULATE_THREADS : TRIES;
+        operands_of(&forms[i], n, in);
         form_module(&forms[i], text);
-        bool taken =
-            simulate(text, in, FORM_SOURCES * TRIES, out, 2 * TRIES, TRIES, &error) == AT_OK;
+        bool taken = simulate(text, in, FORM_SOURCES * n, out, 2 * n, n, &error) == AT_OK;
         if (taken == (differences_find(&known, forms[i].name)->state == STATE_REFUSED))
             fail_msg("%s is %s: %s", forms[i].name,
                      taken ? "taken, and listed as refused" : "refused", error.message);
@@ -71,7 +74,7 @@ static void every_form_gives_what_the_isa_says(void **state)
     for (size_t i = 0; i < count; i++) {
         uint64_t expected;
         at_error error = {0};
-        operands_of(&forms[i], in);
+        operands_of(&forms[i], TRIES, in);
         if (!evaluate(&forms[i], in, &expected))
             continue;
         described++;

@@ -12,7 +12,7 @@
 #include "script/emit.h"
 #include "script/script.h"
 
-enum { MOST_PARAMETERS = 64, SAMPLES = 2, MOST_MEMBERS = 256 };
+enum { MOST_PARAMETERS = 64, SAMPLES = 1, MOST_MEMBERS = 256 };
 
 typedef struct subject {
     const char *path;     /* in the source tree */

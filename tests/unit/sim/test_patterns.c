@@ -249,7 +249,7 @@ static void broken_templates_are_caught(void **state)
 }
 
 /* Other types take as long as all the rest: with the argument "types" they alone are run, without
- * it the rest. With the argument "sample" a few configurations of each pattern, of the rest. */
+ * it the rest; with the argument "sample" after that, or alone, a few configurations of each. */
 int main(int argc, char **argv)
 {
 #define PATTERN(name)                                                                              \
@@ -290,9 +290,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest types[] = {
         cmocka_unit_test(patterns_are_right_for_other_types_and_problems_too),
     };
+    is_sample = argc > 1 && strcmp(argv[argc - 1], "sample") == 0;
     if (argc > 1 && strcmp(argv[1], "types") == 0)
         return cmocka_run_group_tests(types, NULL, NULL);
-    if (argc > 1 && strcmp(argv[1], "sample") == 0)
-        is_sample = true;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
