@@ -149,7 +149,8 @@ def smoke_one(benchmark, build):
         os.makedirs(os.path.join(work, "bin"))
         os.symlink(sys.executable, os.path.join(work, "bin", "python"))
         environment = dict(os.environ, AUTOTUNE_LIBCUDA=os.path.join(build, "tests", "fake_cuda.so"), AUTOTUNE_LIBNVML="none",
-                           AUTOTUNE_TURNS=work, XDG_STATE_HOME=work + "/state", XDG_CACHE_HOME=work + "/cache",
+                           AUTOTUNE_TURNS=work, XDG_STATE_HOME=work + "/state",
+                           XDG_CACHE_HOME=os.environ.get("AUTOTUNE_TEST_CACHE", work + "/cache"),
                            AUTOTUNE_SHARE=os.path.join(build, "share", "autotune"))
         environment.update({name: filled(value, build, work) for name, value in benchmark.environment.items()})
         ran = subprocess.run(shlex.split(filled(benchmark.smoke, build, work)), env=environment, cwd=work,
