@@ -249,13 +249,31 @@ static bool is_for_all(const sim_instruction *c)
            c->op == SIM_MBARRIER_COMPLETE;
 }
 
+/* Lanes that arrive in step are told one state, that before the first of them: an H100 gives 128,
+ * 96, 64 and 32 pending to four warps' lanes. */
+static void share_state(sim_warp *w, const sim_instruction *c, const uint64_t *address,
+                        uint32_t mask)
+{
+    const uint64_t of_phase = (UINT64_C(1) << SIM_MBARRIER_PENDING) - 1;
+    uint64_t *state = sim_lanes64(w, c->d);
+    SIM_EACH_OF(l, mask)
+    for (int first = 0; first < l; first++)
+        if (mask >> first & 1 && address[first] == address[l] &&
+            ((state[first] ^ state[l]) & of_phase) == 0) {
+            state[l] = state[first];
+            break;
+        }
+}
+
 bool sim_mbarrier(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
+    uint64_t addresses[SIM_LANES];
     SIM_EACH_OF(l, mask)
     {
         uint32_t at = 0;
         sim_block *owner = b;
         const uint64_t address = sim_lane_address(w, c->a, c->source_width, c->offset, l);
+        addresses[l] = address;
         if (is_for_all(c) ? !sim_shared_place(b, w, c, l, address, MBARRIER_BYTES, MBARRIER_BYTES,
                                               "a barrier", true, &owner, &at)
                           : !sim_own_place(b, w, c, l, address, MBARRIER_BYTES, MBARRIER_BYTES,
@@ -277,6 +295,8 @@ bool sim_mbarrier(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t 
             !apply(b, owner, w, c, l, barrier))
             return false;
     }
+    if (c->op >= SIM_MBARRIER_ARRIVE && c->op <= SIM_MBARRIER_ARRIVE_DROP)
+        share_state(w, c, addresses, mask);
     if (c->releases)
         w->epoch++;
     return true;
