@@ -247,41 +247,20 @@ static void defer_ragged(tune *t, size_t named)
         pipeline_defer_ragged(t->pipeline);
 }
 
-at_status tune_open(tune *t, at_error *error)
+/* Opens the strategy, which begins with configurations that are likely to be fast: *named of them.
+ */
+static at_status open_strategy(tune *t, size_t *named, at_error *error)
 {
     const settings *o = t->settings;
-    uint64_t *starts = NULL;
-    size_t start_count = 0;
-    t->search_lane = trace_lane(o->trace, TRACE_TUNER, "search");
-    t->race_lane = trace_lane(o->trace, TRACE_TUNER, "race");
-    t->progress = progress_new(STDERR_FILENO, o->quiet);
-    at_status status = session_open(o, t->progress, &t->session, error);
-    if (!status)
-        status = run_summary_init(&t->summary, script_pattern(t->session.script),
-                                  t->session.problem, error);
-    if (!status)
-        t->summary.oracle = script_oracle(t->session.script);
-    if (!status && session_measures(&t->session) && o->record)
-        status = record_check_writable(o->results_dir, t->session.workers->properties.limits.name,
-                                       script_pattern(t->session.script)->name, error);
-    if (!status) {
-        set_limits(t);
-        find_baseline(t);
-        ask_record(t);
-    }
-    if (!status && o->warm_start)
-        status = read_warm_start(t, error);
-    if (!status)
-        starts = list_starts(t, &start_count);
-    t->first = start_count < QUICK_FIRST_LEAST  ? QUICK_FIRST_LEAST
-               : start_count > QUICK_FIRST_MOST ? QUICK_FIRST_MOST
-                                                : start_count;
+    uint64_t *starts = list_starts(t, named);
+    t->first = *named < QUICK_FIRST_LEAST  ? QUICK_FIRST_LEAST
+               : *named > QUICK_FIRST_MOST ? QUICK_FIRST_MOST
+                                           : *named;
     const strategy_kind *kind;
-    if (!status)
-        status = strategy_find(o->strategy                  ? o->strategy
-                               : t->session.workers->device ? NULL
-                                                            : "exhaustive",
-                               &kind, error);
+    at_status status = strategy_find(o->strategy                  ? o->strategy
+                                     : t->session.workers->device ? NULL
+                                                                  : "exhaustive",
+                                     &kind, error);
     if (!status && kind->wants_prior && script_pattern(t->session.script)->transfers)
         status = error_set(error, AT_USAGE,
                            "--strategy %s predicts times on a simulated device, which has no "
@@ -294,37 +273,79 @@ at_status tune_open(tune *t, at_error *error)
                                                              .seed = o->seed,
                                                              .budget = likely_evaluations(t),
                                                              .start = starts,
-                                                             .start_count = start_count,
+                                                             .start_count = *named,
                                                              .prior = t->prior.times_ns});
     free(starts);
-    if (!status && session_measures(&t->session))
-        status = open_journal(t, error);
-    if (!status)
-        tune_open_race_log(t);
-    if (!status)
-        t->pipeline = pipeline_new(&t->session, t->journal, tune_samples(t));
-    if (!status && tune_races(t) && session_measures(&t->session))
+    return status;
+}
+
+/* Opens the pipeline, and tells it how this run searches. */
+static void open_pipeline(tune *t, size_t named)
+{
+    const settings *o = t->settings;
+    const race_options rules = race_defaults();
+    const bool races = tune_races(t), blind = strategy_get_kind(t->strategy)->blind;
+    t->pipeline = pipeline_new(&t->session, t->journal, tune_samples(t));
+    if (races)
         pipeline_leave_slow(t->pipeline, t->has_baseline ? t->baseline : UINT64_MAX);
-    race_options rules = race_defaults();
-    if (!status && tune_races(t) && !o->prove_all &&
+    if (races && !o->prove_all &&
         (tune_is_quick(t) || tune_evaluations(t) > race_probe_pays(&rules)))
-        defer_ragged(t, start_count);
-    bool blind = !status && strategy_get_kind(t->strategy)->blind;
+        defer_ragged(t, named);
     /* Who asks for everything gets it. */
-    if (blind && tune_races(t) && session_measures(&t->session) && !o->strategy &&
-        !(o->has_effort && o->effort == EFFORT_EXHAUSTIVE))
+    if (blind && races && !o->strategy && !(o->has_effort && o->effort == EFFORT_EXHAUSTIVE))
         pipeline_put_slow_last(t->pipeline);
     if (blind)
         pipeline_look_far_ahead(t->pipeline);
-    else if (!status)
+    else
         t->in_order = !session_measures(&t->session);
-    /* A simulated device has every variant proven by its own checks. */
-    if (!status && !t->answer && session_measures(&t->session) && !o->leave_unproven) {
-        t->prover = prover_new(t->session.script, t->session.workers->pool,
-                               t->session.workers->properties.arch, false, o->trace);
-        pipeline_prove_with(t->pipeline, t->prover);
-        if (script_oracle(t->session.script) != ORACLE_REFERENCE)
-            prover_tell_results(t->prover);
-    }
-    return status;
+}
+
+/* A simulated device proves every variant by its own checks, and needs no prover. */
+static void open_prover(tune *t)
+{
+    const settings *o = t->settings;
+    if (t->answer || !session_measures(&t->session) || o->leave_unproven)
+        return;
+    t->prover = prover_new(t->session.script, t->session.workers->pool,
+                           t->session.workers->properties.arch, false, o->trace);
+    pipeline_prove_with(t->pipeline, t->prover);
+    if (script_oracle(t->session.script) != ORACLE_REFERENCE)
+        prover_tell_results(t->prover);
+}
+
+at_status tune_open(tune *t, at_error *error)
+{
+    const settings *o = t->settings;
+    size_t named = 0;
+    t->search_lane = trace_lane(o->trace, TRACE_TUNER, "search");
+    t->race_lane = trace_lane(o->trace, TRACE_TUNER, "race");
+    t->progress = progress_new(STDERR_FILENO, o->quiet);
+    at_status status = session_open(o, t->progress, &t->session, error);
+    if (status)
+        return status;
+    const pattern *p = script_pattern(t->session.script);
+    status = run_summary_init(&t->summary, p, t->session.problem, error);
+    if (status)
+        return status;
+    t->summary.oracle = script_oracle(t->session.script);
+    if (session_measures(&t->session) && o->record)
+        status = record_check_writable(o->results_dir, t->session.workers->properties.limits.name,
+                                       p->name, error);
+    if (status)
+        return status;
+    set_limits(t);
+    find_baseline(t);
+    ask_record(t);
+    if (o->warm_start)
+        status = read_warm_start(t, error);
+    if (!status)
+        status = open_strategy(t, &named, error);
+    if (!status && session_measures(&t->session))
+        status = open_journal(t, error);
+    if (status)
+        return status;
+    tune_open_race_log(t);
+    open_pipeline(t, named);
+    open_prover(t);
+    return AT_OK;
 }
