@@ -222,6 +222,8 @@ problem = { n = 4096 } space = { B = { 64 } } launch = { grid = 1, block = 'B' }
     fails_with 2 'q = at.inout { dtype = "float"'
     try '__global__ void a(float *x, cudaTextureObject_t t) {}'
     fails_with 2 't = at.texture { buffer = '
+    try '__global__ void a(float *x, cudaSurfaceObject_t s) {}'
+    fails_with 2 's = at.surface { buffer = '
     try '#include "there/none.h"
 __global__ void a(float *x) { x[0] = none(N); }'
     fails_with 2 "k.cu(4)"
