@@ -307,7 +307,22 @@ static at_status tell_order(check *c, uint32_t schedule, device_kernel *k, at_er
                  "nothing promises: "
                  "in %s order %s",
                  schedule > 0 ? "another" : "their", text);
+    if (depends && c->slot->api->suspect) {
+        c->slot->api->suspect(k, text, sizeof text);
+        text_add(c->how->text, c->how->text_bytes, "%s", text);
+    }
     return AT_OK;
+}
+
+/* Is it to be launched once more? Where results may hang on the order of threads a launch that
+ * costs little is tried in several. */
+static bool goes_on(const check *c, int launches, const device_kernel *k)
+{
+    enum { ORDERS = 6, LITTLE_WORK = 1 << 20 };
+    const device_api *api = c->slot->api;
+    return launches < c->how->launches ||
+           (launches < ORDERS && api->hangs_on_order && api->hangs_on_order(k) &&
+            api->work(c->slot->device) <= LITTLE_WORK);
 }
 
 static at_status check_once(check *c, device_kernel *k, at_error *error)
@@ -317,7 +332,7 @@ static at_status check_once(check *c, device_kernel *k, at_error *error)
     c->differs = false;
     at_status status = AT_OK;
     int pattern = 0;
-    for (; !status && pattern < c->how->launches && !found_wrong(c) && !c->how->slow_ns; pattern++)
+    for (; !status && !found_wrong(c) && !c->how->slow_ns && goes_on(c, pattern, k); pattern++)
         status = check_launch(c, pattern, k, error);
     if (!status && !c->how->slow_ns)
         status = check_inputs(c, error);

@@ -193,6 +193,14 @@ typedef struct device_api {
      * alone? NULL like `arrange`. */
     bool (*varies)(const device *d);
 
+    /* May what the kernel computes hang on the order in which its threads run, as far as its code
+     * tells? NULL like `arrange`. */
+    bool (*hangs_on_order)(const device_kernel *k);
+
+    /* Writes "; " and what launches of the kernel so far did that may be why its results depend on
+     * the order, or "". NULL like `arrange`. */
+    void (*suspect)(const device_kernel *k, char *text, size_t bytes);
+
     /* Launches that follow end when they have done so much work, or a little of the device's own
      * choice if that is more, with a complaint that says where they are; 0: they may take any. Work
      * is counted in a unit of the device's own, so that a launch ends at the same place every time.

@@ -152,3 +152,30 @@ at_status sim_covered(const device *d, const device_kernel *const *kernels, size
     free(all.items);
     return AT_OK;
 }
+
+void sim_suspect(const device_kernel *k, char *text, size_t bytes)
+{
+    text[0] = '\0';
+    for (size_t i = 0; i < k->kernel.program_count; i++) {
+        const sim_program *p = k->kernel.programs[i];
+        for (size_t n = 0; n < p->code_count; n++) {
+            char place[PTX_PLACE_BYTES];
+            if (!(k->ran[i][n] & SIM_RAN_IN_STEP) || p->code[n].location == PTX_NONE)
+                continue;
+            ptx_place(p->module, p->code[n].location, place, sizeof place);
+            if (p->code[n].kind == SIM_ACTIVE_MASK)
+                snprintf(
+                    text, bytes,
+                    "; perhaps for the __activemask() at %s: lanes that went the same way need "
+                    "not be together",
+                    place);
+            else
+                snprintf(
+                    text, bytes,
+                    "; perhaps a __syncwarp() is missing at %s: lanes of a warp need not go in "
+                    "step, and volatile does not order them",
+                    place);
+            return;
+        }
+    }
+}

@@ -12,4 +12,7 @@
 at_status sim_covered(const device *d, const device_kernel *const *kernels, size_t count,
                       device_coverage *coverage, at_error *error);
 
+/* The same as device_api's: where lanes of a warp were found to go in step. */
+void sim_suspect(const device_kernel *k, char *text, size_t bytes);
+
 #endif

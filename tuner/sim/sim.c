@@ -77,6 +77,14 @@ static bool varies(const device *d)
     return d->fault.is_of_several_threads;
 }
 
+static bool hangs_on_order(const device_kernel *k)
+{
+    bool any = false;
+    for (size_t i = 0; i < k->kernel.program_count; i++)
+        any = any || k->kernel.programs[i]->shares;
+    return any;
+}
+
 static uint64_t work(const device *d)
 {
     return d->last_work;
@@ -185,6 +193,8 @@ const device_api device_sim_api = {
     .excerpt_free = sim_excerpt_free,
     .excerpt_check = sim_excerpt_check,
     .covered = sim_covered,
+    .hangs_on_order = hangs_on_order,
+    .suspect = sim_suspect,
     .varies = varies,
     .work = work,
     .give_up_after = give_up_after,

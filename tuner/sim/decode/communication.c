@@ -67,6 +67,8 @@ void communication_find(sim_program *p)
             !is_read[last / SIM_SLOT_STEP])
             c->d2 = 0;
         p->communicates = p->communicates || c->kind == SIM_HEAP;
+        p->shares = p->shares || (c->scope && c->kind != SIM_FENCE) || c->kind == SIM_MBARRIER ||
+                    c->kind == SIM_ACTIVE_MASK;
         bool accesses = c->kind == SIM_LOAD || c->kind == SIM_STORE;
         if (accesses && c->scope && sim_reaches_global(c))
             p->communicates = true;

@@ -476,6 +476,8 @@ static at_status decode_fence(decoder *d)
     sim_instruction *c = decode_emit(d, SIM_FENCE, SIM_CLASS_BARRIER);
     c->proxy = decode_has(d, "proxy");
     c->scope = (uint8_t)(c->proxy ? SIM_SCOPE_NONE : scope_of(d));
+    /* PTX ISA, "membar": from compute capability 7.0 on a synonym of fence.sc. */
+    c->op = strcmp(d->op.name, "membar") == 0 || decode_has(d, "sc");
     return d->status;
 }
 

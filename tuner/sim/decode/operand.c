@@ -100,14 +100,18 @@ static const struct special_name {
 
 static int32_t special_slot(decoder *d, const ptx_operand *o, uint32_t width)
 {
-    static const char *const clocks[] = {"%clock",       "%clock_hi",       "%clock64",
-                                         "%globaltimer", "%globaltimer_lo", "%globaltimer_hi"};
+    static const struct {
+        const char *name;
+        uint8_t shift;
+    } clocks[] = {{"%clock", 0},       {"%clock_hi", 32},      {"%clock64", 0},
+                  {"%globaltimer", 0}, {"%globaltimer_lo", 0}, {"%globaltimer_hi", 32}};
     for (size_t i = 0; i < sizeof clocks / sizeof *clocks; i++) {
-        if (!ptx_text_is(o->text, clocks[i]))
+        if (!ptx_text_is(o->text, clocks[i].name))
             continue;
         sim_instruction *c = decode_emit(d, SIM_CLOCK, SIM_CLASS_MOVE);
         c->extra = true;
         c->width = (uint8_t)width;
+        c->op = clocks[i].shift;
         return c->d = decode_new_slot(d, width);
     }
     for (size_t i = 0; i < sizeof special_names / sizeof *special_names; i++) {

@@ -177,6 +177,8 @@ static bool store(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t 
         sim_repeat_forget(w);
     else if (changed)
         sim_note_change(b, w);
+    if (c->scope && space != PTX_SPACE_LOCAL)
+        sim_give_way(b, w, space);
     return true;
 }
 

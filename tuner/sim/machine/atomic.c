@@ -157,6 +157,17 @@ uint64_t sim_atomic_apply(uint8_t *at, sim_atomic_op op, ptx_type type, bool flu
     }
 }
 
+/* May the atomic come before another of its kind that is late? The result of both together is the
+ * same then. */
+static bool may_overtake(const sim_instruction *c)
+{
+    const ptx_type t = (ptx_type)c->type;
+    const bool is_whole = t == PTX_U32 || t == PTX_S32 || t == PTX_U64 || t == PTX_S64 ||
+                          t == PTX_B32 || t == PTX_B64;
+    return c->d2 != 0 && c->vector == 1 && is_whole && c->op != SIM_ATOMIC_EXCH &&
+           c->op != SIM_ATOMIC_CAS && c->op != SIM_ATOMIC_INC && c->op != SIM_ATOMIC_DEC;
+}
+
 /* Does the atomic of a lane. False: it compared, and changed nothing. */
 static bool apply_lane(const sim_warp *w, const sim_instruction *c, int l, ptx_space space,
                        const sim_places *p, uint64_t old[2])
@@ -205,6 +216,7 @@ bool sim_atomic(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t ma
     const uint32_t total = bytes * c->vector;
     uint64_t old[2][SIM_LANES], lost[2][SIM_LANES];
     uint32_t old32[SIM_LANES], losing = 0; /* lanes of which some of what they get has no value */
+    _Alignas(8) uint8_t before[SIM_LANES][SIM_LATE_BYTES];
     bool changed = false;
     sim_race_access a = sim_race_access_of(b, w, c, 0);
     const bool backwards = begins_with_last(b, w, c, mask);
@@ -214,23 +226,27 @@ bool sim_atomic(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t ma
         left &= ~(1u << l);
         if (b->launch->check && c->op == SIM_ATOMIC_EXCH && find_lost(c, l, space, p, bytes, lost))
             losing |= 1u << l;
+        const bool late =
+            may_overtake(c) && sim_find_late(b, w, c, 1u << l, space, p, total, before) != 0;
         if (b->launch->check && (!sim_touch_lane(&a, l, space, p, total, SIM_TOUCH_ATOMIC, NULL) ||
                                  !sim_check_written(b, w, c, l, space, p, total, "atomic")))
             return false;
         b->met_unwritten = false;
         uint64_t was[2] = {0};
         const bool writes = apply_lane(w, c, l, space, p, was);
+        for (uint32_t v = 0; v < c->vector; v++)
+            changed = changed || sim_load_bytes(p->at[l] + v * bytes, bytes) != was[v];
+        if (late)
+            was[0] = sim_load_bytes(before[l], bytes);
         for (uint32_t i = 0;
              space == PTX_SPACE_GLOBAL && b->launch->excerpt && p->valid[l] && i < total; i++)
             __atomic_store_n(&p->valid[l][i], SIM_BYTE_UPDATED, __ATOMIC_RELAXED);
-        for (uint32_t v = 0; v < c->vector; v++) {
+        for (uint32_t v = 0; v < c->vector; v++)
             old[v][l] = was[v];
-            changed = changed || sim_load_bytes(p->at[l] + v * bytes, bytes) != was[v];
-        }
         old32[l] = (uint32_t)was[0];
         if (!b->launch->check)
             continue;
-        if (c->d2 != 0)
+        if (c->d2 != 0 && !late)
             sim_strong_read(b, w, c, l, space, p);
         /* A comparison that fails writes nothing. */
         if (writes)
@@ -247,9 +263,10 @@ bool sim_atomic(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t ma
     else if (c->d2 != 0)
         sim_strong_looked(b, w, c, mask, space, p, bytes,
                           c->width == 8 ? NULL : sim_lanes32(w, c->b));
+    if (c->d2 != 0 || b->program->communicates)
+        sim_give_way(b, w, space);
     if (c->d2 == 0)
         return true;
-    sim_give_way(b, w, space);
     for (int32_t v = 0; c->width == 8 && v < c->vector; v++)
         sim_put64(w, c->d + v * SIM_HIGH_HALF, old[v], mask);
     if (c->width != 8)

@@ -50,6 +50,7 @@ static void release(sim_block *b, uint32_t id)
                               (c->op == SIM_BARRIER_AND ? state->all : state->any) ? UINT32_MAX : 0,
                               w->wait_mask);
         w->state = SIM_READY;
+        w->parted_far = 0;
         opened.waited |= state->needed || state->passed ? 1u << i : 0;
         opened.after[i] = w->epoch;
     }

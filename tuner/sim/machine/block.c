@@ -215,6 +215,7 @@ static void start_warps(sim_block *b)
         sim_repeat_end(w);
         sim_repeat_forget(w);
         w->polls = w->poll_mask = w->stalled = w->turned = w->awaiting = w->released = 0;
+        w->parted_far = 0;
         if (w->local_valid)
             memset(w->local_valid, 0, (size_t)b->program->local_bytes * SIM_LANES);
         for (int k = 0; k < 3; k++) {
@@ -241,6 +242,9 @@ void sim_block_start(sim_block *b, const uint32_t position[3])
     b->ended = false;
     b->adverse = b->launch->schedule != 0;
     b->order = rng_seeded(b->launch->schedule * UINT64_C(0x9e3779b97f4a7c15) + b->index);
+    b->holds = b->adverse && b->warp_count > 1 && rng_below(&b->order, 2);
+    b->held = 0;
+    b->let_go_at = 0;
     sim_order_reset(b);
     for (uint32_t i = 0; i < SIM_BARRIERS; i++)
         b->barriers[i] = (sim_barrier_state){.all = true};
@@ -305,6 +309,42 @@ static void order_warps(sim_block *b, uint8_t order[SIM_MAX_WARPS])
     }
 }
 
+enum {
+    HOLDS_ONE_IN = 4, /* turns in which none is held */
+    HELD_POLLS = 8 /* of the others, after which those that are held go on: fewer than those after
+                      which a cluster is put aside, or left there */
+};
+
+/* Holds some of the warps that can go on back from now on: one, or any. */
+static void hold_some(sim_block *b)
+{
+    uint32_t ready = 0;
+    if (!b->holds || b->held || b->let_go_at == b->cluster->changes + 1 ||
+        rng_below(&b->order, HOLDS_ONE_IN))
+        return;
+    for (uint32_t i = 0; i < b->warp_count; i++)
+        ready |= b->warps[i].state == SIM_READY || b->warps[i].state == SIM_POLLING ? 1u << i : 0;
+    b->held = ready & (rng_below(&b->order, 2) ? (uint32_t)rng_next(&b->order)
+                                               : 1u << rng_below(&b->order, b->warp_count));
+    if (b->held == ready)
+        b->held = 0;
+}
+
+/* Lets one of those that are held go on where no other does, or the others only look whether it
+ * did. */
+static bool let_one_go_on(sim_block *b, bool others_ran)
+{
+    if (!b->held || (others_ran && b->cluster->idle_polls < HELD_POLLS))
+        return false;
+    uint32_t one = 1u << rng_below(&b->order, b->warp_count);
+    while (!(b->held & one))
+        one = one << 1 | one >> 31;
+    b->held &= ~one;
+    b->let_go_at = b->cluster->changes + 1;
+    b->cluster->idle_polls = 0;
+    return true;
+}
+
 /* Ends the block where its busiest warp is. False: it is nowhere. */
 static bool end_late(sim_block *b, sim_fault_kind kind, const char *of)
 {
@@ -335,9 +375,10 @@ static sim_turn run_warps(sim_block *b)
     uint32_t moment = b->moment;
     uint8_t order[SIM_MAX_WARPS];
     order_warps(b, order);
+    hold_some(b);
     for (uint32_t i = 0; i < b->warp_count; i++) {
         sim_warp *w = &b->warps[order[i]];
-        if (w->state != SIM_READY && w->state != SIM_POLLING)
+        if ((w->state != SIM_READY && w->state != SIM_POLLING) || b->held >> order[i] & 1)
             continue;
         w->state = SIM_READY;
         w->slice_end = w->executed + slice_of(b);
@@ -364,7 +405,8 @@ static sim_turn run_warps(sim_block *b)
         if (!sim_engine_allows_end(b) || !sim_warpgroups_allow_end(b) || !sim_cluster_allows_end(b))
             return SIM_TURN_FAULT;
     }
-    return ran || opened || b->moment != moment ? SIM_TURN_ON
+    const bool goes_on = ran || opened || b->moment != moment;
+    return let_one_go_on(b, goes_on) || goes_on ? SIM_TURN_ON
            : polled                             ? SIM_TURN_POLLING
                                                 : SIM_TURN_STUCK;
 }

@@ -45,6 +45,7 @@ void sim_watch_free(sim_watch *watch)
     free(watch->values);
     free(watch->locks);
     sim_releases_deinit(&watch->releases);
+    sim_clock_drop(watch->fenced);
     sim_pool_deinit(&watch->pool);
     free(watch);
 }
@@ -165,6 +166,16 @@ static void forget_release(sim_watch *watch, uint64_t address)
     unlock(watch, &watch->release_lock);
 }
 
+static bool is_released(sim_watch *watch, uint64_t address)
+{
+    if (watch->releases.count == 0)
+        return false;
+    lock(watch, &watch->release_lock);
+    const bool found = sim_releases_find(&watch->releases, address) != NULL;
+    unlock(watch, &watch->release_lock);
+    return found;
+}
+
 /* Another block's write may not have reached the region's bytes yet. */
 static bool is_same(const sim_cell *cell, const uint32_t *before, const sim_region *region,
                     uint64_t at, uint32_t value, uint32_t bytes)
@@ -185,12 +196,14 @@ bool sim_global_touch(sim_race_access *a, uint64_t offset, uint32_t bytes, sim_t
     pieces p;
     if (!pieces_of(watch, region, &p))
         return true;
+    if (touch != SIM_TOUCH_READ && a->stamp.scope)
+        a->replaces_release = is_released(watch, region->base + offset);
     for (uint64_t at = offset; fine && at < offset + bytes; at += step) {
         bool *which = NULL;
         size_t n;
         sim_cell *cell = take_cell(watch, &p, at, &which, &n);
         a->offset = at;
-        if (touch == SIM_TOUCH_WRITE)
+        if (touch != SIM_TOUCH_READ)
             memcpy(&cell->before, region->bytes + at, step);
         if (touch == SIM_TOUCH_READ) {
             fine = sim_race_read(a, cell);
@@ -209,11 +222,6 @@ bool sim_global_touch(sim_race_access *a, uint64_t offset, uint32_t bytes, sim_t
     return fine;
 }
 
-static bool is_one_write(const sim_stamp *s, const sim_stamp *t)
-{
-    return s->block == t->block && s->unit == t->unit && s->order == t->order && s->pc == t->pc;
-}
-
 bool sim_global_late(sim_race_access *a, uint64_t offset, uint32_t bytes, uint8_t *before)
 {
     sim_watch *watch = a->block->watch;
@@ -229,7 +237,7 @@ bool sim_global_late(sim_race_access *a, uint64_t offset, uint32_t bytes, uint8_
         sim_cell *cell = take_cell(watch, &p, at, &which, &n);
         a->offset = at;
         first = at == offset ? cell->writes.last : first;
-        late = sim_race_is_late(a, cell) && is_one_write(&first, &cell->writes.last);
+        late = sim_race_is_late(a, cell) && sim_is_one_write(&first, &cell->writes.last);
         memcpy(before + (at - offset), &cell->before, step);
         unlock(watch, which);
     }

@@ -12,7 +12,8 @@ void sim_watch_free(sim_watch *watch); /* NULL is fine */
 bool sim_global_touch(sim_race_access *a, uint64_t offset, uint32_t bytes, sim_touch touch,
                       const uint8_t *fresh);
 
-/* May a strong read of `bytes` find what was there before one store that wrote all of them? Then
+/* May a strong read of `bytes` find what was there before one store that wrote all of them, or one
+ * atomic? Then
  * `before` has that. */
 bool sim_global_late(sim_race_access *a, uint64_t offset, uint32_t bytes, uint8_t *before);
 

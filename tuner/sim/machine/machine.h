@@ -95,6 +95,8 @@ struct sim_warp {
     uint32_t released; /* lanes whose operation is done and that have not gone on yet */
     int32_t await_pc[SIM_LANES]; /* of the instruction that lanes of `awaiting` are at */
     uint32_t turned;             /* times that paths gave way at all */
+    uint32_t
+        parted_far; /* times that lanes parted until they have to meet, since its last barrier */
     /* repeat.c: a state at a branch back since which it has only computed, and what is known of
      * its polls since `polled_change`, as sim_cluster.changes was. */
     uint32_t back_branches;             /* taken */
@@ -174,8 +176,11 @@ struct sim_block {
         origin_in; /* of missing values in local memory, as local_valid; NULL until there are any */
     sim_origin *origins;
     size_t origin_count;
-    bool adverse; /* the launch's schedule is not 0 */
-    rng order;    /* an adverse schedule's choices */
+    bool adverse;       /* the launch's schedule is not 0 */
+    bool holds;         /* then, of half of the blocks: warps are held back, */
+    uint32_t held;      /* these, until no other goes on: a bit each; */
+    uint64_t let_go_at; /* sim_cluster.changes + 1 when the last were let go; 0: none were */
+    rng order;          /* an adverse schedule's choices */
 };
 
 struct sim_cluster {
@@ -220,6 +225,7 @@ struct sim_watch {
     sim_line **lines;      /* likewise, of these cells, */
     uint32_t **values;     /* and what was last written to each */
     sim_releases releases; /* in global memory */
+    sim_clock *fenced;     /* what was known at sequentially consistent fences so far; owned */
     uint32_t cell_bytes;
     bool concurrent;
     bool release_lock;

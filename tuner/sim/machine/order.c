@@ -109,9 +109,14 @@ bool sim_order_follows_loosely(const sim_warp *w, int lane, const sim_stamp *s)
     return is_in(w, lane, SIM_LORE_LOOSE, s);
 }
 
+bool sim_order_is_fenced(const sim_warp *w, int lane, const sim_stamp *s)
+{
+    return is_in(w, lane, SIM_LORE_SEQUENTIAL, s);
+}
+
 bool sim_order_has_seen(const sim_warp *w, int lane, const sim_stamp *s)
 {
-    bool seen = is_in(w, lane, SIM_LORE_LOOSE, s);
+    bool seen = is_in(w, lane, SIM_LORE_LOOSE, s) || sim_order_is_fenced(w, lane, s);
     for (int reach = 0; reach < SIM_REACHES && !seen; reach++)
         seen = is_in(w, lane, SIM_LORE_SEEN + reach, s);
     return seen;
@@ -284,10 +289,21 @@ void sim_order_learn(sim_block *b, sim_warp *w, uint32_t unit, uint32_t until)
     sim_clock_drop(before);
 }
 
+/* Adds what the lanes know to what all such fences so far knew, which the lanes know now. Stores
+ * are seen late in adverse schedules alone. */
+static void pass_sequential_fence(sim_block *b, sim_warp *w, uint32_t mask)
+{
+    sim_clock **all = &b->watch->fenced;
+    SIM_EACH_OF(l, mask) add_own(b, w, l, all);
+    SIM_EACH_OF(l, mask) put(&w->lore[l].clocks[SIM_LORE_SEQUENTIAL], *all);
+}
+
 void sim_order_fence(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     if (!b->launch->check || !lore_of(b, w))
         return;
+    if (c->op && b->adverse && c->scope > SIM_REACH_GPU && !b->watch->concurrent)
+        pass_sequential_fence(b, w, mask);
     SIM_EACH_OF(l, mask)
     {
         sim_clock **clocks = w->lore[l].clocks, *now = NULL;

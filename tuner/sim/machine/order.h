@@ -28,8 +28,10 @@ enum {
     SIM_LORE_SEEN = SIM_LORE_FENCED +
                     SIM_REACHES, /* read where it was released, not yet acquired; by sim_reach */
     SIM_LORE_LOOSE = SIM_LORE_SEEN + SIM_REACHES, /* acquired loosely of other blocks */
-    SIM_LORE_READ,    /* whose reads are over, though not whose writes have arrived */
-    SIM_LORE_PROXIED, /* was known at its last fence between proxies */
+    SIM_LORE_READ,       /* whose reads are over, though not whose writes have arrived */
+    SIM_LORE_PROXIED,    /* was known at its last fence between proxies */
+    SIM_LORE_SEQUENTIAL, /* was known at sequentially consistent fences before its last such fence
+                          */
     SIM_LORE_CLOCKS
 };
 
@@ -48,7 +50,12 @@ bool sim_order_follows(const sim_block *b, const sim_warp *w, int lane, const si
 bool sim_order_follows_read(const sim_warp *w, int lane, const sim_stamp *access);
 /* Was it acquired loosely? */
 bool sim_order_follows_loosely(const sim_warp *w, int lane, const sim_stamp *access);
-/* Was it acquired, loosely or not, or only read where it was released? */
+/* Is it before one of two sequentially consistent fences, and what the lane does after the other?
+ * Such fences have one order (PTX ISA, "Fence-SC"): whatever comes after the second finds what was
+ * stored before the first. The order may have been the other one, so that nothing is excused from
+ * being a race. Known in adverse schedules alone. */
+bool sim_order_is_fenced(const sim_warp *w, int lane, const sim_stamp *access);
+/* Is it so, or was it acquired, loosely or not, or only read where it was released? */
 bool sim_order_has_seen(const sim_warp *w, int lane, const sim_stamp *access);
 /* How far apart is the thread of an access? */
 sim_reach sim_order_reach(const sim_block *b, const sim_stamp *access);

@@ -173,17 +173,42 @@ static int32_t find_end(const sim_program *p, int32_t pc, int32_t reconverge, bo
     return pc;
 }
 
+/* Has it just looked at what it looks at now, and found what it had found? */
+static bool polls_there(const sim_warp *w, int32_t pc)
+{
+    enum { RECENT = 64 };
+    return w->looked > 0 && w->poll_pc == pc && w->executed - w->looked < RECENT;
+}
+
 bool sim_paths_part(sim_block *b, sim_warp *w)
 {
-    enum { PARTS_ONE_IN = 4, MOST_PATHS = 6 }; /* each executes the code anew */
+    enum {
+        PARTS_ONE_IN = 4,
+        IN_STEP_ONE_IN = 2, /* where lanes are known to rely on their step */
+        FAR_ONE_IN = 4,     /* of these part until they have to meet, */
+        MOST_FAR = 2,       /* so often, */
+        MOST_PATHS = 6      /* as each executes the code anew */
+    };
     const sim_path top = w->paths[w->depth - 1];
     const uint32_t some = (uint32_t)rng_next(&b->order) & top.mask;
+    const uint8_t *ran = b->launch->ran;
+    const bool asks = b->program->code[top.pc].kind == SIM_ACTIVE_MASK;
+    const bool in_step =
+        ran && !asks && __atomic_load_n(&ran[top.pc], __ATOMIC_RELAXED) & SIM_RAN_IN_STEP;
     bool shared;
-    if (!some || some == top.mask || w->depth >= MOST_PATHS || rng_below(&b->order, PARTS_ONE_IN))
+    if (!some || some == top.mask || w->depth >= MOST_PATHS || polls_there(w, top.pc) ||
+        rng_below(&b->order, in_step ? IN_STEP_ONE_IN : PARTS_ONE_IN))
         return false;
-    const int32_t end = find_end(b->program, top.pc, top.reconverge, &shared);
-    if (!shared)
+    int32_t end = find_end(b->program, top.pc, top.reconverge, &shared);
+    if (w->parted_far < MOST_FAR &&
+        (rng_below(&b->order, FAR_ONE_IN) == 0 || (in_step && !shared))) {
+        w->parted_far++;
+        end = top.reconverge;
+    } else if (!shared && !asks) {
         return false;
+    }
+    if (asks && ran)
+        __atomic_fetch_or(&b->launch->ran[top.pc], SIM_RAN_IN_STEP, __ATOMIC_RELAXED);
     if (end == top.reconverge)
         w->depth--;
     else

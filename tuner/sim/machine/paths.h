@@ -13,10 +13,10 @@ void sim_paths_turn(sim_block *b, sim_warp *w, bool polls);
  * can help. */
 bool sim_paths_give_way(sim_block *b, sim_warp *w);
 
-/* The top path is at a strong access that is not volatile (of volatile ones by lanes of one warp
- * races are reported). Threads of a warp need not go in step: some of its lanes may go ahead of the
- * others here, up to where the code goes straight no more, if they meet another place that threads
- * share before that. True: they do. */
+/* The top path is at a strong access, or asks which lanes are with it. Threads of a warp need not
+ * go in step: some of its lanes may go ahead of the others here. They do so up to where the code
+ * goes straight no more, if they meet another place that threads share before that, or until all
+ * have to meet. True: they do. */
 bool sim_paths_part(sim_block *b, sim_warp *w);
 
 #endif

@@ -134,14 +134,26 @@ void sim_set_add(const sim_race_access *a, sim_set *set, const sim_stamp *stamp)
     set->last = fresh;
 }
 
+/* Notes volatile accesses of lanes of one warp. They are no race, and order nothing either; kernels
+ * have them that rely on lanes that go in step. Adverse schedules part lanes there. */
+static void note_lanes_in_step(const sim_race_access *a, const sim_stamp *s)
+{
+    uint8_t *ran = a->block->adverse ? NULL : a->block->launch->ran;
+    if (!ran || !(a->stamp.flags & s->flags & SIM_STAMP_VOLATILE) || s->block != a->stamp.block ||
+        s->unit != a->stamp.unit)
+        return;
+    __atomic_fetch_or(&ran[a->stamp.pc], SIM_RAN_IN_STEP, __ATOMIC_RELAXED);
+    if (s->pc >= 0)
+        __atomic_fetch_or(&ran[s->pc], SIM_RAN_IN_STEP, __ATOMIC_RELAXED);
+}
+
 /* Are both strong, and does the scope of each have the thread of the other? */
 static bool is_morally_strong(const sim_race_access *a, const sim_stamp *s)
 {
     const sim_stamp *own = &a->stamp;
     if (!own->scope || !s->scope)
         return false;
-    if (sim_race_is_in_step(a, s))
-        return false;
+    note_lanes_in_step(a, s);
     int reach = (int)sim_order_reach(a->block, s);
     return own->scope > reach && s->scope > reach;
 }
@@ -156,15 +168,18 @@ static bool conflicts(const sim_race_access *a, const sim_cell *cell, const sim_
 }
 
 /* Did a strong read that the access follows, or an atomic, find what that strong write had left?
- * PTX ISA: what was observed happened before what follows the observer. */
-static bool was_observed(const sim_race_access *a, const sim_cell *cell, const sim_stamp *write)
+ * PTX ISA: what was observed happened before what follows the observer. `fences`: it may also
+ * follow by the order of sequentially consistent fences. */
+static bool was_observed(const sim_race_access *a, const sim_cell *cell, const sim_stamp *write,
+                         bool fences)
 {
     if (write->scope == 0)
         return false;
     const sim_more *more = cell->reads.more;
     for (uint32_t i = 0, n = more ? more->count : 0; i <= n; i++) {
         const sim_stamp *s = i == n ? &cell->reads.last : &more->stamps[i];
-        if (s->block != 0 && s->scope > 0 && s->seen >= write->seen && follows(a, s))
+        if (s->block != 0 && s->scope > 0 && s->seen >= write->seen &&
+            (follows(a, s) || (fences && sim_order_is_fenced(a->warp, a->lane, s))))
             return true;
     }
     return false;
@@ -186,7 +201,7 @@ static const sim_stamp *find_conflict(const sim_race_access *a, const sim_cell *
         /* The reads of what a copy brought are over, so that the copy has arrived: its destination
          * may be written again. */
         const bool is_over = set == &cell->reads || (!reads && s->unit >= SIM_UNIT_ENGINE);
-        if ((set == &cell->writes && was_observed(a, cell, s)) ||
+        if ((set == &cell->writes && was_observed(a, cell, s, false)) ||
             (is_over && sim_order_follows_read(a->warp, a->lane, s)))
             continue;
         return s;
@@ -258,12 +273,27 @@ static uint64_t reader_bit(const sim_race_access *a)
     return UINT64_C(1) << (a->stamp.block * 7 + a->stamp.unit) % 64;
 }
 
+static bool observes(const sim_race_access *a)
+{
+    return a->instruction->kind == SIM_ATOMIC && a->instruction->d2 != 0;
+}
+
+/* An atomic may come before another that is of its kind. */
+static bool may_overtake(const sim_race_access *a, const sim_cell *cell)
+{
+    const sim_instruction *own = a->instruction, *other = &a->block->program->code[cell->last_pc];
+    return own->kind != SIM_ATOMIC || (other->kind == SIM_ATOMIC && own->op == other->op &&
+                                       own->type == other->type && own->vector == other->vector);
+}
+
 bool sim_race_is_late(const sim_race_access *a, const sim_cell *cell)
 {
     const sim_stamp *s = &cell->writes.last;
-    return cell->has_before && s->block != 0 && s->block != a->stamp.block && sim_is_by_thread(s) &&
+    return cell->has_before && s->block != 0 &&
+           (s->block != a->stamp.block || s->unit != a->stamp.unit) && sim_is_by_thread(s) &&
            !(s->flags & SIM_STAMP_UNDER_WAY) && !(cell->readers & reader_bit(a)) &&
-           !follows(a, s) && !sim_order_has_seen(a->warp, a->lane, s) && !was_observed(a, cell, s);
+           may_overtake(a, cell) && !follows(a, s) && !sim_order_has_seen(a->warp, a->lane, s) &&
+           !was_observed(a, cell, s, true);
 }
 
 bool sim_race_read(const sim_race_access *a, sim_cell *cell)
@@ -298,11 +328,6 @@ static bool check_write(const sim_race_access *a, sim_cell *cell, bool same)
     return cell->reads.last.block == 0 || check_reads(a, cell, same);
 }
 
-static bool observes(const sim_race_access *a)
-{
-    return a->instruction->kind == SIM_ATOMIC && a->instruction->d2 != 0;
-}
-
 /* Forgets the writes that an atomic whose result is used has observed. They are ordered before
  * whatever follows it; and whatever does not follow it conflicts with it, too. */
 static void forget_observed(const sim_race_access *a, sim_set *writes)
@@ -334,8 +359,8 @@ bool sim_race_write(const sim_race_access *a, sim_cell *cell, bool same)
     if (!check_write(a, cell, same))
         return false;
     sim_stamp stamp = a->stamp;
-    cell->has_before =
-        stamp.scope && a->instruction->kind == SIM_STORE && cell->writes.last.block == 0;
+    cell->has_before = stamp.scope && !observes(a) && !a->replaces_release;
+    cell->last_pc = stamp.pc;
     cell->readers = 0;
     if (stamp.scope) {
         /* Writes between which nobody looked may count as one. */

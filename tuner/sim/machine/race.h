@@ -50,6 +50,12 @@ static inline bool sim_is_by_thread(const sim_stamp *s)
     return s->unit < SIM_UNIT_BLOCK;
 }
 
+/* Are both of one instruction, when a warp executed it once? */
+static inline bool sim_is_one_write(const sim_stamp *s, const sim_stamp *t)
+{
+    return s->block == t->block && s->unit == t->unit && s->order == t->order && s->pc == t->pc;
+}
+
 typedef struct sim_more { /* older accesses of a set; from the pool */
     uint32_t count;
     int32_t class;
@@ -70,8 +76,10 @@ typedef struct sim_cell {
     bool noncoherent;      /* it was read by ld.global.nc */
     bool stale;            /* it was read before it was written: a cache may have what was there */
     bool touched;
-    bool has_before;  /* the last write was a strong store, the first of all, */
-    uint32_t before;  /* and this is what it replaced; of global memory */
+    bool has_before;  /* the last write was a strong store, or an atomic without a result, over what
+                         was not released, */
+    uint32_t before;  /* and this is what it replaced; */
+    int32_t last_pc;  /* then, of its instruction */
     uint64_t readers; /* who read it strongly since: a bit for each of some warps */
 } sim_cell;
 
@@ -84,6 +92,7 @@ typedef struct sim_race_access {
     sim_block *owner;         /* of shared memory */
     const sim_region *region; /* of global memory, else NULL */
     uint64_t offset;          /* in either */
+    bool replaces_release;    /* it writes over what was released there */
     sim_stamp stamp;
 } sim_race_access;
 
@@ -164,8 +173,8 @@ static inline bool sim_race_write_quickly(const sim_race_access *a, sim_cell *ce
 bool sim_race_read(const sim_race_access *a, sim_cell *cell);
 bool sim_race_write(const sim_race_access *a, sim_cell *cell, bool same);
 
-/* May a strong read still find what the launch found there? Nothing that the thread has read tells
- * of the one store since, nor has its warp read there after it. */
+/* May a strong read still find what was there before the last store, or atomic without a result?
+ * Nothing that the thread has read tells of it, nor has its warp read there after it. */
 bool sim_race_is_late(const sim_race_access *a, const sim_cell *cell);
 
 /* A copy begins to read or write there, or to add to what is there by atomics of the GPU's scope;

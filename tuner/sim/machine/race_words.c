@@ -84,12 +84,6 @@ static in_words put_in_words(const sim_race_access *a, const sim_stamp *s)
     return told;
 }
 
-bool sim_race_is_in_step(const sim_race_access *a, const sim_stamp *s)
-{
-    return (a->stamp.flags & s->flags & SIM_STAMP_VOLATILE) && s->block == a->stamp.block &&
-           s->unit == a->stamp.unit;
-}
-
 bool sim_race_report_under_way(const sim_race_access *a, const sim_stamp *s, bool reads, bool to)
 {
     const in_words told = put_in_words(a, s);
@@ -107,8 +101,6 @@ bool sim_race_report_under_way(const sim_race_access *a, const sim_stamp *s, boo
 static const char *what_is_missing(const sim_race_access *a, const sim_stamp *s)
 {
     sim_reach reach = sim_order_reach(a->block, s);
-    if (sim_race_is_in_step(a, s))
-        return "__syncwarp() between: lanes need not go in step (or make these relaxed atomics)";
     if (a->stamp.scope && s->scope && (a->stamp.scope <= (int)reach || s->scope <= (int)reach))
         return "a scope that has both";
     return reach == SIM_REACH_BLOCK              ? "a barrier between"

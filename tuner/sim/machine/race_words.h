@@ -5,10 +5,6 @@
 
 #include "sim/machine/race.h"
 
-/* Are these volatile accesses by lanes of one warp? Such accesses do not synchronise. Kernels have
- * them that rely on lanes that go in step. */
-bool sim_race_is_in_step(const sim_race_access *a, const sim_stamp *s);
-
 /* `what` ends before the other thread: "written by this thread after a read by". */
 bool sim_race_report(const sim_race_access *a, const sim_stamp *s, const char *what);
 

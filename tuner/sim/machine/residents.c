@@ -30,7 +30,6 @@ typedef struct resident {
     sim_cluster cluster;
     uint64_t position;
     bool runs, is_aside, is_held; /* none: it is free */
-    bool was_held;
 } resident;
 
 /* A cluster with a position below `begun` was admitted: it waits (waiting[waiting_first ..
@@ -47,6 +46,7 @@ typedef struct residents {
     resident **all;
     size_t count, most, running, aside, held;
     bool has_held; /* any, so far */
+    bool gave_way; /* the last one that ran, in its last turn (sim_cluster.gave_way) */
     rng order;
     sim_fault *fault;
 } residents;
@@ -117,7 +117,6 @@ static at_status begin(residents *r, at_error *error)
         return status;
     one->position = take_waiting(r);
     one->runs = true;
-    one->was_held = false;
     r->running++;
     if (r->launch->excerpt)
         r->launch->excerpt->begun++;
@@ -156,32 +155,37 @@ static resident *any_running(residents *r)
  * make something of what it found in a place that all share? */
 static bool hold(residents *r, resident *one)
 {
-    const bool may = one->cluster.gave_way && !one->was_held && r->held < MOST_HELD;
+    const bool may = one->cluster.gave_way && r->held < MOST_HELD;
     if (!may || (r->has_held && rng_below(&r->order, HOLDS_ONE_OF)))
         return false;
     one->runs = false;
-    one->is_held = one->was_held = r->has_held = true;
+    one->is_held = r->has_held = true;
     r->running--;
     r->held++;
     return true;
 }
 
-static void let_go_on(residents *r)
+/* One alone: what it does may let others go on before the rest. */
+static void let_one_go_on(residents *r)
 {
+    uint64_t n = r->held ? rng_below(&r->order, r->held) : 0;
     for (size_t i = 0; i < r->count; i++)
-        if (r->all[i]->is_held) {
+        if (r->all[i]->is_held && n-- == 0) {
             r->all[i]->is_held = false;
             r->all[i]->runs = true;
+            r->held--;
+            r->running++;
+            return;
         }
-    r->running += r->held;
-    r->held = 0;
 }
 
 /* One turn of one that runs; true when it runs no more. */
 static bool advance(residents *r)
 {
     resident *one = r->launch->schedule ? any_running(r) : lowest_running(r);
-    if (!sim_cluster_turn(&one->cluster)) {
+    const bool goes_on = sim_cluster_turn(&one->cluster);
+    r->gave_way = one->cluster.gave_way;
+    if (!goes_on) {
         r->running--;
         end(r, one);
         return true;
@@ -231,6 +235,22 @@ static bool glance_all(residents *r)
         if (r->all[i]->is_aside)
             any = glance(r, r->all[i], GLANCE_POLLS) || any;
     return any;
+}
+
+/* In an adverse schedule one of those that were put aside looks, at times, between what another has
+ * left in a place that all share and what it leaves next. */
+static void glance_between(residents *r)
+{
+    enum { GLANCES_ONE_IN = 2 };
+    if (!r->launch->schedule || !r->gave_way || r->aside == 0 ||
+        rng_below(&r->order, GLANCES_ONE_IN))
+        return;
+    uint64_t n = rng_below(&r->order, r->aside);
+    for (size_t i = 0; i < r->count; i++)
+        if (r->all[i]->is_aside && n-- == 0) {
+            glance(r, r->all[i], GLANCE_POLLS);
+            return;
+        }
 }
 
 /* Do those that were put aside wait for ever, as far as some of them tell for all? One that counts
@@ -291,11 +311,13 @@ static at_status run(residents *r, at_error *error)
                 return status;
             quiet = 0;
         }
-        if (r->running == 0)
-            let_go_on(r);
+        if (r->running == 0 && (r->held == 0 || !glance_all(r)))
+            let_one_go_on(r);
         if (r->running > 0) {
             quiet = 0;
             since += advance(r);
+            if (r->fault->kind == SIM_FAULT_NONE)
+                glance_between(r);
         }
         /* Clusters that are put aside look less often the more they are: their cost is a share of
          * the others' work. */

@@ -75,9 +75,10 @@ typedef struct sim_excerpt {
     bool unwatched;      /* there was no room to watch all memory for races */
 } sim_excerpt;
 
-/* Bits of sim_launch.ran: a lane executed the instruction; a lane took it back to an earlier
- * one. */
-enum { SIM_RAN = 1, SIM_RAN_BACK = 2 };
+/* Bits of sim_launch.ran: a lane executed the instruction; a lane took it back to an earlier one;
+ * it is volatile, and lanes of one warp met there with nothing that orders them, or it asks which
+ * lanes are together, and an adverse schedule has parted them. */
+enum { SIM_RAN = 1, SIM_RAN_BACK = 2, SIM_RAN_IN_STEP = 4 };
 
 typedef struct sim_launch {
     const sim_program *program;

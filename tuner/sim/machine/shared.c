@@ -95,6 +95,11 @@ bool sim_shared_touch(sim_race_access *a, uint32_t offset, uint32_t bytes, sim_t
     for (uint32_t at = offset; at < offset + bytes; at += step) {
         sim_cell *cell = cell_of(owner, at);
         a->offset = at;
+        if (touch != SIM_TOUCH_READ && a->stamp.scope) {
+            memcpy(&cell->before, owner->shared + at, step);
+            a->replaces_release = owner->shared_valid[at] != SIM_WRITTEN ||
+                                  sim_releases_find(&owner->releases, release_at(offset));
+        }
         if (touch == SIM_TOUCH_READ) {
             if (!(usual && sim_race_read_quickly(a, cell)) && !sim_race_read(a, cell))
                 return false;
@@ -112,6 +117,22 @@ bool sim_shared_touch(sim_race_access *a, uint32_t offset, uint32_t bytes, sim_t
         return check_written(a, bytes);
     memset(owner->shared_valid + offset, SIM_WRITTEN, bytes);
     return true;
+}
+
+bool sim_shared_late(sim_race_access *a, uint32_t offset, uint32_t bytes, uint8_t *before)
+{
+    sim_block *owner = a->owner;
+    const uint32_t step = owner->program->shared_cell_bytes;
+    sim_stamp first = {0};
+    bool late = owner->cells != NULL;
+    for (uint32_t at = offset; late && at < offset + bytes; at += step) {
+        const sim_cell *cell = cell_of(owner, at);
+        a->offset = at;
+        first = at == offset ? cell->writes.last : first;
+        late = sim_race_is_late(a, cell) && sim_is_one_write(&first, &cell->writes.last);
+        memcpy(before + (at - offset), &cell->before, step);
+    }
+    return late;
 }
 
 /* Counts the pieces of a line that hold what is written there. */

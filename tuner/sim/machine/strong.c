@@ -56,25 +56,34 @@ uint32_t sim_find_late(sim_block *b, sim_warp *w, const sim_instruction *c, uint
                        ptx_space space, const sim_places *p, uint32_t total,
                        uint8_t before[SIM_LANES][SIM_LATE_BYTES])
 {
+    enum { IN_TIME_ONE_IN = 4 };
     uint32_t late = 0;
-    if (!b->adverse || !b->launch->check || !c->scope || space != PTX_SPACE_GLOBAL ||
-        total > SIM_LATE_BYTES)
+    if (!b->adverse || !b->launch->check || !c->scope ||
+        (space != PTX_SPACE_GLOBAL && space != PTX_SPACE_SHARED) || total > SIM_LATE_BYTES ||
+        rng_below(&b->order, IN_TIME_ONE_IN) == 0)
         return 0;
     sim_race_access a = sim_race_access_of(b, w, c, 0);
     SIM_EACH_OF(l, mask)
     {
         sim_race_access_by(&a, l);
-        a.region = p->region[l];
-        if (sim_is_watched(b->watch, a.region) &&
-            sim_global_late(&a, p->address[l] - a.region->base, total, before[l]))
-            late |= 1u << l;
+        bool is_late;
+        if (space == PTX_SPACE_SHARED) {
+            a.owner = p->owner;
+            is_late = sim_shared_late(&a, (uint32_t)p->address[l], total, before[l]);
+        } else {
+            a.region = p->region[l];
+            is_late = sim_is_watched(b->watch, a.region) &&
+                      sim_global_late(&a, p->address[l] - a.region->base, total, before[l]);
+        }
+        late |= is_late ? 1u << l : 0;
     }
     return late;
 }
 
 void sim_give_way(sim_block *b, sim_warp *w, ptx_space space)
 {
-    if (!b->adverse || !rng_below(&b->order, 2))
+    const bool polls = w->looked == w->executed; /* it found what it had found before */
+    if (!b->adverse || polls || !rng_below(&b->order, 2))
         return;
     w->slice_end = w->executed;
     b->cluster->gave_way = b->cluster->gave_way || space == PTX_SPACE_GLOBAL;

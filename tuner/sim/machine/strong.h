@@ -23,14 +23,15 @@ void sim_strong_looked(const sim_block *b, sim_warp *w, const sim_instruction *c
 /* So many bytes of a strong read at most may be found as they were. */
 enum { SIM_LATE_BYTES = 16 };
 
-/* In an adverse schedule a store that nothing orders before the read comes late, the first time.
- * Returns the lanes that find what it replaced, which is in `before`. */
+/* In an adverse schedule a store that nothing orders before the read, or an atomic without a
+ * result, most often comes late, the first time. Returns the lanes that find what it replaced,
+ * which is in `before`. */
 uint32_t sim_find_late(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                        ptx_space space, const sim_places *p, uint32_t total,
                        uint8_t before[SIM_LANES][SIM_LATE_BYTES]);
 
-/* In an adverse schedule others often have their turn between what a warp found in a place that
- * threads share and what it makes of it. */
+/* In an adverse schedule others often have their turn between what a warp found or left in a place
+ * that threads share and what it does next. */
 void sim_give_way(sim_block *b, sim_warp *w, ptx_space space);
 
 #endif

@@ -151,7 +151,7 @@ static void put_clock(const sim_block *b, sim_warp *w, const sim_instruction *c,
 {
     const uint64_t begun =
         b->adverse ? ((uint64_t)b->index + 1) * UINT64_C(0x9e3779b97f4a7c15) >> 24 : 0;
-    uint64_t cycles = begun + w->executed * (b->adverse ? 37 : 4), r64[SIM_LANES];
+    uint64_t cycles = (begun + w->executed * (b->adverse ? 37 : 4)) >> c->op, r64[SIM_LANES];
     uint32_t r32[SIM_LANES];
     SIM_EACH_LANE(l) r64[l] = cycles, r32[l] = (uint32_t)cycles;
     put_result(w, c, c->width == 8 ? (const void *)r64 : r32, mask);
@@ -432,6 +432,15 @@ static void end_early(const sim_block *b, sim_warp *w)
     sim_note_change(b, w);
 }
 
+/* Do lanes of the top path that go on apart make a difference to it? At strong accesses; and where
+ * some lanes ask who is with them, which nothing promises (CUDA C++ Programming Guide,
+ * "__activemask"). Before the first branch all are, on every GPU. */
+static bool may_part(const sim_warp *w, const sim_instruction *c)
+{
+    return (c->scope != 0 && c->kind != SIM_FENCE) ||
+           (c->kind == SIM_ACTIVE_MASK && w->paths[w->depth - 1].mask != w->whole);
+}
+
 bool sim_warp_run(sim_block *b, sim_warp *w)
 {
     const sim_instruction *code = b->program->code;
@@ -445,8 +454,7 @@ bool sim_warp_run(sim_block *b, sim_warp *w)
             continue;
         }
         const sim_instruction *c = &code[top->pc];
-        if (b->adverse && c->scope != 0 && !c->is_volatile && c->kind != SIM_FENCE &&
-            sim_paths_part(b, w))
+        if (b->adverse && may_part(w, c) && sim_paths_part(b, w))
             continue;
         uint32_t mask = top->mask, stalled = w->stalled;
         if (c->guard != SIM_NO_SLOT)

@@ -293,7 +293,8 @@ typedef struct sim_instruction {
     uint8_t source_type;  /* conversions */
     uint8_t op;           /* sim_logic, sim_atomic_op, sim_warp_op, sim_barrier_op, sim_rounding,
                              sim_mbarrier_op, sim_cluster_op, sim_tiny;
-                             loads: sim_hint */
+                             loads: sim_hint; clocks: bits by which they are shifted right;
+                             fences: are they sequentially consistent? */
     uint8_t space;        /* ptx_space */
     uint8_t vector;       /* elements of a load or store; of an atomic 2: halves of 128 bits */
     bool guard_negated;
@@ -425,6 +426,7 @@ typedef struct sim_program {
     bool *deciding; /* for each step of slots: does what it holds decide where the program goes? */
     bool reads_unwritten; /* may a thread read a register that nothing wrote? */
     bool allocates;       /* does it call malloc() or free()? */
+    bool shares;          /* do threads synchronise, or meet, in places that they share? */
     bool communicates;    /* may a block see what others do meanwhile, or the result depend on which
                              comes first? */
 } sim_program;

@@ -33,7 +33,7 @@ TEST(overwriting_what_another_warp_reads_is_a_race)
 
 TEST(a_warp_that_synchronises_itself_may_share)
 {
-#define SHARE "__shared__ volatile int s[32]; s[threadIdx.x] = in[threadIdx.x]; "
+#define SHARE "__shared__ int s[32]; s[threadIdx.x] = in[threadIdx.x]; "
     assert_fault(SHARE "__syncwarp(); out[threadIdx.x] = s[31 - threadIdx.x];", 1, 32,
                  SIM_FAULT_NONE, NULL);
     assert_fault(SHARE "out[threadIdx.x] = s[31 - threadIdx.x];", 1, 32, SIM_FAULT_RACE, NULL);
@@ -222,13 +222,12 @@ TEST(threads_of_a_block_share_global_memory_by_barriers)
 
 TEST(a_warp_barrier_orders_the_lanes_of_its_mask_alone)
 {
-    static const char *const form[] = {
-        "__shared__ volatile int s[32]; s[threadIdx.x] = threadIdx.x;"
-        " __syncwarp(threadIdx.x < 16 ? 0xffffu : 0xffff0000u);"
-        " out[threadIdx.x] = s[threadIdx.x ^ ",
-        "];"};
+    static const char *const form[] = {"__shared__ int s[32]; s[threadIdx.x] = threadIdx.x;"
+                                       " __syncwarp(threadIdx.x < 16 ? 0xffffu : 0xffff0000u);"
+                                       " out[threadIdx.x] = s[threadIdx.x ^ ",
+                                       "];"};
     assert_fault_with(form, "15", 1, 32, SIM_FAULT_NONE, NULL);
-    assert_fault_with(form, "31", 1, 32, SIM_FAULT_RACE, "without __syncwarp() between");
+    assert_fault_with(form, "31", 1, 32, SIM_FAULT_RACE, "without a barrier between");
 }
 
 TEST(a_copy_into_what_others_still_read_races)
