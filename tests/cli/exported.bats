@@ -42,7 +42,7 @@ END
         ! command -v $compiler >/dev/null || $compiler -std=c++17 -Wall -Wextra -x c++ -fsyntax-only use.cu
     done
     command -v nvcc >/dev/null || skip "there is no nvcc"
-    nvcc -std=c++17 -arch=sm_90 -c use.cu -o use.o
+    nvcc -std=c++17 -arch=sm_90 -cubin use.cu -o use.cubin # the host's half is compiled above
 }
 
 @test "clang compiles recorded kernels of two installed patterns without a warning, as PTX and from their sources" {
