@@ -10,6 +10,7 @@
  * not simulated is left out. No GPU is needed. tests/bench/predicted.py judges what `predict`
  * prints. */
 #include <inttypes.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,9 +43,10 @@ typedef struct field {
 #member, offsetof(sim_profile, member), false                                              \
     }
 #define TRAFFIC(of)                                                                                \
-    NUMBER(of.sectors), NUMBER(of.distinct), NUMBER(of.missed), NUMBER(of.partial),                \
-        NUMBER(of.torn), NUMBER(of.moved), NUMBER(of.sent), NUMBER(of.parts), NUMBER(of.fresh),    \
-        NUMBER(of.runs), NUMBER(of.lines)
+    NUMBER(of.sectors), NUMBER(of.distinct), NUMBER(of.missed), NUMBER(of.again),                  \
+        NUMBER(of.between), NUMBER(of.passes), NUMBER(of.partial), NUMBER(of.torn),                \
+        NUMBER(of.moved), NUMBER(of.sent), NUMBER(of.parts), NUMBER(of.fresh), NUMBER(of.runs),    \
+        NUMBER(of.lines)
 #define BUFFER(i)                                                                                  \
     NUMBER(buffers[i].bytes), NUMBER(buffers[i].distinct), NUMBER(buffers[i].fresh),               \
         NUMBER(buffers[i].runs), NUMBER(buffers[i].first_fresh), NUMBER(buffers[i].later_fresh)
@@ -80,6 +82,7 @@ static const field fields[] = {
     NUMBER(hinted[1]),
     NUMBER(hinted[2]),
     NUMBER(hinted[3]),
+    NUMBER(hinted[4]),
     TRAFFIC(read),
     TRAFFIC(write),
     BUFFER(0),
@@ -131,6 +134,13 @@ static void unpack_profile(const json_t *from, sim_profile *p)
         const uint64_t count = (uint64_t)number;
         memcpy(at, fields[i].is_count ? (const void *)&count : &number, sizeof number);
     }
+    /* Landscapes that were counted before 2026-11-26 do not have them: as if none conflicted. */
+    const double requests =
+        (double)(p->totals.global_load.requests + p->totals.global_store.requests +
+                 p->totals.global_atomic.requests) /
+        (double)p->sampled;
+    if (p->read.passes + p->write.passes <= 0)
+        p->read.passes = fmax((p->read.sectors + p->write.sectors) / 4, requests);
 }
 
 /* ---- features ---- */

@@ -2,7 +2,8 @@
 """Landscapes: measured times of many variants of a pattern, beside what the simulated device counts of each.
 
   landscapes.py measure BUILD FOLDER [PATTERN[:N][:NAME=VALUE]...]   on the GPU at hand: a seeded sample of N variants (400)
-  landscapes.py count BUILD LANDSCAPE...                      adds the simulated device's counts; needs no GPU
+  landscapes.py count BUILD LANDSCAPE...                      adds the simulated device's counts, or counts those anew that have
+                                                              them; needs no GPU
 
 A landscape is FOLDER/PATTERN.jsonl.gz: the first line says of which GPU and problem it is, each other one has a
 configuration and its time, then its counts. `predicted.py` judges predicted times by it.
@@ -72,11 +73,13 @@ def measure(build, folder, asked):
 def count(build, path):
     head, *rows = read(path)
     chip = next((c for c in ("h200", "h100", "a100") if c in head["gpu"].lower()), "sm_90")
-    given = "".join(json.dumps({"config": r["config"], "time_ns": r["time_ns"]}) + "\n" for r in rows)
+    chosen = [r for r in rows if "launches" in r] or rows
+    given = "".join(json.dumps({"config": r["config"], "time_ns": r["time_ns"]}) + "\n" for r in chosen)
     found = subprocess.run([f"{build}/tests/landscape", "features", script_of(head["pattern"]), chip] +
                            [f"{k}={v}" for k, v in head["problem"].items()],
                            input=given, stdout=subprocess.PIPE, text=True, check=True).stdout
-    write(path, [head] + [json.loads(line) for line in found.splitlines()])
+    counted = {r["config"]: r for r in map(json.loads, found.splitlines())}
+    write(path, [head] + [counted.get(r["config"], r) for r in rows])
 
 
 def main(arguments):

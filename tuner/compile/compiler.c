@@ -286,8 +286,8 @@ void compiler_open_cache(compiler *c, const char *dir, uint64_t limit_bytes)
         compiler_warn(c, error.message);
     /* Builds of one version differ in what they generate, and in their size. The last words are for
      * what results hold: they change with it. */
-    snprintf(c->identity, sizeof c->identity, "nvrtc %s %llu, PTX with notes", c->nvrtc.version,
-             (unsigned long long)c->nvrtc.file_bytes);
+    snprintf(c->identity, sizeof c->identity, "nvrtc %s %llu, PTX with notes of its lines",
+             c->nvrtc.version, (unsigned long long)c->nvrtc.file_bytes);
 }
 
 /* A source with includes depends on the Toolkit's headers, which are many: they are not read until

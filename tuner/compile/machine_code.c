@@ -255,10 +255,41 @@ static void add_row(sequence *s)
         s->lines[i] = line;
 }
 
-static void end_sequence(sequence *s, notes *n)
+/* Gives no line to the functions that ptxas adds to the code: they are for operands that what it
+ * puts in place of a division or root does not suit (denormal numbers, quotients of more than 32
+ * bits), and come with no line of their own. */
+static void skip_internal(const void *cubin, size_t cubin_bytes, sequence *q)
 {
-    if (s->lines)
+    static const char prefix[] = "$__internal_";
+    cubin_section s, code, symbols = {0}, names = {0};
+    for (unsigned i = 0; cubin_read_section(cubin, cubin_bytes, i, &s); i++) {
+        if (s.type == SHT_SYMTAB)
+            symbols = s;
+        else if (strcmp(s.name, ".strtab") == 0)
+            names = s;
+    }
+    for (size_t i = 0; symbols.bytes && names.bytes && i < symbols.size_bytes / sizeof(Elf64_Sym);
+         i++) {
+        Elf64_Sym f;
+        memcpy(&f, symbols.bytes + i * sizeof f, sizeof f);
+        if (ELF64_ST_TYPE(f.st_info) != STT_FUNC || f.st_name >= names.size_bytes ||
+            names.size_bytes - f.st_name < sizeof prefix ||
+            memcmp(names.bytes + f.st_name, prefix, sizeof prefix - 1) != 0 ||
+            !cubin_read_section(cubin, cubin_bytes, f.st_shndx, &code) ||
+            code.bytes != q->code.bytes)
+            continue;
+        for (uint64_t at = f.st_value / INSTRUCTION_BYTES, left = f.st_size / INSTRUCTION_BYTES;
+             at < q->count && left > 0; at++, left--)
+            q->lines[at] = 0;
+    }
+}
+
+static void end_sequence(sequence *s, notes *n, const void *cubin, size_t cubin_bytes)
+{
+    if (s->lines) {
+        skip_internal(cubin, cubin_bytes, s);
         note_code(n, &s->code, s->lines);
+    }
     free(s->lines);
     *s = (sequence){.line = 1};
 }
@@ -295,7 +326,7 @@ static void read_unit(reader *r, notes *n, const void *cubin, size_t cubin_bytes
             if (what == SET_ADDRESS && size == ADDRESS_BYTES + 1)
                 begin_sequence(&s, cubin, cubin_bytes, r->at);
             else if (what == END_SEQUENCE)
-                end_sequence(&s, n);
+                end_sequence(&s, n, cubin, cubin_bytes);
             r->at = next;
         } else if (o == COPY) {
             add_row(&s);

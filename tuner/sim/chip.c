@@ -35,7 +35,7 @@ static const struct row {
     double bytes_per_s;
     double l2, l2_latency, dram_latency;
     double read_piece, write_piece;
-    double hint_costs[4];
+    double hint_costs[5];
 } table[] = {
     {"t4", "T4", "sm_75", 0, 0, 768, 188, 438, 96, 122, {0}},
     {"a100", "A100-SXM4-80GB", "sm_80", 0, 0, 4096, 261.5, 466.3, 96, 122, {0}},

@@ -31,7 +31,7 @@ typedef struct sim_chip {
     double block_clocks;    /* starting and ending a block on its SM */
     double read_piece_bytes, write_piece_bytes; /* a short run costs as much as so many bytes of
                                                    long ones */
-    double hint_costs[4]; /* how much longer a copy takes whose loads have that hint (sim_hint) */
+    double hint_costs[5]; /* how much longer a copy takes whose loads have that hint (sim_hint) */
     double double_atomic_ns, float_atomic_ns, integer_atomic_ns; /* between two on one address */
     double atomic_sector_ns, double_sector_ns; /* between two sectors of one line */
     double atomic_sectors_per_ns;              /* of the whole L2 */

@@ -9,11 +9,12 @@
  *     norm(DRAM, latency), blocks, issue, L1, shared, constant, L2, atomics
  *
  * DRAM       bytes read and written over the bandwidth of either; more where runs of neighbours are
- *            short, or where both are mixed
+ *            short, where both are mixed, or where blocks read again what the L2 has lost
  * latency    waves of blocks, each as long as its dependences take: Little's law by counting
  * blocks     the grid's blocks over the rate at which the chip starts them
  * issue      machine instructions of a block over the rate of the busiest pipe, on the busiest SM
- * L1, shared, constant   wavefronts, one a clock an SM
+ * L1, shared, constant   wavefronts, one a clock an SM; one of the L1 is a sector of each quarter of
+ *            a line
  * L2         sectors over the bandwidth of all of it, or of one SM's way to it
  * atomics    those on the line that gets the most, one after the other, beside what else its slice
  *            of the L2 has to do; or all, over the rate of the L2

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/ascending.h"
 #include "sim/hot_lines.h"
 #include "sim/profile_wave.h"
@@ -27,6 +28,8 @@ typedef struct ticket {
 } ticket;
 enum { MOST_TICKETS = 8 };
 
+enum { LINE_BYTES = 128 };
+
 /* The stores of a warp one after the other merge on their way to the L2 where they are of the same
  * few lines: of structs of K words that warps store word by word, K lines a store, so many lines of
  * what could merge did, by the counts of Nsight Compute on an H100 (microbenchmarks.cu "fields"):
@@ -44,7 +47,10 @@ typedef struct watcher {
     sector_set run[2];   /* of the current run of blocks */
     sector_set held;     /* loads of the current block; `used`: number of the miss that filled it */
     uint32_t misses;     /* of the current block */
-    uint32_t l1_sectors;
+    sector_set lines;    /* in the L1; `used`: how many came before, */
+    uint32_t *came;      /* and the miss with which each came, of the current block; owned */
+    uint32_t line_count; /* that came */
+    uint32_t l1_lines;
     sim_traffic sum[2];
     merging merging;
     hot_lines hot;
@@ -125,7 +131,8 @@ static void close_run(watcher *w)
 static void end_block(watcher *w)
 {
     sector_set_clear(&w->held);
-    w->misses = 0;
+    sector_set_clear(&w->lines);
+    w->misses = w->line_count = 0;
     w->merging.line_count = 0;
     for (int kind = 0; kind < 2 && w->position > 0; kind++)
         close_block(w, kind);
@@ -135,9 +142,48 @@ static void end_block(watcher *w)
         w->critical += (double)sim_trace_end(w->trace);
 }
 
-/* The level that has the sector for a load. The L1 replaces what it has held longest, and keeps
- * what is read once, too, unless it is told not to allocate a line (PTX ISA, "Cache Operators",
- * .cs, and "Cache Eviction Priority Hints"). */
+/* For how many lines of 128 bytes that come after it the L1 keeps one: it replaces what it has held
+ * longest, and keeps what is read once, too, unless it is told not to allocate a line (PTX ISA,
+ * "Cache Operators", .cg, and "Cache Eviction Priority Hints"). A line of .cs, evict-first, goes
+ * with the next that its set takes; no source says how many lines a set has: four, as of most
+ * caches. */
+static uint32_t lines_until_gone(const watcher *w, const sim_instruction *c)
+{
+    enum { WAYS = 4 };
+    const int hint = c->kind == SIM_LOAD ? c->op : SIM_HINT_NONE;
+    return hint == SIM_HINT_NO_ALLOCATE || hint == SIM_HINT_L2 ? 0
+           : hint == SIM_HINT_STREAMING                        ? w->l1_lines / WAYS
+                                                               : w->l1_lines;
+}
+
+/* Does the L1 have the sector, which was filled by that miss? Its line has room there as a whole;
+ * sectors come when they are asked for. Else it has it from now on. */
+static bool look_in_l1(watcher *w, const sim_instruction *c, uint64_t sector, bool was_filled,
+                       uint32_t filled)
+{
+    const uint32_t keeps = lines_until_gone(w, c);
+    bool is_new;
+    if (keeps == 0)
+        return false;
+    if (!sector_set_add(&w->lines, sector / 4, 0, &is_new)) {
+        w->failed = true;
+        return true;
+    }
+    uint32_t *line = &w->lines.used[sector_set_place(&w->lines, sector / 4)];
+    if (!is_new && w->line_count - *line <= keeps)
+        return was_filled && filled >= w->came[*line];
+    uint32_t *grown = array_grow(w->came, w->line_count, sizeof *grown);
+    if (!grown) {
+        w->failed = true;
+        return true;
+    }
+    w->came = grown;
+    w->came[w->line_count] = w->misses;
+    *line = w->line_count++;
+    return false;
+}
+
+/* The level that has the sector for a load. */
 static sim_level find_level(watcher *w, const sim_instruction *c, uint64_t sector)
 {
     bool is_new;
@@ -146,9 +192,12 @@ static sim_level find_level(watcher *w, const sim_instruction *c, uint64_t secto
         return SIM_LEVEL_L1;
     }
     uint32_t *filled = &w->held.used[sector_set_place(&w->held, sector)];
-    const bool is_kept = c->kind != SIM_LOAD || c->op != SIM_HINT_NO_ALLOCATE;
-    if (!is_new && is_kept && w->misses - *filled < w->l1_sectors)
+    if (look_in_l1(w, c, sector, !is_new, *filled))
         return SIM_LEVEL_L1;
+    if (!is_new) {
+        w->sum[0].again++;
+        w->sum[0].between += w->misses - *filled;
+    }
     *filled = w->misses++;
     w->sum[0].missed++;
     const bool in_l2 = w->kept || !is_new || sector_set_has(&w->run[0], sector) ||
@@ -259,8 +308,11 @@ static void watch(void *context, const sim_instruction *c, bool is_store, const 
     }
     bool is_new;
     uint64_t line = UINT64_MAX;
+    int quarters[4] = {0}, passes = 0;
     w->sum[is_store].sectors += s->count;
     for (int i = 0; i < s->count; i++) {
+        int *quarter = &quarters[s->sector[i] % 4];
+        passes = ++*quarter > passes ? *quarter : passes;
         sim_level level = SIM_LEVEL_L2;
         if (!sector_set_add(&w->block[is_store], s->sector[i], s->used[i], &is_new))
             w->failed = true;
@@ -273,6 +325,7 @@ static void watch(void *context, const sim_instruction *c, bool is_store, const 
             w->sum[0].moved++;
         }
     }
+    w->sum[is_store].passes += passes;
     if (is_store)
         send(w, s);
     if (c->kind == SIM_ATOMIC) {
@@ -311,7 +364,10 @@ static uint64_t pick_blocks(uint64_t total, uint64_t sample, uint64_t *blocks)
 
 static void divide(sim_traffic *t, double n)
 {
+    t->between /= fmax(t->again, 1);
+    t->again /= n;
     t->sectors /= n;
+    t->passes /= n;
     t->distinct /= n;
     t->missed /= n;
     t->moved /= n;
@@ -425,7 +481,7 @@ at_status sim_profile_launch(const sim_launch *launch, const sim_sampling *how,
     uint64_t total = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
     uint64_t memory_bytes = 0;
     sim_trace *trace = NULL;
-    watcher w = {.l1_sectors = (uint32_t)(how->l1_bytes / SIM_SECTOR_BYTES)};
+    watcher w = {.l1_lines = (uint32_t)(how->l1_bytes / LINE_BYTES)};
     sim_launch l = *launch;
     sim_counter *own = counters ? NULL : calloc(launch->program->code_count, sizeof *own);
     uint64_t *blocks = calloc(sample + 1, sizeof *blocks);
@@ -470,6 +526,8 @@ cleanup:
         sector_set_deinit(&w.run[kind]);
     }
     sector_set_deinit(&w.held);
+    sector_set_deinit(&w.lines);
+    free(w.came);
     hot_lines_deinit(&w.hot);
     sim_trace_free(trace);
     free(w.sorted);

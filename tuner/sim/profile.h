@@ -16,16 +16,19 @@
 
 typedef struct sim_traffic { /* of loads or stores, a block */
     double sectors;          /* requested */
-    double distinct;         /* different ones */
-    double missed;           /* loads: that were not in the block's share of the L1 */
-    double partial;          /* of the different ones, written only in part, */
-    double torn;             /* also by all blocks of the run together */
-    double fresh;            /* different ones that no earlier block of the run touched */
-    double runs;             /* maximal runs of neighbouring sectors among the different ones */
-    double lines;            /* different aligned pieces of 128 bytes */
-    double moved;            /* such pieces of each request that goes to the L2, summed; stores: */
-    double sent;             /* and sectors, after neighbours of one warp have merged, */
-    double parts;            /* and of these, those of which a store alone writes a part */
+    double passes;   /* of the L1, which serves a sector of each quarter of a line at a time */
+    double distinct; /* different ones */
+    double missed;   /* loads: that were not in the block's share of the L1, */
+    double again;    /* and of these, those that the block had read before, */
+    double between;  /* so many misses earlier, on average */
+    double partial;  /* of the different ones, written only in part, */
+    double torn;     /* also by all blocks of the run together */
+    double fresh;    /* different ones that no earlier block of the run touched */
+    double runs;     /* maximal runs of neighbouring sectors among the different ones */
+    double lines;    /* different aligned pieces of 128 bytes */
+    double moved;    /* such pieces of each request that goes to the L2, summed; stores: */
+    double sent;     /* and sectors, after neighbours of one warp have merged, */
+    double parts;    /* and of these, those of which a store alone writes a part */
 } sim_traffic;
 
 /* All that runs at the same time, as L2 and DRAM see it: by the first warps of all blocks of a

@@ -21,7 +21,8 @@ static char *annotate(unsigned char image[CUBIN_IMAGE_BYTES], size_t size_bytes)
     return machine_code_annotate(image, size_bytes, ptx);
 }
 
-static void make(unsigned char image[CUBIN_IMAGE_BYTES])
+/* `own`: so many of the last instructions are a function that ptxas added. */
+static void make(unsigned char image[CUBIN_IMAGE_BYTES], unsigned own)
 {
     const uint64_t code[] = {0x981, upper(WORD, 0, 0),       0x981, upper(TWO_WORDS, 1, 0),
                              0x210, upper(0, NO_BARRIER, 0), 0x223, upper(0, NO_BARRIER, 3),
@@ -37,19 +38,27 @@ static void make(unsigned char image[CUBIN_IMAGE_BYTES])
         2, 32, 3, 1, 1, 2, 16, 3, 1, 1, 2, 32, 0, 1, 1, 0, 0, 0, 0, 0};
     _Static_assert(sizeof lines == 60, "its length is that of the unit");
     const Elf64_Rela relocation = {.r_offset = 29, .r_info = ELF64_R_INFO(1, 2)};
-    const Elf64_Sym symbols[] = {{0}, {.st_shndx = TEXT}};
+    static const char names[] = "\0$__internal_0_$slowpath";
+    const Elf64_Sym symbols[] = {{0},
+                                 {.st_shndx = TEXT},
+                                 {.st_name = 1,
+                                  .st_info = ELF64_ST_INFO(STB_WEAK, STT_FUNC),
+                                  .st_shndx = TEXT,
+                                  .st_value = sizeof code - own * 16,
+                                  .st_size = own * 16}};
     const cubin_section_image sections[] = {
         {".text.%s", SHT_PROGBITS, code, sizeof code},
         {".nv_debug_line_sass", SHT_PROGBITS, lines, sizeof lines},
         {".rela.nv_debug_line_sass", SHT_RELA, &relocation, sizeof relocation},
-        {".symtab", SHT_SYMTAB, symbols, sizeof symbols}};
-    cubin_image_of(image, "k", sections, 4);
+        {".symtab", SHT_SYMTAB, symbols, sizeof symbols},
+        {".strtab", SHT_STRTAB, names, sizeof names}};
+    cubin_image_of(image, "k", sections, 5);
 }
 
 TEST(each_line_says_what_became_of_it)
 {
     unsigned char image[CUBIN_IMAGE_BYTES];
-    make(image);
+    make(image, 0);
     char *found = annotate(image, sizeof image);
     assert_non_null(found);
     assert_string_equal(found, "{\n"
@@ -57,6 +66,16 @@ TEST(each_line_says_what_became_of_it)
                                "add; //@ 0 1 0 0 0 0 0\n"
                                "fma; st.global; //@ 2 0 0 0 0 0 0\n"
                                "}\n");
+    free(found);
+}
+
+TEST(a_function_that_ptxas_added_is_of_no_line)
+{
+    unsigned char image[CUBIN_IMAGE_BYTES];
+    make(image, 1);
+    char *found = annotate(image, sizeof image);
+    assert_non_null(found);
+    assert_non_null(strstr(found, "fma; st.global; //@ 1 0 0 0 0 0 0\n"));
     free(found);
 }
 
@@ -74,7 +93,7 @@ TEST(a_damaged_cubin_is_safe)
     assert_non_null(image);
     for (size_t i = 0; i < CUBIN_IMAGE_BYTES; i++)
         for (unsigned bit = 0; bit < 8; bit++) {
-            make(image);
+            make(image, 1);
             image[i] ^= (unsigned char)(1u << bit);
             free(annotate(image, CUBIN_IMAGE_BYTES));
         }

@@ -192,6 +192,21 @@ TEST(a_buffer_that_the_l2_holds_comes_from_dram_once)
     assert_true(predict(&p).dram_read_bytes > alone / 2 && predict(&p).dram_read_bytes < alone);
 }
 
+TEST(what_is_read_again_after_more_than_the_l2_holds_comes_from_dram_again)
+{
+    sim_profile p = transpose_like();
+    const double once = predict(&p).dram_read_bytes;
+    p.read.missed *= 2;
+    p.read.again = 128;
+    p.read.between = 16;
+    assert_float_equal(predict(&p).dram_read_bytes, once, 0);
+    /* A block for each of 132 SMs, and more, reads 1 MiB meanwhile. */
+    p.read.between = 1 << 15;
+    assert_float_equal(predict(&p).dram_read_bytes, 2 * once, 1);
+    p.wave.first_fresh = 0; /* no wave was sampled */
+    assert_float_equal(predict(&p).dram_read_bytes, 2 * once, 1);
+}
+
 TEST(a_kernel_that_does_not_fit_has_no_time)
 {
     const sim_profile p = transpose_like();

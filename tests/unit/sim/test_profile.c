@@ -109,6 +109,67 @@ TEST(an_l1_that_is_too_small_is_read_past)
     assert_float_equal(large.read.missed, 64, 0);
     assert_float_equal(small.read.missed, 256, 0);
     assert_float_equal(small.read.distinct, 64, 0);
+    assert_float_equal(large.read.again, 0, 0);
+    assert_float_equal(small.read.again, 192, 0);
+    assert_float_equal(small.read.between, 64, 0);
+}
+
+/* Four times over, a thread each reads a word `words` apart from the next thread's. */
+static sim_profile profile_loads(int words, const char *cache, uint64_t l1_bytes)
+{
+    char source[640];
+    snprintf(source, sizeof source,
+             "extern \"C\" __global__ void k(unsigned *p)\n"
+             "{\n"
+             "    unsigned v, sum = 0;\n"
+             "    for (int i = 0; i < 4; i++) {\n"
+             "        asm volatile(\"ld.global%s.u32 %%0, [%%1];\" : \"=r\"(v)\n"
+             "                     : \"l\"(p + threadIdx.x * %d + sum));\n"
+             "        sum += v;\n"
+             "    }\n"
+             "    p[sum] = sum;\n"
+             "}\n",
+             cache, words);
+    return profile(source, 16, 32, l1_bytes, 32);
+}
+
+TEST(a_line_has_room_in_the_l1_as_a_whole)
+{
+    /* 32 sectors of as many lines. */
+    assert_float_equal(profile_loads(32, "", 32 * 128).read.missed, 32, 0);
+    assert_float_equal(profile_loads(32, "", 31 * 32).read.missed, 4 * 32, 0);
+    assert_float_equal(profile_loads(32, "", 31 * 128).read.missed, 4 * 32, 0);
+}
+
+TEST(the_l1_is_not_asked_by_loads_that_are_cached_in_the_l2)
+{
+    assert_float_equal(profile_loads(1, "", 4096).read.missed, 4, 0);
+    assert_float_equal(profile_loads(1, ".cg", 4096).read.missed, 16, 0);
+}
+
+TEST(the_l1_serves_a_sector_of_each_quarter_of_a_line_at_a_time)
+{
+    assert_float_equal(profile_loads(1, "", 4096).read.passes, 4, 0);
+    assert_float_equal(profile_loads(8, "", 4096).read.passes, 4 * 8, 0);
+    assert_float_equal(profile_loads(10, "", 4096).read.passes, 4 * 8, 0);
+    assert_float_equal(profile_loads(16, "", 4096).read.passes, 4 * 16, 0);
+    assert_float_equal(profile_loads(32, "", 4096).read.passes, 4 * 32, 0);
+}
+
+TEST(a_division_is_as_long_as_the_instructions_that_it_becomes)
+{
+    static const char source[] = "extern \"C\" __global__ void k(float *p)\n"
+                                 "{\n"
+                                 "    float v = p[threadIdx.x];\n"
+                                 "    v = %s(%s(v, 3.1f), 4.3f);\n"
+                                 "    p[threadIdx.x] = v;\n"
+                                 "}\n";
+    char exact[256], fast[256];
+    snprintf(exact, sizeof exact, source, "__fdiv_rn", "__fdiv_rn");
+    snprintf(fast, sizeof fast, source, "__fadd_rn", "__fadd_rn");
+    const double longer = profile(exact, 32, 32, 4096, 32).critical_clocks -
+                          profile(fast, 32, 32, 4096, 32).critical_clocks;
+    assert_true(longer > 2 * 40 && longer < 2 * 60);
 }
 
 /* Two stores of each thread, side by side; those of neighbours so many words apart. */

@@ -197,6 +197,7 @@ static sim_hint hint_of(const decoder *d)
     return decode_has(d, "L2::256B")          ? SIM_HINT_WIDE
            : decode_has(d, "L1::no_allocate") ? SIM_HINT_NO_ALLOCATE
            : decode_has(d, "cs")              ? SIM_HINT_STREAMING
+           : decode_has(d, "cg")              ? SIM_HINT_L2
                                               : SIM_HINT_NONE;
 }
 

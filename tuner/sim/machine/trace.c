@@ -30,9 +30,9 @@ typedef struct traced_warp {
 
 struct sim_trace {
     sim_latencies latencies;
-    uint8_t *unrolled; /* iterations of the loop that a branch back ends, by pc; owned */
-    bool *branches;    /* among what an instruction becomes, by pc; owned */
-    uint32_t *turns;   /* [warp][pc]: of that loop; owned */
+    uint8_t *unrolled;           /* iterations of the loop that a branch back ends, by pc; owned */
+    const struct chain **chains; /* what an instruction becomes, by pc; NULL: one; owned */
+    uint32_t *turns;             /* [warp][pc]: of that loop; owned */
     size_t code_count;
     uint32_t window; /* words of loads under way of a thread */
     uint32_t slots;
@@ -55,7 +55,7 @@ void sim_trace_free(sim_trace *t)
     free(t->barriers);
     free(t->ready);
     free(t->unrolled);
-    free(t->branches);
+    free(t->chains);
     free(t->turns);
     free(t);
 }
@@ -108,19 +108,28 @@ static uint8_t unrolls(const sim_program *p, int32_t pc)
     return 1;
 }
 
-/* Does ptxas make several instructions of it with a branch among them? Those stay where they are,
- * and what comes after them comes after the branch. */
-static bool has_branch(const sim_program *p, const sim_instruction *c)
+/* What ptxas makes of an instruction with a branch among it: special functions and other machine
+ * instructions that wait for each other, as seen in machine code of CUDA 13 for sm_90, the branch
+ * that most lanes do not take with them. They stay where they are, and what comes after them comes
+ * after the branch. NULL: it makes none such. */
+static const struct chain {
+    const char *opcode;
+    uint8_t specials, others;
+    bool wide; /* on doubles */
+} * chain_of(const sim_program *p, const sim_instruction *c)
 {
-    static const char *const of[] = {"div.rn",  "sqrt.rn", "rcp.rn", "div.s64",
-                                     "div.u64", "rem.s64", "rem.u64"};
+    static const struct chain of[] = {{"div.rn.f64", 1, 10, true}, {"sqrt.rn.f64", 1, 10, true},
+                                      {"rcp.rn.f64", 1, 8, true},  {"div.rn", 1, 8, false},
+                                      {"sqrt.rn", 1, 6, false},    {"rcp.rn", 1, 5, false},
+                                      {"div.s64", 3, 12, false},   {"div.u64", 3, 12, false},
+                                      {"rem.s64", 3, 12, false},   {"rem.u64", 3, 12, false}};
     if (c->kind != SIM_COMPUTE || c->statement == PTX_NONE)
-        return false;
+        return NULL;
     const ptx_text text = p->module->statements[c->statement].opcode;
     for (size_t i = 0; i < sizeof of / sizeof *of; i++)
-        if (text.length >= strlen(of[i]) && memcmp(text.at, of[i], strlen(of[i])) == 0)
-            return true;
-    return false;
+        if (ptx_text_begins(text, of[i].opcode))
+            return &of[i];
+    return NULL;
 }
 
 at_status sim_trace_new(const sim_launch *launch, const sim_latencies *latencies, uint32_t window,
@@ -140,16 +149,16 @@ at_status sim_trace_new(const sim_launch *launch, const sim_latencies *latencies
                           sizeof *t->ready);
         t->code_count = launch->program->code_count;
         t->unrolled = calloc(t->code_count + 1, sizeof *t->unrolled);
-        t->branches = calloc(t->code_count + 1, sizeof *t->branches);
+        t->chains = calloc(t->code_count + 1, sizeof *t->chains);
         t->turns = calloc(ranks * SIM_MAX_WARPS * (t->code_count + 1), sizeof *t->turns);
     }
-    if (t && t->warps && t->barriers && t->ready && t->unrolled && t->branches && t->turns) {
+    if (t && t->warps && t->barriers && t->ready && t->unrolled && t->chains && t->turns) {
         for (size_t i = 0; i < t->code_count; i++)
             if (launch->program->code[i].kind == SIM_BRANCH &&
                 launch->program->code[i].target <= (int32_t)i)
                 t->unrolled[i] = unrolls(launch->program, (int32_t)i);
             else
-                t->branches[i] = has_branch(launch->program, &launch->program->code[i]);
+                t->chains[i] = chain_of(launch->program, &launch->program->code[i]);
         return AT_OK;
     }
     sim_trace_free(t);
@@ -257,8 +266,12 @@ static uint64_t load(const sim_trace *t, traced_warp *w, const view *v, const si
     return at;
 }
 
-static uint32_t latency_of(const sim_trace *t, const sim_instruction *c)
+static uint32_t latency_of(const sim_trace *t, const sim_program *p, const sim_instruction *c)
 {
+    const struct chain *chain = t->chains[c - p->code];
+    if (chain)
+        return chain->specials * t->latencies.special +
+               chain->others * (chain->wide ? t->latencies.wide : t->latencies.compute);
     switch (c->count_class) {
     case SIM_CLASS_DOUBLE:
         return t->latencies.wide;
@@ -391,9 +404,9 @@ static void other(sim_trace *t, traced_warp *w, const view *v, const sim_warp *w
         put(v, c->d, w->front);
         break;
     default:
-        put(v, c->d, at + latency_of(t, c));
+        put(v, c->d, at + latency_of(t, v->block->program, c));
         if (c->d2 > 0)
-            put(v, c->d2, at + latency_of(t, c));
+            put(v, c->d2, at + latency_of(t, v->block->program, c));
         break;
     }
 }
@@ -443,8 +456,9 @@ void sim_trace_step(sim_trace *t, const sim_block *b, const sim_warp *warp,
         other(t, w, &v, warp, c, mask, b->rank, at);
         break;
     }
-    if (t->branches[c - b->program->code])
-        w->front = later(w->front, at);
+    /* The branch is the last but one of them. */
+    if (t->chains[c - b->program->code])
+        w->front = later(w->front, at + latency_of(t, b->program, c) - t->latencies.compute);
     if (!c->extra && c->count_class != SIM_CLASS_MOVE)
         w->front++;
     w->begun = later(w->begun, later(w->stored, at));

@@ -255,6 +255,7 @@ typedef enum sim_hint { /* of a load from global memory: what the caches are ask
                         SIM_HINT_STREAMING,
                         SIM_HINT_NO_ALLOCATE,
                         SIM_HINT_WIDE,
+                        SIM_HINT_L2, /* not to look in the L1: .cg */
                         SIM_HINT_COUNT
 } sim_hint;
 
