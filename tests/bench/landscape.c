@@ -134,7 +134,7 @@ static void unpack_profile(const json_t *from, sim_profile *p)
         const uint64_t count = (uint64_t)number;
         memcpy(at, fields[i].is_count ? (const void *)&count : &number, sizeof number);
     }
-    /* Landscapes that were counted before 2026-11-26 do not have them: as if none conflicted. */
+    /* Those counted before 2026-11-26 (conv2d, matmul, bank_conflict, loop_order) lack them. */
     const double requests =
         (double)(p->totals.global_load.requests + p->totals.global_store.requests +
                  p->totals.global_atomic.requests) /
