@@ -13,8 +13,8 @@
  * latency    waves of blocks, each as long as its dependences take: Little's law by counting
  * blocks     the grid's blocks over the rate at which the chip starts them
  * issue      machine instructions of a block over the rate of the busiest pipe, on the busiest SM
- * L1, shared, constant   wavefronts, one a clock an SM; one of the L1 is a sector of each quarter of
- *            a line
+ * L1         a sector of each quarter of a line, a clock an SM
+ * shared, constant   wavefronts, one a clock an SM
  * L2         sectors over the bandwidth of all of it, or of one SM's way to it
  * atomics    those on the line that gets the most, one after the other, beside what else its slice
  *            of the L2 has to do; or all, over the rate of the L2
