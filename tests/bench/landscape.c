@@ -10,7 +10,6 @@
  * not simulated is left out. No GPU is needed. tests/bench/predicted.py judges what `predict`
  * prints. */
 #include <inttypes.h>
-#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -134,13 +133,6 @@ static void unpack_profile(const json_t *from, sim_profile *p)
         const uint64_t count = (uint64_t)number;
         memcpy(at, fields[i].is_count ? (const void *)&count : &number, sizeof number);
     }
-    /* Those counted before 2026-11-26 (conv2d, matmul, bank_conflict, loop_order) lack them. */
-    const double requests =
-        (double)(p->totals.global_load.requests + p->totals.global_store.requests +
-                 p->totals.global_atomic.requests) /
-        (double)p->sampled;
-    if (p->read.passes + p->write.passes <= 0)
-        p->read.passes = fmax((p->read.sectors + p->write.sectors) / 4, requests);
 }
 
 /* ---- features ---- */
