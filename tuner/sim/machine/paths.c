@@ -152,6 +152,28 @@ bool sim_paths_give_way(sim_block *b, sim_warp *w)
     return false;
 }
 
+bool sim_paths_let_go(sim_warp *w)
+{
+    uint32_t above = 0;
+    for (int i = w->depth - 1; i >= 0 && w->depth < SIM_MAX_PATHS; i--) {
+        sim_path *path = &w->paths[i];
+        const uint32_t gone = path->mask & w->released & ~above;
+        above |= path->mask;
+        if (!gone)
+            continue;
+        w->paths[w->depth - 1].pc--;
+        w->stalled = 0;
+        if (gone == path->mask) /* it goes on by itself at its turn */
+            return true;
+        memmove(path + 2, path + 1, (size_t)(w->depth++ - 1 - i) * sizeof *path);
+        path[1] = (sim_path){path->pc + 1, path->reconverge, gone};
+        path->mask &= ~gone;
+        w->released &= ~gone;
+        return true;
+    }
+    return false;
+}
+
 /* Does the code go straight on after it, so that lanes that are apart may stay apart? */
 static bool goes_straight(const sim_instruction *c)
 {

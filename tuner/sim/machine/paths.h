@@ -13,6 +13,11 @@ void sim_paths_turn(sim_block *b, sim_warp *w, bool polls);
  * can help. */
 bool sim_paths_give_way(sim_block *b, sim_warp *w);
 
+/* Does the same where no path as it is can help: lanes that have met whom they waited for at an
+ * operation of the warp go on, and leave those of their path there whose partners have not come.
+ * False: there are none. */
+bool sim_paths_let_go(sim_warp *w);
+
 /* The top path is at a strong access, or asks which lanes are with it. Threads of a warp need not
  * go in step: some of its lanes may go ahead of the others here. They do so up to where the code
  * goes straight no more, if they meet another place that threads share before that, or until all
