@@ -168,8 +168,14 @@ def main():
         finally:
             cores.put(core)
 
+    def found(pool):
+        judged = list(pool.map(judge_on_a_core, cases))
+        # What many programs together have no memory for has enough alone.
+        return [judge_on_gpu(binary, path, device) if wrong and device and "of device memory" in wrong else wrong
+                for path, wrong in zip(cases, judged)]
+
     with ThreadPoolExecutor(cores.qsize()) as pool:
-        for path, wrong in zip(cases, pool.map(judge_on_a_core, cases)):
+        for path, wrong in zip(cases, found(pool)):
             name = str(path.relative_to(HERE))
             if name in pending:
                 wrong = None if wrong else "it is right now: take it off the list of the pending"

@@ -203,7 +203,8 @@ bool sim_global_touch(sim_race_access *a, uint64_t offset, uint32_t bytes, sim_t
         size_t n;
         sim_cell *cell = take_cell(watch, &p, at, &which, &n);
         a->offset = at;
-        if (touch != SIM_TOUCH_READ)
+        /* Late values are for blocks that communicate, which one host thread runs. */
+        if (touch != SIM_TOUCH_READ && !watch->concurrent)
             memcpy(&cell->before, region->bytes + at, step);
         if (touch == SIM_TOUCH_READ) {
             fine = sim_race_read(a, cell);
@@ -230,7 +231,7 @@ bool sim_global_late(sim_race_access *a, uint64_t offset, uint32_t bytes, uint8_
     bool late = true;
     pieces p;
     size_t n;
-    if (!pieces_of(watch, a->region, &p))
+    if (watch->concurrent || !pieces_of(watch, a->region, &p))
         return false;
     for (uint64_t at = offset; late && at < offset + bytes; at += step) {
         bool *which = NULL;
