@@ -23,9 +23,9 @@ is_whole() {
     [ -z "$left" ] || { echo "$left"; return 1; }
 }
 
-says_why() { # says_why TEXT: the run ended before it measured, with that
+says_why() { # says_why TEXT: the run ended before it measured a variant, with that
     fails_with 4 "$1" || return 1
-    [ ! -e "$FAKE_CUDA_TIMES" ] || { echo "it measured"; return 1; }
+    [ "$(journal_lines)" -eq 0 ] || { echo "it measured a variant"; return 1; }
 }
 
 as_another() { # as_another COMMAND...: as a user without a name, a home, or rights

@@ -314,20 +314,15 @@ static at_status tell_order(check *c, uint32_t schedule, device_kernel *k, at_er
     return AT_OK;
 }
 
-/* Is it to be launched once more? Where results may hang on the order of threads, a launch that
- * costs little is tried in several, and one that costs next to nothing in many: an order is drawn
- * at random, and the one that shows a mistake may be rare. */
+/* Is it to be launched once more? Where results may hang on the order of threads a launch that
+ * costs little is tried in several. */
 static bool goes_on(const check *c, int launches, const device_kernel *k)
 {
-    enum { SOME = 6, MANY = 64, LITTLE_WORK = 1 << 20 };
+    enum { ORDERS = 6, LITTLE_WORK = 1 << 20 };
     const device_api *api = c->slot->api;
-    if (launches < c->how->launches)
-        return true;
-    if (!api->hangs_on_order || !api->hangs_on_order(k))
-        return false;
-    const uint64_t work = api->work(c->slot->device);
-    return work <= LITTLE_WORK &&
-           (launches < SOME || (launches < MANY && (uint64_t)launches * work <= LITTLE_WORK));
+    return launches < c->how->launches ||
+           (launches < ORDERS && api->hangs_on_order && api->hangs_on_order(k) &&
+            api->work(c->slot->device) <= LITTLE_WORK);
 }
 
 static at_status check_once(check *c, device_kernel *k, at_error *error)

@@ -54,6 +54,13 @@ static void find_confirmed_reads(sim_program *p)
     }
 }
 
+/* Does it find, or leave for others to find, what threads share? Of what is added up without a look
+ * nothing but the rounding hangs on the order. */
+static bool looks(const sim_instruction *c)
+{
+    return c->scope && c->kind != SIM_FENCE && (c->kind != SIM_ATOMIC || c->d2 != 0);
+}
+
 void communication_find(sim_program *p)
 {
     int op = -1, type = -1; /* of the atomics, while all are alike */
@@ -67,8 +74,7 @@ void communication_find(sim_program *p)
             !is_read[last / SIM_SLOT_STEP])
             c->d2 = 0;
         p->communicates = p->communicates || c->kind == SIM_HEAP;
-        p->shares = p->shares || (c->scope && c->kind != SIM_FENCE) || c->kind == SIM_MBARRIER ||
-                    c->kind == SIM_ACTIVE_MASK;
+        p->shares = p->shares || looks(c) || c->kind == SIM_MBARRIER || c->kind == SIM_ACTIVE_MASK;
         bool accesses = c->kind == SIM_LOAD || c->kind == SIM_STORE;
         if (accesses && c->scope && sim_reaches_global(c))
             p->communicates = true;
