@@ -49,7 +49,7 @@ typedef struct fake_kernel {
 /* The kernel of that name, with or without "_<microseconds>" at its end. NULL: there is none. */
 const fake_kernel *fake_kernel_find(const char *name);
 
-/* What a kernel is given of a buffer instead of its address: a tensor map, a texture or a surface.
+/* A kernel is given it of a buffer instead of the address: a tensor map, a texture or a surface.
  */
 typedef struct fake_view {
     unsigned char *address; /* NULL: destroyed */

@@ -165,12 +165,19 @@ CUresult cuSurfObjectCreate(CUsurfObject *object, const CUDA_RESOURCE_DESC *reso
     return CUDA_SUCCESS;
 }
 
+/* Textures and surfaces have one kind of number. */
+static CUresult forget(uint64_t object, bool is_surface)
+{
+    fake_view *v = fake_view_find(object) ? &known.views[object - 1] : NULL;
+    if (!v || !(is_surface ? v->is_surface : v->is_texture))
+        return CUDA_ERROR_INVALID_VALUE;
+    v->address = NULL;
+    return CUDA_SUCCESS;
+}
+
 CUresult cuSurfObjectDestroy(CUsurfObject object)
 {
-    if (!fake_view_find(object) || !known.views[object - 1].is_surface)
-        return CUDA_ERROR_INVALID_VALUE;
-    known.views[object - 1].address = NULL;
-    return CUDA_SUCCESS;
+    return forget(object, true);
 }
 
 CUresult cuTexObjectCreate(CUtexObject *object, const CUDA_RESOURCE_DESC *resource,
@@ -212,8 +219,5 @@ CUresult cuTexObjectCreate(CUtexObject *object, const CUDA_RESOURCE_DESC *resour
 
 CUresult cuTexObjectDestroy(CUtexObject object)
 {
-    if (!fake_view_find(object) || !known.views[object - 1].is_texture)
-        return CUDA_ERROR_INVALID_VALUE;
-    known.views[object - 1].address = NULL;
-    return CUDA_SUCCESS;
+    return forget(object, false);
 }

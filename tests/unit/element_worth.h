@@ -1,5 +1,5 @@
-/* What the bits of a matrix's element are worth, and random elements, of the types that PTX
- * multiplies: "f16", "bf16", "tf32", "f32", "f64", "e4m3", "e5m2", "s4", "u4", "s8", "u8", "s32",
+/* Values of the bits of a matrix's element, and random elements, of the types that PTX multiplies:
+ * "f16", "bf16", "tf32", "f32", "f64", "e4m3", "e5m2", "s4", "u4", "s8", "u8", "s32",
  * "b1". */
 #ifndef AUTOTUNE_ELEMENT_WORTH_H
 #define AUTOTUNE_ELEMENT_WORTH_H

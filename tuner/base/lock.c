@@ -138,7 +138,7 @@ static int create_held(const char *path, const char *own)
     return code;
 }
 
-/* How many seconds ago the file was last written, by the clock of the file system. */
+/* Tells how many seconds ago the file was last written, by the clock of the file system. */
 static int64_t age_s(const char *path, const struct stat *s)
 {
     char probe[PATH_BYTES + 64];

@@ -202,27 +202,48 @@ static int64_t get_leb(reader *r, bool is_signed)
     return 0;
 }
 
-/* The code that a relocation of the line program at `at` names. */
-static bool find_code(const void *cubin, size_t cubin_bytes, uint64_t at, cubin_section *out)
+/* A cubin, and the sections that tell to which code rows belong; without bytes: there is none. */
+typedef struct tables {
+    const void *cubin;
+    size_t cubin_bytes;
+    cubin_section lines, relocations, symbols, names;
+} tables;
+
+static tables find_tables(const void *cubin, size_t cubin_bytes)
 {
-    cubin_section s, relocations = {0}, symbols = {0};
-    for (unsigned i = 0; cubin_read_section(cubin, cubin_bytes, i, &s); i++) {
-        if (strcmp(s.name, ".rela.nv_debug_line_sass") == 0)
-            relocations = s;
+    tables t = {.cubin = cubin, .cubin_bytes = cubin_bytes};
+    cubin_section s;
+    for (unsigned i = 0; cubin_read_section(cubin, cubin_bytes, i, &s); i++)
+        if (strcmp(s.name, ".nv_debug_line_sass") == 0)
+            t.lines = s;
+        else if (strcmp(s.name, ".rela.nv_debug_line_sass") == 0)
+            t.relocations = s;
+        else if (strcmp(s.name, ".strtab") == 0)
+            t.names = s;
         else if (s.type == SHT_SYMTAB)
-            symbols = s;
-    }
-    for (size_t i = 0;
-         relocations.bytes && symbols.bytes && i < relocations.size_bytes / sizeof(Elf64_Rela);
+            t.symbols = s;
+    return t;
+}
+
+static bool read_symbol(const tables *t, uint64_t number, Elf64_Sym *out)
+{
+    if (!t->symbols.bytes || number >= t->symbols.size_bytes / sizeof *out)
+        return false;
+    memcpy(out, t->symbols.bytes + number * sizeof *out, sizeof *out);
+    return true;
+}
+
+/* The code that a relocation of the line program at `at` names. */
+static bool find_code(const tables *t, uint64_t at, cubin_section *out)
+{
+    for (size_t i = 0; t->relocations.bytes && i < t->relocations.size_bytes / sizeof(Elf64_Rela);
          i++) {
         Elf64_Rela r;
         Elf64_Sym symbol;
-        memcpy(&r, relocations.bytes + i * sizeof r, sizeof r);
-        const uint64_t number = ELF64_R_SYM(r.r_info);
-        if (r.r_offset != at || number >= symbols.size_bytes / sizeof symbol)
+        memcpy(&r, t->relocations.bytes + i * sizeof r, sizeof r);
+        if (r.r_offset != at || !read_symbol(t, ELF64_R_SYM(r.r_info), &symbol))
             continue;
-        memcpy(&symbol, symbols.bytes + number * sizeof symbol, sizeof symbol);
-        return cubin_read_section(cubin, cubin_bytes, symbol.st_shndx, out) && out->bytes &&
+        return cubin_read_section(t->cubin, t->cubin_bytes, symbol.st_shndx, out) && out->bytes &&
                strncmp(out->name, ".text.", 6) == 0;
     }
     return false;
@@ -237,11 +258,11 @@ typedef struct sequence {
     int64_t line;
 } sequence;
 
-static void begin_sequence(sequence *s, const void *cubin, size_t cubin_bytes, uint64_t at)
+static void begin_sequence(sequence *s, const tables *t, uint64_t at)
 {
     free(s->lines);
     *s = (sequence){.line = s->line};
-    if (!find_code(cubin, cubin_bytes, at, &s->code))
+    if (!find_code(t, at, &s->code))
         return;
     s->count = s->code.size_bytes / INSTRUCTION_BYTES;
     s->lines = calloc(s->count + 1, sizeof *s->lines);
@@ -258,36 +279,28 @@ static void add_row(sequence *s)
 /* Gives no line to the functions that ptxas adds to the code: they are for operands that what it
  * puts in place of a division or root does not suit (denormal numbers, quotients of more than 32
  * bits), and come with no line of their own. */
-static void skip_internal(const void *cubin, size_t cubin_bytes, sequence *q)
+static void skip_internal(const tables *t, sequence *s)
 {
     static const char prefix[] = "$__internal_";
-    cubin_section s, code, symbols = {0}, names = {0};
-    for (unsigned i = 0; cubin_read_section(cubin, cubin_bytes, i, &s); i++) {
-        if (s.type == SHT_SYMTAB)
-            symbols = s;
-        else if (strcmp(s.name, ".strtab") == 0)
-            names = s;
-    }
-    for (size_t i = 0; symbols.bytes && names.bytes && i < symbols.size_bytes / sizeof(Elf64_Sym);
-         i++) {
-        Elf64_Sym f;
-        memcpy(&f, symbols.bytes + i * sizeof f, sizeof f);
-        if (ELF64_ST_TYPE(f.st_info) != STT_FUNC || f.st_name >= names.size_bytes ||
-            names.size_bytes - f.st_name < sizeof prefix ||
-            memcmp(names.bytes + f.st_name, prefix, sizeof prefix - 1) != 0 ||
-            !cubin_read_section(cubin, cubin_bytes, f.st_shndx, &code) ||
-            code.bytes != q->code.bytes)
+    cubin_section code;
+    Elf64_Sym f;
+    for (uint64_t i = 0; t->names.bytes && read_symbol(t, i, &f); i++) {
+        if (ELF64_ST_TYPE(f.st_info) != STT_FUNC || f.st_name >= t->names.size_bytes ||
+            t->names.size_bytes - f.st_name < sizeof prefix ||
+            memcmp(t->names.bytes + f.st_name, prefix, sizeof prefix - 1) != 0 ||
+            !cubin_read_section(t->cubin, t->cubin_bytes, f.st_shndx, &code) ||
+            code.bytes != s->code.bytes)
             continue;
         for (uint64_t at = f.st_value / INSTRUCTION_BYTES, left = f.st_size / INSTRUCTION_BYTES;
-             at < q->count && left > 0; at++, left--)
-            q->lines[at] = 0;
+             at < s->count && left > 0; at++, left--)
+            s->lines[at] = 0;
     }
 }
 
-static void end_sequence(sequence *s, notes *n, const void *cubin, size_t cubin_bytes)
+static void end_sequence(sequence *s, notes *n, const tables *t)
 {
     if (s->lines) {
-        skip_internal(cubin, cubin_bytes, s);
+        skip_internal(t, s);
         note_code(n, &s->code, s->lines);
     }
     free(s->lines);
@@ -295,7 +308,7 @@ static void end_sequence(sequence *s, notes *n, const void *cubin, size_t cubin_
 }
 
 /* A unit: "DWARF Debugging Information Format", version 2, section 6.2. */
-static void read_unit(reader *r, notes *n, const void *cubin, size_t cubin_bytes)
+static void read_unit(reader *r, notes *n, const tables *t)
 {
     enum { EXTENDED, COPY, ADVANCE_ADDRESS, ADVANCE_LINE, ADD_CONSTANT = 8, FIXED_ADVANCE };
     enum { END_SEQUENCE = 1, SET_ADDRESS, ADDRESS_BYTES = 8 };
@@ -324,9 +337,9 @@ static void read_unit(reader *r, notes *n, const void *cubin, size_t cubin_bytes
                 break;
             const uint64_t what = get(r, 1);
             if (what == SET_ADDRESS && size == ADDRESS_BYTES + 1)
-                begin_sequence(&s, cubin, cubin_bytes, r->at);
+                begin_sequence(&s, t, r->at);
             else if (what == END_SEQUENCE)
-                end_sequence(&s, n, cubin, cubin_bytes);
+                end_sequence(&s, n, t);
             r->at = next;
         } else if (o == COPY) {
             add_row(&s);
@@ -373,7 +386,6 @@ static char *write_notes(const notes *n, const char *ptx)
 
 char *machine_code_annotate(const void *cubin, size_t cubin_bytes, const char *ptx)
 {
-    cubin_section s;
     notes n = {.count = 2};
     char *out = NULL;
     if (!cubin_is_whole(cubin, cubin_bytes))
@@ -383,18 +395,15 @@ char *machine_code_annotate(const void *cubin, size_t cubin_bytes, const char *p
     n.lines = calloc(n.count, sizeof *n.lines);
     if (!n.lines)
         return NULL;
-    for (unsigned i = 0; cubin_read_section(cubin, cubin_bytes, i, &s); i++) {
-        if (strcmp(s.name, ".nv_debug_line_sass") != 0 || !s.bytes)
-            continue;
-        reader r = {.bytes = s.bytes, .end = s.size_bytes};
-        while (r.at < r.end && !r.failed) {
-            const uint64_t size = get(&r, 4);
-            reader unit = {.bytes = r.bytes, .at = r.at, .end = r.at + size};
-            if (r.failed || size > r.end - r.at)
-                break;
-            read_unit(&unit, &n, cubin, cubin_bytes);
-            r.at += size;
-        }
+    const tables t = find_tables(cubin, cubin_bytes);
+    reader r = {.bytes = t.lines.bytes, .end = t.lines.bytes ? t.lines.size_bytes : 0};
+    while (r.at < r.end && !r.failed) {
+        const uint64_t size = get(&r, 4);
+        reader unit = {.bytes = r.bytes, .at = r.at, .end = r.at + size};
+        if (r.failed || size > r.end - r.at)
+            break;
+        read_unit(&unit, &n, &t);
+        r.at += size;
     }
     if (n.any)
         out = write_notes(&n, ptx);

@@ -163,18 +163,11 @@ void sim_suspect(const device_kernel *k, char *text, size_t bytes)
             if (!(k->ran[i][n] & SIM_RAN_IN_STEP) || p->code[n].location == PTX_NONE)
                 continue;
             ptx_place(p->module, p->code[n].location, place, sizeof place);
-            if (p->code[n].kind == SIM_ACTIVE_MASK)
-                snprintf(
-                    text, bytes,
-                    "; perhaps for the __activemask() at %s: lanes that went the same way need "
-                    "not be together",
-                    place);
-            else
-                snprintf(
-                    text, bytes,
-                    "; perhaps a __syncwarp() is missing at %s: lanes of a warp need not go in "
-                    "step, and volatile does not order them",
-                    place);
+            const bool asks = p->code[n].kind == SIM_ACTIVE_MASK;
+            snprintf(text, bytes, "; perhaps %s at %s: lanes %s",
+                     asks ? "for the __activemask()" : "a __syncwarp() is missing", place,
+                     asks ? "that went the same way need not be together"
+                          : "of a warp need not go in step, and volatile does not order them");
             return;
         }
     }

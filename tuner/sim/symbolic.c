@@ -282,17 +282,21 @@ static affine on_ranges(const symbolic *s, const sim_instruction *c, const manne
     return between(s, results, 2, c->width, order, axis);
 }
 
-/* A range where the result would be exact after a cut. */
-static affine ordered(const symbolic *s, const sim_instruction *c, const manner *m,
-                      const affine *cut)
+/* Notes where a range would be exact after a cut. */
+static affine exact_after(affine range, const affine *cut)
 {
-    affine range = monotone(s, c, m, false);
     if (range.kind == AFFINE_RANGE && cut->kind == AFFINE_CUT) {
         range.axis = cut->axis;
         range.step[1] = cut->base;
         range.step[2] = cut->step[0];
     }
     return range;
+}
+
+static affine ordered(const symbolic *s, const sim_instruction *c, const manner *m,
+                      const affine *cut)
+{
+    return exact_after(monotone(s, c, m, false), cut);
 }
 
 static affine quotient(const symbolic *s, const sim_instruction *c, const manner *m, rule r)
@@ -337,12 +341,7 @@ static affine bounded(const symbolic *s, const sim_instruction *c, const affine_
         return *cut;
     const uint64_t ends[] = {is_either ? (uint64_t)least : 0,
                              is_both ? (uint64_t)lesser : (UINT64_C(1) << width) - 1};
-    affine range = between(s, ends, 2, c->width, AFFINE_UNSIGNED, cut->axis);
-    if (range.kind == AFFINE_RANGE) {
-        range.step[1] = cut->base;
-        range.step[2] = cut->step[0];
-    }
-    return range;
+    return exact_after(between(s, ends, 2, c->width, AFFINE_UNSIGNED, cut->axis), cut);
 }
 
 /* Bit by bit, of numbers of which the second is below a power of two: what the first has above it

@@ -1,5 +1,5 @@
-/* What libautotune knows of records and scripts while these change, and what it keeps of that for
- * other processes. */
+/* libautotune follows records and scripts while these change, and keeps what it found for other
+ * processes. */
 #include <sys/stat.h>
 #include <unistd.h>
 

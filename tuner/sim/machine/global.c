@@ -196,15 +196,16 @@ bool sim_global_touch(sim_race_access *a, uint64_t offset, uint32_t bytes, sim_t
     pieces p;
     if (!pieces_of(watch, region, &p))
         return true;
-    if (touch != SIM_TOUCH_READ && a->stamp.scope)
+    /* Late values are for blocks that communicate, which one host thread runs. */
+    const bool keeps = touch != SIM_TOUCH_READ && a->stamp.scope != 0 && !watch->concurrent;
+    if (keeps)
         a->replaces_release = is_released(watch, region->base + offset);
     for (uint64_t at = offset; fine && at < offset + bytes; at += step) {
         bool *which = NULL;
         size_t n;
         sim_cell *cell = take_cell(watch, &p, at, &which, &n);
         a->offset = at;
-        /* Late values are for blocks that communicate, which one host thread runs. */
-        if (touch != SIM_TOUCH_READ && !watch->concurrent)
+        if (keeps)
             memcpy(&cell->before, region->bytes + at, step);
         if (touch == SIM_TOUCH_READ) {
             fine = sim_race_read(a, cell);

@@ -70,7 +70,7 @@ static void describe_line(const sim_race_access *a, const sim_stamp *s, char *te
     snprintf(text, bytes, "; the other access is at %s", place);
 }
 
-/* What all reports tell: the place, the other thread, and where the other access is. */
+/* All reports tell this: the place, the other thread, and where the other access is. */
 typedef struct in_words {
     char place[SIM_PLACE_BYTES], party[96], line[PTX_PLACE_BYTES + 32];
 } in_words;

@@ -26,10 +26,12 @@ enum {
     HOLDS_ONE_OF = 16     /* and so many of the others */
 };
 
+typedef enum resident_state { IS_FREE, RUNS, IS_ASIDE, IS_HELD } resident_state;
+
 typedef struct resident {
     sim_cluster cluster;
     uint64_t position;
-    bool runs, is_aside, is_held; /* none: it is free */
+    resident_state state;
 } resident;
 
 /* A cluster with a position below `begun` was admitted: it waits (waiting[waiting_first ..
@@ -79,7 +81,7 @@ static uint64_t take_waiting(residents *r)
 static resident *find_free(residents *r)
 {
     for (size_t i = 0; i < r->count; i++)
-        if (!r->all[i]->runs && !r->all[i]->is_aside && !r->all[i]->is_held)
+        if (r->all[i]->state == IS_FREE)
             return r->all[i];
     return NULL;
 }
@@ -116,7 +118,7 @@ static at_status begin(residents *r, at_error *error)
     if (status)
         return status;
     one->position = take_waiting(r);
-    one->runs = true;
+    one->state = RUNS;
     r->running++;
     if (r->launch->excerpt)
         r->launch->excerpt->begun++;
@@ -126,7 +128,7 @@ static at_status begin(residents *r, at_error *error)
 
 static void end(residents *r, resident *one)
 {
-    one->runs = one->is_aside = false;
+    one->state = IS_FREE;
     if (!sim_cluster_ended_for_others(&one->cluster) && one->cluster.fault.kind != SIM_FAULT_NONE)
         *r->fault = one->cluster.fault;
     r->ended++;
@@ -137,16 +139,17 @@ static resident *lowest_running(const residents *r)
 {
     resident *found = NULL;
     for (size_t i = 0; i < r->count; i++)
-        if (r->all[i]->runs && (!found || r->all[i]->position < found->position))
+        if (r->all[i]->state == RUNS && (!found || r->all[i]->position < found->position))
             found = r->all[i];
     return found;
 }
 
-static resident *any_running(residents *r)
+/* Draws one of the `count` that are in that state. NULL: there are none. */
+static resident *any_in(residents *r, resident_state state, size_t count)
 {
-    uint64_t n = rng_below(&r->order, r->running);
+    uint64_t n = count > 0 ? rng_below(&r->order, count) : 0;
     for (size_t i = 0; i < r->count; i++)
-        if (r->all[i]->runs && n-- == 0)
+        if (r->all[i]->state == state && n-- == 0)
             return r->all[i];
     return NULL;
 }
@@ -158,8 +161,8 @@ static bool hold(residents *r, resident *one)
     const bool may = one->cluster.gave_way && r->held < MOST_HELD;
     if (!may || (r->has_held && rng_below(&r->order, HOLDS_ONE_OF)))
         return false;
-    one->runs = false;
-    one->is_held = r->has_held = true;
+    one->state = IS_HELD;
+    r->has_held = true;
     r->running--;
     r->held++;
     return true;
@@ -168,21 +171,18 @@ static bool hold(residents *r, resident *one)
 /* One alone: what it does may let others go on before the rest. */
 static void let_one_go_on(residents *r)
 {
-    uint64_t n = r->held ? rng_below(&r->order, r->held) : 0;
-    for (size_t i = 0; i < r->count; i++)
-        if (r->all[i]->is_held && n-- == 0) {
-            r->all[i]->is_held = false;
-            r->all[i]->runs = true;
-            r->held--;
-            r->running++;
-            return;
-        }
+    resident *one = any_in(r, IS_HELD, r->held);
+    if (!one)
+        return;
+    one->state = RUNS;
+    r->held--;
+    r->running++;
 }
 
 /* One turn of one that runs; true when it runs no more. */
 static bool advance(residents *r)
 {
-    resident *one = r->launch->schedule ? any_running(r) : lowest_running(r);
+    resident *one = r->launch->schedule ? any_in(r, RUNS, r->running) : lowest_running(r);
     const bool goes_on = sim_cluster_turn(&one->cluster);
     r->gave_way = one->cluster.gave_way;
     if (!goes_on) {
@@ -194,8 +194,7 @@ static bool advance(residents *r)
         return true;
     if (one->cluster.idle_polls < PATIENCE_POLLS)
         return false;
-    one->runs = false;
-    one->is_aside = true;
+    one->state = IS_ASIDE;
     r->running--;
     r->aside++;
     return true;
@@ -220,8 +219,7 @@ static bool glance(residents *r, resident *one, uint64_t most)
         if (before >= most || sim_repeat_is_stuck(&one->cluster))
             return false;
     }
-    one->is_aside = false;
-    one->runs = true;
+    one->state = RUNS;
     r->aside--;
     r->running++;
     return true;
@@ -232,7 +230,7 @@ static bool glance_all(residents *r)
 {
     bool any = false;
     for (size_t i = 0; i < r->count && r->fault->kind == SIM_FAULT_NONE; i++)
-        if (r->all[i]->is_aside)
+        if (r->all[i]->state == IS_ASIDE)
             any = glance(r, r->all[i], GLANCE_POLLS) || any;
     return any;
 }
@@ -242,15 +240,9 @@ static bool glance_all(residents *r)
 static void glance_between(residents *r)
 {
     enum { GLANCES_ONE_IN = 2 };
-    if (!r->launch->schedule || !r->gave_way || r->aside == 0 ||
-        rng_below(&r->order, GLANCES_ONE_IN))
-        return;
-    uint64_t n = rng_below(&r->order, r->aside);
-    for (size_t i = 0; i < r->count; i++)
-        if (r->all[i]->is_aside && n-- == 0) {
-            glance(r, r->all[i], GLANCE_POLLS);
-            return;
-        }
+    if (r->launch->schedule && r->gave_way && r->aside > 0 &&
+        rng_below(&r->order, GLANCES_ONE_IN) == 0)
+        glance(r, any_in(r, IS_ASIDE, r->aside), GLANCE_POLLS);
 }
 
 /* Do those that were put aside wait for ever, as far as some of them tell for all? One that counts
@@ -259,7 +251,7 @@ static bool wait_for_ever(residents *r)
 {
     size_t asked = 0;
     for (size_t i = 0; i < r->count && asked < SURE_CLUSTERS; i++) {
-        if (!r->all[i]->is_aside)
+        if (r->all[i]->state != IS_ASIDE)
             continue;
         asked++;
         if (glance(r, r->all[i], SURE_POLLS) || !sim_repeat_is_stuck(&r->all[i]->cluster))
@@ -273,7 +265,7 @@ static void give_up(residents *r)
 {
     resident *first = NULL;
     for (size_t i = 0; i < r->count; i++) {
-        if (!r->all[i]->is_aside)
+        if (r->all[i]->state != IS_ASIDE)
             continue;
         if (!first || r->all[i]->position < first->position)
             first = r->all[i];

@@ -10,11 +10,11 @@ void sim_shared_reset(sim_block *b)
     b->run++;
     const uint32_t reserved = sim_program_reserves(b->program) ? SIM_RESERVED_SMEM_BYTES : 0,
                    own = b->shared_bytes - reserved;
-    if (b->shared_valid)
-        memset(b->shared_valid, SIM_NEVER_WRITTEN, own);
     memset(b->shared + own, 0, reserved);
-    if (b->shared_valid)
+    if (b->shared_valid) {
+        memset(b->shared_valid, SIM_NEVER_WRITTEN, own);
         memset(b->shared_valid + own, SIM_WRITTEN, reserved);
+    }
 }
 
 static uint64_t release_at(uint32_t offset)
@@ -92,13 +92,14 @@ bool sim_shared_touch(sim_race_access *a, uint32_t offset, uint32_t bytes, sim_t
     uint32_t step = owner->program->shared_cell_bytes;
     bool usual = owner->cluster->size == 1 && touch != SIM_TOUCH_ATOMIC && a->stamp.scope == 0 &&
                  a->stamp.flags == 0;
+    const bool keeps = touch != SIM_TOUCH_READ && a->stamp.scope != 0,
+               released = keeps && sim_releases_find(&owner->releases, release_at(offset));
     for (uint32_t at = offset; at < offset + bytes; at += step) {
         sim_cell *cell = cell_of(owner, at);
         a->offset = at;
-        if (touch != SIM_TOUCH_READ && a->stamp.scope) {
+        if (keeps) {
             memcpy(&cell->before, owner->shared + at, step);
-            a->replaces_release = owner->shared_valid[at] != SIM_WRITTEN ||
-                                  sim_releases_find(&owner->releases, release_at(offset));
+            a->replaces_release = released || owner->shared_valid[at] != SIM_WRITTEN;
         }
         if (touch == SIM_TOUCH_READ) {
             if (!(usual && sim_race_read_quickly(a, cell)) && !sim_race_read(a, cell))

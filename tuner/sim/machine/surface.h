@@ -1,5 +1,5 @@
-/* Where the places of a surface lie. Loads, stores and atomics follow there, as of global memory.
- * PTX ISA, "suld", "sust", "sured". */
+/* Finds where the places of a surface lie. Loads, stores and atomics follow there, as of global
+ * memory. PTX ISA, "suld", "sust", "sured". */
 #ifndef AUTOTUNE_SIM_MACHINE_SURFACE_H
 #define AUTOTUNE_SIM_MACHINE_SURFACE_H
 

@@ -6,8 +6,8 @@
 #include "sim/machine/machine.h"
 #include "sim/machine/texture_view.h"
 
-/* What the handle in a lane's slot a stands for: a texture or surface with as many sides, and with
- * layers or without, as the instruction asks for. NULL, with a fault: it stands for none such. */
+/* Finds the texture or surface that the handle in a lane's slot a stands for, with as many sides,
+ * and with layers or without, as the instruction asks for. NULL, with a fault: it is none such. */
 const sim_texture *sim_texture_of(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                                   bool is_surface);
 

@@ -28,11 +28,19 @@ typedef struct traced_warp {
     int32_t waits;                 /* for this barrier; -1: none */
 } traced_warp;
 
+/* Special functions and other machine instructions that wait for each other, the branch past the
+ * function for rare operands with them. */
+typedef struct chain {
+    const char *opcode;
+    uint8_t specials, others;
+    bool wide; /* on doubles */
+} chain;
+
 struct sim_trace {
     sim_latencies latencies;
-    uint8_t *unrolled;           /* iterations of the loop that a branch back ends, by pc; owned */
-    const struct chain **chains; /* what an instruction becomes, by pc; NULL: one; owned */
-    uint32_t *turns;             /* [warp][pc]: of that loop; owned */
+    uint8_t *unrolled;    /* iterations of the loop that a branch back ends, by pc; owned */
+    const chain **chains; /* what an instruction becomes, by pc; NULL: one; owned */
+    uint32_t *turns;      /* [warp][pc]: of that loop; owned */
     size_t code_count;
     uint32_t window; /* words of loads under way of a thread */
     uint32_t slots;
@@ -108,25 +116,20 @@ static uint8_t unrolls(const sim_program *p, int32_t pc)
     return 1;
 }
 
-/* What ptxas makes of an instruction with a branch among it: special functions and other machine
- * instructions that wait for each other, the branch past the function for rare operands with them.
- * Read off the cubins that nvcc 13.0 makes for sm_90 of kernels of one such operation: the clocks
- * after which an instruction lets the next one begin (Jia et al., "Dissecting the NVIDIA Volta GPU
- * Architecture via Microbenchmarking" (2018), section 2.1), summed from the operands on to where
- * the paths meet, beside special functions, over 4, or 8 of doubles. Those of 64-bit integers have
- * operands whose upper words are zero. They stay where they are, and what comes after them comes
- * after the branch. NULL: it makes none such. */
-static const struct chain {
-    const char *opcode;
-    uint8_t specials, others;
-    bool wide; /* on doubles */
-} * chain_of(const sim_program *p, const sim_instruction *c)
+/* Finds what ptxas makes of an instruction with a branch among it. Read off the cubins that
+ * nvcc 13.0 makes for sm_90 of kernels of one such operation: the clocks after which an instruction
+ * lets the next one begin (Jia et al., "Dissecting the NVIDIA Volta GPU Architecture via
+ * Microbenchmarking" (2018), section 2.1), summed from the operands on to where the paths meet,
+ * beside special functions, over 4, or 8 of doubles. Those of 64-bit integers have operands whose
+ * upper words are zero. They stay where they are, and what comes after them comes after the branch.
+ * NULL: it makes none such. */
+static const chain *chain_of(const sim_program *p, const sim_instruction *c)
 {
-    static const struct chain of[] = {{"div.rn.f64", 1, 12, true}, {"sqrt.rn.f64", 1, 8, true},
-                                      {"rcp.rn.f64", 1, 6, true},  {"div.rn", 1, 7, false},
-                                      {"sqrt.rn", 1, 5, false},    {"rcp.rn", 1, 12, false},
-                                      {"div.s64", 3, 25, false},   {"div.u64", 3, 26, false},
-                                      {"rem.s64", 3, 25, false},   {"rem.u64", 3, 26, false}};
+    static const chain of[] = {{"div.rn.f64", 1, 12, true}, {"sqrt.rn.f64", 1, 8, true},
+                               {"rcp.rn.f64", 1, 6, true},  {"div.rn", 1, 7, false},
+                               {"sqrt.rn", 1, 5, false},    {"rcp.rn", 1, 12, false},
+                               {"div.s64", 3, 25, false},   {"div.u64", 3, 26, false},
+                               {"rem.s64", 3, 25, false},   {"rem.u64", 3, 26, false}};
     if (c->kind != SIM_COMPUTE || c->statement == PTX_NONE)
         return NULL;
     const ptx_text text = p->module->statements[c->statement].opcode;
@@ -272,10 +275,10 @@ static uint64_t load(const sim_trace *t, traced_warp *w, const view *v, const si
 
 static uint32_t latency_of(const sim_trace *t, const sim_program *p, const sim_instruction *c)
 {
-    const struct chain *chain = t->chains[c - p->code];
-    if (chain)
-        return chain->specials * t->latencies.special +
-               chain->others * (chain->wide ? t->latencies.wide : t->latencies.compute);
+    const chain *made = t->chains[c - p->code];
+    if (made)
+        return made->specials * t->latencies.special +
+               made->others * (made->wide ? t->latencies.wide : t->latencies.compute);
     switch (c->count_class) {
     case SIM_CLASS_DOUBLE:
         return t->latencies.wide;

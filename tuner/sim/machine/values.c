@@ -10,7 +10,7 @@
 #include "sim/program/operations.h"
 #include "sim/program/warpgroup.h"
 
-/* Where missing values come from: a load. */
+/* A load from which missing values come. */
 struct sim_origin {
     int32_t pc;
     char where[SIM_ORIGIN_BYTES];

@@ -69,11 +69,11 @@ typedef enum sim_kind {
     SIM_BULK_MOVE,   /* the same from the block's own shared memory at a */
     SIM_BULK_STORE,  /* c bytes from shared b to global a. With coordinates: likewise */
     SIM_STORE_ASYNC, /* a vector in lists to shared a, completing on the mbarrier at e */
-    SIM_TEXTURE,     /* the vector in lists of the texture a, at a place of as many sides as
-                        `source_width` says: after the vector in lists are `target_count` slots, a layer
-                        and coordinates first. op: sim_texture_op */
+    SIM_TEXTURE,     /* the vector in lists of the texture a, at a place of
+                        `source_width` sides: after the vector in lists are `target_count`
+                        slots, a layer and coordinates first. op: sim_texture_op */
     SIM_SURFACE,     /* d = the address of `vector` bytes of the surface a, at a place in lists,
-                        likewise;     predicate d2: they are within it. op: sim_surface_op */
+                        likewise; predicate d2: they are within it. op: sim_surface_op */
     SIM_BULK_COMMIT,
     SIM_BULK_WAIT, /* at most `offset` groups stay under way; op: it is enough that they have
                       read */

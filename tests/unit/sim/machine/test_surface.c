@@ -18,7 +18,7 @@ static const struct shape {
               {"a1d", "%z, %x", 1, true},
               {"a2d", "%z, %x, %y, %y", 2, true}};
 
-/* What one access moves: registers of a type. */
+/* One access moves so many registers of a type. */
 static const struct form {
     const char *type, *vector, *declared, *registers;
     uint32_t bytes;
