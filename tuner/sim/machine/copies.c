@@ -59,10 +59,10 @@ bool sim_copy_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
                 !sim_check_written(b, w, c, l, PTX_SPACE_GLOBAL, &from, given[l], "copy"))
                 return false;
         }
-        if (!sim_shared_begin(b, b, w, c, l, copy.to, bytes, SIM_TOUCH_WRITE, copy.number, false))
-            return false;
         if (given[l])
             memcpy(copy.data, from.at[l], given[l]);
+        if (!sim_shared_begin_async(b, w, &copy))
+            return false;
         if (!array_add(&w->copies, &w->copy_count, &copy, sizeof copy))
             return sim_fail(b, w, c, l, SIM_FAULT_INTERNAL, "no memory for asynchronous copies");
     }

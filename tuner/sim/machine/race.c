@@ -185,6 +185,16 @@ static bool was_observed(const sim_race_access *a, const sim_cell *cell, const s
     return false;
 }
 
+/* Do both write one value? `same`: `a` writes what is there now, which no copy under way has left
+ * yet. */
+static bool writes_alike(const sim_race_access *a, const sim_stamp *s, bool same)
+{
+    if (s->flags & SIM_STAMP_UNDER_WAY)
+        return a->as_under_way && !(s->flags & SIM_STAMP_BULK);
+    const bool landed = s->pc >= 0 && a->block->program->code[s->pc].kind == SIM_COPY_ASYNC;
+    return (same || (landed && a->as_there)) && s->scope == 0;
+}
+
 /* The newest access of a set that `a` conflicts with; NULL: none. `same`: weak ones do not
  * count. */
 static const sim_stamp *find_conflict(const sim_race_access *a, const sim_cell *cell,
@@ -195,8 +205,7 @@ static const sim_stamp *find_conflict(const sim_race_access *a, const sim_cell *
         return NULL;
     for (uint32_t i = more ? more->count + 1 : 1; i > 0; i--) {
         const sim_stamp *s = more && i <= more->count ? &more->stamps[i - 1] : &set->last;
-        if (!conflicts(a, cell, s, reads) ||
-            (same && s->scope == 0 && !(s->flags & SIM_STAMP_UNDER_WAY)))
+        if (!conflicts(a, cell, s, reads) || (set == &cell->writes && writes_alike(a, s, same)))
             continue;
         /* The reads of what a copy brought are over, so that the copy has arrived: its destination
          * may be written again. */
@@ -409,7 +418,7 @@ bool sim_race_begin(const sim_race_access *a, sim_cell *cell, sim_touch touch, u
         return false;
     copy.stamp.order = number;
     copy.stamp.flags = (uint8_t)(SIM_STAMP_UNDER_WAY | (bulk ? SIM_STAMP_BULK : 0));
-    if (touch == SIM_TOUCH_WRITE) {
+    if (touch == SIM_TOUCH_WRITE && !a->as_there && !a->as_under_way) {
         cell->stale = cell->stale || cell->reads.last.block != 0;
         sim_set_clear(&a->block->watch->pool, &cell->writes);
         sim_set_clear(&a->block->watch->pool, &cell->reads);

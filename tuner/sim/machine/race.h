@@ -3,7 +3,9 @@
  * Two accesses to a piece conflict when one of them writes. A conflict is a race unless one
  * happened before the other (sim/machine/order.h), or both are strong and the scope of each reaches
  * the other's thread (PTX ISA, "memory consistency model": morally strong), or both write the same
- * value there. A copy that is under way happened before nothing.
+ * value there. A copy that is under way happened before nothing, but cp.async of one value to one
+ * place are no race among themselves: cg::memcpy_async() of a tile has the lanes past the end copy
+ * its last element.
  *
  * The reads and the writes of each piece are remembered that no later one makes superfluous: an
  * access is forgotten where a later one follows it that conflicts with at least as much
@@ -93,6 +95,8 @@ typedef struct sim_race_access {
     const sim_region *region; /* of global memory, else NULL */
     uint64_t offset;          /* in either */
     bool replaces_release;    /* it writes over what was released there */
+    bool as_under_way;        /* it begins a cp.async; all others to there bring the same, */
+    bool as_there;            /* and the same is there now */
     sim_stamp stamp;
 } sim_race_access;
 

@@ -225,6 +225,48 @@ bool sim_shared_begin(sim_block *b, sim_block *owner, sim_warp *w, const sim_ins
     return touch == SIM_TOUCH_WRITE || check_written(&a, bytes);
 }
 
+static bool is_under_way_to(const sim_cell *cell)
+{
+    const sim_more *more = cell->writes.more;
+    bool found = cell->writes.last.block != 0 && cell->writes.last.flags & SIM_STAMP_UNDER_WAY;
+    for (uint32_t i = 0; !found && more && i < more->count; i++)
+        found = more->stamps[i].flags & SIM_STAMP_UNDER_WAY;
+    return found;
+}
+
+/* Do all cp.async that are under way to `bytes` bytes bring what this one does? */
+static bool all_bring(const sim_block *b, const sim_copy *copy, uint32_t at, uint32_t bytes)
+{
+    for (uint32_t w = 0; w < b->warp_count; w++)
+        for (size_t i = 0; i < b->warps[w].copy_count; i++) {
+            const sim_copy *other = &b->warps[w].copies[i];
+            for (uint32_t k = at; k < at + bytes; k++)
+                if (k - other->to < other->bytes &&
+                    other->data[k - other->to] != copy->data[k - copy->to])
+                    return false;
+        }
+    return true;
+}
+
+bool sim_shared_begin_async(sim_block *b, sim_warp *w, const sim_copy *copy)
+{
+    const uint32_t step = b->program->shared_cell_bytes;
+    if (!b->cells)
+        return true;
+    sim_race_access a = sim_race_access_of(b, w, copy->instruction, (int)copy->lane);
+    a.owner = b;
+    for (uint32_t at = copy->to; at < copy->to + copy->bytes; at += step) {
+        sim_cell *cell = cell_of(b, at);
+        a.offset = at;
+        a.as_there = b->shared_valid[at] == SIM_WRITTEN &&
+                     memcmp(b->shared + at, copy->data + (at - copy->to), step) == 0;
+        a.as_under_way = is_under_way_to(cell) && all_bring(b, copy, at, step);
+        if (!sim_race_begin(&a, cell, SIM_TOUCH_WRITE, copy->number, false))
+            return false;
+    }
+    return true;
+}
+
 void sim_shared_land(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c,
                      int lane, uint32_t offset, uint32_t bytes, bool writes, uint32_t number,
                      const sim_stamp *landed)
