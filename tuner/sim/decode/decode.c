@@ -9,6 +9,7 @@
 #include "sim/decode/communication.h"
 #include "sim/decode/deciding.h"
 #include "sim/decode/decoder.h"
+#include "sim/decode/objects.h"
 #include "sim/decode/reshape.h"
 #include "sim/decode/unwritten.h"
 
@@ -117,6 +118,8 @@ static at_status decode_function(decoder *d, const ptx_function *f)
     here.slots = memory_new((size_t)f->register_count, sizeof *here.slots);
     here.label_pc = memory_new((size_t)f->statement_count + 1, sizeof *here.label_pc);
     here.shapes = reshape_accesses(d->module, f, d->program->addresses);
+    here.objects = memory_new((size_t)f->register_count, sizeof *here.objects);
+    objects_find(d->module, f, here.objects);
     for (int i = 0; i < f->register_count; i++)
         here.slots[i] = d->given && i < f->register_results + f->register_parameters ? d->given[i]
                                                                                      : SIM_NO_SLOT;
@@ -128,13 +131,14 @@ static at_status decode_function(decoder *d, const ptx_function *f)
         decode_statement(d, &d->module->statements[f->first_statement + i]);
     }
     here.label_pc[f->statement_count] = (int32_t)d->program->code_count;
-    decode_stack_leave(d, stack);
+    decode_stack_leave(d, f, stack);
     if (!d->status)
         patch_branches(d, first);
     d->frame = here.outer;
     free(here.slots);
     free(here.label_pc);
     free(here.shapes);
+    free(here.objects);
     return d->status;
 }
 

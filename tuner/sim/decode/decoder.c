@@ -1,4 +1,5 @@
 #include "sim/decode/decoder.h"
+#include "sim/decode/objects.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -76,6 +77,7 @@ sim_instruction *decode_emit(decoder *d, sim_kind kind, sim_class count_class)
                                .b = SIM_NO_SLOT,
                                .c = SIM_NO_SLOT,
                                .e = SIM_NO_SLOT,
+                               .object = OBJECTS_NONE,
                                .reconverge = SIM_EXIT_PC,
                                .line = s->line,
                                .location = s->location,

@@ -24,6 +24,7 @@ typedef struct frame {
     int32_t *slots;    /* of its registers; SIM_NO_SLOT until used */
     int32_t *label_pc; /* of its statements: where each begins */
     sim_shape *shapes; /* of its statements */
+    int32_t *objects;  /* of its registers: sim/decode/objects.h */
     struct frame *outer;
 } frame;
 
@@ -129,6 +130,7 @@ typedef struct place { /* an address operand */
     uint8_t width;
     int64_t offset;
     ptx_space space;
+    int32_t object; /* sim_instruction.object */
 } place;
 
 /* The state space that the opcode names; PTX_SPACE_GENERIC without one. */
@@ -170,12 +172,12 @@ at_status decode_arithmetic(decoder *d); /* everything that is in the tables of 
 /* The operand of a wait, a constant: the number of copy groups that may stay under way. */
 int64_t decode_groups(decoder *d);
 at_status decode_cluster_barrier(decoder *d);
-/* The kernel begins and has ended; a function of it begins, and gives back what it took: `kept` is
- * what the first of these two returned. */
+/* The kernel begins and has ended; a function of it begins, and gives back what it took, its own
+ * variables too: `kept` is what the first of these two returned. */
 void decode_stack_begin(decoder *d);
 void decode_stack_end(decoder *d);
 int32_t decode_stack_enter(decoder *d, const ptx_function *f);
-void decode_stack_leave(decoder *d, int32_t kept);
+void decode_stack_leave(decoder *d, const ptx_function *f, int32_t kept);
 /* Finds the modifiers that are types of elements of matrices (sim_element), in their order; returns
  * how many there are. */
 int decode_elements(const decoder *d, int32_t found[4]);

@@ -118,7 +118,7 @@ static at_status decode_rows(decoder *d)
         values[i] = turned ? transpose(d, values[i]) : values[i];
     }
     for (int i = 0; i < matrices; i++) {
-        const place piece = {addresses[i], 8, at.offset, at.space};
+        const place piece = {addresses[i], 8, at.offset, at.space, at.object};
         destination to = {SIM_NO_SLOT, SIM_NO_SLOT, 4};
         if (!stores)
             to = decode_destination(d, &registers[i], 4);
@@ -307,7 +307,7 @@ static place piece_at(decoder *d, const layout *f, int32_t across, int32_t along
         far = step(d, "shr.u64", far, constant(d, (uint32_t)__builtin_ctz(whole)));
     int32_t at =
         decode_step(d, "mad.lo.u64", (int32_t[]){far, wide_constant(d, bytes), f->at.slot}, 3);
-    return (place){at, 8, f->at.offset + bytes_of(f, within), f->at.space};
+    return (place){at, 8, f->at.offset + bytes_of(f, within), f->at.space, f->at.object};
 }
 
 static void prepare(decoder *d, layout *f, const ptx_operand *stride)

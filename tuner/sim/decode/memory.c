@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "sim/decode/decoder.h"
+#include "sim/decode/objects.h"
 
 ptx_space decode_space(const decoder *d)
 {
@@ -40,7 +41,11 @@ static ptx_space actual_space(const decoder *d, const ptx_operand *base, ptx_spa
 
 place decode_address(decoder *d, const ptx_operand *o, ptx_space space)
 {
-    place at = {.slot = SIM_NO_SLOT, .width = 8, .offset = o->offset, .space = space};
+    place at = {.slot = SIM_NO_SLOT,
+                .width = 8,
+                .offset = o->offset,
+                .space = space,
+                .object = OBJECTS_NONE};
     if (o->kind != PTX_OPERAND_ADDRESS || o->count != 1) {
         decode_fail(d, "an address in brackets is needed");
         return at;
@@ -62,6 +67,7 @@ place decode_address(decoder *d, const ptx_operand *o, ptx_space space)
                         (int)(v->name.length > 60 ? 60 : v->name.length), v->name.at,
                         ptx_space_name(space));
     }
+    at.object = objects_of(d->module, d->frame->function, d->frame->objects, base);
     at.slot = decode_source(d, base, at.width, PTX_U64);
     return at;
 }
@@ -72,6 +78,7 @@ void decode_put_place(sim_instruction *c, const place *p)
     c->source_width = p->width;
     c->offset = p->offset;
     c->space = (uint8_t)p->space;
+    c->object = p->object;
 }
 
 void decode_alignment(decoder *d, const place *at, uint32_t bytes, uint32_t lanes)
@@ -419,6 +426,7 @@ static at_status decode_copy_async(decoder *d)
         given = decode_source(d, decode_operand(d, 3), 4, PTX_U32);
     sim_instruction *c = decode_emit(d, SIM_COPY_ASYNC, SIM_CLASS_GLOBAL);
     decode_put_place(c, &from);
+    c->object = to.object;
     c->b = to.slot;
     c->op = to.width;
     c->d2 = (int32_t)to.offset;

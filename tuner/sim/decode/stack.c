@@ -1,7 +1,7 @@
 /* Memory that a thread takes from its stack: alloca, stacksave, stackrestore. PTX ISA, "Stack
  * Manipulation Instructions". It lies after the variables in local memory, upwards, and is as much
  * as a thread of CUDA has unless a program asks for more. What a function took it gives back when
- * it returns. */
+ * it returns. Its variables have no value then: the next call may lie there. */
 #include "sim/decode/decoder.h"
 
 enum { STACK_BYTES = 1024, STACK_ALIGNMENT = 16 };
@@ -64,10 +64,31 @@ int32_t decode_stack_enter(decoder *d, const ptx_function *f)
     return kept;
 }
 
-void decode_stack_leave(decoder *d, int32_t kept)
+/* Emits, without a guard, that memory has no value any more: `bytes` from `offset` on; from the
+ * address in a slot on, all. */
+static void forget(decoder *d, int64_t offset, uint64_t bytes, int32_t slot)
 {
-    if (kept != SIM_NO_SLOT)
+    static const ptx_statement none = {.guard = PTX_NONE, .location = PTX_NONE};
+    const ptx_statement *here = d->statement;
+    d->statement = &none;
+    sim_instruction *c = decode_emit(d, SIM_FORGET, SIM_CLASS_CONTROL);
+    c->a = slot;
+    c->offset = offset;
+    c->target = (int32_t)bytes;
+    c->extra = true;
+    c->statement = PTX_NONE;
+    d->statement = here;
+}
+
+void decode_stack_leave(decoder *d, const ptx_function *f, int32_t kept)
+{
+    if (kept != SIM_NO_SLOT) {
         move(d, d->stack, kept);
+        forget(d, 0, 0, kept);
+    }
+    for (int i = f->first_variable; !f->is_entry && i < f->first_variable + f->variable_count; i++)
+        if (d->module->variables[i].space == PTX_SPACE_LOCAL && d->local_at[i] >= 0)
+            forget(d, d->local_at[i], d->module->variables[i].size_bytes, SIM_NO_SLOT);
 }
 
 /* alloca.u64 d, bytes{, alignment} */
@@ -101,6 +122,9 @@ static at_status decode_restore(decoder *d)
 {
     const int32_t from = decode_source(d, decode_operand(d, 0), 8, PTX_U64);
     decode_compute(d, "mov.b64", d->stack, &from, 1);
+    sim_instruction *c = decode_emit(d, SIM_FORGET, SIM_CLASS_CONTROL);
+    c->a = from;
+    c->extra = true;
     return d->status;
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "sim/decode/decoder.h"
+#include "sim/decode/objects.h"
 
 enum { MOST_PARTS = 12 };
 
@@ -116,7 +117,8 @@ static surface_place decode_surface_place(decoder *d, const ptx_operand *address
     int32_t slots[4];
     bool layered;
     const int sides = sides_of(d, &layered), mode = decode_choice(d, modes, 0);
-    surface_place out = {.at = {SIM_NO_SLOT, 8, 0, PTX_SPACE_GLOBAL}, .within = SIM_NO_SLOT};
+    surface_place out = {.at = {SIM_NO_SLOT, 8, 0, PTX_SPACE_GLOBAL, OBJECTS_NONE},
+                         .within = SIM_NO_SLOT};
     if (sides == 0) {
         decode_unknown(d);
         return out;

@@ -35,8 +35,7 @@ void sim_thread_position(const sim_block *b, uint32_t thread, uint32_t position[
     position[2] = thread / n[0] / n[1];
 }
 
-/* A variable's name as it was declared: of one inside a function the last part of "_ZZ1kE4tile". */
-static ptx_text declared_name(ptx_text name)
+ptx_text sim_declared_name(ptx_text name)
 {
     for (uint32_t at = name.length; at-- > 3 && memcmp(name.at, "_ZZ", 3) == 0;) {
         uint32_t length = 0, digits = at + 1;
@@ -59,7 +58,7 @@ void sim_shared_name(const sim_block *b, uint32_t offset, char *text, size_t siz
         const uint64_t size = v->size_bytes ? v->size_bytes : b->shared_bytes - from;
         if (v->space != PTX_SPACE_SHARED || offset < from || offset - from >= size)
             continue;
-        const ptx_text name = declared_name(v->name);
+        const ptx_text name = sim_declared_name(v->name);
         snprintf(text, size_bytes, "byte %llu of %.*s (", (unsigned long long)(offset - from),
                  (int)(name.length > 60 ? 60 : name.length), name.at);
     }

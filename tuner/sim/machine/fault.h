@@ -8,6 +8,9 @@
 bool sim_fail(sim_block *b, const sim_warp *w, const sim_instruction *c, int lane,
               sim_fault_kind kind, const char *format, ...) __attribute__((format(printf, 6, 7)));
 
+/* A variable's name as it was declared: of one inside a function the last part of "_ZZ1kE4tile". */
+ptx_text sim_declared_name(ptx_text name);
+
 /* Names a place in the block's shared memory: "byte 4 of tile (shared memory byte 12 of 512)". */
 void sim_shared_name(const sim_block *b, uint32_t offset, char *text, size_t size_bytes);
 

@@ -134,12 +134,34 @@ static bool resolve_window(sim_block *b, sim_warp *w, const sim_instruction *c, 
     return true;
 }
 
-bool sim_places_find(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                     ptx_space space, uint32_t bytes, bool is_write, sim_places *p)
+/* Is what an address was computed from where the access is, too? Beyond its end another variable
+ * may lie here, and something else on a GPU. */
+static bool is_within_object(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
+                             ptx_space space, uint32_t bytes, const sim_places *p)
+{
+    const ptx_variable *v = &b->program->module->variables[c->object];
+    const uint64_t first = b->program->addresses[c->object],
+                   /* The launch says how long an unsized array is. */
+        size = v->size_bytes ? v->size_bytes : b->shared_bytes - first;
+    const bool shared = v->space == PTX_SPACE_SHARED;
+    if (shared ? space != PTX_SPACE_SHARED : space != PTX_SPACE_GLOBAL && space != PTX_SPACE_CONST)
+        return true;
+    SIM_EACH_OF(l, mask)
+    if (p->address[l] - first >= size || bytes > size - (p->address[l] - first)) {
+        const ptx_text name = sim_declared_name(v->name);
+        return sim_fail(b, w, c, l, SIM_FAULT_BOUNDS,
+                        "%s of %u bytes at byte %" PRId64 " of %.*s, which has %" PRIu64,
+                        c->kind == SIM_LOAD ? "read" : "write", bytes,
+                        (int64_t)(p->address[l] - first),
+                        (int)(name.length > 60 ? 60 : name.length), name.at, size);
+    }
+    return true;
+}
+
+static bool find(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
+                 ptx_space space, uint32_t bytes, bool is_write, sim_places *p)
 {
     const sim_program *program = b->program;
-    if (!sim_places_check_alignment(b, w, c, mask, p->address, bytes))
-        return false;
     switch (space) {
     case PTX_SPACE_SHARED:
         return resolve_window(b, w, c, mask, space, bytes, b->shared_bytes, p->owner->shared, NULL,
@@ -154,6 +176,14 @@ bool sim_places_find(sim_block *b, sim_warp *w, const sim_instruction *c, uint32
     default:
         return sim_places_find_global(b, w, c, mask, bytes, is_write, p);
     }
+}
+
+bool sim_places_find(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
+                     ptx_space space, uint32_t bytes, bool is_write, sim_places *p)
+{
+    return sim_places_check_alignment(b, w, c, mask, p->address, bytes) &&
+           find(b, w, c, mask, space, bytes, is_write, p) &&
+           (c->object < 0 || !b->launch->check || is_within_object(b, w, c, mask, space, bytes, p));
 }
 
 bool sim_aligned(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)

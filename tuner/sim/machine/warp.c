@@ -304,6 +304,21 @@ static void leave(sim_warp *w, uint32_t mask)
     sim_repeat_forget(w);
 }
 
+/* Memory of the stack has been given back. An address beyond it is of no consequence here. */
+static void forget(const sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    const uint64_t all = b->program->local_bytes;
+    SIM_EACH_OF(l, w->local_valid ? mask : 0)
+    {
+        const uint64_t from = c->a < 0 ? (uint64_t)c->offset : sim_lanes64(w, c->a)[l],
+                       bytes = c->a < 0     ? (uint64_t)c->target
+                               : from < all ? all - from
+                                            : 0;
+        memset(w->local_valid + (size_t)l * all + (from < all ? from : 0), SIM_NEVER_WRITTEN,
+               bytes);
+    }
+}
+
 /* Executes instructions that are rare or stop the warp. */
 static bool step_other(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
@@ -376,6 +391,9 @@ static bool step_other(sim_block *b, sim_warp *w, const sim_instruction *c, uint
             sim_order_fence(b, w, c, mask);
         if (c->proxy)
             sim_order_proxy_fence(b, w, mask);
+        return true;
+    case SIM_FORGET:
+        forget(b, w, c, mask);
         return true;
     case SIM_NOTHING:
         return true;

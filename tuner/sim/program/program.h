@@ -84,6 +84,8 @@ typedef enum sim_kind {
                               is in d is added */
     SIM_WARPGROUP_COMMIT,
     SIM_WARPGROUP_WAIT, /* at most `offset` groups stay under way */
+    SIM_FORGET,  /* `target` bytes of local memory from `offset` on have no value any more; from the
+                    address a on, if it is a slot, all */
     SIM_ALIGNED, /* a fault where an address a of the lanes `target` is no multiple of `vector` */
     SIM_SPACE_TEST, /* predicate d = is address a in `space`? */
     SIM_CALLEE,    /* d = which of the `target_count` functions in lists at `target` has the address
@@ -322,6 +324,8 @@ typedef struct sim_instruction {
     int32_t d, d2;     /* slots */
     int32_t a, b, c, e;
     int64_t offset; /* added to an address */
+    int32_t object; /* loads, stores, atomics, copies to shared memory: the module's variable that
+                       the address (of copies, b) is computed from; negative: not known */
     int32_t list;   /* vector loads and stores: slots in sim_program.lists */
     int32_t target; /* branches: instruction, or first of `target_count` in lists */
     int32_t target_count;
