@@ -314,15 +314,26 @@ static at_status tell_order(check *c, uint32_t schedule, device_kernel *k, at_er
     return AT_OK;
 }
 
-/* Is it to be launched once more? Where results may hang on the order of threads a launch that
- * costs little is tried in several. */
+/* What a launch costs: the device's work, and its buffers' bytes, of which many are filled and
+ * compared in the time of a unit. */
+static uint64_t cost_of(const device_slot *s)
+{
+    enum { BYTES_OF_A_UNIT = 16 };
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < s->plan.buffer_count; i++)
+        bytes += plan_buffer_bytes(&s->plan.buffers[i]);
+    return s->api->work(s->device) + bytes / BYTES_OF_A_UNIT;
+}
+
+/* Is it to be launched once more? Where results may hang on the order of threads several orders are
+ * tried, the more the less each costs. */
 static bool goes_on(const check *c, int launches, const device_kernel *k)
 {
-    enum { ORDERS = 6, LITTLE_WORK = 1 << 20 };
+    enum { MOST_ORDERS = 24, MOST_COST = 3 << 20 };
     const device_api *api = c->slot->api;
     return launches < c->how->launches ||
-           (launches < ORDERS && api->hangs_on_order && api->hangs_on_order(k) &&
-            api->work(c->slot->device) <= LITTLE_WORK);
+           (launches < MOST_ORDERS && api->hangs_on_order && api->hangs_on_order(k) &&
+            (uint64_t)launches * cost_of(c->slot) <= MOST_COST);
 }
 
 static at_status check_once(check *c, device_kernel *k, at_error *error)

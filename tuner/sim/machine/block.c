@@ -211,6 +211,7 @@ static void start_warps(sim_block *b)
         memset(w->copy_groups, 0, sizeof w->copy_groups);
         w->arrived = w->waited = 0;
         w->looked = w->asked = 0;
+        w->news = w->polls_met = 0;
         w->back_branches = 0;
         sim_repeat_end(w);
         sim_repeat_forget(w);
@@ -241,7 +242,8 @@ void sim_block_start(sim_block *b, const uint32_t position[3])
     b->work = 0;
     b->ended = false;
     b->adverse = b->launch->schedule != 0;
-    b->order = rng_seeded(b->launch->schedule * UINT64_C(0x9e3779b97f4a7c15) + b->index);
+    rng of_launch = rng_seeded(b->launch->schedule);
+    b->order = rng_seeded(rng_next(&of_launch) + b->index);
     b->holds = b->adverse && b->warp_count > 1 && rng_below(&b->order, 2);
     b->held = 0;
     b->let_go_at = 0;

@@ -32,6 +32,7 @@ void sim_cluster_deinit(sim_cluster *cl)
         sim_block_deinit(&cl->blocks[r]);
     sim_lore_deinit(&cl->brought);
     sim_lore_deinit(&cl->passed);
+    sim_clock_drop(cl->fenced);
     free(cl->blocks);
     *cl = (sim_cluster){0};
 }
@@ -52,6 +53,8 @@ void sim_cluster_start(sim_cluster *cl, uint64_t position)
     cl->completed = 0;
     sim_lore_deinit(&cl->brought);
     sim_lore_deinit(&cl->passed);
+    sim_clock_drop(cl->fenced);
+    cl->fenced = NULL;
     cl->left = cl->size;
     cl->standstill = 0;
     cl->changes = cl->idle_polls = 0;

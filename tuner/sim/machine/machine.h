@@ -87,6 +87,7 @@ struct sim_warp {
     uint64_t asked;           /* and when it last polled global memory; 0: never */
     uint32_t polls;           /* of this slice */
     uint64_t seen[SIM_SEEN];  /* what it looked at, and what it found there */
+    uint32_t news;            /* looks left that may be part of what it does about something new */
     int32_t poll_pc;          /* of the last poll, by a lane of poll_mask */
     uint32_t poll_mask;
     uint32_t stalled;  /* times that paths gave way to others since any went on */
@@ -153,6 +154,7 @@ struct sim_block {
     sim_line *lines;                /* of these cells */
     sim_set visits;        /* accesses to its shared memory by other blocks of the cluster */
     sim_releases releases; /* in shared memory */
+    sim_clock *fenced;     /* as sim_watch's, at those of its threads; owned */
     uint32_t shared_bytes;
     uint32_t epoch;            /* barriers of the whole block passed */
     uint32_t moment;           /* counts mbarrier operations */
@@ -191,6 +193,7 @@ struct sim_cluster {
     uint32_t completed;  /* barriers of the cluster */
     sim_lore brought;    /* to the next; owned */
     sim_lore passed;     /* by those who passed the last; owned */
+    sim_clock *fenced;   /* as sim_watch's, at those of its scope or a wider one; owned */
     uint32_t left;       /* blocks that have not ended */
     uint32_t standstill; /* turns in a row in which none went on */
     uint64_t changes;    /* of shared and global memory, and ends of warps */

@@ -53,6 +53,8 @@ void sim_order_reset(sim_block *b)
     }
     for (uint32_t i = 0; i < SIM_BARRIERS; i++)
         sim_lore_deinit(&b->barriers[i].brought);
+    sim_clock_drop(b->fenced);
+    b->fenced = NULL;
     b->epoch = 0;
     b->learned = false;
     sim_releases_clear(&b->releases);
@@ -132,20 +134,25 @@ sim_reach sim_order_reach(const sim_block *b, const sim_stamp *s)
     return SIM_REACH_GPU;
 }
 
-/* Adds what the thread knows, with what it did itself. */
-static void add_own(sim_block *b, const sim_warp *w, int lane, sim_clock **to)
+/* Adds what the threads know, with what they did themselves. */
+static void add_own(sim_block *b, const sim_warp *w, uint32_t mask, sim_clock **to)
 {
-    uint32_t unit = w->first_thread / SIM_LANES, bit = 1u << lane, n = 0;
+    uint32_t unit = w->first_thread / SIM_LANES, n = 0;
+    const sim_clock *before = NULL; /* lanes mostly know the same */
     sim_known own[3];
-    own[n++] = (sim_known){.block = b->number, .unit = unit, .lanes = bit, .until = w->epoch};
+    own[n++] = (sim_known){.block = b->number, .unit = unit, .lanes = mask, .until = w->epoch};
     if (w->met > 0)
         own[n++] =
-            (sim_known){.block = b->number, .unit = unit, .lanes = ~bit, .until = w->met - 1};
+            (sim_known){.block = b->number, .unit = unit, .lanes = ~mask, .until = w->met - 1};
     if (b->epoch > 0)
         own[n++] =
             (sim_known){.block = b->number, .unit = SIM_UNIT_BLOCK, .lanes = 1, .until = b->epoch};
-    if (w->lore)
-        expect_memory(b, sim_clock_join(to, w->lore[lane].clocks[SIM_LORE_KNOWN]));
+    for (uint32_t m = w->lore ? mask : 0; m; m &= m - 1) {
+        sim_clock *known = w->lore[__builtin_ctz(m)].clocks[SIM_LORE_KNOWN];
+        if (known != before)
+            expect_memory(b, sim_clock_join(to, known));
+        before = known;
+    }
     expect_memory(b, sim_clock_add(to, own, n));
 }
 
@@ -241,7 +248,7 @@ void sim_order_take(sim_block *b, sim_warp *w, const sim_lore *from)
 void sim_order_give(sim_block *b, sim_warp *w, int lane, sim_clock **to)
 {
     if (b->launch->check)
-        add_own(b, w, lane, to);
+        add_own(b, w, 1u << lane, to);
 }
 
 static void get(sim_block *b, sim_warp *w, int lane, int which, sim_clock *from)
@@ -289,21 +296,32 @@ void sim_order_learn(sim_block *b, sim_warp *w, uint32_t unit, uint32_t until)
     sim_clock_drop(before);
 }
 
-/* Adds what the lanes know to what all such fences so far knew, which the lanes know now. Stores
- * are seen late in adverse schedules alone. */
-static void pass_sequential_fence(sim_block *b, sim_warp *w, uint32_t mask)
+/* Sequentially consistent fences whose scopes reach each other's threads have one order (PTX ISA,
+ * "Fence-SC"). So those of a block that are of its scope or a wider one know what the earlier ones
+ * knew, and likewise those of a cluster and of the GPU. Stores are seen late in adverse schedules
+ * alone. */
+static void pass_sequential_fence(sim_block *b, sim_warp *w, int scope, uint32_t mask)
 {
-    sim_clock **all = &b->watch->fenced;
-    SIM_EACH_OF(l, mask) add_own(b, w, l, all);
-    SIM_EACH_OF(l, mask) put(&w->lore[l].clocks[SIM_LORE_SEQUENTIAL], *all);
+    sim_clock *now = NULL;
+    sim_clock **fenced[] = {&b->fenced, b->cluster->size > 1 ? &b->cluster->fenced : NULL,
+                            b->watch->concurrent ? NULL : &b->watch->fenced};
+    for (int reach = 0; reach < scope && reach < SIM_REACHES; reach++) {
+        if (!fenced[reach])
+            continue;
+        add_own(b, w, mask, fenced[reach]);
+        expect_memory(b, sim_clock_join(&now, *fenced[reach]));
+    }
+    SIM_EACH_OF(l, mask)
+    expect_memory(b, sim_clock_join(&w->lore[l].clocks[SIM_LORE_SEQUENTIAL], now));
+    sim_clock_drop(now);
 }
 
 void sim_order_fence(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     if (!b->launch->check || !lore_of(b, w))
         return;
-    if (c->op && b->adverse && c->scope > SIM_REACH_GPU && !b->watch->concurrent)
-        pass_sequential_fence(b, w, mask);
+    if (c->op && b->adverse)
+        pass_sequential_fence(b, w, c->scope, mask);
     SIM_EACH_OF(l, mask)
     {
         sim_clock **clocks = w->lore[l].clocks, *now = NULL;
@@ -311,7 +329,7 @@ void sim_order_fence(sim_block *b, sim_warp *w, const sim_instruction *c, uint32
             expect_memory(b, sim_clock_join(&clocks[SIM_LORE_KNOWN], clocks[SIM_LORE_SEEN + i]));
             put(&clocks[SIM_LORE_SEEN + i], NULL);
         }
-        add_own(b, w, l, &now);
+        add_own(b, w, 1u << l, &now);
         /* Its knowledge now includes that of earlier fences. */
         for (int i = 0; i < c->scope; i++)
             put(&clocks[SIM_LORE_FENCED + i], now);
@@ -325,7 +343,7 @@ void sim_order_proxy_fence(sim_block *b, sim_warp *w, uint32_t mask)
     if (!b->launch->check || !lore_of(b, w))
         return;
     SIM_EACH_OF(l, mask)
-    add_own(b, w, l, &w->lore[l].clocks[SIM_LORE_PROXIED]);
+    add_own(b, w, 1u << l, &w->lore[l].clocks[SIM_LORE_PROXIED]);
     w->epoch++;
 }
 
@@ -370,7 +388,7 @@ void sim_order_write(sim_block *b, sim_warp *w, const sim_instruction *c, int la
     sim_release fresh = {.at = at, .block = b->number, .cluster = b->cluster->number};
     sim_clock *now = NULL;
     if (c->releases)
-        add_own(b, w, lane, &now);
+        add_own(b, w, 1u << lane, &now);
     for (int i = 0; i < c->scope; i++) {
         /* A read-modify-write hands on what others released there, as far as it reached. */
         int from = i;

@@ -298,7 +298,8 @@ static bool may_overtake(const sim_race_access *a, const sim_cell *cell)
 bool sim_race_is_late(const sim_race_access *a, const sim_cell *cell)
 {
     const sim_stamp *s = &cell->writes.last;
-    return cell->has_before && s->block != 0 && s->block != a->stamp.block && sim_is_by_thread(s) &&
+    return cell->has_before && s->block != 0 &&
+           (s->block != a->stamp.block || s->unit != a->stamp.unit) && sim_is_by_thread(s) &&
            !(s->flags & SIM_STAMP_UNDER_WAY) && !(cell->readers & reader_bit(a)) &&
            may_overtake(a, cell) && !follows(a, s) && !sim_order_has_seen(a->warp, a->lane, s) &&
            !was_observed(a, cell, s, true);

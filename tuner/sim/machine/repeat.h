@@ -34,17 +34,34 @@ void sim_repeat_forget(sim_warp *w);
 /* Do all that run wait for ever, for what none of them will change? False: that is not known. */
 bool sim_repeat_is_stuck(const sim_cluster *cl);
 
+/* Has the warp seen that lately? From now on it has. Looks of one loop seldom share a set, and
+ * more than its places hardly ever: they would seem new for ever. */
+static inline bool sim_has_seen(sim_warp *w, uint64_t found)
+{
+    enum { PLACES = 4 };
+    uint64_t *set = &w->seen[found % (SIM_SEEN / PLACES) * PLACES];
+    for (int i = 0; i < PLACES; i++)
+        if (set[i] == found)
+            return true;
+    for (int i = PLACES - 1; i > 0; i--)
+        set[i] = set[i - 1];
+    set[0] = found;
+    return false;
+}
+
 /* A warp has looked at memory that others may change, and changed nothing itself. `found` stands
  * for where it looked and what was there: one that finds what it had found is polling.
  * `is_global`: other blocks may change it. */
 static inline void sim_note_poll(const sim_block *b, sim_warp *w, const sim_instruction *c,
                                  uint32_t mask, uint64_t found, bool is_global)
 {
-    uint64_t *seen = &w->seen[found % SIM_SEEN];
-    bool again = *seen == found;
-    *seen = found;
-    if (!again)
+    enum { NEWS_LOOKS = 4 };
+    /* What the warp of an earlier block has seen in this place counts for nothing. */
+    if (!sim_has_seen(w, found ^ (uint64_t)b->number << 32)) {
+        w->news = NEWS_LOOKS;
         return;
+    }
+    w->news -= w->news > 0;
     b->cluster->idle_polls++;
     w->looked = w->executed;
     if (is_global)

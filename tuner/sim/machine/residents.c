@@ -15,7 +15,7 @@
 
 enum {
     MOST_BYTES_LOG2 = 30, /* of the state of all that have begun */
-    PATIENCE_POLLS = 64,  /* before a cluster is put aside */
+    PATIENCE_POLLS = 16,  /* before a cluster is put aside */
     GLANCE_POLLS = 16,    /* of one that looks whether it can go on, */
     SURE_POLLS = 1 << 15, /* or whether it never can, */
     SURE_CLUSTERS = 8,    /* of so many */
@@ -23,7 +23,7 @@ enum {
     QUIET_GLANCES = 8192, /* and looks by all of them */
     ADVERSE_WIDTH = 4,    /* clusters that an adverse schedule has advance side by side */
     MOST_HELD = 4,        /* it holds so many back at a time: the first that it may, */
-    HOLDS_ONE_OF = 16     /* and so many of the others */
+    HOLDS_ONE_OF = 8      /* and so many of the others */
 };
 
 typedef enum resident_state { IS_FREE, RUNS, IS_ASIDE, IS_HELD } resident_state;
@@ -32,6 +32,7 @@ typedef struct resident {
     sim_cluster cluster;
     uint64_t position;
     resident_state state;
+    uint64_t held_as; /* IS_HELD: so many were before it */
 } resident;
 
 /* A cluster with a position below `begun` was admitted: it waits (waiting[waiting_first ..
@@ -47,8 +48,8 @@ typedef struct residents {
     size_t waiting_first, waiting_end;
     resident **all;
     size_t count, most, running, aside, held;
-    bool has_held; /* any, so far */
-    bool gave_way; /* the last one that ran, in its last turn (sim_cluster.gave_way) */
+    uint64_t holds; /* that it made */
+    bool left; /* the last one that ran gave way when it had left something for others to find */
     rng order;
     sim_fault *fault;
 } residents;
@@ -159,21 +160,26 @@ static resident *any_in(residents *r, resident_state state, size_t count)
 static bool hold(residents *r, resident *one)
 {
     const bool may = one->cluster.gave_way && r->held < MOST_HELD;
-    if (!may || (r->has_held && rng_below(&r->order, HOLDS_ONE_OF)))
+    if (!may || (r->holds > 0 && rng_below(&r->order, HOLDS_ONE_OF)))
         return false;
     one->state = IS_HELD;
-    r->has_held = true;
+    one->held_as = r->holds++;
     r->running--;
     r->held++;
     return true;
 }
 
-/* One alone: what it does may let others go on before the rest. */
+/* One alone, any or the one that was held first: others may have waited for it, and go on before
+ * the rest. */
 static void let_one_go_on(residents *r)
 {
     resident *one = any_in(r, IS_HELD, r->held);
     if (!one)
         return;
+    const bool is_first = rng_below(&r->order, 2);
+    for (size_t i = 0; is_first && i < r->count; i++)
+        if (r->all[i]->state == IS_HELD && r->all[i]->held_as < one->held_as)
+            one = r->all[i];
     one->state = RUNS;
     r->held--;
     r->running++;
@@ -183,8 +189,9 @@ static void let_one_go_on(residents *r)
 static bool advance(residents *r)
 {
     resident *one = r->launch->schedule ? any_in(r, RUNS, r->running) : lowest_running(r);
+    const uint64_t changes = one->cluster.changes;
     const bool goes_on = sim_cluster_turn(&one->cluster);
-    r->gave_way = one->cluster.gave_way;
+    r->left = one->cluster.gave_way && one->cluster.changes != changes;
     if (!goes_on) {
         r->running--;
         end(r, one);
@@ -200,8 +207,9 @@ static bool advance(residents *r)
     return true;
 }
 
-/* Can one that was put aside go on? It looks, at most so often. */
-static bool glance(residents *r, resident *one, uint64_t most)
+/* Can one that was put aside go on? It looks, at most so often. `news`: it goes on as soon as it
+ * has found anything new. */
+static bool glance(residents *r, resident *one, uint64_t most, bool news)
 {
     uint64_t changes = one->cluster.changes;
     one->cluster.idle_polls = 0;
@@ -214,7 +222,7 @@ static bool glance(residents *r, resident *one, uint64_t most)
         /* A turn may be too short for a look: only one that has left the loop has none for long. */
         bool looks = one->cluster.idle_polls >= before;
         before = one->cluster.idle_polls;
-        if (one->cluster.changes != changes || !looks)
+        if (one->cluster.changes != changes || (news && one->cluster.gave_way) || !looks)
             break;
         if (before >= most || sim_repeat_is_stuck(&one->cluster))
             return false;
@@ -231,18 +239,23 @@ static bool glance_all(residents *r)
     bool any = false;
     for (size_t i = 0; i < r->count && r->fault->kind == SIM_FAULT_NONE; i++)
         if (r->all[i]->state == IS_ASIDE)
-            any = glance(r, r->all[i], GLANCE_POLLS) || any;
+            any = glance(r, r->all[i], GLANCE_POLLS, false) || any;
     return any;
 }
 
-/* In an adverse schedule one of those that were put aside looks, at times, between what another has
- * left in a place that all share and what it leaves next. */
+/* In an adverse schedule some of those that were put aside look, at times, between what another has
+ * left in a place that all share and what it leaves next: one, or, since few may be there in time
+ * for a mistake, many. */
 static void glance_between(residents *r)
 {
-    enum { GLANCES_ONE_IN = 2 };
-    if (r->launch->schedule && r->gave_way && r->aside > 0 &&
-        rng_below(&r->order, GLANCES_ONE_IN) == 0)
-        glance(r, any_in(r, IS_ASIDE, r->aside), GLANCE_POLLS);
+    enum { GLANCES_ONE_IN = 2, MANY = 8, RUNNING = 2 * ADVERSE_WIDTH, BETWEEN_POLLS = 4 };
+    const bool is_eager = sim_is_eager(r->launch);
+    if (!r->launch->schedule || !r->left || (!is_eager && rng_below(&r->order, GLANCES_ONE_IN)))
+        return;
+    const size_t most = is_eager ? MANY : 1;
+    for (size_t n = 0;
+         n < most && r->aside > 0 && r->running < RUNNING && r->fault->kind == SIM_FAULT_NONE; n++)
+        glance(r, any_in(r, IS_ASIDE, r->aside), BETWEEN_POLLS, true);
 }
 
 /* Do those that were put aside wait for ever, as far as some of them tell for all? One that counts
@@ -254,7 +267,7 @@ static bool wait_for_ever(residents *r)
         if (r->all[i]->state != IS_ASIDE)
             continue;
         asked++;
-        if (glance(r, r->all[i], SURE_POLLS) || !sim_repeat_is_stuck(&r->all[i]->cluster))
+        if (glance(r, r->all[i], SURE_POLLS, false) || !sim_repeat_is_stuck(&r->all[i]->cluster))
             return false;
     }
     return true;

@@ -120,6 +120,13 @@ typedef struct sim_launch {
     uint64_t most_accesses;  /* to memory by a warp, after which it ends; 0: no end */
 } sim_launch;
 
+/* Every second adverse schedule gives others their turn whenever a thread has found or left
+ * something in a place that all share, and many look at it then; the rest do so at times. */
+static inline bool sim_is_eager(const sim_launch *l)
+{
+    return l->schedule > 0 && l->schedule % 2 == 0;
+}
+
 enum { SIM_INSTRUCTION_LIMIT = 1 << 24 };
 
 /* Blocks of a cluster: 1 where they are alone. */

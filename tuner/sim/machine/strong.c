@@ -82,8 +82,10 @@ uint32_t sim_find_late(sim_block *b, sim_warp *w, const sim_instruction *c, uint
 
 void sim_give_way(sim_block *b, sim_warp *w, ptx_space space)
 {
-    const bool polls = w->looked == w->executed; /* it found what it had found before */
-    if (!b->adverse || polls || !rng_below(&b->order, 2))
+    /* It found what it had found before, and nothing new just now. */
+    const bool polls = w->looked == w->executed && w->news == 0;
+    const bool surely = space == PTX_SPACE_GLOBAL && sim_is_eager(b->launch);
+    if (!b->adverse || polls || (!surely && !rng_below(&b->order, 2)))
         return;
     w->slice_end = w->executed;
     b->cluster->gave_way = b->cluster->gave_way || space == PTX_SPACE_GLOBAL;
