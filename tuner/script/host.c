@@ -394,10 +394,18 @@ static int host_read_template(lua_State *L)
     return 2;
 }
 
-/* host.own(file): what another of the tool's own Lua files returns. */
+/* host.own(file): what another of the tool's own Lua files returns. It is run once: a dozen of them
+ * ask for the same. */
 static int host_own(lua_State *L)
 {
-    script_run_own(L, luaL_checkstring(L, 1));
+    const char *file = luaL_checkstring(L, 1);
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, "own files");
+    if (lua_getfield(L, -1, file) != LUA_TNIL)
+        return 1;
+    lua_pop(L, 1);
+    script_run_own(L, file);
+    lua_pushvalue(L, -1);
+    lua_setfield(L, -3, file);
     return 1;
 }
 
