@@ -54,16 +54,22 @@ static void find_confirmed_reads(sim_program *p)
     }
 }
 
-/* Does it find, or leave for others to find, what threads share? Of what is added up without a look
- * nothing but the rounding hangs on the order. */
+/* Does it find what others may have left, or leave what they may find, with nothing that orders the
+ * two? Of what is added up without a look nothing but the rounding hangs on the order. */
 static bool looks(const sim_instruction *c)
 {
-    return c->scope && c->kind != SIM_FENCE && (c->kind != SIM_ATOMIC || c->d2 != 0);
+    return c->scope && (c->kind == SIM_LOAD || (c->kind == SIM_ATOMIC && c->d2 != 0));
+}
+
+static bool leaves(const sim_instruction *c)
+{
+    return c->scope && (c->kind == SIM_STORE || c->kind == SIM_ATOMIC);
 }
 
 void communication_find(sim_program *p)
 {
     int op = -1, type = -1; /* of the atomics, while all are alike */
+    bool any_looks = false;
     bool *is_read = memory_new(p->register_bytes / SIM_SLOT_STEP + 1, sizeof *is_read);
     mark_reads(p, is_read);
     find_confirmed_reads(p);
@@ -74,7 +80,9 @@ void communication_find(sim_program *p)
             !is_read[last / SIM_SLOT_STEP])
             c->d2 = 0;
         p->communicates = p->communicates || c->kind == SIM_HEAP;
-        p->shares = p->shares || looks(c) || c->kind == SIM_MBARRIER || c->kind == SIM_ACTIVE_MASK;
+        any_looks = any_looks || looks(c);
+        p->writes_strongly = p->writes_strongly || leaves(c);
+        p->shares = p->shares || c->kind == SIM_MBARRIER || c->kind == SIM_ACTIVE_MASK;
         bool accesses = c->kind == SIM_LOAD || c->kind == SIM_STORE;
         if (accesses && c->scope && sim_reaches_global(c))
             p->communicates = true;
@@ -90,5 +98,7 @@ void communication_find(sim_program *p)
         op = c->op;
         type = c->type;
     }
+    /* Where one side is plain alone, what is not ordered is a race in any order. */
+    p->shares = p->shares || (any_looks && p->writes_strongly);
     free(is_read);
 }

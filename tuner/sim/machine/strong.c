@@ -58,7 +58,7 @@ uint32_t sim_find_late(sim_block *b, sim_warp *w, const sim_instruction *c, uint
 {
     enum { IN_TIME_ONE_IN = 4 };
     uint32_t late = 0;
-    if (!b->adverse || !b->launch->check || !c->scope ||
+    if (!b->adverse || !b->program->writes_strongly || !b->launch->check || !c->scope ||
         (space != PTX_SPACE_GLOBAL && space != PTX_SPACE_SHARED) || total > SIM_LATE_BYTES ||
         rng_below(&b->order, IN_TIME_ONE_IN) == 0)
         return 0;
@@ -85,7 +85,7 @@ void sim_give_way(sim_block *b, sim_warp *w, ptx_space space)
     /* It found what it had found before, and nothing new just now. */
     const bool polls = w->looked == w->executed && w->news == 0;
     const bool surely = space == PTX_SPACE_GLOBAL && sim_is_eager(b->launch);
-    if (!b->adverse || polls || (!surely && !rng_below(&b->order, 2)))
+    if (!b->adverse || !b->program->writes_strongly || polls || (!surely && !rng_below(&b->order, 2)))
         return;
     w->slice_end = w->executed;
     b->cluster->gave_way = b->cluster->gave_way || space == PTX_SPACE_GLOBAL;

@@ -450,12 +450,12 @@ static void end_early(const sim_block *b, sim_warp *w)
     sim_note_change(b, w);
 }
 
-/* Do lanes of the top path that go on apart make a difference to it? At strong accesses; and where
- * some lanes ask who is with them, which nothing promises (CUDA C++ Programming Guide,
+/* Do lanes of the top path that go on apart make a difference to it? At strong accesses, if some of
+ * these write; and where some lanes ask who is with them, which nothing promises (CUDA C++ Programming Guide,
  * "__activemask"). Before the first branch all are, on every GPU. */
-static bool may_part(const sim_warp *w, const sim_instruction *c)
+static bool may_part(const sim_block *b, const sim_warp *w, const sim_instruction *c)
 {
-    return (c->scope != 0 && c->kind != SIM_FENCE) ||
+    return (c->scope != 0 && c->kind != SIM_FENCE && b->program->writes_strongly) ||
            (c->kind == SIM_ACTIVE_MASK && w->paths[w->depth - 1].mask != w->whole);
 }
 
@@ -472,7 +472,7 @@ bool sim_warp_run(sim_block *b, sim_warp *w)
             continue;
         }
         const sim_instruction *c = &code[top->pc];
-        if (b->adverse && may_part(w, c) && sim_paths_part(b, w))
+        if (b->adverse && may_part(b, w, c) && sim_paths_part(b, w))
             continue;
         uint32_t mask = top->mask, stalled = w->stalled;
         if (c->guard != SIM_NO_SLOT)
