@@ -85,7 +85,8 @@ void sim_give_way(sim_block *b, sim_warp *w, ptx_space space)
     /* It found what it had found before, and nothing new just now. */
     const bool polls = w->looked == w->executed && w->news == 0;
     const bool surely = space == PTX_SPACE_GLOBAL && sim_is_eager(b->launch);
-    if (!b->adverse || !b->program->writes_strongly || polls || (!surely && !rng_below(&b->order, 2)))
+    if (!b->adverse || !b->program->writes_strongly || polls ||
+        (!surely && !rng_below(&b->order, 2)))
         return;
     w->slice_end = w->executed;
     b->cluster->gave_way = b->cluster->gave_way || space == PTX_SPACE_GLOBAL;
