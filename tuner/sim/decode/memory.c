@@ -480,6 +480,19 @@ at_status decode_ignored(decoder *d)
     return d->status;
 }
 
+/* discard{.global}.L2 [a], 128 */
+static at_status decode_discard(decoder *d)
+{
+    const place at = decode_address(d, decode_operand(d, 0), PTX_SPACE_GLOBAL);
+    const ptx_operand *bytes = decode_operand(d, 1);
+    if (bytes->kind != PTX_OPERAND_INTEGER || bytes->bits != 128)
+        return decode_unknown(d);
+    sim_instruction *c = decode_emit(d, SIM_DISCARD, SIM_CLASS_CONTROL);
+    decode_put_place(c, &at);
+    c->vector = (uint8_t)bytes->bits;
+    return d->status;
+}
+
 static at_status decode_fence(decoder *d)
 {
     sim_instruction *c = decode_emit(d, SIM_FENCE, SIM_CLASS_BARRIER);
@@ -493,7 +506,7 @@ static at_status decode_fence(decoder *d)
 const family decode_memory_families[] = {{"applypriority", .decode = decode_ignored},
                                          {"atom", .decode = decode_atomic},
                                          {"createpolicy", .decode = decode_ignored},
-                                         {"discard", .decode = decode_ignored},
+                                         {"discard", .decode = decode_discard, 2, 2},
                                          {"fence", .decode = decode_fence},
                                          {"griddepcontrol", .decode = decode_ignored},
                                          {"isspacep", .decode = decode_isspacep, 2, 2},

@@ -256,3 +256,27 @@ bool sim_access(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t ma
     }
     return mask == 0 || access_space(b, w, c, mask, PTX_SPACE_GLOBAL, &p);
 }
+
+bool sim_discard(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    const uint32_t bytes = c->vector;
+    uint8_t unknown[UINT8_MAX];
+    sim_places p;
+    p.owner = b;
+    memset(unknown, 0xa5, sizeof unknown);
+    sim_places_address(w, c->a, c->source_width, c->offset, p.address);
+    if (!sim_places_find(b, w, c, mask, PTX_SPACE_GLOBAL, bytes, true, &p))
+        return false;
+    sim_race_access a = sim_race_access_of(b, w, c, 0);
+    SIM_EACH_OF(l, mask)
+    {
+        if (b->launch->check &&
+            !sim_touch_lane(&a, l, PTX_SPACE_GLOBAL, &p, bytes, SIM_TOUCH_WRITE, unknown))
+            return false;
+        memcpy(p.at[l], unknown, bytes);
+        if (p.valid[l])
+            memset(p.valid[l], SIM_NEVER_WRITTEN, bytes);
+    }
+    sim_note_change(b, w);
+    return true;
+}

@@ -513,6 +513,9 @@ static bool step_other(sim_block *b, sim_warp *w, const sim_instruction *c, uint
                need(b, w, c, sim_matrix_metadata_lanes(sim_matrix_of(b->program, c)), c->e, 4,
                     places_of_elements);
         break;
+    case SIM_DISCARD:
+        fine = need(b, w, c, mask, c->a, c->source_width, address);
+        break;
     case SIM_ALIGNED:
         fine = need(b, w, c, mask & (uint32_t)c->target, c->a, c->source_width, address);
         break;

@@ -377,6 +377,8 @@ static bool step_other(sim_block *b, sim_warp *w, const sim_instruction *c, uint
     case SIM_WARPGROUP_COMMIT:
     case SIM_WARPGROUP_WAIT:
         return sim_warpgroup_execute(b, w, c, mask);
+    case SIM_DISCARD:
+        return sim_discard(b, w, c, mask);
     case SIM_ALIGNED:
         return sim_aligned(b, w, c, mask & (uint32_t)c->target);
     case SIM_CLOCK:

@@ -86,6 +86,7 @@ typedef enum sim_kind {
     SIM_WARPGROUP_WAIT, /* at most `offset` groups stay under way */
     SIM_FORGET,  /* `target` bytes of local memory from `offset` on have no value any more; from the
                     address a on, if it is a slot, all */
+    SIM_DISCARD, /* `vector` bytes of global memory at a have no value any more */
     SIM_ALIGNED, /* a fault where an address a of the lanes `target` is no multiple of `vector` */
     SIM_SPACE_TEST, /* predicate d = is address a in `space`? */
     SIM_CALLEE,    /* d = which of the `target_count` functions in lists at `target` has the address
