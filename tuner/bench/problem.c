@@ -7,7 +7,7 @@
 
 /* The work of a launch at which its proof ends (device_api.give_up_after): counted, so that the
  * verdict is the same on every machine. Several seconds of a core. */
-static const uint64_t PROOF_WORK = UINT64_C(1) << 28;
+static const uint64_t PROOF_WORK = UINT64_C(1) << 28, BRIEF_WORK = UINT64_C(1) << 25;
 
 /* Making and freeing. */
 
@@ -90,6 +90,7 @@ at_status device_slot_init(device_slot *s, const device_api *api, device *d,
     s->sampled = problem->sampled;
     s->absent = problem->absent;
     s->proves = problem->proves;
+    s->brief = problem->brief;
     if (s->absent)
         return AT_OK;
     if (s->sampled && !api->excerpt_new)
@@ -147,9 +148,10 @@ void device_slot_deinit(device_slot *s)
 at_status device_slot_launch(device_slot *s, device_kernel *k, const launch_plan *launch,
                              device_buffer *const *buffers, uint64_t most_work, at_error *error)
 {
-    const bool ends = s->proves && (most_work == 0 || most_work > PROOF_WORK);
+    const uint64_t most = s->brief ? BRIEF_WORK : PROOF_WORK;
+    const bool ends = s->proves && (most_work == 0 || most_work > most);
     if (s->api->give_up_after)
-        s->api->give_up_after(s->device, ends ? PROOF_WORK : most_work);
+        s->api->give_up_after(s->device, ends ? most : most_work);
     at_status status = s->api->launch(s->device, k, launch, buffers, error);
     if (s->api->give_up_after)
         s->api->give_up_after(s->device, 0);

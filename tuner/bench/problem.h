@@ -28,6 +28,7 @@ typedef struct device_slot {
     const void *answers[PLAN_MAX_BUFFERS];  /* the results that files hold; likewise */
     bool absent;                            /* nothing of it is made: no variant is checked on it */
     bool proves;                            /* `trouble` is no failure of the set-up */
+    bool brief;                             /* device_problem */
     bool is_judged;    /* the baseline has been held against itself, or is in trouble */
     bool keeps_before; /* the oracle leaves elements of an output alone: outputs are not poisoned by
                           turns */

@@ -17,7 +17,7 @@ static const pack_field image_fields[] = {
 static const pack_field problem_fields[] = {
     PACK_FIELD(device_problem, layout),  PACK_FIELD(device_problem, label),
     PACK_FIELD(device_problem, sampled), PACK_FIELD(device_problem, absent),
-    PACK_FIELD(device_problem, proves),
+    PACK_FIELD(device_problem, proves),  PACK_FIELD(device_problem, brief),
 };
 
 static const pack_field variant_fields[] = {

@@ -32,9 +32,8 @@ static void read_domain(lua_State *L, pattern_domain *out)
 
 static void read_problem(lua_State *L, script *s)
 {
-    static const char *const fields[PROBLEM_KINDS] = {"tuned",   "simulated", "small", "ragged1",
-                                                      "ragged2", "ragged3",   "tuned", "tuned",
-                                                      "tuned",   "tuned"};
+    static const char *const fields[PROBLEM_LARGER] = {"tuned",   "simulated", "small",
+                                                       "ragged1", "ragged2",   "ragged3"};
     size_t count = fields_enter(L, "problem");
     int64_t *most = script_allocate(L, count * sizeof *most);
     pattern_domain *domains = script_allocate(L, count * sizeof *domains);
@@ -56,7 +55,7 @@ static void read_problem(lua_State *L, script *s)
         for (size_t i = 0; i < count; i++) {
             lua_rawgeti(L, -2, (lua_Integer)i + 1);
             s->problems[kind][i].name = field_string(L, "name");
-            lua_getfield(L, -1, fields[kind]);
+            lua_getfield(L, -1, fields[kind < PROBLEM_LARGER ? kind : PROBLEM_TUNED]);
             s->problems[kind][i].value = fields_value(L);
             lua_rawseti(L, -3, (lua_Integer)i + 1);
             lua_pop(L, 1);

@@ -40,7 +40,7 @@ typedef struct pattern_feature {
     bool of_configuration; /* it reads parameters */
 } pattern_feature;
 
-enum { PATTERN_MAX_RAGGED = 3, PATTERN_MAX_LARGER = 4 };
+enum { PATTERN_MAX_RAGGED = 3, PATTERN_MAX_LARGER = 12 };
 
 /* Which problem: the one to tune; the smaller one that a simulated device tunes; that one without
  * the user's --set; ragged ones that only check edges (no dimension divisible by any tile):

@@ -18,7 +18,7 @@
 /* Compile ids: who owns them, what they are for. */
 #define OWN_IDS (UINT64_C(1) << 63)
 #define REFERENCE_IDS (UINT64_C(1) << 62)
-#define LARGER_IDS (UINT64_C(1) << 61) /* and half of it */
+#define LARGER_IDS (UINT64_C(1) << 61) /* and half of it, and a quarter */
 
 /* Processes that simulate, one for so many cores: a small problem has too few blocks to keep more
  * cores busy. */
@@ -41,6 +41,7 @@ typedef struct job {
     size_t worker; /* that it was sent to */
     bool sent, decided;
     prover *further;        /* of larger problems, that has it; NULL: none */
+    proof_growth growth;    /* of these */
     uint16_t *indices;      /* owned */
     uint64_t urgency;       /* the highest is sent first */
     device_variant variant; /* images borrow `compiled` */
@@ -52,9 +53,11 @@ typedef struct job {
 
 /* larger[] prove the variants of which a loop never went round twice, under the numbers of their
  * jobs, on problems on which it may: on blocks of some, and variants whose blocks depend on each
- * other (device_coverage) on whole ones. NULL until there is one, and of a prover that is one. */
+ * other (device_coverage) on whole ones. Before that those of whose blocks of the tuned problem no
+ * result was compared: on whole ones that are as large as can be. NULL until there is one, and of a
+ * prover that is one. */
 struct prover {
-    prover *larger[2];
+    prover *larger[GROWTH_COUNT];
     bool is_larger;
     uint64_t own_ids;
     trace *shown; /* borrowed; NULL: none */
@@ -188,6 +191,7 @@ static void begin(prover *p)
                       p->problems.problems[i].label, DEVICE_LABEL_BYTES);
         p->problems.problems[i].sampled = p->chosen.sampled[i % p->chosen.count];
         p->problems.problems[i].proves = true;
+        p->problems.problems[i].brief = p->chosen.brief;
     }
     if (!status)
         status = problem_set_submit(&p->problems, p->pool, p->arch, true,
@@ -209,12 +213,12 @@ prover *prover_new(script *s, compile_pool *pool, const char *arch, bool as_set,
     return p;
 }
 
-static prover *new_larger(prover *p, bool sampled)
+static prover *new_larger(prover *p, proof_growth growth)
 {
     prover *larger = create(p->script, p->pool, p->arch, p->shown);
     larger->is_larger = true;
-    larger->own_ids = OWN_IDS | (sampled ? LARGER_IDS : LARGER_IDS >> 1);
-    proof_problems_enlarge(&larger->chosen, p->script, p->chosen.kinds[0], sampled);
+    larger->own_ids = OWN_IDS | LARGER_IDS >> growth;
+    proof_problems_enlarge(&larger->chosen, p->script, p->chosen.kinds[0], growth);
     if (larger->chosen.count == 0)
         give_up(larger, "none of its problems can be made larger");
     else
@@ -226,8 +230,8 @@ void prover_free(prover *p)
 {
     if (!p)
         return;
-    prover_free(p->larger[0]);
-    prover_free(p->larger[1]);
+    for (size_t i = 0; i < GROWTH_COUNT; i++)
+        prover_free(p->larger[i]);
     for (size_t i = 0; i < p->worker_count; i++)
         device_worker_free(p->workers[i]);
     for (size_t i = 0; i < p->job_count; i++) {
@@ -471,7 +475,7 @@ static at_status take_reference(prover *p, uint64_t id, compile_result *r, at_er
 
 at_status prover_compiled(prover *p, compile_result *r, at_error *error)
 {
-    for (size_t i = 0; i < 2; i++)
+    for (size_t i = 0; i < GROWTH_COUNT; i++)
         if (r->id & LARGER_IDS >> i && !p->is_larger)
             return prover_compiled(p->larger[i], r, error);
     uint64_t id = r->id & ~p->own_ids;
@@ -495,41 +499,66 @@ at_status prover_compiled(prover *p, compile_result *r, at_error *error)
     return j->parts == 0 ? feed(p, error) : AT_OK;
 }
 
-/* Has a variant that is proven but for loops that never went round twice tried on larger problems.
- * A variant that cannot be emitted for these has the verdict that it has. */
-static void look_further(prover *p, size_t number, const device_coverage *covered)
+/* Were blocks of the tuned problem run, and nothing that they wrote was compared? A sum of all
+ * blocks may be short of what only so many of them add. */
+static bool is_uncompared(const device_coverage *covered)
+{
+    return covered->run > 0 && covered->compared == 0;
+}
+
+/* Has a variant that is proven, but for loops that never went round twice or results that were not
+ * compared, tried on larger problems. A variant that cannot be emitted for these has the verdict
+ * that it has. */
+static void look_further(prover *p, job *j, size_t number, proof_growth growth)
+{
+    prover **to = &p->larger[growth];
+    if (!*to)
+        *to = new_larger(p, growth);
+    j->further = *to;
+    j->growth = growth;
+    if (add(*to, number, j->indices, growth == GROWTH_BRIEF ? "" : j->proof.coverage.once, NULL))
+        decide(*to, (*to)->jobs[(*to)->job_count - 1], PROOF_UNKNOWN, "");
+}
+
+/* Nothing is wrong with it on the problems that the script has, nor on larger ones so far. */
+static void go_on(prover *p, size_t number)
 {
     job *j = p->jobs[number];
-    prover **to = &p->larger[covered->together];
-    if (!*to)
-        *to = new_larger(p, !covered->together);
-    j->proof.coverage = *covered;
-    j->further = *to;
-    if (add(*to, number, j->indices, covered->once, NULL))
-        decide(*to, (*to)->jobs[(*to)->job_count - 1], PROOF_UNKNOWN, "");
+    device_coverage covered = j->proof.coverage;
+    if (!p->is_larger && !j->further && is_uncompared(&covered))
+        look_further(p, j, number, GROWTH_BRIEF);
+    else if (!p->is_larger && covered.once[0] && (!j->further || j->growth == GROWTH_BRIEF))
+        look_further(p, j, number, covered.together ? GROWTH_WHOLE : GROWTH_BLOCKS);
+    else
+        decide_covered(p, j, PROOF_PROVEN, "", &covered);
 }
 
 /* What was wrong there is no fault on the problems that the script has, nor is it a proof. */
 static void conclude(prover *p, const proof *further)
 {
     job *j = p->jobs[further->id];
-    device_coverage covered = j->proof.coverage;
-    char why[2048];
+    device_coverage *covered = &j->proof.coverage;
+    char elsewhere[COVERAGE_TEXT_BYTES + 96] = "of larger problems no result was compared",
+                                         why[2048];
     if (further->verdict == PROOF_CONVICTED) {
-        snprintf(
-            why, sizeof why,
-            "%s\n(elsewhere the body of the loop at %s, as compiled, never ran twice in turn: a "
-            "constraint that rules such a size out has it not tried)",
-            further->message, covered.once);
+        if (j->growth != GROWTH_BRIEF)
+            snprintf(elsewhere, sizeof elsewhere,
+                     "elsewhere the body of the loop at %s, as compiled, never ran twice in turn",
+                     covered->once);
+        snprintf(why, sizeof why,
+                 "%s\n(%s: a constraint that rules such a size out has it not tried)",
+                 further->message, elsewhere);
         decide(p, j, PROOF_UNKNOWN, why);
         return;
     }
     if (further->verdict == PROOF_PROVEN) {
-        memcpy(covered.once, further->coverage.once, sizeof covered.once);
+        if (j->growth != GROWTH_BRIEF)
+            memcpy(covered->once, further->coverage.once, sizeof covered->once);
         if (further->coverage.problems[0])
-            text_add(covered.problems, sizeof covered.problems, ", %s", further->coverage.problems);
+            text_add(covered->problems, sizeof covered->problems, ", %s",
+                     further->coverage.problems);
     }
-    decide_covered(p, j, PROOF_PROVEN, "", &covered);
+    go_on(p, (size_t)further->id);
 }
 
 static at_status step_larger(prover *p, prover *larger, at_error *error)
@@ -562,12 +591,11 @@ static void judge(prover *p, device_event *e)
         decide(p, j, PROOF_UNKNOWN, none_whole(p->script));
     else if (e->outcome == OUTCOME_OK && e->coverage.owes)
         decide_owing(p, j, &e->coverage);
-    else if (e->outcome == OUTCOME_OK && e->coverage.once[0] && !p->is_larger)
-        look_further(p, (size_t)e->id, &e->coverage);
-    else if (e->outcome == OUTCOME_OK)
-        decide_covered(p, j, PROOF_PROVEN, "", &e->coverage);
-    else if (e->status == AT_OK && e->outcome != OUTCOME_TIMEOUT &&
-             e->outcome != OUTCOME_NOT_SIMULATED)
+    else if (e->outcome == OUTCOME_OK) {
+        j->proof.coverage = e->coverage;
+        go_on(p, (size_t)e->id);
+    } else if (e->status == AT_OK && e->outcome != OUTCOME_TIMEOUT &&
+               e->outcome != OUTCOME_NOT_SIMULATED)
         decide(p, j, PROOF_CONVICTED, e->message);
     else
         decide(p, j, PROOF_UNKNOWN, e->message);
@@ -600,7 +628,7 @@ at_status prover_step(prover *p, at_error *error)
     at_status status = AT_OK;
     for (size_t i = 0; !status && i < p->worker_count; i++)
         status = take_from(p, p->workers[i], error);
-    for (size_t i = 0; !status && i < 2; i++)
+    for (size_t i = 0; !status && i < GROWTH_COUNT; i++)
         if (p->larger[i])
             status = step_larger(p, p->larger[i], error);
     return status ? status : feed(p, error);
@@ -610,7 +638,7 @@ void prover_poll(const prover *p, poll_set *set)
 {
     for (size_t i = 0; i < p->worker_count && !p->why[0]; i++)
         device_worker_poll(p->workers[i], set);
-    for (size_t i = 0; i < 2; i++)
+    for (size_t i = 0; i < GROWTH_COUNT; i++)
         if (p->larger[i])
             prover_poll(p->larger[i], set);
 }

@@ -14,7 +14,11 @@ static const uint64_t most_problem_bytes = 16u << 20, most_tuned_bytes = 1u << 2
  * first that leaves each buffer small enough for offsets of 31 bits, since those that wrap are
  * another matter; and where it is run whole. */
 static const int64_t sampled_growth[] = {32, 4, 2};
-enum { WHOLE_GROWTH = 4 };
+enum {
+    WHOLE_GROWTH = 4,
+    MOST_BRIEF_GROWTH = 4096,
+    MOST_OF_A_KIND = PATTERN_MAX_LARGER / GROWTH_COUNT
+};
 
 /* Few bytes may be much work: what goes over them again and again. */
 static bool is_quick(const problem_plan *plan, uint64_t most_bytes)
@@ -103,10 +107,10 @@ at_status proof_problems_choose(proof_problems *p, script *s, bool as_set, at_er
 
 /* Makes the next problem, of `base` with another value of a variable. Is it one to be tried? */
 static bool grow(proof_problems *p, script *s, problem_kind base, size_t variable, int64_t to,
-                 bool sampled)
+                 proof_growth growth)
 {
     const pattern *described = script_pattern(s);
-    const problem_kind kind = (problem_kind)(PROBLEM_LARGER + p->count);
+    const problem_kind kind = (problem_kind)(PROBLEM_LARGER + growth * MOST_OF_A_KIND + p->count);
     pattern_variable values[PATTERN_MAX_VARIABLES];
     problem_plan first, plan;
     if (to > described->most[variable] || to > INT32_MAX)
@@ -121,10 +125,10 @@ static bool grow(proof_problems *p, script *s, problem_kind base, size_t variabl
     for (uint32_t i = 0; i < plan.buffer_count; i++)
         if (plan_buffer_bytes(&plan.buffers[i]) > INT32_MAX)
             return false;
-    if (!sampled &&
+    if (growth != GROWTH_BLOCKS &&
         (plan_problem_bytes(&plan) > most_problem_bytes || !is_quick(&plan, most_problem_bytes)))
         return false;
-    note(p, s, kind, sampled);
+    note(p, s, kind, growth == GROWTH_BLOCKS);
     return true;
 }
 
@@ -138,15 +142,26 @@ static int64_t largest(const pattern *described, size_t variable)
     return most;
 }
 
-void proof_problems_enlarge(proof_problems *p, script *s, problem_kind base, bool sampled)
+static void enlarge(proof_problems *p, script *s, problem_kind base, size_t variable,
+                    proof_growth growth)
 {
     const pattern *described = script_pattern(s);
-    for (size_t i = 0; i < described->problem_count; i++) {
-        const int64_t from = described->most[i] > 0 ? largest(described, i) : 0;
-        bool grown = from <= 0;
-        for (size_t k = 0; sampled && !grown && p->count < PATTERN_MAX_LARGER && k < 3; k++)
-            grown = from <= INT32_MAX && grow(p, s, base, i, from * sampled_growth[k], true);
-        if (!sampled && !grown && p->count < PATTERN_MAX_LARGER && from <= INT32_MAX)
-            grow(p, s, base, i, described->problems[base][i].value.integer * WHOLE_GROWTH, false);
-    }
+    const int64_t most = largest(described, variable),
+                  from = described->problems[base][variable].value.integer;
+    bool grown = most <= 0 || most > INT32_MAX;
+    if (growth == GROWTH_WHOLE && !grown)
+        grow(p, s, base, variable, from * WHOLE_GROWTH, growth);
+    for (size_t k = 0; growth == GROWTH_BLOCKS && !grown && k < 3; k++)
+        grown = grow(p, s, base, variable, most * sampled_growth[k], growth);
+    for (int64_t by = MOST_BRIEF_GROWTH; growth == GROWTH_BRIEF && !grown && by > 1; by /= 2)
+        grown = from <= most / by && grow(p, s, base, variable, from * by, growth);
+}
+
+void proof_problems_enlarge(proof_problems *p, script *s, problem_kind base, proof_growth growth)
+{
+    const pattern *described = script_pattern(s);
+    p->brief = growth == GROWTH_BRIEF;
+    for (size_t i = 0; i < described->problem_count && p->count < MOST_OF_A_KIND; i++)
+        if (described->most[i] > 0)
+            enlarge(p, s, base, i, growth);
 }
