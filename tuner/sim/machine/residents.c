@@ -23,7 +23,8 @@ enum {
     QUIET_GLANCES = 8192, /* and looks by all of them */
     ADVERSE_WIDTH = 4,    /* clusters that an adverse schedule has advance side by side */
     MOST_HELD = 4,        /* it holds so many back at a time: the first that it may, */
-    HOLDS_ONE_OF = 8      /* and so many of the others */
+    HOLDS_ONE_OF = 8,     /* and so many of the others; */
+    GOES_ON_ONE_IN = 4    /* of what others leave lets one go on */
 };
 
 typedef enum resident_state { IS_FREE, RUNS, IS_ASIDE, IS_HELD } resident_state;
@@ -155,8 +156,9 @@ static resident *any_in(residents *r, resident_state state, size_t count)
     return NULL;
 }
 
-/* Has an adverse schedule the others go on until they end or wait, since this one may be about to
- * make something of what it found in a place that all share? */
+/* Has an adverse schedule the others go on, until they end or wait or have left several things for
+ * others, since this one may be about to make something of what it found in a place that all
+ * share? */
 static bool hold(residents *r, resident *one)
 {
     const bool may = one->cluster.gave_way && r->held < MOST_HELD;
@@ -321,6 +323,8 @@ static at_status run(residents *r, at_error *error)
         if (r->running > 0) {
             quiet = 0;
             since += advance(r);
+            if (r->left && rng_below(&r->order, GOES_ON_ONE_IN) == 0)
+                let_one_go_on(r);
             if (r->fault->kind == SIM_FAULT_NONE)
                 glance_between(r);
         }
