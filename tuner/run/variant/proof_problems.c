@@ -6,9 +6,11 @@
 #include "device/plan.h"
 #include "run/setup/setup.h"
 
-/* Buffers of a problem that is run whole: of one that the script names for it, and of any other,
+/* Buffers of a problem that is run whole: of one that the script names for it; of one that is run
+ * in place of the tuned problem's results, which costs every proof of a sum; and of any other,
  * which may compute much more. */
-static const uint64_t most_problem_bytes = 16u << 20, most_tuned_bytes = 1u << 20;
+static const uint64_t most_problem_bytes = 16u << 20, most_brief_bytes = 8u << 20,
+                      most_tuned_bytes = 1u << 20;
 
 /* How much larger a problem is in which a loop is to go round twice: where blocks are sampled, the
  * first that leaves each buffer small enough for offsets of 31 bits, since those that wrap are
@@ -125,8 +127,9 @@ static bool grow(proof_problems *p, script *s, problem_kind base, size_t variabl
     for (uint32_t i = 0; i < plan.buffer_count; i++)
         if (plan_buffer_bytes(&plan.buffers[i]) > INT32_MAX)
             return false;
+    const uint64_t most_bytes = p->brief ? most_brief_bytes : most_problem_bytes;
     if (growth != GROWTH_BLOCKS &&
-        (plan_problem_bytes(&plan) > most_problem_bytes || !is_quick(&plan, most_problem_bytes)))
+        (plan_problem_bytes(&plan) > most_bytes || !is_quick(&plan, most_bytes)))
         return false;
     note(p, s, kind, growth == GROWTH_BLOCKS);
     return true;
