@@ -98,7 +98,7 @@ BENCHMARKS = [
     Benchmark("dram_vs_traffic", "python3 {bench}/dram_vs_traffic.py {build} --ncu /nowhere/ncu", (SKIPPED,)),
     Benchmark("shared_shapes", "python3 {bench}/shared_shapes.py {build} --simulate-only --every 16", (0,),
               files=("shared_shapes.cu", "run_kernels.c")),
-    Benchmark("peers", "{bench}/peers.sh {build} {root}/results baseline", (1,), "{bench}/peers.sh {build} {root}/results",
+    Benchmark("peers", "{bench}/peers.sh {build} {root}/results vector_add", (1,), "{bench}/peers.sh {build} {root}/results",
               "every pattern beside other libraries", r"^(\S+) .* (yes|no)$", ("lua", "templates"),
               files=("peers.bash", "peers"), environment={"PEERS_ARCH": "sm_90"}),
     Benchmark("bounds", "{bench}/bounds.sh {build} {root}/results baseline", (1,), environment={"PEERS_ARCH": "sm_90"}),

@@ -166,3 +166,16 @@ bool sim_clock_join(sim_clock **into, sim_clock *other)
     }
     return sim_clock_add(into, other->known, other->count);
 }
+
+bool sim_clock_join_others(sim_clock **into, sim_clock *other, uint32_t block, uint32_t unit)
+{
+    if (!other || *into == other)
+        return true;
+    uint32_t first = find(other, block, unit), end = first;
+    while (end < other->count && other->known[end].block == block && other->known[end].unit == unit)
+        end++;
+    if (first == end)
+        return sim_clock_join(into, other);
+    return sim_clock_add(into, other->known, first) &&
+           sim_clock_add(into, other->known + end, other->count - end);
+}

@@ -92,16 +92,21 @@ static bool lose_absent(sim_block *b, sim_warp *w, const exchange *x, int lane, 
 
 static bool shuffle(sim_block *b, sim_warp *w, exchange *x)
 {
+    int8_t of[SIM_LANES];
+    uint32_t given = 0;
     SIM_EACH_OF(l, x->lanes)
     {
         bool inside;
         int from = sim_shuffle_source(x->of[l], x->b[l], x->c[l], l, &inside);
-        if (!(x->lanes & x->members[l] & 1u << from) && b->launch->check &&
-            !lose_absent(b, w, x, l, from))
+        const bool present = x->lanes & x->members[l] & 1u << from;
+        if (!present && b->launch->check && !lose_absent(b, w, x, l, from))
             return false;
+        of[l] = (int8_t)from;
+        given |= (uint32_t)present << l;
         x->result[l] = (uint32_t)x->a[from];
         x->yes |= (uint32_t)inside << l;
     }
+    sim_order_exchange(b, w, given, of);
     return true;
 }
 

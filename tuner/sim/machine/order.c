@@ -196,6 +196,27 @@ void sim_order_warp(sim_block *b, sim_warp *w, uint32_t mask)
         w->met = w->epoch;
 }
 
+void sim_order_exchange(sim_block *b, sim_warp *w, uint32_t mask, const int8_t from[SIM_LANES])
+{
+    sim_clock *known[SIM_LANES];
+    bool any = false;
+    if (!b->launch->check || !w->lore)
+        return;
+    for (int l = 0; l < SIM_LANES; l++)
+        known[l] = w->lore[l].clocks[SIM_LORE_KNOWN];
+    SIM_EACH_OF(l, mask) any = any || known[from[l]] != known[l];
+    if (!any)
+        return;
+    /* What a lane learns here it hands on later. */
+    for (int l = 0; l < SIM_LANES; l++)
+        sim_clock_keep(known[l]);
+    SIM_EACH_OF(l, mask)
+    expect_memory(b, sim_clock_join_others(&w->lore[l].clocks[SIM_LORE_KNOWN], known[from[l]],
+                                           b->number, w->first_thread / SIM_LANES));
+    for (int l = 0; l < SIM_LANES; l++)
+        sim_clock_drop(known[l]);
+}
+
 static bool waits(const sim_warp *w, uint32_t barrier)
 {
     return w->state == SIM_WAITING && w->barrier == barrier;
