@@ -291,10 +291,15 @@ static void reset(source *s)
 
 void sim_data_reset(sim_data *s)
 {
-    for (uint32_t i = 0; i < s->plan.buffer_count; i++) {
+    for (uint32_t i = 0; i < s->plan.buffer_count; i++)
         reset(&s->sources[i]);
+    sim_data_reset_twins(s);
+}
+
+void sim_data_reset_twins(sim_data *s)
+{
+    for (uint32_t i = 0; i < s->plan.buffer_count; i++)
         reset(&s->twins[i]);
-    }
 }
 
 const uint64_t *sim_data_touched(const sim_data *s, uint32_t i, size_t *count)

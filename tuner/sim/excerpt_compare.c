@@ -225,12 +225,13 @@ static bool has_warps_apart(const device_kernel *k, const launch_plan *plan)
 }
 
 /* Compares a few results with those of a reference whose blocks take long: with those of their
- * first warps, if these suffice. */
+ * first warps, if these suffice. Blocks that were cut may have changed what they read. */
 static at_status compare_few(excerpt_check *c, sim_owners **owners, device_excerpt_result *out,
                              at_error *error)
 {
     device_excerpt *x = c->excerpt;
     sim_owners_free(*owners);
+    sim_data_reset_twins(x->data);
     *owners = sim_owners_new(x->device, x->reference, &x->reference_launch, x->view, most_dear);
     if (has_warps_apart(x->reference, &x->reference_launch))
         sim_owners_run_first_warps(*owners);
