@@ -168,16 +168,35 @@ static bool may_overtake(const sim_instruction *c)
            c->op != SIM_ATOMIC_CAS && c->op != SIM_ATOMIC_INC && c->op != SIM_ATOMIC_DEC;
 }
 
+static uint64_t operand_of(const sim_warp *w, const sim_instruction *c, int32_t first, int32_t v,
+                           int l)
+{
+    const int32_t slot = first + v * SIM_HIGH_HALF;
+    return c->width == 8 ? sim_lanes64(w, slot)[l] : sim_lanes32(w, slot)[l];
+}
+
+/* What the atomic of a lane is about to do. A comparison that fails reads, and writes nothing: who
+ * marks nodes by it may meet those that others read. */
+static sim_touch touch_of(const sim_warp *w, const sim_instruction *c, int l, const sim_places *p,
+                          uint32_t bytes)
+{
+    for (int32_t v = 0; c->op == SIM_ATOMIC_CAS && v < c->vector; v++) {
+        const uint64_t sought = operand_of(w, c, c->b, v, l);
+        if (memcmp(p->at[l] + (uint32_t)v * bytes, &sought, bytes) != 0)
+            return SIM_TOUCH_READ;
+    }
+    return SIM_TOUCH_ATOMIC;
+}
+
 /* Does the atomic of a lane. False: it compared, and changed nothing. */
 static bool apply_lane(const sim_warp *w, const sim_instruction *c, int l, ptx_space space,
                        const sim_places *p, uint64_t old[2])
 {
     uint64_t operand[2] = {0}, other[2] = {0};
     for (int32_t v = 0; v < c->vector; v++) {
-        const int32_t from = c->b + v * SIM_HIGH_HALF, second = c->c + v * SIM_HIGH_HALF;
-        operand[v] = c->width == 8 ? sim_lanes64(w, from)[l] : sim_lanes32(w, from)[l];
+        operand[v] = operand_of(w, c, c->b, v, l);
         if (c->c != SIM_NO_SLOT)
-            other[v] = c->width == 8 ? sim_lanes64(w, second)[l] : sim_lanes32(w, second)[l];
+            other[v] = operand_of(w, c, c->c, v, l);
     }
     if (c->vector == 2)
         return exchange(p->at[l], (sim_atomic_op)c->op, operand, other, old);
@@ -228,8 +247,9 @@ bool sim_atomic(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t ma
             losing |= 1u << l;
         const bool late =
             may_overtake(c) && sim_find_late(b, w, c, 1u << l, space, p, total, before) != 0;
-        if (b->launch->check && (!sim_touch_lane(&a, l, space, p, total, SIM_TOUCH_ATOMIC, NULL) ||
-                                 !sim_check_written(b, w, c, l, space, p, total, "atomic")))
+        if (b->launch->check &&
+            (!sim_touch_lane(&a, l, space, p, total, touch_of(w, c, l, p, bytes), NULL) ||
+             !sim_check_written(b, w, c, l, space, p, total, "atomic")))
             return false;
         b->met_unwritten = false;
         uint64_t was[2] = {0};
