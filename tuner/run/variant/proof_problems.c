@@ -145,6 +145,24 @@ static int64_t largest(const pattern *described, size_t variable)
     return most;
 }
 
+/* The largest that is no larger than the script's may take too long; one halfway to it goes first,
+ * where there is room. */
+static void enlarge_briefly(proof_problems *p, script *s, problem_kind base, size_t variable,
+                            int64_t most)
+{
+    const int64_t from = script_pattern(s)->problems[base][variable].value.integer;
+    int64_t by = MOST_BRIEF_GROWTH, half = 1;
+    while (by > 1 && from > most / by)
+        by /= 2;
+    while (half * half < by)
+        half *= 2;
+    if (half == by || p->count + 2 > MOST_OF_A_KIND ||
+        !grow(p, s, base, variable, from * half, GROWTH_BRIEF))
+        half = 1;
+    while (by > half && !grow(p, s, base, variable, from * by, GROWTH_BRIEF))
+        by /= 2;
+}
+
 static void enlarge(proof_problems *p, script *s, problem_kind base, size_t variable,
                     proof_growth growth)
 {
@@ -156,8 +174,8 @@ static void enlarge(proof_problems *p, script *s, problem_kind base, size_t vari
         grow(p, s, base, variable, from * WHOLE_GROWTH, growth);
     for (size_t k = 0; growth == GROWTH_BLOCKS && !grown && k < 3; k++)
         grown = grow(p, s, base, variable, most * sampled_growth[k], growth);
-    for (int64_t by = MOST_BRIEF_GROWTH; growth == GROWTH_BRIEF && !grown && by > 1; by /= 2)
-        grown = from <= most / by && grow(p, s, base, variable, from * by, growth);
+    if (growth == GROWTH_BRIEF && !grown)
+        enlarge_briefly(p, s, base, variable, most);
 }
 
 void proof_problems_enlarge(proof_problems *p, script *s, problem_kind base, proof_growth growth)
