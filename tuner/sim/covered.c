@@ -43,7 +43,7 @@ static void add_program(lines *all, const ptx_module *m, const sim_program *p, c
         const sim_instruction *c = &p->code[i];
         line one = {.bits = ran[i] & SIM_RAN ? LINE_RAN : 0};
         ptx_source_line(m, c->location, &one.file, &one.number);
-        if (c->kind == SIM_BRANCH && c->target <= (int32_t)i && ran[c->target] & SIM_RAN &&
+        if (c->kind == SIM_BRANCH && c->target <= (int32_t)i &&
             !waits_for_others(p, (size_t)c->target, i))
             one.bits |= ran[i] & SIM_RAN_BACK ? LINE_LOOPS | LINE_WENT_BACK : LINE_LOOPS;
         /* The end of a kernel has the line of what stands before it, if not its own. */
@@ -124,9 +124,10 @@ static bool never_ran(const line *l)
     return !(l->bits & LINE_RAN);
 }
 
+/* Of an unrolled loop the copy that is none may have run alone. */
 static bool ran_once(const line *l)
 {
-    return l->bits & LINE_LOOPS && !(l->bits & LINE_WENT_BACK);
+    return l->bits & LINE_RAN && l->bits & LINE_LOOPS && !(l->bits & LINE_WENT_BACK);
 }
 
 at_status sim_covered(const device *d, const device_kernel *const *kernels, size_t count,
