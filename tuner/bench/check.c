@@ -325,15 +325,23 @@ static uint64_t cost_of(const device_slot *s)
     return s->api->work(s->device) + bytes / BYTES_OF_A_UNIT;
 }
 
+static bool is_exact(const device_slot *s)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < s->plan.buffer_count; i++)
+        any = any || (s->expected[i] && tolerance_is_exact(s->plan.buffers[i].tolerance));
+    return any;
+}
+
 /* Is it to be launched once more? Where results may hang on the order of threads several orders are
  * tried, the more the less each costs. */
 static bool goes_on(const check *c, int launches, const device_kernel *k)
 {
     enum { MOST_ORDERS = 24, MOST_COST = 3 << 20 };
     const device_api *api = c->slot->api;
-    return launches < c->how->launches ||
-           (launches < MOST_ORDERS && api->hangs_on_order && api->hangs_on_order(k) &&
-            (uint64_t)launches * cost_of(c->slot) <= MOST_COST);
+    return launches < c->how->launches || (launches < MOST_ORDERS && api->hangs_on_order &&
+                                           api->hangs_on_order(k, is_exact(c->slot)) &&
+                                           (uint64_t)launches * cost_of(c->slot) <= MOST_COST);
 }
 
 static at_status check_once(check *c, device_kernel *k, at_error *error)

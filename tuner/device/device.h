@@ -194,8 +194,8 @@ typedef struct device_api {
     bool (*varies)(const device *d);
 
     /* May what the kernel computes hang on the order in which its threads run, as far as its code
-     * tells? NULL like `arrange`. */
-    bool (*hangs_on_order)(const device_kernel *k);
+     * tells? `exactly`: by a rounding, too. NULL like `arrange`. */
+    bool (*hangs_on_order)(const device_kernel *k, bool exactly);
 
     /* Writes "; " and what launches of the kernel so far did that may be why its results depend on
      * the order, or "". NULL like `arrange`. */

@@ -77,11 +77,13 @@ static bool varies(const device *d)
     return d->fault.is_of_several_threads;
 }
 
-static bool hangs_on_order(const device_kernel *k)
+static bool hangs_on_order(const device_kernel *k, bool exactly)
 {
     bool any = false;
-    for (size_t i = 0; i < k->kernel.program_count; i++)
-        any = any || k->kernel.programs[i]->shares;
+    for (size_t i = 0; i < k->kernel.program_count; i++) {
+        const sim_program *p = k->kernel.programs[i];
+        any = any || p->shares || (exactly && p->rounds);
+    }
     return any;
 }
 

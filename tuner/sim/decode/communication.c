@@ -89,8 +89,9 @@ void communication_find(sim_program *p)
         bool reduces = c->kind == SIM_BULK_STORE && c->reduction >= 0;
         /* Of which type a tensor is says its map. */
         bool may_round = c->target_count > 0 && c->reduction == SIM_ATOMIC_ADD;
-        p->communicates =
-            p->communicates || (reduces && (may_round || !commutes_as(c, c->reduction)));
+        const bool rounds = reduces && (may_round || !commutes_as(c, c->reduction));
+        p->communicates = p->communicates || rounds;
+        p->rounds = p->rounds || rounds || (c->kind == SIM_ATOMIC && !commutes_as(c, c->op));
         if (c->kind != SIM_ATOMIC || !sim_reaches_global(c))
             continue;
         bool alike = op < 0 || (op == c->op && type == c->type);

@@ -433,6 +433,7 @@ typedef struct sim_program {
     bool reads_unwritten; /* may a thread read a register that nothing wrote? */
     bool allocates;       /* does it call malloc() or free()? */
     bool shares;          /* do threads synchronise, or meet, in places that they share? */
+    bool rounds;          /* does it change places by what does not commute, as sums of floats? */
     bool writes_strongly; /* are there strong writes, that a strong read may find or not? */
     bool communicates;    /* may a block see what others do meanwhile, or the result depend on which
                              comes first? */
