@@ -314,15 +314,12 @@ static at_status tell_order(check *c, uint32_t schedule, device_kernel *k, at_er
     return AT_OK;
 }
 
-/* What a launch costs: the device's work, and its buffers' bytes, of which many are filled and
- * compared in the time of a unit. */
+/* Tells the cost of a launch: it is the device's work, and its buffers' bytes, of which many are
+ * filled and compared in the time of a unit. */
 static uint64_t cost_of(const device_slot *s)
 {
     enum { BYTES_OF_A_UNIT = 16 };
-    uint64_t bytes = 0;
-    for (uint32_t i = 0; i < s->plan.buffer_count; i++)
-        bytes += plan_buffer_bytes(&s->plan.buffers[i]);
-    return s->api->work(s->device) + bytes / BYTES_OF_A_UNIT;
+    return s->api->work(s->device) + plan_problem_bytes(&s->plan) / BYTES_OF_A_UNIT;
 }
 
 static bool is_exact(const device_slot *s)

@@ -124,7 +124,7 @@ static bool never_ran(const line *l)
     return !(l->bits & LINE_RAN);
 }
 
-/* Of an unrolled loop the copy that is none may have run alone. */
+/* The rounds of an unrolled loop may never have run, but for the odd one that stands beside it. */
 static bool ran_once(const line *l)
 {
     return l->bits & LINE_RAN && l->bits & LINE_LOOPS && !(l->bits & LINE_WENT_BACK);

@@ -36,7 +36,7 @@ at_status sim_data_add_twin(sim_data *s, uint32_t i, device_buffer **out, at_err
  * Those of inputs stay. */
 void sim_data_reset(sim_data *s);
 
-/* The same of twins alone. */
+/* Does the same for twins alone. */
 void sim_data_reset_twins(sim_data *s);
 
 /* The chunks of buffer `i` that were touched since then, in no order. Only where no kernel runs. */

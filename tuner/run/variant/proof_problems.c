@@ -169,13 +169,16 @@ static void enlarge(proof_problems *p, script *s, problem_kind base, size_t vari
     const pattern *described = script_pattern(s);
     const int64_t most = largest(described, variable),
                   from = described->problems[base][variable].value.integer;
-    bool grown = most <= 0 || most > INT32_MAX;
-    if (growth == GROWTH_WHOLE && !grown)
+    bool grown = false;
+    if (most <= 0 || most > INT32_MAX)
+        return;
+    if (growth == GROWTH_WHOLE)
         grow(p, s, base, variable, from * WHOLE_GROWTH, growth);
-    for (size_t k = 0; growth == GROWTH_BLOCKS && !grown && k < 3; k++)
-        grown = grow(p, s, base, variable, most * sampled_growth[k], growth);
-    if (growth == GROWTH_BRIEF && !grown)
+    else if (growth == GROWTH_BRIEF)
         enlarge_briefly(p, s, base, variable, most);
+    else
+        for (size_t k = 0; !grown && k < 3; k++)
+            grown = grow(p, s, base, variable, most * sampled_growth[k], growth);
 }
 
 void proof_problems_enlarge(proof_problems *p, script *s, problem_kind base, proof_growth growth)

@@ -99,7 +99,7 @@ void communication_find(sim_program *p)
         op = c->op;
         type = c->type;
     }
-    /* Where one side is plain alone, what is not ordered is a race in any order. */
+    /* Strong reads of plain writes alone are ordered, or a race in any order. */
     p->shares = p->shares || (any_looks && p->writes_strongly);
     free(is_read);
 }

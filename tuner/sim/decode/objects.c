@@ -61,7 +61,7 @@ static int32_t sum(int32_t a, int32_t b)
                                                 : OBJECTS_SEVERAL;
 }
 
-/* Of what is neither moved nor added: an address is none any more. */
+/* An address that was neither moved nor added to is none any more. */
 static int32_t mix(int32_t a, int32_t b)
 {
     return a == NOTHING_YET || b == NOTHING_YET     ? NOTHING_YET
@@ -69,7 +69,7 @@ static int32_t mix(int32_t a, int32_t b)
                                                     : OBJECTS_SEVERAL;
 }
 
-/* All sources together, those in vectors too. */
+/* Mixes all sources, those in vectors too. */
 static int32_t mixed(const finder *f, int first, int count)
 {
     int32_t all = OBJECTS_NONE;

@@ -16,7 +16,7 @@ enum { OBJECTS_NONE = -1, OBJECTS_SEVERAL = -2 };
  * instruction wrote it; OBJECTS_NONE, a number; OBJECTS_SEVERAL, not known. */
 void objects_find(const ptx_module *module, const ptx_function *function, int32_t *objects);
 
-/* Likewise of an operand: of a register by `objects`. */
+/* Tells the same of an operand: it looks a register up in `objects`. */
 int32_t objects_of(const ptx_module *module, const ptx_function *function, const int32_t *objects,
                    const ptx_operand *o);
 

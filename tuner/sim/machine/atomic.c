@@ -175,8 +175,8 @@ static uint64_t operand_of(const sim_warp *w, const sim_instruction *c, int32_t 
     return c->width == 8 ? sim_lanes64(w, slot)[l] : sim_lanes32(w, slot)[l];
 }
 
-/* What the atomic of a lane is about to do. A comparison that fails reads, and writes nothing: who
- * marks nodes by it may meet those that others read. */
+/* Tells what the atomic of a lane is about to do. A comparison that fails reads, and writes
+ * nothing: who marks nodes by it may meet those that others read. */
 static sim_touch touch_of(const sim_warp *w, const sim_instruction *c, int l, const sim_places *p,
                           uint32_t bytes)
 {

@@ -44,7 +44,7 @@ void sim_clock_drop(sim_clock *clock);       /* one less */
 bool sim_clock_add(sim_clock **into, const sim_known *known, uint32_t count);
 bool sim_clock_join(sim_clock **into, sim_clock *other);
 
-/* Likewise, without what `other` knows of that unit. */
+/* Does likewise, without what `other` knows of that unit. */
 bool sim_clock_join_others(sim_clock **into, sim_clock *other, uint32_t block, uint32_t unit);
 
 /* Which of `lanes` of a warp are known as far as `order`? Of an mbarrier: lanes is 1. */

@@ -71,12 +71,12 @@ void sim_order_block(sim_block *b, uint32_t barrier);
 /* A barrier of some: what a warp brings to it, and what it takes away. */
 void sim_order_bring(sim_block *b, sim_warp *w, sim_lore *to);
 void sim_order_take(sim_block *b, sim_warp *w, const sim_lore *from);
+/* It brings what it has fenced alone: a relaxed arrival. */
+void sim_order_bring_fenced(sim_block *b, sim_warp *w, sim_lore *to);
+
 /* Lanes have got values of others, lane l of from[l]: they know of other warps what those have
  * acquired, as cooperative groups rely on, and nothing of what their own warp did. */
 void sim_order_exchange(sim_block *b, sim_warp *w, uint32_t mask, const int8_t from[SIM_LANES]);
-
-/* It brings what it has fenced alone: a relaxed arrival. */
-void sim_order_bring_fenced(sim_block *b, sim_warp *w, sim_lore *to);
 
 /* One lane releases into a clock, and acquires from it: an mbarrier. */
 void sim_order_give(sim_block *b, sim_warp *w, int lane, sim_clock **to);

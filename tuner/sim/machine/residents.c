@@ -50,7 +50,8 @@ typedef struct residents {
     resident **all;
     size_t count, most, running, aside, held;
     uint64_t holds; /* that it made */
-    bool left; /* the last one that ran gave way when it had left something for others to find */
+    bool left; /* in an adverse schedule: the last one that ran gave way when it had left something
+                  for others to find */
     rng order;
     sim_fault *fault;
 } residents;
@@ -171,8 +172,8 @@ static bool hold(residents *r, resident *one)
     return true;
 }
 
-/* One alone, any or the one that was held first: others may have waited for it, and go on before
- * the rest. */
+/* Lets one alone go on, any or the one that was held first: others may have waited for it, and go
+ * on before the rest. */
 static void let_one_go_on(residents *r)
 {
     resident *one = any_in(r, IS_HELD, r->held);
@@ -252,7 +253,7 @@ static void glance_between(residents *r)
 {
     enum { GLANCES_ONE_IN = 2, MANY = 8, RUNNING = 2 * ADVERSE_WIDTH, BETWEEN_POLLS = 4 };
     const bool is_eager = sim_is_eager(r->launch);
-    if (!r->launch->schedule || !r->left || (!is_eager && rng_below(&r->order, GLANCES_ONE_IN)))
+    if (!r->left || (!is_eager && rng_below(&r->order, GLANCES_ONE_IN)))
         return;
     const size_t most = is_eager ? MANY : 1;
     for (size_t n = 0;

@@ -35,7 +35,7 @@ void sim_shared_written(sim_block *b, sim_block *owner, sim_warp *w, const sim_i
 bool sim_shared_begin(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c,
                       int lane, uint32_t offset, uint32_t bytes, sim_touch touch, uint32_t number,
                       bool bulk);
-/* Likewise of a cp.async, of which it is known what it brings. */
+/* Does likewise for a cp.async, of which it is known what it brings. */
 bool sim_shared_begin_async(sim_block *b, sim_warp *w, const sim_copy *copy);
 void sim_shared_land(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c,
                      int lane, uint32_t offset, uint32_t bytes, bool writes, uint32_t number,

@@ -454,8 +454,7 @@ static void end_early(const sim_block *b, sim_warp *w)
 
 /* Do lanes of the top path that go on apart make a difference to it? At strong accesses, if some of
  * these write; and where some lanes ask who is with them, which nothing promises (CUDA C++
- * Programming Guide,
- * "__activemask"). Before the first branch all are, on every GPU. */
+ * Programming Guide, "__activemask"). Before the first branch all are, on every GPU. */
 static bool may_part(const sim_block *b, const sim_warp *w, const sim_instruction *c)
 {
     return (c->scope != 0 && c->kind != SIM_FENCE && b->program->writes_strongly) ||
