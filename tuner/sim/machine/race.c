@@ -79,15 +79,20 @@ static inline bool follows(const sim_race_access *a, const sim_stamp *s)
     return sim_order_follows(a->block, a->warp, a->lane, s);
 }
 
+/* Does every access that may still come follow `old`? Only the block itself has access to its
+ * shared memory, and all its threads have passed the same barriers. */
+static bool is_settled(const sim_race_access *a, const sim_stamp *old)
+{
+    return !a->region && a->block->cluster->size == 1 && old->epoch < a->block->epoch &&
+           sim_is_by_thread(old);
+}
+
 /* Does whatever conflicts with `old` conflict with `fresh`, too? */
 static bool is_stricter(const sim_race_access *a, const sim_stamp *fresh, const sim_stamp *old)
 {
     if ((old->flags & SIM_STAMP_NONCOHERENT) && !(fresh->flags & SIM_STAMP_NONCOHERENT))
         return false;
-    /* Only the block itself has access to its shared memory: all threads that may still come have
-     * passed the same barriers. */
-    if (!a->region && a->block->cluster->size == 1 && old->epoch < a->block->epoch &&
-        sim_is_by_thread(old))
+    if (is_settled(a, old))
         return true;
     return fresh->scope == 0 ||
            (old->scope > 0 && fresh->scope <= old->scope &&
@@ -246,14 +251,14 @@ static bool check_writes(const sim_race_access *a, const sim_cell *cell, bool sa
     return sim_race_report(a, s, what);
 }
 
-static bool check_reads(const sim_race_access *a, const sim_cell *cell, bool same)
+static bool check_reads(const sim_race_access *a, const sim_cell *cell)
 {
     const sim_stamp *s = find_conflict(a, cell, &cell->reads, false, false);
     if (!s)
         return true;
     if (s->flags & SIM_STAMP_UNDER_WAY)
         return sim_race_report_under_way(a, s, false, false);
-    return same || sim_race_report(a, s, "written by this thread after a read by");
+    return sim_race_report(a, s, "written by this thread after a read by");
 }
 
 static const sim_stamp *noncoherent_read(const sim_set *reads)
@@ -334,22 +339,33 @@ static bool check_write(const sim_race_access *a, sim_cell *cell, bool same)
         return sim_race_report_noncoherent(a, noncoherent_read(&cell->reads), false);
     if (cell->writes.last.block != 0 && !check_writes(a, cell, same, false))
         return false;
-    return cell->reads.last.block == 0 || check_reads(a, cell, same);
+    return cell->reads.last.block == 0 || check_reads(a, cell);
 }
 
-/* Forgets the writes that an atomic whose result is used has observed. They are ordered before
- * whatever follows it; and whatever does not follow it conflicts with it, too. */
-static void forget_observed(const sim_race_access *a, sim_set *writes)
+/* Removes the accesses of a set for which `goes` is true. */
+static void remove_those(const sim_race_access *a, sim_set *set,
+                         bool (*goes)(const sim_race_access *, const sim_stamp *))
 {
-    sim_more *more = writes->more;
+    sim_more *more = set->more;
     for (uint32_t i = more ? more->count : 0; i > 0; i--)
-        if (is_morally_strong(a, &more->stamps[i - 1]))
+        if (goes(a, &more->stamps[i - 1]))
             more->stamps[i - 1] = more->stamps[--more->count];
-    if (writes->last.block != 0 && is_morally_strong(a, &writes->last)) {
-        writes->last.block = 0;
+    if (set->last.block != 0 && goes(a, &set->last)) {
+        set->last.block = 0;
         if (more && more->count > 0)
-            writes->last = more->stamps[--more->count];
+            set->last = more->stamps[--more->count];
     }
+}
+
+/* Forgets what a weak write of another value replaces. The write follows all earlier writes, so
+ * that an access that conflicts with one of them conflicts with the write, too. Reads are kept
+ * until all accesses to come follow them: a later write of the same value is no race with the
+ * write, but may be one with a read before the write. */
+static void forget_replaced(const sim_race_access *a, sim_cell *cell)
+{
+    cell->stale = cell->stale || cell->reads.last.block != 0;
+    sim_set_clear(&a->block->watch->pool, &cell->writes);
+    remove_those(a, &cell->reads, is_settled);
 }
 
 static void note_write(const sim_race_access *a, sim_cell *cell, const sim_stamp *stamp)
@@ -378,14 +394,12 @@ bool sim_race_write(const sim_race_access *a, sim_cell *cell, bool same)
         stamp.seen = cell->strong;
         if (observes(a)) {
             cell->observed = cell->strong;
-            forget_observed(a, &cell->writes);
+            /* The writes that it observed are ordered before whatever follows it; and whatever
+             * does not follow it conflicts with it, too. */
+            remove_those(a, &cell->writes, is_morally_strong);
         }
     } else if (!same) {
-        /* All accesses that were there are ordered before this write: whatever conflicts with one
-         * of them conflicts with the write, too. */
-        cell->stale = cell->stale || cell->reads.last.block != 0;
-        sim_set_clear(&a->block->watch->pool, &cell->writes);
-        sim_set_clear(&a->block->watch->pool, &cell->reads);
+        forget_replaced(a, cell);
     }
     note_write(a, cell, &stamp);
     return true;
@@ -419,11 +433,8 @@ bool sim_race_begin(const sim_race_access *a, sim_cell *cell, sim_touch touch, u
         return false;
     copy.stamp.order = number;
     copy.stamp.flags = (uint8_t)(SIM_STAMP_UNDER_WAY | (bulk ? SIM_STAMP_BULK : 0));
-    if (touch == SIM_TOUCH_WRITE && !a->as_there && !a->as_under_way) {
-        cell->stale = cell->stale || cell->reads.last.block != 0;
-        sim_set_clear(&a->block->watch->pool, &cell->writes);
-        sim_set_clear(&a->block->watch->pool, &cell->reads);
-    }
+    if (touch == SIM_TOUCH_WRITE && !a->as_there && !a->as_under_way)
+        forget_replaced(a, cell);
     if (writes)
         note_write(&copy, cell, &copy.stamp);
     else

@@ -3,9 +3,9 @@
  * Two accesses to a piece conflict when one of them writes. A conflict is a race unless one
  * happened before the other (sim/machine/order.h), or both are strong and the scope of each reaches
  * the other's thread (PTX ISA, "memory consistency model": morally strong), or both write the same
- * value there. A copy that is under way happened before nothing, but cp.async of one value to one
- * place are no race among themselves: cg::memcpy_async() of a tile has the lanes past the end copy
- * its last element.
+ * value there. A read and a write conflict even if the write leaves the value as it was. A copy
+ * that is under way happened before nothing, but cp.async of one value to one place are no race
+ * among themselves: cg::memcpy_async() of a tile has the lanes past the end copy its last element.
  *
  * The reads and the writes of each piece are remembered that no later one makes superfluous: an
  * access is forgotten where a later one follows it that conflicts with at least as much
