@@ -97,7 +97,7 @@ end)
 local PATTERN_FIELDS = {
   "name", "summary", "problem", "ragged", "simulated", "space", "derived", "choose_by", "where",
   "baseline", "starts", "layout", "buffers", "prepare", "transfer", "kernel", "launch", "launches", "traffic", "flops",
-  "items", "ceiling", "reference", "tolerance", "deterministic", "sizes", "outputs",
+  "items", "ceiling", "reference", "oracle", "tolerance", "deterministic", "sizes", "outputs",
 }
 
 --- A problem variable that has one of these values; the first when nothing is said.
@@ -144,9 +144,10 @@ function at.pattern(description)
   p.layout, p.layout_line = space.read_layout(description, p.parameters)
   p.buffers = kernel.read_buffers(description, taken)
   kernel.check_types(description, p)
-  p.measurable = kernel.is_measurable(description, p.buffers)
+  p.has_oracle = kernel.has_oracle(description)
+  p.measurable = p.has_oracle and kernel.is_measurable(description, p.buffers)
   p.transfer = read_transfer(description, p.buffers, taken)
-  p.kernel = kernel.read_kernel(description, p.buffers, p.measurable)
+  p.kernel = kernel.read_kernel(description, p.buffers, p.measurable or not p.has_oracle)
   p.reference = kernel.read_reference(description, p.buffers)
   p.has_reference = p.reference ~= nil
   p.prepare = kernel.read_prepare(description, p.buffers)

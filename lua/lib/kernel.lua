@@ -343,7 +343,7 @@ local KERNEL_FIELDS = { "template", "source", "entry", "args", "shared", "option
 -- The source of a pattern whose transfer needs no kernel.
 local NO_KERNEL = "no_kernel.cu.tmpl"
 
-function kernel.read_kernel(description, buffers, measurable)
+function kernel.read_kernel(description, buffers, runs)
   local path = { "kernel" }
   if description.transfer ~= nil and description.kernel == nil then
     for _, field in ipairs { "launch", "launches" } do
@@ -369,7 +369,7 @@ function kernel.read_kernel(description, buffers, measurable)
     end
     launches = read_launches(description.launches, { "launches" }, common, buffers)
   else
-    if launch == nil and not measurable then launch = { grid = 1, block = 256 } end
+    if launch == nil and not runs then launch = { grid = 1, block = 256 } end
     check.table(launch, { "launch" }, "launch = { grid = \"ceil_div(n, block)\", block = \"block\" }")
     check.fields(launch, { "launch" }, LAUNCH_FIELDS)
     launches = { read_launch(launch, { "launch" }, common, buffers, read_rounds(launch, { "launch" }, 1)) }
@@ -472,6 +472,19 @@ local function are_files(given)
   local any = false
   for _, v in pairs(given) do any = any or is_file(v) end
   return any
+end
+
+--- Returns false for oracle = false: kernels are searched for faults, and their results are not compared.
+function kernel.has_oracle(description)
+  if description.oracle == nil then return true end
+  if description.oracle ~= false then
+    fail({ "oracle" }, "is %s; oracle = false says that results are not compared, and nothing else can stand here",
+         show(description.oracle))
+  end
+  for _, field in ipairs { "reference", "transfer" } do
+    if description[field] ~= nil then fail({ "oracle" }, "is false, and there is a %s: leave one of the two out", field) end
+  end
+  return false
 end
 
 --- Is there something that says what is right: a reference, or results of the baseline's own?

@@ -366,7 +366,7 @@ local function find_candidates(facts, file, targets, values)
 end
 
 local function ask_basics(description, facts, request, launch)
-  if description.space == nil then
+  if description.space == nil and host.sketches() then
     local known = {}
     for name, m in pairs(facts.macros) do
       if math.type(parse_c(m.value)) == "integer" then known[#known + 1] = name end

@@ -192,7 +192,7 @@ end
 -- The second result are the constraints that conditional parameters bring.
 function space.read_space(description, taken)
   local path = { "space" }
-  local given = check.table(description.space, path, "space = { tile = at.pow2(16, 128) }")
+  local given = check.table(description.space or {}, path, "space = { tile = at.pow2(16, 128) }")
   local list, conditions = {}, {}
   local function add(name, values, where)
     check.name(name, where, taken)
@@ -219,7 +219,6 @@ function space.read_space(description, taken)
   else
     for _, name in ipairs(ordered_keys(given, path)) do add(name, given[name], child(path, name)) end
   end
-  if #list == 0 then fail(path, "has no parameters") end
   if #list > 64 then fail(path, "has more than 64 parameters") end
   return list, conditions
 end

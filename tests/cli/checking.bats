@@ -332,3 +332,33 @@ PYTHON
     fails_with 2 "the script's default does not compile, nor does any of the "
     [ -z "$output" ]
 }
+
+@test "with oracle = false a kernel is searched for faults alone, and the first line says so" {
+    tool check "$FIXTURES/unjudged.cu" --arch sm_90
+    succeeds
+    [[ "$output" == 'no fault found; results were not compared'* ]]
+    says ': 1 without a fault found (results were not compared), 0 wrong, 0 not proven'
+    tool check "$FIXTURES/unjudged.cu" --arch sm_90 --json
+    succeeds
+    says '"verdict": "no fault found"'
+    says '"oracle": "none"'
+    sed 's/squares\[i\] =/squares[i + 1] =/' "$FIXTURES/unjudged.cu" > beyond.cu
+    tool check beyond.cu --arch sm_90
+    [ "$status" -eq 1 ]
+    says 'out of bounds in square at beyond.cu:12'
+    sed 's/squares\[i\] =/squares[i % 500] =/' "$FIXTURES/unjudged.cu" > shared.cu
+    tool check shared.cu --arch sm_90
+    [ "$status" -eq 1 ]
+    says 'data race in square at shared.cu:12'
+}
+
+@test "with oracle = false nothing is tuned, and a reference is refused" {
+    tool "$FIXTURES/unjudged.cu" --device sim --budget 1
+    fails_with 2 'oracle = false says that results are not compared'
+    sed 's/^oracle .*/oracle = true/' "$FIXTURES/unjudged.cu" > odd.cu
+    tool check odd.cu --arch sm_90
+    fails_with 2 'oracle = false says that results are not compared, and nothing else can stand here'
+    sed 's/^oracle .*/&\nreference = at.reference { template = "r.cu" }/' "$FIXTURES/unjudged.cu" > odd.cu
+    tool check odd.cu --arch sm_90
+    fails_with 2 'there is a reference'
+}

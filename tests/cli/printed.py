@@ -35,6 +35,7 @@ RUNS = [
     ("tune", 0, ["fixtures/moved.lua", *GPU, *QUIET, "--budget", "3", "--no-record"]),
     ("check", 1, ["fixtures/mixed_outcomes.lua", "--only", "fault=none,syntax,wrong", *ARCH, "--budget", "99"]),
     ("check", 0, ["fixtures/unreferenced.lua", *ARCH]),
+    ("check", 0, ["fixtures/unjudged.cu", *ARCH]),
     ("capture", 0, ["--output", "captured", "--kernel", "scale", "--shapes", "2", "--time", "./captured_program",
                     "fixtures/captured.ptx", "scale", "64", "view", "70", "graph", "64", "leave"]),
     ("check", 0, ["--captured", "captured:2"]),

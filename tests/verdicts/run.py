@@ -143,6 +143,11 @@ def is_in_sample(path):
     return is_every(path, 12 if "#include <" in path.read_text() else 4)
 
 
+def is_tunable(path):
+    expected, _, sections = parse(path)
+    return expected == "right" and "oracle = false" not in sections["pattern"]
+
+
 def main():
     arguments = [a for a in sys.argv[1:] if a not in ("-v", "-a", "-s", "-g")]
     device = arguments.pop(0) if "-g" in sys.argv and arguments else None
@@ -151,7 +156,7 @@ def main():
     binary, parts = os.path.realpath(arguments[0]), arguments[1:]
     cases = [p for p in sorted(HERE.glob("*/*.case"))
              if (not parts or any(part in str(p) for part in parts)) and
-             ("-s" not in sys.argv or is_in_sample(p)) and (not device or parse(p)[0] == "right")]
+             ("-s" not in sys.argv or is_in_sample(p)) and (not device or is_tunable(p))]
     if not cases:
         sys.exit(f"no case of that name in {HERE}")
     pending = HERE / "pending"

@@ -253,6 +253,7 @@ at_status device_slot_seed(device_slot *s, uint64_t seed, at_error *error)
         return status;
     status = s->plan.oracle == ORACLE_BASELINE ? seed_baseline(s, error)
              : s->plan.oracle == ORACLE_FILE   ? seed_file(s, error)
+             : s->plan.oracle == ORACLE_NONE   ? sum(s, true, s->sums, error)
                                                : seed_reference(s, error);
     if (status != AT_NO_DEVICE || !s->brief)
         return status;

@@ -93,6 +93,9 @@ static int64_t find_watchdog(device_bench *b, int64_t reference_ns)
         if (WATCHDOG_REFERENCES * s->reference_work > b->watchdog_work)
             b->watchdog_work = WATCHDOG_REFERENCES * s->reference_work;
     }
+    /* Without a reference only the limits of a proof hold. */
+    if (b->stages[0].slots[0].plan.oracle == ORACLE_NONE)
+        b->watchdog_work = 0;
     int64_t limit_ns = WATCHDOG_REFERENCES * longest_ns;
     return limit_ns > b->watchdog_floor_ns ? limit_ns : b->watchdog_floor_ns;
 }

@@ -8,6 +8,7 @@ static const struct {
     [ORACLE_REFERENCE] = {"reference", "the reference kernel", "are wrong"},
     [ORACLE_BASELINE] = {"baseline", "the baseline", "differ from the baseline's"},
     [ORACLE_FILE] = {"file", "the baseline", "differ from the file's"},
+    [ORACLE_NONE] = {"none", "the baseline", "differ"},
 };
 
 const char *oracle_name(oracle_kind kind)

@@ -14,10 +14,11 @@ typedef enum oracle_kind {
     ORACLE_REFERENCE, /* a kernel that shares nothing with the variants */
     ORACLE_BASELINE,  /* the pattern's own baseline */
     ORACLE_FILE,      /* results that were kept; the baseline where a problem has none */
+    ORACLE_NONE,      /* nothing: results are not compared */
     ORACLE_KINDS
 } oracle_kind;
 
-/* "reference", "baseline", "file", as records and --json have it; static storage. */
+/* "reference", "baseline", "file", "none", as records and --json have it; static storage. */
 const char *oracle_name(oracle_kind kind);
 
 /* The name that messages have for the kernel that makes the expected results; static storage. */

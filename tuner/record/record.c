@@ -122,7 +122,7 @@ static const char *read_oracle(record_reading *r, const json_t *entry)
 {
     oracle_kind kind = ORACLE_REFERENCE;
     const char *name = read_text(r, entry, "oracle");
-    if (*name && !oracle_find(name, &kind))
+    if (*name && (!oracle_find(name, &kind) || kind == ORACLE_NONE))
         record_bad(r, "oracle", "\"reference\", \"baseline\" or \"file\"");
     return oracle_name(kind);
 }

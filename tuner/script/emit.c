@@ -390,7 +390,7 @@ static at_status emit_fixed(script *s, const script_kernel *kernel, const char *
 at_status emit_reference(script *s, problem_kind problem, const uint16_t *indices, bool line_marks,
                          emitted *out, at_error *error)
 {
-    if (s->pattern.measurable && script_oracle(s) != ORACLE_REFERENCE)
+    if ((s->pattern.measurable || !s->has_oracle) && script_oracle(s) != ORACLE_REFERENCE)
         return emit_variant(s, problem, indices, line_marks, out, error);
     return emit_fixed(s, &s->reference, "the pattern has no reference kernel", problem, indices,
                       line_marks, out, error);

@@ -433,16 +433,17 @@ at_status script_launch_plan(script *s, problem_kind problem, const uint16_t *in
 
 oracle_kind script_oracle(const script *s)
 {
-    return s->reference.template_path ? ORACLE_REFERENCE
-           : s->has_expected          ? ORACLE_FILE
-                                      : ORACLE_BASELINE;
+    return !s->has_oracle               ? ORACLE_NONE
+           : s->reference.template_path ? ORACLE_REFERENCE
+           : s->has_expected            ? ORACLE_FILE
+                                        : ORACLE_BASELINE;
 }
 
 at_status script_reference_plan(script *s, problem_kind problem, const uint16_t *indices,
                                 launch_plan *out, at_error *error)
 {
     const bool is_baseline = script_oracle(s) != ORACLE_REFERENCE;
-    if (is_baseline && !s->pattern.measurable)
+    if (is_baseline && !s->pattern.measurable && s->has_oracle)
         return error_set(error, AT_NOT_FOUND, "%s: the pattern has no reference kernel", s->path);
     return plan_launch(s, is_baseline ? &s->kernel : &s->reference, problem, indices, out, error);
 }

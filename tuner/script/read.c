@@ -282,6 +282,7 @@ void script_read_pattern(lua_State *L)
     p->name = field_string(L, "name");
     p->summary = field_string(L, "summary");
     p->measurable = field_boolean(L, "measurable");
+    s->has_oracle = field_boolean(L, "has_oracle");
     read_problem(L, s);
     script_read_space(L, s);
     read_buffers(L, s);

@@ -204,6 +204,7 @@ struct script {
     size_t buffer_count;
     script_buffer *buffers;
     bool has_expected;                         /* files say what is right */
+    bool has_oracle;                           /* results are compared */
     expression traffic, flops, items, ceiling; /* text NULL when absent */
     script_tolerance tolerance;                /* of buffers that have none of their own */
     bool deterministic_given, deterministic;

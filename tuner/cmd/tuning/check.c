@@ -94,8 +94,10 @@ static json_t *printed_json(const char *text)
  * variants people are only told of those that are not proven, or that printed something. */
 static at_status tell(checking *c, const options *o, const proof *one, at_error *error)
 {
-    const bool agrees = script_oracle(c->script) != ORACLE_REFERENCE;
-    const char *const words[] = {[PROOF_PROVEN] = agrees ? "agrees" : "proven",
+    const oracle_kind oracle = script_oracle(c->script);
+    const char *const words[] = {[PROOF_PROVEN] = oracle == ORACLE_REFERENCE ? "proven"
+                                                  : oracle == ORACLE_NONE    ? "no fault found"
+                                                                             : "agrees",
                                  [PROOF_CONVICTED] = "wrong",
                                  [PROOF_UNKNOWN] = "not proven"};
     const bool proven = one->verdict == PROOF_PROVEN;
@@ -120,8 +122,7 @@ static at_status tell(checking *c, const options *o, const proof *one, at_error 
     c->told = memory_text(one->message);
     return page_show(o, "check_variant", 0, variant,
                      json_pack("{ss ss sb so}", "configuration", text, "oracle",
-                               oracle_name(script_oracle(c->script)), "said_before",
-                               (int)said_before, "said",
+                               oracle_name(oracle), "said_before", (int)said_before, "said",
                                json_string_nocheck(one->printed ? one->printed : "")),
                      error);
 }
@@ -232,11 +233,12 @@ static at_status open_all(const options *o, checking *c, at_error *error)
     if (status)
         return status;
     const pattern *p = script_pattern(c->script);
-    if (!p->measurable)
+    if (!p->measurable && script_oracle(c->script) != ORACLE_NONE)
         return error_set_at(
             error, AT_SCRIPT, p->path, 0,
             "the pattern has no buffers, or no reference and no results of a baseline: nothing "
-            "says what is right");
+            "says what is right. Give it an at.output, or oracle = false to have the kernel "
+            "searched for faults alone");
     problem_plan plan;
     for (int kind = 0; !status && kind < PROBLEM_KINDS; kind++)
         if (p->has_problem[kind])

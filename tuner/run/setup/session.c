@@ -60,6 +60,11 @@ static at_status load_space(const settings *o, progress *shown, session *s, at_e
             s->workers->device
                 ? "a simulated device knows no energy, only a real GPU's board tells it"
                 : "--arch measures nothing");
+    if (s->workers->device && script_oracle(s->script) == ORACLE_NONE)
+        return error_set_at(error, AT_SCRIPT, p->path, 0,
+                            "oracle = false says that results are not compared, so nothing is "
+                            "tuned or recorded; 'autotune check' works on it. To tune the kernel, "
+                            "leave the field out or give the script a reference");
     if (s->workers->device && !p->measurable)
         return error_set_at(error, AT_SCRIPT, p->path, 0,
                             "the pattern has no buffers, or no reference and no results "

@@ -525,7 +525,8 @@ static void go_on(prover *p, size_t number)
 {
     job *j = p->jobs[number];
     device_coverage covered = j->proof.coverage;
-    if (!p->is_larger && !j->further && is_uncompared(&covered))
+    if (!p->is_larger && !j->further && is_uncompared(&covered) &&
+        script_oracle(p->script) != ORACLE_NONE)
         look_further(p, j, number, GROWTH_BRIEF);
     else if (!p->is_larger && covered.once[0] && (!j->further || j->growth == GROWTH_BRIEF))
         look_further(p, j, number, covered.together ? GROWTH_WHOLE : GROWTH_BLOCKS);
