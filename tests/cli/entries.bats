@@ -106,3 +106,12 @@ END
     tool check own/scaled.lua
     fails_with 2 "'-I../far' is not one that a script may use"
 }
+
+@test "a text with two compiler options is refused, and shown as a list" {
+    sed -i 's/options = { .*\" }, args/options = "-DLEFT=1 -DRIGHT=2", args/' own/scaled.lua
+    tool check own/scaled.lua
+    fails_with 2 'make a list of them, options = { "-DLEFT=1", "-DRIGHT=2" }'
+    sed -i 's/options = "[^"]*", args/options = { "-DLEFT=1", "-DRIGHT=2" }, args/' own/scaled.lua
+    tool check own/scaled.lua
+    [ "$status" -eq 0 ]
+}

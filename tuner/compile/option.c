@@ -256,6 +256,35 @@ static const char *find_option(const nvcc_option *list, size_t count, const char
     return NULL;
 }
 
+/* Returns the option of which a second one follows the first in the same text, or NULL. A blank and
+ * a dash begin an option, except within quotes and after an option whose value is an option of
+ * another program. */
+static const char *find_second(const char *option)
+{
+    static const char *const forwarding[] = {"Xptxas",           "ptxas-options", "Xcompiler",
+                                             "compiler-options", "Xlinker",       "linker-options",
+                                             "Xcudafe"};
+    const char *name = option + strspn(option, "-");
+    bool forwards = false;
+    for (size_t i = 0; i < sizeof forwarding / sizeof *forwarding; i++) {
+        const size_t n = strlen(forwarding[i]);
+        forwards =
+            forwards || (strncmp(name, forwarding[i], n) == 0 && isspace((unsigned char)name[n]));
+    }
+    char quote = '\0';
+    for (const char *c = option; *c; c++) {
+        if (quote ? *c == quote : *c == '"' || *c == '\'')
+            quote = quote ? '\0' : *c;
+        if (quote || !isspace((unsigned char)c[0]) || c[1] != '-' ||
+            (!isalpha((unsigned char)c[2]) && c[2] != '-'))
+            continue;
+        if (!forwards)
+            return c + 1;
+        forwards = false;
+    }
+    return NULL;
+}
+
 at_status compile_option_read(const char *option, char out[COMPILE_OPTION_BYTES], at_error *error)
 {
     char given[COMPILE_OPTION_BYTES];
@@ -263,6 +292,12 @@ at_status compile_option_read(const char *option, char out[COMPILE_OPTION_BYTES]
     if (strlen(option) >= COMPILE_OPTION_BYTES - sizeof "--undefine-macro=")
         return error_set(error, AT_SCRIPT, "a compiler option has more than %d bytes: %.60s ...",
                          COMPILE_OPTION_BYTES, option);
+    const char *second = find_second(option);
+    if (second)
+        return error_set(error, AT_SCRIPT,
+                         "the text '%s' holds two compiler options: make a list of them, options = "
+                         "{ \"%.*s\", \"%s\" }",
+                         option, (int)(second - option) - 1, option, second);
     strcpy(out, option);
     if (is_allowed(option))
         return AT_OK;

@@ -29,7 +29,11 @@ TEST(options_of_nvcc_get_nvrtcs_spelling_or_are_left_out)
         {"-Xcudafe --diag_suppress=177", "--diag-suppress=177"},
         {"-diag-suppress 177,550", "--diag-suppress=177,550"},
         {"-t 4", ""},
+        {"-DNAME=\"a -b\"", "-DNAME=\"a -b\""},
+        {"-DNAME=a -1", "-DNAME=a -1"},
         {"-Xptxas -o/tmp/x", "refused"},
+        {"-Xptxas -O1 -DNAME", "refused"},
+        {"-O3 --use_fast_math", "refused"},
         {"-D NAME\n", "refused"},
     };
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
@@ -45,6 +49,7 @@ TEST(a_refusal_says_what_to_do_instead)
         {"-isystem x", "-I DIR"},
         {"-rdc=true", "compiled as a whole"},
         {"-G", "runs without it"},
+        {"-DA=4 -DB", "options = { \"-DA=4\", \"-DB\" }"},
         {"--fnord", "options that change code generation"},
     };
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
