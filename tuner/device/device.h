@@ -174,8 +174,10 @@ typedef struct device_api {
      * lanes, any other number is adverse, each in its own way. `alone`: what they do wrong is the
      * same every time, which takes longer. NULL: the device takes the order that it takes. */
     void (*arrange)(device *d, uint32_t schedule, bool alone);
-    /* Fills constants from buffers, runs the plan once, and waits. AT_COMPILE: the launch was
-     * refused (resources), the device is fine. AT_DEVICE: it faulted. */
+    /* Fills constants from buffers, runs the plan once, and waits. `buffers` are those of the
+     * problem; NULL follows the last, unless there are PLAN_MAX_BUFFERS. All of them may be
+     * accessed by every launch of the plan. AT_COMPILE: the launch was refused (resources), the
+     * device is fine. AT_DEVICE: it faulted. */
     at_status (*launch)(device *d, device_kernel *k, const launch_plan *plan,
                         device_buffer *const *buffers, at_error *error);
 

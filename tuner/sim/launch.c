@@ -333,21 +333,14 @@ static at_status add_buffer(const device_buffer *b, sim_memory *out, at_error *e
     return sim_memory_add(out, &r, error);
 }
 
-/* The buffers that the kernel is given, and its own variables. */
-static at_status gather_memory(const device_kernel *k, const launch_plan *plan,
-                               const kernel_launch *launch, device_buffer *const *buffers,
+/* Gathers all buffers of the problem and the kernel's own variables. A launch may have the address
+ * of a buffer that is not among its arguments: an earlier launch has kept it in memory. */
+static at_status gather_memory(const device_kernel *k, device_buffer *const *buffers,
                                sim_memory *out, at_error *error)
 {
     at_status status = AT_OK;
-    for (uint32_t i = 0; i < launch->argument_count && !status; i++) {
-        const argument_plan *a = &plan->arguments[launch->first_argument + i];
-        if (a->is_buffer)
-            status = add_buffer(buffers[a->buffer], out, error);
-        else if (a->is_view)
-            status = add_buffer(buffers[plan->views[a->bits].buffer], out, error);
-    }
-    for (uint32_t i = 0; i < plan->address_count && !status; i++)
-        status = add_buffer(buffers[plan->addresses[i].buffer], out, error);
+    for (uint32_t i = 0; i < PLAN_MAX_BUFFERS && buffers[i] && !status; i++)
+        status = add_buffer(buffers[i], out, error);
     return status ? status : sim_kernel_add_variables(&k->kernel, out, error);
 }
 
@@ -378,7 +371,7 @@ static at_status prepare(const device *d, const device_kernel *k, const launch_p
     if (!status)
         status = pack_arguments(program, plan, launch, buffers, p->parameters, error);
     if (!status)
-        status = gather_memory(k, plan, launch, buffers, &p->memory, error);
+        status = gather_memory(k, buffers, &p->memory, error);
     if (!status && launch->cooperative)
         status = sim_memory_add(&p->memory,
                                 &(sim_region){.name = "the grid's workspace",

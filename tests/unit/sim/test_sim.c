@@ -22,7 +22,7 @@ static const buffer_plan floats = {.name = "data",
 
 typedef struct bench {
     device *device;
-    device_buffer *buffers[3];
+    device_buffer *buffers[4]; /* three and NULL */
     launch_plan launch;
     char *ptx;
 } bench;
