@@ -116,7 +116,6 @@ static device_problem plan_problem(const gpu_bench *b, const gpu_problem *proble
         .reference_launch = plan_launch(b, problem->reference, items, 0),
     };
     p.plan = (problem_plan){.buffer_count = 2,
-                            .deterministic = true,
                             .traffic_bytes = 2 * count * dtype_get(problem->type)->size_bytes,
                             .seed = 20};
     static const char *const names[] = {"src", "dst"};

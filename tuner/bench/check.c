@@ -185,10 +185,9 @@ static at_status sum_output(const check *c, uint32_t i, uint64_t *sum, at_error 
 static at_status sum_outputs(check *c, int pattern, at_error *error)
 {
     device_slot *s = c->slot;
-    if (!s->plan.deterministic)
-        return AT_OK;
     for (uint32_t i = 0; i < s->plan.buffer_count && !found_wrong(c); i++) {
-        if (!s->expected[i] || (tolerance_is_exact(s->plan.buffers[i].tolerance) && !s->trouble[0]))
+        const buffer_plan *plan = &s->plan.buffers[i];
+        if (!plan->repeats || (tolerance_is_exact(plan->tolerance) && !s->trouble[0]))
             continue;
         uint64_t sum;
         at_status status = sum_output(c, i, &sum, error);
@@ -322,11 +321,15 @@ static uint64_t cost_of(const device_slot *s)
     return s->api->work(s->device) + plan_problem_bytes(&s->plan) / BYTES_OF_A_UNIT;
 }
 
+/* Do a result's last bits matter: because they are compared, or because launches must agree? */
 static bool is_exact(const device_slot *s)
 {
     bool any = false;
-    for (uint32_t i = 0; i < s->plan.buffer_count; i++)
-        any = any || (s->expected[i] && tolerance_is_exact(s->plan.buffers[i].tolerance));
+    for (uint32_t i = 0; i < s->plan.buffer_count; i++) {
+        const buffer_plan *plan = &s->plan.buffers[i];
+        any =
+            any || plan->repeats || (plan_is_compared(plan) && tolerance_is_exact(plan->tolerance));
+    }
     return any;
 }
 

@@ -94,7 +94,7 @@ static at_status fill_inputs(device_slot *s, at_error *error)
 /* The reference's view of the buffers: its outputs are `expected`. */
 static at_status run_reference(device_slot *s, int pattern, at_error *error)
 {
-    device_buffer *view[PLAN_MAX_BUFFERS];
+    device_buffer *view[PLAN_MAX_BUFFERS] = {NULL};
     at_status status = AT_OK;
     for (uint32_t i = 0; !status && i < s->plan.buffer_count; i++) {
         buffer_role role = s->plan.buffers[i].role;
@@ -149,8 +149,8 @@ static at_status seed_reference(device_slot *s, at_error *error)
         status = sum(s, true, s->sums, error);
     if (!status)
         status = check_reference_guards(s, error);
-    for (uint32_t i = 0; !status && s->plan.deterministic && i < s->plan.buffer_count; i++)
-        if (s->expected[i] && first[i] != s->sums[i])
+    for (uint32_t i = 0; !status && i < s->plan.buffer_count; i++)
+        if (s->plan.buffers[i].repeats && first[i] != s->sums[i])
             status = error_set(error, AT_SCRIPT,
                                "two runs of the reference kernel give different %s: it leaves "
                                "elements alone, or is not deterministic",

@@ -72,7 +72,8 @@ typedef struct buffer_plan {
     buffer_fill fill;
     dtype type;
     tolerance tolerance; /* of what is compared with the reference; exact for all others */
-    uint64_t count;      /* elements */
+    bool repeats;   /* two launches must leave the same bits in it; false of what is not compared */
+    uint64_t count; /* elements */
     uint64_t fill_limit; /* of the random integers: exclusive upper bound; FILL_OFFSETS: the last */
     uint64_t fill_block; /* FILL_LOCAL */
     uint32_t value_count; /* FILL_VALUES: 1 or more */
@@ -157,7 +158,6 @@ typedef struct problem_plan {
     uint32_t buffer_count;
     buffer_plan buffers[PLAN_MAX_BUFFERS];
     oracle_kind oracle;     /* what says which results are right */
-    bool deterministic;     /* two launches must agree bit for bit */
     uint64_t traffic_bytes; /* GB/s = traffic_bytes / time_ns; this and the next two 0: not given */
     uint64_t flops, items;  /* work of a launch */
     ceiling_kind ceiling;   /* as the script names it; plan_ceiling() resolves CEILING_DEFAULT */

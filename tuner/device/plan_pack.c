@@ -45,6 +45,7 @@ static void put_buffer(pack *m, const buffer_plan *b)
     pack_put_u32(m, b->tolerance.kind);
     pack_put_f64(m, b->tolerance.limit);
     pack_put_f64(m, b->tolerance.mismatches);
+    pack_put_u32(m, b->repeats);
 }
 
 /* The hash of a file's contents, or that there is none. */
@@ -79,7 +80,7 @@ static bool get_fill(pack *m, buffer_plan *b)
 
 static bool get_buffer(pack *m, buffer_plan *b)
 {
-    uint32_t role, fill, type;
+    uint32_t role, fill, type, repeats;
     if (!get_name(m, b->name) || !get_below(m, BUFFER_SCRATCH + 1, &role) ||
         !get_below(m, FILL_COUNT, &fill) || !get_below(m, DTYPE_COUNT, &type))
         return false;
@@ -97,7 +98,10 @@ static bool get_buffer(pack *m, buffer_plan *b)
     b->tolerance.kind = (tolerance_kind)pack_get_u32(m);
     b->tolerance.limit = pack_get_f64(m);
     b->tolerance.mismatches = pack_get_f64(m);
-    return !m->failed && tolerance_is_valid(b->tolerance);
+    if (!get_below(m, 2, &repeats))
+        return false;
+    b->repeats = repeats;
+    return tolerance_is_valid(b->tolerance);
 }
 
 void plan_put_problem(pack *m, const problem_plan *plan)
@@ -106,7 +110,6 @@ void plan_put_problem(pack *m, const problem_plan *plan)
     for (uint32_t i = 0; i < plan->buffer_count; i++)
         put_buffer(m, &plan->buffers[i]);
     pack_put_u32(m, plan->oracle);
-    pack_put_u32(m, plan->deterministic);
     pack_put_u32(m, plan->ceiling);
     pack_put_u64(m, plan->traffic_bytes);
     pack_put_u64(m, plan->flops);
@@ -122,17 +125,15 @@ void plan_put_problem(pack *m, const problem_plan *plan)
 
 static bool get_problem(pack *m, problem_plan *out)
 {
-    uint32_t oracle, deterministic, ceiling, direction;
+    uint32_t oracle, ceiling, direction;
     if (!get_below(m, PLAN_MAX_BUFFERS + 1, &out->buffer_count))
         return false;
     for (uint32_t i = 0; i < out->buffer_count; i++)
         if (!get_buffer(m, &out->buffers[i]))
             return false;
-    if (!get_below(m, ORACLE_KINDS, &oracle) || !get_below(m, 2, &deterministic) ||
-        !get_below(m, CEILING_KINDS, &ceiling))
+    if (!get_below(m, ORACLE_KINDS, &oracle) || !get_below(m, CEILING_KINDS, &ceiling))
         return false;
     out->oracle = (oracle_kind)oracle;
-    out->deterministic = deterministic;
     out->ceiling = (ceiling_kind)ceiling;
     out->traffic_bytes = pack_get_u64(m);
     out->flops = pack_get_u64(m);

@@ -243,6 +243,8 @@ static void evaluate_buffer(lua_State *L, const evaluation *e, const script_buff
                              "allows %.17g elements to differ and %s has %llu: anything "
                              "would do",
                              to->tolerance.mismatches, from->name, (unsigned long long)to->count);
+        to->repeats =
+            e->s->deterministic_given ? e->s->deterministic : tolerance_is_exact(to->tolerance);
     }
     uint64_t product = 1;
     for (uint32_t i = 0; i < from->rank; i++) {
@@ -293,13 +295,10 @@ static int evaluate_problem(lua_State *L)
     plan->buffer_count = (uint32_t)s->buffer_count;
     for (size_t i = 0; i < s->buffer_count; i++)
         evaluate_buffer(L, e, &s->buffers[i], &plan->buffers[i]);
-    /* Launches agree bit for bit if results are compared bit for bit. */
-    bool exact = tolerance_is_exact(evaluate_tolerance(L, e, &s->tolerance));
-    for (uint32_t i = 0; i < plan->buffer_count; i++)
-        exact = exact && tolerance_is_exact(plan->buffers[i].tolerance);
+    /* A mistake in the pattern's tolerance is told even if each buffer has its own. */
+    evaluate_tolerance(L, e, &s->tolerance);
     plan->oracle = script_oracle(s);
     evaluate_expected(L, e);
-    plan->deterministic = s->deterministic_given ? s->deterministic : exact;
     plan->traffic_bytes = evaluate_work(L, e, &s->traffic);
     plan->flops = evaluate_work(L, e, &s->flops);
     plan->items = evaluate_work(L, e, &s->items);

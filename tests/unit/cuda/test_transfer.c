@@ -69,14 +69,16 @@ static void start(fixture *f, transfer_direction direction, uint64_t pieces, uin
         add_argument(&p->reference_launch, false, rounds);
         p->plan =
             (problem_plan){.buffer_count = 2,
-                           .deterministic = true,
                            .traffic_bytes = 4 * words_of[i] * (direction == TRANSFER_BOTH ? 2 : 1),
                            .seed = 42,
                            .transfer = task_of(f, i)};
         p->plan.buffers[0] = (buffer_plan){
             .name = "src", .role = BUFFER_INPUT, .type = DTYPE_FLOAT, .count = words_of[i]};
-        p->plan.buffers[1] = (buffer_plan){
-            .name = "dst", .role = BUFFER_OUTPUT, .type = DTYPE_FLOAT, .count = words_of[i]};
+        p->plan.buffers[1] = (buffer_plan){.name = "dst",
+                                           .role = BUFFER_OUTPUT,
+                                           .type = DTYPE_FLOAT,
+                                           .count = words_of[i],
+                                           .repeats = true};
     }
     snprintf(f->problems[1].label, sizeof f->problems[1].label, "the ragged problem");
     assert_ok(device_worker_start(&options, &f->worker, &f->error), f->error);

@@ -60,6 +60,7 @@ static problem_plan random_problem(rng *r)
         b->value_count = b->fill == FILL_VALUES ? 1 + (uint32_t)rng_below(r, PLAN_MAX_VALUES) : 0;
         for (uint32_t v = 0; v < b->value_count; v++)
             b->values[v] = (double)rng_below(r, 1000) / 8;
+        b->repeats = rng_below(r, 2);
         b->rank = (uint32_t)rng_below(r, 5);
         for (uint32_t d = 0; d < b->rank; d++)
             b->shape[d] = rng_below(r, 1000);
@@ -77,7 +78,6 @@ static problem_plan random_problem(rng *r)
         if (p.oracle == ORACLE_FILE && plan_is_compared(b))
             b->expected.bytes[rng_below(r, DATA_KEY_BYTES)] = 1;
     }
-    p.deterministic = rng_below(r, 2);
     p.traffic_bytes = rng_below(r, UINT64_MAX);
     p.flops = rng_below(r, 2) ? rng_below(r, UINT64_MAX) : 0;
     p.items = rng_below(r, 2) ? rng_below(r, UINT64_MAX) : 0;
@@ -382,7 +382,7 @@ TEST(a_problem_is_evaluated)
     assert_int_equal(p.buffers[2].type, DTYPE_FLOAT);
     assert_true(tolerance_equal(p.buffers[0].tolerance, tolerance_of(1e-2)));
     assert_true(tolerance_equal(p.buffers[1].tolerance, tolerance_of(0))); /* an input */
-    assert_false(p.deterministic);
+    assert_false(p.buffers[0].repeats);
     assert_int_equal(p.traffic_bytes, 20);
     assert_int_equal(p.seed, 42);
     assert_ok(script_problem_plan(s, PROBLEM_RAGGED, NULL, 42, &p, &error), error);
@@ -417,7 +417,8 @@ TEST(each_buffer_has_its_own_tolerance_or_that_of_the_pattern)
     assert_ok(script_problem_plan(s, PROBLEM_TUNED, NULL, 42, &p, &error), error);
     for (uint32_t i = 0; i < 7; i++)
         assert_true(tolerance_equal(p.buffers[i].tolerance, expected[i]));
-    assert_false(p.deterministic);
+    for (uint32_t i = 0; i < 7; i++)
+        assert_int_equal(p.buffers[i].repeats, expected[i].kind == TOLERANCE_EXACT);
     script_free(s);
 }
 
@@ -432,7 +433,7 @@ TEST(not_all_of_an_output_may_differ)
     problem_plan p;
     at_error error = {0};
     assert_ok(script_problem_plan(s, PROBLEM_TUNED, NULL, 42, &p, &error), error);
-    assert_false(p.deterministic);
+    assert_false(p.buffers[0].repeats);
     assert_int_equal(script_problem_plan(s, PROBLEM_RAGGED, NULL, 42, &p, &error), AT_SCRIPT);
     assert_non_null(
         strstr(error.message, "allows 3 elements to differ and a has 3: anything would do"));

@@ -76,16 +76,18 @@ static int set_up(void **state)
     at_error error = {0};
     *state = f;
     f->ptx = sim_test_ptx(source, "sm_90");
-    f->plan = (problem_plan){
-        .buffer_count = 2,
-        .buffers = {{.name = "src",
-                     .role = BUFFER_INPUT,
-                     .fill = FILL_UNIFORM,
-                     .type = DTYPE_FLOAT,
-                     .count = COUNT},
-                    {.name = "dst", .role = BUFFER_OUTPUT, .type = DTYPE_FLOAT, .count = COUNT}},
-        .deterministic = true,
-        .seed = 1};
+    f->plan = (problem_plan){.buffer_count = 2,
+                             .buffers = {{.name = "src",
+                                          .role = BUFFER_INPUT,
+                                          .fill = FILL_UNIFORM,
+                                          .type = DTYPE_FLOAT,
+                                          .count = COUNT},
+                                         {.name = "dst",
+                                          .role = BUFFER_OUTPUT,
+                                          .type = DTYPE_FLOAT,
+                                          .count = COUNT,
+                                          .repeats = true}},
+                             .seed = 1};
     assert_ok(device_sim_api.open("sim:sm_90", &f->device, &error), error);
     f->reference_launch = launch_of("reference");
     f->reference = load(f, &f->reference_launch);
