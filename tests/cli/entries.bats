@@ -112,6 +112,6 @@ END
     tool check own/scaled.lua
     fails_with 2 'make a list of them, options = { "-DLEFT=1", "-DRIGHT=2" }'
     sed -i 's/options = "[^"]*", args/options = { "-DLEFT=1", "-DRIGHT=2" }, args/' own/scaled.lua
-    tool check own/scaled.lua
+    tool check own/scaled.lua -I far
     [ "$status" -eq 0 ]
 }

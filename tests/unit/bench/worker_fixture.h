@@ -35,14 +35,14 @@ static inline launch_plan plan_launch(const char *entry, uint64_t count)
 static inline device_problem plan_problem(const char *reference, uint64_t count, buffer_role role)
 {
     device_problem p = {.reference = image, .reference_launch = plan_launch(reference, count)};
-    p.plan = (problem_plan){
-        .buffer_count = 2, .deterministic = true, .traffic_bytes = 8 * count, .seed = 42};
+    p.plan = (problem_plan){.buffer_count = 2, .traffic_bytes = 8 * count, .seed = 42};
     p.plan.buffers[0] =
         (buffer_plan){.name = "src", .role = BUFFER_INPUT, .type = DTYPE_FLOAT, .count = count};
     p.plan.buffers[1] = (buffer_plan){.name = "dst",
                                       .role = role,
                                       .type = DTYPE_FLOAT,
                                       .count = count,
+                                      .repeats = true,
                                       .rank = 2,
                                       .shape = {count / 8, 8}};
     return p;
