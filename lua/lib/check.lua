@@ -23,17 +23,11 @@ local function join(path)
 end
 
 local function line_of(path)
-  return (host.line(table.unpack(path)))
-end
-
--- How a field is called in the file, which may be no script.
-local function name_of(path)
-  local _, name = host.line(table.unpack(path))
-  return name or join(path)
+  return host.line(table.unpack(path))
 end
 
 local function fail(path, ...)
-  local what = name_of(path)
+  local what = join(path)
   host.fail(line_of(path), (what ~= "" and what .. ": " or "") .. string.format(...))
 end
 
@@ -181,7 +175,7 @@ local function expression(v, path)
     text = string.format("%.17g", v)
     if not string.find(text, "[.eEn]") then text = text .. ".0" end
   end
-  return { text = tostring(text), line = line_of(path), what = name_of(path) }
+  return { text = tostring(text), line = line_of(path), what = join(path) }
 end
 
 local function optional(v, path)

@@ -187,8 +187,7 @@ local function ask_signature(entry, roots, defines, scope, file, facts, own)
       local more = #undefined > 10 and ", ..." or ""
       host.fail_in(file, 0, message .. (#undefined == 0 and "" or
         "\nNothing defines " .. table.concat(undefined, ", ", 1, math.min(#undefined, 10)) .. more
-        .. (host.is_t1() and ": if these are macros, name them in TuningParameters, or give them a value in CompilerOptions: -DNAME=VALUE"
-            or ": if these are macros, name them in space or problem")))
+        .. ": if these are macros, name them in space or problem"))
     end
   end
 end

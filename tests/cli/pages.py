@@ -71,7 +71,8 @@ def run_example(binary, page, text):
         return f"docs/{page}.md does not open with an example"
     with tempfile.TemporaryDirectory() as folder:
         environment = dict(os.environ, PATH=os.path.dirname(binary) + ":" + os.environ["PATH"], AUTOTUNE_LIBCUDA="/nowhere/libcuda.so",
-                           AUTOTUNE_RESULTS=os.path.join(ROOT, "results"), XDG_STATE_HOME=folder + "/.state")
+                           AUTOTUNE_RESULTS=os.path.join(ROOT, "results"), XDG_STATE_HOME=folder + "/.state",
+                           PYTHONPATH=os.path.join(ROOT, "tuner", "python"))
         done = subprocess.run(["sh", "-e", "-c", commands], cwd=folder, env=environment, capture_output=True, text=True)
     if done.returncode:
         return f"docs/{page}.md: its example ends with {done.returncode}: {done.stderr[-1500:]}{done.stdout[-500:]}"

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Expressions of T1 files mean what Python means by them: python_expressions.py AUTOTUNE [SEED [COUNT]]
 
-Random expressions become the Values and the Conditions of a file; the values that 'autotune space' prints, and how many
-points it says that each condition removes, are those that Python gives."""
+Random expressions become the Values and the Conditions of a file, which autotune.t1 converts. The values that 'autotune
+space' prints of the script, and how many points it says that each condition removes, are those that Python gives."""
 import ast
 import itertools
 import json
@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 
+MODULES = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "tuner", "python")
 LONGEST, MOST_CONDITIONS = 300, 240
 
 NAMES = {"a": [1, 2, 3, 16], "b": [-5, 0, 7], "f": [0.5, 2.0, -1.25], "p": [False, True], "s": ["tile", "naive"]}
@@ -174,12 +175,17 @@ def spec(parameters, conditions):
 
 
 def space_of(autotune, folder, contents):
-    path = os.path.join(folder, "spec.json")
+    path, script = os.path.join(folder, "spec.json"), os.path.join(folder, "spec.lua")
     with open(path, "w", encoding="utf-8") as f:
         json.dump(contents, f, indent=1)
     with open(os.path.join(folder, "k.cu"), "w", encoding="utf-8") as f:
         f.write('extern "C" __global__ void k() {}\n')
-    ran = subprocess.run([autotune, "space", path, "--arch", "sm_90", "--json"], capture_output=True, text=True, check=False)
+    with open(script, "wb") as f:
+        ran = subprocess.run([sys.executable, "-m", "autotune.t1", path], stdout=f, stderr=subprocess.PIPE, check=False,
+                             env={**os.environ, "PYTHONPATH": MODULES})
+    if ran.returncode != 0:
+        sys.exit(f"{path}: {ran.stderr}")
+    ran = subprocess.run([autotune, "space", script, "--arch", "sm_90", "--json"], capture_output=True, text=True, check=False)
     if ran.returncode != 0:
         sys.exit(f"{path}: {ran.stderr}")
     return json.loads(ran.stdout)

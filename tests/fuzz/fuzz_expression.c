@@ -1,5 +1,5 @@
 /* Any text that Lua takes as an expression is read, and what is evaluated of it without Lua gives
- * Lua's answers. Any text is read as Python, or the place where it is none is told. */
+ * Lua's answers. */
 #include <lauxlib.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,8 +71,7 @@ static void expect_read(lua_State *L, const char *text)
     if (strstr(text, "function") || strstr(text, "...") || luaL_loadstring(L, chunk) != LUA_OK)
         return;
     tree *t = tree_new();
-    if (t &&
-        !reader_read(t, &notation_lua, text, &(reader_names){NULL, read_any, reader_fixture_field}))
+    if (t && !reader_read(t, text, &(reader_names){NULL, read_any, reader_fixture_field}))
         abort();
     tree_free(t);
 }
@@ -82,25 +81,13 @@ static size_t compile(const char *text, vector_step *steps)
 {
     tree *t = tree_new();
     const reader_names names = {NULL, read_input, reader_fixture_field};
-    const node *root = t ? reader_read(t, &notation_lua, text, &names) : NULL, *term = NULL;
+    const node *root = t ? reader_read(t, text, &names) : NULL, *term = NULL;
     term_type type = TERM_WHOLE;
     if (root && term_make(t, root, reader_leaf, NULL, &type, &term, NULL) != AT_OK)
         term = NULL;
     size_t count = term && type == TERM_TRUTH ? vector_compile(term, resolve, NULL, steps) : 0;
     tree_free(t);
     return count;
-}
-
-static void try_python(const char *text)
-{
-    tree *t = tree_new();
-    token stopped = {.text = NULL};
-    const reader_names names = {NULL, read_any, reader_fixture_field};
-    if (t && !reader_read_to(t, &notation_python, text, &names, &stopped) &&
-        (stopped.text < text || stopped.text > text + strlen(text)) &&
-        strcmp(stopped.text, "not in") != 0)
-        abort();
-    tree_free(t);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -111,7 +98,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char chunk[sizeof before + MOST_TEXT + sizeof after], text[MOST_TEXT + 1];
     memcpy(text, data, size);
     text[size] = '\0';
-    try_python(text);
     strcpy(chunk, before);
     strcat(chunk, text);
     strcat(chunk, after);

@@ -1,5 +1,4 @@
-/* Any text is a pattern, whose every part can be asked for, or an error that tells why. What begins
- * with a brace is a file of the T1 format; no Lua does. */
+/* Any text is a pattern, whose every part can be asked for, or an error that tells why. */
 #include "script/emit.h"
 #include "script_folder.h"
 
@@ -49,7 +48,7 @@ static void ask(script *s, problem_kind kind)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const char *path = write_input(size > 0 && data[0] == '{' ? "p.json" : "p.lua", data, size);
+    const char *path = write_input("p.lua", data, size);
     script_options options = tight_options();
     script *s;
     at_error error = {0};

@@ -210,7 +210,7 @@ static at_status tell_trouble(device_slot *s, at_status status, at_error *error)
         return error_set(error, status ? status : AT_SCRIPT,
                          "%s\nThe pattern has no reference, so the baseline says what is right, "
                          "and nothing can be tuned against it: mend the kernel, or give the script "
-                         "a reference = at.reference { ... }, a T1 file ReferenceArguments",
+                         "a reference = at.reference { ... }",
                          s->trouble);
     error_clear(error);
     return sum(s, true, s->sums, error);

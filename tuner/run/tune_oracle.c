@@ -137,10 +137,8 @@ at_status tune_judge_oracle(tune *t, bool waits, at_error *error)
                ? error_set(error, AT_SCRIPT,
                            "%s: the baseline is wrong, and as the pattern has no reference it is "
                            "what says which results are right: %s\nNothing can be tuned against "
-                           "it: mend the kernel, or give %s",
-                           t->session.reference_place, c->found.message,
-                           script_is_t1(script_pattern(t->session.script)->path)
-                               ? "the file ReferenceArguments"
-                               : "the script a reference = at.reference { ... }")
+                           "it: mend the kernel, or give the script a reference = at.reference "
+                           "{ ... }",
+                           t->session.reference_place, c->found.message)
                : status;
 }

@@ -263,8 +263,7 @@ void expression_compile(lua_State *L, expression *e, expression_reach reach)
     luaL_Buffer code;
     luaL_buffinit(L, &code);
     names found = {.L = L, .e = e, .reach = reach, .copied = e->text, .code = &code};
-    e->root = reader_read(s->expressions, &notation_lua, e->text,
-                          &(reader_names){&found, read_name, read_field});
+    e->root = reader_read(s->expressions, e->text, &(reader_names){&found, read_name, read_field});
     if (tree_lacks_memory(s->expressions))
         sandbox_raise_memory(L);
     luaL_addstring(&code, found.copied);

@@ -26,64 +26,12 @@ static size_t read_steps(lua_State *L, source_step steps[MAX_STEPS])
     return count;
 }
 
-/* Pushes what host.places was told of the longest beginning of the steps of which it was told
- * something, or of all of them (`whole`); nil where there is nothing. */
-static void push_place(lua_State *L, const char *table, const source_step *steps, size_t count,
-                       bool whole)
-{
-    lua_rawgeti(L, LUA_REGISTRYINDEX, script_of(L)->places);
-    lua_getfield(L, -1, table);
-    lua_replace(L, -2);
-    do {
-        luaL_Buffer path;
-        luaL_buffinit(L, &path);
-        for (size_t i = 0; i < count; i++) {
-            luaL_addstring(&path, i ? "." : "");
-            if (steps[i].name)
-                lua_pushstring(L, steps[i].name);
-            else
-                lua_pushinteger(L, (lua_Integer)steps[i].index);
-            luaL_addvalue(&path);
-        }
-        luaL_pushresult(&path);
-        if (lua_rawget(L, -2) != LUA_TNIL || whole || count == 0)
-            break;
-        lua_pop(L, 1);
-    } while (count-- > 0);
-    lua_remove(L, -2);
-}
-
-/* host.places(lines, keys): for a file that is no Lua. By the path of a field of the description
- * ("kernel.args.2"), `lines` has { LINE, NAME }, and `keys` the order of a table's keys. */
-static int host_places(lua_State *L)
-{
-    luaL_checktype(L, 1, LUA_TTABLE);
-    luaL_checktype(L, 2, LUA_TTABLE);
-    lua_settop(L, 2);
-    lua_createtable(L, 0, 2);
-    lua_insert(L, 1);
-    lua_setfield(L, 1, "keys");
-    lua_setfield(L, 1, "lines");
-    script_of(L)->places = luaL_ref(L, LUA_REGISTRYINDEX);
-    return 0;
-}
-
-/* host.line(STEPS...): the line of a field, and how it is called there if that is not its path. */
+/* host.line(STEPS...): returns the line of a field. */
 static int host_line(lua_State *L)
 {
     const script *s = script_of(L);
     source_step steps[MAX_STEPS];
     size_t count = read_steps(L, steps);
-    if (s->places) {
-        push_place(L, "lines", steps, count, false);
-        if (!lua_istable(L, -1)) {
-            lua_pushinteger(L, 0);
-            return 1;
-        }
-        lua_rawgeti(L, -1, 1);
-        lua_rawgeti(L, -2, 2);
-        return 2;
-    }
     sandbox_charge(L, s->source.size_bytes / 4);
     lua_pushinteger(L, source_line(script_source_text(s), steps, count));
     return 1;
@@ -94,12 +42,6 @@ static int host_keys(lua_State *L)
     const script *s = script_of(L);
     source_step steps[MAX_STEPS];
     size_t count = read_steps(L, steps);
-    if (s->places) {
-        push_place(L, "keys", steps, count, true);
-        if (!lua_istable(L, -1))
-            lua_newtable(L);
-        return 1;
-    }
     lua_newtable(L);
     token key;
     for (size_t n = 0; n < 2 * SCRIPT_MAX_NAMES; n++) {
@@ -350,23 +292,6 @@ void script_load_text(lua_State *L, const char *text, size_t size_bytes, const c
                   "%s; fields are assignments, NAME = VALUE, with no comma after them", message);
 }
 
-/* host.text(name, text): a template that is in no file. */
-static int host_text(lua_State *L)
-{
-    script *s = script_of(L);
-    luaL_checkstring(L, 1);
-    luaL_checkstring(L, 2);
-    lua_settop(L, 2);
-    if (!s->texts) {
-        lua_newtable(L);
-        s->texts = luaL_ref(L, LUA_REGISTRYINDEX);
-    }
-    lua_rawgeti(L, LUA_REGISTRYINDEX, s->texts);
-    lua_insert(L, 1);
-    lua_rawset(L, 1);
-    return 0;
-}
-
 /* host.read_template(name): the text and the path of a template; nil and what else is to be said of
  * that when there is none. */
 static int host_read_template(lua_State *L)
@@ -375,10 +300,6 @@ static int host_read_template(lua_State *L)
     const char *name = luaL_checkstring(L, 1);
     const char *const folders[] = {s->folder, s->template_dir};
     char path[PATH_MAX];
-    if (script_push_text(L, name)) {
-        lua_pushvalue(L, 1);
-        return 2;
-    }
     if (!script_find_file(folders, 2, name, path, sizeof path))
         return script_push_absent(L, folders, 2, name);
     script_range *range = script_new_range(L);
@@ -431,8 +352,6 @@ static void push_host(lua_State *L)
         {"nearest", host_nearest},
         {"own", host_own},
         {"parse", host_parse},
-        {"places", host_places},
-        {"python", script_read_python},
         {"read_template", host_read_template},
         {"settings", host_settings},
         {"open_kernel", host_open_kernel},
@@ -447,14 +366,12 @@ static void push_host(lua_State *L)
         {"is_type_like", host_is_type_like},
         {"variable_line", host_variable_line},
         {"is_index_array", host_is_index_array},
-        {"is_t1", host_is_t1},
         {"sketches", host_sketches},
         {"sketch", host_sketch},
         {"try", host_try},
         {"unpack", host_unpack},
         {"cut_kernel", host_cut_kernel},
         {"kernel_signature", host_kernel_signature},
-        {"text", host_text},
         {"warn", host_warn},
         {"file", script_open_file},
         {NULL, NULL},
@@ -462,9 +379,7 @@ static void push_host(lua_State *L)
     luaL_newlib(L, functions);
 }
 
-/* Pushes a range, which has the bytes of one of the tool's own Lua files, its function and the
- * function's first argument. */
-static void push_own(lua_State *L, const char *file)
+void script_run_own(lua_State *L, const char *file)
 {
     char path[PATH_MAX], name[64];
     snprintf(path, sizeof path, "%s/lib/%s", script_of(L)->lua_dir, file);
@@ -473,25 +388,6 @@ static void push_own(lua_State *L, const char *file)
     sandbox_push_environment(L);
     script_load_file(L, path, name, source);
     push_host(L);
-}
-
-void script_run_own(lua_State *L, const char *file)
-{
-    push_own(L, file);
     lua_call(L, 1, 1);
-    lua_remove(L, -2);
-}
-
-void script_run_t1(lua_State *L)
-{
-    script *s = script_of(L);
-    at_error error = {0};
-    if (script_read_file(s->path, &s->source, &error))
-        sandbox_raise_error(L, &error);
-    script_note_source(L, s->path);
-    XXH3_128bits_update(s->hash, s->source.bytes, s->source.size_bytes);
-    push_own(L, "t1.lua");
-    lua_pushlstring(L, s->source.bytes, s->source.size_bytes);
-    lua_call(L, 2, 1);
     lua_remove(L, -2);
 }

@@ -495,13 +495,6 @@ int host_sketches(lua_State *L)
     return 1;
 }
 
-/* host.is_t1(): is the pattern read from a file of the T1 format, and from no script? */
-int host_is_t1(lua_State *L)
-{
-    lua_pushboolean(L, script_of(L)->is_t1);
-    return 1;
-}
-
 /* host.sketch(text): ends the loading with that comment. */
 int host_sketch(lua_State *L)
 {

@@ -204,11 +204,6 @@ static void find_template(lua_State *L, script *s, script_kernel *k)
     const char *const folders[] = {s->folder, s->template_dir};
     char path[PATH_MAX];
     const char *link;
-    if (script_push_text(L, k->template_name)) {
-        lua_pop(L, 1);
-        k->template_path = k->template_name;
-        return;
-    }
     if (!script_find_file(folders, 2, k->template_name, path, sizeof path)) {
         script_leads_out(folders, 2, k->template_name, &link);
         sandbox_raise(L, AT_SCRIPT, s->path, k->template_line,

@@ -118,12 +118,6 @@ static void load_script(lua_State *L, script *s)
     s->box.line = 0;
 }
 
-bool script_is_t1(const char *path)
-{
-    size_t length = strlen(path);
-    return length > 5 && strcmp(path + length - 5, ".json") == 0;
-}
-
 static int load(lua_State *L)
 {
     script *s = lua_touserdata(L, 1);
@@ -140,8 +134,6 @@ static int load(lua_State *L)
         script_note_source(L, s->path);
     if (s->is_described)
         script_load_described(L);
-    else if (s->is_t1)
-        script_run_t1(L);
     else
         load_script(L, s);
 
@@ -171,7 +163,13 @@ static at_status fill_in(script *s, const char *path, const script_options *opti
     at_status status = AT_OK;
     s->options = *options;
     s->is_described = script_is_kernel_file(path);
-    s->is_t1 = script_is_t1(path);
+    const size_t length = strlen(path);
+    if (length > 5 && strcmp(path + length - 5, ".json") == 0)
+        return error_set(error, AT_USAGE,
+                         "%s is no script. A T1 file becomes one by 'python -m autotune.t1 %s > "
+                         "pattern.lua'; records and measurements are for 'autotune results', "
+                         "'plot' and 'compare'",
+                         path, path);
     /* Messages about fields name this. */
     s->path = duplicate(options->describe ? options->describe : path, &status);
     s->kernel_path = duplicate(path, &status);

@@ -76,13 +76,8 @@ typedef struct script_options {
 /* Is it a file of CUDA C++, by its name, in which a comment describes the pattern? */
 bool script_is_kernel_file(const char *path);
 
-/* Is it a file of the T1 format, by its name? What it lacks it may not be able to say: messages
- * name what it can. */
-bool script_is_t1(const char *path);
-
-/* Loads the script at `path`, the file of CUDA C++, or that of the T1 format (NAME.json). On
- * success *out owns the pattern. Errors: AT_SCRIPT (with file and line), AT_USAGE (an unknown --set
- * name), AT_IO, AT_NO_MEMORY. */
+/* Loads the script at `path`, or the file of CUDA C++. On success *out owns the pattern. Errors:
+ * AT_SCRIPT (with file and line), AT_USAGE (an unknown --set name), AT_IO, AT_NO_MEMORY. */
 at_status script_load(const char *path, const script_options *options, script **out,
                       at_error *error);
 void script_free(script *s); /* NULL is fine */

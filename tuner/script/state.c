@@ -229,18 +229,3 @@ const char *script_own_name(const script *s)
     const char *slash = strrchr(s->kernel_path, '/');
     return slash ? slash + 1 : s->kernel_path;
 }
-
-bool script_push_text(lua_State *L, const char *name)
-{
-    const script *s = script_of(L);
-    if (!s->texts)
-        return false;
-    lua_rawgeti(L, LUA_REGISTRYINDEX, s->texts);
-    lua_pushstring(L, name);
-    lua_rawget(L, -2);
-    lua_remove(L, -2);
-    if (lua_isstring(L, -1))
-        return true;
-    lua_pop(L, 1);
-    return false;
-}

@@ -173,9 +173,6 @@ struct script {
     char *kernel_path;   /* of the file, where the pattern is_described; else `path` again */
     script_range source; /* of the script itself, for lines */
     bool is_described;   /* ... which is the comment of a kernel's file, or stands for it */
-    bool is_t1;          /* a file of that format */
-    int places;          /* where a description stands that is no Lua: host.places; 0: it is */
-    int texts;           /* templates that are in no file, by name: host.text; 0: none */
     script_warning *warnings;
     const char *sketched_entry; /* of script_sketch(); borrowed, NULL: the file's only kernel */
     bool sketches;              /* a comment is wanted, and no pattern */
@@ -330,7 +327,6 @@ int host_variable_line(lua_State *L);
 int host_is_index_array(lua_State *L);
 int host_is_declared(lua_State *L);
 int host_sketches(lua_State *L);
-int host_is_t1(lua_State *L);
 int host_sketch(lua_State *L);
 
 /* In script/described.c: runs the comment of the kernel's file with the environment on top of the
@@ -343,21 +339,9 @@ const char *script_own_name(const script *s);
 /* The table in which the fields of the pattern are looked for. */
 source_text script_source_text(const script *s);
 
-/* Pushes the template of this name that is in no file; false, with nothing pushed: there is none.
- */
-bool script_push_text(lua_State *L, const char *name);
-
-/* Reads the script, which is a T1 file (lua/lib/t1.lua), and leaves what at.pattern{...} gives on
- * the stack. */
-void script_run_t1(lua_State *L);
-
 /* Gives the environment on top of the stack require(), which loads modules of the script's folder
  * and the tool's. */
 void script_add_require(lua_State *L);
-
-/* host.python(text): Python's expression as a table { op, value, name, OPERANDS }, or nil and what
- * is wrong with it. In script/python.c. */
-int script_read_python(lua_State *L);
 
 /* Reads the canonical table on top of the stack into the script; pops it. Raises. */
 void script_read_pattern(lua_State *L);

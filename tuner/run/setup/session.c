@@ -210,11 +210,8 @@ static at_status check_sizes(const session *s, at_error *error)
                       label, sizeof label);
         return error_set_at(error, AT_USAGE, script_pattern(s->script)->path, 0,
                             "%s has %s of buffers, and simulated devices run problems of up to %s: "
-                            "%suse --set",
-                            label, units_size(bytes, has), units_size(most_bytes, most),
-                            script_is_t1(script_pattern(s->script)->path)
-                                ? ""
-                                : "give the script a smaller simulated = { ... }, or ");
+                            "give the script a smaller simulated = { ... }, or use --set",
+                            label, units_size(bytes, has), units_size(most_bytes, most));
     }
     return AT_OK;
 }

@@ -573,15 +573,6 @@ static at_status step_larger(prover *p, prover *larger, at_error *error)
     return status;
 }
 
-static const char *none_whole(const script *s)
-{
-    return script_is_t1(script_pattern(s)->path)
-               ? "nothing is wrong with the blocks that were run, but the problem is too large to "
-                 "be simulated whole: try a smaller one by --set, where the file's numbers follow"
-               : "nothing is wrong with the blocks that were run, but its problems are too large "
-                 "to be simulated whole: give the script simulated = { ... } or ragged = { ... }";
-}
-
 /* An answer with a status is of the worker or the simulator: nothing is known of the variant
  * then. */
 static void judge(prover *p, device_event *e)
@@ -589,7 +580,9 @@ static void judge(prover *p, device_event *e)
     job *j = p->jobs[e->id];
     p->sent[j->worker]--;
     if (e->outcome == OUTCOME_OK && p->chosen.none_whole)
-        decide(p, j, PROOF_UNKNOWN, none_whole(p->script));
+        decide(p, j, PROOF_UNKNOWN,
+               "nothing is wrong with the blocks that were run, but its problems are too large to "
+               "be simulated whole: give the script simulated = { ... } or ragged = { ... }");
     else if (e->outcome == OUTCOME_OK && e->coverage.owes)
         decide_owing(p, j, &e->coverage);
     else if (e->outcome == OUTCOME_OK) {

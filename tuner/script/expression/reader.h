@@ -1,9 +1,5 @@
-/* Reads expressions into a tree.
- *
- * The notation is a table: its tokens, operators, words, and what its operands look like. Lua's is
- * here, and takes what Lua does but functions; texts that Lua refuses may be taken, too, so that
- * Lua has to be asked. Python's is in python.c, and takes what Python does but functions, slices,
- * dictionaries and sets. The operators of both are the same nodes. */
+/* Reads Lua's expressions into a tree: all that Lua takes but functions. Texts that Lua refuses may
+ * be taken, too, so that Lua has to be asked. */
 #ifndef AUTOTUNE_SCRIPT_EXPRESSION_READER_H
 #define AUTOTUNE_SCRIPT_EXPRESSION_READER_H
 
@@ -24,14 +20,6 @@ typedef enum node_op {
     NODE_FIELD,   /* of[0].name */
     NODE_CALL,    /* of[0], the function, of a list */
     NODE_LIST,    /* a list of[0] (or NODE_NONE) and its next item, of[1] */
-    NODE_ITEMS,   /* Python's list or tuple: a list of[0], or a NODE_EACH */
-    NODE_EACH,   /* of[0], or what it gives if it is a NODE_EACH, for each `name` in of[1] for which
-                    of[2] holds */
-    NODE_INDEX,  /* of[0][of[1]] */
-    NODE_CHOICE, /* of[1] if of[0] else of[2] */
-    NODE_IN,
-    NODE_NOT_IN,
-    NODE_PLUS, /* +of[0] */
     NODE_OR,
     NODE_AND,
     NODE_LESS,
@@ -60,39 +48,6 @@ typedef enum node_op {
     NODE_OPS
 } node_op;
 
-/* An operator takes operands whose own bind more strongly: `left` of one before another is compared
- * with `right` of the other. `left` of a unary one: where operands must bind as strongly, it cannot
- * stand without brackets. */
-typedef struct notation_operator {
-    const char *symbol;
-    node_op op;
-    int left, right;
-} notation_operator;
-
-/* A word with a value of its own. */
-typedef struct notation_word {
-    const char *text;
-    node_op op;
-    int64_t bits;
-} notation_word;
-
-struct reader;
-
-/* Each list ends in an item of NULL. `reserved` has the words that stand for no value, each between
- * blanks. `whole` reads an expression, and `operand` what stands between operators (reading.h);
- * both give NULL where there is none. */
-typedef struct notation {
-    token (*next)(lexer *l);
-    const notation_operator *binary, *unary;
-    const notation_word *words;
-    const char *reserved;
-    const node *(*whole)(struct reader *r);
-    const node *(*operand)(struct reader *r);
-    bool chained; /* a < b < c is a < b and b < c */
-} notation;
-
-extern const notation notation_lua, notation_python;
-
 /* The caller makes nodes of names that are no words, in the order of the text; `next` is the token
  * after it. `of.name` is asked of what it made NODE_NAME. NULL: it is not understood. */
 typedef struct reader_names {
@@ -105,13 +60,8 @@ typedef struct reader_names {
 const node *reader_plain_name(tree *t, token name);
 const node *reader_plain_field(tree *t, const node *of, token name);
 
-/* The root of the expression; NULL when this is none, a name was not understood, or for want of
- * memory. Owns no memory but the tree's while it calls the caller's functions. */
-const node *reader_read(tree *t, const notation *n, const char *text, const reader_names *names);
-
-/* The same; *stopped is the token after what was read, which is where an expression that is none
- * goes wrong. */
-const node *reader_read_to(tree *t, const notation *n, const char *text, const reader_names *names,
-                           token *stopped);
+/* Returns the root of the expression; NULL if the text is none, a name was not understood, or
+ * memory is lacking. Owns no memory but the tree's while it calls the caller's functions. */
+const node *reader_read(tree *t, const char *text, const reader_names *names);
 
 #endif

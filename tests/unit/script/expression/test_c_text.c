@@ -10,7 +10,7 @@ static char *in_c(const char *text, const char *target)
 {
     tree *t = tree_new();
     assert_non_null(t);
-    const node *root = reader_read(t, &notation_lua, text, &reader_inputs);
+    const node *root = reader_read(t, text, &reader_inputs);
     char *c = NULL;
     term_type type;
     at_error error = {0};
@@ -117,7 +117,7 @@ TEST(what_would_be_too_long_in_c_has_none)
     free(c);
     tree *t = tree_new();
     assert_non_null(t);
-    const node *root = reader_read(t, &notation_lua, "x / 3", &reader_inputs);
+    const node *root = reader_read(t, "x / 3", &reader_inputs);
     for (int i = 0; i < 60; i++)
         root = tree_add(t, &(node){.op = NODE_ADD, .count = 2, .of = {root, root}});
     term_type type;

@@ -4,7 +4,7 @@
 
 static const node *read_text(tree *t, const char *text)
 {
-    return reader_read(t, &notation_lua, text, &reader_inputs);
+    return reader_read(t, text, &reader_inputs);
 }
 
 TEST(equal_expressions_are_one_node_however_they_are_spelt)
@@ -86,90 +86,5 @@ TEST(brackets_nest_as_deeply_as_in_lua)
     for (size_t i = 0; i < MANY; i++)
         memcpy(text + 1 + 5 * i, i % 2 ? " or p" : "==  p", sizeof "==  p");
     assert_non_null(read_text(t, text));
-    tree_free(t);
-}
-
-static const node *read_python(tree *t, const char *text)
-{
-    return reader_read(t, &notation_python, text, &reader_inputs);
-}
-
-TEST(python_has_its_own_precedence_chains_and_numbers)
-{
-    static const char *const alike[][2] = {
-        {"not x == y", "not (x == y)"},
-        {"x == y and p or q", "((x == y) and p) or q"},
-        {"1 < x <= y", "(1 < x) and (x <= y)"},
-        {"1 < x in [1, 2]", "1 < x and x in (1, 2,)"},
-        {"-x ** 2", "-(x ** 2)"},
-        {"2 ** -x ** y", "2 ** (-(x ** y))"},
-        {"x | y ^ 1 & 2 << 3 + 4", "x | (y ^ (1 & (2 << (3 + 4))))"},
-        {"x if p else y if q else 1", "x if p else (y if q else 1)"},
-        {"x not   in [1]", "x not in [1]"},
-        {"0x1F + 1_000 + 0b11 + 0o17", "31 + 1000 + 3 + 15"},
-        {"x # the rest", "(x)"},
-        {"f(x for x in y)", "f((x for x in y))"},
-        {"[x for x in y if p if q]", "[x for x in y if p if q]"},
-    };
-    tree *t = tree_new();
-    assert_non_null(t);
-    for (size_t i = 0; i < sizeof alike / sizeof *alike; i++) {
-        const node *first = read_python(t, alike[i][0]);
-        if (!first || first != read_python(t, alike[i][1]))
-            fail_msg("%s and %s", alike[i][0], alike[i][1]);
-    }
-    assert_ptr_not_equal(read_python(t, "(1 < x) < y"), read_python(t, "1 < x < y"));
-    assert_ptr_not_equal(read_python(t, "(x,)"), read_python(t, "(x)"));
-    tree_free(t);
-}
-
-TEST(what_is_no_python_is_not_read)
-{
-    static const char *const texts[] = {"",
-                                        "x ~= y",
-                                        "x == not p",
-                                        "lambda: 1",
-                                        "x if p",
-                                        "x y",
-                                        "[x for]",
-                                        "[x for 1 in y]",
-                                        "[x, y for x in y]",
-                                        "{1: 2}",
-                                        "x[1:2]",
-                                        "f(x=1)",
-                                        "'a' 'b'",
-                                        "'\\n'",
-                                        "'a",
-                                        "017",
-                                        "1__0",
-                                        "0x",
-                                        "12abc",
-                                        "1 is 1",
-                                        "x[",
-                                        "9223372036854775808",
-                                        "(,)",
-                                        "x.if",
-                                        "nil and x +",
-                                        "!x",
-                                        "x && y"};
-    tree *t = tree_new();
-    assert_non_null(t);
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (read_python(t, texts[i]))
-            fail_msg("%s", texts[i]);
-    assert_false(tree_lacks_memory(t));
-    tree_free(t);
-}
-
-TEST(where_python_goes_wrong_is_told)
-{
-    static const char text[] = "[1, 2, 3] + list[range(4)";
-    token stopped;
-    tree *t = tree_new();
-    assert_non_null(t);
-    assert_null(reader_read_to(t, &notation_python, text, &reader_inputs, &stopped));
-    assert_int_equal(stopped.kind, TOKEN_END);
-    assert_null(reader_read_to(t, &notation_python, "1 + ?2", &reader_inputs, &stopped));
-    assert_string_equal(stopped.text, "?2");
     tree_free(t);
 }

@@ -36,7 +36,7 @@ static size_t compile(const char *text, vector_step *steps)
 {
     tree *t = tree_new();
     assert_non_null(t);
-    const node *root = reader_read(t, &notation_lua, text, &reader_inputs), *term = NULL;
+    const node *root = reader_read(t, text, &reader_inputs), *term = NULL;
     term_type type;
     at_error error = {0};
     if (root)
