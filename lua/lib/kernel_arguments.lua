@@ -98,7 +98,9 @@ local function complete_buffer(description, request, a, param, count_example)
     elseif known then
       given.dtype = a.type
     elseif a.type == "pointer" then
-      fail({}, "the kernel takes pointers to pointers, %s, and a buffer holds none", param.text)
+      ask(request, "buffers", string.format("%s = at.scratch { dtype = \"uint64\", count = \"%s\" }", name, count_example),
+          param.text .. " leads to addresses, which an earlier launch has to write")
+      return
     elseif a.bytes == 0 then
       ask(request, "buffers", name .. " = at." .. given[KIND] .. " { dtype = \"float\", count = \"" .. count_example .. "\" }",
           "what " .. param.text .. " leads to")
@@ -232,19 +234,16 @@ end
 
 -- ---- arguments that are given ----
 
-local WIDTHS = { half = 2, bfloat16 = 2, float = 4, double = 8, bool = 1 }
+local WIDTHS = { half = 2, bfloat16 = 2, float = 4, double = 8, bool = 1, pointer = 8 }
+local FLOATING = { half = true, bfloat16 = true, float = true, double = true }
 
 local function width_of(type)
   return WIDTHS[type] or math.tointeger(tonumber(string.match(type, "%d+$"))) // 8
 end
 
-local function is_floating(type)
-  return type ~= "bool" and WIDTHS[type] ~= nil
-end
-
 -- Would the kernel read what it is given as something else?
 local function differ(type, taken)
-  return width_of(type) ~= width_of(taken) or is_floating(type) ~= is_floating(taken)
+  return width_of(type) ~= width_of(taken) or FLOATING[type] ~= FLOATING[taken]
 end
 
 -- The element type of a buffer; nil: it depends on the problem.
@@ -272,6 +271,10 @@ local function check_arguments(description, signature, params, given)
       fail(path, "the kernel takes a number here, %s, and this is a buffer", params[i].text)
     end
     local own = taken.pointer and buffer_type(description, v) or not taken.pointer and scalar or nil
+    if own and taken.type == "pointer" and differ(own, "pointer") then
+      fail(path, "the kernel takes %s, which leads to addresses, and this is of %s: give the buffer dtype = \"uint64\"",
+           params[i].text, own)
+    end
     if own and taken.type and differ(own, taken.type) then
       fail(path, "the kernel takes %s, of %s, and this is of %s", params[i].text, taken.type, own)
     end

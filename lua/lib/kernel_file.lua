@@ -215,8 +215,19 @@ local function rename_reserved(params)
   end
 end
 
--- Traffic, if nothing is said of what a launch gets done: each input once, each output once.
-local function complete_work(description)
+-- The expression with the baseline's values in the place of parameters: what holds for all variants reads none.
+local function at_baseline(e, baseline, derived, depth)
+  return (string.gsub(e, "%.?%f[%w_][%a_][%w_]*", function(name)
+    local own, v = derived[name], baseline[name]
+    if type(own) == "string" and depth < 8 then return "(" .. at_baseline(own, baseline, derived, depth + 1) .. ")" end
+    if own ~= nil or v == nil then return nil end
+    return type(v) == "string" and string.format("%q", v) or tostring(v)
+  end))
+end
+
+-- Traffic, if nothing is said of what a launch gets done: each input once, each output once. Where sizes differ between
+-- layouts, it is the baseline's.
+local function complete_work(description, baseline)
   if description.traffic ~= nil or description.flops ~= nil or description.items ~= nil then return end
   local terms = {}
   for _, name in ipairs(check.ordered_keys(description.buffers, { "buffers" })) do
@@ -228,7 +239,9 @@ local function complete_work(description)
       terms[#terms + 1] = (times == 2 and "2 * " or "") .. "(" .. tostring(b.count) .. ") * sizeof(" .. quoted .. ")"
     end
   end
-  if #terms > 0 then description.traffic = table.concat(terms, " + ") end
+  if #terms > 0 then
+    description.traffic = at_baseline(table.concat(terms, " + "), baseline, early.derived_of(description), 1)
+  end
 end
 
 -- What `given`, of that path, says of parameters must be of those that the kernel has: its keys, or in a list its values.
@@ -244,6 +257,27 @@ local function check_names(given, path, params, constants)
     if not found then
       fail(check.child(path, key), "the kernel has no parameter %s%s", check.show(name), meant(tostring(name), known))
     end
+  end
+end
+
+-- Is the text a value of the table, or of one within it?
+local function mentions(t, text, depth)
+  local found = t == text
+  if type(t) ~= "table" or depth > 8 then return found end
+  for _, v in pairs(t) do found = found or mentions(v, text, depth + 1) end
+  return found
+end
+
+-- A buffer is a parameter of a kernel, or something of the description names it.
+local function check_buffers(description, params)
+  local names = {}
+  for _, p in ipairs(params) do names[p.name] = true end
+  for name in pairs(description.buffers) do
+    local used = type(name) ~= "string" or names[name] or mentions(description.transfer, name, 1)
+    for _, field in ipairs { "kernel", "launches", "reference", "prepare" } do
+      used = used or mentions(description[field], name, 1)
+    end
+    if not used then check_names({ [name] = true }, { "buffers" }, params, description.kernel.constants) end
   end
 end
 
@@ -455,9 +489,10 @@ function kernel_file.complete(description)
   if not launch then constants.complete(description, request, given, facts, file) end
   check_names(description.sizes, { "sizes" }, params, given.constants)
   check_names(description.outputs, { "outputs" }, params)
+  check_buffers(description, params)
   check_names(named, { "kernel", "args" }, params)
   tell(request, had, "the kernel " .. targets[1].entry .. " (" .. whole.file .. ":" .. whole.line .. ")")
-  complete_work(description)
+  complete_work(description, baseline)
   if launch then
     description.simulated, description.ragged = nil, false
   else

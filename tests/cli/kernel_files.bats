@@ -216,7 +216,12 @@ problem = { n = 4096 } space = { B = { 64 } } launch = { grid = 1, block = 'B' }
     try 'template <int N> __global__ void a(float *x) {}'
     fails_with 2 'k.cu:3: a is a template, template <int N>'
     try '__global__ void a(float **x) {}'
-    fails_with 2 "pointers to pointers, float **x"
+    fails_with 2 'x = at.scratch { dtype = "uint64"'
+    fails_with 2 "float **x leads to addresses"
+    sed -i 's/ sizes/ buffers = { x = at.scratch { dtype = "float", count = 8 } } sizes/' head
+    try '__global__ void a(float **x) { x[0] = 0; }'
+    fails_with 2 'leads to addresses, and this is of float: give the buffer dtype = "uint64"'
+    sed -i 's/ buffers = .* sizes/ sizes/' head
     try 'struct S { float a, b; }; __global__ void a(float *x, S s, void *q) {}'
     fails_with 2 's = at.struct { at.float(0), at.float(0) }'
     fails_with 2 'q = at.inout { dtype = "float"'
@@ -894,4 +899,37 @@ CU
     run timeout 100 "$AUTOTUNE" new --from chain.cu
     [ "$status" -eq 0 ]
     says 'space   = { BLOCK = at.pow2(64, 1024) }'
+}
+
+@test "a misspelt buffer is told with the parameter that is meant" {
+    echo "/* autotune
+problem = { n = 4096 } ragged = false space = { B = { 64 } } launch = { grid = 1, block = 'B' } sizes = { x = 'n', y = 'n' }
+buffers = { yy = at.output { dtype = 'float', count = 'n' } } */
+__global__ void a(const float *x, float *y) { y[threadIdx.x] += x[threadIdx.x]; }" >k.cu
+    tool check k.cu
+    fails_with 2 "k.cu:3: buffers.yy: the kernel has no parameter 'yy'; did you mean 'y'?"
+    sed -i 's/yy/y/' k.cu
+    tool check k.cu
+    [ "$status" -eq 1 ] # an output is not read
+    sed -i 's/y = at.output/y = at.inout/' k.cu
+    tool check k.cu
+    [ "$status" -eq 0 ]
+}
+
+@test "a size may depend on a parameter of the layout, and traffic is the baseline's" {
+    echo "/* autotune
+problem = { n = 4096 } ragged = false space = { B = { 64, 128 } } launch = { grid = 'blocks', block = 'B' }
+derived = { blocks = 'n // B' } layout = { 'B' } sizes = { x = 'n', sums = 'blocks' } outputs = { 'sums' } */
+__global__ void a(const float *x, float *sums)
+{
+    float sum = 0;
+    for (int i = 0; threadIdx.x == 0 && i < B; i++) sum += x[blockIdx.x * B + i];
+    if (threadIdx.x == 0) sums[blockIdx.x] = sum;
+}" >k.cu
+    tool check k.cu --budget 2
+    [ "$status" -eq 0 ]
+    [[ $output == *"2 agree"* ]]
+    sed -i "s/ layout = { 'B' }//" k.cu
+    tool check k.cu
+    fails_with 2 "must be the same for all variants"
 }
