@@ -180,6 +180,7 @@ static uint64_t blocks_held(const device *d, const device_kernel *k, uint32_t i,
     return (uint64_t)fits.blocks_per_sm * (uint64_t)d->properties.limits.sm_count;
 }
 
+/* Refuses, as AT_USAGE, a launch that the device cannot make. */
 static at_status check_resources(const device *d, const device_kernel *k, uint32_t i,
                                  const kernel_launch *launch, at_error *error)
 {
@@ -190,13 +191,13 @@ static at_status check_resources(const device *d, const device_kernel *k, uint32
         return error_set(error, AT_USAGE, "%s asks for blocks of %llu threads; %d are possible",
                          name_of(k, i), (unsigned long long)threads, limits->max_threads_per_block);
     if (shared > limits->max_shared_per_block_bytes)
-        return error_set(error, AT_COMPILE,
+        return error_set(error, AT_USAGE,
                          "%s asks for %llu bytes of shared memory, more than the device gives a "
                          "block (%zu)",
                          name_of(k, i), (unsigned long long)shared,
                          limits->max_shared_per_block_bytes);
     if (blocks_held(d, k, i, launch) == 0)
-        return error_set(error, AT_COMPILE,
+        return error_set(error, AT_USAGE,
                          "%s does not fit on an SM: %u registers a thread, %llu "
                          "threads, %llu bytes of shared memory",
                          name_of(k, i), k->registers, (unsigned long long)threads,
@@ -205,7 +206,7 @@ static at_status check_resources(const device *d, const device_kernel *k, uint32
     uint64_t blocks = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
     if (launch->cooperative && blocks > held)
         return error_set(
-            error, AT_COMPILE,
+            error, AT_USAGE,
             "the cooperative launch of %s has %llu blocks; the device holds %llu of them at a time",
             name_of(k, i), (unsigned long long)blocks, (unsigned long long)held);
     return check_limits(d, k, i, launch, error);

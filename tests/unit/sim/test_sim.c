@@ -172,7 +172,9 @@ TEST(what_a_gpu_would_refuse_is_refused)
     assert_int_equal(result, OUTCOME_LAUNCH_ERROR);
     plan = b.launch;
     plan.launches[0].dynamic_shared_bytes = 1 << 20;
-    assert_int_equal(device_sim_api.launch(b.device, k, &plan, b.buffers, &error), AT_COMPILE);
+    assert_ok(device_sim_api.launch(b.device, k, &plan, b.buffers, &error), error);
+    assert_non_null(strstr(device_sim_api.complaint(b.device, &result), "bytes of shared memory"));
+    assert_int_equal(result, OUTCOME_LAUNCH_ERROR);
     plan = b.launch;
     plan.launches[0].argument_count = 2;
     assert_int_equal(device_sim_api.launch(b.device, k, &plan, b.buffers, &error), AT_COMPILE);

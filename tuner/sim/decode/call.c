@@ -252,6 +252,8 @@ static void choose(decoder *d, int32_t address, int32_t first, int32_t count)
     c->width = 4;
     c->target = first;
     c->target_count = count;
+    if (count == 0) /* any address is a fault */
+        return;
     c = emit_unguarded(d, SIM_BRANCH_INDEXED);
     c->extra = true;
     c->a = chosen;
@@ -270,8 +272,6 @@ static at_status call_computed(decoder *d, const call *c)
             decode_list(d, (int32_t)i);
             count++;
         }
-    if (count == 0)
-        return decode_fail(d, "no function of the kernel's source can be called so");
     for (int32_t i = 0; i < 2 * count; i++) /* the beginning of each, and the branch after it */
         decode_list(d, 0);
     choose(d, address, first, count);

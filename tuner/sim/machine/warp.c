@@ -275,6 +275,15 @@ static bool branch_indexed(sim_block *b, sim_warp *w, const sim_instruction *c, 
     return split(b, w, c, groups, count);
 }
 
+/* Is the address that of a function without code in the module, as those of the driver are? */
+static bool is_outside(const ptx_module *m, uint64_t address)
+{
+    bool outside = false;
+    for (size_t i = 0; i < m->function_count; i++)
+        outside = outside || (!m->functions[i].has_body && sim_function_address((int)i) == address);
+    return outside;
+}
+
 /* The place of each lane's function among those that its address may be of. */
 static bool find_callee(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
@@ -286,6 +295,10 @@ static bool find_callee(sim_block *b, sim_warp *w, const sim_instruction *c, uin
         while (place[l] < (uint32_t)c->target_count &&
                sim_function_address(functions[place[l]]) != address[l])
             place[l]++;
+        if (place[l] == (uint32_t)c->target_count && is_outside(b->program->module, address[l]))
+            return sim_fail(b, w, c, l, SIM_FAULT_UNKNOWN,
+                            "a call, by its address, of a function whose code is not in the "
+                            "module");
         if (place[l] == (uint32_t)c->target_count)
             return sim_fail(b, w, c, l, SIM_FAULT_BOUNDS,
                             "a call of address 0x%" PRIx64
