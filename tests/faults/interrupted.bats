@@ -21,17 +21,6 @@ load helpers
     [ -z "$left" ] || { echo "$left"; return 1; }
 }
 
-@test "locks by exclusive creation bear interruptions" {
-    gpu
-    write_space few 12
-    LD_PRELOAD="$TOOLS/interrupted_preload.so $TOOLS/no_locks_preload.so" tool "$TIMED" --device cuda:0 --quiet
-    succeeds
-    found_the_best
-    recorded
-    left=$(find "$WORK" "$XDG_CACHE_HOME" -name '*.held*')
-    [ -z "$left" ] || { echo "$left"; return 1; }
-}
-
 @test "a run that is killed while it tries whether it can write leaves no file of that" {
     gpu
     write_space few 12

@@ -19,7 +19,7 @@ is_whole() {
     succeeds || return 1
     found_the_best || return 1
     recorded || return 1
-    left=$(find "$WORK" -name '*.tmp' -o -name '*.held*')
+    left=$(find "$WORK" -name '*.tmp')
     [ -z "$left" ] || { echo "$left"; return 1; }
 }
 

@@ -202,10 +202,6 @@ class Soak:
         lost = self.promised - {e["problem"]["n"] for e in listed["entries"]}
         if lost:
             self.complain(f"lost: n = {sorted(lost)}")
-        for folder, _, names in os.walk(self.folder):
-            for name in names:
-                if name.endswith((".held", ".gone")) and "/results" in folder:
-                    self.complain(f"a lock is left: {folder}/{name}")
 
     def check_memory(self):
         for name, peaks in self.peaks.items():

@@ -1,15 +1,8 @@
 /* Locks between processes, by a path that they know in common: of a file, or of a folder.
  *
- * A lock is flock(2)'s where the file system has that: it ends with its process, whatever way. File
- * systems without (ENOLCK, as on NFS and Lustre without their lock services) are found out by the
- * first attempt. There a lock is a file beside the path, PATH.held (of a folder:
- * FOLDER/.lock.held), that is made exclusively and says which process on which host made it. A
- * process that was killed leaves it, so one is removed
- *   - when its process is seen to be gone: it ran under this kernel's present boot, in this
- * container;
- *   - when it is of another host, where none can look, and older than LOCK_STALE_S by the file
- * system's own clock. So a lock is not held for longer than that. Two hosts of which one has flock
- * and one has not do not see each other's locks.
+ * A lock is flock(2)'s, so it ends with its process, whatever way. A file system that refuses to
+ * lock a folder, as NFS does, may lock FOLDER/.lock. One without locks (ENOLCK, as NFS and Lustre
+ * without their lock services) is an error.
  *
  * What is at the path may be another user's: it is never waited for, and refused unless it is a
  * file or a folder. */
@@ -19,8 +12,6 @@
 #include <sys/types.h>
 
 #include "base/error.h"
-
-enum { LOCK_STALE_S = 600 };
 
 typedef struct lock lock;
 
@@ -45,6 +36,9 @@ void lock_close(lock *l);
 /* How the folder's file system locks, without taking anything: 0 by flock(2), else what it says
  * against that. */
 int lock_probe(const char *folder);
+
+/* Checks that the folder can be locked, now or later. AT_IO with the remedy. */
+at_status lock_check(const char *folder, at_error *error);
 
 /* Opens and takes in one; AT_IO with the remedy when another has it, or there can be none. */
 at_status lock_folder(const char *folder, int timeout_ms, lock **out, at_error *error);

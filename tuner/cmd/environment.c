@@ -161,7 +161,7 @@ static void print_folder(const char *what, const char *path)
            file_system(there, text), access(there, W_OK) == 0 ? "writable" : "not writable",
            code == 0 ? "locks by flock"
            : code == ENOLCK || code == ENOSYS || code == EOPNOTSUPP
-               ? "no flock: a lock is a file that is made exclusively"
+               ? "no locks: records cannot be kept there"
                : strerror(code));
 }
 

@@ -94,7 +94,9 @@ at_status record_check_writable(const char *results_dir, const char *gpu, const 
     if (!status)
         record_deinit(&old);
     status = error_forgive(status, AT_NOT_FOUND, error);
-    return status ? status : file_check_writable(folder, error);
+    if (!status)
+        status = file_check_writable(folder, error);
+    return status ? status : lock_check(folder, error);
 }
 
 at_status record_store_open(record_store *s, const char *results_dir, const arch_limits *gpu,

@@ -20,18 +20,19 @@
 #include "temporary.h"
 
 static int refused_with; /* 0: flock works */
+static bool refuses_folders;
 
 int flock(int fd, int operation)
 {
-    if (refused_with) {
-        errno = refused_with;
+    struct stat s;
+    errno = refused_with ? refused_with : EBADF;
+    if (refused_with || (refuses_folders && fstat(fd, &s) == 0 && S_ISDIR(s.st_mode)))
         return -1;
-    }
     return (int)syscall(SYS_flock, fd, operation);
 }
 
 typedef struct fixture {
-    char folder[TEMPORARY_BYTES], held[TEMPORARY_BYTES + 32], file[TEMPORARY_BYTES + 32];
+    char folder[TEMPORARY_BYTES], file[TEMPORARY_BYTES + 32];
     at_error error;
 } fixture;
 
@@ -40,9 +41,9 @@ static int set_up(void **state)
     static fixture f;
     f = (fixture){0};
     temporary_make(f.folder);
-    snprintf(f.held, sizeof f.held, "%s/.lock.held", f.folder);
     snprintf(f.file, sizeof f.file, "%s/file", f.folder);
     refused_with = 0;
+    refuses_folders = false;
     *state = &f;
     return 0;
 }
@@ -51,6 +52,7 @@ static int tear_down(void **state)
 {
     fixture *f = *state;
     refused_with = 0;
+    refuses_folders = false;
     temporary_remove(f->folder);
     return 0;
 }
@@ -74,7 +76,6 @@ static void keeps_others_out_until_it_is_given_back(void **state)
     lock_close(first);
     assert_ok(lock_folder(f->folder, 0, &second, &f->error), f->error);
     lock_close(second);
-    assert_int_not_equal(access(f->held, F_OK), 0);
 }
 
 static void is_not_given_back_by_a_fork(void **state)
@@ -180,37 +181,31 @@ static void nothing_is_lost_among_processes_some_of_which_are_killed(void **stat
     munmap(counts, 4096);
 }
 
-static void write_holder(const fixture *f, const char *text, int64_t age_s)
-{
-    assert_int_equal(file_replace(f->held, text, strlen(text), NULL), AT_OK);
-    const struct timespec then[2] = {{.tv_sec = time(NULL) - age_s},
-                                     {.tv_sec = time(NULL) - age_s}};
-    assert_int_equal(utimensat(AT_FDCWD, f->held, then, 0), 0);
-}
-
-static void another_hosts_lock_holds_until_it_is_old(void **state)
-{
-    static const char elsewhere[] = "host far here 1-2:3 process 1 began 4\n";
-    fixture *f = *state;
-    lock *l;
-    write_holder(f, elsewhere, LOCK_STALE_S - 20);
-    assert_int_equal(lock_folder(f->folder, 60, &l, &f->error), AT_IO);
-    assert_non_null(strstr(f->error.message, "process 1 on far"));
-    assert_non_null(strstr(f->error.message, f->held));
-    write_holder(f, elsewhere, LOCK_STALE_S + 20);
-    assert_ok(lock_folder(f->folder, 0, &l, &f->error), f->error);
-    lock_close(l);
-}
-
-static void one_that_says_nothing_holds_until_it_is_old(void **state)
+static void a_file_system_without_locks_is_an_error_with_the_remedy(void **state)
 {
     fixture *f = *state;
     lock *l;
-    write_holder(f, "", 20);
     assert_int_equal(lock_folder(f->folder, 60, &l, &f->error), AT_IO);
-    write_holder(f, "", LOCK_STALE_S + 20);
-    assert_ok(lock_folder(f->folder, 0, &l, &f->error), f->error);
+    assert_null(l);
+    assert_non_null(strstr(f->error.message, f->folder));
+    assert_non_null(strstr(f->error.message, "use a folder of a local disk"));
+    assert_int_equal(lock_check(f->folder, &f->error), AT_IO);
+    assert_ok(lock_open(f->file, 0600, &l, &f->error), f->error);
+    assert_int_equal(lock_take(l, 60), ENOLCK);
     lock_close(l);
+}
+
+/* NFS locks no folder, for that is not open for writing. */
+static void a_file_stands_for_a_folder_that_cannot_be_locked(void **state)
+{
+    fixture *f = *state;
+    lock *first, *second;
+    refuses_folders = true;
+    assert_ok(lock_check(f->folder, &f->error), f->error);
+    assert_ok(lock_folder(f->folder, 0, &first, &f->error), f->error);
+    assert_int_equal(lock_folder(f->folder, 20, &second, &f->error), AT_IO);
+    assert_non_null(strstr(f->error.message, "wait for it to end"));
+    lock_close(first);
 }
 
 static void what_is_in_the_way_is_refused_by_name(void **state)
@@ -230,22 +225,17 @@ static void what_is_in_the_way_is_refused_by_name(void **state)
 
 int main(void)
 {
-#define BOTH(name)                                                                                 \
-    cmocka_unit_test_setup_teardown(name, set_up, tear_down),                                      \
-    {                                                                                              \
-#name " without locks", name, set_up_without_locks, tear_down, NULL                        \
-    }
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        BOTH(keeps_others_out_until_it_is_given_back),
-        BOTH(is_not_given_back_by_a_fork),
-        BOTH(dies_with_its_process),
-        BOTH(dies_with_a_process_that_nobody_has_asked_for_yet),
-        BOTH(a_file_is_locked_as_a_folder_is),
-        BOTH(nothing_is_lost_among_processes_some_of_which_are_killed),
-        BOTH(what_is_in_the_way_is_refused_by_name),
-        cmocka_unit_test_setup_teardown(another_hosts_lock_holds_until_it_is_old,
-                                        set_up_without_locks, tear_down),
-        cmocka_unit_test_setup_teardown(one_that_says_nothing_holds_until_it_is_old,
+        CASE(keeps_others_out_until_it_is_given_back),
+        CASE(is_not_given_back_by_a_fork),
+        CASE(dies_with_its_process),
+        CASE(dies_with_a_process_that_nobody_has_asked_for_yet),
+        CASE(a_file_is_locked_as_a_folder_is),
+        CASE(nothing_is_lost_among_processes_some_of_which_are_killed),
+        CASE(a_file_stands_for_a_folder_that_cannot_be_locked),
+        CASE(what_is_in_the_way_is_refused_by_name),
+        cmocka_unit_test_setup_teardown(a_file_system_without_locks_is_an_error_with_the_remedy,
                                         set_up_without_locks, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
