@@ -1,8 +1,7 @@
 /* Works out, when autotune is built, what a program would work out at its first pick of a pattern:
- * facts of the scripts in LUA_DIR (script/facts.h) and the indices of the records in RESULTS
- * (record/index_file.h), each beside its files.
+ * facts of the scripts in LUA_DIR (script/facts.h), beside them.
  *
- * usage: beforehand LUA_DIR TEMPLATE_DIR RESULTS NAME... */
+ * usage: beforehand LUA_DIR TEMPLATE_DIR NAME... */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,7 +9,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/paths.h"
-#include "record/index_file.h"
 #include "script/facts.h"
 
 static bool list_sources(const script *s, stamped_files *out)
@@ -49,8 +47,8 @@ int main(int argc, char **argv)
 {
     char path[PATHS_BYTES];
     at_error error = {0};
-    if (argc < 4) {
-        fputs("usage: beforehand LUA_DIR TEMPLATE_DIR RESULTS NAME...\n", stderr);
+    if (argc < 3) {
+        fputs("usage: beforehand LUA_DIR TEMPLATE_DIR NAME...\n", stderr);
         return 2;
     }
     script_options with = {.lua_dir = argv[1], .template_dir = argv[2], .without_templates = true};
@@ -58,10 +56,9 @@ int main(int argc, char **argv)
     snprintf(path, sizeof path, "%s/.facts", argv[1]);
     if (!status)
         status = file_make_folder(path, &error);
-    for (int i = 4; i < argc && !status; i++) {
+    for (int i = 3; i < argc && !status; i++) {
         snprintf(path, sizeof path, "%s/%s.lua", argv[1], argv[i]);
         status = write_facts(&with, path, &error);
-        record_index_store(argv[3], argv[i]);
     }
     if (status)
         fprintf(stderr, "beforehand: %s\n", error.message);

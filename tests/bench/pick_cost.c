@@ -6,12 +6,9 @@
  * pattern's first record, without its portfolios, repeated for that many other problems, in one
  * file of a folder of its own.
  *
- * Prints, in time of the CPU, milliseconds to open; of the first pick, without what an earlier
- * process kept (of a folder of its own without an index beside the records, and with one after the
- * records were copied, too) and with it;
- * microseconds of later ones for problems that are new each time, and for one problem again and
- * again. Beside them what the same costs where all records are read at once and the script is
- * loaded for each pick. */
+ * Prints, in time of the CPU, milliseconds to open and of the first pick after that, which reads
+ * records and script; microseconds of later ones for problems that are new each time, and for one
+ * problem again and again. */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,22 +18,16 @@
 #include "autotune.h"
 #include "base/file.h"
 #include "base/json_text.h"
-#include "base/paths.h"
 #include "base/stats.h"
-#include "record/folders.h"
-#include "record/index_file.h"
-#include "record/pick.h"
-#include "script/script.h"
+#include "record/record.h"
 #include "temporary.h"
 
 enum { LATER = 2000, OPENINGS = 9, MOST_VARIABLES = 64 };
 
 typedef struct bench {
     const char *folder, *pattern;
-    bool is_own;    /* the folder */
     record_set set; /* of the pattern */
     at_gpu gpu;
-    char cache[TEMPORARY_BYTES];
 } bench;
 
 /* The thread's own time: what others do on the machine is not counted. */
@@ -105,97 +96,28 @@ static double open_ms(const bench *b, at_results **out)
     return (double)(cpu_now_ns() - begun_ns) / 1e6;
 }
 
-/* What an earlier process kept is gone. */
-static void empty_cache(const bench *b)
-{
-    temporary_remove(b->cache);
-    at_error error = {0};
-    if (file_make_private_folder(b->cache, &error))
-        die(&error);
-}
-
-/* The index is that of these contents, in files that are not those that it was made of. */
-static void measure_copied(const bench *b)
-{
-    char path[4096];
-    size_t size_bytes;
-    char *text;
-    at_results *results;
-    at_error error = {0};
-    snprintf(path, sizeof path, "%s/gpu/%s.json", b->folder, b->pattern);
-    if (file_read(path, 256 << 20, &text, &size_bytes, &error) ||
-        file_replace(path, text, size_bytes, &error))
-        die(&error);
-    free(text);
-    (void)open_ms(b, &results);
-    printf("with an index of copied records the very first pick %.3f ms\n",
-           pick_us(b, results, 0, false) / 1e3);
-    at_close(results);
-}
-
 static void measure(const bench *b)
 {
     static double later[LATER], same[LATER];
     double opens[OPENINGS], firsts[OPENINGS];
     at_results *results;
-    if (b->is_own) {
-        (void)open_ms(b, &results);
-        printf("without an index the very first pick %.3f ms\n",
-               pick_us(b, results, 0, false) / 1e3);
-        at_close(results);
-        empty_cache(b);
-        record_index_store(b->folder, b->pattern);
-        measure_copied(b);
-        empty_cache(b);
-        record_index_store(b->folder, b->pattern);
-    }
     for (int i = 0; i < OPENINGS; i++) {
         opens[i] = open_ms(b, &results);
         firsts[i] = pick_us(b, results, 0, i == 0) / 1e3;
         if (i + 1 < OPENINGS)
             at_close(results);
     }
-    const double cold = firsts[0];
+    const double of_process = firsts[0];
     for (int i = 0; i < LATER; i++)
         later[i] = pick_us(b, results, 1 + (uint64_t)i, false);
     for (int i = 0; i < LATER; i++)
         same[i] = pick_us(b, results, 1, false);
     at_close(results);
-    printf("open %.3f ms\nfirst pick %.3f ms, the very first %.3f ms\n",
-           stats_median(opens, OPENINGS), stats_median(firsts + 1, OPENINGS - 1), cold);
+    printf("open %.3f ms\nfirst pick %.3f ms, of the process %.3f ms\n",
+           stats_median(opens, OPENINGS), stats_median(firsts, OPENINGS), of_process);
     const double us = stats_median(later, LATER);
     printf("later pick %.2f us (of hundred one %.2f us), of the same problem %.2f us\n", us,
            later[LATER * 99 / 100], stats_median(same, LATER));
-}
-
-/* Reads all records, and loads the script for a pick. */
-static void measure_before(const bench *b)
-{
-    double opens[3], picks[3];
-    paths share;
-    char path[PATHS_BYTES];
-    at_error error = {0};
-    if (paths_find(&share, &error) ||
-        paths_find_script(&share, b->pattern, path, sizeof path, &error))
-        die(&error);
-    for (int i = 0; i < 3; i++) {
-        record_set all;
-        script *s;
-        script_options options = {.lua_dir = share.lua_dir, .template_dir = share.template_dir};
-        int64_t begun_ns = cpu_now_ns();
-        if (record_load_all(b->folder, NULL, &all, &error))
-            die(&error);
-        opens[i] = (double)(cpu_now_ns() - begun_ns) / 1e6;
-        record_set_deinit(&all);
-        if (arch_find("sm_90", &options.device, &error))
-            die(&error);
-        begun_ns = cpu_now_ns();
-        if (script_load(path, &options, &s, &error))
-            die(&error);
-        picks[i] = (double)(cpu_now_ns() - begun_ns) / 1e6;
-        script_free(s);
-    }
-    printf("before: open %.3f ms, pick %.3f ms\n", stats_median(opens, 3), stats_median(picks, 3));
 }
 
 /* ---- a larger folder ---- */
@@ -266,19 +188,14 @@ int main(int argc, char **argv)
     const record *first = &b.set.records[0];
     b.gpu = (at_gpu){.major = first->major, .minor = first->minor};
     snprintf(b.gpu.name, sizeof b.gpu.name, "%s", first->gpu);
-    temporary_make(b.cache);
-    setenv("XDG_CACHE_HOME", b.cache, 1);
     if (argc > 3) {
         temporary_make(folder);
         write_entries(&b, folder, strtoul(argv[3], NULL, 10));
         b.folder = folder;
-        b.is_own = true;
     }
     measure(&b);
-    measure_before(&b);
     if (*folder)
         temporary_remove(folder);
-    temporary_remove(b.cache);
     record_set_deinit(&b.set);
     return 0;
 }

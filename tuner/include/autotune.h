@@ -146,9 +146,9 @@ AT_API at_status at_current_gpu(at_gpu *out, at_error *error);
  * (at_choice_checked()); for a `gpu` that is named they use the limits of its compute capability.
  * AT_NOT_FOUND when the pattern has no records, or no configuration of it is possible, not even the
  * default. The first pick of a pattern reads its records and its script, which takes milliseconds,
- * or what an earlier process kept of both in the compile cache; a later one takes microseconds,
- * unless only Lua can evaluate one of the script's constraints. A script that has changed is seen
- * at once, records and other files that have some 50 ms later. */
+ * or what an earlier process kept of the script in the compile cache; a later one takes
+ * microseconds, unless only Lua can evaluate one of the script's constraints. A script that has
+ * changed is seen at once, records and other files that have some 50 ms later. */
 AT_API at_status at_pick(const at_results *results, const char *pattern, const at_gpu *gpu,
                          const at_variable *problem, size_t problem_count, at_choice **out,
                          at_error *error);

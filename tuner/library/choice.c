@@ -228,7 +228,7 @@ static at_status choose(at_choice *c, known_script *with, const knowledge *known
         c->rule = pick_from(&c->records->table, &target, &found);
     if (found.lacks_memory)
         return error_no_memory(error);
-    c->time_ns = found.time_ns;
+    c->time_ns = found.entry ? found.entry->time_ns : 0;
     c->from = found.from;
     c->values = found.configuration;
     if (!c->values)

@@ -8,8 +8,6 @@
 #include "base/derived.h"
 #include "base/error.h"
 #include "library/kept.h"
-#include "record/index_file.h"
-#include "record/pick_index.h"
 #include "script/facts.h"
 
 /* Looking at all files of a pattern takes longer than picking; so it is done now and then. */
@@ -71,63 +69,13 @@ void knowledge_release(knowledge_view *v)
 
 /* ---- records ---- */
 
-/* Records of a pattern are kept under this name: all folders decide which of them count. */
-static char *name_records(const knowledge *k, const char *pattern_name)
+static at_status read_records(const knowledge *k, const char *pattern_name, known_records *to,
+                              at_error *error)
 {
-    pack name = {0};
-    pack_append_text(&name, pattern_name);
-    for (size_t i = 0; i < k->folders.count; i++) {
-        pack_append_text(&name, "\n");
-        pack_append_text(&name, k->folders.paths[i]);
-    }
-    return pack_take_text(&name);
-}
-
-static bool fetch_records(const char *name, known_records *to)
-{
-    stamped_files files;
-    pack bytes;
-    if (!kept_fetch("records", name, &files, &bytes))
-        return false;
-    const bool fetched =
-        stamped_files_same(&files, &to->files) && !pick_index_get(&bytes, &to->table, NULL);
-    if (!fetched)
-        pick_table_deinit(&to->table);
-    stamped_files_deinit(&files);
-    pack_deinit(&bytes);
-    return fetched;
-}
-
-static void keep_records(const char *name, const known_records *from, int64_t since_ns)
-{
-    pack bytes = {0};
-    pick_index_put(&bytes, &from->table);
-    if (!bytes.failed)
-        kept_store("records", name, &from->files, since_ns, &bytes);
-    pack_deinit(&bytes);
-}
-
-static at_status read_records(const knowledge *k, const char *pattern_name, int64_t since_ns,
-                              known_records *to, at_error *error)
-{
-    char *name = name_records(k, pattern_name);
-    if (!name)
-        return error_no_memory(error);
     at_status status = AT_OK;
-    if (to->files.count > 0 && !fetch_records(name, to)) {
-        bool were_read;
-        const bool indexed =
-            record_index_fetch(&k->folders, pattern_name, &to->files, &to->table, &were_read);
-        if (!indexed)
-            status = record_search(&k->folders, pattern_name, &to->set, error);
-        if (!indexed && !status)
-            status = pick_table_make(&to->set, &to->table, error);
-        /* An index whose files need not be read is as good as what would be kept. */
-        if (!status && (!indexed || were_read))
-            keep_records(name, to, since_ns);
-    }
-    free(name);
-    return status;
+    if (to->files.count > 0)
+        status = record_search(&k->folders, pattern_name, &to->set, error);
+    return status ? status : pick_table_make(&to->set, &to->table, error);
 }
 
 /* Takes the place of p->records, if the files are others. Where they cannot be read, the old ones
@@ -138,13 +86,12 @@ static at_status look_at_records(const knowledge *k, known_pattern *p, at_error 
     if (!fresh)
         return error_no_memory(error);
     fresh->references = 1;
-    const int64_t since_ns = file_stamp_now_ns();
     /* Before they are read: what changes meanwhile is found out the next time. */
     at_status status = record_find_files(&k->folders, p->name, &fresh->files, error);
     const bool same =
         !status && p->records && stamped_files_same(&p->records->files, &fresh->files);
     if (!status && !same)
-        status = read_records(k, p->name, since_ns, fresh, error);
+        status = read_records(k, p->name, fresh, error);
     if (status || same) {
         known_records_release(fresh);
         if (p->records && status != AT_NO_MEMORY)

@@ -5,7 +5,6 @@
 #include "base/json_text.h"
 #include "base/version.h"
 #include "record/coverage.h"
-#include "record/index_file.h"
 #include "record/record.h"
 #include "record/schema.h"
 #include "record/store.h"
@@ -338,7 +337,5 @@ at_status record_merge(const char *results_dir, run_summary *s, record_change *c
     if (!status)
         snprintf(s->record_path, sizeof s->record_path, "%s", store.path);
     record_store_close(&store);
-    if (!status && *change != RECORD_KEPT)
-        record_index_store(results_dir, s->pattern);
     return status;
 }

@@ -66,13 +66,11 @@ struct pick_candidate {
     pick_rule rule;
     double distance; /* of the problems; of a portfolio the place in the tree's order */
     int preference;
-    size_t place;              /* among equals */
-    const record *from;        /* NULL: the default */
-    const record_entry *entry; /* NULL: of a portfolio, the default, or a table that was read */
+    size_t place;                       /* among equals */
+    const record *from;                 /* NULL: the default */
+    const record_entry *entry;          /* NULL: of a portfolio, or the default */
     const record_values *configuration; /* NULL: PICK_NONE */
     uint32_t number;                    /* of the configuration in the table */
-    int64_t time_ns;                    /* of the entry */
-    bool warm_cache;                    /* likewise */
     int portfolio_place;                /* in its portfolio's order; -1: of none */
     int ahead; /* how many that has before the default; -1: it does not say, or there is none */
     bool lacks_memory; /* PICK_NONE for want of memory: nothing is known */
@@ -87,17 +85,13 @@ typedef struct pick_walk {
     const pick_table *table;
     const pick_target *target;
     const record_values *fallback;
-    size_t problem;      /* the target's, in the table, or RECORD_NO_CLASS */
-    pick_aim aim;        /* the target's problem, once it is compared with others */
-    int rule;            /* whose candidates are gone through */
-    bool has_portfolios; /* those of its portfolios are among the items, or were */
-    double distance;     /* up to here its entries are */
-    size_t levels;       /* so many distances were looked for */
-    size_t sorted_count, sorted_at;
-    struct pick_far *sorted; /* what is left of them, where many more are asked for */
+    size_t problem;    /* the number of the target's problem, or RECORD_NO_CLASS */
+    double *distances; /* of the table's problems from the target's, once has_distances */
+    bool has_distances;
+    pick_rule rule; /* whose candidates are the items */
     size_t count, at;
-    pick_candidate *items;
-    bool lacks_memory; /* the walk has ended early */
+    pick_candidate *items; /* those before `at` have been given */
+    bool lacks_memory;     /* the walk has ended early */
 } pick_walk;
 
 /* The table and the target must outlive the walk, and the caller ends it. */
@@ -109,7 +103,7 @@ void pick_walk_end(pick_walk *w);
 bool pick_walk_next(pick_walk *w, pick_candidate *out);
 
 /* Judges a candidate of the walk, alone. *seen, if given, is the problem on which it was no faster
- * than the default; untouched if a portfolio's tree says so, or where the table was read. */
+ * than the default; untouched if a portfolio's tree says so. */
 pick_verdict pick_judge(pick_walk *w, const pick_candidate *c, const record_seen **seen);
 
 /* Picks a configuration for the target, by the rules above. */

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/rng.h"
 #include "check.h"
 #include "record/pick.h"
 
@@ -491,8 +492,116 @@ TEST(the_scale_is_log2_at_powers_of_two_and_monotone)
         last = pick_scale(x);
     }
     assert_true(isfinite(pick_scale(INFINITY)));
-    assert_true(pick_value_distance((value){.kind = VALUE_NUMBER, .number = 1e300},
-                                    (value){.kind = VALUE_NUMBER, .number = -1e300}) <
-                pick_value_distance((value){.kind = VALUE_STRING, .string = "a"},
-                                    (value){.kind = VALUE_STRING, .string = "b"}));
+}
+
+/* ---- distances, beside a plain sum ---- */
+
+static double value_distance(value a, value b)
+{
+    if (value_is_number(a) && value_is_number(b))
+        return fabs(pick_scale(value_number(a)) - pick_scale(value_number(b)));
+    return value_equal(a, b) ? 0 : 256;
+}
+
+static double distance_of(const record_values *a, const record_values *b)
+{
+    double d = 0;
+    for (size_t i = 0; i < a->count; i++) {
+        const value *v = record_get(b, a->pairs[i].name);
+        d += v ? value_distance(a->pairs[i].value, *v) : 256;
+    }
+    for (size_t i = 0; i < b->count; i++)
+        d += record_get(a, b->pairs[i].name) ? 0 : 256;
+    return d;
+}
+
+enum { DRAWN = 200, VARIABLES = 5 };
+
+/* Sizes, a type, a variable that some lack, one that is a number here and a truth there. */
+static record_values draw(rng *r, record_pair pairs[VARIABLES])
+{
+    static const char *const dtypes[] = {"float", "double", "half"};
+    size_t n = 0;
+    const int64_t size = (int64_t)rng_below(r, 40);
+    pairs[n++] = (record_pair){"n", {.kind = VALUE_INTEGER, .integer = 128 * size}};
+    pairs[n++] = (record_pair){"m", {.kind = VALUE_NUMBER, .number = (double)rng_below(r, 9)}};
+    if (rng_below(r, 3))
+        pairs[n++] = (record_pair){"dtype", {.kind = VALUE_STRING, .string = dtypes[size % 3]}};
+    if (rng_below(r, 4) == 0)
+        pairs[n++] = size % 2 ? (record_pair){"k", {.kind = VALUE_INTEGER, .integer = size}}
+                              : (record_pair){"k", {.kind = VALUE_BOOLEAN, .boolean = true}};
+    return (record_values){n, pairs};
+}
+
+TEST(a_distance_is_the_sum_over_the_variables_of_both)
+{
+    static record_pair pairs[DRAWN][VARIABLES];
+    static record_entry entries[DRAWN];
+    record from = {.gpu = "G", .entry_count = DRAWN, .entries = entries};
+    const record_set set = {.count = 1, .records = &from};
+    pick_table t;
+    rng r = rng_seeded(13);
+    for (size_t i = 0; i < DRAWN; i++)
+        entries[i] = (record_entry){.problem = draw(&r, pairs[i])};
+    assert_int_equal(pick_table_make(&set, &t, NULL), AT_OK);
+    for (int n = 0; n < DRAWN; n++) {
+        record_pair own[VARIABLES];
+        double distances[DRAWN];
+        record_values problem = draw(&r, own);
+        if (n % 5 == 0)
+            own[problem.count++] = (record_pair){"elsewhere", {.kind = VALUE_INTEGER}};
+        assert_true(pick_table_distances(&t, &problem, distances));
+        for (size_t i = 0; i < t.problems.count; i++)
+            assert_true(fabs(distances[i] - distance_of(&problem, t.problems.members[i])) < 1e-9);
+    }
+    pick_table_deinit(&t);
+}
+
+/* One of the records' problems, some of whose sizes are others. */
+static record_values draw_problem(rng *r, const record_set *set, record_pair pairs[])
+{
+    const record *from = &set->records[rng_below(r, set->count)];
+    const record_values *like = &from->entries[rng_below(r, from->entry_count)].problem;
+    memcpy(pairs, like->pairs, like->count * sizeof *pairs);
+    for (size_t i = 0; i < like->count; i++)
+        if (pairs[i].value.kind == VALUE_INTEGER && rng_below(r, 2))
+            pairs[i].value.integer = 1 + (int64_t)rng_below(r, 20000);
+    return (record_values){like->count - rng_below(r, 2), pairs};
+}
+
+/* The walk against every candidate, sorted. */
+TEST(candidates_come_by_rule_then_distance)
+{
+    record_set set;
+    pick_table made;
+    rng r = rng_seeded(5);
+    at_error error = {0};
+    assert_ok(record_load_all(TEST_SOURCE_DIR "/results", "conv2d", &set, &error), error);
+    assert_ok(pick_table_make(&set, &made, &error), error);
+    for (int n = 0; n < 60; n++) {
+        record_pair pairs[RECORD_MAX_VALUES];
+        const record_values problem = draw_problem(&r, &set, pairs);
+        const pick_target target = {
+            .gpu = n % 2 ? "NVIDIA H200" : "?", .major = 9, .problem = &problem};
+        pick_walk w;
+        pick_candidate last = {0}, next;
+        size_t entries = 0, all = 0;
+        pick_walk_begin(&w, &made, &target);
+        while (pick_walk_next(&w, &next)) {
+            assert_true(next.rule > last.rule ||
+                        (next.rule == last.rule && next.distance >= last.distance));
+            if (next.entry) {
+                entries++;
+                const double distance = distance_of(&next.entry->problem, &problem);
+                assert_true(next.distance > distance - 1e-9 && next.distance < distance + 1e-9);
+            }
+            last = next;
+        }
+        pick_walk_end(&w);
+        for (size_t i = 0; i < set.count; i++)
+            all += set.records[i].entry_count;
+        assert_int_equal(entries, all);
+    }
+    pick_table_deinit(&made);
+    record_set_deinit(&set);
 }
