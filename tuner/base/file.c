@@ -337,7 +337,9 @@ at_status file_make_private_folder(const char *path, at_error *error)
     return status;
 }
 
-at_status file_open_nameless(const char *folder, int *fd, at_error *error)
+/* Opens a new file of the existing folder's file system for writing, which has no name: it is gone
+ * when the caller closes it, or is killed. AT_IO. */
+static at_status open_nameless(const char *folder, int *fd, at_error *error)
 {
     char path[PATH_BYTES], temporary[PATH_BYTES];
     sigset_t before;
@@ -359,7 +361,7 @@ at_status file_open_nameless(const char *folder, int *fd, at_error *error)
 at_status file_check_writable(const char *folder, at_error *error)
 {
     int fd;
-    at_status status = file_open_nameless(folder, &fd, error);
+    at_status status = open_nameless(folder, &fd, error);
     if (status)
         return status;
     /* Creating an empty file succeeds on a full disk; a block of data does not. */

@@ -50,10 +50,6 @@ bool file_is_private(const struct stat *s);
  * belongs to another user or others may write it: then nothing in it is to be believed. */
 at_status file_make_private_folder(const char *path, at_error *error);
 
-/* Opens a new file of the existing folder's file system for writing, which has no name: it is gone
- * when the caller closes it, or is killed. AT_IO. */
-at_status file_open_nameless(const char *folder, int *fd, at_error *error);
-
 /* Fails where file_replace() of a file in the existing `folder` would: tries, and leaves no
  * file. */
 at_status file_check_writable(const char *folder, at_error *error);

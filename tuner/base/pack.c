@@ -50,14 +50,6 @@ void pack_append_text(pack *p, const char *text)
     pack_append(p, text, strlen(text));
 }
 
-void pack_narrow(pack *p, const void *view, size_t size_bytes)
-{
-    if (size_bytes > 0)
-        memmove(p->bytes, view, size_bytes);
-    p->size_bytes = size_bytes;
-    p->position = 0;
-}
-
 char *pack_take_text(pack *p)
 {
     pack_append(p, "", 1);
@@ -130,14 +122,6 @@ uint32_t pack_get_u32(pack *p)
 {
     const unsigned char *at = take(p, 4);
     return at ? (uint32_t)pack_load(at, 4) : 0;
-}
-
-size_t pack_get_count(pack *p, size_t most, size_t size_bytes)
-{
-    const size_t count = pack_get_u32(p);
-    if (count > most || count > (p->size_bytes - p->position) / size_bytes)
-        p->failed = true;
-    return p->failed ? 0 : count;
 }
 
 uint64_t pack_get_u64(pack *p)

@@ -28,9 +28,6 @@ void pack_put_string(pack *p, const char *text);                    /* NULL as "
 uint32_t pack_get_u32(pack *p);
 uint64_t pack_get_u64(pack *p);
 double pack_get_f64(pack *p);
-/* A count, of 32 bits, of items that take `size_bytes` each at least: 0, and a failure, where it is
- * more than `most`, or than is left has room for. */
-size_t pack_get_count(pack *p, size_t most, size_t size_bytes);
 /* A view of the bytes, valid until pack_deinit; *size_bytes is 0 and the result "" after a
  * failure. */
 const void *pack_get_bytes(pack *p, size_t *size_bytes);
@@ -67,9 +64,6 @@ unsigned char *pack_grow(pack *p, size_t size_bytes);
 /* Bytes alone, without their length: for a text that is put together. */
 void pack_append(pack *p, const void *bytes, size_t size_bytes);
 void pack_append_text(pack *p, const char *text);
-/* The bytes at `view`, within the pack, become the whole of it, to be read from their beginning;
- * nothing is allocated. */
-void pack_narrow(pack *p, const void *view, size_t size_bytes);
 /* The text that was appended, ended by NUL and owned by the caller; NULL: no memory. The pack is
  * empty then. */
 char *pack_take_text(pack *p);

@@ -122,8 +122,8 @@ AT_API const char *at_rule_name(at_rule rule);
 
 /* Opens the records under `folder`. NULL: those under $AUTOTUNE_RESULTS, ./results and the folder
  * installed with autotune that exist; of equal entries the first counts. AT_NOT_FOUND without such
- * a folder. The records of a pattern are read when it is picked first, and again when they have
- * changed: a later at_pick() takes them; choices stay, and may outlive the results. A damaged entry
+ * a folder. The records of a pattern are read when it is picked first, and again only when a
+ * tuning of these results has ended (at_tune()). Choices may outlive the results. A damaged entry
  * is left out, as is a file that is damaged, of a newer version or unreadable: at_results_problem()
  * names it. */
 AT_API at_status at_open(const char *folder, at_results **out, at_error *error);
@@ -145,10 +145,9 @@ AT_API at_status at_current_gpu(at_gpu *out, at_error *error);
  * configuration that its constraints forbid for this problem and GPU is never picked
  * (at_choice_checked()); for a `gpu` that is named they use the limits of its compute capability.
  * AT_NOT_FOUND when the pattern has no records, or no configuration of it is possible, not even the
- * default. The first pick of a pattern reads its records and its script, which takes milliseconds,
- * or what an earlier process kept of the script in the compile cache; a later one takes
- * microseconds, unless only Lua can evaluate one of the script's constraints. A script that has
- * changed is seen at once, records and other files that have some 50 ms later. */
+ * default. The first pick of a pattern reads its records, and its script for each GPU, which takes
+ * milliseconds; a later one takes microseconds. What changes on disk after that is not seen: open
+ * the results again. Threads that pick of one pattern wait for each other. */
 AT_API at_status at_pick(const at_results *results, const char *pattern, const at_gpu *gpu,
                          const at_variable *problem, size_t problem_count, at_choice **out,
                          at_error *error);

@@ -12,7 +12,6 @@
 #include "library/pattern.h"
 #include "library/results.h"
 #include "library/tuning.h"
-#include "script/facts.h"
 
 /* A copy of the text that lives as long as the choice. */
 static const char *keep_text(at_choice *c, const char *text)
@@ -83,10 +82,10 @@ static at_status keep_default(at_choice *c, const pattern *p, at_error *error)
 
 /* ---- which configurations are possible ---- */
 
-/* The values that the script would give variables of its problem, into `to` in the pattern's order;
- * false where it would refuse one. They borrow from `texts`. */
+/* Gives variables of the problem `to`, which is in the pattern's order, the values that the script
+ * would give them; false if the script would refuse one. The values borrow from `texts`. */
 static bool read_problem(const pattern *p, const record_values *from,
-                         char texts[][LIBRARY_VALUE_BYTES], value *to)
+                         char texts[][LIBRARY_VALUE_BYTES], pattern_variable *to)
 {
     for (size_t i = 0; i < from->count; i++) {
         size_t place = 0;
@@ -94,134 +93,51 @@ static bool read_problem(const pattern *p, const record_values *from,
                strcmp(p->problems[PROBLEM_TUNED][place].name, from->pairs[i].name) != 0)
             place++;
         value_format(from->pairs[i].value, texts[i], LIBRARY_VALUE_BYTES);
-        if (place == p->problem_count || !pattern_read_setting(p, place, texts[i], &to[place]))
+        if (place == p->problem_count ||
+            !library_read_setting(p, place, texts[i], &to[place].value))
             return false;
     }
     return true;
 }
 
-static bool facts_fit(void *context, const record_values *configuration)
+/* Chooses among what the script allows for the problem, which it has for this call only. *done is
+ * false if the script is of no use: the problem is not one of its problems, say. */
+static at_status choose_with(at_choice *c, const pattern_view *known, pick_target *target,
+                             pick_candidate *found, bool *done, at_error *error)
 {
-    const script_facts_case *c = context;
-    const pattern *p = script_facts_pattern(c->facts);
-    uint16_t indices[RECORD_MAX_VALUES];
-    return configuration->count == p->parameter_count &&
-           record_indices(p, configuration, indices) && script_facts_valid(c, indices, NULL);
-}
-
-static bool ask_facts(void *context, const record_feature *feature,
-                      const record_values *configuration, double *out)
-{
-    const script_facts_case *c = context;
-    const pattern *p = script_facts_pattern(c->facts);
-    uint16_t indices[RECORD_MAX_VALUES];
-    const size_t place = pattern_find_feature(p, feature->name, feature->definition);
-    if (place == SIZE_MAX || configuration->count != p->parameter_count ||
-        !record_indices(p, configuration, indices))
-        return false;
-    *out = script_facts_feature(c, place, indices);
-    return true;
-}
-
-/* Picks among what the target says is possible. */
-static at_status choose_checked(at_choice *c, const pattern *p, pick_target *target,
-                                pick_candidate *found, at_error *error)
-{
+    char texts[RECORD_MAX_VALUES][LIBRARY_VALUE_BYTES];
+    const pattern *p = script_pattern(known->script);
+    library_check check = {.script = known->script};
+    pattern_variable problem[PATTERN_MAX_VARIABLES];
+    memcpy(problem, known->problem, p->problem_count * sizeof *problem);
+    *done = p->parameter_count <= RECORD_MAX_VALUES &&
+            read_problem(p, &c->problem, texts, problem) &&
+            !script_set_problem(known->script, PROBLEM_TUNED, problem, p->problem_count, NULL);
+    if (!*done)
+        return AT_OK;
     c->checked = true;
     at_status status = keep_default(c, p, error);
     if (status)
         return status;
-    target->fallback = &c->fallback;
-    c->rule = pick_from(&c->records->table, target, found);
-    return found->lacks_memory ? error_no_memory(error) : AT_OK;
-}
-
-static at_status choose_by_facts(at_choice *c, script_facts_case *facts, pick_target *target,
-                                 pick_candidate *found, at_error *error)
-{
-    size_t broken = 0;
-    const pattern *p = script_facts_pattern(facts->facts);
-    target->fits = facts_fit;
-    target->ask = ask_facts;
-    target->context = facts;
-    at_status status = choose_checked(c, p, target, found, error);
-    if (status || c->rule != PICK_NONE)
-        return status;
-    const bool valid = script_facts_valid(facts, p->baseline, &broken);
-    return library_refuse_default(c, valid ? "nothing" : p->constraints[broken].text, error);
-}
-
-static at_status choose_by_script(at_choice *c, script *s, pick_target *target,
-                                  pick_candidate *found, at_error *error)
-{
-    library_check check = {.script = s};
     target->fits = library_fits;
     target->ask = library_ask;
     target->context = &check;
-    at_status status = choose_checked(c, script_pattern(s), target, found, error);
-    return status || c->rule != PICK_NONE ? status : library_refuse(c, s, error);
+    target->fallback = &c->fallback;
+    c->rule = pick_from(&c->records->table, target, found);
+    if (found->lacks_memory)
+        return error_no_memory(error);
+    return c->rule == PICK_NONE ? library_refuse(c, known->script, error) : AT_OK;
 }
 
-/* *done is false where the script is of no use: the problem is not one of its problems, say. */
-static at_status choose_with_facts(at_choice *c, const known_script *with,
-                                   const arch_limits *limits, pick_target *target,
-                                   pick_candidate *found, bool *done, at_error *error)
-{
-    char texts[RECORD_MAX_VALUES][LIBRARY_VALUE_BYTES];
-    script_facts_case facts = {.facts = with->facts, .device = limits};
-    const pattern *p = script_facts_pattern(with->facts);
-    for (size_t i = 0; i < p->problem_count; i++)
-        facts.problem[i] = p->problems[PROBLEM_TUNED][i].value;
-    *done = read_problem(p, &c->problem, texts, facts.problem);
-    return *done ? choose_by_facts(c, &facts, target, found, error) : AT_OK;
-}
-
-/* Chooses for the problem, which the script has for this call only. */
-static at_status set_and_choose(at_choice *c, script *s, pick_target *target, pick_candidate *found,
-                                bool *done, at_error *error)
-{
-    char texts[RECORD_MAX_VALUES][LIBRARY_VALUE_BYTES];
-    const pattern *p = script_pattern(s);
-    value values[PATTERN_MAX_VARIABLES];
-    pattern_variable problem[PATTERN_MAX_VARIABLES];
-    for (size_t i = 0; i < p->problem_count; i++)
-        values[i] = p->problems[PROBLEM_TUNED][i].value;
-    *done = p->parameter_count <= RECORD_MAX_VALUES && read_problem(p, &c->problem, texts, values);
-    for (size_t i = 0; i < p->problem_count; i++)
-        problem[i] = (pattern_variable){p->problems[PROBLEM_TUNED][i].name, values[i]};
-    *done = *done && !script_set_problem(s, PROBLEM_TUNED, problem, p->problem_count, NULL);
-    return *done ? choose_by_script(c, s, target, found, error) : AT_OK;
-}
-
-static at_status choose_with(at_choice *c, known_script *with, const knowledge *known,
-                             const arch_limits *limits, pick_target *target, pick_candidate *found,
-                             bool *done, at_error *error)
-{
-    script *s;
-    at_error none = {0};
-    *done = false;
-    if (with->facts)
-        return choose_with_facts(c, with, limits, target, found, done, error);
-    if (!with->only_lua)
-        return AT_OK;
-    at_status status = known_script_ask(known, with, limits, &s, &none);
-    if (status)
-        return status == AT_NO_MEMORY ? error_no_memory(error) : AT_OK;
-    status = set_and_choose(c, s, target, found, done, error);
-    known_script_answered(with);
-    return status;
-}
-
-static at_status choose(at_choice *c, known_script *with, const knowledge *known,
-                        const arch_limits *limits, at_error *error)
+static at_status choose(at_choice *c, const pattern_view *known, at_error *error)
 {
     pick_target target = {
         .gpu = c->gpu.name, .major = c->gpu.major, .minor = c->gpu.minor, .problem = &c->problem};
     pick_candidate found = {.rule = PICK_NONE};
     bool done = false;
     at_status status = AT_OK;
-    if (with && limits)
-        status = choose_with(c, with, known, limits, &target, &found, &done, error);
+    if (known->script)
+        status = choose_with(c, known, &target, &found, &done, error);
     if (status)
         return status;
     if (!done)
@@ -243,7 +159,7 @@ static at_status choose_for(at_choice *c, at_results *results, const char *patte
                             const at_gpu *gpu, const at_variable *problem, size_t problem_count,
                             at_error *error)
 {
-    knowledge_view view = {0};
+    pattern_view view;
     arch_limits named;
     const arch_limits *limits = NULL;
     const device_properties *current;
@@ -266,13 +182,13 @@ static at_status choose_for(at_choice *c, at_results *results, const char *patte
     if (!status)
         status = copy_problem(c, problem, problem_count, error);
     if (!status)
-        status = knowledge_get(&results->known, pattern_name, limits, &view, error);
-    c->records = known_records_keep(view.records);
-    if (!status)
-        status = c->records->table.record_count == 0
-                     ? refuse_unknown(c, results, error)
-                     : choose(c, view.script, &results->known, limits, error);
-    knowledge_release(&view);
+        status = patterns_enter(&results->known, pattern_name, limits, &view, error);
+    if (status)
+        return status;
+    c->records = pattern_records_keep(view.records);
+    status = c->records->table.record_count == 0 ? refuse_unknown(c, results, error)
+                                                 : choose(c, &view, error);
+    patterns_leave(&view);
     return status;
 }
 
@@ -313,7 +229,7 @@ void at_choice_free(at_choice *c)
         free(c->texts[i]);
     free(c->texts);
     free(c->problem.pairs);
-    known_records_release(c->records);
+    pattern_records_release(c->records);
     free(c->pattern);
     free(c);
 }

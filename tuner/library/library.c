@@ -68,7 +68,7 @@ at_status at_open(const char *folder, at_results **out, at_error *error)
     thread_state callers;
     at_status status = thread_state_plain(&callers, error);
     if (!status) {
-        knowledge *k = &results->known;
+        patterns *k = &results->known;
         k->has_share = library_find_share(&k->share);
         record_folders_find(folder, k->has_share ? &k->share : NULL, &k->folders);
         status = record_check_folders(&k->folders, error);
@@ -89,7 +89,7 @@ void at_close(at_results *results)
     tunings_free(results->tunings);
     record_set_deinit(&results->all);
     free(results->folder);
-    knowledge_deinit(&results->known);
+    patterns_deinit(&results->known);
     cuda_driver_close(&results->cuda);
     free(results->devices);
     pthread_mutex_destroy(&results->lock);

@@ -13,7 +13,7 @@ enum { LIBRARY_TEXT_BYTES = CONFIGURATION_BYTES };
 enum { LIBRARY_VALUE_BYTES = 300 }; /* of a problem's value as text */
 
 struct at_choice {
-    struct known_records *records; /* library/knowledge.h */
+    struct pattern_records *records; /* library/pattern.h */
     char *pattern;
     at_gpu gpu;
     record_values problem; /* with its texts owned by `texts` */

@@ -8,8 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/paths.h"
+#include "base/plain_text.h"
 
 /* ---- where the scripts are ---- */
 
@@ -67,6 +69,209 @@ bool library_find_share(paths *out)
     return find_share(NULL, out, &none) == AT_OK;
 }
 
+/* ---- what is read once ---- */
+
+/* A script as it was loaded for a device. */
+typedef struct known_script {
+    arch_limits limits;
+    script *script;            /* NULL: it does not load */
+    pattern_variable *problem; /* the script's own */
+} known_script;
+
+struct known_pattern {
+    char *name;
+    pthread_mutex_t lock;     /* of what follows */
+    pattern_records *records; /* NULL: they have not been read */
+    bool reads_again;         /* although there are records */
+    size_t script_count;
+    known_script *scripts; /* one for each device that was asked for */
+};
+
+pattern_records *pattern_records_keep(pattern_records *r)
+{
+    if (r)
+        atomic_fetch_add(&r->references, 1);
+    return r;
+}
+
+void pattern_records_release(pattern_records *r)
+{
+    if (!r || atomic_fetch_sub(&r->references, 1) > 1)
+        return;
+    pick_table_deinit(&r->table);
+    record_set_deinit(&r->set);
+    free(r);
+}
+
+/* If the records cannot be read again, those of before stay. */
+static at_status read_records(const patterns *all, known_pattern *p, at_error *error)
+{
+    pattern_records *fresh = calloc(1, sizeof *fresh);
+    if (!fresh)
+        return error_no_memory(error);
+    fresh->references = 1;
+    at_status status = record_search(&all->folders, p->name, &fresh->set, error);
+    status = error_forgive(status, AT_NOT_FOUND, error);
+    if (!status)
+        status = pick_table_make(&fresh->set, &fresh->table, error);
+    if (status) {
+        pattern_records_release(fresh);
+        return p->records && status != AT_NO_MEMORY ? error_forgive(status, status, error) : status;
+    }
+    pattern_records_release(p->records);
+    p->records = fresh;
+    p->reads_again = false;
+    return AT_OK;
+}
+
+static bool same_device(const arch_limits *a, const arch_limits *b)
+{
+    return a->major == b->major && a->minor == b->minor && strcmp(a->name, b->name) == 0;
+}
+
+static void free_script(known_script *s)
+{
+    script_free(s->script);
+    free(s->problem);
+}
+
+static at_status copy_problem(known_script *to, at_error *error)
+{
+    const pattern *p = script_pattern(to->script);
+    to->problem = calloc(p->problem_count + 1, sizeof *to->problem);
+    if (!to->problem)
+        return error_no_memory(error);
+    memcpy(to->problem, p->problems[PROBLEM_TUNED], p->problem_count * sizeof *to->problem);
+    return AT_OK;
+}
+
+/* A script that does not load is none. */
+static at_status load_script(const patterns *all, known_pattern *p, const arch_limits *limits,
+                             at_error *error)
+{
+    char path[PATHS_BYTES];
+    at_error none = {0};
+    known_script made = {.limits = *limits};
+    const script_options with = {.lua_dir = all->share.lua_dir,
+                                 .template_dir = all->share.template_dir,
+                                 .device = *limits,
+                                 .without_templates = true};
+    at_status status = AT_NOT_FOUND;
+    if (all->has_share)
+        status = paths_find_script(&all->share, p->name, path, sizeof path, &none);
+    if (!status)
+        status = script_load(path, &with, &made.script, &none);
+    if (status == AT_NO_MEMORY)
+        return error_no_memory(error);
+    status = made.script ? copy_problem(&made, error) : AT_OK;
+    if (!status && !array_add(&p->scripts, &p->script_count, &made, sizeof made))
+        status = error_no_memory(error);
+    if (status)
+        free_script(&made);
+    return status;
+}
+
+static at_status find_loaded(const patterns *all, known_pattern *p, const arch_limits *limits,
+                             known_script **out, at_error *error)
+{
+    size_t i = 0;
+    while (i < p->script_count && !same_device(&p->scripts[i].limits, limits))
+        i++;
+    at_status status = i < p->script_count ? AT_OK : load_script(all, p, limits, error);
+    *out = status ? NULL : &p->scripts[i];
+    return status;
+}
+
+static void free_pattern(known_pattern *p)
+{
+    pattern_records_release(p->records);
+    for (size_t i = 0; i < p->script_count; i++)
+        free_script(&p->scripts[i]);
+    free(p->scripts);
+    free(p->name);
+    free(p);
+}
+
+static known_pattern *add_pattern(patterns *all, const char *name)
+{
+    known_pattern *p = calloc(1, sizeof *p);
+    if (p)
+        p->name = strdup(name);
+    if (p && p->name && !pthread_mutex_init(&p->lock, NULL)) {
+        if (array_add(&all->items, &all->count, &p, sizeof p))
+            return p;
+        pthread_mutex_destroy(&p->lock);
+    }
+    if (p)
+        free_pattern(p);
+    return NULL;
+}
+
+static known_pattern *find_pattern(patterns *all, const char *name)
+{
+    known_pattern *found = NULL;
+    pthread_mutex_lock(&all->lock);
+    for (size_t i = 0; i < all->count && !found; i++)
+        if (strcmp(all->items[i]->name, name) == 0)
+            found = all->items[i];
+    if (!found)
+        found = add_pattern(all, name);
+    pthread_mutex_unlock(&all->lock);
+    return found;
+}
+
+at_status patterns_enter(patterns *all, const char *name, const arch_limits *limits,
+                         pattern_view *out, at_error *error)
+{
+    *out = (pattern_view){.pattern = find_pattern(all, name)};
+    known_pattern *p = out->pattern;
+    if (!p)
+        return error_no_memory(error);
+    at_status status = AT_OK;
+    known_script *with = NULL;
+    pthread_mutex_lock(&p->lock);
+    if (!p->records || p->reads_again)
+        status = read_records(all, p, error);
+    if (!status && limits)
+        status = find_loaded(all, p, limits, &with, error);
+    if (status) {
+        pthread_mutex_unlock(&p->lock);
+        return status;
+    }
+    out->records = p->records;
+    out->script = with ? with->script : NULL;
+    out->problem = with ? with->problem : NULL;
+    return AT_OK;
+}
+
+void patterns_leave(pattern_view *v)
+{
+    pthread_mutex_unlock(&v->pattern->lock);
+    *v = (pattern_view){0};
+}
+
+void patterns_read_again(patterns *all)
+{
+    pthread_mutex_lock(&all->lock);
+    for (size_t i = 0; i < all->count; i++) {
+        pthread_mutex_lock(&all->items[i]->lock);
+        all->items[i]->reads_again = true;
+        pthread_mutex_unlock(&all->items[i]->lock);
+    }
+    pthread_mutex_unlock(&all->lock);
+}
+
+void patterns_deinit(patterns *all)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        pthread_mutex_destroy(&all->items[i]->lock);
+        free_pattern(all->items[i]);
+    }
+    free(all->items);
+    pthread_mutex_destroy(&all->lock);
+    *all = (patterns){0};
+}
+
 /* ---- the script for the problem ---- */
 
 at_status library_load_script(const at_choice *c, const at_kernel_options *o,
@@ -100,6 +305,51 @@ at_status library_load_script(const at_choice *c, const at_kernel_options *o,
                                  .compiler = compiler,
                                  .device = *limits};
     return script_load(path, &with, out, error);
+}
+
+/* ---- the problem's variables ---- */
+
+static bool is_in(const pattern_domain *d, value v)
+{
+    if (d->is_range)
+        return value_is_number(v) && value_number(v) >= value_number(d->least) &&
+               value_number(v) <= value_number(d->most);
+    for (size_t i = 0; i < d->value_count; i++)
+        if (value_equal(d->values[i], v))
+            return true;
+    return d->value_count == 0;
+}
+
+/* 4K is 4 << 10. */
+static bool read_unit(const char *text, value *out)
+{
+    static const char units[] = "KMG";
+    const size_t digits = strspn(text, "0123456789");
+    const char *unit = text[digits] ? strchr(units, text[digits]) : NULL;
+    if (digits == 0 || digits >= 10 || !unit || text[digits + 1])
+        return false;
+    *out = (value){.kind = VALUE_INTEGER,
+                   .integer = (int64_t)strtoll(text, NULL, 10) << (10 * (unit - units + 1))};
+    return true;
+}
+
+bool library_read_setting(const pattern *p, size_t place, const char *text, value *out)
+{
+    const value is = p->problems[PROBLEM_TUNED][place].value;
+    value v = value_parse(text);
+    if (is.kind == VALUE_STRING)
+        v = (value){.kind = VALUE_STRING, .string = text};
+    else if (is.kind == VALUE_INTEGER)
+        (void)read_unit(text, &v);
+    if (is.kind == VALUE_NUMBER && v.kind == VALUE_INTEGER)
+        v = (value){.kind = VALUE_NUMBER, .number = (double)v.integer};
+    if (is.kind == VALUE_INTEGER && v.kind == VALUE_NUMBER && floor(v.number) == v.number &&
+        fabs(v.number) < 0x1p63)
+        v = (value){.kind = VALUE_INTEGER, .integer = (int64_t)v.number};
+    *out = v;
+    if (v.kind == VALUE_STRING && (strlen(text) >= 256 || !plain_text_is_line(text, strlen(text))))
+        return false;
+    return v.kind == is.kind && is_in(&p->domains[place], v);
 }
 
 /* ---- which configuration ---- */
@@ -152,21 +402,14 @@ record_values library_default(const pattern *p, record_pair pairs[RECORD_MAX_VAL
     return (record_values){p->parameter_count, pairs};
 }
 
-at_status library_refuse_default(const at_choice *c, const char *broken, at_error *error)
-{
-    return error_set(error, AT_NOT_FOUND,
-                     "no recorded configuration of '%s' is possible for this problem, and its "
-                     "default breaks: %s",
-                     c->pattern, broken);
-}
-
 at_status library_refuse(const at_choice *c, script *s, at_error *error)
 {
     bool valid;
-    size_t broken;
+    size_t broken = 0;
     const pattern *p = script_pattern(s);
-    at_status status = script_valid(s, PROBLEM_TUNED, p->baseline, &valid, &broken, error);
-    if (status)
-        return status;
-    return library_refuse_default(c, valid ? "nothing" : p->constraints[broken].text, error);
+    const at_status status = script_valid(s, PROBLEM_TUNED, p->baseline, &valid, &broken, NULL);
+    return error_set(error, AT_NOT_FOUND,
+                     "no recorded configuration of '%s' is possible for this problem, and its "
+                     "default breaks: %s",
+                     c->pattern, !status && valid ? "nothing" : p->constraints[broken].text);
 }

@@ -6,10 +6,10 @@
 
 #include "cuda/driver.h"
 #include "device/device.h"
-#include "library/knowledge.h"
+#include "library/pattern.h"
 
 struct at_results {
-    knowledge known;
+    patterns known;
     char *folder;            /* as at_open() was given it; NULL: the known ones */
     struct tunings *tunings; /* library/tuning.h */
     pthread_mutex_t lock;    /* of what follows, which is read when it is asked for first */

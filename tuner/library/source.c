@@ -11,7 +11,6 @@
 #include "compile/cubin.h"
 #include "compile/nvrtc.h"
 #include "compile/option.h"
-#include "library/knowledge.h"
 #include "library/pattern.h"
 #include "script/script.h"
 

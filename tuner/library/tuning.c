@@ -54,7 +54,7 @@ struct tunings {
     pthread_mutex_t lock; /* guards the rest, but for what is atomic */
     tuning *first;
     atomic_size_t open; /* that run or wait */
-    knowledge *known;   /* of the results */
+    patterns *known;    /* of the results */
 };
 
 /* ---- what is tuned ---- */
@@ -149,7 +149,7 @@ static bool is_recorded(const tunings *all, const tuning *t)
     const bool found = has_entry(&set, t);
     record_set_deinit(&set);
     if (found)
-        knowledge_look_again(all->known);
+        patterns_read_again(all->known);
     return found;
 }
 
@@ -382,7 +382,7 @@ at_tune_state tunings_state(tunings *all, const tuning *like, at_error *error)
     return state;
 }
 
-tunings *tunings_new(knowledge *known)
+tunings *tunings_new(patterns *known)
 {
     tunings *all = calloc(1, sizeof *all);
     if (all) {

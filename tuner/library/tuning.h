@@ -9,13 +9,13 @@
 
 #include "autotune.h"
 #include "device/device.h"
-#include "library/knowledge.h"
+#include "library/pattern.h"
 
 typedef struct tunings tunings;
 typedef struct tuning tuning;
 
-/* `known` is told to look again when there is a result. NULL: no memory. */
-tunings *tunings_new(knowledge *known);
+/* When there is a result, the records of `known` are read again. NULL: no memory. */
+tunings *tunings_new(patterns *known);
 
 /* Asks the processes to end. NULL is fine. */
 void tunings_free(tunings *t);

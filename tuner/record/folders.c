@@ -126,38 +126,6 @@ at_status record_search(const record_folders *folders, const char *pattern_name,
     return status;
 }
 
-typedef struct listing {
-    const char *pattern_name;
-    stamped_files *files;
-} listing;
-
-static at_status list_file(void *context, const char *folder, at_error *error)
-{
-    const listing *l = context;
-    char path[PATHS_BYTES + 512];
-    file_stamp stamp;
-    int n = snprintf(path, sizeof path, "%s/%s.json", folder, l->pattern_name);
-    if (n < 0 || (size_t)n >= sizeof path || !file_stamp_of(path, &stamp) ||
-        stamped_files_add(l->files, path, &stamp))
-        return AT_OK;
-    return error_no_memory(error);
-}
-
-at_status record_find_files(const record_folders *folders, const char *pattern_name,
-                            stamped_files *out, at_error *error)
-{
-    listing l = {pattern_name, out};
-    at_status status = AT_OK;
-    *out = (stamped_files){0};
-    for (size_t i = 0; i < folders->count && !status; i++) {
-        status = record_each_gpu(folders->paths[i], list_file, &l, error);
-        if (!status)
-            status = list_file(&l, folders->paths[i], error);
-        status = error_forgive(status, AT_NOT_FOUND, error);
-    }
-    return status;
-}
-
 static at_status check_folder(void *context, const char *folder, at_error *error)
 {
     (void)context;

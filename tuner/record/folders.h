@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "base/paths.h"
-#include "base/stamp.h"
 #include "record/record.h"
 
 enum { RECORD_FOLDERS = 3 };
@@ -30,10 +29,6 @@ at_status record_search(const record_folders *folders, const char *pattern_name,
 
 /* Writes their names as a sentence has them, "A, B and C", as far as they fit. */
 void record_folders_text(const record_folders *f, char *text, size_t size_bytes);
-
-/* The files that record_search() would read for the pattern, as they are. AT_IO, AT_NO_MEMORY. */
-at_status record_find_files(const record_folders *folders, const char *pattern_name,
-                            stamped_files *out, at_error *error);
 
 /* AT_NOT_FOUND, AT_IO and their messages as record_search(), for folders in which nothing is
  * read. */

@@ -24,10 +24,10 @@ at_status script_valid(script *s, problem_kind problem, const uint16_t *indices,
     for (size_t i = 0; i < s->pattern.constraint_count && *valid; i++) {
         at_status status =
             expression_test(s, &s->constraint_tests[i], problem, indices, valid, error);
+        if (status || !*valid)
+            *broken = i;
         if (status)
             return status;
-        if (!*valid)
-            *broken = i;
     }
     return AT_OK;
 }

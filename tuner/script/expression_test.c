@@ -110,8 +110,8 @@ static at_status blame(script *s, const expression *e, problem_kind problem,
                         expression_values(s, e, problem, indices, read, sizeof read));
 }
 
-at_status expression_test(script *s, const expression *e, problem_kind problem,
-                          const uint16_t *indices, bool *holds, at_error *error)
+static at_status test_in_lua(script *s, const expression *e, problem_kind problem,
+                             const uint16_t *indices, bool *holds, at_error *error)
 {
     lua_State *L = s->box.L;
     s->box.raised = false;
@@ -164,6 +164,15 @@ static bool test_vector(const script *s, const expression *e, problem_kind probl
     return vector_evaluate(e->steps, e->step_count, inputs, varied, values, count, holds);
 }
 
+at_status expression_test(script *s, const expression *e, problem_kind problem,
+                          const uint16_t *indices, bool *holds, at_error *error)
+{
+    const space_question one = {.indices = (uint16_t *)(uintptr_t)indices, .varied = SIZE_MAX};
+    if (e->step_count && test_vector(s, e, problem, &one, 0, 1, holds))
+        return AT_OK;
+    return test_in_lua(s, e, problem, indices, holds, error);
+}
+
 at_status expression_test_each(script *s, const expression *e, problem_kind problem,
                                const space_question *q, patience *work, bool *holds,
                                at_error *error)
@@ -179,7 +188,7 @@ at_status expression_test_each(script *s, const expression *e, problem_kind prob
             continue;
         for (size_t i = first; i < first + count && !status; i++) {
             q->indices[q->varied] = q->choices[i];
-            status = expression_test(s, e, problem, q->indices, &holds[i], error);
+            status = test_in_lua(s, e, problem, q->indices, &holds[i], error);
             const int64_t left = s->box.instructions_left > 0 ? s->box.instructions_left : 0;
             patience_call(work, characters, (uint64_t)(s->box.instruction_limit - left));
         }

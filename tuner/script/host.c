@@ -237,7 +237,6 @@ void script_load_file(lua_State *L, const char *path, const char *chunk_name, sc
     at_error error = {0};
     if (script_read_file(path, source, &error))
         sandbox_raise_error(L, &error);
-    script_note_source(L, path);
     uint64_t size = source->size_bytes;
     XXH3_128bits_update(s->hash, &size, sizeof size);
     XXH3_128bits_update(s->hash, source->bytes, source->size_bytes);

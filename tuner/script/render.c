@@ -211,9 +211,6 @@ at_status script_render_files(const char *name, const char *path, const json_t *
     if (!status)
         status = sandbox_call(&r.s.box, render, &r, path != NULL, error);
     sandbox_deinit(&r.s.box);
-    for (size_t i = 0; i < r.s.source_count; i++)
-        free(r.s.sources[i]);
-    free(r.s.sources);
     XXH3_freeState(r.s.hash);
     if (status)
         rendered_deinit(out);

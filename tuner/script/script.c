@@ -122,16 +122,12 @@ static int load(lua_State *L)
 {
     script *s = lua_touserdata(L, 1);
     make_environments(L, s);
-    if (s->is_described)
-        script_note_source(L, s->kernel_path);
     if (!s->options.without_templates)
         emit_open(L);
 
     sandbox_push_environment(L);
     script_add_require(L);
 
-    if (s->is_described && s->options.describe)
-        script_note_source(L, s->path);
     if (s->is_described)
         script_load_described(L);
     else
@@ -267,9 +263,6 @@ void script_free(script *s)
     for (size_t i = 0; i < s->file_count; i++)
         data_file_free(s->files[i]);
     free(s->files);
-    for (size_t i = 0; i < s->source_count; i++)
-        free(s->sources[i]);
-    free(s->sources);
     tree_free(s->expressions);
     free(s->source.bytes);
     kernel_file_deinit(&s->kernel_source);
@@ -287,17 +280,6 @@ void script_free(script *s)
 const pattern *script_pattern(const script *s)
 {
     return &s->pattern;
-}
-
-const char *script_source_path(const script *s, size_t place)
-{
-    if (place < s->source_count)
-        return s->sources[place];
-    place -= s->source_count;
-    if (place < s->file_count)
-        return data_file_describe(s->files[place])->path;
-    place -= s->file_count;
-    return place < s->kernel_source.count ? s->kernel_source.paths[place] : NULL;
 }
 
 uint64_t script_spent(const script *s)

@@ -82,10 +82,6 @@ at_status script_load(const char *path, const script_options *options, script **
                       at_error *error);
 void script_free(script *s); /* NULL is fine */
 
-/* The place-th of the files that decided what the pattern is, templates apart: the script first,
- * modules, data, a kernel's file and what it includes; NULL: there are no more. */
-const char *script_source_path(const script *s, size_t place);
-
 /* The place-th oddity of the file that does not change what is tuned, with its line; NULL: there
  * are no more. */
 const char *script_warning_text(const script *s, size_t place, int *line);
@@ -132,8 +128,8 @@ at_status script_space_within(script *s, problem_kind problem, const script_spac
 /* Within the default limits. */
 at_status script_space(script *s, problem_kind problem, space **out, at_error *error);
 
-/* Does the configuration satisfy every constraint under `problem`? When not, *broken is the index
- * of the first constraint that fails. */
+/* Does the configuration satisfy every constraint under `problem`? If not, *broken is the index of
+ * the first constraint that fails, also if the constraint cannot be evaluated: AT_SCRIPT. */
 at_status script_valid(script *s, problem_kind problem, const uint16_t *indices, bool *valid,
                        size_t *broken, at_error *error);
 

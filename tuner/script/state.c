@@ -105,16 +105,6 @@ static bool is_below(const char *folder, const char *path)
     return paths_below(real_folder, real_path) || strcmp(real_folder, "/") == 0;
 }
 
-void script_note_source(lua_State *L, const char *path)
-{
-    script *s = script_of(L);
-    char *copy = strdup(path);
-    if (!copy || !array_add(&s->sources, &s->source_count, &copy, sizeof copy)) {
-        free(copy);
-        sandbox_raise_memory(L);
-    }
-}
-
 bool script_find_file(const char *const *folders, size_t folder_count, const char *name, char *path,
                       size_t path_bytes)
 {

@@ -178,12 +178,10 @@ struct script {
     bool sketches;              /* a comment is wanted, and no pattern */
     char *sketch;               /* it */
     void *hash;                 /* XXH3 state of the Lua files read */
-    size_t source_count;
-    char **sources;            /* paths of the files read, owned */
-    uint64_t template_hash[2]; /* sum of the templates' XXH3-128, low half first */
-    arena_block *arena;        /* everything that the pattern points to */
-    tree *expressions;         /* of all that are compiled */
-    data_file **files;         /* that the script has opened */
+    uint64_t template_hash[2];  /* sum of the templates' XXH3-128, low half first */
+    arena_block *arena;         /* everything that the pattern points to */
+    tree *expressions;          /* of all that are compiled */
+    data_file **files;          /* that the script has opened */
     size_t file_count;
     pattern pattern;
     pattern_variable *problems[PROBLEM_KINDS];
@@ -234,9 +232,6 @@ script *script_of(lua_State *L);
 /* Opens and reads a whole regular file of at most SCRIPT_MAX_FILE_BYTES; the caller frees
  * out->bytes, which has a NUL after the end. AT_IO, AT_NO_MEMORY. */
 at_status script_read_file(const char *path, script_range *out, at_error *error);
-
-/* Notes that what is in the file decides what the pattern is. Raises. */
-void script_note_source(lua_State *L, const char *path);
 
 /* Finds `name` under one of the folders: a relative path of plain components that leads to a file
  * below that folder, symbolic links included. Fills `path`; false when there is none. */

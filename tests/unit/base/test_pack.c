@@ -108,19 +108,3 @@ TEST(a_text_that_found_no_memory_is_none)
     assert_null(pack_take_text(&p));
     assert_false(p.failed);
 }
-
-TEST(a_part_becomes_the_whole)
-{
-    pack p = {0};
-    size_t size_bytes;
-    pack_put_string(&p, "before");
-    pack_put_bytes(&p, "a part", 6);
-    assert_string_equal(pack_get_string(&p), "before");
-    const void *part = pack_get_bytes(&p, &size_bytes);
-    pack_narrow(&p, part, size_bytes);
-    assert_int_equal(p.size_bytes, 6);
-    assert_memory_equal(p.bytes, "a part", 6);
-    pack_narrow(&p, "", 0);
-    assert_true(pack_complete(&p));
-    pack_deinit(&p);
-}

@@ -248,15 +248,6 @@ static inline bool apply(const vector_step *step, const column *of_steps, size_t
     }
 }
 
-bool vector_apply(int op, const int64_t *of, size_t count, int64_t *out)
-{
-    const vector_step step = {.op = op, .count = (uint16_t)count, .of = {0, 1, 2, 3}};
-    column of_steps[NODE_MOST_OPERANDS];
-    for (size_t i = 0; i < NODE_MOST_OPERANDS; i++)
-        of_steps[i] = (column){0, &of[i < count ? i : 0]};
-    return apply(&step, of_steps, 1, out);
-}
-
 bool vector_evaluate(const vector_step *steps, size_t step_count, const int64_t *inputs,
                      size_t varied, const int64_t *values, size_t count, bool *holds)
 {

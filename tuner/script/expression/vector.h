@@ -37,10 +37,6 @@ typedef struct vector_step {
  * 0 when it must be left to Lua. */
 size_t vector_compile(const node *term, vector_resolve resolve, void *context, vector_step *steps);
 
-/* Applies an operator of whole numbers, truths and texts to its operands, `count` of them.
- * False as in vector_evaluate(), and for one that is of others. */
-bool vector_apply(int op, const int64_t *of, size_t count, int64_t *out);
-
 /* Evaluates a truth for each of `count` (1 .. VECTOR_MOST_VALUES) values of the input at `varied`,
  * with the other inputs from `inputs`; holds[i] is the result for values[i]. With `varied` SIZE_MAX
  * no input varies. False, with `holds` undefined, when only Lua knows whether that is an error. */
