@@ -173,6 +173,17 @@ return function(page)
     return table.concat(lines)
   end
 
+  -- A line of source, and a caret below its byte `column`, which may be nil. Behind a template's ${...} the column is that of
+  -- what was compiled, so there is no caret.
+  function p.excerpt(indent, number, column, source)
+    local before = column and column <= #source and sub(source, 1, column - 1) or "${"
+    local gutter = rep(" ", indent) .. p.ink("dim", number .. " |") .. " "
+    local text = gutter .. clean((gsub(source, "\t", " "))) .. "\n"
+    if find(before, "${", 1, true) then return text end
+    gutter = rep(" ", indent) .. p.ink("dim", rep(" ", #tostring(number)) .. " |") .. " "
+    return text .. gutter .. rep(" ", width(before)) .. p.ink("warning", "^") .. "\n"
+  end
+
   -- The width of the columns, with the gaps before them.
   local function band_width(t, from, last)
     local sum = from > 1 and GAP + t.widths[1] or 0

@@ -362,3 +362,75 @@ PYTHON
     tool check odd.cu --arch sm_90
     fails_with 2 'there is a reference'
 }
+
+fault_is() { # fault_is FIELD VALUE: a field of the only variant's fault, as JSON
+    python3 -c 'import json, sys
+found = json.load(open("out.txt"))["variants"][0]["fault"][sys.argv[1]]
+sys.exit(0 if found == json.loads(sys.argv[2]) else f"{sys.argv[1]}: {found}")' "$1" "$2"
+}
+
+@test "check --json has the fields of a fault" {
+    cat >k.cu <<'CU'
+/* autotune
+problem = { n = 1000 }
+launch  = { grid = "ceil_div(n, 128)", block = 128 }
+sizes   = { x = "n", y = "n" }
+oracle  = false
+*/
+__device__ float next(const float *x, int i)
+{
+    return x[i + 1];
+}
+
+__global__ void k(const float *x, float *y, int n)
+{
+    int i = blockIdx.x * 128 + threadIdx.x;
+    if (i < n)
+        y[i] = next(x, i);
+}
+CU
+    tool check k.cu --arch sm_90 --json
+    [ "$status" -eq 1 ]
+    fault_is kind '"out of bounds"'
+    fault_is file '"k.cu"'
+    fault_is line 9
+    fault_is column 5
+    fault_is inlined_at '[{"file": "k.cu", "line": 16, "column": 9}]'
+    fault_is thread '[103, 0, 0]'
+    fault_is block '[7, 0, 0]'
+    fault_is space '"global"'
+    fault_is buffer '"x"'
+    fault_is element 1000
+    tool check k.cu --arch sm_90
+    says '9 |     return x[i + 1];'
+    [[ "$output" == *$'\n              |     ^\n'* ]]
+}
+
+@test "fields name shared variables, and elements that are wrong" {
+    cat >k.cu <<'CU'
+/* autotune
+problem = { n = 1024 }
+launch  = { grid = "n // 128", block = 128 }
+sizes   = { y = "n" }
+oracle  = false
+*/
+__global__ void k(float *y)
+{
+    __shared__ float left[32], tile[128];
+    left[threadIdx.x % 32] = 0;
+    tile[threadIdx.x] = threadIdx.x;
+    y[blockIdx.x * 128 + threadIdx.x] = tile[127 - threadIdx.x];
+}
+CU
+    tool check k.cu --arch sm_90 --json
+    [ "$status" -eq 1 ]
+    fault_is buffer '"tile"'
+    fault_is space '"shared"'
+    fault_is element null
+    tool check "$FIXTURES/mixed_outcomes.lua" --arch sm_90 --only fault=wrong --budget 1 --json
+    [ "$status" -eq 1 ]
+    fault_is kind '"wrong result"'
+    fault_is buffer '"dst"'
+    fault_is element 8192
+    fault_is line null
+}

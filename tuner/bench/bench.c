@@ -87,8 +87,10 @@ void device_bench_try(device_bench *b, const device_variant *variant, size_t sam
     }
     answer->found.outcome = result;
     answer->printed = b->printed ? b->printed : "";
-    if (result != OUTCOME_OK && result != OUTCOME_TOO_SLOW)
+    if (result != OUTCOME_OK && result != OUTCOME_TOO_SLOW) {
         answer->message = b->text;
+        answer->found.fault = b->fault;
+    }
     if (status)
         bench_answer_failure(b, status, &error, answer);
     /* Unloading from a context that is gone may hang. */

@@ -51,7 +51,8 @@ typedef struct device_bench {
     int64_t *samples_ns; /* of the answer in progress; grown before sampling */
     size_t sample_capacity;
     double *counters; /* of the answer in progress; PLAN_MAX_LAUNCHES times DEVICE_MAX_METRICS */
-    char text[DEVICE_TEXT_BYTES]; /* message of the answer in progress */
+    char text[DEVICE_TEXT_BYTES]; /* message of the answer in progress, */
+    device_fault fault;           /* and the same as fields */
     void *results;                /* owned; of the last answer */
     char *printed; /* owned; what the variant of the last check printed; NULL: nothing */
 } device_bench;

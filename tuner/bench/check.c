@@ -21,6 +21,23 @@ static bool found_wrong(const check *c)
     return c->how->result != OUTCOME_OK;
 }
 
+/* Keeps what the device tells of the fault that it complained of. */
+static void keep_fault(check *c)
+{
+    const device_slot *s = c->slot;
+    if (s->api->fault)
+        c->how->fault = *s->api->fault(s->device);
+}
+
+/* Says of which buffer contents are wrong. */
+static void blame_contents(check *c, const char *kind, const buffer_plan *plan)
+{
+    c->how->result = OUTCOME_WRONG_RESULT;
+    c->how->fault = (device_fault){0};
+    snprintf(c->how->fault.kind, sizeof c->how->fault.kind, "%s", kind);
+    snprintf(c->how->fault.buffer, sizeof c->how->fault.buffer, "%s", plan->name);
+}
+
 static at_status prepare(check *c, int pattern, at_error *error)
 {
     device_slot *s = c->slot;
@@ -55,7 +72,9 @@ static void tell_difference(check *c, const buffer_plan *all, const buffer_plan 
     if (plan->tolerance.mismatches > 0)
         snprintf(allowed, sizeof allowed, " (%" PRIu64 " may be)",
                  tolerance_mismatches(plan->tolerance, plan->count));
-    c->how->result = OUTCOME_WRONG_RESULT;
+    blame_contents(c, "wrong result", plan);
+    c->how->fault.has_element = true;
+    c->how->fault.element = d->first;
     c->differs = true;
     snprintf(c->how->text, c->how->text_bytes,
              "%" PRIu64 " of %s%" PRIu64
@@ -141,7 +160,7 @@ static at_status check_guards(check *c, at_error *error)
             return status;
         if (report.intact)
             continue;
-        c->how->result = OUTCOME_WRONG_RESULT;
+        blame_contents(c, "out of bounds", &s->plan.buffers[i]);
         snprintf(c->how->text, c->how->text_bytes,
                  "it wrote outside: the nearest damage is byte %" PRIu64 " %s buffer %s",
                  report.distance_bytes, report.before ? "before" : "past the end of",
@@ -164,7 +183,7 @@ static at_status check_inputs(check *c, at_error *error)
             return status;
         if (sum == s->sums[i])
             continue;
-        c->how->result = OUTCOME_WRONG_RESULT;
+        blame_contents(c, "changed input", &s->plan.buffers[i]);
         c->differs = false;
         snprintf(c->how->text, c->how->text_bytes, "it changed its input %s",
                  s->plan.buffers[i].name);
@@ -197,7 +216,7 @@ static at_status sum_outputs(check *c, int pattern, at_error *error)
             c->sums[i] = sum;
         if (c->sums[i] == sum)
             continue;
-        c->how->result = OUTCOME_WRONG_RESULT;
+        blame_contents(c, "wrong result", &s->plan.buffers[i]);
         c->differs = true;
         snprintf(c->how->text, c->how->text_bytes,
                  "two launches on the same inputs give different %s%s", s->plan.buffers[i].name,
@@ -237,9 +256,11 @@ static at_status launch_once(check *c, int pattern, uint32_t schedule, device_ke
         const char *complaint =
             !status && s->api->complaint ? s->api->complaint(s->device, &c->how->result) : NULL;
         note_printed(c, complaint != NULL);
-        if (complaint)
+        if (complaint) {
+            keep_fault(c);
             snprintf(c->how->text, c->how->text_bytes, "%s%s", complaint,
                      s->proves && c->how->result == OUTCOME_TIMEOUT ? DEVICE_PROOF_ENDED : "");
+        }
         again = complaint && s->api->arrange && !alone && s->api->varies(s->device) &&
                 (c->how->result == OUTCOME_WRONG_RESULT || c->how->result == OUTCOME_TIMEOUT);
         alone = true;
@@ -286,6 +307,7 @@ static at_status tell_order(check *c, uint32_t schedule, device_kernel *k, at_er
     bool depends = schedule > 0;
     if (!depends) {
         uint64_t here[PLAN_MAX_BUFFERS] = {0}, there[PLAN_MAX_BUFFERS] = {0};
+        const device_fault fault = c->how->fault;
         snprintf(text, sizeof text, "%s", c->how->text);
         at_status status = sum_expected(c, here, error);
         if (!status)
@@ -295,6 +317,7 @@ static at_status tell_order(check *c, uint32_t schedule, device_kernel *k, at_er
         if (status)
             return status;
         c->how->result = OUTCOME_WRONG_RESULT;
+        c->how->fault = fault;
         snprintf(c->how->text, c->how->text_bytes, "%s", text);
         depends = memcmp(here, there, sizeof here) != 0;
     }
@@ -378,10 +401,12 @@ static at_status check_excerpt(check *c, device_kernel *k, const launch_plan *la
     buffer_plan compared = s->plan.buffers[found.buffer];
     compared.count = found.compared;
     c->how->result = found.result;
-    if (found.complaint)
+    if (found.complaint) {
+        keep_fault(c);
         snprintf(c->how->text, c->how->text_bytes, "%s", found.complaint);
-    else
+    } else {
         tell_difference(c, &s->plan.buffers[found.buffer], &compared, &found.found);
+    }
     return AT_OK;
 }
 
@@ -390,6 +415,7 @@ at_status device_check_once(device_slot *s, device_kernel *k, const launch_plan 
 {
     check c = {.slot = s, .launch = launch, .how = how};
     how->printed = NULL;
+    how->fault = (device_fault){0};
     at_status status = s->sampled ? check_excerpt(&c, k, launch, error) : check_once(&c, k, error);
     *differs = c.differs && found_wrong(&c);
     return status;

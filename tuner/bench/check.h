@@ -17,6 +17,7 @@ typedef struct device_check {
         slow_ns; /* the first launch took as long, which is more: nothing was checked. 0: not so */
     char *text;  /* the caller's: why the result is not OUTCOME_OK */
     size_t text_bytes;
+    device_fault fault; /* the same as fields */
     char *printed; /* owned, also after a failure: by the first launch, or by the one that is wrong;
                       NULL: nothing */
 } device_check;

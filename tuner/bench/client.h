@@ -139,6 +139,7 @@ typedef struct device_event {
     outcome outcome;     /* TRIED, HELD, RECHECKED, BLOCK, COUNTED */
     at_status status;    /* FAILED */
     char *message;       /* owned; why the outcome is not OUTCOME_OK; "" otherwise */
+    device_fault fault;  /* TRIED: the same as fields */
     char *printed;       /* owned; TRIED: what the variant's kernels printed; NULL: nothing */
     uint64_t *ids;       /* owned; BLOCK: the variants in the order sampled */
     int64_t *samples_ns; /* owned; READY: the ceiling's; TRIED: in order (also of TOO_SLOW); BLOCK:

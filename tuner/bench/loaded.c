@@ -113,6 +113,7 @@ at_status loaded_check_within(device_bench *b, const loaded_variant *v, int laun
         at_status status =
             device_slot_check(&v->stage->slots[i], v->kernels[i], &v->launches[i], &one, error);
         *result = one.result;
+        b->fault = one.fault;
         *slow_ns = one.slow_ns;
         /* The printed text is of the first slot, or of the one where it fails. */
         char **dropped = !b->printed || *result != OUTCOME_OK ? &b->printed : &one.printed;

@@ -60,6 +60,11 @@ static const pack_field property_fields[] = {
     PACK_FIELD(device_properties, limits.bandwidth_bytes_per_s),
 };
 
+#define FAULT_LINE(i)                                                                              \
+    PACK_FIELD(device_answer, found.fault.lines[i].file),                                          \
+        PACK_FIELD(device_answer, found.fault.lines[i].line),                                      \
+        PACK_FIELD(device_answer, found.fault.lines[i].column)
+
 static const pack_field answer_fields[] = {
     PACK_FIELD(device_answer, number),
     PACK_FIELD(device_answer, kind),
@@ -99,6 +104,24 @@ static const pack_field answer_fields[] = {
     PACK_FIELD(device_answer, found.coverage.once),
     PACK_FIELD(device_answer, found.coverage.together),
     PACK_FIELD(device_answer, found.coverage.allowed),
+    PACK_FIELD(device_answer, found.fault.kind),
+    FAULT_LINE(0),
+    FAULT_LINE(1),
+    FAULT_LINE(2),
+    FAULT_LINE(3),
+    FAULT_LINE(4),
+    PACK_FIELD(device_answer, found.fault.has_thread),
+    PACK_FIELD(device_answer, found.fault.thread[0]),
+    PACK_FIELD(device_answer, found.fault.thread[1]),
+    PACK_FIELD(device_answer, found.fault.thread[2]),
+    PACK_FIELD(device_answer, found.fault.block[0]),
+    PACK_FIELD(device_answer, found.fault.block[1]),
+    PACK_FIELD(device_answer, found.fault.block[2]),
+    PACK_FIELD(device_answer, found.fault.space),
+    PACK_FIELD(device_answer, found.fault.address),
+    PACK_FIELD(device_answer, found.fault.buffer),
+    PACK_FIELD(device_answer, found.fault.has_element),
+    PACK_FIELD(device_answer, found.fault.element),
 };
 
 void device_put_chunk(pack *m, const device_chunk *chunk)

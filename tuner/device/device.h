@@ -191,6 +191,9 @@ typedef struct device_api {
      * is NULL for a device that does not notice. */
     const char *(*complaint)(const device *d, outcome *result);
 
+    /* The same as fields. NULL for a device that has no more than the message. */
+    const device_fault *(*fault)(const device *d);
+
     /* May that complaint be another one on a machine of more or fewer cores, unless the launch runs
      * alone? NULL like `arrange`. */
     bool (*varies)(const device *d);

@@ -4,6 +4,7 @@
 #define AUTOTUNE_DEVICE_OUTCOME_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 typedef enum outcome {
     OUTCOME_OK,
@@ -20,6 +21,28 @@ typedef enum outcome {
                          one time, and was not checked */
     OUTCOME_COUNT
 } outcome;
+
+enum { FAULT_LINES = 5 };
+
+/* A line of source; column 0: it is not known. */
+typedef struct fault_line {
+    char file[128]; /* relative to the script's folder; "": there is no line */
+    uint32_t line, column;
+} fault_line;
+
+/* A fault of a kernel as fields, of which its message is the text. Everything but the kind may be
+ * unknown. */
+typedef struct device_fault {
+    char kind[32]; /* "data race"; "": there is no fault, or no more than its text */
+    fault_line lines[FAULT_LINES]; /* the place; then the calls through which it was inlined */
+    bool has_thread;
+    uint32_t thread[3], block[3];
+    char space[8]; /* of the address: "global"; "": there is none */
+    uint64_t address;
+    char buffer[64]; /* the buffer or variable there, or the nearest; "": unknown */
+    bool has_element;
+    uint64_t element; /* of the buffer; its count or more: past the end */
+} device_fault;
 
 /* The name in tables, journals and JSON ("ok", "compile_error" ...). Static storage;
  * "unknown" for a number that is no outcome. */

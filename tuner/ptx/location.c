@@ -21,17 +21,18 @@ void ptx_parse_file(ptx_parser *p)
         ptx_advance(p);
 }
 
-static int add_location(ptx_parser *p, int file, int line, int outer)
-{
-    ptx_module *m = p->module;
-    const ptx_location l = {file, line, outer};
-    ptx_keep(p, &m->locations, &m->location_count, &l, sizeof l);
-    return (int)m->location_count - 1;
-}
-
 static int clamp_int(int64_t v)
 {
     return v < 0 ? 0 : v > INT_MAX ? INT_MAX : (int)v;
+}
+
+/* `at` has the file, line and column. */
+static int add_location(ptx_parser *p, const int64_t at[3], int outer)
+{
+    ptx_module *m = p->module;
+    const ptx_location l = {clamp_int(at[0]), clamp_int(at[1]), clamp_int(at[2]), outer};
+    ptx_keep(p, &m->locations, &m->location_count, &l, sizeof l);
+    return (int)m->location_count - 1;
 }
 
 /* .loc FILE LINE COLUMN [, function_name LABEL [+ N], inlined_at FILE LINE COLUMN] */
@@ -54,12 +55,20 @@ void ptx_parse_loc(ptx_parser *p)
             outer_at[i] = ptx_take_integer(p);
         /* The caller's own location comes a few directives before, itself perhaps inlined. */
         const ptx_module *m = p->module;
-        for (size_t i = m->location_count; i-- > 0 && m->location_count - i < 64 && outer < 0;)
-            if (m->locations[i].file == outer_at[0] && m->locations[i].line == outer_at[1])
+        int alike = PTX_NONE; /* on that line, of another column */
+        for (size_t i = m->location_count; i-- > 0 && m->location_count - i < 64 && outer < 0;) {
+            const ptx_location *l = &m->locations[i];
+            if (l->file != outer_at[0] || l->line != outer_at[1])
+                continue;
+            if (l->column == outer_at[2])
                 outer = (int)i;
+            else if (alike == PTX_NONE)
+                alike = (int)i;
+        }
         if (outer == PTX_NONE)
-            outer = add_location(p, clamp_int(outer_at[0]), clamp_int(outer_at[1]), PTX_NONE);
+            outer =
+                add_location(p, outer_at, alike == PTX_NONE ? PTX_NONE : m->locations[alike].outer);
     }
     if (at[1] != 0) /* 0 is "no line": stay with the line before */
-        p->location = add_location(p, clamp_int(at[0]), clamp_int(at[1]), outer);
+        p->location = add_location(p, at, outer);
 }

@@ -89,17 +89,16 @@ bool ptx_is_header(ptx_text file)
     return false;
 }
 
-static ptx_text file_of(const ptx_module *m, const ptx_location *l)
+ptx_text ptx_location_file(const ptx_module *m, const ptx_location *l)
 {
     static const ptx_text unknown = {"", 0};
     return l->file >= 0 && (size_t)l->file < m->file_count ? m->files[l->file] : unknown;
 }
 
-/* The location, or the innermost one around it, that is outside headers; the outermost where all
- * are in them; PTX_NONE where it is unknown. */
-static int outside_headers(const ptx_module *m, int location)
+/* Where all are in headers this is the outermost. */
+int ptx_outside_headers(const ptx_module *m, int location)
 {
-    while (location != PTX_NONE && ptx_is_header(file_of(m, &m->locations[location])) &&
+    while (location != PTX_NONE && ptx_is_header(ptx_location_file(m, &m->locations[location])) &&
            m->locations[location].outer != PTX_NONE)
         location = m->locations[location].outer;
     return location;
@@ -107,8 +106,9 @@ static int outside_headers(const ptx_module *m, int location)
 
 void ptx_source_line(const ptx_module *m, int location, ptx_text *file, int *line)
 {
-    location = outside_headers(m, location);
-    *file = location == PTX_NONE ? (ptx_text){"", 0} : file_of(m, &m->locations[location]);
+    location = ptx_outside_headers(m, location);
+    *file =
+        location == PTX_NONE ? (ptx_text){"", 0} : ptx_location_file(m, &m->locations[location]);
     *line = location == PTX_NONE ? 0 : m->locations[location].line;
 }
 
@@ -116,7 +116,7 @@ static void add_place(const ptx_module *m, const ptx_location *l, const char *be
                       size_t size_bytes)
 {
     enum { MOST_NAME = 120 };
-    const ptx_text file = file_of(m, l);
+    const ptx_text file = ptx_location_file(m, l);
     const size_t used = strlen(text);
     snprintf(text + used, size_bytes - used, "%s%.*s:%d", before,
              (int)(file.length > MOST_NAME ? MOST_NAME : file.length), file.at, l->line);
@@ -125,13 +125,13 @@ static void add_place(const ptx_module *m, const ptx_location *l, const char *be
 void ptx_place(const ptx_module *m, int location, char *text, size_t size_bytes)
 {
     enum { MOST_CALLS = 4 };
-    int at = outside_headers(m, location);
+    int at = ptx_outside_headers(m, location);
     snprintf(text, size_bytes, "%s", at == PTX_NONE ? "an unknown line" : "");
     if (at == PTX_NONE)
         return;
     add_place(m, &m->locations[at], "", text, size_bytes);
     for (int i = 0; i < MOST_CALLS && m->locations[at].outer != PTX_NONE; i++) {
-        at = outside_headers(m, m->locations[at].outer);
+        at = ptx_outside_headers(m, m->locations[at].outer);
         add_place(m, &m->locations[at], ", inlined at ", text, size_bytes);
     }
 }

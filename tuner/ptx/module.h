@@ -136,7 +136,7 @@ typedef struct ptx_label {
 } ptx_label;
 
 typedef struct ptx_location { /* a .loc directive */
-    int file, line;
+    int file, line, column;
     int outer; /* location that it was inlined at; PTX_NONE */
 } ptx_location;
 
@@ -196,6 +196,12 @@ bool ptx_is_header(ptx_text file);
 /* The source line of a location: of the innermost one, through inlined calls, that is outside the
  * toolkit's headers. The file is empty and the line 0 when it is not known. */
 void ptx_source_line(const ptx_module *m, int location, ptx_text *file, int *line);
+
+/* That location itself: PTX_NONE where it is unknown. */
+int ptx_outside_headers(const ptx_module *m, int location);
+
+/* The name of its file; empty where it has none. */
+ptx_text ptx_location_file(const ptx_module *m, const ptx_location *l);
 
 /* The same in words, as every message names places: "tile.cuh:6, inlined at dot.cu.tmpl:14". */
 enum { PTX_PLACE_BYTES = 640 };

@@ -426,7 +426,7 @@ static void keep_printed(const sim_launch *launch, const sim_prints *prints, con
 {
     const bool faulted = fault->kind != SIM_FAULT_NONE;
     char *more =
-        sim_prints_text(prints, faulted ? sim_print_order(launch, fault->block) : UINT64_MAX);
+        sim_prints_text(prints, faulted ? sim_print_order(launch, fault->at.block) : UINT64_MAX);
     const size_t had = *printed ? strlen(*printed) : 0;
     char *all =
         more && had > 0 && had < SIM_PRINT_BYTES ? realloc(*printed, had + strlen(more) + 1) : NULL;
@@ -567,6 +567,11 @@ const char *sim_device_complaint(const device *d, outcome *result)
 {
     *result = sim_fault_outcome(d->fault.kind);
     return *result == OUTCOME_OK ? NULL : d->fault.message;
+}
+
+const device_fault *sim_device_fault(const device *d)
+{
+    return &d->fault.at;
 }
 
 at_status sim_device_profile(device *d, const device_kernel *k, const launch_plan *plan, uint32_t i,

@@ -191,6 +191,7 @@ const device_api device_sim_api = {
     .arrange = arrange,
     .launch = sim_device_launch,
     .complaint = sim_device_complaint,
+    .fault = sim_device_fault,
     .excerpt_new = sim_excerpt_new,
     .excerpt_free = sim_excerpt_free,
     .excerpt_check = sim_excerpt_check,

@@ -96,6 +96,12 @@ static void put_some_answer(pack *m)
                                   .found = {.id = 9,
                                             .outcome = OUTCOME_WRONG_RESULT,
                                             .status = AT_DEVICE,
+                                            .fault = {.kind = "data race",
+                                                      .lines[4] = {"deep.cuh", 7, 3},
+                                                      .has_thread = true,
+                                                      .block = {1, 2, 3},
+                                                      .address = UINT64_MAX,
+                                                      .buffer = "dst"},
                                             .ceiling_ns = 5,
                                             .ready = {.floor_ns = 2, .batch = 8},
                                             .counters = counters,
@@ -113,6 +119,12 @@ TEST(an_answer_survives_the_way)
     assert_int_equal(back.found.id, 9);
     assert_int_equal(back.found.outcome, OUTCOME_WRONG_RESULT);
     assert_string_equal(back.message, "story");
+    assert_string_equal(back.found.fault.kind, "data race");
+    assert_string_equal(back.found.fault.lines[4].file, "deep.cuh");
+    assert_int_equal(back.found.fault.lines[4].column, 3);
+    assert_int_equal(back.found.fault.block[2], 3);
+    assert_true(back.found.fault.address == UINT64_MAX);
+    assert_string_equal(back.found.fault.buffer, "dst");
     assert_int_equal(back.found.ready.batch, 8);
     assert_int_equal(back.found.sample_count, 3);
     assert_true(back.found.samples_ns[2] == INT64_MAX);

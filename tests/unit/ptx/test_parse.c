@@ -71,6 +71,24 @@ TEST(inlined_code_is_blamed_on_the_line_outside_headers)
     ptx_module_free(m);
 }
 
+TEST(calls_on_one_line_are_told_apart_by_their_columns)
+{
+    at_error error = {0};
+    ptx_module *m;
+    assert_ok(
+        parse(".visible .entry k()\n{\n"
+              "\t.loc 1 7 3\n\t.loc 2 30 1, function_name $L__info_string0, inlined_at 1 7 9\n"
+              "\tret;\n}\n\t.file 1 \"k.tmpl\"\n\t.file 2 \"tile.cuh\"\n",
+              &m, &error),
+        error);
+    const ptx_location *inner = &m->locations[m->statements[0].location];
+    assert_int_equal(inner->line, 30);
+    assert_int_equal(inner->column, 1);
+    assert_int_equal(m->locations[inner->outer].line, 7);
+    assert_int_equal(m->locations[inner->outer].column, 9);
+    ptx_module_free(m);
+}
+
 TEST(a_place_names_the_line_and_where_it_is_inlined)
 {
     at_error error = {0};

@@ -1,4 +1,5 @@
 /* autotune check: variants run on a simulated device with every fault watched. */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -6,6 +7,7 @@
 #include <jansson.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/json_text.h"
 #include "base/memory.h"
 #include "base/plain_text.h"
@@ -23,7 +25,7 @@
 #include "run/variant/hangs.h"
 #include "run/variant/proof.h"
 
-enum { STEP_MS = 100 };
+enum { STEP_MS = 100, MOST_SOURCE = 16 << 20 };
 
 /* After so long a terminal shows that something is done. */
 static const int64_t quiet_ns = INT64_C(3) * 1000000000;
@@ -79,6 +81,11 @@ static at_status choose_many(checking *c, uint64_t wanted, uint64_t seed, at_err
     return AT_OK;
 }
 
+static json_t *text_json(const char *text)
+{
+    return text[0] ? json_string(text) : json_null();
+}
+
 /* Packs what kernels printed, which may be anything. */
 static json_t *printed_json(const char *text)
 {
@@ -88,6 +95,66 @@ static json_t *printed_json(const char *text)
     json_t *out = json_string(plain);
     free(plain);
     return out;
+}
+
+/* A line number or a column; null for 0. */
+static json_t *number_json(uint32_t n)
+{
+    return n ? json_integer(n) : json_null();
+}
+
+static json_t *position_json(bool known, const uint32_t at[3])
+{
+    return known ? json_pack("[III]", (json_int_t)at[0], (json_int_t)at[1], (json_int_t)at[2])
+                 : json_null();
+}
+
+/* Packs a fault; null where there is none. */
+static json_t *fault_json(const device_fault *f)
+{
+    const fault_line *at = &f->lines[0];
+    json_t *calls = json_array();
+    for (size_t i = 1; i < FAULT_LINES && f->lines[i].file[0]; i++)
+        json_append(&calls, json_pack("{ss so so}", "file", f->lines[i].file, "line",
+                                      number_json(f->lines[i].line), "column",
+                                      number_json(f->lines[i].column)));
+    json_t *out = json_pack(
+        "{ss so so so so so so so so so so}", "kind", f->kind, "file", text_json(at->file), "line",
+        number_json(at->line), "column", number_json(at->column), "inlined_at", calls, "thread",
+        position_json(f->has_thread, f->thread), "block", position_json(f->has_thread, f->block),
+        "space", text_json(f->space), "address",
+        f->space[0] ? json_integer((json_int_t)f->address) : json_null(), "buffer",
+        text_json(f->buffer), "element",
+        f->has_element ? json_integer((json_int_t)f->element) : json_null());
+    if (f->kind[0])
+        return out;
+    json_decref(out);
+    return json_null();
+}
+
+/* Reads the line of source at which a fault is; null if it cannot be read. Its file lies beside the
+ * script or beside a template of the script. */
+static json_t *source_json(const checking *c, const fault_line *l)
+{
+    const pattern *p = script_pattern(c->script);
+    const char *const beside[] = {p->path, p->template_path};
+    char path[PATH_MAX], *text = NULL;
+    size_t size_bytes;
+    for (size_t i = 0; i < 2 && l->file[0] && !text; i++) {
+        const char *end = beside[i] ? strrchr(beside[i], '/') : NULL;
+        const int folder = end ? (int)(end - beside[i] + 1) : 0;
+        snprintf(path, sizeof path, "%.*s%s", folder, beside[i] ? beside[i] : "", l->file);
+        if (file_read(path, MOST_SOURCE, &text, &size_bytes, NULL))
+            text = NULL;
+    }
+    const char *line = text;
+    for (uint32_t n = 1; line && n < l->line; n++) {
+        line = strchr(line, '\n');
+        line += line != NULL;
+    }
+    json_t *out = line && l->line ? json_stringn(line, strcspn(line, "\r\n")) : NULL;
+    free(text);
+    return out ? out : json_null();
 }
 
 /* Tells what was found of a variant. Programs are told at the end, people as it happens; of many
@@ -106,10 +173,10 @@ static at_status tell(checking *c, const options *o, const proof *one, at_error 
     if (!o->json && proven && c->count > 1 && !one->printed)
         return AT_OK;
     json_t *variant = json_pack(
-        "{so ss so so}", "config",
+        "{so ss so so so}", "config",
         pattern_json_configuration(script_pattern(c->script), c->indices + one->id * width(c)),
-        "verdict", words[one->verdict], "message", json_said(proven ? NULL : one->message),
-        "covered", coverage_pack(proven ? &one->coverage : NULL));
+        "verdict", words[one->verdict], "message", json_said(proven ? NULL : one->message), "fault",
+        fault_json(&one->fault), "covered", coverage_pack(proven ? &one->coverage : NULL));
     if (o->json && one->printed)
         json_put(&variant, "printed", printed_json(one->printed));
     if (o->json) {
@@ -121,8 +188,9 @@ static at_status tell(checking *c, const options *o, const proof *one, at_error 
     free(c->told);
     c->told = memory_text(one->message);
     return page_show(o, "check_variant", 0, variant,
-                     json_pack("{ss ss sb so}", "configuration", text, "oracle",
-                               oracle_name(oracle), "said_before", (int)said_before, "said",
+                     json_pack("{ss so ss sb so}", "configuration", text, "source",
+                               source_json(c, &one->fault.lines[0]), "oracle", oracle_name(oracle),
+                               "said_before", (int)said_before, "said",
                                json_string_nocheck(one->printed ? one->printed : "")),
                      error);
 }

@@ -549,6 +549,7 @@ static void conclude(prover *p, const proof *further)
         snprintf(why, sizeof why,
                  "%s\n(%s: a constraint that rules such a size out has it not tried)",
                  further->message, elsewhere);
+        j->proof.fault = further->fault;
         decide(p, j, PROOF_UNKNOWN, why);
         return;
     }
@@ -579,6 +580,7 @@ static void judge(prover *p, device_event *e)
 {
     job *j = p->jobs[e->id];
     p->sent[j->worker]--;
+    j->proof.fault = e->fault;
     if (e->outcome == OUTCOME_OK && p->chosen.none_whole)
         decide(p, j, PROOF_UNKNOWN,
                "nothing is wrong with the blocks that were run, but its problems are too large to "

@@ -17,6 +17,7 @@
 #include "base/trace.h"
 #include "compile/compile.h"
 #include "device/coverage.h"
+#include "device/outcome.h"
 #include "report/progress.h"
 #include "script/script.h"
 
@@ -33,11 +34,12 @@ typedef enum proof_verdict {
 typedef struct proof {
     uint64_t id; /* the caller's */
     proof_verdict verdict;
-    char *message;   /* owned; what it did wrong, or why that is not known; "" when proven */
-    char *printed;   /* owned; what its kernels printed, on the first problem or the one where it
-                        failed;  NULL: nothing */
-    bool uncompiled; /* it does not compile, or its reference does not: the message says why */
-    bool timed_out;  /* it had not ended when its time was up */
+    char *message;      /* owned; what it did wrong, or why that is not known; "" when proven */
+    device_fault fault; /* what it did wrong, as fields */
+    char *printed;      /* owned; what its kernels printed, on the first problem or the one where it
+                           failed;  NULL: nothing */
+    bool uncompiled;    /* it does not compile, or its reference does not: the message says why */
+    bool timed_out;     /* it had not ended when its time was up */
     device_coverage coverage; /* when proven */
 } proof;
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "device/plan.h"
 
 static const char *const fault_names[] = {
     [SIM_FAULT_NONE] = "none",
@@ -47,21 +48,33 @@ ptx_text sim_declared_name(ptx_text name)
     return name;
 }
 
-void sim_shared_name(const sim_block *b, uint32_t offset, char *text, size_t size_bytes)
+/* Finds the variable that has a byte of the block's shared memory, and which of its bytes that is.
+ * False: none has it. */
+static bool find_shared(const sim_block *b, uint64_t offset, ptx_text *name, uint64_t *within)
 {
     const ptx_module *m = b->program->module;
-    text[0] = '\0';
-    for (size_t i = 0; i < m->variable_count && !text[0]; i++) {
+    for (size_t i = 0; i < m->variable_count; i++) {
         const ptx_variable *v = &m->variables[i];
         const uint64_t from = b->program->addresses[i];
         /* The launch says how long an unsized array is. */
         const uint64_t size = v->size_bytes ? v->size_bytes : b->shared_bytes - from;
         if (v->space != PTX_SPACE_SHARED || offset < from || offset - from >= size)
             continue;
-        const ptx_text name = sim_declared_name(v->name);
-        snprintf(text, size_bytes, "byte %llu of %.*s (", (unsigned long long)(offset - from),
-                 (int)(name.length > 60 ? 60 : name.length), name.at);
+        *name = sim_declared_name(v->name);
+        *within = offset - from;
+        return true;
     }
+    return false;
+}
+
+void sim_shared_name(const sim_block *b, uint32_t offset, char *text, size_t size_bytes)
+{
+    ptx_text name;
+    uint64_t within;
+    text[0] = '\0';
+    if (find_shared(b, offset, &name, &within))
+        snprintf(text, size_bytes, "byte %llu of %.*s (", (unsigned long long)within,
+                 (int)(name.length > 60 ? 60 : name.length), name.at);
     text_add(text, size_bytes, "shared memory byte %u of %u%s", offset, b->shared_bytes,
              text[0] ? ")" : "");
 }
@@ -80,26 +93,66 @@ const sim_instruction *sim_loop_around(const sim_program *p, int32_t pc)
     return found;
 }
 
+static void keep_lines(const ptx_module *m, int location, device_fault *f)
+{
+    for (size_t i = 0; i < FAULT_LINES; i++) {
+        location = ptx_outside_headers(m, location);
+        if (location == PTX_NONE)
+            return;
+        const ptx_location *l = &m->locations[location];
+        const ptx_text file = ptx_location_file(m, l);
+        fault_line *to = &f->lines[i];
+        snprintf(to->file, sizeof to->file, "%.*s", (int)file.length, file.at);
+        to->line = (uint32_t)l->line;
+        to->column = (uint32_t)l->column;
+        location = l->outer;
+    }
+}
+
 bool sim_fail(sim_block *b, const sim_warp *w, const sim_instruction *c, int lane,
               sim_fault_kind kind, const char *format, ...)
 {
     sim_fault *f = &b->fault;
+    device_fault *at = &f->at;
     const ptx_module *m = b->program->module;
-    char text[512];
+    char text[512], place[PTX_PLACE_BYTES];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    *f = (sim_fault){.kind = kind};
-    memcpy(f->block, b->block, sizeof f->block);
-    sim_thread_position(b, w->first_thread + (uint32_t)lane, f->thread);
-    char place[PTX_PLACE_BYTES];
+    *f = (sim_fault){.kind = kind, .at.has_thread = true};
+    snprintf(at->kind, sizeof at->kind, "%s", fault_names[kind]);
+    memcpy(at->block, b->block, sizeof at->block);
+    sim_thread_position(b, w->first_thread + (uint32_t)lane, at->thread);
+    keep_lines(m, c->location, at);
     ptx_place(m, c->location, place, sizeof place);
     ptx_text op = c->statement >= 0 ? m->statements[c->statement].opcode : (ptx_text){"ret", 3};
     snprintf(f->message, sizeof f->message,
              "%s in %s at %s (%.*s, PTX line %d), thread (%u,%u,%u) of block (%u,%u,%u): %s",
-             fault_names[kind], b->program->entry, place, (int)(op.length > 60 ? 60 : op.length),
-             op.at, c->line, f->thread[0], f->thread[1], f->thread[2], f->block[0], f->block[1],
-             f->block[2], text);
+             at->kind, b->program->entry, place, (int)(op.length > 60 ? 60 : op.length), op.at,
+             c->line, at->thread[0], at->thread[1], at->thread[2], at->block[0], at->block[1],
+             at->block[2], text);
+    return false;
+}
+
+bool sim_fault_touches(sim_block *b, const sim_block *owner, ptx_space space, uint64_t address)
+{
+    device_fault *f = &b->fault.at;
+    const bool shared = space == PTX_SPACE_SHARED;
+    const bool is_region = space == PTX_SPACE_GLOBAL || space == PTX_SPACE_CONST;
+    const sim_region *r = is_region ? sim_memory_nearest(b->launch->memory, address) : NULL;
+    ptx_text name;
+    uint64_t within;
+    snprintf(f->space, sizeof f->space, "%s", ptx_space_name(space));
+    f->address = address;
+    if (shared && find_shared(owner, address, &name, &within))
+        snprintf(f->buffer, sizeof f->buffer, "%.*s", (int)(name.length > 60 ? 60 : name.length),
+                 name.at);
+    if (!r)
+        return false;
+    snprintf(f->buffer, sizeof f->buffer, "%s", r->name);
+    f->has_element = r->plan && address >= r->base;
+    if (f->has_element)
+        f->element = (address - r->base) / dtype_get(r->plan->type)->size_bytes;
     return false;
 }

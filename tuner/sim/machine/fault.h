@@ -8,6 +8,11 @@
 bool sim_fail(sim_block *b, const sim_warp *w, const sim_instruction *c, int lane,
               sim_fault_kind kind, const char *format, ...) __attribute__((format(printf, 6, 7)));
 
+/* Adds the address to the fault that was just recorded, and the buffer or variable that has it;
+ * `owner` is the block whose shared memory it is of, and may be NULL for other spaces. Returns
+ * false, too. */
+bool sim_fault_touches(sim_block *b, const sim_block *owner, ptx_space space, uint64_t address);
+
 /* A variable's name as it was declared: of one inside a function the last part of "_ZZ1kE4tile". */
 ptx_text sim_declared_name(ptx_text name);
 

@@ -91,28 +91,40 @@ void sim_region_name(const sim_region *r, uint64_t offset, char *text, size_t si
     text_add(text, size_bytes, "byte %" PRIu64 " of %s%s", offset, r->name, r->plan ? ")" : "");
 }
 
-void sim_memory_describe(const sim_memory *m, uint64_t address, char *text, size_t size_bytes)
+const sim_region *sim_memory_nearest(const sim_memory *m, uint64_t address)
 {
     static const uint64_t near = UINT64_C(1) << 35;
-    ptrdiff_t i = last_below(m, address);
+    const ptrdiff_t i = last_below(m, address);
     const sim_region *below = i >= 0 ? &m->regions[i] : NULL;
     const sim_region *above = (size_t)(i + 1) < m->count ? &m->regions[i + 1] : NULL;
-    uint64_t past = below ? address - (below->base + below->size_bytes) : UINT64_MAX;
-    uint64_t before = above ? above->base - address : UINT64_MAX;
-    char element[PLAN_NAME_BYTES + 96];
-    if (below && address - below->base < below->size_bytes) {
-        name_element(below, address - below->base, ", ", element, sizeof element);
-        snprintf(text, size_bytes, "%sbyte %" PRIu64 " of %s (%" PRIu64 " bytes)", element,
-                 address - below->base, below->name, below->size_bytes);
-    } else if (below && past <= before && past < near) {
-        name_element(below, address - below->base, ", ", element, sizeof element);
-        snprintf(text, size_bytes, "%s%" PRIu64 " bytes after the end of %s (%" PRIu64 " bytes)%s",
-                 element, past, below->name, below->size_bytes,
-                 below->plan ? ": the index is too large, or the buffer's count too small" : "");
-    } else if (above && before < near) {
-        snprintf(text, size_bytes, "%" PRIu64 " bytes before the start of %s (%" PRIu64 " bytes)",
-                 before, above->name, above->size_bytes);
-    } else {
+    if (below && address - below->base < below->size_bytes)
+        return below;
+    const uint64_t past = below ? address - (below->base + below->size_bytes) : UINT64_MAX,
+                   before = above ? above->base - address : UINT64_MAX;
+    const sim_region *nearest = past <= before ? below : above;
+    return (past <= before ? past : before) < near ? nearest : NULL;
+}
+
+void sim_memory_describe(const sim_memory *m, uint64_t address, char *text, size_t size_bytes)
+{
+    const sim_region *r = sim_memory_nearest(m, address);
+    char element[PLAN_NAME_BYTES + 96] = "";
+    if (!r) {
         snprintf(text, size_bytes, "far from every buffer");
+        return;
     }
+    if (address < r->base) {
+        snprintf(text, size_bytes, "%" PRIu64 " bytes before the start of %s (%" PRIu64 " bytes)",
+                 r->base - address, r->name, r->size_bytes);
+        return;
+    }
+    const uint64_t offset = address - r->base;
+    name_element(r, offset, ", ", element, sizeof element);
+    if (offset < r->size_bytes)
+        snprintf(text, size_bytes, "%sbyte %" PRIu64 " of %s (%" PRIu64 " bytes)", element, offset,
+                 r->name, r->size_bytes);
+    else
+        snprintf(text, size_bytes, "%s%" PRIu64 " bytes after the end of %s (%" PRIu64 " bytes)%s",
+                 element, offset - r->size_bytes, r->name, r->size_bytes,
+                 r->plan ? ": the index is too large, or the buffer's count too small" : "");
 }

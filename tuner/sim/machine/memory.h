@@ -60,6 +60,9 @@ at_status sim_memory_add(sim_memory *m, const sim_region *region, at_error *erro
 /* The region that holds `address`, else NULL. */
 const sim_region *sim_memory_find(const sim_memory *m, uint64_t address);
 
+/* The region that holds `address`, or lies nearest; NULL if all are far away. */
+const sim_region *sim_memory_nearest(const sim_memory *m, uint64_t address);
+
 /* Makes what is absent of the chunks that `bytes` at `offset`, inside the region, lie in. */
 void sim_region_make(const sim_region *r, uint64_t offset, uint64_t bytes);
 

@@ -56,11 +56,14 @@ bool sim_shared_place(sim_block *b, sim_warp *w, const sim_instruction *c, int l
         return false;
     if (address % alignment)
         return sim_fail(b, w, c, lane, SIM_FAULT_MISALIGNED,
-                        "%s at shared address %" PRIu64 ": %u is needed", what, address, alignment);
+                        "%s at shared address %" PRIu64 ": %u is needed", what, address,
+                        alignment) ||
+               sim_fault_touches(b, *owner, PTX_SPACE_SHARED, address);
     if (address >= b->shared_bytes || bytes > b->shared_bytes - address)
         return sim_fail(b, w, c, lane, SIM_FAULT_BOUNDS,
                         "%s of %u bytes at shared address %" PRIu64 " of %u bytes", what, bytes,
-                        address, b->shared_bytes);
+                        address, b->shared_bytes) ||
+               sim_fault_touches(b, *owner, PTX_SPACE_SHARED, address);
     *offset = (uint32_t)address;
     return true;
 }

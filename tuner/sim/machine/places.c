@@ -32,7 +32,8 @@ bool sim_places_check_alignment(sim_block *b, sim_warp *w, const sim_instruction
     SIM_EACH_OF(l, mask)
     if (address[l] & (bytes - 1))
         return sim_fail(b, w, c, l, SIM_FAULT_MISALIGNED, "address 0x%" PRIx64 " for %u bytes",
-                        address[l], bytes);
+                        address[l], bytes) ||
+               sim_fault_touches(b, b, c->space, address[l]);
     return true;
 }
 
@@ -86,18 +87,21 @@ bool sim_places_find_global(sim_block *b, sim_warp *w, const sim_instruction *c,
             w->region_hit = 0;
             return sim_fail(b, w, c, l, SIM_FAULT_BOUNDS,
                             "%s of %u bytes at global address 0x%" PRIx64 ", %s",
-                            is_write ? "write" : "read", bytes, p->address[l], where);
+                            is_write ? "write" : "read", bytes, p->address[l], where) ||
+                   sim_fault_touches(b, b, PTX_SPACE_GLOBAL, p->address[l]);
         }
         if (r->held && memchr(r->held + offset, 0, bytes))
             return sim_fail(b, w, c, l, SIM_FAULT_BOUNDS,
                             "%s of %u bytes at global address 0x%" PRIx64
                             ", which malloc() has not given or free() has taken back",
-                            is_write ? "write" : "read", bytes, p->address[l]);
+                            is_write ? "write" : "read", bytes, p->address[l]) ||
+                   sim_fault_touches(b, b, PTX_SPACE_GLOBAL, p->address[l]);
         if (is_write && r->read_only) {
             char where[SIM_PLACE_BYTES];
             sim_region_name(r, offset, where, sizeof where);
             return sim_fail(b, w, c, l, SIM_FAULT_READ_ONLY, "write to %s, which is %s", where,
-                            r->base >= SIM_MODULE_BASE ? "constant" : "an input");
+                            r->base >= SIM_MODULE_BASE ? "constant" : "an input") ||
+                   sim_fault_touches(b, b, PTX_SPACE_GLOBAL, p->address[l]);
         }
         /* Neighbours are most often in one chunk. */
         if (r->made && (r != made_of || offset / SIM_CHUNK_BYTES != made ||
@@ -127,7 +131,8 @@ static bool resolve_window(sim_block *b, sim_warp *w, const sim_instruction *c, 
             return sim_fail(b, w, c, l, SIM_FAULT_BOUNDS,
                             "%s of %u bytes at %s address %" PRIu64 " of %" PRIu64 " bytes",
                             c->kind == SIM_LOAD ? "read" : "write", bytes, ptx_space_name(space),
-                            p->address[l], size);
+                            p->address[l], size) ||
+                   sim_fault_touches(b, p->owner, space, p->address[l]);
         p->at[l] = first + place;
         p->valid[l] = valid ? valid + place : NULL;
     }
@@ -153,7 +158,8 @@ static bool is_within_object(sim_block *b, sim_warp *w, const sim_instruction *c
                         "%s of %u bytes at byte %" PRId64 " of %.*s, which has %" PRIu64,
                         c->kind == SIM_LOAD ? "read" : "write", bytes,
                         (int64_t)(p->address[l] - first),
-                        (int)(name.length > 60 ? 60 : name.length), name.at, size);
+                        (int)(name.length > 60 ? 60 : name.length), name.at, size) ||
+               sim_fault_touches(b, p->owner, space, p->address[l]);
     }
     return true;
 }

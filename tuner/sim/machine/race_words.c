@@ -84,6 +84,14 @@ static in_words put_in_words(const sim_race_access *a, const sim_stamp *s)
     return told;
 }
 
+/* Adds the place to the fault. */
+static bool touches(const sim_race_access *a)
+{
+    return a->region
+               ? sim_fault_touches(a->block, NULL, PTX_SPACE_GLOBAL, a->region->base + a->offset)
+               : sim_fault_touches(a->block, a->owner, PTX_SPACE_SHARED, a->offset);
+}
+
 bool sim_race_report_under_way(const sim_race_access *a, const sim_stamp *s, bool reads, bool to)
 {
     const in_words told = put_in_words(a, s);
@@ -95,7 +103,8 @@ bool sim_race_report_under_way(const sim_race_access *a, const sim_stamp *s, boo
                     reads && !a->region ? SIM_FAULT_UNINITIALISED : SIM_FAULT_RACE,
                     "%s is %s while %s %s it by %s is on its way%s", told.place,
                     reads ? "read" : "written", copy, to ? "to" : "from",
-                    own ? "this thread" : told.party, told.line);
+                    own ? "this thread" : told.party, told.line) ||
+           touches(a);
 }
 
 static const char *what_is_missing(const sim_race_access *a, const sim_stamp *s)
@@ -164,7 +173,8 @@ bool sim_race_report(const sim_race_access *a, const sim_stamp *s, const char *w
     describe_overrun(a, s, overrun, sizeof overrun);
     return sim_fail(a->block, a->warp, a->instruction, a->lane, SIM_FAULT_RACE,
                     "%s: %s %s without %s%s%s", told.place, what, told.party, what_is_missing(a, s),
-                    told.line, overrun);
+                    told.line, overrun) ||
+           touches(a);
 }
 
 bool sim_race_report_noncoherent(const sim_race_access *a, const sim_stamp *s, bool reads)
@@ -180,7 +190,8 @@ bool sim_race_report_noncoherent(const sim_race_access *a, const sim_stamp *s, b
                     reads ? "" : " ", reads ? "" : path,
                     surface ? "has not written before"
                             : "does not write (__ldg(), const __restrict__)",
-                    told.line);
+                    told.line) ||
+           touches(a);
 }
 
 bool sim_race_report_proxy(const sim_race_access *a, const sim_stamp *s)
@@ -190,5 +201,6 @@ bool sim_race_report_proxy(const sim_race_access *a, const sim_stamp *s)
                     "%s: %s after a write by %s without a fence.proxy.async between%s", told.place,
                     a->instruction->kind == SIM_WARPGROUP_PRODUCT ? "read by wgmma"
                                                                   : "copied by the engine",
-                    is_this_thread(a, s) ? "this thread" : told.party, told.line);
+                    is_this_thread(a, s) ? "this thread" : told.party, told.line) ||
+           touches(a);
 }

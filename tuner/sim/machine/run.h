@@ -18,6 +18,7 @@
 #ifndef AUTOTUNE_SIM_MACHINE_RUN_H
 #define AUTOTUNE_SIM_MACHINE_RUN_H
 
+#include "device/outcome.h"
 #include "sim/machine/counters.h"
 #include "sim/machine/memory.h"
 #include "sim/machine/print.h"
@@ -48,7 +49,7 @@ typedef enum sim_fault_kind {
 
 typedef struct sim_fault {
     sim_fault_kind kind;
-    uint32_t block[3], thread[3];
+    device_fault at;
     bool is_of_several_threads; /* of the host: of one alone it may be another */
     char message[1536];         /* all of this in one sentence, and where */
 } sim_fault;

@@ -73,7 +73,8 @@ static bool look_for_unwritten(const sim_race_access *a, uint32_t bytes)
             char place[SIM_PLACE_BYTES];
             sim_shared_name(a->owner, (uint32_t)a->offset + i, place, sizeof place);
             return sim_fail(a->block, a->warp, a->instruction, a->lane, SIM_FAULT_UNINITIALISED,
-                            "%s was never written", place);
+                            "%s was never written", place) ||
+                   sim_fault_touches(a->block, a->owner, PTX_SPACE_SHARED, a->offset + i);
         }
     return true;
 }

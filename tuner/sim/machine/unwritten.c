@@ -44,7 +44,8 @@ bool sim_look_for_unwritten(sim_block *b, sim_warp *w, const sim_instruction *c,
     char where[SIM_PLACE_BYTES];
     sim_memory_describe(b->launch->memory, p->address[lane], where, sizeof where);
     return sim_fail(b, w, c, lane, SIM_FAULT_UNINITIALISED,
-                    "%s of %u bytes that nothing wrote at %s", what, bytes, where);
+                    "%s of %u bytes that nothing wrote at %s", what, bytes, where) ||
+           sim_fault_touches(b, p->owner, space, p->address[lane]);
 }
 
 bool sim_is_constant(uint32_t mask, ptx_space space, const sim_places *p)
@@ -112,8 +113,11 @@ static bool lose(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, 
 {
     char where[SIM_ORIGIN_BYTES];
     tell_byte(b, lane, space, p, first, where, sizeof where);
-    return sim_values_lose(b, w, c, lane, slot, bits, where,
-                           space == PTX_SPACE_LOCAL ? &p->valid[lane][first] : NULL);
+    if (!sim_values_lose(b, w, c, lane, slot, bits, where,
+                         space == PTX_SPACE_LOCAL ? &p->valid[lane][first] : NULL))
+        return false;
+    sim_values_place(b, w, slot, p->owner, space, p->address[lane] + first);
+    return true;
 }
 
 bool sim_lose_unwritten(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,

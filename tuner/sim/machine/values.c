@@ -14,6 +14,10 @@
 struct sim_origin {
     int32_t pc;
     char where[SIM_ORIGIN_BYTES];
+    bool is_placed; /* the three that follow are known */
+    const sim_block *owner;
+    ptx_space space;
+    uint64_t address;
 };
 
 enum { UNWRITTEN_REGISTER = 0, MOST_ORIGINS = 64 };
@@ -150,7 +154,23 @@ bool sim_values_fail(sim_block *b, const sim_warp *w, const sim_instruction *c, 
     char place[PTX_PLACE_BYTES];
     ptx_place(b->program->module, b->program->code[o->pc].location, place, sizeof place);
     return sim_fail(b, w, c, lane, SIM_FAULT_UNINITIALISED, "%s comes from %s, read at %s", what,
-                    o->where, place);
+                    o->where, place) ||
+           (o->is_placed && sim_fault_touches(b, o->owner, o->space, o->address));
+}
+
+void sim_values_place(sim_block *b, const sim_warp *w, int32_t slot, const sim_block *owner,
+                      ptx_space space, uint64_t address)
+{
+    const uint16_t number = w->origin_of[slot / SIM_SLOT_STEP];
+    if (number == UNWRITTEN_REGISTER || number > b->origin_count)
+        return;
+    sim_origin *o = &b->origins[number - 1];
+    if (o->is_placed)
+        return;
+    o->is_placed = true;
+    o->owner = owner;
+    o->space = space;
+    o->address = address;
 }
 
 /* The lanes of `mask` need all of the register. */

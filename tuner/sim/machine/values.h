@@ -57,6 +57,11 @@ void sim_values_keep(sim_block *b, const sim_warp *w, int32_t slot, const uint8_
                      uint32_t bytes);
 /* Bits of a lane of a store's element without a value. */
 uint64_t sim_values_missing(const sim_warp *w, const sim_instruction *c, int lane, int32_t slot);
+/* Says at which address the register's value is missing: in a space, of shared memory in the
+ * owner's. What was said first of a load stays. */
+void sim_values_place(sim_block *b, const sim_warp *w, int32_t slot, const sim_block *owner,
+                      ptx_space space, uint64_t address);
+
 /* Records the fault of a lane that needs the register for `what`; returns false. */
 bool sim_values_fail(sim_block *b, const sim_warp *w, const sim_instruction *c, int lane,
                      int32_t slot, const char *what);

@@ -13,7 +13,7 @@ TEST(a_write_behind_a_buffer_names_buffer_thread_and_line)
                               "}\n",
                               64);
     assert_int_equal(kind, SIM_FAULT_BOUNDS);
-    assert_int_equal(t.fault.thread[0], 63);
+    assert_int_equal(t.fault.at.thread[0], 63);
     assert_story(&t, "write of 4 bytes");
     assert_story(&t, "0 bytes after the end of out (256 bytes)");
     assert_story(&t, "test.cu:3");
@@ -132,7 +132,7 @@ TEST(a_barrier_that_some_lanes_miss_is_a_fault)
             "{ if (in[threadIdx.x] < 7) __syncthreads(); out[threadIdx.x] = 1; }\n",
             32);
     assert_int_equal(kind, SIM_FAULT_BARRIER);
-    assert_int_equal(t.fault.thread[0], 7);
+    assert_int_equal(t.fault.at.thread[0], 7);
     sim_test_deinit(&t);
     /* Threads that have left take no part. */
     assert_fault("if (in[threadIdx.x] >= 7) return; __syncthreads(); out[threadIdx.x] = 1;", 1, 32,
@@ -226,7 +226,7 @@ TEST(a_trap_is_a_crash)
                               "{ if (in[threadIdx.x] == 5) __trap(); out[threadIdx.x] = 1; }\n",
                               32);
     assert_int_equal(kind, SIM_FAULT_TRAP);
-    assert_int_equal(t.fault.thread[0], 5);
+    assert_int_equal(t.fault.at.thread[0], 5);
     sim_test_deinit(&t);
 }
 
@@ -256,7 +256,7 @@ TEST(the_lowest_faulty_block_is_reported)
     sim_test_u64(&t, sim_test_buffer(&t, "out", out, sizeof out, false));
     for (int i = 0; i < 5; i++) {
         assert_int_equal(sim_test_run(&t, 100, 1, 32, 1, 0), SIM_FAULT_BOUNDS);
-        assert_int_equal(t.fault.block[0], 37);
+        assert_int_equal(t.fault.at.block[0], 37);
     }
     sim_test_deinit(&t);
 }

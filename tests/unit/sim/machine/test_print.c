@@ -18,7 +18,7 @@ static char *printed_by(const char *source, uint32_t blocks, uint32_t threads, i
     t.threads = host_threads;
     sim_test_run(&t, blocks, 1, threads, 1, 0);
     const sim_launch launch = {.grid = {blocks, 1, 1}, .block = {threads, 1, 1}};
-    char *text = sim_prints_text(&prints, t.fault.kind ? sim_print_order(&launch, t.fault.block)
+    char *text = sim_prints_text(&prints, t.fault.kind ? sim_print_order(&launch, t.fault.at.block)
                                                        : UINT64_MAX);
     *fault = t.fault;
     sim_test_deinit(&t);
@@ -89,7 +89,7 @@ TEST(an_assertion_ends_the_run_with_its_words)
                             "}\n",
                             40, 64, 2, &fault);
     assert_int_equal(fault.kind, SIM_FAULT_ASSERTION);
-    assert_int_equal(fault.block[0], 3);
+    assert_int_equal(fault.at.block[0], 3);
     assert_non_null(strstr(fault.message, "assertion failed in k at test.cu:4"));
     assert_non_null(
         strstr(fault.message, "blockIdx.x < 3 && \"three blocks\" (test.cu:4, void k())"));
