@@ -174,6 +174,12 @@ typedef struct device_api {
      * lanes, any other number is adverse, each in its own way. `alone`: what they do wrong is the
      * same every time, which takes longer. NULL: the device takes the order that it takes. */
     void (*arrange)(device *d, uint32_t schedule, bool alone);
+    /* Launches that follow find the variables of the kernel's module as its last launch left them,
+     * and not as the module defines them. Returns the name of a variable that differs, which lives
+     * until the next call; NULL if none does: then, and if `plan` is NULL, launches begin anew. The
+     * member is NULL for a device on which variables are never reset. */
+    const char *(*carry_on)(device *d, const device_kernel *k, const launch_plan *plan);
+
     /* Fills constants from buffers, runs the plan once, and waits. `buffers` are those of the
      * problem; NULL follows the last, unless there are PLAN_MAX_BUFFERS. All of them may be
      * accessed by every launch of the plan. AT_COMPILE: the launch was refused (resources), the

@@ -49,6 +49,8 @@ struct device {
     char *printed;     /* owned; by the first launch since it was taken, or the last that faulted */
     uint32_t schedule; /* of those that follow */
     bool alone;        /* on one host thread */
+    bool carries_on;   /* launches find the module's variables as the last one left them, */
+    char changed[64];  /* and this is the name of one that the last one had changed */
     uint64_t work;     /* as sim_launch's, of launches since a kernel was loaded, */
     uint64_t last_work;                                             /* and of the last one */
     void (*progress)(void *context, uint64_t done, uint64_t total); /* of profiles; may be NULL */

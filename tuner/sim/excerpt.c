@@ -154,6 +154,7 @@ at_status sim_excerpt_check(device *d, device_excerpt *x, device_kernel *k, cons
     for (uint32_t i = 0; i < x->plan.buffer_count; i++)
         c.ends[i] = plan_compared(&x->plan, plan, i);
     sim_data_reset(x->data);
+    sim_kernel_reset(&k->kernel);
     at_status status = sim_device_set_constants(k, plan, sim_data_buffers(x->data), error);
     launch_walk walk = {0};
     while (!status && c.fault.kind == SIM_FAULT_NONE && c.launched < MOST_LAUNCHES &&

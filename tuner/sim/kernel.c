@@ -17,6 +17,7 @@ void sim_kernel_deinit(sim_kernel *k)
         sim_program_free(k->programs[i]);
     ptx_module_free(k->module);
     free(k->variables);
+    free(k->initial);
     sim_heap_free(k->heap);
     *k = (sim_kernel){0};
 }
@@ -65,7 +66,8 @@ at_status sim_kernel_init(sim_kernel *k, const char *ptx, size_t size, const cha
         goto cleanup;
     }
     k->variables = calloc(1, global_bytes + 1);
-    if (!k->variables) {
+    k->initial = calloc(1, global_bytes + 1);
+    if (!k->variables || !k->initial) {
         status = error_set(error, AT_NO_MEMORY, "no memory for a kernel's variables");
         goto cleanup;
     }
@@ -76,6 +78,7 @@ at_status sim_kernel_init(sim_kernel *k, const char *ptx, size_t size, const cha
                    v->size_bytes);
     }
     relocate(k);
+    memcpy(k->initial, k->variables, global_bytes);
     bool allocates = false;
     for (size_t i = 0; i < k->program_count; i++)
         allocates = allocates || k->programs[i]->allocates;
@@ -86,6 +89,27 @@ cleanup:
     if (status)
         sim_kernel_deinit(k);
     return status;
+}
+
+void sim_kernel_reset(const sim_kernel *k)
+{
+    memcpy(k->variables, k->initial, k->programs[0]->global_bytes);
+}
+
+const ptx_variable *sim_kernel_find_changed(const sim_kernel *k, const launch_plan *plan)
+{
+    for (size_t i = 0; i < k->module->variable_count; i++) {
+        const ptx_variable *v = &k->module->variables[i];
+        bool filled = !in_module_memory(k, v, i);
+        for (uint32_t n = 0; n < plan->constant_count && !filled; n++)
+            filled = ptx_text_is(v->name, plan->constants[n].name);
+        if (filled)
+            continue;
+        const size_t at = (size_t)(k->programs[0]->addresses[i] - SIM_MODULE_BASE);
+        if (memcmp(k->variables + at, k->initial + at, v->size_bytes) != 0)
+            return v;
+    }
+    return NULL;
 }
 
 at_status sim_kernel_set_variable(const sim_kernel *k, const char *name, const uint8_t *bytes,

@@ -1,7 +1,8 @@
 /* A kernel of a simulated device: PTX parsed and decoded once, with its module's variables.
  *
  * Owns everything but the buffers that a launch names. __device__ and __constant__ variables start
- * as the PTX says and keep their contents from launch to launch, as on a GPU. */
+ * as the PTX says and keep their contents from launch to launch, as on a GPU, until they are
+ * reset. */
 #ifndef AUTOTUNE_SIM_KERNEL_H
 #define AUTOTUNE_SIM_KERNEL_H
 
@@ -16,6 +17,7 @@ typedef struct sim_kernel {
     size_t program_count;
     sim_program *programs[PLAN_MAX_LAUNCHES]; /* of each entry; they share the variables */
     uint8_t *variables;                       /* programs[0]->global_bytes, from SIM_MODULE_BASE */
+    uint8_t *initial;                         /* as many: what the module defines */
     sim_heap *heap;                           /* NULL: no program uses it */
 } sim_kernel;
 
@@ -25,6 +27,13 @@ typedef struct sim_kernel {
 at_status sim_kernel_init(sim_kernel *k, const char *ptx, size_t size, const char *name,
                           const char *const *entries, size_t entry_count, at_error *error);
 void sim_kernel_deinit(sim_kernel *k);
+
+/* Gives the module's variables the values that the module defines. */
+void sim_kernel_reset(const sim_kernel *k);
+
+/* Finds a variable that differs from what the module defines and that no constant of the plan
+ * fills; NULL if there is none. */
+const ptx_variable *sim_kernel_find_changed(const sim_kernel *k, const launch_plan *plan);
 
 /* Overwrites the start of the module's variable `name`. AT_COMPILE when there is none or it is too
  * small. */

@@ -519,6 +519,8 @@ at_status sim_device_launch(device *d, device_kernel *k, const launch_plan *plan
     char *printed = NULL;
     const uint64_t before = d->work;
     d->fault = (sim_fault){0};
+    if (!d->carries_on)
+        sim_kernel_reset(&k->kernel);
     at_status status = sim_device_set_constants(k, plan, buffers, error);
     launch_walk walk = {0};
     while (!status && d->fault.kind == SIM_FAULT_NONE && plan_walk(plan, &walk))

@@ -67,6 +67,16 @@ static void arrange(device *d, uint32_t schedule, bool alone)
     d->alone = alone;
 }
 
+static const char *carry_on(device *d, const device_kernel *k, const launch_plan *plan)
+{
+    const ptx_variable *v = plan ? sim_kernel_find_changed(&k->kernel, plan) : NULL;
+    d->carries_on = v != NULL;
+    if (!v)
+        return NULL;
+    snprintf(d->changed, sizeof d->changed, "%.*s", (int)v->name.length, v->name.at);
+    return d->changed;
+}
+
 static void describe_buffer(device_buffer *b, const buffer_plan *plan)
 {
     b->plan = plan;
@@ -189,6 +199,7 @@ const device_api device_sim_api = {
     .kernel_new = sim_kernel_load,
     .kernel_free = sim_kernel_unload,
     .arrange = arrange,
+    .carry_on = carry_on,
     .launch = sim_device_launch,
     .complaint = sim_device_complaint,
     .fault = sim_device_fault,
