@@ -180,7 +180,7 @@ broken() { # broken SED CODE TEXT: capture.json changed so is refused
     fails_with "$2" "$3"
 }
 
-@test "folders that hold no sound capture are refused by file and line" {
+@test "folders that hold no sound capture are refused by file and member" {
     program -o seen --kernel scale_by -- scale 1000
     tool check --captured nowhere
     fails_with 2 "nowhere/capture.json: there is no capture"
@@ -194,14 +194,16 @@ broken() { # broken SED CODE TEXT: capture.json changed so is refused
     tool check --captured table
     fails_with 2 "it has a table, but no captured launch"
     broken '1s/{/[/' 4 "broken/capture.json:"
-    broken 's/"version": 1/"version": 2/' 4 "/version"
-    broken '/"captured"/,${/"grid"/{n;s/8/0/}}' 4 "/captured/0/grid/0: must be at least 1"
+    broken 's/"version": 1/"version": 2/' 4 "not a capture of this version of autotune"
+    broken '/"captured"/,${/"grid"/{n;s/8/0/}}' 4 'launch 1 has no "grid", or a damaged one'
     broken '/"captured"/,${/"block"/{n;s/128/4096/}}' 4 "no GPU launches 8 x 1 x 1 blocks of 4096 x 1 x 1 threads"
     broken '/"captured"/,${/"block"/{n;n;s/1/16/}}' 4 "blocks of 128 x 16 x 1 threads"
     broken 's/"size_bytes": 4000/"size_bytes": "many"/' 4 "size_bytes"
-    broken 's/"allocation": 1/"allocation": 7/' 4 "a pointer of argument 2 contradicts the others"
+    broken 's/"allocation": 1/"allocation": 7/' 4 "argument 2 has a pointer that contradicts the allocations"
     broken 's/"e8030000"/"e803"/' 4 "argument 3 contradicts the others"
-    broken 's#0-module#../../../etc/passwd#' 4 "/module"
+    broken 's#0-module#../../../etc/passwd#' 4 'launch 1 has no "module", or a damaged one'
+    broken 's/"offset": 8,/"offset": -8,/' 4 'argument 2 has no "offset", or a damaged one'
+    broken 's/"arch": "sm_/"arch": "xy_/' 4 'launch 1 has no "arch", or a damaged one'
     rm -rf broken && cp -r seen broken && truncate -s 10 broken/*/0-1-before
     tool check --captured broken
     fails_with 4 "the file has 10 bytes, the memory had 4000"

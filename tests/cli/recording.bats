@@ -85,8 +85,8 @@ PY
     one 'e["time"]["median_ns"] = "fast"; r["entries"].append(dict(r["entries"][1])); r["entries"][1]["gbps"] = 9.0'
     tool results validate
     [ "$status" -eq 4 ]
-    line=$(grep -n '"fast"' results/nvidia-h200/transpose.json | cut -d: -f1)
-    says "results/nvidia-h200/transpose.json:$line: /entries/0/time/median_ns: must be an integer"
+    says "results/nvidia-h200/transpose.json:"
+    says '/entries/0: entry 1: median_ns must be a whole number of nanoseconds above 0, under "time"; correct the file'
     says '/entries/2: repeats the problem of /entries/1'
     says '/entries/1/gbps: is 9, and traffic_bytes over the median make it'
     tool results validate --json

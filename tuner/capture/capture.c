@@ -10,48 +10,8 @@
 #include "base/file.h"
 #include "base/json_text.h"
 #include "base/memory.h"
-#include "base/paths.h"
-#include "record/json_pointer.h"
-#include "record/json_schema.h"
 
 static const size_t file_limit_bytes = 64u << 20;
-
-/* ---- the file ---- */
-
-typedef struct validation {
-    const char *path, *text;
-    at_error *error;
-} validation;
-
-/* The first violation is told. */
-static at_status note(void *context, const char *pointer, const char *message)
-{
-    const validation *v = context;
-    return error_set_at(v->error, AT_FORMAT, v->path, json_pointer_line(v->text, pointer),
-                        "%s: %s; capture the program again", *pointer ? pointer : "the file",
-                        message);
-}
-
-static at_status check_schema(const char *path, const char *text, const json_t *root,
-                              at_error *error)
-{
-    paths where;
-    char file[PATHS_BYTES], *schema_text = NULL;
-    size_t size_bytes;
-    json_t *schema = NULL;
-    at_status status = paths_find(&where, error);
-    if (status)
-        return status;
-    paths_share(&where, "schemas/capture.json", file, sizeof file);
-    status = file_read(file, file_limit_bytes, &schema_text, &size_bytes, error);
-    if (!status)
-        status = json_text_parse(schema_text, size_bytes, file, &schema, error);
-    if (!status)
-        status = json_schema_validate(schema, root, note, &(validation){path, text, error}, error);
-    json_decref(schema);
-    free(schema_text);
-    return status;
-}
 
 /* "DIR:2" is the folder DIR, unless there is a folder of that name. */
 static at_status split(const char *name, char dir[PATH_MAX], size_t *number, at_error *error)
@@ -96,50 +56,129 @@ static at_status find_launch(const char *path, const json_t *root, size_t number
                         why ? why : "the program ended in it");
 }
 
-/* ---- its members, which the schema allows ---- */
+/* ---- its members ---- */
 
-static uint64_t whole(const json_t *object, const char *name)
+/* The limits that tuner/schemas/capture.json states. */
+enum {
+    MOST_ARGUMENTS = 256,
+    MOST_ALLOCATIONS = 64,
+    MOST_VARIABLES = 64,
+    MOST_PARAMETER_BYTES = 32768,
+    MOST_SIDE = INT32_MAX
+};
+
+/* The first failure is kept; what is read after it is not looked at. */
+typedef struct reading {
+    captured_launch *c;
+    const char *dir;
+    const char *what; /* "argument", and its place; for messages */
+    size_t place;
+    at_status status;
+    at_error *error;
+} reading;
+
+static void damaged(reading *r, const char *why)
 {
-    return (uint64_t)json_integer_value(json_object_get(object, name));
+    if (!r->status)
+        r->status =
+            error_set_at(r->error, AT_FORMAT, r->c->path, 0, "%s %zu %s: capture the program again",
+                         r->what, r->place + 1, why);
 }
 
-static void read_sides(const json_t *object, const char *name, uint32_t out[3])
+static void damaged_member(reading *r, const char *name)
 {
-    for (size_t i = 0; i < 3; i++)
-        out[i] = (uint32_t)json_integer_value(json_array_get(json_object_get(object, name), i));
+    char why[128];
+    snprintf(why, sizeof why, "has no \"%s\", or a damaged one", name);
+    damaged(r, why);
 }
 
-static char *text_of(const json_t *object, const char *name)
+static uint64_t whole(reading *r, const json_t *object, const char *name, uint64_t most)
 {
-    return memory_text(json_string_value(json_object_get(object, name)));
+    const json_t *v = json_object_get(object, name);
+    if (!json_is_integer(v) || json_integer_value(v) < 0 || (uint64_t)json_integer_value(v) > most)
+        damaged_member(r, name);
+    return (uint64_t)json_integer_value(v);
 }
 
-/* The path of a file in the folder; NULL for null. */
-static char *file_of(const char *dir, const json_t *object, const char *name)
+static void read_sides(reading *r, const json_t *object, const char *name, uint32_t least,
+                       uint32_t out[3])
 {
-    const char *file = json_string_value(json_object_get(object, name));
-    if (!file)
+    const json_t *list = json_object_get(object, name);
+    for (size_t i = 0; i < 3; i++) {
+        const json_t *v = json_array_get(list, i);
+        const json_int_t side = json_integer_value(v);
+        if (!json_is_integer(v) || side < least || side > MOST_SIDE || json_array_size(list) != 3)
+            damaged_member(r, name);
+        else
+            out[i] = (uint32_t)side;
+    }
+}
+
+/* Borrowed; "" after a failure. */
+static const char *text(reading *r, const json_t *object, const char *name)
+{
+    const char *found = json_string_value(json_object_get(object, name));
+    if (!found)
+        damaged_member(r, name);
+    return found ? found : "";
+}
+
+static const json_t *list(reading *r, const json_t *object, const char *name, size_t most)
+{
+    const json_t *found = json_object_get(object, name);
+    if (!json_is_array(found) || json_array_size(found) > most)
+        damaged_member(r, name);
+    return r->status ? NULL : found;
+}
+
+/* The path of a file in the folder, "3.1/name"; NULL for null. It leads out of no folder. */
+static char *file_of(reading *r, const json_t *object, const char *name)
+{
+    const json_t *v = json_object_get(object, name);
+    const char *file = json_string_value(v), *slash = file ? strchr(file, '/') : NULL;
+    if (!file && json_is_null(v))
         return NULL;
-    const size_t bytes = strlen(dir) + strlen(file) + 2;
+    const size_t folder = slash ? (size_t)(slash - file) : 0,
+                 digits = slash ? strspn(file, "0123456789") : 0;
+    if (!slash || digits == 0 || file[digits] != '.' || folder < digits + 2 ||
+        digits + 1 + strspn(file + digits + 1, "0123456789") != folder || !slash[1] ||
+        slash[1 + strspn(slash + 1, "0123456789abcdefghijklmnopqrstuvwxyz-")]) {
+        damaged_member(r, name);
+        return NULL;
+    }
+    const size_t bytes = strlen(r->dir) + strlen(file) + 2;
     char *out = memory_new(bytes, 1);
-    snprintf(out, bytes, "%s/%s", dir, file);
+    snprintf(out, bytes, "%s/%s", r->dir, file);
     return out;
 }
 
-static at_status damaged(const captured_launch *c, at_error *error, const char *what, size_t i)
+static void read_pointer(reading *r, const json_t *p, const captured_argument *of)
 {
-    return error_set_at(error, AT_FORMAT, c->path, 0,
-                        "%s %zu contradicts the others: capture the program again", what, i + 1);
+    captured_launch *c = r->c;
+    const uint64_t at = whole(r, p, "at", MOST_PARAMETER_BYTES);
+    const captured_pointer pointer = {of->offset + (uint32_t)at,
+                                      (uint32_t)whole(r, p, "allocation", MOST_ALLOCATIONS - 1),
+                                      whole(r, p, "offset", INT64_MAX)};
+    if (!r->status && (at + 8 > of->size_bytes || pointer.allocation >= c->allocation_count ||
+                       pointer.allocation_offset > c->allocations[pointer.allocation].size_bytes))
+        damaged(r, "has a pointer that contradicts the allocations");
+    if (!r->status)
+        memory_add(&c->pointers, &c->pointer_count, &pointer, sizeof pointer);
 }
 
-static at_status read_argument(captured_launch *c, const json_t *a, size_t i, at_error *error)
+static void read_argument(reading *r, const json_t *a)
 {
-    const captured_argument read = {(uint32_t)whole(a, "offset"), (uint32_t)whole(a, "size_bytes")};
-    const char *hex = json_string_value(json_object_get(a, "bytes"));
-    const json_t *pointers = json_object_get(a, "pointers");
+    captured_launch *c = r->c;
+    const captured_argument read = {(uint32_t)whole(r, a, "offset", MOST_PARAMETER_BYTES - 1),
+                                    (uint32_t)whole(r, a, "size_bytes", MOST_PARAMETER_BYTES)};
+    const char *hex = text(r, a, "bytes");
+    const json_t *pointers = list(r, a, "pointers", SIZE_MAX);
     const size_t end = (size_t)read.offset + read.size_bytes;
-    if (strlen(hex) != 2 * (size_t)read.size_bytes || read.offset < c->parameter_bytes)
-        return damaged(c, error, "argument", i);
+    if (strlen(hex) != 2 * (size_t)read.size_bytes || hex[strspn(hex, "0123456789abcdef")] ||
+        read.offset < c->parameter_bytes)
+        damaged(r, "contradicts the others");
+    if (r->status)
+        return;
     unsigned char *parameters = memory_new(end, 1);
     if (c->parameter_bytes)
         memcpy(parameters, c->parameters, c->parameter_bytes);
@@ -151,17 +190,8 @@ static at_status read_argument(captured_launch *c, const json_t *a, size_t i, at
         parameters[read.offset + b] = (unsigned char)strtoul(digits, NULL, 16);
     }
     memory_add(&c->arguments, &c->argument_count, &read, sizeof read);
-    for (size_t k = 0; k < json_array_size(pointers); k++) {
-        const json_t *p = json_array_get(pointers, k);
-        const uint64_t at = whole(p, "at");
-        const captured_pointer pointer = {read.offset + (uint32_t)at,
-                                          (uint32_t)whole(p, "allocation"), whole(p, "offset")};
-        if (at + 8 > read.size_bytes || pointer.allocation >= c->allocation_count ||
-            pointer.allocation_offset > c->allocations[pointer.allocation].size_bytes)
-            return damaged(c, error, "a pointer of argument", i);
-        memory_add(&c->pointers, &c->pointer_count, &pointer, sizeof pointer);
-    }
-    return AT_OK;
+    for (size_t k = 0; k < json_array_size(pointers) && !r->status; k++)
+        read_pointer(r, json_array_get(pointers, k), &read);
 }
 
 /* Is there a regular file of that size? */
@@ -179,30 +209,50 @@ static at_status check_file(const char *path, uint64_t size_bytes, at_error *err
     return AT_OK;
 }
 
-static at_status read_allocation(captured_launch *c, const char *dir, const json_t *a, size_t i,
-                                 at_error *error)
+static void check_file_of(reading *r, const char *path, uint64_t size_bytes)
 {
-    const char *address = json_string_value(json_object_get(a, "address"));
-    const captured_allocation read = {.address = strtoull(address, NULL, 16),
-                                      .size_bytes = whole(a, "size_bytes"),
-                                      .before = file_of(dir, a, "before"),
-                                      .after = file_of(dir, a, "after")};
-    memory_add(&c->allocations, &c->allocation_count, &read, sizeof read);
-    if (!read.before || (!read.after && !json_is_true(json_object_get(a, "unchanged"))))
-        return damaged(c, error, "allocation", i);
-    at_status status = check_file(read.before, read.size_bytes, error);
-    return status || !read.after ? status : check_file(read.after, read.size_bytes, error);
+    if (!r->status && path)
+        r->status = check_file(path, size_bytes, r->error);
 }
 
-static at_status read_variable(captured_launch *c, const char *dir, const json_t *v, size_t i,
-                               at_error *error)
+static void read_allocation(reading *r, const json_t *a)
 {
-    const captured_variable read = {.name = text_of(v, "name"),
-                                    .size_bytes = whole(v, "size_bytes"),
-                                    .before = file_of(dir, v, "before")};
-    memory_add(&c->variables, &c->variable_count, &read, sizeof read);
-    return read.before ? check_file(read.before, read.size_bytes, error)
-                       : damaged(c, error, "variable", i);
+    const char *address = text(r, a, "address");
+    const captured_allocation read = {.address = strtoull(address, NULL, 16),
+                                      .size_bytes = whole(r, a, "size_bytes", INT64_MAX),
+                                      .before = file_of(r, a, "before"),
+                                      .after = file_of(r, a, "after")};
+    memory_add(&r->c->allocations, &r->c->allocation_count, &read, sizeof read);
+    if (strncmp(address, "0x", 2) != 0 || strlen(address) > 18 ||
+        address[2 + strspn(address + 2, "0123456789abcdef")])
+        damaged_member(r, "address");
+    if (read.size_bytes == 0 || !read.before ||
+        (!read.after && !json_is_true(json_object_get(a, "unchanged"))))
+        damaged(r, "contradicts the others");
+    check_file_of(r, read.before, read.size_bytes);
+    check_file_of(r, read.after, read.size_bytes);
+}
+
+static void read_variable(reading *r, const json_t *v)
+{
+    const captured_variable read = {.name = memory_text(text(r, v, "name")),
+                                    .size_bytes = whole(r, v, "size_bytes", INT64_MAX),
+                                    .before = file_of(r, v, "before")};
+    memory_add(&r->c->variables, &r->c->variable_count, &read, sizeof read);
+    if (!read.before)
+        damaged_member(r, "before");
+    check_file_of(r, read.before, read.size_bytes);
+}
+
+/* Reads each element of the launch's member `name`. */
+static void read_each(reading *r, const json_t *launch, const char *name, size_t most,
+                      void (*read)(reading *, const json_t *), const char *what)
+{
+    const json_t *all = list(r, launch, name, most);
+    for (r->place = 0; r->place < json_array_size(all) && !r->status; r->place++) {
+        r->what = what;
+        read(r, json_array_get(all, r->place));
+    }
 }
 
 /* No GPU launches more, of whichever compute capability. */
@@ -220,32 +270,42 @@ static at_status check_sides(const captured_launch *c, at_error *error)
                         c->kernel);
 }
 
-static at_status read_launch(captured_launch *c, const char *dir, const json_t *launch,
-                             at_error *error)
+static at_status read_launch(captured_launch *c, const char *dir, size_t place,
+                             const json_t *launch, at_error *error)
 {
-    const json_t *allocations = json_object_get(launch, "allocations");
-    const json_t *arguments = json_object_get(launch, "arguments");
-    const json_t *variables = json_object_get(launch, "variables");
-    at_status status = AT_OK;
-    c->kernel = text_of(launch, "kernel");
-    c->mangled = text_of(launch, "mangled");
-    snprintf(c->arch, sizeof c->arch, "%s", json_string_value(json_object_get(launch, "arch")));
-    read_sides(launch, "grid", c->grid);
-    read_sides(launch, "block", c->block);
-    read_sides(launch, "cluster", c->cluster);
-    c->dynamic_shared_bytes = (uint32_t)whole(launch, "dynamic_shared_bytes");
+    reading r = {.c = c, .dir = dir, .what = "launch", .place = place, .error = error};
+    const char *arch = text(&r, launch, "arch");
+    c->kernel = memory_text(text(&r, launch, "kernel"));
+    c->mangled = memory_text(text(&r, launch, "mangled"));
+    snprintf(c->arch, sizeof c->arch, "%s", arch);
+    if (strncmp(arch, "sm_", 3) != 0 || strlen(arch) >= sizeof c->arch)
+        damaged_member(&r, "arch");
+    read_sides(&r, launch, "grid", 1, c->grid);
+    read_sides(&r, launch, "block", 1, c->block);
+    read_sides(&r, launch, "cluster", 0, c->cluster);
+    c->dynamic_shared_bytes = (uint32_t)whole(&r, launch, "dynamic_shared_bytes", UINT32_MAX);
     c->cooperative = json_is_true(json_object_get(launch, "cooperative"));
-    c->count = whole(launch, "count");
-    c->variables_unread = whole(launch, "variables_unread") > 0;
-    c->module = file_of(dir, launch, "module");
-    status = check_sides(c, error);
-    for (size_t i = 0; !status && i < json_array_size(allocations); i++)
-        status = read_allocation(c, dir, json_array_get(allocations, i), i, error);
-    for (size_t i = 0; !status && i < json_array_size(arguments); i++)
-        status = read_argument(c, json_array_get(arguments, i), i, error);
-    for (size_t i = 0; !status && i < json_array_size(variables); i++)
-        status = read_variable(c, dir, json_array_get(variables, i), i, error);
-    return status;
+    c->count = whole(&r, launch, "count", INT64_MAX);
+    c->variables_unread = whole(&r, launch, "variables_unread", INT64_MAX) > 0;
+    c->module = file_of(&r, launch, "module");
+    if (!r.status)
+        r.status = check_sides(c, error);
+    read_each(&r, launch, "allocations", MOST_ALLOCATIONS, read_allocation, "allocation");
+    read_each(&r, launch, "arguments", MOST_ARGUMENTS, read_argument, "argument");
+    read_each(&r, launch, "variables", MOST_VARIABLES, read_variable, "variable");
+    return r.status;
+}
+
+/* Is the file one that this version reads? */
+static at_status check_head(const char *path, const json_t *root, at_error *error)
+{
+    const char *schema = json_string_value(json_object_get(root, "schema"));
+    if (schema && strcmp(schema, "autotune-capture") == 0 &&
+        json_integer_value(json_object_get(root, "version")) == 1 &&
+        json_is_array(json_object_get(root, "captured")))
+        return AT_OK;
+    return error_set_at(error, AT_FORMAT, path, 0,
+                        "not a capture of this version of autotune: capture the program again");
 }
 
 enum { NAME_BYTES = PATH_MAX + sizeof CAPTURE_FILE + 1 };
@@ -266,7 +326,7 @@ static at_status read_file(const char *dir, char path[NAME_BYTES], json_t **root
     if (!status)
         status = json_text_parse(text, size_bytes, path, root, error);
     if (!status)
-        status = check_schema(path, text, *root, error);
+        status = check_head(path, *root, error);
     free(text);
     return status;
 }
@@ -294,7 +354,7 @@ at_status captured_read(const char *name, captured_launch *out, at_error *error)
         status = find_launch(path, root, number, &launch, error);
     if (!status) {
         out->path = memory_text(path);
-        status = read_launch(out, dir, launch, error);
+        status = read_launch(out, dir, number ? number - 1 : 0, launch, error);
     }
     if (status)
         captured_deinit(out);

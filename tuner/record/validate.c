@@ -10,7 +10,6 @@
 #include "base/json_text.h"
 #include "base/paths.h"
 #include "record/json_pointer.h"
-#include "record/json_schema.h"
 
 enum { MOST_FAULTS = 100 };
 
@@ -44,13 +43,6 @@ __attribute__((format(printf, 3, 4))) static void fault(validation *v, const cha
     v->status = record_faults_add(v->faults, v->path, pointer, &why, v->error);
 }
 
-static at_status note_violation(void *context, const char *pointer, const char *message)
-{
-    validation *v = context;
-    fault(v, pointer, "%s; correct it, or take the entry out", message);
-    return v->status;
-}
-
 /* Has one of the file's faults this pointer, or one below it? */
 static bool is_noted(const validation *v, const char *pointer)
 {
@@ -63,7 +55,7 @@ static bool is_noted(const validation *v, const char *pointer)
     return false;
 }
 
-/* ---- what a schema cannot say ---- */
+/* ---- what readers do not see ---- */
 
 static double number(const json_t *of, const char *name)
 {
@@ -241,7 +233,7 @@ static void check_place(validation *v, const record *r)
 
 /* ---- the file ---- */
 
-/* Adds what readers refuse, if the schema had nothing to say of it. */
+/* Adds what readers refuse. */
 static void check_reading(validation *v, size_t size_bytes, size_t *entries)
 {
     record r;
@@ -250,11 +242,10 @@ static void check_reading(validation *v, size_t size_bytes, size_t *entries)
     at_status status = record_parse(v->text, size_bytes, v->path, &found, &r, &why);
     if (status == AT_NO_MEMORY)
         v->status = error_no_memory(v->error);
-    else if (status && v->faults->count == v->before)
+    else if (status)
         fault(v, "", "%s", why.message);
     for (size_t i = 0; i < found.count; i++)
-        if (!is_noted(v, found.items[i].pointer))
-            fault(v, found.items[i].pointer, "%s", found.items[i].message);
+        fault(v, found.items[i].pointer, "%s", found.items[i].message);
     if (!status) {
         *entries = r.entry_count;
         check_place(v, &r);
@@ -264,16 +255,10 @@ static void check_reading(validation *v, size_t size_bytes, size_t *entries)
     record_faults_deinit(&found);
 }
 
-static at_status check_root(validation *v, const json_t *root, const json_t *schema,
-                            size_t size_bytes, size_t *entries)
+static at_status check_root(validation *v, const json_t *root, size_t size_bytes, size_t *entries)
 {
-    const json_t *version = json_object_get(root, "version");
     const json_t *list = json_object_get(root, "entries");
-    /* This version's schema says nothing of a newer version. */
-    if (!json_is_integer(version) || json_integer_value(version) <= RECORD_VERSION)
-        v->status = json_schema_validate(schema, root, note_violation, v, v->error);
-    if (!v->status)
-        check_reading(v, size_bytes, entries);
+    check_reading(v, size_bytes, entries);
     for (size_t i = 0; i < json_array_size(list) && !v->status; i++) {
         char pointer[64];
         snprintf(pointer, sizeof pointer, "/entries/%zu", i);
@@ -283,8 +268,7 @@ static at_status check_root(validation *v, const json_t *root, const json_t *sch
     return v->status;
 }
 
-at_status record_validate(const char *path, const json_t *schema, record_faults *faults,
-                          size_t *entries, at_error *error)
+at_status record_validate(const char *path, record_faults *faults, size_t *entries, at_error *error)
 {
     char *text;
     size_t size_bytes;
@@ -305,7 +289,7 @@ at_status record_validate(const char *path, const json_t *schema, record_faults 
     if (status == AT_FORMAT) {
         status = record_faults_add(faults, path, "", &why, error);
     } else if (!status) {
-        status = check_root(&v, root, schema, size_bytes, entries);
+        status = check_root(&v, root, size_bytes, entries);
         json_decref(root);
     } else if (error) {
         *error = why;

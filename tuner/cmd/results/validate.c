@@ -4,15 +4,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/file.h"
 #include "base/json_text.h"
 #include "base/memory.h"
-#include "base/paths.h"
 #include "cmd/line/known.h"
 #include "cmd/results/results.h"
 #include "record/validate.h"
 
-enum { EXIT_FAULTS = 4, SCHEMA_BYTES = 1 << 20 };
+enum { EXIT_FAULTS = 4 };
 
 typedef struct file_list {
     size_t count;
@@ -60,23 +58,6 @@ static at_status list_files(const options *o, file_list *list, at_error *error)
     return status || list->count > 0 ? status : record_check_folders(&folders, error);
 }
 
-static at_status read_schema(json_t **out, at_error *error)
-{
-    paths own;
-    char path[PATHS_BYTES];
-    char *text = NULL;
-    size_t size_bytes;
-    at_status status = paths_find(&own, error);
-    if (!status && !paths_share(&own, "schemas/record.json", path, sizeof path))
-        status = error_set(error, AT_NOT_FOUND, "the schema's path is too long");
-    if (!status)
-        status = file_read(path, SCHEMA_BYTES, &text, &size_bytes, error);
-    if (!status)
-        status = json_text_parse(text, size_bytes, path, out, error);
-    free(text);
-    return status;
-}
-
 static at_status print_json(const record_faults *faults, size_t files, size_t entries,
                             at_error *error)
 {
@@ -96,14 +77,11 @@ at_status results_validate(const options *o, int *exit_code, at_error *error)
 {
     file_list list = {0};
     record_faults faults = {0};
-    json_t *schema = NULL;
     size_t entries = 0;
-    at_status status = read_schema(&schema, error);
-    if (!status)
-        status = list_files(o, &list, error);
+    at_status status = list_files(o, &list, error);
     for (size_t i = 0; i < list.count && !status; i++) {
         size_t found;
-        status = record_validate(list.paths[i], schema, &faults, &found, error);
+        status = record_validate(list.paths[i], &faults, &found, error);
         entries += found;
     }
     if (!status && o->json)
@@ -118,6 +96,5 @@ at_status results_validate(const options *o, int *exit_code, at_error *error)
         free(list.paths[i]);
     free(list.paths);
     record_faults_deinit(&faults);
-    json_decref(schema);
     return status;
 }
