@@ -133,7 +133,30 @@ static int copies_around(const decoder *d, const ptx_function *f)
     return count;
 }
 
-/* Puts the callee's code here. One that is under way has variables of its own each time. */
+/* Decodes the callee's statements here, with its parameters and results at those places. A function
+ * that is under way has variables of its own each time. */
+static void decode_body(decoder *d, const ptx_function *f, const binding *b,
+                        const int32_t *registers)
+{
+    const bool again = copies_around(d, f) > 0;
+    const size_t kept_bytes = (size_t)f->variable_count * sizeof *d->local_at;
+    int64_t *own = &d->local_at[f->first_variable], *kept = memory_copy(own, 1, kept_bytes);
+    for (int i = 0; i < f->variable_count && again; i++)
+        own[i] = -1;
+    for (int i = 0; i < f->result_count; i++)
+        d->local_at[f->first_result + i] = b->at[i];
+    for (int i = 0; i < f->parameter_count; i++)
+        d->local_at[f->first_parameter + i] = b->at[f->result_count + i];
+    d->depth++;
+    d->given = registers;
+    d->function(d, f);
+    d->depth--;
+    if (again)
+        memcpy(own, kept, kept_bytes);
+    free(kept);
+}
+
+/* Puts the callee's code here. */
 static at_status inline_function(decoder *d, const ptx_function *f, const call *c, bool computed)
 {
     const ptx_statement *here = d->statement;
@@ -149,30 +172,18 @@ static at_status inline_function(decoder *d, const ptx_function *f, const call *
         d->too_large = true;
     if (d->depth >= DECODE_MAX_DEPTH || copies > d->most_copies || d->too_large)
         return decode_fail(d, "the simulator does not follow calls that nest deeper");
-    binding b;
-    int32_t registers[2 * MOST_ARGUMENTS];
-    find_places(d, c->results, f->register_results, b.at);
-    find_places(d, c->arguments, f->register_parameters, b.at + f->result_count);
+    /* On the heap: callees are decoded within one another, as deep as they nest. */
+    binding *b = memory_new(1, sizeof *b);
+    int32_t *registers = memory_new(2 * MOST_ARGUMENTS, sizeof *registers);
+    find_places(d, c->results, f->register_results, b->at);
+    find_places(d, c->arguments, f->register_parameters, b->at + f->result_count);
     give_registers(d, f, c, registers);
-    if (d->status)
-        return d->status;
-    const size_t kept_bytes = (size_t)f->variable_count * sizeof *d->local_at;
-    int64_t *own = &d->local_at[f->first_variable], *kept = memory_copy(own, 1, kept_bytes);
-    for (int i = 0; i < f->variable_count && again; i++)
-        own[i] = -1;
-    for (int i = 0; i < f->result_count; i++)
-        d->local_at[f->first_result + i] = b.at[i];
-    for (int i = 0; i < f->parameter_count; i++)
-        d->local_at[f->first_parameter + i] = b.at[f->result_count + i];
-    d->depth++;
-    d->given = registers;
-    d->function(d, f);
-    d->depth--;
+    if (!d->status)
+        decode_body(d, f, b, registers);
     d->statement = here;
     take_results(d, f, c, registers);
-    if (again)
-        memcpy(own, kept, kept_bytes);
-    free(kept);
+    free(registers);
+    free(b);
     return d->status;
 }
 

@@ -366,11 +366,18 @@ at_status sim_decode(const ptx_module *module, const char *entry, sim_program **
                             "the simulator does not know grids of clusters (.blocksareclusters)");
     bool too_large;
     at_status status = decode_with(module, function, most_copies, &too_large, out, error);
-    while (!status && too_large) {
+    /* Searches the most copies that fit. Without copies within one another everything fits. */
+    for (int fits = 0, above = most_copies; !status && too_large;) {
         sim_program_free(*out);
         *out = NULL;
-        most_copies /= 2;
+        most_copies = fits + (above - fits) / 2;
         status = decode_with(module, function, most_copies, &too_large, out, error);
+        if (!status && !too_large && above - most_copies > 1) {
+            fits = most_copies;
+            too_large = true;
+        } else if (too_large) {
+            above = most_copies;
+        }
     }
     return status;
 }

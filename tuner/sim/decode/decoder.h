@@ -6,7 +6,7 @@
 #include "sim/program/operations.h"
 #include "sim/program/program.h"
 
-enum { OPCODE_MODIFIERS = 16, OPCODE_BYTES = 128, DECODE_MAX_DEPTH = 32 };
+enum { OPCODE_MODIFIERS = 16, OPCODE_BYTES = 128, DECODE_MAX_DEPTH = 1100 };
 
 /* An opcode cut at its dots: "ld" and {"global", "nc", "f32"}. */
 typedef struct opcode {
