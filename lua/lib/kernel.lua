@@ -22,7 +22,7 @@ kernel.ARGUMENTS = {
 }
 
 local BUFFER_FIELDS = {
-  "dtype", "count", "fill", "limit", "block", "values", "shape", "tolerance", "compare",
+  "dtype", "count", "fill", "limit", "block", "values", "shape", "tolerance", "compare", "order",
 }
 
 local function is_file(v) return type(v) == "table" and v[KIND] == "file" end
@@ -73,10 +73,13 @@ function kernel.read_buffers(description, names_taken)
         fail(child(where, field), "only inputs are filled, and this is at.%s; what a kernel reads and writes is at.inout, which is filled", role)
       end
     end
-    for _, field in ipairs { "tolerance", "compare" } do
+    for _, field in ipairs { "tolerance", "compare", "order" } do
       if b[field] ~= nil and role ~= "output" and role ~= "inout" then
         fail(child(where, field), "only what is written is compared, and this is at.%s", role)
       end
+    end
+    if b.order ~= nil and b.order ~= "any" then
+      fail(child(where, "order"), "is %s; order = \"any\" compares elements in any order, and there is no other", show(b.order))
     end
     local fill, values, file
     if filled and is_file(b.fill) then
@@ -105,6 +108,7 @@ function kernel.read_buffers(description, names_taken)
       limit = optional(b.limit, child(where, "limit")),
       block = optional(b.block, child(where, "block")),
       tolerance = b.tolerance ~= nil and tolerance.read(b.tolerance, child(where, "tolerance")) or nil,
+      any_order = b.order == "any",
       compare = optional(b.compare, child(where, "compare")),
       shape = b.shape ~= nil and expressions(b.shape, child(where, "shape"), 4) or {},
     }

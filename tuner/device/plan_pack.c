@@ -46,6 +46,7 @@ static void put_buffer(pack *m, const buffer_plan *b)
     pack_put_f64(m, b->tolerance.limit);
     pack_put_f64(m, b->tolerance.mismatches);
     pack_put_u32(m, b->repeats);
+    pack_put_u32(m, b->any_order);
 }
 
 /* The hash of a file's contents, or that there is none. */
@@ -80,7 +81,7 @@ static bool get_fill(pack *m, buffer_plan *b)
 
 static bool get_buffer(pack *m, buffer_plan *b)
 {
-    uint32_t role, fill, type, repeats;
+    uint32_t role, fill, type, repeats, any_order;
     if (!get_name(m, b->name) || !get_below(m, BUFFER_SCRATCH + 1, &role) ||
         !get_below(m, FILL_COUNT, &fill) || !get_below(m, DTYPE_COUNT, &type))
         return false;
@@ -98,9 +99,10 @@ static bool get_buffer(pack *m, buffer_plan *b)
     b->tolerance.kind = (tolerance_kind)pack_get_u32(m);
     b->tolerance.limit = pack_get_f64(m);
     b->tolerance.mismatches = pack_get_f64(m);
-    if (!get_below(m, 2, &repeats))
+    if (!get_below(m, 2, &repeats) || !get_below(m, 2, &any_order))
         return false;
     b->repeats = repeats;
+    b->any_order = any_order;
     return tolerance_is_valid(b->tolerance);
 }
 

@@ -243,8 +243,10 @@ static void evaluate_buffer(lua_State *L, const evaluation *e, const script_buff
                              "allows %.17g elements to differ and %s has %llu: anything "
                              "would do",
                              to->tolerance.mismatches, from->name, (unsigned long long)to->count);
+        to->any_order = from->any_order;
         to->repeats =
-            e->s->deterministic_given ? e->s->deterministic : tolerance_is_exact(to->tolerance);
+            !to->any_order &&
+            (e->s->deterministic_given ? e->s->deterministic : tolerance_is_exact(to->tolerance));
     }
     uint64_t product = 1;
     for (uint32_t i = 0; i < from->rank; i++) {

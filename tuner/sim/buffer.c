@@ -4,6 +4,7 @@
 #include <xxhash.h>
 
 #include "base/memory.h"
+#include "device/multiset.h"
 #include "sim/device.h"
 #include "sim/fill.h"
 
@@ -224,6 +225,8 @@ at_status sim_buffer_compare(device *d, const device_buffer *found, const device
     if (plan->count > found->size_bytes / bytes || plan->count > expected->size_bytes / bytes)
         return error_set(error, AT_INTERNAL, "the plan of %s is larger than the buffer",
                          plan->name);
+    if (plan->any_order)
+        return multiset_compare(plan, found->bytes, expected->bytes, out, error);
     if (plan->tolerance.kind == TOLERANCE_EXACT)
         compare_exact(found, expected, plan->count, bytes, out);
     else

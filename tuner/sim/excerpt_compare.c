@@ -167,6 +167,12 @@ static at_status compare_buffer(comparing *c, at_error *error)
     return status;
 }
 
+/* Is each element compared with the reference's at its place? Blocks tell nothing of a multiset. */
+static bool is_placed(const buffer_plan *b)
+{
+    return plan_is_compared(b) && !b->any_order;
+}
+
 static at_status compare_buffers(excerpt_check *c, sim_owners *owners, size_t chunks,
                                  device_excerpt_result *out, at_error *error)
 {
@@ -174,7 +180,7 @@ static at_status compare_buffers(excerpt_check *c, sim_owners *owners, size_t ch
     at_status status = AT_OK;
     for (uint32_t i = 0; !status && i < x->plan.buffer_count; i++) {
         const buffer_plan *plan = &x->plan.buffers[i];
-        if (!plan_is_compared(plan))
+        if (!is_placed(plan))
             continue;
         comparing one = {.excerpt = x,
                          .buffer = i,
@@ -201,7 +207,7 @@ static bool has_results(const excerpt_check *c)
         const comparing one = {.excerpt = c->excerpt, .buffer = i, .end = c->ends[i]};
         size_t count = 0;
         const uint64_t *touched =
-            plan_is_compared(&x->plan.buffers[i]) ? sim_data_touched(x->data, i, &count) : NULL;
+            is_placed(&x->plan.buffers[i]) ? sim_data_touched(x->data, i, &count) : NULL;
         for (size_t k = 0; k < count; k++) {
             uint64_t first, end;
             elements_of(&one, touched[k], &first, &end);

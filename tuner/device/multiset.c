@@ -1,0 +1,142 @@
+#include "device/multiset.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Reads the bits of element `i`. */
+static uint64_t bits_at(const void *elements, uint64_t i, size_t size)
+{
+    uint64_t bits = 0;
+    memcpy(&bits, (const unsigned char *)elements + i * size, size);
+    return bits;
+}
+
+static bool is_signed(dtype type)
+{
+    return type == DTYPE_INT8 || type == DTYPE_INT16 || type == DTYPE_INT32 || type == DTYPE_INT64;
+}
+
+static uint64_t top_of(size_t size)
+{
+    return UINT64_C(1) << (8 * size - 1);
+}
+
+/* Maps bits to a number that grows as the value does. */
+static uint64_t key_of(dtype type, uint64_t bits)
+{
+    const dtype_info *t = dtype_get(type);
+    const uint64_t top = top_of(t->size_bytes), all = top | (top - 1);
+    if (t->is_float)
+        return bits & top ? ~bits & all : bits | top;
+    return is_signed(type) ? bits ^ top : bits;
+}
+
+static uint64_t bits_of(dtype type, uint64_t key)
+{
+    const dtype_info *t = dtype_get(type);
+    const uint64_t top = top_of(t->size_bytes), all = top | (top - 1);
+    if (t->is_float)
+        return key & top ? key & ~top : ~key & all;
+    return is_signed(type) ? key ^ top : key;
+}
+
+/* Is the key that of a NaN? One lies beyond the infinity of its sign. */
+static bool is_nan(dtype type, uint64_t key)
+{
+    static const uint64_t infinity[DTYPE_COUNT] = {[DTYPE_HALF] = 0x7c00,
+                                                   [DTYPE_BFLOAT16] = 0x7f80,
+                                                   [DTYPE_FLOAT] = 0x7f800000,
+                                                   [DTYPE_DOUBLE] = UINT64_C(0x7ff0) << 48};
+    const uint64_t top = top_of(dtype_get(type)->size_bytes);
+    return infinity[type] && (bits_of(type, key) & ~top) > infinity[type];
+}
+
+/* Sorts `count` keys of `bytes` bytes by radix; `other` has room for as many. Returns where they
+ * are. */
+static uint64_t *sort(uint64_t *keys, uint64_t *other, uint64_t count, size_t bytes)
+{
+    for (size_t b = 0; b < bytes; b++) {
+        uint64_t at[256] = {0}, sum = 0;
+        for (uint64_t i = 0; i < count; i++)
+            at[keys[i] >> 8 * b & 255]++;
+        for (int v = 0; v < 256; v++) {
+            const uint64_t n = at[v];
+            at[v] = sum;
+            sum += n;
+        }
+        for (uint64_t i = 0; i < count; i++)
+            other[at[keys[i] >> 8 * b & 255]++] = keys[i];
+        uint64_t *swapped = keys;
+        keys = other;
+        other = swapped;
+    }
+    return keys;
+}
+
+static void pair_exactly(const uint64_t *f, const uint64_t *e, uint64_t count,
+                         device_comparison *out)
+{
+    bool has_expected = false;
+    for (uint64_t i = 0, j = 0; i < count || j < count;) {
+        if (i < count && j < count && f[i] == e[j]) {
+            i++;
+            j++;
+        } else if (j == count || (i < count && f[i] < e[j])) {
+            if (out->wrong++ == 0)
+                out->found = f[i];
+            i++;
+        } else {
+            if (!has_expected)
+                out->expected = e[j];
+            has_expected = true;
+            j++;
+        }
+    }
+}
+
+static void pair_by_rank(const buffer_plan *plan, const uint64_t *f, const uint64_t *e,
+                         double magnitude, device_comparison *out)
+{
+    for (uint64_t i = 0; i < plan->count; i++) {
+        const uint64_t a = bits_of(plan->type, f[i]), b = bits_of(plan->type, e[i]);
+        if (tolerance_accepts(plan->tolerance, magnitude, plan->type, &a, &b))
+            continue;
+        if (out->wrong++ == 0) {
+            out->found = f[i];
+            out->expected = e[i];
+        }
+    }
+}
+
+at_status multiset_compare(const buffer_plan *plan, const void *found, const void *expected,
+                           device_comparison *out, at_error *error)
+{
+    const size_t size = dtype_get(plan->type)->size_bytes;
+    const uint64_t n = plan->count;
+    const bool exact = plan->tolerance.kind == TOLERANCE_EXACT;
+    uint64_t *keys = n <= SIZE_MAX / 24 ? malloc(3 * n * sizeof *keys) : NULL;
+    *out = (device_comparison){0};
+    if (!keys)
+        return error_no_memory(error);
+    for (uint64_t i = 0; i < 2 * n; i++) {
+        const uint64_t key =
+            key_of(plan->type, bits_at(i < n ? found : expected, i < n ? i : i - n, size));
+        keys[i] = !exact && is_nan(plan->type, key) ? top_of(size) | (top_of(size) - 1) : key;
+    }
+    /* Three rows: the room that the first is sorted with is the second's after it. */
+    uint64_t *spare = keys + 2 * n, *f = sort(keys, spare, n, size);
+    spare = f == keys ? spare : keys;
+    const uint64_t *e = sort(keys + n, spare, n, size);
+    if (exact)
+        pair_exactly(f, e, n, out);
+    else
+        pair_by_rank(plan, f, e, element_magnitude(plan->type, expected, n), out);
+    uint64_t at = 0;
+    while (out->wrong && at < n - 1 && key_of(plan->type, bits_at(found, at, size)) != out->found)
+        at++;
+    out->first = at;
+    out->found = bits_of(plan->type, out->found);
+    out->expected = bits_of(plan->type, out->expected);
+    free(keys);
+    return AT_OK;
+}
