@@ -1,7 +1,21 @@
--- Says in sentences what a proof covered: "covered" as records and --json have it; "oracle", of what: the reference
--- where nothing is said.
+-- Says in words what a proof covered: "covered" as records and --json have it; "oracle", of what: the reference where
+-- nothing is said.
 
-return function(covered, oracle)
+local coverage = {}
+
+-- "for n = 1003, not at n = 16777216" where no result of the tuned problem was compared; nil where results were.
+function coverage.extent(covered)
+  if not covered or not has(covered, "extent") or covered.extent ~= "smaller" then return nil end
+  local run, left = {}, "the tuned problem"
+  for problem in string.gmatch(covered.problems .. ", ", "(.-), ") do
+    local values = string.match(problem, "problem (.+)") or problem
+    values = string.gsub(string.gsub(values, " (%w+=)", ", %1"), "=", " = ")
+    if string.find(problem, "^blocks of the tuned") then left = values else run[#run + 1] = values end
+  end
+  return "for " .. table.concat(run, " and ") .. ", not at " .. left
+end
+
+function coverage.sentences(covered, oracle)
   local out = {}
   if not covered then return out end
   local tuned = covered.tuned
@@ -31,3 +45,5 @@ return function(covered, oracle)
   end
   return out
 end
+
+return coverage

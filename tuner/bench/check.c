@@ -64,7 +64,8 @@ static void tell_difference(check *c, const buffer_plan *all, const buffer_plan 
 {
     char element[PLAN_NAME_BYTES + 96], close[TOLERANCE_TEXT_BYTES], expected[ELEMENT_TEXT_BYTES],
         found[ELEMENT_TEXT_BYTES], allowed[64] = "";
-    const bool exact = plan->tolerance.kind == TOLERANCE_EXACT, sampled = c->slot->sampled;
+    const bool exact = plan->tolerance.kind == TOLERANCE_EXACT,
+               sampled = c->slot->sampled && !c->slot->coverage.whole;
     plan_name_element(plan, d->first, element, sizeof element);
     tolerance_tell(plan->tolerance, close);
     element_tell(plan->type, &d->expected, expected);

@@ -80,7 +80,8 @@ typedef struct device_problem {
     bool proves;  /* what the baseline does wrong, where that is the oracle, is told of variants:
                      they are run all the same, as it does not concern what else is wrong with
                      them. Else there is no set-up */
-    bool brief;   /* of what proves: what takes longer than most is left */
+    device_whole whole; /* of one that is sampled: when it runs whole all the same */
+    bool brief;         /* of what proves: what takes longer than most is left */
     problem_plan plan;
     device_image reference;
     launch_plan reference_launch;

@@ -98,12 +98,15 @@ at_status loaded_check_within(device_bench *b, const loaded_variant *v, int laun
             continue;
         /* A device that counts its work ends a kernel at its own limit, and says where it is. Time
          * is the last resort then: how long that takes is the machine's matter. */
-        const int64_t limit_ns = (b->api->give_up_after ? LAST_RESORT : 1) * LOADED_CHECK_ROUNDS *
-                                 launches * b->watchdog_ns;
+        const device_slot *s = &v->stage->slots[i];
+        const int64_t limit_ns = s->sampled && s->whole != DEVICE_WHOLE_CHEAP
+                                     ? INT64_MAX
+                                     : (b->api->give_up_after ? LAST_RESORT : 1) *
+                                           LOADED_CHECK_ROUNDS * launches * b->watchdog_ns;
         bench_notify(b,
-                     v->stage->slots[i].sampled ? "checking blocks of the tuned problem"
-                     : i > 0                    ? "checking on a ragged problem"
-                                                : "checking",
+                     s->sampled ? "checking blocks of the tuned problem"
+                     : i > 0    ? "checking on a ragged problem"
+                                : "checking",
                      0, limit_ns);
         device_check one = {.launches = launches,
                             .most_work = b->watchdog_work,
@@ -167,7 +170,7 @@ at_status loaded_cover(device_bench *b, const loaded_variant *v, device_coverage
             continue;
         const device_slot *s = &v->stage->slots[i];
         text_add(problems, sizeof problems, "%s%s%s", problems[0] ? ", " : "",
-                 s->sampled ? "blocks of " : "", s->label);
+                 s->sampled && !s->coverage.whole ? "blocks of " : "", s->label);
         if (s->sampled)
             *out = s->coverage;
         tell_allowed(&v->stage->slots[i], &v->launches[i], &allowed);

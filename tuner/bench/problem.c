@@ -49,7 +49,8 @@ static at_status new_excerpt(device_slot *s, const device_problem *problem, at_e
 {
     at_error trouble = {0};
     const device_excerpt_plan plan = {&s->plan,         s->reference,      &s->reference_launch,
-                                      &problem->filler, &s->filler_launch, s->contents};
+                                      &problem->filler, &s->filler_launch, s->contents,
+                                      s->answers,       problem->whole};
     at_status status = s->api->excerpt_new(s->device, &plan, &s->excerpt, &trouble);
     if (status == AT_NO_MEMORY)
         return error_set(error, status, "%s", trouble.message);
@@ -88,6 +89,7 @@ at_status device_slot_init(device_slot *s, const device_api *api, device *d,
                        .filler_launch = problem->filler_launch};
     memcpy(s->label, problem->label, sizeof s->label);
     s->sampled = problem->sampled;
+    s->whole = problem->whole;
     s->absent = problem->absent;
     s->proves = problem->proves;
     s->brief = problem->brief;

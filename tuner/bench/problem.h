@@ -33,6 +33,7 @@ typedef struct device_slot {
     bool keeps_before; /* the oracle leaves elements of an output alone: outputs are not poisoned by
                           turns */
     char trouble[1024];                   /* why the oracle says nothing; empty: it does */
+    device_whole whole;                   /* device_problem */
     bool sampled;                         /* it has no buffers of its own, but an excerpt; */
     device_excerpt *excerpt;              /* NULL: there is no room for one, */
     device_coverage coverage;             /* which says why, else what the last check ran */

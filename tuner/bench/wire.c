@@ -18,6 +18,7 @@ static const pack_field problem_fields[] = {
     PACK_FIELD(device_problem, layout),  PACK_FIELD(device_problem, label),
     PACK_FIELD(device_problem, sampled), PACK_FIELD(device_problem, absent),
     PACK_FIELD(device_problem, proves),  PACK_FIELD(device_problem, brief),
+    PACK_FIELD(device_problem, whole),
 };
 
 static const pack_field variant_fields[] = {
@@ -97,6 +98,8 @@ static const pack_field answer_fields[] = {
     PACK_FIELD(device_answer, found.coverage.run),
     PACK_FIELD(device_answer, found.coverage.cut),
     PACK_FIELD(device_answer, found.coverage.blind),
+    PACK_FIELD(device_answer, found.coverage.whole),
+    PACK_FIELD(device_answer, found.coverage.smaller),
     PACK_FIELD(device_answer, found.coverage.compared),
     PACK_FIELD(device_answer, found.coverage.skipped),
     PACK_FIELD(device_answer, found.coverage.owes),

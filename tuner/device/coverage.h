@@ -8,6 +8,14 @@
 
 enum { COVERAGE_TEXT_BYTES = 320, COVERAGE_PROBLEMS_BYTES = 1024 };
 
+/* When all blocks of a problem run in the place of a sample: if that is affordable, which is
+ * counted; at a higher price if no result could be compared otherwise, too; or always. */
+typedef enum device_whole {
+    DEVICE_WHOLE_CHEAP,
+    DEVICE_WHOLE_NEEDED,
+    DEVICE_WHOLE_ALWAYS
+} device_whole;
+
 typedef struct device_coverage {
     char problems[COVERAGE_PROBLEMS_BYTES]; /* that it was run on, in words; "" where nothing was
                                                covered */
@@ -17,6 +25,8 @@ typedef struct device_coverage {
     uint64_t
         cut; /* clusters, or blocks that are alone, that were left where they wait for others */
     uint64_t blind;    /* the same that needed what blocks would have written that were not run */
+    bool whole;        /* all of them ran, and all results are compared */
+    bool smaller;      /* no result of the tuned problem is compared, but those of smaller ones */
     uint64_t compared; /* elements, with what the reference makes of them */
     char skipped[COVERAGE_TEXT_BYTES]; /* why nothing of it was run, or compared; "": there is no
                                           reason to give */

@@ -75,7 +75,9 @@ typedef struct device_excerpt_plan {
     const device_image *filler; /* of size 0: none */
     const launch_plan *filler_launch;
     const void *const *contents; /* of buffers that files fill; NULL for others. They outlive the
-                                    excerpt */
+                                    excerpt, */
+    const void *const *answers;  /* like the results that files hold */
+    device_whole whole;
 } device_excerpt_plan;
 
 /* The results of some blocks of a variant. */

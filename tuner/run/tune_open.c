@@ -306,8 +306,9 @@ static void open_prover(tune *t)
     const settings *o = t->settings;
     if (t->answer || !session_measures(&t->session) || o->leave_unproven)
         return;
-    t->prover = prover_new(t->session.script, t->session.workers->pool,
-                           t->session.workers->properties.arch, false, o->trace);
+    t->prover =
+        prover_new(t->session.script, t->session.workers->pool, t->session.workers->properties.arch,
+                   false, DEVICE_WHOLE_CHEAP, o->trace);
     pipeline_prove_with(t->pipeline, t->prover);
     if (script_oracle(t->session.script) != ORACLE_REFERENCE)
         prover_tell_results(t->prover);

@@ -259,6 +259,21 @@ void sim_data_free(sim_data *s)
     free(s);
 }
 
+at_status sim_data_fill_all(sim_data *s, bool *done, at_error *error)
+{
+    const kernel_launch *launch = &s->filler_launch.launches[0];
+    *done = !s->filler || s->is_all_filled ||
+            (plan_launches_run(&s->filler_launch) == 1 &&
+             plan_grid_blocks(launch) <= MOST_THREADS / plan_block_threads(launch));
+    if (!s->filler || s->is_all_filled || !*done)
+        return AT_OK;
+    s->is_all_filled = true;
+    at_status status = sim_owners_write_all(s->owners, error);
+    if (!status && sim_owners_fault(s->owners)->kind != SIM_FAULT_NONE)
+        note_trouble(s, sim_owners_fault(s->owners)->message);
+    return status;
+}
+
 device_buffer *const *sim_data_buffers(const sim_data *s)
 {
     return s->work;
@@ -293,7 +308,6 @@ void sim_data_reset(sim_data *s)
 {
     for (uint32_t i = 0; i < s->plan.buffer_count; i++)
         reset(&s->sources[i]);
-    sim_data_reset_twins(s);
 }
 
 void sim_data_reset_twins(sim_data *s)

@@ -32,11 +32,15 @@ device_buffer *const *sim_data_buffers(const sim_data *s);
  * others. */
 at_status sim_data_add_twin(sim_data *s, uint32_t i, device_buffer **out, at_error *error);
 
-/* Gives the buffers that a kernel may have written the contents that they had at first, twins too.
- * Those of inputs stay. */
+/* Gives the buffers that a variant may have written the contents that they had at first. Those of
+ * inputs stay. */
 void sim_data_reset(sim_data *s);
 
-/* Does the same for twins alone. */
+/* Has the kernel that prepares inputs write all that it writes. *done: it could, at a cost that
+ * compares with a launch of a variant. */
+at_status sim_data_fill_all(sim_data *s, bool *done, at_error *error);
+
+/* Does the same as sim_data_reset() for twins. */
 void sim_data_reset_twins(sim_data *s);
 
 /* The chunks of buffer `i` that were touched since then, in no order. Only where no kernel runs. */

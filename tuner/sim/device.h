@@ -75,10 +75,10 @@ typedef struct sim_part {
     const uint64_t *clusters; /* as sim_launch's */
     uint64_t count;
     uint64_t instruction_limit, block_limit; /* as sim_launch's, like these: */
-    uint64_t work_limit;
+    uint64_t work_limit, lane_limit;
     bool check;
     sim_excerpt *excerpt;
-    uint64_t *work; /* as sim_launch's */
+    uint64_t *work, *lanes; /* as sim_launch's */
     sim_observer observer;
     void *observer_context;
     uint32_t schedule;    /* as sim_launch's, of an excerpt */

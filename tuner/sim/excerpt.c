@@ -52,6 +52,9 @@ at_status sim_excerpt_new(device *d, const device_excerpt_plan *plan, device_exc
     *out = x;
     x->device = d;
     x->plan = *plan->problem;
+    x->whole = plan->whole;
+    for (uint32_t i = 0; plan->answers && i < x->plan.buffer_count; i++)
+        x->answers[i] = plan->answers[i];
     const sim_filler filler = {*plan->filler, *plan->filler_launch};
     at_status status = sim_data_new(d, &x->plan, &filler, plan->contents, &x->data, error);
     return status ? status : start_reference(x, plan, error);
@@ -137,6 +140,30 @@ static at_status run_launch(excerpt_check *c, uint32_t i, at_error *error)
     return status;
 }
 
+/* Runs a sample of the blocks. */
+static at_status run_sample(excerpt_check *c, device_excerpt_result *out, at_error *error)
+{
+    device_excerpt *x = c->excerpt;
+    sim_data_reset(x->data);
+    sim_data_reset_twins(x->data);
+    sim_kernel_reset(&c->kernel->kernel);
+    x->is_expected = false;
+    at_status status =
+        sim_device_set_constants(c->kernel, c->plan, sim_data_buffers(x->data), error);
+    launch_walk walk = {0};
+    while (!status && c->fault.kind == SIM_FAULT_NONE && c->launched < MOST_LAUNCHES &&
+           c->unfinished == 0 && plan_walk(c->plan, &walk))
+        status = run_launch(c, walk.place, error);
+    if (status || sim_data_trouble(x->data))
+        return status;
+    if (c->fault.kind == SIM_FAULT_NONE && x->plan.oracle != ORACLE_NONE)
+        status = excerpt_compare(c, out, error);
+    if (!status && c->fault.kind == SIM_FAULT_NONE && out->result == OUTCOME_OK &&
+        c->launches == 1 && c->coverage->compared > 0)
+        status = excerpt_find_holes(c, out, error);
+    return status;
+}
+
 at_status sim_excerpt_check(device *d, device_excerpt *x, device_kernel *k, const launch_plan *plan,
                             device_excerpt_result *out, device_coverage *coverage, at_error *error)
 {
@@ -150,27 +177,24 @@ at_status sim_excerpt_check(device *d, device_excerpt *x, device_kernel *k, cons
                        .spend = share < least_spent          ? least_spent
                                 : share > EXCERPT_MOST_SPENT ? EXCERPT_MOST_SPENT
                                                              : share};
+    bool done = false;
     *out = (device_excerpt_result){.result = OUTCOME_OK};
     for (uint32_t i = 0; i < x->plan.buffer_count; i++)
         c.ends[i] = plan_compared(&x->plan, plan, i);
-    sim_data_reset(x->data);
-    sim_kernel_reset(&k->kernel);
-    at_status status = sim_device_set_constants(k, plan, sim_data_buffers(x->data), error);
-    launch_walk walk = {0};
-    while (!status && c.fault.kind == SIM_FAULT_NONE && c.launched < MOST_LAUNCHES &&
-           c.unfinished == 0 && plan_walk(plan, &walk))
-        status = run_launch(&c, walk.place, error);
+    at_status status =
+        excerpt_run_whole(&c, x->whole == DEVICE_WHOLE_ALWAYS ? 0 : 1, out, &done, error);
+    if (!status && !done)
+        status = run_sample(&c, out, error);
+    if (!status && !done && x->whole == DEVICE_WHOLE_NEEDED && c.fault.kind == SIM_FAULT_NONE &&
+        coverage->compared == 0 && x->plan.oracle != ORACLE_NONE)
+        status = excerpt_run_whole(&c, EXCERPT_NEEDED_TIMES, out, &done, error);
     /* Nothing follows from other data than the script's. */
     if (!status && sim_data_trouble(x->data)) {
         *coverage = (device_coverage){0};
+        *out = (device_excerpt_result){.result = OUTCOME_OK};
         coverage_owe(coverage, "nothing was run", sim_data_trouble(x->data));
         return AT_OK;
     }
-    if (!status && c.fault.kind == SIM_FAULT_NONE && x->plan.oracle != ORACLE_NONE)
-        status = excerpt_compare(&c, out, error);
-    if (!status && c.fault.kind == SIM_FAULT_NONE && out->result == OUTCOME_OK && c.launches == 1 &&
-        coverage->compared > 0)
-        status = excerpt_find_holes(&c, out, error);
     d->fault = c.fault;
     if (c.fault.message[0] && out->result != OUTCOME_OK)
         out->complaint = d->fault.message;

@@ -124,6 +124,7 @@ at_status excerpt_find_holes(excerpt_check *c, device_excerpt_result *out, at_er
     device_excerpt *x = c->excerpt;
     const uint64_t most = c->spend > most_at_places ? c->spend : most_at_places;
     sim_data_reset(x->data);
+    sim_data_reset_twins(x->data);
     at_status status = AT_OK;
     sim_owners *variant =
         sim_owners_new(x->device, c->kernel, c->plan, sim_data_buffers(x->data), most);

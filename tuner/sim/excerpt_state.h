@@ -9,6 +9,7 @@
 
 enum {
     EXCERPT_MOST_SPENT = 1 << 21, /* work, each time (excerpt.c) */
+    EXCERPT_NEEDED_TIMES = 16,    /* of what is affordable, where nothing could be compared else */
     EXCERPT_MOST_SWEPT = 1 << 24  /* instructions that a sweep follows */
 };
 
@@ -19,6 +20,10 @@ struct device_excerpt {
     launch_plan reference_launch;
     device_buffer *view[PLAN_MAX_BUFFERS + 1]; /* the reference's */
     const device_kernel *reference;
+    const void *answers[PLAN_MAX_BUFFERS]; /* results that files hold; NULL: none does */
+    device_whole whole;
+    bool is_expected;  /* `view` has what the reference makes of all of it */
+    uint64_t too_dear; /* times of what is affordable at which it could not make that */
 };
 
 typedef struct excerpt_check {
@@ -35,5 +40,11 @@ typedef struct excerpt_check {
     uint64_t ends[PLAN_MAX_BUFFERS]; /* of buffers: elements that are results */
     sim_fault fault;
 } excerpt_check;
+
+/* Runs all blocks and compares all results, where that costs at most `times` of what is affordable;
+ * 0: whatever it costs. *done: it did, and c->coverage, c->fault and *out say with what result.
+ * AT_SCRIPT: the reference is at fault. */
+at_status excerpt_run_whole(excerpt_check *c, uint64_t times, device_excerpt_result *out,
+                            bool *done, at_error *error);
 
 #endif

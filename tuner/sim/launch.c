@@ -462,6 +462,8 @@ at_status sim_device_run(const device *d, const device_kernel *k, const launch_p
     p->launch.instruction_limit = part->instruction_limit;
     p->launch.block_limit = part->block_limit;
     p->launch.work_limit = part->work_limit;
+    p->launch.lane_limit = part->lane_limit;
+    p->launch.lanes = part->lanes;
     p->launch.excerpt = part->excerpt;
     p->launch.work = part->work;
     p->launch.observer = part->observer;

@@ -34,6 +34,22 @@ TEST(what_covers_nothing_is_null)
     json_decref(none);
 }
 
+TEST(the_first_line_says_that_no_result_of_the_tuned_problem_was_compared)
+{
+    const device_coverage smaller = {
+        .problems =
+            "the small problem n=64 m=3, the ragged problem n=7, blocks of the tuned problem "
+            "n=512 m=3",
+        .smaller = true};
+    char *text = render_page(
+        "check_variant",
+        json_pack("{ss ss so so}", "verdict", "proven_smaller", "configuration", "a=1", "message",
+                  json_null(), "covered", coverage_pack(&smaller)),
+        json_pack("{ss ss sb}", "said", "", "oracle", "reference", "said_before", 0), 80, false);
+    assert_string_equal(text, "proven for n = 64, m = 3 and n = 7, not at n = 512, m = 3  a=1\n");
+    free(text);
+}
+
 TEST(every_gap_has_its_sentence)
 {
     char *text = render_page("check_variant",

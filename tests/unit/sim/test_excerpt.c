@@ -93,8 +93,8 @@ static int set_up(void **state)
     f->reference = load(f, &f->reference_launch);
     const device_image none = {0};
     const launch_plan nothing = {0};
-    const device_excerpt_plan plan = {&f->plan, f->reference, &f->reference_launch,
-                                      &none,    &nothing,     NULL};
+    const device_excerpt_plan plan = {&f->plan, f->reference, &f->reference_launch, &none, &nothing,
+                                      NULL,     NULL,         DEVICE_WHOLE_CHEAP};
     assert_ok(device_sim_api.excerpt_new(f->device, &plan, &f->excerpt, &error), error);
     return 0;
 }

@@ -162,9 +162,12 @@ static json_t *source_json(const checking *c, const fault_line *l)
 static at_status tell(checking *c, const options *o, const proof *one, at_error *error)
 {
     const oracle_kind oracle = script_oracle(c->script);
-    const char *const words[] = {[PROOF_PROVEN] = oracle == ORACLE_REFERENCE ? "proven"
-                                                  : oracle == ORACLE_NONE    ? "no fault found"
-                                                                             : "agrees",
+    const bool smaller = one->coverage.smaller;
+    const char *const words[] = {[PROOF_PROVEN] = oracle == ORACLE_NONE ? "no fault found"
+                                                  : oracle == ORACLE_REFERENCE
+                                                      ? smaller ? "proven_smaller" : "proven"
+                                                  : smaller ? "agrees_smaller"
+                                                            : "agrees",
                                  [PROOF_CONVICTED] = "wrong",
                                  [PROOF_UNKNOWN] = "not proven"};
     const bool proven = one->verdict == PROOF_PROVEN;
@@ -263,7 +266,8 @@ static at_status refuse_source(const checking *c, const char *why, at_error *err
 static at_status prove(checking *c, const options *o, at_error *error)
 {
     hangs_init(&c->hangs, script_pattern(c->script));
-    c->prover = prover_new(c->script, c->pool, c->chip.arch, true, NULL);
+    c->prover = prover_new(c->script, c->pool, c->chip.arch, true,
+                           o->run.whole ? DEVICE_WHOLE_ALWAYS : DEVICE_WHOLE_NEEDED, NULL);
     progress *shown = progress_new(STDERR_FILENO, !isatty(STDERR_FILENO));
     const int64_t begun_ns = clock_now_ns();
     at_status status = AT_OK;
@@ -371,6 +375,7 @@ const command cmd_check = {
     .operands_most = 1,
     .summary =
         "Prove a variant on a simulated GPU: its results, and that it does nothing undefined",
-    .options = "describe config captured only set include budget seed arch jobs no-cache json",
+    .options =
+        "describe config captured only set include budget seed arch whole jobs no-cache json",
     .answer = answer,
 };

@@ -268,7 +268,8 @@ at_status setup_choose_valid(script *s, problem_kind problem, const char *text, 
 void problem_label(const pattern *p, problem_kind kind, char *text, size_t size_bytes)
 {
     /* All variables of the tuned one are told if another stands in for it. */
-    const bool has_stand_in = p->has_problem[PROBLEM_SIMULATED] || p->has_problem[PROBLEM_SMALL];
+    const bool has_stand_in =
+        p->has_problem[PROBLEM_SIMULATED] || p->has_problem[PROBLEM_SMALL] || p->ragged_count > 0;
     const char *adjective = kind >= PROBLEM_LARGER   ? "larger"
                             : kind >= PROBLEM_RAGGED ? "ragged"
                             : kind == PROBLEM_TUNED  ? "tuned"

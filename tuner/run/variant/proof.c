@@ -67,6 +67,7 @@ struct prover {
     device_worker *workers[MOST_WORKERS];
     size_t worker_count, sent[MOST_WORKERS]; /* jobs that each has not answered */
     uint64_t last_urgency;
+    device_whole whole;
     proof_problems chosen;
     problem_set problems; /* the chosen ones, as workers take them */
     bool set_up;
@@ -191,6 +192,7 @@ static void begin(prover *p)
                       p->problems.problems[i].label, DEVICE_LABEL_BYTES);
         p->problems.problems[i].sampled = p->chosen.sampled[i % p->chosen.count];
         p->problems.problems[i].proves = true;
+        p->problems.problems[i].whole = p->whole;
         p->problems.problems[i].brief = p->chosen.brief;
     }
     if (!status)
@@ -200,10 +202,12 @@ static void begin(prover *p)
         give_up_for(p, &trouble);
 }
 
-prover *prover_new(script *s, compile_pool *pool, const char *arch, bool as_set, trace *shown)
+prover *prover_new(script *s, compile_pool *pool, const char *arch, bool as_set, device_whole whole,
+                   trace *shown)
 {
     at_error trouble = {0};
     prover *p = create(s, pool, arch, shown);
+    p->whole = whole;
     if (script_pattern(s)->transfers)
         give_up(p, "not provable: a transfer is the driver's copy");
     else if (proof_problems_choose(&p->chosen, s, as_set, &trouble))
@@ -499,11 +503,16 @@ at_status prover_compiled(prover *p, compile_result *r, at_error *error)
     return j->parts == 0 ? feed(p, error) : AT_OK;
 }
 
-/* Were blocks of the tuned problem run, and nothing that they wrote was compared? A sum of all
- * blocks may be short of what only so many of them add. */
-static bool is_uncompared(const device_coverage *covered)
+/* Was no result of the tuned problem compared? A sum of all blocks may be short of what only so
+ * many of them add. */
+static bool is_uncompared(const prover *p, const device_coverage *covered)
 {
-    return covered->run > 0 && covered->compared == 0;
+    bool tried = false;
+    if (script_oracle(p->script) == ORACLE_NONE)
+        return false;
+    for (size_t i = 0; i < p->chosen.count; i++)
+        tried = tried || p->chosen.kinds[i] == PROBLEM_TUNED;
+    return !tried || (covered->blocks > 0 && covered->compared == 0);
 }
 
 /* Has a variant that is proven, but for loops that never went round twice or results that were not
@@ -525,13 +534,14 @@ static void go_on(prover *p, size_t number)
 {
     job *j = p->jobs[number];
     device_coverage covered = j->proof.coverage;
-    if (!p->is_larger && !j->further && is_uncompared(&covered) &&
-        script_oracle(p->script) != ORACLE_NONE)
+    if (!p->is_larger && !j->further && is_uncompared(p, &covered))
         look_further(p, j, number, GROWTH_BRIEF);
     else if (!p->is_larger && covered.once[0] && (!j->further || j->growth == GROWTH_BRIEF))
         look_further(p, j, number, covered.together ? GROWTH_WHOLE : GROWTH_BLOCKS);
-    else
+    else {
+        covered.smaller = is_uncompared(p, &covered);
         decide_covered(p, j, PROOF_PROVEN, "", &covered);
+    }
 }
 
 /* What was wrong there is no fault on the problems that the script has, nor is it a proof. */

@@ -48,9 +48,10 @@ void proof_deinit(proof *p);
 /* Starts a prover for an architecture ("sm_90"). The script and the pool are borrowed; the script
  * is used only in prover_new() and prover_add(). A prover that cannot work answers
  * PROOF_UNKNOWN. `as_set`: variants run on the problem as the user set it,
- * unless it is too large, and then on a quick one. `shown` (borrowed) shows the workers; NULL:
- * none. */
-prover *prover_new(script *s, compile_pool *pool, const char *arch, bool as_set, trace *shown);
+ * unless it is too large, and then on a quick one. `whole`: when all of that one runs. `shown`
+ * (borrowed) shows the workers; NULL: none. */
+prover *prover_new(script *s, compile_pool *pool, const char *arch, bool as_set, device_whole whole,
+                   trace *shown);
 void prover_free(prover *p); /* NULL is fine */
 
 /* The problems that variants run on: "the small problem n=4096, the ragged problem n=1003, blocks

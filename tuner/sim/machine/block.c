@@ -204,7 +204,7 @@ static void start_warps(sim_block *b)
         w->paths[0] = (sim_path){0, SIM_EXIT_PC, w->live};
         w->depth = 1;
         w->state = SIM_READY;
-        w->executed = w->accesses = 0;
+        w->executed = w->accesses = w->lanes = 0;
         w->given = 0;
         w->copy_count = 0;
         w->copies_begun = 0;
@@ -239,7 +239,7 @@ void sim_block_start(sim_block *b, const uint32_t position[3])
     b->fault.kind = SIM_FAULT_NONE;
     b->number = (uint32_t)b->index + 1;
     b->moment = 0;
-    b->work = 0;
+    b->work = b->lanes = 0;
     b->ended = false;
     b->adverse = b->launch->schedule != 0;
     rng of_launch = rng_seeded(b->launch->schedule);
@@ -365,7 +365,8 @@ static bool end_late(sim_block *b, sim_fault_kind kind, const char *of)
 static bool is_over(sim_block *b)
 {
     const sim_launch *l = b->launch;
-    return (l->work_limit && __atomic_load_n(l->work, __ATOMIC_RELAXED) > l->work_limit &&
+    return (((l->work_limit && __atomic_load_n(l->work, __ATOMIC_RELAXED) > l->work_limit) ||
+             (l->lane_limit && __atomic_load_n(l->lanes, __ATOMIC_RELAXED) > l->lane_limit)) &&
             end_late(b, SIM_FAULT_LATE, "the launch")) ||
            (l->block_limit && b->work >= l->block_limit &&
             end_late(b, SIM_FAULT_BUDGET, "the block"));
@@ -385,9 +386,10 @@ static sim_turn run_warps(sim_block *b)
         w->state = SIM_READY;
         w->slice_end = w->executed + slice_of(b);
         w->polls = 0;
-        const uint64_t before = work_of(w);
+        const uint64_t before = work_of(w), lanes_before = w->lanes;
         const bool fine = sim_warp_run(b, w);
         b->work += work_of(w) - before;
+        b->lanes += w->lanes - lanes_before;
         if (!fine)
             return SIM_TURN_FAULT;
         if (w->state == SIM_READY && w->executed - w->looked > SIM_BETWEEN_LOOKS)
@@ -417,8 +419,10 @@ sim_turn sim_block_turn(sim_block *b)
 {
     if (is_over(b))
         return SIM_TURN_FAULT;
-    const uint64_t before = b->work;
+    const uint64_t before = b->work, lanes_before = b->lanes;
     const sim_turn turn = run_warps(b);
+    if (b->launch->lanes)
+        __atomic_fetch_add(b->launch->lanes, b->lanes - lanes_before, __ATOMIC_RELAXED);
     if (b->launch->work)
         __atomic_fetch_add(b->launch->work, b->work - before, __ATOMIC_RELAXED);
     return turn;

@@ -72,6 +72,7 @@ struct sim_warp {
     sim_lore *lore;   /* of each lane; owned; NULL: none has learned anything */
     uint64_t executed;
     uint64_t accesses;   /* to memory, of these */
+    uint64_t lanes;      /* that executed them, summed */
     uint32_t given;      /* lanes that had results of its last atomic with any */
     uint64_t region_hit; /* last region used: index + 1 */
     sim_copy *copies;
@@ -159,6 +160,7 @@ struct sim_block {
     uint32_t epoch;            /* barriers of the whole block passed */
     uint32_t moment;           /* counts mbarrier operations */
     uint64_t work;             /* of all its warps (sim_launch.work) */
+    uint64_t lanes;            /* likewise (sim_launch.lanes) */
     bool learned;              /* a warp has a clock */
     bool starved;              /* there was no memory for one */
     sim_engine *engine;        /* NULL until something needs it */

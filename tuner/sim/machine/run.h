@@ -101,6 +101,8 @@ typedef struct sim_launch {
     sim_excerpt *excerpt;   /* where the others' absence matters; NULL: it does not */
     uint64_t *work;         /* of all warps, added to; or NULL: instructions, of which an access to
                                memory counts as several */
+    uint64_t *lanes;        /* thread-instructions of all warps, added to; or NULL */
+    uint64_t lane_limit;    /* of *lanes; 0: none */
     uint8_t *ran;           /* SIM_RAN ... of each instruction of the program, added to; or NULL */
     sim_counter *counters;  /* one for each instruction of the program, added to; or NULL */
     sim_observer observer;  /* or NULL; forces one host thread */

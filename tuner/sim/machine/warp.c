@@ -496,6 +496,7 @@ bool sim_warp_run(sim_block *b, sim_warp *w)
             return sim_fail(b, w, sim_loop_around(b->program, top->pc), __builtin_ctz(top->mask),
                             SIM_FAULT_BUDGET, "a warp executed %llu instructions without an end",
                             (unsigned long long)b->limit);
+        w->lanes += (uint64_t)__builtin_popcount(mask);
         if (b->counters && !c->extra) {
             sim_counter *n = &b->counters[top->pc];
             n->issued++;

@@ -1,0 +1,176 @@
+/* Runs all blocks of a variant on the problem of an excerpt, where that is affordable, and compares
+ * all results with the reference's. */
+#include <string.h>
+
+#include "sim/excerpt_state.h"
+
+/* A launch of a variant is affordable up to MOST_LANES thread-instructions and MOST_WORK of work,
+ * which narrow warps and accesses to memory raise; one of a reference, which runs once for all
+ * variants, up to twice that. All of that is counted, so that a verdict is the same everywhere. */
+enum { REFERENCE_TIMES = 2 };
+static const uint64_t most_lanes = 300000000, most_work = 1 << 28;
+
+/* Bytes of all buffers, which the watch for races multiplies. */
+static const uint64_t most_bytes = 1 << 29;
+
+/* What is set in the place of an element that nothing wrote. */
+enum { POISON = 0xa5 };
+
+typedef struct whole_run {
+    const device_kernel *kernel;
+    const launch_plan *plan;
+    device_buffer *const *buffers;
+    uint64_t times; /* of what is affordable; 0: any cost is */
+} whole_run;
+
+/* Estimates from some of its clusters whether a launch is affordable. Few clusters are tried. */
+static at_status estimate(const device_excerpt *x, const whole_run *r, uint32_t i, bool *affordable,
+                          at_error *error)
+{
+    enum { SAMPLES = 3, FEW = 2 * SAMPLES };
+    const kernel_launch *launch = &r->plan->launches[i];
+    const uint32_t *cluster = sim_device_cluster(r->kernel, r->plan, i);
+    const uint64_t total =
+        plan_grid_blocks(launch) / ((uint64_t)cluster[0] * cluster[1] * cluster[2]);
+    const uint64_t chosen[SAMPLES] = {0, total / 2, total - 1};
+    const uint64_t rounds = plan_rounds(r->plan, i), share = SAMPLES * r->times;
+    uint64_t lanes = 0, work = 0;
+    sim_excerpt seen = {.later = true, .mark = SIM_BYTE_WRITTEN, .least = SAMPLES};
+    sim_fault fault;
+    if (total <= FEW)
+        return AT_OK;
+    const sim_part part = {.clusters = chosen,
+                           .count = SAMPLES,
+                           .excerpt = &seen,
+                           .lanes = &lanes,
+                           .work = &work,
+                           .lane_limit = 1 + share * most_lanes / total / rounds,
+                           .work_limit = 1 + share * most_work / total / rounds,
+                           .threads = 1};
+    at_status status =
+        sim_device_run(x->device, r->kernel, r->plan, i, r->buffers, &part, &fault, error);
+    *affordable = lanes <= part.lane_limit && work <= part.work_limit;
+    return status;
+}
+
+static at_status is_affordable(const device_excerpt *x, const whole_run *r, bool *affordable,
+                               at_error *error)
+{
+    at_status status = AT_OK;
+    *affordable = r->times == 0 || plan_problem_bytes(&x->plan) <= most_bytes;
+    for (uint32_t i = 0; !status && r->times && *affordable && i < r->plan->launch_count; i++)
+        status = estimate(x, r, i, affordable, error);
+    return status;
+}
+
+/* Runs all launches of the plan. *ended: they came to their end, or to a fault, within what is
+ * affordable. */
+static at_status run_all(const device_excerpt *x, const whole_run *r, bool check, sim_fault *fault,
+                         bool *ended, at_error *error)
+{
+    uint64_t lanes = 0, work = 0;
+    const sim_part part = {.check = check,
+                           .lanes = &lanes,
+                           .work = &work,
+                           .lane_limit = r->times * most_lanes,
+                           .work_limit = r->times * most_work,
+                           .instruction_limit = UINT64_MAX};
+    sim_kernel_reset(&r->kernel->kernel);
+    at_status status = sim_device_set_constants(r->kernel, r->plan, r->buffers, error);
+    launch_walk walk = {0};
+    *fault = (sim_fault){0};
+    while (!status && fault->kind == SIM_FAULT_NONE && plan_walk(r->plan, &walk))
+        status = sim_device_run(x->device, r->kernel, r->plan, walk.place, r->buffers, &part, fault,
+                                error);
+    *ended = r->times == 0 || (lanes <= part.lane_limit && work <= part.work_limit);
+    return status;
+}
+
+/* Has the reference make all results, if it has not made them yet. *made: it could. */
+static at_status make_expected(device_excerpt *x, uint64_t times, bool *made, at_error *error)
+{
+    const whole_run r = {x->reference, &x->reference_launch, x->view, times * REFERENCE_TIMES};
+    sim_fault fault = {0};
+    *made = x->is_expected || x->plan.oracle == ORACLE_NONE;
+    if (*made || (times > 0 && times <= x->too_dear))
+        return AT_OK;
+    sim_data_reset_twins(x->data);
+    at_status status = is_affordable(x, &r, made, error);
+    if (!status && *made) {
+        sim_data_reset_twins(x->data);
+        status = run_all(x, &r, false, &fault, made, error);
+    }
+    if (!status && *made && fault.kind != SIM_FAULT_NONE)
+        return error_set(error, AT_SCRIPT, "%s: %s", oracle_kernel(x->plan.oracle), fault.message);
+    x->is_expected = *made;
+    x->too_dear = *made ? 0 : times;
+    return status;
+}
+
+static void poison(const device_buffer *b, buffer_role role)
+{
+    if (role == BUFFER_INOUT)
+        sim_buffer_make_all(b);
+    for (uint64_t i = 0; role == BUFFER_OUTPUT && b->valid && i < b->size_bytes; i++)
+        if (!b->valid[i])
+            b->bytes[i] = POISON;
+}
+
+static at_status compare_all(excerpt_check *c, device_excerpt_result *out, at_error *error)
+{
+    device_excerpt *x = c->excerpt;
+    at_status status = AT_OK;
+    for (uint32_t i = 0; !status && out->result == OUTCOME_OK && i < x->plan.buffer_count; i++) {
+        buffer_plan plan = x->plan.buffers[i];
+        device_buffer *found = sim_data_buffers(x->data)[i];
+        if (!plan_is_compared(&plan))
+            continue;
+        poison(found, plan.role);
+        poison(x->view[i], plan.role);
+        if (x->answers[i])
+            memcpy(x->view[i]->bytes, x->answers[i], plan_buffer_bytes(&plan));
+        plan.count = c->ends[i];
+        status = sim_buffer_compare(x->device, found, x->view[i], &plan, &out->found, error);
+        c->coverage->compared += plan.count;
+        out->buffer = i;
+        out->compared = plan.count;
+        if (out->found.wrong > tolerance_mismatches(plan.tolerance, plan.count))
+            out->result = OUTCOME_WRONG_RESULT;
+    }
+    return status;
+}
+
+at_status excerpt_run_whole(excerpt_check *c, uint64_t times, device_excerpt_result *out,
+                            bool *done, at_error *error)
+{
+    device_excerpt *x = c->excerpt;
+    const whole_run r = {c->kernel, c->plan, sim_data_buffers(x->data), times};
+    sim_data_reset(x->data);
+    at_status status = is_affordable(x, &r, done, error);
+    if (!status && *done)
+        status = make_expected(x, times, done, error);
+    if (!status && *done)
+        status = sim_data_fill_all(x->data, done, error);
+    if (status || !*done)
+        return status;
+    sim_data_reset(x->data);
+    status = run_all(x, &r, true, &c->fault, done, error);
+    if (!status && *done && c->fault.kind != SIM_FAULT_NONE && c->fault.is_of_several_threads) {
+        sim_data_reset(x->data);
+        x->device->alone = true;
+        status = run_all(x, &r, true, &c->fault, done, error);
+        x->device->alone = false;
+    }
+    if (status || !*done) {
+        c->fault = (sim_fault){0};
+        return status;
+    }
+    *c->coverage = (device_coverage){.whole = true};
+    launch_walk walk = {0};
+    while (plan_walk(c->plan, &walk))
+        c->coverage->blocks += plan_grid_blocks(&c->plan->launches[walk.place]);
+    c->coverage->run = c->coverage->blocks;
+    return c->fault.kind == SIM_FAULT_NONE && x->plan.oracle != ORACLE_NONE
+               ? compare_all(c, out, error)
+               : AT_OK;
+}
