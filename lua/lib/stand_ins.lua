@@ -108,35 +108,77 @@ local function set_alike(problem, values, name, v)
   end
 end
 
--- Halves the largest variables that say how large something is, as long as all still runs; odd ones stay odd.
-local function shrink(description, values, problem, derived, baseline)
-  local sizes = {}
-  for _, b in pairs(description.buffers) do
-    if type(b) == "table" then sizes[#sizes + 1] = b.count end
+-- Calls `try` with values of at most half of `v`, until it returns true: half, odd if `v` is; a multiple of a divisor of
+-- `tuned`; any near half, for other rests.
+local function each_smaller(v, tuned, try)
+  local MOST_DIVISOR, NEAR = 4096, 512
+  local half = v // 2 | v & 1
+  if try(half) then return true end
+  for d = 2, math.min(half, MOST_DIVISOR) do
+    if tuned % d == 0 and half % d ~= 0 and try(half // d * d) then return true end
   end
-  local named = words_of(sizes)
+  for near = half - 1, math.max(half - NEAR, 1), -1 do
+    if try(near) then return true end
+  end
+  return false
+end
+
+-- Calls `try` with sets of sizes that are divided by one number together, until it returns true: `first` and one other,
+-- then all of them. A constraint may tie them to each other.
+local function each_together(sizes, first, small, try)
+  local MOST_DIVISOR = 16
+  for k = 1, #sizes + 1 do
+    local together = sizes[k] and { first, sizes[k] } or sizes
+    for d = 2, MOST_DIVISOR do
+      local trial, whole = copied(small), sizes[k] ~= first
+      for _, name in ipairs(together) do
+        whole = whole and small[name] % d == 0
+        trial[name] = small[name] // d
+      end
+      if whole and try(trial) then return true end
+    end
+  end
+  return false
+end
+
+-- Makes the largest variables that say how large something is smaller, by half or more, as long as all still runs.
+local function shrink(description, values, problem, derived, baseline)
+  local counts = {}
+  for _, b in pairs(description.buffers) do
+    if type(b) == "table" then counts[#counts + 1] = b.count end
+  end
+  local named = words_of(counts)
   for word in pairs(words_of(grids(description))) do named[word] = true end
   for word in pairs(named) do
     for inner in pairs(words_of { derived[word] }) do named[inner] = true end
   end
-  local small, fixed = copied(values), {}
+  local sizes, small, fixed = {}, copied(values), {}
+  for name in pairs(problem) do
+    if named[name] and math.type(values[name]) == "integer" then sizes[#sizes + 1] = name end
+  end
+  table.sort(sizes)
+  local function try(trial)
+    if not is_launchable(description, trial, derived, baseline) then return false end
+    small = trial
+    return true
+  end
   while true do
     local total = total_elements(description, small, derived)
     if not total or total <= MOST_SIMULATED then break end
     local largest
-    for name in pairs(problem) do
-      local v = small[name]
-      if named[name] and not fixed[problem[name]] and math.type(v) == "integer" and v > 32
-          and (not largest or v > small[largest]) then
+    for _, name in ipairs(sizes) do
+      if not fixed[problem[name]] and small[name] > 32 and (not largest or small[name] > small[largest]) then
         largest = name
       end
     end
     if not largest then break end
-    local trial = copied(small)
-    set_alike(problem, trial, largest, small[largest] // 2 | small[largest] & 1)
-    if is_launchable(description, trial, derived, baseline) then
-      small = trial
-    else
+    local function try_value(v)
+      local trial = copied(small)
+      set_alike(problem, trial, largest, v)
+      return try(trial)
+    end
+    if not each_smaller(small[largest], problem[largest], try_value)
+        and not each_together(sizes, largest, small, try) then
       fixed[problem[largest]] = true
     end
   end
