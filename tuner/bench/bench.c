@@ -86,6 +86,7 @@ void device_bench_try(device_bench *b, const device_variant *variant, size_t sam
         answer->found.measure_ns = clock_now_ns() - checked_ns;
     }
     answer->found.outcome = result;
+    answer->found.slot = b->failed_slot;
     answer->printed = b->printed ? b->printed : "";
     if (result != OUTCOME_OK && result != OUTCOME_TOO_SLOW) {
         answer->message = b->text;

@@ -53,6 +53,7 @@ typedef struct device_bench {
     double *counters; /* of the answer in progress; PLAN_MAX_LAUNCHES times DEVICE_MAX_METRICS */
     char text[DEVICE_TEXT_BYTES]; /* message of the answer in progress, */
     device_fault fault;           /* and the same as fields */
+    uint32_t failed_slot;         /* of the last check that found a fault */
     void *results;                /* owned; of the last answer */
     char *printed; /* owned; what the variant of the last check printed; NULL: nothing */
 } device_bench;

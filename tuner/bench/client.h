@@ -138,6 +138,7 @@ typedef struct device_event {
     uint64_t id; /* TRIED, HELD, RECHECKED, COUNTED: the request's. BLOCK that is not OUTCOME_OK:
                     the variant to blame; after a crash or timeout it is no longer held */
     outcome outcome;     /* TRIED, HELD, RECHECKED, BLOCK, COUNTED */
+    uint32_t slot;       /* TRIED: the problem on which it is not OUTCOME_OK */
     at_status status;    /* FAILED */
     char *message;       /* owned; why the outcome is not OUTCOME_OK; "" otherwise */
     device_fault fault;  /* TRIED: the same as fields */

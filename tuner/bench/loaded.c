@@ -126,6 +126,7 @@ at_status loaded_check_within(device_bench *b, const loaded_variant *v, int laun
         if (!status && *result != OUTCOME_OK)
             status = make_sound(b, &v->stage->slots[i], error);
         if (status || *result != OUTCOME_OK) {
+            b->failed_slot = (uint32_t)i;
             char *text = status ? error->message : b->text;
             size_t size = status ? sizeof error->message : sizeof b->text;
             char plain[DEVICE_TEXT_BYTES];

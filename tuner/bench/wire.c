@@ -71,6 +71,7 @@ static const pack_field answer_fields[] = {
     PACK_FIELD(device_answer, kind),
     PACK_FIELD(device_answer, found.id),
     PACK_FIELD(device_answer, found.outcome),
+    PACK_FIELD(device_answer, found.slot),
     PACK_FIELD(device_answer, found.status),
     PACK_FIELD(device_answer, usable),
     PACK_FIELD(device_answer, message),

@@ -544,13 +544,20 @@ static void go_on(prover *p, size_t number)
     }
 }
 
-/* What was wrong there is no fault on the problems that the script has, nor is it a proof. */
+/* Decides after larger problems. A fault on one that is no larger than the tuned one is a fault of
+ * the variant; on another it leaves it without a proof. */
 static void conclude(prover *p, const proof *further)
 {
     job *j = p->jobs[further->id];
     device_coverage *covered = &j->proof.coverage;
     char elsewhere[COVERAGE_TEXT_BYTES + 96] = "of larger problems no result was compared",
                                          why[2048];
+    if (further->verdict == PROOF_CONVICTED &&
+        proof_problems_within(script_pattern(p->script), further->wrong_on)) {
+        j->proof.fault = further->fault;
+        decide(p, j, PROOF_CONVICTED, further->message);
+        return;
+    }
     if (further->verdict == PROOF_CONVICTED) {
         if (j->growth != GROWTH_BRIEF)
             snprintf(elsewhere, sizeof elsewhere,
@@ -591,6 +598,7 @@ static void judge(prover *p, device_event *e)
     job *j = p->jobs[e->id];
     p->sent[j->worker]--;
     j->proof.fault = e->fault;
+    j->proof.wrong_on = p->chosen.kinds[e->slot % DEVICE_SLOTS];
     if (e->outcome == OUTCOME_OK && p->chosen.none_whole)
         decide(p, j, PROOF_UNKNOWN,
                "nothing is wrong with the blocks that were run, but its problems are too large to "

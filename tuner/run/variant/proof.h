@@ -40,6 +40,7 @@ typedef struct proof {
                            failed;  NULL: nothing */
     bool uncompiled;    /* it does not compile, or its reference does not: the message says why */
     bool timed_out;     /* it had not ended when its time was up */
+    problem_kind wrong_on;    /* of one that is convicted: the problem */
     device_coverage coverage; /* when proven */
 } proof;
 

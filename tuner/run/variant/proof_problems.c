@@ -181,6 +181,17 @@ static void enlarge(proof_problems *p, script *s, problem_kind base, size_t vari
             grown = grow(p, s, base, variable, most * sampled_growth[k], growth);
 }
 
+bool proof_problems_within(const pattern *described, problem_kind kind)
+{
+    for (size_t i = 0; i < described->problem_count; i++) {
+        const value *one = &described->problems[kind][i].value,
+                    *tuned = &described->problems[PROBLEM_TUNED][i].value;
+        if (one->kind == VALUE_INTEGER && one->integer > tuned->integer)
+            return false;
+    }
+    return true;
+}
+
 void proof_problems_enlarge(proof_problems *p, script *s, problem_kind base, proof_growth growth)
 {
     const pattern *described = script_pattern(s);

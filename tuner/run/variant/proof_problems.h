@@ -31,4 +31,7 @@ typedef enum proof_growth { GROWTH_BLOCKS, GROWTH_WHOLE, GROWTH_BRIEF, GROWTH_CO
  * stays 0. */
 void proof_problems_enlarge(proof_problems *p, script *s, problem_kind base, proof_growth growth);
 
+/* Is no variable of the problem larger than the tuned problem's? */
+bool proof_problems_within(const pattern *described, problem_kind kind);
+
 #endif
