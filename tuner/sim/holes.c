@@ -130,6 +130,40 @@ static at_status look_where_numbers_end(search *s, at_error *error)
     return status;
 }
 
+/* Looks around the powers of two, from the largest down: a table, a logarithm or a multiplier that
+ * stands for a division ends there. */
+static at_status look_at_powers(search *s, at_error *error)
+{
+    at_status status = AT_OK;
+    for (int k = 63; !status && k > 1; k--)
+        for (int d = -1; !status && d <= 1; d++)
+            status = look(s, (UINT64_C(1) << k) + (uint64_t)d, error);
+    return status;
+}
+
+static bool may_be_a_size(const search *s, const argument_plan *a)
+{
+    return !a->is_buffer && (a->size_bytes == 4 || a->size_bytes == 8) && a->bits >= GROUP &&
+           a->bits <= s->end / 2;
+}
+
+/* Looks where the rows begin whose number times another size no longer fits. */
+static at_status look_where_products_end(search *s, const launch_plan *launch, at_error *error)
+{
+    static const uint64_t ends[] = {UINT64_C(1) << 24, UINT64_C(1) << 31, UINT64_C(1) << 32};
+    at_status status = AT_OK;
+    for (uint32_t k = 0; k < launch->argument_count; k++)
+        for (uint32_t n = 0; n < launch->argument_count; n++) {
+            const argument_plan *row = &launch->arguments[k], *other = &launch->arguments[n];
+            if (!may_be_a_size(s, row) || !may_be_a_size(s, other))
+                continue;
+            for (size_t i = 0; !status && i < sizeof ends / sizeof *ends; i++)
+                if (ends[i] / other->bits < s->end / row->bits)
+                    status = look_at_group(s, (ends[i] / other->bits + 1) * row->bits - 2, error);
+        }
+    return status;
+}
+
 /* Looks at the first row, the last one, and where others end, if an argument is the length of one.
  */
 static at_status look_where_rows_end(search *s, const launch_plan *launch, at_error *error)
@@ -137,8 +171,7 @@ static at_status look_where_rows_end(search *s, const launch_plan *launch, at_er
     at_status status = AT_OK;
     for (uint32_t k = 0; k < launch->argument_count; k++) {
         const argument_plan *a = &launch->arguments[k];
-        if (a->is_buffer || (a->size_bytes != 4 && a->size_bytes != 8) || a->bits < GROUP ||
-            a->bits > s->end / 2)
+        if (!may_be_a_size(s, a))
             continue;
         for (int n = 0; !status && n < SIDES; n++)
             status = look(s, rng_below(&s->random, a->bits), error);
@@ -218,6 +251,10 @@ at_status sim_holes_find(sim_owners *variant, sim_owners *reference, const buffe
     status = look_anywhere(&s, error);
     if (!status)
         status = look_where_numbers_end(&s, error);
+    if (!status)
+        status = look_at_powers(&s, error);
+    if (!status)
+        status = look_where_products_end(&s, launch, error);
     if (!status)
         status = look_where_rows_end(&s, launch, error);
     if (!status)

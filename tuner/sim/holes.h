@@ -13,7 +13,7 @@
 #include "sim/device.h"
 #include "sim/owners.h"
 
-enum { HOLES_MOST_PLACES = 96 };
+enum { HOLES_MOST_PLACES = 512 };
 
 typedef enum sim_hole_kind {
     SIM_HOLE_NONE,
