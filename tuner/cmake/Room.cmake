@@ -22,6 +22,11 @@ function(autotune_open_room view room)
     foreach(header IN LISTS headers)
         file(CREATE_LINK ${folder}/${header} ${AUTOTUNE_HOUSE}/${view}/${room}/${header} SYMBOLIC)
     endforeach()
+    # The tables of a large room are seen by the rooms within it.
+    file(GLOB tables RELATIVE ${folder} CONFIGURE_DEPENDS ${folder}/../*.def)
+    foreach(table IN LISTS tables)
+        file(CREATE_LINK ${folder}/${table} ${AUTOTUNE_HOUSE}/${view}/${room}/${table} SYMBOLIC)
+    endforeach()
 endfunction()
 
 # autotune_text(<target> <file>) makes the text of a file data of a program: what #include "<name>.inc" gives, between

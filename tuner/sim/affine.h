@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sim/program/program.h"
+
 __extension__ typedef __int128 affine_integer;
 
 /* x, y, z of the thread, x, y, z of the block. */
@@ -30,8 +32,6 @@ typedef enum affine_kind {
     AFFINE_RANGE,
     AFFINE_EXACT
 } affine_kind;
-
-typedef enum affine_order { AFFINE_SIGNED, AFFINE_UNSIGNED, AFFINE_REAL } affine_order;
 
 typedef struct affine {
     uint8_t kind;

@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "sim/program/warpgroup.h"
@@ -10,97 +9,6 @@
 /* An instruction of machine code has 128 bits since sm_70: CUDA Binary Utilities, "Instruction Set
  * Reference". */
 enum { INSTRUCTION_BYTES = 16 };
-
-/* Machine instructions for one of PTX. `wide`: for operands of 64 bits. The first row whose opcode
- * begins so counts. */
-static const struct expansion {
-    const char *opcode;
-    uint8_t pipe;
-    float narrow, wide;
-} expansions[] = {
-    {"mov", SIM_PIPE_INTEGER, 0, 0},         {"cvta", SIM_PIPE_INTEGER, 0, 0},
-    {"mapa", SIM_PIPE_INTEGER, 1, 1},        {"ld.param", SIM_PIPE_OTHER, 1, 1},
-    {"ld.const", SIM_PIPE_INTEGER, 0, 0},    {"ld", SIM_PIPE_MEMORY, 1, 1},
-    {"st", SIM_PIPE_MEMORY, 1, 1},           {"atom", SIM_PIPE_MEMORY, 1, 1},
-    {"red.", SIM_PIPE_MEMORY, 1, 1},         {"redux", SIM_PIPE_SPECIAL, 1, 1},
-    {"cp.async", SIM_PIPE_MEMORY, 1, 1},     {"prefetch", SIM_PIPE_MEMORY, 1, 1},
-    {"shfl", SIM_PIPE_MEMORY, 1, 1},         {"ldmatrix", SIM_PIPE_MEMORY, 1, 1},
-    {"stmatrix", SIM_PIPE_MEMORY, 1, 1},     {"mma", SIM_PIPE_MATRIX, 1, 1},
-    {"wgmma.mma", SIM_PIPE_MATRIX, 1, 1},    {"wgmma", SIM_PIPE_OTHER, 1, 1},
-    {"wmma", SIM_PIPE_MATRIX, 2, 2},         {"div.full.f32", SIM_PIPE_FLOAT, 4, 4},
-    {"div.approx", SIM_PIPE_FLOAT, 2, 2},    {"div.rn.f32", SIM_PIPE_FLOAT, 10, 10},
-    {"div.rn.f64", SIM_PIPE_DOUBLE, 12, 12}, {"div", SIM_PIPE_INTEGER, 18, 70},
-    {"rem", SIM_PIPE_INTEGER, 20, 70},       {"sqrt.rn.f64", SIM_PIPE_DOUBLE, 12, 12},
-    {"rcp.rn.f64", SIM_PIPE_DOUBLE, 9, 9},   {"sqrt.rn", SIM_PIPE_FLOAT, 8, 8},
-    {"rcp.rn", SIM_PIPE_FLOAT, 6, 6},        {"sqrt", SIM_PIPE_SPECIAL, 2, 2},
-    {"rcp", SIM_PIPE_SPECIAL, 1, 1},         {"rsqrt", SIM_PIPE_SPECIAL, 1, 1},
-    {"sin", SIM_PIPE_SPECIAL, 2, 2},         {"cos", SIM_PIPE_SPECIAL, 2, 2},
-    {"ex2", SIM_PIPE_SPECIAL, 2, 2},         {"lg2", SIM_PIPE_SPECIAL, 2, 2},
-    {"tanh", SIM_PIPE_SPECIAL, 1, 1},        {"popc", SIM_PIPE_SPECIAL, 1, 3},
-    {"clz", SIM_PIPE_SPECIAL, 1, 3},         {"bfind", SIM_PIPE_SPECIAL, 1, 3},
-    {"brev", SIM_PIPE_SPECIAL, 1, 2},        {"mul.wide", SIM_PIPE_PRODUCT, 1, 1},
-    {"mad.wide", SIM_PIPE_PRODUCT, 1, 1}, /* Two are often one, with three operands. */
-    {"and", SIM_PIPE_INTEGER, 0.6f, 1.2f},   {"or", SIM_PIPE_INTEGER, 0.6f, 1.2f},
-    {"xor", SIM_PIPE_INTEGER, 0.6f, 1.2f},   {"bra", SIM_PIPE_OTHER, 1, 1},
-    {"bar", SIM_PIPE_BARRIER, 1, 1},         {"mbarrier", SIM_PIPE_MEMORY, 1, 1},
-    {"call", SIM_PIPE_OTHER, 1, 1},          {"ret", SIM_PIPE_OTHER, 1, 1},
-    {"exit", SIM_PIPE_OTHER, 1, 1},          {"vote", SIM_PIPE_OTHER, 1, 1},
-    {"activemask", SIM_PIPE_OTHER, 1, 1},    {"membar", SIM_PIPE_OTHER, 1, 1},
-    {"fence", SIM_PIPE_OTHER, 1, 1},         {"match", SIM_PIPE_OTHER, 4, 4},
-    {"nanosleep", SIM_PIPE_OTHER, 1, 1},
-};
-
-static bool ends(ptx_text text, const char *with)
-{
-    const size_t n = strlen(with);
-    return text.length >= n && memcmp(text.at + text.length - n, with, n) == 0;
-}
-
-static bool holds(ptx_text text, const char *part)
-{
-    const size_t n = strlen(part);
-    for (size_t i = 0; i + n <= text.length; i++)
-        if (memcmp(text.at + i, part, n) == 0)
-            return true;
-    return false;
-}
-
-static bool is_wide(ptx_text text)
-{
-    return ends(text, ".s64") || ends(text, ".u64") || ends(text, ".b64");
-}
-
-/* A conversion between integers keeps or fills the upper half. */
-static struct expansion conversion(ptx_text text)
-{
-    const bool floats = holds(text, ".f");
-    if (floats && (holds(text, "64") || holds(text, ".f16")))
-        return (struct expansion){"cvt", SIM_PIPE_SPECIAL, 1, 1};
-    if (floats)
-        return (struct expansion){"cvt", SIM_PIPE_INTEGER, 1, 1};
-    if (ptx_text_begins(text, "cvt.s64.s"))
-        return (struct expansion){"cvt", SIM_PIPE_INTEGER, 1, 1};
-    return (struct expansion){"cvt", SIM_PIPE_INTEGER, 0, 0};
-}
-
-static struct expansion expand(ptx_text text)
-{
-    for (size_t i = 0; i < sizeof expansions / sizeof *expansions; i++)
-        if (ptx_text_begins(text, expansions[i].opcode))
-            return expansions[i];
-    if (ptx_text_begins(text, "cvt"))
-        return conversion(text);
-    if (ends(text, ".f64"))
-        return (struct expansion){"", SIM_PIPE_DOUBLE, 1, 1};
-    const bool multiplies = ptx_text_begins(text, "mul") || ptx_text_begins(text, "mad") ||
-                            ptx_text_begins(text, "fma");
-    const bool adds = ptx_text_begins(text, "add") || ptx_text_begins(text, "sub");
-    if ((multiplies || adds) && (holds(text, ".f") || holds(text, ".bf")))
-        return (struct expansion){"", SIM_PIPE_FLOAT, 1, 1};
-    if (multiplies)
-        return (struct expansion){"", SIM_PIPE_PRODUCT, 1, 4};
-    return (struct expansion){"", SIM_PIPE_INTEGER, 1, 2};
-}
 
 /* Tells how many copies of each statement's block ptxas made when it unrolled the loop, by place in
  * the code: each is executed that many times less often than the statement is. What it neither adds
@@ -132,14 +40,14 @@ static double *find_copies(const sim_program *p)
     return copies;
 }
 
-static void add_noted(const ptx_statement *s, double n, sim_issue *out)
+static void add_noted(const ptx_note *note, const sim_cost *cost, double n, sim_issue *out)
 {
-    const ptx_note *note = &s->note;
-    const sim_pipe pipe = expand(s->opcode).pipe;
+    const sim_pipe pipe = (sim_pipe)cost->pipe;
     const double parts[] = {note->common,   note->integers, note->products,
                             note->specials, note->locals,   note->others};
-    const sim_pipe pipes[] = {pipe == SIM_PIPE_INTEGER || pipe == SIM_PIPE_PRODUCT ||
-                                      pipe == SIM_PIPE_SPECIAL || pipe == SIM_PIPE_OTHER
+    const sim_pipe pipes[] = {pipe == SIM_PIPE_INTEGER || pipe == SIM_PIPE_EITHER ||
+                                      pipe == SIM_PIPE_PRODUCT || pipe == SIM_PIPE_SPECIAL ||
+                                      pipe == SIM_PIPE_OTHER
                                   ? SIM_PIPE_FLOAT
                                   : pipe,
                               SIM_PIPE_INTEGER,
@@ -155,22 +63,18 @@ static void add_noted(const ptx_statement *s, double n, sim_issue *out)
     out->locals += note->locals * n;
 }
 
-static void add_expanded(const ptx_statement *s, double issued, sim_issue *out)
+static void add_cost(const sim_cost *cost, double issued, sim_issue *out)
 {
-    const ptx_text text = s->opcode;
-    const struct expansion e = expand(text);
-    const double each = is_wide(text) ? e.wide : e.narrow, n = each * issued;
+    const double n = (double)cost->instructions * issued;
     out->total += n;
-    out->code_bytes += each * INSTRUCTION_BYTES;
+    out->code_bytes += (double)cost->instructions * INSTRUCTION_BYTES;
     /* ptxas has products of one add and shift where the other pipe is busy: about every fourth
      * time. */
-    if (e.pipe == SIM_PIPE_INTEGER &&
-        (ptx_text_begins(text, "add") || ptx_text_begins(text, "sub") ||
-         ptx_text_begins(text, "shl"))) {
+    if (cost->pipe == SIM_PIPE_EITHER) {
         out->pipes[SIM_PIPE_INTEGER] += 0.75 * n;
         out->pipes[SIM_PIPE_PRODUCT] += 0.25 * n;
     } else {
-        out->pipes[e.pipe] += n;
+        out->pipes[cost->pipe] += n;
     }
 }
 
@@ -186,9 +90,9 @@ void sim_issue_find(const sim_program *p, const sim_counter *counters, double bl
         const ptx_statement *s = &p->module->statements[c->statement];
         const double n = (double)counters[i].issued / blocks;
         if (copies)
-            add_noted(s, n / copies[i], out);
+            add_noted(&s->note, c->cost, n / copies[i], out);
         else
-            add_expanded(s, n, out);
+            add_cost(c->cost, n, out);
         /* It is issued once and does the work of n / 8 times mma.m16n8: as many clocks of an SM's
          * tensor cores for 64 rows (sim/machine/trace.c has the source). */
         if (c->kind == SIM_WARPGROUP_PRODUCT)

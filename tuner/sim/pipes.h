@@ -2,26 +2,11 @@
  *
  * In: a program and how often warps issued each of its instructions. Out: how many machine
  * instructions that is, by pipe. Notes in the PTX tell what ptxas made of each statement
- * (ptx/notes.h). Where there are none, a table does, which was read off machine code of CUDA 13 for
- * sm_90: most become one; moves and conversions of addresses become none; arithmetic on 64-bit
- * integers, divisions and roots become several. */
+ * (ptx/notes.h). Where there are none, the instruction's cost (sim/instructions.def) tells it. */
 #ifndef AUTOTUNE_SIM_PIPES_H
 #define AUTOTUNE_SIM_PIPES_H
 
 #include "sim/machine/counters.h"
-
-typedef enum sim_pipe {
-    SIM_PIPE_FLOAT,   /* additions and products of 32 bits, and what is packed into them */
-    SIM_PIPE_INTEGER, /* additions, comparisons, shifts, logic */
-    SIM_PIPE_PRODUCT, /* products of integers */
-    SIM_PIPE_DOUBLE,
-    SIM_PIPE_SPECIAL, /* reciprocals, roots, exponentials, conversions of and to 64 bits */
-    SIM_PIPE_MEMORY,  /* all loads, stores, atomics, shuffles */
-    SIM_PIPE_MATRIX,
-    SIM_PIPE_BARRIER,
-    SIM_PIPE_OTHER, /* branches, votes: issued and no more */
-    SIM_PIPE_COUNT
-} sim_pipe;
 
 typedef struct sim_issue {        /* of a block */
     double total;                 /* machine instructions of all its warps */

@@ -10,17 +10,11 @@
 void symbolic_init(symbolic *s, const sim_program *p)
 {
     *s = (symbolic){.program = p,
-                    .manners = memory_new(p->code_count + 1, sizeof *s->manners),
                     .values = memory_new(p->register_bytes / SIM_SLOT_STEP + 1, sizeof *s->values)};
-    for (size_t i = 0; i < p->code_count; i++)
-        s->manners[i] = p->code[i].kind == SIM_COMPUTE   ? sim_rule_of_compute(&p->code[i])
-                        : p->code[i].kind == SIM_COMPARE ? sim_rule_of_compare(&p->code[i])
-                                                         : (manner){0};
 }
 
 void symbolic_deinit(symbolic *s)
 {
-    free(s->manners);
     free(s->values);
 }
 
@@ -201,7 +195,14 @@ static bool meets_zero(const uint64_t ends[2], int bytes)
     return !(low > 0 || high < 0);
 }
 
-static affine monotone(const symbolic *s, const sim_instruction *c, const manner *m, bool divides)
+/* Has a product operands of 32 bits and a result of 64? */
+static bool is_wide(const sim_instruction *c)
+{
+    return (c->rule == RULE_MULTIPLY || c->rule == RULE_MULTIPLY_ADD) && c->width == 8 &&
+           c->widths[0] == 4;
+}
+
+static affine monotone(const symbolic *s, const sim_instruction *c, bool divides)
 {
     uint64_t ends[4][2];
     affine cut;
@@ -209,19 +210,19 @@ static affine monotone(const symbolic *s, const sim_instruction *c, const manner
     const int count = operand_count(c);
     for (int i = 0; i < count; i++) {
         const affine *v = operand(s, c, i);
-        if (!ends_of(s, v, c->widths[i], (affine_order)m->order, ends[i], &cut))
+        if (!ends_of(s, v, c->widths[i], (affine_order)c->number, ends[i], &cut))
             return cut;
         if (ends[i][0] != ends[i][1])
             axis = axis_of(s, v);
     }
-    if (divides && ends[count - 1][0] != ends[count - 1][1] && m->order == AFFINE_REAL &&
+    if (divides && ends[count - 1][0] != ends[count - 1][1] && c->number == AFFINE_REAL &&
         meets_zero(ends[count - 1], c->widths[count - 1]))
         return halve_along(s, axis);
-    return compute_ends(s, c, (const uint64_t(*)[2])ends, count, (affine_order)m->order, axis);
+    return compute_ends(s, c, (const uint64_t(*)[2])ends, count, (affine_order)c->number, axis);
 }
 
 /* Integers of which one is a range: the operation on intervals, where its result does not wrap. */
-static affine on_ranges(const symbolic *s, const sim_instruction *c, const manner *m, rule r)
+static affine on_ranges(const symbolic *s, const sim_instruction *c, sim_rule r)
 {
     const affine_integer most = (affine_integer)1 << 62;
     affine_integer low[3] = {0}, high[3] = {0};
@@ -234,7 +235,7 @@ static affine on_ranges(const symbolic *s, const sim_instruction *c, const manne
             order = (affine_order)operand(s, c, i)->order;
             axis = operand(s, c, i)->axis;
         }
-    order = m->is_wide ? (affine_order)m->order : order;
+    order = is_wide(c) ? (affine_order)c->number : order;
     for (int i = 0; i < count; i++) {
         uint64_t ends[2];
         const int bytes = c->widths[i];
@@ -293,13 +294,12 @@ static affine exact_after(affine range, const affine *cut)
     return range;
 }
 
-static affine ordered(const symbolic *s, const sim_instruction *c, const manner *m,
-                      const affine *cut)
+static affine ordered(const symbolic *s, const sim_instruction *c, const affine *cut)
 {
-    return exact_after(monotone(s, c, m, false), cut);
+    return exact_after(monotone(s, c, false), cut);
 }
 
-static affine quotient(const symbolic *s, const sim_instruction *c, const manner *m, rule r)
+static affine quotient(const symbolic *s, const sim_instruction *c, sim_rule r)
 {
     const affine *a = operand(s, c, 0), *b = operand(s, c, 1);
     affine_whole whole;
@@ -307,15 +307,15 @@ static affine quotient(const symbolic *s, const sim_instruction *c, const manner
     int64_t by = affine_is_number(b) ? b->base : 0;
     if (r == RULE_SHIFT_RIGHT)
         by = by >= 0 && by < 62 ? INT64_C(1) << by : 0;
-    else if (c->widths[1] == 4 && m->order == AFFINE_UNSIGNED)
+    else if (c->widths[1] == 4 && c->number == AFFINE_UNSIGNED)
         by = (int64_t)(uint32_t)(uint64_t)by;
     if (by <= 0)
         return symbolic_worst(s, (const affine *const[]){a, b}, 2);
     if (a->kind == AFFINE_RANGE && r != RULE_REMAINDER)
-        return monotone(s, c, m, false);
+        return monotone(s, c, false);
     if (a->kind != AFFINE_EXACT)
         return symbolic_worst(s, (const affine *const[]){a}, 1);
-    if (!affine_whole_of(&s->box, a, 8 * c->widths[0], (affine_order)m->order, &whole, &cut))
+    if (!affine_whole_of(&s->box, a, 8 * c->widths[0], (affine_order)c->number, &whole, &cut))
         return cut;
     /* Division rounds to zero, a shift down. */
     if (r != RULE_SHIFT_RIGHT && whole.low < 0)
@@ -323,7 +323,7 @@ static affine quotient(const symbolic *s, const sim_instruction *c, const manner
                               : affine_cut_where(&s->box, &whole, 0);
     if (affine_divide(&s->box, &whole, by, &q, &rest, &cut))
         return r == RULE_REMAINDER ? rest : q;
-    return r == RULE_REMAINDER ? cut : ordered(s, c, m, &cut);
+    return r == RULE_REMAINDER ? cut : ordered(s, c, &cut);
 }
 
 /* Finds the range in which the bits of two numbers can be together. */
@@ -385,7 +385,7 @@ static affine combined(const symbolic *s, const sim_instruction *c)
 }
 
 /* A mask of bits that lie together. */
-static affine masked(const symbolic *s, const sim_instruction *c, const manner *m)
+static affine masked(const symbolic *s, const sim_instruction *c)
 {
     const affine *a = operand(s, c, 0), *b = operand(s, c, 1);
     if (affine_is_number(a)) {
@@ -403,7 +403,7 @@ static affine masked(const symbolic *s, const sim_instruction *c, const manner *
     if (mask == 0)
         return *b;
     if (a->kind == AFFINE_RANGE && is_high)
-        return monotone(s, c, m, false);
+        return monotone(s, c, false);
     if (a->kind != AFFINE_EXACT)
         return combined(s, c);
     if (!affine_whole_of(&s->box, a, bits, AFFINE_UNSIGNED, &whole, &cut))
@@ -413,7 +413,7 @@ static affine masked(const symbolic *s, const sim_instruction *c, const manner *
                      !affine_whole_of(&s->box, &part, bits, AFFINE_UNSIGNED, &whole, &cut)))
         return cut;
     if (!affine_divide(&s->box, &whole, (int64_t)lowest, &q, &rest, &cut))
-        return is_high ? ordered(s, c, m, &cut) : cut;
+        return is_high ? ordered(s, c, &cut) : cut;
     rest = affine_scale(&rest, -1);
     return affine_add(&part, &rest);
 }
@@ -473,12 +473,12 @@ static affine widened(const symbolic *s, const affine *v, affine_order order)
     return affine_of_whole(&whole);
 }
 
-static affine product(const symbolic *s, const manner *m, const affine *a, const affine *b)
+static affine product(const symbolic *s, const sim_instruction *c, const affine *a, const affine *b)
 {
     const affine *v[] = {a, b};
     affine wide[2];
-    for (int i = 0; m->is_wide && i < 2; i++) {
-        wide[i] = widened(s, v[i], (affine_order)m->order);
+    for (int i = 0; is_wide(c) && i < 2; i++) {
+        wide[i] = widened(s, v[i], (affine_order)c->number);
         if (wide[i].kind != AFFINE_EXACT)
             return wide[i];
         v[i] = &wide[i];
@@ -489,15 +489,15 @@ static affine product(const symbolic *s, const manner *m, const affine *a, const
 }
 
 /* The lesser or the greater of two. */
-static affine chosen(const symbolic *s, const sim_instruction *c, const manner *m, bool least)
+static affine chosen(const symbolic *s, const sim_instruction *c, bool least)
 {
     const affine *v[] = {operand(s, c, 0), operand(s, c, 1)};
     affine_whole a, b;
     affine cut;
     if (v[0]->kind != AFFINE_EXACT || v[1]->kind != AFFINE_EXACT)
         return symbolic_worst(s, v, 2);
-    if (!affine_whole_of(&s->box, v[0], 8 * c->width, (affine_order)m->order, &a, &cut) ||
-        !affine_whole_of(&s->box, v[1], 8 * c->width, (affine_order)m->order, &b, &cut))
+    if (!affine_whole_of(&s->box, v[0], 8 * c->width, (affine_order)c->number, &a, &cut) ||
+        !affine_whole_of(&s->box, v[1], 8 * c->width, (affine_order)c->number, &b, &cut))
         return cut;
     const affine_whole d = affine_difference(&s->box, &a, &b);
     if (d.low >= 0)
@@ -508,7 +508,6 @@ static affine chosen(const symbolic *s, const sim_instruction *c, const manner *
 affine symbolic_compute(const symbolic *s, int32_t pc)
 {
     const sim_instruction *c = &s->program->code[pc];
-    const manner *m = &s->manners[pc];
     const int count = operand_count(c);
     const affine *v[4] = {NULL};
     bool numbers = true, exact = true, ranges = true;
@@ -521,30 +520,30 @@ affine symbolic_compute(const symbolic *s, int32_t pc)
         ranges = ranges && v[i]->kind != AFFINE_CUT;
     }
     affine t;
-    switch (m->rule) {
+    switch (c->rule) {
     case RULE_COPY:
         /* Half of a range need not be one. */
         return v[0]->kind == AFFINE_RANGE && c->width < c->widths[0] ? symbolic_worst(s, v, 1)
                                                                      : *v[0];
     case RULE_WIDEN:
-        return widened(s, v[0], (affine_order)m->order);
+        return widened(s, v[0], (affine_order)c->number);
     case RULE_ADD:
     case RULE_SUBTRACT:
         if (!exact)
-            return ranges ? on_ranges(s, c, m, (rule)m->rule) : symbolic_worst(s, v, count);
-        t = affine_scale(v[1], m->rule == RULE_ADD ? 1 : -1);
+            return ranges ? on_ranges(s, c, (sim_rule)c->rule) : symbolic_worst(s, v, count);
+        t = affine_scale(v[1], c->rule == RULE_ADD ? 1 : -1);
         return affine_add(v[0], &t);
     case RULE_MULTIPLY:
     case RULE_MULTIPLY_ADD:
         if (!exact)
-            return ranges ? on_ranges(s, c, m, (rule)m->rule) : symbolic_worst(s, v, count);
-        t = product(s, m, v[0], v[1]);
-        return m->rule == RULE_MULTIPLY || t.kind != AFFINE_EXACT ? t : affine_add(&t, v[2]);
+            return ranges ? on_ranges(s, c, (sim_rule)c->rule) : symbolic_worst(s, v, count);
+        t = product(s, c, v[0], v[1]);
+        return c->rule == RULE_MULTIPLY || t.kind != AFFINE_EXACT ? t : affine_add(&t, v[2]);
     case RULE_SHIFT_LEFT:
         if (!affine_is_number(v[1]))
             return symbolic_worst(s, v, count);
         if (!exact)
-            return ranges ? on_ranges(s, c, m, RULE_SHIFT_LEFT) : symbolic_worst(s, v, count);
+            return ranges ? on_ranges(s, c, RULE_SHIFT_LEFT) : symbolic_worst(s, v, count);
         return (uint64_t)v[1]->base >= 8u * c->width
                    ? affine_number(0)
                    : affine_scale(v[0], (int64_t)(UINT64_C(1) << v[1]->base));
@@ -552,11 +551,11 @@ affine symbolic_compute(const symbolic *s, int32_t pc)
     case RULE_DIVIDE:
     case RULE_REMAINDER:
         if (!numbers)
-            return quotient(s, c, m, (rule)m->rule);
+            return quotient(s, c, (sim_rule)c->rule);
         break;
     case RULE_AND:
         if (!numbers)
-            return masked(s, c, m);
+            return masked(s, c);
         break;
     case RULE_OR:
         if (!numbers)
@@ -565,23 +564,23 @@ affine symbolic_compute(const symbolic *s, int32_t pc)
     case RULE_TAKE_FIELD:
     case RULE_PUT_FIELD:
         if (!numbers)
-            return field(s, c, m->rule == RULE_PUT_FIELD);
+            return field(s, c, c->rule == RULE_PUT_FIELD);
         break;
     case RULE_NOT:
     case RULE_NEGATE:
         if (!exact)
             return symbolic_worst(s, v, count);
         t = affine_scale(v[0], -1);
-        t.base = (int64_t)((uint64_t)t.base - (m->rule == RULE_NOT));
+        t.base = (int64_t)((uint64_t)t.base - (c->rule == RULE_NOT));
         return t;
     case RULE_LEAST:
     case RULE_MOST:
         if (!numbers)
-            return chosen(s, c, m, m->rule == RULE_LEAST);
+            return chosen(s, c, c->rule == RULE_LEAST);
         break;
     case RULE_MONOTONE:
         if (!numbers)
-            return ranges || exact ? monotone(s, c, m, true) : symbolic_worst(s, v, count);
+            return ranges || exact ? monotone(s, c, true) : symbolic_worst(s, v, count);
         break;
     default:
         break;
@@ -600,8 +599,8 @@ affine symbolic_convert(const symbolic *s, int32_t pc)
     const affine *v = symbolic_value(s, c->a);
     const ptx_type to = (ptx_type)c->type, from = (ptx_type)c->source_type;
     const int bytes = (int)ptx_type_bytes(from), lane = bytes < 4 ? 4 : bytes;
-    const affine_order order = sim_rule_order(to);
-    const bool whole = order != AFFINE_REAL && sim_rule_order(from) != AFFINE_REAL;
+    const affine_order order = sim_number_of(to);
+    const bool whole = order != AFFINE_REAL && sim_number_of(from) != AFFINE_REAL;
     const bool plain = !c->saturate && !c->relu && from != PTX_F16 && from != PTX_BF16 &&
                        to != PTX_F16 && to != PTX_BF16;
     uint64_t ends[2];
@@ -612,7 +611,7 @@ affine symbolic_convert(const symbolic *s, int32_t pc)
     if (v->kind == AFFINE_EXACT && !affine_is_number(v) && plain && whole && least < 4) {
         affine_whole part;
         if (!affine_whole_of(&s->box, v, 8 * least,
-                             ptx_type_bytes(to) < 4 ? AFFINE_UNSIGNED : sim_rule_order(from), &part,
+                             ptx_type_bytes(to) < 4 ? AFFINE_UNSIGNED : sim_number_of(from), &part,
                              &cut))
             return cut;
         return affine_of_whole(&part);
@@ -621,10 +620,10 @@ affine symbolic_convert(const symbolic *s, int32_t pc)
         return symbolic_worst(s, &v, 1);
     if (whole && !affine_is_number(v)) {
         if (bytes == 4 && ptx_type_bytes(to) == 8)
-            return widened(s, v, sim_rule_order(from));
+            return widened(s, v, sim_number_of(from));
         return v->kind == AFFINE_EXACT ? *v : symbolic_worst(s, &v, 1);
     }
-    if (!ends_of(s, v, lane, sim_rule_order(from), ends, &cut))
+    if (!ends_of(s, v, lane, sim_number_of(from), ends, &cut))
         return cut;
     lanes source = {0}, result;
     for (int k = 0; k < 2; k++) {
@@ -671,7 +670,7 @@ affine symbolic_logic(sim_logic op, const affine *a, const affine *b)
 }
 
 /* Is a < b, and a > b? Of both, and of what the rule asks: 1: yes, 0: no, -1: of some threads. */
-static int settle(rule r, int less, int greater)
+static int settle(sim_rule r, int less, int greater)
 {
     const int equal = less == 1 || greater == 1 ? 0 : less == 0 && greater == 0 ? 1 : -1;
     switch (r) {
@@ -686,7 +685,8 @@ static int settle(rule r, int less, int greater)
     }
 }
 
-static affine compare_exact(const symbolic *s, rule r, const affine_whole *a, const affine_whole *b)
+static affine compare_exact(const symbolic *s, sim_rule r, const affine_whole *a,
+                            const affine_whole *b)
 {
     const affine_whole d = affine_difference(&s->box, a, b);
     const int less = d.high < 0   ? 1
@@ -706,7 +706,6 @@ static affine compare_exact(const symbolic *s, rule r, const affine_whole *a, co
 affine symbolic_compare(const symbolic *s, int32_t pc)
 {
     const sim_instruction *c = &s->program->code[pc];
-    const manner *m = &s->manners[pc];
     const affine *v[] = {symbolic_value(s, c->a), symbolic_value(s, c->b)};
     const int bytes = (int)ptx_type_bytes((ptx_type)c->type), lane = bytes < 4 ? 4 : bytes;
     affine_whole a, b;
@@ -722,25 +721,25 @@ affine symbolic_compare(const symbolic *s, int32_t pc)
         }
         return affine_number(c->compare(&x, &y) & 1);
     }
-    if (m->rule == RULE_NUMBERS || v[0]->kind <= AFFINE_CUT || v[1]->kind <= AFFINE_CUT)
+    if (c->rule == RULE_NUMBERS || v[0]->kind <= AFFINE_CUT || v[1]->kind <= AFFINE_CUT)
         return symbolic_worst(s, v, 2);
-    if (m->order != AFFINE_REAL && v[0]->kind == AFFINE_EXACT && v[1]->kind == AFFINE_EXACT) {
-        if (!affine_whole_of(&s->box, v[0], 8 * bytes, (affine_order)m->order, &a, &cut) ||
-            !affine_whole_of(&s->box, v[1], 8 * bytes, (affine_order)m->order, &b, &cut))
+    if (c->number != AFFINE_REAL && v[0]->kind == AFFINE_EXACT && v[1]->kind == AFFINE_EXACT) {
+        if (!affine_whole_of(&s->box, v[0], 8 * bytes, (affine_order)c->number, &a, &cut) ||
+            !affine_whole_of(&s->box, v[1], 8 * bytes, (affine_order)c->number, &b, &cut))
             return cut;
-        return compare_exact(s, (rule)m->rule, &a, &b);
+        return compare_exact(s, (sim_rule)c->rule, &a, &b);
     }
     for (int i = 0; i < 2; i++)
-        if (!ends_of(s, v[i], bytes, (affine_order)m->order, ends[i], &cut))
+        if (!ends_of(s, v[i], bytes, (affine_order)c->number, ends[i], &cut))
             return cut;
-    const affine_order order = (affine_order)m->order;
+    const affine_order order = (affine_order)c->number;
     const int less = is_less(ends[0][1], ends[1][0], bytes, order)    ? 1
                      : !is_less(ends[0][0], ends[1][1], bytes, order) ? 0
                                                                       : -1,
               greater = is_less(ends[1][1], ends[0][0], bytes, order)    ? 1
                         : !is_less(ends[1][0], ends[0][1], bytes, order) ? 0
                                                                          : -1;
-    const int found = settle((rule)m->rule, less, greater);
+    const int found = settle((sim_rule)c->rule, less, greater);
     return found < 0 ? affine_halve_range(&s->box, v[0]->kind == AFFINE_RANGE ? v[0] : v[1])
                      : affine_number((uint64_t)found);
 }

@@ -9,11 +9,9 @@
 
 #include "sim/affine.h"
 #include "sim/program/operations.h"
-#include "sim/rules.h"
 
 typedef struct symbolic {
     const sim_program *program; /* borrowed */
-    manner *manners;            /* how each instruction computes */
     affine *values;             /* one for each step of slots */
     affine_box box;
 } symbolic;

@@ -299,7 +299,7 @@ static at_status call_computed(decoder *d, const call *c)
     return d->status;
 }
 
-static at_status decode_call(decoder *d)
+at_status decode_call(decoder *d)
 {
     const ptx_statement *here = d->statement;
     call c;
@@ -317,5 +317,3 @@ static at_status decode_call(decoder *d)
     d->statement = here;
     return d->status;
 }
-
-const family decode_call_families[] = {{"call", .decode = decode_call}, {0}};

@@ -31,8 +31,7 @@ static int32_t emit_step(decoder *d, const sum *s, int32_t a, int32_t b)
 static int32_t emit_wrapped(decoder *d, const sum *s, int32_t result, int32_t a)
 {
     int32_t p = decode_new_slot(d, 0);
-    sim_compare compare = sim_compare_find(s->subtracts ? "gt" : "lt", s->type);
-    decode_compare(d, compare, s->type, p, result, a)->extra = true;
+    decode_compare(d, s->subtracts ? "gt" : "lt", s->type, p, result, a)->extra = true;
     return p;
 }
 
@@ -72,7 +71,7 @@ static int32_t emit_sum(decoder *d, const sum *s, int32_t a, int32_t b)
 }
 
 /* {add,sub}[c][.cc].TYPE d, a, b; mad[c].{lo,hi}[.cc].TYPE d, a, b, c */
-static at_status decode_carrying(decoder *d)
+at_status decode_carrying(decoder *d)
 {
     bool multiplies = d->op.name[0] == 'm';
     sum s = {.subtracts = d->op.name[0] == 's',
@@ -85,6 +84,9 @@ static at_status decode_carrying(decoder *d)
     s.type = s.bytes == 8 ? PTX_U64 : PTX_U32;
     if (type != PTX_U32 && type != PTX_S32 && type != PTX_U64 && type != PTX_S64)
         return decode_unknown(d);
+    static const sim_cost sums[] = {SIM_COST(EITHER, 1), SIM_COST(EITHER, 2)},
+                          products[] = {SIM_COST(PRODUCT, 1), SIM_COST(PRODUCT, 4)};
+    d->cost = multiplies ? &products[s.bytes == 8] : &sums[s.bytes == 8];
     decode_count(d, multiplies ? 4 : 3, multiplies ? 4 : 3);
     int32_t sources[3];
     for (int i = 0; i < (multiplies ? 3 : 2); i++)
@@ -102,11 +104,3 @@ static at_status decode_carrying(decoder *d)
         SIM_CLASS_INTEGER;
     return decode_finish(d, &to, type_is_signed(type));
 }
-
-const family decode_carry_families[] = {{"add", .decode = decode_carrying},
-                                        {"addc", .decode = decode_carrying},
-                                        {"mad", .decode = decode_carrying},
-                                        {"madc", .decode = decode_carrying},
-                                        {"sub", .decode = decode_carrying},
-                                        {"subc", .decode = decode_carrying},
-                                        {0}};

@@ -40,15 +40,12 @@ static at_status decode_map(decoder *d, sim_cluster_op op)
     return decode_finish(d, &to, false);
 }
 
-static at_status decode_mapa(decoder *d)
+at_status decode_mapa(decoder *d)
 {
     return decode_map(d, SIM_CLUSTER_ADDRESS);
 }
 
-static at_status decode_rank(decoder *d)
+at_status decode_rank(decoder *d)
 {
     return decode_map(d, SIM_CLUSTER_RANK);
 }
-
-const family decode_cluster_families[] = {
-    {"getctarank", .decode = decode_rank, 2, 2}, {"mapa", .decode = decode_mapa, 3, 3}, {0}};

@@ -68,7 +68,10 @@ static at_status decode_logic(decoder *d)
             op = i;
     if (op < 0)
         return decode_unknown(d);
+    /* Two are often one, with three operands. */
+    static const sim_cost binary = SIM_COST(INTEGER, 0.6f);
     bool unary = op >= SIM_LOGIC_NOT;
+    d->cost = unary ? d->cost : &binary;
     decode_count(d, unary ? 2 : 3, unary ? 2 : 3);
     int32_t to = decode_predicate(d, decode_operand(d, 0), true);
     /* The one special register that is a predicate, %is_explicit_cluster, has it in each lane. */
@@ -107,6 +110,7 @@ at_status decode_arithmetic(decoder *d)
     c->flush = flush_of(d, type);
     c->op = c->flush ? tiny_of(d) : SIM_TINY_NEVER;
     c->saturate = decode_has(d, "sat") && type == PTX_F32;
+    c->rule = c->saturate ? RULE_NUMBERS : c->rule;
     return decode_finish(d, &to, type_is_signed(type));
 }
 
@@ -174,7 +178,7 @@ static at_status decode_wide_mov(decoder *d, const ptx_operand *to, const ptx_op
     return d->status;
 }
 
-static at_status decode_mov(decoder *d)
+at_status decode_mov(decoder *d)
 {
     ptx_type type = d->op.types[0];
     if (type == PTX_PRED)
@@ -251,8 +255,25 @@ static at_status decode_packed_cvt(decoder *d, ptx_type to, ptx_type from)
     return decode_finish(d, &slot, false);
 }
 
-static at_status decode_cvt(decoder *d)
+/* A conversion between integers keeps or fills the upper half. */
+static const sim_cost *conversion_cost(const opcode *op)
 {
+    static const sim_cost special = SIM_COST(SPECIAL, 1), integer = SIM_COST(INTEGER, 1),
+                          none = SIM_COST(INTEGER, 0);
+    bool is_float = false, is_special = false;
+    for (int i = 0; i < op->type_count; i++) {
+        const ptx_type t = op->types[i];
+        is_float = is_float || t == PTX_F64 || t == PTX_F32 || t == PTX_F16 || t == PTX_F16X2;
+        is_special = is_special || t == PTX_F16 || t == PTX_F16X2 || ptx_type_bytes(t) == 8;
+    }
+    const bool widens =
+        op->type_count == 2 && op->types[0] == PTX_S64 && type_is_signed(op->types[1]);
+    return is_float && is_special ? &special : is_float || widens ? &integer : &none;
+}
+
+at_status decode_cvt(decoder *d)
+{
+    d->cost = conversion_cost(&d->op);
     if (decode_has(d, "pack"))
         return decode_arithmetic(d);
     if (d->op.type_count != 2)
@@ -272,7 +293,7 @@ static at_status decode_cvt(decoder *d)
     return decode_finish(d, &slot, type_is_signed(to));
 }
 
-static at_status decode_cvta(decoder *d)
+at_status decode_cvta(decoder *d)
 {
     static const struct {
         const char *space;
@@ -298,11 +319,22 @@ static at_status decode_cvta(decoder *d)
     return decode_unknown(d);
 }
 
-sim_instruction *decode_compare(decoder *d, sim_compare compare, ptx_type type, int32_t to,
+static ptx_type element_of(ptx_type type)
+{
+    return type == PTX_F16X2 ? PTX_F16 : type == PTX_BF16X2 ? PTX_BF16 : type;
+}
+
+sim_instruction *decode_compare(decoder *d, const char *comparison, ptx_type type, int32_t to,
                                 int32_t a, int32_t b)
 {
+    sim_rule rule;
+    sim_compare compare = sim_compare_find(comparison, element_of(type), &rule);
+    if (!compare)
+        decode_unknown(d);
     sim_instruction *c = decode_emit(d, SIM_COMPARE, SIM_CLASS_PREDICATE);
     c->compare = compare;
+    c->rule = (uint8_t)rule;
+    c->number = (uint8_t)sim_number_of(type);
     c->type = (uint8_t)type;
     c->flush = flush_of(d, type);
     c->d = to;
@@ -322,11 +354,6 @@ sim_instruction *decode_select(decoder *d, const destination *to, int32_t a, int
     return c;
 }
 
-static ptx_type element_of(ptx_type type)
-{
-    return type == PTX_F16X2 ? PTX_F16 : type == PTX_BF16X2 ? PTX_BF16 : type;
-}
-
 /* The comparison combined with the predicate `third`, operand 3, by the opcode's logic;
  * SIM_NO_SLOT: it has none. */
 static sim_instruction *combine_with(decoder *d, sim_instruction *c, int32_t third)
@@ -343,27 +370,24 @@ static sim_instruction *combine_with(decoder *d, sim_instruction *c, int32_t thi
 }
 
 /* setp.CMP[.BOOL].TYPE p[|q], a, b[, c] */
-static at_status decode_setp(decoder *d)
+at_status decode_setp(decoder *d)
 {
     if (d->op.count < 2)
         return decode_unknown(d);
     ptx_type type = d->op.types[0];
     uint32_t width = type_lane_bytes(type);
     /* Of a packed type both halves are compared, and the result of the high ones goes into q. */
-    sim_compare compare = sim_compare_find(d->op.modifiers[0], element_of(type));
-    if (!compare)
-        return decode_unknown(d);
     int32_t q, third = SIM_NO_SLOT;
     int32_t p = decode_predicate(d, decode_pair(d, decode_operand(d, 0), &q), true);
     int32_t a = decode_source(d, decode_operand(d, 1), width, type);
     int32_t b = decode_source(d, decode_operand(d, 2), width, type);
     if (d->statement->count == 4)
         third = decode_predicate(d, decode_operand(d, 3), false);
-    combine_with(d, decode_compare(d, compare, type, p, a, b), third)->d2 = q;
+    combine_with(d, decode_compare(d, d->op.modifiers[0], type, p, a, b), third)->d2 = q;
     return d->status;
 }
 
-static at_status decode_selp(decoder *d)
+at_status decode_selp(decoder *d)
 {
     ptx_type type = d->op.types[0];
     uint32_t width = type_lane_bytes(type);
@@ -395,15 +419,13 @@ static uint64_t true_of(ptx_type type, bool packed)
 
 /* set.CMP[.BOOL].DTYPE.STYPE d, a, b[, c]: all ones, or 1.0 when the destination is a float; of a
  * packed type both halves are compared. */
-static at_status decode_set(decoder *d)
+at_status decode_set(decoder *d)
 {
     if (d->op.count < 3)
         return decode_unknown(d);
     ptx_type to = d->op.types[0], from = d->op.types[1];
     const bool packed = element_of(from) != from, is_mask = to == PTX_U32 || to == PTX_S32;
-    sim_compare compare = sim_compare_find(d->op.modifiers[0], element_of(from));
-    if (!compare || type_lane_bytes(to) != 4 ||
-        (packed != (element_of(to) != to) && !(packed && is_mask)))
+    if (type_lane_bytes(to) != 4 || (packed != (element_of(to) != to) && !(packed && is_mask)))
         return decode_unknown(d);
     int32_t p = decode_new_slot(d, 0), q = packed ? decode_new_slot(d, 0) : SIM_NO_SLOT,
             third = SIM_NO_SLOT;
@@ -414,7 +436,7 @@ static at_status decode_set(decoder *d)
     int32_t yes = decode_constant(d, true_of(to, packed), 4), no = decode_constant(d, 0, 4);
     int32_t yes_above = packed ? decode_constant(d, true_of(to, packed) << 16, 4) : SIM_NO_SLOT;
     destination slot = decode_destination(d, decode_operand(d, 0), 4);
-    combine_with(d, decode_compare(d, compare, from, p, a, b), third)->d2 = q;
+    combine_with(d, decode_compare(d, d->op.modifiers[0], from, p, a, b), third)->d2 = q;
     decode_select(d, &slot, yes, no, p)->extra = true;
     if (packed) {
         const destination above = {decode_new_slot(d, 4), SIM_NO_SLOT, 4};
@@ -425,22 +447,19 @@ static at_status decode_set(decoder *d)
 }
 
 /* testp.CLASS.TYPE p, a */
-static at_status decode_testp(decoder *d)
+at_status decode_testp(decoder *d)
 {
     char name[32];
     snprintf(name, sizeof name, "testp.%s", d->op.count == 2 ? d->op.modifiers[0] : "");
-    sim_compare compare = sim_compare_find(name, d->op.types[0]);
-    if (!compare)
-        return decode_unknown(d);
     int32_t p = decode_predicate(d, decode_operand(d, 0), true);
     int32_t a =
         decode_source(d, decode_operand(d, 1), type_lane_bytes(d->op.types[0]), d->op.types[0]);
-    decode_compare(d, compare, d->op.types[0], p, a, a);
+    decode_compare(d, name, d->op.types[0], p, a, a);
     return d->status;
 }
 
 /* lop3.b32 d, a, b, c, table; lop3.BOOL.b32 d|p, a, b, c, table, q: p = (d != 0) BOOL q */
-static at_status decode_lop3(decoder *d)
+at_status decode_lop3(decoder *d)
 {
     if (d->op.count < 2)
         return decode_arithmetic(d);
@@ -456,8 +475,7 @@ static at_status decode_lop3(decoder *d)
     int32_t zero = decode_constant(d, 0, 4), found = decode_step(d, "lop3.b32", sources, 4);
     destination to = decode_destination(d, target, 4);
     if (p != SIM_NO_SLOT) {
-        sim_instruction *c =
-            decode_compare(d, sim_compare_find("ne", PTX_U32), PTX_U32, p, found, zero);
+        sim_instruction *c = decode_compare(d, "ne", PTX_U32, p, found, zero);
         c->op = (uint8_t)combine;
         c->c = q;
         c->negate_c = decode_operand(d, 5)->negated;
@@ -468,12 +486,11 @@ static at_status decode_lop3(decoder *d)
 }
 
 /* slct.DTYPE.{s32,f32} d, a, b, c: a where c >= 0, else b. */
-static at_status decode_slct(decoder *d)
+at_status decode_slct(decoder *d)
 {
     ptx_type type = d->op.types[0], test = d->op.types[1];
     uint32_t width = type_lane_bytes(type);
-    sim_compare compare = sim_compare_find("ge", test);
-    if (!compare || type_lane_bytes(test) != 4)
+    if (type_lane_bytes(test) != 4)
         return decode_unknown(d);
     int32_t p = decode_new_slot(d, 0);
     int32_t a = decode_source(d, decode_operand(d, 1), width, type);
@@ -481,18 +498,7 @@ static at_status decode_slct(decoder *d)
     int32_t value = decode_source(d, decode_operand(d, 3), 4, test);
     int32_t zero = decode_constant(d, 0, 4);
     destination slot = decode_destination(d, decode_operand(d, 0), width);
-    decode_compare(d, compare, test, p, value, zero);
+    decode_compare(d, "ge", test, p, value, zero);
     decode_select(d, &slot, a, b, p)->extra = true;
     return decode_finish(d, &slot, type_is_signed(type));
 }
-
-const family decode_compute_families[] = {{"cvt", .decode = decode_cvt},
-                                          {"cvta", .decode = decode_cvta},
-                                          {"lop3", .decode = decode_lop3, 5, 6, .types = 1},
-                                          {"mov", .decode = decode_mov, 2, 2, .types = 1},
-                                          {"selp", .decode = decode_selp, 4, 4, .types = 1},
-                                          {"set", .decode = decode_set, 3, 4, .types = 2},
-                                          {"setp", .decode = decode_setp, 3, 4, .types = 1},
-                                          {"slct", .decode = decode_slct, 4, 4, .types = 2},
-                                          {"testp", .decode = decode_testp, 2, 2, .types = 1},
-                                          {0}};

@@ -20,7 +20,7 @@ static destination predicate_result(decoder *d, const ptx_operand *o)
 }
 
 /* bar.sync a[, n]; bar.arrive a, n; bar.red.OP d, a[, n], p; barrier.* the same; bar.warp.sync m */
-static at_status decode_barrier(decoder *d)
+at_status decode_barrier(decoder *d)
 {
     if (decode_has(d, "warp")) {
         decode_count(d, 1, 1);
@@ -63,7 +63,7 @@ static at_status decode_barrier(decoder *d)
 }
 
 /* shfl.sync.MODE.b32 d[|p], a, b, c, mask */
-static at_status decode_shuffle(decoder *d)
+at_status decode_shuffle(decoder *d)
 {
     static const choice modes[] = {{"up", SIM_SHUFFLE_UP},
                                    {"down", SIM_SHUFFLE_DOWN},
@@ -87,7 +87,7 @@ static at_status decode_shuffle(decoder *d)
 }
 
 /* vote.sync.{all,any,uni}.pred p, a, mask; vote.sync.ballot.b32 d, a, mask */
-static at_status decode_vote(decoder *d)
+at_status decode_vote(decoder *d)
 {
     static const choice modes[] = {{"ballot", SIM_VOTE_BALLOT},
                                    {"all", SIM_VOTE_ALL},
@@ -109,7 +109,7 @@ static at_status decode_vote(decoder *d)
 }
 
 /* match.any.sync.b32 d, a, mask; match.all.sync.b32 d[|p], a, mask */
-static at_status decode_match(decoder *d)
+at_status decode_match(decoder *d)
 {
     static const choice modes[] = {{"any", SIM_MATCH_ANY}, {"all", SIM_MATCH_ALL}, {0}};
     int op = decode_choice(d, modes, -1);
@@ -129,7 +129,7 @@ static at_status decode_match(decoder *d)
 }
 
 /* redux.sync.OP.type d, a, mask */
-static at_status decode_reduce(decoder *d)
+at_status decode_reduce(decoder *d)
 {
     static const choice names[] = {{"add", SIM_REDUCE_ADD},
                                    {"min", SIM_REDUCE_MIN},
@@ -152,7 +152,7 @@ static at_status decode_reduce(decoder *d)
     return decode_finish(d, &to, false);
 }
 
-static at_status decode_active_mask(decoder *d)
+at_status decode_active_mask(decoder *d)
 {
     destination to = decode_destination(d, decode_operand(d, 0), 4);
     emit_warp(d, SIM_ACTIVE_MASK, 0, &to, SIM_NO_SLOT);
@@ -160,7 +160,7 @@ static at_status decode_active_mask(decoder *d)
 }
 
 /* elect.sync d|p, mask: the lowest lane of the mask is elected. */
-static at_status decode_elect(decoder *d)
+at_status decode_elect(decoder *d)
 {
     if (decode_operand(d, 0)->kind != PTX_OPERAND_PAIR)
         return decode_fail(d, "elect.sync needs d|p");
@@ -183,7 +183,7 @@ static int32_t target_of(decoder *d, int label)
     return -(l->statement - d->frame->function->first_statement) - 1;
 }
 
-static at_status decode_branch(decoder *d)
+at_status decode_branch(decoder *d)
 {
     if (decode_operand(d, 0)->kind != PTX_OPERAND_LABEL)
         return decode_fail(d, "a label is needed");
@@ -193,7 +193,7 @@ static at_status decode_branch(decoder *d)
 }
 
 /* brx.idx index, table */
-static at_status decode_branch_indexed(decoder *d)
+at_status decode_branch_indexed(decoder *d)
 {
     const ptx_operand *o = decode_operand(d, 1);
     const ptx_label *table = o->kind == PTX_OPERAND_LABEL ? &d->module->labels[o->index] : NULL;
@@ -210,20 +210,20 @@ static at_status decode_branch_indexed(decoder *d)
     return d->status;
 }
 
-static at_status decode_exit(decoder *d)
+at_status decode_exit(decoder *d)
 {
     decode_emit(d, SIM_EXIT, SIM_CLASS_CONTROL);
     return d->status;
 }
 
-static at_status decode_trap(decoder *d)
+at_status decode_trap(decoder *d)
 {
     decode_emit(d, SIM_TRAP, SIM_CLASS_CONTROL);
     return d->status;
 }
 
 /* A return in an inlined callee is a branch to the end of its code. */
-static at_status decode_return(decoder *d)
+at_status decode_return(decoder *d)
 {
     if (!d->frame->outer)
         return decode_exit(d);
@@ -231,18 +231,3 @@ static at_status decode_return(decoder *d)
         -d->frame->function->statement_count - 1;
     return d->status;
 }
-
-const family decode_control_families[] = {{"activemask", .decode = decode_active_mask, 1, 1},
-                                          {"bar", .decode = decode_barrier},
-                                          {"barrier", .decode = decode_barrier},
-                                          {"bra", .decode = decode_branch, 1, 1},
-                                          {"brx", .decode = decode_branch_indexed, 2, 2},
-                                          {"elect", .decode = decode_elect, 2, 2},
-                                          {"exit", .decode = decode_exit},
-                                          {"match", .decode = decode_match},
-                                          {"redux", .decode = decode_reduce},
-                                          {"ret", .decode = decode_return},
-                                          {"shfl", .decode = decode_shuffle},
-                                          {"trap", .decode = decode_trap},
-                                          {"vote", .decode = decode_vote},
-                                          {0}};

@@ -53,17 +53,31 @@ static void cut_opcode(opcode *op, ptx_text text)
     }
 }
 
+/* A family of instructions: what comes before the first dot. */
+typedef struct family {
+    const char *name;
+    at_status (*decode)(decoder *d);
+    int least, most; /* operands; most is 0 if `decode` counts them */
+    int types;       /* modifiers that are types; 0 if `decode` looks at them */
+    sim_cost cost;
+    bool has_cost;
+} family;
+
+static const family families[] = {
+#define PIPE(pipe, instructions) SIM_COST(pipe, instructions), true
+#define BY_TYPE SIM_COST(OTHER, 0), false
+#define BY_OPERATION BY_TYPE
+#define FAMILY(name, decode, least, most, types, ...)                                              \
+    {name, decode, least, most, types, __VA_ARGS__},
+#define SIM_ROWS_FAMILIES
+#include "sim/instructions.def"
+};
+
 static const family *find_family(const char *name)
 {
-    static const family *const tables[] = {
-        decode_compute_families,   decode_memory_families, decode_call_families,
-        decode_control_families,   decode_engine_families, decode_cluster_families,
-        decode_carry_families,     decode_video_families,  decode_matrix_families,
-        decode_warpgroup_families, decode_stack_families,  decode_texture_families};
-    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
-        for (const family *f = tables[t]; f->name; f++)
-            if (strcmp(f->name, name) == 0)
-                return f;
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+        if (strcmp(families[i].name, name) == 0)
+            return &families[i];
     return NULL;
 }
 
@@ -75,6 +89,7 @@ static at_status decode_known(decoder *d, const ptx_statement *s)
         return decode_unknown(d);
     cut_opcode(&d->op, s->opcode);
     const family *f = find_family(d->op.name);
+    d->cost = f && f->has_cost ? &f->cost : NULL;
     if (!f)
         return decode_arithmetic(d);
     if (f->most && decode_count(d, f->least, f->most))

@@ -57,6 +57,16 @@ uint32_t type_lane_bytes(ptx_type t)
     return ptx_type_bytes(t) > 4 ? 8 : 4;
 }
 
+static const sim_cost *cost_by_type(const opcode *op)
+{
+    static const sim_cost doubles = SIM_COST(DOUBLE, 1), wide = SIM_COST(INTEGER, 2),
+                          narrow = SIM_COST(INTEGER, 1);
+    const ptx_type type = op->type_count > 0 ? op->types[op->type_count - 1] : PTX_B32;
+    return type == PTX_F64                                         ? &doubles
+           : type == PTX_B64 || type == PTX_U64 || type == PTX_S64 ? &wide
+                                                                   : &narrow;
+}
+
 sim_instruction *decode_emit(decoder *d, sim_kind kind, sim_class count_class)
 {
     sim_program *p = d->program;
@@ -67,6 +77,7 @@ sim_instruction *decode_emit(decoder *d, sim_kind kind, sim_class count_class)
                                  false);
     const sim_instruction c = {.kind = (uint8_t)kind,
                                .count_class = (uint8_t)count_class,
+                               .cost = d->cost ? d->cost : cost_by_type(&d->op),
                                .guard = guard,
                                .guard_negated = s->guard_negated,
                                .vector = 1,

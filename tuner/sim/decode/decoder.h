@@ -53,6 +53,7 @@ typedef struct decoder {
     int32_t carry;        /* predicate slot of CC.CF; SIM_NO_SLOT until used */
     int64_t *local_at;    /* variables in local memory (and .param of callees): offset or -1 */
     opcode op;
+    const sim_cost *cost; /* of the statement; NULL: the operation's, or by its types */
     at_error *error;
     char reason[256]; /* of the failure, without where it is */
     /* Decodes all statements of a function into the program: decode.c's, for calls. */
@@ -118,7 +119,7 @@ sim_instruction *decode_compute(decoder *d, const char *name, int32_t to, const 
 int32_t decode_step(decoder *d, const char *name, const int32_t *from, int count);
 /* Emits a comparison into the predicate `to`; the choice of `a` where the predicate `p` holds, else
  * `b`. */
-sim_instruction *decode_compare(decoder *d, sim_compare compare, ptx_type type, int32_t to,
+sim_instruction *decode_compare(decoder *d, const char *comparison, ptx_type type, int32_t to,
                                 int32_t a, int32_t b);
 sim_instruction *decode_select(decoder *d, const destination *to, int32_t a, int32_t b, int32_t p);
 
@@ -144,29 +145,12 @@ void decode_alignment(decoder *d, const place *at, uint32_t bytes, uint32_t lane
 sim_instruction *decode_access(decoder *d, sim_kind kind, const place *at, ptx_type type,
                                const int32_t *slots, int count);
 
-/* A family of instructions: what comes before the first dot, and what decodes it and returns the
- * decoder's status. The counts of operands, and of modifiers that are types, if all of a family are
- * alike in that. */
-typedef struct family {
-    const char *name;
-    at_status (*decode)(decoder *d);
-    int least, most; /* operands; most 0: `decode` counts them */
-    int types;       /* 0: `decode` looks at them */
-} family;
-
-/* The families of each file; each list ends in an entry without a name. */
-extern const family decode_call_families[];
-extern const family decode_carry_families[];
-extern const family decode_cluster_families[];
-extern const family decode_compute_families[];
-extern const family decode_control_families[];
-extern const family decode_engine_families[];
-extern const family decode_matrix_families[];
-extern const family decode_memory_families[];
-extern const family decode_stack_families[];
-extern const family decode_texture_families[];
-extern const family decode_video_families[];
-extern const family decode_warpgroup_families[];
+/* The decoders of families of instructions. Each returns the decoder's status. */
+#define FAMILY(name, function, ...) at_status function(decoder *d);
+#define SIM_ROWS_FAMILIES
+#include "sim/instructions.def"
+#undef SIM_ROWS_FAMILIES
+#undef FAMILY
 
 at_status decode_arithmetic(decoder *d); /* everything that is in the tables of operations */
 /* The operand of a wait, a constant: the number of copy groups that may stay under way. */
@@ -185,6 +169,5 @@ int decode_elements(const decoder *d, int32_t found[4]);
 sim_class decode_matrix_class(int32_t element);
 bool decode_atomic_fits(sim_atomic_op op, ptx_type t); /* does such an atomic exist? */
 at_status decode_thread_copy(decoder *d);              /* cp.async by each thread */
-at_status decode_ignored(decoder *d);                  /* hints: prefetch, createpolicy ... */
 
 #endif

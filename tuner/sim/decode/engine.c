@@ -78,7 +78,7 @@ static at_status decode_pending_count(decoder *d)
     return decode_finish(d, &to, false);
 }
 
-static at_status decode_mbarrier(decoder *d)
+at_status decode_mbarrier(decoder *d)
 {
     if (decode_has(d, "pending_count"))
         return decode_pending_count(d);
@@ -249,12 +249,9 @@ static at_status decode_copied(decoder *d)
     return d->status;
 }
 
-static at_status decode_cp(decoder *d)
+at_status decode_cp(decoder *d)
 {
     if (decode_has(d, "mbarrier"))
         return decode_copied(d);
     return decode_has(d, "bulk") ? decode_bulk(d) : decode_thread_copy(d);
 }
-
-const family decode_engine_families[] = {
-    {"cp", .decode = decode_cp}, {"mbarrier", .decode = decode_mbarrier}, {0}};

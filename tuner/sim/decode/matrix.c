@@ -80,7 +80,7 @@ static int32_t transpose(decoder *d, int32_t value)
 }
 
 /* movmatrix.sync.aligned.m8n8.trans.b16 d, a */
-static at_status decode_move(decoder *d)
+at_status decode_move(decoder *d)
 {
     if (!decode_has(d, "m8n8") || !decode_has(d, "trans") || !decode_has(d, "b16"))
         return decode_unknown(d);
@@ -92,7 +92,7 @@ static at_status decode_move(decoder *d)
 
 /* ldmatrix.sync.aligned.m8n8.x{1,2,4}{.trans}{.shared}.b16 r, [p]; stmatrix with [p], r. Lane i has
  * the address of a row of matrix i / 8. */
-static at_status decode_rows(decoder *d)
+at_status decode_rows(decoder *d)
 {
     bool stores = strcmp(d->op.name, "stmatrix") == 0, turned = decode_has(d, "trans");
     static const choice counts[] = {{"x1", 1}, {"x2", 2}, {"x4", 4}, {0}};
@@ -220,7 +220,7 @@ static void find_quads(const decoder *d, sim_matrix *x)
 
 /* mma.sync.aligned.SHAPE.row.col.D.A.B.C d, a, b, c; mma.sp with metadata and its selector, too;
  * wmma.mma with layouts, and of f16 with D.C alone; of bits with .xor.popc or .and.popc. */
-static at_status decode_multiply(decoder *d)
+at_status decode_multiply(decoder *d)
 {
     static const char *const others[] = {"block_scale", "f8f6f4", "kind::f8f6f4", "rz", "rm", "rp"};
     sim_matrix x = {.sparse = decode_has(d, "sp::ordered_metadata") ? SIM_SPARSE_ORDERED
@@ -424,14 +424,7 @@ static at_status decode_fragment(decoder *d)
     return d->status;
 }
 
-static at_status decode_wmma(decoder *d)
+at_status decode_wmma(decoder *d)
 {
     return decode_has(d, "mma") ? decode_multiply(d) : decode_fragment(d);
 }
-
-const family decode_matrix_families[] = {{"ldmatrix", .decode = decode_rows, 2, 2},
-                                         {"mma", .decode = decode_multiply, 4, 6},
-                                         {"movmatrix", .decode = decode_move, 2, 2},
-                                         {"stmatrix", .decode = decode_rows, 2, 2},
-                                         {"wmma", .decode = decode_wmma},
-                                         {0}};

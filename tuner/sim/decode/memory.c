@@ -208,8 +208,13 @@ static sim_hint hint_of(const decoder *d)
                                               : SIM_HINT_NONE;
 }
 
-static at_status decode_load(decoder *d)
+at_status decode_load(decoder *d)
 {
+    static const sim_cost parameter = SIM_COST(OTHER, 1), constant = SIM_COST(INTEGER, 0);
+    const ptx_space space = decode_space(d);
+    d->cost = space == PTX_SPACE_PARAM   ? &parameter
+              : space == PTX_SPACE_CONST ? &constant
+                                         : d->cost;
     transfer t = transfer_of(d, 1, 0);
     destination to[8];
     int32_t slots[8];
@@ -311,7 +316,7 @@ static at_status decode_store_async(decoder *d)
     return d->status;
 }
 
-static at_status decode_store(decoder *d)
+at_status decode_store(decoder *d)
 {
     if (decode_has(d, "async"))
         return decode_store_async(d);
@@ -356,7 +361,7 @@ static at_status decode_wide_atomic(decoder *d, sim_atomic_op op, ptx_space spac
 }
 
 /* atom[.space].OP.type d, [a], b[, c]; red without d. Each element of a vector is an atomic. */
-static at_status decode_atomic(decoder *d)
+at_status decode_atomic(decoder *d)
 {
     bool is_red = strcmp(d->op.name, "red") == 0;
     if (is_red && decode_has(d, "async"))
@@ -455,7 +460,7 @@ at_status decode_thread_copy(decoder *d)
     return d->status;
 }
 
-static at_status decode_isspacep(decoder *d)
+at_status decode_isspacep(decoder *d)
 {
     int32_t p = decode_predicate(d, decode_operand(d, 0), true);
     int32_t a = decode_source(d, decode_operand(d, 1), 8, PTX_U64);
@@ -481,7 +486,7 @@ at_status decode_ignored(decoder *d)
 }
 
 /* discard{.global}.L2 [a], 128 */
-static at_status decode_discard(decoder *d)
+at_status decode_discard(decoder *d)
 {
     const place at = decode_address(d, decode_operand(d, 0), PTX_SPACE_GLOBAL);
     const ptx_operand *bytes = decode_operand(d, 1);
@@ -493,7 +498,7 @@ static at_status decode_discard(decoder *d)
     return d->status;
 }
 
-static at_status decode_fence(decoder *d)
+at_status decode_fence(decoder *d)
 {
     sim_instruction *c = decode_emit(d, SIM_FENCE, SIM_CLASS_BARRIER);
     c->proxy = decode_has(d, "proxy");
@@ -502,22 +507,3 @@ static at_status decode_fence(decoder *d)
     c->op = strcmp(d->op.name, "membar") == 0 || decode_has(d, "sc");
     return d->status;
 }
-
-const family decode_memory_families[] = {{"applypriority", .decode = decode_ignored},
-                                         {"atom", .decode = decode_atomic},
-                                         {"createpolicy", .decode = decode_ignored},
-                                         {"discard", .decode = decode_discard, 2, 2},
-                                         {"fence", .decode = decode_fence},
-                                         {"griddepcontrol", .decode = decode_ignored},
-                                         {"isspacep", .decode = decode_isspacep, 2, 2},
-                                         {"ld", .decode = decode_load},
-                                         {"ldu", .decode = decode_load},
-                                         {"membar", .decode = decode_fence},
-                                         {"nanosleep", .decode = decode_ignored},
-                                         {"pmevent", .decode = decode_ignored},
-                                         {"prefetch", .decode = decode_ignored},
-                                         {"prefetchu", .decode = decode_ignored},
-                                         {"red", .decode = decode_atomic},
-                                         {"setmaxnreg", .decode = decode_ignored},
-                                         {"st", .decode = decode_store},
-                                         {0}};

@@ -22,7 +22,10 @@ sim_instruction *decode_compute(decoder *d, const char *name, int32_t to, const 
     c->d = to;
     c->width = op->width;
     c->compute = op->compute;
-    c->flow = (uint8_t)sim_operation_flow(op);
+    c->flow = op->flow;
+    c->rule = op->range.rule;
+    c->number = op->range.number;
+    c->cost = d->cost ? d->cost : &op->cost;
     memcpy(c->widths, op->widths, sizeof c->widths);
     return c;
 }

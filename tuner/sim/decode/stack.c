@@ -92,7 +92,7 @@ void decode_stack_leave(decoder *d, const ptx_function *f, int32_t kept)
 }
 
 /* alloca.u64 d, bytes{, alignment} */
-static at_status decode_alloca(decoder *d)
+at_status decode_alloca(decoder *d)
 {
     const ptx_operand *aligned = decode_operand(d, 2);
     uint64_t alignment = 8;
@@ -111,14 +111,14 @@ static at_status decode_alloca(decoder *d)
     return decode_finish(d, &to, false);
 }
 
-static at_status decode_save(decoder *d)
+at_status decode_save(decoder *d)
 {
     const destination to = decode_destination(d, decode_operand(d, 0), 8);
     decode_compute(d, "mov.b64", to.slot, &d->stack, 1);
     return decode_finish(d, &to, false);
 }
 
-static at_status decode_restore(decoder *d)
+at_status decode_restore(decoder *d)
 {
     const int32_t from = decode_source(d, decode_operand(d, 0), 8, PTX_U64);
     decode_compute(d, "mov.b64", d->stack, &from, 1);
@@ -127,8 +127,3 @@ static at_status decode_restore(decoder *d)
     c->extra = true;
     return d->status;
 }
-
-const family decode_stack_families[] = {{"alloca", .decode = decode_alloca, 2, 3},
-                                        {"stackrestore", .decode = decode_restore, 1, 1},
-                                        {"stacksave", .decode = decode_save, 1, 1},
-                                        {0}};

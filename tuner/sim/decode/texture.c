@@ -56,7 +56,7 @@ static int decode_level(decoder *d, int32_t *slots)
 
 /* tex{.level,.grad}.{1d,2d,3d,a1d,a2d}.v4.TYPE.{s32,f32} {d, d, d, d}, [texture, {x, y}], ...;
  * tld4.{r,g,b,a}.2d.v4.TYPE.f32 */
-static at_status decode_texture(decoder *d)
+at_status decode_texture(decoder *d)
 {
     static const choice components[] = {{"r", 0}, {"g", 1}, {"b", 2}, {"a", 3}, {0}};
     const bool gathers = strcmp(d->op.name, "tld4") == 0, leveled = decode_has(d, "level"),
@@ -165,7 +165,7 @@ static sim_instruction *finish_access(sim_instruction *c, const surface_place *p
 
 /* suld.b.GEOMETRY{.v2,.v4}.{b8,b16,b32,b64}.MODE {d, ...}, [surface, {x, ...}];
  * sust.b.GEOMETRY{.v2,.v4}.TYPE.MODE [surface, {x, ...}], {a, ...} */
-static at_status decode_surface(decoder *d)
+at_status decode_surface(decoder *d)
 {
     const bool loads = strcmp(d->op.name, "suld") == 0;
     const int count = decode_has(d, "v2") ? 2 : decode_has(d, "v4") ? 4 : 1;
@@ -201,7 +201,7 @@ static at_status decode_surface(decoder *d)
 }
 
 /* sured.b.OP.GEOMETRY.TYPE.MODE [surface, {x, ...}], a */
-static at_status decode_surface_reduction(decoder *d)
+at_status decode_surface_reduction(decoder *d)
 {
     static const choice reductions[] = {{"add", SIM_ATOMIC_ADD}, {"min", SIM_ATOMIC_MIN},
                                         {"max", SIM_ATOMIC_MAX}, {"and", SIM_ATOMIC_AND},
@@ -225,8 +225,3 @@ static at_status decode_surface_reduction(decoder *d)
     c->d2 = 0; /* nobody reads what was there */
     return d->status;
 }
-
-const family decode_texture_families[] = {
-    {"suld", .decode = decode_surface}, {"sured", .decode = decode_surface_reduction},
-    {"sust", .decode = decode_surface}, {"tex", .decode = decode_texture},
-    {"tld4", .decode = decode_texture}, {0}};

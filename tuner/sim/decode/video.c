@@ -88,8 +88,7 @@ static int32_t compared(decoder *d, ptx_type type, int32_t a, int32_t b)
     int32_t p = decode_new_slot(d, 0), one = decode_constant(d, 1, width),
             zero = decode_constant(d, 0, width);
     const destination to = {decode_new_slot(d, width), SIM_NO_SLOT, (uint8_t)width};
-    decode_compare(d, sim_compare_find(comparisons[chosen].modifier, type), type, p, a, b)->extra =
-        true;
+    decode_compare(d, comparisons[chosen].modifier, type, p, a, b)->extra = true;
     decode_select(d, &to, one, zero, p)->extra = true;
     return to.slot;
 }
@@ -151,7 +150,7 @@ static at_status put_result(decoder *d, int32_t value, bool is_signed)
 }
 
 /* vOP.TYPE.TYPE.TYPE[.sat] d, a, b[, c]; vset has two types. */
-static at_status decode_scalar(decoder *d)
+at_status decode_scalar(decoder *d)
 {
     bool sets = strcmp(d->op.name, "vset") == 0;
     decode_count(d, 3, 4);
@@ -171,7 +170,7 @@ static at_status decode_scalar(decoder *d)
 }
 
 /* vmad.TYPE.TYPE.TYPE[.sat][.shr7|.shr15], .po: one more */
-static at_status decode_mad(decoder *d)
+at_status decode_mad(decoder *d)
 {
     decode_count(d, 4, 4);
     if (d->op.type_count != 3 || decode_operand(d, 0)->selector.length > 0)
@@ -224,7 +223,7 @@ static int32_t combine_lane(decoder *d, const char *op, int32_t a, int32_t b)
 
 /* vOP2.TYPE.TYPE.TYPE[.sat][.add] d, a, b, c; vOP4 likewise with bytes; vset2, vset4 have two
  * types. */
-static at_status decode_lanes(decoder *d)
+at_status decode_lanes(decoder *d)
 {
     const char *op = d->op.name;
     bool sets = strncmp(op, "vset", 4) == 0;
@@ -263,27 +262,3 @@ static at_status decode_lanes(decoder *d)
     decode_compute(d, "mov.b32", to.slot, &value, 1)->count_class = SIM_CLASS_INTEGER;
     return decode_finish(d, &to, is_signed);
 }
-
-#define LANES(name)                                                                                \
-    {name "2", .decode = decode_lanes, 4, 4},                                                      \
-    {                                                                                              \
-        name "4", .decode = decode_lanes, 4, 4                                                     \
-    }
-
-const family decode_video_families[] = {{"vabsdiff", .decode = decode_scalar},
-                                        {"vadd", .decode = decode_scalar},
-                                        {"vmad", .decode = decode_mad},
-                                        {"vmax", .decode = decode_scalar},
-                                        {"vmin", .decode = decode_scalar},
-                                        {"vset", .decode = decode_scalar},
-                                        {"vshl", .decode = decode_scalar},
-                                        {"vshr", .decode = decode_scalar},
-                                        {"vsub", .decode = decode_scalar},
-                                        LANES("vabsdiff"),
-                                        LANES("vadd"),
-                                        LANES("vavrg"),
-                                        LANES("vmax"),
-                                        LANES("vmin"),
-                                        LANES("vset"),
-                                        LANES("vsub"),
-                                        {0}};

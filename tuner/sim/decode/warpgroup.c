@@ -146,14 +146,15 @@ static at_status decode_product(decoder *d)
     return d->status;
 }
 
-static at_status decode_wgmma(decoder *d)
+at_status decode_wgmma(decoder *d)
 {
-    if (decode_has(d, "mma_async"))
+    static const sim_cost product = SIM_COST(MATRIX, 1);
+    if (decode_has(d, "mma_async")) {
+        d->cost = &product;
         return decode_product(d);
+    }
     return decode_has(d, "fence")          ? decode_order(d, SIM_WARPGROUP_FENCE)
            : decode_has(d, "commit_group") ? decode_order(d, SIM_WARPGROUP_COMMIT)
            : decode_has(d, "wait_group")   ? decode_order(d, SIM_WARPGROUP_WAIT)
                                            : decode_unknown(d);
 }
-
-const family decode_warpgroup_families[] = {{"wgmma", .decode = decode_wgmma}, {0}};

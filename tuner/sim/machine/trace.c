@@ -28,19 +28,10 @@ typedef struct traced_warp {
     int32_t waits;                 /* for this barrier; -1: none */
 } traced_warp;
 
-/* Special functions and other machine instructions that wait for each other, the branch past the
- * function for rare operands with them. */
-typedef struct chain {
-    const char *opcode;
-    uint8_t specials, others;
-    bool wide; /* on doubles */
-} chain;
-
 struct sim_trace {
     sim_latencies latencies;
-    uint8_t *unrolled;    /* iterations of the loop that a branch back ends, by pc; owned */
-    const chain **chains; /* what an instruction becomes, by pc; NULL: one; owned */
-    uint32_t *turns;      /* [warp][pc]: of that loop; owned */
+    uint8_t *unrolled; /* iterations of the loop that a branch back ends, by pc; owned */
+    uint32_t *turns;   /* [warp][pc]: of that loop; owned */
     size_t code_count;
     uint32_t window; /* words of loads under way of a thread */
     uint32_t slots;
@@ -63,7 +54,6 @@ void sim_trace_free(sim_trace *t)
     free(t->barriers);
     free(t->ready);
     free(t->unrolled);
-    free(t->chains);
     free(t->turns);
     free(t);
 }
@@ -116,27 +106,12 @@ static uint8_t unrolls(const sim_program *p, int32_t pc)
     return 1;
 }
 
-/* Finds what ptxas makes of an instruction with a branch among it. Read off the cubins that
- * nvcc 13.0 makes for sm_90 of kernels of one such operation: the clocks after which an instruction
- * lets the next one begin (Jia et al., "Dissecting the NVIDIA Volta GPU Architecture via
- * Microbenchmarking" (2018), section 2.1), summed from the operands on to where the paths meet,
- * beside special functions, over 4, or 8 of doubles. Those of 64-bit integers have operands whose
- * upper words are zero. They stay where they are, and what comes after them comes after the branch.
- * NULL: it makes none such. */
-static const chain *chain_of(const sim_program *p, const sim_instruction *c)
+/* Is it a chain of machine instructions that wait for one another, with a branch past a function
+ * for rare operands? The chain stays where it is, and what comes after it comes after the branch.
+ */
+static bool is_chain(const sim_instruction *c)
 {
-    static const chain of[] = {{"div.rn.f64", 1, 12, true}, {"sqrt.rn.f64", 1, 8, true},
-                               {"rcp.rn.f64", 1, 6, true},  {"div.rn", 1, 7, false},
-                               {"sqrt.rn", 1, 5, false},    {"rcp.rn", 1, 12, false},
-                               {"div.s64", 3, 25, false},   {"div.u64", 3, 26, false},
-                               {"rem.s64", 3, 25, false},   {"rem.u64", 3, 26, false}};
-    if (c->kind != SIM_COMPUTE || c->statement == PTX_NONE)
-        return NULL;
-    const ptx_text text = p->module->statements[c->statement].opcode;
-    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
-        if (ptx_text_begins(text, of[i].opcode))
-            return &of[i];
-    return NULL;
+    return c->kind == SIM_COMPUTE && c->cost->specials > 0;
 }
 
 at_status sim_trace_new(const sim_launch *launch, const sim_latencies *latencies, uint32_t window,
@@ -156,16 +131,13 @@ at_status sim_trace_new(const sim_launch *launch, const sim_latencies *latencies
                           sizeof *t->ready);
         t->code_count = launch->program->code_count;
         t->unrolled = calloc(t->code_count + 1, sizeof *t->unrolled);
-        t->chains = calloc(t->code_count + 1, sizeof *t->chains);
         t->turns = calloc(ranks * SIM_MAX_WARPS * (t->code_count + 1), sizeof *t->turns);
     }
-    if (t && t->warps && t->barriers && t->ready && t->unrolled && t->chains && t->turns) {
+    if (t && t->warps && t->barriers && t->ready && t->unrolled && t->turns) {
         for (size_t i = 0; i < t->code_count; i++)
             if (launch->program->code[i].kind == SIM_BRANCH &&
                 launch->program->code[i].target <= (int32_t)i)
                 t->unrolled[i] = unrolls(launch->program, (int32_t)i);
-            else
-                t->chains[i] = chain_of(launch->program, &launch->program->code[i]);
         return AT_OK;
     }
     sim_trace_free(t);
@@ -273,12 +245,12 @@ static uint64_t load(const sim_trace *t, traced_warp *w, const view *v, const si
     return at;
 }
 
-static uint32_t latency_of(const sim_trace *t, const sim_program *p, const sim_instruction *c)
+static uint32_t latency_of(const sim_trace *t, const sim_instruction *c)
 {
-    const chain *made = t->chains[c - p->code];
-    if (made)
-        return made->specials * t->latencies.special +
-               made->others * (made->wide ? t->latencies.wide : t->latencies.compute);
+    const bool is_wide = c->cost->pipe == SIM_PIPE_DOUBLE;
+    if (is_chain(c))
+        return c->cost->specials * t->latencies.special +
+               c->cost->others * (is_wide ? t->latencies.wide : t->latencies.compute);
     switch (c->count_class) {
     case SIM_CLASS_DOUBLE:
         return t->latencies.wide;
@@ -411,9 +383,9 @@ static void other(sim_trace *t, traced_warp *w, const view *v, const sim_warp *w
         put(v, c->d, w->front);
         break;
     default:
-        put(v, c->d, at + latency_of(t, v->block->program, c));
+        put(v, c->d, at + latency_of(t, c));
         if (c->d2 > 0)
-            put(v, c->d2, at + latency_of(t, v->block->program, c));
+            put(v, c->d2, at + latency_of(t, c));
         break;
     }
 }
@@ -464,8 +436,8 @@ void sim_trace_step(sim_trace *t, const sim_block *b, const sim_warp *warp,
         break;
     }
     /* The branch is the last but one of them. */
-    if (t->chains[c - b->program->code])
-        w->front = later(w->front, at + latency_of(t, b->program, c) - t->latencies.compute);
+    if (is_chain(c))
+        w->front = later(w->front, at + latency_of(t, c) - t->latencies.compute);
     if (!c->extra && c->count_class != SIM_CLASS_MOVE)
         w->front++;
     w->begun = later(w->begun, later(w->stored, at));

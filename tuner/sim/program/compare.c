@@ -7,13 +7,32 @@
 static const sim_operation *const tables[] = {sim_integer_operations, sim_bit_operations,
                                               sim_float_operations, sim_half_operations};
 
+/* Is the name one of those of the list? */
+static bool is_among(const char *names, const char *name, size_t length)
+{
+    for (const char *at = names; at; at = strchr(at, ' ')) {
+        at += *at == ' ';
+        if (strncmp(at, name, length) == 0 && (at[length] == ' ' || at[length] == '\0'))
+            return true;
+    }
+    return false;
+}
+
 const sim_operation *sim_operation_find(const char *name)
 {
+    const size_t length = strlen(name);
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
-        for (const sim_operation *o = tables[t]; o->name; o++)
-            if (strcmp(o->name, name) == 0)
+        for (const sim_operation *o = tables[t]; o->names; o++)
+            if (is_among(o->names, name, length))
                 return o;
     return NULL;
+}
+
+affine_order sim_number_of(ptx_type t)
+{
+    return t == PTX_S8 || t == PTX_S16 || t == PTX_S32 || t == PTX_S64 ? AFFINE_SIGNED
+           : t == PTX_F32 || t == PTX_F64                              ? AFFINE_REAL
+                                                                       : AFFINE_UNSIGNED;
 }
 
 #define COMPARE(name, T, load, expression)                                                         \
@@ -78,45 +97,58 @@ typedef struct comparison {
     const char *name;
     ptx_type type;
     sim_compare compare;
+    uint8_t rule; /* sim_rule */
 } comparison;
 
-#define ROWS(T, s)                                                                                 \
-    {"eq", T, eq_##s}, {"ne", T, ne_##s}, {"lt", T, lt_##s}, {"le", T, le_##s}, {"gt", T, gt_##s}, \
+#define EQUAL_ROWS(T, s)                                                                           \
+    {"eq", T, eq_##s, RULE_EQUAL},                                                                 \
     {                                                                                              \
-        "ge", T, ge_##s                                                                            \
+        "ne", T, ne_##s, RULE_UNEQUAL                                                              \
+    }
+#define ROWS(T, s)                                                                                 \
+    EQUAL_ROWS(T, s), {"lt", T, lt_##s, RULE_LESS}, {"le", T, le_##s, RULE_LESS_EQUAL},            \
+        {"gt", T, gt_##s, RULE_GREATER},                                                           \
+    {                                                                                              \
+        "ge", T, ge_##s, RULE_GREATER_EQUAL                                                        \
     }
 #define UNSIGNED_ROWS(T, s)                                                                        \
-    ROWS(T, s), {"lo", T, lt_##s}, {"ls", T, le_##s}, {"hi", T, gt_##s},                           \
+    ROWS(T, s), {"lo", T, lt_##s, RULE_LESS}, {"ls", T, le_##s, RULE_LESS_EQUAL},                  \
+        {"hi", T, gt_##s, RULE_GREATER},                                                           \
     {                                                                                              \
-        "hs", T, ge_##s                                                                            \
+        "hs", T, ge_##s, RULE_GREATER_EQUAL                                                        \
     }
 #define FLOAT_ROWS(T, s)                                                                           \
-    ROWS(T, s), {"equ", T, equ_##s}, {"neu", T, neu_##s}, {"ltu", T, ltu_##s},                     \
-        {"leu", T, leu_##s}, {"gtu", T, gtu_##s}, {"geu", T, geu_##s}, {"num", T, num_##s},        \
+    ROWS(T, s), {"equ", T, equ_##s, 0}, {"neu", T, neu_##s, 0}, {"ltu", T, ltu_##s, 0},            \
+        {"leu", T, leu_##s, 0}, {"gtu", T, gtu_##s, 0}, {"geu", T, geu_##s, 0},                    \
+        {"num", T, num_##s, 0},                                                                    \
     {                                                                                              \
-        "nan", T, nan_##s                                                                          \
+        "nan", T, nan_##s, 0                                                                       \
     }
-
 #define CLASS_ROWS(T, s)                                                                           \
-    {"testp.finite", T, finite_##s}, {"testp.infinite", T, infinite_##s},                          \
-        {"testp.number", T, num_##s}, {"testp.notanumber", T, nan_##s},                            \
-        {"testp.normal", T, normal_##s},                                                           \
+    {"testp.finite", T, finite_##s, 0}, {"testp.infinite", T, infinite_##s, 0},                    \
+        {"testp.number", T, num_##s, 0}, {"testp.notanumber", T, nan_##s, 0},                      \
+        {"testp.normal", T, normal_##s, 0},                                                        \
     {                                                                                              \
-        "testp.subnormal", T, subnormal_##s                                                        \
+        "testp.subnormal", T, subnormal_##s, 0                                                     \
     }
 
+/* clang-format off */
 static const comparison comparisons[] = {
-    CLASS_ROWS(PTX_F32, f32),    CLASS_ROWS(PTX_F64, f64),    {"eq", PTX_B16, eq_u16},
-    {"ne", PTX_B16, ne_u16},     {"eq", PTX_B32, eq_u32},     {"ne", PTX_B32, ne_u32},
-    {"eq", PTX_B64, eq_u64},     {"ne", PTX_B64, ne_u64},     UNSIGNED_ROWS(PTX_U16, u16),
-    ROWS(PTX_S16, s16),          UNSIGNED_ROWS(PTX_U32, u32), ROWS(PTX_S32, s32),
-    UNSIGNED_ROWS(PTX_U64, u64), ROWS(PTX_S64, s64),          FLOAT_ROWS(PTX_F32, f32),
-    FLOAT_ROWS(PTX_F64, f64),    FLOAT_ROWS(PTX_F16, f16),    FLOAT_ROWS(PTX_BF16, bf16)};
+    CLASS_ROWS(PTX_F32, f32), CLASS_ROWS(PTX_F64, f64),
+    EQUAL_ROWS(PTX_B16, u16), EQUAL_ROWS(PTX_B32, u32), EQUAL_ROWS(PTX_B64, u64),
+    UNSIGNED_ROWS(PTX_U16, u16), UNSIGNED_ROWS(PTX_U32, u32), UNSIGNED_ROWS(PTX_U64, u64),
+    ROWS(PTX_S16, s16), ROWS(PTX_S32, s32), ROWS(PTX_S64, s64),
+    FLOAT_ROWS(PTX_F32, f32), FLOAT_ROWS(PTX_F64, f64),
+    FLOAT_ROWS(PTX_F16, f16), FLOAT_ROWS(PTX_BF16, bf16)};
+/* clang-format on */
 
-sim_compare sim_compare_find(const char *name, ptx_type type)
+sim_compare sim_compare_find(const char *name, ptx_type type, sim_rule *rule)
 {
     for (size_t i = 0; i < sizeof comparisons / sizeof *comparisons; i++)
-        if (comparisons[i].type == type && strcmp(comparisons[i].name, name) == 0)
+        if (comparisons[i].type == type && strcmp(comparisons[i].name, name) == 0) {
+            /* Comparisons of 16 bits have no rule. */
+            *rule = ptx_type_bytes(type) < 4 ? RULE_NUMBERS : (sim_rule)comparisons[i].rule;
             return comparisons[i].compare;
+        }
     return NULL;
 }

@@ -11,15 +11,20 @@
 #include "sim/program/program.h"
 
 typedef struct sim_operation {
-    const char *name; /* opcode without modifiers that do not matter: "mul.wide.u32" */
+    const char *names; /* opcodes without modifiers that do not matter, separated by spaces */
     sim_compute compute;
     uint8_t sources;   /* 1 .. 4 */
     uint8_t width;     /* of the result: 4 or 8 */
     uint8_t widths[4]; /* of the sources */
     uint8_t count_class;
+    uint8_t flow; /* sim_flow */
+    struct {
+        uint8_t rule, number; /* sim_rule; affine_order of the operands */
+    } range;
+    sim_cost cost;
 } sim_operation;
 
-/* One table a file; each ends in an entry without a name. */
+/* One table a section of sim/instructions.def; each ends in an entry without a name. */
 extern const sim_operation sim_integer_operations[];
 extern const sim_operation sim_bit_operations[];
 extern const sim_operation sim_float_operations[];
@@ -28,11 +33,8 @@ extern const sim_operation sim_half_operations[];
 /* Finds an operation by its canonical name; NULL when there is none. */
 const sim_operation *sim_operation_find(const char *name);
 
-/* How the bits of the operation's operands flow into its result. */
-sim_flow sim_operation_flow(const sim_operation *op);
-
-/* Finds the comparison "lt" of a type; NULL when there is none. */
-sim_compare sim_compare_find(const char *comparison, ptx_type type);
+/* Finds the comparison "lt" of a type, and its rule (may be NULL); NULL when there is none. */
+sim_compare sim_compare_find(const char *comparison, ptx_type type, sim_rule *rule);
 
 typedef struct sim_conversion {
     ptx_type to, from; /* of a packed type one element is converted */
@@ -83,21 +85,5 @@ static inline double sim_double(double v, double first, double second)
 }
 
 #define SIM_EACH_LANE(l) for (int l = 0; l < SIM_LANES; l++)
-
-/* Definitions of handlers: `expression` of lane l over sources a, b, c, e, of types TA .. */
-#define SIM_OP4(name, TD, TA, TB, TC, TE, expression)                                              \
-    static void name(void *restrict to, const void *const sources[4])                              \
-    {                                                                                              \
-        TD *restrict d = to;                                                                       \
-        const TA *a = sources[0];                                                                  \
-        const TB *b = sources[1];                                                                  \
-        const TC *c = sources[2];                                                                  \
-        const TE *e = sources[3];                                                                  \
-        (void)b, (void)c, (void)e;                                                                 \
-        SIM_EACH_LANE(l) d[l] = (TD)(expression);                                                  \
-    }
-#define SIM_OP1(name, TD, TA, expression) SIM_OP4(name, TD, TA, TA, TA, TA, expression)
-#define SIM_OP2(name, TD, TA, TB, expression) SIM_OP4(name, TD, TA, TB, TB, TB, expression)
-#define SIM_OP3(name, TD, TA, TB, TC, expression) SIM_OP4(name, TD, TA, TB, TC, TC, expression)
 
 #endif

@@ -253,6 +253,74 @@ typedef enum sim_flow {
     SIM_FLOW_HALVES      /* each from the same 16 bits of the operands */
 } sim_flow;
 
+/* How the bits of a register are read as a number. */
+typedef enum affine_order { AFFINE_SIGNED, AFFINE_UNSIGNED, AFFINE_REAL } affine_order;
+
+affine_order sim_number_of(ptx_type t);
+
+/* By which rule an instruction computes with functions of a thread's place (sim/symbolic.h). */
+typedef enum sim_rule {
+    RULE_NUMBERS, /* has no rule: it is computed for single threads only */
+    RULE_COPY,
+    RULE_ADD,
+    RULE_SUBTRACT,
+    RULE_MULTIPLY,
+    RULE_MULTIPLY_ADD,
+    RULE_SHIFT_LEFT,
+    RULE_SHIFT_RIGHT,
+    RULE_DIVIDE,
+    RULE_REMAINDER,
+    RULE_AND,
+    RULE_OR,
+    RULE_NOT,
+    RULE_NEGATE,
+    RULE_TAKE_FIELD,
+    RULE_PUT_FIELD,
+    RULE_WIDEN,
+    RULE_LEAST,
+    RULE_MOST,
+    RULE_MONOTONE, /* in each operand, as long as it keeps its sign */
+    RULE_EQUAL,
+    RULE_UNEQUAL,
+    RULE_LESS,
+    RULE_LESS_EQUAL,
+    RULE_GREATER,
+    RULE_GREATER_EQUAL
+} sim_rule;
+
+/* The pipes of a multiprocessor. */
+typedef enum sim_pipe {
+    SIM_PIPE_FLOAT,   /* additions and products of 32 bits, and what is packed into them */
+    SIM_PIPE_INTEGER, /* additions, comparisons, shifts, logic */
+    SIM_PIPE_PRODUCT, /* products of integers */
+    SIM_PIPE_DOUBLE,
+    SIM_PIPE_SPECIAL, /* reciprocals, roots, exponentials, conversions of and to 64 bits */
+    SIM_PIPE_MEMORY,  /* all loads, stores, atomics, shuffles */
+    SIM_PIPE_MATRIX,
+    SIM_PIPE_BARRIER,
+    SIM_PIPE_OTHER, /* branches, votes: issued and no more */
+    SIM_PIPE_COUNT,
+    SIM_PIPE_EITHER = SIM_PIPE_COUNT /* of INTEGER or PRODUCT, whichever is free */
+} sim_pipe;
+
+/* What ptxas makes of one instruction: machine instructions, and the pipe that executes them. Some
+ * become a chain of instructions that wait for one another: `specials` of the special function unit
+ * and `others`. */
+typedef struct sim_cost {
+    uint8_t pipe; /* sim_pipe */
+    float instructions;
+    uint8_t specials, others; /* 0 if there is no chain */
+} sim_cost;
+
+#define SIM_COST(pipe, instructions)                                                               \
+    {                                                                                              \
+        SIM_PIPE_##pipe, instructions, 0, 0                                                        \
+    }
+#define SIM_COST_OF_CHAIN(pipe, instructions, specials, others)                                    \
+    {                                                                                              \
+        SIM_PIPE_##pipe, instructions, specials, others                                            \
+    }
+
 typedef enum sim_hint { /* of a load from global memory: what the caches are asked to do */
                         SIM_HINT_NONE,
                         SIM_HINT_STREAMING,
@@ -317,6 +385,8 @@ typedef struct sim_instruction {
     bool cluster;     /* of shared memory: also of other blocks of the cluster */
     bool proxy;       /* a proxy fence: orders accesses of threads and of the copy engine */
     uint8_t flow;     /* SIM_COMPUTE: sim_flow */
+    uint8_t rule;     /* SIM_COMPUTE, SIM_COMPARE: sim_rule */
+    uint8_t number;   /* likewise: affine_order of the operands */
     int8_t
         reduction; /* of copies and asynchronous stores: the sim_atomic_op by which they are added
                       to what is there, as `type` (of boxes: as the tensor's); -1: they are not */
@@ -336,6 +406,7 @@ typedef struct sim_instruction {
         sim_compute compute;
         sim_compare compare;
     };
+    const sim_cost *cost;
     sim_shape shape;   /* loads and stores of shared and global memory */
     int32_t line;      /* of the PTX */
     int32_t location;  /* ptx_module.locations */
