@@ -192,7 +192,9 @@ void pack_get_fields(pack *p, void *to, const pack_field *fields, size_t count)
             break;
         }
         case PACK_BOOLEAN:
-            *(bool *)at = pack_get_u32(p) != 0;
+            number = pack_get_u32(p);
+            p->failed = p->failed || number > 1;
+            *(bool *)at = number == 1;
             break;
         case PACK_TEXT:
             p->failed = p->failed || strlen(text) >= size;

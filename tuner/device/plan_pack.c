@@ -2,16 +2,62 @@
 
 #include <string.h>
 
-/* Names of buffers and variables are bytes of a struct: terminated, and short enough. */
-static bool get_name(pack *m, char name[PLAN_NAME_BYTES])
-{
-    const char *text = pack_get_string(m);
-    size_t length = strlen(text);
-    if (length == 0 || length >= PLAN_NAME_BYTES)
-        return false;
-    memcpy(name, text, length + 1);
-    return true;
-}
+/* The arguments of pack_put_fields() and pack_get_fields(). */
+#define FIELDS(table) (table), sizeof(table) / sizeof *(table)
+
+/* Three sides of a grid, block or cluster. */
+#define SIDES(member)                                                                              \
+    PACK_FIELD(kernel_launch, member[0]), PACK_FIELD(kernel_launch, member[1]),                    \
+        PACK_FIELD(kernel_launch, member[2])
+
+/* A buffer is its head, its shape, its fill, the fill's values and file, and how it is compared. */
+static const pack_field head_fields[] = {
+    PACK_FIELD(buffer_plan, name),  PACK_FIELD(buffer_plan, role),
+    PACK_FIELD(buffer_plan, fill),  PACK_FIELD(buffer_plan, type),
+    PACK_FIELD(buffer_plan, count), PACK_FIELD(buffer_plan, fill_limit),
+    PACK_FIELD(buffer_plan, rank),
+};
+
+static const pack_field fill_fields[] = {
+    PACK_FIELD(buffer_plan, fill_block),
+    PACK_FIELD(buffer_plan, value_count),
+};
+
+static const pack_field comparison_fields[] = {
+    PACK_FIELD(buffer_plan, tolerance.kind),
+    PACK_FIELD(buffer_plan, tolerance.limit),
+    PACK_FIELD(buffer_plan, tolerance.mismatches),
+    PACK_FIELD(buffer_plan, repeats),
+    PACK_FIELD(buffer_plan, any_order),
+};
+
+static const pack_field problem_fields[] = {
+    PACK_FIELD(problem_plan, oracle),        PACK_FIELD(problem_plan, ceiling),
+    PACK_FIELD(problem_plan, traffic_bytes), PACK_FIELD(problem_plan, flops),
+    PACK_FIELD(problem_plan, items),         PACK_FIELD(problem_plan, seed),
+};
+
+static const pack_field launch_fields[] = {
+    SIDES(grid),
+    SIDES(block),
+    SIDES(cluster),
+    PACK_FIELD(kernel_launch, cooperative),
+    PACK_FIELD(kernel_launch, balanced),
+    PACK_FIELD(kernel_launch, group),
+    PACK_FIELD(kernel_launch, rounds),
+    PACK_FIELD(kernel_launch, dynamic_shared_bytes),
+    PACK_FIELD(kernel_launch, argument_count),
+};
+
+static const pack_field constant_fields[] = {
+    PACK_FIELD(constant_plan, name),
+    PACK_FIELD(constant_plan, buffer),
+};
+
+static const pack_field compared_fields[] = {
+    PACK_FIELD(compared_plan, buffer),
+    PACK_FIELD(compared_plan, count),
+};
 
 /* A value of an enumeration or a count, below `limit`. */
 static bool get_below(pack *m, uint32_t limit, uint32_t *out)
@@ -28,25 +74,14 @@ static bool has_limit(buffer_fill fill)
 
 static void put_buffer(pack *m, const buffer_plan *b)
 {
-    pack_put_string(m, b->name);
-    pack_put_u32(m, b->role);
-    pack_put_u32(m, b->fill);
-    pack_put_u32(m, b->type);
-    pack_put_u64(m, b->count);
-    pack_put_u64(m, b->fill_limit);
-    pack_put_u32(m, b->rank);
+    pack_put_fields(m, b, FIELDS(head_fields));
     for (uint32_t i = 0; i < b->rank; i++)
         pack_put_u64(m, b->shape[i]);
-    pack_put_u64(m, b->fill_block);
-    pack_put_u32(m, b->value_count);
+    pack_put_fields(m, b, FIELDS(fill_fields));
     for (uint32_t i = 0; i < b->value_count; i++)
         pack_put_f64(m, b->values[i]);
     pack_put_bytes(m, b->data.bytes, b->fill == FILL_FILE ? sizeof b->data.bytes : 0);
-    pack_put_u32(m, b->tolerance.kind);
-    pack_put_f64(m, b->tolerance.limit);
-    pack_put_f64(m, b->tolerance.mismatches);
-    pack_put_u32(m, b->repeats);
-    pack_put_u32(m, b->any_order);
+    pack_put_fields(m, b, FIELDS(comparison_fields));
 }
 
 /* The hash of a file's contents, or that there is none. */
@@ -69,9 +104,8 @@ static bool get_fill(pack *m, buffer_plan *b)
         return false;
     if (b->fill == FILL_OFFSETS && b->count < 2)
         return false;
-    b->fill_block = pack_get_u64(m);
-    if (!get_below(m, PLAN_MAX_VALUES + 1, &b->value_count) ||
-        (b->fill == FILL_LOCAL) != (b->fill_block > 0) ||
+    pack_get_fields(m, b, FIELDS(fill_fields));
+    if (b->value_count > PLAN_MAX_VALUES || (b->fill == FILL_LOCAL) != (b->fill_block > 0) ||
         (b->fill == FILL_VALUES) != (b->value_count > 0))
         return false;
     for (uint32_t i = 0; i < b->value_count; i++)
@@ -81,28 +115,15 @@ static bool get_fill(pack *m, buffer_plan *b)
 
 static bool get_buffer(pack *m, buffer_plan *b)
 {
-    uint32_t role, fill, type, repeats, any_order;
-    if (!get_name(m, b->name) || !get_below(m, BUFFER_SCRATCH + 1, &role) ||
-        !get_below(m, FILL_COUNT, &fill) || !get_below(m, DTYPE_COUNT, &type))
-        return false;
-    b->role = (buffer_role)role;
-    b->fill = (buffer_fill)fill;
-    b->type = (dtype)type;
-    b->count = pack_get_u64(m);
-    b->fill_limit = pack_get_u64(m);
-    if (!get_below(m, 5, &b->rank))
+    pack_get_fields(m, b, FIELDS(head_fields));
+    if (m->failed || !*b->name || b->role > BUFFER_SCRATCH || b->fill >= FILL_COUNT ||
+        b->type >= DTYPE_COUNT || b->rank > 4)
         return false;
     for (uint32_t i = 0; i < b->rank; i++)
         b->shape[i] = pack_get_u64(m);
     if (b->count == 0 || b->count > PLAN_MAX_ELEMENTS || !get_fill(m, b))
         return false;
-    b->tolerance.kind = (tolerance_kind)pack_get_u32(m);
-    b->tolerance.limit = pack_get_f64(m);
-    b->tolerance.mismatches = pack_get_f64(m);
-    if (!get_below(m, 2, &repeats) || !get_below(m, 2, &any_order))
-        return false;
-    b->repeats = repeats;
-    b->any_order = any_order;
+    pack_get_fields(m, b, FIELDS(comparison_fields));
     return tolerance_is_valid(b->tolerance);
 }
 
@@ -111,12 +132,7 @@ void plan_put_problem(pack *m, const problem_plan *plan)
     pack_put_u32(m, plan->buffer_count);
     for (uint32_t i = 0; i < plan->buffer_count; i++)
         put_buffer(m, &plan->buffers[i]);
-    pack_put_u32(m, plan->oracle);
-    pack_put_u32(m, plan->ceiling);
-    pack_put_u64(m, plan->traffic_bytes);
-    pack_put_u64(m, plan->flops);
-    pack_put_u64(m, plan->items);
-    pack_put_u64(m, plan->seed);
+    pack_put_fields(m, plan, FIELDS(problem_fields));
     for (uint32_t i = 0; plan->oracle == ORACLE_FILE && i < plan->buffer_count; i++)
         if (plan_is_compared(&plan->buffers[i]))
             pack_put_bytes(m, plan->buffers[i].expected.bytes, DATA_KEY_BYTES);
@@ -127,20 +143,15 @@ void plan_put_problem(pack *m, const problem_plan *plan)
 
 static bool get_problem(pack *m, problem_plan *out)
 {
-    uint32_t oracle, ceiling, direction;
+    uint32_t direction;
     if (!get_below(m, PLAN_MAX_BUFFERS + 1, &out->buffer_count))
         return false;
     for (uint32_t i = 0; i < out->buffer_count; i++)
         if (!get_buffer(m, &out->buffers[i]))
             return false;
-    if (!get_below(m, ORACLE_KINDS, &oracle) || !get_below(m, CEILING_KINDS, &ceiling))
+    pack_get_fields(m, out, FIELDS(problem_fields));
+    if (out->oracle >= ORACLE_KINDS || out->ceiling >= CEILING_KINDS)
         return false;
-    out->oracle = (oracle_kind)oracle;
-    out->ceiling = (ceiling_kind)ceiling;
-    out->traffic_bytes = pack_get_u64(m);
-    out->flops = pack_get_u64(m);
-    out->items = pack_get_u64(m);
-    out->seed = pack_get_u64(m);
     for (uint32_t i = 0; out->oracle == ORACLE_FILE && i < out->buffer_count; i++)
         if (plan_is_compared(&out->buffers[i]) && !get_key(m, true, &out->buffers[i].expected))
             return false;
@@ -189,36 +200,18 @@ static bool get_argument(pack *m, const launch_plan *plan, argument_plan *a)
 static void put_launch(pack *m, const launch_plan *plan, const kernel_launch *launch)
 {
     pack_put_string(m, plan->entries + launch->entry);
-    for (int i = 0; i < 3; i++)
-        pack_put_u32(m, launch->grid[i]);
-    for (int i = 0; i < 3; i++)
-        pack_put_u32(m, launch->block[i]);
-    for (int i = 0; i < 3; i++)
-        pack_put_u32(m, launch->cluster[i]);
-    pack_put_u32(m, launch->cooperative);
-    pack_put_u32(m, launch->balanced);
-    pack_put_u32(m, launch->group);
-    pack_put_u32(m, launch->rounds);
-    pack_put_u32(m, launch->dynamic_shared_bytes);
-    pack_put_u32(m, launch->argument_count);
+    pack_put_fields(m, launch, FIELDS(launch_fields));
     for (uint32_t i = 0; i < launch->argument_count; i++)
         put_argument(m, &plan->arguments[launch->first_argument + i]);
 }
 
-static bool get_shape(pack *m, uint32_t shape[3])
-{
-    for (int i = 0; i < 3; i++)
-        shape[i] = pack_get_u32(m);
-    return !m->failed && shape[0] > 0 && shape[1] > 0 && shape[2] > 0;
-}
-
-/* 0 blocks along a side are none, as is 1. */
-static bool get_cluster(pack *m, uint32_t cluster[3])
+/* 0 blocks along a side of a cluster are none, as is 1. */
+static bool are_sides_good(kernel_launch *launch)
 {
     for (int i = 0; i < 3; i++) {
-        if (!get_below(m, PLAN_MAX_CLUSTER + 1, &cluster[i]))
+        if (!launch->grid[i] || !launch->block[i] || launch->cluster[i] > PLAN_MAX_CLUSTER)
             return false;
-        cluster[i] = cluster[i] ? cluster[i] : 1;
+        launch->cluster[i] = launch->cluster[i] ? launch->cluster[i] : 1;
     }
     return true;
 }
@@ -238,31 +231,17 @@ static bool is_grouped_well(const launch_plan *plan, uint32_t i)
 static bool get_launch(pack *m, launch_plan *plan, uint32_t number)
 {
     kernel_launch *launch = &plan->launches[number];
-    uint32_t cooperative, balanced;
-    if (!plan_set_entry(plan, number, pack_get_string(m)) || !get_shape(m, launch->grid) ||
-        !get_shape(m, launch->block) || !get_cluster(m, launch->cluster) ||
-        !get_below(m, 2, &cooperative) || !get_below(m, 2, &balanced))
+    if (!plan_set_entry(plan, number, pack_get_string(m)))
         return false;
-    launch->cooperative = cooperative;
-    launch->balanced = balanced;
-    launch->group = pack_get_u32(m);
-    launch->rounds = pack_get_u32(m);
-    launch->dynamic_shared_bytes = pack_get_u32(m);
+    pack_get_fields(m, launch, FIELDS(launch_fields));
     launch->first_argument = plan->argument_count;
-    if (!get_below(m, PLAN_MAX_ARGUMENTS + 1 - plan->argument_count, &launch->argument_count))
+    if (!are_sides_good(launch) ||
+        launch->argument_count > PLAN_MAX_ARGUMENTS - plan->argument_count)
         return false;
     for (uint32_t i = 0; i < launch->argument_count; i++)
         if (!get_argument(m, plan, &plan->arguments[plan->argument_count++]))
             return false;
     return !(launch->balanced && plan_cluster_blocks(launch) == 1) && is_grouped_well(plan, number);
-}
-
-static bool get_compared(pack *m, compared_plan *c)
-{
-    if (!get_below(m, PLAN_MAX_BUFFERS, &c->buffer))
-        return false;
-    c->count = pack_get_u64(m);
-    return c->count > 0 && c->count <= PLAN_MAX_ELEMENTS;
 }
 
 void plan_put_launch(pack *m, const launch_plan *plan)
@@ -274,15 +253,11 @@ void plan_put_launch(pack *m, const launch_plan *plan)
         pack_put_u32(m, plan->addresses[i].buffer);
     }
     pack_put_u32(m, plan->constant_count);
-    for (uint32_t i = 0; i < plan->constant_count; i++) {
-        pack_put_string(m, plan->constants[i].name);
-        pack_put_u32(m, plan->constants[i].buffer);
-    }
+    for (uint32_t i = 0; i < plan->constant_count; i++)
+        pack_put_fields(m, &plan->constants[i], FIELDS(constant_fields));
     pack_put_u32(m, plan->compared_count);
-    for (uint32_t i = 0; i < plan->compared_count; i++) {
-        pack_put_u32(m, plan->compared[i].buffer);
-        pack_put_u64(m, plan->compared[i].count);
-    }
+    for (uint32_t i = 0; i < plan->compared_count; i++)
+        pack_put_fields(m, &plan->compared[i], FIELDS(compared_fields));
     pack_put_u32(m, plan->view_count);
     for (uint32_t i = 0; i < plan->view_count; i++)
         view_put(m, &plan->views[i]);
@@ -321,15 +296,19 @@ static bool get_plan(pack *m, launch_plan *out)
             return false;
     if (!get_below(m, PLAN_MAX_CONSTANTS + 1, &out->constant_count))
         return false;
-    for (uint32_t i = 0; i < out->constant_count; i++)
-        if (!get_name(m, out->constants[i].name) ||
-            !get_below(m, PLAN_MAX_BUFFERS, &out->constants[i].buffer))
+    for (uint32_t i = 0; i < out->constant_count; i++) {
+        pack_get_fields(m, &out->constants[i], FIELDS(constant_fields));
+        if (!*out->constants[i].name || out->constants[i].buffer >= PLAN_MAX_BUFFERS)
             return false;
+    }
     if (!get_below(m, PLAN_MAX_BUFFERS + 1, &out->compared_count))
         return false;
-    for (uint32_t i = 0; i < out->compared_count; i++)
-        if (!get_compared(m, &out->compared[i]))
+    for (uint32_t i = 0; i < out->compared_count; i++) {
+        const compared_plan *c = &out->compared[i];
+        pack_get_fields(m, &out->compared[i], FIELDS(compared_fields));
+        if (c->buffer >= PLAN_MAX_BUFFERS || c->count == 0 || c->count > PLAN_MAX_ELEMENTS)
             return false;
+    }
     if (!get_below(m, PLAN_MAX_VIEWS + 1, &out->view_count))
         return false;
     for (uint32_t i = 0; i < out->view_count; i++)
