@@ -195,6 +195,9 @@ void device_worker_free(device_worker *w);
  * finds it replaced, as after any other death. NULL is fine. */
 void device_worker_kill(const device_worker *w);
 
+/* How many thousandths of a launch of all of the tuned problem have run; 0: none runs. */
+uint64_t device_worker_permille(const device_worker *w);
+
 /* Adds what an event loop has to wait for before it calls device_worker_take() again: the worker's
  * socket (none once the device failed), and the longest time that the watchdog allows; no time at
  * all if an event may be waiting. */

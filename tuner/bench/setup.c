@@ -135,6 +135,12 @@ static void clear(device_bench *b)
     b->held_count = b->stage_count = b->slot_count = 0;
 }
 
+/* Tells the tuner how much of a launch has run. */
+static void tell_progress(void *context, uint64_t done, uint64_t total)
+{
+    bench_notify(context, DEVICE_RUNS_ALL, done * 1000 / total, INT64_MAX);
+}
+
 static at_status set_up(device_bench *b, const device_image support[DEVICE_SUPPORT_PARTS],
                         const device_problem *problems, size_t count, device_answer *answer,
                         at_error *error)
@@ -146,6 +152,8 @@ static at_status set_up(device_bench *b, const device_image support[DEVICE_SUPPO
     b->stages = memory_new(stages, sizeof *b->stages);
     b->stage_count = stages;
     b->slot_count = slots;
+    if (b->api->watch)
+        b->api->watch(b->device, tell_progress, b);
     bench_notify(b, "the set-up (data, and the reference's results)", 0, bench_setup_limit_ns);
     at_status status = b->api->set_support ? b->api->set_support(b->device, support, error) : AT_OK;
     for (size_t i = 0; !status && i < count; i++) {

@@ -75,6 +75,11 @@ static void set_deadline(device_worker *w, int64_t limit_ns, const char *doing, 
     supervised_expect(&w->child, limit_ns);
 }
 
+uint64_t device_worker_permille(const device_worker *w)
+{
+    return strcmp(w->doing, DEVICE_RUNS_ALL) == 0 ? w->doing_index : 0;
+}
+
 at_status device_watch_start(device_worker *w, at_error *error)
 {
     w->up = false;

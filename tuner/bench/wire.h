@@ -34,6 +34,10 @@ typedef enum device_message {
 } device_message;
 
 /* The step that the worker is about to do. */
+/* What a note says of a launch of all of a problem: its index is then the thousandths that have
+ * run. */
+#define DEVICE_RUNS_ALL "running all of the tuned problem"
+
 typedef struct device_note {
     uint64_t number;  /* of the request; 0: of none, it waits for one */
     const char *what; /* "checking", "sampling the ragged problem" ...; a view of the message */

@@ -231,6 +231,10 @@ typedef struct device_api {
     at_status (*excerpt_new)(device *d, const device_excerpt_plan *plan, device_excerpt **out,
                              at_error *error);
     void (*excerpt_free)(device *d, device_excerpt *x); /* NULL is fine */
+    /* Has `progress` called with the blocks of a launch that have run, by launches that may take
+     * minutes. NULL like excerpt_new. */
+    void (*watch)(device *d, void (*progress)(void *context, uint64_t done, uint64_t total),
+                  void *context);
     /* Runs blocks of a variant: the first and last of each side of the grid, and some between. Adds
      * to all of *coverage that is of the tuned problem. AT_COMPILE: the launch was refused. */
     at_status (*excerpt_check)(device *d, device_excerpt *x, device_kernel *k,

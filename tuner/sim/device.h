@@ -53,7 +53,7 @@ struct device {
     char changed[64];  /* and this is the name of one that the last one had changed */
     uint64_t work;     /* as sim_launch's, of launches since a kernel was loaded, */
     uint64_t last_work;                                             /* and of the last one */
-    void (*progress)(void *context, uint64_t done, uint64_t total); /* of profiles; may be NULL */
+    void (*progress)(void *context, uint64_t done, uint64_t total); /* may be NULL */
     void *progress_context;
 };
 
@@ -77,6 +77,7 @@ typedef struct sim_part {
     uint64_t instruction_limit, block_limit; /* as sim_launch's, like these: */
     uint64_t work_limit, lane_limit;
     bool check;
+    bool shows; /* its progress */
     sim_excerpt *excerpt;
     uint64_t *work, *lanes; /* as sim_launch's */
     sim_observer observer;

@@ -70,6 +70,7 @@ static at_status run_all(const device_excerpt *x, const whole_run *r, bool check
 {
     uint64_t lanes = 0, work = 0;
     const sim_part part = {.check = check,
+                           .shows = r->times != 1 && r->times != REFERENCE_TIMES,
                            .lanes = &lanes,
                            .work = &work,
                            .lane_limit = r->times * most_lanes,

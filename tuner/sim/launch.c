@@ -464,6 +464,8 @@ at_status sim_device_run(const device *d, const device_kernel *k, const launch_p
     p->launch.work_limit = part->work_limit;
     p->launch.lane_limit = part->lane_limit;
     p->launch.lanes = part->lanes;
+    p->launch.progress = part->shows ? d->progress : NULL;
+    p->launch.progress_context = d->progress_context;
     p->launch.excerpt = part->excerpt;
     p->launch.work = part->work;
     p->launch.observer = part->observer;

@@ -82,6 +82,13 @@ static void describe_buffer(device_buffer *b, const buffer_plan *plan)
     b->plan = plan;
 }
 
+static void watch(device *d, void (*progress)(void *context, uint64_t done, uint64_t total),
+                  void *context)
+{
+    d->progress = progress;
+    d->progress_context = context;
+}
+
 static bool varies(const device *d)
 {
     return d->fault.is_of_several_threads;
@@ -206,6 +213,7 @@ const device_api device_sim_api = {
     .excerpt_new = sim_excerpt_new,
     .excerpt_free = sim_excerpt_free,
     .excerpt_check = sim_excerpt_check,
+    .watch = watch,
     .covered = sim_covered,
     .hangs_on_order = hangs_on_order,
     .suspect = sim_suspect,

@@ -263,6 +263,20 @@ static at_status refuse_source(const checking *c, const char *why, at_error *err
                      c->count > 1 ? "\nNone of the variants compiles." : "");
 }
 
+/* Shows how much of the tuned problem has run, where all of it runs; else the variants. */
+static void show_progress(const checking *c, progress *shown)
+{
+    const uint64_t permille = prover_permille(c->prover);
+    progress_state state = {
+        .stage = "checked", .done = c->done, .total = c->count, .now_ns = clock_now_ns()};
+    if (permille > 0) {
+        state.stage = "per mille of the tuned problem";
+        state.done = permille;
+        state.total = 1000;
+    }
+    progress_update(shown, &state);
+}
+
 static at_status prove(checking *c, const options *o, at_error *error)
 {
     hangs_init(&c->hangs, script_pattern(c->script));
@@ -277,10 +291,7 @@ static at_status prove(checking *c, const options *o, at_error *error)
         if (!status)
             status = prover_work(c->prover, STEP_MS, error);
         if (clock_now_ns() - begun_ns > quiet_ns)
-            progress_update(shown, &(progress_state){.stage = "checked",
-                                                     .done = c->done,
-                                                     .total = c->count,
-                                                     .now_ns = clock_now_ns()});
+            show_progress(c, shown);
         prover_tell_wait(c->prover, shown);
         while (!status && prover_take(c->prover, &one)) {
             progress_clear(shown);

@@ -680,6 +680,15 @@ at_status prover_work(prover *p, int timeout_ms, at_error *error)
     return AT_OK;
 }
 
+uint64_t prover_permille(const prover *p)
+{
+    uint64_t most = 0;
+    for (size_t i = 0; i < p->worker_count; i++)
+        if (device_worker_permille(p->workers[i]) > most)
+            most = device_worker_permille(p->workers[i]);
+    return most;
+}
+
 size_t prover_pending(const prover *p)
 {
     return p->job_count - p->taken;

@@ -81,6 +81,9 @@ at_status prover_step(prover *p, at_error *error);
  * there to take it waits up to `timeout_ms` for something to happen. */
 at_status prover_work(prover *p, int timeout_ms, at_error *error);
 
+/* How many thousandths of the tuned problem a worker has run that runs all of it; 0: none does. */
+uint64_t prover_permille(const prover *p);
+
 /* Configurations whose proof has not been taken yet. */
 size_t prover_pending(const prover *p);
 

@@ -13,6 +13,7 @@
 #include "sim/machine/cluster.h"
 #include "sim/machine/repeat.h"
 
+enum { PROGRESS_STEPS = 1000 };
 enum {
     MOST_BYTES_LOG2 = 30, /* of the state of all that have begun */
     PATIENCE_POLLS = 16,  /* before a cluster is put aside */
@@ -135,6 +136,8 @@ static void end(residents *r, resident *one)
     if (!sim_cluster_ended_for_others(&one->cluster) && one->cluster.fault.kind != SIM_FAULT_NONE)
         *r->fault = one->cluster.fault;
     r->ended++;
+    if (r->launch->progress && r->ended % (r->total / PROGRESS_STEPS + 1) == 0)
+        r->launch->progress(r->launch->progress_context, r->ended, r->total);
     admit(r);
 }
 

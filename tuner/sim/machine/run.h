@@ -109,8 +109,7 @@ typedef struct sim_launch {
     void *observer_context;
     bool first_warp_only; /* run one warp of each block: barriers open at once, and what other
                              warps would write is missing; for sampling addresses */
-    void (*progress)(void *context, uint64_t done,
-                     uint64_t total); /* clusters of a profile; or NULL */
+    void (*progress)(void *context, uint64_t done, uint64_t total); /* clusters; or NULL */
     void *progress_context;
     sim_prints *prints; /* gets what threads print; NULL: nobody */
     uint64_t
