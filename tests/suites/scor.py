@@ -15,14 +15,21 @@ import suite
 def micro(given):
     for path in sorted((given.suite / "microbenchmarks/src").glob("*.cu")):
         text = path.read_text()
+        variables = [name for name in re.findall(r"^__device__ int (\w+) = 0;", text, re.MULTILINE)
+                     if len(re.findall(rf"\b{name}\b", text)) > 1]  # those that the kernel uses begin each launch as the file says
+        zeros = ", ".join(f'{name} = "zero"' for name in variables)
         blocks, threads = (re.search(rf"#define\s+{name}\s+(\d+)", text)[1] for name in ("NBLOCKS", "TPERBLK"))
         yield suite.Case(
             name=path.stem, source=re.sub(r"\bvolatile\b", "", text), group="microbenchmarks",
             expected="race" if path.stem.startswith("race") else "right", explained=EXPLAINED.get(path.stem, ""),
             fields=f"""problem = {{ n = 1 }}
 launch  = {{ grid = {blocks}, block = {threads} }}
+kernel  = {{ constants = {{ {zeros} }} }}
 oracle  = false
-buffers = {{ data = at.inout {{ count = "n", fill = "zero" }} }}
+buffers = {{
+  data = at.inout {{ count = "n", fill = "zero" }},
+  {'zero = at.input { dtype = "int32", count = 1, fill = "zero" },' if variables else ""}
+}}
 """)
 
 
@@ -97,11 +104,17 @@ BENCHMARKS = {
 """),
 }
 ACQUIRES = "the lock's atomicCAS() acquires what its block, or no cache, had before (docs/races.md)"
+NO_FENCE = "without volatile, what follows the atomic of another block needs a fence after that atomic"
+POLLS = "is not proven: blocks that wait for others' work, and take locks meanwhile, keep these from running"
 EXPLAINED = {
+    "norace_interwarp-block_fence-atom_hrd-indirect": NO_FENCE,
+    "norace_interwarp-block_fence_hrf-indirect": NO_FENCE,
     "race_interblock_lock-blkfence_waw": ACQUIRES,
     "race_interblock_lock-no-stf_waw": ACQUIRES,
     "race_interwarp_blklock-no-stf_waw": ACQUIRES,
     "race_interwarp_dev-blklock-no-stf_waw": ACQUIRES,
+    "uts parTreeSearch": POLLS,
+    "uts parTreeSearch, RACEY": POLLS,
     "reduction reduceSinglePass<128, true>": "its last steps rely on lanes in lockstep, which compute capability 7.0 ended",
 }
 

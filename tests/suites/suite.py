@@ -79,9 +79,10 @@ def check(case, autotune):
         case.verdict = "unknown" if child.returncode == 3 else "error"
 
 
-def judge(cases, given, title):
+def judge(cases, given, title, published=None):
     """Checks all cases, prints a table with a row for each group and a line for each disagreement.
 
+    `published` has, by group, what other tools found of its races, by the tool's name.
     Returns the exit code: 1 if a verdict differs from the expected one without an explanation.
     """
     cases = [case for case in cases if given.only in case.name]
@@ -95,9 +96,12 @@ def judge(cases, given, title):
     commit = subprocess.run(["git", "-C", given.suite, "rev-parse", "HEAD"], capture_output=True, text=True).stdout.strip()
     print(f"{title}, commit {commit}: {len(cases)} checks, median "
           f"{statistics.median(case.seconds for case in cases):.2f} s of the processor\n")
-    print("| | races | found as a race | by another fault | missed | other faults | found | missed "
-          "| right | proven | rejected | not proven |")
-    print("|---" + 11 * "|--:" + "|")
+    published = published or {}
+    others = list(next(iter(published.values()), {}))
+    heads = ["races", "found as a race", "by another fault", "missed", *others,
+             "other faults", "found", "missed", "right", "proven", "rejected", "not proven"]
+    print("| | " + " | ".join(heads) + " |")
+    print("|---" + len(heads) * "|--:" + "|")
     for group in dict.fromkeys(case.group for case in cases):
         cells = [group]
         for expected, columns in (("race", ("race", "fault", "right unknown error")),
@@ -106,6 +110,8 @@ def judge(cases, given, title):
             verdicts = [case.verdict for case in cases if case.group == group and case.expected == expected]
             cells.append(len(verdicts))
             cells += (sum(verdict in column.split() for verdict in verdicts) for column in columns)
+            if expected == "race":
+                cells += published.get(group, {}).values()
         print("| " + " | ".join(map(str, cells)) + " |")
     print()
     for case in cases:
