@@ -1,4 +1,4 @@
-/* The struct that all strategies begin with, and the strategies that the table in table.c lists.
+/* The struct that all strategies begin with, and the strategies that the table in strategy.c lists.
  * Private to search/; each strategy is described at the top of its own file. */
 #ifndef AUTOTUNE_STRATEGIES_H
 #define AUTOTUNE_STRATEGIES_H

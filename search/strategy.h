@@ -4,7 +4,7 @@
  * tells each outcome. A strategy never proposes a configuration twice and never an invalid one. It
  * knows nothing of CUDA, Lua or the clock; the same seed, space and outcomes told in the same order
  * give the same proposals. Adding a strategy is adding a file, a line in strategies.h and a line of
- * the table in table.c. */
+ * the table in strategy.c. */
 #ifndef AUTOTUNE_STRATEGY_H
 #define AUTOTUNE_STRATEGY_H
 
@@ -51,7 +51,7 @@ typedef struct strategy_kind {
 /* The kind that made `s`: for a choosing kind, the one it chose. */
 const strategy_kind *strategy_get_kind(const strategy *s);
 
-/* Makes a strategy of a kind (search/table.h has them by name). */
+/* Makes a strategy of a kind. */
 strategy *strategy_new(const strategy_kind *kind, const strategy_options *options);
 
 /* Up to `capacity` configurations to try next. Returns how many. 0 while outcomes are outstanding
@@ -66,5 +66,11 @@ size_t strategy_ask(strategy *s, size_t capacity, uint64_t *configurations);
 void strategy_tell(strategy *s, uint64_t configuration, double cost);
 
 void strategy_free(strategy *s); /* NULL is fine */
+
+/* All strategies, the default first. *count receives how many. Static storage. */
+const strategy_kind *const *strategy_kinds(size_t *count);
+
+/* Finds a strategy; NULL is the default. AT_USAGE for an unknown name, naming the nearest. */
+at_status strategy_find(const char *name, const strategy_kind **out, at_error *error);
 
 #endif

@@ -3,14 +3,13 @@
  *
  * Expected improvement (Jones, Schonlau & Welch 1998) on a scale of costs
  * (search/regression/cost_scale.h) times the chance that the configuration works at all
- * (feasibility.h). Configurations that are being tried count with the value that the model predicts
+ * (pool.h). Configurations that are being tried count with the value that the model predicts
  * for them (the "kriging believer" of Ginsbourger, Le Riche & Carraro 2010), so that batches
  * spread. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "search/feasibility.h"
 #include "search/pool.h"
 #include "search/regression/cost_scale.h"
 #include "search/regression/encoding.h"

@@ -10,6 +10,7 @@ of the build and the includes of the sources this tells
   - modules (a .c with its .h) whose calls go round in a circle, and headers whose includes do;
   - a table in CONTRIBUTING.md that says something else, or a room within a room that goes beyond its row;
   - a room of the library that uses base/memory.h, which ends the process where there is no memory;
+  - more files, or more headers with one user, than there were;
   - what no one uses: functions and data visible to other modules that no other module refers to;
   - a script that begins with #! and cannot be called by its path, as README.md and CONTRIBUTING.md call them; a link
     that leads nowhere.
@@ -95,6 +96,27 @@ def includes(source):
     return graph
 
 
+# Each of these figures may only fall: a change that lowers one lowers its limit, too.
+MOST_FILES = 890  # .c and .h
+MOST_LONELY_HEADERS = 131
+
+
+def size(source):
+    """How many .c and .h files there are, and the headers that only one file beside their own .c includes."""
+    users, headers, count = {}, {}, 0
+    for top, prefix in ((os.path.join(source, "tuner"), ""), (os.path.join(source, "search"), "search/")):
+        for folder, _, files in os.walk(top):
+            for file in (f for f in files if f.endswith((".c", ".h"))):
+                path = os.path.join(folder, file)
+                here = prefix + os.path.relpath(path, top)
+                count += 1
+                if file.endswith(".h"):
+                    headers[here] = here[:-2] + ".c"
+                for included in re.findall(r'^\s*#\s*include "(.+)"', open(path).read(), re.M):
+                    users.setdefault(included, set()).add(here)
+    return count, [h for h, own in sorted(headers.items()) if len(users.get(h, set()) - {own}) == 1]
+
+
 def table(source):
     """What CONTRIBUTING.md says that each room may use: a test of a set of rooms."""
     rows = re.findall(r"^\| `(\w+)`[^|]*\|[^|]*\|([^|]*)\|$", open(os.path.join(source, "CONTRIBUTING.md")).read(), re.M)
@@ -171,6 +193,11 @@ def main():
         wrong.append(f"no one outside of {home[name][1]} uses {name}: make it static, or remove it")
     for name in sorted(FOR_TESTS - set(home)):
         wrong.append(f"{name} is on the list of what is for tests, and does not exist")
+    files, lonely = size(source)
+    if files > MOST_FILES:
+        wrong.append(f"{files} files of C are more than {MOST_FILES}: put what is read together into one file")
+    if len(lonely) > MOST_LONELY_HEADERS:
+        wrong.append(f"{len(lonely)} headers have one user, which is more than {MOST_LONELY_HEADERS}: " + " ".join(lonely))
     wrong += sorted(dead_ends(source))
     print("\n".join(wrong) or f"{len(rooms)} rooms, {len(wants)} modules: as planned")
     return 1 if wrong else 0

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/ascending.h"
+#include "base/array.h"
 #include "base/memory.h"
 
 static const double rank_part = 0.5;

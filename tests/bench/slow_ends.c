@@ -15,7 +15,6 @@
 #include "history/history.h"
 #include "history/space.h"
 #include "search/strategy.h"
-#include "search/table.h"
 
 /* On an H200 loading a variant, filling its outputs and comparing them took 2 ms beside its
  * launches, and a group's share of a compile worker 20 ms on a host of 16 cores. */

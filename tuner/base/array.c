@@ -4,6 +4,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- ascending numbers ---- */
+
+int ascending_u64(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+int ascending_i64(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+int ascending_double(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* ---- arrays that grow ---- */
+
 void *array_grow(void *items, size_t count, size_t size)
 {
     if ((count & (count - 1)) == 0) {

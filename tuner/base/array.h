@@ -5,6 +5,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* ---- ascending numbers ----
+ *
+ * Orders numbers for qsort() and bsearch(), the smallest first. */
+
+int ascending_u64(const void *a, const void *b);    /* of uint64_t */
+int ascending_i64(const void *a, const void *b);    /* of int64_t */
+int ascending_double(const void *a, const void *b); /* none of them NaN */
+
+/* ---- arrays that grow ---- */
+
 /* Makes room for one more in an array of `count` items of `size` bytes, which has room for the next
  * power of two. NULL when memory ran out (the old array stays); the new item is zeroed. */
 void *array_grow(void *items, size_t count, size_t size);

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/plain_text.h"
+#include "base/text.h"
 
 static const char *const status_names[] = {
     [AT_OK] = "ok",

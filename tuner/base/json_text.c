@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/plain_text.h"
+#include "base/text.h"
 
 at_status json_text_parse(const char *text, size_t size_bytes, const char *path, json_t **out,
                           at_error *error)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/ascending.h"
+#include "base/array.h"
 
 void stats_sort(double *values, size_t count)
 {

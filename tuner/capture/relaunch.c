@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/ascending.h"
+#include "base/array.h"
 #include "base/descriptor.h"
 #include "base/file.h"
 #include "base/memory.h"

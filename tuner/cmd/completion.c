@@ -11,7 +11,7 @@
 #include "cmd/line/page.h"
 #include "cmd/line/terminal.h"
 #include "cmd/words.h"
-#include "search/table.h"
+#include "search/strategy.h"
 
 static const char *const kinds[] = {"bash", "zsh", "fish", "man"};
 enum { KINDS = sizeof kinds / sizeof *kinds, MOST_COMMANDS = 64 };

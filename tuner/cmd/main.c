@@ -19,7 +19,7 @@
 #include "base/memory.h"
 #include "base/nearest.h"
 #include "base/paths.h"
-#include "base/plain_text.h"
+#include "base/text.h"
 #include "base/thread_state.h"
 #include "base/version.h"
 #include "base/wrap.h"

@@ -3,7 +3,7 @@
  * On the wire a request is identified by its number in the pool, which its result repeats. A worker
  * begins with one HELLO or REFUSED, answers each REQUEST with one RESULT in the order of the
  * requests, and may send a WARNING at any time. Requests up to the next that is not REQUEST_MORE
- * are a batch, which may be compiled together (compile/batch.c); compile/pool.c takes the results.
+ * are a batch, which may be compiled together (compile/worker.c); compile/pool.c takes the results.
  * Getters return views of the pack; false means that the message is malformed. */
 #ifndef AUTOTUNE_COMPILE_WIRE_H
 #define AUTOTUNE_COMPILE_WIRE_H

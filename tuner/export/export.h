@@ -9,8 +9,30 @@
 #include <stddef.h>
 
 #include "base/error.h"
-#include "export/files.h"
 #include "export/model.h"
+
+/* ---- files ----
+ *
+ * The files that an exporter writes: names and texts in memory.
+ *
+ * Owned by whoever initialised it. Names have no slash in them. */
+
+enum { EXPORT_FILE_NAME_BYTES = 160 };
+
+typedef struct export_file {
+    char name[EXPORT_FILE_NAME_BYTES];
+    char *text; /* owned */
+    size_t size_bytes;
+} export_file;
+
+typedef struct export_files {
+    size_t count;
+    export_file *files;
+} export_files;
+
+void export_files_deinit(export_files *f); /* a zeroed one is fine */
+
+/* ---- exporters ---- */
 
 typedef struct exporter {
     const char *name;          /* as --format takes it */

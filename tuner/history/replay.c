@@ -9,7 +9,6 @@
 #include "base/memory.h"
 #include "history/score.h"
 #include "search/strategy.h"
-#include "search/table.h"
 
 enum { PLACES = REPLAY_POINTS > REPLAY_MARKS ? REPLAY_POINTS : REPLAY_MARKS, MAX_THREADS = 256 };
 

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/ascending.h"
+#include "base/array.h"
 #include "base/memory.h"
 
 static const double way_of_budget = 0.95;

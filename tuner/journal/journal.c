@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "base/ascending.h"
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/descriptor.h"
 #include "base/file.h"

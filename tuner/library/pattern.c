@@ -11,7 +11,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/paths.h"
-#include "base/plain_text.h"
+#include "base/text.h"
 
 /* ---- where the scripts are ---- */
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/ascending.h"
+#include "base/array.h"
 
 /* The mean of the incumbent's times forgets after so many. */
 enum { AVERAGED = 16 };

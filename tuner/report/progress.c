@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "base/plain_text.h"
+#include "base/text.h"
 #include "base/units.h"
 
 static const int64_t second_ns = 1000000000;

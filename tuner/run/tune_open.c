@@ -11,7 +11,7 @@
 #include "base/paths.h"
 #include "script/emit.h"
 #include "search/race/race.h"
-#include "search/table.h"
+#include "search/strategy.h"
 
 enum { WARM_STARTS = 32 };     /* configurations of earlier measurements that are tried first */
 enum { RECORDED_STARTS = 24 }; /* of the hundred or so that a quick run tries */

@@ -6,7 +6,7 @@
 #include <xxhash.h>
 
 #include "base/nearest.h"
-#include "base/plain_text.h"
+#include "base/text.h"
 #include "script/state.h"
 
 enum { MAX_STEPS = 8 };

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "base/ascending.h"
+#include "base/array.h"
 #include "base/memory.h"
 #include "sim/excerpt_choice.h"
 #include "sim/excerpt_compare.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/ascending.h"
+#include "base/array.h"
 #include "base/memory.h"
 #include "base/rng.h"
 #include "sim/owners.h"

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/ascending.h"
 #include "sim/hot_lines.h"
 #include "sim/profile_wave.h"
 #include "sim/sector_set.h"

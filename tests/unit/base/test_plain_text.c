@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/plain_text.h"
+#include "base/text.h"
 #include "check.h"
 
 static void expect_escaped(const char *text, const char *wanted)

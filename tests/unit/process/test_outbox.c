@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "process/outbox.h"
+#include "process/supervised.h"
 
 static const unsigned char filler[1 << 20];
 

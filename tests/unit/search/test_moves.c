@@ -1,7 +1,6 @@
 #include <math.h>
 
 #include "check.h"
-#include "search/feasibility.h"
 #include "search/moves.h"
 #include "search/pool.h"
 #include "search/regression/gp.h"

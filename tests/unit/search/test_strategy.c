@@ -4,7 +4,6 @@
 #include "base/rng.h"
 #include "check.h"
 #include "search/strategy.h"
-#include "search/table.h"
 
 /* Properties that every strategy of the table must have, on spaces with holes in them. */
 

@@ -7,7 +7,6 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/paths.h"
-#include "base/plain_text.h"
 #include "base/text.h"
 #include "cmd/export/exported.h"
 #include "cmd/export/kernels.h"

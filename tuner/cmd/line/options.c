@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "base/wrap.h"
 #include "cmd/line/terminal.h"
-#include "search/table.h"
+#include "search/strategy.h"
 
 /* The type of an option's value, and so of its place in the options. */
 typedef enum cell_type {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/plain_text.h"
+#include "base/text.h"
 #include "cmd/line/commands.h"
 #include "cmd/line/terminal.h"
 #include "history/history.h"
