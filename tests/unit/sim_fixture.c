@@ -114,6 +114,7 @@ sim_fault_kind sim_test_run(sim_test *t, uint32_t grid_x, uint32_t grid_y, uint3
                          .threads = t->threads ? t->threads : 2,
                          .work = &work,
                          .work_limit = t->work_limit,
+                         .schedule = t->schedule,
                          .prints = t->prints,
                          .workspace = t->workspace,
                          .textures = t->textures,

@@ -23,6 +23,7 @@ typedef struct sim_test {
     sim_totals totals; /* of the last run */
     sim_fault fault;
     uint32_t cluster[3];                /* of a launch; 0: none */
+    uint32_t schedule;                  /* sim_launch.schedule */
     sim_prints *prints;                 /* gets what is printed; NULL: nobody */
     uint64_t work_limit;                /* 0: none */
     uint64_t workspace;                 /* of the grid; 0: none */

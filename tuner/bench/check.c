@@ -365,14 +365,22 @@ static bool is_exact(const device_slot *s)
 }
 
 /* Is it to be launched once more? Where results may hang on the order of threads several orders are
- * tried, the more the less each costs. */
+ * tried, the more the less each costs; and of tiny launches many, since few threads that meet in a
+ * few places show all that they can do within some hundred orders. */
 static bool goes_on(const check *c, int launches, const device_kernel *k)
 {
-    enum { MOST_ORDERS = 24, MOST_COST = 3 << 20 };
+    enum {
+        MOST_ORDERS = 24,
+        MOST_COST = 3 << 20,
+        MOST_TINY_ORDERS = 256,
+        MOST_TINY_COST = 1 << 19
+    };
     const device_api *api = c->slot->api;
-    return launches < c->how->launches || (launches < MOST_ORDERS && api->hangs_on_order &&
-                                           api->hangs_on_order(k, is_exact(c->slot)) &&
-                                           (uint64_t)launches * cost_of(c->slot) <= MOST_COST);
+    const uint64_t cost = (uint64_t)launches * cost_of(c->slot);
+    const bool may = (launches < MOST_ORDERS && cost <= MOST_COST) ||
+                     (launches < MOST_TINY_ORDERS && cost <= MOST_TINY_COST);
+    return launches < c->how->launches ||
+           (may && api->hangs_on_order && api->hangs_on_order(k, is_exact(c->slot)));
 }
 
 /* Launches again, with the module's variables as the last launch left them. A GPU tunes the kernel

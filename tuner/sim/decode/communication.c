@@ -68,8 +68,8 @@ static bool leaves(const sim_instruction *c)
 
 void communication_find(sim_program *p)
 {
-    int op = -1, type = -1; /* of the atomics, while all are alike */
-    bool any_looks = false;
+    int op = -1, type = -1;                 /* of the atomics, while all are alike */
+    bool any_looks = false, stores = false; /* a strong one, or an exchange */
     bool *is_read = memory_new(p->register_bytes / SIM_SLOT_STEP + 1, sizeof *is_read);
     mark_reads(p, is_read);
     find_confirmed_reads(p);
@@ -82,6 +82,8 @@ void communication_find(sim_program *p)
         p->communicates = p->communicates || c->kind == SIM_HEAP;
         any_looks = any_looks || looks(c);
         p->writes_strongly = p->writes_strongly || leaves(c);
+        stores = stores || (leaves(c) && (c->kind == SIM_STORE || c->op == SIM_ATOMIC_EXCH ||
+                                          c->op == SIM_ATOMIC_CAS));
         p->shares = p->shares || c->kind == SIM_MBARRIER || c->kind == SIM_ACTIVE_MASK;
         bool accesses = c->kind == SIM_LOAD || c->kind == SIM_STORE;
         if (accesses && c->scope && sim_reaches_global(c))
@@ -99,7 +101,9 @@ void communication_find(sim_program *p)
         op = c->op;
         type = c->type;
     }
-    /* Strong reads of plain writes alone are ordered, or a race in any order. */
-    p->shares = p->shares || (any_looks && p->writes_strongly);
+    /* Strong reads of plain writes alone are ordered, or a race in any order; and the order of
+     * updates that nobody looks at does not matter. */
+    p->reorders = stores || (any_looks && p->writes_strongly);
+    p->shares = p->shares || p->reorders;
     free(is_read);
 }

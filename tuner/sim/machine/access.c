@@ -48,22 +48,24 @@ static void load_element(sim_warp *w, const sim_instruction *c, uint32_t mask, c
     sim_put32(w, to, r32, mask);
 }
 
-static void load_before(sim_warp *w, const sim_instruction *c, uint32_t late, const sim_places *p,
-                        const int32_t *slots, uint32_t bytes,
-                        uint8_t before[SIM_LANES][SIM_LATE_BYTES])
+/* Reads strongly, and loads what the lanes find that read older writes. Returns these lanes. */
+static uint32_t load_strongly(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
+                              ptx_space space, const sim_places *p, uint32_t bytes)
 {
-    sim_places then = *p;
-    SIM_EACH_OF(l, late) then.at[l] = before[l];
-    for (int v = 0; v < c->vector; v++)
-        load_element(w, c, late, &then, slots[v], (uint32_t)v * bytes, bytes);
+    _Alignas(SIM_WRITE_BYTES) uint8_t value[SIM_LANES][SIM_WRITE_BYTES];
+    const uint32_t stale = sim_strong_read(b, w, c, mask, space, p, bytes * c->vector, value);
+    sim_places older;
+    SIM_EACH_OF(l, stale) older.at[l] = value[l];
+    for (int v = 0; stale && v < c->vector; v++)
+        load_element(w, c, stale, &older, b->program->lists[c->list + v], (uint32_t)v * bytes,
+                     bytes);
+    return stale;
 }
 
 static bool load(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                  ptx_space space, const sim_places *p, uint32_t bytes)
 {
     uint32_t total = bytes * c->vector;
-    _Alignas(8) uint8_t before[SIM_LANES][SIM_LATE_BYTES];
-    const uint32_t late = sim_find_late(b, w, c, mask, space, p, total, before);
     const bool constant = sim_is_constant(mask, space, p);
     if (!constant)
         sim_repeat_end(w);
@@ -82,15 +84,10 @@ static bool load(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t m
     const int32_t *slots = b->program->lists + c->list;
     for (int v = 0; v < c->vector; v++)
         load_element(w, c, mask, p, slots[v], (uint32_t)v * bytes, bytes);
-    if (late)
-        load_before(w, c, late, p, slots, bytes, before);
+    const uint32_t stale = c->scope ? load_strongly(b, w, c, mask, space, p, bytes) : 0;
     if (b->met_unwritten && !sim_lose_unwritten(b, w, c, mask, space, p, bytes))
         return false;
-    for (uint32_t m = c->scope && b->launch->check && sim_is_released(b, space, p) ? mask & ~late
-                                                                                   : 0;
-         m; m &= m - 1)
-        sim_strong_read(b, w, c, __builtin_ctz(m), space, p);
-    if (c->scope && space != PTX_SPACE_LOCAL && late == 0)
+    if (c->scope && space != PTX_SPACE_LOCAL && stale == 0)
         sim_strong_looked(b, w, c, mask, space, p, bytes, NULL);
     if (c->scope && space != PTX_SPACE_LOCAL)
         sim_give_way(b, w, space);
@@ -128,16 +125,18 @@ static const uint8_t *pack_fresh(const sim_block *b, const sim_warp *w, const si
     return packed;
 }
 
-/* False, with a fault: it stores what has no value. */
+/* `fresh` is what the lane stores, or NULL where nobody watches. False, with a fault: it stores
+ * what has no value. */
 static bool store_lane(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                       ptx_space space, const sim_places *p, uint32_t bytes, bool *changed)
+                       ptx_space space, const sim_places *p, uint32_t bytes, const uint8_t *fresh,
+                       bool *changed)
 {
     const int32_t *slots = b->program->lists + c->list;
+    if (fresh && c->scope && !sim_strong_store(b, w, c, lane, space, p, fresh, bytes * c->vector))
+        return *changed = true;
     for (int v = 0; v < c->vector; v++)
         *changed |= store_elements(w, c, 1u << lane, p, slots[v], (uint32_t)v * bytes, bytes);
     sim_mark_written(b, p->valid[lane], bytes * c->vector, space);
-    if (b->launch->check && c->scope)
-        sim_strong_written(b, w, c, lane, space, p);
     return !w->lacks || !b->launch->check || sim_store_missing(b, w, c, lane, space, p, bytes);
 }
 
@@ -167,7 +166,8 @@ static bool store(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t 
         fine = fine &&
                (!(left >> l & 1) || sim_touch_lane(&a, l, space, p, total, SIM_TOUCH_WRITE,
                                                    fresh + (uint32_t)l * total)) &&
-               store_lane(b, w, c, l, space, p, bytes, &changed);
+               store_lane(b, w, c, l, space, p, bytes, fresh ? fresh + (uint32_t)l * total : NULL,
+                          &changed);
     }
     if (!fine)
         return false;

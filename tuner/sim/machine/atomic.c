@@ -1,129 +1,13 @@
 #include "sim/machine/atomic.h"
 
-#include <math.h>
 #include <string.h>
 
-#include "base/bits.h"
-#include "base/half.h"
 #include "sim/machine/bytes.h"
 #include "sim/machine/repeat.h"
 #include "sim/machine/strong.h"
 #include "sim/machine/unwritten.h"
 #include "sim/machine/watched.h"
 #include "sim/program/operations.h"
-
-static double to_double(uint64_t bits, ptx_type t)
-{
-    switch (t) {
-    case PTX_F32:
-        return float_of_bits((uint32_t)bits);
-    case PTX_F64:
-        return double_of_bits(bits);
-    case PTX_F16:
-        return half_to_float((uint16_t)bits);
-    default:
-        return bfloat_to_float((uint16_t)bits);
-    }
-}
-
-static float flushed(float v)
-{
-    return fabsf(v) < 0x1p-126f ? copysignf(0.0f, v) : v;
-}
-
-/* PTX ISA, atom: additions of floats in global memory take and give zeros for subnormal numbers; in
- * shared memory not. */
-static uint64_t add_float(uint64_t a, uint64_t b, ptx_type t, bool flush)
-{
-    if (t == PTX_F32 && flush)
-        return bits_of_float(
-            sim_float(flushed(flushed((float)to_double(a, t)) + flushed((float)to_double(b, t)))));
-    if (t == PTX_F32)
-        return bits_of_float(sim_float((float)to_double(a, t) + (float)to_double(b, t)));
-    double v = to_double(a, t) + to_double(b, t);
-    switch (t) {
-    case PTX_F16:
-        return half_from_double(v);
-    case PTX_BF16:
-        return bfloat_from_double(v);
-    default:
-        return bits_of_double(sim_double(v, to_double(a, t), to_double(b, t)));
-    }
-}
-
-static bool is_less(uint64_t a, uint64_t b, ptx_type t)
-{
-    switch (t) {
-    case PTX_S32:
-        return (int32_t)a < (int32_t)b;
-    case PTX_S64:
-        return (int64_t)a < (int64_t)b;
-    case PTX_U32:
-    case PTX_B32:
-        return (uint32_t)a < (uint32_t)b;
-    case PTX_F16:
-    case PTX_BF16:
-        return to_double(a, t) < to_double(b, t);
-    default:
-        return a < b;
-    }
-}
-
-static uint64_t combine(sim_atomic_op op, ptx_type t, bool flush, uint64_t old, uint64_t v,
-                        uint64_t other)
-{
-    bool is_float = t == PTX_F32 || t == PTX_F64 || t == PTX_F16 || t == PTX_BF16;
-    switch (op) {
-    case SIM_ATOMIC_ADD:
-        return is_float ? add_float(old, v, t, flush) : old + v;
-    case SIM_ATOMIC_MIN:
-        return is_less(v, old, t) ? v : old;
-    case SIM_ATOMIC_MAX:
-        return is_less(old, v, t) ? v : old;
-    case SIM_ATOMIC_INC:
-        return (uint32_t)old >= (uint32_t)v ? 0 : old + 1;
-    case SIM_ATOMIC_DEC:
-        return old == 0 || (uint32_t)old > (uint32_t)v ? v : old - 1;
-    case SIM_ATOMIC_AND:
-        return old & v;
-    case SIM_ATOMIC_OR:
-        return old | v;
-    case SIM_ATOMIC_XOR:
-        return old ^ v;
-    case SIM_ATOMIC_EXCH:
-        return v;
-    default:
-        return old == v ? other : old;
-    }
-}
-
-/* Both halves of a packed pair. */
-static uint64_t combine_pair(sim_atomic_op op, ptx_type half, uint64_t old, uint64_t v)
-{
-    uint64_t low = combine(op, half, false, old & 0xffff, v & 0xffff, 0) & 0xffff;
-    uint64_t high = combine(op, half, false, old >> 16 & 0xffff, v >> 16 & 0xffff, 0) & 0xffff;
-    return low | high << 16;
-}
-
-static uint64_t next_value(sim_atomic_op op, ptx_type t, bool flush, uint64_t old, uint64_t v,
-                           uint64_t other)
-{
-    if (t == PTX_F16X2 || t == PTX_BF16X2)
-        return combine_pair(op, t == PTX_F16X2 ? PTX_F16 : PTX_BF16, old, v);
-    return combine(op, t, flush, old, v, other);
-}
-
-/* A compare-and-swap loop: blocks run on several host threads. */
-#define APPLY(T)                                                                                   \
-    do {                                                                                           \
-        T *p = (T *)(void *)at;                                                                    \
-        T old = __atomic_load_n(p, __ATOMIC_SEQ_CST);                                              \
-        while (!__atomic_compare_exchange_n(                                                       \
-            p, &old, (T)next_value(op, type, flush, old, (T)operand, (T)other), false,             \
-            __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))                                                   \
-            ;                                                                                      \
-        return old;                                                                                \
-    } while (0)
 
 /* Does an atomic of 128 bits, exchanged or compared with `operand` and then exchanged with `other`:
  * lower half first. Tells whether the operand was found or its like does not matter. No other host
@@ -144,30 +28,6 @@ static bool exchange(uint8_t *at, sim_atomic_op op, const uint64_t operand[2],
     return true;
 }
 
-uint64_t sim_atomic_apply(uint8_t *at, sim_atomic_op op, ptx_type type, bool flush,
-                          uint64_t operand, uint64_t other)
-{
-    switch (ptx_type_bytes(type)) {
-    case 2:
-        APPLY(uint16_t);
-    case 4:
-        APPLY(uint32_t);
-    default:
-        APPLY(uint64_t);
-    }
-}
-
-/* May the atomic come before another of its kind that is late? The result of both together is the
- * same then. */
-static bool may_overtake(const sim_instruction *c)
-{
-    const ptx_type t = (ptx_type)c->type;
-    const bool is_whole = t == PTX_U32 || t == PTX_S32 || t == PTX_U64 || t == PTX_S64 ||
-                          t == PTX_B32 || t == PTX_B64;
-    return c->d2 != 0 && c->vector == 1 && is_whole && c->op != SIM_ATOMIC_EXCH &&
-           c->op != SIM_ATOMIC_CAS && c->op != SIM_ATOMIC_INC && c->op != SIM_ATOMIC_DEC;
-}
-
 static uint64_t operand_of(const sim_warp *w, const sim_instruction *c, int32_t first, int32_t v,
                            int l)
 {
@@ -175,34 +35,31 @@ static uint64_t operand_of(const sim_warp *w, const sim_instruction *c, int32_t 
     return c->width == 8 ? sim_lanes64(w, slot)[l] : sim_lanes32(w, slot)[l];
 }
 
-/* Tells what the atomic of a lane is about to do. A comparison that fails reads, and writes
- * nothing: who marks nodes by it may meet those that others read. */
-static sim_touch touch_of(const sim_warp *w, const sim_instruction *c, int l, const sim_places *p,
-                          uint32_t bytes)
+/* What the atomic of a lane works with: first operands, and what a compare-and-swap puts there. */
+typedef struct operands {
+    uint64_t first[2], other[2];
+} operands;
+
+static operands operands_of(const sim_warp *w, const sim_instruction *c, int l)
 {
-    for (int32_t v = 0; c->op == SIM_ATOMIC_CAS && v < c->vector; v++) {
-        const uint64_t sought = operand_of(w, c, c->b, v, l);
-        if (memcmp(p->at[l] + (uint32_t)v * bytes, &sought, bytes) != 0)
-            return SIM_TOUCH_READ;
+    operands o = {{0}, {0}};
+    for (int32_t v = 0; v < c->vector; v++) {
+        o.first[v] = operand_of(w, c, c->b, v, l);
+        if (c->c != SIM_NO_SLOT)
+            o.other[v] = operand_of(w, c, c->c, v, l);
     }
-    return SIM_TOUCH_ATOMIC;
+    return o;
 }
 
-/* Does the atomic of a lane. False: it compared, and changed nothing. */
-static bool apply_lane(const sim_warp *w, const sim_instruction *c, int l, ptx_space space,
-                       const sim_places *p, uint64_t old[2])
+/* Does the atomic of a lane on `at`. False: it compared, and changed nothing. */
+static bool apply_lane(const sim_instruction *c, const operands *o, ptx_space space, uint8_t *at,
+                       uint64_t old[2])
 {
-    uint64_t operand[2] = {0}, other[2] = {0};
-    for (int32_t v = 0; v < c->vector; v++) {
-        operand[v] = operand_of(w, c, c->b, v, l);
-        if (c->c != SIM_NO_SLOT)
-            other[v] = operand_of(w, c, c->c, v, l);
-    }
     if (c->vector == 2)
-        return exchange(p->at[l], (sim_atomic_op)c->op, operand, other, old);
-    old[0] = sim_atomic_apply(p->at[l], (sim_atomic_op)c->op, (ptx_type)c->type,
-                              space == PTX_SPACE_GLOBAL, operand[0], other[0]);
-    return c->op != SIM_ATOMIC_CAS || old[0] == operand[0];
+        return exchange(at, (sim_atomic_op)c->op, o->first, o->other, old);
+    old[0] = sim_atomic_apply(at, (sim_atomic_op)c->op, (ptx_type)c->type,
+                              space == PTX_SPACE_GLOBAL, o->first[0], o->other[0]);
+    return c->op != SIM_ATOMIC_CAS || old[0] == o->first[0];
 }
 
 /* Which lane is the first is left open, at each atomic anew: an adverse schedule begins with the
@@ -235,7 +92,6 @@ bool sim_atomic(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t ma
     const uint32_t total = bytes * c->vector;
     uint64_t old[2][SIM_LANES], lost[2][SIM_LANES];
     uint32_t old32[SIM_LANES], losing = 0; /* lanes of which some of what they get has no value */
-    _Alignas(8) uint8_t before[SIM_LANES][SIM_LATE_BYTES];
     bool changed = false;
     sim_race_access a = sim_race_access_of(b, w, c, 0);
     const bool backwards = begins_with_last(b, w, c, mask);
@@ -245,19 +101,24 @@ bool sim_atomic(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t ma
         left &= ~(1u << l);
         if (b->launch->check && c->op == SIM_ATOMIC_EXCH && find_lost(c, l, space, p, bytes, lost))
             losing |= 1u << l;
-        const bool late =
-            may_overtake(c) && sim_find_late(b, w, c, 1u << l, space, p, total, before) != 0;
-        if (b->launch->check &&
-            (!sim_touch_lane(&a, l, space, p, total, touch_of(w, c, l, p, bytes), NULL) ||
-             !sim_check_written(b, w, c, l, space, p, total, "atomic")))
+        const operands o = operands_of(w, c, l);
+        const void *const sought = c->op == SIM_ATOMIC_CAS ? o.first : NULL;
+        _Alignas(SIM_WRITE_BYTES) uint8_t older[SIM_WRITE_BYTES];
+        const int from = sim_strong_choose(b, w, l, space, p, total, sought, older);
+        uint8_t *const at = from == SIM_READS_MEMORY ? p->at[l] : older;
+        /* A comparison that fails reads, and writes nothing: who marks nodes by it may meet those
+         * that others read. */
+        const sim_touch touch =
+            sought && memcmp(at, sought, total) != 0 ? SIM_TOUCH_READ : SIM_TOUCH_ATOMIC;
+        if (b->launch->check && (!sim_touch_lane(&a, l, space, p, total, touch, NULL) ||
+                                 !sim_check_written(b, w, c, l, space, p, total, "atomic")))
             return false;
         b->met_unwritten = false;
         uint64_t was[2] = {0};
-        const bool writes = apply_lane(w, c, l, space, p, was);
+        const bool writes = apply_lane(c, &o, space, at, was);
         for (uint32_t v = 0; v < c->vector; v++)
-            changed = changed || sim_load_bytes(p->at[l] + v * bytes, bytes) != was[v];
-        if (late)
-            was[0] = sim_load_bytes(before[l], bytes);
+            changed = changed || sim_load_bytes(at + v * bytes, bytes) != was[v];
+        sim_strong_updated(b, w, c, l, space, p, total, from, was, writes, at, o.first[0]);
         for (uint32_t i = 0;
              space == PTX_SPACE_GLOBAL && b->launch->excerpt && p->valid[l] && i < total; i++)
             __atomic_store_n(&p->valid[l][i], SIM_BYTE_UPDATED, __ATOMIC_RELAXED);
@@ -266,11 +127,6 @@ bool sim_atomic(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t ma
         old32[l] = (uint32_t)was[0];
         if (!b->launch->check)
             continue;
-        if (c->d2 != 0 && !late)
-            sim_strong_read(b, w, c, l, space, p);
-        /* A comparison that fails writes nothing. */
-        if (writes)
-            sim_strong_written(b, w, c, l, space, p);
         if (losing >> l & 1 && space == PTX_SPACE_SHARED)
             memset(p->owner->shared_valid + p->address[l], SIM_WRITTEN, total);
         else if (losing >> l & 1)

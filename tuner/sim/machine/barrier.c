@@ -28,7 +28,7 @@ static void order(sim_block *b, uint32_t id)
                 sim_order_warp(b, w, w->whole);
         }
     }
-    sim_lore_deinit(&state->brought);
+    sim_clocks_deinit(&state->brought);
 }
 
 static void release(sim_block *b, uint32_t id)
@@ -264,9 +264,9 @@ bool sim_cluster_barrier_open(sim_cluster *cl)
     if (!any)
         return false;
     cl->completed++;
-    sim_lore_deinit(&cl->passed);
+    sim_clocks_deinit(&cl->passed);
     cl->passed = cl->brought;
-    cl->brought = (sim_lore){0};
+    cl->brought = (sim_clocks){0};
     for (uint32_t r = 0; r < cl->size; r++) {
         for (uint32_t i = 0; i < cl->blocks[r].warp_count; i++) {
             sim_warp *w = &cl->blocks[r].warps[i];

@@ -205,7 +205,7 @@ static void start_warps(sim_block *b)
         w->depth = 1;
         w->state = SIM_READY;
         w->executed = w->accesses = w->lanes = 0;
-        w->given = 0;
+        w->given = w->heard = 0;
         w->copy_count = 0;
         w->copies_begun = 0;
         memset(w->copy_groups, 0, sizeof w->copy_groups);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "sim/machine/atomic.h"
 #include "sim/machine/bytes.h"
 #include "sim/machine/engine.h"
 #include "sim/machine/fault.h"

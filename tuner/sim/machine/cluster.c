@@ -30,8 +30,8 @@ void sim_cluster_deinit(sim_cluster *cl)
 {
     for (uint32_t r = 0; r < cl->size; r++)
         sim_block_deinit(&cl->blocks[r]);
-    sim_lore_deinit(&cl->brought);
-    sim_lore_deinit(&cl->passed);
+    sim_clocks_deinit(&cl->brought);
+    sim_clocks_deinit(&cl->passed);
     sim_clock_drop(cl->fenced);
     free(cl->blocks);
     *cl = (sim_cluster){0};
@@ -51,8 +51,8 @@ void sim_cluster_start(sim_cluster *cl, uint64_t position)
     }
     cl->position = position;
     cl->completed = 0;
-    sim_lore_deinit(&cl->brought);
-    sim_lore_deinit(&cl->passed);
+    sim_clocks_deinit(&cl->brought);
+    sim_clocks_deinit(&cl->passed);
     sim_clock_drop(cl->fenced);
     cl->fenced = NULL;
     cl->left = cl->size;
@@ -77,11 +77,19 @@ static void report_standstill(sim_cluster *cl, bool polling)
 
 bool sim_cluster_turn(sim_cluster *cl)
 {
+    const bool adverse = cl->launch->schedule != 0;
+    const uint32_t first = adverse ? (uint32_t)rng_below(&cl->blocks[0].order, cl->size) : 0;
     bool on = false, polling = false;
     cl->gave_way = false;
     cl->left = 0;
     for (uint32_t i = 0; i < cl->size; i++) {
-        sim_block *b = &cl->blocks[cl->launch->schedule ? cl->size - 1 - i : i];
+        const uint32_t r = adverse ? cl->size - 1 - i : i;
+        sim_block *b = &cl->blocks[(first + r) % cl->size];
+        if (adverse && cl->size > 1 && !b->ended && rng_below(&b->order, 2)) {
+            polling = true; /* it may go on in the next turn */
+            cl->left++;
+            continue;
+        }
         sim_turn turn = sim_block_turn(b);
         if (turn == SIM_TURN_FAULT) {
             cl->fault = b->fault;

@@ -44,7 +44,7 @@ void sim_watch_free(sim_watch *watch)
     free(watch->lines);
     free(watch->values);
     free(watch->locks);
-    sim_releases_deinit(&watch->releases);
+    sim_history_deinit(&watch->history);
     sim_clock_drop(watch->fenced);
     sim_pool_deinit(&watch->pool);
     free(watch);
@@ -157,23 +157,12 @@ static sim_cell *take_cell(sim_watch *watch, const pieces *p, uint64_t offset, b
     return &cells[n];
 }
 
-static void forget_release(sim_watch *watch, uint64_t address)
+/* A weak write leaves one value that a strong read may return. */
+static void end_history(sim_watch *watch, sim_cell *cell, uint64_t address)
 {
-    if (watch->releases.count == 0)
-        return;
-    lock(watch, &watch->release_lock);
-    sim_releases_remove(&watch->releases, address);
-    unlock(watch, &watch->release_lock);
-}
-
-static bool is_released(sim_watch *watch, uint64_t address)
-{
-    if (watch->releases.count == 0)
-        return false;
-    lock(watch, &watch->release_lock);
-    const bool found = sim_releases_find(&watch->releases, address) != NULL;
-    unlock(watch, &watch->release_lock);
-    return found;
+    if (!watch->concurrent)
+        sim_history_forget(&watch->history, address, watch->cell_bytes);
+    cell->kept = false;
 }
 
 /* Another block's write may not have reached the region's bytes yet. */
@@ -196,17 +185,11 @@ bool sim_global_touch(sim_race_access *a, uint64_t offset, uint32_t bytes, sim_t
     pieces p;
     if (!pieces_of(watch, region, &p))
         return true;
-    /* Late values are for blocks that communicate, which one host thread runs. */
-    const bool keeps = touch != SIM_TOUCH_READ && a->stamp.scope != 0 && !watch->concurrent;
-    if (keeps)
-        a->replaces_release = is_released(watch, region->base + offset);
     for (uint64_t at = offset; fine && at < offset + bytes; at += step) {
         bool *which = NULL;
         size_t n;
         sim_cell *cell = take_cell(watch, &p, at, &which, &n);
         a->offset = at;
-        if (keeps)
-            memcpy(&cell->before, region->bytes + at, step);
         if (touch == SIM_TOUCH_READ) {
             fine = sim_race_read(a, cell);
         } else if (touch == SIM_TOUCH_ATOMIC) {
@@ -217,33 +200,11 @@ bool sim_global_touch(sim_race_access *a, uint64_t offset, uint32_t bytes, sim_t
             fine = sim_race_write(a, cell, is_same(cell, &p.values[n], region, at, value, step));
             p.values[n] = value;
         }
+        if (cell->kept && touch == SIM_TOUCH_WRITE && a->stamp.scope == 0)
+            end_history(watch, cell, region->base + at);
         unlock(watch, which);
-        if (touch == SIM_TOUCH_WRITE && a->stamp.scope == 0)
-            forget_release(watch, region->base + at);
     }
     return fine;
-}
-
-bool sim_global_late(sim_race_access *a, uint64_t offset, uint32_t bytes, uint8_t *before)
-{
-    sim_watch *watch = a->block->watch;
-    const uint32_t step = watch->cell_bytes;
-    sim_stamp first = {0};
-    bool late = true;
-    pieces p;
-    size_t n;
-    if (watch->concurrent || !pieces_of(watch, a->region, &p))
-        return false;
-    for (uint64_t at = offset; late && at < offset + bytes; at += step) {
-        bool *which = NULL;
-        sim_cell *cell = take_cell(watch, &p, at, &which, &n);
-        a->offset = at;
-        first = at == offset ? cell->writes.last : first;
-        late = sim_race_is_late(a, cell) && sim_is_one_write(&first, &cell->writes.last);
-        memcpy(before + (at - offset), &cell->before, step);
-        unlock(watch, which);
-    }
-    return late;
 }
 
 /* A whole warp writes the line of piece `n`, locked: false, nothing done, where some of it was so
@@ -278,8 +239,7 @@ uint32_t sim_global_touch_row(sim_race_access *a, uint64_t offset, uint32_t byte
                    shift = (uint32_t)__builtin_ctz(of_lane), line_bytes = step * SIM_LINE_CELLS;
     uint32_t done = 0;
     pieces p;
-    if (offset % line_bytes != 0 || watch->releases.count > 0 || !sim_line_suits(a, touch) ||
-        !pieces_of(watch, a->region, &p))
+    if (offset % line_bytes != 0 || !sim_line_suits(a, touch) || !pieces_of(watch, a->region, &p))
         return 0;
     for (uint32_t j = 0; *fine && j < of_lane; j++) {
         uint32_t first;
@@ -300,28 +260,6 @@ uint32_t sim_global_touch_row(sim_race_access *a, uint64_t offset, uint32_t byte
     return done;
 }
 
-void sim_global_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                     uint64_t address)
-{
-    sim_watch *watch = b->watch;
-    if (watch->releases.count == 0)
-        return;
-    lock(watch, &watch->release_lock);
-    sim_order_read(b, w, c, lane, &watch->releases, address);
-    unlock(watch, &watch->release_lock);
-}
-
-void sim_global_written(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                        uint64_t address)
-{
-    sim_watch *watch = b->watch;
-    if (watch->releases.count == 0 && !w->lore && !c->releases)
-        return;
-    lock(watch, &watch->release_lock);
-    sim_order_write(b, w, c, lane, &watch->releases, address);
-    unlock(watch, &watch->release_lock);
-}
-
 bool sim_global_begin(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                       const sim_region *region, uint64_t offset, uint32_t bytes, sim_touch touch,
                       uint32_t number, bool bulk)
@@ -339,9 +277,9 @@ bool sim_global_begin(sim_block *b, sim_warp *w, const sim_instruction *c, int l
         sim_cell *cell = take_cell(watch, &p, at, &which, &n);
         a.offset = at;
         fine = sim_race_begin(&a, cell, touch, number, bulk);
+        if (cell->kept && touch == SIM_TOUCH_WRITE)
+            end_history(watch, cell, region->base + at);
         unlock(watch, which);
-        if (touch == SIM_TOUCH_WRITE)
-            forget_release(watch, region->base + at);
     }
     return fine;
 }

@@ -12,11 +12,6 @@ void sim_watch_free(sim_watch *watch); /* NULL is fine */
 bool sim_global_touch(sim_race_access *a, uint64_t offset, uint32_t bytes, sim_touch touch,
                       const uint8_t *fresh);
 
-/* May a strong read of `bytes` find what was there before one store that wrote all of them, or one
- * atomic? Then
- * `before` has that. */
-bool sim_global_late(sim_race_access *a, uint64_t offset, uint32_t bytes, uint8_t *before);
-
 /* A whole warp reads or writes `bytes` a lane, side by side from `offset` on. Touches together what
  * can be (sim/machine/line.h), and returns the lanes that were; *fine becomes false with a fault.
  */
@@ -30,11 +25,5 @@ bool sim_global_begin(sim_block *b, sim_warp *w, const sim_instruction *c, int l
 void sim_global_land(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                      const sim_region *region, uint64_t offset, uint32_t bytes, bool writes,
                      uint32_t number, const sim_stamp *landed);
-
-/* A strong access to global memory has read, or written, what is there. */
-void sim_global_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                     uint64_t address);
-void sim_global_written(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                        uint64_t address);
 
 #endif

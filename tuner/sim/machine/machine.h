@@ -8,7 +8,8 @@
  * by what order.c knows of happens-before, piece by piece or by lines (line.c), peers.c has what
  * one block of a cluster may do in another's shared memory, bulk.c executes bulk copies and
  * mbarriers, engine.c has the copies under way, warpgroup.c the products of matrices under way,
- * atomic.c computes atomics, collective.c exchanges
+ * strong.c chooses which write a strong access reads, of those in history.c, atomic.c computes
+ * atomics, collective.c exchanges
  * values within a warp, shuffle.c says whose, repeat.c knows loops that have no end, values.c
  * follows values that nothing wrote, fault.c records what went wrong, print.c what is printed. The
  * functions of each are in the header of its name. No other room includes this. */
@@ -66,14 +67,15 @@ struct sim_warp {
     uint32_t whole;        /* lanes that there are */
     uint32_t first_thread; /* linear index of lane 0 */
     sim_warp_state state;
-    uint32_t barrier; /* WAITING: which */
-    uint32_t epoch;   /* grows whenever it synchronises or releases: sim/machine/order.h */
-    uint32_t met;     /* its epoch after the last barrier of the whole warp; 0: there was none */
-    sim_lore *lore;   /* of each lane; owned; NULL: none has learned anything */
+    uint32_t barrier;   /* WAITING: which */
+    uint32_t epoch;     /* grows whenever it synchronises or releases: sim/machine/order.h */
+    uint32_t met;       /* its epoch after the last barrier of the whole warp; 0: there was none */
+    sim_clocks *clocks; /* of each lane; owned; NULL until a lane learns anything of others */
     uint64_t executed;
     uint64_t accesses;   /* to memory, of these */
     uint64_t lanes;      /* that executed them, summed */
     uint32_t given;      /* lanes that had results of its last atomic with any */
+    uint32_t heard;      /* lanes that have just chosen to read a new write of another thread */
     uint64_t region_hit; /* last region used: index + 1 */
     sim_copy *copies;
     size_t copy_count;
@@ -125,8 +127,8 @@ typedef struct sim_barrier_state {
     int32_t pc;       /* of the first that arrived */
     uint32_t count;   /* bar.red.popc */
     bool all, any;
-    bool passed;      /* by a warp that only arrived */
-    sim_lore brought; /* by such warps; owned */
+    bool passed;        /* by a warp that only arrived */
+    sim_clocks brought; /* by such warps; owned */
     /* The last time that it opened, not for the whole block: who waited, their epochs after it, and
      * the block's before. */
     uint32_t waited, after[SIM_MAX_WARPS], epoch;
@@ -153,9 +155,9 @@ struct sim_block {
     uint8_t *shared, *shared_valid; /* SIM_NEVER_WRITTEN ... of each byte; NULL when not checking */
     sim_cell *cells;                /* NULL when not checking */
     sim_line *lines;                /* of these cells */
-    sim_set visits;        /* accesses to its shared memory by other blocks of the cluster */
-    sim_releases releases; /* in shared memory */
-    sim_clock *fenced;     /* as sim_watch's, at those of its threads; owned */
+    sim_set visits;      /* accesses to its shared memory by other blocks of the cluster */
+    sim_history history; /* of shared memory */
+    sim_clock *fenced;   /* as sim_watch's, at those of its threads; owned */
     uint32_t shared_bytes;
     uint32_t epoch;            /* barriers of the whole block passed */
     uint32_t moment;           /* counts mbarrier operations */
@@ -193,8 +195,8 @@ struct sim_cluster {
     uint32_t size;       /* blocks */
     uint32_t number;     /* linear index + 1 */
     uint32_t completed;  /* barriers of the cluster */
-    sim_lore brought;    /* to the next; owned */
-    sim_lore passed;     /* by those who passed the last; owned */
+    sim_clocks brought;  /* to the next; owned */
+    sim_clocks passed;   /* by those who passed the last; owned */
     sim_clock *fenced;   /* as sim_watch's, at those of its scope or a wider one; owned */
     uint32_t left;       /* blocks that have not ended */
     uint32_t standstill; /* turns in a row in which none went on */
@@ -226,14 +228,13 @@ enum { SIM_NEVER_WRITTEN, SIM_WRITTEN };
 struct sim_watch {
     sim_pool pool;
     const sim_memory *memory;
-    sim_cell **cells;      /* by region; NULL: not watched */
-    sim_line **lines;      /* likewise, of these cells, */
-    uint32_t **values;     /* and what was last written to each */
-    sim_releases releases; /* in global memory */
-    sim_clock *fenced;     /* what was known at sequentially consistent fences so far; owned */
+    sim_cell **cells;    /* by region; NULL: not watched */
+    sim_line **lines;    /* likewise, of these cells, */
+    uint32_t **values;   /* and what was last written to each */
+    sim_history history; /* of global memory */
+    sim_clock *fenced;   /* what was known at sequentially consistent fences so far; owned */
     uint32_t cell_bytes;
     bool concurrent;
-    bool release_lock;
     bool *locks; /* of cells; inside it */
 };
 static inline bool sim_is_watched(const sim_watch *w, const sim_region *r)

@@ -5,12 +5,13 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "sim/machine/atomic.h"
 #include "sim/machine/copies.h"
 #include "sim/machine/fault.h"
 #include "sim/machine/global.h"
 #include "sim/machine/peers.h"
+#include "sim/machine/places.h"
 #include "sim/machine/shared.h"
+#include "sim/program/operations.h"
 
 enum { MBARRIER_BYTES = 8, MOST_DUE_BYTES = (1 << 20) - 1 };
 

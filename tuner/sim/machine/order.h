@@ -18,31 +18,31 @@
 #define AUTOTUNE_SIM_MACHINE_ORDER_H
 
 #include "sim/machine/clock.h"
+#include "sim/machine/history.h"
 #include "sim/machine/race.h"
-#include "sim/machine/release.h"
 
 /* The clocks of what a thread knows of others. */
 enum {
-    SIM_LORE_KNOWN,  /* happened before what it does now */
-    SIM_LORE_FENCED, /* was known at its last fence; by sim_reach of the fence */
-    SIM_LORE_SEEN = SIM_LORE_FENCED +
-                    SIM_REACHES, /* read where it was released, not yet acquired; by sim_reach */
-    SIM_LORE_LOOSE = SIM_LORE_SEEN + SIM_REACHES, /* acquired loosely of other blocks */
-    SIM_LORE_READ,       /* whose reads are over, though not whose writes have arrived */
-    SIM_LORE_PROXIED,    /* was known at its last fence between proxies */
-    SIM_LORE_SEQUENTIAL, /* was known at sequentially consistent fences before its last such fence
-                          */
-    SIM_LORE_CLOCKS
+    SIM_CLOCK_KNOWN,  /* happened before what it does now */
+    SIM_CLOCK_FENCED, /* was known at its last fence; by sim_reach of the fence */
+    SIM_CLOCK_SEEN = SIM_CLOCK_FENCED +
+                     SIM_REACHES, /* read where it was released, not yet acquired; by sim_reach */
+    SIM_CLOCK_LOOSE = SIM_CLOCK_SEEN + SIM_REACHES, /* acquired loosely of other blocks */
+    SIM_CLOCK_READ,       /* whose reads are over, though not whose writes have arrived */
+    SIM_CLOCK_PROXIED,    /* was known at its last fence between proxies */
+    SIM_CLOCK_SEQUENTIAL, /* was known at sequentially consistent fences before its own ones, */
+    SIM_CLOCK_SEEN_SEQUENTIAL, /* and of this as SIM_CLOCK_SEEN; by sim_reach */
+    SIM_CLOCK_COUNT = SIM_CLOCK_SEEN_SEQUENTIAL + SIM_REACHES
 };
 
-typedef struct sim_lore {
-    sim_clock *clocks[SIM_LORE_CLOCKS]; /* owned */
+typedef struct sim_clocks {
+    sim_clock *of[SIM_CLOCK_COUNT]; /* owned */
     sim_clock
         *polled; /* what the thread read last where it was released, which has been joined; owned */
     bool acquired; /* then, and did not only see it */
-} sim_lore;
+} sim_clocks;
 
-void sim_lore_deinit(sim_lore *lore); /* of one that is all 0, too */
+void sim_clocks_deinit(sim_clocks *clocks); /* of one that is all 0, too */
 
 /* Does what the lane does now follow that access? */
 bool sim_order_follows(const sim_block *b, const sim_warp *w, int lane, const sim_stamp *access);
@@ -50,13 +50,12 @@ bool sim_order_follows(const sim_block *b, const sim_warp *w, int lane, const si
 bool sim_order_follows_read(const sim_warp *w, int lane, const sim_stamp *access);
 /* Was it acquired loosely? */
 bool sim_order_follows_loosely(const sim_warp *w, int lane, const sim_stamp *access);
-/* Is it before one of two sequentially consistent fences, and what the lane does after the other?
- * Such fences have one order (PTX ISA, "Fence-SC"): whatever comes after the second finds what was
- * stored before the first. The order may have been the other one, so that nothing is excused from
- * being a race. Known in adverse schedules alone. */
-bool sim_order_is_fenced(const sim_warp *w, int lane, const sim_stamp *access);
-/* Is it so, or was it acquired, loosely or not, or only read where it was released? */
-bool sim_order_has_seen(const sim_warp *w, int lane, const sim_stamp *access);
+/* May the lane no longer read what was there before that write? It follows the write, or acquired
+ * it loosely, or a sequentially consistent fence before it follows one after the write (PTX ISA,
+ * "Fence-SC"). The order of such fences may have been the other one, so that it excuses no race; it
+ * is known in adverse schedules alone. */
+bool sim_order_has_reached(const sim_block *b, const sim_warp *w, int lane,
+                           const sim_stamp *access);
 /* How far apart is the thread of an access? */
 sim_reach sim_order_reach(const sim_block *b, const sim_stamp *access);
 
@@ -69,10 +68,10 @@ void sim_order_warp(sim_block *b, sim_warp *w, uint32_t mask);
 /* All warps that wait at that barrier meet; no other is left. */
 void sim_order_block(sim_block *b, uint32_t barrier);
 /* A barrier of some: what a warp brings to it, and what it takes away. */
-void sim_order_bring(sim_block *b, sim_warp *w, sim_lore *to);
-void sim_order_take(sim_block *b, sim_warp *w, const sim_lore *from);
+void sim_order_bring(sim_block *b, sim_warp *w, sim_clocks *to);
+void sim_order_take(sim_block *b, sim_warp *w, const sim_clocks *from);
 /* It brings what it has fenced alone: a relaxed arrival. */
-void sim_order_bring_fenced(sim_block *b, sim_warp *w, sim_lore *to);
+void sim_order_bring_fenced(sim_block *b, sim_warp *w, sim_clocks *to);
 
 /* Lanes have got values of others, lane l of from[l]: they know of other warps what those have
  * acquired, as cooperative groups rely on, and nothing of what their own warp did. */
@@ -96,10 +95,14 @@ void sim_order_proxy_fence(sim_block *b, sim_warp *w, uint32_t mask);
 /* Was the access known at a proxy fence that happened before what the lane does now? */
 bool sim_order_proxied(const sim_warp *w, int lane, const sim_stamp *access);
 
-/* A strong read or write of the lane at address `at` of what `releases` is about. */
+/* The lane has read that write by a strong access. */
 void sim_order_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                    const sim_releases *releases, uint64_t at);
-void sim_order_write(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                     sim_releases *releases, uint64_t at);
+                    const sim_write *from);
+/* Fills in what readers of `to`, a strong write of the lane, acquire. `before` is the write that a
+ * read-modify-write reads, else NULL. Returns false if it is nothing. */
+bool sim_order_write(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                     const sim_write *before, sim_write *to);
+/* Adds to `to`, a read-modify-write of `from`, what `from` releases. Does likewise. */
+bool sim_order_hand_on(sim_block *b, const sim_write *from, sim_write *to);
 
 #endif

@@ -78,9 +78,9 @@ static bool turn_family(sim_block *b, sim_warp *w)
     if (count == 0)
         return false;
     /* Families take turns, too: what a path waits for may be a cousin. */
+    const uint32_t spread = w->turned++ * 0x9e3779b9u >> 16; /* no choice depends on parity */
     uint32_t choice =
-        b->adverse ? (uint32_t)rng_below(&b->order, (uint64_t)count) : w->turned % (uint32_t)count;
-    w->turned++;
+        b->adverse ? (uint32_t)rng_below(&b->order, (uint64_t)count) : spread % (uint32_t)count;
     rotate(w, find_siblings(w, begins[choice]), begins[choice]);
     return true;
 }

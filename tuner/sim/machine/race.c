@@ -74,7 +74,7 @@ static inline bool follows(const sim_race_access *a, const sim_stamp *s)
     if (sim_race_is_past(a, s))
         return true;
     /* Without a clock it knows of nothing outside its warp. */
-    if (!a->warp->lore && (s->block != a->stamp.block || s->unit != a->stamp.unit))
+    if (!a->warp->clocks && (s->block != a->stamp.block || s->unit != a->stamp.unit))
         return false;
     return sim_order_follows(a->block, a->warp, a->lane, s);
 }
@@ -114,7 +114,7 @@ void sim_set_add(const sim_race_access *a, sim_set *set, const sim_stamp *stamp)
     }
     /* Others' accesses are older than this block's own, and without a clock this thread knows
      * nothing of them. */
-    bool learned = a->warp->lore != NULL;
+    bool learned = a->warp->clocks != NULL;
     sim_more *more = set->more;
     uint32_t looked = 0;
     for (uint32_t i = more ? more->count : 0; i > 0 && looked < MOST_LOOKED_AT; i--, looked++) {
@@ -173,18 +173,15 @@ static bool conflicts(const sim_race_access *a, const sim_cell *cell, const sim_
 }
 
 /* Did a strong read that the access follows, or an atomic, find what that strong write had left?
- * PTX ISA: what was observed happened before what follows the observer. `fences`: it may also
- * follow by the order of sequentially consistent fences. */
-static bool was_observed(const sim_race_access *a, const sim_cell *cell, const sim_stamp *write,
-                         bool fences)
+ * PTX ISA: what was observed happened before what follows the observer. */
+static bool was_observed(const sim_race_access *a, const sim_cell *cell, const sim_stamp *write)
 {
     if (write->scope == 0)
         return false;
     const sim_more *more = cell->reads.more;
     for (uint32_t i = 0, n = more ? more->count : 0; i <= n; i++) {
         const sim_stamp *s = i == n ? &cell->reads.last : &more->stamps[i];
-        if (s->block != 0 && s->scope > 0 && s->seen >= write->seen &&
-            (follows(a, s) || (fences && sim_order_is_fenced(a->warp, a->lane, s))))
+        if (s->block != 0 && s->scope > 0 && s->seen >= write->seen && follows(a, s))
             return true;
     }
     return false;
@@ -215,7 +212,7 @@ static const sim_stamp *find_conflict(const sim_race_access *a, const sim_cell *
         /* The reads of what a copy brought are over, so that the copy has arrived: its destination
          * may be written again. */
         const bool is_over = set == &cell->reads || (!reads && s->unit >= SIM_UNIT_ENGINE);
-        if ((set == &cell->writes && was_observed(a, cell, s, false)) ||
+        if ((set == &cell->writes && was_observed(a, cell, s)) ||
             (is_over && sim_order_follows_read(a->warp, a->lane, s)))
             continue;
         return s;
@@ -282,32 +279,9 @@ static inline bool is_again(const sim_race_access *a, const sim_cell *cell)
                                         !own->flags && sim_race_is_past(a, &writes->last)));
 }
 
-static uint64_t reader_bit(const sim_race_access *a)
-{
-    return UINT64_C(1) << (a->stamp.block * 7 + a->stamp.unit) % 64;
-}
-
 static bool observes(const sim_race_access *a)
 {
     return a->instruction->kind == SIM_ATOMIC && a->instruction->d2 != 0;
-}
-
-/* An atomic may come before another that is of its kind. */
-static bool may_overtake(const sim_race_access *a, const sim_cell *cell)
-{
-    const sim_instruction *own = a->instruction, *other = &a->block->program->code[cell->last_pc];
-    return own->kind != SIM_ATOMIC || (other->kind == SIM_ATOMIC && own->op == other->op &&
-                                       own->type == other->type && own->vector == other->vector);
-}
-
-bool sim_race_is_late(const sim_race_access *a, const sim_cell *cell)
-{
-    const sim_stamp *s = &cell->writes.last;
-    return cell->has_before && s->block != 0 &&
-           (s->block != a->stamp.block || s->unit != a->stamp.unit) && sim_is_by_thread(s) &&
-           !(s->flags & SIM_STAMP_UNDER_WAY) && !(cell->readers & reader_bit(a)) &&
-           may_overtake(a, cell) && !follows(a, s) && !sim_order_has_seen(a->warp, a->lane, s) &&
-           !was_observed(a, cell, s, true);
 }
 
 bool sim_race_read(const sim_race_access *a, sim_cell *cell)
@@ -325,10 +299,8 @@ bool sim_race_read(const sim_race_access *a, sim_cell *cell)
         return false;
     sim_stamp stamp = a->stamp;
     stamp.seen = cell->strong;
-    if (stamp.scope) {
+    if (stamp.scope)
         cell->observed = cell->strong;
-        cell->readers |= reader_bit(a);
-    }
     sim_set_add(a, &cell->reads, &stamp);
     return true;
 }
@@ -384,10 +356,8 @@ bool sim_race_write(const sim_race_access *a, sim_cell *cell, bool same)
     if (!check_write(a, cell, same))
         return false;
     sim_stamp stamp = a->stamp;
-    cell->has_before = stamp.scope && !observes(a) && !a->replaces_release;
-    cell->last_pc = stamp.pc;
-    cell->readers = 0;
     if (stamp.scope) {
+        cell->kept = true;
         /* Writes between which nobody looked may count as one. */
         if (stamp.scope && (cell->strong == cell->observed || observes(a)))
             cell->strong++;

@@ -52,12 +52,6 @@ static inline bool sim_is_by_thread(const sim_stamp *s)
     return s->unit < SIM_UNIT_BLOCK;
 }
 
-/* Are both of one instruction, when a warp executed it once? */
-static inline bool sim_is_one_write(const sim_stamp *s, const sim_stamp *t)
-{
-    return s->block == t->block && s->unit == t->unit && s->order == t->order && s->pc == t->pc;
-}
-
 typedef struct sim_more { /* older accesses of a set; from the pool */
     uint32_t count;
     int32_t class;
@@ -78,11 +72,7 @@ typedef struct sim_cell {
     bool noncoherent;      /* it was read by ld.global.nc */
     bool stale;            /* it was read before it was written: a cache may have what was there */
     bool touched;
-    bool has_before;  /* the last write was a strong store, or an atomic without a result, over what
-                         was not released, */
-    uint32_t before;  /* and this is what it replaced; */
-    int32_t last_pc;  /* then, of its instruction */
-    uint64_t readers; /* who read it strongly since: a bit for each of some warps */
+    bool kept; /* its location may have a history (sim/machine/history.h) */
 } sim_cell;
 
 /* An access in progress. */
@@ -94,7 +84,6 @@ typedef struct sim_race_access {
     sim_block *owner;         /* of shared memory */
     const sim_region *region; /* of global memory, else NULL */
     uint64_t offset;          /* in either */
-    bool replaces_release;    /* it writes over what was released there */
     bool as_under_way;        /* it begins a cp.async; all others to there bring the same, */
     bool as_there;            /* and the same is there now */
     sim_stamp stamp;
@@ -166,8 +155,6 @@ static inline bool sim_race_write_quickly(const sim_race_access *a, sim_cell *ce
     cell->stale = cell->stale || was_read;
     cell->reads.last.block = 0;
     cell->writes.last = a->stamp;
-    cell->has_before = false;
-    cell->readers = 0;
     cell->weakest_write = a->stamp.scope;
     return true;
 }
@@ -176,10 +163,6 @@ static inline bool sim_race_write_quickly(const sim_race_access *a, sim_cell *ce
  * `same`: a weak write of the value that is there. */
 bool sim_race_read(const sim_race_access *a, sim_cell *cell);
 bool sim_race_write(const sim_race_access *a, sim_cell *cell, bool same);
-
-/* May a strong read still find what was there before the last store, or atomic without a result?
- * Nothing that the thread has read tells of it, nor has its warp read there after it. */
-bool sim_race_is_late(const sim_race_access *a, const sim_cell *cell);
 
 /* A copy begins to read or write there, or to add to what is there by atomics of the GPU's scope;
  * and it is no longer under way: what it did becomes the access `landed`. */

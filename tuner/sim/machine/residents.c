@@ -24,7 +24,8 @@ enum {
     QUIET_GLANCES = 8192, /* and looks by all of them */
     ADVERSE_WIDTH = 4,    /* clusters that an adverse schedule has advance side by side */
     MOST_HELD = 4,        /* it holds so many back at a time: the first that it may, */
-    HOLDS_ONE_OF = 8,     /* and so many of the others; */
+    HOLDS_ONE_OF = 8,     /* and so many of the others, */
+    HOLDING_ORDERS = 12,  /* in so many orders in a row, and then in as many not; */
     GOES_ON_ONE_IN = 4    /* of what others leave lets one go on */
 };
 
@@ -165,7 +166,8 @@ static resident *any_in(residents *r, resident_state state, size_t count)
  * share? */
 static bool hold(residents *r, resident *one)
 {
-    const bool may = one->cluster.gave_way && r->held < MOST_HELD;
+    const bool may = one->cluster.gave_way && r->held < MOST_HELD &&
+                     r->launch->schedule / HOLDING_ORDERS % 2 == 0;
     if (!may || (r->holds > 0 && rng_below(&r->order, HOLDS_ONE_OF)))
         return false;
     one->state = IS_HELD;

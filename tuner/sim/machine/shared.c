@@ -17,17 +17,12 @@ void sim_shared_reset(sim_block *b)
     }
 }
 
-static uint64_t release_at(uint32_t offset)
-{
-    return SIM_SHARED_WINDOW + offset;
-}
-
 static void forget(sim_block *owner, sim_cell *cell)
 {
     sim_set_clear(&owner->watch->pool, &cell->writes);
     sim_set_clear(&owner->watch->pool, &cell->reads);
     cell->strong = cell->observed = 0;
-    cell->stale = cell->noncoherent = false;
+    cell->stale = cell->noncoherent = cell->kept = false;
     cell->run = owner->run;
 }
 
@@ -41,6 +36,13 @@ static inline sim_cell *cell_of(sim_block *owner, uint32_t offset)
     if (cell->run != owner->run)
         forget(owner, cell);
     return cell;
+}
+
+/* A weak write leaves one value that a strong read may return. */
+static void end_history(sim_block *owner, sim_cell *cell, uint32_t at)
+{
+    sim_history_forget(&owner->history, SIM_SHARED_WINDOW + at, owner->program->shared_cell_bytes);
+    cell->kept = false;
 }
 
 static inline bool all_written(const uint8_t *valid, uint32_t bytes)
@@ -93,15 +95,9 @@ bool sim_shared_touch(sim_race_access *a, uint32_t offset, uint32_t bytes, sim_t
     uint32_t step = owner->program->shared_cell_bytes;
     bool usual = owner->cluster->size == 1 && touch != SIM_TOUCH_ATOMIC && a->stamp.scope == 0 &&
                  a->stamp.flags == 0;
-    const bool keeps = touch != SIM_TOUCH_READ && a->stamp.scope != 0,
-               released = keeps && sim_releases_find(&owner->releases, release_at(offset));
     for (uint32_t at = offset; at < offset + bytes; at += step) {
         sim_cell *cell = cell_of(owner, at);
         a->offset = at;
-        if (keeps) {
-            memcpy(&cell->before, owner->shared + at, step);
-            a->replaces_release = released || owner->shared_valid[at] != SIM_WRITTEN;
-        }
         if (touch == SIM_TOUCH_READ) {
             if (!(usual && sim_race_read_quickly(a, cell)) && !sim_race_read(a, cell))
                 return false;
@@ -111,30 +107,14 @@ bool sim_shared_touch(sim_race_access *a, uint32_t offset, uint32_t bytes, sim_t
                     memcmp(owner->shared + at, fresh + (at - offset), step) == 0;
         if (!(usual && sim_race_write_quickly(a, cell, same)) && !sim_race_write(a, cell, same))
             return false;
-        if (touch == SIM_TOUCH_WRITE && a->stamp.scope == 0 && owner->releases.count > 0)
-            sim_releases_remove(&owner->releases, release_at(at));
+        if (cell->kept && a->stamp.scope == 0)
+            end_history(owner, cell, at);
     }
     a->offset = offset;
     if (touch != SIM_TOUCH_WRITE)
         return check_written(a, bytes);
     memset(owner->shared_valid + offset, SIM_WRITTEN, bytes);
     return true;
-}
-
-bool sim_shared_late(sim_race_access *a, uint32_t offset, uint32_t bytes, uint8_t *before)
-{
-    sim_block *owner = a->owner;
-    const uint32_t step = owner->program->shared_cell_bytes;
-    sim_stamp first = {0};
-    bool late = owner->cells != NULL;
-    for (uint32_t at = offset; late && at < offset + bytes; at += step) {
-        const sim_cell *cell = cell_of(owner, at);
-        a->offset = at;
-        first = at == offset ? cell->writes.last : first;
-        late = sim_race_is_late(a, cell) && sim_is_one_write(&first, &cell->writes.last);
-        memcpy(before + (at - offset), &cell->before, step);
-    }
-    return late;
 }
 
 /* Counts the pieces of a line that hold what is written there. */
@@ -154,8 +134,8 @@ uint32_t sim_shared_touch_row(sim_race_access *a, uint32_t offset, uint32_t byte
     const uint32_t step = owner->program->shared_cell_bytes, of_lane = bytes / step,
                    shift = (uint32_t)__builtin_ctz(of_lane);
     uint32_t done = 0;
-    if (!owner->cells || owner->cluster->size > 1 || owner->releases.count > 0 ||
-        offset % (step * SIM_LINE_CELLS) != 0 || !sim_line_suits(a, touch))
+    if (!owner->cells || owner->cluster->size > 1 || offset % (step * SIM_LINE_CELLS) != 0 ||
+        !sim_line_suits(a, touch))
         return 0;
     for (uint32_t j = 0; *fine && j < of_lane; j++) {
         uint32_t at = offset + j * step * SIM_LINE_CELLS, first;
@@ -197,18 +177,6 @@ bool sim_shared_read_word(sim_race_access *a, uint32_t mask, uint32_t offset, ui
     return sim_race_read_quickly(a, cell_of(owner, offset)) && check_written(a, bytes);
 }
 
-void sim_shared_read(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c,
-                     int lane, uint32_t offset)
-{
-    sim_order_read(b, w, c, lane, &owner->releases, release_at(offset));
-}
-
-void sim_shared_written(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c,
-                        int lane, uint32_t offset)
-{
-    sim_order_write(b, w, c, lane, &owner->releases, release_at(offset));
-}
-
 bool sim_shared_begin(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c,
                       int lane, uint32_t offset, uint32_t bytes, sim_touch touch, uint32_t number,
                       bool bulk)
@@ -219,8 +187,11 @@ bool sim_shared_begin(sim_block *b, sim_block *owner, sim_warp *w, const sim_ins
     a.owner = owner;
     for (uint32_t at = offset; at < offset + bytes; at += b->program->shared_cell_bytes) {
         a.offset = at;
-        if (!sim_race_begin(&a, cell_of(owner, at), touch, number, bulk))
+        sim_cell *cell = cell_of(owner, at);
+        if (!sim_race_begin(&a, cell, touch, number, bulk))
             return false;
+        if (cell->kept && touch == SIM_TOUCH_WRITE)
+            end_history(owner, cell, at);
     }
     a.offset = offset;
     return touch == SIM_TOUCH_WRITE || check_written(&a, bytes);

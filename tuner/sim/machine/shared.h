@@ -20,15 +20,6 @@ uint32_t sim_shared_touch_row(sim_race_access *a, uint32_t offset, uint32_t byte
  * looked at. */
 bool sim_shared_read_word(sim_race_access *a, uint32_t mask, uint32_t offset, uint32_t bytes);
 
-/* As sim_global_late() (sim/machine/global.h). */
-bool sim_shared_late(sim_race_access *a, uint32_t offset, uint32_t bytes, uint8_t *before);
-
-/* A strong access to shared memory of `owner` has read, or written, what is there. */
-void sim_shared_read(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c,
-                     int lane, uint32_t offset);
-void sim_shared_written(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c,
-                        int lane, uint32_t offset);
-
 /* A copy that reads or writes shared memory of `owner` begins: false, with a fault, for a race.
  * Until it has landed it is under way. `landed` is the access that landed there: the thread's own,
  * or the engine's. */

@@ -1,33 +1,388 @@
 #include "sim/machine/strong.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "sim/machine/bytes.h"
 #include "sim/machine/global.h"
 #include "sim/machine/race.h"
 #include "sim/machine/repeat.h"
-#include "sim/machine/shared.h"
+#include "sim/program/operations.h"
 
-bool sim_is_released(const sim_block *b, ptx_space space, const sim_places *p)
+/* Stale reads of one write by a thread, after which the thread reads a newer one. */
+enum { MOST_STALE_READS = 4 };
+
+/* Returns the history of the memory that a lane accesses, or NULL if no strong read can find what
+ * others release there. Global memory that several host threads share has none: blocks that read
+ * strongly what others write run on one. */
+static sim_history *history_of(const sim_block *b, ptx_space space, const sim_places *p, int lane)
 {
-    return space == PTX_SPACE_SHARED ? p->owner->releases.count > 0
-                                     : space == PTX_SPACE_GLOBAL && b->watch->releases.count > 0;
+    if (!b->launch->check)
+        return NULL;
+    if (space == PTX_SPACE_SHARED)
+        return p->owner->cells ? &p->owner->history : NULL;
+    return space == PTX_SPACE_GLOBAL && !b->watch->concurrent &&
+                   sim_is_watched(b->watch, p->region[lane])
+               ? &b->watch->history
+               : NULL;
 }
 
-void sim_strong_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, ptx_space space,
-                     const sim_places *p)
+static uint64_t address_of(ptx_space space, const sim_places *p, int lane)
 {
-    if (space == PTX_SPACE_SHARED)
-        sim_shared_read(b, p->owner, w, c, lane, (uint32_t)p->address[lane]);
-    else if (space == PTX_SPACE_GLOBAL)
-        sim_global_read(b, w, c, lane, p->address[lane]);
+    return p->address[lane] + (space == PTX_SPACE_SHARED ? SIM_SHARED_WINDOW : 0);
 }
 
-void sim_strong_written(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                        ptx_space space, const sim_places *p)
+static bool keeps_older(const sim_block *b, uint32_t bytes)
 {
-    if (space == PTX_SPACE_SHARED)
-        sim_shared_written(b, p->owner, w, c, lane, (uint32_t)p->address[lane]);
-    else if (space == PTX_SPACE_GLOBAL)
-        sim_global_written(b, w, c, lane, p->address[lane]);
+    return b->adverse && b->program->reorders && bytes <= SIM_WRITE_BYTES;
+}
+
+/* Does the lane follow one of the lanes that read? */
+static bool has_reached_any(const sim_block *b, const sim_warp *w, int lane, const sim_stamp *s)
+{
+    if (!w->clocks && s->block != b->number)
+        return false;
+    sim_stamp one = *s;
+    for (uint32_t m = s->lanes; m; m &= m - 1) {
+        one.lanes = m & -m;
+        if (sim_order_has_reached(b, w, lane, &one))
+            return true;
+    }
+    return false;
+}
+
+/* Returns the index of the oldest write that the lane may still read. */
+static uint32_t find_floor(const sim_block *b, const sim_warp *w, int lane, const sim_location *x)
+{
+    for (uint32_t i = x->count - 1; i > 0; i--) {
+        const sim_write *write = &x->writes[i];
+        bool passed = sim_order_has_reached(b, w, lane, &write->by);
+        for (uint32_t k = 0; k < write->reader_count && !passed; k++)
+            passed = has_reached_any(b, w, lane, &write->readers[k]);
+        if (passed)
+            return i;
+    }
+    return 0;
+}
+
+/* Returns the entry of the lane among the readers of a write, or NULL. */
+static sim_stamp *find_reader(const sim_block *b, const sim_warp *w, int lane,
+                              const sim_write *write)
+{
+    const uint32_t unit = w->first_thread / SIM_LANES;
+    for (uint32_t k = 0; k < write->reader_count; k++) {
+        sim_stamp *s = &write->readers[k];
+        if (s->block == b->number && s->unit == unit && s->lanes >> lane & 1)
+            return s;
+    }
+    return NULL;
+}
+
+static bool is_exhausted(const sim_block *b, const sim_warp *w, int lane, const sim_write *write)
+{
+    const sim_stamp *s = find_reader(b, w, lane, write);
+    return s ? s->seen >= MOST_STALE_READS * (uint32_t)__builtin_popcount(s->lanes)
+             : write->reader_count == SIM_MOST_READERS;
+}
+
+/* Notes that the lane has read a write. What follows that read reads no older one. */
+static void note_reader(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                        sim_location *x, uint32_t index)
+{
+    sim_write *write = &x->writes[index];
+    const bool is_stale = index + 1 < x->count;
+    sim_stamp *s = find_reader(b, w, lane, write);
+    write->observed = true;
+    if (x->count == 1)
+        return;
+    if (s) {
+        s->seen += is_stale;
+        return;
+    }
+    sim_race_access a = sim_race_access_of(b, w, c, lane);
+    a.stamp.seen = is_stale;
+    sim_stamp *last = write->reader_count > 0 ? &write->readers[write->reader_count - 1] : NULL;
+    if (last && last->block == a.stamp.block && last->unit == a.stamp.unit &&
+        last->order == a.stamp.order) {
+        last->lanes |= a.stamp.lanes;
+        last->seen += is_stale;
+        return;
+    }
+    if (!write->readers)
+        write->readers = malloc(SIM_MOST_READERS * sizeof *write->readers);
+    /* Without room nobody reads what is older. */
+    if (!write->readers || write->reader_count == SIM_MOST_READERS)
+        sim_location_drop(x, index);
+    else
+        write->readers[write->reader_count++] = a.stamp;
+}
+
+/* May a write come right before the one with that index? */
+static bool may_precede(const sim_location *x, uint32_t index)
+{
+    for (; index < x->count && x->writes[index].update; index++)
+        if (!x->writes[index].movable || x->writes[index].observed)
+            return false;
+    return true;
+}
+
+typedef enum leaning { TO_NEWEST, TO_NEWER, TO_OLDER, TO_OLDEST } leaning;
+
+/* Draws what the lanes of an instruction prefer. Outcomes that no interleaving has need old values:
+ * at random, everywhere (store buffering), or right after a new one (message passing). Each adverse
+ * schedule leans to one of these. */
+static leaning draw_leaning(sim_block *b, const sim_warp *w, uint32_t mask, bool reads)
+{
+    enum { AT_RANDOM, OLD, AFTER_NEW, MODES, OF = 8 };
+    const uint32_t mode = reads ? b->launch->schedule / 4 % MODES : AT_RANDOM,
+                   old = mode == AT_RANDOM                  ? OF / 2
+                         : mode == OLD || (w->heard & mask) ? OF - 1
+                                                            : 1;
+    const bool far = rng_below(&b->order, 2);
+    return rng_below(&b->order, OF) >= old ? (far ? TO_NEWEST : TO_NEWER)
+                                           : (far ? TO_OLDEST : TO_OLDER);
+}
+
+static uint32_t draw_index(sim_block *b, leaning how, uint32_t oldest, uint32_t newest)
+{
+    if (how == TO_NEWEST || oldest == newest)
+        return newest;
+    return how == TO_OLDEST
+               ? oldest
+               : oldest + (how == TO_NEWER) + (uint32_t)rng_below(&b->order, newest - oldest);
+}
+
+/* Notes whether the lane has chosen a new write, of another thread. */
+static void note_heard(const sim_block *b, sim_warp *w, int lane, const sim_write *write,
+                       leaning how)
+{
+    const sim_stamp *s = &write->by;
+    const bool is_own =
+        s->block == b->number && s->unit == w->first_thread / SIM_LANES && s->lanes == 1u << lane;
+    if (how >= TO_OLDER)
+        w->heard &= ~(1u << lane);
+    else if (s->block != 0 && !is_own)
+        w->heard |= 1u << lane;
+}
+
+uint32_t sim_strong_read(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
+                         ptx_space space, const sim_places *p, uint32_t bytes,
+                         uint8_t value[SIM_LANES][SIM_WRITE_BYTES])
+{
+    const sim_history *h = history_of(b, space, p, __builtin_ctz(mask));
+    if (!h || h->count == 0)
+        return 0;
+    const bool chooses = keeps_older(b, bytes);
+    const leaning how = chooses ? draw_leaning(b, w, mask, true) : TO_NEWEST;
+    uint32_t stale = 0;
+    SIM_EACH_OF(l, mask)
+    {
+        sim_location *x = sim_history_find(h, address_of(space, p, l));
+        if (!x || x->count == 0)
+            continue;
+        uint32_t index = x->count - 1;
+        if (how != TO_NEWEST && x->bytes == bytes && index > 0)
+            index = draw_index(b, how, find_floor(b, w, l, x), index);
+        while (index + 1 < x->count && is_exhausted(b, w, l, &x->writes[index]))
+            index++;
+        if (index + 1 < x->count) {
+            memcpy(value[l], x->writes[index].value, bytes);
+            stale |= 1u << l;
+        }
+        sim_order_read(b, w, c, l, &x->writes[index]);
+        if (chooses) {
+            note_heard(b, w, l, &x->writes[index], how);
+            note_reader(b, w, c, l, x, index);
+        }
+    }
+    return stale;
+}
+
+static void expect_memory(sim_block *b, const void *memory)
+{
+    b->starved = b->starved || !memory;
+}
+
+/* Inserts a write of the lane at that index of a location. Returns NULL if there is no memory. */
+static sim_write *insert(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                         sim_location *x, uint32_t index)
+{
+    sim_write *write = sim_location_insert(x, index);
+    expect_memory(b, write);
+    if (!write)
+        return NULL;
+    const sim_race_access a = sim_race_access_of(b, w, c, lane);
+    write->by = a.stamp;
+    write->cluster = b->cluster->number;
+    return write;
+}
+
+/* Returns the write before that index whose releases the new one hands on, or NULL: the one that a
+ * read-modify-write reads; else the last one of the same thread (PTX ISA, "release pattern": a
+ * release and strong writes of its thread after it). */
+static const sim_write *find_predecessor(const sim_location *x, uint32_t index)
+{
+    const sim_write *write = &x->writes[index];
+    if (write->update)
+        return index > 0 ? write - 1 : NULL;
+    while (index-- > 0) {
+        const sim_stamp *s = &x->writes[index].by;
+        if (s->block == write->by.block && s->unit == write->by.unit && s->lanes == write->by.lanes)
+            return &x->writes[index];
+    }
+    return NULL;
+}
+
+/* Only the newest write counts: it replaces the one that was there, and is kept if it releases
+ * anything. */
+static void replace(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, sim_history *h,
+                    uint64_t at, uint32_t bytes)
+{
+    sim_location *x = sim_history_find(h, at);
+    if (!x && !w->clocks && !c->releases)
+        return;
+    x = sim_history_put(h, at, bytes);
+    expect_memory(b, x);
+    sim_write *write = x ? insert(b, w, c, lane, x, x->count) : NULL;
+    if (!write)
+        return;
+    write->update = c->kind == SIM_ATOMIC ? c : NULL;
+    if (!sim_order_write(b, w, c, lane, find_predecessor(x, x->count - 1), write))
+        sim_history_forget(h, at, bytes);
+    else
+        sim_location_drop(x, x->count - 1);
+}
+
+/* Returns the location of an access, whose newest write has the value `old`: at first, what is
+ * there from before. Returns NULL if there is no memory. */
+static sim_location *open_location(sim_block *b, sim_history *h, uint64_t at, uint32_t bytes,
+                                   const void *old)
+{
+    sim_location *x = sim_history_put(h, at, bytes);
+    if (x && (x->count > 0 || sim_location_insert(x, 0)))
+        memcpy(sim_location_newest(x)->value, old, bytes);
+    else
+        x = NULL;
+    expect_memory(b, x);
+    return x;
+}
+
+/* Moves the value of a write on through the read-modify-writes after it. */
+static void pass_on(sim_block *b, sim_location *x, uint32_t index, bool flush)
+{
+    for (; index + 1 < x->count && x->writes[index + 1].update; index++) {
+        sim_write *next = &x->writes[index + 1];
+        memcpy(next->value, x->writes[index].value, x->bytes);
+        sim_atomic_apply(next->value, (sim_atomic_op)next->update->op, (ptx_type)next->update->type,
+                         flush, next->operand, 0);
+        sim_order_hand_on(b, next - 1, next);
+    }
+}
+
+bool sim_strong_store(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                      ptx_space space, const sim_places *p, const uint8_t *fresh, uint32_t bytes)
+{
+    sim_history *h = history_of(b, space, p, lane);
+    if (!h)
+        return true;
+    if (!keeps_older(b, bytes)) {
+        replace(b, w, c, lane, h, address_of(space, p, lane), bytes);
+        return true;
+    }
+    sim_location *x = open_location(b, h, address_of(space, p, lane), bytes, p->at[lane]);
+    if (!x)
+        return true;
+    uint32_t index = x->count;
+    const leaning how = draw_leaning(b, w, 0, false);
+    if (how != TO_NEWEST && x->count > 1)
+        index = draw_index(b, how, find_floor(b, w, lane, x) + 1, index);
+    while (!may_precede(x, index))
+        index++;
+    sim_write *write = insert(b, w, c, lane, x, index);
+    if (!write)
+        return true;
+    index = (uint32_t)(write - x->writes);
+    memcpy(write->value, fresh, bytes);
+    sim_order_write(b, w, c, lane, find_predecessor(x, index), write);
+    if (index + 1 == x->count)
+        return true;
+    pass_on(b, x, index, space == PTX_SPACE_GLOBAL);
+    memcpy(p->at[lane], sim_location_newest(x)->value, bytes);
+    return false;
+}
+
+int sim_strong_choose(sim_block *b, const sim_warp *w, int lane, ptx_space space,
+                      const sim_places *p, uint32_t bytes, const void *sought, uint8_t *value)
+{
+    sim_history *h = history_of(b, space, p, lane);
+    if (!h || !keeps_older(b, bytes))
+        return SIM_READS_MEMORY;
+    sim_location *x = sim_history_find(h, address_of(space, p, lane));
+    const leaning how = draw_leaning(b, w, 1u << lane, true);
+    if (!x || x->count <= 1 || x->bytes != bytes || how == TO_NEWEST)
+        return SIM_READS_MEMORY;
+    memcpy(sim_location_newest(x)->value, p->at[lane], bytes);
+    uint32_t index = draw_index(b, how, find_floor(b, w, lane, x), x->count - 1);
+    /* The oldest write makes room for the new one. */
+    index += index == 0 && x->count == SIM_MOST_WRITES;
+    for (; index + 1 < x->count; index++) {
+        const sim_write *write = &x->writes[index];
+        const bool only_reads = sought && memcmp(write->value, sought, bytes) != 0;
+        if (only_reads ? !is_exhausted(b, w, lane, write) : may_precede(x, index + 1))
+            break;
+    }
+    if (index + 1 == x->count)
+        return SIM_READS_MEMORY;
+    memcpy(value, x->writes[index].value, bytes);
+    return (int)index;
+}
+
+void sim_strong_updated(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                        ptx_space space, const sim_places *p, uint32_t bytes, int from,
+                        const uint64_t *old, bool writes, const uint8_t *fresh, uint64_t operand)
+{
+    sim_history *h = history_of(b, space, p, lane);
+    const uint64_t at = h ? address_of(space, p, lane) : 0;
+    if (!h)
+        return;
+    sim_location *x = sim_history_find(h, at);
+    if (!keeps_older(b, bytes)) {
+        if (c->d2 != 0 && x && x->count > 0)
+            sim_order_read(b, w, c, lane, sim_location_newest(x));
+        if (writes)
+            replace(b, w, c, lane, h, at, bytes);
+        return;
+    }
+    if (writes && from == SIM_READS_MEMORY) {
+        uint8_t before[SIM_WRITE_BYTES];
+        for (uint32_t i = 0; i < c->vector; i++)
+            memcpy(before + i * (bytes / c->vector), &old[i], bytes / c->vector);
+        x = open_location(b, h, at, bytes, before);
+    }
+    if (!x || x->count == 0)
+        return;
+    uint32_t index = from == SIM_READS_MEMORY ? x->count - 1 : (uint32_t)from;
+    if (c->d2 != 0) {
+        sim_order_read(b, w, c, lane, &x->writes[index]);
+        x->writes[index].observed = true;
+    }
+    if (!writes) {
+        note_reader(b, w, c, lane, x, index);
+        return;
+    }
+    sim_write *write = insert(b, w, c, lane, x, index + 1);
+    if (!write)
+        return;
+    index = (uint32_t)(write - x->writes);
+    write->update = c;
+    write->operand = operand;
+    write->movable = c->d2 == 0 && c->op != SIM_ATOMIC_CAS && c->vector == 1;
+    memcpy(write->value, fresh, bytes);
+    sim_order_write(b, w, c, lane, find_predecessor(x, index), write);
+    if (index + 1 == x->count)
+        return;
+    pass_on(b, x, index, space == PTX_SPACE_GLOBAL);
+    memcpy(p->at[lane], sim_location_newest(x)->value, bytes);
 }
 
 /* Stands for the instruction, where its lanes look, what they find there and what they offer for
@@ -52,40 +407,24 @@ void sim_strong_looked(const sim_block *b, sim_warp *w, const sim_instruction *c
     sim_note_poll(b, w, c, mask, look_at(b, c, mask, p, bytes, offered), space == PTX_SPACE_GLOBAL);
 }
 
-uint32_t sim_find_late(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                       ptx_space space, const sim_places *p, uint32_t total,
-                       uint8_t before[SIM_LANES][SIM_LATE_BYTES])
+/* Has it found what it had found before, and nothing new just now? */
+static bool polls(const sim_warp *w)
 {
-    enum { IN_TIME_ONE_IN = 4 };
-    uint32_t late = 0;
-    if (!b->adverse || !b->program->writes_strongly || !b->launch->check || !c->scope ||
-        (space != PTX_SPACE_GLOBAL && space != PTX_SPACE_SHARED) || total > SIM_LATE_BYTES ||
-        rng_below(&b->order, IN_TIME_ONE_IN) == 0)
-        return 0;
-    sim_race_access a = sim_race_access_of(b, w, c, 0);
-    SIM_EACH_OF(l, mask)
-    {
-        sim_race_access_by(&a, l);
-        bool is_late;
-        if (space == PTX_SPACE_SHARED) {
-            a.owner = p->owner;
-            is_late = sim_shared_late(&a, (uint32_t)p->address[l], total, before[l]);
-        } else {
-            a.region = p->region[l];
-            is_late = sim_is_watched(b->watch, a.region) &&
-                      sim_global_late(&a, p->address[l] - a.region->base, total, before[l]);
-        }
-        late |= is_late ? 1u << l : 0;
-    }
-    return late;
+    return w->looked == w->executed && w->news == 0;
+}
+
+bool sim_strong_waits(sim_block *b, const sim_warp *w, const sim_instruction *c)
+{
+    enum { SELDOM = 2, OFTEN = 8 }; /* a read in so many is not put off */
+    const bool reads = c->kind == SIM_LOAD || (c->kind == SIM_ATOMIC && c->d2 != 0);
+    return reads && c->scope != 0 && b->program->reorders && w->stalled == 0 && !polls(w) &&
+           rng_below(&b->order, b->launch->schedule / 2 % 2 ? SELDOM : OFTEN) != 0;
 }
 
 void sim_give_way(sim_block *b, sim_warp *w, ptx_space space)
 {
-    /* It found what it had found before, and nothing new just now. */
-    const bool polls = w->looked == w->executed && w->news == 0;
     const bool surely = space == PTX_SPACE_GLOBAL && sim_is_eager(b->launch);
-    if (!b->adverse || !b->program->writes_strongly || polls ||
+    if (!b->adverse || !b->program->writes_strongly || polls(w) ||
         (!surely && !rng_below(&b->order, 2)))
         return;
     w->slice_end = w->executed;

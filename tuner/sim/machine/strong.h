@@ -1,34 +1,52 @@
-/* Strong accesses: threads synchronise at the places that these read and write, and an adverse
- * schedule does to them what a GPU may. */
+/* Strong accesses: which write of a location a read returns, and where a write goes in the
+ * coherence order (sim/machine/history.h).
+ *
+ * In the order of schedule 0 a read returns the newest write, and a write becomes the newest. In an
+ * adverse schedule a read may return any write that the thread has not passed: coherence and
+ * causality order of the PTX ISA give each thread an oldest write of each location that it may
+ * still read. A write may go anywhere after that one, but not between a read-modify-write and the
+ * write that this has read. A thread that polls reads each older write a few times at most, so that
+ * its loop ends. Reads return writes that were executed: load buffering does not occur. */
 #ifndef AUTOTUNE_SIM_MACHINE_STRONG_H
 #define AUTOTUNE_SIM_MACHINE_STRONG_H
 
+#include "sim/machine/history.h"
 #include "sim/machine/places.h"
 
-/* Does a strong access to that space find what others released? */
-bool sim_is_released(const sim_block *b, ptx_space space, const sim_places *p);
+/* The lanes of `mask` read `bytes` of what memory holds. Returns the lanes that read older writes,
+ * whose values are in `value`. */
+uint32_t sim_strong_read(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
+                         ptx_space space, const sim_places *p, uint32_t bytes,
+                         uint8_t value[SIM_LANES][SIM_WRITE_BYTES]);
 
-/* A strong access of a lane has read, or written, its place. */
-void sim_strong_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, ptx_space space,
-                     const sim_places *p);
-void sim_strong_written(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                        ptx_space space, const sim_places *p);
+/* A lane is about to store `bytes`. Returns false if memory keeps what it holds, because the store
+ * comes before that in the coherence order. */
+bool sim_strong_store(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                      ptx_space space, const sim_places *p, const uint8_t *fresh, uint32_t bytes);
 
-/* Lanes have looked at elements of `bytes`, and changed nothing: they may be polling. `offered`:
- * what each offered for it; NULL: nothing. */
+/* A read-modify-write in progress: the index of the write that it reads. SIM_READS_MEMORY: the
+ * newest, or of a location without a history. */
+enum { SIM_READS_MEMORY = -1 };
+
+/* Chooses the write that the read-modify-write of a lane reads; `value` gets that of an older one.
+ * `sought` is what a compare-and-swap compares with, else NULL. */
+int sim_strong_choose(sim_block *b, const sim_warp *w, int lane, ptx_space space,
+                      const sim_places *p, uint32_t bytes, const void *sought, uint8_t *value);
+/* It has read the write `from`, whose value was `old`, and (`writes`) written `fresh`, which memory
+ * holds if `from` is SIM_READS_MEMORY. */
+void sim_strong_updated(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                        ptx_space space, const sim_places *p, uint32_t bytes, int from,
+                        const uint64_t *old, bool writes, const uint8_t *fresh, uint64_t operand);
+
+/* Lanes have looked at elements of `bytes`, and changed nothing: they may be polling. `offered` is
+ * what each offered for it, or NULL. */
 void sim_strong_looked(const sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                        ptx_space space, const sim_places *p, uint32_t bytes,
                        const uint32_t *offered);
 
-/* So many bytes of a strong read at most may be found as they were. */
-enum { SIM_LATE_BYTES = 16 };
-
-/* In an adverse schedule a store that nothing orders before the read, or an atomic without a
- * result, most often comes late, the first time. Returns the lanes that find what it replaced,
- * which is in `before`. */
-uint32_t sim_find_late(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                       ptx_space space, const sim_places *p, uint32_t total,
-                       uint8_t before[SIM_LANES][SIM_LATE_BYTES]);
+/* Does an adverse schedule let others go on before the instruction reads strongly? Older writes
+ * stand for what it would have read before. */
+bool sim_strong_waits(sim_block *b, const sim_warp *w, const sim_instruction *c);
 
 /* In an adverse schedule others often have their turn between what a warp found or left in a place
  * that threads share and what it does next. */

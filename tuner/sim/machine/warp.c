@@ -16,6 +16,7 @@
 #include "sim/machine/places.h"
 #include "sim/machine/print.h"
 #include "sim/machine/repeat.h"
+#include "sim/machine/strong.h"
 #include "sim/machine/surface.h"
 #include "sim/machine/tensor.h"
 #include "sim/machine/texture.h"
@@ -489,6 +490,8 @@ bool sim_warp_run(sim_block *b, sim_warp *w)
         const sim_instruction *c = &code[top->pc];
         if (b->adverse && may_part(b, w, c) && sim_paths_part(b, w))
             continue;
+        if (b->adverse && w->executed > 0 && sim_strong_waits(b, w, c))
+            break;
         uint32_t mask = top->mask, stalled = w->stalled;
         if (c->guard != SIM_NO_SLOT)
             mask &= sim_predicate(w, c->guard, c->guard_negated);

@@ -86,4 +86,9 @@ static inline double sim_double(double v, double first, double second)
 
 #define SIM_EACH_LANE(l) for (int l = 0; l < SIM_LANES; l++)
 
+/* Applies an atomic at host address `at` of one lane; returns the old value. `flush`: sums of
+ * floats of 32 bits take and give zeros for subnormal numbers. */
+uint64_t sim_atomic_apply(uint8_t *at, sim_atomic_op op, ptx_type type, bool flush,
+                          uint64_t operand, uint64_t other);
+
 #endif

@@ -505,7 +505,9 @@ typedef struct sim_program {
     bool allocates;       /* does it call malloc() or free()? */
     bool shares;          /* do threads synchronise, or meet, in places that they share? */
     bool rounds;          /* does it change places by what does not commute, as sums of floats? */
-    bool writes_strongly; /* are there strong writes, that a strong read may find or not? */
+    bool writes_strongly; /* are there strong writes? */
+    bool reorders;        /* may strong reads return one of several writes, or writes of a location
+                             have one of several orders? */
     bool communicates;    /* may a block see what others do meanwhile, or the result depend on which
                              comes first? */
 } sim_program;

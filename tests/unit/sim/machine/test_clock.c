@@ -3,7 +3,7 @@
 #include "check.h"
 
 #include "sim/machine/clock.h"
-#include "sim/machine/release.h"
+#include "sim/machine/history.h"
 
 enum { BLOCKS = 3, WARPS = 2, LANES = 32, UNTIL = 6 };
 
@@ -98,31 +98,59 @@ TEST(a_join_knows_what_either_knew_and_leaves_the_other_as_it_was)
     }
 }
 
-TEST(what_was_released_is_found_at_its_address_until_it_is_removed)
+TEST(a_location_is_found_at_its_address_until_what_overlaps_it_is_forgotten)
 {
-    enum { PLACES = 500 };
-    sim_releases r = {0};
-    bool there[PLACES + 1] = {false};
+    enum { PLACES = 500, BYTES = 4 };
+    sim_history h = {0};
+    uint32_t there[PLACES + 1] = {0}; /* bytes of the location */
     uint32_t seed = 3;
     for (int i = 0; i < 5000; i++) {
-        uint64_t at = 1 + next(&seed) % PLACES;
+        const uint64_t at = 1 + next(&seed) % PLACES;
+        const uint32_t wide = at % 2 == 0 && at < PLACES ? 2 : 1;
         if (next(&seed) % 2) {
-            sim_release *place = sim_releases_put(&r, at * 64);
-            assert_non_null(place);
-            place->block = (uint32_t)at;
-            there[at] = true;
+            sim_location *x = sim_history_put(&h, at * BYTES, wide * BYTES);
+            assert_non_null(x);
+            if (wide == 2)
+                there[at + 1] = 0;
+            if (there[at - 1] > BYTES)
+                there[at - 1] = 0;
+            assert_int_equal(x->count, there[at] ? 1 : 0);
+            if (x->count == 0)
+                assert_non_null(sim_location_insert(x, 0));
+            there[at] = wide * BYTES;
         } else {
-            sim_releases_remove(&r, at * 64);
-            there[at] = false;
+            sim_history_forget(&h, at * BYTES, BYTES);
+            there[at] = 0;
+            if (there[at - 1] > BYTES)
+                there[at - 1] = 0;
         }
-        uint64_t asked = 1 + next(&seed) % PLACES;
-        const sim_release *found = sim_releases_find(&r, asked * 64);
-        assert_int_equal(found != NULL, there[asked]);
-        if (found)
-            assert_int_equal(found->block, asked);
+        const uint64_t asked = 1 + next(&seed) % PLACES;
+        const sim_location *found = sim_history_find(&h, asked * BYTES);
+        assert_int_equal(found ? found->bytes : 0, there[asked]);
     }
-    sim_releases_clear(&r);
+    sim_history_clear(&h);
     for (uint64_t at = 1; at <= PLACES; at++)
-        assert_null(sim_releases_find(&r, at * 64));
-    sim_releases_deinit(&r);
+        assert_null(sim_history_find(&h, at * BYTES));
+    sim_history_deinit(&h);
+}
+
+TEST(a_location_keeps_its_writes_in_the_order_in_which_they_were_placed)
+{
+    sim_history h = {0};
+    sim_location *x = sim_history_put(&h, 64, 4);
+    assert_non_null(x);
+    for (uint32_t i = 0; i < 2 * SIM_MOST_WRITES; i++) {
+        sim_write *write = sim_location_insert(x, x->count);
+        assert_non_null(write);
+        write->by.block = i;
+    }
+    assert_int_equal(x->count, SIM_MOST_WRITES);
+    sim_write *between = sim_location_insert(x, 2);
+    between->by.block = 99;
+    /* The oldest has made room. */
+    assert_int_equal(between - x->writes, 1);
+    assert_int_equal(x->writes[0].by.block, SIM_MOST_WRITES + 1);
+    assert_int_equal(x->writes[2].by.block, SIM_MOST_WRITES + 2);
+    assert_int_equal(sim_location_newest(x)->by.block, 2 * SIM_MOST_WRITES - 1);
+    sim_history_deinit(&h);
 }
