@@ -156,3 +156,51 @@ EOF
     tool results show g --results r
     says 'not proven: the baseline computes one thing on the GPU'
 }
+
+@test "a variant that does nothing is wrong, also where all results are zero or were there before" {
+    for role in output inout; do
+        cat >zero.lua <<EOF
+local at = require "autotune"
+return at.pattern {
+  name = "zero", problem = { n = 5000 }, space = { all = { 1, 0 } },
+  buffers = { y = at.$role { dtype = "float", count = "n", fill = $([ $role = inout ] && echo '"zero"' || echo nil) } },
+  kernel = { template = "zero.cu", entry = "zero", args = { "y", at.int32 "n" } },
+  launch = { grid = "ceil_div(n, 128)", block = 128 }, traffic = "4 * n",
+}
+EOF
+        cat >zero.cu <<'EOF'
+extern "C" __global__ void zero(float *y, int n)
+{
+    int i = blockIdx.x * 128 + threadIdx.x;
+    if (i < n * ${all})
+        y[i] = 0;
+}
+EOF
+        tool check zero.lua --arch sm_90 --budget 2
+        [ "$status" -eq 1 ]
+        says "1 agrees with the baseline, 1 wrong"
+    done
+}
+
+@test "a tuning stops where the baseline writes nothing, with the condition that keeps it from writing" {
+    cat >idle.cu <<'EOF'
+/* autotune
+problem = { n = 1 << 16, limit = 0 }
+space   = { BLOCK = { 128, 256 } }
+launch  = { grid = "ceil_div(n, BLOCK)", block = "BLOCK" }
+sizes   = { x = "n", y = "n" }
+*/
+__global__ void copy(const float *x, float *y, int limit)
+{
+    int i = blockIdx.x * BLOCK + threadIdx.x;
+    if (i < limit)
+        y[i] = x[i];
+}
+EOF
+    tool idle.cu --device sim:sm_90 --quiet --no-record
+    fails_with 2 "the kernel wrote nothing on any problem"
+    [[ "$errors" == *"Never executed: idle.cu:11 (the condition at idle.cu:10 was never met)"* ]]
+    tool check idle.cu --arch sm_90
+    [ "$status" -eq 3 ]
+    says "the kernel wrote nothing on any problem. Never executed: idle.cu:11 (the condition at idle.cu:10 was never met)"
+}

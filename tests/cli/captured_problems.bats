@@ -4,7 +4,7 @@ load helpers
 capture() { # capture DIR KERNEL HOW...
     local dir=$1 kernel=$2
     shift 2
-    AUTOTUNE_LIBCUDA=${FAKE_CUDA:?} AUTOTUNE_LIBCUPTI=${FAKE_CUPTI:?} "$AUTOTUNE" capture -o "$dir" --kernel "$kernel" -- \
+    AUTOTUNE_LIBCUDA=${FAKE_CUDA:?} AUTOTUNE_LIBCUPTI=${FAKE_CUPTI:?} "$AUTOTUNE" capture -o "$dir" --kernel "$kernel" ${NTH:+--nth "$NTH"} -- \
         "${CAPTURED_PROGRAM:?}" "${IMAGE:-$FIXTURES/captured.ptx}" "$@" >/dev/null
 }
 
@@ -35,6 +35,50 @@ changed() { # changed SED: the fixture otherwise, as kernel.cu
     [ "$status" -eq 1 ]
     says "4 agree with the results in files, 4 wrong"
     says "out[83]"
+}
+
+# modes [SED]: a kernel of which MODE is how much it leaves out: 0 nothing, 1 all, 2 half, 3 one element; 4 gets one wrong.
+modes() {
+    sed "${1:-}" >modes.cu <<'EOF'
+/* autotune
+space  = { BLOCK = { 128 }, MODE = { 0, 1, 2, 3, 4 } }
+launch = { grid = "ceil_div(n, BLOCK)", block = "BLOCK" }
+kernel = { entry = "scale_by" }
+*/
+#define BLOCK 128
+#define MODE 0
+__global__ void scale_by(float *out, const float *in, unsigned n, float by)
+{
+    unsigned i = blockIdx.x * BLOCK + threadIdx.x;
+    if (i < n && MODE != 1 && (MODE != 2 || i % 2) && (MODE != 3 || i != n - 1))
+        out[i] = MODE == 4 && i == n / 2 ? 2 * by * in[i] : by * in[i];
+}
+EOF
+}
+
+@test "a variant that writes nothing, or not all, is wrong where the program had run the kernel before" {
+    modes
+    for how in "1 scale 1000" "2 twice 1000" "2 twice 3000000"; do
+        rm -rf seen
+        # shellcheck disable=SC2086
+        NTH=${how%% *} capture seen scale_by ${how#* }
+        tool check modes.cu --captured seen --arch sm_90 --budget 5
+        [ "$status" -eq 1 ]
+        says "1 agrees with the results in files, 4 wrong, 0 not proven"
+    done
+    rm -rf seen
+    NTH=2 capture seen scale_by twice 1000
+    tool modes.cu --captured seen --device sim:sm_90 --quiet --no-record
+    succeeds
+    says "5 tried of 5 valid (5 in the full product): 1 ok, 4 wrong_result"
+}
+
+@test "in place, what the kernel reads keeps the program's contents" {
+    modes 's/const float \*in/float *in/'
+    capture seen scale_by inplace 1000
+    tool check modes.cu --captured seen --arch sm_90 --budget 5
+    [ "$status" -eq 1 ]
+    says "1 agrees with the results in files, 4 wrong, 0 not proven"
 }
 
 @test "of a launch that is too large to be run whole blocks are, on the program's data" {

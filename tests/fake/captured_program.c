@@ -5,6 +5,7 @@
  * Loads the image and does each thing in turn:
  *   scale N      launches scale_by on N floats, and writes what it had and got to x.before, x.in,
  *                x.after
+ *   twice N      launches scale_by on N floats twice, with the same data
  *   inplace N    scale_by of N floats to themselves
  *   inner N      scale_by on all but the first 16 of N floats
  *   view N       scale by scale_view, whose pointers are in a structure, and by a library
@@ -153,6 +154,14 @@ static void scale(unsigned n)
     drop(&d);
 }
 
+static void twice(unsigned n)
+{
+    data d = make(n);
+    for (int i = 0; i < 2; i++)
+        check(launch(&d, 128), "twice");
+    drop(&d);
+}
+
 static void inplace(unsigned n)
 {
     data d = make(n), same = d;
@@ -293,6 +302,8 @@ int main(int argc, char **argv)
         i += n > 0;
         if (strcmp(how, "scale") == 0)
             scale(n);
+        else if (strcmp(how, "twice") == 0)
+            twice(n);
         else if (strcmp(how, "inplace") == 0)
             inplace(n);
         else if (strcmp(how, "inner") == 0)

@@ -158,11 +158,66 @@ static void tell_allowed(const device_slot *s, const launch_plan *launch, device
                      s->plan.buffers[i].name, *s->label ? " on " : "", s->label);
 }
 
+/* Does the oracle change the buffer in a slot that is run whole? */
+static bool is_changed(const device_slot *const *slots, size_t count, uint32_t i)
+{
+    bool any = false;
+    for (size_t k = 0; k < count; k++)
+        any = any || (!slots[k]->sampled && slots[k]->changes[i]);
+    return any;
+}
+
+bool loaded_is_idle(const device_slot *const *slots, size_t count, const device_coverage *covered)
+{
+    bool any = covered->compared > 0 || covered->owes;
+    for (uint32_t i = 0; i < slots[0]->plan.buffer_count; i++)
+        any = any || is_changed(slots, count, i);
+    return !any && oracle_is_own(slots[0]->plan.oracle);
+}
+
+/* The first output that the oracle changes in no slot that is run whole; NULL: there is none, or
+ * none of these slots. */
+static const char *find_unused(const device_slot *const *slots, size_t count)
+{
+    const problem_plan *plan = &slots[0]->plan;
+    bool is_whole = false;
+    for (size_t k = 0; k < count; k++)
+        is_whole = is_whole || !slots[k]->sampled;
+    for (uint32_t i = 0; is_whole && i < plan->buffer_count; i++)
+        if (plan->buffers[i].role == BUFFER_OUTPUT && !is_changed(slots, count, i))
+            return plan->buffers[i].name;
+    return NULL;
+}
+
+/* Says why results that agree with the oracle's say nothing: it changes none, or a store or an
+ * output is never reached. With a reference results say something in any case. */
+static void tell_unwritten(const device_slot *const *slots, size_t count, device_coverage *out)
+{
+    const bool agrees = slots[0]->plan.oracle == ORACLE_BASELINE;
+    const char *unused = find_unused(slots, count);
+    const bool idle = loaded_is_idle(slots, count, out);
+    if (idle && out->stored)
+        snprintf(out->unwritten, sizeof out->unwritten,
+                 "the kernel leaves all results as they were before the launch, so that a variant "
+                 "that does nothing agrees with it: give its in-outs other contents");
+    else if (idle)
+        snprintf(out->unwritten, sizeof out->unwritten, "the kernel wrote nothing on any problem");
+    else if (agrees && unused)
+        snprintf(out->unwritten, sizeof out->unwritten,
+                 "nothing wrote the output %s on any problem", unused);
+    else if (agrees && out->stores[0])
+        snprintf(out->unwritten, sizeof out->unwritten,
+                 "a store was executed on no problem: give one in which it is");
+    if (out->unwritten[0] && out->stores[0])
+        text_add(out->unwritten, sizeof out->unwritten, ". Never executed: %s", out->stores);
+}
+
 at_status loaded_cover(device_bench *b, const loaded_variant *v, device_coverage *out,
                        at_error *error)
 {
-    const device_kernel *kernels[DEVICE_SLOTS];
-    size_t count = 0;
+    const device_kernel *kernels[DEVICE_SLOTS] = {NULL};
+    const device_slot *slots[DEVICE_SLOTS];
+    size_t count = 0, slot_count = 0;
     device_coverage allowed = {0};
     char problems[COVERAGE_PROBLEMS_BYTES] = "", once[COVERAGE_TEXT_BYTES];
     memcpy(once, out->once, sizeof once);
@@ -170,6 +225,7 @@ at_status loaded_cover(device_bench *b, const loaded_variant *v, device_coverage
         if (!v->present[i])
             continue;
         const device_slot *s = &v->stage->slots[i];
+        slots[slot_count++] = s;
         text_add(problems, sizeof problems, "%s%s%s", problems[0] ? ", " : "",
                  s->sampled && !s->coverage.whole ? "blocks of " : "", s->label);
         if (s->sampled)
@@ -183,7 +239,10 @@ at_status loaded_cover(device_bench *b, const loaded_variant *v, device_coverage
     if (!b->api->covered)
         return AT_OK;
     memcpy(out->problems, problems, sizeof out->problems);
-    return b->api->covered(b->device, kernels, count, out, error);
+    at_status status = b->api->covered(b->device, kernels, count, out, error);
+    if (!status && slot_count > 0)
+        tell_unwritten(slots, slot_count, out);
+    return status;
 }
 
 at_status loaded_check_loops(device_bench *b, const device_variant *variant, int launches,

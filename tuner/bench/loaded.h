@@ -31,6 +31,10 @@ at_status loaded_check_loops(device_bench *b, const device_variant *variant, int
                              device_coverage *out, outcome *result, at_error *error);
 
 /* Notes the coverage of a variant's check. */
+/* Does the oracle leave all results in `slots` as they were, as far as these are run whole?
+ * `covered` has what ran of the tuned problem; it may be empty. */
+bool loaded_is_idle(const device_slot *const *slots, size_t count, const device_coverage *covered);
+
 at_status loaded_cover(device_bench *b, const loaded_variant *v, device_coverage *out,
                        at_error *error);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 
 static const char *reference_name(const device_slot *s)
 {
@@ -25,10 +26,10 @@ static at_status fill(device_slot *s, uint32_t i, device_buffer *b, at_error *er
 
 /* Runs the reference or the filler. */
 static at_status launch(device_slot *s, const char *name, device_kernel *k, const launch_plan *plan,
-                        device_buffer *const *buffers, at_error *error)
+                        device_buffer *const *buffers, uint64_t most_work, at_error *error)
 {
     outcome result;
-    at_status status = device_slot_launch(s, k, plan, buffers, 0, error);
+    at_status status = device_slot_launch(s, k, plan, buffers, most_work, error);
     if (s->api->take_printed)
         free(s->api->take_printed(s->device)); /* nobody asks what it printed */
     const char *complaint =
@@ -58,7 +59,7 @@ static at_status check_guards(device_slot *s, const char *name, uint32_t i, cons
 static at_status run_filler(device_slot *s, at_error *error)
 {
     at_status status =
-        launch(s, DEVICE_FILLER_NAME, s->filler, &s->filler_launch, s->buffers, error);
+        launch(s, DEVICE_FILLER_NAME, s->filler, &s->filler_launch, s->buffers, 0, error);
     for (uint32_t i = 0; !status && i < s->plan.buffer_count; i++)
         status = check_guards(s, DEVICE_FILLER_NAME, i, s->buffers[i], error);
     return status;
@@ -67,6 +68,8 @@ static at_status run_filler(device_slot *s, at_error *error)
 /* Gives a buffer, with its guard bands, what the variants' own has before a launch. */
 static at_status fill_as_input(device_slot *s, uint32_t i, device_buffer *b, at_error *error)
 {
+    if (s->instead[i])
+        return s->api->write(s->device, b, &s->plan.buffers[i], s->instead[i], error);
     at_status status = fill(s, i, b, error);
     if (!status && s->filler)
         status =
@@ -91,10 +94,21 @@ static at_status fill_inputs(device_slot *s, at_error *error)
     return status;
 }
 
-/* The reference's view of the buffers: its outputs are `expected`. */
-static at_status run_reference(device_slot *s, int pattern, at_error *error)
+/* Sums the elements of `expected` that the reference's results have. */
+static at_status sum_results(const device_slot *s, uint32_t i, uint64_t *sum, at_error *error)
+{
+    buffer_plan compared = s->plan.buffers[i];
+    compared.count = plan_compared(&s->plan, &s->reference_launch, i);
+    return s->api->checksum(s->device, s->expected[i], plan_buffer_bytes(&compared), sum, error);
+}
+
+/* Runs the reference with its own view of the buffers: its outputs are `expected`. Notes which of
+ * these it changes. `most_work` is that of device_slot_launch(). */
+static at_status run_reference_within(device_slot *s, int pattern, uint64_t most_work,
+                                      at_error *error)
 {
     device_buffer *view[PLAN_MAX_BUFFERS] = {NULL};
+    uint64_t before[PLAN_MAX_BUFFERS] = {0};
     at_status status = AT_OK;
     for (uint32_t i = 0; !status && i < s->plan.buffer_count; i++) {
         buffer_role role = s->plan.buffers[i].role;
@@ -103,13 +117,279 @@ static at_status run_reference(device_slot *s, int pattern, at_error *error)
             status = s->api->poison(s->device, view[i], device_slot_poison(s, pattern), error);
         else if (role == BUFFER_INOUT)
             status = fill_as_input(s, i, view[i], error);
+        if (!status && s->expected[i])
+            status = sum_results(s, i, &before[i], error);
     }
     int64_t start_ns = clock_now_ns();
     if (!status)
-        status = launch(s, reference_name(s), s->reference, &s->reference_launch, view, error);
+        status = launch(s, reference_name(s), s->reference, &s->reference_launch, view, most_work,
+                        error);
     s->reference_wall_ns = clock_now_ns() - start_ns;
     s->reference_work = s->api->work ? s->api->work(s->device) : 0;
+    for (uint32_t i = 0; !status && i < s->plan.buffer_count; i++) {
+        uint64_t after;
+        if (!s->expected[i])
+            continue;
+        status = sum_results(s, i, &after, error);
+        s->changes[i] = !status && after != before[i];
+    }
     return status;
+}
+
+static at_status run_reference(device_slot *s, int pattern, at_error *error)
+{
+    return run_reference_within(s, pattern, 0, error);
+}
+
+/* In-outs that hold the result before the launch, such as those of a launch that was captured after
+ * the program had run the kernel on the same data. A variant that writes nothing would be right. So
+ * each element whose result is there before, and that the oracle writes whatever was there, gets
+ * other contents. */
+
+/* An in-out on the host. */
+typedef struct behind {
+    uint64_t count;                /* compared elements; 0: no result is there before */
+    size_t size;                   /* of an element */
+    double magnitude;              /* of `after` */
+    const unsigned char *most;     /* the element of that magnitude, in `after` */
+    unsigned char *before, *after; /* owned; contents before and after a launch of the oracle */
+    unsigned char *now;            /* owned; contents after a launch from others */
+} behind;
+
+static void behind_deinit(behind *x)
+{
+    free(x->before);
+    free(x->after);
+    free(x->now);
+    *x = (behind){0};
+}
+
+/* Is `found` right for the element of buffer `i`? */
+static bool is_right(const device_slot *s, uint32_t i, const behind *x, uint64_t element,
+                     const unsigned char *found)
+{
+    const unsigned char *expected = x->after + element * x->size;
+    const buffer_plan *plan = &s->plan.buffers[i];
+    return memcmp(found, expected, x->size) == 0 ||
+           tolerance_accepts(plan->tolerance, x->magnitude, plan->type, found, expected);
+}
+
+/* Makes a value that differs from `from` by more than rounding. */
+static void oppose(dtype type, unsigned char *to, const unsigned char *from)
+{
+    const size_t size = dtype_get(type)->size_bytes;
+    memmove(to, from, size);
+    if (!dtype_get(type)->is_float)
+        to[0] ^= 1;
+    else if (element_magnitude(type, from, 1) > 0)
+        to[size - 1] ^= 0x80;
+    else
+        memset(to + size - 2, 0x3f, 2); /* about 1 */
+}
+
+/* Gives each element the next value of the buffer that differs from its own, so that what is an
+ * index stays one. If all are equal, each gets the opposite. */
+static void alter(dtype type, const behind *x, unsigned char *to)
+{
+    const unsigned char *other = NULL;
+    for (int pass = 0; pass < 2; pass++)
+        for (uint64_t e = x->count; e-- > 0;) {
+            const unsigned char *own = x->before + e * x->size,
+                                *next = x->before + (e + 1) % x->count * x->size;
+            if (memcmp(own, next, x->size) != 0)
+                other = next;
+            if (other)
+                memcpy(to + e * x->size, other, x->size);
+            else
+                oppose(type, to + e * x->size, own);
+        }
+}
+
+static at_status read_behind(device_slot *s, uint32_t i, behind *x, at_error *error)
+{
+    const buffer_plan *plan = &s->plan.buffers[i];
+    const uint64_t bytes = plan_buffer_bytes(plan);
+    buffer_plan compared = *plan;
+    device_comparison d;
+    compared.count = plan_compared(&s->plan, &s->reference_launch, i);
+    at_status status =
+        s->api->compare(s->device, s->pristine[i], s->expected[i], &compared, &d, error);
+    if (status || d.wrong == compared.count)
+        return status;
+    x->size = dtype_get(plan->type)->size_bytes;
+    x->before = memory_new(bytes, 1);
+    x->after = memory_new(bytes, 1);
+    x->now = memory_new(bytes, 1);
+    status = s->api->read(s->device, s->pristine[i], x->before, bytes, error);
+    if (!status)
+        status = s->api->read(s->device, s->expected[i], x->after, bytes, error);
+    x->count = status ? 0 : compared.count;
+    x->magnitude = element_magnitude(plan->type, x->after, x->count);
+    x->most = x->after;
+    for (uint64_t e = 0; e < x->count && x->magnitude > 0; e++)
+        if (element_magnitude(plan->type, x->after + e * x->size, 1) >= x->magnitude)
+            x->most = x->after + e * x->size;
+    return status;
+}
+
+/* Replaces an element by a value that is not right: the one of `altered`, or else the largest
+ * result or its opposite. */
+static void replace(const device_slot *s, uint32_t i, const behind *x, uint64_t element,
+                    unsigned char *altered)
+{
+    unsigned char *to = altered + element * x->size;
+    if (is_right(s, i, x, element, to))
+        memcpy(to, x->most, x->size);
+    if (is_right(s, i, x, element, to))
+        oppose(s->plan.buffers[i].type, to, x->most);
+}
+
+/* Keeps the elements of `altered` whose results are there before, and are the same after a launch
+ * from `altered`; the others get what they had. Returns how many are kept. */
+static uint64_t keep_independent(const device_slot *s, uint32_t i, const behind *x,
+                                 unsigned char *altered)
+{
+    uint64_t kept = 0;
+    for (uint64_t e = 0; e < x->count; e++) {
+        const uint64_t at = e * x->size;
+        const bool is_left = memcmp(x->before + at, x->after + at, x->size) == 0 &&
+                             memcmp(altered + at, x->now + at, x->size) == 0;
+        if (!is_left && is_right(s, i, x, e, x->before + at) && is_right(s, i, x, e, x->now + at)) {
+            replace(s, i, x, e, altered);
+            kept++;
+        } else {
+            memcpy(altered + at, x->before + at, x->size);
+        }
+    }
+    return kept;
+}
+
+/* Runs the oracle from altered contents of one in-out, and leaves in s->instead[i] those that are
+ * to replace the filled ones. A launch that fails from altered contents reads them. */
+static at_status try_altered(device_slot *s, uint32_t i, int pattern, behind *x, at_error *error)
+{
+    const uint64_t bytes = plan_buffer_bytes(&s->plan.buffers[i]);
+    enum { MOST_TIMES = 4 };
+    unsigned char *altered = memory_copy(x->before, bytes, 1);
+    alter(s->plan.buffers[i].type, x, altered);
+    s->instead[i] = altered;
+    at_status status = run_reference_within(s, pattern, MOST_TIMES * s->reference_work, error);
+    if (!status)
+        status = s->api->read(s->device, s->expected[i], x->now, bytes, error);
+    const bool failed = status && s->api->in_process;
+    if (failed)
+        error_clear(error);
+    if (failed || (!status && keep_independent(s, i, x, altered) == 0)) {
+        free(altered);
+        s->instead[i] = NULL;
+        return AT_OK;
+    }
+    return status;
+}
+
+/* Gives elements of s->instead[i] back what they had if the oracle's result is not right with them.
+ * *all: every result is right. */
+static at_status give_back(device_slot *s, uint32_t i, behind *x, bool *all, at_error *error)
+{
+    at_status status = s->api->read(s->device, s->expected[i], x->now,
+                                    plan_buffer_bytes(&s->plan.buffers[i]), error);
+    uint64_t wrong = 0;
+    for (uint64_t e = 0; !status && e < x->count; e++) {
+        const uint64_t at = e * x->size;
+        if (is_right(s, i, x, e, x->now + at))
+            continue;
+        wrong++;
+        if (s->instead[i])
+            memcpy(s->instead[i] + at, x->before + at, x->size);
+    }
+    *all = *all && wrong <= tolerance_mismatches(s->plan.buffers[i].tolerance, x->count);
+    return status;
+}
+
+static void forget_instead(device_slot *s)
+{
+    for (uint32_t i = 0; i < s->plan.buffer_count; i++) {
+        free(s->instead[i]);
+        s->instead[i] = NULL;
+    }
+}
+
+/* Runs the oracle from all replaced contents, until its results are those that it has without. */
+static at_status settle(device_slot *s, int pattern, behind x[PLAN_MAX_BUFFERS], at_error *error)
+{
+    enum { MOST_ROUNDS = 4 };
+    at_status status = AT_OK;
+    bool all = false;
+    for (int round = 0; !status && !all && round <= MOST_ROUNDS; round++) {
+        if (round == MOST_ROUNDS) {
+            forget_instead(s);
+            snprintf(s->trouble, sizeof s->trouble,
+                     "results are in memory before the launch, and other contents there change "
+                     "other results: they were not compared");
+        }
+        all = true;
+        status = run_reference(s, pattern, error);
+        for (uint32_t i = 0; !status && i < s->plan.buffer_count; i++)
+            if (x[i].count > 0)
+                status = give_back(s, i, &x[i], &all, error);
+    }
+    return status;
+}
+
+/* Replaces the contents of in-outs that hold results before the launch; `expected` and s->changes
+ * are made again. In-outs that the oracle reads first keep their contents. */
+static at_status replace_results(device_slot *s, int pattern, at_error *error)
+{
+    behind x[PLAN_MAX_BUFFERS] = {{0}};
+    bool any = false;
+    at_status status = AT_OK;
+    for (uint32_t i = 0; !status && i < s->plan.buffer_count; i++)
+        if (s->pristine[i] && s->expected[i] && !s->plan.buffers[i].any_order)
+            status = read_behind(s, i, &x[i], error);
+    for (uint32_t i = 0; !status && i < s->plan.buffer_count; i++)
+        if (x[i].count > 0) {
+            unsigned char *others[PLAN_MAX_BUFFERS];
+            memcpy(others, s->instead, sizeof others);
+            memset(s->instead, 0, sizeof s->instead);
+            status = try_altered(s, i, pattern, &x[i], error);
+            others[i] = s->instead[i];
+            memcpy(s->instead, others, sizeof others);
+            any = true;
+        }
+    if (!status && any)
+        status = settle(s, pattern, x, error);
+    for (uint32_t i = 0; i < s->plan.buffer_count; i++) {
+        if (!status && s->instead[i])
+            status = fill_as_input(s, i, s->pristine[i], error);
+        behind_deinit(&x[i]);
+    }
+    s->replaced = !status;
+    return status;
+}
+
+/* Notes which in-outs the oracle changes by more than a comparison allows. */
+static at_status note_changes(device_slot *s, at_error *error)
+{
+    at_status status = AT_OK;
+    for (uint32_t i = 0; !status && i < s->plan.buffer_count; i++) {
+        buffer_plan compared = s->plan.buffers[i];
+        device_comparison d = {0};
+        compared.count = plan_compared(&s->plan, &s->reference_launch, i);
+        if (!s->pristine[i] || !s->expected[i])
+            continue;
+        status = s->api->compare(s->device, s->pristine[i], s->expected[i], &compared, &d, error);
+        s->changes[i] = d.wrong > tolerance_mismatches(compared.tolerance, compared.count);
+    }
+    return status;
+}
+
+/* Runs the baseline for its results. */
+static at_status run_baseline(device_slot *s, at_error *error)
+{
+    at_status status = run_reference(s, 0, error);
+    if (!status && !s->replaced)
+        status = replace_results(s, 0, error);
+    return status ? status : note_changes(s, error);
 }
 
 /* Sums the expected buffers, and the inputs if `inputs`; each buffer is one, the other or
@@ -168,7 +448,7 @@ static at_status try_baseline(device_slot *s, bool *differs, at_error *error)
     device_check how = {.launches = BASELINE_LAUNCHES, .text = text, .text_bytes = sizeof text};
     *differs = false;
     s->trouble[0] = '\0';
-    at_status status = run_reference(s, 0, error);
+    at_status status = run_baseline(s, error);
     if (!status)
         status = sum(s, true, s->sums, error);
     if (!status)
@@ -179,22 +459,6 @@ static at_status try_baseline(device_slot *s, bool *differs, at_error *error)
     if (!status && how.result != OUTCOME_OK)
         snprintf(s->trouble, sizeof s->trouble, "%s: %s", reference_name(s), text);
     return status;
-}
-
-/* Puts the results that files hold in the place of the baseline's. What that does wrong does not
- * concern others: it is judged as they are. */
-static at_status seed_file(device_slot *s, at_error *error)
-{
-    at_status status = run_reference(s, 0, error);
-    if (status == AT_SCRIPT || status == AT_NO_DEVICE) {
-        error_clear(error);
-        status = AT_OK;
-    }
-    for (uint32_t i = 0; !status && i < s->plan.buffer_count; i++)
-        if (s->answers[i])
-            status =
-                s->api->write(s->device, s->expected[i], &s->plan.buffers[i], s->answers[i], error);
-    return status ? status : sum(s, true, s->sums, error);
 }
 
 /* What it does wrong is told of the set-up or, where it does not concern what else is wrong with
@@ -216,13 +480,31 @@ static at_status tell_trouble(device_slot *s, at_status status, at_error *error)
     return sum(s, true, s->sums, error);
 }
 
+/* Puts the results that files hold in the place of the baseline's. What that does wrong does not
+ * concern others: it is judged as they are. */
+static at_status seed_file(device_slot *s, at_error *error)
+{
+    at_status status = run_baseline(s, error);
+    if (status == AT_SCRIPT || status == AT_NO_DEVICE) {
+        error_clear(error);
+        status = AT_OK;
+    }
+    for (uint32_t i = 0; !status && i < s->plan.buffer_count; i++)
+        if (s->answers[i])
+            status =
+                s->api->write(s->device, s->expected[i], &s->plan.buffers[i], s->answers[i], error);
+    if (!status)
+        status = sum(s, true, s->sums, error);
+    return s->trouble[0] ? tell_trouble(s, status, error) : status;
+}
+
 static at_status seed_baseline(device_slot *s, at_error *error)
 {
     bool differs;
     char first[sizeof s->trouble];
     /* Rounding at the edge of what is allowed is not to end a run later on. */
     if (s->is_judged) {
-        at_status made = s->trouble[0] ? AT_OK : run_reference(s, 0, error);
+        at_status made = s->trouble[0] ? AT_OK : run_baseline(s, error);
         return made ? made : sum(s, true, s->sums, error);
     }
     s->is_judged = true;
@@ -245,7 +527,12 @@ static at_status seed_baseline(device_slot *s, at_error *error)
 at_status device_slot_seed(device_slot *s, uint64_t seed, at_error *error)
 {
     /* Other data have other results than those that were kept. */
-    s->seed = s->plan.oracle == ORACLE_FILE ? s->plan.seed : seed;
+    if (s->plan.oracle == ORACLE_FILE)
+        seed = s->plan.seed;
+    if (s->seed != seed)
+        forget_instead(s);
+    s->replaced = s->replaced && s->seed == seed;
+    s->seed = seed;
     if (s->sampled || s->absent)
         return AT_OK;
     at_status status = fill_inputs(s, error);
@@ -315,17 +602,23 @@ size_t device_slot_results(const device_slot *s, void **out)
 {
     const uint64_t size = results_bytes_of(s);
     unsigned char *to = NULL;
-    if (s->api->bytes && !s->trouble[0] && size > 0)
+    at_status status = AT_OK;
+    if (!s->trouble[0] && size > 0)
         to = malloc((size_t)size);
     *out = to;
-    for (uint32_t i = 0; to && i < s->plan.buffer_count; i++) {
-        const size_t one = (size_t)plan_buffer_bytes(&s->plan.buffers[i]);
+    for (uint32_t i = 0; to && !status && i < s->plan.buffer_count; i++) {
+        const uint64_t one = plan_buffer_bytes(&s->plan.buffers[i]);
         if (!s->expected[i])
             continue;
-        memcpy(to, s->api->bytes(s->expected[i]), one);
+        status = s->api->read(s->device, s->expected[i], to, one, NULL);
         to += one;
     }
-    return to ? (size_t)size : 0;
+    if (status || !to) {
+        free(*out);
+        *out = NULL;
+        return 0;
+    }
+    return (size_t)size;
 }
 
 static void tell_other(const device_slot *s, uint32_t i, const device_comparison *d, char *text,

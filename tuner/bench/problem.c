@@ -138,6 +138,8 @@ void device_slot_deinit(device_slot *s)
         free_buffer(s, &s->buffers[i]);
         free_buffer(s, &s->expected[i]);
         free_buffer(s, &s->pristine[i]);
+        free(s->instead[i]);
+        s->instead[i] = NULL;
     }
     if (s->excerpt)
         s->api->excerpt_free(s->device, s->excerpt);

@@ -20,6 +20,10 @@ typedef struct device_slot {
     device_buffer *expected[PLAN_MAX_BUFFERS]; /* outputs and in-outs: what the reference made */
     device_buffer *pristine[PLAN_MAX_BUFFERS]; /* in-outs: as filled */
     uint64_t sums[PLAN_MAX_BUFFERS];           /* of inputs as filled, and of `expected` */
+    unsigned char *instead[PLAN_MAX_BUFFERS];  /* owned; in-outs: contents in place of the filled
+                                                  ones, where these are the result; NULL: none */
+    bool replaced;                             /* `instead` is made for the present contents */
+    bool changes[PLAN_MAX_BUFFERS]; /* the oracle changes a compared element of the buffer */
     device_kernel *reference;
     device_kernel *filler; /* fills inputs after the fills; NULL: none */
     launch_plan filler_launch;

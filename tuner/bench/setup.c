@@ -141,6 +141,34 @@ static void tell_progress(void *context, uint64_t done, uint64_t total)
     bench_notify(context, DEVICE_RUNS_ALL, done * 1000 / total, INT64_MAX);
 }
 
+/* Refuses to tune against an oracle that changes no result. */
+static at_status refuse_idle(device_bench *b, at_error *error)
+{
+    at_status status = AT_OK;
+    for (size_t i = 0; !status && i < b->stage_count; i++) {
+        const device_slot *slots[DEVICE_SLOTS];
+        const device_kernel *kernels[DEVICE_SLOTS];
+        device_coverage covered = {.stored = true};
+        size_t count = 0;
+        for (size_t k = 0; k < b->slot_count; k++)
+            if (!b->stages[i].slots[k].absent && b->stages[i].slots[k].reference) {
+                slots[count] = &b->stages[i].slots[k];
+                kernels[count++] = b->stages[i].slots[k].reference;
+            }
+        if (count == 0 || !loaded_is_idle(slots, count, &covered))
+            continue;
+        if (b->api->covered)
+            status = b->api->covered(b->device, kernels, count, &covered, error);
+        if (!status)
+            status = error_set(
+                error, AT_SCRIPT,
+                "%s on any problem, so that a variant that does nothing agrees with it%s%s",
+                covered.stored ? "the kernel changes no result" : "the kernel wrote nothing",
+                covered.stores[0] ? ". Never executed: " : "", covered.stores);
+    }
+    return status;
+}
+
 static at_status set_up(device_bench *b, const device_image support[DEVICE_SUPPORT_PARTS],
                         const device_problem *problems, size_t count, device_answer *answer,
                         at_error *error)
@@ -162,6 +190,8 @@ static at_status set_up(device_bench *b, const device_image support[DEVICE_SUPPO
         if (!status)
             status = device_slot_seed(s, problems[i].plan.seed, error);
     }
+    if (!status && !problems[0].proves)
+        status = refuse_idle(b, error);
     for (size_t i = 0; !status && !b->untimed && i < stages; i++)
         status = device_context_init(&b->stages[i].context, &b->stages[i].slots[0],
                                      &problems[i * slots], &b->contents, error);

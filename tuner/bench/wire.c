@@ -106,6 +106,7 @@ static const pack_field answer_fields[] = {
     PACK_FIELD(device_answer, found.coverage.owes),
     PACK_FIELD(device_answer, found.coverage.never),
     PACK_FIELD(device_answer, found.coverage.once),
+    PACK_FIELD(device_answer, found.coverage.unwritten),
     PACK_FIELD(device_answer, found.coverage.together),
     PACK_FIELD(device_answer, found.coverage.allowed),
     PACK_FIELD(device_answer, found.fault.kind),

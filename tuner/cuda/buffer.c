@@ -143,6 +143,17 @@ at_status cuda_buffer_poison(device *d, device_buffer *b, int pattern, at_error 
     return status ? status : set_guards(d, b, error);
 }
 
+at_status cuda_buffer_read(device *d, const device_buffer *b, void *to, uint64_t size_bytes,
+                           at_error *error)
+{
+    static const char what[] = "cannot copy a buffer to the host";
+    if (size_bytes == 0)
+        return AT_OK;
+    at_status status =
+        cuda_done(d, d->cuda.cuMemcpyDtoHAsync(to, b->data, size_bytes, d->stream), what, error);
+    return status ? status : cuda_done(d, d->cuda.cuStreamSynchronize(d->stream), what, error);
+}
+
 at_status cuda_buffer_copy(device *d, device_buffer *to, const device_buffer *from, at_error *error)
 {
     if (to->size_bytes != from->size_bytes)

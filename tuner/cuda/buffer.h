@@ -14,6 +14,8 @@ at_status cuda_buffer_new(device *d, const char *name, uint64_t size_bytes, devi
 void cuda_buffer_free(device *d, device_buffer *b);
 at_status cuda_buffer_fill(device *d, device_buffer *b, const buffer_plan *plan, uint64_t seed,
                            at_error *error);
+at_status cuda_buffer_read(device *d, const device_buffer *b, void *to, uint64_t size_bytes,
+                           at_error *error);
 at_status cuda_buffer_write(device *d, device_buffer *b, const buffer_plan *plan,
                             const void *contents, at_error *error);
 at_status cuda_buffer_guard(device *d, device_buffer *b, const buffer_plan *plan, int pattern,

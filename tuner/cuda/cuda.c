@@ -350,6 +350,7 @@ const device_api device_cuda_api = {
     .buffer_free = cuda_buffer_free,
     .fill = cuda_buffer_fill,
     .write = cuda_buffer_write,
+    .read = cuda_buffer_read,
     .poison = cuda_buffer_poison,
     .copy = cuda_buffer_copy,
     .checksum = cuda_buffer_checksum,

@@ -32,8 +32,13 @@ typedef struct device_coverage {
                                           reason to give */
     bool owes;                         /* that leaves the variant without a proof */
     /* Places in the sources ("file:line") of all problems together, separated by ", ": */
-    char never[COVERAGE_TEXT_BYTES]; /* lines with instructions of which none was ever executed */
-    char once[COVERAGE_TEXT_BYTES];  /* loops whose body no thread executed twice in turn */
+    char never[COVERAGE_TEXT_BYTES];  /* lines with instructions of which none was ever executed */
+    char once[COVERAGE_TEXT_BYTES];   /* loops whose body no thread executed twice in turn */
+    char stores[COVERAGE_TEXT_BYTES]; /* lines with stores to global memory of which none was ever
+                                         executed, each with its condition */
+    bool stored;                      /* a store to global memory was executed */
+    char unwritten[2 * COVERAGE_TEXT_BYTES]; /* why results that agree say nothing: stores or
+                                                outputs that no launch has reached; "": they do */
     bool together; /* what a block does may depend on what others do, or did in an earlier launch */
     char allowed[COVERAGE_TEXT_BYTES]; /* results that differ, as the script allows: "2 of 4096
                                           elements of dst" */

@@ -144,8 +144,9 @@ typedef struct device_api {
     /* The same for contents that come from a file: as many bytes as the plan's elements have. */
     at_status (*write)(device *d, device_buffer *b, const buffer_plan *plan, const void *contents,
                        at_error *error);
-    /* The contents, which stay where they are. NULL: they are not in this process's memory. */
-    const void *(*bytes)(const device_buffer *b);
+    /* Copies the first `size_bytes` of the contents, which the buffer has, to `to`. */
+    at_status (*read)(device *d, const device_buffer *b, void *to, uint64_t size_bytes,
+                      at_error *error);
     /* Overwrites contents with pattern 0 to 3 and sets both guard bands. */
     at_status (*poison)(device *d, device_buffer *b, int pattern, at_error *error);
     /* Sets both guard bands to values of the buffer's type that would show in an output: for
@@ -240,10 +241,10 @@ typedef struct device_api {
     at_status (*excerpt_check)(device *d, device_excerpt *x, device_kernel *k,
                                const launch_plan *plan, device_excerpt_result *out,
                                device_coverage *coverage, at_error *error);
-    /* Sets `never`, `once` and `together` of *coverage: the places of a variant's kernels, one a
-     * problem, that no launch so far has executed. It is enough that one problem executed code that
-     * several have. Where coverage->once names loops already, those that went round twice are taken
-     * off it and nothing else is set. */
+    /* Sets `never`, `once`, `stores`, `stored` and `together` of *coverage: the places of a
+     * variant's kernels, one a problem, that no launch so far has executed. It is enough that one
+     * problem executed code that several have. Where coverage->once names loops already, those that
+     * went round twice are taken off it and nothing else is set. */
     at_status (*covered)(const device *d, const device_kernel *const *kernels, size_t count,
                          device_coverage *coverage, at_error *error);
 

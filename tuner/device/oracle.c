@@ -21,6 +21,11 @@ const char *oracle_kernel(oracle_kind kind)
     return oracles[kind].kernel;
 }
 
+bool oracle_is_own(oracle_kind kind)
+{
+    return kind == ORACLE_BASELINE || kind == ORACLE_FILE;
+}
+
 const char *oracle_blame(oracle_kind kind)
 {
     return oracles[kind].blame;

@@ -24,6 +24,9 @@ const char *oracle_name(oracle_kind kind);
 /* The name that messages have for the kernel that makes the expected results; static storage. */
 const char *oracle_kernel(oracle_kind kind);
 
+/* Does the baseline run in the reference's place, for some problems at least? */
+bool oracle_is_own(oracle_kind kind);
+
 /* The words for elements that differ from its results: "are wrong"; static storage. */
 const char *oracle_blame(oracle_kind kind);
 

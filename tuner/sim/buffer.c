@@ -136,9 +136,13 @@ at_status sim_buffer_write(device *d, device_buffer *b, const buffer_plan *plan,
     return AT_OK;
 }
 
-const void *sim_buffer_bytes(const device_buffer *b)
+at_status sim_buffer_read(device *d, const device_buffer *b, void *to, uint64_t size_bytes,
+                          at_error *error)
 {
-    return b->bytes;
+    (void)d;
+    (void)error;
+    memcpy(to, b->bytes, size_bytes);
+    return AT_OK;
 }
 
 at_status sim_buffer_poison(device *d, device_buffer *b, int pattern, at_error *error)

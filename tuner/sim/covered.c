@@ -8,12 +8,14 @@
 #include "base/text.h"
 
 /* The facts known of a line. */
-enum { LINE_RAN = 1, LINE_LOOPS = 2, LINE_WENT_BACK = 4 };
+enum { LINE_RAN = 1, LINE_LOOPS = 2, LINE_WENT_BACK = 4, LINE_STORES = 8, LINE_STORED = 16 };
 
 typedef struct line {
     ptx_text file;
     int number;
     unsigned bits;
+    ptx_text guard_file; /* the branch that leads past a store that did not run; */
+    int guard;           /* its line; 0: not known */
 } line;
 
 typedef struct lines {
@@ -37,6 +39,65 @@ static bool waits_for_others(const sim_program *p, size_t first, size_t last)
     return false;
 }
 
+/* Adds what is known of the same line elsewhere. */
+static void add_bits(line *to, const line *from)
+{
+    to->bits |= from->bits;
+    if (to->guard == 0) {
+        to->guard = from->guard;
+        to->guard_file = from->guard_file;
+    }
+}
+
+static bool stores(const sim_instruction *c)
+{
+    return ((c->kind == SIM_STORE || c->kind == SIM_ATOMIC) && sim_reaches_global(c)) ||
+           c->kind == SIM_BULK_STORE;
+}
+
+/* Finds the conditional branch that leads past an instruction that did not run: the last one that
+ * ran before the stretch of code that did not. Returns the instruction itself if that has a guard
+ * of its own, and p->code_count if no branch is found. */
+static size_t find_guard(const sim_program *p, const uint8_t *ran, size_t at)
+{
+    for (size_t steps = 0; steps < p->code_count; steps++) {
+        size_t entry = p->code_count;
+        while (at > 0 && !(ran[at - 1] & SIM_RAN))
+            at--;
+        if (at > 0 && p->code[at - 1].kind == SIM_BRANCH && p->code[at - 1].guard != SIM_NO_SLOT)
+            return at - 1;
+        for (size_t i = 0; i < p->code_count && entry == p->code_count; i++)
+            if (p->code[i].kind == SIM_BRANCH && p->code[i].target == (int32_t)at)
+                entry = i;
+        if (entry == p->code_count || p->code[entry].guard != SIM_NO_SLOT)
+            return entry;
+        at = entry;
+    }
+    return p->code_count;
+}
+
+/* Adds that the line has a store, and what keeps that from running. */
+static void note_store(line *l, const ptx_module *m, const sim_program *p, const uint8_t *ran,
+                       size_t at)
+{
+    if (ran[at] & SIM_RAN) {
+        l->bits |= LINE_STORED;
+        return;
+    }
+    const size_t guard = p->code[at].guard != SIM_NO_SLOT ? at : find_guard(p, ran, at);
+    l->bits |= LINE_STORES;
+    if (guard < p->code_count)
+        ptx_source_line(m, p->code[guard].location, &l->guard_file, &l->guard);
+}
+
+static bool has_stored(const sim_program *p, const uint8_t *ran)
+{
+    bool any = false;
+    for (size_t i = 0; i < p->code_count; i++)
+        any = any || (stores(&p->code[i]) && ran[i] & SIM_RAN);
+    return any;
+}
+
 static void add_program(lines *all, const ptx_module *m, const sim_program *p, const uint8_t *ran)
 {
     for (size_t i = 0; i < p->code_count; i++) {
@@ -46,12 +107,14 @@ static void add_program(lines *all, const ptx_module *m, const sim_program *p, c
         if (c->kind == SIM_BRANCH && c->target <= (int32_t)i &&
             !waits_for_others(p, (size_t)c->target, i))
             one.bits |= ran[i] & SIM_RAN_BACK ? LINE_LOOPS | LINE_WENT_BACK : LINE_LOOPS;
+        if (stores(c))
+            note_store(&one, m, p, ran, i);
         /* The end of a kernel has the line of what stands before it, if not its own. */
         if (one.number <= 0 || !is_of_script(one.file) || c->extra || c->kind == SIM_EXIT)
             continue;
         line *before = all->count ? &all->items[all->count - 1] : NULL;
         if (before && before->number == one.number && before->file.at == one.file.at)
-            before->bits |= one.bits;
+            add_bits(before, &one);
         else
             memory_add(&all->items, &all->count, &one, sizeof one);
     }
@@ -72,7 +135,7 @@ static void join(lines *all)
         qsort(all->items, all->count, sizeof *all->items, compare_lines);
     for (size_t i = 0; i < all->count; i++) {
         if (kept > 0 && compare_lines(&all->items[kept - 1], &all->items[i]) == 0)
-            all->items[kept - 1].bits |= all->items[i].bits;
+            add_bits(&all->items[kept - 1], &all->items[i]);
         else
             all->items[kept++] = all->items[i];
     }
@@ -80,7 +143,8 @@ static void join(lines *all)
 }
 
 /* "a.cu:3, a.cu:7", or the first of them and how many there are. */
-static void tell(const lines *all, bool (*is_told)(const line *l), char text[COVERAGE_TEXT_BYTES])
+static void tell(const lines *all, bool (*is_told)(const line *l), bool with_guard,
+                 char text[COVERAGE_TEXT_BYTES])
 {
     size_t told = 0, left = 0;
     text[0] = '\0';
@@ -90,6 +154,9 @@ static void tell(const lines *all, bool (*is_told)(const line *l), char text[COV
         if (!is_told(l))
             continue;
         snprintf(place, sizeof place, "%.*s:%d", (int)l->file.length, l->file.at, l->number);
+        if (with_guard && l->guard > 0)
+            text_add(place, sizeof place, " (the condition at %.*s:%d was never met)",
+                     (int)l->guard_file.length, l->guard_file.at, l->guard);
         if (strlen(text) + strlen(place) + sizeof ", and 1000000 more" > COVERAGE_TEXT_BYTES) {
             left++;
             continue;
@@ -119,6 +186,11 @@ static void take_off(const lines *all, char text[COVERAGE_TEXT_BYTES])
     memcpy(text, left, sizeof left);
 }
 
+static bool never_stored(const line *l)
+{
+    return l->bits & LINE_STORES && !(l->bits & LINE_STORED);
+}
+
 static bool never_ran(const line *l)
 {
     return !(l->bits & LINE_RAN);
@@ -136,10 +208,11 @@ at_status sim_covered(const device *d, const device_kernel *const *kernels, size
     (void)d;
     lines all = {0};
     (void)error;
-    coverage->together = false;
+    coverage->together = coverage->stored = false;
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < kernels[i]->kernel.program_count; k++) {
             coverage->together |= k > 0 || kernels[i]->kernel.programs[k]->communicates;
+            coverage->stored |= has_stored(kernels[i]->kernel.programs[k], kernels[i]->ran[k]);
             add_program(&all, kernels[i]->kernel.module, kernels[i]->kernel.programs[k],
                         kernels[i]->ran[k]);
         }
@@ -147,9 +220,10 @@ at_status sim_covered(const device *d, const device_kernel *const *kernels, size
     if (coverage->once[0]) {
         take_off(&all, coverage->once);
     } else {
-        tell(&all, never_ran, coverage->never);
-        tell(&all, ran_once, coverage->once);
+        tell(&all, never_ran, false, coverage->never);
+        tell(&all, ran_once, false, coverage->once);
     }
+    tell(&all, never_stored, true, coverage->stores);
     free(all.items);
     return AT_OK;
 }

@@ -138,7 +138,8 @@ void sim_buffer_forget_valid(device_buffer *b);
 void sim_buffer_make_all(const device_buffer *b);
 at_status sim_buffer_fill(device *d, device_buffer *b, const buffer_plan *plan, uint64_t seed,
                           at_error *error);
-const void *sim_buffer_bytes(const device_buffer *b);
+at_status sim_buffer_read(device *d, const device_buffer *b, void *to, uint64_t size_bytes,
+                          at_error *error);
 at_status sim_buffer_write(device *d, device_buffer *b, const buffer_plan *plan,
                            const void *contents, at_error *error);
 at_status sim_buffer_poison(device *d, device_buffer *b, int pattern, at_error *error);

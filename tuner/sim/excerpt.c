@@ -45,13 +45,13 @@ static at_status start_reference(device_excerpt *x, const device_excerpt_plan *p
                   : sim_device_set_constants(x->reference, &x->reference_launch, x->view, error);
 }
 
-at_status sim_excerpt_new(device *d, const device_excerpt_plan *plan, device_excerpt **out,
-                          at_error *error)
+static at_status make(device *d, const device_excerpt_plan *plan, const problem_plan *problem,
+                      device_excerpt **out, at_error *error)
 {
     device_excerpt *x = memory_new(1, sizeof *x);
     *out = x;
     x->device = d;
-    x->plan = *plan->problem;
+    x->plan = *problem;
     x->whole = plan->whole;
     for (uint32_t i = 0; plan->answers && i < x->plan.buffer_count; i++)
         x->answers[i] = plan->answers[i];
@@ -140,8 +140,21 @@ static at_status run_launch(excerpt_check *c, uint32_t i, at_error *error)
     return status;
 }
 
-/* Runs a sample of the blocks. */
-static at_status run_sample(excerpt_check *c, device_excerpt_result *out, at_error *error)
+static void begin(excerpt_check *c)
+{
+    const device_excerpt *x = c->excerpt;
+    const uint64_t share = x->device->work / WHOLE_SHARE;
+    c->complete = true;
+    c->launches = plan_launches_run(c->plan);
+    c->spend = share < least_spent          ? least_spent
+               : share > EXCERPT_MOST_SPENT ? EXCERPT_MOST_SPENT
+                                            : share;
+    for (uint32_t i = 0; i < x->plan.buffer_count; i++)
+        c->ends[i] = plan_compared(&x->plan, c->plan, i);
+}
+
+/* Runs some blocks of each launch. */
+static at_status run_blocks(excerpt_check *c, at_error *error)
 {
     device_excerpt *x = c->excerpt;
     sim_data_reset(x->data);
@@ -154,33 +167,63 @@ static at_status run_sample(excerpt_check *c, device_excerpt_result *out, at_err
     while (!status && c->fault.kind == SIM_FAULT_NONE && c->launched < MOST_LAUNCHES &&
            c->unfinished == 0 && plan_walk(c->plan, &walk))
         status = run_launch(c, walk.place, error);
-    if (status || sim_data_trouble(x->data))
+    return status;
+}
+
+/* Runs a sample of the blocks, and compares what they wrote. */
+static at_status run_sample(excerpt_check *c, device_excerpt_result *out, at_error *error)
+{
+    device_excerpt *x = c->excerpt;
+    at_status status = run_blocks(c, error);
+    if (status || sim_data_trouble(x->data) || c->fault.kind != SIM_FAULT_NONE ||
+        x->plan.oracle == ORACLE_NONE)
         return status;
-    if (c->fault.kind == SIM_FAULT_NONE && x->plan.oracle != ORACLE_NONE)
-        status = excerpt_compare(c, out, error);
-    if (!status && c->fault.kind == SIM_FAULT_NONE && out->result == OUTCOME_OK &&
-        c->launches == 1 && c->coverage->compared > 0)
+    status = excerpt_compare(c, out, error);
+    if (!status && out->result == OUTCOME_OK && c->launches == 1 &&
+        (c->coverage->compared > 0 || (c->swept.ended && !c->coverage->owes)))
         status = excerpt_find_holes(c, out, error);
+    return status;
+}
+
+/* Does the baseline run without a fault where nothing wrote the in-out? Then it does not read what
+ * was there. What cannot be found out is taken for read. */
+static bool is_overwritten(device *d, const device_excerpt_plan *plan, uint32_t i)
+{
+    problem_plan problem = *plan->problem;
+    device_excerpt *x;
+    device_coverage covered = {0};
+    problem.buffers[i].role = BUFFER_OUTPUT;
+    at_status status = make(d, plan, &problem, &x, NULL);
+    excerpt_check c = {.excerpt = x,
+                       .kernel = plan->reference,
+                       .plan = plan->reference_launch,
+                       .coverage = &covered};
+    begin(&c);
+    if (!status)
+        status = run_blocks(&c, NULL);
+    const bool found = !status && c.fault.kind == SIM_FAULT_NONE && !sim_data_trouble(x->data);
+    sim_excerpt_free(d, x);
+    return found;
+}
+
+at_status sim_excerpt_new(device *d, const device_excerpt_plan *plan, device_excerpt **out,
+                          at_error *error)
+{
+    at_status status = make(d, plan, plan->problem, out, error);
+    for (uint32_t i = 0; !status && i < plan->problem->buffer_count; i++)
+        (*out)->overwritten[i] = oracle_is_own(plan->problem->oracle) &&
+                                 plan->problem->buffers[i].role == BUFFER_INOUT &&
+                                 is_overwritten(d, plan, i);
     return status;
 }
 
 at_status sim_excerpt_check(device *d, device_excerpt *x, device_kernel *k, const launch_plan *plan,
                             device_excerpt_result *out, device_coverage *coverage, at_error *error)
 {
-    const uint64_t share = d->work / WHOLE_SHARE;
-    excerpt_check c = {.excerpt = x,
-                       .kernel = k,
-                       .plan = plan,
-                       .coverage = coverage,
-                       .complete = true,
-                       .launches = plan_launches_run(plan),
-                       .spend = share < least_spent          ? least_spent
-                                : share > EXCERPT_MOST_SPENT ? EXCERPT_MOST_SPENT
-                                                             : share};
+    excerpt_check c = {.excerpt = x, .kernel = k, .plan = plan, .coverage = coverage};
     bool done = false;
     *out = (device_excerpt_result){.result = OUTCOME_OK};
-    for (uint32_t i = 0; i < x->plan.buffer_count; i++)
-        c.ends[i] = plan_compared(&x->plan, plan, i);
+    begin(&c);
     at_status status =
         excerpt_run_whole(&c, x->whole == DEVICE_WHOLE_ALWAYS ? 0 : 1, out, &done, error);
     if (!status && !done)

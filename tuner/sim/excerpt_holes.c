@@ -86,9 +86,9 @@ static at_status seek(const excerpt_check *c, uint32_t i, bool *found, uint64_t 
 }
 
 /* Does the whole grid leave results alone? */
-static at_status find_unwritten(const excerpt_check *c, uint32_t i, sim_hole *hole, at_error *error)
+static at_status find_unwritten(const excerpt_check *c, uint32_t i, const buffer_plan *plan,
+                                sim_hole *hole, at_error *error)
 {
-    const buffer_plan *plan = &c->excerpt->plan.buffers[i];
     const sim_written *w = &c->swept.written[i];
     const uint64_t end = c->ends[i];
     uint64_t element = end;
@@ -132,17 +132,20 @@ at_status excerpt_find_holes(excerpt_check *c, device_excerpt_result *out, at_er
         sim_owners_new(x->device, x->reference, &x->reference_launch, x->view, most);
     for (uint32_t i = 0; !status && i < x->plan.buffer_count && out->result == OUTCOME_OK; i++) {
         sim_hole hole;
-        if (!plan_is_compared(&x->plan.buffers[i]) || x->plan.buffers[i].any_order)
+        buffer_plan plan = x->plan.buffers[i];
+        if (!plan_is_compared(&plan) || plan.any_order)
             continue;
-        status = sim_holes_find(variant, reference, &x->plan.buffers[i], i, c->ends[i], c->plan,
-                                x->plan.seed, &hole, error);
+        if (x->overwritten[i])
+            plan.role = BUFFER_OUTPUT;
+        status = sim_holes_find(variant, reference, &plan, i, c->ends[i], c->plan, x->plan.seed,
+                                &hole, error);
         if (status)
             break;
         excerpt_compare_places(c, i, &hole, out);
         if (out->result != OUTCOME_OK)
             continue;
         if (hole.kind != SIM_HOLE_CERTAIN)
-            status = find_unwritten(c, i, &hole, error);
+            status = find_unwritten(c, i, &plan, &hole, error);
         if (status || hole.kind == SIM_HOLE_NONE)
             continue;
         if (hole.kind == SIM_HOLE_LIKELY)

@@ -24,6 +24,8 @@ struct device_excerpt {
     device_whole whole;
     bool is_expected;  /* `view` has what the reference makes of all of it */
     uint64_t too_dear; /* times of what is affordable at which it could not make that */
+    bool overwritten[PLAN_MAX_BUFFERS]; /* in-outs that the baseline does not read before it writes,
+                                           as far as its blocks were run */
 };
 
 typedef struct excerpt_check {

@@ -605,6 +605,8 @@ static void judge(prover *p, device_event *e)
                "be simulated whole: give the script simulated = { ... } or ragged = { ... }");
     else if (e->outcome == OUTCOME_OK && e->coverage.owes)
         decide_owing(p, j, &e->coverage);
+    else if (e->outcome == OUTCOME_OK && e->coverage.unwritten[0] && !p->is_larger)
+        decide(p, j, PROOF_UNKNOWN, e->coverage.unwritten);
     else if (e->outcome == OUTCOME_OK) {
         j->proof.coverage = e->coverage;
         go_on(p, (size_t)e->id);
