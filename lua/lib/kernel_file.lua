@@ -244,6 +244,44 @@ local function complete_work(description, baseline)
   end
 end
 
+-- Pointers that every launch in the file passes as one variable have one buffer: the arguments of the others name it, unless
+-- the pattern says anything of them. The buffer is that of a parameter through which the kernel may write.
+local function share_buffers(description, request, found, signature, named)
+  local launches = host.launches(found.name)
+  local owner, texts = {}, {}
+  for k, launch in ipairs(launches) do
+    for i, text in ipairs(early.split(launch.arguments)) do
+      texts[i] = texts[i] or {}
+      texts[i][k] = text ~= "nullptr" and text ~= "NULL" and string.match(text, "^[%a_][%w_%.]*$") or nil
+    end
+  end
+  local function is_same(i, j)
+    for k = 1, #launches do
+      if not texts[i] or not texts[j] or not texts[i][k] or texts[i][k] ~= texts[j][k] then return false end
+    end
+    return #launches > 0
+  end
+  for i, a in ipairs(signature) do
+    for j = 1, i - 1 do
+      local same = a.pointer and signature[j].pointer and not owner[j] and is_same(j, i)
+      if same then owner[i] = j end
+    end
+  end
+  for i, j in pairs(owner) do
+    local kept, other = found.params[j].name, found.params[i].name
+    if signature[j].const and not signature[i].const then kept, other = other, kept end
+    if named[other] == nil and named[kept] == nil and description.buffers[other] == nil then
+      local sizes = description.sizes or {}
+      if sizes[kept] == nil then sizes[kept] = sizes[other] end
+      named[other] = kept
+      if host.sketches() then ask(request, "kernel.args", other .. " = \"" .. kept .. "\"", "the host passes " .. texts[i][1] .. " as both") end
+      for k = #(description.outputs or {}), 1, -1 do -- it is read, too
+        if description.outputs[k] == kept or description.outputs[k] == other then table.remove(description.outputs, k) end
+      end
+    end
+  end
+end
+
 -- What `given`, of that path, says of parameters must be of those that the kernel has: its keys, or in a list its values.
 -- `constants`: variables of the module, which have sizes, too.
 local function check_names(given, path, params, constants)
@@ -476,6 +514,7 @@ function kernel_file.complete(description)
                         function(e) return evaluate(e, scope_of(known, derived)) end)
       captured.complete_constants(description, given, launch)
     end
+    if not launch then share_buffers(description, request, found, signature, named) end
     if host.sketches() then
       request.seen = host.own("kernel_values.lua")(found, signature, description.kernel.entry, defines, facts)
     end

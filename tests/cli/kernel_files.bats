@@ -933,3 +933,36 @@ __global__ void a(const float *x, float *sums)
     tool check k.cu
     fails_with 2 "must be the same for all variants"
 }
+
+@test "two pointers that the file's host code passes as one are one buffer" {
+    cat >shift.cu <<'EOF'
+/* autotune
+problem = { n = 1 << 16 }
+space   = { BLOCK = { 128, 256 } }
+launch  = { grid = "ceil_div(n, BLOCK)", block = "BLOCK" }
+sizes   = { from = "n", to = "n" }
+*/
+#define BLOCK 128
+__global__ void shift(const float *from, float *to, int n)
+{
+    int i = blockIdx.x * BLOCK + threadIdx.x;
+    if (i + 1 < n)
+        to[i] = from[i + 1];
+}
+int main()
+{
+    float *x = nullptr, *y = nullptr;
+    shift<<<512, BLOCK>>>(x, x, 1 << 16);
+}
+EOF
+    tool check shift.cu --arch sm_90
+    [ "$status" -eq 1 ]
+    says "data race"
+    sed -i 's/(x, x,/(x, y,/' shift.cu
+    tool check shift.cu --arch sm_90
+    succeeds
+    sed -i 's/^launch/kernel = { args = { from = "to" } }\nlaunch/' shift.cu
+    tool check shift.cu --arch sm_90
+    [ "$status" -eq 1 ]
+    says "data race"
+}

@@ -54,6 +54,10 @@ for script in grid_sum.lua tensor_tiles.lua textured.lua "$here/../fixtures/surf
     fi
 done
 
+echo "== captured launches"
+"$here/captured.sh" "$build"
+case $? in 0 | 77) ;; *) failed=1 ;; esac
+
 echo "== verdicts: what is called right"
 python3 "$here/../verdicts/run.py" -g cuda:0 "$build/bin/autotune" || failed=1
 

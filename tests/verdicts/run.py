@@ -12,6 +12,7 @@ A case is a file KIND/NAME.case:
     right                    it must be proven: exit code 0
     wrong REGEX              it must be convicted, by a message that REGEX finds: exit code 1
     unknown REGEX            it must be called not proven, for a reason that REGEX finds: exit code 3
+    refused REGEX            an error of the pattern or its reference, which REGEX finds: exit code 2
     Lines that say why.
     [pattern]                Lua that changes the pattern `p` below; may be left out
     [kernel]                 CUDA C++ with the entry `k`
@@ -58,7 +59,7 @@ REFERENCE = """extern "C" __global__ void reference(const float *src, float *dst
         dst[i] = src[i];
 }
 """
-EXITS = {"right": 0, "wrong": 1, "unknown": 3}
+EXITS = {"right": 0, "wrong": 1, "refused": 2, "unknown": 3}
 
 
 def parse(path):
@@ -66,7 +67,7 @@ def parse(path):
     lines = path.read_text().splitlines(keepends=True)
     expected, _, regex = lines[0].strip().partition(" ")
     if expected not in EXITS or (expected == "right") != (regex == ""):
-        sys.exit(f"{path}:1: 'right', 'wrong REGEX' or 'unknown REGEX' is expected")
+        sys.exit(f"{path}:1: 'right', or 'wrong', 'unknown' or 'refused' and a REGEX, is expected")
     sections, name = {"pattern": "", "reference": REFERENCE}, None
     for line in lines[1:]:
         header = re.fullmatch(r"\[(pattern|kernel|reference|file [\w.]+)\]\n?", line)

@@ -296,7 +296,8 @@ static at_status prove(checking *c, const options *o, at_error *error)
         while (!status && prover_take(c->prover, &one)) {
             progress_clear(shown);
             c->uncompiled += one.uncompiled;
-            status = one.uncompiled && c->uncompiled == c->count
+            status = one.is_script_wrong ? error_set(error, AT_SCRIPT, "%s", one.message)
+                     : one.uncompiled && c->uncompiled == c->count
                          ? refuse_source(c, one.message, error)
                          : tell(c, o, &one, error);
             note_hang(c, &one);

@@ -79,6 +79,7 @@ struct prover {
     uint64_t broken; /* lowest compile id of a reference that does not compile, as broken_why says;
                         UINT64_MAX: none. In whatever order they are compiled, the same is told */
     char broken_why[1024];
+    bool is_script_wrong; /* what `why` says is an error of the script */
     job **jobs;
     size_t job_count, undecided;
     size_t answered; /* all jobs before this one are decided */
@@ -170,6 +171,7 @@ static prover *create(script *s, compile_pool *pool, const char *arch, trace *sh
 static void give_up_for(prover *p, const at_error *e)
 {
     char why[sizeof p->why];
+    p->is_script_wrong = p->is_script_wrong || e->status == AT_SCRIPT;
     if (!e->file[0])
         give_up(p, e->message);
     else {
@@ -472,8 +474,10 @@ static at_status take_reference(prover *p, uint64_t id, compile_result *r, at_er
         p->broken = id;
         snprintf(p->broken_why, sizeof p->broken_why, "%s", trouble.message);
     }
-    if (p->problems.waiting == 0 && p->broken < UINT64_MAX)
+    if (p->problems.waiting == 0 && p->broken < UINT64_MAX) {
+        p->is_script_wrong = true;
         give_up(p, p->broken_why);
+    }
     return p->problems.waiting == 0 && !p->why[0] ? set_up(p, error) : AT_OK;
 }
 
@@ -591,11 +595,18 @@ static at_status step_larger(prover *p, prover *larger, at_error *error)
     return status;
 }
 
-/* An answer with a status is of the worker or the simulator: nothing is known of the variant
- * then. */
+/* Is it the reference's fault? That of a baseline is one of the variants'. */
+static bool blames_reference(const prover *p, const device_event *e)
+{
+    return e->status == AT_SCRIPT && script_oracle(p->script) == ORACLE_REFERENCE;
+}
+
+/* An answer with a status is of the worker, the simulator or the reference: nothing is known of the
+ * variant then. */
 static void judge(prover *p, device_event *e)
 {
     job *j = p->jobs[e->id];
+    j->proof.is_script_wrong = blames_reference(p, e);
     p->sent[j->worker]--;
     j->proof.fault = e->fault;
     j->proof.wrong_on = p->chosen.kinds[e->slot % DEVICE_SLOTS];
@@ -632,8 +643,10 @@ static at_status take_from(prover *p, device_worker *w, at_error *error)
             judge(p, &e);
         else if (e.kind == DEVICE_RESULTS)
             keep_results(p, &e);
-        else if (e.kind == DEVICE_FAILED)
+        else if (e.kind == DEVICE_FAILED) {
+            p->is_script_wrong = blames_reference(p, &e);
             give_up(p, e.message);
+        }
         device_event_deinit(&e);
     }
     return error_forgive(status, AT_NOT_FOUND, error);
@@ -702,7 +715,7 @@ bool prover_take(prover *p, proof *out)
     if (!j)
         return false;
     *out = j->proof;
-    out->uncompiled |= p->broken < UINT64_MAX;
+    out->is_script_wrong |= p->is_script_wrong;
     j->proof = (proof){0};
     p->taken++;
     return true;

@@ -38,9 +38,10 @@ typedef struct proof {
     device_fault fault; /* what it did wrong, as fields */
     char *printed;      /* owned; what its kernels printed, on the first problem or the one where it
                            failed;  NULL: nothing */
-    bool uncompiled;    /* it does not compile, or its reference does not: the message says why */
-    bool timed_out;     /* it had not ended when its time was up */
-    problem_kind wrong_on;    /* of one that is convicted: the problem */
+    bool uncompiled;    /* it does not compile: the message says why */
+    bool is_script_wrong;  /* an error of the script, such as a reference that faults: likewise */
+    bool timed_out;        /* it had not ended when its time was up */
+    problem_kind wrong_on; /* of one that is convicted: the problem */
     device_coverage coverage; /* when proven */
 } proof;
 
