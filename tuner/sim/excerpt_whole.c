@@ -117,6 +117,24 @@ static void poison(const device_buffer *b, buffer_role role)
             b->bytes[i] = POISON;
 }
 
+/* Counts the elements that the reference wrote. */
+static uint64_t count_written(const device_buffer *expected, uint64_t count, uint64_t size)
+{
+    uint64_t written = 0;
+    for (uint64_t i = 0; expected->valid && i < count; i++)
+        written += expected->valid[i * size] != 0;
+    return expected->valid ? written : count;
+}
+
+/* Makes bytes differ that the reference wrote without having read them, and the variant did not
+ * write: they may have held the result before. */
+static void spoil_missed(const device_buffer *found, const device_buffer *expected)
+{
+    for (uint64_t i = 0; found->valid && expected->valid && i < found->size_bytes; i++)
+        if (expected->valid[i] && !found->valid[i])
+            found->bytes[i] = (uint8_t)~expected->bytes[i];
+}
+
 static at_status compare_all(excerpt_check *c, device_excerpt_result *out, at_error *error)
 {
     device_excerpt *x = c->excerpt;
@@ -128,13 +146,18 @@ static at_status compare_all(excerpt_check *c, device_excerpt_result *out, at_er
             continue;
         poison(found, plan.role);
         poison(x->view[i], plan.role);
+        if (x->overwritten[i])
+            spoil_missed(found, x->view[i]);
         if (x->answers[i])
             memcpy(x->view[i]->bytes, x->answers[i], plan_buffer_bytes(&plan));
         plan.count = c->ends[i];
         status = sim_buffer_compare(x->device, found, x->view[i], &plan, &out->found, error);
         /* The contents of an in-out are there without being written. */
-        out->found.unwritten = out->found.unwritten && plan.role == BUFFER_OUTPUT;
-        c->coverage->compared += plan.count;
+        out->found.unwritten =
+            out->found.unwritten && (plan.role == BUFFER_OUTPUT || x->overwritten[i]);
+        c->coverage->compared +=
+            x->answers[i] ? plan.count
+                          : count_written(x->view[i], plan.count, dtype_get(plan.type)->size_bytes);
         out->buffer = i;
         out->compared = plan.count;
         if (out->found.wrong > tolerance_mismatches(plan.tolerance, plan.count))
