@@ -205,7 +205,7 @@ static void start_warps(sim_block *b)
         w->depth = 1;
         w->state = SIM_READY;
         w->executed = w->accesses = w->lanes = 0;
-        w->given = w->heard = 0;
+        w->given = w->heard = w->strong_accesses = 0;
         w->copy_count = 0;
         w->copies_begun = 0;
         memset(w->copy_groups, 0, sizeof w->copy_groups);
@@ -313,6 +313,7 @@ static void order_warps(sim_block *b, uint8_t order[SIM_MAX_WARPS])
 
 enum {
     HOLDS_ONE_IN = 4, /* turns in which none is held */
+    HELD_TURNS = 256, /* after which others that wait may have changed memory meanwhile */
     HELD_POLLS = 8 /* of the others, after which those that are held go on: fewer than those after
                       which a cluster is put aside, or left there */
 };
@@ -330,13 +331,15 @@ static void hold_some(sim_block *b)
                                                : 1u << rng_below(&b->order, b->warp_count));
     if (b->held == ready)
         b->held = 0;
+    b->held_turns = 0;
 }
 
 /* Lets one of those that are held go on where no other does, or the others only look whether it
  * did. */
 static bool let_one_go_on(sim_block *b, bool others_ran)
 {
-    if (!b->held || (others_ran && b->cluster->idle_polls < HELD_POLLS))
+    if (!b->held ||
+        (others_ran && b->cluster->idle_polls < HELD_POLLS && ++b->held_turns < HELD_TURNS))
         return false;
     uint32_t one = 1u << rng_below(&b->order, b->warp_count);
     while (!(b->held & one))

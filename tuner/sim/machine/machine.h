@@ -72,9 +72,10 @@ struct sim_warp {
     uint32_t met;       /* its epoch after the last barrier of the whole warp; 0: there was none */
     sim_clocks *clocks; /* of each lane; owned; NULL until a lane learns anything of others */
     uint64_t executed;
-    uint64_t accesses;   /* to memory, of these */
-    uint64_t lanes;      /* that executed them, summed */
-    uint32_t given;      /* lanes that had results of its last atomic with any */
+    uint64_t accesses;        /* to memory, of these */
+    uint32_t strong_accesses; /* since it last let others go on after one */
+    uint64_t lanes;           /* that executed them, summed */
+    uint32_t given;           /* lanes that had results of its last atomic with any */
     uint32_t heard;      /* lanes that have just chosen to read a new write of another thread */
     uint64_t region_hit; /* last region used: index + 1 */
     sim_copy *copies;
@@ -182,11 +183,12 @@ struct sim_block {
         origin_in; /* of missing values in local memory, as local_valid; NULL until there are any */
     sim_origin *origins;
     size_t origin_count;
-    bool adverse;       /* the launch's schedule is not 0 */
-    bool holds;         /* then, of half of the blocks: warps are held back, */
-    uint32_t held;      /* these, until no other goes on: a bit each; */
-    uint64_t let_go_at; /* sim_cluster.changes + 1 when the last were let go; 0: none were */
-    rng order;          /* an adverse schedule's choices */
+    bool adverse;        /* the launch's schedule is not 0 */
+    bool holds;          /* then, of half of the blocks: warps are held back, */
+    uint32_t held;       /* these, until no other goes on: a bit each; */
+    uint32_t held_turns; /* since they are */
+    uint64_t let_go_at;  /* sim_cluster.changes + 1 when the last were let go; 0: none were */
+    rng order;           /* an adverse schedule's choices */
 };
 
 struct sim_cluster {

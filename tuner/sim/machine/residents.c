@@ -35,7 +35,8 @@ typedef struct resident {
     sim_cluster cluster;
     uint64_t position;
     resident_state state;
-    uint64_t held_as; /* IS_HELD: so many were before it */
+    uint64_t held_as;    /* IS_HELD: so many were before it */
+    uint64_t yielded_as; /* schedule 0: number of its last yield among all yields; 0: none yet */
 } resident;
 
 /* A cluster with a position below `begun` was admitted: it waits (waiting[waiting_first ..
@@ -52,6 +53,8 @@ typedef struct residents {
     resident **all;
     size_t count, most, running, aside, held;
     uint64_t holds; /* that it made */
+    uint64_t yields;
+    size_t yielders; /* clusters of schedule 0 that have yielded and not ended */
     bool left; /* in an adverse schedule: the last one that ran gave way when it had left something
                   for others to find */
     rng order;
@@ -124,6 +127,7 @@ static at_status begin(residents *r, at_error *error)
         return status;
     one->position = take_waiting(r);
     one->state = RUNS;
+    one->yielded_as = 0;
     r->running++;
     if (r->launch->excerpt)
         r->launch->excerpt->begun++;
@@ -134,6 +138,7 @@ static at_status begin(residents *r, at_error *error)
 static void end(residents *r, resident *one)
 {
     one->state = IS_FREE;
+    r->yielders -= one->yielded_as > 0;
     if (!sim_cluster_ended_for_others(&one->cluster) && one->cluster.fault.kind != SIM_FAULT_NONE)
         *r->fault = one->cluster.fault;
     r->ended++;
@@ -142,11 +147,19 @@ static void end(residents *r, resident *one)
     admit(r);
 }
 
-static resident *lowest_running(const residents *r)
+/* Does schedule 0 choose `a` before `b`? First those that have not yielded, in the order of their
+ * numbers, then those whose yield is the longest ago. */
+static bool comes_first(const resident *a, const resident *b)
+{
+    return a->yielded_as != b->yielded_as ? a->yielded_as < b->yielded_as
+                                          : a->position < b->position;
+}
+
+static resident *first_running(const residents *r)
 {
     resident *found = NULL;
     for (size_t i = 0; i < r->count; i++)
-        if (r->all[i]->state == RUNS && (!found || r->all[i]->position < found->position))
+        if (r->all[i]->state == RUNS && (!found || comes_first(r->all[i], found)))
             found = r->all[i];
     return found;
 }
@@ -166,7 +179,7 @@ static resident *any_in(residents *r, resident_state state, size_t count)
  * share? */
 static bool hold(residents *r, resident *one)
 {
-    const bool may = one->cluster.gave_way && r->held < MOST_HELD &&
+    const bool may = r->launch->schedule && one->cluster.gave_way && r->held < MOST_HELD &&
                      r->launch->schedule / HOLDING_ORDERS % 2 == 0;
     if (!may || (r->holds > 0 && rng_below(&r->order, HOLDS_ONE_OF)))
         return false;
@@ -196,10 +209,10 @@ static void let_one_go_on(residents *r)
 /* One turn of one that runs; true when it runs no more. */
 static bool advance(residents *r)
 {
-    resident *one = r->launch->schedule ? any_in(r, RUNS, r->running) : lowest_running(r);
+    resident *one = r->launch->schedule ? any_in(r, RUNS, r->running) : first_running(r);
     const uint64_t changes = one->cluster.changes;
     const bool goes_on = sim_cluster_turn(&one->cluster);
-    r->left = one->cluster.gave_way && one->cluster.changes != changes;
+    r->left = r->launch->schedule && one->cluster.gave_way && one->cluster.changes != changes;
     if (!goes_on) {
         r->running--;
         end(r, one);
@@ -207,6 +220,11 @@ static bool advance(residents *r)
     }
     if (hold(r, one))
         return true;
+    /* It may wait for others, or for clusters that have not begun. */
+    if (!r->launch->schedule && one->cluster.gave_way) {
+        r->yielders += one->yielded_as == 0;
+        one->yielded_as = ++r->yields;
+    }
     if (one->cluster.idle_polls < PATIENCE_POLLS)
         return false;
     one->state = IS_ASIDE;
@@ -314,10 +332,11 @@ static void give_up(residents *r)
 
 static at_status run(residents *r, at_error *error)
 {
-    size_t width = r->launch->schedule ? ADVERSE_WIDTH : 1, since = 0;
+    size_t since = 0;
     admit(r);
     for (size_t quiet = 0; r->ended < r->total && r->fault->kind == SIM_FAULT_NONE;) {
         end_excerpt(r);
+        const size_t width = r->launch->schedule ? ADVERSE_WIDTH : 1 + r->yielders;
         while (r->running < width && can_begin(r)) {
             at_status status = begin(r, error);
             if (status)

@@ -9,8 +9,10 @@
 #include "sim/machine/repeat.h"
 #include "sim/program/operations.h"
 
-/* Stale reads of one write by a thread, after which the thread reads a newer one. */
-enum { MOST_STALE_READS = 4 };
+enum {
+    MOST_STALE_READS = 4, /* of one write by a thread, which reads a newer one after them */
+    MOST_STRONG_ACCESSES = 1 << 10 /* of a warp, after which others are scheduled */
+};
 
 /* Returns the history of the memory that a lane accesses, or NULL if no strong read can find what
  * others release there. Global memory that several host threads share has none: blocks that read
@@ -424,9 +426,11 @@ bool sim_strong_waits(sim_block *b, const sim_warp *w, const sim_instruction *c)
 void sim_give_way(sim_block *b, sim_warp *w, ptx_space space)
 {
     const bool surely = space == PTX_SPACE_GLOBAL && sim_is_eager(b->launch);
-    if (!b->adverse || !b->program->writes_strongly || polls(w) ||
-        (!surely && !rng_below(&b->order, 2)))
+    const bool is_long = ++w->strong_accesses >= MOST_STRONG_ACCESSES;
+    if (!is_long && (!b->adverse || !b->program->writes_strongly || polls(w) ||
+                     (!surely && !rng_below(&b->order, 2))))
         return;
+    w->strong_accesses = 0;
     w->slice_end = w->executed;
     b->cluster->gave_way = b->cluster->gave_way || space == PTX_SPACE_GLOBAL;
 }

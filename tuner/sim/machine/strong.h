@@ -48,8 +48,8 @@ void sim_strong_looked(const sim_block *b, sim_warp *w, const sim_instruction *c
  * stand for what it would have read before. */
 bool sim_strong_waits(sim_block *b, const sim_warp *w, const sim_instruction *c);
 
-/* In an adverse schedule others often have their turn between what a warp found or left in a place
- * that threads share and what it does next. */
+/* Lets others go on after a strong access: in an adverse schedule often, and in each schedule after
+ * many such accesses, since a warp that waits for others may change memory meanwhile. */
 void sim_give_way(sim_block *b, sim_warp *w, ptx_space space);
 
 #endif

@@ -523,7 +523,7 @@ bool sim_warp_run(sim_block *b, sim_warp *w)
     }
     /* Lanes that poll may be waiting for others of their warp. */
     bool polls = w->polls > 0 || w->state == SIM_POLLING;
-    if ((w->state == SIM_READY && b->adverse) || polls)
+    if ((w->state == SIM_READY && !b->launch->trace) || polls)
         sim_paths_turn(b, w, polls);
     return true;
 }
