@@ -234,7 +234,8 @@ static void blur(sweep *s, const affine *address)
 static bool counts(const sim_instruction *c)
 {
     return c->kind == SIM_BULK_STORE || c->kind == SIM_BRANCH_INDEXED || c->kind == SIM_CALLEE ||
-           c->kind == SIM_TRAP || c->kind == SIM_ASSERTION ||
+           c->kind == SIM_CALL || c->kind == SIM_RETURN || c->kind == SIM_TRAP ||
+           c->kind == SIM_ASSERTION ||
            ((c->kind == SIM_STORE || c->kind == SIM_ATOMIC) && sim_reaches_global(c));
 }
 
@@ -416,6 +417,8 @@ static turn step(sweep *s, int32_t *pc)
         break;
     case SIM_BRANCH_INDEXED:
     case SIM_CALLEE:
+    case SIM_CALL:
+    case SIM_RETURN:
     case SIM_TRAP:
     case SIM_UNKNOWN:
         return want(s, &(affine){.kind = AFFINE_DATA});

@@ -1,5 +1,7 @@
 /* Calls: the callee's code stands in place of the call. If the callee's address is computed, the
- * code of every function that may have it stands there, and the address chooses. */
+ * code of every function that may have it stands there, and the address chooses. A function that
+ * may be called again while it runs has its code once, after the kernel's, and its calls have
+ * frames (sim_body): its variables lie in a frame of local memory, whose address is in a slot. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,8 +10,8 @@
 
 enum { MOST_ARGUMENTS = 64 };
 
-/* Copies of functions into themselves and for computed calls multiply. If they make more
- * instructions than this, the kernel is decoded again with fewer copies within one another. */
+/* Copies for computed calls multiply. Once there are more instructions than this, further functions
+ * that are called so have frames. */
 static const size_t most_copied = 1 << 15;
 
 /* call[.uni] [(result),] callee[, (arguments)][, table or prototype] */
@@ -84,24 +86,6 @@ static void move(decoder *d, int32_t to, int32_t from, uint32_t bytes)
     decode_compute(d, bytes == 8 ? "mov.b64" : "mov.b32", to, &from, 1)->extra = true;
 }
 
-/* Gives the callee's registers slots of their own, those of parameters with the arguments. */
-static void give_registers(decoder *d, const ptx_function *f, const call *c,
-                           int32_t slots[2 * MOST_ARGUMENTS])
-{
-    for (int i = 0; i < f->register_results + f->register_parameters && !d->status; i++) {
-        const uint32_t bytes = lane_bytes(d, f, i);
-        const ptx_type type = (ptx_type)d->module->register_types[f->first_register + i];
-        if (type == PTX_PRED || type == PTX_B128)
-            decode_fail(d, "the simulator does not pass such a register to a function");
-        slots[i] = decode_new_slot(d, bytes);
-        if (i >= f->register_results)
-            move(d, slots[i],
-                 decode_source(d, decode_part(d, c->arguments, i - f->register_results), bytes,
-                               type),
-                 bytes);
-    }
-}
-
 static void take_results(decoder *d, const ptx_function *f, const call *c, const int32_t *slots)
 {
     for (int i = 0; i < f->register_results && !d->status; i++) {
@@ -124,25 +108,28 @@ static void find_places(decoder *d, const ptx_operand *group, int registers, int
     }
 }
 
-/* Copies of the function that the current statement is in. */
-static int copies_around(const decoder *d, const ptx_function *f)
+/* Emits an instruction without the guard of the call, which call_around() has taken care of. */
+static sim_instruction *emit_unguarded(decoder *d, sim_kind kind)
 {
-    int count = 0;
-    for (const frame *at = d->frame; at; at = at->outer)
-        count += at->function == f;
-    return count;
+    sim_instruction *c = decode_emit(d, kind, SIM_CLASS_CONTROL);
+    c->guard = SIM_NO_SLOT;
+    c->guard_negated = false;
+    return c;
 }
 
-/* Decodes the callee's statements here, with its parameters and results at those places. A function
- * that is under way has variables of its own each time. */
+/* Does the current statement run while the function does? */
+static bool is_active(const decoder *d, const ptx_function *f)
+{
+    bool active = false;
+    for (const frame *at = d->frame; at; at = at->outer)
+        active = active || at->function == f;
+    return active;
+}
+
+/* Decodes the callee's statements here, with its parameters and results at those places. */
 static void decode_body(decoder *d, const ptx_function *f, const binding *b,
                         const int32_t *registers)
 {
-    const bool again = copies_around(d, f) > 0;
-    const size_t kept_bytes = (size_t)f->variable_count * sizeof *d->local_at;
-    int64_t *own = &d->local_at[f->first_variable], *kept = memory_copy(own, 1, kept_bytes);
-    for (int i = 0; i < f->variable_count && again; i++)
-        own[i] = -1;
     for (int i = 0; i < f->result_count; i++)
         d->local_at[f->first_result + i] = b->at[i];
     for (int i = 0; i < f->parameter_count; i++)
@@ -151,39 +138,202 @@ static void decode_body(decoder *d, const ptx_function *f, const binding *b,
     d->given = registers;
     d->function(d, f);
     d->depth--;
-    if (again)
-        memcpy(own, kept, kept_bytes);
-    free(kept);
 }
 
-/* Puts the callee's code here. */
-static at_status inline_function(decoder *d, const ptx_function *f, const call *c, bool computed)
+/* The place of each result and parameter in the frame of the function; returns where they end. */
+static uint64_t place_parameters(decoder *d, const ptx_function *f, int64_t *at)
+{
+    uint64_t end = 0;
+    for (int i = 0; i < f->result_count + f->parameter_count; i++) {
+        const ptx_variable *v =
+            &d->module->variables[i < f->result_count ? f->first_result + i
+                                                      : f->first_parameter + i - f->result_count];
+        end = (end + v->alignment - 1) & ~((uint64_t)v->alignment - 1);
+        at[i] = (int64_t)end;
+        end += v->size_bytes;
+        if (v->alignment > d->frame_alignment)
+            d->frame_alignment = v->alignment;
+    }
+    return end;
+}
+
+void decode_passed(decoder *d)
+{
+    d->passed = memory_new(d->module->function_count, sizeof *d->passed);
+    for (size_t i = 0; i < d->module->function_count; i++) {
+        const ptx_function *f = &d->module->functions[i];
+        d->passed[i] = (int32_t)d->slots_passed_count;
+        for (int r = 0; d->framed[i] && r < f->register_results + f->register_parameters; r++) {
+            const int32_t slot = decode_new_slot(d, lane_bytes(d, f, r));
+            memory_add(&d->slots_passed, &d->slots_passed_count, &slot, sizeof slot);
+        }
+    }
+    for (size_t i = 0; i < d->module->function_count && d->frame_slot == SIM_NO_SLOT; i++)
+        if (d->framed[i])
+            d->frame_slot = decode_new_slot(d, 8);
+    d->frame_alignment = 16;
+}
+
+/* The number of the function among those with frames. */
+static int32_t find_body(decoder *d, int function)
+{
+    sim_program *p = d->program;
+    for (size_t i = 0; i < p->body_count; i++)
+        if (p->bodies[i].function == function)
+            return (int32_t)i;
+    const sim_body body = {.function = function};
+    memory_add(&p->bodies, &p->body_count, &body, sizeof body);
+    return (int32_t)p->body_count - 1;
+}
+
+static void list_places(decoder *d, const ptx_variable *variables, const int64_t *from,
+                        const int64_t *to, int count)
+{
+    for (int i = 0; i < count; i++) {
+        decode_list(d, (int32_t)from[i]);
+        decode_list(d, (int32_t)to[i]);
+        decode_list(d, (int32_t)variables[i].size_bytes);
+    }
+}
+
+/* Emits a call with a frame. `own`: where the caller has its arguments and results. */
+static void call_with_frame(decoder *d, const ptx_function *f, const binding *own)
+{
+    const int function = (int)(f - d->module->functions);
+    binding *b = memory_new(1, sizeof *b);
+    place_parameters(d, f, b->at);
+    const int32_t list = (int32_t)d->program->list_count, body = find_body(d, function);
+    decode_list(d, body);
+    decode_list(d, d->body);
+    decode_list(d, f->parameter_count);
+    decode_list(d, f->result_count);
+    list_places(d, &d->module->variables[f->first_parameter], own->at + f->result_count,
+                b->at + f->result_count, f->parameter_count);
+    list_places(d, &d->module->variables[f->first_result], own->at, b->at, f->result_count);
+    sim_instruction *c = emit_unguarded(d, SIM_CALL);
+    c->list = list;
+    c->target = body;
+    c->d = d->frame_slot;
+    c->width = 8;
+    free(b);
+}
+
+/* Gives the callee's registers slots, those of parameters with the arguments: slots of their own,
+ * or those in which a function with frames takes them. */
+static void give_registers(decoder *d, const ptx_function *f, const call *c, bool has_frame,
+                           int32_t slots[2 * MOST_ARGUMENTS])
+{
+    for (int i = 0; i < f->register_results + f->register_parameters && !d->status; i++) {
+        const uint32_t bytes = lane_bytes(d, f, i);
+        const ptx_type type = (ptx_type)d->module->register_types[f->first_register + i];
+        if (type == PTX_PRED || type == PTX_B128)
+            decode_fail(d, "the simulator does not pass such a register to a function");
+        slots[i] = has_frame ? d->slots_passed[d->passed[f - d->module->functions] + i]
+                             : decode_new_slot(d, bytes);
+        if (i >= f->register_results)
+            move(d, slots[i],
+                 decode_source(d, decode_part(d, c->arguments, i - f->register_results), bytes,
+                               type),
+                 bytes);
+    }
+}
+
+/* Puts the callee's code here, or a call with a frame. */
+static at_status call_function(decoder *d, const ptx_function *f, const call *c, bool computed)
 {
     const ptx_statement *here = d->statement;
-    const int copies = copies_around(d, f);
-    const bool again = copies > 0;
+    bool *framed = &d->framed[f - d->module->functions];
     if (!f->has_body || f->is_entry)
         return decode_fail(d, "the function %.*s has no body here",
                            (int)(f->name.length > 60 ? 60 : f->name.length), f->name.at);
     if (!fits_call(d, f, c, false))
         return decode_fail(d, "a call with other arguments than %.*s has",
                            (int)(f->name.length > 60 ? 60 : f->name.length), f->name.at);
-    if ((again || computed) && d->most_copies > 0 && d->program->code_count > most_copied)
-        d->too_large = true;
-    if (d->depth >= DECODE_MAX_DEPTH || copies > d->most_copies || d->too_large)
-        return decode_fail(d, "the simulator does not follow calls that nest deeper");
+    if (!*framed && (is_active(d, f) || d->depth >= DECODE_MAX_DEPTH ||
+                     (computed && d->program->code_count > most_copied)))
+        *framed = d->again = true;
+    if (*framed && d->again)
+        return d->status;
     /* On the heap: callees are decoded within one another, as deep as they nest. */
     binding *b = memory_new(1, sizeof *b);
     int32_t *registers = memory_new(2 * MOST_ARGUMENTS, sizeof *registers);
     find_places(d, c->results, f->register_results, b->at);
     find_places(d, c->arguments, f->register_parameters, b->at + f->result_count);
-    give_registers(d, f, c, registers);
-    if (!d->status)
+    give_registers(d, f, c, *framed, registers);
+    if (!d->status && *framed)
+        call_with_frame(d, f, b);
+    else if (!d->status)
         decode_body(d, f, b, registers);
     d->statement = here;
     take_results(d, f, c, registers);
     free(registers);
     free(b);
+    return d->status;
+}
+
+/* Decodes a function with frames. */
+static at_status decode_framed(decoder *d, int32_t number)
+{
+    static const ptx_statement none = {.guard = PTX_NONE, .location = PTX_NONE};
+    sim_program *p = d->program;
+    const int function = p->bodies[number].function;
+    const ptx_function *f = &d->module->functions[function];
+    const int32_t first_slot = (int32_t)p->register_bytes, *passed = NULL;
+    const uint32_t kernel_bytes = p->local_bytes;
+    binding *b = memory_new(1, sizeof *b);
+    int32_t *registers = memory_new(2 * MOST_ARGUMENTS, sizeof *registers);
+    for (size_t i = 0; i < d->module->variable_count; i++)
+        d->local_at[i] = -1;
+    p->bodies[number].entry = (int32_t)p->code_count;
+    d->body = number;
+    d->base = d->frame_slot;
+    p->local_bytes = (uint32_t)place_parameters(d, f, b->at);
+    passed = d->slots_passed ? &d->slots_passed[d->passed[function]] : NULL;
+    for (int i = 0; i < f->register_results + f->register_parameters; i++) {
+        registers[i] = decode_new_slot(d, lane_bytes(d, f, i));
+        if (i >= f->register_results)
+            decode_copy_slot(d, registers[i], passed[i], lane_bytes(d, f, i));
+    }
+    decode_body(d, f, b, registers);
+    for (int i = 0; i < f->register_results; i++)
+        decode_copy_slot(d, passed[i], registers[i], lane_bytes(d, f, i));
+    d->statement = &none;
+    sim_instruction *c = decode_emit(d, SIM_RETURN, SIM_CLASS_CONTROL);
+    c->d = d->frame_slot;
+    c->width = 8;
+    c->extra = true;
+    c->statement = PTX_NONE;
+    p->bodies[number].first_slot = first_slot;
+    p->bodies[number].slot_bytes = (int32_t)p->register_bytes - first_slot;
+    if (p->local_bytes > p->frame_bytes)
+        p->frame_bytes = p->local_bytes;
+    p->local_bytes = kernel_bytes;
+    d->base = SIM_NO_SLOT;
+    free(registers);
+    free(b);
+    return d->status;
+}
+
+at_status decode_bodies(decoder *d)
+{
+    sim_program *p = d->program;
+    for (size_t i = 0; i < p->body_count && !d->status; i++)
+        decode_framed(d, (int32_t)i);
+    if (d->status || d->again || p->body_count == 0)
+        return d->status;
+    for (size_t i = 0; i < p->code_count; i++)
+        if (p->code[i].kind == SIM_CALL)
+            p->code[i].target = p->bodies[p->code[i].target].entry;
+    const uint32_t alignment = d->frame_alignment;
+    p->frame_bytes = (p->frame_bytes + alignment - 1) / alignment * alignment;
+    p->frame_bytes = p->frame_bytes ? p->frame_bytes : alignment;
+    p->frames_at = (p->local_bytes + alignment - 1) / alignment * alignment;
+    p->most_levels = p->frames_at < DECODE_LOCAL_BYTES
+                         ? (DECODE_LOCAL_BYTES - p->frames_at) / p->frame_bytes
+                         : 0;
+    if (p->most_levels > SIM_MOST_LEVELS)
+        p->most_levels = SIM_MOST_LEVELS;
+    p->local_bytes = p->frames_at + p->most_levels * p->frame_bytes;
     return d->status;
 }
 
@@ -215,6 +365,7 @@ static bool call_built_in(decoder *d, const ptx_function *f, const call *c)
             decode_list(d, (int32_t)b.at[k]);
         sim_instruction *emitted = decode_emit(d, built_in[i].kind, SIM_CLASS_CONTROL);
         emitted->target = first;
+        emitted->a = d->base;
         emitted->op = built_in[i].op;
         d->program->allocates = d->program->allocates || built_in[i].kind == SIM_HEAP;
         return true;
@@ -242,15 +393,6 @@ static bool is_candidate(const decoder *d, const call *c, int function)
         named = o->kind == PTX_OPERAND_FUNCTION && o->index == function;
     }
     return named && f->has_body && !f->is_entry && fits_call(d, f, c, true);
-}
-
-/* Emits an instruction without the guard of the call, which call_around() has taken care of. */
-static sim_instruction *emit_unguarded(decoder *d, sim_kind kind)
-{
-    sim_instruction *c = decode_emit(d, kind, SIM_CLASS_CONTROL);
-    c->guard = SIM_NO_SLOT;
-    c->guard_negated = false;
-    return c;
 }
 
 /* Chooses among `count` functions, whose numbers begin at `first` in the program's lists. */
@@ -288,7 +430,7 @@ static at_status call_computed(decoder *d, const call *c)
     choose(d, address, first, count);
     for (int32_t i = 0; i < count && !d->status; i++) {
         p->lists[first + count + i] = (int32_t)p->code_count;
-        if (inline_function(d, &d->module->functions[p->lists[first + i]], c, true) == AT_FORMAT)
+        if (call_function(d, &d->module->functions[p->lists[first + i]], c, true) == AT_FORMAT)
             decode_not_simulated(d);
         d->statement = here;
         p->lists[first + 2 * count + i] = (int32_t)p->code_count;
@@ -311,7 +453,7 @@ at_status decode_call(decoder *d)
     if (here->guard != PTX_NONE)
         call_around(d);
     if (by_name)
-        inline_function(d, &d->module->functions[c.callee->index], &c, false);
+        call_function(d, &d->module->functions[c.callee->index], &c, false);
     else
         call_computed(d, &c);
     d->statement = here;

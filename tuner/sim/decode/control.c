@@ -222,10 +222,10 @@ at_status decode_trap(decoder *d)
     return d->status;
 }
 
-/* A return in an inlined callee is a branch to the end of its code. */
+/* A return in a callee is a branch to the end of its code. */
 at_status decode_return(decoder *d)
 {
-    if (!d->frame->outer)
+    if (d->frame->function->is_entry)
         return decode_exit(d);
     decode_emit(d, SIM_BRANCH, SIM_CLASS_CONTROL)->target =
         -d->frame->function->statement_count - 1;

@@ -24,6 +24,8 @@ void sim_program_free(sim_program *p)
     free(p->code);
     free(p->lists);
     free(p->deciding);
+    free(p->bodies);
+    free(p->slot_lanes);
     for (size_t i = 0; i < p->reason_count; i++)
         free(p->reasons[i]);
     free(p->reasons);
@@ -293,6 +295,8 @@ static void find_meeting_points(sim_program *p)
             edges[i] = (flow_edge){c->guard != SIM_NO_SLOT, &c->target, 1};
         } else if (c->kind == SIM_BRANCH_INDEXED) {
             edges[i] = (flow_edge){c->guard != SIM_NO_SLOT, &p->lists[c->target], c->target_count};
+        } else if (c->kind == SIM_RETURN) {
+            edges[i].falls_through = false;
         } else if (c->kind == SIM_EXIT) {
             /* Lanes that leave under a guard do not change where the others meet. */
             edges[i].falls_through = c->guard != SIM_NO_SLOT;
@@ -317,9 +321,9 @@ static at_status decode_kernel(decoder *d, const ptx_function *f)
     if (lay_out(d) || lay_out_parameters(d, f))
         return d->status;
     decode_stack_begin(d);
+    decode_passed(d);
     if (decode_function(d, f))
         return d->status;
-    decode_stack_end(d);
     /* Falling off the end is a return. */
     static const ptx_statement end = {
         .opcode = {"ret", 3}, .guard = PTX_NONE, .location = PTX_NONE};
@@ -327,8 +331,9 @@ static at_status decode_kernel(decoder *d, const ptx_function *f)
     sim_instruction *c = decode_emit(d, SIM_EXIT, SIM_CLASS_CONTROL);
     c->statement = PTX_NONE;
     c->extra = true;
-    if (d->status)
+    if (decode_bodies(d) || d->again)
         return d->status;
+    decode_stack_end(d);
     find_meeting_points(p);
     communication_find(p);
     unwritten_find(p);
@@ -336,16 +341,19 @@ static at_status decode_kernel(decoder *d, const ptx_function *f)
     return AT_OK;
 }
 
-/* Decodes with so many copies of a function within one another; *too_large: with fewer, all calls
- * would fare alike. */
-static at_status decode_with(const ptx_module *module, int function, int most_copies,
-                             bool *too_large, sim_program **out, at_error *error)
+/* Decodes with frames for the calls of these functions. Sets more of them, and no program, if that
+ * is not enough. */
+static at_status decode_with(const ptx_module *module, int function, bool *framed,
+                             sim_program **out, at_error *error)
 {
     const ptx_function *f = &module->functions[function];
     decoder d = {.module = module,
                  .error = error,
                  .function = decode_function,
-                 .most_copies = most_copies,
+                 .framed = framed,
+                 .body = -1,
+                 .base = SIM_NO_SLOT,
+                 .frame_slot = SIM_NO_SLOT,
                  .stack = SIM_NO_SLOT,
                  .carry = SIM_NO_SLOT};
     d.program = memory_new(1, sizeof *d.program);
@@ -359,8 +367,9 @@ static at_status decode_with(const ptx_module *module, int function, int most_co
         d.local_at[i] = -1;
     at_status status = decode_kernel(&d, f);
     free(d.local_at);
-    *too_large = d.too_large;
-    if (status)
+    free(d.passed);
+    free(d.slots_passed);
+    if (status || d.again)
         sim_program_free(d.program);
     else
         *out = d.program;
@@ -371,7 +380,7 @@ at_status sim_decode(const ptx_module *module, const char *entry, sim_program **
                      at_error *error)
 {
     *out = NULL;
-    int function = ptx_module_entry(module, entry), most_copies = DECODE_MAX_DEPTH;
+    int function = ptx_module_entry(module, entry);
     if (function == PTX_NONE || !module->functions[function].has_body)
         return error_set_at(error, AT_NOT_FOUND, module->name, 0, "there is no kernel \"%s\"",
                             entry ? entry : "");
@@ -379,20 +388,10 @@ at_status sim_decode(const ptx_module *module, const char *entry, sim_program **
     if (f->limits.blocks_are_clusters)
         return error_set_at(error, AT_FORMAT, module->name, f->line,
                             "the simulator does not know grids of clusters (.blocksareclusters)");
-    bool too_large;
-    at_status status = decode_with(module, function, most_copies, &too_large, out, error);
-    /* Searches the most copies that fit. Without copies within one another everything fits. */
-    for (int fits = 0, above = most_copies; !status && too_large;) {
-        sim_program_free(*out);
-        *out = NULL;
-        most_copies = fits + (above - fits) / 2;
-        status = decode_with(module, function, most_copies, &too_large, out, error);
-        if (!status && !too_large && above - most_copies > 1) {
-            fits = most_copies;
-            too_large = true;
-        } else if (too_large) {
-            above = most_copies;
-        }
-    }
+    bool *framed = memory_new(module->function_count, sizeof *framed);
+    at_status status = AT_OK;
+    while (!status && !*out)
+        status = decode_with(module, function, framed, out, error);
+    free(framed);
     return status;
 }

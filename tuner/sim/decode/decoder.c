@@ -152,6 +152,21 @@ int32_t decode_new_slot(decoder *d, uint32_t lane_bytes)
     int32_t slot = (int32_t)p->register_bytes;
     /* A cache line for each predicate keeps every slot aligned. */
     p->register_bytes += lane_bytes ? lane_bytes * SIM_LANES : 64;
+    for (uint32_t at = (uint32_t)slot; at < p->register_bytes; at += SIM_SLOT_STEP) {
+        const bool begins = (at - (uint32_t)slot) % SIM_HIGH_HALF == 0;
+        const uint8_t lanes = !begins           ? 0
+                              : lane_bytes == 0 ? SIM_LANE_OF_PREDICATE
+                              : lane_bytes > 8  ? 8
+                                                : (uint8_t)lane_bytes;
+        memory_add(&p->slot_lanes, &p->slot_steps, &lanes, sizeof lanes);
+    }
+    return slot;
+}
+
+int32_t decode_fixed_slot(decoder *d, uint32_t lane_bytes)
+{
+    const int32_t slot = decode_new_slot(d, lane_bytes);
+    d->program->slot_lanes[slot / SIM_SLOT_STEP] = 0;
     return slot;
 }
 
@@ -165,7 +180,7 @@ int32_t decode_constant(decoder *d, uint64_t bits, uint32_t width)
             return p->constants[i].slot;
     if (d->status)
         return SIM_NO_SLOT;
-    const sim_constant c = {decode_new_slot(d, width), (uint8_t)width, bits};
+    const sim_constant c = {decode_fixed_slot(d, width), (uint8_t)width, bits};
     memory_add(&p->constants, &p->constant_count, &c, sizeof c);
     return c.slot;
 }

@@ -6,7 +6,9 @@
 #include "sim/program/operations.h"
 #include "sim/program/program.h"
 
-enum { OPCODE_MODIFIERS = 16, OPCODE_BYTES = 128, DECODE_MAX_DEPTH = 1100 };
+enum { OPCODE_MODIFIERS = 16, OPCODE_BYTES = 128, DECODE_MAX_DEPTH = 64 };
+
+enum { DECODE_LOCAL_BYTES = 512 * 1024 }; /* a thread: CUDA C++ Programming Guide */
 
 /* An opcode cut at its dots: "ld" and {"global", "nc", "f32"}. */
 typedef struct opcode {
@@ -44,8 +46,16 @@ typedef struct decoder {
     sim_program *program;
     frame *frame;
     int depth;
-    int most_copies; /* of a function within one another, beside the outermost */
-    bool too_large;  /* copies make more instructions than there may be: decode with fewer */
+    bool *framed; /* for each function: its calls have frames, so that its code stands there once */
+    bool again;   /* more functions are to have frames: decode anew */
+    int body;     /* number of the function with frames that is being decoded; -1: the kernel */
+    int32_t base; /* slot of the address of its frame; SIM_NO_SLOT in the kernel */
+    int32_t frame_slot;       /* that slot */
+    uint32_t frame_alignment; /* of the frames, in bytes */
+    int32_t *passed;          /* for each function with frames: from where on slots_passed has
+                                 those for the registers that it returns and takes */
+    int32_t *slots_passed;
+    size_t slots_passed_count;
     const ptx_statement *statement;
     int32_t stack;        /* slot of the stack pointer; SIM_NO_SLOT: nothing takes memory there */
     const int32_t *given; /* slots of the results and parameters that the callee whose code comes
@@ -91,7 +101,8 @@ int decode_choice(const decoder *d, const choice *choices, int otherwise);
 /* The statement must have between `least` and `most` operands. */
 at_status decode_count(decoder *d, int least, int most);
 
-int32_t decode_new_slot(decoder *d, uint32_t lane_bytes); /* 0: predicate */
+int32_t decode_new_slot(decoder *d, uint32_t lane_bytes);   /* 0: predicate */
+int32_t decode_fixed_slot(decoder *d, uint32_t lane_bytes); /* of what never changes */
 int32_t decode_constant(decoder *d, uint64_t bits, uint32_t width);
 
 /* Slot of a source operand read as lanes of `width` bytes (4 or 8) of type `type`; converts
@@ -156,6 +167,12 @@ at_status decode_arithmetic(decoder *d); /* everything that is in the tables of 
 /* The operand of a wait, a constant: the number of copy groups that may stay under way. */
 int64_t decode_groups(decoder *d);
 at_status decode_cluster_barrier(decoder *d);
+/* Emits a move without a guard, which is not counted. */
+void decode_copy_slot(decoder *d, int32_t to, int32_t from, uint32_t bytes);
+/* Makes the slots in which functions with frames take and return registers. */
+void decode_passed(decoder *d);
+/* Decodes the bodies of all functions with frames that were called. */
+at_status decode_bodies(decoder *d);
 /* The kernel begins and has ended; a function of it begins, and gives back what it took, its own
  * variables too: `kept` is what the first of these two returned. */
 void decode_stack_begin(decoder *d);

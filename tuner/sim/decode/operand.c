@@ -5,8 +5,6 @@
 #include "base/half.h"
 #include "sim/decode/decoder.h"
 
-static const uint32_t max_local_bytes = 512 * 1024; /* a thread: CUDA C++ Programming Guide */
-
 sim_instruction *decode_compute(decoder *d, const char *name, int32_t to, const int32_t *from,
                                 int count)
 {
@@ -122,7 +120,7 @@ static int32_t special_slot(decoder *d, const ptx_operand *o, uint32_t width)
             continue;
         int32_t *s = &d->program->special_slots[special_names[i].special];
         if (*s == SIM_NO_SLOT)
-            *s = decode_new_slot(d, 4);
+            *s = decode_fixed_slot(d, 4);
         return width == 4 ? *s : as_width(d, *s, width, false);
     }
     decode_fail(d, "the simulator does not know the register or name \"%.*s\"",
@@ -155,26 +153,46 @@ static uint64_t number_bits(const ptx_operand *o, ptx_type type)
     }
 }
 
-/* The address of a variable in its own space. Local variables get theirs at their first use. */
-static uint64_t variable_address(decoder *d, const ptx_operand *o)
+/* Does the variable lie in local memory? Parameters of functions do, too. */
+static bool is_local(const decoder *d, const ptx_operand *o)
 {
     const ptx_variable *v = &d->module->variables[o->index];
     const ptx_function *kernel = &d->module->functions[d->program->function];
     bool kernel_parameter = v->space == PTX_SPACE_PARAM && o->index >= kernel->first_parameter &&
                             o->index < kernel->first_parameter + kernel->parameter_count;
-    if (v->space != PTX_SPACE_LOCAL && (v->space != PTX_SPACE_PARAM || kernel_parameter))
+    return v->space == PTX_SPACE_LOCAL || (v->space == PTX_SPACE_PARAM && !kernel_parameter);
+}
+
+/* The address of a variable in its own space. Local variables get theirs at their first use: of a
+ * function with frames, from the beginning of its frame. */
+static uint64_t variable_address(decoder *d, const ptx_operand *o)
+{
+    const ptx_variable *v = &d->module->variables[o->index];
+    if (!is_local(d, o))
         return d->program->addresses[o->index] + (uint64_t)o->offset;
     sim_program *p = d->program;
     if (d->local_at[o->index] < 0) {
         uint64_t at = (p->local_bytes + (uint64_t)v->alignment - 1) & ~((uint64_t)v->alignment - 1);
-        if (at + v->size_bytes > max_local_bytes) {
-            decode_fail(d, "more than %u bytes of local memory", max_local_bytes);
+        if (at + v->size_bytes > DECODE_LOCAL_BYTES) {
+            decode_fail(d, "more than %d bytes of local memory", DECODE_LOCAL_BYTES);
             return 0;
         }
+        if (d->base != SIM_NO_SLOT && v->alignment > d->frame_alignment)
+            d->frame_alignment = v->alignment;
         d->local_at[o->index] = (int64_t)at;
         p->local_bytes = (uint32_t)(at + v->size_bytes);
     }
     return (uint64_t)d->local_at[o->index] + (uint64_t)o->offset;
+}
+
+static int32_t variable_source(decoder *d, const ptx_operand *o, uint32_t width)
+{
+    const uint64_t address = variable_address(d, o);
+    if (d->base == SIM_NO_SLOT || !is_local(d, o))
+        return decode_constant(d, address, width);
+    const int32_t parts[] = {d->base, decode_constant(d, address, 8)};
+    const int32_t sum = decode_step(d, "add.u64", parts, 2);
+    return width == 8 ? sum : as_width(d, sum, width, false);
 }
 
 int32_t decode_source(decoder *d, const ptx_operand *o, uint32_t width, ptx_type type)
@@ -203,7 +221,7 @@ int32_t decode_source(decoder *d, const ptx_operand *o, uint32_t width, ptx_type
     case PTX_OPERAND_DOUBLE:
         return decode_constant(d, number_bits(o, type), width);
     case PTX_OPERAND_VARIABLE:
-        return decode_constant(d, variable_address(d, o), width);
+        return variable_source(d, o, width);
     case PTX_OPERAND_FUNCTION:
         return decode_constant(d, sim_function_address(o->index), width);
     case PTX_OPERAND_SINK:

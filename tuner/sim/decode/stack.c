@@ -19,14 +19,13 @@ static bool takes_memory(const ptx_module *m, const ptx_function *f)
     return false;
 }
 
-/* Emits a move without a guard. */
-static void move(decoder *d, int32_t to, int32_t from)
+void decode_copy_slot(decoder *d, int32_t to, int32_t from, uint32_t bytes)
 {
     static const ptx_statement none = {.guard = PTX_NONE, .location = PTX_NONE};
     const ptx_statement *here = d->statement;
     const size_t at = d->program->code_count;
     d->statement = &none;
-    decode_compute(d, "mov.b64", to, &from, 1)->extra = true;
+    decode_compute(d, bytes == 8 ? "mov.b64" : "mov.b32", to, &from, 1)->extra = true;
     d->statement = here;
     for (size_t i = at; i < d->program->code_count; i++)
         d->program->code[i].statement = PTX_NONE;
@@ -40,7 +39,7 @@ void decode_stack_begin(decoder *d)
     if (!any)
         return;
     d->stack = decode_new_slot(d, 8);
-    move(d, d->stack, decode_constant(d, unknown_begin, 8));
+    decode_copy_slot(d, d->stack, decode_constant(d, unknown_begin, 8), 8);
 }
 
 void decode_stack_end(decoder *d)
@@ -60,12 +59,12 @@ int32_t decode_stack_enter(decoder *d, const ptx_function *f)
     if (d->stack == SIM_NO_SLOT || f->is_entry || !takes_memory(d->module, f))
         return SIM_NO_SLOT;
     const int32_t kept = decode_new_slot(d, 8);
-    move(d, kept, d->stack);
+    decode_copy_slot(d, kept, d->stack, 8);
     return kept;
 }
 
-/* Emits, without a guard, that memory has no value any more: `bytes` from `offset` on; from the
- * address in a slot on, all. */
+/* Emits, without a guard, that memory has no value any more: `bytes` from `offset` on, or from the
+ * address in a slot on; 0: all up to the end of the stack. */
 static void forget(decoder *d, int64_t offset, uint64_t bytes, int32_t slot)
 {
     static const ptx_statement none = {.guard = PTX_NONE, .location = PTX_NONE};
@@ -83,12 +82,12 @@ static void forget(decoder *d, int64_t offset, uint64_t bytes, int32_t slot)
 void decode_stack_leave(decoder *d, const ptx_function *f, int32_t kept)
 {
     if (kept != SIM_NO_SLOT) {
-        move(d, d->stack, kept);
+        decode_copy_slot(d, d->stack, kept, 8);
         forget(d, 0, 0, kept);
     }
     for (int i = f->first_variable; !f->is_entry && i < f->first_variable + f->variable_count; i++)
         if (d->module->variables[i].space == PTX_SPACE_LOCAL && d->local_at[i] >= 0)
-            forget(d, d->local_at[i], d->module->variables[i].size_bytes, SIM_NO_SLOT);
+            forget(d, d->local_at[i], d->module->variables[i].size_bytes, d->base);
 }
 
 /* alloca.u64 d, bytes{, alignment} */

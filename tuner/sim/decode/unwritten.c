@@ -29,6 +29,13 @@ typedef struct analysis {
     int32_t *due;                  /* blocks where the slot is live */
 } analysis;
 
+/* Does a block end with it? */
+static bool ends_block(const sim_instruction *c)
+{
+    return c->kind == SIM_BRANCH || c->kind == SIM_BRANCH_INDEXED || c->kind == SIM_EXIT ||
+           c->kind == SIM_CALL || c->kind == SIM_RETURN;
+}
+
 static void find_blocks(analysis *a)
 {
     const sim_program *p = a->program;
@@ -37,12 +44,12 @@ static void find_blocks(analysis *a)
     begins[0] = 1;
     for (size_t i = 0; i < p->code_count; i++) {
         const sim_instruction *c = &p->code[i];
-        if (c->kind == SIM_BRANCH && (size_t)c->target < p->code_count)
+        if ((c->kind == SIM_BRANCH || c->kind == SIM_CALL) && (size_t)c->target < p->code_count)
             begins[c->target] = 1;
         for (int32_t t = 0; c->kind == SIM_BRANCH_INDEXED && t < c->target_count; t++)
             if ((size_t)p->lists[c->target + t] < p->code_count)
                 begins[p->lists[c->target + t]] = 1;
-        if (c->kind == SIM_BRANCH || c->kind == SIM_BRANCH_INDEXED || c->kind == SIM_EXIT)
+        if (ends_block(c))
             begins[i + 1] = 1;
     }
     int32_t block = -1;
@@ -60,14 +67,13 @@ static void walk_edges(analysis *a, void (*edge)(analysis *a, int32_t from, int3
     for (size_t i = 0; i < p->code_count; i++) {
         const sim_instruction *c = &p->code[i];
         const int32_t here = a->block_at[i];
-        if (c->kind == SIM_BRANCH && (size_t)c->target < p->code_count)
+        if ((c->kind == SIM_BRANCH || c->kind == SIM_CALL) && (size_t)c->target < p->code_count)
             edge(a, here, a->block_at[c->target]);
         for (int32_t t = 0; c->kind == SIM_BRANCH_INDEXED && t < c->target_count; t++)
             if ((size_t)p->lists[c->target + t] < p->code_count)
                 edge(a, here, a->block_at[p->lists[c->target + t]]);
-        bool ends =
-            (c->kind == SIM_BRANCH || c->kind == SIM_BRANCH_INDEXED || c->kind == SIM_EXIT) &&
-            c->guard == SIM_NO_SLOT;
+        /* After a call the caller's registers are as before it. */
+        bool ends = ends_block(c) && c->kind != SIM_CALL && c->guard == SIM_NO_SLOT;
         if (!ends && i + 1 < p->code_count && a->block_at[i + 1] != here)
             edge(a, here, here + 1);
     }

@@ -6,6 +6,7 @@
 #include "sim/machine/barrier.h"
 #include "sim/machine/engine.h"
 #include "sim/machine/fault.h"
+#include "sim/machine/paths.h"
 #include "sim/machine/peers.h"
 #include "sim/machine/print.h"
 #include "sim/machine/repeat.h"
@@ -125,7 +126,8 @@ at_status sim_block_init(sim_block *b, const sim_launch *launch, sim_cluster *cl
     size_t local = (size_t)p->local_bytes * SIM_LANES;
     size_t cells = (b->shared_bytes + p->shared_cell_bytes - 1) / p->shared_cell_bytes;
     b->warps = calloc(b->warp_count, sizeof *b->warps);
-    b->memory = aligned_alloc(64, (b->warp_count * (registers + local) + 63) / 64 * 64);
+    b->memory = aligned_alloc(64, (b->warp_count * registers + 63) / 64 * 64);
+    b->local = calloc(b->warp_count, local + 1);
     b->shared = calloc(1, b->shared_bytes + 16u);
     if (launch->check) {
         b->shared_valid = calloc(1, b->shared_bytes + 16u);
@@ -136,7 +138,7 @@ at_status sim_block_init(sim_block *b, const sim_launch *launch, sim_cluster *cl
     }
     if (launch->counters)
         b->counters = calloc(p->code_count, sizeof *b->counters);
-    if (!b->warps || !b->memory || !b->shared ||
+    if (!b->warps || !b->memory || !b->local || !b->shared ||
         (launch->check && (!b->shared_valid || !b->cells || !b->lines || !b->local_valid)) ||
         (launch->counters && !b->counters) ||
         (launch->check && p->reads_unwritten && !sim_values_reserve(b)))
@@ -145,11 +147,10 @@ at_status sim_block_init(sim_block *b, const sim_launch *launch, sim_cluster *cl
     /* A register that nothing writes has any value: one that is no number, no address and no index,
      * and another one in another schedule. */
     memset(b->memory, launch->schedule ? 0x5a : 0xff, b->warp_count * registers);
-    memset(b->memory + b->warp_count * registers, 0, b->warp_count * local);
     for (uint32_t i = 0; i < b->warp_count; i++) {
         sim_warp *w = &b->warps[i];
         w->registers = b->memory + i * registers;
-        w->local = b->memory + b->warp_count * registers + i * local;
+        w->local = b->local + i * local;
         w->local_valid = b->local_valid ? b->local_valid + i * local : NULL;
         w->first_thread = i * SIM_LANES;
         fill_constants(p, w);
@@ -177,12 +178,15 @@ void sim_block_deinit(sim_block *b)
     for (uint32_t i = 0; b->warps && i < b->warp_count; i++) {
         free(b->warps[i].copies);
         free(b->warps[i].kept);
+        sim_frames_drop(b, &b->warps[i]);
+        free(b->warps[i].frames);
     }
     sim_order_deinit(b);
     if (b->warps)
         sim_warpgroups_free(b);
     free(b->warps);
     free(b->memory);
+    free(b->local);
     free(b->shared);
     free(b->shared_valid);
     free(b->cells);
@@ -196,12 +200,14 @@ void sim_block_deinit(sim_block *b)
 
 static void start_warps(sim_block *b)
 {
+    const sim_program *p = b->program;
+    const size_t frames_end = p->frames_at + (size_t)p->most_levels * p->frame_bytes;
     for (uint32_t i = 0; i < b->warp_count; i++) {
         sim_warp *w = &b->warps[i];
         uint32_t left = b->thread_count - w->first_thread;
         w->live = left >= SIM_LANES ? UINT32_MAX : (1u << left) - 1;
         w->whole = w->live;
-        w->paths[0] = (sim_path){0, SIM_EXIT_PC, w->live};
+        w->paths[0] = (sim_path){0, SIM_EXIT_PC, w->live, 0};
         w->depth = 1;
         w->state = SIM_READY;
         w->executed = w->accesses = w->lanes = 0;
@@ -217,8 +223,12 @@ static void start_warps(sim_block *b)
         sim_repeat_forget(w);
         w->polls = w->poll_mask = w->stalled = w->turned = w->awaiting = w->released = 0;
         w->parted_far = 0;
-        if (w->local_valid)
-            memset(w->local_valid, 0, (size_t)b->program->local_bytes * SIM_LANES);
+        sim_frames_drop(b, w);
+        for (size_t l = 0; w->local_valid && l < SIM_LANES; l++) {
+            uint8_t *valid = w->local_valid + l * p->local_bytes;
+            memset(valid, SIM_NEVER_WRITTEN, p->frames_at);
+            memset(valid + frames_end, SIM_NEVER_WRITTEN, p->local_bytes - frames_end);
+        }
         for (int k = 0; k < 3; k++) {
             const int32_t *slots = b->program->special_slots;
             uint32_t per_cluster = b->launch->cluster[k] ? b->launch->cluster[k] : 1;

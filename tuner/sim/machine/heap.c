@@ -155,7 +155,8 @@ bool sim_heap_call(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
                         "the launch has no heap for malloc()");
     SIM_EACH_OF(l, mask)
     {
-        uint8_t *local = w->local + (size_t)l * b->program->local_bytes;
+        const size_t at = sim_local_at(b, w, c, l);
+        uint8_t *local = w->local + at;
         uint64_t v, alignment = ALIGNMENT;
         memcpy(&v, local + places[0], sizeof v);
         if (c->op == SIM_HEAP_ALIGNED)
@@ -168,7 +169,7 @@ bool sim_heap_call(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
         const int32_t to = places[c->op == SIM_HEAP_ALIGNED ? 2 : 1];
         memcpy(local + to, &v, sizeof v);
         if (w->local_valid)
-            memset(w->local_valid + (size_t)l * b->program->local_bytes + to, 1, sizeof v);
+            memset(w->local_valid + at + (size_t)to, 1, sizeof v);
     }
     sim_note_change(b, w);
     return true;

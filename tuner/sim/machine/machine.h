@@ -3,16 +3,16 @@
  * From the top down: run.c distributes clusters of blocks over host threads, residents.c runs those
  * that may wait for one another on one, cluster.c schedules the blocks of one (most often one block
  * alone), block.c schedules the warps of a block, warp.c interprets, paths.c has the paths of a
- * warp that diverged, barrier.c has barriers of a block and of a cluster, access.c loads and
- * stores at what places.c finds, shared.c and global.c watch memory for races, which race.c knows
- * by what order.c knows of happens-before, piece by piece or by lines (line.c), peers.c has what
- * one block of a cluster may do in another's shared memory, bulk.c executes bulk copies and
- * mbarriers, engine.c has the copies under way, warpgroup.c the products of matrices under way,
- * strong.c chooses which write a strong access reads, of those in history.c, atomic.c computes
- * atomics, collective.c exchanges
- * values within a warp, shuffle.c says whose, repeat.c knows loops that have no end, values.c
- * follows values that nothing wrote, fault.c records what went wrong, print.c what is printed. The
- * functions of each are in the header of its name. No other room includes this. */
+ * warp that diverged and their calls, barrier.c has barriers of a block and of a cluster, access.c
+ * loads and stores at what places.c finds, shared.c and global.c watch memory for races, which
+ * race.c knows by what order.c knows of happens-before, piece by piece or by lines (line.c),
+ * peers.c has what one block of a cluster may do in another's shared memory, bulk.c executes bulk
+ * copies and mbarriers, engine.c has the copies under way, warpgroup.c the products of matrices
+ * under way, strong.c chooses which write a strong access reads, of those in history.c, atomic.c
+ * computes atomics, collective.c exchanges values within a warp, shuffle.c says whose, repeat.c
+ * knows loops that have no end, values.c follows values that nothing wrote, fault.c records what
+ * went wrong, print.c what is printed. The functions of each are in the header of its name. No
+ * other room includes this. */
 #ifndef AUTOTUNE_SIM_MACHINE_MACHINE_H
 #define AUTOTUNE_SIM_MACHINE_MACHINE_H
 
@@ -34,7 +34,10 @@ typedef struct sim_path { /* lanes that are at the same place */
     int32_t pc;
     int32_t reconverge; /* where they wait for the others */
     uint32_t mask;
+    uint32_t frame; /* of sim_warp.frames, from 1 on; 0: the kernel's own */
 } sim_path;
+
+typedef struct sim_frame sim_frame;
 
 /* POLLING: it tested an mbarrier that is not complete, and lets other warps run. */
 typedef enum sim_warp_state { SIM_READY, SIM_POLLING, SIM_WAITING, SIM_DONE } sim_warp_state;
@@ -63,6 +66,8 @@ struct sim_warp {
         *local_valid; /* for each of these bytes, whether it was written; NULL when not checking */
     sim_path paths[SIM_MAX_PATHS];
     int depth;
+    sim_frame *frames; /* of calls that have not returned, at least up to the last; owned */
+    size_t frame_count;
     uint32_t live;         /* lanes that have not exited */
     uint32_t whole;        /* lanes that there are */
     uint32_t first_thread; /* linear index of lane 0 */
@@ -174,7 +179,8 @@ struct sim_block {
     sim_fault fault;
     sim_printed printed;  /* so far */
     bool print_cut;       /* it printed more */
-    uint8_t *memory;      /* one allocation for registers and local memory */
+    uint8_t *memory;      /* of all warps' registers */
+    uint8_t *local;       /* and local memory */
     uint8_t *local_valid; /* of all warps */
     bool met_unwritten;   /* a load has just read what nothing wrote */
     uint8_t *lacks; /* sim_warp.lacks and .origin_of of all warps, and where such values are from */
@@ -242,6 +248,15 @@ struct sim_watch {
 static inline bool sim_is_watched(const sim_watch *w, const sim_region *r)
 {
     return w->cells[r - w->memory->regions] != NULL;
+}
+
+/* Where the variables of a call's instruction, which its lists have, begin in local memory. */
+static inline size_t sim_local_at(const sim_block *b, const sim_warp *w, const sim_instruction *c,
+                                  int lane)
+{
+    const uint8_t *base = c->a < 0 ? NULL : w->registers + c->a;
+    return (size_t)lane * b->program->local_bytes +
+           (base ? ((const uint64_t *)(const void *)base)[lane] : 0);
 }
 
 /* Lanes of a slot. */

@@ -4,8 +4,11 @@
  * "Independent Thread Scheduling". */
 #include "sim/machine/paths.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+#include "sim/machine/fault.h"
 #include "sim/machine/repeat.h"
 
 static bool are_apart(const sim_path *a, const sim_path *b)
@@ -52,7 +55,7 @@ static bool part_waiting(sim_warp *w)
             return false;
         for (int i = first - 1; i < w->depth; i++)
             w->paths[i].mask &= ~waiting;
-        w->paths[w->depth++] = (sim_path){parent.pc, parent.reconverge, waiting};
+        w->paths[w->depth++] = (sim_path){parent.pc, parent.reconverge, waiting, parent.frame};
         return true;
     }
     return false;
@@ -107,7 +110,8 @@ static bool merge(sim_warp *w)
         if (is_sibling)
             sibling = other;
         if (is_sibling && are_apart(&other, &w->paths[at + 1]) && other.pc == top.pc &&
-            other.reconverge == top.reconverge && !(other.mask & w->released))
+            other.reconverge == top.reconverge && other.frame == top.frame &&
+            !(other.mask & w->released))
             joined |= other.mask;
         else
             w->paths[kept++] = other;
@@ -166,7 +170,7 @@ bool sim_paths_let_go(sim_warp *w)
         if (gone == path->mask) /* it goes on by itself at its turn */
             return true;
         memmove(path + 2, path + 1, (size_t)(w->depth++ - 1 - i) * sizeof *path);
-        path[1] = (sim_path){path->pc + 1, path->reconverge, gone};
+        path[1] = (sim_path){path->pc + 1, path->reconverge, gone, path->frame};
         path->mask &= ~gone;
         w->released &= ~gone;
         return true;
@@ -235,7 +239,198 @@ bool sim_paths_part(sim_block *b, sim_warp *w)
         w->depth--;
     else
         w->paths[w->depth - 1].pc = end;
-    w->paths[w->depth++] = (sim_path){top.pc, end, top.mask & ~some};
-    w->paths[w->depth++] = (sim_path){top.pc, end, some};
+    w->paths[w->depth++] = (sim_path){top.pc, end, top.mask & ~some, top.frame};
+    w->paths[w->depth++] = (sim_path){top.pc, end, some, top.frame};
     return true;
+}
+
+/* Frames of calls: what a warp keeps of the caller of a function that may be called again while it
+ * runs. All lanes of a path call together and share a frame. They may return apart. */
+
+struct sim_frame {
+    const sim_instruction *call; /* NULL: it has ended */
+    uint32_t outer;              /* the caller's, as sim_path.frame */
+    uint32_t level;              /* from 1 on */
+    uint32_t mask;               /* lanes that have not returned */
+    int32_t reconverge;          /* the caller's */
+    uint8_t *saved;              /* the caller's registers; owned; NULL: the kernel called */
+    uint8_t *lacks;              /* their bits without a value; NULL: all had one; in `saved` */
+    uint16_t *origin_of;         /* likewise */
+};
+
+/* What a call has in lists. */
+enum { LIST_CALLEE, LIST_CALLER, LIST_PARAMETERS, LIST_RESULTS, LIST_PLACES };
+
+/* The address of a frame; that of the kernel's variables is 0. */
+static uint64_t base_of(const sim_program *p, uint32_t level)
+{
+    return level ? p->frames_at + (uint64_t)(level - 1) * p->frame_bytes : 0;
+}
+
+static uint32_t level_of(const sim_warp *w, uint32_t frame)
+{
+    return frame ? w->frames[frame - 1].level : 0;
+}
+
+static void put_base(const sim_program *p, sim_warp *w, const sim_instruction *c, uint32_t level,
+                     uint32_t mask)
+{
+    SIM_EACH_OF(l, mask) sim_lanes64(w, c->d)[l] = base_of(p, level);
+}
+
+/* The memory of a frame has no value: not yet, or not any more. */
+static void forget(const sim_program *p, sim_warp *w, uint32_t level, uint32_t mask)
+{
+    SIM_EACH_OF(l, w->local_valid ? mask : 0)
+    memset(w->local_valid + (size_t)l * p->local_bytes + base_of(p, level), SIM_NEVER_WRITTEN,
+           p->frame_bytes);
+}
+
+static void copy_variable(const sim_block *b, sim_warp *w, uint64_t from, uint64_t to, size_t bytes,
+                          uint32_t mask)
+{
+    SIM_EACH_OF(l, mask)
+    {
+        const size_t lane = (size_t)l * b->program->local_bytes;
+        memcpy(w->local + lane + to, w->local + lane + from, bytes);
+        if (!w->local_valid)
+            continue;
+        memcpy(w->local_valid + lane + to, w->local_valid + lane + from, bytes);
+        uint8_t *origin = b->origin_in ? b->origin_in + (w->local_valid - b->local_valid) : NULL;
+        if (origin)
+            memcpy(origin + lane + to, origin + lane + from, bytes);
+    }
+}
+
+static bool save(sim_warp *w, const sim_body *caller, sim_frame *f)
+{
+    const size_t first = (size_t)caller->first_slot, bytes = (size_t)caller->slot_bytes;
+    const size_t origins = bytes / SIM_SLOT_STEP * sizeof *w->origin_of;
+    f->saved = malloc(w->lacks ? 2 * bytes + origins + 1 : bytes + 1);
+    if (!f->saved)
+        return false;
+    memcpy(f->saved, w->registers + first, bytes);
+    if (w->lacks) {
+        f->lacks = f->saved + bytes;
+        f->origin_of = (uint16_t *)(void *)(f->lacks + bytes);
+        memcpy(f->lacks, w->lacks + first, bytes);
+        memcpy(f->origin_of, w->origin_of + first / SIM_SLOT_STEP, origins);
+    }
+    return true;
+}
+
+/* Puts what was saved into lanes of the body's registers; NULL: bytes of that value. */
+static void put_lanes(const sim_program *p, const sim_body *body, uint8_t *registers,
+                      const uint8_t *saved, uint8_t value, uint32_t mask)
+{
+    const size_t first = (size_t)body->first_slot, bytes = (size_t)body->slot_bytes;
+    for (size_t at = 0; at < bytes; at += SIM_SLOT_STEP) {
+        const uint32_t width = p->slot_lanes[(first + at) / SIM_SLOT_STEP];
+        uint8_t *to = registers + first + at;
+        const uint8_t *from = saved ? saved + at : NULL;
+        if (width == SIM_LANE_OF_PREDICATE) {
+            uint32_t now, then = value ? UINT32_MAX : 0;
+            memcpy(&now, to, sizeof now);
+            if (from)
+                memcpy(&then, from, sizeof then);
+            now = (now & ~mask) | (then & mask);
+            memcpy(to, &now, sizeof now);
+        } else if (width != 0) {
+            SIM_EACH_OF(l, mask)
+            {
+                if (from)
+                    memcpy(to + (size_t)l * width, from + (size_t)l * width, width);
+                else
+                    memset(to + (size_t)l * width, value, width);
+            }
+        }
+    }
+}
+
+static void restore(const sim_program *p, sim_warp *w, const sim_body *caller, const sim_frame *f,
+                    uint32_t mask)
+{
+    put_lanes(p, caller, w->registers, f->saved, 0, mask);
+    if (w->lacks)
+        put_lanes(p, caller, w->lacks, f->lacks, 0, mask);
+    if (w->lacks && f->lacks)
+        memcpy(w->origin_of + caller->first_slot / SIM_SLOT_STEP, f->origin_of,
+               (size_t)caller->slot_bytes / SIM_SLOT_STEP * sizeof *w->origin_of);
+}
+
+static void end_frame(sim_warp *w, sim_frame *f)
+{
+    free(f->saved);
+    *f = (sim_frame){0};
+    while (w->frame_count > 0 && !w->frames[w->frame_count - 1].call)
+        w->frame_count--;
+}
+
+bool sim_frames_call(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    const sim_program *p = b->program;
+    const int32_t *list = &p->lists[c->list], *place = list + LIST_PLACES;
+    sim_path *top = &w->paths[w->depth - 1];
+    const uint32_t outer = level_of(w, top->frame), level = outer + 1;
+    sim_frame f = {.call = c,
+                   .outer = top->frame,
+                   .level = level,
+                   .mask = mask,
+                   .reconverge = top->reconverge};
+    if (level > p->most_levels)
+        return sim_fail(b, w, c, __builtin_ctz(mask), SIM_FAULT_UNKNOWN,
+                        "calls nest %u levels deep with %u bytes of local memory each, and the "
+                        "simulator follows %u levels",
+                        level, p->frame_bytes, p->most_levels);
+    if ((list[LIST_CALLER] >= 0 && !save(w, &p->bodies[list[LIST_CALLER]], &f)) ||
+        !array_add(&w->frames, &w->frame_count, &f, sizeof f)) {
+        free(f.saved);
+        return sim_fail(b, w, c, __builtin_ctz(mask), SIM_FAULT_INTERNAL,
+                        "no memory for the frame of a call");
+    }
+    forget(p, w, level, mask);
+    if (w->lacks && p->reads_unwritten)
+        put_lanes(p, &p->bodies[list[LIST_CALLEE]], w->lacks, NULL, 0xff, mask);
+    for (int32_t i = 0; i < list[LIST_PARAMETERS]; i++, place += 3)
+        copy_variable(b, w, base_of(p, outer) + (uint32_t)place[0],
+                      base_of(p, level) + (uint32_t)place[1], (size_t)place[2], mask);
+    put_base(p, w, c, level, mask);
+    top->frame = (uint32_t)w->frame_count;
+    top->reconverge = SIM_EXIT_PC;
+    top->pc = c->target;
+    sim_repeat_forget(w);
+    return true;
+}
+
+void sim_frames_return(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    const sim_program *p = b->program;
+    sim_path *top = &w->paths[w->depth - 1];
+    sim_frame *f = &w->frames[top->frame - 1];
+    const int32_t *list = &p->lists[f->call->list],
+                  *place = list + LIST_PLACES + 3 * (size_t)list[LIST_PARAMETERS];
+    const uint32_t outer = level_of(w, f->outer);
+    for (int32_t i = 0; i < list[LIST_RESULTS]; i++, place += 3)
+        copy_variable(b, w, base_of(p, f->level) + (uint32_t)place[1],
+                      base_of(p, outer) + (uint32_t)place[0], (size_t)place[2], mask);
+    forget(p, w, f->level, mask);
+    if (list[LIST_CALLER] >= 0)
+        restore(p, w, &p->bodies[list[LIST_CALLER]], f, mask);
+    put_base(p, w, c, outer, mask);
+    top->pc = (int32_t)(f->call - p->code) + 1;
+    top->reconverge = f->reconverge;
+    top->frame = f->outer;
+    f->mask &= ~mask;
+    if (f->mask == 0)
+        end_frame(w, f);
+    sim_repeat_forget(w);
+}
+
+void sim_frames_drop(const sim_block *b, sim_warp *w)
+{
+    for (size_t i = w->frame_count; i-- > 0;) {
+        forget(b->program, w, w->frames[i].level, w->frames[i].call ? w->frames[i].mask : 0);
+        free(w->frames[i].saved);
+    }
+    w->frame_count = 0;
 }

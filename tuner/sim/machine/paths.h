@@ -1,4 +1,4 @@
-/* The paths of a warp that diverged: which of them goes on. */
+/* The paths of a warp that diverged: which of them goes on, and the calls that they are in. */
 #ifndef AUTOTUNE_SIM_MACHINE_PATHS_H
 #define AUTOTUNE_SIM_MACHINE_PATHS_H
 
@@ -23,5 +23,13 @@ bool sim_paths_let_go(sim_warp *w);
  * goes straight no more, if they meet another place that threads share before that, or until all
  * have to meet. True: they do. */
 bool sim_paths_part(sim_block *b, sim_warp *w);
+
+/* Execute SIM_CALL and SIM_RETURN for the lanes of the top path. The first returns false, with a
+ * fault, when the calls nest too deep. */
+bool sim_frames_call(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
+void sim_frames_return(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
+
+/* Drops the frames of a warp that has ended, or was stopped. */
+void sim_frames_drop(const sim_block *b, sim_warp *w);
 
 #endif

@@ -117,9 +117,7 @@ static uint64_t argument(const sim_block *b, const sim_warp *w, const sim_instru
                          int i, uint32_t bytes)
 {
     uint64_t v = 0;
-    memcpy(&v,
-           w->local + (size_t)lane * b->program->local_bytes +
-               (uint32_t)b->program->lists[c->target + i],
+    memcpy(&v, w->local + sim_local_at(b, w, c, lane) + (uint32_t)b->program->lists[c->target + i],
            bytes);
     return v;
 }
@@ -265,7 +263,7 @@ bool sim_print(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mas
     const uint32_t result = (uint32_t)b->program->lists[c->target + 2];
     SIM_EACH_OF(l, mask)
     {
-        const size_t at = (size_t)l * b->program->local_bytes + result;
+        const size_t at = sim_local_at(b, w, c, l) + result;
         const uint32_t conversions =
             print(b, w, l, argument(b, w, c, l, 0, 8), argument(b, w, c, l, 1, 8));
         memcpy(w->local + at, &conversions, sizeof conversions);

@@ -60,8 +60,8 @@ static void begin(sim_block *b)
     memset(b->lacks, 0, b->warp_count * bytes);
     memset(b->origin_of, 0, b->warp_count * slots * sizeof *b->origin_of);
     b->origin_count = 0;
-    if (b->origin_in)
-        memset(b->origin_in, 0, b->warp_count * (size_t)b->program->local_bytes * SIM_LANES);
+    free(b->origin_in);
+    b->origin_in = NULL;
     for (uint32_t i = 0; i < b->warp_count; i++) {
         b->warps[i].lacks = b->lacks + i * bytes;
         b->warps[i].origin_of = b->origin_of + i * slots;
@@ -546,8 +546,9 @@ static bool step_other(sim_block *b, sim_warp *w, const sim_instruction *c, uint
     default:
         break;
     }
-    bool writes = c->kind == SIM_CALLEE || c->kind == SIM_BARRIER || c->kind == SIM_MBARRIER ||
-                  c->kind == SIM_CLUSTER_MAP || c->kind == SIM_ACTIVE_MASK || c->kind == SIM_CLOCK;
+    bool writes = c->kind == SIM_CALLEE || c->kind == SIM_CALL || c->kind == SIM_RETURN ||
+                  c->kind == SIM_BARRIER || c->kind == SIM_MBARRIER || c->kind == SIM_CLUSTER_MAP ||
+                  c->kind == SIM_ACTIVE_MASK || c->kind == SIM_CLOCK;
     bool is_test = c->kind == SIM_MBARRIER &&
                    (c->op == SIM_MBARRIER_TEST || c->op == SIM_MBARRIER_TEST_PARITY);
     if (fine && writes)

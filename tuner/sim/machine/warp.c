@@ -175,14 +175,14 @@ static void test_space(sim_warp *w, const sim_instruction *c, uint32_t mask)
 }
 
 static bool push(sim_block *b, sim_warp *w, const sim_instruction *c, int32_t pc,
-                 int32_t reconverge, uint32_t mask)
+                 int32_t reconverge, uint32_t mask, uint32_t frame)
 {
     if (mask == 0 || pc == reconverge)
         return true;
     if (w->depth == SIM_MAX_PATHS)
         return sim_fail(b, w, c, __builtin_ctz(mask), SIM_FAULT_INTERNAL,
                         "too many diverged paths");
-    w->paths[w->depth++] = (sim_path){pc, reconverge, mask};
+    w->paths[w->depth++] = (sim_path){pc, reconverge, mask, frame};
     return true;
 }
 
@@ -192,6 +192,7 @@ static bool split(sim_block *b, sim_warp *w, const sim_instruction *c, const sim
                   int count)
 {
     sim_path *top = &w->paths[w->depth - 1];
+    const uint32_t frame = top->frame;
     int32_t meet = c->reconverge;
     if (meet == top->reconverge || meet == SIM_EXIT_PC) {
         meet = top->reconverge;
@@ -200,7 +201,7 @@ static bool split(sim_block *b, sim_warp *w, const sim_instruction *c, const sim
         top->pc = meet;
     }
     for (int i = 0; i < count; i++)
-        if (!push(b, w, c, groups[i].pc, meet, groups[i].mask))
+        if (!push(b, w, c, groups[i].pc, meet, groups[i].mask, frame))
             return false;
     return true;
 }
@@ -213,7 +214,7 @@ static bool ends_at(const sim_program *p, int32_t pc)
         if (p->code[pc].kind == SIM_EXIT && p->code[pc].guard == SIM_NO_SLOT)
             return true;
         if (p->code[pc].kind == SIM_BARRIER || p->code[pc].kind == SIM_CLUSTER_BARRIER ||
-            p->code[pc].kind == SIM_BRANCH_INDEXED)
+            p->code[pc].kind == SIM_BRANCH_INDEXED || p->code[pc].kind == SIM_RETURN)
             return false;
         if (p->code[pc].kind == SIM_BRANCH && p->code[pc].guard == SIM_NO_SLOT)
             pc = p->code[pc].target - 1;
@@ -233,7 +234,7 @@ static bool branch(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
     }
     if (taken == 0)
         return true;
-    sim_path groups[2] = {{top->pc, 0, stay}, {c->target, 0, taken}};
+    sim_path groups[2] = {{top->pc, 0, stay, 0}, {c->target, 0, taken, 0}};
     /* The last group runs first. */
     if (c->reconverge == SIM_EXIT_PC ? ends_at(b->program, groups[0].pc) : b->adverse) {
         sim_path t = groups[0];
@@ -250,7 +251,7 @@ static bool branch_indexed(sim_block *b, sim_warp *w, const sim_instruction *c, 
     const uint32_t *index = sim_lanes32(w, c->a);
     uint32_t stay = w->paths[w->depth - 1].mask & ~mask;
     if (stay)
-        groups[count++] = (sim_path){w->paths[w->depth - 1].pc, 0, stay};
+        groups[count++] = (sim_path){w->paths[w->depth - 1].pc, 0, stay, 0};
     SIM_EACH_OF(l, mask)
     {
         if (index[l] >= (uint32_t)c->target_count)
@@ -261,7 +262,7 @@ static bool branch_indexed(sim_block *b, sim_warp *w, const sim_instruction *c, 
         while (i < count && groups[i].pc != pc)
             i++;
         if (i == count)
-            groups[count++] = (sim_path){pc, 0, 0};
+            groups[count++] = (sim_path){pc, 0, 0, 0};
         groups[i].mask |= 1u << l;
     }
     if (count == 1) {
@@ -324,12 +325,11 @@ static void forget(const sim_block *b, sim_warp *w, const sim_instruction *c, ui
     const uint64_t all = b->program->local_bytes;
     SIM_EACH_OF(l, w->local_valid ? mask : 0)
     {
-        const uint64_t from = c->a < 0 ? (uint64_t)c->offset : sim_lanes64(w, c->a)[l],
-                       bytes = c->a < 0     ? (uint64_t)c->target
-                               : from < all ? all - from
-                                            : 0;
+        const uint64_t from = (uint64_t)c->offset + (c->a < 0 ? 0 : sim_lanes64(w, c->a)[l]),
+                       left = from < all ? all - from : 0,
+                       bytes = c->target ? (uint64_t)c->target : left;
         memset(w->local_valid + (size_t)l * all + (from < all ? from : 0), SIM_NEVER_WRITTEN,
-               bytes);
+               bytes < left ? bytes : left);
     }
 }
 
@@ -348,6 +348,11 @@ static bool step_other(sim_block *b, sim_warp *w, const sim_instruction *c, uint
         return sim_assertion(b, w, c, mask);
     case SIM_CALLEE:
         return find_callee(b, w, c, mask);
+    case SIM_CALL:
+        return sim_frames_call(b, w, c, mask);
+    case SIM_RETURN:
+        sim_frames_return(b, w, c, mask);
+        return true;
     case SIM_EXIT:
         leave(w, mask);
         return true;

@@ -19,6 +19,7 @@ enum {
     SIM_NO_SLOT = -1,
     SIM_SLOT_STEP = 64,            /* slots begin at multiples of this */
     SIM_EXIT_PC = INT32_MAX,       /* reconvergence "at the end of the kernel" */
+    SIM_LANE_OF_PREDICATE = 1,     /* sim_program.slot_lanes: a bit a lane */
     SIM_HIGH_HALF = 8 * SIM_LANES, /* from the slot of the lower half of 128 bits to the upper's */
 };
 
@@ -85,12 +86,18 @@ typedef enum sim_kind {
     SIM_WARPGROUP_COMMIT,
     SIM_WARPGROUP_WAIT, /* at most `offset` groups stay under way */
     SIM_FORGET,  /* `target` bytes of local memory from `offset` on have no value any more; from the
-                    address a on, if it is a slot, all */
+                    address a on, if it is a slot, as many; 0: all up to the end */
     SIM_DISCARD, /* `vector` bytes of global memory at a have no value any more */
     SIM_ALIGNED, /* a fault where an address a of the lanes `target` is no multiple of `vector` */
     SIM_SPACE_TEST, /* predicate d = is address a in `space`? */
     SIM_CALLEE,    /* d = which of the `target_count` functions in lists at `target` has the address
                       a */
+    SIM_CALL,      /* of a function that has frames. In lists from `list` on: the number among
+                      sim_program.bodies of the callee and of the caller (-1: the kernel), how many
+                      parameters and how many results lie in local memory, and of each where it lies
+                      in the caller's frame, where in the callee's, and its bytes. `target`: the
+                      callee's first instruction. d = where the callee's frame begins */
+    SIM_RETURN,    /* from it. d = where the caller's frame begins */
     SIM_PRINT,     /* vprintf: where its variables lie in local memory is in lists from `target` on,
                       results last */
     SIM_ASSERTION, /* __assertfail: likewise */
@@ -425,6 +432,15 @@ typedef struct sim_constant {
     uint64_t bits;
 } sim_constant;
 
+/* A function whose calls have frames: it may be called again while it runs. */
+typedef struct sim_body {
+    int function;
+    int32_t entry;                  /* its first instruction */
+    int32_t first_slot, slot_bytes; /* its registers: each frame has values of its own */
+} sim_body;
+
+enum { SIM_MOST_LEVELS = 1024 }; /* of frames, in a thread */
+
 typedef enum sim_special {
     SIM_TID_X,
     SIM_TID_Y,
@@ -495,6 +511,15 @@ typedef struct sim_program {
     uint32_t *parameter_offsets, *parameter_sizes;
     uint32_t static_shared_bytes; /* dynamic shared memory starts here */
     uint32_t local_bytes;         /* a thread */
+    sim_body *bodies;
+    size_t body_count;
+    uint8_t *slot_lanes; /* for each step of slots: bytes of a lane of the slot that begins
+                            there; SIM_LANE_OF_PREDICATE; 0: none that changes begins
+                            there */
+    size_t slot_steps;
+    uint32_t frames_at;    /* where the frames begin in local memory, */
+    uint32_t frame_bytes;  /* what each takes, */
+    uint32_t most_levels;  /* and how many of a thread there is room for */
     uint64_t *addresses;   /* of each variable of the module, in its own space; SIM_NO_ADDRESS of
                               shared memory   that the kernel does not name */
     uint64_t global_bytes; /* of the module's global and constant variables */
