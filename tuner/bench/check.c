@@ -376,11 +376,13 @@ static bool goes_on(const check *c, int launches, const device_kernel *k)
         MOST_TINY_COST = 1 << 19
     };
     const device_api *api = c->slot->api;
+    if (launches < c->how->launches)
+        return true;
+    if (!api->hangs_on_order || !api->hangs_on_order(k, is_exact(c->slot)))
+        return false;
     const uint64_t cost = (uint64_t)launches * cost_of(c->slot);
-    const bool may = (launches < MOST_ORDERS && cost <= MOST_COST) ||
-                     (launches < MOST_TINY_ORDERS && cost <= MOST_TINY_COST);
-    return launches < c->how->launches ||
-           (may && api->hangs_on_order && api->hangs_on_order(k, is_exact(c->slot)));
+    return (launches < MOST_ORDERS && cost <= MOST_COST) ||
+           (launches < MOST_TINY_ORDERS && cost <= MOST_TINY_COST);
 }
 
 /* Launches again, with the module's variables as the last launch left them. A GPU tunes the kernel
