@@ -18,7 +18,7 @@ cat >norm.cu <<'CUDA'
 /* autotune
 space  = { BLOCK = { 128, 256 }, MODE = { 0, 1, 2, 3 } }
 launch = { grid = "rows", block = "BLOCK" }
-kernel = { entry = "norm" }
+kernel = { entry = "scale_rows" }
 */
 #ifndef BLOCK
 #define BLOCK 128
@@ -26,7 +26,7 @@ kernel = { entry = "norm" }
 #ifndef MODE
 #define MODE 0
 #endif
-__global__ void norm(float *x, float *y, const float *w, int rows, int cols, float eps)
+__global__ void scale_rows(float *x, float *y, const float *w, int rows, int cols, float eps)
 {
     __shared__ float part[32];
     float *row = x + (size_t)blockIdx.x * cols, *out = y + (size_t)blockIdx.x * cols;
@@ -65,7 +65,7 @@ int main(int argc, char **argv)
     cudaMemcpy(w, host, cols * sizeof(float), cudaMemcpyHostToDevice);
     float *to = argc > 2 ? x : y;
     for (int i = 0; i < launches; i++)
-        norm<<<rows, 128>>>(x, to, w, rows, cols, 1e-5f);
+        scale_rows<<<rows, 128>>>(x, to, w, rows, cols, 1e-5f);
     printf("%s\n", cudaGetErrorString(cudaDeviceSynchronize()));
 }
 CUDA
@@ -76,7 +76,7 @@ expect() {
     local name=$1 nth=$2 said
     shift 2
     rm -rf seen
-    "$autotune" capture -o seen --kernel norm --nth "$nth" -- ./norm "$@" >/dev/null || { echo "FAIL $name: no capture"; failed=1; return; }
+    "$autotune" capture -o seen --kernel scale_rows --nth "$nth" -- ./norm "$@" >/dev/null || { echo "FAIL $name: no capture"; failed=1; return; }
     said=$("$autotune" norm.cu --captured seen --device cuda:0 --no-record --quiet 2>&1)
     if grep -q '^variants *8 tried .*: 2 ok, 6 wrong_result' <<<"$said" && grep -q 'MODE=0' <<<"$said"; then
         echo "ok   $name"
