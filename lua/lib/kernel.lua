@@ -31,7 +31,6 @@ local FILLS = {
   "uniform", "bits", "zero", "constant", "values", "index", "permutation", "below", "modulo", "sorted",
   "skewed", "local", "offsets",
 }
-local MOST_VALUES = 32
 
 -- fill = "below", fill = at.values { 1, 2, 1 } or fill = at.constant(0.5).
 local function read_fill(b, where, taken)
@@ -43,7 +42,7 @@ local function read_fill(b, where, taken)
     if type(values) ~= "table" then values = { values } end
   end
   local fill = word(given == nil and "values" or given, path, FILLS, taken)
-  return fill, values ~= nil and expressions(values, child(where, "values"), MOST_VALUES) or nil
+  return fill, values ~= nil and expressions(values, child(where, "values"), math.huge) or nil
 end
 
 -- Names of the pattern, and what they are; read_buffers() is told them.

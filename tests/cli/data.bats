@@ -142,3 +142,17 @@ EOF
     tool check p.lua --arch sm_90
     fails_with 2 "did you mean 'head'?"
 }
+
+@test "a list of values has any length" {
+    pattern '{ count = 7001, list = {} }'
+    sed -i 's/fill = x }/fill = at.values(x.list) }/; /^local x/a for i = 1, 3000 do x.list[i] = i % 7 end x.list[2990] = "n + 1"' p.lua
+    sed -i 's/i == 5 ?/i == 5989 ?/' p.cu.tmpl
+    tool check p.lua --arch sm_90
+    succeeds
+    tool check p.lua --arch sm_90 --config factor=3
+    [ "$status" -eq 1 ]
+    says 'first y[5989]: expected 14004, found 21006'
+    tool p.lua --device sim:sm_90 --budget 4 --quiet
+    succeeds
+    says '2 ok, 2 wrong_result'
+}

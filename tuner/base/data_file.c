@@ -16,16 +16,35 @@ struct data_file {
     int fd;
     char *path;
     data_description about;
-    uint64_t offset;     /* of the elements in the file */
-    XXH128_hash_t *sums; /* of the chunks; NULL: it was not read yet */
+    uint64_t offset;       /* of the elements in the file */
+    XXH128_hash_t *sums;   /* of the chunks; NULL: it was not read yet */
+    unsigned char *values; /* the list in memory that the elements repeat; NULL for a file */
+    size_t values_bytes;
     unsigned char key[DATA_KEY_BYTES];
 };
+
+/* Writes the bytes of the repeated list from byte `offset` on. */
+static void repeat_values(const data_file *f, uint64_t offset, unsigned char *to, size_t size_bytes)
+{
+    while (size_bytes > 0) {
+        const size_t at = (size_t)(offset % f->values_bytes), left = f->values_bytes - at;
+        const size_t n = left < size_bytes ? left : size_bytes;
+        memcpy(to, f->values + at, n);
+        to += n;
+        offset += n;
+        size_bytes -= n;
+    }
+}
 
 /* Reads all of it, from `offset` on. */
 static at_status read_at(const data_file *f, uint64_t offset, void *out, size_t size_bytes,
                          at_error *error)
 {
     unsigned char *to = out;
+    if (f->values) {
+        repeat_values(f, offset, to, size_bytes);
+        return AT_OK;
+    }
     while (size_bytes > 0) {
         ssize_t n = pread(f->fd, to, size_bytes, (off_t)offset);
         if (n < 0 && errno == EINTR)
@@ -113,8 +132,8 @@ static at_status describe(data_file *f, uint64_t file_bytes, const dtype *raw, a
     return about->count > 0 ? AT_OK : error_set(error, AT_FORMAT, "it has no elements");
 }
 
-/* Opens the file, of which nothing is known then; *file_bytes is its size. */
-static at_status open_path(const char *path, data_file **out, uint64_t *file_bytes, at_error *error)
+/* Makes a description of elements that are not open yet. */
+static at_status new_file(const char *path, data_file **out, at_error *error)
 {
     *out = NULL;
     data_file *f = calloc(1, sizeof *f);
@@ -126,7 +145,23 @@ static at_status open_path(const char *path, data_file **out, uint64_t *file_byt
     f->fd = -1;
     f->about.path = f->path;
     *out = f;
-    return file_open_regular(path, &f->fd, file_bytes, error);
+    return AT_OK;
+}
+
+/* Opens the file, of which nothing is known then; *file_bytes is its size. */
+static at_status open_path(const char *path, data_file **out, uint64_t *file_bytes, at_error *error)
+{
+    at_status status = new_file(path, out, error);
+    return status ? status : file_open_regular(path, &(*out)->fd, file_bytes, error);
+}
+
+static void describe_row(data_file *f, dtype type, uint64_t count)
+{
+    f->about.type = type;
+    f->about.count = count;
+    f->about.rank = 1;
+    f->about.shape[0] = count;
+    f->about.size_bytes = count * dtype_get(type)->size_bytes;
 }
 
 static at_status end_opening(at_status status, data_file **out, at_error *error)
@@ -163,11 +198,27 @@ at_status data_file_open_part(const char *path, dtype type, uint64_t offset, uin
     if (status)
         return end_opening(status, out, error);
     (*out)->offset = offset;
-    (*out)->about.type = type;
-    (*out)->about.count = count;
-    (*out)->about.rank = 1;
-    (*out)->about.shape[0] = count;
-    (*out)->about.size_bytes = count * size;
+    describe_row(*out, type, count);
+    return AT_OK;
+}
+
+at_status data_file_repeat(const char *name, dtype type, const void *values, uint64_t value_count,
+                           uint64_t count, data_file **out, at_error *error)
+{
+    const size_t size = (size_t)value_count * dtype_get(type)->size_bytes;
+    at_status status = new_file(name, out, error);
+    if (!status && !((*out)->values = malloc(size)))
+        status = error_no_memory(error);
+    if (status)
+        return end_opening(status, out, error);
+    memcpy((*out)->values, values, size);
+    (*out)->values_bytes = size;
+    describe_row(*out, type, count);
+    const XXH128_hash_t sum = XXH3_128bits(values, size);
+    const uint64_t parts[] = {type, count, sum.low64, sum.high64};
+    XXH128_canonical_t canonical;
+    XXH128_canonicalFromHash(&canonical, XXH3_128bits(parts, sizeof parts));
+    memcpy((*out)->key, canonical.digest, sizeof(*out)->key);
     return AT_OK;
 }
 
@@ -185,6 +236,7 @@ void data_file_free(data_file *f)
         close(f->fd);
     free(f->path);
     free(f->sums);
+    free(f->values);
     free(f);
 }
 
@@ -211,7 +263,7 @@ at_status data_file_key(data_file *f, unsigned char key[DATA_KEY_BYTES], at_erro
     const uint64_t chunks = count_chunks(f);
     const uint64_t head[] = {f->about.type, f->about.size_bytes};
     at_status status = AT_OK;
-    if (!f->sums) {
+    if (!f->sums && !f->values) {
         XXH128_hash_t *sums = malloc(((size_t)chunks + 1) * sizeof *sums);
         void *bytes = malloc(DATA_CHUNK_BYTES);
         if (!sums || !bytes)
@@ -242,7 +294,7 @@ at_status data_file_read(const data_file *f, uint64_t chunk, void *out, size_t *
                          at_error *error)
 {
     at_status status = read_chunk(f, chunk, out, size_bytes, error);
-    if (!status && !XXH128_isEqual(XXH3_128bits(out, *size_bytes), f->sums[chunk]))
+    if (!status && !f->values && !XXH128_isEqual(XXH3_128bits(out, *size_bytes), f->sums[chunk]))
         status = error_set(error, AT_IO,
                            "%s changed while it was in use: leave it alone until the run has ended",
                            f->path);

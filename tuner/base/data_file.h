@@ -1,4 +1,5 @@
 /* A file of a user's own data: a NumPy array (base/npy.h), or elements of a type without a header.
+ * A list of values in memory is read in the same way.
  *
  * It is opened and described at once, and read when it is needed, in chunks of which nothing is
  * kept: a file may be larger than memory. Its identity is a hash of its elements, made by the first
@@ -38,13 +39,19 @@ at_status data_file_open(const char *path, const dtype *raw, data_file **out, at
 at_status data_file_open_part(const char *path, dtype type, uint64_t offset, uint64_t count,
                               data_file **out, at_error *error);
 
+/* Describes `count` elements, 1 or more, that repeat a list of `value_count` elements. Copies the
+ * list. `name` stands for the path. AT_NO_MEMORY. */
+at_status data_file_repeat(const char *name, dtype type, const void *values, uint64_t value_count,
+                           uint64_t count, data_file **out, at_error *error);
+
 /* One more user, who is as good as the first. */
 data_file *data_file_keep(data_file *f);
 void data_file_free(data_file *f); /* one less; NULL is fine */
 
 const data_description *data_file_describe(const data_file *f);
 
-/* The hash of type and elements, in `key`. Reads the file the first time. AT_IO: it cannot be read,
+/* The hash of type and elements, in `key`; of a repeated list, of its type, values and count. Reads
+ * the file the first time. AT_IO: it cannot be read,
  * or has changed. */
 at_status data_file_key(data_file *f, unsigned char key[DATA_KEY_BYTES], at_error *error);
 

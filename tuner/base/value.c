@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bits.h"
+#include "base/half.h"
+
 bool value_is_number(value v)
 {
     return v.kind == VALUE_INTEGER || v.kind == VALUE_NUMBER;
@@ -123,6 +126,22 @@ static const dtype_info dtypes[DTYPE_COUNT] = {
 const dtype_info *dtype_get(dtype type)
 {
     return &dtypes[type];
+}
+
+uint64_t dtype_bits(dtype type, double v)
+{
+    switch (type) {
+    case DTYPE_HALF:
+        return half_from_float((float)v);
+    case DTYPE_BFLOAT16:
+        return bfloat_from_float((float)v);
+    case DTYPE_FLOAT:
+        return bits_of_float((float)v);
+    case DTYPE_DOUBLE:
+        return bits_of_double(v);
+    default:
+        return (uint64_t)(int64_t)v;
+    }
 }
 
 bool dtype_find(const char *name, dtype *type)

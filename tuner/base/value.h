@@ -69,6 +69,9 @@ typedef struct dtype_info {
 /* Facts about a type; `type` must be below DTYPE_COUNT. Static storage. */
 const dtype_info *dtype_get(dtype type);
 
+/* Returns the bytes of `v` as an element of the type, in the low bits. Integers are cut off. */
+uint64_t dtype_bits(dtype type, double v);
+
 /* Finds a type by its script name; false when there is none. */
 bool dtype_find(const char *name, dtype *type);
 

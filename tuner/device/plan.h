@@ -30,8 +30,8 @@ enum {
     PLAN_MAX_ADDRESSES = 32,      /* of buffers, within them */
     PLAN_MAX_CLUSTER = 16,        /* blocks along a side; the chip has a limit for all of them */
     PLAN_MAX_CONSTANTS = 4,
-    PLAN_MAX_VIEWS = 8, /* of all launches together */
-    PLAN_MAX_VALUES = 32,
+    PLAN_MAX_VIEWS = 8,   /* of all launches together */
+    PLAN_MAX_VALUES = 32, /* a longer list is data: FILL_FILE */
     PLAN_NAME_BYTES = 64,
     PLAN_ENTRIES_BYTES = 4096 /* of the names of all kernels, with a byte after each */
 };
@@ -57,7 +57,7 @@ typedef enum buffer_fill {
                     (Zipf) */
     FILL_OFFSETS, /* ascending from 0 to fill_limit, which is the last: rows of random lengths,
                      twice the mean at most; count > 1, count * fill_limit < 2^63 */
-    FILL_FILE,    /* the first elements of a file (base/data_file.h) */
+    FILL_FILE,    /* the first elements of a file, or of a long list (base/data_file.h) */
     FILL_COUNT
 } buffer_fill;
 

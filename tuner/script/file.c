@@ -123,14 +123,40 @@ void script_file_key(lua_State *L, data_file *f, data_key *out)
         sandbox_raise_error(L, &error);
 }
 
-data_file *script_data(const script *s, const data_key *key)
+static data_file *find_key(data_file *const *files, size_t count, const data_key *key)
 {
     data_key own;
-    for (size_t i = 0; i < s->file_count; i++)
-        if (!data_file_key(s->files[i], own.bytes, NULL) &&
+    for (size_t i = 0; i < count; i++)
+        if (!data_file_key(files[i], own.bytes, NULL) &&
             memcmp(own.bytes, key->bytes, sizeof own.bytes) == 0)
-            return s->files[i];
+            return files[i];
     return NULL;
+}
+
+data_file *script_data(const script *s, const data_key *key)
+{
+    data_file *f = find_key(s->files, s->file_count, key);
+    return f ? f : find_key(s->lists, s->list_count, key);
+}
+
+void script_keep_list(lua_State *L, const char *buffer, dtype type, const void *values,
+                      uint32_t value_count, uint64_t count, data_key *out)
+{
+    script *s = script_of(L);
+    data_file *f;
+    at_error error = {0};
+    at_status status = data_file_repeat(buffer, type, values, value_count, count, &f, &error);
+    if (!status)
+        status = data_file_key(f, out->bytes, &error);
+    bool kept = !status && !find_key(s->lists, s->list_count, out);
+    if (kept && !array_add(&s->lists, &s->list_count, &f, sizeof f)) {
+        status = error_no_memory(&error);
+        kept = false;
+    }
+    if (!kept)
+        data_file_free(f);
+    if (status)
+        sandbox_raise_error(L, &error);
 }
 
 at_status script_contents_load(const script *s, const problem_plan *plan, script_contents *out,

@@ -63,6 +63,7 @@ static void raise_buffer(lua_State *L, const evaluation *e, const script_buffer 
                   fill, what);
 }
 
+/* Long lists are data, as those of a file are: plans have room for short ones alone. */
 static void evaluate_values(lua_State *L, const evaluation *e, const script_buffer *from,
                             const char *fill, buffer_plan *to)
 {
@@ -72,14 +73,28 @@ static void evaluate_values(lua_State *L, const evaluation *e, const script_buff
     }
     if (from->value_count == 0)
         raise_buffer(L, e, from, fill, "needs values, for example fill = at.values { 1, 2, 1 }");
-    to->value_count = from->value_count;
+    const dtype type = to->type;
+    const size_t size = dtype_get(type)->size_bytes;
+    const bool is_long = from->value_count > PLAN_MAX_VALUES;
+    unsigned char *elements = is_long ? lua_newuserdatauv(L, from->value_count * size, 0) : NULL;
     bool is_float = dtype_get(to->type)->is_float;
     for (uint32_t i = 0; i < from->value_count; i++) {
-        to->values[i] = expression_number(L, &from->values[i], e->problem, e->indices);
-        if (!is_float && (floor(to->values[i]) != to->values[i] || fabs(to->values[i]) > 0x1p53))
-            expression_raise(L, &from->values[i], "gives %.17g where a whole number is needed",
-                             to->values[i]);
+        const double v = expression_number(L, &from->values[i], e->problem, e->indices);
+        if (!is_float && (floor(v) != v || fabs(v) > 0x1p53))
+            expression_raise(L, &from->values[i], "gives %.17g where a whole number is needed", v);
+        if (is_long) {
+            const uint64_t bits = dtype_bits(type, v);
+            memcpy(elements + i * size, &bits, size); /* little-endian */
+        } else
+            to->values[i] = v;
     }
+    if (!is_long) {
+        to->value_count = from->value_count;
+        return;
+    }
+    to->fill = FILL_FILE;
+    script_keep_list(L, from->name, type, elements, from->value_count, to->count, &to->data);
+    lua_pop(L, 1);
 }
 
 static void evaluate_limit(lua_State *L, const evaluation *e, const script_buffer *from,

@@ -112,9 +112,10 @@ static void read_buffers(lua_State *L, script *s)
         b->tolerance = read_tolerance(L);
         b->compare = field_expression(L, "compare", REACH_ALL);
         b->rank = (uint32_t)field_expressions(L, "shape", REACH_LAYOUT, b->shape, 4);
-        b->values = script_allocate(L, PLAN_MAX_VALUES * sizeof *b->values);
-        b->value_count =
-            (uint32_t)field_expressions(L, "values", REACH_LAYOUT, b->values, PLAN_MAX_VALUES);
+        const size_t values = lua_getfield(L, -1, "values") == LUA_TTABLE ? lua_rawlen(L, -1) : 0;
+        lua_pop(L, 1);
+        b->values = script_allocate(L, values * sizeof *b->values);
+        b->value_count = (uint32_t)field_expressions(L, "values", REACH_LAYOUT, b->values, values);
     }
     s->buffer_count = count;
 }

@@ -263,6 +263,9 @@ void script_free(script *s)
     for (size_t i = 0; i < s->file_count; i++)
         data_file_free(s->files[i]);
     free(s->files);
+    for (size_t i = 0; i < s->list_count; i++)
+        data_file_free(s->lists[i]);
+    free(s->lists);
     tree_free(s->expressions);
     free(s->source.bytes);
     kernel_file_deinit(&s->kernel_source);

@@ -184,6 +184,8 @@ struct script {
     tree *expressions;          /* of all that are compiled */
     data_file **files;          /* that the script has opened */
     size_t file_count;
+    data_file **lists; /* long lists of at.values, for each size of a buffer that they fill */
+    size_t list_count;
     pattern pattern;
     pattern_variable *problems[PROBLEM_KINDS];
     bool *is_set; /* of each variable: the command line says what it is */
@@ -385,6 +387,11 @@ bool script_keep_file(lua_State *L, data_file *f);
 data_file *script_numbered_file(const script *s, int number);
 /* The hash of a file's contents. Raises. */
 void script_file_key(lua_State *L, data_file *f, data_key *out);
+
+/* Keeps a list of `value_count` elements as data that fill a buffer of `count`; *out gets its key.
+ * The script keeps equal data once. */
+void script_keep_list(lua_State *L, const char *buffer, dtype type, const void *values,
+                      uint32_t value_count, uint64_t count, data_key *out);
 
 /* A userdata that frees the bytes of the range in it when it is collected. */
 script_range *script_new_range(lua_State *L);

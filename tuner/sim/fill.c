@@ -95,22 +95,6 @@ static uint64_t local_of(const buffer_plan *p, uint64_t i, uint64_t r)
     return start + high_product(r, width);
 }
 
-static uint64_t double_bits(double v, dtype type)
-{
-    switch (type) {
-    case DTYPE_HALF:
-        return half_from_float((float)v);
-    case DTYPE_BFLOAT16:
-        return bfloat_from_float((float)v);
-    case DTYPE_FLOAT:
-        return bits_of_float((float)v);
-    case DTYPE_DOUBLE:
-        return bits_of_double(v);
-    default:
-        return (uint64_t)(int64_t)v;
-    }
-}
-
 static uint64_t element(const buffer_plan *p, uint64_t seed, uint64_t i)
 {
     uint64_t r = random_bits(seed, i);
@@ -122,7 +106,7 @@ static uint64_t element(const buffer_plan *p, uint64_t seed, uint64_t i)
     case FILL_INDEX:
         return convert_integer(i, p->type);
     case FILL_VALUES:
-        return double_bits(p->values[i % p->value_count], p->type);
+        return dtype_bits(p->type, p->values[i % p->value_count]);
     case FILL_PERMUTATION:
         return convert_integer(permuted(i, p->count, seed), p->type);
     case FILL_SORTED:

@@ -40,6 +40,28 @@ static data_file *open_numbers(fixture *f)
     return d;
 }
 
+TEST(a_list_in_memory_is_read_over_and_over)
+{
+    const int32_t values[] = {7, -1, 5};
+    unsigned char key[DATA_KEY_BYTES], other[DATA_KEY_BYTES];
+    const uint64_t count = DATA_CHUNK_BYTES / 4 + 10; /* more than a chunk, which ends within it */
+    data_file *d, *shorter;
+    at_error error = {0};
+    void *bytes;
+    assert_ok(data_file_repeat("x", DTYPE_INT32, values, 3, count, &d, &error), error);
+    assert_ok(data_file_repeat("x", DTYPE_INT32, values, 2, count, &shorter, &error), error);
+    assert_int_equal(data_file_describe(d)->count, count);
+    assert_ok(data_file_key(d, key, &error), error);
+    assert_ok(data_file_key(shorter, other, &error), error);
+    assert_memory_not_equal(key, other, sizeof key);
+    assert_ok(data_file_head(d, count * 4, &bytes, &error), error);
+    for (uint64_t i = 0; i < count; i++)
+        assert_int_equal(((int32_t *)bytes)[i], values[i % 3]);
+    free(bytes);
+    data_file_free(d);
+    data_file_free(shorter);
+}
+
 TEST_IN(an_array_is_described_by_its_header, set_up, temporary_file_tear_down)
 {
     static const char header[] =
