@@ -71,7 +71,7 @@ EOF
     pattern 'at.file("x.npy", { head = true })' 'ragged = { n = 1003 }, reference = { y = at.file "y.npy" },'
     tool check p.lua --arch sm_90 --config factor=3
     [ "$status" -eq 1 ]
-    says "on the tuned problem: 1 of 1200 elements of y differ from the file's"
+    says "on the tuned problem n=1200: 1 of 1200 elements of y differ from the file's"
     tool check p.lua --arch sm_90
     succeeds
     says 'the ragged problem n=1003'

@@ -130,6 +130,7 @@ static device_problem plan_problem(const gpu_bench *b, const gpu_problem *proble
     p.plan.buffers[0].role = BUFFER_INPUT;
     p.plan.buffers[1].role = problem->role ? problem->role : BUFFER_OUTPUT;
     p.plan.buffers[1].tolerance = tolerance_of(problem->tolerance);
+    p.plan.buffers[1].repeats = true;
     return p;
 }
 

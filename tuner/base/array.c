@@ -30,9 +30,10 @@ void *array_grow(void *items, size_t count, size_t size)
 {
     if ((count & (count - 1)) == 0) {
         size_t capacity = count ? count * 2 : 1;
-        if (capacity > SIZE_MAX / size)
+        if (size > 0 && capacity > SIZE_MAX / size)
             return NULL;
-        items = realloc(items, capacity * size);
+        /* Items may have no bytes: configurations of a space without parameters. */
+        items = realloc(items, capacity * size + !size);
     }
     if (items)
         memset((char *)items + count * size, 0, size);

@@ -166,8 +166,6 @@ static const option_info known[] = {
      .type = CELL_TRUE, AT(shared_spills)},
     {"metrics", "NAME[,NAME]", "counters by Nsight Compute's names (see below)", .type = CELL_TEXT,
      AT(metrics)},
-    {"whole", NULL, "run all of the tuned problem, whatever it costs", .type = CELL_TRUE,
-     AT(run.whole)},
     {"json", NULL, "print one JSON object instead of a table", .type = CELL_TRUE, AT(json)},
     {"quiet", NULL, "no progress on stderr", .type = CELL_TRUE, AT(run.quiet)},
     {"trace", "FILE", "write where the time went, for chrome://tracing and ui.perfetto.dev",
@@ -203,6 +201,7 @@ enum { KNOWN = sizeof known / sizeof *known };
 static const struct {
     const char *command, *option, *help;
 } particular[] = {
+    {"check", "whole", "run all of the tuned problem, whatever it costs"},
     {"check", "arch", "the simulated GPU that proves: sm_80, sm_90 (default sm_90); needs no GPU"},
     {"explain", "arch",
      "the simulated GPU that counts: sm_80, sm_90 (default sm_90); needs no GPU"},

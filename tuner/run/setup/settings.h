@@ -56,7 +56,6 @@ typedef struct settings {
     bool warm_cache; /* sample without the flush of the L2 */
     int jobs;        /* compile workers; 0: one a core */
     bool use_cache;  /* of compiled kernels */
-    bool whole;      /* a check runs all of the tuned problem, whatever it costs */
     const char *results_dir;
     bool record;             /* write a record if a GPU was measured */
     bool must_record;        /* refuse to run if no record can be written */
