@@ -186,7 +186,7 @@ WAY = "direction = 'to_device', memory = 'pinned'"
 CASES = {
     "autotune.lua:PATTERN_FIELDS": {
         "name": LITERAL, "summary": LITERAL, "problem": LITERAL, "ragged": LITERAL, "simulated": LITERAL,
-        "space": LITERAL, "baseline": LITERAL, "starts": LITERAL, "deterministic": LITERAL,
+        "space": LITERAL, "baseline": LITERAL, "starts": LITERAL, "deterministic": LITERAL, "oracle": LITERAL,
         "derived": seen(derived=f"{{ blocks = {P_IS_1} }}", launch="{ grid = 'blocks', block = 256 }"),
         "where": seen(where="{ 'p == 1' }"),
         "layout": laid_out(buffers=buffers("dtype = 'int32', count = 'n', fill = 'values', values = 'p'"),
@@ -226,6 +226,7 @@ CASES = {
                            cu=HEAD + "if (i < n) dst[i] = 1; }\n"),
         "shape": told(layout="{ 'p' }", buffers=buffers(dst="dtype = 'int32', count = 'n', shape = { 'p', 'n // p' }")),
         "tolerance": refused(buffers=buffers(dst="dtype = 'int32', count = 'n', tolerance = 'p'")),
+        "order": LITERAL,
         "compare": seen(HEAD + "if (i < n) dst[i] = i < n / 2 ? src[i] : 0; }\n",
                         buffers=buffers(dst="dtype = 'int32', count = 'n', compare = 'p == 1 and n // 2 or n'")),
     },
