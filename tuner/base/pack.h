@@ -53,6 +53,8 @@ typedef struct pack_field {
 #define PACK_FIELD(type, member)                                                                   \
     {offsetof(type, member), sizeof(((type *)0)->member), PACK_KIND(((type *)0)->member)}
 /* clang-format on */
+/* The table and its length, as arguments of the functions below. */
+#define PACK_FIELDS(table) (table), sizeof(table) / sizeof *(table)
 
 void pack_put_fields(pack *p, const void *from, const pack_field *fields, size_t count);
 /* A text that is longer than its array is a failure. */

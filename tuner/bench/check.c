@@ -21,7 +21,7 @@ static bool found_wrong(const check *c)
     return c->how->result != OUTCOME_OK;
 }
 
-/* Keeps what the device tells of the fault that it complained of. */
+/* Keeps the fields of the fault that the device complained of. */
 static void keep_fault(check *c)
 {
     const device_slot *s = c->slot;
@@ -29,7 +29,7 @@ static void keep_fault(check *c)
         c->how->fault = *s->api->fault(s->device);
 }
 
-/* Says of which buffer contents are wrong. */
+/* Blames the contents of a buffer. */
 static void blame_contents(check *c, const char *kind, const buffer_plan *plan)
 {
     c->how->result = OUTCOME_WRONG_RESULT;

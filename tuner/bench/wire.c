@@ -5,9 +5,6 @@
 #include "base/memory.h"
 #include "device/plan_pack.h"
 
-/* The arguments of pack_put_fields() and pack_get_fields(). */
-#define FIELDS(table) (table), sizeof(table) / sizeof *(table)
-
 static const pack_field image_fields[] = {
     PACK_FIELD(device_image, registers),   PACK_FIELD(device_image, static_shared_bytes),
     PACK_FIELD(device_image, symbols),     PACK_FIELD(device_image, shared),
@@ -153,18 +150,18 @@ void device_get_chunk(pack *m, device_chunk *out)
 void device_put_image(pack *m, const device_image *image)
 {
     pack_put_bytes(m, image->bytes, image->size_bytes);
-    pack_put_fields(m, image, FIELDS(image_fields));
+    pack_put_fields(m, image, PACK_FIELDS(image_fields));
 }
 
 void device_get_image(pack *m, device_image *out)
 {
     out->bytes = pack_get_bytes(m, &out->size_bytes);
-    pack_get_fields(m, out, FIELDS(image_fields));
+    pack_get_fields(m, out, PACK_FIELDS(image_fields));
 }
 
 void device_put_problem(pack *m, const device_problem *problem)
 {
-    pack_put_fields(m, problem, FIELDS(problem_fields));
+    pack_put_fields(m, problem, PACK_FIELDS(problem_fields));
     plan_put_problem(m, &problem->plan);
     device_put_image(m, &problem->reference);
     if (problem->reference.size_bytes)
@@ -176,7 +173,7 @@ void device_put_problem(pack *m, const device_problem *problem)
 
 void device_get_problem(pack *m, device_problem *out)
 {
-    pack_get_fields(m, out, FIELDS(problem_fields));
+    pack_get_fields(m, out, PACK_FIELDS(problem_fields));
     plan_get_problem(m, &out->plan);
     device_get_image(m, &out->reference);
     if (out->reference.size_bytes)
@@ -225,7 +222,7 @@ void device_put_variant(pack *m, const device_variant *variant)
     pack_put_u32(m, variant->unchecked);
     pack_put_u64(m, (uint64_t)variant->launch_ns);
     pack_put_u64(m, (uint64_t)variant->too_slow_ns);
-    pack_put_fields(m, variant, FIELDS(variant_fields));
+    pack_put_fields(m, variant, PACK_FIELDS(variant_fields));
     for (int i = 0; i < DEVICE_SLOTS; i++) {
         pack_put_u32(m, variant->present[i]);
         if (!variant->present[i])
@@ -241,7 +238,7 @@ void device_get_variant(pack *m, device_variant *out)
     out->unchecked = pack_get_u32(m) != 0;
     out->launch_ns = (int64_t)pack_get_u64(m);
     out->too_slow_ns = (int64_t)pack_get_u64(m);
-    pack_get_fields(m, out, FIELDS(variant_fields));
+    pack_get_fields(m, out, PACK_FIELDS(variant_fields));
     for (int i = 0; i < DEVICE_SLOTS; i++) {
         out->present[i] = pack_get_u32(m) != 0;
         if (!out->present[i])
@@ -262,30 +259,30 @@ void device_get_variant(pack *m, device_variant *out)
 
 void device_put_properties(pack *m, const device_properties *p)
 {
-    pack_put_fields(m, p, FIELDS(property_fields));
+    pack_put_fields(m, p, PACK_FIELDS(property_fields));
 }
 
 void device_get_properties(pack *m, device_properties *out)
 {
     *out = (device_properties){0};
-    pack_get_fields(m, out, FIELDS(property_fields));
+    pack_get_fields(m, out, PACK_FIELDS(property_fields));
 }
 
 void device_put_note(pack *m, const device_note *note)
 {
-    pack_put_fields(m, note, FIELDS(note_fields));
+    pack_put_fields(m, note, PACK_FIELDS(note_fields));
 }
 
 void device_get_note(pack *m, device_note *out)
 {
-    pack_get_fields(m, out, FIELDS(note_fields));
+    pack_get_fields(m, out, PACK_FIELDS(note_fields));
     if (out->limit_ns < 0 || out->limit_ns > DEVICE_NOTE_MOST_NS)
         m->failed = true;
 }
 
 void device_put_answer(pack *m, const device_answer *answer)
 {
-    pack_put_fields(m, answer, FIELDS(answer_fields));
+    pack_put_fields(m, answer, PACK_FIELDS(answer_fields));
     pack_put_bytes(m, answer->results, answer->found.results_bytes);
     pack_put_u64(m, answer->counter_count);
     for (size_t i = 0; i < answer->counter_count; i++)
@@ -312,7 +309,7 @@ bool device_get_answer(pack *m, device_answer *out)
 {
     device_event *found = &out->found;
     *out = (device_answer){0};
-    pack_get_fields(m, out, FIELDS(answer_fields));
+    pack_get_fields(m, out, PACK_FIELDS(answer_fields));
     out->results = pack_get_bytes(m, &found->results_bytes);
     found->counters = get_array(m, &out->counter_count);
     for (size_t i = 0; found->counters && i < out->counter_count; i++)

@@ -34,8 +34,8 @@ typedef enum device_message {
 } device_message;
 
 /* The step that the worker is about to do. */
-/* What a note says of a launch of all of a problem: its index is then the thousandths that have
- * run. */
+/* The text of a note about a launch of all of a problem. The note's index then counts the
+ * thousandths of the launch that have run. */
 #define DEVICE_RUNS_ALL "running all of the tuned problem"
 
 typedef struct device_note {

@@ -2,9 +2,6 @@
 
 #include <string.h>
 
-/* The arguments of pack_put_fields() and pack_get_fields(). */
-#define FIELDS(table) (table), sizeof(table) / sizeof *(table)
-
 /* Three sides of a grid, block or cluster. */
 #define SIDES(member)                                                                              \
     PACK_FIELD(kernel_launch, member[0]), PACK_FIELD(kernel_launch, member[1]),                    \
@@ -74,14 +71,14 @@ static bool has_limit(buffer_fill fill)
 
 static void put_buffer(pack *m, const buffer_plan *b)
 {
-    pack_put_fields(m, b, FIELDS(head_fields));
+    pack_put_fields(m, b, PACK_FIELDS(head_fields));
     for (uint32_t i = 0; i < b->rank; i++)
         pack_put_u64(m, b->shape[i]);
-    pack_put_fields(m, b, FIELDS(fill_fields));
+    pack_put_fields(m, b, PACK_FIELDS(fill_fields));
     for (uint32_t i = 0; i < b->value_count; i++)
         pack_put_f64(m, b->values[i]);
     pack_put_bytes(m, b->data.bytes, b->fill == FILL_FILE ? sizeof b->data.bytes : 0);
-    pack_put_fields(m, b, FIELDS(comparison_fields));
+    pack_put_fields(m, b, PACK_FIELDS(comparison_fields));
 }
 
 /* The hash of a file's contents, or that there is none. */
@@ -104,7 +101,7 @@ static bool get_fill(pack *m, buffer_plan *b)
         return false;
     if (b->fill == FILL_OFFSETS && b->count < 2)
         return false;
-    pack_get_fields(m, b, FIELDS(fill_fields));
+    pack_get_fields(m, b, PACK_FIELDS(fill_fields));
     if (b->value_count > PLAN_MAX_VALUES || (b->fill == FILL_LOCAL) != (b->fill_block > 0) ||
         (b->fill == FILL_VALUES) != (b->value_count > 0))
         return false;
@@ -115,7 +112,7 @@ static bool get_fill(pack *m, buffer_plan *b)
 
 static bool get_buffer(pack *m, buffer_plan *b)
 {
-    pack_get_fields(m, b, FIELDS(head_fields));
+    pack_get_fields(m, b, PACK_FIELDS(head_fields));
     if (m->failed || !*b->name || b->role > BUFFER_SCRATCH || b->fill >= FILL_COUNT ||
         b->type >= DTYPE_COUNT || b->rank > 4)
         return false;
@@ -123,7 +120,7 @@ static bool get_buffer(pack *m, buffer_plan *b)
         b->shape[i] = pack_get_u64(m);
     if (b->count == 0 || b->count > PLAN_MAX_ELEMENTS || !get_fill(m, b))
         return false;
-    pack_get_fields(m, b, FIELDS(comparison_fields));
+    pack_get_fields(m, b, PACK_FIELDS(comparison_fields));
     return tolerance_is_valid(b->tolerance);
 }
 
@@ -132,7 +129,7 @@ void plan_put_problem(pack *m, const problem_plan *plan)
     pack_put_u32(m, plan->buffer_count);
     for (uint32_t i = 0; i < plan->buffer_count; i++)
         put_buffer(m, &plan->buffers[i]);
-    pack_put_fields(m, plan, FIELDS(problem_fields));
+    pack_put_fields(m, plan, PACK_FIELDS(problem_fields));
     for (uint32_t i = 0; plan->oracle == ORACLE_FILE && i < plan->buffer_count; i++)
         if (plan_is_compared(&plan->buffers[i]))
             pack_put_bytes(m, plan->buffers[i].expected.bytes, DATA_KEY_BYTES);
@@ -149,7 +146,7 @@ static bool get_problem(pack *m, problem_plan *out)
     for (uint32_t i = 0; i < out->buffer_count; i++)
         if (!get_buffer(m, &out->buffers[i]))
             return false;
-    pack_get_fields(m, out, FIELDS(problem_fields));
+    pack_get_fields(m, out, PACK_FIELDS(problem_fields));
     if (out->oracle >= ORACLE_KINDS || out->ceiling >= CEILING_KINDS)
         return false;
     for (uint32_t i = 0; out->oracle == ORACLE_FILE && i < out->buffer_count; i++)
@@ -200,7 +197,7 @@ static bool get_argument(pack *m, const launch_plan *plan, argument_plan *a)
 static void put_launch(pack *m, const launch_plan *plan, const kernel_launch *launch)
 {
     pack_put_string(m, plan->entries + launch->entry);
-    pack_put_fields(m, launch, FIELDS(launch_fields));
+    pack_put_fields(m, launch, PACK_FIELDS(launch_fields));
     for (uint32_t i = 0; i < launch->argument_count; i++)
         put_argument(m, &plan->arguments[launch->first_argument + i]);
 }
@@ -233,7 +230,7 @@ static bool get_launch(pack *m, launch_plan *plan, uint32_t number)
     kernel_launch *launch = &plan->launches[number];
     if (!plan_set_entry(plan, number, pack_get_string(m)))
         return false;
-    pack_get_fields(m, launch, FIELDS(launch_fields));
+    pack_get_fields(m, launch, PACK_FIELDS(launch_fields));
     launch->first_argument = plan->argument_count;
     if (!are_sides_good(launch) ||
         launch->argument_count > PLAN_MAX_ARGUMENTS - plan->argument_count)
@@ -254,10 +251,10 @@ void plan_put_launch(pack *m, const launch_plan *plan)
     }
     pack_put_u32(m, plan->constant_count);
     for (uint32_t i = 0; i < plan->constant_count; i++)
-        pack_put_fields(m, &plan->constants[i], FIELDS(constant_fields));
+        pack_put_fields(m, &plan->constants[i], PACK_FIELDS(constant_fields));
     pack_put_u32(m, plan->compared_count);
     for (uint32_t i = 0; i < plan->compared_count; i++)
-        pack_put_fields(m, &plan->compared[i], FIELDS(compared_fields));
+        pack_put_fields(m, &plan->compared[i], PACK_FIELDS(compared_fields));
     pack_put_u32(m, plan->view_count);
     for (uint32_t i = 0; i < plan->view_count; i++)
         view_put(m, &plan->views[i]);
@@ -297,7 +294,7 @@ static bool get_plan(pack *m, launch_plan *out)
     if (!get_below(m, PLAN_MAX_CONSTANTS + 1, &out->constant_count))
         return false;
     for (uint32_t i = 0; i < out->constant_count; i++) {
-        pack_get_fields(m, &out->constants[i], FIELDS(constant_fields));
+        pack_get_fields(m, &out->constants[i], PACK_FIELDS(constant_fields));
         if (!*out->constants[i].name || out->constants[i].buffer >= PLAN_MAX_BUFFERS)
             return false;
     }
@@ -305,7 +302,7 @@ static bool get_plan(pack *m, launch_plan *out)
         return false;
     for (uint32_t i = 0; i < out->compared_count; i++) {
         const compared_plan *c = &out->compared[i];
-        pack_get_fields(m, &out->compared[i], FIELDS(compared_fields));
+        pack_get_fields(m, &out->compared[i], PACK_FIELDS(compared_fields));
         if (c->buffer >= PLAN_MAX_BUFFERS || c->count == 0 || c->count > PLAN_MAX_ELEMENTS)
             return false;
     }

@@ -28,8 +28,7 @@ typedef struct pattern_records {
 
 typedef struct known_pattern known_pattern;
 
-/* What has been read for an at_results. A zeroed one, with an initialised lock, knows no pattern.
- */
+/* The patterns that an at_results has read. A zeroed list with an initialised lock is empty. */
 typedef struct patterns {
     record_folders folders; /* with absolute paths */
     paths share;

@@ -68,7 +68,7 @@ static bool number_seen(pick_table *t, pick_record *r)
     for (size_t i = 0; i < r->from->seen_count; i++) {
         const record_seen *s = &r->from->seen[i];
         pick_seen *to = &r->seen[i];
-        /* What was seen of one problem stands together. */
+        /* Sightings of one problem stand together. */
         const bool same_problem = i > 0 && s->problem == to[-1].seen->problem;
         to->seen = s;
         if (same_problem)

@@ -44,8 +44,8 @@ typedef struct excerpt_check {
 } excerpt_check;
 
 /* Runs all blocks and compares all results, where that costs at most `times` of what is affordable;
- * 0: whatever it costs. *done: it did, and c->coverage, c->fault and *out say with what result.
- * AT_SCRIPT: the reference is at fault. */
+ * `times` is 0 if any cost is. Sets *done if it ran them: c->coverage, c->fault and *out then have
+ * the result. Returns AT_SCRIPT if the reference faults. */
 at_status excerpt_run_whole(excerpt_check *c, uint64_t times, device_excerpt_result *out,
                             bool *done, at_error *error);
 

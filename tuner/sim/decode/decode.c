@@ -68,7 +68,6 @@ typedef struct family {
 static const family families[] = {
 #define PIPE(pipe, instructions) SIM_COST(pipe, instructions), true
 #define BY_TYPE SIM_COST(OTHER, 0), false
-#define BY_OPERATION BY_TYPE
 #define FAMILY(name, decode, least, most, types, ...)                                              \
     {name, decode, least, most, types, __VA_ARGS__},
 #define SIM_ROWS_FAMILIES

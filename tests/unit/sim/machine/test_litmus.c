@@ -24,7 +24,7 @@ enum { MOST_THREADS = 4, REGISTERS = 8, LOCATIONS = 3, SEEDS = 5, STRIDE = 16 };
  * that an outcome does not come. */
 enum { ORDERS = 256, ORDERS_IN_VAIN = 64 };
 
-/* What the model says of an outcome. */
+/* The verdict of the memory model on an outcome. */
 enum {
     ALLOWED = 'a',
     FORBIDDEN = 'f',
