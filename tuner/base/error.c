@@ -6,20 +6,9 @@
 #include "base/text.h"
 
 static const char *const status_names[] = {
-    [AT_OK] = "ok",
-    [AT_USAGE] = "usage",
-    [AT_SCRIPT] = "script",
-    [AT_FORMAT] = "format",
-    [AT_IO] = "io",
-    [AT_NO_MEMORY] = "no_memory",
-    [AT_NO_DEVICE] = "no_device",
-    [AT_NO_TOOLCHAIN] = "no_toolchain",
-    [AT_COMPILE] = "compile",
-    [AT_DEVICE] = "device",
-    [AT_WORKER] = "worker",
-    [AT_INTERRUPTED] = "interrupted",
-    [AT_NOT_FOUND] = "not_found",
-    [AT_INTERNAL] = "internal",
+#define NAMED(status, name) [status] = name,
+    ERROR_STATUSES(NAMED)
+#undef NAMED
 };
 
 void error_clear(at_error *error)

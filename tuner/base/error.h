@@ -11,7 +11,40 @@
 #include <stdarg.h>
 #include <stdbool.h>
 
-#include "autotune.h" /* at_status and at_error, which callers of the library see too */
+/* Calls X(status, name) for each status, with its name in journals and JSON output. */
+#define ERROR_STATUSES(X)                                                                          \
+    X(AT_OK, "ok")                                                                                 \
+    X(AT_USAGE, "usage")               /* wrong command line or argument */                        \
+    X(AT_SCRIPT, "script")             /* wrong pattern script, expression or template */          \
+    X(AT_FORMAT, "format")             /* a file that is not valid JSON, PTX, journal ... */       \
+    X(AT_IO, "io")                     /* a file, folder or socket cannot be opened or used */     \
+    X(AT_NO_MEMORY, "no_memory")       /* host memory is exhausted */                              \
+    X(AT_NO_DEVICE, "no_device")       /* no usable GPU or driver */                               \
+    X(AT_NO_TOOLCHAIN, "no_toolchain") /* no usable NVRTC or CUDA Toolkit */                       \
+    X(AT_COMPILE, "compile")           /* NVRTC rejected a source */                               \
+    X(AT_DEVICE, "device")             /* device error; the context may be lost */                 \
+    X(AT_WORKER, "worker")             /* a worker died, hung or sent a malformed message */       \
+    X(AT_INTERRUPTED, "interrupted")   /* the user asked to stop */                                \
+    X(AT_NOT_FOUND, "not_found")       /* a look-up found nothing */                               \
+    X(AT_INTERNAL, "internal")         /* a bug in autotune */
+
+enum { ERROR_FILE_BYTES = 512, ERROR_MESSAGE_BYTES = 3072 };
+
+#ifndef AT_STATUS_DEFINED /* by the public header: library/library.c asserts that both agree */
+#define AT_STATUS_DEFINED
+typedef enum at_status {
+#define ERROR_ENUMERATOR(status, name) status,
+    ERROR_STATUSES(ERROR_ENUMERATOR)
+#undef ERROR_ENUMERATOR
+} at_status;
+
+typedef struct at_error {
+    at_status status;
+    int line;                          /* 1-based line in `file`, or 0 if unknown */
+    char file[ERROR_FILE_BYTES];       /* file with the error, or empty */
+    char message[ERROR_MESSAGE_BYTES]; /* one or more lines, without a trailing newline */
+} at_error;
+#endif
 
 /* Clears `error` to AT_OK. A zero-initialised at_error is clear already. */
 void error_clear(at_error *error);

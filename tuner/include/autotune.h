@@ -54,6 +54,8 @@
 extern "C" {
 #endif
 
+#ifndef AT_STATUS_DEFINED /* by sources of autotune itself */
+#define AT_STATUS_DEFINED
 typedef enum at_status {
     AT_OK = 0,
     AT_USAGE,        /* the command line, or an argument, is wrong */
@@ -77,6 +79,7 @@ typedef struct at_error {
     char file[512];     /* file in which the error is; empty: none */
     char message[3072]; /* one or more lines, no trailing newline */
 } at_error;
+#endif
 
 /* How a configuration was found, best first. */
 typedef enum at_rule {

@@ -15,6 +15,19 @@
 #include "library/tuning.h"
 #include "record/folders.h"
 
+/* Holds the definitions of autotune.h, which this file includes first, against base/error.h. */
+enum {
+#define BASE_STATUS(status, name) BASE_##status,
+    ERROR_STATUSES(BASE_STATUS)
+};
+#define AGREES(status, name) _Static_assert((int)status == (int)BASE_##status, "base has another");
+ERROR_STATUSES(AGREES)
+_Static_assert(offsetof(at_error, line) == sizeof(int) &&
+                   offsetof(at_error, file) == 2 * sizeof(int) &&
+                   offsetof(at_error, message) == 2 * sizeof(int) + ERROR_FILE_BYTES &&
+                   sizeof(at_error) == 2 * sizeof(int) + ERROR_FILE_BYTES + ERROR_MESSAGE_BYTES,
+               "base has another at_error");
+
 const char *at_version(void)
 {
     return version_text();

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "autotune.h"
 #include "base/file.h"
 #include "check.h"
 #include "failing_memory.h"
