@@ -64,8 +64,8 @@ static at_status launch_all(const char *path, char **entries, at_error *error)
     at_status status = file_read(path, MOST_BYTES, &cubin, &cubin_bytes, error);
     if (!status)
         status = api->open("cuda:0", &d, error);
-    if (!status && api->start)
-        status = api->start(d, error);
+    if (!status)
+        status = api->hardware->start(d, error);
     if (!status)
         status = api->buffer_new(d, "out", OUTPUT_WORDS * 4, &buffer, error);
     for (; *entries && !status; entries++) {

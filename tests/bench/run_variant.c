@@ -71,8 +71,8 @@ static at_status start(subject *s, at_error *error)
     size_t size;
     s->api = device_api_find("cuda:0");
     at_status status = s->api->open("cuda:0", &s->device, error);
-    if (!status && s->api->start)
-        status = s->api->start(s->device, error);
+    if (!status)
+        status = s->api->hardware->start(s->device, error);
     if (!status)
         status = paths_find(&p, error);
     if (!status) {
@@ -91,8 +91,8 @@ static at_status start(subject *s, at_error *error)
                              &s->support, error);
     device_image image = {.bytes = s->support.cubin, .size_bytes = s->support.cubin_bytes};
     if (!status)
-        status = s->api->set_support(s->device, (const device_image[DEVICE_SUPPORT_PARTS]){image},
-                                     error);
+        status = s->api->hardware->set_support(
+            s->device, (const device_image[DEVICE_SUPPORT_PARTS]){image}, error);
     free(helpers);
     return status;
 }

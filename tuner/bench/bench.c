@@ -285,10 +285,10 @@ static at_status read_energy(device_bench *b, const loaded_variant *v, uint32_t 
     for (size_t i = 0; !status && i <= chunks; i++) {
         bench_notify(b, "measuring energy", 0, limit_ns);
         /* The first chunk brings power to what it will be, and is not counted. */
-        status = b->api->repeat(b->device, v->kernels[0], &v->launches[0],
-                                v->stage->slots[0].buffers, chunk, error);
+        status = b->api->energy->repeat(b->device, v->kernels[0], &v->launches[0],
+                                        v->stage->slots[0].buffers, chunk, error);
         if (!status)
-            status = b->api->board(b->device, &board, error);
+            status = b->api->energy->board(b->device, &board, error);
         readings[i] = (energy_reading){.now_ns = clock_now_ns(),
                                        .launches = i * chunk,
                                        .energy_mj = board.energy_mj,
@@ -304,18 +304,19 @@ void device_bench_energy(device_bench *b, uint64_t id, uint32_t chunks, device_a
     at_error error = {0};
     board_reading board;
     const loaded_variant *v = find_held(b, id);
+    const device_energy *energy = b->api->energy;
     *b->text = '\0';
-    if (!b->api->repeat || !b->api->board) {
+    if (!energy) {
         answer->message = "this kind of device has no board that tells its energy";
         return;
     }
-    if (b->api->board(b->device, &board, &error)) {
+    if (energy->board(b->device, &board, &error)) {
         snprintf(b->text, sizeof b->text, "%s", error.message);
         answer->message = b->text;
         return;
     }
     answer->found.throttle = board.throttle;
-    answer->found.others = b->api->others(b->device);
+    answer->found.others = energy->others(b->device);
     at_status status = AT_OK;
     if (chunks && !v)
         status = error_set(&error, AT_FORMAT, "the variant is no longer held");
@@ -348,7 +349,7 @@ void device_bench_count(device_bench *b, uint64_t id, const char *const *metrics
     at_error error = {0};
     const loaded_variant *v = find_held(b, id);
     at_status status = AT_OK;
-    if (!b->api->count) {
+    if (!b->api->counters) {
         answer->message = "this kind of device has no hardware counters";
         return;
     }
@@ -361,8 +362,8 @@ void device_bench_count(device_bench *b, uint64_t id, const char *const *metrics
         passes p = {.bench = b, .variant = v};
         device_counting what = {metrics, count, b->cache, renew_pass, &p};
         bench_notify(b, "opening the counters", 0, bench_load_limit_ns);
-        status = b->api->count(b->device, v->kernels[0], &v->launches[0],
-                               v->stage->slots[0].buffers, &what, b->counters, &error);
+        status = b->api->counters->count(b->device, v->kernels[0], &v->launches[0],
+                                         v->stage->slots[0].buffers, &what, b->counters, &error);
     }
     if (status == AT_NO_DEVICE) {
         snprintf(b->text, sizeof b->text, "%s", error.message);

@@ -45,7 +45,7 @@ typedef struct device_bench {
     size_t slot_count;        /* of each; 0: not set up */
     device_contents contents; /* of files that fill buffers */
     int64_t watchdog_ns;
-    uint64_t watchdog_work; /* device_api.give_up_after */
+    uint64_t watchdog_work; /* device_analysis.give_up_after */
     loaded_variant *held;   /* sorted by id */
     size_t held_count;
     int64_t *samples_ns; /* of the answer in progress; grown before sampling */

@@ -25,8 +25,8 @@ static bool found_wrong(const check *c)
 static void keep_fault(check *c)
 {
     const device_slot *s = c->slot;
-    if (s->api->fault)
-        c->how->fault = *s->api->fault(s->device);
+    if (s->api->analysis)
+        c->how->fault = *s->api->analysis->fault(s->device);
 }
 
 /* Blames the contents of a buffer. */
@@ -41,17 +41,18 @@ static void blame_contents(check *c, const char *kind, const buffer_plan *plan)
 static at_status prepare(check *c, int pattern, at_error *error)
 {
     device_slot *s = c->slot;
+    const device_hardware *hardware = s->api->hardware;
     at_status status = device_slot_restore(s, error);
     for (uint32_t i = 0; !status && i < s->plan.buffer_count; i++) {
         buffer_role role = s->plan.buffers[i].role;
         if (role == BUFFER_OUTPUT || role == BUFFER_SCRATCH)
             status =
                 s->api->poison(s->device, s->buffers[i], device_slot_poison(s, pattern), error);
-        if (!status && s->api->guard)
-            status = s->api->guard(s->device, s->buffers[i], &s->plan.buffers[i], pattern, error);
+        if (!status && hardware)
+            status = hardware->guard(s->device, s->buffers[i], &s->plan.buffers[i], pattern, error);
     }
-    if (!status && s->api->scrub)
-        status = s->api->scrub(s->device, pattern, error);
+    if (!status && hardware)
+        status = hardware->scrub(s->device, pattern, error);
     return status;
 }
 
@@ -228,7 +229,7 @@ static at_status sum_outputs(check *c, int pattern, at_error *error)
         c->differs = true;
         snprintf(c->how->text, c->how->text_bytes,
                  "two launches on the same inputs give different %s%s", s->plan.buffers[i].name,
-                 s->api->arrange ? "" : " (a race?)");
+                 s->api->analysis ? "" : " (a race?)");
     }
     return AT_OK;
 }
@@ -236,8 +237,8 @@ static at_status sum_outputs(check *c, int pattern, at_error *error)
 /* Keeps what the launch printed, if it is to be told. */
 static void note_printed(check *c, bool is_wrong)
 {
-    device_slot *s = c->slot;
-    char *printed = s->api->take_printed ? s->api->take_printed(s->device) : NULL;
+    const device_analysis *analysis = c->slot->api->analysis;
+    char *printed = analysis ? analysis->take_printed(c->slot->device) : NULL;
     if (!c->how->printed || is_wrong) {
         free(c->how->printed);
         c->how->printed = printed;
@@ -252,29 +253,29 @@ static at_status launch_once(check *c, int pattern, uint32_t schedule, device_ke
                              at_error *error)
 {
     device_slot *s = c->slot;
+    const device_analysis *analysis = s->api->analysis;
     at_status status = AT_OK;
     bool alone = false, again = true;
     while (again && !status) {
         status = prepare(c, pattern, error);
         if (status)
             break;
-        if (s->api->arrange)
-            s->api->arrange(s->device, schedule, alone);
+        if (analysis)
+            analysis->arrange(s->device, schedule, alone);
         status = device_slot_launch(s, k, c->launch, s->buffers, c->how->most_work, error);
-        const char *complaint =
-            !status && s->api->complaint ? s->api->complaint(s->device, &c->how->result) : NULL;
+        const char *complaint = status ? NULL : s->api->complaint(s->device, &c->how->result);
         note_printed(c, complaint != NULL);
         if (complaint) {
             keep_fault(c);
             snprintf(c->how->text, c->how->text_bytes, "%s%s", complaint,
                      s->proves && c->how->result == OUTCOME_TIMEOUT ? DEVICE_PROOF_ENDED : "");
         }
-        again = complaint && s->api->arrange && !alone && s->api->varies(s->device) &&
+        again = complaint && analysis && !alone && analysis->varies(s->device) &&
                 (c->how->result == OUTCOME_WRONG_RESULT || c->how->result == OUTCOME_TIMEOUT);
         alone = true;
     }
-    if (s->api->arrange)
-        s->api->arrange(s->device, 0, false);
+    if (analysis)
+        analysis->arrange(s->device, 0, false);
     return status;
 }
 
@@ -283,12 +284,13 @@ static at_status launch_once(check *c, int pattern, uint32_t schedule, device_ke
 static at_status check_launch(check *c, int pattern, device_kernel *k, at_error *error)
 {
     const device_slot *s = c->slot;
+    const device_hardware *hardware = s->api->hardware;
     at_status status = launch_once(c, pattern, (uint32_t)pattern, k, error);
     if (status || found_wrong(c))
         return status;
-    if (pattern == 0 && c->how->most_ns > 0 && s->api->launch_ns &&
-        s->api->launch_ns(s->device) > c->how->most_ns) {
-        c->how->slow_ns = s->api->launch_ns(s->device);
+    if (pattern == 0 && c->how->most_ns > 0 && hardware &&
+        hardware->launch_ns(s->device) > c->how->most_ns) {
+        c->how->slow_ns = hardware->launch_ns(s->device);
         return AT_OK;
     }
     status = check_guards(c, error);
@@ -337,8 +339,8 @@ static at_status tell_order(check *c, uint32_t schedule, device_kernel *k, at_er
                  "nothing promises: "
                  "in %s order %s",
                  schedule > 0 ? "another" : "their", text);
-    if (depends && c->slot->api->suspect) {
-        c->slot->api->suspect(k, text, sizeof text);
+    if (depends) {
+        c->slot->api->analysis->suspect(k, text, sizeof text);
         text_add(c->how->text, c->how->text_bytes, "%s", text);
     }
     return AT_OK;
@@ -349,7 +351,7 @@ static at_status tell_order(check *c, uint32_t schedule, device_kernel *k, at_er
 static uint64_t cost_of(const device_slot *s)
 {
     enum { BYTES_OF_A_UNIT = 16 };
-    return s->api->work(s->device) + plan_problem_bytes(&s->plan) / BYTES_OF_A_UNIT;
+    return s->api->analysis->work(s->device) + plan_problem_bytes(&s->plan) / BYTES_OF_A_UNIT;
 }
 
 /* Do a result's last bits matter: because they are compared, or because launches must agree? */
@@ -375,10 +377,10 @@ static bool goes_on(const check *c, int launches, const device_kernel *k)
         MOST_TINY_ORDERS = 256,
         MOST_TINY_COST = 1 << 19
     };
-    const device_api *api = c->slot->api;
+    const device_analysis *analysis = c->slot->api->analysis;
     if (launches < c->how->launches)
         return true;
-    if (!api->hangs_on_order || !api->hangs_on_order(k, is_exact(c->slot)))
+    if (!analysis || !analysis->hangs_on_order(k, is_exact(c->slot)))
         return false;
     const uint64_t cost = (uint64_t)launches * cost_of(c->slot);
     return (launches < MOST_ORDERS && cost <= MOST_COST) ||
@@ -391,8 +393,9 @@ static bool goes_on(const check *c, int launches, const device_kernel *k)
 static at_status check_second(check *c, device_kernel *k, at_error *error)
 {
     const device_slot *s = c->slot;
+    const device_analysis *analysis = s->api->analysis;
     const char *left =
-        s->api->carry_on && k != s->reference ? s->api->carry_on(s->device, k, c->launch) : NULL;
+        analysis && k != s->reference ? analysis->carry_on(s->device, k, c->launch) : NULL;
     char text[1024];
     at_status status = AT_OK;
     if (!left)
@@ -409,7 +412,7 @@ static at_status check_second(check *c, device_kernel *k, at_error *error)
         c->how->result = OUTCOME_NOT_SIMULATED;
         c->differs = false;
     }
-    s->api->carry_on(s->device, k, NULL);
+    analysis->carry_on(s->device, k, NULL);
     return status;
 }
 
@@ -426,7 +429,7 @@ static at_status check_once(check *c, device_kernel *k, at_error *error)
         status = check_inputs(c, error);
     if (!status && !found_wrong(c) && !c->how->slow_ns)
         status = check_second(c, k, error);
-    return status || !c->differs || !c->slot->api->arrange
+    return status || !c->differs || !c->slot->api->analysis
                ? status
                : tell_order(c, (uint32_t)pattern - 1, k, error);
 }
@@ -443,7 +446,7 @@ static at_status check_excerpt(check *c, device_kernel *k, const launch_plan *la
         return AT_OK;
     s->coverage = (device_coverage){0};
     at_status status =
-        s->api->excerpt_check(s->device, s->excerpt, k, launch, &found, &s->coverage, error);
+        s->api->excerpts->check(s->device, s->excerpt, k, launch, &found, &s->coverage, error);
     if (status || found.result == OUTCOME_OK)
         return status;
     buffer_plan compared = s->plan.buffers[found.buffer];

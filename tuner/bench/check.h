@@ -10,8 +10,8 @@
 /* How a slot is checked, and what came of it. */
 typedef struct device_check {
     int launches;       /* two or more */
-    uint64_t most_work; /* of each (device_api.give_up_after); 0: any */
-    int64_t most_ns;    /* of the first launch (device_api.launch_ns); 0: any */
+    uint64_t most_work; /* of each (device_analysis.give_up_after); 0: any */
+    int64_t most_ns;    /* of the first launch (device_hardware.launch_ns); 0: any */
     outcome result;
     int64_t
         slow_ns; /* the first launch took as long, which is more: nothing was checked. 0: not so */

@@ -23,7 +23,6 @@ enum { MILLION = 1000000 };
 typedef struct child {
     int fd;
     uint64_t number; /* of the request that it is at */
-    const device_api *api;
     device_bench bench;
     gpu_turn *turn; /* NULL: none is taken, as at a simulated device, which has no UUID */
     gpu_pace pace;
@@ -89,14 +88,14 @@ static void send_failure(int fd, at_status status, const at_error *error)
 static at_status send_opened(child *c, at_error *error)
 {
     message m = {.type = REPLY_OPENED};
-    device_put_properties(&m.body, c->api->properties(c->bench.device));
+    device_put_properties(&m.body, c->bench.api->properties(c->bench.device));
     return message_post(c->fd, &m, error);
 }
 
 static at_status open_device(child *c, const device_worker_options *options, at_error *error)
 {
-    c->api = device_api_find(options->spec);
-    if (!c->api) {
+    const device_api *api = device_api_find(options->spec);
+    if (!api) {
         sim_chip chip;
         const bool is_chip = sim_chip_find(options->spec, &chip, NULL) == AT_OK;
         return error_set(error, AT_USAGE,
@@ -105,24 +104,24 @@ static at_status open_device(child *c, const device_worker_options *options, at_
                          options->spec, is_chip ? "; did you mean sim:" : ":",
                          is_chip ? options->spec : "", is_chip ? "?" : "");
     }
-    c->bench.api = c->api;
+    c->bench.api = api;
     c->bench.cache = options->cache;
     c->bench.watchdog_floor_ns = options->watchdog_floor_ns;
     c->bench.untimed = options->proves;
     c->pace.share = options->share > 0 ? options->share : 1;
     c->bench.notify = pass_note;
     c->bench.notify_context = c;
-    at_status status = c->api->open(options->spec, &c->bench.device, error);
+    at_status status = api->open(options->spec, &c->bench.device, error);
     if (!status)
-        status = gpu_turn_new(c->api->properties(c->bench.device)->uuid, &c->turn, error);
+        status = gpu_turn_new(api->properties(c->bench.device)->uuid, &c->turn, error);
     if (!status)
         status = send_opened(c, error);
     gpu_turn_take(c->turn, GPU_TURN_MOST_NS, NULL, NULL);
-    if (!status && c->api->start)
-        status = c->api->start(c->bench.device, error);
+    if (!status && api->hardware)
+        status = api->hardware->start(c->bench.device, error);
     /* The tuner compiles what the set-up needs meanwhile. A GPU that is shared is not kept busy. */
-    if (!status && c->api->warm_up && c->pace.share >= 1)
-        status = c->api->warm_up(c->bench.device, error);
+    if (!status && api->hardware && c->pace.share >= 1)
+        status = api->hardware->warm_up(c->bench.device, error);
     gpu_turn_give(c->turn);
     const device_note idle = {.what = ""};
     return status ? status : send_note(c->fd, &idle);
@@ -352,7 +351,7 @@ static int run(int fd, pack *settings)
         gpu_turn_free(c.turn);
         return 1;
     }
-    device_child_confine(c.api->in_process);
+    device_child_confine(!c.bench.api->hardware);
     bool go = true;
     while (!status && go)
         status = serve(&c, &go, &error);
@@ -361,7 +360,7 @@ static int run(int fd, pack *settings)
     if (!go)
         return 1;
     device_bench_deinit(&c.bench);
-    c.api->close(c.bench.device);
+    c.bench.api->close(c.bench.device);
     return 0;
 }
 
@@ -371,7 +370,7 @@ static at_status list_kind(const device_api *api, bool names, device_properties 
     size_t found = 0;
     const size_t room = MAX_DEVICES - *count;
     at_status status = AT_OK;
-    if (!names || !api->list_names || api->list_names(out + *count, room, &found, NULL))
+    if (!names || !api->hardware || api->hardware->list_names(out + *count, room, &found, NULL))
         status = api->list(out + *count, room, &found, error);
     if (!status)
         *count += found;

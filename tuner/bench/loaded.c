@@ -101,8 +101,8 @@ at_status loaded_check_within(device_bench *b, const loaded_variant *v, int laun
         const device_slot *s = &v->stage->slots[i];
         const int64_t limit_ns = s->sampled && s->whole != DEVICE_WHOLE_CHEAP
                                      ? INT64_MAX
-                                     : (b->api->give_up_after ? LAST_RESORT : 1) *
-                                           LOADED_CHECK_ROUNDS * launches * b->watchdog_ns;
+                                     : (b->api->analysis ? LAST_RESORT : 1) * LOADED_CHECK_ROUNDS *
+                                           launches * b->watchdog_ns;
         bench_notify(b,
                      s->sampled ? "checking blocks of the tuned problem"
                      : i > 0    ? "checking on a ragged problem"
@@ -236,10 +236,10 @@ at_status loaded_cover(device_bench *b, const loaded_variant *v, device_coverage
     }
     memcpy(out->allowed, allowed.allowed, sizeof out->allowed);
     memcpy(out->once, once, sizeof out->once);
-    if (!b->api->covered)
+    if (!b->api->analysis)
         return AT_OK;
     memcpy(out->problems, problems, sizeof out->problems);
-    at_status status = b->api->covered(b->device, kernels, count, out, error);
+    at_status status = b->api->analysis->covered(b->device, kernels, count, out, error);
     if (!status && slot_count > 0)
         tell_unwritten(slots, slot_count, out);
     return status;

@@ -27,8 +27,7 @@ static bool transfers(const device_meter *m)
 
 static bool has_batches(const device_meter *m)
 {
-    return !transfers(m) && !m->context && m->api->batch_new && m->api->batch_copy_new &&
-           m->api->batch_sample && m->api->batch_free;
+    return !transfers(m) && !m->context && m->api->batches;
 }
 
 /* Sets of buffers. */
@@ -158,7 +157,7 @@ static at_status make_end(device_meter *m, bool overwritten, device_buffer ***ou
 static void free_ceiling(device_meter *m)
 {
     if (m->ceiling)
-        m->api->batch_free(m->device, m->ceiling);
+        m->api->batches->free(m->device, m->ceiling);
     for (size_t i = 0; i < m->owned_count; i++)
         m->api->buffer_free(m->device, m->owned[i]);
     free(m->owned);
@@ -205,8 +204,8 @@ static at_status make_ceiling(device_meter *m, at_error *error)
     if (!status && kind != CEILING_WRITE)
         status = make_end(m, false, &m->copy_from, error);
     if (!status && m->batch > 1)
-        status = m->api->batch_copy_new(m->device, m->copy_to, m->copy_from, m->set_count,
-                                        m->ceiling_bytes, m->batch, &m->ceiling, error);
+        status = m->api->batches->copies_new(m->device, m->copy_to, m->copy_from, m->set_count,
+                                             m->ceiling_bytes, m->batch, &m->ceiling, error);
     return status;
 }
 
@@ -219,7 +218,7 @@ at_status device_meter_ceiling(device_meter *m, int64_t *time_ns, at_error *erro
         return m->api->sample(m->device, NULL, &m->transfer, m->slot->buffers, m->cache, NULL, 0,
                               time_ns, error);
     if (m->ceiling)
-        return m->api->batch_sample(m->device, m->ceiling, m->cache, time_ns, error);
+        return m->api->batches->sample(m->device, m->ceiling, m->cache, time_ns, error);
     return m->api->sample_copy(m->device, m->copy_to ? m->copy_to[0] : NULL,
                                m->copy_from ? m->copy_from[0] : NULL, m->ceiling_bytes, m->cache,
                                time_ns, error);
@@ -273,11 +272,11 @@ static at_status measure_batched_floor(device_meter *m, int64_t *floor_ns, at_er
 {
     device_batch *empty;
     at_status status =
-        m->api->batch_new(m->device, NULL, NULL, m->views, 1, m->batch, &empty, error);
+        m->api->batches->launches_new(m->device, NULL, NULL, m->views, 1, m->batch, &empty, error);
     if (status)
         return status;
-    status = m->api->batch_sample(m->device, empty, DEVICE_CACHE_WARM, floor_ns, error);
-    m->api->batch_free(m->device, empty);
+    status = m->api->batches->sample(m->device, empty, DEVICE_CACHE_WARM, floor_ns, error);
+    m->api->batches->free(m->device, empty);
     return status;
 }
 
@@ -353,14 +352,14 @@ at_status device_meter_prepare(device_meter *m, device_kernel *k, const launch_p
         launch_ns > 0 ? AT_OK : device_meter_sample(m, k, launch, NULL, &launch_ns, error);
     if (status)
         return status;
-    return m->api->batch_new(m->device, k, launch, m->views, m->set_count, own_batch(m, launch_ns),
-                             out, error);
+    return m->api->batches->launches_new(m->device, k, launch, m->views, m->set_count,
+                                         own_batch(m, launch_ns), out, error);
 }
 
 void device_meter_release(device_meter *m, device_batch *batch)
 {
     if (batch)
-        m->api->batch_free(m->device, batch);
+        m->api->batches->free(m->device, batch);
 }
 
 at_status device_meter_sample(device_meter *m, device_kernel *k, const launch_plan *launch,
@@ -374,7 +373,7 @@ at_status device_meter_sample(device_meter *m, device_kernel *k, const launch_pl
         return m->api->sample(m->device, k, launch, c->own, m->cache, c->before, c->count, time_ns,
                               error);
     if (batch)
-        return m->api->batch_sample(m->device, batch, m->cache, time_ns, error);
+        return m->api->batches->sample(m->device, batch, m->cache, time_ns, error);
     return m->api->sample(m->device, k, launch, m->slot->buffers, m->cache, NULL, 0, time_ns,
                           error);
 }

@@ -30,10 +30,9 @@ static at_status launch(device_slot *s, const char *name, device_kernel *k, cons
 {
     outcome result;
     at_status status = device_slot_launch(s, k, plan, buffers, most_work, error);
-    if (s->api->take_printed)
-        free(s->api->take_printed(s->device)); /* nobody asks what it printed */
-    const char *complaint =
-        !status && s->api->complaint ? s->api->complaint(s->device, &result) : NULL;
+    if (s->api->analysis)
+        free(s->api->analysis->take_printed(s->device)); /* nobody asks what it printed */
+    const char *complaint = status ? NULL : s->api->complaint(s->device, &result);
     if (complaint && result == OUTCOME_TIMEOUT && s->proves)
         status = error_set(error, AT_NO_DEVICE, "%s" DEVICE_PROOF_ENDED, complaint);
     else if (complaint)
@@ -125,7 +124,7 @@ static at_status run_reference_within(device_slot *s, int pattern, uint64_t most
         status = launch(s, reference_name(s), s->reference, &s->reference_launch, view, most_work,
                         error);
     s->reference_wall_ns = clock_now_ns() - start_ns;
-    s->reference_work = s->api->work ? s->api->work(s->device) : 0;
+    s->reference_work = s->api->analysis ? s->api->analysis->work(s->device) : 0;
     for (uint32_t i = 0; !status && i < s->plan.buffer_count; i++) {
         uint64_t after;
         if (!s->expected[i])
@@ -276,7 +275,7 @@ static at_status try_altered(device_slot *s, uint32_t i, int pattern, behind *x,
     at_status status = run_reference_within(s, pattern, MOST_TIMES * s->reference_work, error);
     if (!status)
         status = s->api->read(s->device, s->expected[i], x->now, bytes, error);
-    const bool failed = status && s->api->in_process;
+    const bool failed = status && !s->api->hardware;
     if (failed)
         error_clear(error);
     if (failed || (!status && keep_independent(s, i, x, altered) == 0)) {

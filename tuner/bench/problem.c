@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The work of a launch at which its proof ends (device_api.give_up_after): counted, so that the
- * verdict is the same on every machine. Several seconds of a core. */
+/* The work of a launch at which its proof ends (device_analysis.give_up_after): counted, so that
+ * the verdict is the same on every machine. Several seconds of a core. */
 static const uint64_t PROOF_WORK = UINT64_C(1) << 28, BRIEF_WORK = UINT64_C(1) << 25;
 
 /* Making and freeing. */
@@ -18,8 +18,8 @@ static at_status new_buffer(device_slot *s, uint32_t i, const char *prefix, devi
     snprintf(name, sizeof name, "%s%s", prefix, s->plan.buffers[i].name);
     uint64_t size = plan_buffer_bytes(&s->plan.buffers[i]);
     at_status status = s->api->buffer_new(s->device, name, size, out, error);
-    if (!status && s->api->describe)
-        s->api->describe(*out, &s->plan.buffers[i]);
+    if (!status && s->api->analysis)
+        s->api->analysis->describe(*out, &s->plan.buffers[i]);
     return status;
 }
 
@@ -51,12 +51,12 @@ static at_status new_excerpt(device_slot *s, const device_problem *problem, at_e
     const device_excerpt_plan plan = {&s->plan,         s->reference,      &s->reference_launch,
                                       &problem->filler, &s->filler_launch, s->contents,
                                       s->answers,       problem->whole};
-    at_status status = s->api->excerpt_new(s->device, &plan, &s->excerpt, &trouble);
+    at_status status = s->api->excerpts->make(s->device, &plan, &s->excerpt, &trouble);
     if (status == AT_NO_MEMORY)
         return error_set(error, status, "%s", trouble.message);
     if (!status)
         return AT_OK;
-    s->api->excerpt_free(s->device, s->excerpt);
+    s->api->excerpts->free(s->device, s->excerpt);
     s->excerpt = NULL;
     snprintf(s->coverage.skipped, sizeof s->coverage.skipped, "%s", trouble.message);
     s->coverage.owes = true;
@@ -95,7 +95,7 @@ at_status device_slot_init(device_slot *s, const device_api *api, device *d,
     s->brief = problem->brief;
     if (s->absent)
         return AT_OK;
-    if (s->sampled && !api->excerpt_new)
+    if (s->sampled && !api->excerpts)
         return error_set(error, AT_FORMAT, "a %s device runs no samples of blocks", api->kind);
     at_status status = find_contents(s, contents, error);
     if (!status)
@@ -142,7 +142,7 @@ void device_slot_deinit(device_slot *s)
         s->instead[i] = NULL;
     }
     if (s->excerpt)
-        s->api->excerpt_free(s->device, s->excerpt);
+        s->api->excerpts->free(s->device, s->excerpt);
     s->excerpt = NULL;
     if (s->reference)
         s->api->kernel_free(s->device, s->reference);
@@ -156,11 +156,12 @@ at_status device_slot_launch(device_slot *s, device_kernel *k, const launch_plan
 {
     const uint64_t most = s->brief ? BRIEF_WORK : PROOF_WORK;
     const bool ends = s->proves && (most_work == 0 || most_work > most);
-    if (s->api->give_up_after)
-        s->api->give_up_after(s->device, ends ? most : most_work);
+    const device_analysis *analysis = s->api->analysis;
+    if (analysis)
+        analysis->give_up_after(s->device, ends ? most : most_work);
     at_status status = s->api->launch(s->device, k, launch, buffers, error);
-    if (s->api->give_up_after)
-        s->api->give_up_after(s->device, 0);
+    if (analysis)
+        analysis->give_up_after(s->device, 0);
     return status;
 }
 

@@ -72,8 +72,8 @@ at_status device_slot_accepts(const device_slot *s, const launch_plan *launch, a
     ": the proof's work ends there. If the kernel does end, give the script a smaller problem: "   \
     "simulated = { ... }"
 
-/* Launches a kernel, which may take so much work (device_api.give_up_after; 0: any); a proof ends
- * it after a few seconds of a core in any case. Errors of the launch. */
+/* Launches a kernel, which may take so much work (device_analysis.give_up_after; 0: any); a proof
+ * ends it after a few seconds of a core in any case. Errors of the launch. */
 at_status device_slot_launch(device_slot *s, device_kernel *k, const launch_plan *launch,
                              device_buffer *const *buffers, uint64_t most_work, at_error *error);
 

@@ -157,8 +157,8 @@ static at_status refuse_idle(device_bench *b, at_error *error)
             }
         if (count == 0 || !loaded_is_idle(slots, count, &covered))
             continue;
-        if (b->api->covered)
-            status = b->api->covered(b->device, kernels, count, &covered, error);
+        if (b->api->analysis)
+            status = b->api->analysis->covered(b->device, kernels, count, &covered, error);
         if (!status)
             status = error_set(
                 error, AT_SCRIPT,
@@ -180,10 +180,12 @@ static at_status set_up(device_bench *b, const device_image support[DEVICE_SUPPO
     b->stages = memory_new(stages, sizeof *b->stages);
     b->stage_count = stages;
     b->slot_count = slots;
-    if (b->api->watch)
-        b->api->watch(b->device, tell_progress, b);
+    if (b->api->analysis)
+        b->api->analysis->watch(b->device, tell_progress, b);
     bench_notify(b, "the set-up (data, and the reference's results)", 0, bench_setup_limit_ns);
-    at_status status = b->api->set_support ? b->api->set_support(b->device, support, error) : AT_OK;
+    at_status status = AT_OK;
+    if (b->api->hardware)
+        status = b->api->hardware->set_support(b->device, support, error);
     for (size_t i = 0; !status && i < count; i++) {
         device_slot *s = loaded_slot_at(b, i);
         status = device_slot_init(s, b->api, b->device, &problems[i], &b->contents, error);

@@ -48,5 +48,5 @@ int64_t bench_median_ns(const int64_t *samples_ns, size_t count)
 at_status bench_sm_clock(device_bench *b, double *khz, at_error *error)
 {
     *khz = 0;
-    return b->api->sm_clock ? b->api->sm_clock(b->device, khz, error) : AT_OK;
+    return b->api->hardware ? b->api->hardware->sm_clock(b->device, khz, error) : AT_OK;
 }

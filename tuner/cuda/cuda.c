@@ -336,14 +336,37 @@ static uint32_t others(device *d)
     return nvml_count_others(d->board);
 }
 
+static const device_hardware hardware = {
+    .list_names = list_names,
+    .start = start_device,
+    .set_support = set_support,
+    .guard = cuda_buffer_guard,
+    .scrub = cuda_scrub,
+    .launch_ns = launch_ns,
+    .warm_up = cuda_warm_up,
+    .sm_clock = cuda_sm_clock,
+};
+
+static const device_batches batches = {
+    .launches_new = cuda_batch_new,
+    .copies_new = cuda_batch_copy_new,
+    .free = cuda_batch_free,
+    .sample = cuda_batch_sample,
+};
+
+static const device_energy energy = {.repeat = repeat, .board = board, .others = others};
+
+static const device_counters counters = {.count = cuda_count};
+
 const device_api device_cuda_api = {
     .kind = "cuda",
     .transfers = true,
+    .hardware = &hardware,
+    .batches = &batches,
+    .energy = &energy,
+    .counters = &counters,
     .list = list,
-    .list_names = list_names,
     .open = open_device,
-    .start = start_device,
-    .set_support = set_support,
     .close = close_device,
     .properties = properties,
     .buffer_new = cuda_buffer_new,
@@ -354,26 +377,13 @@ const device_api device_cuda_api = {
     .poison = cuda_buffer_poison,
     .copy = cuda_buffer_copy,
     .checksum = cuda_buffer_checksum,
-    .guard = cuda_buffer_guard,
-    .scrub = cuda_scrub,
     .guards = cuda_buffer_guards,
     .compare = cuda_buffer_compare,
     .kernel_new = cuda_kernel_new,
     .kernel_free = cuda_kernel_free,
     .launch = launch,
-    .launch_ns = launch_ns,
     .complaint = complaint,
     .sample = sample,
     .sample_copy = cuda_sample_copy,
-    .batch_new = cuda_batch_new,
-    .batch_copy_new = cuda_batch_copy_new,
-    .batch_free = cuda_batch_free,
-    .batch_sample = cuda_batch_sample,
-    .repeat = repeat,
-    .board = board,
-    .others = others,
-    .count = cuda_count,
-    .warm_up = cuda_warm_up,
     .floor = cuda_floor,
-    .sm_clock = cuda_sm_clock,
 };

@@ -1,9 +1,9 @@
 /* The interface of a device: what a device worker can ask of a GPU, real or simulated.
  *
- * One implementation a file (cuda/cuda.c, sim/sim.c), each a table of functions. A device is
- * opened, used and closed by one thread of one process. Buffers have 64 KiB guard bands on both
- * sides. After AT_DEVICE the device may be unusable: the process gives up and another takes
- * over. */
+ * One implementation a file (cuda/cuda.c, sim/sim.c): a table of the functions that every device
+ * has, with pointers to tables of the capabilities that it may have. A device is opened, used and
+ * closed by one thread of one process. Buffers have 64 KiB guard bands on both sides. After
+ * AT_DEVICE the device may be unusable: the process gives up and another takes over. */
 #ifndef AUTOTUNE_DEVICE_DEVICE_H
 #define AUTOTUNE_DEVICE_DEVICE_H
 
@@ -106,42 +106,162 @@ typedef struct device_before {
     device_buffer *const *buffers;
 } device_before;
 
-typedef struct device_api {
-    const char *kind; /* the part of a device name before the colon */
-    bool in_process;  /* computed in this process, without a driver: once open it needs no file */
-    bool transfers;   /* data can move between it and a host: launch, sample and repeat take plans
-                         with a transfer, and a NULL kernel when the plan launches none */
-
-    /* Fills up to `capacity` descriptions of devices that exist; *count gets how many. AT_NO_DEVICE
-     * says why there are none. */
-    at_status (*list)(device_properties *out, size_t capacity, size_t *count, at_error *error);
-
-    /* The same with kind, spec and limits.name alone, much faster. Fails where that is not certain;
-     * NULL: it takes as long as the list. */
+/* Real hardware behind a driver. A device without it is computed in this process, and needs no file
+ * once it is open. */
+typedef struct device_hardware {
+    /* Fills up to `capacity` descriptions with kind, spec and limits.name alone, much faster than
+     * the whole list. Fails where that is not certain. */
     at_status (*list_names)(device_properties *out, size_t capacity, size_t *count,
                             at_error *error);
-
-    at_status (*open)(const char *spec, device **out, at_error *error);
-    /* Open only finds and describes the device; this makes it ready for everything below. NULL:
-     * nothing is left to do. */
+    /* Makes an open device ready for everything else. */
     at_status (*start)(device *d, at_error *error);
     /* Gives the device-side helper code (fill, poison, compare ...) compiled for this device, in
-     * parts of which some may have size 0. NULL: it needs none. */
+     * parts of which some may have size 0. */
     at_status (*set_support)(device *d, const device_image support[DEVICE_SUPPORT_PARTS],
                              at_error *error);
+    /* Sets both guard bands to values of the buffer's type that would show in an output: for
+     * pattern 0 NaN or extreme ones, for 1 to 3 others. */
+    at_status (*guard)(device *d, device_buffer *b, const buffer_plan *plan, int pattern,
+                       at_error *error);
+    /* Fills shared memory, so that the next kernel finds nothing useful there; pattern 0 to 3. */
+    at_status (*scrub)(device *d, int pattern, at_error *error);
+    /* Returns the time of the last launch on the device's own clock, in ns, with the costs of a
+     * first launch: loading the kernel, memory for its stack. 0 if it is not known. */
+    int64_t (*launch_ns)(const device *d);
+    /* Keeps the chip busy until its clocks have settled (300 ms or more, unless the board says that
+     * they are at their top); once a session. */
+    at_status (*warm_up)(device *d, at_error *error);
+    /* Measures the mean SM clock since the call before, from counters on the chip. 0 in the first
+     * call, and less than 1 ms after the one before (the next call then covers that time, too). */
+    at_status (*sm_clock)(device *d, double *khz, at_error *error);
+} device_hardware;
+
+/* Batches, for kernels that are too short for the device's clock. */
+typedef struct device_batches {
+    /* Records `launches` launches, each on the next of `set_count` sets of buffers, to be timed as
+     * one. `k` NULL: an empty kernel. */
+    at_status (*launches_new)(device *d, device_kernel *k, const launch_plan *plan,
+                              device_buffer *const *const *sets, size_t set_count,
+                              uint32_t launches, device_batch **out, at_error *error);
+    /* Records copies from from[i] to to[i]; either array may be NULL, as in sample_copy. */
+    at_status (*copies_new)(device *d, device_buffer *const *to, device_buffer *const *from,
+                            size_t set_count, uint64_t size_bytes, uint32_t launches,
+                            device_batch **out, at_error *error);
+    void (*free)(device *d, device_batch *b);
+    /* Runs the batch once; *time_ns is the average of its launches. */
+    at_status (*sample)(device *d, device_batch *b, device_cache cache, int64_t *time_ns,
+                        at_error *error);
+} device_batches;
+
+/* A board that tells its energy. */
+typedef struct device_energy {
+    /* Queues `count` launches and waits for them all, while energy is measured. */
+    at_status (*repeat)(device *d, device_kernel *k, const launch_plan *plan,
+                        device_buffer *const *buffers, uint64_t count, at_error *error);
+    /* Reads the board's figures. AT_NO_DEVICE says why there are none; the device is fine. */
+    at_status (*board)(device *d, board_reading *out, at_error *error);
+    /* Counts the other processes that compute on the device; valid once board() has succeeded. */
+    uint32_t (*others)(device *d);
+} device_energy;
+
+/* Hardware counters. */
+typedef struct device_counters {
+    /* Reads counters of each launch of the plan, of a group's in its first round, in as many passes
+     * as they need: values[launch * count + metric], NAN for a metric that the device does not
+     * have. AT_NO_DEVICE says why they cannot be read (no library, no permission); the device is
+     * fine. */
+    at_status (*count)(device *d, device_kernel *k, const launch_plan *plan,
+                       device_buffer *const *buffers, const device_counting *what, double *values,
+                       at_error *error);
+} device_counters;
+
+/* A device that chooses the order of threads and sees what each of them does. */
+typedef struct device_analysis {
+    /* Tells the device what the buffer holds, for messages. The plan is borrowed until the buffer
+     * is freed. */
+    void (*describe)(device_buffer *b, const buffer_plan *plan);
+    /* Sets the schedule of the launches that follow: 0 is in the order of blocks, warps and lanes,
+     * any other number is adverse, each in its own way. `alone`: what they do wrong is the same
+     * every time, which takes longer. */
+    void (*arrange)(device *d, uint32_t schedule, bool alone);
+    /* Launches that follow find the variables of the kernel's module as its last launch left them,
+     * and not as the module defines them. Returns the name of a variable that differs, which lives
+     * until the next call; NULL if none does: then, and if `plan` is NULL, launches begin anew. */
+    const char *(*carry_on)(device *d, const device_kernel *k, const launch_plan *plan);
+    /* Launches that follow end when they have done so much work, or a little of the device's own
+     * choice if that is more, with a complaint that says where they are; 0: they may take any. Work
+     * is counted in a unit of the device's own, so that a launch ends at the same place every
+     * time. */
+    void (*give_up_after)(device *d, uint64_t most_work);
+    /* Returns the work of the last launch. */
+    uint64_t (*work)(const device *d);
+    /* Returns the fields of the last complaint. */
+    const device_fault *(*fault)(const device *d);
+    /* Tells whether that complaint may be another one on a machine of more or fewer cores, unless
+     * the launch runs alone. */
+    bool (*varies)(const device *d);
+    /* Tells whether the results of the kernel may depend on the order in which its threads run, as
+     * far as its code tells. `exactly`: by a rounding, too. */
+    bool (*hangs_on_order)(const device_kernel *k, bool exactly);
+    /* Writes "; " and what launches of the kernel so far did that may be why its results depend on
+     * the order, or "". */
+    void (*suspect)(const device_kernel *k, char *text, size_t bytes);
+    /* Takes what kernels printed since it was last taken, in the first launch or in the last that
+     * did something wrong. Returns NULL if they printed nothing. The caller frees it. */
+    char *(*take_printed)(device *d);
+    /* Sets `never`, `once`, `stores`, `stored` and `together` of *coverage: the places of a
+     * variant's kernels, one a problem, that no launch so far has executed. It is enough that one
+     * problem executed code that several have. Where coverage->once names loops already, those that
+     * went round twice are taken off it and nothing else is set. */
+    at_status (*covered)(const device *d, const device_kernel *const *kernels, size_t count,
+                         device_coverage *coverage, at_error *error);
+    /* Has `progress` called with the blocks of a launch that have run, by launches that may take
+     * minutes. */
+    void (*watch)(device *d, void (*progress)(void *context, uint64_t done, uint64_t total),
+                  void *context);
+} device_analysis;
+
+/* Problems too large to be run whole: their data exist where they are touched. */
+typedef struct device_excerpts {
+    at_status (*make)(device *d, const device_excerpt_plan *plan, device_excerpt **out,
+                      at_error *error);
+    void (*free)(device *d, device_excerpt *x); /* `x` may be NULL. */
+    /* Runs blocks of a variant: the first and last of each side of the grid, and some between. Adds
+     * to all of *coverage that is of the tuned problem. AT_COMPILE: the launch was refused. */
+    at_status (*check)(device *d, device_excerpt *x, device_kernel *k, const launch_plan *plan,
+                       device_excerpt_result *out, device_coverage *coverage, at_error *error);
+} device_excerpts;
+
+/* The functions that every device has, and its capabilities. A kernel may be NULL if the plan
+ * launches none. */
+typedef struct device_api {
+    const char *kind; /* the part of a device name before the colon */
+    bool transfers;   /* launch, sample and repeat take plans that move data between the device and
+                         a host */
+
+    /* Capabilities; NULL if the device lacks them. A capability has all of its functions. */
+    const device_hardware *hardware;
+    const device_batches *batches;
+    const device_energy *energy;
+    const device_counters *counters;
+    const device_analysis *analysis;
+    const device_excerpts *excerpts;
+
+    /* Fills up to `capacity` descriptions of devices that exist; sets *count. AT_NO_DEVICE says why
+     * there are none. */
+    at_status (*list)(device_properties *out, size_t capacity, size_t *count, at_error *error);
+    /* Finds and describes the device. Hardware is started before anything else is asked of it. */
+    at_status (*open)(const char *spec, device **out, at_error *error);
     void (*close)(device *d);
     const device_properties *(*properties)(const device *d);
 
     at_status (*buffer_new)(device *d, const char *name, uint64_t size_bytes, device_buffer **out,
                             at_error *error);
     void (*buffer_free)(device *d, device_buffer *b);
-    /* Says what the buffer holds, for messages. The plan is borrowed until the buffer is freed.
-     * NULL: no message names elements. */
-    void (*describe)(device_buffer *b, const buffer_plan *plan);
     /* Writes the contents that `plan` and `seed` say, and sets both guard bands. */
     at_status (*fill)(device *d, device_buffer *b, const buffer_plan *plan, uint64_t seed,
                       at_error *error);
-    /* The same for contents that come from a file: as many bytes as the plan's elements have. */
+    /* Writes contents that come from a file: as many bytes as the plan's elements have. */
     at_status (*write)(device *d, device_buffer *b, const buffer_plan *plan, const void *contents,
                        at_error *error);
     /* Copies the first `size_bytes` of the contents, which the buffer has, to `to`. */
@@ -149,21 +269,14 @@ typedef struct device_api {
                       at_error *error);
     /* Overwrites contents with pattern 0 to 3 and sets both guard bands. */
     at_status (*poison)(device *d, device_buffer *b, int pattern, at_error *error);
-    /* Sets both guard bands to values of the buffer's type that would show in an output: for
-     * pattern 0 NaN or extreme ones, for 1 to 3 others. NULL, like the next: kernels cannot reach
-     * the bands. */
-    at_status (*guard)(device *d, device_buffer *b, const buffer_plan *plan, int pattern,
-                       at_error *error);
-    /* Fills shared memory, so that the next kernel finds nothing useful there; pattern 0 to 3. */
-    at_status (*scrub)(device *d, int pattern, at_error *error);
     at_status (*copy)(device *d, device_buffer *to, const device_buffer *from, at_error *error);
-    /* The checksum of the first `size_bytes`, which the buffer has. */
+    /* Computes the checksum of the first `size_bytes`, which the buffer has. */
     at_status (*checksum)(device *d, const device_buffer *b, uint64_t size_bytes, uint64_t *sum,
                           at_error *error);
     at_status (*guards)(device *d, const device_buffer *b, device_guard_report *out,
                         at_error *error);
-    /* The plan's count of elements, each as its tolerance says; how many may differ is the caller's
-     * to judge. */
+    /* Compares the plan's count of elements, each with its tolerance. The caller judges how many
+     * may differ. */
     at_status (*compare)(device *d, const device_buffer *found, const device_buffer *expected,
                          const buffer_plan *plan, device_comparison *out, at_error *error);
 
@@ -173,80 +286,15 @@ typedef struct device_api {
                             device_kernel **out, at_error *error);
     void (*kernel_free)(device *d, device_kernel *k);
 
-    /* Under which schedule the launches that follow run: 0 is in the order of blocks, warps and
-     * lanes, any other number is adverse, each in its own way. `alone`: what they do wrong is the
-     * same every time, which takes longer. NULL: the device takes the order that it takes. */
-    void (*arrange)(device *d, uint32_t schedule, bool alone);
-    /* Launches that follow find the variables of the kernel's module as its last launch left them,
-     * and not as the module defines them. Returns the name of a variable that differs, which lives
-     * until the next call; NULL if none does: then, and if `plan` is NULL, launches begin anew. The
-     * member is NULL for a device on which variables are never reset. */
-    const char *(*carry_on)(device *d, const device_kernel *k, const launch_plan *plan);
-
     /* Fills constants from buffers, runs the plan once, and waits. `buffers` are those of the
      * problem; NULL follows the last, unless there are PLAN_MAX_BUFFERS. All of them may be
      * accessed by every launch of the plan. AT_COMPILE: the launch was refused (resources), the
      * device is fine. AT_DEVICE: it faulted. */
     at_status (*launch)(device *d, device_kernel *k, const launch_plan *plan,
                         device_buffer *const *buffers, at_error *error);
-
-    /* The time of that launch on the device's own clock, with what a first one pays for beside its
-     * kernel: loading it, memory for its stack. 0: not known. NULL: the device has no such clock.
-     */
-    int64_t (*launch_ns)(const device *d);
-
-    /* A message that says what the last launch did wrong although it returned AT_OK; it lives until
-     * the next launch, and *result gets the variant's outcome. NULL: nothing was wrong. The member
-     * is NULL for a device that does not notice. */
+    /* Returns what the last launch did wrong although it returned AT_OK, and sets *result to the
+     * variant's outcome; NULL if nothing was wrong. The message lives until the next launch. */
     const char *(*complaint)(const device *d, outcome *result);
-
-    /* The same as fields. NULL for a device that has no more than the message. */
-    const device_fault *(*fault)(const device *d);
-
-    /* May that complaint be another one on a machine of more or fewer cores, unless the launch runs
-     * alone? NULL like `arrange`. */
-    bool (*varies)(const device *d);
-
-    /* May what the kernel computes hang on the order in which its threads run, as far as its code
-     * tells? `exactly`: by a rounding, too. NULL like `arrange`. */
-    bool (*hangs_on_order)(const device_kernel *k, bool exactly);
-
-    /* Writes "; " and what launches of the kernel so far did that may be why its results depend on
-     * the order, or "". NULL like `arrange`. */
-    void (*suspect)(const device_kernel *k, char *text, size_t bytes);
-
-    /* Launches that follow end when they have done so much work, or a little of the device's own
-     * choice if that is more, with a complaint that says where they are; 0: they may take any. Work
-     * is counted in a unit of the device's own, so that a launch ends at the same place every time.
-     * NULL members: it is not counted. */
-    void (*give_up_after)(device *d, uint64_t most_work);
-    uint64_t (*work)(const device *d); /* of the last launch */
-
-    /* Takes what kernels printed since it was last taken, in the first launch or in the last that
-     * did something wrong. The caller frees it; NULL: nothing. The member is NULL for a device that
-     * does not keep it. */
-    char *(*take_printed)(device *d);
-
-    /* A problem too large to be run whole: its data exist where they are touched. NULL members,
-     * like `covered`: the device runs all or nothing. */
-    at_status (*excerpt_new)(device *d, const device_excerpt_plan *plan, device_excerpt **out,
-                             at_error *error);
-    void (*excerpt_free)(device *d, device_excerpt *x); /* NULL is fine */
-    /* Has `progress` called with the blocks of a launch that have run, by launches that may take
-     * minutes. NULL like excerpt_new. */
-    void (*watch)(device *d, void (*progress)(void *context, uint64_t done, uint64_t total),
-                  void *context);
-    /* Runs blocks of a variant: the first and last of each side of the grid, and some between. Adds
-     * to all of *coverage that is of the tuned problem. AT_COMPILE: the launch was refused. */
-    at_status (*excerpt_check)(device *d, device_excerpt *x, device_kernel *k,
-                               const launch_plan *plan, device_excerpt_result *out,
-                               device_coverage *coverage, at_error *error);
-    /* Sets `never`, `once`, `stores`, `stored` and `together` of *coverage: the places of a
-     * variant's kernels, one a problem, that no launch so far has executed. It is enough that one
-     * problem executed code that several have. Where coverage->once names loops already, those that
-     * went round twice are taken off it and nothing else is set. */
-    at_status (*covered)(const device *d, const device_kernel *const *kernels, size_t count,
-                         device_coverage *coverage, at_error *error);
 
     /* Runs the plan once, timed as a whole. Cold: the L2 is flushed first, and the launches are
      * queued after the flush; between them and the flush those of `before` run, in their order.
@@ -255,52 +303,13 @@ typedef struct device_api {
                         device_buffer *const *buffers, device_cache cache,
                         const device_before *before, size_t before_count, int64_t *time_ns,
                         at_error *error);
-
-    /* One timed device-to-device copy of `size_bytes`, under the same rules: the ceiling. `to`
+    /* Times one device-to-device copy of `size_bytes`, under the same rules: the ceiling. `to`
      * NULL: `from` is only read; `from` NULL: `to` is only written (not on a simulated device). */
     at_status (*sample_copy)(device *d, device_buffer *to, const device_buffer *from,
                              uint64_t size_bytes, device_cache cache, int64_t *time_ns,
                              at_error *error);
-
-    /* Short kernels: `launches` launches, each on the next of `set_count` sets of buffers, recorded
-     * once and timed as one. `k` NULL: an empty kernel. NULL members here and in the next three:
-     * the device's clock needs no batches. */
-    at_status (*batch_new)(device *d, device_kernel *k, const launch_plan *plan,
-                           device_buffer *const *const *sets, size_t set_count, uint32_t launches,
-                           device_batch **out, at_error *error);
-    /* The same of copies from from[i] to to[i]; either array may be NULL, as in sample_copy. */
-    at_status (*batch_copy_new)(device *d, device_buffer *const *to, device_buffer *const *from,
-                                size_t set_count, uint64_t size_bytes, uint32_t launches,
-                                device_batch **out, at_error *error);
-    void (*batch_free)(device *d, device_batch *b);
-    /* One timed run of the batch; *time_ns is the average of its launches. */
-    at_status (*batch_sample)(device *d, device_batch *b, device_cache cache, int64_t *time_ns,
-                              at_error *error);
-
-    /* Keeps the chip busy until its clocks have settled (300 ms or more, unless the board says that
-     * they are at their top); once a session. NULL: it has none that change. */
-    at_status (*warm_up)(device *d, at_error *error);
-    /* Queues `count` launches and waits for them all, while energy is measured. NULL, like the
-     * next: the device's energy is not known. */
-    at_status (*repeat)(device *d, device_kernel *k, const launch_plan *plan,
-                        device_buffer *const *buffers, uint64_t count, at_error *error);
-    /* The board's figures now. AT_NO_DEVICE says why there are none; the device is fine. */
-    at_status (*board)(device *d, board_reading *out, at_error *error);
-    /* How many other processes compute on the device; valid once board() has succeeded. */
-    uint32_t (*others)(device *d);
-    /* Reads hardware counters of each launch of the plan, of a group's in its first round, in as
-     * many passes as they need: values[launch * count + metric], NAN for a metric that the device
-     * does not have. AT_NO_DEVICE says why they cannot be read (no library, no permission); the
-     * device is fine. NULL: such devices have none. */
-    at_status (*count)(device *d, device_kernel *k, const launch_plan *plan,
-                       device_buffer *const *buffers, const device_counting *what, double *values,
-                       at_error *error);
-    /* The time of an empty kernel, and the clock's resolution. */
+    /* Measures the time of an empty kernel, and the clock's resolution. */
     at_status (*floor)(device *d, int64_t *floor_ns, int64_t *tick_ns, at_error *error);
-    /* The mean SM clock since the call before, from counters on the chip. 0 in the first call, and
-     * less than 1 ms after the one before (the next call then covers that time, too). NULL: the
-     * device has no such clock. */
-    at_status (*sm_clock)(device *d, double *khz, at_error *error);
 } device_api;
 
 /* The implementation for a spec ("cuda:0" ...); NULL when no kind matches. */

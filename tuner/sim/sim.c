@@ -185,16 +185,37 @@ static at_status floor_time(device *d, int64_t *floor_ns, int64_t *tick_ns, at_e
     return AT_OK;
 }
 
+static const device_analysis analysis = {
+    .describe = describe_buffer,
+    .arrange = arrange,
+    .carry_on = carry_on,
+    .give_up_after = give_up_after,
+    .work = work,
+    .fault = sim_device_fault,
+    .varies = varies,
+    .hangs_on_order = hangs_on_order,
+    .suspect = sim_suspect,
+    .take_printed = take_printed,
+    .covered = sim_covered,
+    .watch = watch,
+};
+
+static const device_excerpts excerpts = {
+    .make = sim_excerpt_new,
+    .free = sim_excerpt_free,
+    .check = sim_excerpt_check,
+};
+
 const device_api device_sim_api = {
     .kind = "sim",
-    .in_process = true,
+    .analysis = &analysis,
+    .excerpts = &excerpts,
     .list = list,
     .open = open_device,
     .close = close_device,
     .properties = properties,
     .buffer_new = sim_buffer_new,
     .buffer_free = sim_buffer_free,
-    .describe = describe_buffer,
     .fill = sim_buffer_fill,
     .write = sim_buffer_write,
     .read = sim_buffer_read,
@@ -205,22 +226,8 @@ const device_api device_sim_api = {
     .compare = sim_buffer_compare,
     .kernel_new = sim_kernel_load,
     .kernel_free = sim_kernel_unload,
-    .arrange = arrange,
-    .carry_on = carry_on,
     .launch = sim_device_launch,
     .complaint = sim_device_complaint,
-    .fault = sim_device_fault,
-    .excerpt_new = sim_excerpt_new,
-    .excerpt_free = sim_excerpt_free,
-    .excerpt_check = sim_excerpt_check,
-    .watch = watch,
-    .covered = sim_covered,
-    .hangs_on_order = hangs_on_order,
-    .suspect = sim_suspect,
-    .varies = varies,
-    .work = work,
-    .give_up_after = give_up_after,
-    .take_printed = take_printed,
     .sample = sample,
     .sample_copy = sample_copy,
     .floor = floor_time,

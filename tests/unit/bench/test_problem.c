@@ -1,4 +1,7 @@
 /* What bounds the launches of a check, on a device of the test's own that notes the bounds. */
+#include <stddef.h>
+#include <string.h>
+
 #include "bench/problem.h"
 #include "check.h"
 
@@ -29,7 +32,8 @@ static at_status launch(device *d, device_kernel *k, const launch_plan *plan,
 /* The bound of a launch for which the check itself allows `most_work`. */
 static uint64_t bound_of(bool proves, uint64_t most_work)
 {
-    static const device_api counts = {.launch = launch, .give_up_after = give_up_after};
+    static const device_analysis analysis = {.give_up_after = give_up_after};
+    static const device_api counts = {.launch = launch, .analysis = &analysis};
     device d = {0};
     device_slot s = {.api = &counts, .device = &d, .proves = proves};
     at_error error = {0};
@@ -62,4 +66,29 @@ TEST(a_device_that_counts_no_work_is_not_bounded)
     at_error error = {0};
     assert_ok(device_slot_launch(&s, NULL, NULL, NULL, 1, &error), error);
     assert_int_equal(d.count, 0);
+}
+
+/* Checks that a table of functions has all of them; `table` may be NULL. */
+static void assert_whole(const void *table, size_t from_bytes, size_t bytes)
+{
+    for (; table && from_bytes < bytes; from_bytes += sizeof(void *)) {
+        void *function;
+        memcpy(&function, (const char *)table + from_bytes, sizeof function);
+        assert_non_null(function);
+    }
+}
+
+TEST(every_device_has_all_functions_of_its_tables)
+{
+    size_t count;
+    const device_api *const *apis = device_apis(&count);
+    for (size_t i = 0; i < count; i++) {
+        assert_whole(apis[i], offsetof(device_api, list), sizeof *apis[i]);
+        assert_whole(apis[i]->hardware, 0, sizeof *apis[i]->hardware);
+        assert_whole(apis[i]->batches, 0, sizeof *apis[i]->batches);
+        assert_whole(apis[i]->energy, 0, sizeof *apis[i]->energy);
+        assert_whole(apis[i]->counters, 0, sizeof *apis[i]->counters);
+        assert_whole(apis[i]->analysis, 0, sizeof *apis[i]->analysis);
+        assert_whole(apis[i]->excerpts, 0, sizeof *apis[i]->excerpts);
+    }
 }

@@ -56,8 +56,9 @@ static int set_up(void **state)
     setenv("AUTOTUNE_LIBCUPTI", FAKE_CUPTI, 1);
     unsetenv("FAKE_CUPTI_FAIL");
     *state = &f;
-    if (f.api->open("cuda:0", &f.device, &f.error) || f.api->start(f.device, &f.error) ||
-        f.api->set_support(f.device, (const device_image[DEVICE_SUPPORT_PARTS]){image}, &f.error) ||
+    if (f.api->open("cuda:0", &f.device, &f.error) || f.api->hardware->start(f.device, &f.error) ||
+        f.api->hardware->set_support(f.device, (const device_image[DEVICE_SUPPORT_PARTS]){image},
+                                     &f.error) ||
         f.api->buffer_new(f.device, "src", COUNT * 4, &f.buffers[0], &f.error) ||
         f.api->buffer_new(f.device, "dst", COUNT * 4, &f.buffers[1], &f.error))
         return -1;
@@ -77,7 +78,8 @@ static int tear_down(void **state)
 static at_status count(fixture *f, double *values)
 {
     device_counting what = {metrics, METRICS, DEVICE_CACHE_COLD, renew, f};
-    return f->api->count(f->device, f->kernel, &f->plan, f->buffers, &what, values, &f->error);
+    return f->api->counters->count(f->device, f->kernel, &f->plan, f->buffers, &what, values,
+                                   &f->error);
 }
 
 TEST_IN(each_launch_has_its_counts_and_what_the_chip_lacks_is_not_a_number, set_up, tear_down)

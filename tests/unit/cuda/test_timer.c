@@ -18,9 +18,9 @@ static int64_t warm_up_ns(const char *clock_mhz)
     else
         unsetenv("FAKE_NVML_CLOCK_MHZ");
     assert_ok(device_cuda_api.open("cuda:0", &d, &error), error);
-    assert_ok(device_cuda_api.start(d, &error), error);
+    assert_ok(device_cuda_api.hardware->start(d, &error), error);
     int64_t start_ns = d->cuda.clock_ns();
-    assert_ok(device_cuda_api.warm_up(d, &error), error);
+    assert_ok(device_cuda_api.hardware->warm_up(d, &error), error);
     int64_t took_ns = d->cuda.clock_ns() - start_ns;
     device_cuda_api.close(d);
     return took_ns;

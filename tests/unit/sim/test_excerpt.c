@@ -95,14 +95,14 @@ static int set_up(void **state)
     const launch_plan nothing = {0};
     const device_excerpt_plan plan = {&f->plan, f->reference, &f->reference_launch, &none, &nothing,
                                       NULL,     NULL,         DEVICE_WHOLE_CHEAP};
-    assert_ok(device_sim_api.excerpt_new(f->device, &plan, &f->excerpt, &error), error);
+    assert_ok(device_sim_api.excerpts->make(f->device, &plan, &f->excerpt, &error), error);
     return 0;
 }
 
 static int tear_down(void **state)
 {
     fixture *f = *state;
-    device_sim_api.excerpt_free(f->device, f->excerpt);
+    device_sim_api.excerpts->free(f->device, f->excerpt);
     device_sim_api.kernel_free(f->device, f->reference);
     if (f->kernel)
         device_sim_api.kernel_free(f->device, f->kernel);
@@ -120,8 +120,8 @@ static void check(fixture *f, const char *entry)
     f->launch = launch_of(entry);
     f->kernel = load(f, &f->launch);
     f->coverage = (device_coverage){0};
-    assert_ok(device_sim_api.excerpt_check(f->device, f->excerpt, f->kernel, &f->launch, &f->found,
-                                           &f->coverage, &error),
+    assert_ok(device_sim_api.excerpts->check(f->device, f->excerpt, f->kernel, &f->launch,
+                                             &f->found, &f->coverage, &error),
               error);
 }
 
@@ -184,7 +184,7 @@ TEST_IN(lines_that_never_ran_and_loops_that_went_round_once_are_told, set_up, te
     at_error error = {0};
     check(f, "branches");
     const device_kernel *const kernels[] = {f->kernel};
-    assert_ok(device_sim_api.covered(f->device, kernels, 1, &f->coverage, &error), error);
+    assert_ok(device_sim_api.analysis->covered(f->device, kernels, 1, &f->coverage, &error), error);
     const char *never = strstr(f->coverage.never, ":17"), *once = strstr(f->coverage.once, ":20");
     if (!never || !once)
         fail_msg("never: %s; once: %s", f->coverage.never, f->coverage.once);
