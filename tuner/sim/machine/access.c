@@ -172,7 +172,7 @@ static bool store(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t 
     if (!fine)
         return false;
     if (c->releases)
-        w->epoch++;
+        w->order.epoch++;
     if (space == PTX_SPACE_LOCAL)
         sim_repeat_forget(w);
     else if (changed)

@@ -67,9 +67,9 @@ static bool apply_lane(const sim_instruction *c, const operands *o, ptx_space sp
  * is. */
 static bool begins_with_last(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
-    const uint32_t given = w->given;
+    const uint32_t given = w->order.given;
     if (c->d2 != 0)
-        w->given = mask;
+        w->order.given = mask;
     return b->adverse && ((mask & ~given) || mask == given || rng_below(&b->order, 2));
 }
 
@@ -133,7 +133,7 @@ bool sim_atomic(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t ma
             sim_mark_written(b, p->valid[l], total, space);
     }
     if (c->releases)
-        w->epoch++;
+        w->order.epoch++;
     if (changed)
         sim_note_change(b, w);
     else if (c->d2 != 0)

@@ -10,7 +10,7 @@ static void order(sim_block *b, uint32_t id)
     sim_barrier_state *state = &b->barriers[id];
     uint32_t waiting = 0;
     for (uint32_t i = 0; i < b->warp_count; i++)
-        waiting += b->warps[i].state == SIM_WAITING && b->warps[i].barrier == id;
+        waiting += b->warps[i].wait.state == SIM_WAITING && b->warps[i].wait.barrier == id;
     if (!state->passed && waiting == sim_warps_left(b)) {
         sim_order_block(b, id);
         return;
@@ -18,7 +18,7 @@ static void order(sim_block *b, uint32_t id)
     for (int takes = 0; takes < 2; takes++) {
         for (uint32_t i = 0; i < b->warp_count; i++) {
             sim_warp *w = &b->warps[i];
-            if (w->state != SIM_WAITING || w->barrier != id)
+            if (w->wait.state != SIM_WAITING || w->wait.barrier != id)
                 continue;
             if (takes)
                 sim_order_take(b, w, &state->brought);
@@ -37,22 +37,22 @@ static void release(sim_block *b, uint32_t id)
     order(b, id);
     for (uint32_t i = 0; i < b->warp_count; i++) {
         sim_warp *w = &b->warps[i];
-        if (w->state != SIM_WAITING || w->barrier != id)
+        if (w->wait.state != SIM_WAITING || w->wait.barrier != id)
             continue;
-        const sim_instruction *c = &b->program->code[w->wait_pc];
+        const sim_instruction *c = &b->program->code[w->wait.pc];
         uint32_t lanes[SIM_LANES];
         for (int l = 0; l < SIM_LANES; l++)
             lanes[l] = state->count;
         if (c->op == SIM_BARRIER_POPC)
-            sim_put32(w, c->d, lanes, w->wait_mask);
+            sim_put32(w, c->d, lanes, w->wait.mask);
         else if (c->op == SIM_BARRIER_AND || c->op == SIM_BARRIER_OR)
             sim_put_predicate(w, c->d,
                               (c->op == SIM_BARRIER_AND ? state->all : state->any) ? UINT32_MAX : 0,
-                              w->wait_mask);
-        w->state = SIM_READY;
-        w->parted_far = 0;
+                              w->wait.mask);
+        w->wait.state = SIM_READY;
+        w->flow.parted_far = 0;
         opened.waited |= state->needed || state->passed ? 1u << i : 0;
-        opened.after[i] = w->epoch;
+        opened.after[i] = w->order.epoch;
     }
     *state = opened;
 }
@@ -83,7 +83,7 @@ uint32_t sim_warps_left(const sim_block *b)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < b->warp_count; i++)
-        n += b->warps[i].state != SIM_DONE;
+        n += b->warps[i].wait.state != SIM_DONE;
     return n;
 }
 
@@ -91,7 +91,7 @@ uint32_t sim_warps_left(const sim_block *b)
 static bool all_arrived(const sim_block *b, const sim_barrier_state *s)
 {
     for (uint32_t i = 0; i < b->warp_count; i++)
-        if (b->warps[i].state != SIM_DONE && !(s->who >> i & 1))
+        if (b->warps[i].wait.state != SIM_DONE && !(s->who >> i & 1))
             return false;
     return true;
 }
@@ -172,7 +172,7 @@ bool sim_barrier_arrive(sim_block *b, sim_warp *w, const sim_instruction *c, uin
         return true;
     if (!is_whole(b, w, c, mask))
         return false;
-    w->looked = w->executed;
+    w->polls.looked = w->executed;
     sim_barrier_state *s = &b->barriers[id];
     uint32_t needed = 0;
     if (!find_needed(b, w, c, lane, &needed) || !agrees(b, w, c, lane, s, needed) ||
@@ -192,10 +192,10 @@ bool sim_barrier_arrive(sim_block *b, sim_warp *w, const sim_instruction *c, uin
         s->passed = true;
         sim_order_bring(b, w, &s->brought);
     } else {
-        w->state = SIM_WAITING;
-        w->barrier = id;
-        w->wait_pc = (int32_t)(c - b->program->code);
-        w->wait_mask = mask;
+        w->wait.state = SIM_WAITING;
+        w->wait.barrier = id;
+        w->wait.pc = (int32_t)(c - b->program->code);
+        w->wait.mask = mask;
     }
     /* A warp that comes after the last that is counted begins the next round. */
     if (s->needed && s->arrived == s->needed && !b->launch->first_warp_only)
@@ -205,14 +205,14 @@ bool sim_barrier_arrive(sim_block *b, sim_warp *w, const sim_instruction *c, uin
 
 static bool arrive(sim_block *b, sim_warp *w, const sim_instruction *c, int lane)
 {
-    if (w->arrived > w->waited)
+    if (w->wait.arrived > w->wait.waited)
         return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
                         "it arrives at the barrier of its cluster again without a wait between");
     if (c->op == SIM_CLUSTER_ARRIVE_RELAXED)
         sim_order_bring_fenced(b, w, &b->cluster->brought);
     else
         sim_order_bring(b, w, &b->cluster->brought);
-    w->arrived++;
+    w->wait.arrived++;
     return true;
 }
 
@@ -220,7 +220,7 @@ static bool arrive(sim_block *b, sim_warp *w, const sim_instruction *c, int lane
  * again. */
 static void pass(sim_block *b, sim_warp *w)
 {
-    w->waited++;
+    w->wait.waited++;
     sim_order_take(b, w, &b->cluster->passed);
 }
 
@@ -231,20 +231,20 @@ bool sim_cluster_barrier(sim_block *b, sim_warp *w, const sim_instruction *c, ui
         return true;
     if (!is_whole(b, w, c, mask))
         return false;
-    w->looked = w->executed;
+    w->polls.looked = w->executed;
     if (c->op != SIM_CLUSTER_WAIT)
         return arrive(b, w, c, lane);
-    if (w->arrived == w->waited)
+    if (w->wait.arrived == w->wait.waited)
         return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
                         "it waits at the barrier of its cluster without having arrived there");
-    if (b->cluster->completed > w->waited) {
+    if (b->cluster->completed > w->wait.waited) {
         pass(b, w);
         return true;
     }
-    w->state = SIM_WAITING;
-    w->barrier = SIM_BARRIER_OF_CLUSTER;
-    w->wait_pc = (int32_t)(c - b->program->code);
-    w->wait_mask = mask;
+    w->wait.state = SIM_WAITING;
+    w->wait.barrier = SIM_BARRIER_OF_CLUSTER;
+    w->wait.pc = (int32_t)(c - b->program->code);
+    w->wait.mask = mask;
     return true;
 }
 
@@ -254,9 +254,9 @@ bool sim_cluster_barrier_open(sim_cluster *cl)
     for (uint32_t r = 0; r < cl->size; r++) {
         for (uint32_t i = 0; i < cl->blocks[r].warp_count; i++) {
             const sim_warp *w = &cl->blocks[r].warps[i];
-            if (w->state == SIM_DONE)
+            if (w->wait.state == SIM_DONE)
                 continue;
-            if (w->arrived <= cl->completed)
+            if (w->wait.arrived <= cl->completed)
                 return false;
             any = true;
         }
@@ -270,9 +270,9 @@ bool sim_cluster_barrier_open(sim_cluster *cl)
     for (uint32_t r = 0; r < cl->size; r++) {
         for (uint32_t i = 0; i < cl->blocks[r].warp_count; i++) {
             sim_warp *w = &cl->blocks[r].warps[i];
-            if (w->state != SIM_WAITING || w->barrier != SIM_BARRIER_OF_CLUSTER)
+            if (w->wait.state != SIM_WAITING || w->wait.barrier != SIM_BARRIER_OF_CLUSTER)
                 continue;
-            w->state = SIM_READY;
+            w->wait.state = SIM_READY;
             pass(&cl->blocks[r], w);
         }
     }
@@ -284,22 +284,22 @@ void sim_report_deadlock(sim_block *b)
 {
     for (uint32_t i = 0; i < b->warp_count; i++) {
         sim_warp *w = &b->warps[i];
-        if (w->state != SIM_WAITING)
+        if (w->wait.state != SIM_WAITING)
             continue;
-        if (w->barrier == SIM_BARRIER_OF_CLUSTER) {
+        if (w->wait.barrier == SIM_BARRIER_OF_CLUSTER) {
             sim_fail(
-                b, w, &b->program->code[w->wait_pc], __builtin_ctz(w->wait_mask), SIM_FAULT_BARRIER,
+                b, w, &b->program->code[w->wait.pc], __builtin_ctz(w->wait.mask), SIM_FAULT_BARRIER,
                 "the barrier of its cluster is not reached by all warps: others wait elsewhere");
             return;
         }
-        if (w->barrier == SIM_BARRIER_OF_WARPGROUP) {
+        if (w->wait.barrier == SIM_BARRIER_OF_WARPGROUP) {
             sim_warpgroup_report(b, w);
             return;
         }
-        const sim_barrier_state *s = &b->barriers[w->barrier];
+        const sim_barrier_state *s = &b->barriers[w->wait.barrier];
         const bool too_few_left = s->needed > sim_warps_left(b);
-        sim_fail(b, w, &b->program->code[w->wait_pc], __builtin_ctz(w->wait_mask),
-                 SIM_FAULT_BARRIER, "barrier %u is reached by %u of %u warps: %s", w->barrier,
+        sim_fail(b, w, &b->program->code[w->wait.pc], __builtin_ctz(w->wait.mask),
+                 SIM_FAULT_BARRIER, "barrier %u is reached by %u of %u warps: %s", w->wait.barrier,
                  s->arrived, s->needed ? s->needed : sim_warps_left(b),
                  too_few_left ? "others have ended, which one with a count of its own waits for"
                               : "the others wait elsewhere");

@@ -176,10 +176,10 @@ void sim_block_deinit(sim_block *b)
 {
     sim_print_end(b);
     for (uint32_t i = 0; b->warps && i < b->warp_count; i++) {
-        free(b->warps[i].copies);
-        free(b->warps[i].kept);
+        free(b->warps[i].copies.list);
+        free(b->warps[i].loop.kept);
         sim_frames_drop(b, &b->warps[i]);
-        free(b->warps[i].frames);
+        free(b->warps[i].flow.frames);
     }
     sim_order_deinit(b);
     if (b->warps)
@@ -205,24 +205,17 @@ static void start_warps(sim_block *b)
     for (uint32_t i = 0; i < b->warp_count; i++) {
         sim_warp *w = &b->warps[i];
         uint32_t left = b->thread_count - w->first_thread;
-        w->live = left >= SIM_LANES ? UINT32_MAX : (1u << left) - 1;
-        w->whole = w->live;
-        w->paths[0] = (sim_path){0, SIM_EXIT_PC, w->live, 0};
-        w->depth = 1;
-        w->state = SIM_READY;
+        w->whole = w->live = left >= SIM_LANES ? UINT32_MAX : (1u << left) - 1;
         w->executed = w->accesses = w->lanes = 0;
-        w->given = w->heard = w->strong_accesses = 0;
-        w->copy_count = 0;
-        w->copies_begun = 0;
-        memset(w->copy_groups, 0, sizeof w->copy_groups);
-        w->arrived = w->waited = 0;
-        w->looked = w->asked = 0;
-        w->news = w->polls_met = 0;
-        w->back_branches = 0;
-        sim_repeat_end(w);
-        sim_repeat_forget(w);
-        w->polls = w->poll_mask = w->stalled = w->turned = w->awaiting = w->released = 0;
-        w->parted_far = 0;
+        w->flow.paths[0] = (sim_path){0, SIM_EXIT_PC, w->live, 0};
+        w->flow.depth = 1;
+        w->flow.stalled = w->flow.turned = w->flow.parted_far = 0;
+        w->wait = (sim_warp_wait){.state = SIM_READY};
+        w->meeting = (sim_warp_meeting){0};
+        w->copies = (sim_warp_copies){.list = w->copies.list};
+        w->polls = (sim_warp_polls){0};
+        w->loop = (sim_warp_loop){.kept = w->loop.kept};
+        w->stuck = (sim_warp_stuck){0};
         sim_frames_drop(b, w);
         for (size_t l = 0; w->local_valid && l < SIM_LANES; l++) {
             uint8_t *valid = w->local_valid + l * p->local_bytes;
@@ -336,7 +329,9 @@ static void hold_some(sim_block *b)
         rng_below(&b->order, HOLDS_ONE_IN))
         return;
     for (uint32_t i = 0; i < b->warp_count; i++)
-        ready |= b->warps[i].state == SIM_READY || b->warps[i].state == SIM_POLLING ? 1u << i : 0;
+        ready |= b->warps[i].wait.state == SIM_READY || b->warps[i].wait.state == SIM_POLLING
+                     ? 1u << i
+                     : 0;
     b->held = ready & (rng_below(&b->order, 2) ? (uint32_t)rng_next(&b->order)
                                                : 1u << rng_below(&b->order, b->warp_count));
     if (b->held == ready)
@@ -365,9 +360,9 @@ static bool end_late(sim_block *b, sim_fault_kind kind, const char *of)
 {
     const sim_warp *w = NULL;
     for (uint32_t i = 0; i < b->warp_count; i++)
-        if (b->warps[i].state != SIM_DONE && (!w || b->warps[i].executed > w->executed))
+        if (b->warps[i].wait.state != SIM_DONE && (!w || b->warps[i].executed > w->executed))
             w = &b->warps[i];
-    const sim_path *top = w && w->depth > 0 ? &w->paths[w->depth - 1] : NULL;
+    const sim_path *top = w && w->flow.depth > 0 ? &w->flow.paths[w->flow.depth - 1] : NULL;
     return top && top->mask && (size_t)top->pc < b->program->code_count &&
            !sim_fail(b, w, sim_loop_around(b->program, top->pc), __builtin_ctz(top->mask), kind,
                      "a warp executed %llu instructions without an end, and no more of %s is tried",
@@ -394,21 +389,21 @@ static sim_turn run_warps(sim_block *b)
     hold_some(b);
     for (uint32_t i = 0; i < b->warp_count; i++) {
         sim_warp *w = &b->warps[order[i]];
-        if ((w->state != SIM_READY && w->state != SIM_POLLING) || b->held >> order[i] & 1)
+        if ((w->wait.state != SIM_READY && w->wait.state != SIM_POLLING) || b->held >> order[i] & 1)
             continue;
-        w->state = SIM_READY;
-        w->slice_end = w->executed + slice_of(b);
-        w->polls = 0;
+        w->wait.state = SIM_READY;
+        w->polls.slice_end = w->executed + slice_of(b);
+        w->polls.count = 0;
         const uint64_t before = work_of(w), lanes_before = w->lanes;
         const bool fine = sim_warp_run(b, w);
         b->work += work_of(w) - before;
         b->lanes += w->lanes - lanes_before;
         if (!fine)
             return SIM_TURN_FAULT;
-        if (w->state == SIM_READY && w->executed - w->looked > SIM_BETWEEN_LOOKS)
+        if (w->wait.state == SIM_READY && w->executed - w->polls.looked > SIM_BETWEEN_LOOKS)
             b->cluster->idle_polls = 0;
-        ran = ran || w->state != SIM_POLLING;
-        polled = polled || w->state == SIM_POLLING;
+        ran = ran || w->wait.state != SIM_POLLING;
+        polled = polled || w->wait.state == SIM_POLLING;
     }
     bool opened = sim_barriers_open(b);
     opened = sim_warpgroups_open(b) || opened;

@@ -114,9 +114,9 @@ void sim_cluster_report_waiting(sim_cluster *cl, sim_fault_kind kind, const char
         sim_block *b = &cl->blocks[r];
         for (uint32_t i = 0; i < b->warp_count; i++) {
             const sim_warp *w = &b->warps[i];
-            if (w->state == SIM_DONE || w->poll_mask == 0)
+            if (w->wait.state == SIM_DONE || w->polls.mask == 0)
                 continue;
-            sim_fail(b, w, &b->program->code[w->poll_pc], __builtin_ctz(w->poll_mask), kind, "%s",
+            sim_fail(b, w, &b->program->code[w->polls.pc], __builtin_ctz(w->polls.mask), kind, "%s",
                      what);
             cl->fault = b->fault;
             return;
@@ -142,8 +142,8 @@ static bool asks_others(const sim_cluster *cl, bool ever)
         for (uint32_t i = 0; i < cl->blocks[r].warp_count; i++) {
             const sim_warp *w = &cl->blocks[r].warps[i];
             const bool is_recent =
-                w->state != SIM_DONE && w->executed - w->asked <= SIM_BETWEEN_LOOKS;
-            if (w->asked > 0 && (ever || is_recent))
+                w->wait.state != SIM_DONE && w->executed - w->polls.asked <= SIM_BETWEEN_LOOKS;
+            if (w->polls.asked > 0 && (ever || is_recent))
                 return true;
         }
     return false;

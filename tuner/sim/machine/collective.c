@@ -222,9 +222,9 @@ static uint32_t find_waiting(const sim_block *b, const sim_warp *w, const sim_in
                              uint32_t named)
 {
     uint32_t waiting = 0;
-    SIM_EACH_OF(l, named & w->awaiting)
+    SIM_EACH_OF(l, named & w->meeting.awaiting)
     {
-        const sim_instruction *other = &b->program->code[w->await_pc[l]];
+        const sim_instruction *other = &b->program->code[w->meeting.pc[l]];
         if (are_alike(c, other) && sim_lanes32(w, members_slot(other))[l] == named)
             waiting |= 1u << l;
     }
@@ -236,13 +236,13 @@ static bool let_go(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
 {
     exchange x = {.lanes = 0};
     sim_repeat_forget(w);
-    w->awaiting &= ~lanes;
-    w->released |= lanes;
+    w->meeting.awaiting &= ~lanes;
+    w->meeting.released |= lanes;
     if (c->kind == SIM_WARP_BARRIER) {
         sim_order_warp(b, w, lanes);
         return true;
     }
-    SIM_EACH_OF(l, lanes) bring(&x, w, &b->program->code[w->await_pc[l]], 1u << l);
+    SIM_EACH_OF(l, lanes) bring(&x, w, &b->program->code[w->meeting.pc[l]], 1u << l);
     if (!exchange_values(b, w, &x))
         return false;
     SIM_EACH_OF(l, lanes) take_away(&x, w, x.of[l], 1u << l);
@@ -256,20 +256,20 @@ static bool meet_elsewhere(sim_block *b, sim_warp *w, const sim_instruction *c, 
                            bool *done)
 {
     const uint32_t *members = sim_lanes32(w, members_slot(c));
-    for (uint32_t left = mask & ~w->released; left;) {
+    for (uint32_t left = mask & ~w->meeting.released; left;) {
         const uint32_t named = members[__builtin_ctz(left)];
         uint32_t together = 0;
         SIM_EACH_OF(l, left) together |= (uint32_t)(members[l] == named) << l;
         left &= ~together;
-        SIM_EACH_OF(l, together) w->await_pc[l] = (int32_t)(c - b->program->code);
-        w->awaiting |= together;
+        SIM_EACH_OF(l, together) w->meeting.pc[l] = (int32_t)(c - b->program->code);
+        w->meeting.awaiting |= together;
         if (!(together & ~named) && find_waiting(b, w, c, named) == (named & w->live) &&
             !let_go(b, w, c, named & w->live))
             return false;
     }
-    *done = !(mask & ~w->released);
+    *done = !(mask & ~w->meeting.released);
     if (*done)
-        w->released &= ~mask;
+        w->meeting.released &= ~mask;
     else
         *done = sim_paths_give_way(b, w) || sim_paths_let_go(w);
     return true;
@@ -288,12 +288,12 @@ bool sim_collective(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
         return sim_fail(b, w, c, __builtin_ctz(mask), SIM_FAULT_INTERNAL,
                         "an instruction of kind %d", c->kind);
     bool done = false;
-    if (((w->released & mask) || lacks_members(w, members_slot(c), mask)) &&
+    if (((w->meeting.released & mask) || lacks_members(w, members_slot(c), mask)) &&
         (!meet_elsewhere(b, w, c, mask, &done) || done))
         return done;
-    mask &= ~w->released;
-    w->released &= ~w->paths[w->depth - 1].mask;
-    w->awaiting &= ~mask;
+    mask &= ~w->meeting.released;
+    w->meeting.released &= ~sim_top(w)->mask;
+    w->meeting.awaiting &= ~mask;
     if (!check_members(b, w, c, mask, members_slot(c)))
         return false;
     if (c->kind == SIM_WARP_BARRIER)

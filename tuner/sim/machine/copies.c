@@ -48,8 +48,8 @@ bool sim_copy_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
         sim_copy copy = {.lane = (uint32_t)l,
                          .to = (uint32_t)to.address[l],
                          .bytes = bytes,
-                         .group = w->copy_groups[l],
-                         .number = w->copies_begun,
+                         .group = w->copies.groups[l],
+                         .number = w->copies.begun,
                          .instruction = c};
         if (given[l] && b->launch->check) {
             copy.from_bytes = given[l];
@@ -63,17 +63,17 @@ bool sim_copy_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
             memcpy(copy.data, from.at[l], given[l]);
         if (!sim_shared_begin_async(b, w, &copy))
             return false;
-        if (!array_add(&w->copies, &w->copy_count, &copy, sizeof copy))
+        if (!array_add(&w->copies.list, &w->copies.count, &copy, sizeof copy))
             return sim_fail(b, w, c, l, SIM_FAULT_INTERNAL, "no memory for asynchronous copies");
     }
-    w->copies_begun++;
+    w->copies.begun++;
     return true;
 }
 
 void sim_copy_commit(sim_warp *w, uint32_t mask)
 {
     SIM_EACH_OF(l, mask)
-    w->copy_groups[l]++;
+    w->copies.groups[l]++;
 }
 
 /* The thread may use what it brought, as if it had read there and written here now. Others that an
@@ -96,20 +96,21 @@ static void land_copy(sim_block *b, sim_warp *w, const sim_copy *copy)
 
 uint32_t sim_copy_track(sim_warp *w, int lane)
 {
-    for (size_t i = 0; i < w->copy_count; i++)
-        w->copies[i].tracked = w->copies[i].tracked || w->copies[i].lane == (uint32_t)lane;
-    return w->copies_begun;
+    for (size_t i = 0; i < w->copies.count; i++)
+        w->copies.list[i].tracked =
+            w->copies.list[i].tracked || w->copies.list[i].lane == (uint32_t)lane;
+    return w->copies.begun;
 }
 
 void sim_copy_land(sim_block *b, sim_warp *w, int lane, uint32_t before)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < w->copy_count; i++)
-        if (w->copies[i].lane == (uint32_t)lane && w->copies[i].number < before)
-            land_copy(b, w, &w->copies[i]);
+    for (size_t i = 0; i < w->copies.count; i++)
+        if (w->copies.list[i].lane == (uint32_t)lane && w->copies.list[i].number < before)
+            land_copy(b, w, &w->copies.list[i]);
         else
-            w->copies[kept++] = w->copies[i];
-    w->copy_count = kept;
+            w->copies.list[kept++] = w->copies.list[i];
+    w->copies.count = kept;
 }
 
 /* The thread itself knows of a copy that it waited for, whoever else will. */
@@ -126,22 +127,22 @@ static void learn_of(sim_block *b, sim_warp *w, const sim_copy *copy)
 bool sim_copy_wait(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < w->copy_count; i++) {
-        const sim_copy *copy = &w->copies[i];
+    for (size_t i = 0; i < w->copies.count; i++) {
+        const sim_copy *copy = &w->copies.list[i];
         /* offset: groups that may stay in flight; -1: none, and copies not committed land too. */
-        uint64_t group = w->copy_groups[copy->lane];
+        uint64_t group = w->copies.groups[copy->lane];
         uint64_t landed = c->offset < 0                 ? UINT64_MAX
                           : (uint64_t)c->offset < group ? group - (uint64_t)c->offset
                                                         : 0;
         if (copy->group >= landed || !(mask >> copy->lane & 1))
-            w->copies[kept++] = *copy;
+            w->copies.list[kept++] = *copy;
         else {
             land_copy(b, w, copy);
             learn_of(b, w, copy);
         }
     }
-    if (kept < w->copy_count)
+    if (kept < w->copies.count)
         sim_note_change(b, w);
-    w->copy_count = kept;
+    w->copies.count = kept;
     return true;
 }

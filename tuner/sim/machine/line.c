@@ -6,7 +6,7 @@
 
 bool sim_line_suits(const sim_race_access *a, sim_touch touch)
 {
-    return touch != SIM_TOUCH_ATOMIC && a->stamp.scope == 0 && !a->warp->clocks;
+    return touch != SIM_TOUCH_ATOMIC && a->stamp.scope == 0 && !a->warp->order.clocks;
 }
 
 /* A set of one cell as that of another, whose lane is `lanes`. */

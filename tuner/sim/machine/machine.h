@@ -26,7 +26,7 @@ enum { SIM_MAX_PATHS = 96, SIM_BARRIERS = 16, SIM_MAX_WARPS = 32, SIM_SEEN = 64 
 
 enum {
     SIM_BARRIER_OF_CLUSTER =
-        SIM_BARRIERS,        /* sim_warp.barrier of those that wait for their cluster, */
+        SIM_BARRIERS,        /* sim_warp_wait.barrier of those that wait for their cluster, */
     SIM_BARRIER_OF_WARPGROUP /* and for products of matrices */
 };
 
@@ -34,7 +34,7 @@ typedef struct sim_path { /* lanes that are at the same place */
     int32_t pc;
     int32_t reconverge; /* where they wait for the others */
     uint32_t mask;
-    uint32_t frame; /* of sim_warp.frames, from 1 on; 0: the kernel's own */
+    uint32_t frame; /* of sim_warp_flow.frames, from 1 on; 0: the kernel's own */
 } sim_path;
 
 typedef struct sim_frame sim_frame;
@@ -57,71 +57,114 @@ typedef struct sim_copy { /* a cp.async that has not landed */
 typedef struct sim_products sim_products;
 typedef struct sim_warpgroup sim_warpgroup;
 
+/* The paths of a warp (paths.c), and the calls that they are in. */
+typedef struct sim_warp_flow {
+    int depth;         /* paths */
+    sim_frame *frames; /* calls that have not returned, at least up to the last; owned */
+    size_t frame_count;
+    uint32_t stalled; /* times that paths gave way to others since any went on */
+    uint32_t turned;  /* times that paths gave way at all */
+    uint32_t
+        parted_far; /* times that lanes parted until they have to meet, since the last barrier */
+    sim_path paths[SIM_MAX_PATHS]; /* each waits for those above it */
+} sim_warp_flow;
+
+/* A warp at a barrier (barrier.c, mbarrier.c). */
+typedef struct sim_warp_wait {
+    sim_warp_state state;
+    uint32_t barrier;         /* WAITING: the barrier */
+    int32_t pc;               /* WAITING, POLLING: of the barrier's instruction */
+    uint32_t mask;            /* lanes that wait */
+    uint32_t arrived, waited; /* barriers of the cluster: arrived at, and seen complete */
+} sim_warp_wait;
+
+/* Lanes that wait at an operation of the warp for others of its mask (collective.c). */
+typedef struct sim_warp_meeting {
+    uint32_t awaiting;     /* lanes that wait, wherever the others arrive */
+    uint32_t released;     /* lanes whose operation is done and that have not gone on yet */
+    int32_t pc[SIM_LANES]; /* of the instruction that lanes of `awaiting` are at */
+} sim_warp_meeting;
+
+/* The place of a warp in the order of all operations (order.c, strong.c). */
+typedef struct sim_warp_order {
+    uint32_t epoch;           /* grows whenever the warp synchronises or releases */
+    uint32_t met;             /* epoch after the last barrier of the whole warp; 0: none so far */
+    sim_clocks *clocks;       /* of each lane; owned; NULL until a lane learns anything of others */
+    uint32_t strong_accesses; /* since the warp last let others go on after a strong access */
+    uint32_t given;           /* lanes that had results of the warp's last atomic with results */
+    uint32_t heard; /* lanes that have just chosen to read a new write of another thread */
+} sim_warp_order;
+
+/* The copies of a warp that have not landed (copies.c). */
+typedef struct sim_warp_copies {
+    sim_copy *list; /* owned */
+    size_t count;
+    uint32_t begun;             /* copies so far */
+    uint32_t groups[SIM_LANES]; /* number of the group that a lane fills */
+} sim_warp_copies;
+
+/* Looks of a warp at memory that others change (repeat.h). */
+typedef struct sim_warp_polls {
+    uint64_t slice_end; /* sim_warp.executed at which other warps are scheduled */
+    uint64_t looked;    /* sim_warp.executed at the last poll or barrier, */
+    uint64_t asked;     /* and at the last poll of global memory; 0: none so far */
+    uint32_t count;     /* polls of this slice */
+    uint32_t news;      /* looks left that may belong to the reaction to a new value */
+    int32_t pc;         /* of the last poll, by a lane of `mask` */
+    uint32_t mask;
+    uint64_t seen[SIM_SEEN]; /* hashes of the places of polls and the values found there */
+} sim_warp_polls;
+
+/* The state that a branch back is compared with (repeat.c). */
+typedef struct sim_warp_loop {
+    uint32_t branches;             /* branches back that were taken */
+    const sim_instruction *branch; /* branch of the kept state; NULL if no state is kept */
+    uint8_t *kept;                 /* registers, then paths; owned */
+    int depth;                     /* kept paths */
+    uint32_t lasts, looks;         /* looks after which the state is replaced; looks so far */
+} sim_warp_loop;
+
+/* The state that a poll is compared with (repeat.c). */
+typedef struct sim_warp_stuck {
+    uint64_t change;       /* sim_cluster.changes for which the members below hold */
+    uint32_t polls;        /* so far */
+    uint32_t lanes;        /* that came to a poll again in the same state */
+    uint32_t mask;         /* lanes whose state at a poll is known; 0: none */
+    int32_t pc;            /* of that poll */
+    uint64_t state;        /* hash of the registers there */
+    uint32_t lasts, looks; /* like those of sim_warp_loop */
+} sim_warp_stuck;
+
 struct sim_warp {
     uint8_t *registers;
-    uint8_t *lacks;      /* as registers: bits that have no value; NULL: all have one (values.h) */
-    uint16_t *origin_of; /* why, by slot / SIM_SLOT_STEP */
-    uint8_t *local;      /* [lane][local_bytes] */
-    uint8_t
-        *local_valid; /* for each of these bytes, whether it was written; NULL when not checking */
-    sim_path paths[SIM_MAX_PATHS];
-    int depth;
-    sim_frame *frames; /* of calls that have not returned, at least up to the last; owned */
-    size_t frame_count;
-    uint32_t live;         /* lanes that have not exited */
-    uint32_t whole;        /* lanes that there are */
+    uint8_t *lacks;        /* as registers: bits without a value; NULL: all have one (values.h) */
+    uint16_t *origin_of;   /* why, by slot / SIM_SLOT_STEP */
+    uint8_t *local;        /* [lane][local_bytes] */
+    uint8_t *local_valid;  /* whether each of these bytes was written; NULL when not checking */
     uint32_t first_thread; /* linear index of lane 0 */
-    sim_warp_state state;
-    uint32_t barrier;   /* WAITING: which */
-    uint32_t epoch;     /* grows whenever it synchronises or releases: sim/machine/order.h */
-    uint32_t met;       /* its epoch after the last barrier of the whole warp; 0: there was none */
-    sim_clocks *clocks; /* of each lane; owned; NULL until a lane learns anything of others */
+    uint32_t whole;        /* lanes that there are */
+    uint32_t live;         /* lanes that have not exited */
     uint64_t executed;
-    uint64_t accesses;        /* to memory, of these */
-    uint32_t strong_accesses; /* since it last let others go on after one */
-    uint64_t lanes;           /* that executed them, summed */
-    uint32_t given;           /* lanes that had results of its last atomic with any */
-    uint32_t heard;      /* lanes that have just chosen to read a new write of another thread */
-    uint64_t region_hit; /* last region used: index + 1 */
-    sim_copy *copies;
-    size_t copy_count;
-    uint32_t copy_groups[SIM_LANES]; /* being filled, by lane */
-    uint32_t copies_begun;
+    uint64_t accesses;      /* to memory, of these */
+    uint64_t lanes;         /* that executed them, summed */
+    uint64_t region_hit;    /* last region used: index + 1 */
     sim_products *products; /* of matrices, by its warpgroup; NULL until there are any; owned */
-    int32_t wait_pc;        /* WAITING, POLLING: of the barrier */
-    uint32_t wait_mask;
-    uint32_t arrived, waited; /* barriers of the cluster: arrived at, and seen complete */
-    uint64_t slice_end;       /* `executed` when other warps have their turn */
-    uint64_t looked;          /* `executed` when it last polled or reached a barrier, */
-    uint64_t asked;           /* and when it last polled global memory; 0: never */
-    uint32_t polls;           /* of this slice */
-    uint64_t seen[SIM_SEEN];  /* what it looked at, and what it found there */
-    uint32_t news;            /* looks left that may be part of what it does about something new */
-    int32_t poll_pc;          /* of the last poll, by a lane of poll_mask */
-    uint32_t poll_mask;
-    uint32_t stalled;  /* times that paths gave way to others since any went on */
-    uint32_t awaiting; /* lanes that wait at an operation of the warp for others of its mask,
-                          wherever these arrive */
-    uint32_t released; /* lanes whose operation is done and that have not gone on yet */
-    int32_t await_pc[SIM_LANES]; /* of the instruction that lanes of `awaiting` are at */
-    uint32_t turned;             /* times that paths gave way at all */
-    uint32_t
-        parted_far; /* times that lanes parted until they have to meet, since its last barrier */
-    /* repeat.c: a state at a branch back since which it has only computed, and what is known of
-     * its polls since `polled_change`, as sim_cluster.changes was. */
-    uint32_t back_branches;             /* taken */
-    const sim_instruction *kept_branch; /* NULL: no state is kept */
-    uint8_t *kept;                      /* registers, then paths; owned */
-    int kept_depth;
-    uint32_t kept_for, kept_looks; /* it is replaced after so many; so many there were */
-    uint64_t polled_change;
-    uint32_t polls_met;
-    uint32_t stuck;       /* lanes that came to a poll again as they were */
-    uint32_t polled_mask; /* lanes whose state at a poll is known; 0: none */
-    int32_t polled_pc;
-    uint64_t polled_state;
-    uint32_t polled_for, polled_looks; /* as those above */
+    /* The members that are used most often come first. */
+    sim_warp_wait wait;
+    sim_warp_order order;
+    sim_warp_loop loop;
+    sim_warp_polls polls;
+    sim_warp_flow flow;
+    sim_warp_copies copies;
+    sim_warp_meeting meeting;
+    sim_warp_stuck stuck;
 };
+
+/* Returns the path that runs. */
+static inline sim_path *sim_top(sim_warp *w)
+{
+    return &w->flow.paths[w->flow.depth - 1];
+}
 
 /* A warp that executes more without a look at what others change is computing. */
 enum { SIM_BETWEEN_LOOKS = 1 << 12 };
@@ -222,7 +265,7 @@ static inline void sim_note_change(const sim_block *b, sim_warp *w)
 {
     b->cluster->changes++;
     b->cluster->idle_polls = 0;
-    w->polls = 0;
+    w->polls.count = 0;
 }
 
 enum { SIM_SLICE_POLLS = 4 }; /* after so many a warp lets others go on */

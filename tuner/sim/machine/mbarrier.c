@@ -234,9 +234,9 @@ static bool apply(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruc
         return true;
     default:
         if (!test(b, w, c, lane, m)) {
-            w->state = SIM_POLLING;
-            w->wait_pc = (int32_t)(c - b->program->code);
-            w->wait_mask = 1u << lane;
+            w->wait.state = SIM_POLLING;
+            w->wait.pc = (int32_t)(c - b->program->code);
+            w->wait.mask = 1u << lane;
         }
         return true;
     }
@@ -299,7 +299,7 @@ bool sim_mbarrier(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t 
     if (c->op >= SIM_MBARRIER_ARRIVE && c->op <= SIM_MBARRIER_ARRIVE_DROP)
         share_state(w, c, addresses, mask);
     if (c->releases)
-        w->epoch++;
+        w->order.epoch++;
     return true;
 }
 
@@ -326,10 +326,10 @@ void sim_mbarrier_report_stall(sim_block *b)
 {
     for (uint32_t i = 0; i < b->warp_count; i++) {
         const sim_warp *w = &b->warps[i];
-        if (w->state != SIM_POLLING)
+        if (w->wait.state != SIM_POLLING)
             continue;
-        const sim_instruction *c = &b->program->code[w->wait_pc];
-        int lane = __builtin_ctz(w->wait_mask);
+        const sim_instruction *c = &b->program->code[w->wait.pc];
+        int lane = __builtin_ctz(w->wait.mask);
         uint64_t address = sim_lane_address(w, c->a, c->source_width, c->offset, lane);
         const sim_mbarrier_state *m =
             find_barrier(b->engine, (uint32_t)(address % SIM_WINDOW_BYTES));

@@ -36,20 +36,20 @@ static void expect_memory(sim_block *b, bool fine)
 /* Returns the clocks of the warp's lanes, or NULL if there is no memory. */
 static sim_clocks *clocks_of(sim_block *b, sim_warp *w)
 {
-    if (!w->clocks)
-        w->clocks = calloc(SIM_LANES, sizeof *w->clocks);
-    expect_memory(b, w->clocks != NULL);
+    if (!w->order.clocks)
+        w->order.clocks = calloc(SIM_LANES, sizeof *w->order.clocks);
+    expect_memory(b, w->order.clocks != NULL);
     b->learned = true;
-    return w->clocks;
+    return w->order.clocks;
 }
 
 void sim_order_reset(sim_block *b)
 {
     for (uint32_t i = 0; i < b->warp_count; i++) {
         sim_warp *w = &b->warps[i];
-        for (int l = 0; w->clocks && l < SIM_LANES; l++)
-            sim_clocks_deinit(&w->clocks[l]);
-        w->epoch = w->met = 0;
+        for (int l = 0; w->order.clocks && l < SIM_LANES; l++)
+            sim_clocks_deinit(&w->order.clocks[l]);
+        w->order = (sim_warp_order){.clocks = w->order.clocks};
     }
     for (uint32_t i = 0; i < SIM_BARRIERS; i++)
         sim_clocks_deinit(&b->barriers[i].brought);
@@ -66,7 +66,7 @@ void sim_order_deinit(sim_block *b)
         return;
     sim_order_reset(b);
     for (uint32_t i = 0; i < b->warp_count; i++)
-        free(b->warps[i].clocks);
+        free(b->warps[i].order.clocks);
     sim_history_deinit(&b->history);
 }
 
@@ -88,17 +88,17 @@ bool sim_order_follows(const sim_block *b, const sim_warp *w, int lane, const si
             return true;
         if (s->unit == w->first_thread / SIM_LANES) {
             lanes &= ~(1u << lane);
-            if (lanes == 0 || s->order < w->met)
+            if (lanes == 0 || s->order < w->order.met)
                 return true;
         }
     }
-    return w->clocks && is_known(w->clocks[lane].of[SIM_CLOCK_KNOWN], s, lanes);
+    return w->order.clocks && is_known(w->order.clocks[lane].of[SIM_CLOCK_KNOWN], s, lanes);
 }
 
 static bool is_in(const sim_warp *w, int lane, int which, const sim_stamp *s)
 {
-    return w->clocks && !(s->flags & SIM_STAMP_UNDER_WAY) &&
-           is_known(w->clocks[lane].of[which], s, s->lanes);
+    return w->order.clocks && !(s->flags & SIM_STAMP_UNDER_WAY) &&
+           is_known(w->order.clocks[lane].of[which], s, s->lanes);
 }
 
 bool sim_order_follows_read(const sim_warp *w, int lane, const sim_stamp *s)
@@ -133,15 +133,16 @@ static void add_own(sim_block *b, const sim_warp *w, uint32_t mask, sim_clock **
     uint32_t unit = w->first_thread / SIM_LANES, n = 0;
     const sim_clock *before = NULL; /* lanes mostly know the same */
     sim_known own[3];
-    own[n++] = (sim_known){.block = b->number, .unit = unit, .lanes = mask, .until = w->epoch};
-    if (w->met > 0)
-        own[n++] =
-            (sim_known){.block = b->number, .unit = unit, .lanes = ~mask, .until = w->met - 1};
+    own[n++] =
+        (sim_known){.block = b->number, .unit = unit, .lanes = mask, .until = w->order.epoch};
+    if (w->order.met > 0)
+        own[n++] = (sim_known){
+            .block = b->number, .unit = unit, .lanes = ~mask, .until = w->order.met - 1};
     if (b->epoch > 0)
         own[n++] =
             (sim_known){.block = b->number, .unit = SIM_UNIT_BLOCK, .lanes = 1, .until = b->epoch};
-    for (uint32_t m = w->clocks ? mask : 0; m; m &= m - 1) {
-        sim_clock *known = w->clocks[__builtin_ctz(m)].of[SIM_CLOCK_KNOWN];
+    for (uint32_t m = w->order.clocks ? mask : 0; m; m &= m - 1) {
+        sim_clock *known = w->order.clocks[__builtin_ctz(m)].of[SIM_CLOCK_KNOWN];
         if (known != before)
             expect_memory(b, sim_clock_join(to, known));
         before = known;
@@ -157,15 +158,15 @@ static void share_clocks(sim_block *b, sim_warp *w, uint32_t mask, const sim_clo
     if (!any || !clocks_of(b, w))
         return;
     SIM_EACH_OF(l, mask)
-    expect_memory(b, join_clocks(&w->clocks[l], all));
+    expect_memory(b, join_clocks(&w->order.clocks[l], all));
 }
 
 static void collect_clocks(sim_block *b, const sim_warp *w, uint32_t mask, sim_clocks *all)
 {
-    if (!w->clocks)
+    if (!w->order.clocks)
         return;
     SIM_EACH_OF(l, mask)
-    expect_memory(b, join_clocks(all, &w->clocks[l]));
+    expect_memory(b, join_clocks(all, &w->order.clocks[l]));
 }
 
 void sim_order_warp(sim_block *b, sim_warp *w, uint32_t mask)
@@ -179,24 +180,24 @@ void sim_order_warp(sim_block *b, sim_warp *w, uint32_t mask)
         const sim_known met = {.block = b->number,
                                .unit = w->first_thread / SIM_LANES,
                                .lanes = mask,
-                               .until = w->epoch};
+                               .until = w->order.epoch};
         expect_memory(b, sim_clock_add(&all.of[SIM_CLOCK_KNOWN], &met, 1));
     }
     share_clocks(b, w, mask, &all);
     sim_clocks_deinit(&all);
-    w->epoch++;
+    w->order.epoch++;
     if (whole)
-        w->met = w->epoch;
+        w->order.met = w->order.epoch;
 }
 
 void sim_order_exchange(sim_block *b, sim_warp *w, uint32_t mask, const int8_t from[SIM_LANES])
 {
     sim_clock *known[SIM_LANES];
     bool any = false;
-    if (!b->launch->check || !w->clocks)
+    if (!b->launch->check || !w->order.clocks)
         return;
     for (int l = 0; l < SIM_LANES; l++)
-        known[l] = w->clocks[l].of[SIM_CLOCK_KNOWN];
+        known[l] = w->order.clocks[l].of[SIM_CLOCK_KNOWN];
     SIM_EACH_OF(l, mask) any = any || known[from[l]] != known[l];
     if (!any)
         return;
@@ -204,7 +205,7 @@ void sim_order_exchange(sim_block *b, sim_warp *w, uint32_t mask, const int8_t f
     for (int l = 0; l < SIM_LANES; l++)
         sim_clock_keep(known[l]);
     SIM_EACH_OF(l, mask)
-    expect_memory(b, sim_clock_join_others(&w->clocks[l].of[SIM_CLOCK_KNOWN], known[from[l]],
+    expect_memory(b, sim_clock_join_others(&w->order.clocks[l].of[SIM_CLOCK_KNOWN], known[from[l]],
                                            b->number, w->first_thread / SIM_LANES));
     for (int l = 0; l < SIM_LANES; l++)
         sim_clock_drop(known[l]);
@@ -212,7 +213,7 @@ void sim_order_exchange(sim_block *b, sim_warp *w, uint32_t mask, const int8_t f
 
 static bool waits(const sim_warp *w, uint32_t barrier)
 {
-    return w->state == SIM_WAITING && w->barrier == barrier;
+    return w->wait.state == SIM_WAITING && w->wait.barrier == barrier;
 }
 
 void sim_order_block(sim_block *b, uint32_t barrier)
@@ -223,7 +224,7 @@ void sim_order_block(sim_block *b, uint32_t barrier)
         sim_warp *w = &b->warps[i];
         if (!waits(w, barrier))
             continue;
-        w->met = ++w->epoch;
+        w->order.met = ++w->order.epoch;
         if (b->learned)
             collect_clocks(b, w, UINT32_MAX, &all);
     }
@@ -239,18 +240,19 @@ void sim_order_bring(sim_block *b, sim_warp *w, sim_clocks *to)
         return;
     uint32_t unit = w->first_thread / SIM_LANES;
     const sim_known own[] = {
-        {.block = b->number, .unit = unit, .lanes = UINT32_MAX, .until = w->epoch},
+        {.block = b->number, .unit = unit, .lanes = UINT32_MAX, .until = w->order.epoch},
         {.block = b->number, .unit = SIM_UNIT_BLOCK, .lanes = 1, .until = b->epoch}};
     collect_clocks(b, w, UINT32_MAX, to);
     expect_memory(b, sim_clock_add(&to->of[SIM_CLOCK_KNOWN], own, b->epoch > 0 ? 2 : 1));
-    w->epoch++;
+    w->order.epoch++;
 }
 
 void sim_order_bring_fenced(sim_block *b, sim_warp *w, sim_clocks *to)
 {
-    for (int l = 0; w->clocks && l < SIM_LANES; l++)
-        expect_memory(b, sim_clock_join(&to->of[SIM_CLOCK_KNOWN],
-                                        w->clocks[l].of[SIM_CLOCK_FENCED + SIM_REACH_CLUSTER]));
+    for (int l = 0; w->order.clocks && l < SIM_LANES; l++)
+        expect_memory(b,
+                      sim_clock_join(&to->of[SIM_CLOCK_KNOWN],
+                                     w->order.clocks[l].of[SIM_CLOCK_FENCED + SIM_REACH_CLUSTER]));
 }
 
 void sim_order_take(sim_block *b, sim_warp *w, const sim_clocks *from)
@@ -268,7 +270,7 @@ void sim_order_give(sim_block *b, sim_warp *w, int lane, sim_clock **to)
 static void get(sim_block *b, sim_warp *w, int lane, int which, sim_clock *from)
 {
     if (b->launch->check && from && clocks_of(b, w))
-        expect_memory(b, sim_clock_join(&w->clocks[lane].of[which], from));
+        expect_memory(b, sim_clock_join(&w->order.clocks[lane].of[which], from));
 }
 
 void sim_order_get(sim_block *b, sim_warp *w, int lane, sim_clock *from)
@@ -298,12 +300,12 @@ void sim_order_learn(sim_block *b, sim_warp *w, uint32_t unit, uint32_t until)
     if (!b->launch->check || !clocks_of(b, w))
         return;
     for (int l = 0; l < SIM_LANES; l++) {
-        sim_clock **at = &w->clocks[l].of[SIM_CLOCK_KNOWN];
+        sim_clock **at = &w->order.clocks[l].of[SIM_CLOCK_KNOWN];
         const bool again = l > 0 && *at == before; /* lanes mostly know the same */
         if (!again)
             put(&before, *at);
         if (again)
-            put(at, w->clocks[l - 1].of[SIM_CLOCK_KNOWN]);
+            put(at, w->order.clocks[l - 1].of[SIM_CLOCK_KNOWN]);
         else
             expect_memory(b, sim_clock_add(at, &known, 1));
     }
@@ -325,10 +327,11 @@ static void pass_sequential_fence(sim_block *b, sim_warp *w, int scope, uint32_t
         expect_memory(b, sim_clock_join(&now, *fenced[reach]));
         add_own(b, w, mask, fenced[reach]);
         SIM_EACH_OF(l, mask)
-        expect_memory(b, sim_clock_join(fenced[reach], w->clocks[l].of[SIM_CLOCK_SEQUENTIAL]));
+        expect_memory(b,
+                      sim_clock_join(fenced[reach], w->order.clocks[l].of[SIM_CLOCK_SEQUENTIAL]));
     }
     SIM_EACH_OF(l, mask)
-    expect_memory(b, sim_clock_join(&w->clocks[l].of[SIM_CLOCK_SEQUENTIAL], now));
+    expect_memory(b, sim_clock_join(&w->order.clocks[l].of[SIM_CLOCK_SEQUENTIAL], now));
     sim_clock_drop(now);
 }
 
@@ -344,21 +347,21 @@ void sim_order_fence(sim_block *b, sim_warp *w, const sim_instruction *c, uint32
         return;
     SIM_EACH_OF(l, mask)
     for (int i = 0; i < c->scope; i++) {
-        acquire_seen(b, &w->clocks[l], SIM_CLOCK_KNOWN, SIM_CLOCK_SEEN + i);
-        acquire_seen(b, &w->clocks[l], SIM_CLOCK_SEQUENTIAL, SIM_CLOCK_SEEN_SEQUENTIAL + i);
+        acquire_seen(b, &w->order.clocks[l], SIM_CLOCK_KNOWN, SIM_CLOCK_SEEN + i);
+        acquire_seen(b, &w->order.clocks[l], SIM_CLOCK_SEQUENTIAL, SIM_CLOCK_SEEN_SEQUENTIAL + i);
     }
     if (c->op && b->adverse)
         pass_sequential_fence(b, w, c->scope, mask);
     SIM_EACH_OF(l, mask)
     {
-        sim_clock **clocks = w->clocks[l].of, *now = NULL;
+        sim_clock **clocks = w->order.clocks[l].of, *now = NULL;
         add_own(b, w, 1u << l, &now);
         /* Its knowledge now includes that of earlier fences. */
         for (int i = 0; i < c->scope; i++)
             put(&clocks[SIM_CLOCK_FENCED + i], now);
         sim_clock_drop(now);
     }
-    w->epoch++;
+    w->order.epoch++;
 }
 
 void sim_order_proxy_fence(sim_block *b, sim_warp *w, uint32_t mask)
@@ -366,13 +369,13 @@ void sim_order_proxy_fence(sim_block *b, sim_warp *w, uint32_t mask)
     if (!b->launch->check || !clocks_of(b, w))
         return;
     SIM_EACH_OF(l, mask)
-    add_own(b, w, 1u << l, &w->clocks[l].of[SIM_CLOCK_PROXIED]);
-    w->epoch++;
+    add_own(b, w, 1u << l, &w->order.clocks[l].of[SIM_CLOCK_PROXIED]);
+    w->order.epoch++;
 }
 
 bool sim_order_proxied(const sim_warp *w, int lane, const sim_stamp *s)
 {
-    return w->clocks && is_known(w->clocks[lane].of[SIM_CLOCK_PROXIED], s, s->lanes);
+    return w->order.clocks && is_known(w->order.clocks[lane].of[SIM_CLOCK_PROXIED], s, s->lanes);
 }
 
 void sim_order_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
@@ -385,7 +388,7 @@ void sim_order_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lan
         return;
     bool loosely = c->acquires == SIM_ACQUIRES_LOOSELY && c->d2 != 0;
     bool acquires = c->acquires == SIM_ACQUIRES || (loosely && reach == SIM_REACH_BLOCK);
-    sim_clocks *own = &w->clocks[lane];
+    sim_clocks *own = &w->order.clocks[lane];
     if (own->polled == from->clocks[reach] && (own->acquired || !acquires))
         return;
     put(&own->polled, from->clocks[reach]);
@@ -426,7 +429,7 @@ bool sim_order_hand_on(sim_block *b, const sim_write *from, sim_write *to)
 bool sim_order_write(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                      const sim_write *before, sim_write *to)
 {
-    sim_clock *const *fenced = w->clocks ? &w->clocks[lane].of[SIM_CLOCK_FENCED] : NULL;
+    sim_clock *const *fenced = w->order.clocks ? &w->order.clocks[lane].of[SIM_CLOCK_FENCED] : NULL;
     sim_clock *now = NULL;
     if (c->releases)
         add_own(b, w, 1u << lane, &now);
@@ -437,7 +440,7 @@ bool sim_order_write(sim_block *b, sim_warp *w, const sim_instruction *c, int la
             expect_memory(b, sim_clock_join(&to->clocks[i], now));
     }
     sim_clock_drop(now);
-    if (w->clocks)
-        put(&to->sequential, w->clocks[lane].of[SIM_CLOCK_SEQUENTIAL]);
+    if (w->order.clocks)
+        put(&to->sequential, w->order.clocks[lane].of[SIM_CLOCK_SEQUENTIAL]);
     return sim_order_hand_on(b, before, to);
 }

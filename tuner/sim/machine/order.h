@@ -2,11 +2,11 @@
  * mbarriers, and what was read from where it was released (PTX ISA, "memory consistency model",
  * causality order).
  *
- * What a thread does is ordered by sim_warp.epoch, which grows whenever its warp synchronises or
- * releases. Its knowledge of others has three parts: all that its block did before the last barrier
- * of the whole block (sim_block.epoch); all that its warp did before the last barrier of the whole
- * warp (sim_warp.met); a clock of any others, which most kernels never need. Barriers join what
- * their participants know.
+ * What a thread does is ordered by sim_warp_order.epoch, which grows whenever its warp synchronises
+ * or releases. Its knowledge of others has three parts: all that its block did before the last
+ * barrier of the whole block (sim_block.epoch); all that its warp did before the last barrier of
+ * the whole warp (sim_warp_order.met); a clock of any others, which most kernels never need.
+ * Barriers join what their participants know.
  *
  * Two rules are wider than the ISA's, as CUDA's own documentation and samples rely on them and GPUs
  * keep them. A fence also serves the threads that its thread meets at a barrier: before it (all

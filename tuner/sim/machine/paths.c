@@ -17,45 +17,45 @@ static bool are_apart(const sim_path *a, const sim_path *b)
 }
 
 /* Puts the paths from `middle` on below those from `first` on. */
-static void rotate(sim_warp *w, int first, int middle)
+static void rotate(sim_warp_flow *f, int first, int middle)
 {
     sim_path above[SIM_MAX_PATHS];
-    size_t count = (size_t)(w->depth - middle), below = (size_t)(middle - first);
-    memcpy(above, &w->paths[middle], count * sizeof *above);
-    memmove(&w->paths[(size_t)first + count], &w->paths[first], below * sizeof *above);
-    memcpy(&w->paths[first], above, count * sizeof *above);
+    size_t count = (size_t)(f->depth - middle), below = (size_t)(middle - first);
+    memcpy(above, &f->paths[middle], count * sizeof *above);
+    memmove(&f->paths[(size_t)first + count], &f->paths[first], below * sizeof *above);
+    memcpy(&f->paths[first], above, count * sizeof *above);
 }
 
 /* The end of the family of the path at `at`: the lowest of its siblings. */
-static int find_siblings(const sim_warp *w, int at)
+static int find_siblings(const sim_warp_flow *f, int at)
 {
     int first = at;
-    while (first > 0 && are_apart(&w->paths[first - 1], &w->paths[at]))
+    while (first > 0 && are_apart(&f->paths[first - 1], &f->paths[at]))
         first--;
     return first;
 }
 
 /* Lanes that arrived where they are to meet others go on alone, since the others may be waiting for
  * them. */
-static bool part_waiting(sim_warp *w)
+static bool part_waiting(sim_warp_flow *f)
 {
     uint32_t above = 0;
-    for (int at = w->depth - 1; at > 0; at--) {
-        int first = find_siblings(w, at);
+    for (int at = f->depth - 1; at > 0; at--) {
+        int first = find_siblings(f, at);
         for (int i = first; i <= at; i++)
-            above |= i < at || at == w->depth - 1 ? w->paths[i].mask : 0;
+            above |= i < at || at == f->depth - 1 ? f->paths[i].mask : 0;
         if (first == 0)
             return false;
-        const sim_path parent = w->paths[first - 1];
+        const sim_path parent = f->paths[first - 1];
         uint32_t waiting = parent.mask & ~above;
         at = first;
         if (!waiting || parent.pc == parent.reconverge)
             continue;
-        if (w->depth == SIM_MAX_PATHS)
+        if (f->depth == SIM_MAX_PATHS)
             return false;
-        for (int i = first - 1; i < w->depth; i++)
-            w->paths[i].mask &= ~waiting;
-        w->paths[w->depth++] = (sim_path){parent.pc, parent.reconverge, waiting, parent.frame};
+        for (int i = first - 1; i < f->depth; i++)
+            f->paths[i].mask &= ~waiting;
+        f->paths[f->depth++] = (sim_path){parent.pc, parent.reconverge, waiting, parent.frame};
         return true;
     }
     return false;
@@ -63,11 +63,11 @@ static bool part_waiting(sim_warp *w)
 
 /* Lists the families of which the top path is one, from the innermost on, as far as others lie
  * beside them. */
-static int find_families(const sim_warp *w, int begins[SIM_MAX_PATHS])
+static int find_families(const sim_warp_flow *f, int begins[SIM_MAX_PATHS])
 {
     int count = 0;
-    for (int at = w->depth - 1; at > 0; at--) {
-        int first = find_siblings(w, at);
+    for (int at = f->depth - 1; at > 0; at--) {
+        int first = find_siblings(f, at);
         if (first < at)
             begins[count++] = at;
         at = first;
@@ -77,21 +77,22 @@ static int find_families(const sim_warp *w, int begins[SIM_MAX_PATHS])
 
 static bool turn_family(sim_block *b, sim_warp *w)
 {
-    int begins[SIM_MAX_PATHS], count = find_families(w, begins);
+    int begins[SIM_MAX_PATHS], count = find_families(&w->flow, begins);
     if (count == 0)
         return false;
     /* Families take turns, too: what a path waits for may be a cousin. */
-    const uint32_t spread = w->turned++ * 0x9e3779b9u >> 16; /* no choice depends on parity */
+    const uint32_t spread = w->flow.turned++ * 0x9e3779b9u >> 16; /* no choice depends on parity */
     uint32_t choice =
         b->adverse ? (uint32_t)rng_below(&b->order, (uint64_t)count) : spread % (uint32_t)count;
-    rotate(w, find_siblings(w, begins[choice]), begins[choice]);
+    rotate(&w->flow, find_siblings(&w->flow, begins[choice]), begins[choice]);
     return true;
 }
 
 void sim_paths_turn(sim_block *b, sim_warp *w, bool polls)
 {
     enum { PARTS_ONE_IN = 4 }; /* threads meet again sooner or later */
-    if (w->depth > 1 && (polls || rng_below(&b->order, PARTS_ONE_IN) == 0) && part_waiting(w))
+    if (w->flow.depth > 1 && (polls || rng_below(&b->order, PARTS_ONE_IN) == 0) &&
+        part_waiting(&w->flow))
         return;
     turn_family(b, w);
 }
@@ -100,25 +101,25 @@ void sim_paths_turn(sim_block *b, sim_warp *w, bool polls)
  * an operation of the warp and are to leave it do not join others that arrive there. */
 static bool merge(sim_warp *w)
 {
-    const sim_path top = w->paths[w->depth - 1];
-    int first = find_siblings(w, w->depth - 1), kept = first;
+    const sim_path top = *sim_top(w);
+    int first = find_siblings(&w->flow, w->flow.depth - 1), kept = first;
     sim_path sibling = {0};
     uint32_t joined = 0;
-    for (int at = first; at < w->depth - 1; at++) {
-        const sim_path other = w->paths[at];
+    for (int at = first; at < w->flow.depth - 1; at++) {
+        const sim_path other = w->flow.paths[at];
         bool is_sibling = are_apart(&other, &sibling);
         if (is_sibling)
             sibling = other;
-        if (is_sibling && are_apart(&other, &w->paths[at + 1]) && other.pc == top.pc &&
+        if (is_sibling && are_apart(&other, &w->flow.paths[at + 1]) && other.pc == top.pc &&
             other.reconverge == top.reconverge && other.frame == top.frame &&
-            !(other.mask & w->released))
+            !(other.mask & w->meeting.released))
             joined |= other.mask;
         else
-            w->paths[kept++] = other;
+            w->flow.paths[kept++] = other;
     }
-    w->paths[kept] = top;
-    w->paths[kept].mask |= joined;
-    w->depth = kept + 1;
+    w->flow.paths[kept] = top;
+    w->flow.paths[kept].mask |= joined;
+    w->flow.depth = kept + 1;
     return joined != 0;
 }
 
@@ -126,16 +127,16 @@ static bool merge(sim_warp *w)
  * they do not wait. False: there were none. */
 static bool end_waiting(const sim_block *b, sim_warp *w)
 {
-    uint32_t above = w->paths[w->depth - 1].mask, ended = 0;
-    for (int i = w->depth - 2; i >= 0; i--) {
-        const sim_path *path = &w->paths[i];
+    uint32_t above = sim_top(w)->mask, ended = 0;
+    for (int i = w->flow.depth - 2; i >= 0; i--) {
+        const sim_path *path = &w->flow.paths[i];
         const sim_instruction *c = &b->program->code[path->pc];
         if (c->kind == SIM_EXIT && c->guard == SIM_NO_SLOT)
             ended |= path->mask & ~above;
         above |= path->mask;
     }
-    for (int i = 0; ended && i < w->depth; i++)
-        w->paths[i].mask &= ~ended;
+    for (int i = 0; ended && i < w->flow.depth; i++)
+        w->flow.paths[i].mask &= ~ended;
     w->live &= ~ended;
     if (ended)
         sim_repeat_forget(w);
@@ -144,35 +145,35 @@ static bool end_waiting(const sim_block *b, sim_warp *w)
 
 bool sim_paths_give_way(sim_block *b, sim_warp *w)
 {
-    w->paths[w->depth - 1].pc--;
-    sim_repeat_poll(b, w, w->paths[w->depth - 1].pc, w->paths[w->depth - 1].mask);
+    sim_top(w)->pc--;
+    sim_repeat_poll(b, w, sim_top(w)->pc, sim_top(w)->mask);
     if (merge(w) || end_waiting(b, w))
         return true;
-    if (w->stalled < (uint32_t)w->depth * (uint32_t)w->depth && turn_family(b, w)) {
-        w->stalled++;
+    if (w->flow.stalled < (uint32_t)w->flow.depth * (uint32_t)w->flow.depth && turn_family(b, w)) {
+        w->flow.stalled++;
         return true;
     }
-    w->paths[w->depth - 1].pc++;
+    sim_top(w)->pc++;
     return false;
 }
 
 bool sim_paths_let_go(sim_warp *w)
 {
     uint32_t above = 0;
-    for (int i = w->depth - 1; i >= 0 && w->depth < SIM_MAX_PATHS; i--) {
-        sim_path *path = &w->paths[i];
-        const uint32_t gone = path->mask & w->released & ~above;
+    for (int i = w->flow.depth - 1; i >= 0 && w->flow.depth < SIM_MAX_PATHS; i--) {
+        sim_path *path = &w->flow.paths[i];
+        const uint32_t gone = path->mask & w->meeting.released & ~above;
         above |= path->mask;
         if (!gone)
             continue;
-        w->paths[w->depth - 1].pc--;
-        w->stalled = 0;
+        sim_top(w)->pc--;
+        w->flow.stalled = 0;
         if (gone == path->mask) /* it goes on by itself at its turn */
             return true;
-        memmove(path + 2, path + 1, (size_t)(w->depth++ - 1 - i) * sizeof *path);
+        memmove(path + 2, path + 1, (size_t)(w->flow.depth++ - 1 - i) * sizeof *path);
         path[1] = (sim_path){path->pc + 1, path->reconverge, gone, path->frame};
         path->mask &= ~gone;
-        w->released &= ~gone;
+        w->meeting.released &= ~gone;
         return true;
     }
     return false;
@@ -203,7 +204,7 @@ static int32_t find_end(const sim_program *p, int32_t pc, int32_t reconverge, bo
 static bool polls_there(const sim_warp *w, int32_t pc)
 {
     enum { RECENT = 64 };
-    return w->looked > 0 && w->poll_pc == pc && w->executed - w->looked < RECENT;
+    return w->polls.looked > 0 && w->polls.pc == pc && w->executed - w->polls.looked < RECENT;
 }
 
 bool sim_paths_part(sim_block *b, sim_warp *w)
@@ -215,20 +216,20 @@ bool sim_paths_part(sim_block *b, sim_warp *w)
         MOST_FAR = 2,       /* so often, */
         MOST_PATHS = 6      /* as each executes the code anew */
     };
-    const sim_path top = w->paths[w->depth - 1];
+    const sim_path top = *sim_top(w);
     const uint32_t some = (uint32_t)rng_next(&b->order) & top.mask;
     const uint8_t *ran = b->launch->ran;
     const bool asks = b->program->code[top.pc].kind == SIM_ACTIVE_MASK;
     const bool in_step =
         ran && !asks && __atomic_load_n(&ran[top.pc], __ATOMIC_RELAXED) & SIM_RAN_IN_STEP;
     bool shared;
-    if (!some || some == top.mask || w->depth >= MOST_PATHS || polls_there(w, top.pc) ||
+    if (!some || some == top.mask || w->flow.depth >= MOST_PATHS || polls_there(w, top.pc) ||
         rng_below(&b->order, in_step ? IN_STEP_ONE_IN : PARTS_ONE_IN))
         return false;
     int32_t end = find_end(b->program, top.pc, top.reconverge, &shared);
-    if (w->parted_far < MOST_FAR &&
+    if (w->flow.parted_far < MOST_FAR &&
         (rng_below(&b->order, FAR_ONE_IN) == 0 || (in_step && !shared))) {
-        w->parted_far++;
+        w->flow.parted_far++;
         end = top.reconverge;
     } else if (!shared && !asks) {
         return false;
@@ -236,11 +237,11 @@ bool sim_paths_part(sim_block *b, sim_warp *w)
     if (asks && ran)
         __atomic_fetch_or(&b->launch->ran[top.pc], SIM_RAN_IN_STEP, __ATOMIC_RELAXED);
     if (end == top.reconverge)
-        w->depth--;
+        w->flow.depth--;
     else
-        w->paths[w->depth - 1].pc = end;
-    w->paths[w->depth++] = (sim_path){top.pc, end, top.mask & ~some, top.frame};
-    w->paths[w->depth++] = (sim_path){top.pc, end, some, top.frame};
+        sim_top(w)->pc = end;
+    w->flow.paths[w->flow.depth++] = (sim_path){top.pc, end, top.mask & ~some, top.frame};
+    w->flow.paths[w->flow.depth++] = (sim_path){top.pc, end, some, top.frame};
     return true;
 }
 
@@ -269,7 +270,7 @@ static uint64_t base_of(const sim_program *p, uint32_t level)
 
 static uint32_t level_of(const sim_warp *w, uint32_t frame)
 {
-    return frame ? w->frames[frame - 1].level : 0;
+    return frame ? w->flow.frames[frame - 1].level : 0;
 }
 
 static void put_base(const sim_program *p, sim_warp *w, const sim_instruction *c, uint32_t level,
@@ -362,15 +363,15 @@ static void end_frame(sim_warp *w, sim_frame *f)
 {
     free(f->saved);
     *f = (sim_frame){0};
-    while (w->frame_count > 0 && !w->frames[w->frame_count - 1].call)
-        w->frame_count--;
+    while (w->flow.frame_count > 0 && !w->flow.frames[w->flow.frame_count - 1].call)
+        w->flow.frame_count--;
 }
 
 bool sim_frames_call(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     const sim_program *p = b->program;
     const int32_t *list = &p->lists[c->list], *place = list + LIST_PLACES;
-    sim_path *top = &w->paths[w->depth - 1];
+    sim_path *top = sim_top(w);
     const uint32_t outer = level_of(w, top->frame), level = outer + 1;
     sim_frame f = {.call = c,
                    .outer = top->frame,
@@ -383,7 +384,7 @@ bool sim_frames_call(sim_block *b, sim_warp *w, const sim_instruction *c, uint32
                         "simulator follows %u levels",
                         level, p->frame_bytes, p->most_levels);
     if ((list[LIST_CALLER] >= 0 && !save(w, &p->bodies[list[LIST_CALLER]], &f)) ||
-        !array_add(&w->frames, &w->frame_count, &f, sizeof f)) {
+        !array_add(&w->flow.frames, &w->flow.frame_count, &f, sizeof f)) {
         free(f.saved);
         return sim_fail(b, w, c, __builtin_ctz(mask), SIM_FAULT_INTERNAL,
                         "no memory for the frame of a call");
@@ -395,7 +396,7 @@ bool sim_frames_call(sim_block *b, sim_warp *w, const sim_instruction *c, uint32
         copy_variable(b, w, base_of(p, outer) + (uint32_t)place[0],
                       base_of(p, level) + (uint32_t)place[1], (size_t)place[2], mask);
     put_base(p, w, c, level, mask);
-    top->frame = (uint32_t)w->frame_count;
+    top->frame = (uint32_t)w->flow.frame_count;
     top->reconverge = SIM_EXIT_PC;
     top->pc = c->target;
     sim_repeat_forget(w);
@@ -405,8 +406,8 @@ bool sim_frames_call(sim_block *b, sim_warp *w, const sim_instruction *c, uint32
 void sim_frames_return(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     const sim_program *p = b->program;
-    sim_path *top = &w->paths[w->depth - 1];
-    sim_frame *f = &w->frames[top->frame - 1];
+    sim_path *top = sim_top(w);
+    sim_frame *f = &w->flow.frames[top->frame - 1];
     const int32_t *list = &p->lists[f->call->list],
                   *place = list + LIST_PLACES + 3 * (size_t)list[LIST_PARAMETERS];
     const uint32_t outer = level_of(w, f->outer);
@@ -428,9 +429,10 @@ void sim_frames_return(sim_block *b, sim_warp *w, const sim_instruction *c, uint
 
 void sim_frames_drop(const sim_block *b, sim_warp *w)
 {
-    for (size_t i = w->frame_count; i-- > 0;) {
-        forget(b->program, w, w->frames[i].level, w->frames[i].call ? w->frames[i].mask : 0);
-        free(w->frames[i].saved);
+    for (size_t i = w->flow.frame_count; i-- > 0;) {
+        forget(b->program, w, w->flow.frames[i].level,
+               w->flow.frames[i].call ? w->flow.frames[i].mask : 0);
+        free(w->flow.frames[i].saved);
     }
-    w->frame_count = 0;
+    w->flow.frame_count = 0;
 }

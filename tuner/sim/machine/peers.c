@@ -33,7 +33,7 @@ sim_block *sim_cluster_owner(sim_block *b, sim_warp *w, const sim_instruction *c
                  "shared memory of block (%u,%u,%u), which has ended", at[0], at[1], at[2]);
         return NULL;
     }
-    if (w->waited == 0 && b->launch->check) {
+    if (w->wait.waited == 0 && b->launch->check) {
         sim_fail(b, w, c, lane, SIM_FAULT_RACE,
                  "shared memory of block (%u,%u,%u), which may not have begun: no barrier of the "
                  "cluster lies before",

@@ -26,7 +26,7 @@ sim_race_access sim_race_access_of(sim_block *b, sim_warp *w, const sim_instruct
                              .lane = lane,
                              .stamp = {.block = b->number,
                                        .epoch = b->epoch,
-                                       .order = w->epoch,
+                                       .order = w->order.epoch,
                                        .lanes = 1u << lane,
                                        .pc = (int32_t)(c - b->program->code),
                                        .unit = (uint16_t)(w->first_thread / SIM_LANES),
@@ -74,7 +74,7 @@ static inline bool follows(const sim_race_access *a, const sim_stamp *s)
     if (sim_race_is_past(a, s))
         return true;
     /* Without a clock it knows of nothing outside its warp. */
-    if (!a->warp->clocks && (s->block != a->stamp.block || s->unit != a->stamp.unit))
+    if (!a->warp->order.clocks && (s->block != a->stamp.block || s->unit != a->stamp.unit))
         return false;
     return sim_order_follows(a->block, a->warp, a->lane, s);
 }
@@ -114,7 +114,7 @@ void sim_set_add(const sim_race_access *a, sim_set *set, const sim_stamp *stamp)
     }
     /* Others' accesses are older than this block's own, and without a clock this thread knows
      * nothing of them. */
-    bool learned = a->warp->clocks != NULL;
+    bool learned = a->warp->order.clocks != NULL;
     sim_more *more = set->more;
     uint32_t looked = 0;
     for (uint32_t i = more ? more->count : 0; i > 0 && looked < MOST_LOOKED_AT; i--, looked++) {

@@ -36,8 +36,8 @@ typedef struct sim_stamp { /* an access: who made it, and when */
     uint32_t block;        /* linear index + 1; 0: there was none */
     uint32_t
         epoch; /* barriers of the block before it; of a bulk copy that has landed: the thread */
-    uint32_t order; /* sim_warp.epoch then; of a bulk copy that has landed: the mbarrier's phase;
-                       of a thread's that an mbarrier tracks: its number */
+    uint32_t order; /* sim_warp_order.epoch then; of a bulk copy that has landed: the mbarrier's
+                       phase; of a thread's that an mbarrier tracks: its number */
     uint32_t lanes; /* of the warp, all at the same order */
     int32_t pc;     /* of the instruction; -1: several */
     uint32_t seen;  /* sim_cell.strong then, itself included */

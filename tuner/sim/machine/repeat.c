@@ -17,41 +17,43 @@ enum {
 
 static size_t path_bytes(const sim_warp *w)
 {
-    return (size_t)w->depth * sizeof *w->paths;
+    return (size_t)w->flow.depth * sizeof *w->flow.paths;
 }
 
 static void keep(const sim_block *b, sim_warp *w, const sim_instruction *c)
 {
     const size_t registers = b->program->register_bytes;
-    if (!w->kept)
-        w->kept = malloc(registers + sizeof w->paths);
-    if (!w->kept)
+    sim_warp_loop *k = &w->loop;
+    if (!k->kept)
+        k->kept = malloc(registers + sizeof w->flow.paths);
+    if (!k->kept)
         return;
-    w->kept_for = w->kept_branch ? 2 * w->kept_for : 1;
-    w->kept_looks = 0;
-    w->kept_branch = c;
-    w->kept_depth = w->depth;
-    memcpy(w->kept, w->registers, registers);
-    memcpy(w->kept + registers, w->paths, path_bytes(w));
+    k->lasts = k->branch ? 2 * k->lasts : 1;
+    k->looks = 0;
+    k->branch = c;
+    k->depth = w->flow.depth;
+    memcpy(k->kept, w->registers, registers);
+    memcpy(k->kept + registers, w->flow.paths, path_bytes(w));
 }
 
 static bool is_as_kept(const sim_block *b, const sim_warp *w, const sim_instruction *c)
 {
     const size_t registers = b->program->register_bytes;
-    return w->kept_branch == c && w->kept_depth == w->depth &&
-           memcmp(w->kept + registers, w->paths, path_bytes(w)) == 0 &&
-           memcmp(w->kept, w->registers, registers) == 0;
+    const sim_warp_loop *k = &w->loop;
+    return k->branch == c && k->depth == w->flow.depth &&
+           memcmp(k->kept + registers, w->flow.paths, path_bytes(w)) == 0 &&
+           memcmp(k->kept, w->registers, registers) == 0;
 }
 
 bool sim_repeat_branch(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
-    if (++w->back_branches % LOOK_EVERY != 0 || w->executed < LOOK_FROM)
+    if (++w->loop.branches % LOOK_EVERY != 0 || w->executed < LOOK_FROM)
         return true;
-    if (w->kept_branch && is_as_kept(b, w, c))
+    if (w->loop.branch && is_as_kept(b, w, c))
         return sim_fail(b, w, c, __builtin_ctz(mask), SIM_FAULT_ENDLESS,
                         "all that its loop computes with is again what it was, and nothing else "
                         "can end it");
-    if (!w->kept_branch || ++w->kept_looks >= w->kept_for)
+    if (!w->loop.branch || ++w->loop.looks >= w->loop.lasts)
         keep(b, w, c);
     return true;
 }
@@ -69,28 +71,29 @@ static uint64_t state_of(const sim_block *b, const sim_warp *w)
 
 void sim_repeat_poll(const sim_block *b, sim_warp *w, int32_t pc, uint32_t mask)
 {
-    if (b->cluster->idle_polls < POLLS_BEFORE || ++w->polls_met % ONE_POLL_IN != 0)
+    sim_warp_stuck *k = &w->stuck;
+    if (b->cluster->idle_polls < POLLS_BEFORE || ++k->polls % ONE_POLL_IN != 0)
         return;
-    if (w->polled_change != b->cluster->changes) {
+    if (k->change != b->cluster->changes) {
         sim_repeat_forget(w);
-        w->polled_change = b->cluster->changes;
+        k->change = b->cluster->changes;
     }
     const uint64_t state = state_of(b, w);
-    const bool is_again = w->polled_mask == mask && w->polled_pc == pc && w->polled_state == state;
+    const bool is_again = k->mask == mask && k->pc == pc && k->state == state;
     if (is_again)
-        w->stuck |= mask;
-    if (!is_again && w->polled_mask && ++w->polled_looks < w->polled_for)
+        k->lanes |= mask;
+    if (!is_again && k->mask && ++k->looks < k->lasts)
         return;
-    w->polled_for = w->polled_mask ? 2 * w->polled_for : 1;
-    w->polled_looks = 0;
-    w->polled_mask = mask;
-    w->polled_pc = pc;
-    w->polled_state = state;
+    k->lasts = k->mask ? 2 * k->lasts : 1;
+    k->looks = 0;
+    k->mask = mask;
+    k->pc = pc;
+    k->state = state;
 }
 
 void sim_repeat_forget(sim_warp *w)
 {
-    w->stuck = w->polled_mask = 0;
+    w->stuck.lanes = w->stuck.mask = 0;
 }
 
 bool sim_repeat_is_stuck(const sim_cluster *cl)
@@ -101,10 +104,10 @@ bool sim_repeat_is_stuck(const sim_cluster *cl)
     for (uint32_t r = 0; r < cl->size; r++)
         for (uint32_t i = 0; i < cl->blocks[r].warp_count; i++) {
             const sim_warp *w = &cl->blocks[r].warps[i];
-            const uint32_t unknown = w->live & ~w->stuck;
+            const uint32_t unknown = w->live & ~w->stuck.lanes;
             const bool knows =
-                w->polled_change == cl->changes && w->stuck != 0 && (unknown == 0 || is_long);
-            if (w->state != SIM_DONE && w->state != SIM_WAITING && !knows)
+                w->stuck.change == cl->changes && w->stuck.lanes != 0 && (unknown == 0 || is_long);
+            if (w->wait.state != SIM_DONE && w->wait.state != SIM_WAITING && !knows)
                 return false;
         }
     return true;

@@ -22,7 +22,7 @@ bool sim_repeat_branch(sim_block *b, sim_warp *w, const sim_instruction *c, uint
 /* It has done more than compute since. */
 static inline void sim_repeat_end(sim_warp *w)
 {
-    w->kept_branch = NULL;
+    w->loop.branch = NULL;
 }
 
 /* Lanes poll there, or wait there for others of their warp. */
@@ -39,7 +39,7 @@ bool sim_repeat_is_stuck(const sim_cluster *cl);
 static inline bool sim_has_seen(sim_warp *w, uint64_t found)
 {
     enum { PLACES = 4 };
-    uint64_t *set = &w->seen[found % (SIM_SEEN / PLACES) * PLACES];
+    uint64_t *set = &w->polls.seen[found % (SIM_SEEN / PLACES) * PLACES];
     for (int i = 0; i < PLACES; i++)
         if (set[i] == found)
             return true;
@@ -58,19 +58,19 @@ static inline void sim_note_poll(const sim_block *b, sim_warp *w, const sim_inst
     enum { NEWS_LOOKS = 4 };
     /* What the warp of an earlier block has seen in this place counts for nothing. */
     if (!sim_has_seen(w, found ^ (uint64_t)b->number << 32)) {
-        w->news = NEWS_LOOKS;
+        w->polls.news = NEWS_LOOKS;
         return;
     }
-    w->news -= w->news > 0;
+    w->polls.news -= w->polls.news > 0;
     b->cluster->idle_polls++;
-    w->looked = w->executed;
+    w->polls.looked = w->executed;
     if (is_global)
-        w->asked = w->executed;
+        w->polls.asked = w->executed;
     sim_repeat_poll(b, w, (int32_t)(c - b->program->code), mask);
-    w->poll_pc = (int32_t)(c - b->program->code);
-    w->poll_mask = mask;
-    if (++w->polls >= SIM_SLICE_POLLS)
-        w->slice_end = w->executed;
+    w->polls.pc = (int32_t)(c - b->program->code);
+    w->polls.mask = mask;
+    if (++w->polls.count >= SIM_SLICE_POLLS)
+        w->polls.slice_end = w->executed;
 }
 
 #endif

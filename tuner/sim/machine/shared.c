@@ -210,8 +210,8 @@ static bool is_under_way_to(const sim_cell *cell)
 static bool all_bring(const sim_block *b, const sim_copy *copy, uint32_t at, uint32_t bytes)
 {
     for (uint32_t w = 0; w < b->warp_count; w++)
-        for (size_t i = 0; i < b->warps[w].copy_count; i++) {
-            const sim_copy *other = &b->warps[w].copies[i];
+        for (size_t i = 0; i < b->warps[w].copies.count; i++) {
+            const sim_copy *other = &b->warps[w].copies.list[i];
             for (uint32_t k = at; k < at + bytes; k++)
                 if (k - other->to < other->bytes &&
                     other->data[k - other->to] != copy->data[k - copy->to])

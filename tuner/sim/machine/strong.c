@@ -42,7 +42,7 @@ static bool keeps_older(const sim_block *b, uint32_t bytes)
 /* Does the lane follow one of the lanes that read? */
 static bool has_reached_any(const sim_block *b, const sim_warp *w, int lane, const sim_stamp *s)
 {
-    if (!w->clocks && s->block != b->number)
+    if (!w->order.clocks && s->block != b->number)
         return false;
     sim_stamp one = *s;
     for (uint32_t m = s->lanes; m; m &= m - 1) {
@@ -137,9 +137,9 @@ static leaning draw_leaning(sim_block *b, const sim_warp *w, uint32_t mask, bool
 {
     enum { AT_RANDOM, OLD, AFTER_NEW, MODES, OF = 8 };
     const uint32_t mode = reads ? b->launch->schedule / 4 % MODES : AT_RANDOM,
-                   old = mode == AT_RANDOM                  ? OF / 2
-                         : mode == OLD || (w->heard & mask) ? OF - 1
-                                                            : 1;
+                   old = mode == AT_RANDOM                        ? OF / 2
+                         : mode == OLD || (w->order.heard & mask) ? OF - 1
+                                                                  : 1;
     const bool far = rng_below(&b->order, 2);
     return rng_below(&b->order, OF) >= old ? (far ? TO_NEWEST : TO_NEWER)
                                            : (far ? TO_OLDEST : TO_OLDER);
@@ -162,9 +162,9 @@ static void note_heard(const sim_block *b, sim_warp *w, int lane, const sim_writ
     const bool is_own =
         s->block == b->number && s->unit == w->first_thread / SIM_LANES && s->lanes == 1u << lane;
     if (how >= TO_OLDER)
-        w->heard &= ~(1u << lane);
+        w->order.heard &= ~(1u << lane);
     else if (s->block != 0 && !is_own)
-        w->heard |= 1u << lane;
+        w->order.heard |= 1u << lane;
 }
 
 uint32_t sim_strong_read(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
@@ -241,7 +241,7 @@ static void replace(sim_block *b, sim_warp *w, const sim_instruction *c, int lan
                     uint64_t at, uint32_t bytes)
 {
     sim_location *x = sim_history_find(h, at);
-    if (!x && !w->clocks && !c->releases)
+    if (!x && !w->order.clocks && !c->releases)
         return;
     x = sim_history_put(h, at, bytes);
     expect_memory(b, x);
@@ -412,25 +412,25 @@ void sim_strong_looked(const sim_block *b, sim_warp *w, const sim_instruction *c
 /* Has it found what it had found before, and nothing new just now? */
 static bool polls(const sim_warp *w)
 {
-    return w->looked == w->executed && w->news == 0;
+    return w->polls.looked == w->executed && w->polls.news == 0;
 }
 
 bool sim_strong_waits(sim_block *b, const sim_warp *w, const sim_instruction *c)
 {
     enum { SELDOM = 2, OFTEN = 8 }; /* a read in so many is not put off */
     const bool reads = c->kind == SIM_LOAD || (c->kind == SIM_ATOMIC && c->d2 != 0);
-    return reads && c->scope != 0 && b->program->reorders && w->stalled == 0 && !polls(w) &&
+    return reads && c->scope != 0 && b->program->reorders && w->flow.stalled == 0 && !polls(w) &&
            rng_below(&b->order, b->launch->schedule / 2 % 2 ? SELDOM : OFTEN) != 0;
 }
 
 void sim_give_way(sim_block *b, sim_warp *w, ptx_space space)
 {
     const bool surely = space == PTX_SPACE_GLOBAL && sim_is_eager(b->launch);
-    const bool is_long = ++w->strong_accesses >= MOST_STRONG_ACCESSES;
+    const bool is_long = ++w->order.strong_accesses >= MOST_STRONG_ACCESSES;
     if (!is_long && (!b->adverse || !b->program->writes_strongly || polls(w) ||
                      (!surely && !rng_below(&b->order, 2))))
         return;
-    w->strong_accesses = 0;
-    w->slice_end = w->executed;
+    w->order.strong_accesses = 0;
+    w->polls.slice_end = w->executed;
     b->cluster->gave_way = b->cluster->gave_way || space == PTX_SPACE_GLOBAL;
 }

@@ -354,7 +354,7 @@ static void other(sim_trace *t, traced_warp *w, const view *v, const sim_warp *w
         w->front = at;
         break;
     case SIM_BARRIER:
-        synchronise(t, w, rank, (uint32_t)warp->barrier % SIM_BARRIERS);
+        synchronise(t, w, rank, (uint32_t)warp->wait.barrier % SIM_BARRIERS);
         break;
     case SIM_CLUSTER_BARRIER:
     case SIM_FENCE:

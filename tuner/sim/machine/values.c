@@ -593,7 +593,7 @@ static bool step(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t m
 
 bool sim_values_step(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
-    uint32_t path = w->paths[w->depth - 1].mask;
+    uint32_t path = sim_top(w)->mask;
     uint32_t unsure = c->guard != SIM_NO_SLOT ? *lacks32(w, c->guard) & path : 0;
     bool is_pure = c->kind == SIM_COMPUTE || c->kind == SIM_CONVERT || c->kind == SIM_COMPARE ||
                    c->kind == SIM_LOGIC || c->kind == SIM_SELECT || c->kind == SIM_SPACE_TEST;

@@ -179,10 +179,10 @@ static bool push(sim_block *b, sim_warp *w, const sim_instruction *c, int32_t pc
 {
     if (mask == 0 || pc == reconverge)
         return true;
-    if (w->depth == SIM_MAX_PATHS)
+    if (w->flow.depth == SIM_MAX_PATHS)
         return sim_fail(b, w, c, __builtin_ctz(mask), SIM_FAULT_INTERNAL,
                         "too many diverged paths");
-    w->paths[w->depth++] = (sim_path){pc, reconverge, mask, frame};
+    w->flow.paths[w->flow.depth++] = (sim_path){pc, reconverge, mask, frame};
     return true;
 }
 
@@ -191,12 +191,12 @@ static bool push(sim_block *b, sim_warp *w, const sim_instruction *c, int32_t pc
 static bool split(sim_block *b, sim_warp *w, const sim_instruction *c, const sim_path *groups,
                   int count)
 {
-    sim_path *top = &w->paths[w->depth - 1];
+    sim_path *top = sim_top(w);
     const uint32_t frame = top->frame;
     int32_t meet = c->reconverge;
     if (meet == top->reconverge || meet == SIM_EXIT_PC) {
         meet = top->reconverge;
-        w->depth--;
+        w->flow.depth--;
     } else {
         top->pc = meet;
     }
@@ -224,7 +224,7 @@ static bool ends_at(const sim_program *p, int32_t pc)
 
 static bool branch(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t taken)
 {
-    sim_path *top = &w->paths[w->depth - 1];
+    sim_path *top = sim_top(w);
     uint32_t stay = top->mask & ~taken;
     if (taken && c->target < top->pc && !sim_repeat_branch(b, w, c, taken))
         return false;
@@ -249,9 +249,9 @@ static bool branch_indexed(sim_block *b, sim_warp *w, const sim_instruction *c, 
     sim_path groups[SIM_LANES + 1];
     int count = 0;
     const uint32_t *index = sim_lanes32(w, c->a);
-    uint32_t stay = w->paths[w->depth - 1].mask & ~mask;
+    uint32_t stay = sim_top(w)->mask & ~mask;
     if (stay)
-        groups[count++] = (sim_path){w->paths[w->depth - 1].pc, 0, stay, 0};
+        groups[count++] = (sim_path){sim_top(w)->pc, 0, stay, 0};
     SIM_EACH_OF(l, mask)
     {
         if (index[l] >= (uint32_t)c->target_count)
@@ -266,7 +266,7 @@ static bool branch_indexed(sim_block *b, sim_warp *w, const sim_instruction *c, 
         groups[i].mask |= 1u << l;
     }
     if (count == 1) {
-        w->paths[w->depth - 1].pc = groups[0].pc;
+        sim_top(w)->pc = groups[0].pc;
         return true;
     }
     for (int i = 0; b->adverse && i < count / 2; i++) {
@@ -314,8 +314,8 @@ static bool find_callee(sim_block *b, sim_warp *w, const sim_instruction *c, uin
 static void leave(sim_warp *w, uint32_t mask)
 {
     w->live &= ~mask;
-    for (int i = 0; i < w->depth; i++)
-        w->paths[i].mask &= ~mask;
+    for (int i = 0; i < w->flow.depth; i++)
+        w->flow.paths[i].mask &= ~mask;
     sim_repeat_forget(w);
 }
 
@@ -465,29 +465,29 @@ static void note_ran(uint8_t *ran, bool back)
 
 static void end_early(const sim_block *b, sim_warp *w)
 {
-    w->depth = 0;
+    w->flow.depth = 0;
     w->live = 0;
-    w->state = SIM_DONE;
+    w->wait.state = SIM_DONE;
     sim_note_change(b, w);
 }
 
 /* Do lanes of the top path that go on apart make a difference to it? At strong accesses, if some of
  * these write; and where some lanes ask who is with them, which nothing promises (CUDA C++
  * Programming Guide, "__activemask"). Before the first branch all are, on every GPU. */
-static bool may_part(const sim_block *b, const sim_warp *w, const sim_instruction *c)
+static bool may_part(const sim_block *b, sim_warp *w, const sim_instruction *c)
 {
     return (c->scope != 0 && c->kind != SIM_FENCE && b->program->writes_strongly) ||
-           (c->kind == SIM_ACTIVE_MASK && w->paths[w->depth - 1].mask != w->whole);
+           (c->kind == SIM_ACTIVE_MASK && sim_top(w)->mask != w->whole);
 }
 
 bool sim_warp_run(sim_block *b, sim_warp *w)
 {
     const sim_instruction *code = b->program->code;
-    while (w->state == SIM_READY && w->executed < w->slice_end) {
-        sim_path *top = &w->paths[w->depth - 1];
+    while (w->wait.state == SIM_READY && w->executed < w->polls.slice_end) {
+        sim_path *top = sim_top(w);
         if (top->pc == top->reconverge || top->mask == 0) {
-            if (--w->depth == 0) {
-                w->state = SIM_DONE;
+            if (--w->flow.depth == 0) {
+                w->wait.state = SIM_DONE;
                 sim_note_change(b, w);
             }
             continue;
@@ -497,7 +497,7 @@ bool sim_warp_run(sim_block *b, sim_warp *w)
             continue;
         if (b->adverse && w->executed > 0 && sim_strong_waits(b, w, c))
             break;
-        uint32_t mask = top->mask, stalled = w->stalled;
+        uint32_t mask = top->mask, stalled = w->flow.stalled;
         if (c->guard != SIM_NO_SLOT)
             mask &= sim_predicate(w, c->guard, c->guard_negated);
         if (++w->executed > b->limit)
@@ -523,12 +523,12 @@ bool sim_warp_run(sim_block *b, sim_warp *w)
             sim_trace_step(b->launch->trace, b, w, c, mask);
         if (b->launch->most_accesses && w->accesses >= b->launch->most_accesses)
             end_early(b, w);
-        if (stalled != 0 && w->stalled == stalled)
-            w->stalled = 0;
+        if (stalled != 0 && w->flow.stalled == stalled)
+            w->flow.stalled = 0;
     }
     /* Lanes that poll may be waiting for others of their warp. */
-    bool polls = w->polls > 0 || w->state == SIM_POLLING;
-    if ((w->state == SIM_READY && !b->launch->trace) || polls)
+    bool polls = w->polls.count > 0 || w->wait.state == SIM_POLLING;
+    if ((w->wait.state == SIM_READY && !b->launch->trace) || polls)
         sim_paths_turn(b, w, polls);
     return true;
 }

@@ -299,7 +299,7 @@ static bool may_pass(const sim_block *b, const sim_warp *w, uint32_t until)
     const uint32_t first = group_of(w) * WARPS;
     for (uint32_t i = first; i < first + WARPS && i < b->warp_count; i++) {
         const sim_warp *other = &b->warps[i];
-        if (other->state != SIM_DONE && until > 0 &&
+        if (other->wait.state != SIM_DONE && until > 0 &&
             (!other->products || other->products->begun < until))
             return false;
     }
@@ -355,11 +355,11 @@ static bool wait(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t m
         pass(b, w, c);
         return true;
     }
-    w->looked = w->executed;
-    w->state = SIM_WAITING;
-    w->barrier = SIM_BARRIER_OF_WARPGROUP;
-    w->wait_pc = (int32_t)(c - b->program->code);
-    w->wait_mask = mask;
+    w->polls.looked = w->executed;
+    w->wait.state = SIM_WAITING;
+    w->wait.barrier = SIM_BARRIER_OF_WARPGROUP;
+    w->wait.pc = (int32_t)(c - b->program->code);
+    w->wait.mask = mask;
     return true;
 }
 
@@ -368,12 +368,12 @@ bool sim_warpgroups_open(sim_block *b)
     bool any = false;
     for (uint32_t i = 0; b->warpgroups && i < b->warp_count; i++) {
         sim_warp *w = &b->warps[i];
-        const sim_instruction *c = &b->program->code[w->wait_pc];
-        if (w->state != SIM_WAITING || w->barrier != SIM_BARRIER_OF_WARPGROUP ||
+        const sim_instruction *c = &b->program->code[w->wait.pc];
+        if (w->wait.state != SIM_WAITING || w->wait.barrier != SIM_BARRIER_OF_WARPGROUP ||
             !may_pass(b, w, needed(w->products, c)))
             continue;
         pass(b, w, c);
-        w->state = SIM_READY;
+        w->wait.state = SIM_READY;
         any = true;
     }
     return any;
@@ -381,7 +381,7 @@ bool sim_warpgroups_open(sim_block *b)
 
 void sim_warpgroup_report(sim_block *b, sim_warp *w)
 {
-    sim_fail(b, w, &b->program->code[w->wait_pc], 0, SIM_FAULT_BARRIER,
+    sim_fail(b, w, &b->program->code[w->wait.pc], 0, SIM_FAULT_BARRIER,
              "it waits for products (wgmma) that not all four warps of its warpgroup have begun: "
              "the others wait elsewhere");
 }
