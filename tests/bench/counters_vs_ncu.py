@@ -73,7 +73,7 @@ VARIANTS = [("transpose", c, SMALL) for c in (
 )] + [("misaligned", c, {"n": 1 << 16, "offset": o}) for o in (0, 1, 3, 8) for c in (
     "algorithm=direct",
     "algorithm=two_loads,words=4",
-)] + [("vector_add", f"width={w}", {"n": 3 << 15}) for w in (1, 2, 3, 4, 8)
+)] + [("vector_add", f"width={w}", {"n": 3 << 15}) for w in (1, 2, 4, 8)
 ] + [("bank_conflict", f"element={e}", {"n": 1 << 14, "stride": s, "passes": 2})
      for e in (4, 8, 16) for s in (e // 4, e // 2, 3 * e // 4, 16, 32)
 ] + [("dot", f"algorithm={a}", {"n": 1 << 16}) for a in ("warp", "tree", "shuffle")
@@ -174,7 +174,7 @@ FEW = [("transpose", c, SMALL) for c in (
 )] + [
     ("strided", "algorithm=direct", {"n": 1 << 16, "stride": 8}),
     ("misaligned", "algorithm=two_loads,words=4", {"n": 1 << 16, "offset": 3}),
-    ("vector_add", "width=3", {"n": 3 << 15}),
+    ("vector_add", "width=2", {"n": 3 << 15}),
     ("bank_conflict", "element=8", {"n": 1 << 14, "stride": 16, "passes": 2}),
     ("dot", "algorithm=tree", {"n": 1 << 16}),
     ("spill", "live=64,max_registers=32", {"n": 1 << 16, "rounds": 4}),

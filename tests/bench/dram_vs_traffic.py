@@ -31,7 +31,7 @@ VARIANTS = [
 ] + [
     ("gather", "algorithm=direct", {"n": N, "order": "permutation"}, (4 + 32) * N, 4 * N),
     ("gather", "algorithm=direct,vec=4,items=2", {"n": N, "order": "local"}, (4 + 4) * N, 4 * N),
-    ("vector_add", "algorithm=bulk,width=4,block=512", {"n": 1 << 28}, 8 << 28, 4 << 28),
+    ("vector_add", "width=4,block=512", {"n": 1 << 28}, 8 << 28, 4 << 28),
     ("dot", "algorithm=shuffle,block=1024,items=2,vec=4,accumulators=2", {"n": 1 << 28}, 8 << 28, 0),
     ("loop_order", "algorithm=bulk,block=256,vec=4,unroll=4", {"rows": 16384, "cols": 16384}, 4 << 28, 0),
     ("rgb", "algorithm=shared,block=64,pixels=8", {"n": 1 << 28}, 3 << 28, 3 << 28),

@@ -13,9 +13,6 @@ load helpers
             'BEGIN { exit !(share > 0 && share * 2048 >= threads * blocks) }' ||
             { echo "$tile: occupancy $share, of $blocks blocks of $threads threads"; return 1; }
     done <<'END'
-tile_m=16,tile_n=64,tile_k=16,thread_m=4,thread_n=4,layout_a=columns,staging=async,stages=4,unroll=16,registers=64 64 10
-tile_m=32,tile_n=32,tile_k=8,thread_m=4,thread_n=4,layout_a=columns,staging=async,stages=4,unroll=8,registers=64 64 16
-tile_m=32,tile_n=32,tile_k=16,thread_m=4,thread_n=4,layout_a=columns,staging=async,stages=4,unroll=16,registers=64 64 12
 tile_m=32,tile_n=64,tile_k=8,thread_m=4,thread_n=8,layout_a=columns,staging=async,stages=4,unroll=8,registers=96 64 10
 tile_m=32,tile_n=64,tile_k=8,thread_m=4,thread_n=4,layout_a=columns,staging=async,stages=4,unroll=8,registers=64 128 8
 tile_m=32,tile_n=128,tile_k=8,thread_m=4,thread_n=8,layout_a=columns,staging=async,stages=4,unroll=8,registers=96 128 5
@@ -27,8 +24,8 @@ tile_m=64,tile_n=64,tile_k=16,thread_m=8,thread_n=4,layout_a=rows,staging=async,
 tile_m=64,tile_n=128,tile_k=8,thread_m=8,thread_n=8,layout_a=columns,staging=async,stages=4,unroll=8,registers=168 128 3
 tile_m=64,tile_n=128,tile_k=16,thread_m=8,thread_n=8,layout_a=columns,staging=async,stages=2,unroll=16,registers=168 128 3
 tile_m=64,tile_n=128,tile_k=16,thread_m=8,thread_n=8,layout_a=columns,staging=registers,stages=2,unroll=16,registers=168 128 3
-tile_m=128,tile_n=64,tile_k=16,thread_m=8,thread_n=8,layout_a=columns,staging=async,stages=2,unroll=4,registers=168 128 3
-tile_m=128,tile_n=128,tile_k=16,thread_m=8,thread_n=16,layout_a=columns,staging=async,stages=2,unroll=4,registers=255 128 2
+tile_m=128,tile_n=64,tile_k=16,thread_m=8,thread_n=8,layout_a=columns,staging=async,stages=2,unroll=16,registers=168 128 3
+tile_m=128,tile_n=128,tile_k=16,thread_m=8,thread_n=16,layout_a=columns,staging=async,stages=2,unroll=16,registers=255 128 2
 tile_m=128,tile_n=256,tile_k=16,thread_m=8,thread_n=16,layout_a=columns,staging=registers,stages=2,unroll=16,registers=255 256 1
 END
 }

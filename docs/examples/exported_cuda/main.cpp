@@ -16,8 +16,7 @@ int main()
     }
     cudaMemcpy(a, x.data(), bytes, cudaMemcpyHostToDevice);
     cudaMemcpy(b, x.data(), bytes, cudaMemcpyHostToDevice);
-    const autotune_vector_add_problem problem = {n, AUTOTUNE_VECTOR_ADD_DTYPE_FLOAT,
-                                                 AUTOTUNE_VECTOR_ADD_LAYOUT_PACKED};
+    const autotune_vector_add_problem problem = {n, AUTOTUNE_VECTOR_ADD_DTYPE_FLOAT};
     const autotune_vector_add_buffers buffers = {a, b, c};
     const cudaError_t error = autotune_vector_add_launch(&problem, &buffers, nullptr);
     cudaMemcpy(y.data(), c, bytes, cudaMemcpyDeviceToHost);

@@ -7,7 +7,7 @@ try:
 except ImportError:
     has_gpu = False
 
-problem = {"n": 1 << 24, "dtype": "float", "layout": "packed"}
+problem = {"n": 1 << 24, "dtype": "float"}
 choice = autotune.pick("vector_add", gpu=None if has_gpu else ("NVIDIA H200", 9, 0), **problem)
 print(choice)
 if has_gpu:

@@ -15,7 +15,7 @@ static Row of(int64_t n, const char *shown)
 {
     Row row;
     row.pattern = "vector_add";
-    row.problem = {at_integer("n", n), at_text("dtype", "float"), at_text("layout", "packed")};
+    row.problem = {at_integer("n", n), at_text("dtype", "float")};
     row.shown = shown;
     row.peer = "cub::DeviceTransform";
     row.least_ratio = 1.02;

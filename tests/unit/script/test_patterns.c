@@ -45,7 +45,7 @@ static const subject subjects[] = {
     {"lua/stencil1d.lua", 500, 4000, false},
     {"lua/strided.lua", 500, 8000, false},
     {"lua/transpose.lua", 2000, 8000, false},
-    {"lua/vector_add.lua", 500, 8000, false},
+    {"lua/vector_add.lua", 50, 100, false},
     {"tests/bench/transpose_132.lua", 132, 132, false},
 };
 
