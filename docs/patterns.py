@@ -99,11 +99,11 @@ def slower(of, than, least, what):
     return find
 
 
-def width_that_won(points):
+def elements_in_flight(points):
     if not points:
         return None
-    widths = sorted({p["config"]["width"] for p in points.values()})
-    return verdict(widths != [1], f"widths that won: {', '.join(map(str, widths))}.")
+    counts = [p["config"]["width"] * p["config"]["items"] for p in points.values()]
+    return verdict(min(counts) > 1, f"a thread of the winners has {', '.join(map(str, counts))} elements of each array in flight.")
 
 
 def baseline_conflict(points):
@@ -139,7 +139,7 @@ LESSONS = [
            slower("permutation", "sorted", 20, "a random permutation against sorted indices")),
     Lesson("Vectors and loads in flight", ["vector_add", "--over", "n=67108864,268435456"],
            "1 to 8 elements a load, 1 to 8 loads a thread at once",
-           "Enough bytes in flight reach the bandwidth of a copy; one element a load is not enough.", width_that_won),
+           "Bandwidth needs bytes in flight: wide loads or several loads a thread, not one element.", elements_in_flight),
     Lesson("Array of structs, struct of arrays", ["aos_soa", "--over", "layout=aos,soa,tiles,packed,any"],
            "number by number, vectors, shared memory, shuffles",
            "A struct of arrays is 5.95 times as fast as an array of structs, packed float4 17 times.",
