@@ -27,7 +27,7 @@ FOR_TESTS = {
     "device_child_confine",
     "device_worker_pending", "device_worker_start_with", "interrupt_waits", "compile_worker_confine",
     "journal_count", "journal_path", "pick_scale",
-    "recorded_parse", "score_median",
+    "recorded_open_text", "recorded_parse", "score_median",
     "sites_open_with",
     "portfolio_class", "portfolio_classes", "stats_t_tail", "strategy_kinds",
 }
@@ -97,7 +97,7 @@ def includes(source):
 
 
 # Each of these figures may only fall: a change that lowers one lowers its limit, too.
-MOST_FILES = 890  # .c and .h
+MOST_FILES = 877  # .c and .h
 MOST_LONELY_HEADERS = 131
 
 

@@ -1,6 +1,6 @@
 /* Tells what variants cost that are far slower than the best: slow_ends SEEDS FILE...
  *
- * Searches recorded landscapes (history/history.h) as `tune` would, with what each variant costs
+ * Searches recorded landscapes (history/recorded.h) as `tune` would, with what each variant costs
  * made of its recorded time: loading and comparing, which take as long for each, and its launches.
  * Two ways: each variant is checked and sampled, or it is left after the first launch that shows
  * that it cannot be the fastest (run/variant/course.c). One line of JSON for each file, seed and
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "history/history.h"
+#include "history/recorded.h"
 #include "history/space.h"
 #include "search/strategy.h"
 

@@ -1,122 +1,340 @@
+#define _GNU_SOURCE /* memmem */
 #include "history/recorded.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
+#include <unistd.h>
+#include <zlib.h>
 
+#include "base/file.h"
 #include "base/json_text.h"
-#include "base/keymap.h"
 #include "base/memory.h"
-#include "base/text.h"
+#include "base/paths.h"
+#include "journal/journal.h"
+#include "journal/line.h"
+#include "script/render.h"
 
-at_status recorded_set_names(recorded *r, const char *const *names, size_t count, at_error *error)
+/* Unpacked: a few MiB of gzip may become anything. */
+static const size_t size_limit_bytes = (size_t)512 << 20;
+
+/* The limit of the parsed document. */
+static const size_t memory_limit_bytes = (size_t)4 << 30;
+
+/* Kernel Tuner leaves out the last two brackets of a cache that it may go on writing. */
+static at_status parse_unclosed(const char *text, size_t size_bytes, const char *path,
+                                json_t **root, at_error *error)
 {
-    if (count == 0 || count > RECORDED_MAX_PARAMETERS)
-        return error_set(error, AT_FORMAT, "%zu parameters: 1 to %d are supported", count,
-                         RECORDED_MAX_PARAMETERS);
-    r->names = memory_copy(names, count, sizeof *r->names);
-    r->parameter_count = count;
+    static const char closing[] = "}\n}";
+    while (size_bytes > 0 && strchr(" \t\r\n,", text[size_bytes - 1]))
+        size_bytes--;
+    char *closed = memory_new(size_bytes + sizeof closing, 1);
+    memcpy(closed, text, size_bytes);
+    memcpy(closed + size_bytes, closing, sizeof closing);
+    at_status status = json_text_parse(closed, size_bytes + sizeof closing - 1, path, root, error);
+    free(closed);
+    return status;
+}
+
+/* About what jansson takes on a 64-bit machine: an object begins with a table of 8 buckets, an
+ * array with 8 places, and any other value is a number or a short string, with its key perhaps. */
+static size_t parsed_bytes(const char *text, size_t size_bytes)
+{
+    enum { OBJECT_BYTES = 320, ARRAY_BYTES = 128, VALUE_BYTES = 64 };
+    size_t total = size_bytes;
+    for (size_t i = 0; i < size_bytes; i++)
+        total += text[i] == '{'   ? OBJECT_BYTES
+                 : text[i] == '[' ? ARRAY_BYTES
+                 : text[i] == ',' ? VALUE_BYTES
+                                  : 0;
+    return total;
+}
+
+/* The names that Python's json module writes for what is no number. */
+static const char *const nonfinite[] = {"NaN", "Infinity", "-Infinity"};
+
+/* The length of such a word at `at`, of which `left` bytes are text; 0: there is none. */
+static size_t nonfinite_length(const char *at, size_t left)
+{
+    for (size_t i = 0; i < sizeof nonfinite / sizeof *nonfinite; i++) {
+        size_t length = strlen(nonfinite[i]);
+        if (length <= left && memcmp(at, nonfinite[i], length) == 0)
+            return length;
+    }
+    return 0;
+}
+
+/* Observers of other tools write NaN and Infinity, which JSON lacks, for values that they could not
+ * measure: they become null, which is a missing value. The caller frees. */
+static char *drop_nonfinite(const char *text, size_t size_bytes, size_t *out_bytes)
+{
+    static const char missing[] = "null";
+    bool quoted = false;
+    *out_bytes = 0;
+    char *out = memory_new(size_bytes + size_bytes / strlen(nonfinite[0]), 1);
+    for (size_t i = 0, taken; i < size_bytes; i += taken) {
+        size_t word = quoted ? 0 : nonfinite_length(text + i, size_bytes - i);
+        size_t plain = quoted && text[i] == '\\' && i + 1 < size_bytes ? 2 : 1;
+        size_t kept = word ? strlen(missing) : plain;
+        quoted ^= text[i] == '"';
+        taken = word ? word : plain;
+        memcpy(out + *out_bytes, word ? missing : text + i, kept);
+        *out_bytes += kept;
+    }
+    return out;
+}
+
+static at_status parse_finite(const char *text, size_t size_bytes, const char *path, json_t **out,
+                              at_error *error)
+{
+    at_error ignored = {0};
+    size_t needed_bytes = parsed_bytes(text, size_bytes);
+    if (needed_bytes > memory_limit_bytes)
+        return error_set_at(error, AT_FORMAT, path, 0,
+                            "reading this would take about %zu MiB of memory; the limit is %zu MiB",
+                            needed_bytes >> 20, memory_limit_bytes >> 20);
+    at_status status = json_text_parse(text, size_bytes, path, out, error);
+    if (status == AT_FORMAT && !parse_unclosed(text, size_bytes, path, out, &ignored)) {
+        status = AT_OK;
+        error_clear(error);
+    }
+    return status;
+}
+
+static at_status parse_json(const char *text, size_t size_bytes, const char *path, json_t **out,
+                            at_error *error)
+{
+    bool has_any = false;
+    for (size_t i = 0; i < sizeof nonfinite / sizeof *nonfinite; i++)
+        has_any = has_any || memmem(text, size_bytes, nonfinite[i], strlen(nonfinite[i]));
+    if (!has_any)
+        return parse_finite(text, size_bytes, path, out, error);
+    size_t finite_bytes;
+    char *finite = drop_nonfinite(text, size_bytes, &finite_bytes);
+    at_status status = parse_finite(finite, finite_bytes, path, out, error);
+    free(finite);
+    return status;
+}
+
+/* Packs what Lua is given, and takes the content. */
+static at_status pack_source(const char *format, json_t *content, json_t **out)
+{
+    *out = memory_have(json_pack("{ss so}", "format", format, "content", content));
     return AT_OK;
 }
 
-void recorded_read_problem(recorded *r, const json_t *from)
+static size_t line_length(const char *text, size_t size_bytes)
 {
-    static const char *const works[WORK_UNITS] = {"traffic_bytes", "flops", "items"};
-    const char *name;
-    json_t *v;
-    for (int u = 0; u < WORK_UNITS; u++)
-        r->work[u] = recorded_positive(from, works[u]);
-    json_object_foreach(json_object_get(from, "problem"), name, v)
-    {
-        value known;
-        char text[128];
-        if (!json_to_value(v, &known))
+    const char *end = memchr(text, '\n', size_bytes);
+    return end ? (size_t)(end - text) : size_bytes;
+}
+
+static bool is_journal(const char *text, size_t size_bytes)
+{
+    const size_t length = line_length(text, size_bytes);
+    journal_line line;
+    bool is_line = length < size_bytes && journal_line_parse(text, length, &line);
+    if (is_line)
+        journal_line_deinit(&line);
+    return is_line;
+}
+
+/* Lists the lines of variants, the newest first. */
+static json_t *read_journal(const char *text, size_t size_bytes)
+{
+    json_t *lines = json_array();
+    size_t end = size_bytes;
+    while (end > 0) {
+        size_t start = end - 1;
+        while (start > 0 && text[start - 1] != '\n')
+            start--;
+        size_t length = end - start - (text[end - 1] == '\n');
+        journal_line line;
+        if (journal_line_parse(text + start, length, &line)) {
+            if (!line.is_finish && !*line.entry.asked)
+                json_append(&lines, json_incref(line.root));
+            journal_line_deinit(&line);
+        }
+        end = start;
+    }
+    return lines;
+}
+
+static bool is_wisdom(const char *text, size_t size_bytes)
+{
+    at_error ignored = {0};
+    json_t *head;
+    size_t length = line_length(text, size_bytes);
+    if (length == size_bytes || json_text_parse(text, length, "", &head, &ignored))
+        return false;
+    bool is = json_is_array(json_object_get(head, "tunable_parameters"));
+    json_decref(head);
+    return is;
+}
+
+/* Lists the lines of wisdom, {line, value}, without comments and empty lines. */
+static at_status read_wisdom(const char *text, size_t size_bytes, const char *path, json_t **lines,
+                             at_error *error)
+{
+    at_status status = AT_OK;
+    *lines = json_array();
+    int number = 1;
+    for (size_t at = 0; at < size_bytes && !status; number++) {
+        const size_t length = line_length(text + at, size_bytes - at);
+        const char *from = text + at;
+        json_t *line = NULL;
+        at += length + 1;
+        if (number > 1 && (length == 0 || *from == '#' || *from == '/'))
             continue;
-        value_format(known, text, sizeof text);
-        text_add(r->problem, sizeof r->problem, "%s%s=%s", *r->problem ? ", " : "", name, text);
+        status = json_text_parse(from, length, path, &line, error);
+        if (status)
+            error->line = number;
+        else
+            json_append(lines, json_pack("{si so}", "line", number, "value", line));
     }
-}
-
-recorded_result *recorded_add(recorded *r)
-{
-    const recorded_result result = {.values = memory_new(r->parameter_count, sizeof *result.values),
-                                    .cost = INFINITY};
-    memory_add(&r->results, &r->result_count, &result, sizeof result);
-    return &r->results[r->result_count - 1];
-}
-
-at_status recorded_read_names(recorded *r, const json_t *configuration, const char *path,
-                              const char *missing, at_error *error)
-{
-    const char *names[RECORDED_MAX_PARAMETERS];
-    size_t count = 0;
-    for (void *i = json_object_iter((json_t *)(uintptr_t)configuration); i;
-         i = json_object_iter_next((json_t *)(uintptr_t)configuration, i)) {
-        if (count == RECORDED_MAX_PARAMETERS)
-            return error_set_at(error, AT_FORMAT, path, 0, "more than %d parameters",
-                                RECORDED_MAX_PARAMETERS);
-        names[count++] = json_object_iter_key(i);
+    if (status) {
+        json_decref(*lines);
+        *lines = NULL;
     }
-    if (count == 0)
-        return error_set_at(error, AT_FORMAT, path, 0, "%s", missing);
-    return recorded_set_names(r, names, count, error);
+    return status;
 }
 
-at_status recorded_read_values(recorded *r, const json_t *configuration, const char *path,
-                               const char *which, recorded_result **out, at_error *error)
+at_status recorded_open_text(const char *text, size_t size_bytes, const char *path, json_t **out,
+                             at_error *error)
 {
-    *out = recorded_add(r);
-    for (size_t p = 0; p < r->parameter_count; p++)
-        if (!json_to_value(json_object_get(configuration, r->names[p]), &(*out)->values[p]))
-            return error_set_at(error, AT_FORMAT, path, 0, "%s has no value for '%s'", which,
-                                r->names[p]);
+    json_t *content = NULL;
+    *out = NULL;
+    if (is_journal(text, size_bytes))
+        return pack_source("journal", read_journal(text, size_bytes), out);
+    if (is_wisdom(text, size_bytes)) {
+        at_status status = read_wisdom(text, size_bytes, path, &content, error);
+        return status ? status : pack_source("wisdom", content, out);
+    }
+    at_status status = parse_json(text, size_bytes, path, &content, error);
+    return status ? status : pack_source("document", content, out);
+}
+
+/* Reads a whole file, unpacking it when it is gzip. */
+static at_status read_file(const char *path, char **out, size_t *size_bytes, at_error *error)
+{
+    int fd;
+    at_status status = file_open_regular(path, &fd, NULL, error);
+    if (status)
+        return status;
+    gzFile file = gzdopen(fd, "rb");
+    memory_have(file);
+    size_t capacity = (size_t)1 << 16, used = 0;
+    char *text = NULL;
+    for (;;) {
+        text = memory_have(realloc(text, capacity));
+        int got = gzread(file, text + used, (unsigned)(capacity - used));
+        if (got < 0) {
+            int code;
+            status =
+                error_set_at(error, AT_IO, path, 0, "cannot be read: %s", gzerror(file, &code));
+            break;
+        }
+        used += (size_t)got;
+        if (used < capacity)
+            break;
+        if (capacity >= size_limit_bytes) {
+            status = error_set_at(error, AT_FORMAT, path, 0, "holds more than %zu MiB, unpacked",
+                                  size_limit_bytes >> 20);
+            break;
+        }
+        capacity *= 2;
+    }
+    if (gzclose_r(file) == Z_BUF_ERROR && !status)
+        status = error_set_at(error, AT_FORMAT, path, 0,
+                              "the gzip data ends too early: the file is cut off");
+    if (status) {
+        free(text);
+        return status;
+    }
+    *out = text;
+    *size_bytes = used;
     return AT_OK;
 }
 
-static double positive(const json_t *j)
+at_status recorded_open(const char *path, json_t **out, at_error *error)
 {
-    double v = json_number_value(j);
-    return isfinite(v) && v > 0 ? v : 0;
+    char *text = NULL;
+    size_t size_bytes = 0;
+    *out = NULL;
+    at_status status = read_file(path, &text, &size_bytes, error);
+    if (status == AT_NOT_FOUND) {
+        char journals[PATHS_BYTES];
+        bool known = journal_folder(journals, sizeof journals, NULL) == AT_OK;
+        status =
+            error_set(error, status,
+                      "there is no file %.1000s. 'autotune SCRIPT --json --top 1000000 >FILE' "
+                      "writes one%s%s",
+                      path, known ? ", and runs keep journals in " : "", known ? journals : "");
+    }
+    if (!status)
+        status = recorded_open_text(text, size_bytes, path, out, error);
+    free(text);
+    return status;
 }
 
-void recorded_read_samples(recorded_result *result, const json_t *list)
+/* Takes what lua/commands/recorded.lua returned. */
+static void fill(json_t *root, recorded *out)
 {
-    size_t count = json_array_size(list);
-    if (count == 0)
-        return;
-    result->samples_ms = memory_new(count, sizeof *result->samples_ms);
-    for (size_t i = 0; i < count; i++) {
-        double sample_ms = positive(json_array_get(list, i));
-        result->samples_ms[result->sample_count] = sample_ms;
-        result->sample_count += sample_ms > 0;
+    const json_t *names = json_object_get(root, "names"), *costs = json_object_get(root, "costs"),
+                 *elapsed = json_object_get(root, "elapsed_s"),
+                 *values = json_object_get(root, "values");
+    *out = (recorded){.root = root,
+                      .parameter_count = json_array_size(names),
+                      .result_count = json_array_size(values),
+                      .device = json_string_value(json_object_get(root, "device")),
+                      .kernel = json_string_value(json_object_get(root, "kernel")),
+                      .objective = json_string_value(json_object_get(root, "objective"))};
+    out->names = memory_new(out->parameter_count, sizeof *out->names);
+    out->results = memory_new(out->result_count, sizeof *out->results);
+    for (size_t p = 0; p < out->parameter_count; p++)
+        out->names[p] = json_string_value(json_array_get(names, p));
+    for (size_t i = 0; i < out->result_count; i++) {
+        const json_t *cost = json_array_get(costs, i);
+        recorded_result *r = &out->results[i];
+        r->cost = json_is_number(cost) ? json_number_value(cost) : INFINITY;
+        r->elapsed_s = json_number_value(json_array_get(elapsed, i));
+        r->values = memory_new(out->parameter_count, sizeof *r->values);
+        for (size_t p = 0; p < out->parameter_count; p++)
+            json_to_value(json_array_get(json_array_get(values, i), p), &r->values[p]);
     }
 }
 
-double recorded_positive(const json_t *object, const char *name)
+/* Takes `source`. */
+static at_status read_source(json_t *source, const char *path, recorded *out, at_error *error)
 {
-    return positive(json_object_get(object, name));
+    json_t *root;
+    at_status status = script_compute("commands.recorded", path, source, &root, error);
+    if (!status)
+        fill(root, out);
+    json_decref(source);
+    return status;
 }
 
-const char *recorded_text(const json_t *object, const char *name, const char *otherwise)
+at_status recorded_parse(const char *text, size_t size_bytes, const char *path, recorded *out,
+                         at_error *error)
 {
-    const char *text = json_string_value(json_object_get(object, name));
-    return text ? text : otherwise;
+    json_t *source;
+    *out = (recorded){0};
+    at_status status = recorded_open_text(text, size_bytes, path, &source, error);
+    return status ? status : read_source(source, path, out, error);
+}
+
+at_status recorded_read(const char *path, recorded *out, at_error *error)
+{
+    json_t *source;
+    *out = (recorded){0};
+    at_status status = recorded_open(path, &source, error);
+    return status ? status : read_source(source, path, out, error);
 }
 
 static int compare_values(const void *a, const void *b)
 {
     return value_compare(*(const value *)a, *(const value *)b);
-}
-
-size_t recorded_sort_values(value *all, size_t count)
-{
-    size_t different = 0;
-    qsort(all, count, sizeof *all, compare_values);
-    for (size_t i = 0; i < count; i++)
-        if (different == 0 || !value_equal(all[i], all[different - 1]))
-            all[different++] = all[i];
-    return different;
 }
 
 size_t recorded_place_of(const value *v, const value *sorted, size_t count)
@@ -130,7 +348,11 @@ value *recorded_values_of(const recorded *r, size_t p, size_t *count)
     value *all = memory_new(r->result_count, sizeof *all);
     for (size_t i = 0; i < r->result_count; i++)
         all[i] = r->results[i].values[p];
-    *count = recorded_sort_values(all, r->result_count);
+    qsort(all, r->result_count, sizeof *all, compare_values);
+    *count = 0;
+    for (size_t i = 0; i < r->result_count; i++)
+        if (*count == 0 || !value_equal(all[i], all[*count - 1]))
+            all[(*count)++] = all[i];
     return all;
 }
 
@@ -154,72 +376,12 @@ const recorded_result **recorded_rank(const recorded *r, size_t *count)
     return all;
 }
 
-static void result_deinit(recorded_result *result)
-{
-    free(result->values);
-    free(result->samples_ms);
-}
-
 void recorded_deinit(recorded *r)
 {
     for (size_t i = 0; i < r->result_count; i++)
-        result_deinit(&r->results[i]);
+        free(r->results[i].values);
     free(r->results);
     free(r->names);
     json_decref(r->root);
     *r = (recorded){0};
-}
-
-/* 1.0 and 1, or -0.0 and 0, are one value: they must not be told apart by how they are written. */
-static value canonical(value v)
-{
-    if (v.kind == VALUE_NUMBER && v.number >= -0x1p63 && v.number < 0x1p63 &&
-        (double)(int64_t)v.number == v.number)
-        return (value){.kind = VALUE_INTEGER, .integer = (int64_t)v.number};
-    return v;
-}
-
-static uint64_t hash_values(const recorded *r, const value *values)
-{
-    uint64_t hash = 0;
-    for (size_t p = 0; p < r->parameter_count; p++) {
-        char number[64];
-        const char *text = values[p].string;
-        if (values[p].kind != VALUE_STRING) {
-            value_format(canonical(values[p]), number, sizeof number);
-            text = number;
-        }
-        hash = XXH3_64bits_withSeed(text, strlen(text), hash);
-    }
-    return hash;
-}
-
-static bool same_values(const recorded *r, const value *a, const value *b)
-{
-    for (size_t p = 0; p < r->parameter_count; p++)
-        if (!value_equal(a[p], b[p]))
-            return false;
-    return true;
-}
-
-/* Keeps the first result of each configuration. */
-void recorded_drop_repeated(recorded *r)
-{
-    keymap seen = {0};
-    size_t kept = 0;
-    for (size_t i = 0; i < r->result_count; i++) {
-        uint64_t key = hash_values(r, r->results[i].values), at;
-        /* Another configuration of equal hash takes the next key. */
-        while (keymap_get(&seen, key, &at) &&
-               !same_values(r, r->results[at].values, r->results[i].values))
-            key++;
-        if (keymap_get(&seen, key, &at)) {
-            result_deinit(&r->results[i]);
-            continue;
-        }
-        memory_have(keymap_put(&seen, key, kept) ? r : NULL);
-        r->results[kept++] = r->results[i];
-    }
-    r->result_count = kept;
-    keymap_deinit(&seen);
 }

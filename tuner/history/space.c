@@ -109,7 +109,7 @@ static at_status fill_costs(recorded_space *rs, const recorded *r, at_error *err
         if (!space_find(rs->space, indices, &index))
             return error_set(error, AT_INTERNAL, "a recorded configuration is not in its space");
         rs->cost[index] = result->cost;
-        rs->elapsed_s[index] = (result->compile_ms + result->check_ms + result->run_ms) / 1000;
+        rs->elapsed_s[index] = result->elapsed_s;
         rs->result[index] = i;
     }
     return AT_OK;

@@ -6,7 +6,7 @@
 #define AUTOTUNE_HISTORY_SPACE_H
 
 #include "base/error.h"
-#include "history/history.h"
+#include "history/recorded.h"
 #include "space/space.h"
 
 typedef struct recorded_space {

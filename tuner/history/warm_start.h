@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "history/history.h"
+#include "history/recorded.h"
 #include "space/space.h"
 
 typedef struct warm_start {

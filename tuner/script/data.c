@@ -287,29 +287,43 @@ static void add_json(lua_State *L, json_t *to, const char *name, int index, int 
     }
 }
 
-/* json(value, indent) */
-static int to_json(lua_State *L)
+/* Pushes a userdata that owns the JSON of the value at `index`, in a list of its own. */
+static const json_t *push_owned(lua_State *L, int index)
 {
-    lua_Integer indent = luaL_optinteger(L, 2, 0);
-    luaL_argcheck(L, indent >= 0 && indent <= 16, 2, "an indentation is 0 to 16");
-    lua_settop(L, 1);
     json_t **owned = lua_newuserdatauv(L, sizeof *owned, 0);
     *owned = NULL;
     lua_createtable(L, 0, 1);
     lua_pushcfunction(L, free_json);
     lua_setfield(L, -2, "__gc");
     lua_setmetatable(L, -2);
-    script_range *text = script_new_range(L);
     *owned = json_array();
     if (!*owned)
         sandbox_raise_memory(L);
-    add_json(L, *owned, NULL, 1, 0);
+    add_json(L, *owned, NULL, index, 0);
+    return json_array_get(*owned, 0);
+}
+
+/* json(value, indent) */
+static int to_json(lua_State *L)
+{
+    lua_Integer indent = luaL_optinteger(L, 2, 0);
+    luaL_argcheck(L, indent >= 0 && indent <= 16, 2, "an indentation is 0 to 16");
+    lua_settop(L, 1);
+    const json_t *root = push_owned(L, 1);
+    script_range *text = script_new_range(L);
     at_error error = {0};
-    if (json_text_format(json_array_get(*owned, 0), (size_t)indent, &text->bytes, &error))
+    if (json_text_format(root, (size_t)indent, &text->bytes, &error))
         sandbox_raise_error(L, &error);
     sandbox_charge(L, strlen(text->bytes) / 8);
     lua_pushstring(L, text->bytes);
     return 1;
+}
+
+json_t *data_take(lua_State *L, int index)
+{
+    json_t *taken = json_incref((json_t *)(uintptr_t)push_owned(L, lua_absindex(L, index)));
+    lua_pop(L, 1);
+    return taken;
 }
 
 /* ---- functions of templates ---- */
@@ -376,6 +390,11 @@ static int make_object(lua_State *L)
     lua_newtable(L);
     lua_setmetatable(L, 1);
     return 1;
+}
+
+void data_push(lua_State *L, const json_t *from)
+{
+    push_json(L, (json_t *)(uintptr_t)from);
 }
 
 void data_push_members(lua_State *L, const json_t *from)

@@ -11,6 +11,13 @@
  * pairs(). Once in a state, before all else here. */
 void data_add_functions(lua_State *L);
 
+/* Pushes a JSON value, which outlives the state. */
+void data_push(lua_State *L, const json_t *from);
+
+/* Returns the Lua value at `index` as JSON, a new reference; raises a Lua error if it is no data.
+ */
+json_t *data_take(lua_State *L, int index);
+
 /* Pushes a table of the members of an object, which outlives the state; the table itself may get
  * others, and a metatable. */
 void data_push_members(lua_State *L, const json_t *from);

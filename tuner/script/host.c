@@ -95,7 +95,7 @@ static int host_fail_in(lua_State *L)
                   luaL_checkstring(L, 3));
 }
 
-static int host_nearest(lua_State *L)
+int script_nearest(lua_State *L)
 {
     const char *names[256];
     size_t count = 0;
@@ -110,8 +110,7 @@ static int host_nearest(lua_State *L)
     return 1;
 }
 
-/* host.parse(text): what a person typed, as a Lua value. */
-static int host_parse(lua_State *L)
+int script_parse(lua_State *L)
 {
     script_push_value(L, value_parse(luaL_checkstring(L, 1)));
     return 1;
@@ -348,9 +347,9 @@ static void push_host(lua_State *L)
         {"keys", host_keys},
         {"line", host_line},
         {"load", host_load},
-        {"nearest", host_nearest},
+        {"nearest", script_nearest},
         {"own", host_own},
-        {"parse", host_parse},
+        {"parse", script_parse},
         {"read_template", host_read_template},
         {"settings", host_settings},
         {"open_kernel", host_open_kernel},

@@ -24,10 +24,11 @@ static const uint64_t OWN_INSTRUCTIONS = UINT64_C(1) << 48;
 /* The state is a script's, without a pattern. */
 typedef struct rendering {
     script s; /* the first member: script_of() gives it */
-    const char *name;
+    const char *name, *data_path;
     const json_t *table;
     int environment; /* registry reference */
     rendered *out;
+    json_t **value; /* of a module */
 } rendering;
 
 static rendering *rendering_of(lua_State *L)
@@ -37,10 +38,15 @@ static rendering *rendering_of(lua_State *L)
 
 /* ---- what templates have beside Lua's own ---- */
 
-/* refuse(message): the end, as of something that was asked for and cannot be. */
+/* refuse(message, kind, line) */
 static int refuse(lua_State *L)
 {
-    sandbox_raise(L, AT_USAGE, NULL, 0, "%s", luaL_checkstring(L, 1));
+    static const char *const kinds[] = {"usage", "missing", "format", NULL};
+    static const at_status statuses[] = {AT_USAGE, AT_NOT_FOUND, AT_FORMAT};
+    const at_status status = statuses[luaL_checkoption(L, 2, "usage", kinds)];
+    const bool is_placed = !lua_isnoneornil(L, 3);
+    sandbox_raise(L, status, is_placed ? rendering_of(L)->data_path : NULL,
+                  (int)luaL_optinteger(L, 3, 0), "%s", luaL_checkstring(L, 1));
 }
 
 static int to_slug(lua_State *L)
@@ -80,7 +86,13 @@ static int unknown_name(lua_State *L)
 
 static void make_environment(lua_State *L, rendering *r)
 {
-    static const luaL_Reg functions[] = {{"slug", to_slug}, {"refuse", refuse}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {
+        {"slug", to_slug},
+        {"refuse", refuse},
+        {"nearest_name", script_nearest},
+        {"parse_value", script_parse},
+        {NULL, NULL},
+    };
     sandbox_push_environment(L);
     luaL_setfuncs(L, functions, 0);
     data_add_functions(L);
@@ -176,14 +188,12 @@ static int render(lua_State *L)
     return 0;
 }
 
-at_status script_render_files(const char *name, const char *path, const json_t *table,
-                              rendered *out, at_error *error)
+/* Runs `function` in a state of its own; `path` names a template that is not the tool's. */
+static at_status run(rendering *r, const char *path, lua_CFunction function, at_error *error)
 {
     paths p;
-    rendering r = {.name = name, .table = table, .out = out};
     char folder[PATHS_BYTES];
-    *out = (rendered){0};
-    if (!table)
+    if (!r->table)
         return error_set(error, AT_NO_MEMORY, "out of memory for what the template writes");
     at_status status = paths_find(&p, error);
     if (status)
@@ -193,28 +203,59 @@ at_status script_render_files(const char *name, const char *path, const json_t *
         snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path + 1) : 2,
                  slash ? path : "./");
         folder[strlen(folder) - (strlen(folder) > 1)] = '\0';
-        r.name = slash ? slash + 1 : path;
+        r->name = slash ? slash + 1 : path;
     }
-    r.s.path = (char *)(uintptr_t)r.name;
-    r.s.folder = path ? folder : p.template_dir;
-    r.s.lua_dir = p.lua_dir;
-    r.s.template_dir = p.template_dir;
-    r.s.quiet_modules = true;
-    r.s.hash = XXH3_createState();
-    if (!r.s.hash)
+    r->s.path = (char *)(uintptr_t)r->name;
+    r->s.folder = path ? folder : p.template_dir;
+    r->s.lua_dir = p.lua_dir;
+    r->s.template_dir = p.template_dir;
+    r->s.quiet_modules = true;
+    r->s.hash = XXH3_createState();
+    if (!r->s.hash)
         return error_set(error, AT_NO_MEMORY, "out of memory for what the template writes");
-    XXH3_128bits_reset(r.s.hash);
-    status = path ? sandbox_init(&r.s.box, path, 0, 0, error)
-                  : sandbox_init(&r.s.box, name, OWN_MEMORY_BYTES, OWN_INSTRUCTIONS, error);
+    XXH3_128bits_reset(r->s.hash);
+    status = path ? sandbox_init(&r->s.box, path, 0, 0, error)
+                  : sandbox_init(&r->s.box, r->name, OWN_MEMORY_BYTES, OWN_INSTRUCTIONS, error);
     if (!status)
-        status = sandbox_open_library(&r.s.box, error);
+        status = sandbox_open_library(&r->s.box, error);
     if (!status)
-        status = sandbox_call(&r.s.box, render, &r, path != NULL, error);
-    sandbox_deinit(&r.s.box);
-    XXH3_freeState(r.s.hash);
+        status = sandbox_call(&r->s.box, function, r, path != NULL, error);
+    sandbox_deinit(&r->s.box);
+    XXH3_freeState(r->s.hash);
+    return status;
+}
+
+at_status script_render_files(const char *name, const char *path, const json_t *table,
+                              rendered *out, at_error *error)
+{
+    rendering r = {.name = name, .table = table, .out = out};
+    *out = (rendered){0};
+    at_status status = run(&r, path, render, error);
     if (status)
         rendered_deinit(out);
     return status;
+}
+
+static int compute(lua_State *L)
+{
+    rendering *r = lua_touserdata(L, 1);
+    make_environment(L, r);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, r->environment);
+    lua_getfield(L, -1, "require");
+    lua_pushstring(L, r->name);
+    lua_call(L, 1, 1);
+    data_push(L, r->table);
+    lua_call(L, 1, 1);
+    *r->value = data_take(L, -1);
+    return 0;
+}
+
+at_status script_compute(const char *module, const char *data_path, const json_t *data,
+                         json_t **out, at_error *error)
+{
+    rendering r = {.name = module, .data_path = data_path, .table = data, .value = out};
+    *out = NULL;
+    return run(&r, NULL, compute, error);
 }
 
 at_status script_render(const char *name, const json_t *table, char **text, at_error *error)

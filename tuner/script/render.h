@@ -11,7 +11,11 @@
  *   has(table, name)      is there such a member? Elsewhere a name that is missing is an error
  *   object { { name, value }, ... }   a table whose members json() writes in this order
  *   slug(text)            as a part of a file's name: "nvidia-h200"
- *   refuse(message)       ends it with AT_USAGE and this message
+ *   refuse(message, kind, line)   ends it with this message and, by `kind`, "usage" (or none:
+ *                         AT_USAGE), "missing" (AT_NOT_FOUND) or "format" (AT_FORMAT); `line`, 0
+ *                         for the whole, places the error in the file that the data is from
+ *   nearest_name(word, names)   the name that the word misspells, or nil
+ *   parse_value(text)     the value that a person typed after NAME=
  *   file(name)            what follows is the text of another file
  *
  * and what render_text.h lists.
@@ -48,6 +52,13 @@ at_status script_render(const char *name, const json_t *table, char **text, at_e
  * with rendered_deinit() on AT_OK. */
 at_status script_render_files(const char *name, const char *path, const json_t *table,
                               rendered *out, at_error *error);
+
+/* Calls the function that the tool's own module `module` ("commands.importance") returns, with
+ * `data` as its argument. *out is the value that the function returns, a new reference. `data_path`
+ * is the file that the data is from, for errors; it may be NULL. `data` is borrowed; NULL is
+ * AT_NO_MEMORY. Errors as script_render(), and those of refuse(). */
+at_status script_compute(const char *module, const char *data_path, const json_t *data,
+                         json_t **out, at_error *error);
 
 void rendered_deinit(rendered *r); /* a zeroed one is fine */
 

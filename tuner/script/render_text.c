@@ -3,9 +3,11 @@
 #include <lauxlib.h>
 #include <stdlib.h>
 
+#include "base/stats.h"
 #include "base/units.h"
 #include "base/value.h"
 #include "base/wrap.h"
+#include "device/ceiling.h"
 #include "script/sandbox/sandbox.h"
 
 /* cut(text, columns) */
@@ -67,9 +69,43 @@ static int spell(lua_State *L)
     return 1;
 }
 
+/* ceiling_of(name) */
+static int describe_ceiling(lua_State *L)
+{
+    static const char *const units[WORK_UNITS] = {"bytes", "flops", "items"};
+    ceiling_kind kind;
+    if (!ceiling_find(luaL_checkstring(L, 1), &kind))
+        return 0;
+    lua_pushstring(L, units[ceiling_get(kind)->unit]);
+    lua_pushstring(L, ceiling_get(kind)->words);
+    return 2;
+}
+
+/* median_of(samples_ns) */
+static int median_of(lua_State *L)
+{
+    luaL_checktype(L, 1, LUA_TTABLE);
+    size_t count = lua_rawlen(L, 1);
+    sandbox_charge(L, 16 * count);
+    int64_t *samples_ns = lua_newuserdatauv(L, (count + 1) * sizeof *samples_ns, 0);
+    for (size_t i = 0; i < count; i++) {
+        lua_rawgeti(L, 1, (lua_Integer)i + 1);
+        samples_ns[i] = luaL_checkinteger(L, -1);
+        lua_pop(L, 1);
+    }
+    const stats_summary found = stats_summarise(samples_ns, count);
+    lua_pushinteger(L, found.median_ns);
+    lua_pushinteger(L, found.low_ns);
+    lua_pushinteger(L, found.high_ns);
+    return 3;
+}
+
 void render_add_texts(lua_State *L)
 {
-    static const luaL_Reg texts[] = {{"cut", cut}, {"spell", spell}, {NULL, NULL}};
+    static const luaL_Reg texts[] = {
+        {"cut", cut}, {"spell", spell}, {"ceiling_of", describe_ceiling}, {"median_of", median_of},
+        {NULL, NULL},
+    };
     static const luaL_Reg units[] = {
         {"time", unit_time}, {"duration", unit_duration}, {"size", unit_size},
         {"rate", unit_rate}, {"count", unit_count},       {"percent", unit_percent},

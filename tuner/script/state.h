@@ -303,6 +303,11 @@ void script_load_text(lua_State *L, const char *text, size_t size_bytes, const c
  * functions as their argument, and leaves its result on the stack. */
 void script_run_own(lua_State *L, const char *file);
 
+/* Functions for Lua: nearest(word, names) returns the name that `word` misspells, or nil;
+ * parse(text) returns the value that a person typed. */
+int script_nearest(lua_State *L);
+int script_parse(lua_State *L);
+
 /* In script/kernel_host.c: functions for the tool's own Lua. */
 int host_captured(lua_State *L);
 int host_captured_file(lua_State *L);

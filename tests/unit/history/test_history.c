@@ -7,9 +7,10 @@
 #include <zlib.h>
 
 #include "check.h"
-#include "history/history.h"
+#include "history/recorded.h"
 #include "history/space.h"
 #include "journal/line.h"
+#include "script/render.h"
 
 static const char cache[] =
     "{\"device_name\": \"GPU\", \"kernel_name\": \"k\", \"tune_params_keys\": [\"x\", \"mode\"],\n"
@@ -41,6 +42,26 @@ static recorded parse(const char *text)
     return r;
 }
 
+/* Converts a text to another tool's format. */
+static json_t *convert(const char *text, const char *format, at_error *error)
+{
+    json_t *source, *document;
+    assert_ok(recorded_open_text(text, strlen(text), "test", &source, error), *error);
+    json_t *given =
+        json_pack("{so ss ss}", "source", source, "format", format, "name", "a file's name");
+    script_compute("commands.convert", "test", given, &document, error);
+    json_decref(given);
+    return document;
+}
+
+/* Returns what an outcome is called in T4, and the number of samples. */
+static const char *invalidity_of(const json_t *document, size_t i, size_t *samples)
+{
+    const json_t *result = json_array_get(json_object_get(document, "results"), i);
+    *samples = json_array_size(json_object_get(json_object_get(result, "times"), "runtimes"));
+    return json_string_value(json_object_get(result, "invalidity"));
+}
+
 TEST(a_kernel_tuner_cache_is_read)
 {
     char text[2048];
@@ -53,14 +74,18 @@ TEST(a_kernel_tuner_cache_is_read)
     assert_int_equal(r.results[0].values[0].integer, 1);
     assert_string_equal(r.results[0].values[1].string, "a");
     assert_true(r.results[0].cost == 2.5);
-    assert_true(r.results[0].compile_ms == 100);
-    assert_true(r.results[0].check_ms == 3);
-    assert_true(r.results[0].run_ms == 7);
-    assert_int_equal(r.results[0].sample_count, 2);
-    assert_int_equal(r.results[1].outcome, OUTCOME_COMPILE_ERROR);
+    assert_float_equal(r.results[0].elapsed_s, 0.11, 1e-12);
     assert_true(isinf(r.results[1].cost));
-    assert_int_equal(r.results[2].outcome, OUTCOME_LAUNCH_ERROR);
     recorded_deinit(&r);
+
+    at_error error = {0};
+    size_t samples;
+    json_t *t4_text = convert(text, "t4", &error);
+    assert_string_equal(invalidity_of(t4_text, 0, &samples), "correct");
+    assert_int_equal(samples, 2);
+    assert_string_equal(invalidity_of(t4_text, 1, &samples), "compile");
+    assert_string_equal(invalidity_of(t4_text, 2, &samples), "runtime");
+    json_decref(t4_text);
 }
 
 TEST(a_cache_that_is_still_being_written_is_read)
@@ -75,24 +100,28 @@ TEST(a_cache_that_is_still_being_written_is_read)
 /* As Python's json module writes what an observer could not measure. In a text they are letters. */
 TEST(what_is_no_number_is_a_missing_value)
 {
-    recorded r =
-        parse("{\"device_name\": \"Infinity \\\" NaN\", \"kernel_name\": \"k\", "
-              "\"tune_params_keys\": [\"x\"],\n"
-              "\"cache\": {\n"
-              "\"1\": {\"x\": 1, \"time\": 2.5, \"times\": [2.5, NaN, 2.75], \"watts\": NaN},\n"
-              "\"2\": {\"x\": 2, \"time\": NaN, \"times\": [], \"joules\": [-Infinity,NaN]},\n"
-              "\"3\": {\"x\": 3, \"time\": 1.5, \"compile_time\":Infinity},\n");
+    static const char text[] =
+        "{\"device_name\": \"Infinity \\\" NaN\", \"kernel_name\": \"k\", "
+        "\"tune_params_keys\": [\"x\"],\n"
+        "\"cache\": {\n"
+        "\"1\": {\"x\": 1, \"time\": 2.5, \"times\": [2.5, NaN, 2.75], \"watts\": NaN},\n"
+        "\"2\": {\"x\": 2, \"time\": NaN, \"times\": [], \"joules\": [-Infinity,NaN]},\n"
+        "\"3\": {\"x\": 3, \"time\": 1.5, \"compile_time\":Infinity},\n";
+    recorded r = parse(text);
     assert_string_equal(r.device, "Infinity \" NaN");
     assert_int_equal(r.result_count, 3);
     assert_true(r.results[0].cost == 2.5);
-    assert_int_equal(r.results[0].sample_count, 2);
-    assert_true(r.results[0].samples_ms[1] == 2.75);
-    assert_int_not_equal(r.results[1].outcome, OUTCOME_OK);
+    assert_true(isinf(r.results[1].cost));
     assert_true(r.results[2].cost == 1.5);
-    assert_true(r.results[2].compile_ms == 0);
+    assert_true(r.results[2].elapsed_s == 0);
     recorded_deinit(&r);
 
     at_error error = {0};
+    size_t samples;
+    json_t *converted = convert(text, "t4", &error);
+    assert_string_equal(invalidity_of(converted, 0, &samples), "correct");
+    assert_int_equal(samples, 2);
+    json_decref(converted);
     const char *const parameter =
         "{\"cache\": {\"1\": {\"x\": NaN, \"time\": 1}}, \"tune_params_keys\": [\"x\"]}";
     assert_int_equal(recorded_parse(parameter, strlen(parameter), "test", &r, &error), AT_FORMAT);
@@ -103,11 +132,9 @@ TEST(t4_results_are_read_and_the_first_of_equals_counts)
 {
     recorded r = parse(t4);
     assert_int_equal(r.result_count, 2);
-    assert_int_equal(r.results[0].outcome, OUTCOME_OK);
     assert_true(r.results[0].cost == 2.5);
-    assert_true(r.results[0].compile_ms == 100);
-    assert_true(r.results[0].run_ms == 7);
-    assert_int_equal(r.results[1].outcome, OUTCOME_COMPILE_ERROR);
+    assert_float_equal(r.results[0].elapsed_s, 0.11, 1e-12);
+    assert_true(isinf(r.results[1].cost));
     recorded_deinit(&r);
 }
 
@@ -194,27 +221,35 @@ TEST(what_is_written_reads_back_the_same)
     char text[2048];
     snprintf(text, sizeof text, "%s%s", cache, closing);
     recorded r = parse(text);
+    at_error error = {0};
     static const char *const formats[] = {"kernel-tuner", "t4"};
     for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
-        char *written = NULL;
-        at_error error = {0};
-        assert_ok(recorded_write(&r, formats[f], &written, &error), error);
+        json_t *document = convert(text, formats[f], &error), *names, *again;
+        char *written = json_dumps(document, JSON_REAL_PRECISION(17));
         recorded back = parse(written);
         assert_int_equal(back.result_count, r.result_count);
         assert_int_equal(back.parameter_count, r.parameter_count);
         for (size_t i = 0; i < r.result_count; i++) {
-            assert_int_equal(back.results[i].outcome, r.results[i].outcome);
             assert_true(back.results[i].cost == r.results[i].cost);
-            assert_true(back.results[i].compile_ms == r.results[i].compile_ms);
             for (size_t p = 0; p < r.parameter_count; p++)
                 assert_true(value_equal(back.results[i].values[p], r.results[i].values[p]));
         }
+        /* So do outcomes, times and samples, but for names that T4 has no place for. */
+        names = convert(written, formats[f], &error);
+        again = convert(text, formats[f], &error);
+        if (f == 0)
+            assert_true(json_equal(names, again));
+        else
+            assert_true(json_equal(json_array_get(json_object_get(names, "results"), 0),
+                                   json_array_get(json_object_get(again, "results"), 0)));
+        json_decref(names);
+        json_decref(again);
         recorded_deinit(&back);
+        json_decref(document);
         free(written);
     }
-    char *written = NULL;
-    at_error error = {0};
-    assert_int_equal(recorded_write(&r, "t5", &written, &error), AT_USAGE);
+    assert_null(convert(text, "t5", &error));
+    assert_int_equal(error.status, AT_USAGE);
     assert_non_null(strstr(error.message, "'t4'"));
     recorded_deinit(&r);
 }
@@ -254,13 +289,15 @@ TEST(of_a_journal_the_last_line_of_a_variant_counts)
     recorded r = parse(text);
     assert_int_equal(r.result_count, 3);
     assert_true(r.results[0].cost == 2);
-    assert_true(r.results[0].compile_ms == 300);
-    assert_true(r.results[0].check_ms == 1.5);
-    assert_true(r.results[0].run_ms == 2);
+    assert_float_equal(r.results[0].elapsed_s, 0.3035, 1e-12);
     assert_true(r.results[1].cost == 5);
     assert_string_equal(r.results[1].values[1].string, "b");
-    assert_int_equal(r.results[2].outcome, OUTCOME_TIMEOUT);
+    assert_true(isinf(r.results[2].cost));
     recorded_deinit(&r);
+    size_t samples;
+    json_t *converted = convert(text, "t4", &error);
+    assert_string_equal(invalidity_of(converted, 2, &samples), "timeout");
+    json_decref(converted);
 }
 
 TEST(damaged_files_are_errors)

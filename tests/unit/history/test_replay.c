@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "history/history.h"
+#include "history/recorded.h"
 #include "history/replay.h"
 #include "history/score.h"
 

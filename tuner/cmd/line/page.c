@@ -44,3 +44,18 @@ at_status page_show(const options *o, const char *name, size_t indent, json_t *f
     free(text);
     return status;
 }
+
+at_status page_answer(const options *o, const char *name, size_t indent, const char *data_path,
+                      json_t *given, at_error *error)
+{
+    char module[64];
+    json_t *answer;
+    snprintf(module, sizeof module, "commands.%s", name);
+    at_status status = script_compute(module, data_path, given, &answer, error);
+    json_decref(given);
+    if (!status)
+        status = page_show(o, name, indent, json_incref(json_array_get(answer, 0)),
+                           json_incref(json_array_get(answer, 1)), error);
+    json_decref(answer);
+    return status;
+}

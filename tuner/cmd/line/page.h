@@ -16,6 +16,12 @@
 at_status page_show(const options *o, const char *name, size_t indent, json_t *found, json_t *also,
                     at_error *error);
 
+/* Prints what the module lua/commands/<name>.lua makes of `given`: a list of `found` and `also`, of
+ * which page_show() prints one. `data_path` is the file that the data is from, for errors; NULL if
+ * it is from several. Takes `given`. Errors as script_compute() and page_show(). */
+at_status page_answer(const options *o, const char *name, size_t indent, const char *data_path,
+                      json_t *given, at_error *error);
+
 /* The text alone; the caller frees it. Takes both. */
 at_status page_text(const char *name, json_t *found, json_t *also, char **text, at_error *error);
 

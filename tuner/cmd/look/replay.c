@@ -7,7 +7,7 @@
 #include "base/json_text.h"
 #include "cmd/line/commands.h"
 #include "cmd/line/page.h"
-#include "history/history.h"
+#include "history/recorded.h"
 #include "history/replay.h"
 #include "history/space.h"
 

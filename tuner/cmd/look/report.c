@@ -17,8 +17,8 @@
 #include "cmd/line/page.h"
 #include "cmd/line/terminal.h"
 #include "cmd/look/plot.h"
-#include "cmd/look/roofline.h"
 #include "cmd/variant/explained.h"
+#include "history/recorded.h"
 #include "record/record.h"
 #include "report/progress.h"
 
@@ -242,18 +242,18 @@ static char *base64(const void *bytes, size_t size_bytes)
     return out;
 }
 
-/* Adds {words, data}, or {why} when there is no picture. */
-static void add_picture(json_t **list, const recorded *all, const ceiling_rates *ceilings,
-                        const char *kind, const char *words)
+/* Adds {words, data}, or {why} when there is no picture. Takes `given`. */
+static void add_picture(json_t **list, const char *path, json_t *given, const char *kind,
+                        const char *words)
 {
     char *bytes;
     size_t size_bytes = 0;
     at_error error = {0};
-    char title[TEXT_BYTES];
-    snprintf(title, sizeof title, "%s%s%s on %s", all->kernel, *all->problem ? ", " : "",
-             all->problem, all->device);
-    plot_request q = {.kind = kind, .title = title, .format = PLOT_SVG, .ceilings = ceilings};
-    at_status status = plot_draw(all, &q, &bytes, &size_bytes, &error);
+    json_put(&given, "kind", json_string(kind));
+    json_put(&given, "format", json_string("svg"));
+    json_put(&given, "is_plain", json_true());
+    json_put(&given, "name", json_string(""));
+    at_status status = plot_draw(path, given, &bytes, &size_bytes, NULL, &error);
     char *data = status ? NULL : base64(bytes, size_bytes);
     json_append(list, status ? json_pack("{so}", "why", json_said(error.message))
                              : json_pack("{ss ss}", "words", words, "data", data));
@@ -265,33 +265,39 @@ static void add_picture(json_t **list, const recorded *all, const ceiling_rates 
  * few points of a record would lie on one line, of which the share of the ceiling says all. */
 static void add_roofline(json_t **list, const record *r)
 {
-    recorded few = {0};
-    ceiling_rates ceilings;
+    json_t *ceilings, *source;
     at_error error = {0};
-    bool any = false;
+    bool any;
     if (r->entries[0].gflops <= 0 || r->entries[0].gbps <= 0)
         return;
-    if (roofline_ceilings(r->path, NULL, r->gpu, &ceilings, &error) ||
-        recorded_read(r->path, &few, &error))
+    if (plot_ceilings(r->path, NULL, r->gpu, &ceilings, &any, &error))
         return;
-    for (int kind = 0; kind < CEILING_KINDS; kind++)
-        any = any || ceilings.rates[kind] > 0;
-    if (any)
-        add_picture(list, &few, &ceilings, "roofline",
-                    "The best and the baseline beneath what this GPU can do at most.");
-    recorded_deinit(&few);
+    if (any && !recorded_open(r->path, &source, &error))
+        add_picture(list, r->path, json_pack("{so sO}", "source", source, "ceilings", ceilings),
+                    "roofline", "The best and the baseline beneath what this GPU can do at most.");
+    json_decref(ceilings);
 }
 
 /* Adds the pictures of the landscape that lies beside the record. */
 static void add_landscape(json_t **list, const record *r)
 {
+    static const char *const pictures[][2] = {
+        {"rank", "Every variant: of each value of what decides most, its variants, fastest first."},
+        {"importance",
+         "Which parameters decide how fast a variant is. Constraints tie parameters together: a "
+         "value of one leaves few of another. What a parameter decides once all others are "
+         "fixed (total) can so be less than what it decides alone. The longest bar is on "
+         "top."},
+        {"heatmap",
+         "The two parameters that decide together: the best time with each pair of values."},
+    };
     char path[PATHS_BYTES];
-    recorded all = {0};
+    json_t *source;
     at_error error = {0};
     const char *slash = strrchr(r->path, '/');
     int folder = slash ? (int)(slash - r->path) : 0;
     snprintf(path, sizeof path, "%.*s/landscapes/%s.json.gz", folder, r->path, r->pattern);
-    if (recorded_read(path, &all, &error)) {
+    if (recorded_open(path, &source, &error)) {
         snprintf(path, sizeof path,
                  "of this GPU only the fastest variants are kept. 'autotune plot' draws what "
                  "'autotune %s --effort exhaustive --json --top 1000000' prints there",
@@ -299,19 +305,12 @@ static void add_landscape(json_t **list, const record *r)
         json_append(list, json_pack("{ss}", "why", path));
         return;
     }
-    all.kernel = r->pattern;
-    all.device = r->gpu;
-    add_picture(list, &all, NULL, "rank",
-                "Every variant: of each value of what decides most, its variants, fastest first.");
-    add_picture(
-        list, &all, NULL, "importance",
-        "Which parameters decide how fast a variant is. Constraints tie parameters together: a "
-        "value of one leaves few of another. What a parameter decides once all others are "
-        "fixed (total) can so be less than what it decides alone. The longest bar is on "
-        "top.");
-    add_picture(list, &all, NULL, "heatmap",
-                "The two parameters that decide together: the best time with each pair of values.");
-    recorded_deinit(&all);
+    for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++)
+        add_picture(
+            list, path,
+            json_pack("{sO ss ss}", "source", source, "kernel", r->pattern, "device", r->gpu),
+            pictures[i][0], pictures[i][1]);
+    json_decref(source);
 }
 
 /* ---- the page ---- */

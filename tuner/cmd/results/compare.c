@@ -7,17 +7,17 @@
 
 #include "base/json_text.h"
 #include "base/memory.h"
-#include "base/text.h"
 #include "cmd/line/commands.h"
 #include "cmd/line/page.h"
 #include "cmd/results/entry.h"
 #include "cmd/results/judge.h"
 #include "cmd/variant/explained.h"
-#include "history/history.h"
+#include "history/recorded.h"
 #include "record/record.h"
 #include "run/race/side_by_side.h"
 #include "run/setup/session.h"
 #include "run/setup/setup.h"
+#include "script/render.h"
 
 enum { EXIT_SLOWER = 6, TEXT_BYTES = 512 };
 
@@ -48,17 +48,6 @@ typedef struct comparison {
 
 /* ---- reading ---- */
 
-static void format_pairs(const char *const *names, const value *values, size_t count,
-                         const char *between, char *text, size_t size_bytes)
-{
-    text[0] = '\0';
-    for (size_t i = 0; i < count; i++) {
-        char v[256];
-        value_format(values[i], v, sizeof v);
-        text_add(text, size_bytes, "%s%s=%s", i ? between : "", names[i], v);
-    }
-}
-
 static void read_records(const record *r, side_file *out)
 {
     snprintf(out->gpu, sizeof out->gpu, "%s", r->gpu);
@@ -79,52 +68,50 @@ static void read_records(const record *r, side_file *out)
     }
 }
 
-/* Reads the fastest result of each problem from a run, a journal or another tool's file; if a
- * record is damaged, says what is wrong with it. */
+static void take_text(const json_t *from, const char *name, char *out, size_t size_bytes)
+{
+    snprintf(out, size_bytes, "%s", json_string_value(json_object_get(from, name)));
+}
+
+/* Reads the fastest result of a run, a journal or another tool's file; if a record is damaged, says
+ * what is wrong with it. */
 static at_status read_best(const char *path, side_file *out, const at_error *as_record,
                            at_error *error)
 {
-    recorded r = {0};
-    at_status status = recorded_read(path, &r, error);
+    json_t *source, *best;
+    at_status status = recorded_open(path, &source, error);
     if (status)
         return status;
-    if (r.is_record) {
-        recorded_deinit(&r);
+    status = script_compute("commands.best", path, source, &best, error);
+    json_decref(source);
+    if (status)
+        return status;
+    if (json_is_true(json_object_get(best, "is_record"))) {
+        json_decref(best);
         *error = *as_record;
         return error->status;
     }
-    const recorded_result *best = NULL;
-    for (size_t i = 0; i < r.result_count; i++)
-        if (r.results[i].outcome == OUTCOME_OK && (!best || r.results[i].cost < best->cost))
-            best = &r.results[i];
-    snprintf(out->gpu, sizeof out->gpu, "%s", r.device);
     out->subjects = memory_new(1, sizeof *out->subjects);
-    if (!best)
-        status = error_set_at(error, AT_NOT_FOUND, path, 0, "no variant has a time");
-    if (!status) {
-        subject *s = &out->subjects[out->count++];
-        for (size_t i = 0, used = 0; r.problem[i] && used + 1 < sizeof s->problem; i++)
-            if (r.problem[i] != ' ') /* as records spell it */
-                s->problem[used++] = r.problem[i];
-        snprintf(s->pattern, sizeof s->pattern, "%s", r.kernel);
-        snprintf(s->arch, sizeof s->arch, "sm_90");
-        format_pairs(r.names, best->values, r.parameter_count, ",", s->configuration,
-                     sizeof s->configuration);
-        const json_t *problem = json_object_get(r.root, "problem");
-        s->asked = json_pack("{so}", "problem",
-                             json_is_object(problem) ? json_deep_copy(problem) : json_object());
-        s->values = json_from_values(r.names, best->values, r.parameter_count);
-        s->time_ns = best->cost * 1e6;
-        s->low_ns = best->low_ms * 1e6;
-        s->high_ns = best->high_ms * 1e6;
-        s->predicted = r.predicted;
-        s->has_resources = best->has_resources;
-        s->registers = best->registers;
-        s->spill_bytes = best->spill_bytes;
-        s->shared_bytes = best->shared_bytes;
-    }
-    recorded_deinit(&r);
-    return status;
+    out->count = 1;
+    subject *s = out->subjects;
+    const json_t *resources = json_object_get(best, "resources");
+    take_text(best, "gpu", out->gpu, sizeof out->gpu);
+    take_text(best, "problem_text", s->problem, sizeof s->problem);
+    take_text(best, "kernel", s->pattern, sizeof s->pattern);
+    take_text(best, "configuration", s->configuration, sizeof s->configuration);
+    snprintf(s->arch, sizeof s->arch, "sm_90");
+    s->asked = json_pack("{sO}", "problem", json_object_get(best, "problem"));
+    s->values = json_incref(json_object_get(best, "values"));
+    s->time_ns = json_number_value(json_object_get(best, "time_ns"));
+    s->low_ns = json_number_value(json_object_get(best, "low_ns"));
+    s->high_ns = json_number_value(json_object_get(best, "high_ns"));
+    s->predicted = json_is_true(json_object_get(best, "is_predicted"));
+    s->has_resources = json_is_array(resources);
+    s->registers = (uint32_t)json_integer_value(json_array_get(resources, 0));
+    s->spill_bytes = (uint32_t)json_integer_value(json_array_get(resources, 1));
+    s->shared_bytes = (uint32_t)json_integer_value(json_array_get(resources, 2));
+    json_decref(best);
+    return AT_OK;
 }
 
 static at_status read_side(const char *path, side_file *out, at_error *error)

@@ -1,0 +1,212 @@
+-- autotune plot: what a picture of recorded measurements shows. templates/pages/plot_<kind>.tmpl draws it.
+
+local recorded = require "lib.recorded"
+local importance = require "lib.importance"
+
+local LEAST_RANKED, MOST_CELLS = 3, 10000
+local RATES = { bytes = "GB/s", flops = "GFLOP/s", items = "Gitems/s" }
+local WHOLE = "what 'autotune SCRIPT --json --top 1000000' prints, "
+
+local function missing(message, ...) refuse(string.format(message, ...), "missing") end
+
+-- The values of a parameter, ascending, and for each result that works the place of its own.
+local function levels_of(d, p)
+  local levels, places = recorded.levels(d.works, p)
+  local of = {}
+  for i, result in ipairs(d.works) do of[i] = places[recorded.key(result.values[p])] end
+  return { name = d.r.names[p], levels = levels, of = of }
+end
+
+-- ---- what each kind draws, beside the figures ----
+
+local function put_first(d) d.picture.by = levels_of(d, d.by[1]) end
+
+local function put_both(d)
+  local down, across = levels_of(d, d.by[1]), levels_of(d, d.by[2])
+  d.picture.down, d.picture.across = down, across
+  if #down.levels * #across.levels > MOST_CELLS then
+    refuse(string.format("%d by %d values are more than a heatmap has room for; --by NAME,NAME chooses others", #down.levels,
+                         #across.levels))
+  end
+end
+
+-- The steps at which the best time so far fell, in the order in which variants were tried.
+local function put_steps(d)
+  local results, steps, best = d.r.results, {}, math.huge
+  if d.r.order == "ranked" then
+    missing("a run's --json lists its results by rank, not in the order in which they were tried: draw its journal instead")
+  end
+  for i = 1, #results do
+    local result = results[d.r.order and #results + 1 - i or i]
+    if result.cost and result.cost < best then
+      best = result.cost
+      steps[#steps + 1] = { i, best * 1e3 }
+    end
+  end
+  steps[#steps + 1] = { #results, best * 1e3 }
+  d.picture.steps = steps
+end
+
+-- The bytes that each spills, false where they are not known.
+local function put_spills(d)
+  local spills, known = {}, false
+  for i, result in ipairs(d.works) do
+    spills[i] = result.registers and result.spill_bytes or false
+    known = known or result.registers
+  end
+  d.picture.spills = spills
+  if not known then
+    missing("this file does not say what a variant spills: what a run prints with --json --top 1000000 does, and its journal")
+  end
+end
+
+local MEMORY = { copy = true, read = true, write = true }
+
+-- Which ceilings say something about the pattern: its own, and what lies above it in the device.
+local function concerns(r, c)
+  local own = r.ceiling and ceiling_of(r.ceiling) or "bytes"
+  if c.name == r.ceiling then return true end
+  if c.unit == "flops" then return own ~= "flops" end
+  local of_memory = MEMORY[r.ceiling or ""]
+  local on_device = own ~= "bytes" or of_memory or r.ceiling == "l2" or r.ceiling == "shared"
+  return on_device and (c.name == "l2" or c.name == "shared" or c.name == "copy" and not of_memory)
+end
+
+local function roofs_of(d, unit)
+  local roofs = {}
+  for _, c in ipairs(d.ceilings) do
+    local rate = c.name == d.r.ceiling and d.r.ceiling_rate > 0 and d.r.ceiling_rate or c.rate
+    if rate > 0 and c.unit == unit and concerns(d.r, c) then roofs[#roofs + 1] = { name = c.name, rate = rate } end
+  end
+  return roofs
+end
+
+-- The roofline of a launch (Williams, Waterman, Patterson 2009). With flops it is over arithmetic intensity, flops for each
+-- byte that must be moved; a pattern that gives none has its bytes (or items) a second beneath the ceilings of these, over
+-- the occupancy.
+local function put_roofs(d)
+  local r, picture, unit = d.r, d.picture, d.r.ceiling and ceiling_of(d.r.ceiling) or "bytes"
+  for _, u in ipairs { "bytes", "flops", "items" } do
+    if r.work[unit] <= 0 then unit = u end
+  end
+  if #d.works == 0 or r.work[unit] <= 0 or r.objective ~= "time" then
+    missing("this file does not say what a launch moves or computes: a record does, and what a run prints with --json "
+            .. "--top 1000000")
+  end
+  if r.work.flops > 0 and r.work.bytes > 0 then
+    picture.intensity, picture.memory = r.work.flops / r.work.bytes, roofs_of(d, "bytes")
+    unit = "flops"
+  end
+  picture.baseline_ms, picture.work = r.baseline_ms, r.work[unit]
+  picture.unit = unit == "items" and (r.rate_unit or "") or RATES[unit]
+  picture.lacks = unit == "bytes" and "flops" or "bytes"
+  picture.roofs, picture.occupancies = roofs_of(d, unit), {}
+  for i, result in ipairs(d.works) do
+    if (result.occupancy or 0) <= 0 then
+      picture.occupancies = {}
+      break
+    end
+    picture.occupancies[i] = result.occupancy
+  end
+end
+
+local function put_shares(d)
+  local shares = {}
+  for i, p in ipairs(d.important.parameters) do
+    shares[i] = { name = d.r.names[p.parameter], alone = p.alone, total = p.total }
+  end
+  d.picture.shares = shares
+end
+
+-- `of_few`: of a record, which holds the best few alone, too. `as_text`: in the terminal, instead of by gnuplot.
+local KINDS = {
+  rank = { parameters = 1, put = put_first, of_few = true },
+  heatmap = { parameters = 2, put = put_both, as_text = true },
+  sweep = { parameters = 1, put = put_first },
+  convergence = { parameters = 0, put = put_steps },
+  roofline = { parameters = 0, put = put_roofs, of_few = true },
+  spill = { parameters = 0, put = put_spills },
+  importance = { parameters = 0, put = put_shares, as_text = true },
+}
+local NAMES = { "rank", "heatmap", "sweep", "convergence", "roofline", "spill", "importance" }
+
+local function find_kind(r, name)
+  local kind = KINDS[name]
+  if not kind then
+    local near = nearest_name(name, NAMES)
+    refuse(string.format("there is no kind '%s'%s; they are rank, heatmap, sweep, convergence, roofline, spill and importance", name,
+                         near and ": did you mean " .. near or ""))
+  end
+  if r.is_record and not kind.of_few then
+    missing("a record holds the best few and the default, of which rank and roofline can be drawn: for '%s' draw " .. WHOLE
+            .. "or the run's journal", name)
+  end
+  if name == "rank" and #r.results < LEAST_RANKED then
+    missing("this record keeps the winner and the default alone: the measured space is in " .. WHOLE .. "and in the run's journal")
+  end
+  return kind
+end
+
+local function find_by(r, name)
+  for p, known in ipairs(r.names) do
+    if known == name then return p end
+  end
+  local near = nearest_name(name, r.names)
+  refuse(string.format("no parameter is called '%s'%s", name, near and "; did you mean " .. near or ""))
+end
+
+-- Chooses the parameters that were asked for, else the one that decides most by itself, or the pair that does together.
+local function choose_by(d, wanted, by)
+  local m, most = d.important, 1
+  if #m.parameters < wanted then missing("%d parameter%s must vary to draw this", wanted, wanted > 1 and "s" or "") end
+  for i, p in ipairs(m.parameters) do
+    if p.alone > m.parameters[most].alone then most = i end
+  end
+  d.by = {}
+  if wanted == 1 then d.by[1] = m.parameters[most].parameter end
+  if wanted == 2 then d.by = { m.pairs[1].a, m.pairs[1].b } end
+  if not by then return end
+  local first, second = string.match(by, "^([^,]*),?(.*)$")
+  d.by[1] = find_by(d.r, first)
+  if wanted == 2 and not string.find(by, ",", 1, true) then
+    refuse("--by takes two parameters for this, such as tile_x,tile_y")
+  end
+  if wanted == 2 then d.by[2] = find_by(d.r, second) end
+end
+
+-- What every kind is given: the figures of what works, and of the ceiling and the baseline.
+local function put_figures(d, given, title)
+  local r, costs, rates, has_rates = d.r, {}, {}, true
+  for i, result in ipairs(d.works) do
+    costs[i], rates[i] = result.cost, result.rate
+    has_rates = has_rates and (result.rate or 0) > 0
+  end
+  local unit, words
+  if r.ceiling then unit, words = ceiling_of(r.ceiling) end
+  local alike = has_rates and unit and (unit == "items" or RATES[unit] == r.rate_unit) and r.ceiling_rate > 0
+  d.picture = { format = given.format, title = title, objective = r.objective, costs = costs, rates = has_rates and rates or {},
+                baseline_rate = has_rates and r.baseline_rate or 0.0, rate_unit = has_rates and r.rate_unit or false,
+                ceiling = alike and { rate = r.ceiling_rate, words = words } or false }
+end
+
+-- given: source, kind, format, name (of the file); by, kernel and device (instead of the file's), ceilings { name, unit, rate },
+-- is_plain (the title leaves out what the measurements are). Each of the latter may be missing.
+return function(given)
+  local get = recorded.get
+  local r = recorded.read(given.source)
+  r.kernel, r.device = get(given, "kernel") or r.kernel, get(given, "device") or r.device
+  local kind = find_kind(r, given.kind)
+  local d = { r = r, works = recorded.rank(r), important = importance(r), ceilings = get(given, "ceilings") or {} }
+  choose_by(d, kind.parameters, get(given, "by"))
+  local subject = string.match(r.kernel ~= "" and r.kernel or given.name, "^[^.]*")
+  local title = subject .. (r.device ~= "" and " on " .. r.device or "") .. (r.problem ~= "" and ", " .. r.problem or "")
+  if get(given, "is_plain") then
+    title = subject .. (r.problem ~= "" and ", " .. r.problem or "") .. " on " .. r.device
+  else
+    title = title .. (r.is_predicted and " (predicted)" or "") .. (r.is_record and ": the best few and the default" or "")
+  end
+  put_figures(d, given, title)
+  kind.put(d)
+  return { page = "plot_" .. given.kind, picture = d.picture, is_text = kind.as_text and given.format == "terminal" or false,
+           kernel = r.kernel, is_record = r.is_record or false }
+end
