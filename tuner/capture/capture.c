@@ -60,8 +60,8 @@ static at_status find_launch(const char *path, const json_t *root, size_t number
 
 /* The limits that tuner/schemas/capture.json states. */
 enum {
-    MOST_ARGUMENTS = 256,
-    MOST_ALLOCATIONS = 64,
+    MOST_ARGUMENTS = 1024,
+    MOST_ALLOCATIONS = 256,
     MOST_VARIABLES = 64,
     MOST_PARAMETER_BYTES = 32768,
     MOST_SIDE = INT32_MAX

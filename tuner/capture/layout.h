@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 /* Changes with every change to what follows. */
-#define CAPTURE_MAGIC UINT64_C(0x3230747061637461)
+#define CAPTURE_MAGIC UINT64_C(0x3330747061637461)
 
 /* The file of a process, in its folder. */
 #define CAPTURE_TABLE "table"
@@ -21,10 +21,10 @@ enum {
     CAPTURE_MOST_ROWS = 1 << 14,
     CAPTURE_NAMES_BYTES = 8 << 20,
     CAPTURE_MOST_LAUNCHES = 16,
-    CAPTURE_MOST_ARGUMENTS = 256,
+    CAPTURE_MOST_ARGUMENTS = 1024,
     CAPTURE_PARAMETER_BYTES = 32768, /* what CUDA passes at most is 32,764 */
     CAPTURE_MOST_POINTERS = 512,
-    CAPTURE_MOST_ALLOCATIONS = 64,
+    CAPTURE_MOST_ALLOCATIONS = 256,
     CAPTURE_MOST_VARIABLES = 64,
     CAPTURE_NAME_BYTES = 256,
     CAPTURE_TROUBLE_BYTES = 512

@@ -26,7 +26,7 @@ enum {
 static const size_t most_module_bytes = UINT64_C(1) << 32;
 
 /* Buffers lie further apart than an index of 32 bits reaches, as sim/buffer.c places them. */
-static const uint64_t first_base = UINT64_C(0x700000000000), distance = UINT64_C(1) << 36;
+static const uint64_t first_base = UINT64_C(0x010000000000), distance = UINT64_C(1) << 36;
 
 typedef struct relaunch {
     const captured_launch *launch;
