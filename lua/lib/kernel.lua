@@ -112,11 +112,11 @@ function kernel.read_buffers(description, names_taken)
       shape = b.shape ~= nil and expressions(b.shape, child(where, "shape"), 4) or {},
     }
   end
-  if #list > 16 then fail(path, "has %d buffers; 16 are allowed", #list) end
+  if #list > 256 then fail(path, "has %d buffers; 256 are allowed", #list) end
   return list
 end
 
-local MOST_LAUNCHES, MOST_ARGUMENTS, MOST_MEMBERS = 32, 128, 256
+local MOST_LAUNCHES, MOST_ARGUMENTS, MOST_MEMBERS = 32, 1024, 8192
 
 local function read_struct(v, where, buffers)
   local members = {}

@@ -967,3 +967,25 @@ EOF
     [ "$status" -eq 1 ]
     says "data race"
 }
+
+summed() { # summed COUNT: many.cu, a kernel of two more parameters than COUNT
+    local list="" sum="" i
+    for ((i = 0; i < $1; i++)); do
+        list+=", int p$i"
+        sum+=" + p$i"
+    done
+    printf '%s\n' "/* autotune" "problem = { n = 1000 }" "launch = { grid = 'ceil_div(n, 128)', block = 128 }" \
+        "sizes = { y = 'n' }" "outputs = { 'y' }" "kernel = { args = {}}" "for i = 0, $1 - 1 do kernel.args['p' .. i] = i end" \
+        "*/" "__global__ void many(int *y, int n$list)" "{" \
+        "    int i = blockIdx.x * 128 + threadIdx.x;" "    if (i < n)" "        y[i] = i$sum;" "}" >many.cu
+}
+
+@test "a kernel may have a thousand parameters, and is told when it has too many" {
+    summed 1022
+    tool check many.cu
+    succeeds
+    says "1 agrees with the baseline"
+    summed 1023
+    tool check many.cu
+    fails_with 2 "the kernel many takes 1025 arguments; 1024 are allowed"
+}

@@ -38,14 +38,14 @@ bool cpp_signature_read(const char *ptx, const char *name, cpp_argument out[CPP_
     if (read_words(open + 1, words, sizeof words / sizeof *words) == 0)
         return false;
     const int32_t n = words[0] - 1;
-    if (n < 0 || n > CPP_MAX_PARAMETERS)
+    if (n < 0)
         return false;
-    for (int32_t i = 0; i < n; i++)
+    *count = (size_t)n;
+    for (int32_t i = 0; n <= CPP_MAX_PARAMETERS && i < n; i++)
         out[i] = (cpp_argument){.is_pointer = words[1 + POINTER * n + i] != 0,
                                 .is_const = words[1 + CONST * n + i] != 0,
                                 .type = words[1 + TYPE * n + i],
                                 .lanes = (uint32_t)words[1 + LANES * n + i],
                                 .bytes = (uint32_t)words[1 + BYTES * n + i]};
-    *count = (size_t)n;
     return true;
 }

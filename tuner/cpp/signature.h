@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CPP_MAX_PARAMETERS = 64 };
+enum { CPP_MAX_PARAMETERS = 1024 };
 
 /* Types beside the element types of base/value.h; another is negative, too. An empty class has no
  * members: its one byte is never read. */
@@ -23,7 +23,8 @@ typedef struct cpp_argument {
     uint32_t bytes; /* of what a pointer leads to, or of the argument; 0: void */
 } cpp_argument;
 
-/* Reads the array of that name from PTX text. False: it is not there. */
+/* Reads the array of that name from PTX text. Returns false if it is not there. If *count is more
+ * than CPP_MAX_PARAMETERS, nothing is read but that. */
 bool cpp_signature_read(const char *ptx, const char *name, cpp_argument out[CPP_MAX_PARAMETERS],
                         size_t *count);
 

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,6 +14,11 @@ uint64_t plan_buffer_seed(uint64_t seed, uint32_t i)
 {
     rng r = rng_seeded(seed + i);
     return rng_next(&r);
+}
+
+void plan_clear(launch_plan *plan)
+{
+    memset(plan, 0, offsetof(launch_plan, arguments));
 }
 
 void plan_name_element(const buffer_plan *plan, uint64_t index, char *out, size_t size_bytes)

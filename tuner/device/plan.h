@@ -22,13 +22,13 @@
 #define PLAN_MAX_ELEMENTS (UINT64_C(1) << 48)
 
 enum {
-    PLAN_MAX_BUFFERS = 16,
+    PLAN_MAX_BUFFERS = 256,
     PLAN_MAX_LAUNCHES = 32, /* that differ; a group of them runs in rounds */
     PLAN_MAX_ROUNDS = 1 << 20,
-    PLAN_MAX_ARGUMENTS = 128,     /* of all launches together */
-    PLAN_MAX_STRUCT_BYTES = 1280, /* of all arguments that are larger than 8 bytes */
-    PLAN_MAX_ADDRESSES = 32,      /* of buffers, within them */
-    PLAN_MAX_CLUSTER = 16,        /* blocks along a side; the chip has a limit for all of them */
+    PLAN_MAX_ARGUMENTS = 1024,     /* of all launches together */
+    PLAN_MAX_STRUCT_BYTES = 32768, /* of all arguments that are larger than 8 bytes */
+    PLAN_MAX_ADDRESSES = 512,      /* of buffers, within them */
+    PLAN_MAX_CLUSTER = 16,         /* blocks along a side; the chip has a limit for all of them */
     PLAN_MAX_CONSTANTS = 4,
     PLAN_MAX_VIEWS = 8,   /* of all launches together */
     PLAN_MAX_VALUES = 32, /* a longer list is data: FILL_FILE */
@@ -128,7 +128,7 @@ typedef struct compared_plan {
 
 /* The launches of a variant: kernels of one module, one after the other. In a group the first runs
  * again after the last, until its rounds are over. Launches of a group lie side by side and have
- * the same rounds. Zeroed but for what is set, so that equal plans are equal bytes.
+ * the same rounds. What the counts leave out of the last four arrays is undefined.
  *
  * With a transfer the kernels, of which there may be none, are launched once a chunk. Each then has
  * two more arguments of 8 bytes: the chunk's first byte in the buffers, and its number of bytes. */
@@ -138,32 +138,33 @@ typedef struct launch_plan {
     /* The names of the kernels as C++ has them ("scale", "ns::scale<64, float>"), each once, in the
      * order of the launches that first use them, with a NUL after each. */
     char entries[PLAN_ENTRIES_BYTES];
-    uint32_t argument_count; /* of all launches */
-    argument_plan arguments[PLAN_MAX_ARGUMENTS];
-    uint32_t struct_bytes;
-    unsigned char
-        structs[PLAN_MAX_STRUCT_BYTES]; /* values of arguments; each at a multiple of 16 */
-    uint32_t address_count;
-    address_plan addresses[PLAN_MAX_ADDRESSES];
     uint32_t constant_count;
     constant_plan constants[PLAN_MAX_CONSTANTS];
-    uint32_t compared_count;
-    compared_plan compared[PLAN_MAX_BUFFERS]; /* a buffer at most once */
     uint32_t view_count;
     view_plan views[PLAN_MAX_VIEWS]; /* tensor maps, textures and surfaces among the arguments */
     transfer_plan transfer;          /* all zero: none */
+    uint32_t argument_count;         /* of all launches */
+    uint32_t struct_bytes, address_count, compared_count;
+    argument_plan arguments[PLAN_MAX_ARGUMENTS];
+    unsigned char
+        structs[PLAN_MAX_STRUCT_BYTES]; /* values of arguments; each at a multiple of 16 */
+    address_plan addresses[PLAN_MAX_ADDRESSES];
+    compared_plan compared[PLAN_MAX_BUFFERS]; /* a buffer at most once */
 } launch_plan;
+
+/* Makes it a plan of nothing. */
+void plan_clear(launch_plan *plan);
 
 /* One problem: the buffers, how outputs compare, and what a perfect kernel must move. */
 typedef struct problem_plan {
     uint32_t buffer_count;
-    buffer_plan buffers[PLAN_MAX_BUFFERS];
     oracle_kind oracle;     /* what says which results are right */
     uint64_t traffic_bytes; /* GB/s = traffic_bytes / time_ns; this and the next two 0: not given */
     uint64_t flops, items;  /* work of a launch */
     ceiling_kind ceiling;   /* as the script names it; plan_ceiling() resolves CEILING_DEFAULT */
     uint64_t seed;          /* of the fills */
     transfer_task transfer; /* what variants move between host and device; all zero: nothing */
+    buffer_plan buffers[PLAN_MAX_BUFFERS]; /* undefined from buffer_count on */
 } problem_plan;
 
 /* The ceiling of the problem: the one that the script names, or by the work that it states. For

@@ -163,6 +163,11 @@ at_status kernel_signature(const kernel_file *k, const char *entry, const char *
         status = refuse(k, log, error);
         *undefined = undefined_names(log ? log : "");
     }
+    if (!status && *count > CPP_MAX_PARAMETERS)
+        status = error_set_at(error, AT_SCRIPT, k->path, 0,
+                              "the kernel %s takes %zu arguments; %d are allowed: put some of them "
+                              "into a struct that is passed by value",
+                              entry, *count, CPP_MAX_PARAMETERS);
     included_deinit(&headers);
     free(text);
     free(ptx);

@@ -149,45 +149,39 @@ static void evaluate_struct(lua_State *L, const evaluation *e, const script_argu
                             argument_plan *to)
 {
     launch_plan *plan = e->launch;
-    uint32_t start = round_to(plan->struct_bytes, 16), size = 0, alignment = 1;
-    unsigned char bytes[PLAN_MAX_STRUCT_BYTES] = {0};
-    address_plan addresses[PLAN_MAX_STRUCT_BYTES / 8];
-    uint32_t address_count = 0;
+    const uint32_t start = round_to(plan->struct_bytes, 16), had = plan->address_count;
+    uint32_t size = 0, alignment = 1;
+    memset(plan->structs + plan->struct_bytes, 0, start - plan->struct_bytes);
     for (size_t i = 0; i < from->member_count; i++) {
         const bool is_buffer = from->members[i].type == ARGUMENT_BUFFER;
         scalar member =
             is_buffer ? (scalar){.size_bytes = 8} : evaluate_scalar(L, e, &from->members[i]);
-        size = round_to(size, member.size_bytes);
-        if (start + size + member.size_bytes > PLAN_MAX_STRUCT_BYTES)
-            refuse_struct(L, e, from, "bytes together", PLAN_MAX_STRUCT_BYTES);
-        if (is_buffer)
-            addresses[address_count++] =
-                (address_plan){(uint16_t)(start + size), (uint8_t)from->members[i].buffer};
-        memcpy(bytes + size, &member.bits, member.size_bytes);
-        size += member.size_bytes;
+        const uint32_t at = round_to(size, member.size_bytes);
         if (member.size_bytes > alignment)
             alignment = member.size_bytes;
+        if (start + round_to(at + member.size_bytes, alignment) > PLAN_MAX_STRUCT_BYTES)
+            refuse_struct(L, e, from, "bytes together", PLAN_MAX_STRUCT_BYTES);
+        if (is_buffer && plan->address_count == PLAN_MAX_ADDRESSES)
+            refuse_struct(L, e, from, "buffers together", PLAN_MAX_ADDRESSES);
+        if (is_buffer)
+            plan->addresses[plan->address_count++] =
+                (address_plan){(uint16_t)(start + at), (uint8_t)from->members[i].buffer};
+        memset(plan->structs + start + size, 0, at - size);
+        memcpy(plan->structs + start + at, &member.bits, member.size_bytes);
+        size = at + member.size_bytes;
     }
-    size = round_to(size, alignment);
-    to->size_bytes = (uint16_t)size;
-    if (size == 8 && address_count) {
+    const uint32_t end = round_to(size, alignment);
+    memset(plan->structs + start + size, 0, end - size);
+    to->size_bytes = (uint16_t)end;
+    if (end > 8) {
+        to->bits = start;
+        plan->struct_bytes = start + end;
+    } else if (plan->address_count > had) {
         to->is_buffer = true;
-        to->buffer = addresses[0].buffer;
-        return;
+        to->buffer = plan->addresses[--plan->address_count].buffer;
+    } else {
+        memcpy(&to->bits, plan->structs + start, end);
     }
-    if (size <= 8) {
-        memcpy(&to->bits, bytes, size);
-        return;
-    }
-    if (start + size > PLAN_MAX_STRUCT_BYTES)
-        refuse_struct(L, e, from, "bytes together", PLAN_MAX_STRUCT_BYTES);
-    to->bits = start;
-    memcpy(plan->structs + start, bytes, size);
-    plan->struct_bytes = start + size;
-    if (plan->address_count + address_count > PLAN_MAX_ADDRESSES)
-        refuse_struct(L, e, from, "buffers together", PLAN_MAX_ADDRESSES);
-    memcpy(plan->addresses + plan->address_count, addresses, address_count * sizeof *addresses);
-    plan->address_count += address_count;
 }
 
 static void evaluate_view(lua_State *L, const evaluation *e, const script_argument *from,
@@ -313,8 +307,11 @@ static void evaluate_one_launch(lua_State *L, const evaluation *e, const script_
         to->cooperative = expression_truth(L, &from->cooperative, e->problem, e->indices);
     to->first_argument = plan->argument_count;
     to->argument_count = (uint32_t)from->argument_count;
-    for (size_t i = 0; i < from->argument_count; i++)
-        evaluate_argument(L, e, &from->arguments[i], &plan->arguments[plan->argument_count++]);
+    for (size_t i = 0; i < from->argument_count; i++) {
+        argument_plan *argument = &plan->arguments[plan->argument_count++];
+        *argument = (argument_plan){0};
+        evaluate_argument(L, e, &from->arguments[i], argument);
+    }
 }
 
 /* How many elements of each buffer are results, where that is not all of them. */
@@ -416,7 +413,7 @@ at_status script_entry_places(script *s, problem_kind problem, const uint16_t *i
 static at_status plan_launch(script *s, const script_kernel *kernel, problem_kind problem,
                              const uint16_t *indices, launch_plan *out, at_error *error)
 {
-    memset(out, 0, sizeof *out);
+    plan_clear(out);
     evaluation e = {.s = s,
                     .problem = problem,
                     .indices = indices ? indices : s->pattern.baseline,

@@ -1,5 +1,6 @@
 /* Evaluates a problem: buffers, their contents and tolerances, and the work of a launch. */
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -243,8 +244,8 @@ static tolerance evaluate_tolerance(lua_State *L, const evaluation *e, const scr
 static void evaluate_buffer(lua_State *L, const evaluation *e, const script_buffer *from,
                             buffer_plan *to)
 {
+    *to = (buffer_plan){.role = from->role};
     snprintf(to->name, sizeof to->name, "%s", from->name);
-    to->role = from->role;
     to->type = evaluate_type(L, e, &from->type);
     to->count =
         (uint64_t)expression_integer(L, &from->count, e->problem, e->indices, 1, most_elements);
@@ -331,7 +332,7 @@ static int evaluate_problem(lua_State *L)
 at_status script_problem_plan(script *s, problem_kind problem, const uint16_t *indices,
                               uint64_t seed, problem_plan *out, at_error *error)
 {
-    memset(out, 0, sizeof *out);
+    memset(out, 0, offsetof(problem_plan, buffers));
     out->seed = seed;
     evaluation e = {.s = s,
                     .problem = problem,

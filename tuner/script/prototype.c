@@ -220,7 +220,7 @@ at_status prototype_compare(script *s, problem_kind problem, const uint16_t *ind
         size_t count;
         const comparison c = {s, &buffers, plan_entry(plan, i), doubt, context};
         array_name(plan_entry_place(plan, i), name);
-        if (cpp_signature_read(ptx, name, takes, &count))
+        if (cpp_signature_read(ptx, name, takes, &count) && count <= CPP_MAX_PARAMETERS)
             status = compare_launch(&c, launches[i], plan, i, takes, count, error);
     }
     return status;

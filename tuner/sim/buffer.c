@@ -10,22 +10,25 @@
 
 static const uint64_t alignment = 512; /* cuMemAlloc aligns to at least 256 bytes */
 
-/* The addresses of buffers: any will do that no window of sim/program/program.h covers. Two buffers
- * are further apart than an index of 32 bits reaches, so that no stray access ends in another
- * buffer. */
-static const uint64_t first_base = 0x700000000000ull, distance = UINT64_C(1) << 36;
+/* The addresses of buffers: any will do below the windows of sim/program/program.h. Two buffers are
+ * further apart than an index of 32 bits reaches, so that no stray access ends in another buffer,
+ * as long as there is room. Thousands of buffers lie closer together. */
+static const uint64_t first_base = 0x010000000000ull;
+static const uint64_t distances[] = {UINT64_C(1) << 36, UINT64_C(1) << 33};
 
-/* The lowest place with room for the buffer; *before is the link that it goes to. False: none. */
-static bool find_place(device *d, uint64_t size_bytes, device_buffer ***before, uint64_t *base)
+/* The lowest place with room for the buffer at that distance from others; *before is the link that
+ * it goes to. False: none. */
+static bool find_place(device *d, uint64_t size_bytes, uint64_t distance, device_buffer ***before,
+                       uint64_t *base)
 {
     *base = first_base;
     for (*before = &d->buffers; **before; *before = &(**before)->next) {
         const device_buffer *next = **before;
-        if (next->base - *base >= distance && size_bytes <= next->base - *base - distance)
+        if (next->base >= *base + distance && size_bytes <= next->base - *base - distance)
             return true;
         *base = (next->base + next->size_bytes + distance + alignment - 1) / alignment * alignment;
     }
-    return *base < SIM_MODULE_BASE - distance && size_bytes < SIM_MODULE_BASE - distance - *base;
+    return *base < SIM_HEAP_BASE - distance && size_bytes < SIM_HEAP_BASE - distance - *base;
 }
 
 static size_t mapped(uint64_t size_bytes)
@@ -75,7 +78,8 @@ at_status sim_buffer_new(device *d, const char *name, uint64_t size_bytes, devic
                          (double)size_bytes / 1048576.0);
     }
     device_buffer **before;
-    if (!find_place(d, size_bytes, &before, &b->base)) {
+    if (!find_place(d, size_bytes, distances[0], &before, &b->base) &&
+        !find_place(d, size_bytes, distances[1], &before, &b->base)) {
         sim_buffer_free(d, b);
         return error_set(error, AT_DEVICE, "there is no room for buffer %s: too many are open",
                          name);

@@ -20,7 +20,7 @@ enum { MOST_SWEPT = 1 << 20 };
 typedef struct source {
     sim_data *data;
     uint32_t index;
-    buffer_plan plan;
+    const buffer_plan *plan;
     uint64_t seed;
     const unsigned char *contents; /* borrowed; of the file that fills it; NULL: none does */
     device_buffer *work;           /* what variants are given */
@@ -46,14 +46,14 @@ struct sim_data {
 
 static void fill_chunk(const source *s, device_buffer *b, uint64_t chunk)
 {
-    uint64_t size = dtype_get(s->plan.type)->size_bytes;
+    uint64_t size = dtype_get(s->plan->type)->size_bytes;
     uint64_t first = chunk * SIM_CHUNK_BYTES / size, end = (chunk + 1) * SIM_CHUNK_BYTES / size;
     if (s->contents) {
-        const uint64_t last = end < s->plan.count ? end : s->plan.count;
+        const uint64_t last = end < s->plan->count ? end : s->plan->count;
         memcpy(b->bytes + first * size, s->contents + first * size, (last - first) * size);
         return;
     }
-    sim_fill_part(b->bytes, &s->plan, s->seed, first, end < s->plan.count ? end : s->plan.count);
+    sim_fill_part(b->bytes, s->plan, s->seed, first, end < s->plan->count ? end : s->plan->count);
 }
 
 static void make_raw(void *context, uint64_t chunk)
@@ -86,7 +86,7 @@ static bool count_writes(const source *s, uint64_t end, uint64_t *count)
  * its grid writes. */
 static bool is_complete(const source *s, uint64_t from, uint64_t to)
 {
-    const uint64_t size = dtype_get(s->plan.type)->size_bytes;
+    const uint64_t size = dtype_get(s->plan->type)->size_bytes;
     uint64_t found = 0, before, all;
     for (uint64_t at = from; at < to; at += size)
         found += s->raw->valid[at] == SIM_BYTE_LAST;
@@ -103,7 +103,7 @@ static void prepare_chunk(source *s, uint64_t from, uint64_t to)
     uint64_t threads = plan_block_threads(&d->filler_launch.launches[0]);
     uint64_t blocks = plan_grid_blocks(&d->filler_launch.launches[0]);
     bool single = plan_launches_run(&d->filler_launch) == 1, all_found = single;
-    uint64_t size = dtype_get(s->plan.type)->size_bytes;
+    uint64_t size = dtype_get(s->plan->type)->size_bytes;
     for (uint64_t at = from; !status && single && !d->is_all_filled && at < to; at += size) {
         bool found;
         if (s->raw->valid[at] == SIM_BYTE_LAST)
@@ -133,12 +133,12 @@ static void make_work(void *context, uint64_t chunk)
     source *s = context;
     sim_data *d = s->data;
     uint64_t from = chunk * SIM_CHUNK_BYTES, to = from + SIM_CHUNK_BYTES;
-    bool is_written = s->plan.role == BUFFER_OUTPUT || s->plan.role == BUFFER_SCRATCH;
+    bool is_written = s->plan->role == BUFFER_OUTPUT || s->plan->role == BUFFER_SCRATCH;
     if (to > s->work->size_bytes)
         to = s->work->size_bytes;
     if (!is_written && !d->filler)
         fill_chunk(s, s->work, chunk);
-    if (s->plan.role == BUFFER_INPUT && !d->filler)
+    if (s->plan->role == BUFFER_INPUT && !d->filler)
         return;
     pthread_mutex_lock(&d->lock);
     if (!is_written && d->filler) {
@@ -147,7 +147,7 @@ static void make_work(void *context, uint64_t chunk)
         prepare_chunk(s, from, to);
         memcpy(s->work->bytes + from, s->raw->bytes + from, to - from);
     }
-    if (s->plan.role != BUFFER_INPUT)
+    if (s->plan->role != BUFFER_INPUT)
         memory_add(&s->touched, &s->touched_count, &chunk, sizeof chunk);
     pthread_mutex_unlock(&d->lock);
 }
@@ -158,13 +158,13 @@ static at_status new_buffer(const source *s, const char *prefix, sim_make make, 
                             at_error *error)
 {
     char name[PLAN_NAME_BYTES + 16];
-    snprintf(name, sizeof name, "%s%s", prefix, s->plan.name);
+    snprintf(name, sizeof name, "%s%s", prefix, s->plan->name);
     at_status status =
-        sim_buffer_new(s->data->device, name, plan_buffer_bytes(&s->plan), out, error);
+        sim_buffer_new(s->data->device, name, plan_buffer_bytes(s->plan), out, error);
     if (status)
         return status;
     device_buffer *b = *out;
-    b->plan = &s->plan;
+    b->plan = s->plan;
     b->made = sim_map(sim_buffer_chunks(b));
     if (!b->made)
         return error_set(error, AT_DEVICE, "there is no room for %s", name);
@@ -176,7 +176,7 @@ static at_status new_buffer(const source *s, const char *prefix, sim_make make, 
 /* Makes the buffer that kernels other than the filler are given. */
 static at_status new_work(source *s, const char *prefix, at_error *error)
 {
-    const buffer_role role = s->plan.role;
+    const buffer_role role = s->plan->role;
     at_status status = new_buffer(s, prefix, make_work, &s->work, error);
     if (status)
         return status;
@@ -192,7 +192,7 @@ static at_status add_buffer(sim_data *d, uint32_t i, const void *contents, at_er
     source *s = &d->sources[i];
     *s = (source){.data = d,
                   .index = i,
-                  .plan = d->plan.buffers[i],
+                  .plan = &d->plan.buffers[i],
                   .seed = plan_buffer_seed(d->plan.seed, i),
                   .contents = contents};
     at_status status = new_work(s, "", error);
@@ -247,7 +247,7 @@ void sim_data_free(sim_data *s)
     if (!s)
         return;
     sim_owners_free(s->owners);
-    for (uint32_t i = 0; i < PLAN_MAX_BUFFERS; i++) {
+    for (uint32_t i = 0; i < s->plan.buffer_count; i++) {
         sim_buffer_free(s->device, s->sources[i].work);
         sim_buffer_free(s->device, s->sources[i].raw);
         sim_buffer_free(s->device, s->twins[i].work);
@@ -296,7 +296,7 @@ at_status sim_data_add_twin(sim_data *s, uint32_t i, device_buffer **out, at_err
 static void reset(source *s)
 {
     const device_buffer *b = s->work;
-    if (!b || s->plan.role == BUFFER_INPUT)
+    if (!b || s->plan->role == BUFFER_INPUT)
         return;
     sim_map_clear(b->bytes, b->size_bytes);
     sim_map_clear(b->valid, b->size_bytes);

@@ -6,6 +6,7 @@
 #ifndef AUTOTUNE_SIM_DEVICE_H
 #define AUTOTUNE_SIM_DEVICE_H
 
+#include "base/pack.h"
 #include "device/device.h"
 #include "sim/chip.h"
 #include "sim/kernel.h"
@@ -64,8 +65,8 @@ struct device_kernel {
     uint32_t stack_bytes, spill_bytes;
     uint8_t *ran[PLAN_MAX_LAUNCHES]; /* owned; sim_launch.ran of each program, of all launches that
                                         were checked */
-    /* The last prediction: it does not change while the launch does not. */
-    launch_plan predicted;
+    /* The last prediction: it does not change while the launch, here packed, does not. */
+    pack predicted;
     device_cache predicted_cache;
     int64_t predicted_ns; /* 0: none yet */
 };

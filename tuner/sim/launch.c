@@ -20,6 +20,7 @@ void sim_kernel_unload(device *d, device_kernel *k)
         return;
     for (size_t i = 0; i < PLAN_MAX_LAUNCHES; i++)
         free(k->ran[i]);
+    pack_deinit(&k->predicted);
     sim_kernel_deinit(&k->kernel);
     free(k);
 }

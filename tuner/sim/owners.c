@@ -37,8 +37,8 @@ typedef struct footprint {
 
 typedef struct ran_cluster {
     uint64_t number;
-    uint64_t from[PLAN_MAX_BUFFERS];  /* the first byte that it wrote; UINT64_MAX: none */
-    uint64_t bytes[PLAN_MAX_BUFFERS]; /* that it wrote */
+    uint64_t *from;  /* owned; of each buffer the first byte that it wrote; UINT64_MAX: none */
+    uint64_t *bytes; /* that it wrote of each; within `from` */
 } ran_cluster;
 
 typedef struct stores {
@@ -108,10 +108,12 @@ static void forget(stores *seen)
 void sim_owners_free(sim_owners *o)
 {
     for (int way = 0; o && way < WAYS; way++) {
-        for (uint32_t i = 0; i < PLAN_MAX_BUFFERS; i++)
+        for (uint32_t i = 0; i < o->buffer_count; i++)
             free(o->ways[way].prints[i].rows);
         forget(&o->ends[way]);
     }
+    for (size_t k = 0; o && k < o->ran_count; k++)
+        free(o->ran[k].from);
     if (o)
         free(o->ran);
     free(o);
@@ -292,6 +294,8 @@ static at_status run(sim_owners *o, uint64_t cluster, const ran_cluster **out, a
             o->fault = fault;
         o->excerpt.unfinished = 0;
         grown[place].number = cluster;
+        grown[place].from = memory_new(2 * (size_t)o->buffer_count, sizeof *grown->from);
+        grown[place].bytes = grown[place].from + o->buffer_count;
         for (uint32_t i = 0; i < o->buffer_count; i++)
             note_extent(&grown[place], i, seen->of[i], seen->counts[i]);
         forget(&mine);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "device/plan_pack.h"
 #include "sim/covered.h"
 #include "sim/device.h"
 #include "sim/excerpt.h"
@@ -151,20 +152,23 @@ static at_status sample(device *d, device_kernel *k, const launch_plan *plan,
 {
     (void)before;
     (void)before_count;
-    if (k->predicted_ns > 0 && k->predicted_cache == cache &&
-        memcmp(&k->predicted, plan, sizeof *plan) == 0) {
-        *time_ns = k->predicted_ns;
-        return AT_OK;
+    pack asked = {0};
+    plan_put_launch(&asked, plan);
+    const bool known = k->predicted_ns > 0 && k->predicted_cache == cache && !asked.failed &&
+                       k->predicted.size_bytes == asked.size_bytes &&
+                       memcmp(k->predicted.bytes, asked.bytes, asked.size_bytes) == 0;
+    double predicted_ns = (double)k->predicted_ns;
+    at_status status = known ? AT_OK : predict(d, k, plan, buffers, cache, &predicted_ns, error);
+    if (status || known) {
+        pack_deinit(&asked);
+    } else {
+        pack_deinit(&k->predicted);
+        k->predicted = asked;
+        k->predicted_cache = cache;
+        k->predicted_ns = (int64_t)predicted_ns;
     }
-    double predicted_ns;
-    at_status status = predict(d, k, plan, buffers, cache, &predicted_ns, error);
-    if (status)
-        return status;
-    *time_ns = (int64_t)predicted_ns;
-    k->predicted = *plan;
-    k->predicted_cache = cache;
-    k->predicted_ns = *time_ns;
-    return AT_OK;
+    *time_ns = k->predicted_ns;
+    return status;
 }
 
 static at_status sample_copy(device *d, device_buffer *to, const device_buffer *from,

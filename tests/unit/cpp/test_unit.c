@@ -226,6 +226,9 @@ TEST(a_signature_is_read_from_what_the_compiler_wrote)
     assert_true(a[0].is_pointer && a[0].is_const && a[0].type == 10 && a[0].lanes == 4 &&
                 a[0].bytes == 16);
     assert_true(!a[1].is_pointer && a[1].type == -1 && a[1].bytes == 256);
+    assert_true(cpp_signature_read(" autotune_signature[4] = {2, 4, 0, 0};", "autotune_signature",
+                                   a, &count));
+    assert_int_equal(count, CPP_MAX_PARAMETERS + 1);
     assert_false(
         cpp_signature_read(".global .b8 other[4] = {3};", "autotune_signature", a, &count));
     assert_false(cpp_signature_read(" autotune_signature[4] = {255, 255, 255, 255};",

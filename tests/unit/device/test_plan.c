@@ -183,15 +183,18 @@ TEST(plans_come_back_as_they_were)
     for (int i = 0; i < 2000; i++) {
         problem_plan problem = random_problem(&r), problem_back;
         launch_plan launch = random_launch(&r), launch_back;
-        pack m = {0};
+        pack m = {0}, again = {0};
         plan_put_problem(&m, &problem);
         plan_put_launch(&m, &launch);
         assert_true(plan_get_problem(&m, &problem_back));
         assert_true(plan_get_launch(&m, &launch_back));
         assert_true(pack_complete(&m));
-        assert_memory_equal(&problem, &problem_back, sizeof problem);
-        assert_memory_equal(&launch, &launch_back, sizeof launch);
+        plan_put_problem(&again, &problem_back);
+        plan_put_launch(&again, &launch_back);
+        assert_int_equal(again.size_bytes, m.size_bytes);
+        assert_memory_equal(again.bytes, m.bytes, m.size_bytes);
         pack_deinit(&m);
+        pack_deinit(&again);
     }
 }
 

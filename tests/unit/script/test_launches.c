@@ -1,5 +1,6 @@
 /* Several launches, their attributes, arguments of every type, constants and fills: from a script
  * to plans. */
+#include "device/plan_pack.h"
 #include "script_fixture.h"
 
 static launch_plan plan_of(const fixture_pattern *p, const char *configuration)
@@ -107,7 +108,13 @@ TEST(a_group_that_runs_once_is_no_group)
                              "grid = 2, block = 32 } } } },"},
         plain = {.launch = "launches = { { grid = 1, block = 32 }, { grid = 2, block = 32 } },"};
     const launch_plan a = plan_of(&grouped, ""), b = plan_of(&plain, "");
-    assert_memory_equal(&a, &b, sizeof a);
+    pack of_a = {0}, of_b = {0};
+    plan_put_launch(&of_a, &a);
+    plan_put_launch(&of_b, &b);
+    assert_int_equal(of_a.size_bytes, of_b.size_bytes);
+    assert_memory_equal(of_a.bytes, of_b.bytes, of_a.size_bytes);
+    pack_deinit(&of_a);
+    pack_deinit(&of_b);
 }
 
 TEST(a_single_launch_and_a_reference_have_rounds)

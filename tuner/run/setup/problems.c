@@ -198,10 +198,10 @@ at_status problem_set_take(problem_set *set, uint64_t id, compile_result *r, at_
 /* Sends what files hold of the buffers of all problems, each file once, as far as any needs it. */
 static at_status send_data(const problem_set *set, device_worker *w, at_error *error)
 {
-    struct {
+    struct wanted {
         data_file *file;
         uint64_t size_bytes;
-    } wanted[2 * PLAN_MAX_BUFFERS * DEVICE_MAX_LAYOUTS];
+    } *wanted = NULL;
     size_t count = 0;
     for (size_t i = 0; i < problem_count(set); i++) {
         const problem_plan *plan = &set->problems[i].plan;
@@ -217,10 +217,8 @@ static at_status send_data(const problem_set *set, device_worker *w, at_error *e
             size_t at = 0;
             while (at < count && wanted[at].file != f)
                 at++;
-            if (at == count) {
-                wanted[count].file = f;
-                wanted[count++].size_bytes = 0;
-            }
+            if (at == count)
+                memory_add(&wanted, &count, &(struct wanted){.file = f}, sizeof *wanted);
             if (size > wanted[at].size_bytes)
                 wanted[at].size_bytes = size;
         }
@@ -228,6 +226,7 @@ static at_status send_data(const problem_set *set, device_worker *w, at_error *e
     at_status status = AT_OK;
     for (size_t i = 0; !status && i < count; i++)
         status = device_worker_data(w, wanted[i].file, wanted[i].size_bytes, error);
+    free(wanted);
     return status;
 }
 

@@ -19,8 +19,8 @@
 
 /* A variant on one of its problems. */
 typedef struct identity_part {
-    const char *text;        /* of what is compiled; NULL: it is not checked on this problem */
-    const launch_plan *plan; /* zeroed but for what is set */
+    const char *text; /* of what is compiled; NULL: it is not checked on this problem */
+    const launch_plan *plan;
 } identity_part;
 
 /* `layout` as the device numbers it. */
