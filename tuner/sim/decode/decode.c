@@ -337,6 +337,7 @@ static at_status decode_kernel(decoder *d, const ptx_function *f)
     communication_find(p);
     unwritten_find(p);
     deciding_find(p);
+    deciding_find_drops(p);
     return AT_OK;
 }
 

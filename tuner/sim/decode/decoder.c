@@ -89,6 +89,7 @@ sim_instruction *decode_emit(decoder *d, sim_kind kind, sim_class count_class)
                                .c = SIM_NO_SLOT,
                                .e = SIM_NO_SLOT,
                                .object = OBJECTS_NONE,
+                               .drops = -1,
                                .reconverge = SIM_EXIT_PC,
                                .line = s->line,
                                .location = s->location,

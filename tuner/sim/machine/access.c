@@ -62,6 +62,16 @@ static uint32_t load_strongly(sim_block *b, sim_warp *w, const sim_instruction *
     return stale;
 }
 
+/* Returns the lanes that use nothing of what they load (sim/decode/deciding.h). */
+static uint32_t find_dropping(const sim_block *b, const sim_warp *w, const sim_instruction *c)
+{
+    const sim_instruction *by = &b->program->code[c->drops];
+    const uint32_t holds = sim_is_comparison(by)
+                               ? by->compare(w->registers + by->a, w->registers + by->b)
+                               : sim_predicate(w, by->d, false);
+    return c->drops_negated ? ~holds : holds;
+}
+
 static bool load(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                  ptx_space space, const sim_places *p, uint32_t bytes)
 {
@@ -72,8 +82,9 @@ static bool load(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t m
     if (b->launch->check && !constant) {
         sim_race_access a = sim_race_access_of(b, w, c, 0);
         bool fine = true;
+        const uint32_t used = c->drops < 0 ? mask : mask & ~find_dropping(b, w, c);
         const uint32_t left =
-            sim_touch_together(&a, mask, space, p, total, SIM_TOUCH_READ, NULL, &fine);
+            used ? sim_touch_together(&a, used, space, p, total, SIM_TOUCH_READ, NULL, &fine) : 0;
         SIM_EACH_OF(l, fine ? mask : 0)
         fine = fine &&
                (!(left >> l & 1) || sim_touch_lane(&a, l, space, p, total, SIM_TOUCH_READ, NULL)) &&

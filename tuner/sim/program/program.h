@@ -382,6 +382,7 @@ typedef struct sim_instruction {
     bool relu;                         /* of a conversion: negative results are zero, */
     bool finite;                       /* and too large ones the largest number */
     bool negate_a, negate_b, negate_c; /* predicate sources */
+    bool drops_negated;                /* of `drops`: the lanes in which it does not hold */
     bool extra;                        /* part of the PTX instruction before: not counted */
     uint8_t scope;                     /* sim_scope: of a strong memory access, or of a fence */
     uint8_t acquires;                  /* sim_acquires */
@@ -405,6 +406,8 @@ typedef struct sim_instruction {
     int32_t object; /* loads, stores, atomics, copies to shared memory: the module's variable that
                        the address (of copies, b) is computed from; negative: not known */
     int32_t list;   /* vector loads and stores: slots in sim_program.lists */
+    int32_t drops;  /* loads: the instruction whose predicate tells the lanes that use nothing of
+                       what  they load, or -1 */
     int32_t target; /* branches: instruction, or first of `target_count` in lists */
     int32_t target_count;
     int32_t e_offset;   /* bulk loads: added to e */
@@ -424,6 +427,12 @@ typedef struct sim_instruction {
 static inline bool sim_reaches_global(const sim_instruction *c)
 {
     return c->space == PTX_SPACE_GLOBAL || c->space == PTX_SPACE_GENERIC;
+}
+
+/* Does it compare two integers, and nothing else? */
+static inline bool sim_is_comparison(const sim_instruction *c)
+{
+    return c->kind == SIM_COMPARE && c->number != AFFINE_REAL && c->c == SIM_NO_SLOT && !c->flush;
 }
 
 typedef struct sim_constant {
