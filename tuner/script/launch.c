@@ -14,6 +14,7 @@ typedef struct evaluation {
     const uint16_t *indices;
     const script_kernel *kernel;
     launch_plan *launch;
+    bool *impossible; /* set before an error is raised about a launch that no GPU can make */
 } evaluation;
 
 /* The bytes of a scalar. Little-endian, as every host that CUDA runs on. */
@@ -226,21 +227,30 @@ const int64_t script_most_cluster[3] = {PLAN_MAX_CLUSTER, PLAN_MAX_CLUSTER, PLAN
 static void evaluate_shape(lua_State *L, const evaluation *e, const expression from[3],
                            const int64_t most[3], uint32_t to[3])
 {
-    for (int i = 0; i < 3; i++)
-        to[i] = from[i].text
+    for (int i = 0; i < 3; i++) {
+        to[i] = 1;
+        if (!from[i].text)
+            continue;
+        const int64_t n =
+            expression_integer(L, &from[i], e->problem, e->indices, INT64_MIN, INT64_MAX);
+        *e->impossible = n < 1 || n > most[i];
+        to[i] = *e->impossible
                     ? (uint32_t)expression_integer(L, &from[i], e->problem, e->indices, 1, most[i])
-                    : 1;
+                    : (uint32_t)n;
+    }
 }
 
 static void evaluate_cluster(lua_State *L, const evaluation *e, const script_launch *from,
                              kernel_launch *to)
 {
     evaluate_shape(L, e, from->cluster, script_most_cluster, to->cluster);
-    for (int i = 0; i < 3; i++)
-        if (to->grid[i] % to->cluster[i] != 0)
+    for (int i = 0; i < 3; i++) {
+        *e->impossible = to->grid[i] % to->cluster[i] != 0;
+        if (*e->impossible)
             expression_raise(L, &from->cluster[from->cluster[i].text ? i : 0],
                              "clusters of %u blocks do not divide a grid of %u", to->cluster[i],
                              to->grid[i]);
+    }
 }
 
 /* How often it runs; 0: not at all. */
@@ -293,7 +303,8 @@ static void evaluate_one_launch(lua_State *L, const evaluation *e, const script_
     evaluate_shape(L, e, from->grid, script_most_blocks, to->grid);
     evaluate_shape(L, e, from->block, script_most_threads, to->block);
     evaluate_cluster(L, e, from, to);
-    if (plan_block_threads(to) > 1024)
+    *e->impossible = plan_block_threads(to) > 1024;
+    if (*e->impossible)
         expression_raise(L, &from->block[0], "the block has %llu threads; 1024 are allowed",
                          (unsigned long long)plan_block_threads(to));
     if (from->shared.text)
@@ -413,13 +424,20 @@ at_status script_entry_places(script *s, problem_kind problem, const uint16_t *i
 static at_status plan_launch(script *s, const script_kernel *kernel, problem_kind problem,
                              const uint16_t *indices, launch_plan *out, at_error *error)
 {
+    bool impossible = false;
     plan_clear(out);
     evaluation e = {.s = s,
                     .problem = problem,
                     .indices = indices ? indices : s->pattern.baseline,
                     .kernel = kernel,
-                    .launch = out};
-    return sandbox_call(&s->box, evaluate_launch, &e, false, error);
+                    .launch = out,
+                    .impossible = &impossible};
+    at_status status = sandbox_call(&s->box, evaluate_launch, &e, false, error);
+    if (!status || !impossible)
+        return status;
+    if (error)
+        error->status = AT_USAGE;
+    return AT_USAGE;
 }
 
 at_status script_launch_plan(script *s, problem_kind problem, const uint16_t *indices,

@@ -175,7 +175,7 @@ at_status script_problem_plan(script *s, problem_kind problem, const uint16_t *i
 at_status script_set_problem(script *s, problem_kind problem, const pattern_variable *values,
                              size_t count, at_error *error);
 
-/* Evaluates what one configuration launches. */
+/* Evaluates what one configuration launches. AT_USAGE: no GPU can make a launch of this shape. */
 at_status script_launch_plan(script *s, problem_kind problem, const uint16_t *indices,
                              launch_plan *out, at_error *error);
 

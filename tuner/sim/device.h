@@ -93,6 +93,10 @@ typedef struct sim_part {
 /* Blocks of a cluster along each axis: 1 where blocks are alone. */
 const uint32_t *sim_device_cluster(const device_kernel *k, const launch_plan *plan, uint32_t i);
 
+/* Does the plan have a launch that the device cannot make, as *fault then says? */
+bool sim_device_refuses(const device *d, const device_kernel *k, const launch_plan *plan,
+                        sim_fault *fault);
+
 /* Runs a part of the launch at place `i` of the plan; constants are set before. AT_OK with *fault
  * set when the kernel faulted. AT_COMPILE: it cannot run on this device. */
 at_status sim_device_run(const device *d, const device_kernel *k, const launch_plan *plan,

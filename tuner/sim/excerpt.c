@@ -224,8 +224,11 @@ at_status sim_excerpt_check(device *d, device_excerpt *x, device_kernel *k, cons
     bool done = false;
     *out = (device_excerpt_result){.result = OUTCOME_OK};
     begin(&c);
-    at_status status =
-        excerpt_run_whole(&c, x->whole == DEVICE_WHOLE_ALWAYS ? 0 : 1, out, &done, error);
+    at_status status = AT_OK;
+    /* The baseline may have the same launch, and its faults are not told as the variant's. */
+    done = sim_device_refuses(d, k, plan, &c.fault);
+    if (!done)
+        status = excerpt_run_whole(&c, x->whole == DEVICE_WHOLE_ALWAYS ? 0 : 1, out, &done, error);
     if (!status && !done)
         status = run_sample(&c, out, error);
     if (!status && !done && x->whole == DEVICE_WHOLE_NEEDED && c.fault.kind == SIM_FAULT_NONE &&

@@ -441,6 +441,19 @@ static void keep_printed(const sim_launch *launch, const sim_prints *prints, con
         free(more);
 }
 
+bool sim_device_refuses(const device *d, const device_kernel *k, const launch_plan *plan,
+                        sim_fault *fault)
+{
+    at_error refused = {0};
+    for (uint32_t i = 0; i < plan->launch_count; i++)
+        if (check_resources(d, k, i, &plan->launches[i], &refused)) {
+            *fault = (sim_fault){.kind = SIM_FAULT_LAUNCH};
+            snprintf(fault->message, sizeof fault->message, "%s", refused.message);
+            return true;
+        }
+    return false;
+}
+
 at_status sim_device_run(const device *d, const device_kernel *k, const launch_plan *plan,
                          uint32_t i, device_buffer *const *buffers, const sim_part *part,
                          sim_fault *fault, at_error *error)

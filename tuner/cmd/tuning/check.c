@@ -339,9 +339,12 @@ static at_status open_all(const options *o, checking *c, at_error *error)
         status =
             compile_pool_new(&(compile_options){.jobs = o->run.jobs, .use_cache = o->run.use_cache},
                              &c->pool, error);
-    return status ? status
-                  : prototypes_check(c->script, PROBLEM_TUNED, c->indices, c->pool, c->chip.arch,
-                                     prototypes_warn, NULL, error);
+    if (status)
+        return status;
+    /* A launch that no GPU can make is a verdict. */
+    return error_forgive(prototypes_check(c->script, PROBLEM_TUNED, c->indices, c->pool,
+                                          c->chip.arch, prototypes_warn, NULL, error),
+                         AT_USAGE, error);
 }
 
 static at_status print_end(const checking *c, const options *o, at_error *error)

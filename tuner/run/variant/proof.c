@@ -171,7 +171,8 @@ static prover *create(script *s, compile_pool *pool, const char *arch, trace *sh
 static void give_up_for(prover *p, const at_error *e)
 {
     char why[sizeof p->why];
-    p->is_script_wrong = p->is_script_wrong || e->status == AT_SCRIPT;
+    p->is_script_wrong = p->is_script_wrong || e->status == AT_SCRIPT ||
+                         (e->status == AT_USAGE && script_oracle(p->script) == ORACLE_REFERENCE);
     if (!e->file[0])
         give_up(p, e->message);
     else {
@@ -309,6 +310,20 @@ static at_status submit_part(prover *p, size_t number, size_t slot, const uint16
     return status;
 }
 
+/* Does the variant have a launch, on one of its problems, that no GPU can make? */
+static bool is_impossible(prover *p, const uint16_t *indices, at_error *why)
+{
+    bool valid;
+    size_t broken;
+    launch_plan plan;
+    for (size_t slot = 0; slot < p->chosen.count; slot++)
+        if (!script_valid(p->script, p->chosen.kinds[slot], indices, &valid, &broken, NULL) &&
+            valid &&
+            script_launch_plan(p->script, p->chosen.kinds[slot], indices, &plan, why) == AT_USAGE)
+            return true;
+    return false;
+}
+
 /* `once`: loops that did not go round twice (device_variant). */
 static at_status add(prover *p, uint64_t id, const uint16_t *indices, const char *once,
                      at_error *error)
@@ -316,6 +331,14 @@ static at_status add(prover *p, uint64_t id, const uint16_t *indices, const char
     job *j = add_job(p, id, indices);
     snprintf(j->variant.once, sizeof j->variant.once, "%s", once);
     at_status status = AT_OK;
+    at_error impossible = {0};
+    if (is_impossible(p, indices, &impossible)) {
+        char why[sizeof p->why];
+        snprintf(why, sizeof why, "no GPU can make the launch: %s:%d: %s", impossible.file,
+                 impossible.line, impossible.message);
+        decide(p, j, PROOF_CONVICTED, why);
+        return AT_OK;
+    }
     if (p->why[0]) {
         decide(p, j, PROOF_UNKNOWN, p->why);
         return AT_OK;
