@@ -37,6 +37,7 @@ function coverage.sentences(covered, oracle)
     { "skipped", "of the tuned problem: " },
     { "never_ran", "never executed, as compiled: " },
     { "ran_once", "loops whose body, as compiled, ran once at most (it may hold several rounds), whatever the problem: " },
+    { "unwatched", "races were looked for in some blocks alone, because of its size, in " },
     { "allowed", "results that differ, as at.mismatches() allows: " },
   }
   for _, text in ipairs(texts) do

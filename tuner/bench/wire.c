@@ -106,6 +106,7 @@ static const pack_field answer_fields[] = {
     PACK_FIELD(device_answer, found.coverage.unwritten),
     PACK_FIELD(device_answer, found.coverage.together),
     PACK_FIELD(device_answer, found.coverage.allowed),
+    PACK_FIELD(device_answer, found.coverage.unwatched),
     PACK_FIELD(device_answer, found.fault.kind),
     FAULT_LINE(0),
     FAULT_LINE(1),

@@ -40,8 +40,10 @@ typedef struct device_coverage {
     char unwritten[2 * COVERAGE_TEXT_BYTES]; /* why results that agree say nothing: stores or
                                                 outputs that no launch has reached; "": they do */
     bool together; /* what a block does may depend on what others do, or did in an earlier launch */
-    char allowed[COVERAGE_TEXT_BYTES]; /* results that differ, as the script allows: "2 of 4096
-                                          elements of dst" */
+    char allowed[COVERAGE_TEXT_BYTES];   /* results that differ, as the script allows: "2 of 4096
+                                            elements of dst" */
+    char unwatched[COVERAGE_TEXT_BYTES]; /* buffers in which races were looked for only where some
+                                            blocks of the tuned problem ran, or not at all */
 } device_coverage;
 
 /* Says why something was left out; the first reason stays. */

@@ -88,6 +88,7 @@ typedef struct sim_part {
     int threads;          /* of the host; 0: as many as cores */
     char **printed; /* an owned text to which is added what threads print, as long as there is room;
                        NULL: it is dropped */
+    char *unwatched; /* as sim_launch's */
 } sim_part;
 
 /* Blocks of a cluster along each axis: 1 where blocks are alone. */

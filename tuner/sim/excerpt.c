@@ -71,6 +71,7 @@ static at_status run_some(excerpt_check *c, uint32_t i, const excerpt_choice *so
                            .work = work,
                            .schedule = schedule,
                            .threads = 1,
+                           .unwatched = c->coverage->unwatched,
                            .block_limit = most_block / some->blocks};
     at_status status = some->count == 0 ? AT_OK
                                         : sim_device_run(c->excerpt->device, c->kernel, c->plan, i,
@@ -79,9 +80,6 @@ static at_status run_some(excerpt_check *c, uint32_t i, const excerpt_choice *so
     c->coverage->run += seen->begun * some->blocks;
     c->coverage->cut += seen->waiting;
     c->coverage->blind += seen->blind;
-    if (seen->unwatched)
-        coverage_skip(c->coverage, "races were not looked for everywhere",
-                      "there is no room for it");
     return status;
 }
 
@@ -185,6 +183,19 @@ static at_status run_sample(excerpt_check *c, device_excerpt_result *out, at_err
     return status;
 }
 
+/* Watches some blocks for races in buffers that are too large to be watched when all blocks run. */
+static at_status watch_some(excerpt_check *c, at_error *error)
+{
+    device_coverage covered = {0};
+    excerpt_check some = {
+        .excerpt = c->excerpt, .kernel = c->kernel, .plan = c->plan, .coverage = &covered};
+    begin(&some);
+    at_status status = run_blocks(&some, error);
+    if (!sim_data_trouble(c->excerpt->data))
+        c->fault = some.fault;
+    return status;
+}
+
 /* Does the baseline run without a fault where nothing wrote the in-out? Then it does not read what
  * was there. What cannot be found out is taken for read. */
 static bool is_overwritten(device *d, const device_excerpt_plan *plan, uint32_t i)
@@ -234,6 +245,9 @@ at_status sim_excerpt_check(device *d, device_excerpt *x, device_kernel *k, cons
     if (!status && !done && x->whole == DEVICE_WHOLE_NEEDED && c.fault.kind == SIM_FAULT_NONE &&
         coverage->compared == 0 && x->plan.oracle != ORACLE_NONE)
         status = excerpt_run_whole(&c, EXCERPT_NEEDED_TIMES, out, &done, error);
+    if (!status && coverage->whole && coverage->unwatched[0] && out->result == OUTCOME_OK &&
+        c.fault.kind == SIM_FAULT_NONE)
+        status = watch_some(&c, error);
     /* Nothing follows from other data than the script's. */
     if (!status && sim_data_trouble(x->data)) {
         *coverage = (device_coverage){0};

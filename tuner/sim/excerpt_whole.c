@@ -63,13 +63,14 @@ static at_status is_affordable(const device_excerpt *x, const whole_run *r, bool
     return status;
 }
 
-/* Runs all launches of the plan. *ended: they came to their end, or to a fault, within what is
- * affordable. */
-static at_status run_all(const device_excerpt *x, const whole_run *r, bool check, sim_fault *fault,
-                         bool *ended, at_error *error)
+/* Runs all launches of the plan, and looks for faults if `unwatched` is not NULL (sim_part).
+ * *ended: they came to their end, or to a fault, within what is affordable. */
+static at_status run_all(const device_excerpt *x, const whole_run *r, char *unwatched,
+                         sim_fault *fault, bool *ended, at_error *error)
 {
     uint64_t lanes = 0, work = 0;
-    const sim_part part = {.check = check,
+    const sim_part part = {.check = unwatched != NULL,
+                           .unwatched = unwatched,
                            .shows = r->times != 1 && r->times != REFERENCE_TIMES,
                            .lanes = &lanes,
                            .work = &work,
@@ -99,7 +100,7 @@ static at_status make_expected(device_excerpt *x, uint64_t times, bool *made, at
     at_status status = is_affordable(x, &r, made, error);
     if (!status && *made) {
         sim_data_reset_twins(x->data);
-        status = run_all(x, &r, false, &fault, made, error);
+        status = run_all(x, &r, NULL, &fault, made, error);
     }
     if (!status && *made && fault.kind != SIM_FAULT_NONE)
         return error_set(error, AT_SCRIPT, "%s: %s", oracle_kernel(x->plan.oracle), fault.message);
@@ -171,6 +172,7 @@ at_status excerpt_run_whole(excerpt_check *c, uint64_t times, device_excerpt_res
 {
     device_excerpt *x = c->excerpt;
     const whole_run r = {c->kernel, c->plan, sim_data_buffers(x->data), times};
+    char unwatched[SIM_UNWATCHED_BYTES] = "";
     sim_data_reset(x->data);
     at_status status = is_affordable(x, &r, done, error);
     if (!status && *done)
@@ -180,11 +182,11 @@ at_status excerpt_run_whole(excerpt_check *c, uint64_t times, device_excerpt_res
     if (status || !*done)
         return status;
     sim_data_reset(x->data);
-    status = run_all(x, &r, true, &c->fault, done, error);
+    status = run_all(x, &r, unwatched, &c->fault, done, error);
     if (!status && *done && c->fault.kind != SIM_FAULT_NONE && c->fault.is_of_several_threads) {
         sim_data_reset(x->data);
         x->device->alone = true;
-        status = run_all(x, &r, true, &c->fault, done, error);
+        status = run_all(x, &r, unwatched, &c->fault, done, error);
         x->device->alone = false;
     }
     if (status || !*done) {
@@ -192,6 +194,7 @@ at_status excerpt_run_whole(excerpt_check *c, uint64_t times, device_excerpt_res
         return status;
     }
     *c->coverage = (device_coverage){.whole = true};
+    memcpy(c->coverage->unwatched, unwatched, sizeof unwatched);
     launch_walk walk = {0};
     while (plan_walk(c->plan, &walk))
         c->coverage->blocks += plan_grid_blocks(&c->plan->launches[walk.place]);

@@ -482,6 +482,7 @@ at_status sim_device_run(const device *d, const device_kernel *k, const launch_p
     p->launch.progress_context = d->progress_context;
     p->launch.excerpt = part->excerpt;
     p->launch.work = part->work;
+    p->launch.unwatched = part->unwatched;
     p->launch.observer = part->observer;
     p->launch.observer_context = part->observer_context;
     p->launch.threads = d->alone ? 1 : part->threads;

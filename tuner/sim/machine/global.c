@@ -1,9 +1,12 @@
 #include "sim/machine/global.h"
 
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+
+#include "base/text.h"
 
 enum {
     STRIPES = 256,
@@ -72,6 +75,19 @@ static bool watch_region(sim_watch *w, size_t i, bool whole_run)
     return whole;
 }
 
+/* Notes, once, that nobody looks for races in the region. */
+static void note_unwatched(const sim_launch *launch, const sim_region *r)
+{
+    char all[SIM_UNWATCHED_BYTES + 8], one[SIM_UNWATCHED_BYTES];
+    if (!launch->unwatched)
+        return;
+    snprintf(all, sizeof all, ", %s, ", launch->unwatched);
+    snprintf(one, sizeof one, ", %s, ", r->name);
+    if (!strstr(all, one))
+        text_add(launch->unwatched, SIM_UNWATCHED_BYTES, "%s%s", launch->unwatched[0] ? ", " : "",
+                 r->name);
+}
+
 at_status sim_watch_new(const sim_launch *launch, bool concurrent, sim_watch **out, at_error *error)
 {
     *out = NULL;
@@ -89,14 +105,15 @@ at_status sim_watch_new(const sim_launch *launch, bool concurrent, sim_watch **o
     for (size_t i = 0; !failed && i < launch->memory->count; i++) {
         const sim_region *r = &launch->memory->regions[i];
         size_t count = cell_count(w, r);
-        if (r->read_only || count == 0 || (count > MOST_CELLS && !launch->excerpt))
+        if (r->read_only || count == 0)
             continue;
-        const bool watched = watch_region(w, i, !launch->excerpt);
+        const bool watched =
+            (count <= MOST_CELLS || launch->excerpt) && watch_region(w, i, !launch->excerpt);
         /* An excerpt touches a little of what it has, however large that is; but some systems
          * promise no more than they have. */
         failed = !watched && count <= MOST_CELLS;
-        if (!watched && launch->excerpt)
-            launch->excerpt->unwatched = true;
+        if (!watched)
+            note_unwatched(launch, r);
     }
     if (failed) {
         sim_watch_free(w);

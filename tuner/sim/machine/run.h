@@ -73,13 +73,14 @@ typedef struct sim_excerpt {
     uint64_t blind;      /* and where they needed what others would have written */
     uint64_t unfinished; /* bits of both by their positions, of the first 64: what they wrote need
                             not be their last word */
-    bool unwatched;      /* there was no room to watch all memory for races */
 } sim_excerpt;
 
 /* Bits of sim_launch.ran: a lane executed the instruction; a lane took it back to an earlier one;
  * it is volatile, and lanes of one warp met there with nothing that orders them, or it asks which
  * lanes are together, and an adverse schedule has parted them. */
 enum { SIM_RAN = 1, SIM_RAN_BACK = 2, SIM_RAN_IN_STEP = 4 };
+
+enum { SIM_UNWATCHED_BYTES = 320 };
 
 typedef struct sim_launch {
     const sim_program *program;
@@ -120,6 +121,8 @@ typedef struct sim_launch {
     bool announce;           /* call the observer at each cluster's start, with instruction NULL */
     struct sim_trace *trace; /* of a sampled run, whose warps go on in short turns; or NULL */
     uint64_t most_accesses;  /* to memory by a warp, after which it ends; 0: no end */
+    char *unwatched; /* SIM_UNWATCHED_BYTES, to which the names of buffers are added in which
+                        races are not looked for, or NULL */
 } sim_launch;
 
 /* Every second adverse schedule gives others their turn whenever a thread has found or left
