@@ -229,6 +229,7 @@ static void keep_fault(relaunch *r, const sim_fault *fault)
     if (fault->kind == SIM_FAULT_NONE)
         return;
     snprintf(r->out->fault, sizeof r->out->fault, "%s", fault->message);
+    r->out->at = fault->at;
     for (size_t i = 0; i < sizeof open / sizeof *open; i++)
         r->out->undecided |= fault->kind == open[i];
 }

@@ -8,6 +8,7 @@
 #define AUTOTUNE_CAPTURE_RELAUNCH_H
 
 #include "capture/capture.h"
+#include "device/outcome.h"
 
 /* A place where the simulated device and the program's GPU differ. */
 typedef struct relaunch_difference {
@@ -26,6 +27,7 @@ typedef struct relaunch_result {
     uint64_t bytes_written;      /* that differ from those before the launch */
     char fault[RELAUNCH_FAULT_BYTES]; /* what it did wrong, or what keeps the device from telling;
                                          "": nothing */
+    device_fault at;                  /* the same as fields */
     bool undecided;                   /* the latter */
     relaunch_difference difference;   /* where there is no fault */
     bool variables_unread;            /* the module has some whose contents are not known */

@@ -1,5 +1,7 @@
 /* autotune check: variants run on a simulated device with every fault watched. */
+#include <inttypes.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,9 +14,10 @@
 #include "base/memory.h"
 #include "base/rng.h"
 #include "base/text.h"
+#include "capture/capture.h"
+#include "capture/relaunch.h"
 #include "cmd/line/commands.h"
 #include "cmd/line/page.h"
-#include "cmd/tuning/check_captured.h"
 #include "compile/compile.h"
 #include "record/coverage.h"
 #include "report/progress.h"
@@ -25,7 +28,7 @@
 #include "run/variant/hangs.h"
 #include "run/variant/proof.h"
 
-enum { STEP_MS = 100, MOST_SOURCE = 16 << 20 };
+enum { STEP_MS = 100, MOST_SOURCE = 16 << 20, MESSAGE_BYTES = 2048 };
 
 /* After so long a terminal shows that something is done. */
 static const int64_t quiet_ns = INT64_C(3) * 1000000000;
@@ -325,7 +328,7 @@ static at_status open_all(const options *o, checking *c, at_error *error)
             "searched for faults alone");
     problem_plan plan;
     for (int kind = 0; !status && kind < PROBLEM_KINDS; kind++)
-        if (p->has_problem[kind])
+        if (p->has_problem[kind] && (kind != PROBLEM_SMALL || p->has_problem[PROBLEM_SIMULATED]))
             status = script_problem_plan(c->script, (problem_kind)kind, NULL, 1, &plan, error);
     if (status)
         return status;
@@ -358,6 +361,82 @@ static at_status print_end(const checking *c, const options *o, at_error *error)
                                (json_int_t)c->counts[PROOF_CONVICTED], "unknown",
                                (json_int_t)c->counts[PROOF_UNKNOWN], "variants", c->variants),
                      NULL, error);
+}
+
+/* About twenty seconds of a usual core. */
+static const uint64_t captured_work = UINT64_C(1) << 31;
+
+/* A launch of a program's own kernel, without its source. */
+
+static void say_difference(const captured_launch *c, const relaunch_difference *d, char *message)
+{
+    float expected, found;
+    memcpy(&expected, &d->expected, sizeof expected);
+    memcpy(&found, &d->found, sizeof found);
+    snprintf(message, MESSAGE_BYTES,
+             "%" PRIu64 " words of 4 bytes differ from what the program's GPU computed; the first "
+             "at byte %" PRIu64 " of allocation %u (%" PRIu64 " bytes): 0x%08x (as a float %g) "
+             "there, 0x%08x (%g) here",
+             d->beyond, d->offset, d->allocation + 1, c->allocations[d->allocation].size_bytes,
+             d->expected, (double)expected, d->found, (double)found);
+}
+
+static proof_verdict judge_captured(const captured_launch *c, const relaunch_result *r,
+                                    char *message)
+{
+    const char *doubt = r->variables_unread ? "; the module has variables that could not be "
+                                              "read"
+                        : r->has_atomics    ? "; the order of its atomics may decide"
+                                            : "";
+    message[0] = '\0';
+    if (r->fault[0]) {
+        snprintf(message, MESSAGE_BYTES, "%s", r->fault);
+        return r->undecided ? PROOF_UNKNOWN : PROOF_CONVICTED;
+    }
+    if (!r->compared) {
+        snprintf(message, MESSAGE_BYTES,
+                 "only %" PRIu64 " of %" PRIu64 " blocks ran, and their results need the others'",
+                 r->blocks_run, r->blocks);
+        return PROOF_UNKNOWN;
+    }
+    if (r->difference.beyond == 0)
+        return PROOF_PROVEN;
+    say_difference(c, &r->difference, message);
+    strncat(message, doubt, MESSAGE_BYTES - strlen(message) - 1);
+    return *doubt ? PROOF_UNKNOWN : PROOF_CONVICTED;
+}
+
+static at_status check_captured(const options *o, int *exit_code, at_error *error)
+{
+    captured_launch c;
+    relaunch_result r;
+    char message[MESSAGE_BYTES];
+    static const char *const words[] = {
+        [PROOF_PROVEN] = "proven", [PROOF_CONVICTED] = "wrong", [PROOF_UNKNOWN] = "not proven"};
+    if (o->run.variable_count || o->run.only_count || o->configuration || o->run.budget_evaluations)
+        return error_set(error, AT_USAGE,
+                         "a captured launch has its problem and its machine code: --set, --config, "
+                         "--only and --budget are of a SCRIPT, which may be given as well");
+    at_status status = captured_read(o->run.captured, &c, error);
+    if (status)
+        return status;
+    status = relaunch_run(&c, captured_work, &r, error);
+    if (!status) {
+        const proof_verdict v = judge_captured(&c, &r, message);
+        *exit_code = v == PROOF_CONVICTED ? 1 : v == PROOF_UNKNOWN ? 3 : 0;
+        status = page_show(
+            o, "check_captured", 2,
+            json_pack("{so so ss ss so so sI sI sI sI sb sb}", "captured",
+                      json_path(o->run.captured), "kernel", json_said(c.kernel), "arch", c.arch,
+                      "verdict", words[v], "message", json_said(*message ? message : NULL), "fault",
+                      fault_json(&r.at), "blocks", (json_int_t)r.blocks, "blocks_run",
+                      (json_int_t)r.blocks_run, "bytes_written", (json_int_t)r.bytes_written,
+                      "words_rounded", (json_int_t)(r.difference.words - r.difference.beyond),
+                      "variables_unread", r.variables_unread, "holds_addresses", r.holds_addresses),
+            NULL, error);
+    }
+    captured_deinit(&c);
+    return status;
 }
 
 static at_status answer(const options *o, int *exit_code, at_error *error)
