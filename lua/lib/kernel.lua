@@ -21,8 +21,9 @@ kernel.ARGUMENTS = {
   "float", "double", "bool",
 }
 
+local MOST_RECORD = 4096 -- elements
 local BUFFER_FIELDS = {
-  "dtype", "count", "fill", "limit", "block", "values", "shape", "tolerance", "compare", "order",
+  "dtype", "count", "fill", "limit", "block", "values", "shape", "tolerance", "compare", "order", "record",
 }
 
 local function is_file(v) return type(v) == "table" and v[KIND] == "file" end
@@ -80,6 +81,9 @@ function kernel.read_buffers(description, names_taken)
     if b.order ~= nil and b.order ~= "any" then
       fail(child(where, "order"), "is %s; order = \"any\" compares elements in any order, and there is no other", show(b.order))
     end
+    if b.record ~= nil and (math.type(b.record) ~= "integer" or b.record < 1 or b.record > MOST_RECORD or b.order == nil) then
+      fail(child(where, "record"), "is %s; with order = \"any\" it is the elements of a record, 1 to %d, that are kept together", show(b.record), MOST_RECORD)
+    end
     local fill, values, file
     if filled and is_file(b.fill) then
       for _, field in ipairs { "limit", "block", "values" } do
@@ -107,7 +111,7 @@ function kernel.read_buffers(description, names_taken)
       limit = optional(b.limit, child(where, "limit")),
       block = optional(b.block, child(where, "block")),
       tolerance = b.tolerance ~= nil and tolerance.read(b.tolerance, child(where, "tolerance")) or nil,
-      any_order = b.order == "any",
+      record = b.order and (b.record or 1) or 0,
       compare = optional(b.compare, child(where, "compare")),
       shape = b.shape ~= nil and expressions(b.shape, child(where, "shape"), 4) or {},
     }

@@ -66,7 +66,8 @@ static void tell_difference(check *c, const buffer_plan *all, const buffer_plan 
     char element[PLAN_NAME_BYTES + 96], close[TOLERANCE_TEXT_BYTES], expected[ELEMENT_TEXT_BYTES],
         found[ELEMENT_TEXT_BYTES], allowed[64] = "";
     const bool exact = plan->tolerance.kind == TOLERANCE_EXACT,
-               sampled = c->slot->sampled && !c->slot->coverage.whole;
+               sampled = c->slot->sampled && !c->slot->coverage.whole, records = plan->record > 1;
+    const char *begins = records ? "one that begins with " : "";
     plan_name_element(plan, d->first, element, sizeof element);
     tolerance_tell(plan->tolerance, close);
     element_tell(plan->type, &d->expected, expected);
@@ -85,13 +86,13 @@ static void tell_difference(check *c, const buffer_plan *all, const buffer_plan 
              sampled ? "compared " : "", plan->name, oracle_blame(c->slot->plan.oracle), allowed,
              element, expected, exact ? "" : " ", exact ? "" : close, found,
              d->unwritten ? ", which was there before: nothing wrote it" : "");
-    if (plan->any_order)
+    if (plan->record)
         snprintf(c->how->text, c->how->text_bytes,
-                 "%" PRIu64 " of %" PRIu64
-                 " elements of %s, in any order, %s%s: %s is missing, and "
-                 "%s has %s too often%s%s",
-                 d->wrong, plan->count, plan->name, oracle_blame(c->slot->plan.oracle), allowed,
-                 expected, element, found, exact ? "" : ", each ", exact ? "" : close);
+                 "%" PRIu64 " of %" PRIu64 " %s of %s, in any order, %s%s: %s%s is missing, and "
+                 "%s has %s%s too often%s%s",
+                 d->wrong, plan->count / plan->record, records ? "records" : "elements", plan->name,
+                 oracle_blame(c->slot->plan.oracle), allowed, begins, expected, element, begins,
+                 found, exact ? "" : ", each ", exact ? "" : close);
     if (d->wrong <= plan->count / RARE && plan->tolerance.mismatches == 0)
         text_add(c->how->text, c->how->text_bytes,
                  "; rounding may flip a discrete result: at.mismatches() allows that");
@@ -304,7 +305,7 @@ static at_status sum_expected(const check *c, uint64_t sums[PLAN_MAX_BUFFERS], a
     const device_slot *s = c->slot;
     at_status status = AT_OK;
     for (uint32_t i = 0; i < s->plan.buffer_count && !status; i++)
-        if (s->expected[i] && !s->plan.buffers[i].any_order)
+        if (s->expected[i] && !s->plan.buffers[i].record)
             status = sum_output(c, i, &sums[i], error);
     return status;
 }

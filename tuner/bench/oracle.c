@@ -343,7 +343,7 @@ static at_status replace_results(device_slot *s, int pattern, at_error *error)
     bool any = false;
     at_status status = AT_OK;
     for (uint32_t i = 0; !status && i < s->plan.buffer_count; i++)
-        if (s->pristine[i] && s->expected[i] && !s->plan.buffers[i].any_order)
+        if (s->pristine[i] && s->expected[i] && !s->plan.buffers[i].record)
             status = read_behind(s, i, &x[i], error);
     for (uint32_t i = 0; !status && i < s->plan.buffer_count; i++)
         if (x[i].count > 0) {

@@ -105,7 +105,7 @@ at_status device_slot_init(device_slot *s, const device_api *api, device *d,
     for (uint32_t i = 0; !status && !s->sampled && i < s->plan.buffer_count; i++) {
         const buffer_plan *plan = &s->plan.buffers[i];
         /* A list of results may be shorter than its buffer. */
-        s->keeps_before = s->keeps_before || plan->any_order;
+        s->keeps_before = s->keeps_before || plan->record;
         status = new_buffer(s, i, "", &s->buffers[i], error);
         if (!status && plan_is_compared(plan) && s->plan.oracle != ORACLE_NONE)
             status = new_buffer(s, i, s->plan.oracle == ORACLE_REFERENCE ? "expected " : "",

@@ -286,7 +286,7 @@ at_status cuda_buffer_compare(device *d, const device_buffer *found, const devic
                               const buffer_plan *plan, device_comparison *out, at_error *error)
 {
     *out = (device_comparison){0};
-    if (plan->any_order)
+    if (plan->record)
         return compare_any_order(d, found, expected, plan, out, error);
     at_status status = clear_results(d, error);
     if (!status)

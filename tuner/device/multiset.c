@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <xxhash.h>
+
 /* Reads the bits of element `i`. */
 static uint64_t bits_at(const void *elements, uint64_t i, size_t size)
 {
@@ -73,25 +75,62 @@ static uint64_t *sort(uint64_t *keys, uint64_t *other, uint64_t count, size_t by
     return keys;
 }
 
-static void pair_exactly(const uint64_t *f, const uint64_t *e, uint64_t count,
-                         device_comparison *out)
+/* Returns a hash that does not depend on the order of the records. */
+static uint64_t hash_records(const unsigned char *records, uint64_t count, size_t size)
 {
-    bool has_expected = false;
-    for (uint64_t i = 0, j = 0; i < count || j < count;) {
-        if (i < count && j < count && f[i] == e[j]) {
-            i++;
-            j++;
-        } else if (j == count || (i < count && f[i] < e[j])) {
-            if (out->wrong++ == 0)
-                out->found = f[i];
-            i++;
-        } else {
-            if (!has_expected)
-                out->expected = e[j];
-            has_expected = true;
-            j++;
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < count; i++)
+        sum += XXH3_64bits(records + i * size, size);
+    return sum;
+}
+
+typedef struct keyed { /* a record */
+    const unsigned char *at;
+    size_t size;
+} keyed;
+
+static int compare_keyed(const void *a, const void *b)
+{
+    const keyed *x = a, *y = b;
+    const int order = memcmp(x->at, y->at, x->size);
+    return order ? order : (x->at < y->at) - (x->at > y->at);
+}
+
+/* Pairs records by their bytes. */
+static at_status pair_exactly(const buffer_plan *plan, const void *found, const void *expected,
+                              device_comparison *out, at_error *error)
+{
+    const size_t element = dtype_get(plan->type)->size_bytes, size = element * plan->record;
+    const uint64_t n = plan->count / plan->record;
+    const unsigned char *const sides[] = {found, expected};
+    if (hash_records(found, n, size) == hash_records(expected, n, size))
+        return AT_OK;
+    keyed *f = n <= SIZE_MAX / sizeof *f / 2 ? malloc(2 * n * sizeof *f) : NULL, *e = f + n;
+    if (!f)
+        return error_no_memory(error);
+    for (uint64_t i = 0; i < 2 * n; i++)
+        f[i] = (keyed){sides[i / n] + i % n * size, size};
+    qsort(f, n, sizeof *f, compare_keyed);
+    qsort(e, n, sizeof *e, compare_keyed);
+    const unsigned char *missing = NULL, *extra = NULL;
+    for (uint64_t i = 0, j = 0; i < n || j < n;) {
+        const int order = i == n ? 1 : j == n ? -1 : memcmp(f[i].at, e[j].at, size);
+        if (order < 0) {
+            out->wrong++;
+            extra = !extra || f[i].at < extra ? f[i].at : extra;
+        } else if (order > 0) {
+            missing = !missing || e[j].at < missing ? e[j].at : missing;
         }
+        i += order <= 0;
+        j += order >= 0;
     }
+    if (extra && missing) {
+        out->first = (uint64_t)(extra - sides[0]) / element;
+        memcpy(&out->found, extra, element);
+        memcpy(&out->expected, missing, element);
+    }
+    free(f);
+    return AT_OK;
 }
 
 static void pair_by_rank(const buffer_plan *plan, const uint64_t *f, const uint64_t *e,
@@ -113,24 +152,22 @@ at_status multiset_compare(const buffer_plan *plan, const void *found, const voi
 {
     const size_t size = dtype_get(plan->type)->size_bytes;
     const uint64_t n = plan->count;
-    const bool exact = plan->tolerance.kind == TOLERANCE_EXACT;
-    uint64_t *keys = n <= SIZE_MAX / 24 ? malloc(3 * n * sizeof *keys) : NULL;
     *out = (device_comparison){0};
+    if (plan->tolerance.kind == TOLERANCE_EXACT)
+        return pair_exactly(plan, found, expected, out, error);
+    uint64_t *keys = n <= SIZE_MAX / 24 ? malloc(3 * n * sizeof *keys) : NULL;
     if (!keys)
         return error_no_memory(error);
     for (uint64_t i = 0; i < 2 * n; i++) {
         const uint64_t key =
             key_of(plan->type, bits_at(i < n ? found : expected, i < n ? i : i - n, size));
-        keys[i] = !exact && is_nan(plan->type, key) ? top_of(size) | (top_of(size) - 1) : key;
+        keys[i] = is_nan(plan->type, key) ? top_of(size) | (top_of(size) - 1) : key;
     }
     /* Three rows: the room that the first is sorted with is the second's after it. */
     uint64_t *spare = keys + 2 * n, *f = sort(keys, spare, n, size);
     spare = f == keys ? spare : keys;
     const uint64_t *e = sort(keys + n, spare, n, size);
-    if (exact)
-        pair_exactly(f, e, n, out);
-    else
-        pair_by_rank(plan, f, e, element_magnitude(plan->type, expected, n), out);
+    pair_by_rank(plan, f, e, element_magnitude(plan->type, expected, n), out);
     uint64_t at = 0;
     while (out->wrong && at < n - 1 && key_of(plan->type, bits_at(found, at, size)) != out->found)
         at++;

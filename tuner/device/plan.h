@@ -71,7 +71,8 @@ typedef struct buffer_plan {
     buffer_role role;
     buffer_fill fill;
     dtype type;
-    bool any_order;      /* results are compared as a multiset */
+    uint32_t record; /* elements that are kept together where results are compared as a multiset of
+                        records; 0: they are compared in their order */
     tolerance tolerance; /* of what is compared with the reference; exact for all others */
     bool repeats;   /* two launches must leave the same bits in it; false of what is not compared */
     uint64_t count; /* elements */

@@ -25,7 +25,7 @@ static const pack_field comparison_fields[] = {
     PACK_FIELD(buffer_plan, tolerance.limit),
     PACK_FIELD(buffer_plan, tolerance.mismatches),
     PACK_FIELD(buffer_plan, repeats),
-    PACK_FIELD(buffer_plan, any_order),
+    PACK_FIELD(buffer_plan, record),
 };
 
 static const pack_field problem_fields[] = {

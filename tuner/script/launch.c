@@ -336,6 +336,9 @@ static void evaluate_compared(lua_State *L, const evaluation *e)
         dtype type;
         uint64_t all = evaluate_elements(L, e->problem, e->indices, b, &type);
         int64_t count = expression_integer(L, &b->compare, e->problem, e->indices, 1, (int64_t)all);
+        if (b->record > 1 && count % b->record)
+            expression_raise(L, &b->compare, "is %lld, and %s has records of %u elements",
+                             (long long)count, b->name, b->record);
         if ((uint64_t)count < all)
             e->launch->compared[e->launch->compared_count++] =
                 (compared_plan){.buffer = (uint32_t)i, .count = (uint64_t)count};

@@ -259,9 +259,16 @@ static void evaluate_buffer(lua_State *L, const evaluation *e, const script_buff
                              "allows %.17g elements to differ and %s has %llu: anything "
                              "would do",
                              to->tolerance.mismatches, from->name, (unsigned long long)to->count);
-        to->any_order = from->any_order;
+        to->record = from->record;
+        if (to->record > 1 && to->count % to->record)
+            expression_raise(L, &from->count, "is %llu, and %s has records of %u elements",
+                             (unsigned long long)to->count, from->name, to->record);
+        if (to->record > 1 && !tolerance_is_exact(to->tolerance))
+            expression_raise(L, &t->limit,
+                             "records of %s are compared exactly: give it tolerance = 0",
+                             from->name);
         to->repeats =
-            !to->any_order &&
+            !to->record &&
             (e->s->deterministic_given ? e->s->deterministic : tolerance_is_exact(to->tolerance));
     }
     uint64_t product = 1;

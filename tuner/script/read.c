@@ -105,7 +105,7 @@ static void read_buffers(lua_State *L, script *s)
         b->expected = script_numbered_file(s, field_integer(L, "expected"));
         s->has_expected = s->has_expected || b->expected;
         b->head = field_boolean(L, "head");
-        b->any_order = field_boolean(L, "any_order");
+        b->record = (uint32_t)field_integer(L, "record");
         b->fill = field_expression(L, "fill", REACH_LAYOUT);
         b->limit = field_expression(L, "limit", REACH_LAYOUT);
         b->block = field_expression(L, "block", REACH_LAYOUT);

@@ -41,9 +41,9 @@ typedef struct script_buffer {
     buffer_role role;
     expression type, count;
     data_file *file,
-        *expected;  /* what fills it, and what it is to hold; NULL: none. The script's */
-    bool any_order; /* order = "any" */
-    bool head;      /* the first elements of the file will do */
+        *expected;   /* what fills it, and what it is to hold; NULL: none. The script's */
+    uint32_t record; /* with order = "any": buffer_plan.record */
+    bool head;       /* the first elements of the file will do */
     expression fill, limit, block; /* text NULL when absent */
     uint32_t value_count;
     expression *values;

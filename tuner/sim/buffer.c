@@ -233,7 +233,7 @@ at_status sim_buffer_compare(device *d, const device_buffer *found, const device
     if (plan->count > found->size_bytes / bytes || plan->count > expected->size_bytes / bytes)
         return error_set(error, AT_INTERNAL, "the plan of %s is larger than the buffer",
                          plan->name);
-    if (plan->any_order)
+    if (plan->record)
         return multiset_compare(plan, found->bytes, expected->bytes, out, error);
     if (plan->tolerance.kind == TOLERANCE_EXACT)
         compare_exact(found, expected, plan->count, bytes, out);

@@ -170,7 +170,7 @@ static at_status compare_buffer(comparing *c, at_error *error)
 /* Is each element compared with the reference's at its place? Blocks tell nothing of a multiset. */
 static bool is_placed(const buffer_plan *b)
 {
-    return plan_is_compared(b) && !b->any_order;
+    return plan_is_compared(b) && !b->record;
 }
 
 static at_status compare_buffers(excerpt_check *c, sim_owners *owners, size_t chunks,

@@ -133,7 +133,7 @@ at_status excerpt_find_holes(excerpt_check *c, device_excerpt_result *out, at_er
     for (uint32_t i = 0; !status && i < x->plan.buffer_count && out->result == OUTCOME_OK; i++) {
         sim_hole hole;
         buffer_plan plan = x->plan.buffers[i];
-        if (!plan_is_compared(&plan) || plan.any_order)
+        if (!plan_is_compared(&plan) || plan.record)
             continue;
         if (x->overwritten[i])
             plan.role = BUFFER_OUTPUT;

@@ -10,7 +10,7 @@ static device_comparison compare(dtype type, tolerance t, uint64_t count, const 
 {
     at_error error = {0};
     device_comparison out;
-    const buffer_plan plan = {.type = type, .tolerance = t, .count = count, .any_order = true};
+    const buffer_plan plan = {.type = type, .tolerance = t, .count = count, .record = 1};
     assert_ok(multiset_compare(&plan, found, expected, &out, &error), error);
     return out;
 }
@@ -33,6 +33,21 @@ TEST(an_element_that_is_there_once_too_often_is_named_with_the_one_that_is_missi
     assert_int_equal(d.wrong, 1);
     assert_true(d.first == 0 && (int32_t)d.found == 5);
     assert_true((int32_t)d.expected == -9);
+}
+
+TEST(records_of_several_elements_are_kept_together)
+{
+    const int32_t expected[] = {1, 10, 2, 20, 2, 20, 3, 30}, moved[] = {2, 20, 3, 30, 1, 10, 2, 20},
+                  mixed[] = {2, 20, 3, 10, 1, 30, 2, 20};
+    at_error error = {0};
+    device_comparison out;
+    const buffer_plan plan = {.type = DTYPE_INT32, .count = 8, .record = 2};
+    assert_ok(multiset_compare(&plan, moved, expected, &out, &error), error);
+    assert_int_equal(out.wrong, 0);
+    assert_ok(multiset_compare(&plan, mixed, expected, &out, &error), error);
+    assert_int_equal(out.wrong, 2);
+    assert_int_equal(out.first, 2);
+    assert_true((int32_t)out.found == 3 && (int32_t)out.expected == 1);
 }
 
 TEST(with_a_tolerance_elements_of_one_rank_are_near)
