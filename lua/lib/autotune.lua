@@ -140,6 +140,15 @@ function at.pattern(description)
   p.features = space.read_features(description, taken)
   p.constraints = space.read_where(description)
   p.baseline = space.read_baseline(description, p.parameters)
+  p.has_small = p.has_simulated
+  if not p.has_simulated and not is_file and not host.captured() and type(description.buffers) == "table" then
+    local baseline = {}
+    for i, parameter in ipairs(p.parameters) do baseline[parameter.name] = parameter.values[p.baseline[i]] end
+    local smaller = host.own("stand_ins.lua").smaller(description, baseline)
+    for _, variable in ipairs(p.problem) do
+      if smaller[variable.name] ~= nil then variable.small, p.has_small = smaller[variable.name], true end
+    end
+  end
   p.starts = space.read_starts(description, p.parameters, p.baseline)
   p.layout, p.layout_line = space.read_layout(description, p.parameters)
   p.buffers = kernel.read_buffers(description, taken)

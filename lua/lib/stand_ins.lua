@@ -1,5 +1,5 @@
--- Problems that stand in, where a kernel's file states none: a smaller one for the simulated device, one that
--- no tile divides.
+-- Problems that stand in, where none is stated: a smaller one that the simulated device runs whole; for kernels' files
+-- also one that no tile divides.
 
 local host = ...
 
@@ -20,6 +20,7 @@ local function grids(description)
   end
   add(description.launch)
   for _, one in ipairs(type(description.launches) == "table" and description.launches or {}) do add(one) end
+  add(description.reference)
   return list
 end
 
@@ -84,6 +85,8 @@ local function is_launchable(description, values, derived, baseline)
   end
   -- A file fills a buffer of its own size, unless its first elements will do.
   for _, b in pairs(description.buffers) do
+    local elements = type(b) == "table" and evaluate(b.count, scope)
+    if type(elements) == "number" and (elements < 1 or not is_whole(elements)) then return false end
     local file = type(b) == "table" and type(b.fill) == "table" and b.fill[KIND] == "file" and b.fill
     local count = file and not file.head and evaluate(b.count, scope)
     if type(count) == "number" and count ~= file.count then return false end
@@ -200,14 +203,27 @@ local function rounded_up(description, problem)
   return names
 end
 
---- Completes `simulated` and `ragged` of a description whose buffers and launch are complete.
-return function(description, baseline)
+local stand_ins = {}
+
+local function values_of(description, baseline)
   local problem, values = {}, copied(baseline)
   for name, v in pairs(description.problem) do
     problem[name] = default_of(v)
     values[name] = problem[name]
   end
-  local derived = early.derived_of(description)
+  return problem, values, early.derived_of(description)
+end
+
+--- The variables that a smaller problem has other values of, with these.
+function stand_ins.smaller(description, baseline)
+  local problem, values, derived = values_of(description, baseline)
+  local _, changed = shrink(description, values, problem, derived, baseline)
+  return changed
+end
+
+--- Completes `simulated` and `ragged` of a description whose buffers and launch are complete.
+function stand_ins.complete(description, baseline)
+  local problem, values, derived = values_of(description, baseline)
   local small = values
   if description.simulated == nil then
     local changed
@@ -229,3 +245,5 @@ return function(description, baseline)
   end
   description.ragged = differs and is_launchable(description, trial, derived, baseline) and edges or false
 end
+
+return stand_ins

@@ -67,7 +67,7 @@ static void read_problem(lua_State *L, script *s)
     s->pattern.has_problem[PROBLEM_TUNED] = true;
     s->pattern.is_captured = s->options.captured != NULL;
     s->pattern.has_problem[PROBLEM_SIMULATED] = field_boolean(L, "has_simulated");
-    s->pattern.has_problem[PROBLEM_SMALL] = s->pattern.has_problem[PROBLEM_SIMULATED];
+    s->pattern.has_problem[PROBLEM_SMALL] = field_boolean(L, "has_small");
     s->pattern.ragged_count = (size_t)field_integer(L, "ragged_count");
     for (size_t i = 0; i < s->pattern.ragged_count; i++)
         s->pattern.has_problem[PROBLEM_RAGGED + i] = true;

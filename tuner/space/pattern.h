@@ -43,9 +43,9 @@ typedef struct pattern_feature {
 enum { PATTERN_MAX_RAGGED = 3, PATTERN_MAX_LARGER = 12 };
 
 /* Which problem: the one to tune; the smaller one that a simulated device tunes; that one without
- * the user's --set; ragged ones that only check edges (no dimension divisible by any tile):
- * PROBLEM_RAGGED, PROBLEM_RAGGED + 1 ...; and larger ones that only prove, which
- * script_set_problem() makes: PROBLEM_LARGER ... */
+ * the user's --set, or one that is derived for proofs where the script names none; ragged ones that
+ * only check edges (no dimension divisible by any tile): PROBLEM_RAGGED, PROBLEM_RAGGED + 1 ...;
+ * and larger ones that only prove, which script_set_problem() makes: PROBLEM_LARGER ... */
 typedef enum problem_kind {
     PROBLEM_TUNED,
     PROBLEM_SIMULATED,

@@ -81,13 +81,21 @@ at_status proof_problems_choose(proof_problems *p, script *s, bool as_set, at_er
     } choices[] = {{PROBLEM_TUNED, most_tuned_bytes},
                    {PROBLEM_SIMULATED, most_set_bytes},
                    {PROBLEM_SMALL, most_problem_bytes},
-                   {PROBLEM_TUNED, most_set_bytes}};
+                   {PROBLEM_TUNED, most_set_bytes},
+                   {PROBLEM_SMALL, most_problem_bytes}};
     const pattern *described = script_pattern(s);
+    const bool is_stated = described->has_problem[PROBLEM_SIMULATED];
     bool added = false;
     at_status status = AT_OK;
-    for (size_t i = 0; !status && !added && i < sizeof choices / sizeof *choices; i++)
-        if (described->has_problem[choices[i].kind])
-            status = add(p, s, choices[i].kind, choices[i].most_bytes, &added, error);
+    for (size_t i = 0; !status && !added && i < sizeof choices / sizeof *choices; i++) {
+        const bool is_last = i + 1 == sizeof choices / sizeof *choices;
+        const problem_kind kind = choices[i].kind;
+        if (described->has_problem[kind] && (kind != PROBLEM_SMALL || is_stated != is_last))
+            status = add(p, s, kind, choices[i].most_bytes, &added, error);
+        /* Nobody promised that a problem is possible that the script does not state. */
+        if (is_last)
+            status = error_forgive(status, AT_SCRIPT, error);
+    }
     for (size_t i = 0; !status && i < described->ragged_count; i++)
         status = add(p, s, (problem_kind)(PROBLEM_RAGGED + i), most_problem_bytes, &added, error);
     /* A captured launch has its data, and there is no other problem. */
