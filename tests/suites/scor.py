@@ -105,7 +105,6 @@ BENCHMARKS = {
 }
 ACQUIRES = "the lock's atomicCAS() acquires what its block, or no cache, had before (docs/races.md)"
 NO_FENCE = "without volatile, what follows the atomic of another block needs a fence after that atomic"
-POLLS = "is not proven: warps that wait for others' work, and take locks meanwhile, reach the limit of instructions"
 EXPLAINED = {
     "norace_interwarp-block_fence-atom_hrd-indirect": NO_FENCE,
     "norace_interwarp-block_fence_hrf-indirect": NO_FENCE,
@@ -113,7 +112,6 @@ EXPLAINED = {
     "race_interblock_lock-no-stf_waw": ACQUIRES,
     "race_interwarp_blklock-no-stf_waw": ACQUIRES,
     "race_interwarp_dev-blklock-no-stf_waw": ACQUIRES,
-    "uts parTreeSearch": POLLS,
     "reduction reduceSinglePass<128, true>": "its last steps rely on lanes in lockstep, which compute capability 7.0 ended",
 }
 

@@ -18,6 +18,7 @@ enum {
     MOST_BYTES_LOG2 = 30, /* of the state of all that have begun */
     PATIENCE_POLLS = 16,  /* before a cluster is put aside */
     GLANCE_POLLS = 16,    /* of one that looks whether it can go on, */
+    GLANCE_TURNS = 64,    /* of others, after which those aside look, for each four of them */
     SURE_POLLS = 1 << 15, /* or whether it never can, */
     SURE_CLUSTERS = 8,    /* of so many */
     QUIET_ROUNDS = 256, /* in which all have looked in vain, before none is taken to go on ever, */
@@ -332,7 +333,7 @@ static void give_up(residents *r)
 
 static at_status run(residents *r, at_error *error)
 {
-    size_t since = 0;
+    size_t since = 0, turns = 0;
     admit(r);
     for (size_t quiet = 0; r->ended < r->total && r->fault->kind == SIM_FAULT_NONE;) {
         end_excerpt(r);
@@ -348,15 +349,19 @@ static at_status run(residents *r, at_error *error)
         if (r->running > 0) {
             quiet = 0;
             since += advance(r);
+            turns++;
             if (r->left && rng_below(&r->order, GOES_ON_ONE_IN) == 0)
                 let_one_go_on(r);
             if (r->fault->kind == SIM_FAULT_NONE)
                 glance_between(r);
         }
         /* Clusters that are put aside look less often the more they are: their cost is a share of
-         * the others' work. */
-        if (r->fault->kind == SIM_FAULT_NONE && (r->running == 0 || since > r->aside / 4)) {
-            since = 0;
+         * the others' work. The others may run for ever, as they change memory while they wait for
+         * one of those. */
+        const size_t share = r->aside / 4;
+        if (r->fault->kind == SIM_FAULT_NONE &&
+            (r->running == 0 || since > share || turns / GLANCE_TURNS > share)) {
+            since = turns = 0;
             quiet = glance_all(r) ? 0 : quiet + 1;
             if (quiet >= QUIET_ROUNDS && quiet * r->aside >= QUIET_GLANCES) {
                 if (r->launch->excerpt || wait_for_ever(r))
