@@ -11,6 +11,7 @@ of the build and the includes of the sources this tells
   - a table in CONTRIBUTING.md that says something else, or a room within a room that goes beyond its row;
   - a room of the library that uses base/memory.h, which ends the process where there is no memory;
   - more files, or more headers with one user, than there were;
+  - an include of a header that is private to another room;
   - what no one uses: functions and data visible to other modules that no other module refers to;
   - a script that begins with #! and cannot be called by its path, as README.md and CONTRIBUTING.md call them; a link
     that leads nowhere.
@@ -94,6 +95,22 @@ def includes(source):
                 here = prefix + os.path.relpath(path, top)
                 graph[here] = set(re.findall(r'^#include "(.+)"', open(path).read(), re.M))
     return graph
+
+
+# The only headers of a room that other rooms may include.
+PUBLIC = {"sim/": {"sim/sim.h", "sim/chip.h", "sim/estimate.h", "sim/explain.h", "sim/kernel.h", "sim/machine/run.h"}}
+
+
+def private_uses(source):
+    """Includes of private headers by other rooms."""
+    for folder, _, files in os.walk(os.path.join(source, "tuner")):
+        for file in (f for f in files if f.endswith((".c", ".h"))):
+            path = os.path.join(folder, file)
+            here = os.path.relpath(path, os.path.join(source, "tuner"))
+            for included in re.findall(r'^#include "(.+)"', open(path).read(), re.M):
+                for room, public in PUBLIC.items():
+                    if included.startswith(room) and not here.startswith(room) and included not in public:
+                        yield f"{here} includes {included}, which is private to {room[:-1]}"
 
 
 # Each of these figures may only fall: a change that lowers one lowers its limit, too.
@@ -198,7 +215,7 @@ def main():
         wrong.append(f"{files} files of C are more than {MOST_FILES}: put what is read together into one file")
     if len(lonely) > MOST_LONELY_HEADERS:
         wrong.append(f"{len(lonely)} headers have one user, which is more than {MOST_LONELY_HEADERS}: " + " ".join(lonely))
-    wrong += sorted(dead_ends(source))
+    wrong += sorted(dead_ends(source)) + sorted(private_uses(source))
     print("\n".join(wrong) or f"{len(rooms)} rooms, {len(wants)} modules: as planned")
     return 1 if wrong else 0
 
