@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/nearest.h"
+#include "base/text.h"
 
 /* Fewer evaluations than this say nothing about what more would bring. */
 static const uint64_t least_half = 50;

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/nearest.h"
 #include "base/text.h"
 #include "search/strategies.h"
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cholesky.h"
 #include "base/memory.h"
+#include "base/stats.h"
 
 /* Candidates are handled in blocks of this many, which compilers turn into vector instructions. */
 enum { LANES = 16 };

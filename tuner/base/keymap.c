@@ -1,5 +1,6 @@
 #include "base/keymap.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { FIRST_CAPACITY = 64 };
@@ -72,4 +73,12 @@ bool keymap_put(keymap *m, uint64_t key, uint64_t value)
 size_t keymap_bytes(const keymap *m)
 {
     return m->capacity * sizeof *m->slots;
+}
+
+/* ---- hashes as text ---- */
+
+void hash_text(XXH128_hash_t hash, char text[HASH_TEXT_BYTES])
+{
+    snprintf(text, HASH_TEXT_BYTES, "%016llx%016llx", (unsigned long long)hash.high64,
+             (unsigned long long)hash.low64);
 }

@@ -1,4 +1,5 @@
-/* A hash map from uint64_t keys to uint64_t values, for memoisation.
+/* Hashes as keys of a map and as text. A hash map from uint64_t keys to uint64_t values, for
+ * memoisation.
  *
  * Open addressing, grows by doubling, never shrinks; nothing is removed. A zero-initialised map is
  * empty and valid. Keys are any integers; values are below UINT64_MAX. The map owns its table. */
@@ -8,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <xxhash.h>
 
 typedef struct keymap_slot keymap_slot;
 
@@ -27,5 +29,14 @@ bool keymap_put(keymap *m, uint64_t key, uint64_t value);
 
 /* The bytes of its table. */
 size_t keymap_bytes(const keymap *m);
+
+/* ---- hashes as text ----
+ *
+ * XXH3-128 hashes as text: 32 hex digits, as records, journals and summaries hold them. */
+
+enum { HASH_TEXT_BYTES = 33 }; /* with the NUL */
+
+/* Writes the digits, the high half first, and a NUL. */
+void hash_text(XXH128_hash_t hash, char text[HASH_TEXT_BYTES]);
 
 #endif

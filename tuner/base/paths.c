@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/nearest.h"
+#include "base/text.h"
 
 static bool is_file(const char *path)
 {
@@ -162,4 +162,9 @@ const char *paths_below(const char *folder, const char *path)
 {
     const size_t length = strlen(folder);
     return strncmp(path, folder, length) == 0 && path[length] == '/' ? path + length + 1 : NULL;
+}
+
+const char *version_text(void)
+{
+    return AUTOTUNE_VERSION;
 }

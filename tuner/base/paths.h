@@ -35,4 +35,7 @@ void paths_slug(const char *name, char out[PATHS_SLUG_BYTES]);
 /* The part of a path after a folder that it begins with, and the slash; NULL: it does not. */
 const char *paths_below(const char *folder, const char *path);
 
+/* Returns the version of autotune, "0.1.0", in static storage. */
+const char *version_text(void);
+
 #endif

@@ -1,4 +1,5 @@
-/* Statistics of time samples: order statistics and robust comparisons. No clock, no device.
+/* Statistics of time samples: order statistics and robust comparisons; Cholesky factors. No clock,
+ * no device.
  *
  * Samples are int64 nanoseconds. Sources: ranks of the median's interval, Hettmansperger & Sheather
  * 1986; trimmed mean and its standard error, Yuen 1974. Nothing here allocates or fails, but
@@ -43,5 +44,21 @@ double stats_t_tail(double t, double freedom);
 
 /* The t that Student's t with `freedom` > 0 degrees exceeds with probability `tail` in (0, 0.5]. */
 double stats_t_quantile(double tail, double freedom);
+
+/* ---- Cholesky factors ----
+ *
+ * Cholesky's factor L of a symmetric, positive definite matrix A = L L^T. Matrices are n x n, row
+ * by row, of which the lower triangle alone is read and written. */
+
+/* Replaces A by L; false when A is not positive definite, as rounding may have it. With a
+ * `least_pivot` above 0 squares of the diagonal are at least that, and there is always a factor. */
+bool cholesky_factor(double *a, size_t n, double least_pivot);
+
+/* The logarithm of the determinant of L, which is half of that of A's. */
+double cholesky_log_determinant(const double *factor, size_t n);
+
+/* x := L^-1 x, and x := L^-T x. */
+void cholesky_solve_lower(const double *factor, size_t n, double *x);
+void cholesky_solve_upper(const double *factor, size_t n, double *x);
 
 #endif

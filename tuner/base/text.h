@@ -1,4 +1,4 @@
-/* Texts of limited room that grow piece by piece. */
+/* Texts: made safe for a terminal, appended to, compared by their spelling. */
 #ifndef AUTOTUNE_BASE_TEXT_H
 #define AUTOTUNE_BASE_TEXT_H
 
@@ -42,5 +42,26 @@ void text_add(char *text, size_t size_bytes, const char *format, ...)
 /* Line `index` of a text, without its end: a view of *length bytes; the lines that a text lacks are
  * empty. */
 const char *text_line(const char *text, size_t index, size_t *length);
+
+/* ---- nearest names ---- */
+
+/* Finds the valid name for "did you mean" in error messages: that with the smallest edit distance
+ * (insert, delete, replace, swap of neighbours: Damerau, "optimal string alignment") to `typed`, or
+ * NULL when none is near enough to be what was meant: at most a third of the typed letters, at
+ * least one. The first of equals. Names are borrowed. */
+const char *nearest_name(const char *typed, const char *const *names, size_t count);
+
+/* ---- texts of headers ----
+ *
+ * A file that CUDA source includes, read beforehand: NVRTC is handed its text and opens no file for
+ * it. */
+
+/* More than any source has; a message that claims more is corrupt. */
+enum { SOURCE_HEADERS_MAX = 512 };
+
+typedef struct source_header {
+    const char *name; /* as the #include spells it */
+    const char *text; /* NUL-terminated */
+} source_header;
 
 #endif

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/json_text.h"
-#include "base/nearest.h"
-#include "base/version.h"
+#include "base/paths.h"
+#include "base/text.h"
 #include "cmd/line/commands.h"
 #include "cmd/line/page.h"
 #include "cmd/line/terminal.h"

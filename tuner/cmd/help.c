@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/nearest.h"
 #include "base/paths.h"
+#include "base/text.h"
 #include "base/wrap.h"
 #include "cmd/line/options.h"
 #include "cmd/line/terminal.h"

@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "base/source_header.h"
+#include "base/text.h"
 #include "base/trace.h"
-#include "device/resources.h"
+#include "device/arch.h"
 #include "process/poll_set.h"
 #include "process/process.h"
 

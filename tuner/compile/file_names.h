@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#include "base/source_header.h"
+#include "base/text.h"
 
 /* Renames the files of the .file directives of `ptx`, in place: a name below `folder` that is one
  * of `headers`, or none of the folder's own files nor of NVRTC's built-in ones. The text does not

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "base/source_header.h"
+#include "base/text.h"
 
 typedef struct nvrtc_library {
     void *handle;

@@ -1,10 +1,12 @@
-#include "cuda/buffer.h"
+/* Buffers of the cuda device: contents between two guard bands, and everything that fills or checks
+ * them on the GPU. Functions are those of device_api (device/device.h) and keep its promises. */
+#include "cuda/queue.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "device/multiset.h"
+#include "device/device.h"
 
 /* Two elements of a buffer are read back after the results. */
 enum { RESULTS_BYTES = RESULT_COUNT * 8, ELEMENT_BYTES = 8 };

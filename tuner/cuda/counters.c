@@ -1,4 +1,9 @@
-#include "cuda/counters.h"
+/* Hardware counters of a variant's launches, by CUPTI's range profiler (cuda/cupti.h).
+ *
+ * Each launch of a plan is a range of its own. A chip has few counters, so the plan runs in as many
+ * passes as the metrics need; the buffers are restored before each, so that all passes do the same.
+ * Clocks are not locked. */
+#include "cuda/queue.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -6,13 +6,9 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "cuda/batch.h"
-#include "cuda/buffer.h"
-#include "cuda/counters.h"
+#include "cuda/driver.h"
 #include "cuda/queue.h"
 #include "cuda/timer.h"
-#include "cuda/transfer.h"
-#include "cuda/visible.h"
 
 /* Properties. */
 

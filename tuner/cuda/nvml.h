@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "device/board.h"
+#include "device/measurement.h"
 
 typedef struct nvml nvml;
 

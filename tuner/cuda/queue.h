@@ -1,16 +1,15 @@
 /* The parts that the files of the cuda device share: its state, kernels, the stream that work is
  * queued on.
  *
- * Above it cuda/buffer.c owns memory and checks it, cuda/timer.c the clock, cuda/batch.c graphs of
- * launches; cuda/transfer.c moves data between host and device; cuda/cuda.c opens the device and
- * has its table of functions. No other room includes this. */
+ * Above it cuda/buffer.c owns memory and checks it, cuda/timer.c the clock and graphs of
+ * launches, cuda/counters.c hardware counters; cuda/transfer.c moves data between host and device;
+ * cuda/cuda.c opens the device and has its table of functions. No other room includes this. */
 #ifndef AUTOTUNE_CUDA_QUEUE_H
 #define AUTOTUNE_CUDA_QUEUE_H
 
 #include "cuda/driver.h"
 #include "cuda/host_memory.h"
 #include "cuda/launcher.h"
-#include "cuda/module.h"
 #include "cuda/nvml.h"
 #include "device/device.h"
 
@@ -148,5 +147,51 @@ at_status cuda_wait(device *d, const char *what, at_error *error);
  * not enough. */
 at_status cuda_allocate(device *d, uint64_t size_bytes, const char *what, CUdeviceptr *out,
                         at_error *error);
+
+/* In cuda/counters.c. */
+at_status cuda_count(device *d, device_kernel *k, const launch_plan *plan,
+                     device_buffer *const *buffers, const device_counting *what, double *values,
+                     at_error *error);
+
+void cuda_counters_free(device *d);
+
+/* In cuda/transfer.c. Like device_api's launch, sample and repeat, for plans that transfer. The
+ * kernel is NULL when the plan launches none. AT_NO_MEMORY: the host has not enough memory, the
+ * device is fine. */
+at_status cuda_transfer_launch(device *d, device_kernel *k, const launch_plan *plan,
+                               device_buffer *const *buffers, at_error *error);
+at_status cuda_transfer_sample(device *d, device_kernel *k, const launch_plan *plan,
+                               device_buffer *const *buffers, device_cache cache, int64_t *time_ns,
+                               at_error *error);
+at_status cuda_transfer_repeat(device *d, device_kernel *k, const launch_plan *plan,
+                               device_buffer *const *buffers, uint64_t count, at_error *error);
+
+/* Frees the host's memory and the streams. */
+void cuda_transfers_free(device *d);
+
+/* In cuda/buffer.c. The block in which support kernels leave results. AT_DEVICE. */
+at_status cuda_results_new(device *d, at_error *error);
+void cuda_results_free(device *d);
+
+at_status cuda_buffer_new(device *d, const char *name, uint64_t size_bytes, device_buffer **out,
+                          at_error *error);
+void cuda_buffer_free(device *d, device_buffer *b);
+at_status cuda_buffer_fill(device *d, device_buffer *b, const buffer_plan *plan, uint64_t seed,
+                           at_error *error);
+at_status cuda_buffer_read(device *d, const device_buffer *b, void *to, uint64_t size_bytes,
+                           at_error *error);
+at_status cuda_buffer_write(device *d, device_buffer *b, const buffer_plan *plan,
+                            const void *contents, at_error *error);
+at_status cuda_buffer_guard(device *d, device_buffer *b, const buffer_plan *plan, int pattern,
+                            at_error *error);
+at_status cuda_buffer_poison(device *d, device_buffer *b, int pattern, at_error *error);
+at_status cuda_buffer_copy(device *d, device_buffer *to, const device_buffer *from,
+                           at_error *error);
+at_status cuda_buffer_checksum(device *d, const device_buffer *b, uint64_t size_bytes,
+                               uint64_t *sum, at_error *error);
+at_status cuda_buffer_guards(device *d, const device_buffer *b, device_guard_report *out,
+                             at_error *error);
+at_status cuda_buffer_compare(device *d, const device_buffer *found, const device_buffer *expected,
+                              const buffer_plan *plan, device_comparison *out, at_error *error);
 
 #endif

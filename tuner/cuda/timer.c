@@ -1,6 +1,7 @@
 #include "cuda/timer.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -123,8 +124,10 @@ at_status cuda_flush_queue(device *d, at_error *error)
     return status ? status : queue_read(d, c->flush_read, c->flush_bytes, error);
 }
 
-at_status cuda_traffic_queue(device *d, device_buffer *to, const device_buffer *from,
-                             uint64_t size_bytes, at_error *error)
+/* Queues the moving of `size_bytes`: a copy, or a read or a write alone where the other end is NULL
+ * (then whole units of 16 bytes). */
+static at_status queue_traffic(device *d, device_buffer *to, const device_buffer *from,
+                               uint64_t size_bytes, at_error *error)
 {
     const device_buffer *ends[] = {to, from};
     for (int i = 0; i < 2; i++)
@@ -158,8 +161,12 @@ static at_status record(device *d, CUevent event, at_error *error)
     return cuda_done(d, d->cuda.cuEventRecord(event, d->stream), "cannot record an event", error);
 }
 
-at_status cuda_sample_begin(device *d, device_cache cache, const device_before *before,
-                            size_t before_count, at_error *error)
+/* Queues what precedes the timed work: the flush (cold), `before`, the gate, the first event. The
+ * caller queues the work; then end_sample() opens the gate, waits, and reads the time. That is
+ * called also when queueing failed: `queued` is that status, which it returns, so that no gate
+ * stays shut. */
+static at_status begin_sample(device *d, device_cache cache, const device_before *before,
+                              size_t before_count, at_error *error)
 {
     at_status status = cache == DEVICE_CACHE_COLD ? cuda_flush_queue(d, error) : AT_OK;
     for (size_t i = 0; !status && i < before_count; i++)
@@ -181,7 +188,7 @@ static at_status elapsed(device *d, int64_t *time_ns, at_error *error)
     return status;
 }
 
-at_status cuda_sample_end(device *d, at_status queued, int64_t *time_ns, at_error *error)
+static at_status end_sample(device *d, at_status queued, int64_t *time_ns, at_error *error)
 {
     if (!queued)
         queued = record(d, d->clock.stop, error);
@@ -224,14 +231,14 @@ at_status cuda_sample(device *d, device_kernel *k, const launch_plan *plan,
     if (status)
         return status;
     launch_walk walk = {0};
-    status = cuda_sample_begin(d, cache, before, before_count, error);
+    status = begin_sample(d, cache, before, before_count, error);
     if (!status)
         status = cuda_kernel_queue_some(d, k, plan, buffers, &walk, MOST_HELD_BACK, error);
     if (plan_launches_run(plan) > MOST_HELD_BACK)
         open_gate(d);
     if (!status)
         status = cuda_kernel_queue_some(d, k, plan, buffers, &walk, UINT32_MAX, error);
-    return cuda_sample_end(d, status, time_ns, error);
+    return end_sample(d, status, time_ns, error);
 }
 
 at_status cuda_sample_copy(device *d, device_buffer *to, const device_buffer *from,
@@ -239,13 +246,13 @@ at_status cuda_sample_copy(device *d, device_buffer *to, const device_buffer *fr
                            at_error *error)
 {
     at_status status =
-        cache == DEVICE_CACHE_WARM ? cuda_traffic_queue(d, to, from, size_bytes, error) : AT_OK;
+        cache == DEVICE_CACHE_WARM ? queue_traffic(d, to, from, size_bytes, error) : AT_OK;
     if (status)
         return status;
-    status = cuda_sample_begin(d, cache, NULL, 0, error);
+    status = begin_sample(d, cache, NULL, 0, error);
     if (!status)
-        status = cuda_traffic_queue(d, to, from, size_bytes, error);
-    return cuda_sample_end(d, status, time_ns, error);
+        status = queue_traffic(d, to, from, size_bytes, error);
+    return end_sample(d, status, time_ns, error);
 }
 
 /* Time of WARM_UP_COPIES copies on the device's clock. */
@@ -296,10 +303,10 @@ at_status cuda_warm_up(device *d, at_error *error)
 
 static at_status sample_empty(device *d, int64_t *time_ns, at_error *error)
 {
-    at_status status = cuda_sample_begin(d, DEVICE_CACHE_WARM, NULL, 0, error);
+    at_status status = begin_sample(d, DEVICE_CACHE_WARM, NULL, 0, error);
     if (!status)
         status = cuda_support_queue(d, SUPPORT_EMPTY, 1, NULL, error);
-    return cuda_sample_end(d, status, time_ns, error);
+    return end_sample(d, status, time_ns, error);
 }
 
 /* The floor is the median; the tick the smallest step between two different times, which is the
@@ -371,4 +378,132 @@ at_status cuda_sm_clock(device *d, double *khz, at_error *error)
     if (used > 0)
         *khz = sum / used;
     return AT_OK;
+}
+
+/* ---- batches ---- */
+
+struct device_batch {
+    CUgraphExec graph;
+    uint32_t launches;
+};
+
+/* The recipe of launch `i` of a batch. */
+typedef struct batch_recipe {
+    device_kernel *kernel; /* NULL: an empty kernel */
+    const launch_plan *plan;
+    device_buffer *const *const *sets;      /* of a kernel; NULL: a copy */
+    device_buffer *const *to, *const *from; /* of a copy */
+    uint64_t copy_bytes;
+    size_t set_count;
+} batch_recipe;
+
+static at_status queue_one(device *d, const batch_recipe *r, uint32_t i, at_error *error)
+{
+    size_t set = i % r->set_count;
+    if (r->kernel)
+        return cuda_kernel_queue(d, r->kernel, r->plan, r->sets[set], error);
+    if (r->to || r->from)
+        return queue_traffic(d, r->to ? r->to[set] : NULL, r->from ? r->from[set] : NULL,
+                             r->copy_bytes, error);
+    return cuda_support_queue(d, SUPPORT_EMPTY, 1, NULL, error);
+}
+
+/* Records the launches as a graph. A capture that began is always ended: the stream is of no use
+ * otherwise. */
+static at_status capture(device *d, const batch_recipe *r, uint32_t launches, CUgraph *graph,
+                         at_error *error)
+{
+    static const char what[] = "cannot record a batch";
+    *graph = NULL;
+    at_status status =
+        cuda_done(d, d->cuda.cuStreamBeginCapture(d->stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+                  what, error);
+    if (status)
+        return status;
+    for (uint32_t i = 0; !status && i < launches; i++)
+        status = queue_one(d, r, i, error);
+    CUresult ended = d->cuda.cuStreamEndCapture(d->stream, graph);
+    if (!status)
+        status = cuda_done(d, ended, what, error);
+    return status;
+}
+
+static at_status make(device *d, const batch_recipe *r, uint32_t launches, device_batch **out,
+                      at_error *error)
+{
+    static const char what[] = "cannot make a batch";
+    *out = NULL;
+    device_batch *b = calloc(1, sizeof *b);
+    if (!b)
+        return error_no_memory(error);
+    b->launches = launches;
+    CUgraph graph;
+    at_status status = capture(d, r, launches, &graph, error);
+    if (!status)
+        status = cuda_done(d, d->cuda.cuGraphInstantiate(&b->graph, graph, 0), what, error);
+    if (graph)
+        d->cuda.cuGraphDestroy(graph);
+    /* Otherwise the first sample would pay for the upload. */
+    if (!status)
+        status = cuda_done(d, d->cuda.cuGraphUpload(b->graph, d->stream), what, error);
+    if (!status)
+        status = cuda_wait(d, what, error);
+    if (status)
+        cuda_batch_free(d, b);
+    else
+        *out = b;
+    return status;
+}
+
+at_status cuda_batch_new(device *d, device_kernel *k, const launch_plan *plan,
+                         device_buffer *const *const *sets, size_t set_count, uint32_t launches,
+                         device_batch **out, at_error *error)
+{
+    *out = NULL;
+    if (plan && plan_transfers(plan))
+        return error_set(error, AT_INTERNAL, "a transfer is not timed in batches");
+    const batch_recipe r = {.kernel = k, .plan = plan, .sets = sets, .set_count = set_count};
+    at_status status = k ? cuda_kernel_prepare(d, k, plan, sets[0], error) : AT_OK;
+    for (size_t i = 1; k && i < set_count && !status; i++)
+        status = cuda_kernel_prepare_buffers(d, k, plan, sets[i], error);
+    return status ? status : make(d, &r, launches, out, error);
+}
+
+at_status cuda_batch_copy_new(device *d, device_buffer *const *to, device_buffer *const *from,
+                              size_t set_count, uint64_t size_bytes, uint32_t launches,
+                              device_batch **out, at_error *error)
+{
+    const batch_recipe r = {
+        .to = to, .from = from, .copy_bytes = size_bytes, .set_count = set_count};
+    return make(d, &r, launches, out, error);
+}
+
+void cuda_batch_free(device *d, device_batch *b)
+{
+    if (!b)
+        return;
+    if (b->graph)
+        d->cuda.cuGraphExecDestroy(b->graph);
+    free(b);
+}
+
+static at_status launch_graph(device *d, device_batch *b, at_error *error)
+{
+    return cuda_done(d, d->cuda.cuGraphLaunch(b->graph, d->stream), "cannot launch a batch", error);
+}
+
+at_status cuda_batch_sample(device *d, device_batch *b, device_cache cache, int64_t *time_ns,
+                            at_error *error)
+{
+    at_status status = cache == DEVICE_CACHE_WARM ? launch_graph(d, b, error) : AT_OK;
+    if (status)
+        return status;
+    status = begin_sample(d, cache, NULL, 0, error);
+    if (!status)
+        status = launch_graph(d, b, error);
+    int64_t all_ns;
+    status = end_sample(d, status, &all_ns, error);
+    if (!status)
+        *time_ns = (all_ns + b->launches / 2) / b->launches;
+    return status;
 }

@@ -1,9 +1,20 @@
-#include "cuda/transfer.h"
+/* Transfers between the host's memory and the device's: copies in chunks on several streams, by way
+ * of a staging buffer or not, with kernels between them; or kernels that work on mapped memory.
+ *
+ * Each buffer of a problem that is on the host has a block of host memory laid out like it:
+ * contents between two guard bands. A checked run copies the buffer with its bands into the block
+ * and poisons the buffer's contents; afterwards it copies the block back into the buffer, whose
+ * bands, outputs and inputs are then checked like any other's.
+ *
+ * A sample is timed by the host's clock, from an idle device until every stream is done. Events
+ * would not do: those of one stream do not see the others, and none sees what the host does before
+ * the first copy and between copies (packing, the driver's own copy of pageable memory), or how
+ * long it takes to learn that the last one is done. */
+#include "cuda/queue.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "cuda/buffer.h"
 #include "cuda/timer.h"
 
 /* A sample that would be shorter is the mean of several transfers: then a look at the clock, or a

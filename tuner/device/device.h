@@ -13,8 +13,7 @@
 
 #include "base/error.h"
 #include "device/arch.h"
-#include "device/board.h"
-#include "device/coverage.h"
+#include "device/measurement.h"
 #include "device/outcome.h"
 #include "device/plan.h"
 
@@ -316,5 +315,11 @@ typedef struct device_api {
 const device_api *device_api_find(const char *spec);
 /* All kinds, in the order in which a default device is looked for. */
 const device_api *const *device_apis(size_t *count);
+
+/* In device/multiset.c. Compares plan->count elements as a multiset of records. out->wrong counts
+ * records without a partner; `first` is the index of the first element of one of them in `found`,
+ * `expected` the first element of a record that has no partner there. AT_NO_MEMORY. */
+at_status multiset_compare(const buffer_plan *plan, const void *found, const void *expected,
+                           device_comparison *out, at_error *error);
 
 #endif

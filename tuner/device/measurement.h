@@ -1,5 +1,5 @@
-/* The measurement of a variant that was tried. The device's answer, the journal, the race and the
- * summary all use this struct. */
+/* The measurement of a variant that was tried, which the device's answer, the journal, the race and
+ * the summary use; the state of the board. */
 #ifndef AUTOTUNE_DEVICE_MEASUREMENT_H
 #define AUTOTUNE_DEVICE_MEASUREMENT_H
 
@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "device/arch.h"
 #include "device/outcome.h"
-#include "device/resources.h"
 
 /* Room for a configuration as text, "tile=64,vec=4,...", with its NUL. Scripts keep to it. */
 enum { CONFIGURATION_BYTES = 16 * 1024 };
@@ -32,5 +32,17 @@ void measurement_deinit(measurement *m);
 
 /* The fastest sample, 0 without one. */
 int64_t measurement_fastest_ns(const measurement *m);
+
+/* The state of the board that carries a GPU, at one moment. A figure that is not known is 0. */
+typedef struct board_reading {
+    double sm_clock_khz;
+    uint64_t throttle;  /* reasons, as board_throttle_text() spells them */
+    double power_w;     /* of the board, averaged by it over up to a second */
+    uint64_t energy_mj; /* of the board since the driver was loaded */
+} board_reading;
+
+/* Writes the reasons why the chip is slowed down ("power cap, thermal limit"), "" for none.
+ * Idleness and clocks set by the user do not count. Returns `out`. */
+char *board_throttle_text(uint64_t throttle, char *out, size_t size_bytes);
 
 #endif

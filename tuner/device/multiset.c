@@ -1,4 +1,10 @@
-#include "device/multiset.h"
+/* Compares results whose order does not matter: two buffers as multisets of records of
+ * plan->record elements.
+ *
+ * Exact records are paired by their bytes, and only if sums of hashes differ. Records of several
+ * elements are exact. With a tolerance both sides are sorted, NaNs last, and the elements of one
+ * rank are compared: that accepts whatever some pairing within an absolute tolerance accepts. */
+#include "device/device.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/value.h"
 #include "device/ceiling.h"
-#include "device/oracle.h"
+#include "device/outcome.h"
 #include "device/tolerance.h"
 #include "device/transfer.h"
 #include "device/view.h"

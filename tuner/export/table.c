@@ -7,7 +7,6 @@
 
 #include "base/json_text.h"
 #include "base/paths.h"
-#include "base/version.h"
 #include "device/arch.h"
 #include "device/field.h"
 #include "record/record.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/nearest.h"
+#include "base/text.h"
 #include "base/thread_state.h"
 #include "library/argument.h"
 #include "library/library.h"

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/paths.h"
 #include "base/thread_state.h"
-#include "base/version.h"
 #include "cuda/cuda.h"
 #include "cuda/driver.h"
 #include "library/argument.h"

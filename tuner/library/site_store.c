@@ -9,7 +9,6 @@
 #include "base/file.h"
 #include "base/json_text.h"
 #include "base/paths.h"
-#include "base/version.h"
 #include "library/argument.h"
 #include "record/schema.h"
 #include "record/store.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/hash_text.h"
+#include "base/keymap.h"
 #include "base/pack.h"
 #include "compile/cache.h"
 #include "compile/cubin.h"

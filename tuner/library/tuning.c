@@ -11,7 +11,7 @@
 #include "base/cores.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/hash_text.h"
+#include "base/keymap.h"
 #include "base/lock.h"
 #include "library/argument.h"
 #include "library/pattern.h"

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cholesky.h"
 #include "base/memory.h"
+#include "base/stats.h"
 
 enum {
     COLUMNS = RECORD_MAX_KEPT + 1,

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "base/queue.h"
+#include "base/array.h"
 #include "base/trace.h"
 #include "process/message.h"
 #include "process/poll_set.h"

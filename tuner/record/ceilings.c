@@ -9,7 +9,6 @@
 #include "base/file.h"
 #include "base/json_text.h"
 #include "base/paths.h"
-#include "base/version.h"
 #include "record/schema.h"
 
 #define CEILINGS_SCHEMA "autotune-device"

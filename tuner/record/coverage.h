@@ -9,7 +9,7 @@
 
 #include <jansson.h>
 
-#include "device/coverage.h"
+#include "device/outcome.h"
 
 /* New reference; NULL when out of memory. Null for one that covers nothing, or NULL. */
 json_t *coverage_pack(const device_coverage *c);

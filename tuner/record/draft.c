@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/json_text.h"
-#include "base/version.h"
+#include "base/paths.h"
 #include "record/schema.h"
 #include "record/store.h"
 

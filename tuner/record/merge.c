@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/json_text.h"
-#include "base/version.h"
+#include "base/paths.h"
 #include "record/coverage.h"
 #include "record/record.h"
 #include "record/schema.h"

@@ -14,8 +14,7 @@
 #include "base/json_text.h"
 #include "base/paths.h"
 #include "base/text.h"
-#include "base/version.h"
-#include "device/oracle.h"
+#include "device/outcome.h"
 #include "record/ceilings.h"
 #include "record/schema.h"
 

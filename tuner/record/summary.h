@@ -16,10 +16,9 @@
 #include "base/value.h"
 #include "device/arch.h"
 #include "device/ceiling.h"
-#include "device/coverage.h"
 #include "device/device.h"
 #include "device/measurement.h"
-#include "device/oracle.h"
+#include "device/outcome.h"
 #include "record/record.h"
 #include "space/pattern.h"
 

@@ -26,7 +26,7 @@
 #include <xxhash.h>
 
 #include "base/json_text.h"
-#include "base/version.h"
+#include "base/paths.h"
 #include "record/coverage.h"
 #include "record/schema.h"
 #include "report/report.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/hash_text.h"
+#include "base/keymap.h"
 #include "base/memory.h"
 #include "base/paths.h"
 #include "script/emit.h"

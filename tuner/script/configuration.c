@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/nearest.h"
+#include "base/text.h"
 #include "script/state.h"
 
 at_status script_test_constraint(void *context, const space_question *question, bool *holds,

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/json_text.h"
-#include "base/nearest.h"
+#include "base/text.h"
 #include "script/sandbox/sandbox.h"
 #include "script/state.h"
 

@@ -2,8 +2,8 @@
 #include <lauxlib.h>
 #include <string.h>
 
-#include "base/nearest.h"
-#include "device/cluster_load.h"
+#include "base/text.h"
+#include "device/arch.h"
 #include "device/field.h"
 #include "script/state.h"
 

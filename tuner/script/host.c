@@ -5,7 +5,6 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "base/nearest.h"
 #include "base/text.h"
 #include "script/state.h"
 

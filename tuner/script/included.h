@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
-#include "base/source_header.h"
+#include "base/text.h"
 
 typedef struct included {
     source_header *headers; /* owned, with their names and texts, in the order found */

@@ -8,8 +8,8 @@
 #include <xxhash.h>
 
 #include "base/array.h"
-#include "base/nearest.h"
 #include "base/paths.h"
+#include "base/text.h"
 #include "script/data.h"
 #include "script/render_text.h"
 #include "script/sandbox/library.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "base/hash_text.h"
+#include "base/keymap.h"
 #include "script/sandbox/library.h"
 #include "script/state.h"
 

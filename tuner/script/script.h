@@ -14,7 +14,7 @@
 
 #include "base/data_file.h"
 #include "base/error.h"
-#include "base/source_header.h"
+#include "base/text.h"
 #include "device/arch.h"
 #include "device/measurement.h"
 #include "device/plan.h"

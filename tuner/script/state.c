@@ -9,8 +9,8 @@
 
 #include "base/array.h"
 #include "base/file.h"
-#include "base/nearest.h"
 #include "base/paths.h"
+#include "base/text.h"
 
 script *script_of(lua_State *L)
 {

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/nearest.h"
+#include "base/text.h"
 #include "script/state.h"
 
 size_t evaluate_name(lua_State *L, const expression *e, problem_kind problem,

@@ -4,7 +4,7 @@
 #include <xxhash.h>
 
 #include "base/memory.h"
-#include "device/multiset.h"
+#include "device/device.h"
 #include "sim/device.h"
 #include "sim/fill.h"
 

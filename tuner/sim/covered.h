@@ -1,4 +1,4 @@
-/* Which lines of a variant's kernels were executed, and which loops went round (device/coverage.h).
+/* Which lines of a variant's kernels were executed, and which loops went round (device/outcome.h).
  *
  * A loop is a branch to an earlier instruction, unless it waits for what other threads do; one that
  * the compiler copied, as for the rest of an unrolled one, has gone round if one of its copies

@@ -1,4 +1,4 @@
-#include "base/nearest.h"
+#include "base/text.h"
 #include "check.h"
 
 static const char *const names[] = {"rows", "cols", "tile", "block", "algorithm"};

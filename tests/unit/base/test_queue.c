@@ -1,4 +1,4 @@
-#include "base/queue.h"
+#include "base/array.h"
 
 #include "check.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "cuda/visible.h"
+#include "cuda/driver.h"
 
 /* What is shown after GPU `ordinal` was asked for alone, where `visible` was before; "everything":
  * nothing was changed. */

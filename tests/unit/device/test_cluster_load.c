@@ -2,7 +2,7 @@
 #include "check.h"
 
 #include "base/rng.h"
-#include "device/cluster_load.h"
+#include "device/arch.h"
 
 TEST(an_h200_takes_this_many_clusters_in_a_round)
 {

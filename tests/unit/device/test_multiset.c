@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "device/multiset.h"
+#include "device/device.h"
 
 static device_comparison compare(dtype type, tolerance t, uint64_t count, const void *found,
                                  const void *expected)

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/json_text.h"
-#include "base/source_header.h"
+#include "base/text.h"
 #include "script/render.h"
 #include "script_fixture.h"
 

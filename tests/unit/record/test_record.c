@@ -6,7 +6,6 @@
 
 #include "base/file.h"
 #include "base/paths.h"
-#include "base/version.h"
 #include "check.h"
 #include "record/record.h"
 #include "record/summary.h"

@@ -6,7 +6,6 @@
 
 #include "base/json_text.h"
 #include "base/memory.h"
-#include "base/nearest.h"
 #include "base/paths.h"
 #include "base/text.h"
 #include "base/wrap.h"

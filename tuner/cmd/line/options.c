@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/nearest.h"
 #include "base/text.h"
 #include "base/wrap.h"
 #include "cmd/line/terminal.h"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/nearest.h"
+#include "base/text.h"
 #include "cmd/line/commands.h"
 
 static const struct verb {

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/json_text.h"
-#include "base/nearest.h"
+#include "base/text.h"
 #include "cmd/line/known.h"
 #include "cmd/line/page.h"
 #include "cmd/results/entry.h"

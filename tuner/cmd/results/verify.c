@@ -8,7 +8,6 @@
 #include "base/clock.h"
 #include "base/json_text.h"
 #include "base/memory.h"
-#include "base/nearest.h"
 #include "base/text.h"
 #include "cmd/line/commands.h"
 #include "cmd/line/known.h"

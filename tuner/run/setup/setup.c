@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/hash_text.h"
+#include "base/keymap.h"
 #include "base/memory.h"
 #include "base/pack.h"
 #include "base/paths.h"

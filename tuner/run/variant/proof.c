@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/cores.h"
 #include "base/memory.h"
-#include "base/queue.h"
 #include "base/text.h"
 #include "bench/client.h"
 #include "run/setup/problems.h"

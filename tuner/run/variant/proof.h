@@ -16,7 +16,6 @@
 #include "base/error.h"
 #include "base/trace.h"
 #include "compile/compile.h"
-#include "device/coverage.h"
 #include "device/outcome.h"
 #include "report/progress.h"
 #include "script/script.h"

@@ -10,8 +10,8 @@
 
 #include "bench/client.h"
 #include "compile/compile.h"
-#include "device/coverage.h"
 #include "device/measurement.h"
+#include "device/outcome.h"
 #include "device/plan.h"
 #include "journal/journal.h"
 #include "run/variant/proof.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/value.h"
-#include "device/cluster_load.h"
+#include "device/arch.h"
 #include "script/expression/term.h"
 
 enum { MOST_COLUMNS = 16 };

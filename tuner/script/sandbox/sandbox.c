@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/nearest.h"
+#include "base/text.h"
 
 const char sandbox_base_key[] = "autotune.base";
 

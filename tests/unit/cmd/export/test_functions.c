@@ -5,7 +5,7 @@
 
 #include "base/rng.h"
 #include "check.h"
-#include "device/cluster_load.h"
+#include "device/arch.h"
 #include "header_fixture.h"
 
 enum { CALLS = 200 };

@@ -1,6 +1,0 @@
-#include "base/version.h"
-
-const char *version_text(void)
-{
-    return AUTOTUNE_VERSION;
-}
