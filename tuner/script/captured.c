@@ -92,7 +92,7 @@ static int push_part(lua_State *L, const char *path, dtype type, uint64_t offset
         sandbox_raise_error(L, &error);
     if (!script_keep_file(L, f)) {
         data_file_free(f);
-        sandbox_raise(L, AT_SCRIPT, s->path, 0, "the captured launch has too many files");
+        sandbox_raise(L, AT_SCRIPT, s->from.path, 0, "the captured launch has too many files");
     }
     return 1;
 }

@@ -44,7 +44,7 @@ static at_status make_held_space(held_test *h, space **out, at_error *error)
     space_parameter parameters[SCRIPT_MAX_NAMES];
     size_t count = s->pattern.parameter_count;
     for (size_t i = 0; i < count; i++) {
-        parameters[i] = s->parameters[i];
+        parameters[i] = s->space.parameters[i];
         if (h->is_held[i]) {
             parameters[i].values += h->held[i];
             parameters[i].value_count = 1;
@@ -94,8 +94,8 @@ at_status script_oracle_configuration(script *s, problem_kind problem, uint16_t 
     size_t broken;
     memcpy(indices, p->baseline, p->parameter_count * sizeof *indices);
     script_set_layout(s, layout, indices);
-    for (size_t i = 0; i < s->layout_count; i++)
-        in_layout[s->layout[i]] = true;
+    for (size_t i = 0; i < s->space.layout_count; i++)
+        in_layout[s->space.layout[i]] = true;
     at_status status = script_valid(s, problem, indices, found, &broken, error);
     if (status || *found)
         return status;

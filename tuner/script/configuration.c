@@ -10,7 +10,7 @@ at_status script_test_constraint(void *context, const space_question *question, 
 {
     script_test *test = context;
     at_status status =
-        expression_test_each(test->s, &test->s->constraint_tests[question->constraint],
+        expression_test_each(test->s, &test->s->space.constraint_tests[question->constraint],
                              test->problem, question, &test->patience, holds, error);
     /* A space whose making was ended says nothing about the constraint. */
     test->failed = test->failed || (status != AT_OK && status != AT_INTERRUPTED);
@@ -23,7 +23,7 @@ at_status script_valid(script *s, problem_kind problem, const uint16_t *indices,
     *valid = true;
     for (size_t i = 0; i < s->pattern.constraint_count && *valid; i++) {
         at_status status =
-            expression_test(s, &s->constraint_tests[i], problem, indices, valid, error);
+            expression_test(s, &s->space.constraint_tests[i], problem, indices, valid, error);
         if (status || !*valid)
             *broken = i;
         if (status)
@@ -37,31 +37,33 @@ at_status script_check_baseline(script *s, problem_kind problem, at_error *error
     bool valid = true;
     size_t broken = 0;
     /* Edges and the user may rule the baseline out; the problem that is tuned may not. */
-    if (problem >= PROBLEM_RAGGED || s->has_only)
+    if (problem >= PROBLEM_RAGGED || s->space.has_only)
         return AT_OK;
     at_status status = script_valid(s, problem, s->pattern.baseline, &valid, &broken, error);
     if (status || valid)
         return status;
     char text[CONFIGURATION_BYTES];
     script_format_configuration(s, s->pattern.baseline, text, sizeof text);
-    return error_set_at(error, AT_SCRIPT, s->path, s->constraint_tests[broken].line,
+    return error_set_at(error, AT_SCRIPT, s->from.path, s->space.constraint_tests[broken].line,
                         "the baseline (%s) breaks %s: \"%s\"", text,
-                        s->constraint_tests[broken].what, s->constraint_tests[broken].text);
+                        s->space.constraint_tests[broken].what,
+                        s->space.constraint_tests[broken].text);
 }
 
 size_t script_layout_count(const script *s)
 {
     size_t count = 1;
-    for (size_t i = 0; i < s->layout_count; i++)
-        count *= s->parameters[s->layout[i]].value_count;
+    for (size_t i = 0; i < s->space.layout_count; i++)
+        count *= s->space.parameters[s->space.layout[i]].value_count;
     return count;
 }
 
 size_t script_layout_of(const script *s, const uint16_t *indices)
 {
     size_t layout = 0;
-    for (size_t i = 0; i < s->layout_count; i++)
-        layout = layout * s->parameters[s->layout[i]].value_count + indices[s->layout[i]];
+    for (size_t i = 0; i < s->space.layout_count; i++)
+        layout = layout * s->space.parameters[s->space.layout[i]].value_count +
+                 indices[s->space.layout[i]];
     return layout;
 }
 
@@ -69,17 +71,17 @@ bool script_layout_occurs(const script *s, const space *sp, size_t layout)
 {
     uint16_t indices[SCRIPT_MAX_NAMES] = {0};
     script_set_layout(s, layout, indices);
-    for (size_t i = 0; i < s->layout_count; i++)
-        if (!space_uses(sp, s->layout[i], indices[s->layout[i]]))
+    for (size_t i = 0; i < s->space.layout_count; i++)
+        if (!space_uses(sp, s->space.layout[i], indices[s->space.layout[i]]))
             return false;
     return true;
 }
 
 void script_set_layout(const script *s, size_t layout, uint16_t *indices)
 {
-    for (size_t i = s->layout_count; i-- > 0;) {
-        size_t values = s->parameters[s->layout[i]].value_count;
-        indices[s->layout[i]] = (uint16_t)(layout % values);
+    for (size_t i = s->space.layout_count; i-- > 0;) {
+        size_t values = s->space.parameters[s->space.layout[i]].value_count;
+        indices[s->space.layout[i]] = (uint16_t)(layout % values);
         layout /= values;
     }
 }
@@ -90,7 +92,7 @@ at_status script_find_parameter(const script *s, const char *name, size_t *param
     const char *names[SCRIPT_MAX_NAMES] = {NULL};
     size_t count = s->pattern.parameter_count;
     for (*parameter = 0; *parameter < count; ++*parameter) {
-        names[*parameter] = s->parameters[*parameter].name;
+        names[*parameter] = s->space.parameters[*parameter].name;
         if (strcmp(names[*parameter], name) == 0)
             return AT_OK;
     }
@@ -166,7 +168,7 @@ enum { MOST_SHOWN = 60 }; /* bytes of what is typed and no value */
 at_status script_find_value(const script *s, size_t parameter, const char *typed, uint16_t *index,
                             at_error *error)
 {
-    const space_parameter *p = &s->parameters[parameter];
+    const space_parameter *p = &s->space.parameters[parameter];
     value v = value_parse(typed);
     for (size_t i = 0; i < p->value_count; i++) {
         /* The 4 that a person types may be the string "4" in the script. */
@@ -240,7 +242,7 @@ int script_format_configuration(const script *s, const uint16_t *indices, char *
     if (size_bytes > 0)
         text[0] = '\0';
     for (size_t i = 0; i < s->pattern.parameter_count; i++) {
-        const space_parameter *p = &s->parameters[i];
+        const space_parameter *p = &s->space.parameters[i];
         size_t left = used < size_bytes ? size_bytes - used : 0;
         int n = snprintf(left ? text + used : NULL, left, "%s%s=", i ? "," : "", p->name);
         used += (size_t)n;

@@ -8,7 +8,7 @@ static const uint64_t most_configurations = UINT64_C(1) << 26;
 
 bool script_constraint_varies(const script *s, size_t constraint)
 {
-    const expression *e = &s->constraint_tests[constraint];
+    const expression *e = &s->space.constraint_tests[constraint];
     bool varies = e->device_fields != 0;
     for (size_t i = 0; i < e->input_count; i++)
         varies = varies || !e->inputs[i].is_parameter;
@@ -75,9 +75,9 @@ static at_status find_emptying(script *s, script_test *test, const space_limits 
     for (size_t count = 1; count <= s->pattern.constraint_count; count++) {
         space *partial = NULL;
         at_error ignored = {0};
-        at_status status =
-            space_new_within(s->parameters, s->pattern.parameter_count, s->pattern.constraints,
-                             count, script_test_constraint, test, &one, &partial, &ignored);
+        at_status status = space_new_within(s->space.parameters, s->pattern.parameter_count,
+                                            s->pattern.constraints, count, script_test_constraint,
+                                            test, &one, &partial, &ignored);
         bool empty = status == AT_OK && space_count(partial) == 0;
         if (status == AT_OK)
             space_free(partial);
@@ -101,13 +101,13 @@ static at_status tell_empty(script *s, script_test *test, const space_limits *li
     size_t last = 0;
     at_status status = find_emptying(s, test, limits, &last, error);
     if (status == AT_NOT_FOUND)
-        return error_set_at(error, AT_SCRIPT, s->path, 0,
+        return error_set_at(error, AT_SCRIPT, s->from.path, 0,
                             "the space is empty: the constraints leave no configuration");
     if (status)
         return status;
-    return error_set_at(error, AT_SCRIPT, s->path, s->constraint_tests[last].line,
+    return error_set_at(error, AT_SCRIPT, s->from.path, s->space.constraint_tests[last].line,
                         "the space is empty: no configuration is left after %s: \"%s\"",
-                        s->constraint_tests[last].what, s->constraint_tests[last].text);
+                        s->space.constraint_tests[last].what, s->space.constraint_tests[last].text);
 }
 
 /* The whole space, or a sample of it when it is beyond the limits. */
@@ -116,26 +116,26 @@ static at_status make_space(script *s, making *m, space_limits *limits, space **
 {
     script_test *test = &m->test;
     patience_begin(&test->patience, m->limits->enumerate_s);
-    at_status status = space_new_within(s->parameters, s->pattern.parameter_count,
+    at_status status = space_new_within(s->space.parameters, s->pattern.parameter_count,
                                         s->pattern.constraints, s->pattern.constraint_count,
                                         script_test_constraint, test, limits, out, error);
     bool beyond = status == AT_INTERRUPTED || (status == AT_SCRIPT && !test->failed);
     if (!beyond)
         return status;
     error_clear(error);
-    bool has_baseline = test->problem < PROBLEM_RAGGED && !s->has_only;
+    bool has_baseline = test->problem < PROBLEM_RAGGED && !s->space.has_only;
     end_making(m);
     status = script_check_baseline(s, test->problem, error);
     begin_making(m);
     if (status)
         return status;
     patience_begin(&test->patience, m->limits->sample_s);
-    status = space_sample(s->parameters, s->pattern.parameter_count, s->pattern.constraints,
+    status = space_sample(s->space.parameters, s->pattern.parameter_count, s->pattern.constraints,
                           s->pattern.constraint_count, script_test_constraint, test, limits,
                           m->limits->sample, has_baseline ? s->pattern.baseline : NULL, out, error);
     /* The space knows no file; a test that failed has named it. */
     if (error && status == AT_SCRIPT && !test->failed)
-        snprintf(error->file, sizeof error->file, "%s", s->path);
+        snprintf(error->file, sizeof error->file, "%s", s->from.path);
     return status;
 }
 

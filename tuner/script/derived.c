@@ -15,21 +15,21 @@ enum { MOST_IN_PLACE_BYTES = 512 };
 
 script_derived *script_find_derived(const script *s, const char *name)
 {
-    for (size_t i = 0; i < s->derived_count; i++)
-        if (strcmp(s->derived[i].name, name) == 0)
-            return &s->derived[i];
+    for (size_t i = 0; i < s->space.derived_count; i++)
+        if (strcmp(s->space.derived[i].name, name) == 0)
+            return &s->space.derived[i];
     return NULL;
 }
 
 void script_tell_derived(const script *s, size_t constraint, char *text, size_t size_bytes)
 {
     const char *c = s->pattern.constraints[constraint].text;
-    uint64_t told = 0; /* a bit for each of s->derived */
+    uint64_t told = 0; /* a bit for each of s->space.derived */
     text[0] = '\0';
     lexer l = lexer_make(c, strlen(c));
     for (token t = lexer_next(&l); t.kind != TOKEN_END; t = lexer_next(&l))
-        for (size_t i = 0; i < s->derived_count; i++) {
-            const script_derived *d = &s->derived[i];
+        for (size_t i = 0; i < s->space.derived_count; i++) {
+            const script_derived *d = &s->space.derived[i];
             const uint64_t bit = UINT64_C(1) << i;
             if (t.kind != TOKEN_NAME || !token_is(t, d->name) || (told & bit))
                 continue;
@@ -90,16 +90,16 @@ void script_make_called(lua_State *L, script_derived *derived)
     if (strlen(code) <= MOST_IN_PLACE_BYTES && !strstr(code, CALL_PREFIX))
         return;
     derived->call = script_copy(L, lua_pushfstring(L, CALL_PREFIX "%s", derived->name));
-    derived->rank = s->called_count++;
+    derived->rank = s->space.called_count++;
     push_keeper(L, &derived->value);
     size_t size_bytes;
     const char *chunk = lua_tolstring(L, -1, &size_bytes);
-    lua_rawgeti(L, LUA_REGISTRYINDEX, s->expression_environment);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, s->lua.expression_environment);
     if (!sandbox_load(L, chunk, size_bytes, "=expression"))
         lua_error(L);
     lua_rawgeti(L, LUA_REGISTRYINDEX, derived->value.function);
     lua_call(L, 1, 1);
-    lua_rawgeti(L, LUA_REGISTRYINDEX, s->expression_environment);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, s->lua.expression_environment);
     lua_pushstring(L, derived->call);
     lua_pushvalue(L, -3);
     lua_rawset(L, -3);

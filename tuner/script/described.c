@@ -19,13 +19,13 @@ bool script_is_kernel_file(const char *path)
     return false;
 }
 
-/* Reads what stands for the comment into s->source. */
+/* Reads what stands for the comment into s->from.source. */
 static void read_description(lua_State *L, script *s)
 {
     at_error error = {0};
-    if (script_read_file(s->path, &s->source, &error))
+    if (script_read_file(s->from.path, &s->from.source, &error))
         sandbox_raise_error(L, &error);
-    XXH3_128bits_update(s->hash, s->source.bytes, s->source.size_bytes);
+    XXH3_128bits_update(s->from.hash, s->from.source.bytes, s->from.source.size_bytes);
 }
 
 static int count_lines(cpp_span text)
@@ -36,49 +36,50 @@ static int count_lines(cpp_span text)
     return lines;
 }
 
-/* Reads the file's comment into s->source: Lua, on the lines that it has in the file. */
+/* Reads the file's comment into s->from.source: Lua, on the lines that it has in the file. */
 static void read_comment(lua_State *L, script *s)
 {
     script_range *text = script_new_range(L);
     at_error error = {0};
-    if (script_read_file(s->path, text, &error))
+    if (script_read_file(s->from.path, text, &error))
         sandbox_raise_error(L, &error);
     cpp_span comment;
     int line;
     if (strlen(text->bytes) != text->size_bytes)
-        sandbox_raise(L, AT_SCRIPT, s->path, 0, "it holds a NUL, at which C++ source ends");
+        sandbox_raise(L, AT_SCRIPT, s->from.path, 0, "it holds a NUL, at which C++ source ends");
     const bool found = cpp_comment_find(text->bytes, &comment, &line);
-    if (s->sketches && found)
+    if (s->sketch.wanted && found)
         sandbox_raise(
-            L, AT_USAGE, s->path, line,
+            L, AT_USAGE, s->from.path, line,
             "there is a comment that begins with autotune already: 'autotune %s' tunes by it",
-            s->path);
+            s->from.path);
     if (found && !cpp_comment_is_closed(comment))
-        sandbox_raise(L, AT_SCRIPT, s->path, line, "the comment that begins here has no end, */");
+        sandbox_raise(L, AT_SCRIPT, s->from.path, line,
+                      "the comment that begins here has no end, */");
     cpp_span other;
     int other_line;
     /* One without assignments is prose. */
     if (found && cpp_comment_find(comment.text + comment.length, &other, &other_line) &&
         memchr(other.text, '=', other.length))
         sandbox_raise(
-            L, AT_SCRIPT, s->path, line + count_lines(comment) + other_line - 1,
+            L, AT_SCRIPT, s->from.path, line + count_lines(comment) + other_line - 1,
             "this is the second comment that begins with autotune, after that of line %d: "
             "one describes a file, and --describe reads another from elsewhere",
             line);
-    if (s->sketches)
+    if (s->sketch.wanted)
         comment = (cpp_span){text->bytes, 0};
     else if (!found)
         sandbox_raise(
-            L, AT_SCRIPT, s->path, 0,
+            L, AT_SCRIPT, s->from.path, 0,
             "no comment in it begins with the word autotune, to say how it is tuned; "
             "'autotune new --from %s' writes one to start from, and --describe FILE reads "
             "one from elsewhere",
-            s->path);
-    s->source.bytes = s->sketches ? strdup("") : cpp_comment_body(text->bytes, comment);
-    if (!s->source.bytes)
-        sandbox_raise(L, AT_NO_MEMORY, NULL, 0, "out of memory while loading %s", s->path);
-    s->source.size_bytes = strlen(s->source.bytes);
-    XXH3_128bits_update(s->hash, text->bytes, text->size_bytes);
+            s->from.path);
+    s->from.source.bytes = s->sketch.wanted ? strdup("") : cpp_comment_body(text->bytes, comment);
+    if (!s->from.source.bytes)
+        sandbox_raise(L, AT_NO_MEMORY, NULL, 0, "out of memory while loading %s", s->from.path);
+    s->from.source.size_bytes = strlen(s->from.source.bytes);
+    XXH3_128bits_update(s->from.hash, text->bytes, text->size_bytes);
     lua_pop(L, 1);
 }
 
@@ -138,9 +139,9 @@ static void set_source(lua_State *L, const script *s)
     if (lua_istable(L, -1)) {
         lua_pushstring(L, script_own_name(s));
         lua_setfield(L, -2, "source");
-        if (s->sketched_entry)
-            lua_pushstring(L, s->sketched_entry);
-        if (s->sketched_entry)
+        if (s->sketch.entry)
+            lua_pushstring(L, s->sketch.entry);
+        if (s->sketch.entry)
             lua_setfield(L, -2, "entry");
     }
     lua_pop(L, 1);
@@ -150,7 +151,7 @@ void script_load_described(lua_State *L)
 {
     script *s = script_of(L);
     char chunk_name[PATH_MAX + 1];
-    snprintf(chunk_name, sizeof chunk_name, "@%s", s->path);
+    snprintf(chunk_name, sizeof chunk_name, "@%s", s->from.path);
     script_run_own(L, "autotune.lua");
     lua_pushvalue(L, -1);
     lua_setfield(L, -3, "at");
@@ -160,7 +161,7 @@ void script_load_described(lua_State *L)
     else
         read_comment(L, s);
     push_fields(L);
-    script_load_text(L, s->source.bytes, s->source.size_bytes, s->path, chunk_name);
+    script_load_text(L, s->from.source.bytes, s->from.source.size_bytes, s->from.path, chunk_name);
     s->box.line = source_line(script_source_text(s), NULL, 0);
     lua_call(L, 0, 0);
     lua_pushnil(L);

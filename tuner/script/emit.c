@@ -137,7 +137,7 @@ static void set_noting_device(lua_State *L, const script *s)
 {
     lua_newtable(L);
     lua_createtable(L, 0, 1);
-    lua_rawgeti(L, LUA_REGISTRYINDEX, s->template_environment);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, s->lua.template_environment);
     lua_getfield(L, -1, "device");
     lua_remove(L, -2);
     lua_pushcclosure(L, noted_device_field, 1);
@@ -152,7 +152,7 @@ static void push_scope(lua_State *L, const emission *e)
 {
     script *s = e->s;
     lua_createtable(L, 0, (int)(s->pattern.parameter_count + s->pattern.problem_count) + 8);
-    lua_rawgeti(L, LUA_REGISTRYINDEX, s->problem_tables[e->problem]);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, s->lua.problem_tables[e->problem]);
     /* Reads that are noted go through derived_or_unknown_name(). */
     for (size_t i = 0; i < s->pattern.problem_count && !e->reads; i++) {
         lua_rawgeti(L, -1, (lua_Integer)i + 1);
@@ -162,14 +162,14 @@ static void push_scope(lua_State *L, const emission *e)
     if (e->reads)
         set_noting_device(L, s);
     for (size_t i = 0; i < s->pattern.parameter_count; i++) {
-        if (e->layout_only && !s->choices[i].in_layout)
+        if (e->layout_only && !s->space.choices[i].in_layout)
             continue;
-        lua_rawgeti(L, LUA_REGISTRYINDEX, s->value_tables[i]);
+        lua_rawgeti(L, LUA_REGISTRYINDEX, s->lua.value_tables[i]);
         lua_rawgeti(L, -1, e->indices[i] + 1);
-        lua_setfield(L, -3, s->parameters[i].name);
+        lua_setfield(L, -3, s->space.parameters[i].name);
         lua_pop(L, 1);
     }
-    lua_rawgeti(L, LUA_REGISTRYINDEX, s->template_metatable);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, s->lua.template_metatable);
     lua_setmetatable(L, -2);
 }
 
@@ -193,7 +193,7 @@ static void write_options(lua_State *L, emission *e)
     const script_kernel *k = e->kernel;
     for (size_t i = 0; i < k->launch_count; i++)
         note_expression(e, &k->launches[i].entry);
-    lua_rawgeti(L, LUA_REGISTRYINDEX, e->s->kept_strings);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, e->s->lua.kept_strings);
     int kept = lua_gettop(L);
     for (size_t i = 0; i < k->option_count; i++) {
         note_expression(e, &k->options[i]);
@@ -223,16 +223,17 @@ static void write_options(lua_State *L, emission *e)
 static bool push_derived(lua_State *L, const script *s, const char *name)
 {
     const emission *e = s->emission;
-    for (size_t i = 0; e && i < s->derived_count; i++) {
-        const script_derived *d = &s->derived[i];
+    for (size_t i = 0; e && i < s->space.derived_count; i++) {
+        const script_derived *d = &s->space.derived[i];
         if (strcmp(d->name, name) != 0)
             continue;
         for (size_t k = 0; e->layout_only && k < d->value.input_count; k++)
-            if (d->value.inputs[k].is_parameter && !s->choices[d->value.inputs[k].index].in_layout)
+            if (d->value.inputs[k].is_parameter &&
+                !s->space.choices[d->value.inputs[k].index].in_layout)
                 luaL_error(L,
                            "'%s' is derived from the parameter '%s', and the reference is the same "
                            "for all variants",
-                           name, s->parameters[d->value.inputs[k].index].name);
+                           name, s->space.parameters[d->value.inputs[k].index].name);
         note_expression(e, &d->value);
         expression_any(L, &d->value, e->problem, e->indices);
         return true;
@@ -248,7 +249,7 @@ static bool push_noted(lua_State *L, const script *s, const char *name)
         if (strcmp(s->problems[e->problem][i].name, name) != 0)
             continue;
         e->reads->problem[i] = true;
-        lua_rawgeti(L, LUA_REGISTRYINDEX, s->problem_tables[e->problem]);
+        lua_rawgeti(L, LUA_REGISTRYINDEX, s->lua.problem_tables[e->problem]);
         lua_rawgeti(L, -1, (lua_Integer)i + 1);
         lua_remove(L, -2);
         return true;
@@ -259,7 +260,7 @@ static bool push_noted(lua_State *L, const script *s, const char *name)
 /* Runs the template; leaves on the stack the names of the files and the lines that it wrote. */
 static void run_template(lua_State *L, const emission *e)
 {
-    lua_rawgeti(L, LUA_REGISTRYINDEX, e->s->template_module);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, e->s->lua.template_module);
     lua_getfield(L, -1, "names");
     lua_getfield(L, -2, "run");
     lua_remove(L, -3);
@@ -381,7 +382,7 @@ static at_status emit_fixed(script *s, const script_kernel *kernel, const char *
 {
     *out = (emitted){0};
     if (!kernel->template_path)
-        return error_set(error, AT_NOT_FOUND, "%s: %s", s->path, missing);
+        return error_set(error, AT_NOT_FOUND, "%s: %s", s->from.path, missing);
     emission e = {
         .s = s, .kernel = kernel, .problem = problem, .indices = indices, .layout_only = true};
     return run(&e, line_marks, out, error);
@@ -390,7 +391,7 @@ static at_status emit_fixed(script *s, const script_kernel *kernel, const char *
 at_status emit_reference(script *s, problem_kind problem, const uint16_t *indices, bool line_marks,
                          emitted *out, at_error *error)
 {
-    if ((s->pattern.measurable || !s->has_oracle) && script_oracle(s) != ORACLE_REFERENCE)
+    if ((s->pattern.measurable || !s->checks.has_oracle) && script_oracle(s) != ORACLE_REFERENCE)
         return emit_variant(s, problem, indices, line_marks, out, error);
     return emit_fixed(s, &s->reference, "the pattern has no reference kernel", problem, indices,
                       line_marks, out, error);
@@ -412,7 +413,9 @@ void emitted_deinit(emitted *e)
 
 void emit_template_hash(const script *s, char hex[33])
 {
-    hash_text((XXH128_hash_t){.low64 = s->template_hash[0], .high64 = s->template_hash[1]}, hex);
+    hash_text(
+        (XXH128_hash_t){.low64 = s->from.template_hash[0], .high64 = s->from.template_hash[1]},
+        hex);
 }
 
 /* __index of a template's scope, for names that it lacks: derived values. */
@@ -423,13 +426,13 @@ static int derived_or_unknown_name(lua_State *L)
     if (push_noted(L, s, name) || push_derived(L, s, name))
         return 1;
     for (size_t i = 0; i < s->pattern.parameter_count; i++)
-        if (strcmp(name, s->parameters[i].name) == 0)
+        if (strcmp(name, s->space.parameters[i].name) == 0)
             return luaL_error(
                 L,
                 "'%s' is a parameter, and the reference is the same for all variants; if the data "
                 "depends on it, name it in 'layout'",
                 name);
-    const char *nearest = script_nearest_name(L, s->template_environment, name);
+    const char *nearest = script_nearest_name(L, s->lua.template_environment, name);
     if (nearest)
         return luaL_error(L, "there is no '%s'; did you mean '%s'?", name, nearest);
     return luaL_error(L, "there is no '%s'", name);
@@ -440,7 +443,7 @@ void emit_open(lua_State *L)
     script *s = script_of(L);
     script_run_own(L, "template.lua");
     int module = lua_gettop(L);
-    lua_rawgeti(L, LUA_REGISTRYINDEX, s->template_environment);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, s->lua.template_environment);
     int environment = lua_gettop(L);
 
     /* template.lua's helpers call those that are written in C, and both are the templates'. */
@@ -461,15 +464,15 @@ void emit_open(lua_State *L)
     lua_createtable(L, 0, 1);
     lua_pushvalue(L, environment);
     lua_setfield(L, -2, "__index");
-    s->template_metatable = luaL_ref(L, LUA_REGISTRYINDEX);
+    s->lua.template_metatable = luaL_ref(L, LUA_REGISTRYINDEX);
 
     lua_settop(L, module);
-    s->template_module = luaL_ref(L, LUA_REGISTRYINDEX);
+    s->lua.template_module = luaL_ref(L, LUA_REGISTRYINDEX);
 }
 
 static void compile(lua_State *L, const char *name)
 {
-    lua_rawgeti(L, LUA_REGISTRYINDEX, script_of(L)->template_module);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, script_of(L)->lua.template_module);
     lua_getfield(L, -1, "compile");
     lua_pushstring(L, name);
     lua_call(L, 1, 0);
@@ -491,7 +494,7 @@ static void read_computed_includes(lua_State *L, script *s)
     memcpy(indices, s->pattern.baseline, s->pattern.parameter_count * sizeof *indices);
     int runs_left = MOST_TRIAL_RUNS, top = lua_gettop(L);
     for (size_t i = 0; i < s->pattern.parameter_count; i++) {
-        for (size_t v = 0; v < s->parameters[i].value_count && runs_left-- > 0; v++) {
+        for (size_t v = 0; v < s->space.parameters[i].value_count && runs_left-- > 0; v++) {
             indices[i] = (uint16_t)v;
             emission e = {.s = s, .kernel = &s->kernel, .indices = indices};
             lua_pushcfunction(L, try_template);
@@ -509,7 +512,7 @@ static void read_computed_includes(lua_State *L, script *s)
  * then its text. */
 static void add_file(lua_State *L, const script *s)
 {
-    lua_rawgeti(L, LUA_REGISTRYINDEX, s->template_module);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, s->lua.template_module);
     lua_getfield(L, -1, "add_file");
     lua_pushstring(L, s->kernel.template_name);
     lua_pushstring(L, s->kernel_source.text);
@@ -534,7 +537,7 @@ void emit_compile_templates(lua_State *L)
         compile(L, s->reference.template_name);
     if (s->filler.template_path)
         compile(L, s->filler.template_name);
-    lua_rawgeti(L, LUA_REGISTRYINDEX, s->template_module);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, s->lua.template_module);
     lua_getfield(L, -1, "computed_includes");
     if (lua_toboolean(L, -1))
         read_computed_includes(L, s);

@@ -13,7 +13,7 @@
 int expression_raise(lua_State *L, const expression *e, const char *format, ...)
 {
     at_error error = {.status = AT_SCRIPT, .line = e->line};
-    snprintf(error.file, sizeof error.file, "%s", script_of(L)->path);
+    snprintf(error.file, sizeof error.file, "%s", script_of(L)->from.path);
     int used = snprintf(error.message, sizeof error.message, "%s: \"%.200s\": ", e->what, e->text);
     va_list args;
     va_start(args, format);
@@ -40,7 +40,7 @@ typedef struct names {
 static bool find_name(const script *s, const char *name, expression_input *input)
 {
     for (size_t i = 0; i < s->pattern.parameter_count; i++)
-        if (strcmp(s->parameters[i].name, name) == 0) {
+        if (strcmp(s->space.parameters[i].name, name) == 0) {
             *input = (expression_input){true, (uint16_t)i};
             return true;
         }
@@ -64,7 +64,7 @@ static void add_input(names *found, expression_input input)
 /* The environment's own names are `device`, helper functions and libraries. */
 static bool is_helper(lua_State *L, const char *name)
 {
-    lua_rawgeti(L, LUA_REGISTRYINDEX, script_of(L)->expression_environment);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, script_of(L)->lua.expression_environment);
     lua_pushstring(L, name);
     bool known = lua_rawget(L, -2) != LUA_TNIL;
     lua_pop(L, 2);
@@ -73,7 +73,7 @@ static bool is_helper(lua_State *L, const char *name)
 
 static void raise_unknown(lua_State *L, const expression *e, const char *name)
 {
-    const char *nearest = script_nearest_name(L, script_of(L)->expression_environment, name);
+    const char *nearest = script_nearest_name(L, script_of(L)->lua.expression_environment, name);
     if (nearest)
         expression_raise(L, e, "there is no '%s'; did you mean '%s'?", name, nearest);
     expression_raise(L, e,
@@ -88,7 +88,7 @@ static void check_reach(const names *found, expression_input input, const char *
     lua_State *L = found->L;
     const script *s = script_of(L);
     if (!input.is_parameter || found->reach == REACH_ALL ||
-        (found->reach == REACH_LAYOUT && s->choices[input.index].in_layout))
+        (found->reach == REACH_LAYOUT && s->space.choices[input.index].in_layout))
         return;
     const char *name = expression_input_name(s, input);
     const char *remedy =
@@ -114,7 +114,7 @@ static const node *add_derived(names *found, tree *t, token name, script_derived
         add_input(found, read->inputs[i]);
     }
     found->device_fields |= read->device_fields;
-    found->derived |= read->derived | UINT64_C(1) << (derived - script_of(L)->derived);
+    found->derived |= read->derived | UINT64_C(1) << (derived - script_of(L)->space.derived);
     luaL_addlstring(found->code, found->copied, (size_t)(name.text - found->copied));
     found->copied = name.text + name.length;
     if (derived->call) {
@@ -282,7 +282,7 @@ void expression_compile(lua_State *L, expression *e, expression_reach reach)
     push_chunk(L, e, &found);
     size_t size_bytes;
     const char *chunk = lua_tolstring(L, -1, &size_bytes);
-    lua_rawgeti(L, LUA_REGISTRYINDEX, s->expression_environment);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, s->lua.expression_environment);
     if (!sandbox_load(L, chunk, size_bytes, "=expression"))
         raise_syntax(L, e);
     /* Lua would accept "a) or (b" within the brackets of the function. */
@@ -312,7 +312,7 @@ int expression_push(script *s, const expression *e, problem_kind problem, const 
     lua_rawgeti(L, LUA_REGISTRYINDEX, e->function);
     for (size_t i = 0; i < e->input_count; i++) {
         expression_input input = e->inputs[i];
-        value v = input.is_parameter ? s->parameters[input.index].values[indices[input.index]]
+        value v = input.is_parameter ? s->space.parameters[input.index].values[indices[input.index]]
                                      : s->problems[problem][input.index].value;
         if (v.kind != VALUE_STRING) {
             script_push_value(L, v);
@@ -320,7 +320,8 @@ int expression_push(script *s, const expression *e, problem_kind problem, const 
         }
         /* The string comes from a table, because making one may allocate. */
         lua_rawgeti(L, LUA_REGISTRYINDEX,
-                    input.is_parameter ? s->value_tables[input.index] : s->problem_tables[problem]);
+                    input.is_parameter ? s->lua.value_tables[input.index]
+                                       : s->lua.problem_tables[problem]);
         lua_rawgeti(L, -1, (input.is_parameter ? indices[input.index] : input.index) + 1);
         lua_remove(L, -2);
     }
@@ -335,8 +336,9 @@ const char *expression_values(const script *s, const expression *e, problem_kind
     for (size_t i = 0; i < e->input_count; i++) {
         const expression_input input = e->inputs[i];
         char one[64];
-        value_format(input.is_parameter ? s->parameters[input.index].values[indices[input.index]]
-                                        : s->problems[problem][input.index].value,
+        value_format(input.is_parameter
+                         ? s->space.parameters[input.index].values[indices[input.index]]
+                         : s->problems[problem][input.index].value,
                      one, sizeof one);
         const size_t room = size_bytes - length;
         const int n = snprintf(text + length, room, "%s%s is %s%s", i ? ", " : ", where ",

@@ -50,7 +50,7 @@ static bool type_of_leaf(void *context, const char *name, term_type *type, char 
                 return false;
         return type_of_kind(kind, type);
     }
-    const space_parameter *p = &s->parameters[input.index];
+    const space_parameter *p = &s->space.parameters[input.index];
     for (size_t v = 0; v < p->value_count; v++)
         if (p->values[v].kind != p->values[0].kind)
             return false;
@@ -60,7 +60,7 @@ static bool type_of_leaf(void *context, const char *name, term_type *type, char 
 /* `device.field`, where that is a whole number. */
 static bool resolve_field(lua_State *L, const char *field, vector_operand *operand)
 {
-    lua_rawgeti(L, LUA_REGISTRYINDEX, script_of(L)->expression_environment);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, script_of(L)->lua.expression_environment);
     lua_getfield(L, -1, "device");
     lua_getfield(L, -1, field);
     bool whole = lua_isinteger(L, -1);
@@ -105,7 +105,7 @@ static at_status blame(script *s, const expression *e, problem_kind problem,
                        const uint16_t *indices, const char *message, at_error *error)
 {
     char read[256];
-    return error_set_at(error, AT_SCRIPT, s->path, e->line, "%s: \"%.200s\": %s%s", e->what,
+    return error_set_at(error, AT_SCRIPT, s->from.path, e->line, "%s: \"%.200s\": %s%s", e->what,
                         e->text, message,
                         expression_values(s, e, problem, indices, read, sizeof read));
 }
@@ -157,10 +157,10 @@ static bool test_vector(const script *s, const expression *e, problem_kind probl
         else if (index == q->varied)
             varied = i;
         else
-            inputs[i] = whole_of(s->parameters[index].values[q->indices[index]]);
+            inputs[i] = whole_of(s->space.parameters[index].values[q->indices[index]]);
     }
     for (size_t i = 0; i < count && varied != SIZE_MAX; i++)
-        values[i] = whole_of(s->parameters[q->varied].values[q->choices[first + i]]);
+        values[i] = whole_of(s->space.parameters[q->varied].values[q->choices[first + i]]);
     return vector_evaluate(e->steps, e->step_count, inputs, varied, values, count, holds);
 }
 

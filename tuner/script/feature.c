@@ -15,12 +15,12 @@ static const char *define(lua_State *L, const script *s, const expression *e)
 {
     luaL_Buffer b;
     luaL_buffinit(L, &b);
-    for (size_t i = 0; i < s->derived_count; i++)
+    for (size_t i = 0; i < s->space.derived_count; i++)
         if (e->derived >> i & 1) {
             luaL_addstring(&b, "; ");
-            luaL_addstring(&b, s->derived[i].name);
+            luaL_addstring(&b, s->space.derived[i].name);
             luaL_addstring(&b, " = ");
-            luaL_addstring(&b, s->derived[i].value.text);
+            luaL_addstring(&b, s->space.derived[i].value.text);
         }
     luaL_pushresult(&b);
     size_t length;

@@ -32,9 +32,9 @@ static void push_description(lua_State *L, const data_file *f, size_t number)
 static const char *find_path(const script *s, const char *name, char path[PATH_MAX], char why[256])
 {
     const char *link;
-    if (script_find_file((const char *const[]){s->folder}, 1, name, path, PATH_MAX))
+    if (script_find_file((const char *const[]){s->from.folder}, 1, name, path, PATH_MAX))
         return NULL;
-    script_leads_out((const char *const[]){s->folder}, 1, name, &link);
+    script_leads_out((const char *const[]){s->from.folder}, 1, name, &link);
     snprintf(why, 256, "there is no '%.100s' in the script's folder%s", name, link);
     return why;
 }
@@ -42,8 +42,8 @@ static const char *find_path(const script *s, const char *name, char path[PATH_M
 /* The place of the file among those that are open, from 1; 0: it is not. */
 static size_t find_open(const script *s, const char *path, const dtype *raw)
 {
-    for (size_t i = 0; i < s->file_count; i++) {
-        const data_description *about = data_file_describe(s->files[i]);
+    for (size_t i = 0; i < s->data.file_count; i++) {
+        const data_description *about = data_file_describe(s->data.files[i]);
         if (strcmp(about->path, path) == 0 && (!raw || about->type == *raw))
             return i + 1;
     }
@@ -61,11 +61,11 @@ static at_status open_file(script *s, const char *path, const dtype *raw, size_t
     at_status status = data_file_open(path, raw, &f, error);
     if (status)
         return status;
-    if (!array_add(&s->files, &s->file_count, &f, sizeof f)) {
+    if (!array_add(&s->data.files, &s->data.file_count, &f, sizeof f)) {
         data_file_free(f);
         return error_no_memory(error);
     }
-    *number = s->file_count;
+    *number = s->data.file_count;
     return AT_OK;
 }
 
@@ -82,7 +82,7 @@ int script_open_file(lua_State *L)
     if (!missing && wanted && !dtype_find(wanted, &raw))
         missing = "its dtype is no element type; 'autotune help scripts' has them: float, half, "
                   "int32 ...";
-    if (!missing && s->file_count == MOST_FILES)
+    if (!missing && s->data.file_count == MOST_FILES)
         missing = "a script may open 64 files";
     if (!missing && open_file(s, path, wanted ? &raw : NULL, &number, &error)) {
         if (error.status == AT_NO_MEMORY)
@@ -90,7 +90,7 @@ int script_open_file(lua_State *L)
         missing = error.message;
     }
     if (!missing) {
-        push_description(L, s->files[number - 1], number);
+        push_description(L, s->data.files[number - 1], number);
         return 1;
     }
     lua_pushnil(L);
@@ -101,19 +101,19 @@ int script_open_file(lua_State *L)
 bool script_keep_file(lua_State *L, data_file *f)
 {
     script *s = script_of(L);
-    if (s->file_count == MOST_FILES)
+    if (s->data.file_count == MOST_FILES)
         return false;
-    if (!array_add(&s->files, &s->file_count, &f, sizeof f)) {
+    if (!array_add(&s->data.files, &s->data.file_count, &f, sizeof f)) {
         data_file_free(f);
         sandbox_raise_memory(L);
     }
-    push_description(L, f, s->file_count);
+    push_description(L, f, s->data.file_count);
     return true;
 }
 
 data_file *script_numbered_file(const script *s, int number)
 {
-    return number > 0 ? s->files[number - 1] : NULL;
+    return number > 0 ? s->data.files[number - 1] : NULL;
 }
 
 void script_file_key(lua_State *L, data_file *f, data_key *out)
@@ -135,8 +135,8 @@ static data_file *find_key(data_file *const *files, size_t count, const data_key
 
 data_file *script_data(const script *s, const data_key *key)
 {
-    data_file *f = find_key(s->files, s->file_count, key);
-    return f ? f : find_key(s->lists, s->list_count, key);
+    data_file *f = find_key(s->data.files, s->data.file_count, key);
+    return f ? f : find_key(s->data.lists, s->data.list_count, key);
 }
 
 void script_keep_list(lua_State *L, const char *buffer, dtype type, const void *values,
@@ -148,8 +148,8 @@ void script_keep_list(lua_State *L, const char *buffer, dtype type, const void *
     at_status status = data_file_repeat(buffer, type, values, value_count, count, &f, &error);
     if (!status)
         status = data_file_key(f, out->bytes, &error);
-    bool kept = !status && !find_key(s->lists, s->list_count, out);
-    if (kept && !array_add(&s->lists, &s->list_count, &f, sizeof f)) {
+    bool kept = !status && !find_key(s->data.lists, s->data.list_count, out);
+    if (kept && !array_add(&s->data.lists, &s->data.list_count, &f, sizeof f)) {
         status = error_no_memory(&error);
         kept = false;
     }

@@ -31,7 +31,7 @@ static int host_line(lua_State *L)
     const script *s = script_of(L);
     source_step steps[MAX_STEPS];
     size_t count = read_steps(L, steps);
-    sandbox_charge(L, s->source.size_bytes / 4);
+    sandbox_charge(L, s->from.source.size_bytes / 4);
     lua_pushinteger(L, source_line(script_source_text(s), steps, count));
     return 1;
 }
@@ -44,7 +44,7 @@ static int host_keys(lua_State *L)
     lua_newtable(L);
     token key;
     for (size_t n = 0; n < 2 * SCRIPT_MAX_NAMES; n++) {
-        sandbox_charge(L, s->source.size_bytes / 4);
+        sandbox_charge(L, s->from.source.size_bytes / 4);
         if (!source_key(script_source_text(s), steps, count, n, &key))
             break;
         lua_pushlstring(L, key.text, key.length);
@@ -58,7 +58,7 @@ static int host_fail(lua_State *L)
     int line = (int)luaL_checkinteger(L, 1);
     const char *message = luaL_checkstring(L, 2);
     bool usage = lua_toboolean(L, 3);
-    sandbox_raise(L, usage ? AT_USAGE : AT_SCRIPT, usage ? NULL : script_of(L)->path,
+    sandbox_raise(L, usage ? AT_USAGE : AT_SCRIPT, usage ? NULL : script_of(L)->from.path,
                   usage ? 0 : line, "%s", message);
 }
 
@@ -152,7 +152,7 @@ static int host_dtypes(lua_State *L)
 /* host.is_helper(name): is the name taken by what expressions can call? */
 static int host_is_helper(lua_State *L)
 {
-    lua_rawgeti(L, LUA_REGISTRYINDEX, script_of(L)->template_environment);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, script_of(L)->lua.template_environment);
     lua_pushvalue(L, 1);
     lua_pushboolean(L, lua_rawget(L, -2) != LUA_TNIL);
     return 1;
@@ -176,10 +176,10 @@ static int host_declare(lua_State *L)
     script *s = script_of(L);
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_settop(L, 1);
-    lua_rawseti(L, LUA_REGISTRYINDEX, s->declared);
+    lua_rawseti(L, LUA_REGISTRYINDEX, s->lua.declared);
     lua_newtable(L);
     lua_pushvalue(L, -1);
-    lua_rawseti(L, LUA_REGISTRYINDEX, s->token);
+    lua_rawseti(L, LUA_REGISTRYINDEX, s->lua.token);
     return 1;
 }
 
@@ -236,8 +236,8 @@ void script_load_file(lua_State *L, const char *path, const char *chunk_name, sc
     if (script_read_file(path, source, &error))
         sandbox_raise_error(L, &error);
     uint64_t size = source->size_bytes;
-    XXH3_128bits_update(s->hash, &size, sizeof size);
-    XXH3_128bits_update(s->hash, source->bytes, source->size_bytes);
+    XXH3_128bits_update(s->from.hash, &size, sizeof size);
+    XXH3_128bits_update(s->from.hash, source->bytes, source->size_bytes);
     const char *text;
     size_t size_bytes;
     skip_preamble(source, &text, &size_bytes);
@@ -278,7 +278,7 @@ void script_load_text(lua_State *L, const char *text, size_t size_bytes, const c
             break;
         }
     }
-    if (!script_of(L)->is_described || strcmp(path, script_of(L)->path) != 0)
+    if (!script_of(L)->from.is_described || strcmp(path, script_of(L)->from.path) != 0)
         sandbox_raise(L, AT_SCRIPT, path, line, "%s", message);
     char word[WORD_BYTES];
     if (ends_at_word(message, word))
@@ -295,7 +295,7 @@ static int host_read_template(lua_State *L)
 {
     script *s = script_of(L);
     const char *name = luaL_checkstring(L, 1);
-    const char *const folders[] = {s->folder, s->template_dir};
+    const char *const folders[] = {s->from.folder, s->from.template_dir};
     char path[PATH_MAX];
     if (!script_find_file(folders, 2, name, path, sizeof path))
         return script_push_absent(L, folders, 2, name);
@@ -305,8 +305,8 @@ static int host_read_template(lua_State *L)
         sandbox_raise_error(L, &error);
     /* Which file comes first depends on which variant is emitted first; the sum does not. */
     XXH128_hash_t h = XXH3_128bits(range->bytes, range->size_bytes);
-    s->template_hash[0] += h.low64;
-    s->template_hash[1] += h.high64;
+    s->from.template_hash[0] += h.low64;
+    s->from.template_hash[1] += h.high64;
     lua_pushlstring(L, range->bytes, range->size_bytes);
     lua_pushstring(L, path);
     return 2;
@@ -379,7 +379,7 @@ static void push_host(lua_State *L)
 void script_run_own(lua_State *L, const char *file)
 {
     char path[PATH_MAX], name[64];
-    snprintf(path, sizeof path, "%s/lib/%s", script_of(L)->lua_dir, file);
+    snprintf(path, sizeof path, "%s/lib/%s", script_of(L)->from.lua_dir, file);
     snprintf(name, sizeof name, "=%s", file);
     script_range *source = script_new_range(L);
     sandbox_push_environment(L);

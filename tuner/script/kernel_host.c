@@ -143,7 +143,7 @@ int host_open_kernel(lua_State *L)
 {
     script *s = script_of(L);
     const char *name = luaL_checkstring(L, 1);
-    const char *const folders[] = {s->folder};
+    const char *const folders[] = {s->from.folder};
     char path[PATH_MAX];
     if (!script_find_file(folders, 1, name, path, sizeof path))
         return script_push_absent(L, folders, 1, name);
@@ -153,10 +153,10 @@ int host_open_kernel(lua_State *L)
     fields_includes(L, s, &named);
     kernel_file_deinit(&s->kernel_source);
     /* Messages use this path if it is the file that the user named. */
-    const bool is_script = s->is_described && strcmp(name, script_own_name(s)) == 0;
+    const bool is_script = s->from.is_described && strcmp(name, script_own_name(s)) == 0;
     const char *around[SCRIPT_MAX_INCLUDES + 2];
     const size_t around_count = script_include_folders(s, &named, around) - 1;
-    if (kernel_file_read(name, is_script ? s->kernel_path : path, around, around_count,
+    if (kernel_file_read(name, is_script ? s->from.kernel_path : path, around, around_count,
                          &s->kernel_source, &error))
         sandbox_raise_error(L, &error);
     const kernel_file *k = &s->kernel_source;
@@ -203,11 +203,11 @@ int host_cut_kernel(lua_State *L)
     size_t given_count = read_spans(L, 2, given, sizeof given / sizeof *given);
     at_error error = {0};
     k->is_device = lua_toboolean(L, 3);
-    if (kernel_cut(k, roots, root_count, given, given_count, s->template_dir, &s->options.compiler,
-                   &error))
+    if (kernel_cut(k, roots, root_count, given, given_count, s->from.template_dir,
+                   &s->options.compiler, &error))
         sandbox_raise_error(L, &error);
     for (size_t i = 0; i < k->count; i++)
-        XXH3_128bits_update(s->hash, k->texts[i], strlen(k->texts[i]) + 1);
+        XXH3_128bits_update(s->from.hash, k->texts[i], strlen(k->texts[i]) + 1);
     return 0;
 }
 
@@ -263,7 +263,7 @@ int host_kernel_signature(lua_State *L)
     char *undefined;
     at_status status = kernel_signature(
         &s->kernel_source, luaL_checkstring(L, 1), luaL_checkstring(L, 2), options, option_count,
-        s->template_dir, &s->options.compiler, arguments, &count, &undefined, &error);
+        s->from.template_dir, &s->options.compiler, arguments, &count, &undefined, &error);
     if (status == AT_COMPILE) {
         lua_pushnil(L);
         lua_pushstring(L, error.message);
@@ -491,7 +491,7 @@ int host_shaping_words(lua_State *L)
 /* host.sketches(): is a comment wanted to start from, and no pattern? */
 int host_sketches(lua_State *L)
 {
-    lua_pushboolean(L, script_of(L)->sketches);
+    lua_pushboolean(L, script_of(L)->sketch.wanted);
     return 1;
 }
 
@@ -499,8 +499,8 @@ int host_sketches(lua_State *L)
 int host_sketch(lua_State *L)
 {
     script *s = script_of(L);
-    s->sketch = strdup(luaL_checkstring(L, 1));
-    sandbox_raise(L, AT_NOT_FOUND, s->path, 0, "no pattern is made of a sketch");
+    s->sketch.text = strdup(luaL_checkstring(L, 1));
+    sandbox_raise(L, AT_NOT_FOUND, s->from.path, 0, "no pattern is made of a sketch");
 }
 
 /* Pushes whether `holds` is true of the name in one of the file's units. */

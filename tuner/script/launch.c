@@ -141,7 +141,7 @@ __attribute__((noreturn)) static void refuse_struct(lua_State *L, const evaluati
     int line = 0;
     for (size_t i = 0; line == 0 && i < from->member_count; i++)
         line = from->members[i].value.line;
-    sandbox_raise(L, AT_SCRIPT, e->s->path, line,
+    sandbox_raise(L, AT_SCRIPT, e->s->from.path, line,
                   "the structs among the arguments have more than %d %s", most, what);
 }
 
@@ -451,9 +451,9 @@ at_status script_launch_plan(script *s, problem_kind problem, const uint16_t *in
 
 oracle_kind script_oracle(const script *s)
 {
-    return !s->has_oracle               ? ORACLE_NONE
+    return !s->checks.has_oracle        ? ORACLE_NONE
            : s->reference.template_path ? ORACLE_REFERENCE
-           : s->has_expected            ? ORACLE_FILE
+           : s->checks.has_expected     ? ORACLE_FILE
                                         : ORACLE_BASELINE;
 }
 
@@ -461,8 +461,9 @@ at_status script_reference_plan(script *s, problem_kind problem, const uint16_t 
                                 launch_plan *out, at_error *error)
 {
     const bool is_baseline = script_oracle(s) != ORACLE_REFERENCE;
-    if (is_baseline && !s->pattern.measurable && s->has_oracle)
-        return error_set(error, AT_NOT_FOUND, "%s: the pattern has no reference kernel", s->path);
+    if (is_baseline && !s->pattern.measurable && s->checks.has_oracle)
+        return error_set(error, AT_NOT_FOUND, "%s: the pattern has no reference kernel",
+                         s->from.path);
     return plan_launch(s, is_baseline ? &s->kernel : &s->reference, problem, indices, out, error);
 }
 
@@ -475,6 +476,7 @@ at_status script_filler_plan(script *s, problem_kind problem, const uint16_t *in
                              launch_plan *out, at_error *error)
 {
     if (!s->filler.template_path)
-        return error_set(error, AT_NOT_FOUND, "%s: no kernel of the pattern fills inputs", s->path);
+        return error_set(error, AT_NOT_FOUND, "%s: no kernel of the pattern fills inputs",
+                         s->from.path);
     return plan_launch(s, &s->filler, problem, indices, out, error);
 }

@@ -20,7 +20,7 @@ typedef struct writer {
 static void refuse(writer *w, const expression *e, const char *why)
 {
     if (!w->status)
-        w->status = error_set_at(w->error, AT_SCRIPT, w->s->path, e->line, "%s: %s: %.200s",
+        w->status = error_set_at(w->error, AT_SCRIPT, w->s->from.path, e->line, "%s: %s: %.200s",
                                  e->what, why, e->text);
 }
 
@@ -136,7 +136,7 @@ static void print_argument(writer *w, const script_argument *a)
             if (a->members[i].type == ARGUMENT_BUFFER) {
                 if (!w->status)
                     w->status = error_set_at(
-                        w->error, AT_SCRIPT, w->s->path, 0,
+                        w->error, AT_SCRIPT, w->s->from.path, 0,
                         "exported kernels cannot take structs that hold buffers: export a header, "
                         "and launch them yourself, or by at_launch");
                 break;
@@ -262,8 +262,8 @@ at_status script_constraint_c(const script *s, size_t constraint, term_leaf spel
                               char **out, at_error *error)
 {
     term_type type = TERM_TRUTH;
-    at_status status = c_text_write(s->expressions, s->constraint_tests[constraint].root, spell,
-                                    context, (c_text_form){0}, &type, out, error);
+    at_status status = c_text_write(s->expressions, s->space.constraint_tests[constraint].root,
+                                    spell, context, (c_text_form){0}, &type, out, error);
     if (type != TERM_TRUTH) {
         free(*out);
         *out = NULL;
@@ -285,8 +285,8 @@ at_status script_derived_c(const script *s, size_t place, term_leaf spell, void 
     *name = NULL;
     *out = NULL;
     char target[256];
-    for (size_t i = 0; i < s->derived_count; i++) {
-        const script_derived *d = &s->derived[i];
+    for (size_t i = 0; i < s->space.derived_count; i++) {
+        const script_derived *d = &s->space.derived[i];
         if (!d->call || d->rank != place)
             continue;
         *name = d->name;

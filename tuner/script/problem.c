@@ -59,8 +59,8 @@ static void raise_unknown_fill(lua_State *L, const expression *fill, const char 
 static void raise_buffer(lua_State *L, const evaluation *e, const script_buffer *from,
                          const char *fill, const char *what)
 {
-    sandbox_raise(L, AT_SCRIPT, e->s->path, from->line, "buffers.%s: fill \"%s\" %s", from->name,
-                  fill, what);
+    sandbox_raise(L, AT_SCRIPT, e->s->from.path, from->line, "buffers.%s: fill \"%s\" %s",
+                  from->name, fill, what);
 }
 
 /* Long lists are data, as those of a file are: plans have room for short ones alone. */
@@ -134,7 +134,7 @@ static void check_file(lua_State *L, const evaluation *e, const script_buffer *f
     const data_description *about = data_file_describe(f);
     char shape[160] = "";
     if (about->type != to->type)
-        sandbox_raise(L, AT_SCRIPT, e->s->path, from->line,
+        sandbox_raise(L, AT_SCRIPT, e->s->from.path, from->line,
                       "buffers.%s: it has elements of type %s and %s has %s: give the buffer dtype "
                       "= \"%s\", or convert the file (numpy: a.astype(...))",
                       from->name, dtype_get(to->type)->name, about->path,
@@ -144,7 +144,7 @@ static void check_file(lua_State *L, const evaluation *e, const script_buffer *f
                  (unsigned long long)about->shape[i]);
     if (counted && about->count != to->count)
         sandbox_raise(
-            L, AT_SCRIPT, e->s->path, from->line,
+            L, AT_SCRIPT, e->s->from.path, from->line,
             "buffers.%s: it has %llu elements on %s and %s has %llu%s%s; sizes can follow from the "
             "file: problem = { n = at.file(\"NAME\").count }, or .shape[1]%s",
             from->name, (unsigned long long)to->count, problem_name(e->problem), about->path,
@@ -169,7 +169,7 @@ static void evaluate_file(lua_State *L, const evaluation *e, const script_buffer
 static void evaluate_expected(lua_State *L, const evaluation *e)
 {
     problem_plan *plan = e->plan;
-    bool all = e->s->has_expected;
+    bool all = e->s->checks.has_expected;
     for (uint32_t i = 0; all && i < plan->buffer_count; i++) {
         const script_buffer *from = &e->s->buffers[i];
         if (!plan_is_compared(&plan->buffers[i]))
@@ -177,7 +177,7 @@ static void evaluate_expected(lua_State *L, const evaluation *e)
         check_file(L, e, from, &plan->buffers[i], from->expected, e->problem == PROBLEM_TUNED);
         all = plan->buffers[i].count == data_file_describe(from->expected)->count;
     }
-    if (e->s->has_expected)
+    if (e->s->checks.has_expected)
         plan->oracle = all ? ORACLE_FILE : ORACLE_BASELINE;
     for (uint32_t i = 0; all && i < plan->buffer_count; i++)
         if (plan_is_compared(&plan->buffers[i]))
@@ -251,7 +251,7 @@ static void evaluate_buffer(lua_State *L, const evaluation *e, const script_buff
     evaluate_fill(L, e, from, to);
     if (plan_is_compared(to)) {
         const script_tolerance *t =
-            from->tolerance.limit.text ? &from->tolerance : &e->s->tolerance;
+            from->tolerance.limit.text ? &from->tolerance : &e->s->checks.tolerance;
         to->tolerance = evaluate_tolerance(L, e, t);
         if (t->mismatches.text && tolerance_mismatches(to->tolerance, to->count) >= to->count)
             expression_raise(L, &t->mismatches,
@@ -266,9 +266,9 @@ static void evaluate_buffer(lua_State *L, const evaluation *e, const script_buff
             expression_raise(L, &t->limit,
                              "records of %s are compared exactly: give it tolerance = 0",
                              from->name);
-        to->repeats =
-            !to->record &&
-            (e->s->deterministic_given ? e->s->deterministic : tolerance_is_exact(to->tolerance));
+        to->repeats = !to->record && (e->s->checks.deterministic_given
+                                          ? e->s->checks.deterministic
+                                          : tolerance_is_exact(to->tolerance));
     }
     uint64_t product = 1;
     for (uint32_t i = 0; i < from->rank; i++) {
@@ -278,7 +278,7 @@ static void evaluate_buffer(lua_State *L, const evaluation *e, const script_buff
         to->rank++;
     }
     if (from->rank > 0 && product != to->count)
-        sandbox_raise(L, AT_SCRIPT, e->s->path, from->line,
+        sandbox_raise(L, AT_SCRIPT, e->s->from.path, from->line,
                       "buffers.%s: the shape has %llu elements and the count is %llu", from->name,
                       (unsigned long long)product, (unsigned long long)to->count);
 }
@@ -295,18 +295,18 @@ static ceiling_kind evaluate_ceiling(lua_State *L, const evaluation *e)
         [WORK_BYTES] = "bytes a second, and the pattern gives no traffic",
         [WORK_FLOPS] = "floating-point operations a second, and the pattern gives no flops",
         [WORK_ITEMS] = "items a second, and the pattern gives no items"};
-    const char *name = expression_string(L, &e->s->ceiling, e->problem, NULL);
+    const char *name = expression_string(L, &e->s->work.ceiling, e->problem, NULL);
     ceiling_kind found;
     if (!ceiling_find(name, &found)) {
         char known[256] = "";
         for (int i = CEILING_NONE; i < CEILING_KINDS; i++)
             snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s",
                      i > CEILING_NONE ? ", " : "", ceiling_get((ceiling_kind)i)->name);
-        expression_raise(L, &e->s->ceiling, "gives '%s'; ceilings are %s", name, known);
+        expression_raise(L, &e->s->work.ceiling, "gives '%s'; ceilings are %s", name, known);
     }
     work_unit unit = ceiling_get(found)->unit;
     if (found != CEILING_NONE && plan_work(e->plan, unit) == 0)
-        expression_raise(L, &e->s->ceiling, "gives '%s', which is in %s", name, lacking[unit]);
+        expression_raise(L, &e->s->work.ceiling, "gives '%s', which is in %s", name, lacking[unit]);
     lua_pop(L, 1);
     return found;
 }
@@ -320,18 +320,19 @@ static int evaluate_problem(lua_State *L)
     for (size_t i = 0; i < s->buffer_count; i++)
         evaluate_buffer(L, e, &s->buffers[i], &plan->buffers[i]);
     /* A mistake in the pattern's tolerance is told even if each buffer has its own. */
-    evaluate_tolerance(L, e, &s->tolerance);
+    evaluate_tolerance(L, e, &s->checks.tolerance);
     plan->oracle = script_oracle(s);
     evaluate_expected(L, e);
-    plan->traffic_bytes = evaluate_work(L, e, &s->traffic);
-    plan->flops = evaluate_work(L, e, &s->flops);
-    plan->items = evaluate_work(L, e, &s->items);
-    if (s->ceiling.text)
+    plan->traffic_bytes = evaluate_work(L, e, &s->work.traffic);
+    plan->flops = evaluate_work(L, e, &s->work.flops);
+    plan->items = evaluate_work(L, e, &s->work.items);
+    if (s->work.ceiling.text)
         plan->ceiling = evaluate_ceiling(L, e);
     if (s->transfer.given)
         transfer_evaluate_task(L, e->problem, &plan->transfer);
     if (plan->ceiling == CEILING_PINNED && !s->transfer.given)
-        expression_raise(L, &s->ceiling, "gives 'pinned', the ceiling of patterns with a transfer");
+        expression_raise(L, &s->work.ceiling,
+                         "gives 'pinned', the ceiling of patterns with a transfer");
     return 0;
 }
 
@@ -362,10 +363,11 @@ static size_t find_variable(lua_State *L, const script *s, const pattern_variabl
            strcmp(s->problems[PROBLEM_TUNED][i].name, given->name) != 0)
         i++;
     if (i == s->pattern.problem_count)
-        sandbox_raise(L, AT_USAGE, s->path, 0, "the problem has no variable '%.80s'", given->name);
+        sandbox_raise(L, AT_USAGE, s->from.path, 0, "the problem has no variable '%.80s'",
+                      given->name);
     value_kind kind = s->problems[PROBLEM_TUNED][i].value.kind;
     if (given->value.kind != kind && (given->value.kind != VALUE_INTEGER || kind != VALUE_NUMBER))
-        sandbox_raise(L, AT_USAGE, s->path, 0,
+        sandbox_raise(L, AT_USAGE, s->from.path, 0,
                       "the problem's %.80s cannot have a value of this kind", given->name);
     return i;
 }
@@ -374,7 +376,7 @@ static int replace_problem(lua_State *L)
 {
     const replacement *r = lua_touserdata(L, 1);
     script *s = r->s;
-    lua_rawgeti(L, LUA_REGISTRYINDEX, s->problem_tables[r->problem]);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, s->lua.problem_tables[r->problem]);
     for (size_t k = 0; k < r->count; k++) {
         const size_t i = find_variable(L, s, &r->values[k]);
         value *to = &s->problems[r->problem][i].value, v = r->values[k].value;

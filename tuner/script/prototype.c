@@ -24,7 +24,7 @@ at_status prototype_emit(script *s, problem_kind problem, const uint16_t *indice
     pack text = {0};
     at_status status = emit_variant(s, problem, indices, true, out, error);
     if (!status)
-        status = kernel_signature_header(&out->includes, s->template_dir, &header, error);
+        status = kernel_signature_header(&out->includes, s->from.template_dir, &header, error);
     if (status)
         return status;
     pack_append(&text, out->source, out->size_bytes);
@@ -102,7 +102,7 @@ static at_status compare_buffer(const comparison *c, uint32_t buffer, uint32_t p
     const bool scalar = takes->type >= 0 && takes->type < DTYPE_COUNT && takes->lanes == 1;
     type_text(takes, type);
     if (!takes->is_pointer && scalar && takes->type != DTYPE_INT64 && takes->type != DTYPE_UINT64)
-        return error_set_at(error, AT_SCRIPT, c->s->path, b->line,
+        return error_set_at(error, AT_SCRIPT, c->s->from.path, b->line,
                             "args gives the buffer %s as argument %u of the kernel %s, which takes "
                             "a number there: %s. Are the arguments in the kernel's order?",
                             b->name, place, c->entry, type);
@@ -115,8 +115,8 @@ static at_status compare_buffer(const comparison *c, uint32_t buffer, uint32_t p
              b->name, dtype_get(elements)->name, place, c->entry, type,
              dtype_get((dtype)takes->type)->name, dtype_get(elements)->c_name);
     if (found == FIT_WRONG)
-        return error_set_at(error, AT_SCRIPT, c->s->path, b->line, "%s", text);
-    c->doubt(c->context, c->s->path, b->line, text);
+        return error_set_at(error, AT_SCRIPT, c->s->from.path, b->line, "%s", text);
+    c->doubt(c->context, c->s->from.path, b->line, text);
     return AT_OK;
 }
 
@@ -156,7 +156,8 @@ static at_status compare_argument(const comparison *c, const script_argument *fr
     const int line = argument_line(from);
     type_text(takes, type);
     if (plan->size_bytes != bytes)
-        return error_set_at(error, AT_SCRIPT, c->s->path, line ? line : c->s->kernel.template_line,
+        return error_set_at(error, AT_SCRIPT, c->s->from.path,
+                            line ? line : c->s->kernel.template_line,
                             "argument %u of the kernel %s is %s, of %u bytes, and args gives %u: "
                             "write %s",
                             place, c->entry, type, bytes, plan->size_bytes, remedy(takes, write));
@@ -166,14 +167,14 @@ static at_status compare_argument(const comparison *c, const script_argument *fr
         !number_type(from, plan, &number))
         return AT_OK;
     if (takes->is_pointer && plan->bits != 0)
-        return error_set_at(error, AT_SCRIPT, c->s->path, line,
+        return error_set_at(error, AT_SCRIPT, c->s->from.path, line,
                             "argument %u of the kernel %s is %s, and args gives a number: name a "
                             "buffer",
                             place, c->entry, type);
     if (!takes->is_pointer && takes->lanes == 1 && takes->type >= 0 && takes->type < DTYPE_COUNT &&
         takes->type != (int)number &&
         (dtype_get((dtype)takes->type)->is_float || dtype_get(number)->is_float))
-        return error_set_at(error, AT_SCRIPT, c->s->path, line,
+        return error_set_at(error, AT_SCRIPT, c->s->from.path, line,
                             "argument %u of the kernel %s is %s, and args gives its bytes as %s: "
                             "write %s",
                             place, c->entry, type, dtype_get(number)->c_name, remedy(takes, write));
@@ -194,7 +195,7 @@ static at_status compare_launch(const comparison *c, const script_launch *from,
             used +=
                 (size_t)snprintf(types + used, sizeof types - used, "%s%s", i ? ", " : "", type);
         }
-        return error_set_at(error, AT_SCRIPT, c->s->path, c->s->kernel.template_line,
+        return error_set_at(error, AT_SCRIPT, c->s->from.path, c->s->kernel.template_line,
                             "the kernel %s takes %zu arguments (%s), and args has %u%s", c->entry,
                             count, types, l->argument_count,
                             of_transfer ? ", to which a transfer adds two" : "");

@@ -60,7 +60,7 @@ static void read_problem(lua_State *L, script *s)
             lua_rawseti(L, -3, (lua_Integer)i + 1);
             lua_pop(L, 1);
         }
-        s->problem_tables[kind] = luaL_ref(L, LUA_REGISTRYINDEX);
+        s->lua.problem_tables[kind] = luaL_ref(L, LUA_REGISTRYINDEX);
         s->pattern.problems[kind] = s->problems[kind];
     }
     lua_pop(L, 1);
@@ -103,7 +103,7 @@ static void read_buffers(lua_State *L, script *s)
         b->count = field_expression(L, "count", REACH_LAYOUT);
         b->file = script_numbered_file(s, field_integer(L, "file"));
         b->expected = script_numbered_file(s, field_integer(L, "expected"));
-        s->has_expected = s->has_expected || b->expected;
+        s->checks.has_expected = s->checks.has_expected || b->expected;
         b->head = field_boolean(L, "head");
         b->record = (uint32_t)field_integer(L, "record");
         b->fill = field_expression(L, "fill", REACH_LAYOUT);
@@ -203,15 +203,15 @@ static void read_constants(lua_State *L, script_kernel *k)
 
 static void find_template(lua_State *L, script *s, script_kernel *k)
 {
-    const char *const folders[] = {s->folder, s->template_dir};
+    const char *const folders[] = {s->from.folder, s->from.template_dir};
     char path[PATH_MAX];
     const char *link;
     if (!script_find_file(folders, 2, k->template_name, path, sizeof path)) {
         script_leads_out(folders, 2, k->template_name, &link);
-        sandbox_raise(L, AT_SCRIPT, s->path, k->template_line,
+        sandbox_raise(L, AT_SCRIPT, s->from.path, k->template_line,
                       "there is no template '%.100s' in the script's folder (%s) nor among the "
                       "installed ones (%s)%s",
-                      k->template_name, s->folder, s->template_dir, link);
+                      k->template_name, s->from.folder, s->from.template_dir, link);
     }
     k->template_path = script_copy(L, path);
 }
@@ -275,22 +275,22 @@ void script_read_pattern(lua_State *L)
     script *s = script_of(L);
     pattern *p = &s->pattern;
     luaL_checkstack(L, 64, NULL);
-    p->path = s->path;
+    p->path = s->from.path;
     p->name = field_string(L, "name");
     p->summary = field_string(L, "summary");
     p->measurable = field_boolean(L, "measurable");
-    s->has_oracle = field_boolean(L, "has_oracle");
+    s->checks.has_oracle = field_boolean(L, "has_oracle");
     read_problem(L, s);
     script_read_space(L, s);
     read_buffers(L, s);
-    s->traffic = field_expression(L, "traffic", REACH_PROBLEM);
-    s->flops = field_expression(L, "flops", REACH_PROBLEM);
-    s->items = field_expression(L, "items", REACH_PROBLEM);
-    s->ceiling = field_expression(L, "ceiling", REACH_PROBLEM);
+    s->work.traffic = field_expression(L, "traffic", REACH_PROBLEM);
+    s->work.flops = field_expression(L, "flops", REACH_PROBLEM);
+    s->work.items = field_expression(L, "items", REACH_PROBLEM);
+    s->work.ceiling = field_expression(L, "ceiling", REACH_PROBLEM);
     p->item = field_string(L, "item");
-    s->tolerance = read_tolerance(L);
-    s->deterministic_given = lua_getfield(L, -1, "deterministic") == LUA_TBOOLEAN;
-    s->deterministic = lua_toboolean(L, -1);
+    s->checks.tolerance = read_tolerance(L);
+    s->checks.deterministic_given = lua_getfield(L, -1, "deterministic") == LUA_TBOOLEAN;
+    s->checks.deterministic = lua_toboolean(L, -1);
     lua_pop(L, 1);
     read_transfer(L, &s->transfer);
     p->transfers = s->transfer.given;

@@ -11,7 +11,7 @@ static void check_text(lua_State *L, const script *s)
 {
     size_t longest = 1;
     for (size_t i = 0; i < s->pattern.parameter_count; i++) {
-        const space_parameter *p = &s->parameters[i];
+        const space_parameter *p = &s->space.parameters[i];
         size_t most = 0;
         for (size_t v = 0; v < p->value_count; v++) {
             size_t size = (size_t)value_format(p->values[v], NULL, 0);
@@ -20,7 +20,7 @@ static void check_text(lua_State *L, const script *s)
         longest += strlen(p->name) + 1 + most + (i > 0);
     }
     if (longest > CONFIGURATION_BYTES)
-        sandbox_raise(L, AT_SCRIPT, s->path, 0,
+        sandbox_raise(L, AT_SCRIPT, s->from.path, 0,
                       "a configuration of this space takes up to %d bytes as text, and %d are "
                       "allowed: shorten string values or names of parameters",
                       (int)longest, CONFIGURATION_BYTES);
@@ -29,11 +29,11 @@ static void check_text(lua_State *L, const script *s)
 static void read_parameters(lua_State *L, script *s)
 {
     size_t count = fields_enter(L, "parameters");
-    s->parameters = script_allocate(L, count * sizeof *s->parameters);
-    s->value_tables = script_allocate(L, count * sizeof *s->value_tables);
-    s->choices = script_allocate(L, count * sizeof *s->choices);
+    s->space.parameters = script_allocate(L, count * sizeof *s->space.parameters);
+    s->lua.value_tables = script_allocate(L, count * sizeof *s->lua.value_tables);
+    s->space.choices = script_allocate(L, count * sizeof *s->space.choices);
     for (size_t i = 0; fields_next(L, i, count); i++) {
-        s->parameters[i].name = field_string(L, "name");
+        s->space.parameters[i].name = field_string(L, "name");
         size_t value_count = fields_enter(L, "values");
         value *values = script_allocate(L, value_count * sizeof *values);
         for (size_t v = 0; v < value_count; v++) {
@@ -41,28 +41,28 @@ static void read_parameters(lua_State *L, script *s)
             values[v] = fields_value(L);
             lua_pop(L, 1);
         }
-        s->value_tables[i] = luaL_ref(L, LUA_REGISTRYINDEX);
-        s->parameters[i].values = values;
-        s->parameters[i].value_count = value_count;
+        s->lua.value_tables[i] = luaL_ref(L, LUA_REGISTRYINDEX);
+        s->space.parameters[i].values = values;
+        s->space.parameters[i].value_count = value_count;
     }
     s->pattern.parameter_count = count;
-    s->pattern.parameters = s->parameters;
+    s->pattern.parameters = s->space.parameters;
 }
 
 /* All names are known before the first value is compiled: they may come in any order. */
 static void read_derived(lua_State *L, script *s)
 {
     size_t count = fields_enter(L, "derived");
-    s->derived = script_allocate(L, count * sizeof *s->derived);
+    s->space.derived = script_allocate(L, count * sizeof *s->space.derived);
     for (size_t i = 0; fields_next(L, i, count); i++) {
-        s->derived[i].name = field_string(L, "name");
+        s->space.derived[i].name = field_string(L, "name");
         lua_getfield(L, -1, "value");
-        s->derived[i].value = fields_text(L);
+        s->space.derived[i].value = fields_text(L);
         lua_pop(L, 1);
     }
-    s->derived_count = count;
+    s->space.derived_count = count;
     for (size_t i = 0; i < count; i++)
-        script_derive(L, &s->derived[i]);
+        script_derive(L, &s->space.derived[i]);
 }
 
 /* The cases of the parameter on top of the stack. */
@@ -81,7 +81,7 @@ static void read_choices(lua_State *L, script *s)
 {
     size_t count = fields_enter(L, "parameters");
     for (size_t i = 0; fields_next(L, i, count); i++)
-        read_cases(L, &s->choices[i]);
+        read_cases(L, &s->space.choices[i]);
 }
 
 static space_constraint read_constraint(lua_State *L, expression *test)
@@ -134,7 +134,7 @@ static space_constraint read_only(lua_State *L, script *s, const script_setting 
             break;
         luaL_addstring(&code, only->name);
         luaL_addstring(&code, " == ");
-        add_literal(&code, s->parameters[parameter].values[index]);
+        add_literal(&code, s->space.parameters[parameter].values[index]);
         item += length;
         if (!*item)
             break;
@@ -161,19 +161,21 @@ static void read_constraints(lua_State *L, script *s)
     static const char *const fields[] = {"conditions", "constraints"};
     size_t most = SCRIPT_MAX_NAMES + SCRIPT_MAX_CONSTRAINTS, total = 0;
     size_t only_count = s->options.only_count;
-    s->constraint_tests = script_allocate(L, (most + only_count) * sizeof *s->constraint_tests);
+    s->space.constraint_tests =
+        script_allocate(L, (most + only_count) * sizeof *s->space.constraint_tests);
     space_constraint *constraints = script_allocate(L, (most + only_count) * sizeof *constraints);
     for (size_t f = 0; f < 2; f++) {
         size_t listed = fields_enter(L, fields[f]),
                count = listed < most - total ? listed : most - total;
         for (size_t i = 0; fields_next(L, i, count); i++, total++) {
-            constraints[total] = read_constraint(L, &s->constraint_tests[total]);
+            constraints[total] = read_constraint(L, &s->space.constraint_tests[total]);
             constraints[total].conditional = f == 0;
         }
     }
     for (size_t i = 0; i < only_count; i++, total++)
-        constraints[total] = read_only(L, s, &s->options.only[i], &s->constraint_tests[total]);
-    s->has_only = only_count > 0;
+        constraints[total] =
+            read_only(L, s, &s->options.only[i], &s->space.constraint_tests[total]);
+    s->space.has_only = only_count > 0;
     s->pattern.constraint_count = total;
     s->pattern.constraints = constraints;
 }
@@ -191,7 +193,7 @@ typedef struct choosing {
 
 static void choose(lua_State *L, choosing *all, size_t parameter)
 {
-    const script_choice *choice = &all->s->choices[parameter];
+    const script_choice *choice = &all->s->space.choices[parameter];
     if (all->states[parameter] == CHOICE_MADE)
         return;
     if (all->states[parameter] == CHOICE_VISITED)
@@ -256,10 +258,10 @@ static void read_layout(lua_State *L, script *s)
     int line = field_integer(L, "layout_line");
     size_t count = fields_enter(L, "layout");
     for (size_t i = 0; fields_next(L, i, count); i++) {
-        s->layout[s->layout_count++] = (size_t)lua_tointeger(L, -1) - 1;
-        s->choices[s->layout[i]].in_layout = true;
+        s->space.layout[s->space.layout_count++] = (size_t)lua_tointeger(L, -1) - 1;
+        s->space.choices[s->space.layout[i]].in_layout = true;
         if (script_layout_count(s) > SCRIPT_MAX_LAYOUTS)
-            sandbox_raise(L, AT_SCRIPT, s->path, line,
+            sandbox_raise(L, AT_SCRIPT, s->from.path, line,
                           "layout: its parameters have more than %d combinations of values",
                           SCRIPT_MAX_LAYOUTS);
     }

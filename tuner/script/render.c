@@ -176,7 +176,7 @@ static int render(lua_State *L)
     lua_pushstring(L, r->name);
     lua_call(L, 1, 2);
     if (lua_isnil(L, -2))
-        sandbox_raise(L, AT_IO, NULL, 0, "there is no template %s/%s%s", r->s.folder, r->name,
+        sandbox_raise(L, AT_IO, NULL, 0, "there is no template %s/%s%s", r->s.from.folder, r->name,
                       luaL_optstring(L, -1, ""));
     lua_pop(L, 2);
     lua_getfield(L, -1, "run");
@@ -205,15 +205,15 @@ static at_status run(rendering *r, const char *path, lua_CFunction function, at_
         folder[strlen(folder) - (strlen(folder) > 1)] = '\0';
         r->name = slash ? slash + 1 : path;
     }
-    r->s.path = (char *)(uintptr_t)r->name;
-    r->s.folder = path ? folder : p.template_dir;
-    r->s.lua_dir = p.lua_dir;
-    r->s.template_dir = p.template_dir;
-    r->s.quiet_modules = true;
-    r->s.hash = XXH3_createState();
-    if (!r->s.hash)
+    r->s.from.path = (char *)(uintptr_t)r->name;
+    r->s.from.folder = path ? folder : p.template_dir;
+    r->s.from.lua_dir = p.lua_dir;
+    r->s.from.template_dir = p.template_dir;
+    r->s.lua.quiet_modules = true;
+    r->s.from.hash = XXH3_createState();
+    if (!r->s.from.hash)
         return error_set(error, AT_NO_MEMORY, "out of memory for what the template writes");
-    XXH3_128bits_reset(r->s.hash);
+    XXH3_128bits_reset(r->s.from.hash);
     status = path ? sandbox_init(&r->s.box, path, 0, 0, error)
                   : sandbox_init(&r->s.box, r->name, OWN_MEMORY_BYTES, OWN_INSTRUCTIONS, error);
     if (!status)
@@ -221,7 +221,7 @@ static at_status run(rendering *r, const char *path, lua_CFunction function, at_
     if (!status)
         status = sandbox_call(&r->s.box, function, r, path != NULL, error);
     sandbox_deinit(&r->s.box);
-    XXH3_freeState(r->s.hash);
+    XXH3_freeState(r->s.from.hash);
     return status;
 }
 

@@ -34,15 +34,16 @@ static void run_module(lua_State *L, const char *name)
     for (char *c = relative; c < relative + strlen(name); c++)
         if (*c == '.')
             *c = '/';
-    const char *const folders[] = {s->folder, s->lua_dir};
+    const char *const folders[] = {s->from.folder, s->from.lua_dir};
     if (!script_find_file(folders, 2, relative, path, sizeof path)) {
         const char *link;
         script_leads_out(folders, 2, relative, &link);
         luaL_error(L, "require: there is no '%s' in the script's folder (%s) nor in %s%s", relative,
-                   s->folder, s->lua_dir, link);
+                   s->from.folder, s->from.lua_dir, link);
     }
     /* An error in the tool's own module is placed where that was called. */
-    bool is_own = s->quiet_modules && strncmp(path, s->lua_dir, strlen(s->lua_dir)) == 0;
+    bool is_own =
+        s->lua.quiet_modules && strncmp(path, s->from.lua_dir, strlen(s->from.lua_dir)) == 0;
     snprintf(chunk_name, sizeof chunk_name, "%c%s", is_own ? '=' : '@', path);
     script_range *source = script_new_range(L);
     lua_pushvalue(L, lua_upvalueindex(2));
@@ -92,27 +93,27 @@ static int reserve_reference(lua_State *L)
 
 static void make_environments(lua_State *L, script *s)
 {
-    s->declared = reserve_reference(L);
-    s->token = reserve_reference(L);
+    s->lua.declared = reserve_reference(L);
+    s->lua.token = reserve_reference(L);
     lua_newtable(L);
-    s->kept_strings = luaL_ref(L, LUA_REGISTRYINDEX);
+    s->lua.kept_strings = luaL_ref(L, LUA_REGISTRYINDEX);
     lua_newtable(L);
-    s->interned = luaL_ref(L, LUA_REGISTRYINDEX);
+    s->lua.interned = luaL_ref(L, LUA_REGISTRYINDEX);
 
     sandbox_push_environment(L);
     script_add_helpers(L);
-    s->expression_environment = luaL_ref(L, LUA_REGISTRYINDEX);
+    s->lua.expression_environment = luaL_ref(L, LUA_REGISTRYINDEX);
     sandbox_push_environment(L);
     script_add_helpers(L);
-    s->template_environment = luaL_ref(L, LUA_REGISTRYINDEX);
+    s->lua.template_environment = luaL_ref(L, LUA_REGISTRYINDEX);
 }
 
 /* Runs the script with the environment on top of the stack; leaves there what it returns. */
 static void load_script(lua_State *L, script *s)
 {
     char chunk_name[PATH_MAX + 1];
-    snprintf(chunk_name, sizeof chunk_name, "@%s", s->path);
-    script_load_file(L, s->path, chunk_name, &s->source);
+    snprintf(chunk_name, sizeof chunk_name, "@%s", s->from.path);
+    script_load_file(L, s->from.path, chunk_name, &s->from.source);
     s->box.line = source_line(script_source_text(s), NULL, 0);
     lua_call(L, 0, 1);
     s->box.line = 0;
@@ -128,17 +129,17 @@ static int load(lua_State *L)
     sandbox_push_environment(L);
     script_add_require(L);
 
-    if (s->is_described)
+    if (s->from.is_described)
         script_load_described(L);
     else
         load_script(L, s);
 
-    lua_rawgeti(L, LUA_REGISTRYINDEX, s->token);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, s->lua.token);
     if (!lua_istable(L, -1) || !lua_rawequal(L, -1, -2))
         sandbox_raise(
-            L, AT_SCRIPT, s->path, 0,
+            L, AT_SCRIPT, s->from.path, 0,
             "the script does not return a pattern: end it with 'return at.pattern { ... }'");
-    lua_rawgeti(L, LUA_REGISTRYINDEX, s->declared);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, s->lua.declared);
     script_read_pattern(L);
     if (!s->options.without_templates)
         emit_compile_templates(L);
@@ -158,7 +159,7 @@ static at_status fill_in(script *s, const char *path, const script_options *opti
 {
     at_status status = AT_OK;
     s->options = *options;
-    s->is_described = script_is_kernel_file(path);
+    s->from.is_described = script_is_kernel_file(path);
     const size_t length = strlen(path);
     if (length > 5 && strcmp(path + length - 5, ".json") == 0)
         return error_set(error, AT_USAGE,
@@ -167,26 +168,26 @@ static at_status fill_in(script *s, const char *path, const script_options *opti
                          "'plot' and 'compare'",
                          path, path);
     /* Messages about fields name this. */
-    s->path = duplicate(options->describe ? options->describe : path, &status);
-    s->kernel_path = duplicate(path, &status);
-    s->folder = duplicate(path, &status);
-    s->lua_dir = duplicate(options->lua_dir, &status);
-    s->template_dir = duplicate(options->template_dir, &status);
+    s->from.path = duplicate(options->describe ? options->describe : path, &status);
+    s->from.kernel_path = duplicate(path, &status);
+    s->from.folder = duplicate(path, &status);
+    s->from.lua_dir = duplicate(options->lua_dir, &status);
+    s->from.template_dir = duplicate(options->template_dir, &status);
     for (size_t i = 0; i < options->include_count && i < SCRIPT_INCLUDES_MAX; i++)
-        s->includes[s->include_count++] = duplicate(options->includes[i], &status);
-    s->hash = XXH3_createState();
+        s->from.includes[s->from.include_count++] = duplicate(options->includes[i], &status);
+    s->from.hash = XXH3_createState();
     s->expressions = tree_new();
-    if (options->describe && !s->is_described)
+    if (options->describe && !s->from.is_described)
         return error_set(error, AT_USAGE,
                          "--describe is for a kernel's own file (.cu); %s describes itself", path);
-    if (status || !s->hash || !s->expressions)
+    if (status || !s->from.hash || !s->expressions)
         return error_set(error, AT_NO_MEMORY, "out of memory while loading %s", path);
-    char *slash = strrchr(s->folder, '/');
+    char *slash = strrchr(s->from.folder, '/');
     if (slash)
-        slash[slash == s->folder] = '\0';
+        slash[slash == s->from.folder] = '\0';
     else
-        strcpy(s->folder, path[0] ? "." : "");
-    XXH3_128bits_reset(s->hash);
+        strcpy(s->from.folder, path[0] ? "." : "");
+    XXH3_128bits_reset(s->from.hash);
     return AT_OK;
 }
 
@@ -199,7 +200,7 @@ static at_status prepare(const char *path, const script_options *options, script
         return error_set(error, AT_NO_MEMORY, "out of memory while loading %s", path);
     at_status status = fill_in(s, path, options, error);
     if (!status)
-        status = sandbox_init(&s->box, s->path, options->memory_limit_bytes,
+        status = sandbox_init(&s->box, s->from.path, options->memory_limit_bytes,
                               options->instruction_limit, error);
     s->box.stop = options->stop;
     s->box.stop_context = options->stop_context;
@@ -237,13 +238,13 @@ at_status script_sketch(const char *path, const char *entry, const script_option
         return error_set(error, AT_USAGE, "%s is no file of CUDA C++ (.cu)", path);
     at_status status = prepare(path, options, &s, error);
     if (!status) {
-        s->sketches = true;
-        s->sketched_entry = entry;
+        s->sketch.wanted = true;
+        s->sketch.entry = entry;
         status = sandbox_call(&s->box, load, s, true, error);
     }
-    if (s && s->sketch) {
-        *comment = s->sketch;
-        s->sketch = NULL;
+    if (s && s->sketch.text) {
+        *comment = s->sketch.text;
+        s->sketch.text = NULL;
         status = error_forgive(status, AT_NOT_FOUND, error);
     }
     script_free(s);
@@ -260,23 +261,23 @@ void script_free(script *s)
         free(s->arena);
         s->arena = next;
     }
-    for (size_t i = 0; i < s->file_count; i++)
-        data_file_free(s->files[i]);
-    free(s->files);
-    for (size_t i = 0; i < s->list_count; i++)
-        data_file_free(s->lists[i]);
-    free(s->lists);
+    for (size_t i = 0; i < s->data.file_count; i++)
+        data_file_free(s->data.files[i]);
+    free(s->data.files);
+    for (size_t i = 0; i < s->data.list_count; i++)
+        data_file_free(s->data.lists[i]);
+    free(s->data.lists);
     tree_free(s->expressions);
-    free(s->source.bytes);
+    free(s->from.source.bytes);
     kernel_file_deinit(&s->kernel_source);
-    XXH3_freeState(s->hash);
-    free(s->path);
-    free(s->kernel_path);
-    free(s->folder);
-    free(s->lua_dir);
-    free(s->template_dir);
-    for (size_t i = 0; i < s->include_count; i++)
-        free(s->includes[i]);
+    XXH3_freeState(s->from.hash);
+    free(s->from.path);
+    free(s->from.kernel_path);
+    free(s->from.folder);
+    free(s->from.lua_dir);
+    free(s->from.template_dir);
+    for (size_t i = 0; i < s->from.include_count; i++)
+        free(s->from.includes[i]);
     free(s);
 }
 
@@ -312,13 +313,13 @@ void script_hash(const script *s, char hex[33])
 {
     XXH3_state_t *state = XXH3_createState();
     unsigned char key[DATA_KEY_BYTES];
-    hash_text(XXH3_128bits_digest(s->hash), hex);
+    hash_text(XXH3_128bits_digest(s->from.hash), hex);
     if (!state)
         return;
     /* Other data are another pattern, as far as results go. */
-    XXH3_copyState(state, s->hash);
-    for (size_t i = 0; i < s->file_count; i++)
-        if (!data_file_key(s->files[i], key, NULL))
+    XXH3_copyState(state, s->from.hash);
+    for (size_t i = 0; i < s->data.file_count; i++)
+        if (!data_file_key(s->data.files[i], key, NULL))
             XXH3_128bits_update(state, key, sizeof key);
     hash_text(XXH3_128bits_digest(state), hex);
     XXH3_freeState(state);

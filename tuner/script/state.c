@@ -23,7 +23,7 @@ void *script_allocate(lua_State *L, size_t size_bytes)
     size_t header = (sizeof(arena_block) + 15) / 16 * 16;
     arena_block *block = calloc(1, header + size_bytes);
     if (!block)
-        sandbox_raise(L, AT_NO_MEMORY, NULL, 0, "out of memory while loading %s", s->path);
+        sandbox_raise(L, AT_NO_MEMORY, NULL, 0, "out of memory while loading %s", s->from.path);
     block->next = s->arena;
     s->arena = block;
     return (char *)block + header;
@@ -55,7 +55,7 @@ void script_push_value(lua_State *L, value v)
 
 const char *script_intern(lua_State *L, const char *text)
 {
-    lua_rawgeti(L, LUA_REGISTRYINDEX, script_of(L)->interned);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, script_of(L)->lua.interned);
     lua_pushstring(L, text);
     lua_pushvalue(L, -1);
     const char *copy;
@@ -123,12 +123,12 @@ size_t script_include_folders(const script *s, const script_kernel *k,
                               const char *folders[SCRIPT_MAX_INCLUDES + 2])
 {
     size_t count = 0;
-    folders[count++] = s->folder;
+    folders[count++] = s->from.folder;
     for (size_t i = 0; i < k->include_count; i++)
         folders[count++] = k->includes[i];
-    for (size_t i = 0; i < s->include_count; i++)
-        folders[count++] = s->includes[i];
-    folders[count++] = s->template_dir;
+    for (size_t i = 0; i < s->from.include_count; i++)
+        folders[count++] = s->from.includes[i];
+    folders[count++] = s->from.template_dir;
     return count;
 }
 
@@ -186,11 +186,11 @@ const char *script_nearest_name(lua_State *L, int environment, const char *name)
     const char *known[3 * SCRIPT_MAX_NAMES + 128];
     size_t count = 0;
     for (size_t i = 0; i < s->pattern.parameter_count; i++)
-        known[count++] = s->parameters[i].name;
+        known[count++] = s->space.parameters[i].name;
     for (size_t i = 0; i < s->pattern.problem_count; i++)
         known[count++] = s->problems[PROBLEM_TUNED][i].name;
-    for (size_t i = 0; i < s->derived_count; i++)
-        known[count++] = s->derived[i].name;
+    for (size_t i = 0; i < s->space.derived_count; i++)
+        known[count++] = s->space.derived[i].name;
     int top = lua_gettop(L);
     lua_rawgeti(L, LUA_REGISTRYINDEX, environment);
     lua_pushnil(L);
@@ -204,18 +204,19 @@ const char *script_nearest_name(lua_State *L, int environment, const char *name)
 
 const char *expression_input_name(const script *s, expression_input input)
 {
-    return input.is_parameter ? s->parameters[input.index].name
+    return input.is_parameter ? s->space.parameters[input.index].name
                               : s->problems[PROBLEM_TUNED][input.index].name;
 }
 
 source_text script_source_text(const script *s)
 {
-    return (source_text){
-        .text = s->source.bytes, .size_bytes = s->source.size_bytes, .bare = s->is_described};
+    return (source_text){.text = s->from.source.bytes,
+                         .size_bytes = s->from.source.size_bytes,
+                         .bare = s->from.is_described};
 }
 
 const char *script_own_name(const script *s)
 {
-    const char *slash = strrchr(s->kernel_path, '/');
-    return slash ? slash + 1 : s->kernel_path;
+    const char *slash = strrchr(s->from.kernel_path, '/');
+    return slash ? slash + 1 : s->from.kernel_path;
 }

@@ -165,61 +165,97 @@ typedef struct script_warning {
     const char *text;
 } script_warning;
 
-struct script {
-    sandbox box;
-    script_options options; /* what `settings` points to is used while loading only */
+/* The place of the script, and hashes of what was read. */
+typedef struct script_from {
     char *path, *folder, *lua_dir, *template_dir;
     size_t include_count;
     char *includes[SCRIPT_INCLUDES_MAX]; /* folders that the command line names */
-    char *kernel_path;   /* of the file, where the pattern is_described; else `path` again */
+    char *kernel_path;   /* of the kernel's file if the pattern is_described; else `path` again */
     script_range source; /* of the script itself, for lines */
-    bool is_described;   /* ... which is the comment of a kernel's file, or stands for it */
-    script_warning *warnings;
-    const char *sketched_entry; /* of script_sketch(); borrowed, NULL: the file's only kernel */
-    bool sketches;              /* a comment is wanted, and no pattern */
-    char *sketch;               /* it */
-    void *hash;                 /* XXH3 state of the Lua files read */
-    uint64_t template_hash[2];  /* sum of the templates' XXH3-128, low half first */
-    arena_block *arena;         /* everything that the pattern points to */
-    tree *expressions;          /* of all that are compiled */
-    data_file **files;          /* that the script has opened */
-    size_t file_count;
-    data_file **lists; /* long lists of at.values, for each size of a buffer that they fill */
-    size_t list_count;
-    pattern pattern;
-    pattern_variable *problems[PROBLEM_KINDS];
-    bool *is_set; /* of each variable: the command line says what it is */
-    space_parameter *parameters;
-    script_choice *choices; /* one a parameter */
-    bool has_only;          /* the user narrowed the space: the baseline may lie outside */
-    size_t derived_count, called_count; /* called: those that are functions */
-    script_derived *derived;
-    const struct emission *emission; /* in progress, for the derived values that a template reads */
-    int *value_tables; /* registry references: each parameter's values as a Lua array */
-    int problem_tables[PROBLEM_KINDS]; /* likewise, one for each problem */
-    expression *constraint_tests;
-    expression *features; /* one for each of the pattern's */
-    size_t buffer_count;
-    script_buffer *buffers;
-    bool has_expected;                         /* files say what is right */
-    bool has_oracle;                           /* results are compared */
-    expression traffic, flops, items, ceiling; /* text NULL when absent */
-    script_tolerance tolerance;                /* of buffers that have none of their own */
-    bool deterministic_given, deterministic;
-    size_t layout_count;
-    size_t layout[SCRIPT_MAX_LAYOUT]; /* parameters that the data may depend on */
-    script_kernel kernel, reference, filler;
-    kernel_file kernel_source; /* of `kernel`, if that is a file; else empty */
-    script_transfer transfer;
-    int expression_environment; /* registry references */
+    bool is_described;   /* the script is the comment of a kernel's file, or stands for one */
+    void *hash;          /* XXH3 state of the Lua files read */
+    uint64_t template_hash[2]; /* sum of the templates' XXH3-128, low half first */
+} script_from;
+
+/* References into the registry of the Lua state. */
+typedef struct script_lua {
+    int expression_environment;
     int template_environment;
-    int template_module;    /* what template.lua returns */
+    int template_module;    /* value that template.lua returns */
     int template_metatable; /* of the environment of one run */
     int kept_strings;       /* set of strings that C points to */
     int interned;           /* text -> its one copy */
-    int declared;           /* what at.pattern made, and what it returned for it */
+    int declared;           /* value that at.pattern made, and the token that it returned */
     int token;
+    int *value_tables;                 /* each parameter's values as a Lua array */
+    int problem_tables[PROBLEM_KINDS]; /* each problem as a Lua table */
     bool quiet_modules; /* errors in the tool's own modules are told where these are called */
+} script_lua;
+
+/* The comment that script_sketch() makes. */
+typedef struct script_sketching {
+    const char *entry; /* borrowed; NULL: the file's only kernel */
+    bool wanted;       /* a comment is wanted, and no pattern */
+    char *text;
+} script_sketching;
+
+/* The files that the script has opened, and long lists of at.values, one for each size of a buffer
+ * that a list fills. */
+typedef struct script_data_files {
+    data_file **files;
+    size_t file_count;
+    data_file **lists;
+    size_t list_count;
+} script_data_files;
+
+/* The space of configurations. */
+typedef struct script_searched {
+    space_parameter *parameters;
+    script_choice *choices; /* one a parameter */
+    bool has_only;          /* the user narrowed the space: the baseline may lie outside */
+    size_t derived_count, called_count; /* called: derived values that are functions */
+    script_derived *derived;
+    expression *constraint_tests;
+    size_t layout_count;
+    size_t layout[SCRIPT_MAX_LAYOUT]; /* parameters that the data may depend on */
+} script_searched;
+
+/* How results are compared. */
+typedef struct script_checks {
+    bool has_expected;          /* files have the right results */
+    bool has_oracle;            /* results are compared */
+    script_tolerance tolerance; /* of buffers that have none of their own */
+    bool deterministic_given, deterministic;
+} script_checks;
+
+/* The work of a launch. Text NULL when absent. */
+typedef struct script_work {
+    expression traffic, flops, items, ceiling;
+} script_work;
+
+struct script {
+    sandbox box;
+    script_options options; /* what `settings` points to is used while loading only */
+    script_from from;
+    script_lua lua;
+    script_sketching sketch;
+    script_warning *warnings;
+    arena_block *arena; /* everything that the pattern points to */
+    tree *expressions;  /* of all that are compiled */
+    script_data_files data;
+    pattern pattern;
+    pattern_variable *problems[PROBLEM_KINDS];
+    bool *is_set; /* of each variable: the command line says what it is */
+    script_searched space;
+    const struct emission *emission; /* in progress, for the derived values that a template reads */
+    expression *features;            /* one for each of the pattern's */
+    size_t buffer_count;
+    script_buffer *buffers;
+    script_checks checks;
+    script_work work;
+    script_kernel kernel, reference, filler;
+    kernel_file kernel_source; /* of `kernel`, if that is a file; else empty */
+    script_transfer transfer;
 };
 
 /* Zeroed memory that lives as long as the script; raises AT_NO_MEMORY. */

@@ -58,7 +58,7 @@ void transfer_evaluate_task(lua_State *L, problem_kind problem, transfer_task *o
     uint64_t size = buffer_bytes(L, s, problem, t->from),
              other = buffer_bytes(L, s, problem, t->to);
     if (size != other)
-        sandbox_raise(L, AT_SCRIPT, s->path, t->line,
+        sandbox_raise(L, AT_SCRIPT, s->from.path, t->line,
                       "transfer: %s has %llu bytes and %s %llu; both must have the same size",
                       s->buffers[t->from].name, (unsigned long long)size, s->buffers[t->to].name,
                       (unsigned long long)other);

@@ -7,11 +7,11 @@ static void expect_names(const char *text, const char *wanted)
     char where[512], found[512] = "";
     snprintf(where, sizeof where, "where = { [==[%s]==] },", text);
     script *s = fixture_load_pattern(&(fixture_pattern){.where = where});
-    const expression *e = &s->constraint_tests[0];
+    const expression *e = &s->space.constraint_tests[0];
     for (size_t i = 0; i < e->input_count; i++) {
         strcat(found, *found ? " " : "");
         strcat(found, e->inputs[i].is_parameter
-                          ? s->parameters[e->inputs[i].index].name
+                          ? s->space.parameters[e->inputs[i].index].name
                           : s->problems[PROBLEM_TUNED][e->inputs[i].index].name);
     }
     assert_string_equal(found, wanted);
@@ -115,7 +115,7 @@ TEST(values_tested_together_get_the_answers_that_they_get_alone)
     for (uint16_t i = 0; i < 100; i++)
         choices[i] = (uint16_t)(99 - i);
     for (size_t round = 0; round < 2 * 8 * 8; round++) {
-        const expression *e = &s->constraint_tests[round % 8];
+        const expression *e = &s->space.constraint_tests[round % 8];
         problem_kind problem = round / 8 % 2 ? PROBLEM_RAGGED : PROBLEM_TUNED;
         for (size_t p = 0; p < 3; p++)
             indices[1 + p] = round / 16 >> p & 1;

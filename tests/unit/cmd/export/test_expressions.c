@@ -250,7 +250,7 @@ TEST(chains_evaluated_at_once_choose_what_they_choose_in_lua)
     size_t without_lua = 0;
     script *s = load_chains();
     for (uint16_t chain = 1; chain <= CHAINS; chain++) {
-        const expression *e = &s->constraint_tests[chain - 1];
+        const expression *e = &s->space.constraint_tests[chain - 1];
         without_lua += e->step_count > 0;
         for (int i = 0; i < QUESTIONS; i++) {
             uint16_t indices[NAMES];
