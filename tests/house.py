@@ -114,8 +114,8 @@ def private_uses(source):
 
 
 # Each of these figures may only fall: a change that lowers one lowers its limit, too.
-MOST_FILES = 847  # .c and .h
-MOST_LONELY_HEADERS = 126
+MOST_FILES = 842  # .c and .h
+MOST_LONELY_HEADERS = 123
 
 
 def size(source):

@@ -6,7 +6,7 @@
 
 #include "cpp/need.h"
 #include "cpp/render.h"
-#include "script/kernel_header.h"
+#include "script/kernel_signature.h"
 
 /* Types that the headers of the Toolkit's libraries have from others of it. */
 static const char *const library_types[] = {"half",

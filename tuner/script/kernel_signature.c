@@ -1,13 +1,70 @@
 #include "script/kernel_signature.h"
 
+#include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/pack.h"
-#include "script/includer.h"
-#include "script/kernel_header.h"
+#include "script/state.h"
+
+static int is_source(const struct dirent *entry)
+{
+    static const char *const endings[] = {".cu", ".cuh", ".cpp", ".cc", ".c", ".h", ".hpp"};
+    const char *dot = strrchr(entry->d_name, '.');
+    bool found = false;
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        found = found || (dot && strcmp(dot, endings[i]) == 0);
+    return found;
+}
+
+/* Has the text a line #include "name", or with a folder before the name? */
+static bool includes(const char *text, const char *name)
+{
+    const size_t length = strlen(name);
+    for (const char *at = text; (at = strstr(at, name)) != NULL; at += length) {
+        const char *line = at;
+        while (line > text && line[-1] != '\n')
+            line--;
+        line += strspn(line, " \t");
+        const char *word = *line == '#' ? line + 1 + strspn(line + 1, " \t") : line;
+        if (word > line && strncmp(word, "include", 7) == 0 && (at[-1] == '"' || at[-1] == '/') &&
+            at[length] == '"')
+            return true;
+    }
+    return false;
+}
+
+/* Writes the name of the first C or C++ file, in the order of the alphabet, in the folder of `path`
+ * that has an #include line of it. False, and "": there is none. A kernel's file may be a piece of
+ * another, which has types and macros above the line that includes it: then that one is the file to
+ * name. */
+static bool find_includer(const char *path, char *out, size_t size_bytes)
+{
+    char folder[PATH_MAX], beside[PATH_MAX];
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    struct dirent **entries = NULL;
+    bool found = false;
+    *out = '\0';
+    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash + 1 - path) : 2,
+             slash ? path : "./");
+    const int count = scandir(folder, &entries, is_source, alphasort);
+    for (int i = 0; i < count; i++) {
+        script_range text = {0};
+        at_error error = {0};
+        const int n = snprintf(beside, sizeof beside, "%s%s", folder, entries[i]->d_name);
+        if (!found && strcmp(entries[i]->d_name, name) != 0 && n > 0 && (size_t)n < sizeof beside &&
+            !script_read_file(beside, &text, &error))
+            found = includes(text.bytes, name);
+        if (found && *out == '\0') /* the first */
+            snprintf(out, size_bytes, "%s", entries[i]->d_name);
+        free(text.bytes);
+        free(entries[i]);
+    }
+    free(entries);
+    return found;
+}
 
 static const char signature_name[] = "autotune_signature.h";
 
@@ -112,7 +169,7 @@ static at_status refuse(const kernel_file *k, const char *log, at_error *error)
                  "\nNothing is used of these headers, which are not here; -I DIR says where others "
                  "are: %.300s",
                  k->missing);
-    if (script_find_includer(k->path, includer, sizeof includer))
+    if (find_includer(k->path, includer, sizeof includer))
         snprintf(around, sizeof around,
                  "\n%s includes this file, and may define what it lacks: name that one", includer);
     return error_set_at(error, AT_COMPILE, k->path, 0, "the kernel does not compile%s:\n%s%s%s",
@@ -172,5 +229,45 @@ at_status kernel_signature(const kernel_file *k, const char *entry, const char *
     free(text);
     free(ptx);
     free(log);
+    return status;
+}
+
+/* ---- headers ---- */
+
+at_status kernel_header_add(included *to, const char *dir, const char *first, const char *second,
+                            const char *name, at_error *error)
+{
+    const char *const files[] = {first, second};
+    pack all = {0};
+    at_status status = AT_OK;
+    for (size_t i = 0; !status && i < 2 && files[i]; i++) {
+        char path[PATH_MAX];
+        script_range text;
+        snprintf(path, sizeof path, "%s/kernel_file/%s", dir, files[i]);
+        status = script_read_file(path, &text, error);
+        if (!status)
+            pack_append(&all, text.bytes, text.size_bytes);
+        free(text.bytes);
+    }
+    char *text = pack_take_text(&all);
+    if (!status)
+        return included_add(to, name, text, error);
+    free(text);
+    return status;
+}
+
+at_status kernel_header_includes(const char *dir, const char *file, pack *out, at_error *error)
+{
+    char path[PATH_MAX];
+    script_range text;
+    snprintf(path, sizeof path, "%s/kernel_file/%s", dir, file);
+    at_status status = script_read_file(path, &text, error);
+    for (const char *at = text.bytes; !status && *at;) {
+        const size_t size = strcspn(at, "\n") + (at[strcspn(at, "\n")] == '\n');
+        if (strncmp(at, "#include ", 9) == 0)
+            pack_append(out, at, size);
+        at += size;
+    }
+    free(text.bytes);
     return status;
 }

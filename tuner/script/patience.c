@@ -1,4 +1,4 @@
-#include "script/patience.h"
+#include "script/expression.h"
 
 #include "base/clock.h"
 
