@@ -82,22 +82,6 @@ lose_gpu() {
     says 'GPUs were lost'
 }
 
-finals_lines() {
-    cat "$XDG_STATE_HOME"/autotune/journal/*.jsonl 2>/dev/null | grep '"asked"' | grep -c '"finals"' || true
-}
-
-@test "the GPUs that the finals do not run on are given back when they begin" {
-    gpus "Fake A,Fake A"
-    FAKE_CUDA_TIME_US=4000 "$AUTOTUNE" "$TIMED" --device all --quiet >out.txt 2>err.txt &
-    pid=$!
-    wait_for 2 finals_lines
-    # Those that have ended are zombies until the run ends.
-    [ "$(ps -o stat= -p "$(pgrep -d, -P "$pid" -x autotune-device)" | grep -vc Z)" -eq 1 ]
-    end_run
-    [ "$status" -eq 0 ]
-    found_the_best
-}
-
 @test "a GPU that is lost while it samples beside that of the race costs nothing" {
     gpus "Fake A,Fake A"
     LOST=1 lose_gpu race_lines "$TIMED" --device all

@@ -103,10 +103,6 @@ static at_status race_at_home(tune *t, const candidate *baseline, at_error *erro
                    clock_now_ns(), 1);
         if (status)
             break;
-        /* Neither the finals nor what comes after them needs the other GPUs. */
-        if (race_driver_get_state(t->driver)->stage >= RACE_FINALS && tune_owns_workers(t) &&
-            !t->settings->verify_all)
-            pipeline_rest_others(t->pipeline);
         show_race(t);
     }
     if (t->end == RUN_END_INTERRUPTED)

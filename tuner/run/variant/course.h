@@ -30,7 +30,7 @@ struct pipeline {
     pipeline_state state;
 
     /* Wishes, which the functions of these names take (pipeline.h). */
-    bool far_ahead, defers, leaves_slow, slow_last, others_rest;
+    bool far_ahead, defers, leaves_slow, slow_last;
     uint64_t kept;  /* the configuration that is tried in any case, however slow */
     bool abandoned; /* nothing more goes to the device */
 

@@ -294,15 +294,14 @@ static at_status drain_compiled(pipeline *p, bool *moved, at_error *error)
 
 static bool is_heard(const pipeline *p, size_t at)
 {
-    bool rests = p->others_rest && at != p->gpus.home;
-    return p->session->workers->device && !p->gpus.items[at].lost && !rests;
+    return p->session->workers->device && !p->gpus.items[at].lost;
 }
 
 static at_status drain(pipeline *p, bool *moved, at_error *error)
 {
     *moved = false;
     at_status status = drain_compiled(p, moved, error);
-    if (!status && p->gpus.count > 1 && !p->others_rest)
+    if (!status && p->gpus.count > 1)
         workers_open_next(p->session->workers);
     for (size_t i = 0; !status && i < p->gpus.count; i++)
         if (is_heard(p, i))
@@ -317,16 +316,6 @@ size_t pipeline_ready_others(const pipeline *p, device_worker **out)
         if (i != p->gpus.home && p->gpus.items[i].ready && is_heard(p, i))
             out[count++] = p->gpus.items[i].worker;
     return count;
-}
-
-void pipeline_rest_others(pipeline *p)
-{
-    if (p->others_rest)
-        return;
-    p->others_rest = true;
-    for (size_t i = 0; i < p->gpus.count; i++)
-        if (i != p->gpus.home && !p->gpus.items[i].lost)
-            device_worker_kill(p->gpus.items[i].worker);
 }
 
 size_t pipeline_home(const pipeline *p)

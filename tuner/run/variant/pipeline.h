@@ -105,12 +105,7 @@ void pipeline_abandon_queue(pipeline *p);
  * AT_NO_DEVICE if the device is lost for good. */
 at_status pipeline_step(pipeline *p, int timeout_ms, at_error *error);
 
-/* Gives the GPUs back that the finals do not run on: while they go on the others' processes end,
- * which takes a driver a tenth of a second each. If home is lost one of them opens its GPU again.
- * Does nothing where they rest. */
-void pipeline_rest_others(pipeline *p);
-
-/* The other GPUs that could sample now: ready, and neither lost nor given back. Returns how many
+/* The other GPUs that could sample now: ready, and not lost. Returns how many
  * `out` got, which has room for WORKERS_MOST_OTHERS; the workers are borrowed. */
 size_t pipeline_ready_others(const pipeline *p, device_worker **out);
 

@@ -124,7 +124,6 @@ static at_status lose(pipeline *p, size_t lost, const device_event *e, at_error 
 {
     if (e->status == AT_SCRIPT) /* what the reference did wrong */
         return error_set(error, AT_SCRIPT, "%s: %s", p->session->reference_place, e->message);
-    p->others_rest = false;
     for (size_t i = 0; i < p->session->workers->other_count; i++)
         if (p->session->workers->others[i] == p->gpus.items[lost].worker &&
             !*p->session->workers->other_properties[i].spec) /* it never was */
