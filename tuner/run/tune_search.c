@@ -139,7 +139,6 @@ void tune_learn(tune *t, candidate *c)
     if (leads(t, c))
         t->leader = c;
     t->failed += !ok && !slow;
-    t->left += slow;
     t->learned++;
     t->uncompiled += c->found.outcome == OUTCOME_COMPILE_ERROR;
     /* Of a class of twins the first that finishes counts as the evaluation. Which one stands for
@@ -457,34 +456,6 @@ static at_status resume_search(tune *t, bool *done, at_error *error)
     return status;
 }
 
-/* Variants were left because they are slow beside the leader. Where that leader turned out to be
- * wrong, they are tried after all. */
-static at_status judge_left(tune *t, at_error *error)
-{
-    candidate *again = NULL;
-    at_status status = AT_OK;
-    while (!status && t->left > 0 && !tune_interrupted(t)) {
-        status = check_leader(t, error);
-        if (!status && !pipeline_checking(t->pipeline) &&
-            (again = pipeline_left_too_early(t->pipeline)))
-            status = pipeline_check(t->pipeline, again, error);
-        if (!pipeline_checking(t->pipeline))
-            break;
-        while (!status && pipeline_checking(t->pipeline) && !tune_interrupted(t))
-            status = pipeline_step(t->pipeline, STEP_MS, error);
-        if (!again || again->found.outcome == OUTCOME_TOO_SLOW)
-            continue;
-        if (leads(t, again)) {
-            t->leader = again;
-            t->best_ns = again->fastest_ns;
-        }
-        t->failed += again->found.outcome != OUTCOME_OK;
-        t->left--;
-        again = NULL;
-    }
-    return tune_unless_interrupted(t, status, error);
-}
-
 /* If the journal has all outcomes the search is over before the device is ready. */
 static at_status await_device(tune *t, at_error *error)
 {
@@ -507,8 +478,6 @@ at_status tune_search(tune *t, at_error *error)
     at_status status = resume_search(t, &searched, error);
     if (!status && !searched)
         status = search(t, error);
-    if (!status && t->end != RUN_END_INTERRUPTED)
-        status = judge_left(t, error);
     if (!status && t->end == RUN_END_INTERRUPTED)
         status = tune_unless_interrupted(t, end_check(t, error), error);
     return status || !t->session.workers->device ? status : await_device(t, error);

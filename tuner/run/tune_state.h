@@ -52,13 +52,13 @@ struct tune {
     uint32_t search_lane, race_lane; /* of the trace */
 
     /* The search's account: of the `asked` configurations, `twins` cost nothing, because another
-     * stands for them, `failed` did not work, and `left` were too slow to be checked. */
+     * stands for them, and `failed` did not work. */
     stopping stopping;
     double search_from_s; /* as tune_elapsed_s() */
     bool counts_opening;  /* the time limit is of all; else, until the device is ready, no time
                              counts: nobody asked for the limit, and a large problem takes long */
     bool retraced;        /* the journal knew what the search had tried */
-    uint64_t asked, twins, failed, left;
+    uint64_t asked, twins, failed;
     uint64_t learned, uncompiled; /* of which so many did not compile */
     size_t proof_next;            /* candidate, with --prove all */
 

@@ -234,26 +234,6 @@ TEST_IN(the_default_is_timed_however_slow_it_is, open_run, tables_run_close)
     assert_int_equal(run_summary_baseline(s)->found.outcome, OUTCOME_OK);
 }
 
-/* The fastest is wrong on ragged problems: beside it nothing else could matter. */
-TEST_IN(what_a_wrong_variant_made_hopeless_is_tried_again, open_run, tables_run_close)
-{
-    fixture *f = *state;
-    for (size_t i = 0; i < TABLES_MOST; i++)
-        the_tables.time_ns[i] = 10000000 + (int64_t)i;
-    the_tables.time_ns[4] = 1000000;
-    the_tables.ragged[4] = OUTCOME_WRONG_RESULT;
-    f->settings.has_effort = true;
-    f->settings.effort = EFFORT_QUICK;
-    f->settings.variables[0] = (script_setting){"n", "2097152"};
-    f->settings.variable_count = 1;
-    assert_ok(run_it(f), f->error);
-    const run_summary *s = tune_summary(f->tune);
-    assert_true(the_tables.left > 0);
-    assert_int_equal(s->counts[OUTCOME_TOO_SLOW], 0);
-    assert_true(s->counts[OUTCOME_WRONG_RESULT] > 0);
-    assert_true(s->best_found);
-}
-
 TEST_IN(a_budget_ends_the_search_and_not_the_race, open_run, tables_run_close)
 {
     fixture *f = *state;

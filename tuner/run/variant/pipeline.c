@@ -86,21 +86,6 @@ void pipeline_leave_slow(pipeline *p, uint64_t but)
     p->kept = but;
 }
 
-candidate *pipeline_left_too_early(const pipeline *p)
-{
-    candidate *found = NULL;
-    for (size_t i = 0; i < p->table.count; i++) {
-        candidate *c = p->table.items[i];
-        if (!candidate_is_finished(c) || c->twin_of || c->found.outcome != OUTCOME_TOO_SLOW)
-            continue;
-        int64_t slow_ns = course_too_slow_ns(p, c);
-        if ((slow_ns == 0 || c->fastest_ns <= slow_ns) &&
-            (!found || c->fastest_ns < found->fastest_ns))
-            found = c;
-    }
-    return found;
-}
-
 /* A search that learns from what it is told knows less the further it runs ahead, and takes longer:
  * it has as much under way as keeps everybody busy. */
 size_t pipeline_room(const pipeline *p)
@@ -149,7 +134,7 @@ at_status pipeline_add(pipeline *p, uint64_t configuration, at_error *error)
 
 at_status pipeline_recompile(pipeline *p, candidate *c, at_error *error)
 {
-    if (candidate_waits(c) || c->ragged == RAGGED_PREPARED || c->found.outcome == OUTCOME_TOO_SLOW)
+    if (candidate_waits(c) || c->ragged == RAGGED_PREPARED)
         c->ragged = RAGGED_WANTED;
     return emit_and_submit(p, c, false, error);
 }

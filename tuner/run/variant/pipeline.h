@@ -65,10 +65,6 @@ void pipeline_leave_slow(pipeline *p, uint64_t but);
  * time. For a search that tries the whole space, whatever it finds. */
 void pipeline_put_slow_last(pipeline *p);
 
-/* The fastest of the variants that were too slow beside another one, which turned out to be wrong:
- * it may be fast enough beside those that are left. NULL: none. pipeline_check() tries it. */
-candidate *pipeline_left_too_early(const pipeline *p);
-
 /* Starts a configuration. */
 at_status pipeline_add(pipeline *p, uint64_t configuration, at_error *error);
 
@@ -81,8 +77,7 @@ at_status pipeline_recompile(pipeline *p, candidate *c, at_error *error);
 at_status pipeline_restore(pipeline *p, candidate *c, at_error *error);
 
 /* Compiles a finished candidate for the ragged problems that were deferred, before what else is to
- * be compiled, and checks it on them while the search goes on; one that was too slow is checked on
- * all problems, and timed. It passes (RAGGED_PASSED) or its
+ * be compiled, and checks it on them while the search goes on. It passes (RAGGED_PASSED) or its
  * outcome changes, which the journal keeps either way. Does nothing while another is being
  * checked. */
 at_status pipeline_check(pipeline *p, candidate *c, at_error *error);

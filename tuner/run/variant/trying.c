@@ -20,25 +20,20 @@ static size_t device_queue(const pipeline *p)
 static at_status begin_check(pipeline *p, gpu *on, at_error *error)
 {
     device_variant v;
-    const outcome so_far = p->checking->found.outcome;
-    if (so_far != OUTCOME_OK && so_far != OUTCOME_TOO_SLOW) { /* it did not compile */
+    if (p->checking->found.outcome != OUTCOME_OK) { /* it did not compile */
         course_end_check(p);
         return AT_OK;
     }
-    /* One that was too slow has not been checked at all. */
-    bool whole = p->checking->found.outcome == OUTCOME_TOO_SLOW;
     candidate_variant(p->checking, &v);
     v.unchecked = false;
-    v.present[0] = whole;
+    v.present[0] = false;
     for (size_t i = 1; i < DEVICE_SLOTS; i++)
         if (v.images[i].size_bytes == 0)
             v.images[i] = v.images[0];
     course_move(p, p->checking, CANDIDATE_CHECKING);
     p->check_gpu = (size_t)(on - p->gpus.items);
     on->trying++;
-    if (whole)
-        variant_log_put_on(&p->log, p->checking, p->check_gpu);
-    return device_worker_try(on->worker, p->checking->id, &v, whole ? p->log.samples : 0, error);
+    return device_worker_try(on->worker, p->checking->id, &v, 0, error);
 }
 
 static at_status feed_devices(pipeline *p, at_error *error)
@@ -75,13 +70,8 @@ static at_status take_tried(pipeline *p, gpu *from, const device_event *e, at_er
                          "the device worker tried a variant that was not asked for");
     from->trying--;
     p->state.check_ns += e->check_ns;
-    if (checked && c->found.outcome == OUTCOME_TOO_SLOW) {
-        candidate_found(c, e->outcome, e->message, e->samples_ns, e->sample_count);
-        course_note_time(p, c);
-        variant_log_keep(&p->log, c);
-    } else if (checked && e->outcome != OUTCOME_OK) {
+    if (checked && e->outcome != OUTCOME_OK)
         candidate_reject(c, e->outcome, e->message);
-    }
     if (checked) {
         course_end_check(p);
         c->ragged = RAGGED_PASSED;
