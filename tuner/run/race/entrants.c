@@ -44,15 +44,11 @@ at_status entrants_submit(race_driver *d, const uint32_t *order, size_t count, a
     return status;
 }
 
-/* Twice: what did not compile when it was prepared for the race says why when the race wants it. */
 static at_status ensure_images(race_driver *d, const uint32_t *order, size_t count, at_error *error)
 {
-    at_status status = AT_OK;
-    for (int pass = 0; !status && pass < 2; pass++) {
-        status = entrants_submit(d, order, count, error);
-        while (!status && pipeline_in_flight(d->pipeline))
-            status = pipeline_step(d->pipeline, STEP_MS, error);
-    }
+    at_status status = entrants_submit(d, order, count, error);
+    while (!status && pipeline_in_flight(d->pipeline))
+        status = pipeline_step(d->pipeline, STEP_MS, error);
     if (!status && pipeline_home(d->pipeline) != d->home)
         status = error_set(error, AT_DEVICE, "the GPU of the race is lost");
     return status;
@@ -84,7 +80,7 @@ at_status entrants_await(race_driver *d, const race_request *waiting, size_t cou
         candidate *one = d->entrants[waiting[i].entrant].who;
         if (e.outcome != OUTCOME_OK)
             entrants_exclude(d, waiting[i].entrant, e.outcome, e.message);
-        else if (candidate_is_unchecked(one))
+        else if (one->ragged == RAGGED_UNCHECKED)
             one->ragged = RAGGED_PASSED;
         d->entrants[waiting[i].entrant].held = e.outcome == OUTCOME_OK;
         device_event_deinit(&e);

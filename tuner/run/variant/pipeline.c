@@ -134,8 +134,8 @@ at_status pipeline_add(pipeline *p, uint64_t configuration, at_error *error)
 
 at_status pipeline_recompile(pipeline *p, candidate *c, at_error *error)
 {
-    if (candidate_waits(c) || c->ragged == RAGGED_PREPARED)
-        c->ragged = RAGGED_WANTED;
+    if (candidate_waits(c))
+        c->ragged = RAGGED_UNCHECKED;
     return emit_and_submit(p, c, false, error);
 }
 
@@ -197,7 +197,7 @@ at_status pipeline_prepare_race(pipeline *p, size_t most, at_error *error)
             p->prepared_at = p->state.finished;
             break;
         }
-        c->ragged = RAGGED_PREPARED;
+        c->ragged = RAGGED_UNCHECKED;
         status = emit_and_submit(p, c, false, error);
     }
     return status;
@@ -241,10 +241,7 @@ static void take_compiled(pipeline *p, compile_result *r)
         variant_log_keep(&p->log, c);
         return;
     }
-    if (r->outcome != COMPILE_OK &&
-        (c->ragged == RAGGED_PREPARED || c->ragged == RAGGED_UNPREPARED))
-        c->ragged = RAGGED_UNPREPARED;
-    else if (r->outcome != COMPILE_OK)
+    if (r->outcome != COMPILE_OK)
         candidate_reject(c, compile_failure(r->outcome), r->log);
     if (c->parts == 0)
         course_compiled(p, c);

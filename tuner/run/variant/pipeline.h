@@ -84,8 +84,7 @@ at_status pipeline_check(pipeline *p, candidate *c, at_error *error);
 const candidate *pipeline_checking(const pipeline *p); /* NULL: none */
 
 /* Has idle compile workers compile the `most` fastest candidates so far for their ragged problems:
- * to be called when there is nothing more to search and the device still works. A candidate that
- * does not compile keeps its outcome until the race wants it. */
+ * to be called when there is nothing more to search and the device still works. */
 at_status pipeline_prepare_race(pipeline *p, size_t most, at_error *error);
 
 /* How many candidates are in flight: with the compilers, with a device or waiting for one, also for

@@ -33,7 +33,7 @@ static bool is_sound(const candidate *c)
     if (!candidate_is_finished(c) && (c->stage == CANDIDATE_FOLLOWING) != (c->twin_of != NULL))
         return false;
     if (c->stage == CANDIDATE_CHECK_DUE || c->stage == CANDIDATE_CHECKING)
-        return c->ragged == RAGGED_WANTED;
+        return c->ragged == RAGGED_UNCHECKED;
     return !tried || candidate_has_code(c);
 }
 

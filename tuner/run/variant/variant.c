@@ -91,7 +91,7 @@ void candidate_variant(const candidate *c, device_variant *out)
     out->once[0] = '\0'; /* it is tried on all */
     out->launch_ns = c->fastest_ns;
     out->too_slow_ns = 0;
-    out->unchecked = candidate_is_unchecked(c);
+    out->unchecked = c->ragged == RAGGED_UNCHECKED;
     for (size_t i = 0; i < DEVICE_SLOTS; i++) {
         out->present[i] = c->present[i] && (i == 0 || !candidate_waits(c));
         out->launches[i] = c->launches[i];
@@ -110,12 +110,7 @@ void candidate_variant(const candidate *c, device_variant *out)
 
 bool candidate_waits(const candidate *c)
 {
-    return c->ragged == RAGGED_DEFERRED || c->ragged == RAGGED_UNPREPARED;
-}
-
-bool candidate_is_unchecked(const candidate *c)
-{
-    return c->ragged == RAGGED_PREPARED || c->ragged == RAGGED_WANTED;
+    return c->ragged == RAGGED_DEFERRED;
 }
 
 bool candidate_is_checked(const candidate *c)

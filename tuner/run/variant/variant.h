@@ -17,15 +17,12 @@
 #include "run/variant/proof.h"
 #include "run/variant/stage.h"
 
-/* The check on the ragged problems. It is done together with the tuned problem's, or it is
- * deferred. Then it goes through the values from RAGGED_DEFERRED on in this order, but for PREPARED
- * and UNPREPARED, which it may leave out. */
+/* The check of a candidate on the ragged problems. */
 typedef enum candidate_ragged {
-    RAGGED_WITH_TUNED, /* together with the tuned problem's, or there is none */
-    RAGGED_DEFERRED,   /* until a race wants the candidate, or it leads the search */
-    RAGGED_PREPARED,   /* compiled, or submitted, because a race is likely to want it */
-    RAGGED_UNPREPARED, /* deferred again: it did not compile when it was prepared */
-    RAGGED_WANTED,     /* compiled, or submitted, because a race wants it or it is being checked */
+    RAGGED_WITH_TUNED, /* done together with the check on the tuned problem, or there is no ragged
+                          problem */
+    RAGGED_DEFERRED, /* neither compiled nor checked until a race wants the candidate or it leads */
+    RAGGED_UNCHECKED, /* compiled or submitted, not checked yet */
     RAGGED_PASSED
 } candidate_ragged;
 
@@ -37,7 +34,7 @@ typedef enum candidate_ragged {
  *     outcome is from the journal, from FINISHED on;
  *   - all machine code that it needs is there while it is WAITING or TRYING, and may be dropped
  *     once it is FINISHED;
- *   - only a `ragged` of WANTED is CHECK_DUE or CHECKING. */
+ *   - only a `ragged` of UNCHECKED is CHECK_DUE or CHECKING. */
 typedef struct candidate {
     /* Its identity. */
     uint64_t configuration;   /* index into the space */
@@ -122,9 +119,6 @@ void candidate_variant(const candidate *c, device_variant *out);
 
 /* Is it still to be compiled for its ragged problems? */
 bool candidate_waits(const candidate *c);
-
-/* Is it, or will it be, compiled for ragged problems on which it has not been checked? */
-bool candidate_is_unchecked(const candidate *c);
 
 /* Has it been checked on all problems that it accepts? */
 bool candidate_is_checked(const candidate *c);
