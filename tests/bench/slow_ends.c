@@ -3,7 +3,7 @@
  * Searches recorded landscapes (history/recorded.h) as `tune` would, with what each variant costs
  * made of its recorded time: loading and comparing, which take as long for each, and its launches.
  * Two ways: each variant is checked and sampled, or it is left after the first launch that shows
- * that it cannot be the fastest (run/variant/course.c). One line of JSON for each file, seed and
+ * that it cannot be the fastest (run/variant/next.c). One line of JSON for each file, seed and
  * way: the share of the whole space's time that goes to variants that take ten times as long as the
  * best, and by how much what a quick run has found is slower than the best. slow_ends.py makes
  * tables of these. Runs anywhere. */
@@ -23,7 +23,7 @@ static const double AROUND_S = 2e-3, COMPILE_S = 20e-3;
 /* Two launches are checked and one says how long a batch is to be. */
 enum { CHECKED = 3, SAMPLES = 3, QUICK_SAMPLES = 2, QUICK_LIKELY = 60 };
 
-/* run/variant/course.c and bench/bench.c call a launch too slow by these. */
+/* run/variant/next.c and bench/bench.c call a launch too slow by these. */
 static const double TOO_SLOW = 4, TOO_SLOW_LEAST_S = 2e-3, FIRST_LAUNCH_S = 10e-3;
 
 /* A quick run has so long for its search, from when the device is ready until its race. */

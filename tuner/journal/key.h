@@ -2,7 +2,7 @@
  * is not measured again.
  *
  * All variants of a run share the facts: the device and its driver, NVRTC, the problems and their
- * reference, the way of measuring. A variant's own part is its identity (run/variant/identity.h). A
+ * reference, the way of measuring. A variant's own part is its identity (run/variant/sources.h). A
  * key is the XXH3-128 of these fields, packed as in a message (base/pack.h). */
 #ifndef AUTOTUNE_JOURNAL_KEY_H
 #define AUTOTUNE_JOURNAL_KEY_H

@@ -49,7 +49,7 @@ static at_status finish(tune *t, at_error *error)
         run_summary_warn(&t->summary, "the disk refused a line of the journal: %s",
                          t->log.trouble.message);
     /* A race heeds proofs at its end, and this one may not have come to it. */
-    while (t->pipeline && pipeline_take_proof(t->pipeline))
+    while (t->pipeline && pipeline_take_proof(t->pipeline, false))
         ;
     if (t->pipeline)
         pipeline_settle_twins(t->pipeline, tune_tried_baseline(t));

@@ -9,6 +9,7 @@
 #include "base/keymap.h"
 #include "base/memory.h"
 #include "base/paths.h"
+#include "run/race/rules.h"
 #include "script/emit.h"
 #include "search/race/race.h"
 #include "search/strategy.h"
@@ -127,7 +128,7 @@ void tune_open_race_log(tune *t)
     for (size_t i = 0; i < o->variable_count && n > 0 && (size_t)n < sizeof plan; i++)
         n += snprintf(plan + n, sizeof plan - (size_t)n, " %s=%s", o->variables[i].name,
                       o->variables[i].text);
-    size_t home = t->pipeline ? pipeline_home(t->pipeline) : 0;
+    size_t home = t->pipeline ? pipeline_get_state(t->pipeline)->home : 0;
     race_log_init(&t->log, t->journal, home, plan);
 }
 
@@ -235,18 +236,6 @@ static at_status predict(tune *t, at_error *error)
     return status;
 }
 
-/* One of those that are named beforehand is likely to win a quick run, which would wait for its
- * ragged problems at the end: where there are compile workers for all of them that is done at
- * once. */
-static void defer_ragged(tune *t, size_t named)
-{
-    bool whole = tune_is_quick(t) && named <= t->first &&
-                 named * t->session.slots <= compile_width(t->session.workers->pool);
-    t->whole = whole ? named : 0;
-    if (!t->whole)
-        pipeline_defer_ragged(t->pipeline);
-}
-
 /* Opens the strategy, which begins with configurations that are likely to be fast: *named of them.
  */
 static at_status open_strategy(tune *t, size_t *named, at_error *error)
@@ -279,27 +268,6 @@ static at_status open_strategy(tune *t, size_t *named, at_error *error)
     return status;
 }
 
-/* Opens the pipeline, and tells it how this run searches. */
-static void open_pipeline(tune *t, size_t named)
-{
-    const settings *o = t->settings;
-    const race_options rules = race_defaults();
-    const bool races = tune_races(t), blind = strategy_get_kind(t->strategy)->blind;
-    t->pipeline = pipeline_new(&t->session, t->journal, tune_samples(t));
-    if (races)
-        pipeline_leave_slow(t->pipeline, t->has_baseline ? t->baseline : UINT64_MAX);
-    if (races && !o->prove_all &&
-        (tune_is_quick(t) || tune_evaluations(t) > race_probe_pays(&rules)))
-        defer_ragged(t, named);
-    /* Who asks for everything gets it. */
-    if (blind && races && !o->strategy && !(o->has_effort && o->effort == EFFORT_EXHAUSTIVE))
-        pipeline_put_slow_last(t->pipeline);
-    if (blind)
-        pipeline_look_far_ahead(t->pipeline);
-    else
-        t->in_order = !session_measures(&t->session);
-}
-
 /* A simulated device proves every variant by its own checks, and needs no prover. */
 static void open_prover(tune *t)
 {
@@ -309,9 +277,36 @@ static void open_prover(tune *t)
     t->prover =
         prover_new(t->session.script, t->session.workers->pool, t->session.workers->properties.arch,
                    false, DEVICE_WHOLE_CHEAP, o->trace);
-    pipeline_prove_with(t->pipeline, t->prover);
     if (script_oracle(t->session.script) != ORACLE_REFERENCE)
         prover_tell_results(t->prover);
+}
+
+/* Opens the pipeline for how this run searches. One of the `named` configurations is likely to win
+ * a quick run, which would wait for its ragged problems at the end: where there are compile workers
+ * for all of them these are compiled at once. */
+static void open_pipeline(tune *t, size_t named)
+{
+    const settings *o = t->settings;
+    const race_options rules = race_rules(o, NULL);
+    const bool races = tune_races(t), blind = strategy_get_kind(t->strategy)->blind;
+    const bool at_once = tune_is_quick(t) && named <= t->first &&
+                         named * t->session.slots <= compile_width(t->session.workers->pool);
+    t->in_order = !blind && !session_measures(&t->session);
+    t->pipeline = pipeline_new(
+        &t->session,
+        &(pipeline_options){.journal = t->journal,
+                            .prover = t->prover,
+                            .samples = tune_samples(t),
+                            .kept = t->has_baseline ? &t->baseline : NULL,
+                            .racing = races ? rules.prior_ratio : 0,
+                            .is_blind = blind,
+                            /* Who asks for everything gets it. */
+                            .bounds_slow = blind && races && !o->strategy &&
+                                           !(o->has_effort && o->effort == EFFORT_EXHAUSTIVE),
+                            .defers_ragged =
+                                races && !o->prove_all &&
+                                (tune_is_quick(t) || tune_evaluations(t) > race_probe_pays(&rules)),
+                            .whole = at_once ? named : 0});
 }
 
 at_status tune_open(tune *t, at_error *error)
@@ -346,7 +341,7 @@ at_status tune_open(tune *t, at_error *error)
     if (status)
         return status;
     tune_open_race_log(t);
-    open_pipeline(t, named);
     open_prover(t);
+    open_pipeline(t, named);
     return AT_OK;
 }

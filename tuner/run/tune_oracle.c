@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "run/setup/setup.h"
-#include "run/variant/twins.h"
 
 /* The proof is waited for so long at the end. */
 enum { PATIENCE_S = 20, QUICK_PATIENCE_S = 1, STEP_MS = 50 };
@@ -122,14 +121,12 @@ at_status tune_judge_oracle(tune *t, bool waits, at_error *error)
         return AT_OK;
     candidate *c = find_baseline(t);
     at_status status = AT_OK;
-    if (c && c->found.outcome == OUTCOME_OK && c->verdict == PROOF_NONE) {
-        status = pipeline_prove(t->pipeline, c, error);
-        pipeline_hurry_proof(t->pipeline, c);
-    }
+    if (c && c->found.outcome == OUTCOME_OK && c->verdict == PROOF_NONE)
+        status = pipeline_prove(t->pipeline, c, true, error);
     while (!status && c && waits && c->verdict == PROOF_PENDING && clock_now_ns() < end_ns &&
            !tune_interrupted(t)) {
         status = pipeline_watch_proofs(t->pipeline, STEP_MS, error);
-        while (pipeline_take_proof(t->pipeline))
+        while (pipeline_take_proof(t->pipeline, false))
             ;
     }
     o->is_wrong = !status && c && c->found.outcome == OUTCOME_WRONG_RESULT;

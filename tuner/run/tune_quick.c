@@ -25,7 +25,7 @@ size_t tune_likely_entrants(const tune *t)
     size_t near = 0;
     for (size_t i = 0; i < all->count; i++) {
         int64_t time_ns = candidate_may_race(all->items[i]) ? all->items[i]->fastest_ns : 0;
-        near += time_ns > 0 && (double)time_ns <= rules.prior_ratio * (double)t->best_ns;
+        near += time_ns > 0 && (double)time_ns <= rules.prior_ratio * (double)tune_best_ns(t);
     }
     return near < rules.prior_entrants ? near : rules.prior_entrants;
 }
@@ -39,7 +39,7 @@ static double likely_race_s(const tune *t)
     enum { DEFAULT_BLOCKS = 6 };
     const candidates *all = pipeline_candidates(t->pipeline);
     const race_options rules = race_rules(t->settings, all);
-    double best_ns = (double)t->best_ns, default_ns = 0, sum_ns = 0, compiling_ns = 0;
+    double best_ns = (double)tune_best_ns(t), default_ns = 0, sum_ns = 0, compiling_ns = 0;
     size_t samples = 0, entrants = tune_likely_entrants(t), tried = 0;
     for (size_t i = 0; i < all->count; i++) {
         const candidate *c = all->items[i];
@@ -77,12 +77,13 @@ static bool has_tried_first(const tune *t)
 bool tune_is_late(const tune *t)
 {
     if (!tune_is_quick(t) || !tune_races(t) || t->asked < t->first ||
-        (!t->best_ns && !pipeline_in_flight(t->pipeline)))
+        (!tune_best_ns(t) && !pipeline_in_flight(t->pipeline)))
         return false;
+    const candidate *leader = pipeline_get_state(t->pipeline)->leader;
     double elapsed_s = tune_elapsed_s(t);
-    bool known = t->leader && has_tried_first(t);
+    bool known = leader && has_tried_first(t);
     double compile_s =
-        known ? (double)t->leader->found.compile_ns / 1e9 : elapsed_s - t->search_from_s;
+        known ? (double)leader->found.compile_ns / 1e9 : elapsed_s - t->search_from_s;
     return elapsed_s + compile_s + (known ? likely_race_s(t) : RACE_REST_S + compile_s) >= QUICK_S;
 }
 
@@ -96,7 +97,7 @@ static double try_s(const tune *t)
 
 bool tune_is_quick_enough(const tune *t)
 {
-    if (!tune_is_quick(t) || !tune_races(t) || t->best_ns == 0)
+    if (!tune_is_quick(t) || !tune_races(t) || tune_best_ns(t) == 0)
         return false;
     double elapsed_s = tune_elapsed_s(t);
     if (!has_tried_first(t))

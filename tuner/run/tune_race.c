@@ -44,12 +44,13 @@ static at_status try_baseline(tune *t, const candidate **out, at_error *error)
 static void show_race(tune *t)
 {
     const race_driver_state *s = race_driver_get_state(t->driver);
-    progress_update(t->progress, &(progress_state){.stage = race_stage_name(s->stage),
-                                                   .done = s->done,
-                                                   .total = s->done + s->left,
-                                                   .failed = t->failed,
-                                                   .best_ns = t->best_ns,
-                                                   .now_ns = clock_now_ns()});
+    progress_update(t->progress,
+                    &(progress_state){.stage = race_stage_name(s->stage),
+                                      .done = s->done,
+                                      .total = s->done + s->left,
+                                      .failed = pipeline_get_state(t->pipeline)->failed,
+                                      .best_ns = tune_best_ns(t),
+                                      .now_ns = clock_now_ns()});
 }
 
 /* Did the race's GPU go, and another take its place? */
@@ -57,8 +58,9 @@ static bool moved_home(tune *t)
 {
     at_error ignored = {0};
     size_t was = t->log.gpu;
-    return pipeline_home(t->pipeline) != was ||
-           (pipeline_step(t->pipeline, 0, &ignored) == AT_OK && pipeline_home(t->pipeline) != was);
+    return pipeline_get_state(t->pipeline)->home != was ||
+           (pipeline_step(t->pipeline, 0, &ignored) == AT_OK &&
+            pipeline_get_state(t->pipeline)->home != was);
 }
 
 /* The most entrants of whose race there is time for the end. Most of what the first block takes is
@@ -79,7 +81,7 @@ static size_t most_entrants(const tune *t)
 
 static at_status race_at_home(tune *t, const candidate *baseline, at_error *error)
 {
-    if (t->log.gpu != pipeline_home(t->pipeline))
+    if (t->log.gpu != pipeline_get_state(t->pipeline)->home)
         tune_open_race_log(t);
     at_status status = race_driver_new(&t->session, t->pipeline, &t->log, baseline,
                                        most_entrants(t), t->settings, &t->driver, error);
@@ -145,11 +147,11 @@ static at_status prove_fastest(tune *t, at_error *error)
         }
         if (!fastest || fastest->verdict > PROOF_PENDING)
             return AT_OK;
-        at_status status = pipeline_prove(t->pipeline, fastest, error);
+        at_status status = pipeline_prove(t->pipeline, fastest, false, error);
         while (!status && tune_proofs_pending(t) && !tune_interrupted(t)) {
             status = pipeline_watch_proofs(t->pipeline, STEP_MS, error);
-            for (candidate *c; !status && (c = pipeline_take_proof(t->pipeline));)
-                t->failed += c->verdict == PROOF_CONVICTED;
+            while (!status && pipeline_take_proof(t->pipeline, false))
+                ;
         }
         if (status || t->end == RUN_END_INTERRUPTED)
             return status;

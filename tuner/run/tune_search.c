@@ -7,8 +7,6 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "run/race/rules.h"
-#include "run/variant/twins.h"
 
 enum {
     STEP_MS = 50,
@@ -28,9 +26,6 @@ enum { EMIT_AT_ONCE = 8 };
 /* If none of so many compiles, the source is wrong. */
 enum { UNCOMPILED_FIRST = 8 };
 
-/* A new leader is checked only if it is faster by more: a smaller gain may be noise. */
-static const double LEADER_GAIN = 0.01;
-
 /* The share of the time until the race's end that searching may take. The rest is for the race. */
 static const double SEARCH_SHARE = 0.85;
 
@@ -44,7 +39,8 @@ static void show_search(tune *t)
     const pipeline_state *s = pipeline_get_state(t->pipeline);
     const ceiling_info *ceiling = ceiling_get(t->session.ceiling);
     double work = (double)session_work(&t->session, ceiling->unit);
-    int64_t ceiling_ns = session_ceiling_ns(&t->session, s->ceiling_ns);
+    const int64_t ceiling_ns = session_ceiling_ns(&t->session, s->ceiling_ns);
+    const int64_t best_ns = tune_best_ns(t);
     char unit[WORK_RATE_BYTES];
     double limit_s = t->counts_opening ? t->stopping.limits.seconds : 0;
     progress_update(
@@ -53,80 +49,25 @@ static void show_search(tune *t)
             .stage = t->session.workers->device && !s->device_ready ? "opening" : "search",
             .done = s->finished - (has_budget(t) ? t->twins : 0),
             .total = tune_evaluations(t),
-            .failed = t->failed,
-            .best_ns = t->best_ns,
-            .best_rate = t->best_ns ? work / (double)t->best_ns : 0,
+            .failed = s->failed,
+            .best_ns = best_ns,
+            .best_rate = best_ns ? work / (double)best_ns : 0,
             .unit = work_rate_name(ceiling->unit, script_pattern(t->session.script)->item, unit),
-            .ceiling_fraction = t->best_ns ? (double)ceiling_ns / (double)t->best_ns : 0,
+            .ceiling_fraction = best_ns ? (double)ceiling_ns / (double)best_ns : 0,
             .now_ns = clock_now_ns(),
             .until_end_s = limit_s > 0 ? limit_s - tune_elapsed_s(t) : 0});
-}
-
-/* Frees the machine code of a candidate that the race would drop unmeasured. */
-static void thin_out(const tune *t, candidate *c)
-{
-    int64_t fastest_ns = c->fastest_ns;
-    bool is_baseline = t->has_baseline && c->configuration == t->baseline;
-    if (!t->session.workers->device ||
-        (fastest_ns && !is_baseline &&
-         (double)fastest_ns >
-             race_rules(t->settings, NULL).prior_ratio * (double)pipeline_best_ns(t->pipeline, c)))
-        candidate_drop_images(c);
-}
-
-static bool leads(const tune *t, const candidate *c)
-{
-    int64_t time_ns =
-        c->found.outcome == OUTCOME_OK && !c->twin_of ? pipeline_prior_ns(t->pipeline, c) : 0;
-    return time_ns && (!t->leader || time_ns < pipeline_prior_ns(t->pipeline, t->leader));
-}
-
-/* Finds another leader, because the last one was wrong. */
-static void find_leader(tune *t)
-{
-    const candidates *all = pipeline_candidates(t->pipeline);
-    t->failed += t->leader->verdict != PROOF_CONVICTED; /* those are counted */
-    t->leader = NULL;
-    for (size_t i = 0; i < all->count; i++)
-        if (candidate_is_finished(all->items[i]) && leads(t, all->items[i]))
-            t->leader = all->items[i];
-    t->best_ns = t->leader ? t->leader->fastest_ns : 0;
-}
-
-/* Checks the leader on its ragged problems while the search goes on, and then proves it if cores
- * are idle: a run that is interrupted records nothing else (run/summarise.h). */
-static at_status check_leader(tune *t, at_error *error)
-{
-    compile_pool *pool = t->session.workers->pool;
-    if (!t->leader || pipeline_checking(t->pipeline))
-        return AT_OK;
-    if (t->leader->found.outcome != OUTCOME_OK)
-        find_leader(t);
-    candidate *c = t->leader, *checked = t->checked;
-    if (!c)
-        return AT_OK;
-    if (!candidate_is_checked(c)) {
-        bool gains = !checked || checked->found.outcome != OUTCOME_OK ||
-                     (double)pipeline_prior_ns(t->pipeline, c) <
-                         (1 - LEADER_GAIN) * (double)pipeline_prior_ns(t->pipeline, checked);
-        return gains ? pipeline_check(t->pipeline, c, error) : AT_OK;
-    }
-    t->checked = c;
-    bool idle = compile_pending(pool) < compile_width(pool) && !tune_proofs_pending(t);
-    return idle ? pipeline_prove(t->pipeline, c, error) : AT_OK;
 }
 
 /* An interrupted run still has time for the leader's check, which takes milliseconds. */
 static at_status end_check(tune *t, at_error *error)
 {
     int64_t end_ns = clock_now_ns() + LAST_CHECK_MS * INT64_C(1000000);
+    at_status status;
     pipeline_abandon_queue(t->pipeline);
-    at_status status = check_leader(t, error);
-    while (!status && pipeline_checking(t->pipeline) && clock_now_ns() < end_ns) {
-        status = pipeline_step(t->pipeline, STEP_MS, error);
-        if (!status)
-            status = check_leader(t, error);
-    }
+    pipeline_expect_race(t->pipeline, 0, true);
+    do {
+        status = pipeline_step(t->pipeline, pipeline_in_flight(t->pipeline) ? STEP_MS : 0, error);
+    } while (!status && pipeline_in_flight(t->pipeline) && clock_now_ns() < end_ns);
     return status;
 }
 
@@ -134,11 +75,6 @@ void tune_learn(tune *t, candidate *c)
 {
     int64_t fastest_ns = c->fastest_ns;
     bool ok = c->found.outcome == OUTCOME_OK, slow = c->found.outcome == OUTCOME_TOO_SLOW;
-    if (ok && fastest_ns && (!t->best_ns || fastest_ns < t->best_ns))
-        t->best_ns = fastest_ns;
-    if (leads(t, c))
-        t->leader = c;
-    t->failed += !ok && !slow;
     t->learned++;
     t->uncompiled += c->found.outcome == OUTCOME_COMPILE_ERROR;
     /* Of a class of twins the first that finishes counts as the evaluation. Which one stands for
@@ -153,7 +89,6 @@ void tune_learn(tune *t, candidate *c)
     int64_t start_ns = clock_now_ns();
     strategy_tell(t->strategy, c->configuration, cost > 0 ? cost : STRATEGY_FAILED);
     trace_span(t->settings->trace, t->search_lane, "tell", start_ns, clock_now_ns(), 1);
-    thin_out(t, c);
 }
 
 /* Begins the proofs that --prove all asks for, and takes those that are done. The strategy was told
@@ -166,15 +101,10 @@ static at_status take_proofs(tune *t, at_error *error)
            candidate_is_finished(all->items[t->proof_next])) {
         candidate *c = all->items[t->proof_next++];
         if (c->found.outcome == OUTCOME_OK && !c->twin_of)
-            status = pipeline_prove(t->pipeline, c, error);
+            status = pipeline_prove(t->pipeline, c, false, error);
     }
-    for (candidate *c; !status && (c = pipeline_take_proof(t->pipeline));) {
-        /* A candidate that is not tried yet is convicted when it is. */
-        bool convicted = c->verdict == PROOF_CONVICTED && candidate_is_finished(c);
-        t->failed += convicted;
-        if (convicted)
-            pipeline_keep_conviction(t->pipeline, c);
-    }
+    while (!status && pipeline_take_proof(t->pipeline, true))
+        ;
     return status;
 }
 
@@ -224,19 +154,6 @@ static void put_default_back(const tune *t, uint64_t *wanted, size_t count)
         return;
     memmove(wanted, wanted + 1, (last - 1) * sizeof *wanted);
     wanted[last - 1] = t->baseline;
-}
-
-/* The first variants, which are likely to win, were compiled for their ragged problems, too. They
- * are proven now; later variants are compiled for the tuned problem alone. */
-static at_status end_of_whole(tune *t, at_error *error)
-{
-    const candidates *all = pipeline_candidates(t->pipeline);
-    at_status status = AT_OK;
-    pipeline_defer_ragged(t->pipeline);
-    for (size_t i = 0; !status && i < t->whole; i++)
-        if (all->items[i]->configuration != t->baseline || !t->has_baseline)
-            status = pipeline_prove(t->pipeline, all->items[i], error);
-    return status;
 }
 
 /* Is the candidate finished that the strategy is to be told of next, in order? */
@@ -300,10 +217,9 @@ static at_status ask(tune *t, bool *more, at_error *error)
         at_status status = pipeline_add(t->pipeline, wanted[i], error);
         if (!status && (i + 1) % EMIT_AT_ONCE == 0)
             status = pipeline_step(t->pipeline, 0, error);
-        if (!status && ++t->asked == t->whole)
-            status = end_of_whole(t, error);
         if (status)
             return status;
+        t->asked++;
     }
     return AT_OK;
 }
@@ -317,6 +233,8 @@ static void set_target(tune *t)
         t->stopping.limits.target_cost = (double)ceiling_ns / t->settings->stop_at;
 }
 
+/* Has a limit been reached? Then what waits is abandoned, but for a search in order, which is the
+ * same on every machine. */
 static bool must_stop(tune *t)
 {
     static const run_end ends[STOP_REASONS] = {[STOP_EVALUATIONS] = RUN_END_EVALUATIONS,
@@ -325,7 +243,7 @@ static bool must_stop(tune *t)
                                                [STOP_GAIN] = RUN_END_GAIN};
     set_target(t);
     if (!t->counts_opening && !pipeline_get_state(t->pipeline)->device_ready)
-        return tune_interrupted(t);
+        return false;
     if (!t->counts_opening) {
         t->stopping.limits.seconds += tune_elapsed_s(t);
         t->counts_opening = true;
@@ -335,10 +253,13 @@ static bool must_stop(tune *t)
         reason = STOP_SECONDS;
     if (reason)
         t->end = ends[reason];
-    bool hopeless = !reason && pipeline_get_state(t->pipeline)->all_hang;
-    if (hopeless)
+    if (!reason && pipeline_get_state(t->pipeline)->all_hang)
         t->end = RUN_END_HANGS;
-    return reason != STOP_NONE || hopeless || tune_interrupted(t);
+    else if (!reason)
+        return false;
+    if (!t->in_order || t->end == RUN_END_SECONDS || t->end == RUN_END_HANGS)
+        pipeline_abandon_queue(t->pipeline);
+    return true;
 }
 
 static run_end end_of_search(const tune *t)
@@ -349,62 +270,18 @@ static run_end end_of_search(const tune *t)
                                                              : RUN_END_STRATEGY;
 }
 
-/* Lets the pipeline work for a while, and takes into account what has finished and what was proven.
- * `checks`: the leader is to be checked, too. */
-static at_status advance(tune *t, bool checks, at_error *error)
+/* Is anything under way that the search waits for? */
+static bool is_busy(const tune *t)
 {
-    at_status status = pipeline_step(t->pipeline, has_next(t) ? 0 : STEP_MS, error);
-    if (status)
-        return status;
-    learn_finished(t);
-    status = take_proofs(t, error);
-    if (!status)
-        status = tune_judge_oracle(t, false, error);
-    if (!status)
-        status = tune_compare_devices(t, false, error);
-    if (!status && checks && pipeline_in_flight(t->pipeline))
-        status = check_leader(t, error);
-    return status ? status : check_source(t, false, error);
+    return pipeline_in_flight(t->pipeline) || has_next(t) ||
+           (t->settings->prove_all && tune_proofs_pending(t));
 }
 
-static at_status search(tune *t, at_error *error)
+/* Tells the pipeline whether a race is near, and whether it will check the leader itself. */
+static void expect_race(tune *t, bool ended, bool late)
 {
-    bool ended = false;
-    for (;;) {
-        bool more = false;
-        at_status status = AT_OK;
-        if (!ended && must_stop(t)) {
-            ended = true;
-            if (!t->in_order || t->end == RUN_END_SECONDS || t->end == RUN_END_HANGS)
-                pipeline_abandon_queue(t->pipeline);
-        }
-        if (tune_interrupted(t))
-            return AT_OK;
-        bool late = !ended && tune_is_late(t);
-        if (!ended && !late)
-            status = ask(t, &more, error);
-        if (!status && !ended && (is_asked_out(t) || tune_is_quick(t)))
-            status = pipeline_prepare_race(t->pipeline, tune_likely_entrants(t), error);
-        if (!status && !more && !pipeline_in_flight(t->pipeline) && !late && !has_next(t) &&
-            !(t->settings->prove_all && tune_proofs_pending(t)))
-            break;
-        /* The race checks at its end. */
-        const bool checks = !ended && !late;
-        if (!status)
-            status = advance(t, checks, error);
-        status = tune_unless_interrupted(t, status, error);
-        if (status || t->end == RUN_END_INTERRUPTED)
-            return status;
-        show_search(t);
-    }
-    learn_rest(t);
-    /* A limit that was reached with the last variant of the space cut nothing short, if that one
-     * has ended, too. */
-    const bool whole = t->asked == space_count(t->session.space) &&
-                       pipeline_get_state(t->pipeline)->finished == t->asked;
-    if (!ended || whole)
-        t->end = end_of_search(t);
-    return check_source(t, true, error);
+    const bool near = !ended && (is_asked_out(t) || tune_is_quick(t));
+    pipeline_expect_race(t->pipeline, near ? tune_likely_entrants(t) : 0, !ended && !late);
 }
 
 /* Tries again what an interrupted run tried: the journal has the outcomes. */
@@ -463,6 +340,51 @@ static at_status await_device(tune *t, at_error *error)
     while (!status && t->end != RUN_END_INTERRUPTED && !tune_interrupted(t) &&
            !pipeline_get_state(t->pipeline)->device_ready) {
         status = pipeline_step(t->pipeline, STEP_MS, error);
+        show_search(t);
+    }
+    return status;
+}
+
+/* Says how a search ended that no interrupt did. A limit that was reached with the last variant of
+ * the space cut nothing short if that variant has ended, too. */
+static at_status conclude(tune *t, bool ended, at_error *error)
+{
+    learn_rest(t);
+    pipeline_expect_race(t->pipeline, 0, false);
+    const bool whole = t->asked == space_count(t->session.space) &&
+                       pipeline_get_state(t->pipeline)->finished == t->asked;
+    if (!ended || whole)
+        t->end = end_of_search(t);
+    return check_source(t, true, error);
+}
+
+/* Searches until the strategy has nothing more to ask, or must_stop(). */
+static at_status search(tune *t, at_error *error)
+{
+    at_status status = AT_OK;
+    bool ended = false;
+    while (!status && !tune_interrupted(t)) {
+        bool more = false;
+        ended = ended || must_stop(t);
+        const bool late = !ended && tune_is_late(t);
+        if (!ended && !late)
+            status = ask(t, &more, error);
+        if (!status && !more && !late && !is_busy(t))
+            return conclude(t, ended, error);
+        expect_race(t, ended, late);
+        if (!status)
+            status = pipeline_step(t->pipeline, has_next(t) ? 0 : STEP_MS, error);
+        if (!status)
+            learn_finished(t);
+        if (!status)
+            status = take_proofs(t, error);
+        if (!status)
+            status = tune_judge_oracle(t, false, error);
+        if (!status)
+            status = tune_compare_devices(t, false, error);
+        if (!status)
+            status = check_source(t, false, error);
+        status = tune_unless_interrupted(t, status, error);
         show_search(t);
     }
     return status;

@@ -82,6 +82,12 @@ size_t tune_samples(const tune *t)
                                       : FIRST_SAMPLES;
 }
 
+int64_t tune_best_ns(const tune *t)
+{
+    const candidate *leader = pipeline_get_state(t->pipeline)->leader;
+    return leader ? leader->fastest_ns : 0;
+}
+
 bool tune_races(const tune *t)
 {
     return session_measures(&t->session) && !t->settings->fixed_samples;

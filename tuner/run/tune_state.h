@@ -52,13 +52,13 @@ struct tune {
     uint32_t search_lane, race_lane; /* of the trace */
 
     /* The search's account: of the `asked` configurations, `twins` cost nothing, because another
-     * stands for them, and `failed` did not work. */
+     * stands for them. */
     stopping stopping;
     double search_from_s; /* as tune_elapsed_s() */
     bool counts_opening;  /* the time limit is of all; else, until the device is ready, no time
                              counts: nobody asked for the limit, and a large problem takes long */
     bool retraced;        /* the journal knew what the search had tried */
-    uint64_t asked, twins, failed;
+    uint64_t asked, twins;
     uint64_t learned, uncompiled; /* of which so many did not compile */
     size_t proof_next;            /* candidate, with --prove all */
 
@@ -68,16 +68,8 @@ struct tune {
     bool in_order;
     size_t told; /* then: candidates, the first ones */
 
-    /* The fastest so far. A leader has the time best_ns and no twin before it; it may turn out to
-     * be wrong, and is looked for anew then. */
-    int64_t best_ns;    /* 0: none */
-    candidate *leader;  /* NULL: none */
-    candidate *checked; /* the latest that led and was right on every problem that it accepts; NULL:
-                           none */
-
-    /* A quick run tries `first` variants in any case: what is named beforehand, or a few. Of these
-     * `whole` are compiled for their ragged problems at once; the others are deferred. */
-    size_t first, whole;
+    /* A quick run tries `first` variants in any case: what is named beforehand, or a few. */
+    size_t first;
 
     oracle_doubt oracle;
     race_driver *driver; /* NULL: there was no race */
@@ -135,9 +127,10 @@ double tune_elapsed_s(const tune *t);
  * longer, as clock_now_ns(). Both are 0 where there is no such budget. */
 double tune_race_end_s(const tune *t);
 int64_t tune_end_ns(const tune *t);
-bool tune_races(const tune *t);     /* does this run end in a race? */
-bool tune_is_quick(const tune *t);  /* is it to answer within seconds, with no budget of its own? */
-size_t tune_samples(const tune *t); /* first samples of a variant */
+bool tune_races(const tune *t);    /* does this run end in a race? */
+bool tune_is_quick(const tune *t); /* is it to answer within seconds, with no budget of its own? */
+int64_t tune_best_ns(const tune *t);   /* of the leader, in ns; 0: there is none */
+size_t tune_samples(const tune *t);    /* first samples of a variant */
 bool tune_owns_workers(const tune *t); /* they end with it */
 bool tune_proofs_pending(const tune *t);
 const candidate *tune_tried_baseline(const tune *t); /* NULL: it was not tried */

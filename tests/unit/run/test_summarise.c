@@ -35,7 +35,7 @@ static int close_all(void **state)
 
 static void summarise_run(fixture *f, const journal *log)
 {
-    f->pipeline = pipeline_new(&f->session, NULL, 3);
+    f->pipeline = pipeline_new(&f->session, &(pipeline_options){.samples = 3, .racing = 1.3});
     assert_ok(tables_try_all(f->pipeline, &f->session, &f->error), f->error);
     assert_ok(
         run_summary_init(&f->summary, script_pattern(f->session.script), PROBLEM_TUNED, &f->error),

@@ -11,7 +11,7 @@
 #include "cmd/space/unchecked.h"
 #include "run/setup/prototypes.h"
 #include "run/setup/setup.h"
-#include "run/variant/identity.h"
+#include "run/variant/sources.h"
 #include "script/emit.h"
 
 /* Configurations whose neighbours are looked at for what a parameter changes, pairs of them, and

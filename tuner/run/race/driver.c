@@ -28,7 +28,7 @@ at_status race_driver_new(session *s, pipeline *p, race_log *log, const candidat
         rules.prior_entrants = most;
     race_driver *d = memory_new(1, sizeof *d);
     *d = (race_driver){.session = s,
-                       .home = pipeline_home(p),
+                       .home = pipeline_get_state(p)->home,
                        .pipeline = p,
                        .log = log,
                        .seed = o->seed,
@@ -201,11 +201,11 @@ static at_status prove_ahead(race_driver *d, const uint32_t *order, size_t count
     at_status status = pipeline_watch_proofs(d->pipeline, 0, error);
     size_t most = d->quick ? QUICK_PROVE_AHEAD : PROVE_AHEAD;
     for (size_t i = 0; !status && count <= most && i < count; i++)
-        status = pipeline_prove(d->pipeline, d->entrants[order[i]].who, error);
+        status = pipeline_prove(d->pipeline, d->entrants[order[i]].who, false, error);
     for (; !status && !d->probing && d->likely_proofs < most; d->likely_proofs++) {
         candidate *fastest = fastest_unproven(d, order, count);
         if (fastest)
-            status = pipeline_prove(d->pipeline, fastest, error);
+            status = pipeline_prove(d->pipeline, fastest, false, error);
     }
     return status;
 }

@@ -37,9 +37,9 @@ at_status entrants_submit(race_driver *d, const uint32_t *order, size_t count, a
         if (status || is_fit(d, order[i]) || one->parts > 0)
             continue;
         if (!d->probing && (!candidate_has_code(one) || candidate_waits(one)))
-            status = pipeline_recompile(d->pipeline, one, error);
+            status = pipeline_recompile(d->pipeline, one, true, error);
         else if (!candidate_has_code(one))
-            status = pipeline_restore(d->pipeline, one, error);
+            status = pipeline_recompile(d->pipeline, one, false, error);
     }
     return status;
 }
@@ -49,7 +49,7 @@ static at_status ensure_images(race_driver *d, const uint32_t *order, size_t cou
     at_status status = entrants_submit(d, order, count, error);
     while (!status && pipeline_in_flight(d->pipeline))
         status = pipeline_step(d->pipeline, STEP_MS, error);
-    if (!status && pipeline_home(d->pipeline) != d->home)
+    if (!status && pipeline_get_state(d->pipeline)->home != d->home)
         status = error_set(error, AT_DEVICE, "the GPU of the race is lost");
     return status;
 }

@@ -51,12 +51,10 @@ static at_status prove_finalists(race_driver *d, const uint32_t *finalists, size
     int64_t end_ns =
         d->until_ns ? d->until_ns : clock_now_ns() + INT64_C(1000000000) * PROOF_PATIENCE_S;
     at_status status = AT_OK;
-    for (size_t i = 0; !status && i < count; i++)
-        status = pipeline_prove(d->pipeline, d->entrants[finalists[i]].who, error);
-    for (size_t i = count; i-- > 0;)
-        pipeline_hurry_proof(d->pipeline, d->entrants[finalists[i]].who);
+    for (size_t i = count; !status && i-- > 0;)
+        status = pipeline_prove(d->pipeline, d->entrants[finalists[i]].who, true, error);
     while (!status) {
-        while (pipeline_take_proof(d->pipeline))
+        while (pipeline_take_proof(d->pipeline, false))
             ;
         if (!waits_for_proof(d, finalists, count))
             break;

@@ -14,7 +14,7 @@
 #include "run/setup/problems.h"
 #include "run/setup/setup.h"
 #include "run/setup/workers.h"
-#include "run/variant/identity.h"
+#include "run/variant/sources.h"
 #include "script/emit.h"
 #include "search/race/race.h"
 

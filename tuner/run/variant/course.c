@@ -4,24 +4,15 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "run/variant/identity.h"
+#include "run/variant/sources.h"
 
-/* A variant whose first launch takes so many times the best time is left then. A race drops those
- * whose first samples take 1.3 times as long. What a single cold launch may be off by is less than
- * the rest: caches and page tables cost a launch microseconds, and a chip that throttles takes
- * twice as long. Shorter launches take no longer than what is left out with them: the checks and
- * their comparisons. */
-static const double TOO_SLOW = 4;
-static const int64_t TOO_SLOW_LEAST_NS = 2 * 1000 * 1000;
-
-/* Variants that share what only such have that take ten times the best time come last. Once these
- * have taken a third of the time and so many of a kind were tried, the others of it are not: if one
- * in five of the kind were better, that would have shown itself with a chance of more than 90 %. */
-static const double FAR_SLOWER = 10, SLOW_SHARE = 1.0 / 3;
-enum { SLOW_EVIDENCE = 12 };
+/* A new leader is checked only if it is faster by more: a smaller gain may be noise. */
+static const double LEADER_GAIN = 0.01;
 
 void course_move(pipeline *p, candidate *c, candidate_stage to)
 {
+    p->compiled_bytes -= c->stage == CANDIDATE_WAITING ? candidate_code_bytes(c) : 0;
+    p->compiled_bytes += to == CANDIDATE_WAITING ? candidate_code_bytes(c) : 0;
     candidates_move(&p->table, c, to);
 }
 
@@ -33,17 +24,22 @@ size_t course_compiling(const pipeline *p)
 /* Does it stand for the one that is tried in any case? */
 static bool is_kept(const pipeline *p, const candidate *c)
 {
-    while (c && c->configuration != p->kept)
+    while (c && (!p->options.kept || c->configuration != *p->options.kept))
         c = c->next_twin;
     return c != NULL;
 }
 
 int64_t course_too_slow_ns(const pipeline *p, const candidate *c)
 {
-    double ns = TOO_SLOW * (double)p->gpus.items[c->gpu].best_ns;
-    if (!p->leaves_slow || ns <= 0 || is_kept(p, c))
-        return 0;
-    return ns > (double)TOO_SLOW_LEAST_NS ? (int64_t)ns : TOO_SLOW_LEAST_NS;
+    bool limited = p->options.racing > 0 && !is_kept(p, c);
+    return limited ? next_limit_ns(p->gpus.items[c->gpu].best_ns) : 0;
+}
+
+static void count_finished(pipeline *p, candidate *c)
+{
+    p->state.finished++;
+    p->state.failed += c->found.outcome != OUTCOME_OK && c->found.outcome != OUTCOME_TOO_SLOW;
+    memory_add(&p->finished, &p->finished_count, &c, sizeof c);
 }
 
 /* The one that stands for it is finished. */
@@ -55,9 +51,8 @@ static void finish_twin(pipeline *p, candidate *c)
     course_move(p, c, CANDIDATE_FINISHED);
     if (!known)
         variant_log_keep(&p->log, c);
-    p->state.finished++;
     p->state.twins++;
-    memory_add(&p->finished, &p->finished_count, &c, sizeof c);
+    count_finished(p, c);
 }
 
 static void become_twin(pipeline *p, candidate *c, candidate *lead)
@@ -74,7 +69,7 @@ static void become_twin(pipeline *p, candidate *c, candidate *lead)
     }
 }
 
-void course_note_time(pipeline *p, const candidate *c)
+static void note_time(pipeline *p, const candidate *c)
 {
     int64_t fastest_ns = c->found.outcome == OUTCOME_OK ? c->fastest_ns : 0;
     int64_t *best_ns = &p->gpus.items[c->gpu].best_ns;
@@ -104,13 +99,13 @@ bool course_is_far_slower(const pipeline *p, const candidate *c)
 {
     const outcome o = c->found.outcome;
     return (o == OUTCOME_OK || o == OUTCOME_TOO_SLOW) &&
-           (double)c->fastest_ns > FAR_SLOWER * (double)p->gpus.items[c->gpu].best_ns;
+           next_is_far_slower(c->fastest_ns, p->gpus.items[c->gpu].best_ns);
 }
 
 static void note_slow(pipeline *p, const candidate *c)
 {
     const outcome o = c->found.outcome;
-    if (!p->slow_last || (o != OUTCOME_OK && o != OUTCOME_TOO_SLOW))
+    if (!p->options.bounds_slow || (o != OUTCOME_OK && o != OUTCOME_TOO_SLOW))
         return;
     space_at(p->session->space, c->configuration, p->indices);
     hangs_note(&p->slow, p->indices, course_is_far_slower(p, c));
@@ -122,34 +117,98 @@ static void note_all_slow(pipeline *p)
 {
     hangs_deinit(&p->slow);
     hangs_init(&p->slow, script_pattern(p->session->script));
-    for (size_t i = 0; p->slow_last && i < p->table.count; i++)
+    for (size_t i = 0; p->options.bounds_slow && i < p->table.count; i++)
         if (candidate_is_finished(p->table.items[i]))
             note_slow(p, p->table.items[i]);
 }
 
-/* Why it is likely to be far slower than the best; NULL: nothing says so. */
-static const hang_cause *find_slow(const pipeline *p, const candidate *c)
+/* What it shares with those that hung, or were far slower than the best; NULL: nothing. */
+static const hang_cause *find_cause(const pipeline *p, const hangs *of, const candidate *c)
 {
-    if (p->slow.count == 0 || is_kept(p, c))
+    if (of->count == 0 || (of == &p->slow && is_kept(p, c)))
         return NULL;
     space_at(p->session->space, c->configuration, p->indices);
-    return hangs_find(&p->slow, p->indices);
+    return hangs_find(of, p->indices);
+}
+
+/* Is it the faster of two that work, for the race at home? */
+static bool is_faster(const pipeline *p, const candidate *c, const candidate *than, double gain)
+{
+    int64_t time_ns = candidate_may_race(c) ? pipeline_prior_ns(p, c) : 0;
+    return time_ns && (!than || (double)time_ns < (1 - gain) * (double)pipeline_prior_ns(p, than));
+}
+
+void course_settle_leader(pipeline *p)
+{
+    if (!p->state.leader || p->state.leader->found.outcome == OUTCOME_OK)
+        return;
+    p->state.leader = NULL;
+    for (size_t i = 0; i < p->table.count; i++)
+        if (is_faster(p, p->table.items[i], p->state.leader, 0))
+            p->state.leader = p->table.items[i];
+}
+
+static size_t count_faster(const pipeline *p, const candidate *than)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < p->table.count; i++)
+        count += is_faster(p, p->table.items[i], than, 0);
+    return count;
+}
+
+static void fill_finished(const pipeline *p, const candidate *c, next_facts *f)
+{
+    compile_pool *pool = p->session->workers->pool;
+    const int64_t best_ns = p->gpus.items[c->gpu].best_ns;
+    const candidate *checked = p->checked;
+    f->works = c->found.outcome == OUTCOME_OK;
+    f->has_code = candidate_code_bytes(c) > 0;
+    f->ratio = best_ns && !is_kept(p, c) ? (double)c->fastest_ns / (double)best_ns : 0;
+    f->racing = p->options.racing;
+    f->ragged = c->ragged;
+    f->has_proof = c->verdict != PROOF_NONE;
+    f->leads = c == p->state.leader;
+    f->gains = is_faster(p, c, checked && checked->found.outcome == OUTCOME_OK ? checked : NULL,
+                         LEADER_GAIN);
+    f->checks = p->checks_leader && !p->checking;
+    f->cores_idle = compile_pending(pool) < compile_width(pool) &&
+                    (!p->options.prover || prover_pending(p->options.prover) == 0);
+    f->compilers_idle = course_compiling(p) < compile_width(pool);
+    f->entrants = p->entrants;
+    f->faster = p->entrants && c->ragged == RAGGED_DEFERRED ? count_faster(p, c) : 0;
+}
+
+next_step course_next(const pipeline *p, const candidate *c, bool others_first)
+{
+    next_facts f = {.stage = c->stage, .others_first = others_first};
+    if (candidate_is_finished(c)) {
+        fill_finished(p, c, &f);
+        return candidate_next(&f);
+    }
+    const hang_cause *slow = find_cause(p, &p->slow, c);
+    f.likely_hangs = find_cause(p, &p->hangs, c);
+    f.slow_alike = slow ? hangs_support(&p->slow, slow) : 0;
+    f.slow_share = (double)p->slow_ns / (double)(clock_now_ns() - p->start_ns + 1);
+    return candidate_next(&f);
 }
 
 void course_finish(pipeline *p, candidate *c)
 {
     const int64_t best_ns = p->gpus.items[c->gpu].best_ns;
-    course_note_time(p, c);
+    note_time(p, c);
     course_move(p, c, c->parts > 0 ? CANDIDATE_RECOMPILING : CANDIDATE_FINISHED);
     if (p->gpus.items[c->gpu].best_ns == best_ns)
         note_slow(p, c);
     else
         note_all_slow(p);
-    p->state.finished++;
-    memory_add(&p->finished, &p->finished_count, &c, sizeof c);
+    count_finished(p, c);
     note_hang(p, c);
+    if (is_faster(p, c, p->state.leader, 0))
+        p->state.leader = c;
     for (candidate *twin = c->next_twin; twin; twin = twin->next_twin)
         finish_twin(p, twin);
+    if (course_next(p, c, false) == NEXT_DROP_CODE)
+        candidate_drop_images(c);
 }
 
 /* `first` has the same code, and stands for it; NULL: there is none, and it has its outcome. */
@@ -179,22 +238,30 @@ void course_queue(pipeline *p, candidate *c)
         course_move(p, c, CANDIDATE_ABANDONED);
         return;
     }
-    p->compiled_bytes += candidate_code_bytes(c);
     course_move(p, c, CANDIDATE_WAITING);
     if (c->id < p->first_waiting)
         p->first_waiting = c->id;
 }
 
-candidate *course_first_waiting(pipeline *p)
+candidate *course_next_waiting(pipeline *p)
 {
-    if (p->table.at[CANDIDATE_WAITING] == 0)
-        return NULL;
-    while (p->table.items[p->first_waiting]->stage != CANDIDATE_WAITING)
+    while (p->first_waiting < p->table.count &&
+           p->table.items[p->first_waiting]->stage != CANDIDATE_WAITING)
         p->first_waiting++;
-    for (size_t i = p->first_waiting; p->slow.count > 0 && i < p->table.count; i++)
-        if (p->table.items[i]->stage == CANDIDATE_WAITING && !find_slow(p, p->table.items[i]))
-            return p->table.items[i];
-    return p->slow.count > 0 && course_compiling(p) > 0 ? NULL : p->table.items[p->first_waiting];
+    /* Those that are suspected wait for the others, and have their turn if there are none. */
+    for (int round = 0; round < (course_compiling(p) > 0 ? 1 : 2); round++)
+        for (size_t i = p->first_waiting; p->table.at[CANDIDATE_WAITING] > 0 && i < p->table.count;
+             i++) {
+            candidate *c = p->table.items[i];
+            if (c->stage != CANDIDATE_WAITING)
+                continue;
+            const next_step next = course_next(p, c, round == 0);
+            if (next == NEXT_TRY)
+                return c;
+            if (next != NEXT_WAIT)
+                course_reject(p, c, next);
+        }
+    return NULL;
 }
 
 void course_compiled(pipeline *p, candidate *c)
@@ -213,43 +280,23 @@ void course_compiled(pipeline *p, candidate *c)
         finish_or_join(p, c, first);
 }
 
-/* Finishes it without trying it. */
-static void reject(pipeline *p, candidate *c, const char *why)
+void course_reject(pipeline *p, candidate *c, next_step why)
 {
-    candidate_drop_images(c);
-    candidate_found(c, OUTCOME_REJECTED, why, NULL, 0);
+    char text[HANGS_WHY_BYTES];
+    const bool hanging = why == NEXT_REJECT_HANGING;
+    const hang_cause *cause = find_cause(p, hanging ? &p->hangs : &p->slow, c);
+    if (hanging) {
+        hangs_explain(cause, text);
+        p->state.left_out++;
+        p->state.hang = *cause;
+    } else {
+        snprintf(text, sizeof text,
+                 "not tried: the %zu variants%s%s that were took more than %d times the best time",
+                 hangs_support(&p->slow, cause), *cause->text ? " with " : "", cause->text,
+                 NEXT_FAR_SLOWER);
+    }
+    candidate_found(c, OUTCOME_REJECTED, text, NULL, 0);
     course_finish(p, c);
-}
-
-bool course_leave_out(pipeline *p, candidate *c)
-{
-    char why[HANGS_WHY_BYTES];
-    if (p->hangs.count == 0)
-        return false;
-    space_at(p->session->space, c->configuration, p->indices);
-    const hang_cause *cause = hangs_find(&p->hangs, p->indices);
-    if (!cause)
-        return false;
-    hangs_explain(cause, why);
-    p->state.left_out++;
-    p->state.hang = *cause;
-    reject(p, c, why);
-    return true;
-}
-
-bool course_leave_slow_out(pipeline *p, candidate *c)
-{
-    char why[HANGS_WHY_BYTES];
-    const hang_cause *cause = find_slow(p, c);
-    const double spent_ns = (double)(clock_now_ns() - p->start_ns);
-    size_t tried = cause ? hangs_support(&p->slow, cause) : 0;
-    if (tried < SLOW_EVIDENCE || (double)p->slow_ns <= SLOW_SHARE * spent_ns)
-        return false;
-    snprintf(why, sizeof why,
-             "not tried: the %zu variants%s%s that were took more than %.0f times the best time",
-             tried, *cause->text ? " with " : "", cause->text, FAR_SLOWER);
-    reject(p, c, why);
-    return true;
 }
 
 void course_keep_check(pipeline *p, candidate *c, const char *check)
@@ -257,15 +304,17 @@ void course_keep_check(pipeline *p, candidate *c, const char *check)
     variant_log_keep_check(&p->log, c, check);
     if (c->found.outcome == OUTCOME_OK)
         return;
+    p->state.failed++;
     candidate_drop_images(c);
     gpu *of = &p->gpus.items[c->gpu];
     of->best_ns = 0;
     for (size_t i = 0; i < p->table.count; i++) {
         const candidate *other = p->table.items[i];
         if (candidate_may_race(other) && other->gpu == c->gpu)
-            course_note_time(p, other);
+            note_time(p, other);
     }
     note_all_slow(p);
+    course_settle_leader(p);
 }
 
 void course_end_check(pipeline *p)

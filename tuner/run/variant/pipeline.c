@@ -6,9 +6,8 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "run/variant/identity.h"
+#include "run/variant/course.h"
 #include "run/variant/sources.h"
-#include "run/variant/trying.h"
 
 enum { FINISHED_A_LOOK = 8 }; /* who may race is looked for after so many more have finished */
 
@@ -16,17 +15,18 @@ enum { FINISHED_A_LOOK = 8 }; /* who may race is looked for after so many more h
  * trickle to the compile workers one by one, and groups of one take several times as long. */
 static const size_t COMPILED_AHEAD_BYTES = (size_t)256 << 20;
 
-pipeline *pipeline_new(session *s, journal *log, size_t samples)
+pipeline *pipeline_new(session *s, const pipeline_options *o)
 {
     pipeline *p = memory_new(1, sizeof *p);
     uint16_t *indices = memory_new(space_parameter_count(s->space) + 1, sizeof *indices);
-    *p = (pipeline){.session = s, .indices = indices, .start_ns = clock_now_ns()};
-    p->log = (variant_log){.journal = log,
-                           .session = s,
-                           .gpus = &p->gpus,
-                           .samples = samples < DEVICE_MAX_SAMPLES ? samples : DEVICE_MAX_SAMPLES,
-                           .indices = indices,
-                           .trouble = &p->state.journal_trouble};
+    *p = (pipeline){.session = s, .options = *o, .indices = indices, .start_ns = clock_now_ns()};
+    p->log =
+        (variant_log){.journal = o->journal,
+                      .session = s,
+                      .gpus = &p->gpus,
+                      .samples = o->samples < DEVICE_MAX_SAMPLES ? o->samples : DEVICE_MAX_SAMPLES,
+                      .indices = indices,
+                      .trouble = &p->state.journal_trouble};
     gpus_init(&p->gpus, s->workers);
     hangs_init(&p->hangs, script_pattern(s->script));
     hangs_init(&p->slow, script_pattern(s->script));
@@ -49,7 +49,6 @@ void pipeline_free(pipeline *p)
 
 void pipeline_abandon_queue(pipeline *p)
 {
-    p->compiled_bytes = 0;
     p->abandoned = true;
     for (size_t i = 0; i < p->table.count; i++) {
         candidate *c = p->table.items[i];
@@ -65,35 +64,14 @@ size_t pipeline_in_flight(const pipeline *p)
            at[CANDIDATE_CHECK_DUE] + at[CANDIDATE_CHECKING];
 }
 
-void pipeline_look_far_ahead(pipeline *p)
-{
-    p->far_ahead = true;
-}
-
-void pipeline_defer_ragged(pipeline *p)
-{
-    p->defers = true;
-}
-
-void pipeline_put_slow_last(pipeline *p)
-{
-    p->slow_last = true;
-}
-
-void pipeline_leave_slow(pipeline *p, uint64_t but)
-{
-    p->leaves_slow = true;
-    p->kept = but;
-}
-
 /* A search that learns from what it is told knows less the further it runs ahead, and takes longer:
  * it has as much under way as keeps everybody busy. */
 size_t pipeline_room(const pipeline *p)
 {
-    size_t width = p->far_ahead
+    size_t width = p->options.is_blind
                        ? compile_group_width(p->session->workers->pool)
                        : compile_width(p->session->workers->pool) + TRYING_QUEUE * p->gpus.count;
-    size_t under_way = p->far_ahead ? course_compiling(p) : pipeline_in_flight(p);
+    size_t under_way = p->options.is_blind ? course_compiling(p) : pipeline_in_flight(p);
     if (p->compiled_bytes >= COMPILED_AHEAD_BYTES || under_way >= width)
         return 0;
     return width - under_way;
@@ -107,7 +85,7 @@ static at_status emit_and_submit(pipeline *p, candidate *c, bool resumable, at_e
     space_at(s->space, c->configuration, p->indices);
     at_status status = sources_emit(s, p->indices, c, &all, error);
     if (!status && resumable) {
-        if (p->defers)
+        if (p->options.defers_ragged && c->id >= p->options.whole)
             sources_defer_ragged(&all, c);
         identity_by_source(c, &all);
         variant_log_put_on(&p->log, c, c->gpu);
@@ -126,35 +104,59 @@ static at_status emit_and_submit(pipeline *p, candidate *c, bool resumable, at_e
     return status;
 }
 
+/* The first variants, which are likely to win, were compiled for their ragged problems, too, and
+ * are proven once all are on their way. */
+static at_status prove_whole(pipeline *p, at_error *error)
+{
+    const uint64_t *kept = p->options.kept;
+    at_status status = AT_OK;
+    for (size_t i = 0; !status && i < p->options.whole; i++)
+        if (!kept || p->table.items[i]->configuration != *kept)
+            status = pipeline_prove(p, p->table.items[i], false, error);
+    return status;
+}
+
 at_status pipeline_add(pipeline *p, uint64_t configuration, at_error *error)
 {
     candidate *c = candidates_add(&p->table, configuration);
-    return course_leave_out(p, c) ? AT_OK : emit_and_submit(p, c, true, error);
+    const next_step next = course_next(p, c, false);
+    at_status status = AT_OK;
+    if (next == NEXT_COMPILE)
+        status = emit_and_submit(p, c, true, error);
+    else
+        course_reject(p, c, next);
+    return !status && p->table.count == p->options.whole ? prove_whole(p, error) : status;
 }
 
-at_status pipeline_recompile(pipeline *p, candidate *c, at_error *error)
+at_status pipeline_recompile(pipeline *p, candidate *c, bool ragged, at_error *error)
 {
-    if (candidate_waits(c))
+    if (ragged && candidate_waits(c))
         c->ragged = RAGGED_UNCHECKED;
     return emit_and_submit(p, c, false, error);
 }
 
-at_status pipeline_restore(pipeline *p, candidate *c, at_error *error)
+void pipeline_expect_race(pipeline *p, size_t entrants, bool checks_leader)
 {
-    return emit_and_submit(p, c, false, error);
+    p->entrants = entrants;
+    p->checks_leader = checks_leader;
 }
 
-at_status pipeline_check(pipeline *p, candidate *c, at_error *error)
+/* Has the leader checked, and then proven: a run that is interrupted records nothing else
+ * (run/summarise.h). The race checks what leads at its end. */
+static at_status attend_leader(pipeline *p, at_error *error)
 {
-    if (p->checking || c->parts)
+    course_settle_leader(p);
+    candidate *c = p->state.leader;
+    if (!c || p->checking || !p->checks_leader || (!pipeline_in_flight(p) && !p->abandoned))
         return AT_OK;
-    p->checking = c;
-    return pipeline_recompile(p, c, error);
-}
-
-const candidate *pipeline_checking(const pipeline *p)
-{
-    return p->checking;
+    const next_step next = course_next(p, c, false);
+    if (next == NEXT_CHECK) {
+        p->checking = c;
+        return pipeline_recompile(p, c, true, error);
+    }
+    if (candidate_is_checked(c))
+        p->checked = c;
+    return next == NEXT_PROVE ? pipeline_prove(p, c, false, error) : AT_OK;
 }
 
 /* 0: it has none, or is no candidate for the race. */
@@ -163,9 +165,8 @@ static int64_t racing_ns(const pipeline *p, const candidate *c)
     return candidate_may_race(c) ? pipeline_prior_ns(p, c) : 0;
 }
 
-/* The fastest that is not compiled for its ragged problems yet; NULL: it is not among the `most`
- * fastest. */
-static candidate *fastest_waiting(const pipeline *p, size_t most)
+/* The fastest that is not compiled for its ragged problems yet; NULL: there is none. */
+static candidate *fastest_deferred(const pipeline *p)
 {
     candidate *found = NULL;
     int64_t found_ns = INT64_MAX;
@@ -177,28 +178,23 @@ static candidate *fastest_waiting(const pipeline *p, size_t most)
             found_ns = time_ns;
         }
     }
-    size_t faster = 0;
-    for (size_t i = 0; found && i < p->table.count; i++) {
-        int64_t time_ns = racing_ns(p, p->table.items[i]);
-        faster += time_ns > 0 && time_ns < found_ns;
-    }
-    return faster < most ? found : NULL;
+    return found;
 }
 
-at_status pipeline_prepare_race(pipeline *p, size_t most, at_error *error)
+/* Has idle compile workers compile for the race that is near, while the device still works. */
+static at_status prepare_race(pipeline *p, at_error *error)
 {
     at_status status = AT_OK;
     /* Looking through thousands after each of them would keep the devices waiting. */
-    bool due = p->state.finished >= p->prepared_at + FINISHED_A_LOOK;
+    bool due = p->entrants > 0 && p->state.finished >= p->prepared_at + FINISHED_A_LOOK;
     while (!status && due && p->table.at[CANDIDATE_WAITING] > 0 &&
            course_compiling(p) < compile_width(p->session->workers->pool)) {
-        candidate *c = fastest_waiting(p, most);
-        if (!c) {
+        candidate *c = fastest_deferred(p);
+        if (!c || course_next(p, c, false) != NEXT_PREPARE) {
             p->prepared_at = p->state.finished;
             break;
         }
-        c->ragged = RAGGED_UNCHECKED;
-        status = emit_and_submit(p, c, false, error);
+        status = pipeline_recompile(p, c, true, error);
     }
     return status;
 }
@@ -241,15 +237,14 @@ static void take_compiled(pipeline *p, compile_result *r)
         variant_log_keep(&p->log, c);
         return;
     }
-    if (r->outcome != COMPILE_OK)
+    if (r->outcome != COMPILE_OK) {
         candidate_reject(c, compile_failure(r->outcome), r->log);
+        /* A race that is resumed is one of the same entrants. */
+        if (p->entrants > 0 && c != p->checking)
+            course_keep_check(p, c, "ragged");
+    }
     if (c->parts == 0)
         course_compiled(p, c);
-}
-
-void pipeline_keep_conviction(pipeline *p, candidate *c)
-{
-    course_keep_check(p, c, "proof");
 }
 
 /* Takes everything that is there without waiting; *moved tells whether anything was. */
@@ -264,14 +259,14 @@ static at_status drain_compiled(pipeline *p, bool *moved, at_error *error)
         *moved = true;
         if (session_owns(r.id))
             status = session_take(p->session, &r, error);
-        else if (p->prover && prover_owns(r.id))
-            status = prover_compiled(p->prover, &r, error);
+        else if (p->options.prover && prover_owns(r.id))
+            status = prover_compiled(p->options.prover, &r, error);
         else
             take_compiled(p, &r);
         compile_result_deinit(&r);
     }
     status = error_forgive(status, AT_NOT_FOUND, error);
-    return !status && p->prover ? prover_step(p->prover, error) : status;
+    return !status && p->options.prover ? prover_step(p->options.prover, error) : status;
 }
 
 static bool is_heard(const pipeline *p, size_t at)
@@ -300,16 +295,6 @@ size_t pipeline_ready_others(const pipeline *p, device_worker **out)
     return count;
 }
 
-size_t pipeline_home(const pipeline *p)
-{
-    return p->gpus.home;
-}
-
-int64_t pipeline_best_ns(const pipeline *p, const candidate *c)
-{
-    return p->gpus.items[c->gpu].best_ns;
-}
-
 double pipeline_likely_ns(const pipeline *p, const candidate *c)
 {
     return gpus_likely_ns(&p->gpus, c->gpu, c->fastest_ns);
@@ -320,33 +305,31 @@ int64_t pipeline_prior_ns(const pipeline *p, const candidate *c)
     return gpus_prior_ns(&p->gpus, c->gpu, c->fastest_ns);
 }
 
-void pipeline_prove_with(pipeline *p, prover *with)
+at_status pipeline_prove(pipeline *p, candidate *c, bool hurry, at_error *error)
 {
-    p->prover = with;
-}
-
-at_status pipeline_prove(pipeline *p, candidate *c, at_error *error)
-{
-    if (c->verdict != PROOF_NONE || !p->prover)
+    at_status status = AT_OK;
+    if (!p->options.prover)
         return AT_OK;
-    c->verdict = PROOF_PENDING;
-    space_at(p->session->space, c->configuration, p->indices);
-    return prover_add(p->prover, c->id, p->indices, error);
+    if (c->verdict == PROOF_NONE) {
+        c->verdict = PROOF_PENDING;
+        space_at(p->session->space, c->configuration, p->indices);
+        status = prover_add(p->options.prover, c->id, p->indices, error);
+    }
+    if (hurry && c->verdict == PROOF_PENDING)
+        prover_hurry(p->options.prover, c->id);
+    return status;
 }
 
-void pipeline_hurry_proof(pipeline *p, const candidate *c)
-{
-    if (p->prover && c->verdict == PROOF_PENDING)
-        prover_hurry(p->prover, c->id);
-}
-
-candidate *pipeline_take_proof(pipeline *p)
+candidate *pipeline_take_proof(pipeline *p, bool keeps)
 {
     proof found;
-    if (!p->prover || !prover_take(p->prover, &found))
+    if (!p->options.prover || !prover_take(p->options.prover, &found))
         return NULL;
     candidate *c = twins_lead(p->table.items[found.id]);
     candidate_judge(c, &found);
+    /* A candidate that is not tried yet is rejected when it is. */
+    if (keeps && c->verdict == PROOF_CONVICTED && candidate_is_finished(c))
+        course_keep_check(p, c, "proof");
     return c;
 }
 
@@ -356,8 +339,8 @@ static void wait_for_all(const pipeline *p, int timeout_ms)
     poll_set set;
     poll_set_start(&set, timeout_ms);
     compile_poll(p->session->workers->pool, &set);
-    if (p->prover)
-        prover_poll(p->prover, &set);
+    if (p->options.prover)
+        prover_poll(p->options.prover, &set);
     for (size_t i = 0; i < p->gpus.count; i++)
         if (is_heard(p, i))
             device_worker_poll(p->gpus.items[i].worker, &set);
@@ -368,7 +351,7 @@ at_status pipeline_watch_proofs(pipeline *p, int timeout_ms, at_error *error)
 {
     bool moved = false;
     at_status status = drain_compiled(p, &moved, error);
-    if (status || moved || !timeout_ms || !p->prover)
+    if (status || moved || !timeout_ms || !p->options.prover)
         return status;
     wait_for_all(p, timeout_ms);
     return drain_compiled(p, &moved, error);
@@ -377,13 +360,16 @@ at_status pipeline_watch_proofs(pipeline *p, int timeout_ms, at_error *error)
 at_status pipeline_step(pipeline *p, int timeout_ms, at_error *error)
 {
     bool moved;
-    at_status status = drain(p, &moved, error);
-    if (status || moved || !timeout_ms)
-        return status;
-    int64_t start_ns = clock_now_ns();
-    wait_for_all(p, timeout_ms);
-    trace_span(p->session->trace, p->lane, "wait", start_ns, clock_now_ns(), 1);
-    return drain(p, &moved, error);
+    at_status status = prepare_race(p, error);
+    if (!status)
+        status = drain(p, &moved, error);
+    if (!status && !moved && timeout_ms) {
+        int64_t start_ns = clock_now_ns();
+        wait_for_all(p, timeout_ms);
+        trace_span(p->session->trace, p->lane, "wait", start_ns, clock_now_ns(), 1);
+        status = drain(p, &moved, error);
+    }
+    return status ? status : attend_leader(p, error);
 }
 
 candidate *pipeline_take(pipeline *p)

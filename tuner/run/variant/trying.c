@@ -1,4 +1,4 @@
-#include "run/variant/trying.h"
+#include "run/variant/course.h"
 
 #include <stdio.h>
 
@@ -44,11 +44,9 @@ static at_status feed_devices(pipeline *p, at_error *error)
     if (begun)
         return begun;
     candidate *c;
-    for (gpu *to; (c = course_first_waiting(p)) && (to = gpus_idlest(&p->gpus, most));) {
+    for (gpu *to; p->table.at[CANDIDATE_WAITING] > 0 && (to = gpus_idlest(&p->gpus, most)) &&
+                  (c = course_next_waiting(p));) {
         device_variant variant;
-        p->compiled_bytes -= candidate_code_bytes(c);
-        if (course_leave_out(p, c) || course_leave_slow_out(p, c))
-            continue;
         candidate_variant(c, &variant);
         variant_log_put_on(&p->log, c, (size_t)(to - p->gpus.items));
         variant.too_slow_ns = course_too_slow_ns(p, c);
@@ -84,14 +82,13 @@ static at_status take_tried(pipeline *p, gpu *from, const device_event *e, at_er
     p->slow_ns += course_is_far_slower(p, c) ? e->check_ns + e->measure_ns : 0;
     course_finish(p, c);
     variant_log_keep(&p->log, c);
-    if (c->found.outcome != OUTCOME_OK)
-        candidate_drop_images(c);
     return AT_OK;
 }
 
 static void show_home(pipeline *p)
 {
     const gpu *home = &p->gpus.items[p->gpus.home];
+    p->state.home = p->gpus.home;
     p->state.device_ready = home->ready;
     p->state.ready = home->facts;
     p->state.ceiling_ns = home->ceiling_ns;

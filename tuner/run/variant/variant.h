@@ -1,6 +1,40 @@
 /* Candidates: the variants a run knows, from their emission to their outcome.
  *
- * The table owns its candidates; pointers to them stay valid until candidates_deinit(). */
+ * The table owns its candidates; pointers to them stay valid until candidates_deinit().
+ *
+ * The stages of a candidate: from its configuration to its outcome, and what may come after that.
+ *
+ *   stage        what it waits for         what moves it on                            to
+ *   NEW          its sources               they are with the compilers                 COMPILING
+ *                                          nothing of it is to be compiled             WAITING
+ *                                          a variant with the same source was met      FOLLOWING
+ *                                          the journal knows it, or others hung        FINISHED
+ *   COMPILING    compile results           the last is there                           WAITING
+ *                                          ... and the same machine code was met       FOLLOWING
+ *                                          ... and there is no device to try it        FINISHED
+ *                                          one part does not compile                   FINISHED, or
+ *                                          ... and others are still being compiled     RECOMPILING
+ *   WAITING      a free device             one takes it                                TRYING
+ *                                          others hung meanwhile                       FINISHED
+ *   TRYING       the device's answer       it is checked and timed, or failed          FINISHED
+ *                                          the GPU is lost                             WAITING
+ *   FOLLOWING    its twin's outcome        the one that stands for it has finished     FINISHED
+ *   ABANDONED    nothing: time was up in one of the stages above but FOLLOWING
+ *
+ *   From here on it has an outcome, which a failure may still change:
+ *
+ *   FINISHED     nothing                   it is compiled for the race, or a check     RECOMPILING
+ *                                          it is to be checked on its ragged problems  CHECK_DUE
+ *   RECOMPILING  compile results           the last is there                           FINISHED
+ *                                          ... and it was compiled for a check         CHECK_DUE
+ *   CHECK_DUE    a free device             one takes it                                CHECKING
+ *                                          it did not compile                          FINISHED
+ *   CHECKING     the device's answer       it is there                                 FINISHED
+ *                                          the GPU is lost                             CHECK_DUE
+ *
+ * Beside its stage a candidate has two courses of its own: its check on ragged problems
+ * (candidate_ragged) and its proof (proof_verdict), which may come before its outcome or after it.
+ */
 #ifndef AUTOTUNE_RUN_VARIANT_VARIANT_H
 #define AUTOTUNE_RUN_VARIANT_VARIANT_H
 
@@ -8,6 +42,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/keymap.h"
 #include "bench/client.h"
 #include "compile/compile.h"
 #include "device/measurement.h"
@@ -15,7 +50,20 @@
 #include "device/plan.h"
 #include "journal/journal.h"
 #include "run/variant/proof.h"
-#include "run/variant/stage.h"
+
+typedef enum candidate_stage {
+    CANDIDATE_NEW,
+    CANDIDATE_COMPILING,
+    CANDIDATE_WAITING,
+    CANDIDATE_TRYING,
+    CANDIDATE_FOLLOWING,
+    CANDIDATE_ABANDONED,
+    CANDIDATE_FINISHED,
+    CANDIDATE_RECOMPILING,
+    CANDIDATE_CHECK_DUE,
+    CANDIDATE_CHECKING,
+    CANDIDATE_STAGES
+} candidate_stage;
 
 /* The check of a candidate on the ragged problems. */
 typedef enum candidate_ragged {
@@ -26,7 +74,7 @@ typedef enum candidate_ragged {
     RAGGED_PASSED
 } candidate_ragged;
 
-/* Invariants (run/variant/stage.c asserts them):
+/* Invariants (candidates_move asserts them):
  *   - `parts` is not 0 while COMPILING or RECOMPILING, may be while ABANDONED, and is 0 else;
  *   - until it is finished it has a `twin_of` while FOLLOWING alone; then as long as it does not
  *     stand for itself (twins_elect);
@@ -40,7 +88,7 @@ typedef struct candidate {
     uint64_t configuration;   /* index into the space */
     uint64_t id;              /* place in the table */
     char source_hash[33];     /* of the tuned problem's source */
-    journal_key source, code; /* by its sources, and by its machine code (run/variant/identity.h) */
+    journal_key source, code; /* by its sources, and by its machine code (run/variant/sources.h) */
     bool has_code;            /* `code` holds */
     uint32_t layout;          /* of its data, as the device numbers it */
     launch_plan launches[DEVICE_SLOTS];
@@ -83,6 +131,10 @@ typedef struct candidates {
 /* Appends a candidate for a configuration, which is new. */
 candidate *candidates_add(candidates *table, uint64_t configuration);
 void candidates_deinit(candidates *table);
+
+/* Moves a candidate of the table on. In debug builds the table above and the invariants of struct
+ * candidate are asserted here. */
+void candidates_move(candidates *table, candidate *c, candidate_stage to);
 
 /* Has it an outcome? */
 static inline bool candidate_is_finished(const candidate *c)
@@ -131,5 +183,36 @@ size_t candidate_code_bytes(const candidate *c);
 
 /* Frees the machine code; it can be compiled again. */
 void candidate_drop_images(candidate *c);
+
+/* Twins: variants that are the same by their sources or by their machine code
+ * (run/variant/sources.h).
+ *
+ * One variant of each such class stands for all: it is compiled, checked and timed, and the others
+ * take its outcome. The same code with another grid is another variant. */
+typedef struct twins { /* zeroed: none is known */
+    keymap by_source, by_code;
+} twins;
+
+void twins_deinit(twins *t);
+
+/* Enters a variant by c->source. Returns the variant that stands for those that are the same; NULL:
+ * this is the first. */
+candidate *twins_meet_source(twins *t, const candidates *all, candidate *c);
+
+/* The same by c->code, where that is known. */
+candidate *twins_meet_code(twins *t, const candidates *all, candidate *c);
+
+/* The variant that stands for this one: itself, or its twin. */
+candidate *twins_lead(candidate *c);
+
+/* Makes `lead` stand for `c`. The caller joins those that `c` stood for. */
+void twins_join(candidate *c, candidate *lead);
+
+/* Gives `c` the outcome of the variant that stands for it. */
+void twins_follow(candidate *c);
+
+/* Chooses which variant stands for each finished class, independent of the order in which they
+ * came: `preferred` (may be NULL), else the lowest configuration. */
+void twins_elect(const candidates *all, const candidate *preferred);
 
 #endif

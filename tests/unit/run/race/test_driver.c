@@ -57,9 +57,9 @@ static at_status run_race(fixture *f)
 {
     if (f->two)
         open_another(&f->session);
-    f->pipeline = pipeline_new(&f->session, NULL, 3);
-    if (f->deferred)
-        pipeline_defer_ragged(f->pipeline);
+    f->pipeline = pipeline_new(
+        &f->session,
+        &(pipeline_options){.samples = 3, .racing = 1.3, .defers_ragged = f->deferred});
     assert_ok(tables_try_all(f->pipeline, &f->session, &f->error), f->error);
     race_log_init(&f->log, NULL, 0, "a test's");
     at_status status = race_driver_new(&f->session, f->pipeline, &f->log, NULL, f->most,
@@ -312,7 +312,7 @@ TEST_IN(where_nothing_works_there_is_no_race, open_all, close_all)
 TEST_IN(machine_code_that_was_dropped_is_compiled_again_for_the_race, open_all, close_all)
 {
     fixture *f = *state;
-    f->pipeline = pipeline_new(&f->session, NULL, 3);
+    f->pipeline = pipeline_new(&f->session, &(pipeline_options){.samples = 3, .racing = 1.3});
     assert_ok(tables_try_all(f->pipeline, &f->session, &f->error), f->error);
     const candidates *all = pipeline_candidates(f->pipeline);
     for (size_t i = 0; i < all->count; i++)
@@ -338,7 +338,7 @@ TEST_IN(a_failure_in_any_place_leaves_a_result, open_all, close_all)
     for (int place = 1; reached; place += 3) {
         fixture one = {.settings = f->settings};
         tables_open(&one.session);
-        one.pipeline = pipeline_new(&one.session, NULL, 3);
+        one.pipeline = pipeline_new(&one.session, &(pipeline_options){.samples = 3, .racing = 1.3});
         assert_ok(tables_try_all(one.pipeline, &one.session, &one.error), one.error);
         race_log_init(&one.log, NULL, 0, "a test's");
         assert_ok(race_driver_new(&one.session, one.pipeline, &one.log, NULL, 0, &one.settings,

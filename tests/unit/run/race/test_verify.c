@@ -24,7 +24,7 @@ static int run_race(void **state)
     tables_open(&f.session);
     the_tables.time_ns[9] = 80000;
     the_tables.time_ns[4] = 85000;
-    f.pipeline = pipeline_new(&f.session, NULL, 3);
+    f.pipeline = pipeline_new(&f.session, &(pipeline_options){.samples = 3, .racing = 1.3});
     assert_ok(tables_try_all(f.pipeline, &f.session, &f.error), f.error);
     race_log_init(&f.log, NULL, 0, "a test's");
     assert_ok(

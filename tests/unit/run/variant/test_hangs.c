@@ -116,7 +116,7 @@ TEST_IN(a_run_leaves_out_what_is_likely_to_hang_and_nothing_else, open_session, 
     /* What did not run says nothing of loops. */
     the_tables.compiles[0] = COMPILE_ERROR;
     assert_false(has_vec_4(f, &(candidate){.configuration = 0}));
-    f->pipeline = pipeline_new(&f->session, NULL, 3);
+    f->pipeline = pipeline_new(&f->session, &(pipeline_options){.samples = 3, .racing = 1.3});
     assert_ok(tables_try_all(f->pipeline, &f->session, &f->error), f->error);
     const candidates *all = pipeline_candidates(f->pipeline);
     for (size_t i = 0; i < all->count; i++) {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "run/variant/identity.h"
+#include "run/variant/sources.h"
 
 /* Offsets within a plan: changing one byte there makes another variant. */
 #define OF(field) offsetof(launch_plan, field)

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "run/tables.h"
+#include "run/variant/course.h"
 #include "script_fixture.h"
 
 typedef struct fixture {
@@ -27,10 +28,16 @@ static int close_session(void **state)
     return 0;
 }
 
-static void start(fixture *f, journal *log)
+static void start_with(fixture *f, pipeline_options o)
 {
     pipeline_free(f->pipeline);
-    f->pipeline = pipeline_new(&f->session, log, 3);
+    o.samples = 3;
+    f->pipeline = pipeline_new(&f->session, &o);
+}
+
+static void start(fixture *f)
+{
+    start_with(f, (pipeline_options){0});
 }
 
 /* Each candidate is taken once. */
@@ -59,10 +66,7 @@ static void make_cached_slow(fixture *f)
         bool cached = p->parameters[2].values[indices[2]].boolean;
         the_tables.time_ns[i] = cached ? 50000000 : 100000;
     }
-    start(f, NULL);
-    pipeline_look_far_ahead(f->pipeline);
-    pipeline_leave_slow(f->pipeline, UINT64_MAX);
-    pipeline_put_slow_last(f->pipeline);
+    start_with(f, (pipeline_options){.is_blind = true, .racing = 1.3, .bounds_slow = true});
 }
 
 TEST_IN(what_others_show_to_be_far_slower_comes_last_and_has_a_third_of_the_time, open_session,
@@ -110,12 +114,10 @@ TEST_IN(every_configuration_ends_once_with_its_own_outcome, open_session, close_
     for (int backwards = 0; backwards < 2; backwards++) {
         the_tables.last_first = backwards;
         the_tables.tried = 0;
-        start(f, NULL);
-        if (backwards) { /* the set-up's answer was taken by the pipeline before */
+        start_with(f, (pipeline_options){.is_blind = backwards});
+        if (backwards) /* the set-up's answer was taken by the pipeline before */
             assert_ok(device_worker_setup(f->session.workers->device, NULL, NULL, 1, &f->error),
                       f->error);
-            pipeline_look_far_ahead(f->pipeline);
-        }
         assert_ok(tables_try_all(f->pipeline, &f->session, &f->error), f->error);
         expect_all_finished(f);
         candidate *const *all = pipeline_candidates(f->pipeline)->items;
@@ -146,7 +148,7 @@ TEST_IN(with_one_compile_worker_or_sixteen_all_end_alike, open_session, close_se
         the_tables.compiles[1] = COMPILE_ERROR;
         the_tables.works[3] = OUTCOME_WRONG_RESULT;
         the_tables.most_compiling = 0;
-        start(f, NULL);
+        start(f);
         assert_ok(tables_try_all(f->pipeline, &f->session, &f->error), f->error);
         expect_all_finished(f);
         const candidates *all = pipeline_candidates(f->pipeline);
@@ -163,7 +165,7 @@ TEST_IN(a_candidate_is_counted_at_the_stage_that_it_is_at, open_session, close_s
     fixture *f = *state;
     bool seen[CANDIDATE_STAGES] = {false};
     the_tables.slow = true;
-    start(f, NULL);
+    start(f);
     const candidates *all = pipeline_candidates(f->pipeline);
     for (uint64_t next = 0; next < space_count(f->session.space);) {
         if (pipeline_room(f->pipeline))
@@ -191,9 +193,8 @@ TEST_IN(what_was_asked_for_first_is_tried_first_whatever_compiled_first, open_se
 {
     fixture *f = *state;
     the_tables.last_first = true;
-    start(f, NULL);
+    start_with(f, (pipeline_options){.is_blind = true});
     assert_ok(device_worker_setup(f->session.workers->device, NULL, NULL, 1, &f->error), f->error);
-    pipeline_look_far_ahead(f->pipeline);
     assert_ok(tables_try_all(f->pipeline, &f->session, &f->error), f->error);
     uint64_t next = 0;
     for (candidate *c; (c = pipeline_take(f->pipeline)); next++)
@@ -205,7 +206,7 @@ TEST_IN(replaced_workers_are_counted, open_session, close_session)
 {
     fixture *f = *state;
     the_tables.restarts = 2;
-    start(f, NULL);
+    start(f);
     assert_ok(tables_try_all(f->pipeline, &f->session, &f->error), f->error);
     assert_int_equal(pipeline_get_state(f->pipeline)->restarts, 2);
 }
@@ -218,7 +219,7 @@ TEST_IN(a_failure_in_any_place_comes_out_and_leaves_nothing_behind, open_session
         session s;
         pipeline *p;
         tables_open(&s);
-        p = pipeline_new(&s, NULL, 3);
+        p = pipeline_new(&s, &(pipeline_options){.samples = 3});
         the_tables.fail_at = place;
         the_tables.failure = place % 2 ? AT_NO_MEMORY : AT_DEVICE;
         status = tables_try_all(p, &s, &f->error);
@@ -237,15 +238,14 @@ TEST_IN(deferred_ragged_problems_are_compiled_for_those_that_a_race_wants, open_
     tables_close(&f->session);
     tables_open_with(&f->session, "luma.lua");
     f->session.slots = 2;
-    start(f, NULL);
-    pipeline_defer_ragged(f->pipeline);
+    start_with(f, (pipeline_options){.racing = 1.3, .defers_ragged = true});
     assert_ok(tables_try_all(f->pipeline, &f->session, &f->error), f->error);
     const pipeline_state *p = pipeline_get_state(f->pipeline);
     size_t compiled = the_tables.compiled;
     assert_int_equal(compiled, p->finished - p->twins);
     candidate *c = pipeline_candidates(f->pipeline)->items[0];
     assert_true(candidate_waits(c));
-    assert_ok(pipeline_recompile(f->pipeline, c, &f->error), f->error);
+    assert_ok(pipeline_recompile(f->pipeline, c, true, &f->error), f->error);
     while (pipeline_in_flight(f->pipeline))
         assert_ok(pipeline_step(f->pipeline, 10, &f->error), f->error);
     assert_false(candidate_waits(c));
@@ -260,9 +260,7 @@ static void start_with_ragged(fixture *f)
     tables_open_with(&f->session, "luma.lua");
     f->session.slots = 2;
     the_tables.slow = true;
-    start(f, NULL);
-    pipeline_defer_ragged(f->pipeline);
-    pipeline_look_far_ahead(f->pipeline);
+    start_with(f, (pipeline_options){.racing = 1.3, .defers_ragged = true, .is_blind = true});
 }
 
 /* The first three of the table are the fastest; of the first, the ragged problem's code does not
@@ -281,11 +279,11 @@ TEST_IN(idle_compile_workers_prepare_what_the_race_is_likely_to_want, open_sessi
         if (!candidate_is_finished(all->items[PREPARED]))
             continue;
         the_tables.compiles[0] = COMPILE_ERROR;
-        assert_ok(pipeline_prepare_race(f->pipeline, PREPARED, &f->error), f->error);
+        pipeline_expect_race(f->pipeline, PREPARED, false);
     }
-    size_t twins = pipeline_get_state(f->pipeline)->twins;
+    size_t followers = pipeline_get_state(f->pipeline)->twins;
     /* The fourth is prepared in place of the first. */
-    assert_int_equal(the_tables.compiled, count - twins + PREPARED + 1);
+    assert_int_equal(the_tables.compiled, count - followers + PREPARED + 1);
     assert_int_equal(all->items[0]->found.outcome, OUTCOME_COMPILE_ERROR);
     for (uint64_t i = 1; i < count; i++)
         assert_int_equal(candidate_waits(all->items[i]), i > PREPARED);
@@ -306,7 +304,7 @@ TEST_IN(who_overtakes_those_that_are_prepared_is_prepared_too, open_session, clo
         assert_ok(pipeline_add(f->pipeline, i, &f->error), f->error);
     while (pipeline_in_flight(f->pipeline)) {
         assert_ok(pipeline_step(f->pipeline, 0, &f->error), f->error);
-        assert_ok(pipeline_prepare_race(f->pipeline, PREPARED, &f->error), f->error);
+        pipeline_expect_race(f->pipeline, PREPARED, false);
     }
     size_t prepared = 0;
     for (uint64_t i = LATE; i < count; i++)
@@ -317,7 +315,7 @@ TEST_IN(who_overtakes_those_that_are_prepared_is_prepared_too, open_session, clo
 TEST_IN(what_waits_for_the_device_when_time_is_up_is_not_tried, open_session, close_session)
 {
     fixture *f = *state;
-    start(f, NULL);
+    start(f);
     for (uint64_t i = 0; i < 4; i++)
         assert_ok(pipeline_add(f->pipeline, i, &f->error), f->error);
     pipeline_abandon_queue(f->pipeline);
@@ -330,7 +328,7 @@ TEST_IN(what_waits_for_the_device_when_time_is_up_is_not_tried, open_session, cl
 TEST_IN(what_is_being_compiled_when_time_is_up_is_not_waited_for, open_session, close_session)
 {
     fixture *f = *state;
-    start(f, NULL);
+    start(f);
     for (uint64_t i = 0; i < 4; i++)
         assert_ok(pipeline_add(f->pipeline, i, &f->error), f->error);
     assert_int_equal(pipeline_in_flight(f->pipeline), 4);
@@ -349,7 +347,7 @@ TEST_IN(an_event_that_answers_nothing_is_an_error, open_session, close_session)
 {
     fixture *f = *state;
     static const device_variant none;
-    start(f, NULL);
+    start(f);
     assert_ok(device_worker_try(f->session.workers->device, 7, &none, 3, &f->error), f->error);
     at_status status = AT_OK;
     for (int i = 0; i < 4 && !status; i++)
@@ -364,12 +362,12 @@ TEST_IN(what_the_journal_knows_is_not_done_again_and_keeps_its_times, open_sessi
     temporary_make(folder);
     journal *j = tables_journal(&f->session, folder);
     the_tables.works[3] = OUTCOME_WRONG_RESULT;
-    start(f, j);
+    start_with(f, (pipeline_options){.journal = j});
     assert_ok(tables_try_all(f->pipeline, &f->session, &f->error), f->error);
     journal_close(j);
     j = tables_journal(&f->session, folder);
     the_tables.compiled = the_tables.tried = 0;
-    start(f, j);
+    start_with(f, (pipeline_options){.journal = j});
     assert_ok(tables_try_all(f->pipeline, &f->session, &f->error), f->error);
     assert_int_equal(the_tables.compiled, 0);
     assert_int_equal(the_tables.tried, 0);
@@ -389,20 +387,18 @@ TEST_IN(what_the_journal_knows_is_not_done_again_and_keeps_its_times, open_sessi
     temporary_remove(folder);
 }
 
-static void check(fixture *f, candidate *c)
+/* Has the leader checked, and whoever leads after it, until one is right. */
+static void check_leaders(fixture *f)
 {
-    assert_ok(pipeline_check(f->pipeline, c, &f->error), f->error);
-    assert_ptr_equal(pipeline_checking(f->pipeline), c);
-    /* One at a time. */
-    assert_ok(pipeline_check(f->pipeline, pipeline_candidates(f->pipeline)->items[4], &f->error),
-              f->error);
-    while (pipeline_in_flight(f->pipeline))
+    pipeline_abandon_queue(f->pipeline);
+    pipeline_expect_race(f->pipeline, 0, true);
+    do
         assert_ok(pipeline_step(f->pipeline, 0, &f->error), f->error);
-    assert_null(pipeline_checking(f->pipeline));
+    while (pipeline_in_flight(f->pipeline));
 }
 
-/* One passes, one is wrong on its ragged problem, one does not compile for it, and a proof convicts
- * one. */
+/* The fastest does not compile for its ragged problem, the second is wrong on it, the third passes,
+ * and a proof rejects a fourth. */
 TEST_IN(a_check_on_ragged_problems_decides_and_the_journal_knows_it, open_session, close_session)
 {
     fixture *f = *state;
@@ -411,27 +407,29 @@ TEST_IN(a_check_on_ragged_problems_decides_and_the_journal_knows_it, open_sessio
     tables_close(&f->session);
     tables_open_with(&f->session, "luma.lua");
     f->session.slots = 2;
+    for (int64_t i = 0; i < 3; i++)
+        the_tables.time_ns[i] = 70000 - 10000 * i;
     for (int again = 0; again < 2; again++) {
         journal *j = tables_journal(&f->session, folder);
-        start(f, j);
-        pipeline_defer_ragged(f->pipeline);
+        start_with(f, (pipeline_options){.journal = j, .racing = 1.3, .defers_ragged = true});
         the_tables.compiled = the_tables.tried = 0;
         assert_ok(tables_try_all(f->pipeline, &f->session, &f->error), f->error);
         candidate *const *all = pipeline_candidates(f->pipeline)->items;
         the_tables.ragged[1] = OUTCOME_WRONG_RESULT;
         the_tables.compiles[2] = COMPILE_ERROR;
-        for (size_t i = 0; !again && i < 3; i++)
-            check(f, all[i]);
+        check_leaders(f);
         if (!again) {
             candidate_judge(all[3], &(proof){.verdict = PROOF_CONVICTED});
-            pipeline_keep_conviction(f->pipeline, all[3]);
+            course_keep_check(f->pipeline, all[3], "proof");
         }
         assert_int_equal(the_tables.checked, 2);
+        assert_ptr_equal(pipeline_get_state(f->pipeline)->leader, all[0]);
         assert_int_equal(all[0]->ragged, RAGGED_PASSED);
         assert_int_equal(all[0]->found.outcome, OUTCOME_OK);
         assert_int_equal(all[1]->found.outcome, OUTCOME_WRONG_RESULT);
         assert_int_equal(all[2]->found.outcome, OUTCOME_COMPILE_ERROR);
         assert_int_equal(all[3]->found.outcome, OUTCOME_WRONG_RESULT);
+        assert_int_equal(pipeline_get_state(f->pipeline)->failed, 3);
         assert_true(candidate_waits(all[4]));
         if (again)
             assert_int_equal(the_tables.compiled + the_tables.tried, 0);
@@ -450,11 +448,9 @@ TEST_IN(who_was_wrong_is_the_best_no_more, open_session, close_session)
     f->session.slots = 2;
     the_tables.time_ns[1] = 50000;
     the_tables.ragged[1] = OUTCOME_WRONG_RESULT;
-    start(f, NULL);
-    pipeline_defer_ragged(f->pipeline);
+    start_with(f, (pipeline_options){.racing = 1.3, .defers_ragged = true});
     assert_ok(tables_try_all(f->pipeline, &f->session, &f->error), f->error);
-    candidate *const *all = pipeline_candidates(f->pipeline)->items;
-    assert_int_equal(pipeline_best_ns(f->pipeline, all[0]), 50000);
-    check(f, all[1]);
-    assert_int_equal(pipeline_best_ns(f->pipeline, all[0]), 100000);
+    assert_int_equal(pipeline_get_state(f->pipeline)->leader->fastest_ns, 50000);
+    check_leaders(f);
+    assert_int_equal(pipeline_get_state(f->pipeline)->leader->fastest_ns, 100000);
 }

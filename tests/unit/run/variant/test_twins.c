@@ -4,7 +4,6 @@
 #include "base/rng.h"
 #include "run/race/driver.h"
 #include "run/tables.h"
-#include "run/variant/twins.h"
 #include "script_fixture.h"
 
 /* tests/fixtures/twins.lua: four launches, of each two sources that differ in a name, of each three
@@ -44,7 +43,8 @@ static const candidates *try_all(fixture *f, journal *log)
                   f->error);
     pipeline_free(f->pipeline);
     the_tables.compiled = the_tables.tried = 0;
-    f->pipeline = pipeline_new(&f->session, log, 3);
+    f->pipeline =
+        pipeline_new(&f->session, &(pipeline_options){.journal = log, .samples = 3, .racing = 1.3});
     assert_ok(tables_try_all(f->pipeline, &f->session, &f->error), f->error);
     const candidates *all = pipeline_candidates(f->pipeline);
     assert_int_equal(all->count, CONFIGURATIONS);
