@@ -8,7 +8,7 @@
  *   {"run":R,"facts":F,"key":K,"outcome":"ok","configuration":"","samples_ns":[...],
  *    "compile_ns":0,"check_ns":0,"stage":"finals","asked":"block","configurations":[...],"figures":[...],"check":...}
  *      the answer to a question of the race (run/race/race_log.h), or what a check found of a
- * variant that had its outcome (run/variant/variant_log.h), whose key is K
+ * variant that had its outcome (run/variant/course.h), whose key is K
  *   {"run":R,"finished":[R,...],"check":"..."}
  *      the entries of these runs are no longer needed
  *

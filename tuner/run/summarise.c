@@ -1,4 +1,4 @@
-#include "run/summarise.h"
+#include "run/tune_state.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -7,12 +7,11 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "run/tuned_times.h"
 #include "script/emit.h"
 
 typedef struct builder {
-    const summarise_input *in;
-    run_summary *out;
+    const tune *run;
+    run_summary *out; /* the run's */
     uint16_t indices[PATTERN_MAX_PARAMETERS];
     bool *added; /* by candidate id */
 } builder;
@@ -24,20 +23,20 @@ static double rate(const session *s, work_unit unit, int64_t time_ns)
 }
 
 /* Says why a variant's proof did not end. */
-static const char *why_unproven(const summarise_input *in, const candidate *c)
+static const char *why_unproven(const tune *run, const candidate *c)
 {
-    const double budget_s = in->limits.seconds;
-    if (c->verdict != PROOF_PENDING || in->end == RUN_END_INTERRUPTED ||
-        settings_are_quick(in->settings))
+    const double budget_s = run->limits.seconds;
+    if (c->verdict != PROOF_PENDING || run->end == RUN_END_INTERRUPTED ||
+        settings_are_quick(run->settings))
         return "the run ended before";
-    return budget_s > 0 && (double)(clock_now_ns() - in->start_ns) / 1e9 >= budget_s
+    return budget_s > 0 && (double)(clock_now_ns() - run->start_ns) / 1e9 >= budget_s
                ? "the budget of time ended before"
                : "the simulated device took too long";
 }
 
 static at_status add(builder *b, const candidate *c, const race_standing *standing, at_error *error)
 {
-    const session *s = b->in->session;
+    const session *s = &b->run->session;
     const pattern *p = script_pattern(s->script);
     char text[CONFIGURATION_BYTES];
     run_result *r;
@@ -60,7 +59,7 @@ static at_status add(builder *b, const candidate *c, const race_standing *standi
     r->proven = c->verdict == PROOF_PROVEN;
     r->coverage = r->proven ? coverage_copy(c->coverage) : NULL;
     if (!r->proven && c->found.outcome == OUTCOME_OK && session_measures(s))
-        r->unproven = memory_text(c->unproven ? c->unproven : why_unproven(b->in, c));
+        r->unproven = memory_text(c->unproven ? c->unproven : why_unproven(b->run, c));
     r->block_threads = plan_most_threads(&c->launches[0]);
     r->dynamic_shared_bytes = plan_most_shared_bytes(&c->launches[0]);
     memcpy(r->source_hash, c->source_hash, sizeof r->source_hash);
@@ -70,7 +69,7 @@ static at_status add(builder *b, const candidate *c, const race_standing *standi
                                          (size_t)c->found.resources.static_shared_bytes +
                                              r->dynamic_shared_bytes);
     if (standing && standing->time.count) {
-        energy_estimate energy = race_driver_energy(b->in->driver, standing->entrant);
+        energy_estimate energy = race_driver_energy(b->run->driver, standing->entrant);
         r->energy_j = energy.launch_j;
         r->power_w = energy.power_w;
         r->time = standing->time;
@@ -128,15 +127,15 @@ static void compare_with_baseline(builder *b, const race_result *r)
     b->out->speedup = (double)base->time.median_ns / (double)best->time.median_ns;
     if (base->tuned_ns > 0 && best->tuned_ns > 0)
         b->out->speedup = base->tuned_ns / best->tuned_ns;
-    const race_standing *won = r ? standing_of(r, b->in->driver, best->index) : NULL;
-    const race_standing *was = r ? standing_of(r, b->in->driver, base->index) : NULL;
+    const race_standing *won = r ? standing_of(r, b->run->driver, best->index) : NULL;
+    const race_standing *was = r ? standing_of(r, b->run->driver, base->index) : NULL;
     if (won && was && won->left_at == RACE_FINALS && was->left_at == RACE_FINALS && won->ratio > 0)
         b->out->speedup = was->ratio / won->ratio;
 }
 
 static at_status add_ranked(builder *b, at_error *error)
 {
-    race_driver *c = b->in->driver;
+    race_driver *c = b->run->driver;
     const race_result *r = race_driver_result(c);
     at_status status = AT_OK;
     size_t ahead = 0; /* unchecked, of a race that did not end */
@@ -167,7 +166,7 @@ static at_status add_ranked(builder *b, at_error *error)
                   "checked on the ragged problems yet",
             ahead);
     b->out->objective =
-        r->has_winner && race_driver_energy(c, r->winner).launch_j > 0 && b->in->settings->energy
+        r->has_winner && race_driver_energy(c, r->winner).launch_j > 0 && b->run->settings->energy
             ? "energy"
             : "time";
     b->out->verdict = r->count > 1 ? verdict_of(r) : VERDICT_NONE;
@@ -197,8 +196,8 @@ static int by_median(const void *a, const void *b)
  */
 static double resolution_ns(const builder *b, double best_ns)
 {
-    const double given = b->in->settings->tie_margin,
-                 floor_ns = (double)pipeline_get_state(b->in->pipeline)->ready.floor_ns;
+    const double given = b->run->settings->tie_margin,
+                 floor_ns = (double)pipeline_get_state(b->run->pipeline)->ready.floor_ns;
     const double margin_ns = (given >= 0 ? given : race_defaults().tie_margin) * best_ns;
     return given < 0 && margin_ns < floor_ns / 20 ? floor_ns / 20 : margin_ns;
 }
@@ -279,19 +278,19 @@ static void add_other_values(const builder *b, size_t ok, uint64_t *wanted, size
 static void rank_by_tuned_times(builder *b, size_t ok)
 {
     static const double share = 0.1; /* of a limit on time, for the last of these */
-    const double patience_s = share * b->in->settings->budget_s;
+    const double patience_s = share * b->run->settings->budget_s;
     run_result *all = b->out->results;
     uint64_t wanted[MOST_PREDICTED + 1];
     double times_ns[MOST_PREDICTED + 1];
     size_t count = 0;
     for (size_t i = 0; i < ok && count < FASTEST_PREDICTED; i++)
         add_wanted(wanted, &count, all[i].lead);
-    for (size_t i = 0; b->in->has_baseline && i < ok; i++)
-        if (all[i].index == b->in->baseline)
+    for (size_t i = 0; b->run->has_baseline && i < ok; i++)
+        if (all[i].index == b->run->baseline)
             add_wanted(wanted, &count, all[i].lead);
     const size_t sure = count;
     add_other_values(b, ok, wanted, &count);
-    tuned_times_predict(b->in->session, b->in->settings, wanted, count, sure,
+    tuned_times_predict(&b->run->session, b->run->settings, wanted, count, sure,
                         patience_s > 0 ? (int64_t)(patience_s * 1e9) : INT64_MAX, times_ns);
     for (size_t i = 0; i < ok; i++)
         for (size_t k = 0; k < count; k++)
@@ -311,16 +310,16 @@ static void rank_by_median(builder *b)
     if (ok > 1)
         qsort(b->out->results, ok, sizeof *b->out->results, by_median);
     b->out->best_found = ok > 0;
-    if (ok <= 1 || !b->in->session->workers->properties.predicted)
+    if (ok <= 1 || !b->run->session.workers->properties.predicted)
         return;
     tie_predictions(b, ok);
-    if (stands_in(b->in->session) && b->in->end != RUN_END_INTERRUPTED)
+    if (stands_in(&b->run->session) && b->run->end != RUN_END_INTERRUPTED)
         rank_by_tuned_times(b, ok);
 }
 
 static at_status add_rest(builder *b, at_error *error)
 {
-    const candidates *all = pipeline_candidates(b->in->pipeline);
+    const candidates *all = pipeline_candidates(b->run->pipeline);
     at_status status = AT_OK;
     /* The ok ones come first, without a race in their order of arrival. */
     for (int ok = 1; ok >= 0; ok--)
@@ -335,8 +334,8 @@ static at_status add_rest(builder *b, at_error *error)
 
 static void mark_baseline(builder *b)
 {
-    for (size_t i = 0; b->in->has_baseline && i < b->out->result_count; i++)
-        if (b->out->results[i].index == b->in->baseline) {
+    for (size_t i = 0; b->run->has_baseline && i < b->out->result_count; i++)
+        if (b->out->results[i].index == b->run->baseline) {
             b->out->has_baseline = true;
             b->out->baseline = i;
             return;
@@ -345,8 +344,8 @@ static void mark_baseline(builder *b)
 
 static void fill_stages(builder *b)
 {
-    const session *s = b->in->session;
-    const pipeline_state *p = pipeline_get_state(b->in->pipeline);
+    const session *s = &b->run->session;
+    const pipeline_state *p = pipeline_get_state(b->run->pipeline);
     double *stage_s = b->out->stage_s;
     stage_s[STAGE_ENUMERATE] = (double)s->enumerate_ns / 1e9;
     stage_s[STAGE_OPEN] = (double)(s->open_ns + p->setup_ns) / 1e9;
@@ -354,31 +353,31 @@ static void fill_stages(builder *b)
     stage_s[STAGE_COMPILE] = (double)p->compile_ns / 1e9;
     stage_s[STAGE_CHECK] = (double)p->check_ns / 1e9;
     stage_s[STAGE_MEASURE] = (double)p->measure_ns / 1e9;
-    if (!b->in->driver)
+    if (!b->run->driver)
         return;
-    const race_driver_state *c = race_driver_get_state(b->in->driver);
+    const race_driver_state *c = race_driver_get_state(b->run->driver);
     stage_s[STAGE_RACE] = (double)c->race_ns / 1e9;
     stage_s[STAGE_FINALS] = (double)c->finals_ns / 1e9;
 }
 
 /* A run that tried everything is exhaustive, whatever was asked for; one that was cut short, or
  * that had a part of the space, is none. */
-static const char *effort_of(const summarise_input *in)
+static const char *effort_of(const tune *run)
 {
-    if (in->settings->only_count > 0)
+    if (run->settings->only_count > 0)
         return NULL;
-    if (in->end == RUN_END_EXHAUSTED)
+    if (run->end == RUN_END_EXHAUSTED)
         return effort_name(EFFORT_EXHAUSTIVE);
     /* The effort's time was up if the run has no limit of its own. */
     bool cut_short =
-        in->end == RUN_END_INTERRUPTED || (in->end == RUN_END_SECONDS && in->limits.seconds > 0);
-    return in->settings->has_effort && !cut_short ? effort_name(in->settings->effort) : NULL;
+        run->end == RUN_END_INTERRUPTED || (run->end == RUN_END_SECONDS && run->limits.seconds > 0);
+    return run->settings->has_effort && !cut_short ? effort_name(run->settings->effort) : NULL;
 }
 
 static void fill_facts(builder *b)
 {
-    const session *s = b->in->session;
-    const settings *o = b->in->settings;
+    const session *s = &b->run->session;
+    const settings *o = b->run->settings;
     run_summary *out = b->out;
     out->compiled_only = s->workers->device == NULL;
     out->device = s->workers->properties;
@@ -388,11 +387,11 @@ static void fill_facts(builder *b)
     out->space_valid = space_count(s->space);
     out->space_sampled = space_is_sample(s->space);
     out->seed = o->seed;
-    out->strategy = b->in->strategy;
-    out->budget_evaluations = b->in->limits.evaluations;
-    out->budget_s = b->in->limits.seconds;
-    out->end = b->in->end;
-    out->effort = effort_of(b->in);
+    out->strategy = strategy_get_kind(b->run->strategy)->name;
+    out->budget_evaluations = b->run->limits.evaluations;
+    out->budget_s = b->run->limits.seconds;
+    out->end = b->run->end;
+    out->effort = effort_of(b->run);
     script_hash(s->script, out->script_hash);
     emit_template_hash(s->script, out->template_hash);
     snprintf(out->nvrtc_version, sizeof out->nvrtc_version, "%s",
@@ -402,10 +401,10 @@ static void fill_facts(builder *b)
 /* Fills in the work of a launch, and how fast the ceiling does it. */
 static void fill_work(builder *b)
 {
-    const session *s = b->in->session;
+    const session *s = &b->run->session;
     const work_unit unit = ceiling_get(s->ceiling)->unit;
-    int64_t raced_ns = b->in->driver ? race_driver_get_state(b->in->driver)->ceiling_ns : 0;
-    int64_t measured_ns = raced_ns ? raced_ns : pipeline_get_state(b->in->pipeline)->ceiling_ns;
+    int64_t raced_ns = b->run->driver ? race_driver_get_state(b->run->driver)->ceiling_ns : 0;
+    int64_t measured_ns = raced_ns ? raced_ns : pipeline_get_state(b->run->pipeline)->ceiling_ns;
     for (int u = 0; u < WORK_UNITS; u++)
         b->out->work[u] = session_work(s, (work_unit)u);
     b->out->ceiling = s->ceiling;
@@ -436,9 +435,9 @@ static void warn_others(builder *b, uint32_t others)
 /* Variants that no ragged problem accepts were checked on edges of no kind. */
 static void warn_unchecked(builder *b)
 {
-    const session *s = b->in->session;
+    const session *s = &b->run->session;
     const pattern *p = script_pattern(s->script);
-    const candidates *all = pipeline_candidates(b->in->pipeline);
+    const candidates *all = pipeline_candidates(b->run->pipeline);
     uint64_t unchecked = 0, finished = 0;
     uint32_t broken = 0;
     for (size_t i = 0; s->slots > 1 && i < all->count; i++) {
@@ -463,9 +462,9 @@ static void warn_unchecked(builder *b)
 
 static void warn(builder *b)
 {
-    const session *s = b->in->session;
-    const pipeline_state *p = pipeline_get_state(b->in->pipeline);
-    const race_driver_state *c = b->in->driver ? race_driver_get_state(b->in->driver) : NULL;
+    const session *s = &b->run->session;
+    const pipeline_state *p = pipeline_get_state(b->run->pipeline);
+    const race_driver_state *c = b->run->driver ? race_driver_get_state(b->run->driver) : NULL;
     if (s->workers->driver_less[0])
         run_summary_warn(b->out, "%s stands in for a GPU, and its times are predictions (%s)",
                          s->workers->properties.spec, s->workers->driver_less);
@@ -498,13 +497,13 @@ static void warn(builder *b)
     if (p->journal_trouble.status)
         run_summary_warn(b->out, "the disk refused a line of the journal: %s",
                          p->journal_trouble.message);
-    size_t skipped = b->in->journal ? journal_skipped(b->in->journal) : 0;
+    size_t skipped = b->run->journal ? journal_skipped(b->run->journal) : 0;
     if (skipped)
         run_summary_warn(b->out,
                          "%zu damaged lines of the journal were skipped: what they held was "
                          "measured again",
                          skipped);
-    const char *of_compiler = compile_warning(b->in->session->workers->pool);
+    const char *of_compiler = compile_warning(b->run->session.workers->pool);
     if (of_compiler)
         run_summary_warn(b->out, "%s", of_compiler);
     warn_unchecked(b);
@@ -517,9 +516,9 @@ static void warn(builder *b)
         warn_others(b, c->others);
     if (c && c->energy_trouble[0])
         run_summary_warn(b->out, "%senergy cannot be measured: %s",
-                         b->in->settings->energy ? "ranked by time, since " : "",
+                         b->run->settings->energy ? "ranked by time, since " : "",
                          c->energy_trouble);
-    if (b->in->settings->stop_at > 0 && b->out->ceiling_rate <= 0)
+    if (b->run->settings->stop_at > 0 && b->out->ceiling_rate <= 0)
         run_summary_warn(
             b->out,
             s->ceiling == CEILING_NONE
@@ -532,26 +531,26 @@ static void warn(builder *b)
         run_summary_warn(b->out, "the problem is small: its data is under twice the L2 cache");
 }
 
-at_status summarise(const summarise_input *in, run_summary *out, at_error *error)
+at_status tune_summarise(tune *t, at_error *error)
 {
-    builder b = {.in = in, .out = out};
+    builder b = {.run = t, .out = &t->summary};
     at_status status = AT_OK;
-    b.added = memory_new(pipeline_candidates(in->pipeline)->count, sizeof *b.added);
+    b.added = memory_new(pipeline_candidates(t->pipeline)->count, sizeof *b.added);
     fill_work(&b);
     fill_facts(&b);
-    if (in->driver)
+    if (t->driver)
         status = add_ranked(&b, error);
     if (!status)
         status = add_rest(&b, error);
     if (status)
         goto cleanup;
-    if (!in->driver && in->session->workers->device)
+    if (!t->driver && t->session.workers->device)
         rank_by_median(&b);
     mark_baseline(&b);
-    compare_with_baseline(&b, in->driver ? race_driver_result(in->driver) : NULL);
+    compare_with_baseline(&b, t->driver ? race_driver_result(t->driver) : NULL);
     fill_stages(&b);
     warn(&b);
-    out->wall_s = (double)(clock_now_ns() - in->start_ns) / 1e9;
+    t->summary.wall_s = (double)(clock_now_ns() - t->start_ns) / 1e9;
 cleanup:
     free(b.added);
     return status;

@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "process/interrupt.h"
-#include "run/race/verify.h"
 #include "run/tune_state.h"
 
 static at_status keep(tune *t, at_error *error)
@@ -57,19 +56,7 @@ static at_status finish(tune *t, at_error *error)
     /* It takes longer until the workers have ended than to do what is left. */
     if (tune_owns_workers(t) && !verifies)
         workers_end(t->session.workers);
-    at_status status =
-        summarise(&(summarise_input){.settings = t->settings,
-                                     .session = &t->session,
-                                     .pipeline = t->pipeline,
-                                     .driver = t->driver,
-                                     .journal = t->journal,
-                                     .strategy = strategy_get_kind(t->strategy)->name,
-                                     .has_baseline = t->has_baseline,
-                                     .baseline = t->baseline,
-                                     .limits = t->limits,
-                                     .end = t->end,
-                                     .start_ns = t->start_ns},
-                  &t->summary, error);
+    at_status status = tune_summarise(t, error);
     if (!status)
         tell_disagreement(t);
     if (!status && verifies)

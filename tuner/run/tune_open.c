@@ -9,7 +9,7 @@
 #include "base/keymap.h"
 #include "base/memory.h"
 #include "base/paths.h"
-#include "run/race/rules.h"
+#include "run/race/driver.h"
 #include "script/emit.h"
 #include "search/race/race.h"
 #include "search/strategy.h"

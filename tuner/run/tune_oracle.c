@@ -44,7 +44,7 @@ static at_status begin_comparison(tune *t, at_error *error)
     proof_results next;
     at_status status = AT_OK;
     oracle_doubt *o = &t->oracle;
-    device_worker *gpu = t->session.workers->device;
+    device_worker *home = t->session.workers->device;
     const problem_set *set = &t->session.problems;
     while (!status && !o->asked && prover_take_results(t->prover, &next)) {
         const size_t slot = find_slot(t, next.kind);
@@ -52,13 +52,13 @@ static at_status begin_comparison(tune *t, at_error *error)
         while (layout < set->layout_count && set->layouts[layout] != next.layout)
             layout++;
         if (slot < DEVICE_SLOTS && layout < set->layout_count) {
-            status = device_worker_compare(gpu, (uint32_t)layout, (uint32_t)slot, next.bytes,
+            status = device_worker_compare(home, (uint32_t)layout, (uint32_t)slot, next.bytes,
                                            next.size_bytes, error);
             o->asked = !status;
             o->on = next.kind;
         }
         if (o->asked)
-            o->question = device_worker_claim(gpu);
+            o->question = device_worker_claim(home);
         free(next.bytes);
     }
     return status;

@@ -8,12 +8,12 @@
 
 #include "history/warm_start.h"
 #include "record/record.h"
+#include "record/summary.h"
 #include "report/progress.h"
 #include "run/predict.h"
 #include "run/race/driver.h"
 #include "run/race/race_log.h"
 #include "run/recall.h"
-#include "run/summarise.h"
 #include "run/tune.h"
 #include "run/variant/pipeline.h"
 #include "search/stopping.h"
@@ -93,7 +93,15 @@ void tune_open_race_log(tune *t);
 /* Ranks what was measured as it stands: the device was lost before the race began. */
 void tune_rank_unraced(tune *t);
 
-/* ---- tune_quick.c: when a quick run must race ---- */
+/* ---- tune_race.c: chips of one model differ, and a record speaks for all of them ---- */
+
+/* Races the winner and the other finalists on every other GPU of the session. Warnings of the
+ * summary say where another one wins clearly, and on how many GPUs none does. It waits for the
+ * devices. A GPU that is lost on the way is reported too, and is no error. */
+at_status verify_elsewhere(const session *s, race_driver *c, const settings *o, run_summary *out,
+                           at_error *error);
+
+/* ---- tune_limits.c: when a quick run must race ---- */
 
 /* The rough number of entrants that a race of the tried variants samples. */
 size_t tune_likely_entrants(const tune *t);
@@ -107,6 +115,13 @@ bool tune_is_late(const tune *t);
 /* Is it time for a quick run's race, once the variant that the device is at is done? */
 bool tune_is_quick_enough(const tune *t);
 
+/* ---- summarise.c ---- */
+
+/* Fills t->summary from what the stages found: ranking, figures, counts, warnings. Formulas: rate =
+ * work / median time; ceiling = traffic / median time of a copy that moves as many bytes; speed-up
+ * = ratio of the paired times if both were in the finals, else of the medians. */
+at_status tune_summarise(tune *t, at_error *error);
+
 /* ---- tune_oracle.c: doubts about a baseline that is the oracle ----
  *
  * Both begin what is due. `waits`: for its end, too, for some seconds. */
@@ -119,7 +134,7 @@ at_status tune_judge_oracle(tune *t, bool waits, at_error *error);
  * problem a call as long as some are left. What differs leaves nothing proven. */
 at_status tune_compare_devices(tune *t, bool waits, at_error *error);
 
-/* ---- tune_state.c ---- */
+/* ---- tune_limits.c: what a run may do, and how long ---- */
 
 double tune_elapsed_s(const tune *t);
 /* A budget of time is for the whole run: when search and race have to be over, as

@@ -2,16 +2,14 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "run/summarise.h"
 #include "run/tables.h"
+#include "run/tune_state.h"
 #include "script_fixture.h"
 #include "temporary.h"
 
 typedef struct fixture {
-    session session;
-    pipeline *pipeline;
+    struct tune run;
     settings settings;
-    run_summary summary;
     at_error error;
 } fixture;
 
@@ -19,7 +17,7 @@ static int try_all(void **state)
 {
     static fixture f;
     f = (fixture){.settings = {.seed = 1}};
-    tables_open(&f.session);
+    tables_open(&f.run.session);
     *state = &f;
     return 0;
 }
@@ -27,29 +25,30 @@ static int try_all(void **state)
 static int close_all(void **state)
 {
     fixture *f = *state;
-    run_summary_deinit(&f->summary);
-    pipeline_free(f->pipeline);
-    tables_close(&f->session);
+    run_summary_deinit(&f->run.summary);
+    pipeline_free(f->run.pipeline);
+    strategy_free(f->run.strategy);
+    tables_close(&f->run.session);
     return 0;
 }
 
-static void summarise_run(fixture *f, const journal *log)
+static void summarise_run(fixture *f, journal *log)
 {
-    f->pipeline = pipeline_new(&f->session, &(pipeline_options){.samples = 3, .racing = 1.3});
-    assert_ok(tables_try_all(f->pipeline, &f->session, &f->error), f->error);
-    assert_ok(
-        run_summary_init(&f->summary, script_pattern(f->session.script), PROBLEM_TUNED, &f->error),
-        f->error);
-    assert_ok(summarise(&(summarise_input){.settings = &f->settings,
-                                           .session = &f->session,
-                                           .pipeline = f->pipeline,
-                                           .journal = log,
-                                           .strategy = "exhaustive",
-                                           .has_baseline = true,
-                                           .baseline = 2,
-                                           .end = RUN_END_EXHAUSTED},
-                        &f->summary, &f->error),
+    const strategy_kind *kind;
+    f->run.settings = &f->settings;
+    f->run.journal = log;
+    f->run.has_baseline = true;
+    f->run.baseline = 2;
+    f->run.end = RUN_END_EXHAUSTED;
+    assert_ok(strategy_find("exhaustive", &kind, &f->error), f->error);
+    f->run.strategy = strategy_new(kind, &(strategy_options){.space = f->run.session.space});
+    f->run.pipeline =
+        pipeline_new(&f->run.session, &(pipeline_options){.samples = 3, .racing = 1.3});
+    assert_ok(tables_try_all(f->run.pipeline, &f->run.session, &f->error), f->error);
+    assert_ok(run_summary_init(&f->run.summary, script_pattern(f->run.session.script),
+                               PROBLEM_TUNED, &f->error),
               f->error);
+    assert_ok(tune_summarise(&f->run, &f->error), f->error);
 }
 
 static bool is_warned(const run_summary *s, const char *words)
@@ -66,8 +65,8 @@ TEST_IN(the_fastest_comes_first_and_what_failed_last, try_all, close_all)
     the_tables.time_ns[5] = 50000;
     the_tables.works[0] = OUTCOME_WRONG_RESULT;
     summarise_run(f, NULL);
-    const run_summary *s = &f->summary;
-    assert_int_equal(s->result_count, space_count(f->session.space));
+    const run_summary *s = &f->run.summary;
+    assert_int_equal(s->result_count, space_count(f->run.session.space));
     assert_true(s->best_found);
     assert_int_equal(s->results[0].index, 5);
     assert_int_equal(s->results[0].time.median_ns, 50001);
@@ -86,8 +85,8 @@ TEST_IN(any_number_of_samples_is_summarised, try_all, close_all)
     fixture *f = *state;
     the_tables.samples = 100000;
     summarise_run(f, NULL);
-    assert_int_equal(f->summary.results[0].time.count, 100000);
-    assert_int_equal(f->summary.results[0].time.median_ns, 100001);
+    assert_int_equal(f->run.summary.results[0].time.count, 100000);
+    assert_int_equal(f->run.summary.results[0].time.median_ns, 100001);
 }
 
 TEST_IN(what_compile_workers_warn_of_is_in_the_summary, try_all, close_all)
@@ -95,7 +94,7 @@ TEST_IN(what_compile_workers_warn_of_is_in_the_summary, try_all, close_all)
     fixture *f = *state;
     the_tables.warning = "the cache cannot be written";
     summarise_run(f, NULL);
-    assert_true(is_warned(&f->summary, "the cache cannot be written"));
+    assert_true(is_warned(&f->run.summary, "the cache cannot be written"));
 }
 
 TEST_IN(skipped_lines_of_the_journal_are_in_the_summary, try_all, close_all)
@@ -103,9 +102,9 @@ TEST_IN(skipped_lines_of_the_journal_are_in_the_summary, try_all, close_all)
     fixture *f = *state;
     char folder[TEMPORARY_BYTES], path[TEMPORARY_BYTES + 64];
     const journal_facts facts = {.pattern = "scale",
-                                 .device = &f->session.workers->properties,
+                                 .device = &f->run.session.workers->properties,
                                  .nvrtc_version = "13.0",
-                                 .problems = f->session.problems.plans,
+                                 .problems = f->run.session.problems.plans,
                                  .problem_count = 1,
                                  .reference_hash = ""};
     journal *j;
@@ -118,7 +117,7 @@ TEST_IN(skipped_lines_of_the_journal_are_in_the_summary, try_all, close_all)
     fclose(file);
     assert_ok(journal_open(folder, &facts, &j, &f->error), f->error);
     summarise_run(f, j);
-    assert_true(is_warned(&f->summary, "2 damaged lines of the journal were skipped"));
+    assert_true(is_warned(&f->run.summary, "2 damaged lines of the journal were skipped"));
     journal_close(j);
     temporary_remove(folder);
 }
@@ -128,5 +127,5 @@ TEST_IN(replaced_workers_are_in_the_summary, try_all, close_all)
     fixture *f = *state;
     the_tables.restarts = 3;
     summarise_run(f, NULL);
-    assert_true(is_warned(&f->summary, "replaced 3 times"));
+    assert_true(is_warned(&f->run.summary, "replaced 3 times"));
 }

@@ -10,7 +10,6 @@
 #include "cmd/line/commands.h"
 #include "cmd/line/page.h"
 #include "cmd/space/inspection.h"
-#include "run/setup/pattern_json.h"
 #include "run/setup/setup.h"
 
 typedef struct inspected {

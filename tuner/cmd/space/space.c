@@ -9,7 +9,6 @@
 #include "cmd/line/page.h"
 #include "cmd/space/unchecked.h"
 #include "report/progress.h"
-#include "run/setup/pattern_json.h"
 #include "run/setup/setup.h"
 #include "space/space.h"
 

@@ -1,12 +1,11 @@
 /* autotune check: variants run on a simulated device with every fault watched. */
 #include <inttypes.h>
+#include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <jansson.h>
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -21,12 +20,11 @@
 #include "compile/compile.h"
 #include "record/coverage.h"
 #include "report/progress.h"
-#include "run/setup/chips.h"
-#include "run/setup/pattern_json.h"
 #include "run/setup/prototypes.h"
 #include "run/setup/setup.h"
 #include "run/variant/hangs.h"
 #include "run/variant/proof.h"
+#include "sim/chip.h"
 
 enum { STEP_MS = 100, MOST_SOURCE = 16 << 20, MESSAGE_BYTES = 2048 };
 

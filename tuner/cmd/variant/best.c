@@ -4,8 +4,8 @@
 
 #include "cmd/line/known.h"
 #include "library/pattern.h"
-#include "run/setup/chips.h"
 #include "run/setup/setup.h"
+#include "sim/chip.h"
 
 at_status best_find(const options *o, script *s, const arch_limits *gpu, uint16_t *indices,
                     pick_rule *rule, at_error *error)

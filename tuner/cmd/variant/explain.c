@@ -11,9 +11,9 @@
 #include "cmd/line/page.h"
 #include "cmd/variant/explained.h"
 #include "report/progress.h"
-#include "run/setup/chips.h"
 #include "run/setup/setup.h"
 #include "run/variant/proof.h"
+#include "sim/chip.h"
 
 enum { STEP_MS = 100, NAME_BYTES = 512 };
 

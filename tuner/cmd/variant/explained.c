@@ -6,7 +6,7 @@
 #include "cmd/line/terminal.h"
 #include "cmd/variant/explained.h"
 #include "record/schema.h"
-#include "run/setup/pattern_json.h"
+#include "run/setup/setup.h"
 #include "script/kernel_file.h"
 
 enum {

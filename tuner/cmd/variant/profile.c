@@ -13,7 +13,6 @@
 #include "cmd/line/page.h"
 #include "cmd/variant/explained.h"
 #include "run/race/side_by_side.h"
-#include "run/setup/pattern_json.h"
 #include "run/setup/session.h"
 #include "run/setup/setup.h"
 

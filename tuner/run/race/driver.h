@@ -37,8 +37,8 @@ typedef struct race_driver_state { /* for progress */
 /* Enters every candidate of the pipeline that is ok. `log` (borrowed) holds the answers of an
  * interrupted race of the same plan, which are used before the device is asked; new answers are
  * added to it. `baseline` is the candidate of the script's default, or NULL; the rules are those of
- * rules.h, and no more than `most` enter beside it, the fastest so far (0: as many as the rules
- * say). AT_NOT_FOUND if no candidate is ok. */
+ * race_rules(), and no more than `most` enter beside it, the fastest so far (0: as many as the
+ * rules say). AT_NOT_FOUND if no candidate is ok. */
 at_status race_driver_new(session *s, pipeline *p, race_log *log, const candidate *baseline,
                           size_t most, const settings *o, race_driver **out, at_error *error);
 void race_driver_free(race_driver *d); /* NULL is fine */
@@ -61,5 +61,13 @@ const race_result *race_driver_result(race_driver *d);
 candidate *race_driver_candidate(const race_driver *d, uint32_t entrant);
 /* The energy of a launch of this entrant; launch_j 0: not measured. */
 energy_estimate race_driver_energy(const race_driver *d, uint32_t entrant);
+
+/* The rules of a race: the protocol of search/race/race.h with what the settings change. */
+
+/* The protocol with seed, blocks and margin of the settings. A quick run races only the few that
+ * are nearest to the best by their first samples, in fewer blocks, and no default that is much
+ * slower. The samples of the variants that were tried say how near; if they do not tell, or `tried`
+ * is NULL, it is the most that it can be. */
+race_options race_rules(const settings *o, const candidates *tried);
 
 #endif

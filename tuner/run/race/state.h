@@ -1,9 +1,8 @@
 /* The state that the files of the race driver share; no other file includes this.
  *
  * From the top down: driver.c has blocks sampled; others.c has other GPUs sample some; finalists.c
- * checks, proves and reads the energy of the finalists; entrants.c loads entrants onto the device
- * and takes those out that fail; question.c waits for answers and says how the log knows a
- * question. */
+ * checks, proves and reads the energy of the finalists; entrants.c loads entrants onto the device,
+ * waits for answers, takes those out that fail, and says how the log knows a question. */
 #ifndef AUTOTUNE_RUN_RACE_STATE_H
 #define AUTOTUNE_RUN_RACE_STATE_H
 
@@ -95,7 +94,7 @@ typedef struct race_request {
     bool is_load; /* which is done again when it is needed: only a failure is worth a line */
 } race_request;
 
-/* ---- question.c ---- */
+/* ---- entrants.c: questions ---- */
 
 /* Waits for the answer to a question, or to what was asked of the device last. */
 at_status question_await(race_driver *d, device_question question, device_event *out,
@@ -136,7 +135,7 @@ void others_take(race_driver *d, const uint32_t *order, size_t count, bool *foun
 /* They have nothing more to do in this race: drops what they hold. */
 void others_leave(race_driver *d);
 
-/* ---- entrants.c ---- */
+/* ---- entrants.c: loading ---- */
 
 /* Releases the kernels of entrants that are not in a block: the race drops entrants for good. */
 at_status entrants_release_dropped(race_driver *d, const uint32_t *order, size_t count,

@@ -19,7 +19,7 @@ static double smaller(double a, double b)
 
 /* A simulated device runs the smaller problem that the script has for it, or the one that --set
  * asks for; of one with more bytes than it runs in seconds it runs the script's, and what was asked
- * for is predicted (run/tuned_times.h). */
+ * for is predicted (run/predict.h). */
 static at_status choose_problem(session *s, at_error *error)
 {
     static const uint64_t most_bytes = 16u << 20;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/json_text.h"
 #include "base/keymap.h"
 #include "base/memory.h"
 #include "base/pack.h"
@@ -13,6 +14,7 @@
 #include "bench/client.h"
 #include "device/plan_pack.h"
 #include "process/interrupt.h"
+#include "record/ceilings.h"
 #include "record/record.h"
 #include "report/progress.h"
 #include "run/setup/captured.h"
@@ -369,4 +371,55 @@ device_image result_image(const compile_result *r, bool ptx)
                           .symbols = r->symbols,
                           .shared = r->grouped};
     return image;
+}
+
+static at_status find(const char *gpu, const arch_limits *limits, const char *arch,
+                      const char *results_dir, sim_chip *out, at_error *error)
+{
+    ceiling_rates kept;
+    at_status status = sim_chip_of_gpu(gpu, limits, arch, out, error);
+    if (!status)
+        status = ceilings_read(results_dir, gpu, &kept, error);
+    if (!status)
+        sim_chip_measured(out, kept.rates);
+    return status;
+}
+
+at_status chips_wanted(const settings *o, sim_chip *out, at_error *error)
+{
+    arch_limits here;
+    char arch[32];
+    if (o->arch)
+        return sim_chip_find(o->arch, out, error);
+    at_status status = target_here(&here, error);
+    if (status)
+        return status;
+    snprintf(arch, sizeof arch, "sm_%d%d", here.major, here.minor);
+    return strcmp(arch, here.name) == 0 ? sim_chip_find(arch, out, error)
+                                        : find(here.name, &here, arch, o->results_dir, out, error);
+}
+
+at_status chips_of_device(const device_properties *d, const char *results_dir, sim_chip *out,
+                          at_error *error)
+{
+    const char *colon = strchr(d->spec, ':');
+    return d->predicted ? sim_chip_find(colon ? colon + 1 : d->arch, out, error)
+                        : find(d->limits.name, &d->limits, d->arch, results_dir, out, error);
+}
+
+json_t *pattern_json_problem(const pattern *p, problem_kind which)
+{
+    json_t *object = json_object();
+    for (size_t i = 0; i < p->problem_count; i++)
+        json_put(&object, p->problems[which][i].name, json_from_value(p->problems[which][i].value));
+    return object;
+}
+
+json_t *pattern_json_configuration(const pattern *p, const uint16_t *indices)
+{
+    json_t *object = json_object();
+    for (size_t i = 0; i < p->parameter_count; i++)
+        json_put(&object, p->parameters[i].name,
+                 json_from_value(p->parameters[i].values[indices[i]]));
+    return object;
 }

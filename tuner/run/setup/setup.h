@@ -5,6 +5,8 @@
 #ifndef AUTOTUNE_RUN_SETUP_SETUP_H
 #define AUTOTUNE_RUN_SETUP_SETUP_H
 
+#include <jansson.h>
+
 #include "base/error.h"
 #include "compile/compile.h"
 #include "device/arch.h"
@@ -12,7 +14,9 @@
 #include "run/setup/settings.h"
 #include "script/emit.h"
 #include "script/script.h"
+#include "space/pattern.h"
 
+struct sim_chip;       /* sim/chip.h */
 struct record_feature; /* record/record.h */
 struct record_values;
 
@@ -89,5 +93,24 @@ void extend_hash(char hash[33], const emitted *source, const launch_plan *launch
  * result's bytes.
  */
 device_image result_image(const compile_result *r, bool ptx);
+
+/* Which chip times are predicted for: the one that is asked for by name, else the machine's GPU,
+ * with what was measured of it (results/<gpu>/device.json), else the typical one of sm_90. */
+
+/* By --arch, which may name a chip ("h100"). AT_USAGE for an unknown name; AT_FORMAT for a damaged
+ * file of measurements. */
+at_status chips_wanted(const settings *o, struct sim_chip *out, at_error *error);
+
+/* The chip of a device: a GPU, or a simulated one. Errors as above. */
+at_status chips_of_device(const device_properties *d, const char *results_dir, struct sim_chip *out,
+                          at_error *error);
+
+/* A pattern's problems and configurations in JSON: {name: value, ...}, in the script's order. New
+ * references, NULL when out of memory. */
+
+json_t *pattern_json_problem(const pattern *p, problem_kind which);
+
+/* `indices`: of each parameter's value. */
+json_t *pattern_json_configuration(const pattern *p, const uint16_t *indices);
 
 #endif

@@ -10,7 +10,6 @@
 #include "base/stats.h"
 #include "process/interrupt.h"
 #include "run/race/side_by_side.h"
-#include "run/setup/pattern_json.h"
 #include "run/setup/problems.h"
 #include "run/setup/setup.h"
 #include "run/setup/workers.h"

@@ -1,6 +1,8 @@
 #include "run/variant/course.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
@@ -8,6 +10,112 @@
 
 /* A new leader is checked only if it is faster by more: a smaller gain may be noise. */
 static const double LEADER_GAIN = 0.01;
+
+/* Candidates in the journal. */
+
+void variant_log_put_on(const variant_log *log, candidate *c, size_t gpu_number)
+{
+    c->gpu = gpu_number;
+    if (log->journal)
+        c->key = journal_key_on(log->journal, gpu_number, c->source);
+}
+
+static void format_configuration(const variant_log *log, const candidate *c, char *text,
+                                 size_t size_bytes)
+{
+    space_at(log->session->space, c->configuration, log->indices);
+    script_format_configuration(log->session->script, log->indices, text, size_bytes);
+}
+
+static void append_line(variant_log *log, journal_key key, const journal_entry *e)
+{
+    at_error trouble = {0};
+    journal_append(log->journal, key, e, &trouble);
+    if (trouble.status)
+        *log->trouble = trouble;
+}
+
+void variant_log_keep(variant_log *log, const candidate *c)
+{
+    if (!log->journal)
+        return;
+    char text[CONFIGURATION_BYTES];
+    format_configuration(log, c, text, sizeof text);
+    append_line(log, c->key,
+                &(journal_entry){.configuration = text,
+                                 .stage = "screen",
+                                 .gpu = c->gpu,
+                                 .code = c->code,
+                                 .has_code = c->has_code,
+                                 .found = c->found});
+}
+
+static journal_key key_of_check(const candidate *c, const char *check)
+{
+    return journal_key_of_question(c->key, &(journal_question){.asked = check});
+}
+
+/* Writes what a check of a candidate that had its outcome found: "ragged", of its ragged problems,
+ * or "proof". */
+static void keep_check(variant_log *log, const candidate *c, const char *check)
+{
+    if (log->journal)
+        append_line(
+            log, key_of_check(c, check),
+            &(journal_entry){.stage = "screen",
+                             .asked = check,
+                             .gpu = c->gpu,
+                             .found = {.outcome = c->found.outcome, .message = c->found.message}});
+}
+
+static void find_checks(const variant_log *log, candidate *c)
+{
+    static const char *const checks[] = {"ragged", "proof"};
+    for (size_t i = 0; i < 2 && c->found.outcome == OUTCOME_OK; i++) {
+        journal_entry entry;
+        if (!journal_find(log->journal, key_of_check(c, checks[i]), &entry))
+            continue;
+        if (entry.found.outcome != OUTCOME_OK)
+            candidate_reject(c, entry.found.outcome, entry.found.message);
+        else if (c->ragged)
+            c->ragged = RAGGED_PASSED;
+    }
+}
+
+static bool find_entry(const variant_log *log, const candidate *c, journal_entry *entry)
+{
+    return log->journal && journal_find(log->journal, c->key, entry) &&
+           (entry->found.outcome != OUTCOME_OK || entry->found.sample_count >= log->samples) &&
+           entry->found.sample_count <= DEVICE_MAX_SAMPLES;
+}
+
+/* Gives the candidate the outcome that an earlier run found, at home or else on another GPU, and
+ * what such checks found; false: there is none. */
+static bool find_logged(variant_log *log, candidate *c)
+{
+    journal_entry entry;
+    variant_log_put_on(log, c, log->gpus->home);
+    bool found = find_entry(log, c, &entry);
+    for (size_t i = 0; !found && i < log->gpus->count; i++) {
+        variant_log_put_on(log, c, i);
+        found = find_entry(log, c, &entry);
+    }
+    if (!found)
+        return false;
+    c->from_journal = true;
+    c->code = entry.code;
+    c->has_code = entry.has_code;
+    candidate_copy(c, &entry.found);
+    find_checks(log, c);
+    /* Another configuration may have the same kernel: a reader of the journal must find both. */
+    char text[CONFIGURATION_BYTES];
+    format_configuration(log, c, text, sizeof text);
+    if (strcmp(text, entry.configuration) != 0)
+        variant_log_keep(log, c);
+    return true;
+}
+
+/* Their course. */
 
 void course_move(pipeline *p, candidate *c, candidate_stage to)
 {
@@ -134,8 +242,10 @@ static const hang_cause *find_cause(const pipeline *p, const hangs *of, const ca
 /* Is it the faster of two that work, for the race at home? */
 static bool is_faster(const pipeline *p, const candidate *c, const candidate *than, double gain)
 {
-    int64_t time_ns = candidate_may_race(c) ? pipeline_prior_ns(p, c) : 0;
-    return time_ns && (!than || (double)time_ns < (1 - gain) * (double)pipeline_prior_ns(p, than));
+    if (!candidate_may_race(c) || !c->fastest_ns)
+        return false;
+    return !than || (double)gpus_prior_ns(&p->gpus, c->gpu, c->fastest_ns) <
+                        (1 - gain) * (double)gpus_prior_ns(&p->gpus, than->gpu, than->fastest_ns);
 }
 
 void course_settle_leader(pipeline *p)
@@ -225,7 +335,7 @@ bool course_recognise(pipeline *p, candidate *c)
     candidate *first = twins_meet_source(&p->twins, &p->table, c);
     if (first) {
         become_twin(p, c, first);
-    } else if (variant_log_find(&p->log, c)) {
+    } else if (find_logged(&p->log, c)) {
         p->state.resumed++;
         finish_or_join(p, c, twins_meet_code(&p->twins, &p->table, c));
     }
@@ -301,12 +411,12 @@ void course_reject(pipeline *p, candidate *c, next_step why)
 
 void course_keep_check(pipeline *p, candidate *c, const char *check)
 {
-    variant_log_keep_check(&p->log, c, check);
+    keep_check(&p->log, c, check);
     if (c->found.outcome == OUTCOME_OK)
         return;
     p->state.failed++;
     candidate_drop_images(c);
-    gpu *of = &p->gpus.items[c->gpu];
+    run_gpu *of = &p->gpus.items[c->gpu];
     of->best_ns = 0;
     for (size_t i = 0; i < p->table.count; i++) {
         const candidate *other = p->table.items[i];

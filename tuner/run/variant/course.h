@@ -4,12 +4,27 @@
 #ifndef AUTOTUNE_RUN_VARIANT_COURSE_H
 #define AUTOTUNE_RUN_VARIANT_COURSE_H
 
-#include "run/setup/gpus.h"
+#include "base/error.h"
+#include "journal/journal.h"
+#include "run/setup/session.h"
+#include "run/setup/workers.h"
 #include "run/variant/next.h"
 #include "run/variant/pipeline.h"
-#include "run/variant/variant_log.h"
+#include "run/variant/variant.h"
 
 enum { TRYING_QUEUE = 4 }; /* requests in flight: the device never waits for the tuner */
+
+/* Candidates in the journal: what was measured of one is kept, and found again by a run that
+ * resumes. */
+
+typedef struct variant_log { /* everything is borrowed */
+    journal *journal;        /* NULL: nothing is kept or found */
+    session *session;
+    const gpus *gpus;
+    size_t samples;    /* that an entry must have */
+    uint16_t *indices; /* scratch: one configuration */
+    at_error *trouble; /* gets why the journal refused an entry */
+} variant_log;
 
 /* Only course_move() changes a candidate's stage. A candidate enters `finished` once, when its
  * outcome is known, and may be compiled again for the race after that. At most one candidate is
@@ -98,5 +113,11 @@ void course_end_check(pipeline *p);
 /* Takes every event of a device that is there, and feeds it. AT_NOT_FOUND: no more. AT_DEVICE or
  * AT_NO_DEVICE: the last one is lost for good. */
 at_status trying_drain(pipeline *p, size_t from, bool *moved, at_error *error);
+
+/* Says which GPU measures the candidate, or did, and so what its key is, by c->source. */
+void variant_log_put_on(const variant_log *log, candidate *c, size_t gpu_number);
+
+/* Writes the candidate's outcome. */
+void variant_log_keep(variant_log *log, const candidate *c);
 
 #endif

@@ -142,7 +142,7 @@ void pipeline_expect_race(pipeline *p, size_t entrants, bool checks_leader)
 }
 
 /* Has the leader checked, and then proven: a run that is interrupted records nothing else
- * (run/summarise.h). The race checks what leads at its end. */
+ * (run/summarise.c). The race checks what leads at its end. */
 static at_status attend_leader(pipeline *p, at_error *error)
 {
     course_settle_leader(p);

@@ -5,7 +5,7 @@
 
 #include <xxhash.h>
 
-#include "base/hash_text.h"
+#include "base/keymap.h"
 #include "base/pack.h"
 #include "compile/code.h"
 #include "device/plan_pack.h"

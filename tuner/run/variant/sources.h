@@ -38,7 +38,7 @@ at_status sources_submit(const sources *all, const session *s, candidate *c, at_
  * options). The last two are one text, the hash of script/emit.h, or else the machine code that
  * became of them.
  *
- * Twins, the journal (run/variant/variant_log.h), checks of records
+ * Twins, the journal (run/variant/course.h), checks of records
  * (run/standing/standing.h) and `lint` all ask here. The facts that only the compiler needs to tell
  * sources apart are in compile/wire.h. */
 /* A variant on one of its problems. */

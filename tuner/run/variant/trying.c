@@ -17,7 +17,7 @@ static size_t device_queue(const pipeline *p)
 }
 
 /* A check of the ragged problems alone. */
-static at_status begin_check(pipeline *p, gpu *on, at_error *error)
+static at_status begin_check(pipeline *p, run_gpu *on, at_error *error)
 {
     device_variant v;
     if (p->checking->found.outcome != OUTCOME_OK) { /* it did not compile */
@@ -39,13 +39,13 @@ static at_status begin_check(pipeline *p, gpu *on, at_error *error)
 static at_status feed_devices(pipeline *p, at_error *error)
 {
     size_t most = device_queue(p);
-    gpu *idle = p->table.at[CANDIDATE_CHECK_DUE] ? gpus_idlest(&p->gpus, most) : NULL;
+    run_gpu *idle = p->table.at[CANDIDATE_CHECK_DUE] ? gpus_idlest(&p->gpus, most) : NULL;
     at_status begun = idle ? begin_check(p, idle, error) : AT_OK;
     if (begun)
         return begun;
     candidate *c;
-    for (gpu *to; p->table.at[CANDIDATE_WAITING] > 0 && (to = gpus_idlest(&p->gpus, most)) &&
-                  (c = course_next_waiting(p));) {
+    for (run_gpu *to; p->table.at[CANDIDATE_WAITING] > 0 && (to = gpus_idlest(&p->gpus, most)) &&
+                      (c = course_next_waiting(p));) {
         device_variant variant;
         candidate_variant(c, &variant);
         variant_log_put_on(&p->log, c, (size_t)(to - p->gpus.items));
@@ -59,7 +59,7 @@ static at_status feed_devices(pipeline *p, at_error *error)
     return AT_OK;
 }
 
-static at_status take_tried(pipeline *p, gpu *from, const device_event *e, at_error *error)
+static at_status take_tried(pipeline *p, run_gpu *from, const device_event *e, at_error *error)
 {
     candidate *c = e->id < p->table.count ? p->table.items[e->id] : NULL;
     bool checked = c && c->stage == CANDIDATE_CHECKING;
@@ -87,7 +87,7 @@ static at_status take_tried(pipeline *p, gpu *from, const device_event *e, at_er
 
 static void show_home(pipeline *p)
 {
-    const gpu *home = &p->gpus.items[p->gpus.home];
+    const run_gpu *home = &p->gpus.items[p->gpus.home];
     p->state.home = p->gpus.home;
     p->state.device_ready = home->ready;
     p->state.ready = home->facts;
@@ -135,7 +135,7 @@ static at_status lose(pipeline *p, size_t lost, const device_event *e, at_error 
 
 static at_status take_event(pipeline *p, size_t from, const device_event *e, at_error *error)
 {
-    gpu *one = &p->gpus.items[from];
+    run_gpu *one = &p->gpus.items[from];
     one->restarts = e->restarts;
     p->state.restarts = gpus_restarts(&p->gpus);
     switch (e->kind) {

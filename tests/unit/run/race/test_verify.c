@@ -1,7 +1,7 @@
 #include <string.h>
 
-#include "run/race/verify.h"
 #include "run/tables.h"
+#include "run/tune_state.h"
 #include "script_fixture.h"
 
 /* A race whose winner is number 9, before number 4; and another GPU, on which finalists have their

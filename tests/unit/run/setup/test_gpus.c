@@ -1,5 +1,5 @@
 #include "check.h"
-#include "run/setup/gpus.h"
+#include "run/setup/workers.h"
 
 enum { GPUS = 3 };
 
