@@ -170,9 +170,11 @@ static at_status load(work *w, const char *script_path, const script_setting *wa
                       size_t setting_count, at_error *error)
 {
     problem_plan plan;
-    settings o = {.script = script_path, .variable_count = setting_count, .use_cache = true};
+    settings o = {.pattern.script = script_path,
+                  .pattern.variable_count = setting_count,
+                  .machine.use_cache = true};
     if (setting_count > 0)
-        memcpy(o.variables, wanted, setting_count * sizeof *wanted);
+        memcpy(o.pattern.variables, wanted, setting_count * sizeof *wanted);
     at_status status = target_load_script(&o, &w->chip.limits, &w->script, error);
     if (!status)
         status = script_problem_plan(w->script, PROBLEM_TUNED, NULL, 1, &plan, error);

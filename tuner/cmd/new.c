@@ -106,8 +106,8 @@ static at_status run_from(const options *o, at_error *error)
     settings with = o->run;
     arch_limits limits;
     char *comment = NULL;
-    with.script = o->from;
-    at_status status = target_find(o->run.arch, &limits, error);
+    with.pattern.script = o->from;
+    at_status status = target_find(o->run.machine.arch, &limits, error);
     if (o->operand)
         status = error_set(error, AT_USAGE, "--from %s stands alone; a NAME is for a new script",
                            o->from);

@@ -112,8 +112,8 @@ static script *load(const options *o)
 {
     arch_limits limits;
     script *s = NULL;
-    settings wanted = {.script = o->operand_count > 2 ? o->operands[2] : ""};
-    if (!*wanted.script || target_find("sm_90", &limits, NULL) ||
+    settings wanted = {.pattern.script = o->operand_count > 2 ? o->operands[2] : ""};
+    if (!*wanted.pattern.script || target_find("sm_90", &limits, NULL) ||
         target_load_script(&wanted, &limits, &s, NULL))
         return NULL;
     return s;

@@ -521,9 +521,10 @@ void tuned_times_predict(const session *s, const settings *o, const uint64_t *co
     predictor *p = memory_new(1, sizeof *p);
     at_error error = {0};
     p->session = s;
-    at_status status = chips_of_device(&s->workers->properties, o->results_dir, &p->chip, &error);
+    at_status status =
+        chips_of_device(&s->workers->properties, o->results.results_dir, &p->chip, &error);
     if (!status)
-        status = compile_pool_new(&(compile_options){.jobs = 1, .use_cache = o->use_cache},
+        status = compile_pool_new(&(compile_options){.jobs = 1, .use_cache = o->machine.use_cache},
                                   &p->pool, &error);
     int64_t sure_ns = 0;
     for (size_t i = 0; i < count; i++) {

@@ -165,10 +165,10 @@ static at_status add_ranked(builder *b, at_error *error)
                 : "nothing is recorded: of %zu variants that worked none has been "
                   "checked on the ragged problems yet",
             ahead);
-    b->out->objective =
-        r->has_winner && race_driver_energy(c, r->winner).launch_j > 0 && b->run->settings->energy
-            ? "energy"
-            : "time";
+    b->out->objective = r->has_winner && race_driver_energy(c, r->winner).launch_j > 0 &&
+                                b->run->settings->race.energy
+                            ? "energy"
+                            : "time";
     b->out->verdict = r->count > 1 ? verdict_of(r) : VERDICT_NONE;
     b->out->tied_count = r->tied;
     if (r->noisy && r->has_winner && r->count > 1)
@@ -196,7 +196,7 @@ static int by_median(const void *a, const void *b)
  */
 static double resolution_ns(const builder *b, double best_ns)
 {
-    const double given = b->run->settings->tie_margin,
+    const double given = b->run->settings->race.tie_margin,
                  floor_ns = (double)pipeline_get_state(b->run->pipeline)->ready.floor_ns;
     const double margin_ns = (given >= 0 ? given : race_defaults().tie_margin) * best_ns;
     return given < 0 && margin_ns < floor_ns / 20 ? floor_ns / 20 : margin_ns;
@@ -278,7 +278,7 @@ static void add_other_values(const builder *b, size_t ok, uint64_t *wanted, size
 static void rank_by_tuned_times(builder *b, size_t ok)
 {
     static const double share = 0.1; /* of a limit on time, for the last of these */
-    const double patience_s = share * b->run->settings->budget_s;
+    const double patience_s = share * b->run->settings->search.budget_s;
     run_result *all = b->out->results;
     uint64_t wanted[MOST_PREDICTED + 1];
     double times_ns[MOST_PREDICTED + 1];
@@ -364,14 +364,16 @@ static void fill_stages(builder *b)
  * that had a part of the space, is none. */
 static const char *effort_of(const tune *run)
 {
-    if (run->settings->only_count > 0)
+    if (run->settings->pattern.only_count > 0)
         return NULL;
     if (run->end == RUN_END_EXHAUSTED)
         return effort_name(EFFORT_EXHAUSTIVE);
     /* The effort's time was up if the run has no limit of its own. */
     bool cut_short =
         run->end == RUN_END_INTERRUPTED || (run->end == RUN_END_SECONDS && run->limits.seconds > 0);
-    return run->settings->has_effort && !cut_short ? effort_name(run->settings->effort) : NULL;
+    return run->settings->search.has_effort && !cut_short
+               ? effort_name(run->settings->search.effort)
+               : NULL;
 }
 
 static void fill_facts(builder *b)
@@ -381,12 +383,12 @@ static void fill_facts(builder *b)
     run_summary *out = b->out;
     out->compiled_only = s->workers->device == NULL;
     out->device = s->workers->properties;
-    out->warm_cache = o->warm_cache;
+    out->warm_cache = o->race.warm_cache;
     snprintf(out->after, sizeof out->after, "%s", s->before.names);
     out->space_cartesian = space_cartesian(s->space);
     out->space_valid = space_count(s->space);
     out->space_sampled = space_is_sample(s->space);
-    out->seed = o->seed;
+    out->seed = o->search.seed;
     out->strategy = strategy_get_kind(b->run->strategy)->name;
     out->budget_evaluations = b->run->limits.evaluations;
     out->budget_s = b->run->limits.seconds;
@@ -516,9 +518,9 @@ static void warn(builder *b)
         warn_others(b, c->others);
     if (c && c->energy_trouble[0])
         run_summary_warn(b->out, "%senergy cannot be measured: %s",
-                         b->run->settings->energy ? "ranked by time, since " : "",
+                         b->run->settings->race.energy ? "ranked by time, since " : "",
                          c->energy_trouble);
-    if (b->run->settings->stop_at > 0 && b->out->ceiling_rate <= 0)
+    if (b->run->settings->search.stop_at > 0 && b->out->ceiling_rate <= 0)
         run_summary_warn(
             b->out,
             s->ceiling == CEILING_NONE

@@ -10,11 +10,11 @@
 static at_status keep(tune *t, at_error *error)
 {
     const settings *o = t->settings;
-    if (!o->record || !session_measures(&t->session) || !t->summary.best_found ||
+    if (!o->results.record || !session_measures(&t->session) || !t->summary.best_found ||
         t->oracle.is_wrong)
         return AT_OK;
     record_change change;
-    at_status status = record_merge(o->results_dir, &t->summary, &change, error);
+    at_status status = record_merge(o->results.results_dir, &t->summary, &change, error);
     if (!status && change == RECORD_KEPT)
         run_summary_warn(&t->summary, "the record keeps an earlier configuration, which was faster "
                                       "and was not tried this time");
@@ -52,7 +52,7 @@ static at_status finish(tune *t, at_error *error)
         ;
     if (t->pipeline)
         pipeline_settle_twins(t->pipeline, tune_tried_baseline(t));
-    bool verifies = t->settings->verify_all && t->driver && t->end != RUN_END_INTERRUPTED;
+    bool verifies = t->settings->race.verify_all && t->driver && t->end != RUN_END_INTERRUPTED;
     /* It takes longer until the workers have ended than to do what is left. */
     if (tune_owns_workers(t) && !verifies)
         workers_end(t->session.workers);
@@ -120,7 +120,7 @@ at_status tune_run(const settings *o, tune **out, at_error *error)
         return error_set(error, AT_INTERRUPTED,
                          t->journal ? "interrupted; what was measured is kept"
                                     : "interrupted; nothing of it is kept");
-    if (t->journal && !o->is_part)
+    if (t->journal && !o->results.is_part)
         journal_finish(t->journal, NULL);
     return AT_OK;
 }

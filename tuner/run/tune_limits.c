@@ -70,7 +70,7 @@ uint64_t tune_evaluations(const tune *t)
 bool tune_is_quick(const tune *t)
 {
     const settings *o = t->settings;
-    return settings_are_quick(o) && !o->budget_evaluations && o->budget_s <= 0;
+    return settings_are_quick(o) && !o->search.budget_evaluations && o->search.budget_s <= 0;
 }
 
 /* A prediction is the same each time: once is enough, and there is nothing to race. */
@@ -78,9 +78,9 @@ size_t tune_samples(const tune *t)
 {
     if (t->session.workers->properties.predicted)
         return 1;
-    return t->settings->fixed_samples ? t->settings->fixed_samples
-           : tune_is_quick(t)         ? QUICK_SAMPLES
-                                      : FIRST_SAMPLES;
+    return t->settings->race.fixed_samples ? t->settings->race.fixed_samples
+           : tune_is_quick(t)              ? QUICK_SAMPLES
+                                           : FIRST_SAMPLES;
 }
 
 int64_t tune_best_ns(const tune *t)
@@ -91,7 +91,7 @@ int64_t tune_best_ns(const tune *t)
 
 bool tune_races(const tune *t)
 {
-    return session_measures(&t->session) && !t->settings->fixed_samples;
+    return session_measures(&t->session) && !t->settings->race.fixed_samples;
 }
 
 /* NULL: it was not tried. */

@@ -32,7 +32,7 @@ static void find_baseline(tune *t)
 {
     const pattern *p = script_pattern(t->session.script);
     t->has_baseline = p->baseline && space_find(t->session.space, p->baseline, &t->baseline);
-    if (p->baseline && !t->has_baseline && t->settings->only_count > 0)
+    if (p->baseline && !t->has_baseline && t->settings->pattern.only_count > 0)
         run_summary_warn(&t->summary,
                          "--only leaves out the script's default configuration: there is "
                          "no baseline to compare with");
@@ -52,8 +52,8 @@ static uint64_t likely_evaluations(const tune *t)
     if (t->limits.seconds <= 0)
         return t->limits.evaluations;
     double rate = t->session.workers->properties.predicted ? SIMULATED_RATE : GPU_RATE;
-    if (t->settings->share > 0)
-        rate *= t->settings->share;
+    if (t->settings->machine.share > 0)
+        rate *= t->settings->machine.share;
     uint64_t likely = (uint64_t)(t->limits.seconds * rate) + 1;
     if (t->limits.evaluations && t->limits.evaluations < likely)
         likely = t->limits.evaluations;
@@ -81,7 +81,7 @@ static at_status open_journal(tune *t, at_error *error)
                                  .problem_count =
                                      t->session.slots * t->session.problems.layout_count,
                                  .reference_hash = t->session.reference_hash,
-                                 .warm_cache = t->settings->warm_cache,
+                                 .warm_cache = t->settings->race.warm_cache,
                                  .before_hash = t->session.before.hash};
     at_status status = journal_folder(folder, sizeof folder, &trouble);
     if (!status)
@@ -108,26 +108,28 @@ void tune_open_race_log(tune *t)
     char script_text[33] = "", template_text[33] = "", starts[33] = "", plan[4096];
     script_hash(t->session.script, script_text);
     emit_template_hash(t->session.script, template_text);
-    int n = snprintf(plan, sizeof plan,
-                     "race 1 %s %s problem=%d space=%llu seed=%llu strategy=%s effort=%d "
-                     "budget=%llu,%.17g stop_at=%.17g warm_start=%s samples=%zu finals=%zu "
-                     "tie=%.17g energy=%d,%d",
-                     script_text, template_text, (int)t->session.problem,
-                     (unsigned long long)space_count(t->session.space), (unsigned long long)o->seed,
-                     o->strategy ? o->strategy : "", o->has_effort ? (int)o->effort : -1,
-                     (unsigned long long)t->limits.evaluations, t->limits.seconds, o->stop_at,
-                     o->warm_start ? o->warm_start : "", tune_samples(t), o->finals_blocks,
-                     o->tie_margin, o->energy, o->read_energy);
-    for (size_t i = 0; i < o->start_count; i++) {
+    int n =
+        snprintf(plan, sizeof plan,
+                 "race 1 %s %s problem=%d space=%llu seed=%llu strategy=%s effort=%d "
+                 "budget=%llu,%.17g stop_at=%.17g warm_start=%s samples=%zu finals=%zu "
+                 "tie=%.17g energy=%d,%d",
+                 script_text, template_text, (int)t->session.problem,
+                 (unsigned long long)space_count(t->session.space),
+                 (unsigned long long)o->search.seed, o->search.strategy ? o->search.strategy : "",
+                 o->search.has_effort ? (int)o->search.effort : -1,
+                 (unsigned long long)t->limits.evaluations, t->limits.seconds, o->search.stop_at,
+                 o->search.warm_start ? o->search.warm_start : "", tune_samples(t),
+                 o->race.finals_blocks, o->race.tie_margin, o->race.energy, o->race.read_energy);
+    for (size_t i = 0; i < o->search.start_count; i++) {
         char both[33 + CONFIGURATION_BYTES];
-        snprintf(both, sizeof both, "%s%s", starts, o->starts[i]);
+        snprintf(both, sizeof both, "%s%s", starts, o->search.starts[i]);
         hash_text(XXH3_128bits(both, strlen(both)), starts);
     }
-    if (o->start_count > 0 && n > 0 && (size_t)n < sizeof plan)
+    if (o->search.start_count > 0 && n > 0 && (size_t)n < sizeof plan)
         n += snprintf(plan + n, sizeof plan - (size_t)n, " starts=%s", starts);
-    for (size_t i = 0; i < o->variable_count && n > 0 && (size_t)n < sizeof plan; i++)
-        n += snprintf(plan + n, sizeof plan - (size_t)n, " %s=%s", o->variables[i].name,
-                      o->variables[i].text);
+    for (size_t i = 0; i < o->pattern.variable_count && n > 0 && (size_t)n < sizeof plan; i++)
+        n += snprintf(plan + n, sizeof plan - (size_t)n, " %s=%s", o->pattern.variables[i].name,
+                      o->pattern.variables[i].text);
     size_t home = t->pipeline ? pipeline_get_state(t->pipeline)->home : 0;
     race_log_init(&t->log, t->journal, home, plan);
 }
@@ -135,16 +137,16 @@ void tune_open_race_log(tune *t)
 static void set_limits(tune *t)
 {
     const settings *o = t->settings;
-    if (o->has_effort)
-        t->limits = effort_limits(o->effort, space_count(t->session.space));
+    if (o->search.has_effort)
+        t->limits = effort_limits(o->search.effort, space_count(t->session.space));
     if (tune_is_quick(t) && !tune_races(t) && t->limits.evaluations > QUICK_LIKELY)
         t->limits.evaluations = QUICK_LIKELY;
-    if (o->budget_evaluations)
-        t->limits.evaluations = o->budget_evaluations;
-    t->limits.seconds = o->budget_s;
+    if (o->search.budget_evaluations)
+        t->limits.evaluations = o->search.budget_evaluations;
+    t->limits.seconds = o->search.budget_s;
     t->counts_opening = true;
-    if (t->session.workers->properties.predicted && !o->budget_evaluations && !o->budget_s &&
-        !o->has_effort) {
+    if (t->session.workers->properties.predicted && !o->search.budget_evaluations &&
+        !o->search.budget_s && !o->search.has_effort) {
         t->limits.seconds = SIMULATED_BUDGET_S;
         t->counts_opening = false;
     }
@@ -153,7 +155,7 @@ static void set_limits(tune *t)
 static at_status read_warm_start(tune *t, at_error *error)
 {
     recorded earlier;
-    at_status status = recorded_read(t->settings->warm_start, &earlier, error);
+    at_status status = recorded_read(t->settings->search.warm_start, &earlier, error);
     if (status)
         return status;
     status = warm_start_init(&t->warm, &earlier, t->session.space,
@@ -161,7 +163,7 @@ static at_status read_warm_start(tune *t, at_error *error)
     recorded_deinit(&earlier);
     if (!status && t->warm.unmatched)
         run_summary_warn(&t->summary, "%zu configurations of %s are not in this space",
-                         t->warm.unmatched, t->settings->warm_start);
+                         t->warm.unmatched, t->settings->search.warm_start);
     return status;
 }
 
@@ -183,13 +185,14 @@ static uint64_t *list_starts(const tune *t, size_t *count)
     uint16_t indices[PATTERN_MAX_PARAMETERS];
     uint64_t configuration;
     *count = 0;
-    uint64_t *all = memory_new(1 + o->start_count + p->start_count + WARM_STARTS + RECORDED_STARTS,
-                               sizeof *all);
+    uint64_t *all = memory_new(
+        1 + o->search.start_count + p->start_count + WARM_STARTS + RECORDED_STARTS, sizeof *all);
     if (t->has_baseline)
         add_start(all, count, t->baseline);
     /* A configuration that is good on another problem may be impossible on this one. */
-    for (size_t i = 0; i < o->start_count; i++)
-        if (script_parse_configuration(t->session.script, o->starts[i], indices, NULL) == AT_OK &&
+    for (size_t i = 0; i < o->search.start_count; i++)
+        if (script_parse_configuration(t->session.script, o->search.starts[i], indices, NULL) ==
+                AT_OK &&
             space_find(t->session.space, indices, &configuration))
             add_start(all, count, configuration);
     for (size_t i = 0; i < t->warm.count && i < WARM_STARTS; i++)
@@ -201,7 +204,7 @@ static uint64_t *list_starts(const tune *t, size_t *count)
     size_t recorded_count = 0;
     if (settings_are_quick(o) && t->session.workers->device)
         recorded_count =
-            recall_starts(&t->session, o->results_dir, recorded_starts, RECORDED_STARTS);
+            recall_starts(&t->session, o->results.results_dir, recorded_starts, RECORDED_STARTS);
     for (size_t i = 0; i < recorded_count; i++)
         add_start(all, count, recorded_starts[i]);
     return all;
@@ -211,21 +214,23 @@ static uint64_t *list_starts(const tune *t, size_t *count)
 static void ask_record(tune *t)
 {
     const settings *o = t->settings;
-    if (!o->has_effort || o->is_part || o->only_count > 0 || !session_measures(&t->session))
+    if (!o->search.has_effort || o->results.is_part || o->pattern.only_count > 0 ||
+        !session_measures(&t->session))
         return;
     t->summary.device = t->session.workers->properties;
-    t->summary.warm_cache = o->warm_cache;
+    t->summary.warm_cache = o->race.warm_cache;
     snprintf(t->summary.after, sizeof t->summary.after, "%s", t->session.before.names);
-    t->summary.objective = o->energy ? "energy" : "time";
+    t->summary.objective = o->race.energy ? "energy" : "time";
     script_hash(t->session.script, t->summary.script_hash);
     emit_template_hash(t->session.script, t->summary.template_hash);
-    if (!recall_find(o->results_dir, &t->summary, o->effort, &t->recalled, &t->answer))
+    if (!recall_find(o->results.results_dir, &t->summary, o->search.effort, &t->recalled,
+                     &t->answer))
         t->answer = NULL;
 }
 
 static at_status predict(tune *t, at_error *error)
 {
-    predict_options o = {t->settings->results_dir, t->settings->seed, t->start_ns,
+    predict_options o = {t->settings->results.results_dir, t->settings->search.seed, t->start_ns,
                          t->limits.seconds, t->progress};
     at_status status = session_settle(&t->session, error);
     if (!status)
@@ -246,7 +251,7 @@ static at_status open_strategy(tune *t, size_t *named, at_error *error)
                : *named > QUICK_FIRST_MOST ? QUICK_FIRST_MOST
                                            : *named;
     const strategy_kind *kind;
-    at_status status = strategy_find(o->strategy                  ? o->strategy
+    at_status status = strategy_find(o->search.strategy           ? o->search.strategy
                                      : t->session.workers->device ? NULL
                                                                   : "exhaustive",
                                      &kind, error);
@@ -259,7 +264,7 @@ static at_status open_strategy(tune *t, size_t *named, at_error *error)
         status = predict(t, error);
     if (!status)
         t->strategy = strategy_new(kind, &(strategy_options){.space = t->session.space,
-                                                             .seed = o->seed,
+                                                             .seed = o->search.seed,
                                                              .budget = likely_evaluations(t),
                                                              .start = starts,
                                                              .start_count = *named,
@@ -294,19 +299,19 @@ static void open_pipeline(tune *t, size_t named)
     t->in_order = !blind && !session_measures(&t->session);
     t->pipeline = pipeline_new(
         &t->session,
-        &(pipeline_options){.journal = t->journal,
-                            .prover = t->prover,
-                            .samples = tune_samples(t),
-                            .kept = t->has_baseline ? &t->baseline : NULL,
-                            .racing = races ? rules.prior_ratio : 0,
-                            .is_blind = blind,
-                            /* Who asks for everything gets it. */
-                            .bounds_slow = blind && races && !o->strategy &&
-                                           !(o->has_effort && o->effort == EFFORT_EXHAUSTIVE),
-                            .defers_ragged =
-                                races && !o->prove_all &&
-                                (tune_is_quick(t) || tune_evaluations(t) > race_probe_pays(&rules)),
-                            .whole = at_once ? named : 0});
+        &(pipeline_options){
+            .journal = t->journal,
+            .prover = t->prover,
+            .samples = tune_samples(t),
+            .kept = t->has_baseline ? &t->baseline : NULL,
+            .racing = races ? rules.prior_ratio : 0,
+            .is_blind = blind,
+            /* Who asks for everything gets it. */
+            .bounds_slow = blind && races && !o->search.strategy &&
+                           !(o->search.has_effort && o->search.effort == EFFORT_EXHAUSTIVE),
+            .defers_ragged = races && !o->prove_all &&
+                             (tune_is_quick(t) || tune_evaluations(t) > race_probe_pays(&rules)),
+            .whole = at_once ? named : 0});
 }
 
 at_status tune_open(tune *t, at_error *error)
@@ -324,15 +329,15 @@ at_status tune_open(tune *t, at_error *error)
     if (status)
         return status;
     t->summary.oracle = script_oracle(t->session.script);
-    if (session_measures(&t->session) && o->record)
-        status = record_check_writable(o->results_dir, t->session.workers->properties.limits.name,
-                                       p->name, error);
+    if (session_measures(&t->session) && o->results.record)
+        status = record_check_writable(o->results.results_dir,
+                                       t->session.workers->properties.limits.name, p->name, error);
     if (status)
         return status;
     set_limits(t);
     find_baseline(t);
     ask_record(t);
-    if (o->warm_start)
+    if (o->search.warm_start)
         status = read_warm_start(t, error);
     if (!status)
         status = open_strategy(t, &named, error);

@@ -199,10 +199,11 @@ static at_status race_on(device_worker *w, const finalists *f, const settings *o
                          const candidate **other, double *ratio, at_error *error)
 {
     const race_options protocol = race_defaults();
-    side_judge judge = {.margin = o->tie_margin >= 0 ? o->tie_margin : protocol.tie_margin,
+    side_judge judge = {.margin =
+                            o->race.tie_margin >= 0 ? o->race.tie_margin : protocol.tie_margin,
                         .blocks = BLOCKS};
     const side_rules rules = {
-        .blocks = BLOCKS, .seed = o->seed, .enough = side_judge_enough, .context = &judge};
+        .blocks = BLOCKS, .seed = o->search.seed, .enough = side_judge_enough, .context = &judge};
     side sides[MOST_FINALISTS];
     *other = NULL;
     for (size_t i = 0; i < f->count; i++) {

@@ -113,7 +113,7 @@ static at_status take_proofs(tune *t, at_error *error)
 static uint64_t evaluations_left(const tune *t)
 {
     uint64_t most = tune_evaluations(t),
-             spent = t->asked - (t->settings->counts_twins ? 0 : t->twins);
+             spent = t->asked - (t->settings->search.counts_twins ? 0 : t->twins);
     bool enough = spent >= most || t->asked / TWINS_AN_EVALUATION >= most;
     return enough ? 0 : most - spent;
 }
@@ -229,8 +229,8 @@ static void set_target(tune *t)
 {
     int64_t ceiling_ns =
         session_ceiling_ns(&t->session, pipeline_get_state(t->pipeline)->ceiling_ns);
-    if (t->settings->stop_at > 0 && ceiling_ns > 0)
-        t->stopping.limits.target_cost = (double)ceiling_ns / t->settings->stop_at;
+    if (t->settings->search.stop_at > 0 && ceiling_ns > 0)
+        t->stopping.limits.target_cost = (double)ceiling_ns / t->settings->search.stop_at;
 }
 
 /* Has a limit been reached? Then what waits is abandoned, but for a search in order, which is the

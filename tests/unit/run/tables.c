@@ -572,11 +572,11 @@ int tables_run_open(void **state, const char *name)
     snprintf(r.script, sizeof r.script, "%s/tests/fixtures/%s", TEST_SOURCE_DIR, name);
     setenv("XDG_STATE_HOME", r.folder, 1);
     setenv("AUTOTUNE_SHARE", TEST_BINARY_DIR "/share/autotune", 1);
-    r.settings = (settings){.script = r.script,
-                            .device = "cuda:0",
-                            .seed = 1,
-                            .tie_margin = -1,
-                            .results_dir = r.results,
+    r.settings = (settings){.pattern.script = r.script,
+                            .machine.device = "cuda:0",
+                            .search.seed = 1,
+                            .race.tie_margin = -1,
+                            .results.results_dir = r.results,
                             .quiet = true};
     the_tables = (tables){0};
     *state = &r;

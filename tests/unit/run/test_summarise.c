@@ -16,7 +16,7 @@ typedef struct fixture {
 static int try_all(void **state)
 {
     static fixture f;
-    f = (fixture){.settings = {.seed = 1}};
+    f = (fixture){.settings = {.search.seed = 1}};
     tables_open(&f.run.session);
     *state = &f;
     return 0;

@@ -13,7 +13,7 @@ typedef tables_run fixture;
 static int open_run(void **state)
 {
     tables_run_open(state, "scale.lua");
-    ((fixture *)*state)->settings.record = true;
+    ((fixture *)*state)->settings.results.record = true;
     return 0;
 }
 
@@ -56,8 +56,8 @@ TEST_IN(a_record_of_as_much_effort_answers_and_nothing_is_tried, open_run, table
     assert_ok(run_it(f), f->error);
     char *best = strdup(tune_summary(f->tune)->results[0].configuration);
     the_tables.tried = the_tables.sampled_blocks = 0;
-    f->settings.has_effort = true;
-    f->settings.effort = EFFORT_QUICK;
+    f->settings.search.has_effort = true;
+    f->settings.search.effort = EFFORT_QUICK;
     assert_ok(run_it(f), f->error);
     const run_summary *s = tune_summary(f->tune);
     assert_int_equal(the_tables.tried + the_tables.sampled_blocks, 0);
@@ -72,11 +72,11 @@ TEST_IN(a_quick_run_begins_with_what_is_recorded_of_another_problem, open_run, t
     the_tables.time_ns[7] = 70000;
     assert_ok(run_it(f), f->error);
     char *best = strdup(tune_summary(f->tune)->results[0].configuration);
-    f->settings.variables[0] = (script_setting){"n", "2097152"};
-    f->settings.variable_count = 1;
-    f->settings.has_effort = true;
-    f->settings.effort = EFFORT_QUICK;
-    f->settings.budget_evaluations = 2; /* the default, and it */
+    f->settings.pattern.variables[0] = (script_setting){"n", "2097152"};
+    f->settings.pattern.variable_count = 1;
+    f->settings.search.has_effort = true;
+    f->settings.search.effort = EFFORT_QUICK;
+    f->settings.search.budget_evaluations = 2; /* the default, and it */
     assert_ok(run_it(f), f->error);
     const run_summary *s = tune_summary(f->tune);
     assert_int_equal(s->result_count, 2);
@@ -103,9 +103,9 @@ TEST_IN(a_quick_run_begins_with_what_is_recorded_of_an_earlier_script, open_run,
     *hash = *hash == '0' ? '1' : '0';
     assert_ok(file_replace(s->record_path, text, size_bytes, &f->error), f->error);
     free(text);
-    f->settings.has_effort = true;
-    f->settings.effort = EFFORT_QUICK;
-    f->settings.budget_evaluations = 2; /* the default, and it */
+    f->settings.search.has_effort = true;
+    f->settings.search.effort = EFFORT_QUICK;
+    f->settings.search.budget_evaluations = 2; /* the default, and it */
     the_tables.tried = the_tables.sampled_blocks = 0;
     assert_ok(run_it(f), f->error);
     s = tune_summary(f->tune);
@@ -124,7 +124,7 @@ TEST_IN(a_run_begins_with_the_default_and_what_the_script_starts_with, open_star
         tables_run_close)
 {
     fixture *f = *state;
-    f->settings.budget_evaluations = 3;
+    f->settings.search.budget_evaluations = 3;
     assert_ok(run_it(f), f->error);
     const run_summary *s = tune_summary(f->tune);
     assert_int_equal(s->result_count, 3);
@@ -137,9 +137,9 @@ TEST_IN(what_settings_start_with_comes_before_what_the_script_does, open_started
 {
     fixture *f = *state;
     const char *const starts[] = {"block=64,vec=4"};
-    f->settings.starts = starts;
-    f->settings.start_count = 1;
-    f->settings.budget_evaluations = 2;
+    f->settings.search.starts = starts;
+    f->settings.search.start_count = 1;
+    f->settings.search.budget_evaluations = 2;
     assert_ok(run_it(f), f->error);
     const run_summary *s = tune_summary(f->tune);
     assert_int_equal(s->result_count, 2);
@@ -158,8 +158,8 @@ TEST_IN(a_warm_start_comes_before_what_the_script_starts_with, open_started, tab
     temporary_make(folder);
     snprintf(path, sizeof path, "%s/run.json", folder);
     assert_ok(file_replace(path, text, strlen(text), &f->error), f->error);
-    f->settings.warm_start = path;
-    f->settings.budget_evaluations = 2;
+    f->settings.search.warm_start = path;
+    f->settings.search.budget_evaluations = 2;
     assert_ok(run_it(f), f->error);
     assert_true(was_tried(tune_summary(f->tune), "block=64,vec=4,cached=true"));
     temporary_remove(folder);
@@ -168,9 +168,9 @@ TEST_IN(a_warm_start_comes_before_what_the_script_starts_with, open_started, tab
 TEST_IN(what_the_problem_does_not_allow_is_not_started_with, open_started, tables_run_close)
 {
     fixture *f = *state;
-    f->settings.variables[0] = (script_setting){"n", "1048575"};
-    f->settings.variable_count = 1;
-    f->settings.budget_evaluations = 2;
+    f->settings.pattern.variables[0] = (script_setting){"n", "1048575"};
+    f->settings.pattern.variable_count = 1;
+    f->settings.search.budget_evaluations = 2;
     assert_ok(run_it(f), f->error);
     const run_summary *s = tune_summary(f->tune);
     assert_int_equal(s->result_count, 2);
@@ -183,10 +183,10 @@ TEST_IN(a_quick_run_leaves_checks_on_ragged_problems_to_the_race, open_run, tabl
     fixture *f = *state;
     assert_ok(run_it(f), f->error);
     assert_int_equal(the_tables.unchecked, 0);
-    f->settings.variables[0] = (script_setting){"n", "2097152"};
-    f->settings.variable_count = 1;
-    f->settings.has_effort = true;
-    f->settings.effort = EFFORT_QUICK;
+    f->settings.pattern.variables[0] = (script_setting){"n", "2097152"};
+    f->settings.pattern.variable_count = 1;
+    f->settings.search.has_effort = true;
+    f->settings.search.effort = EFFORT_QUICK;
     assert_ok(run_it(f), f->error);
     assert_true(the_tables.unchecked > 0);
 }
@@ -196,8 +196,8 @@ TEST_IN(a_quick_run_tries_others_before_the_default, open_run, tables_run_close)
 {
     fixture *f = *state;
     the_tables.works[0] = OUTCOME_CRASHED;
-    f->settings.has_effort = true;
-    f->settings.effort = EFFORT_QUICK;
+    f->settings.search.has_effort = true;
+    f->settings.search.effort = EFFORT_QUICK;
     assert_ok(run_it(f), f->error);
     const run_summary *s = tune_summary(f->tune);
     assert_int_equal(s->counts[OUTCOME_CRASHED], 1);
@@ -223,8 +223,8 @@ TEST_IN(what_is_hopeless_is_left_and_counted, open_run, tables_run_close)
 TEST_IN(the_default_is_timed_however_slow_it_is, open_run, tables_run_close)
 {
     fixture *f = *state;
-    f->settings.has_effort = true;
-    f->settings.effort = EFFORT_QUICK;
+    f->settings.search.has_effort = true;
+    f->settings.search.effort = EFFORT_QUICK;
     for (size_t i = 2; i < 8; i++)
         the_tables.time_ns[i] = 60000000;
     assert_ok(run_it(f), f->error);
@@ -237,7 +237,7 @@ TEST_IN(the_default_is_timed_however_slow_it_is, open_run, tables_run_close)
 TEST_IN(a_budget_ends_the_search_and_not_the_race, open_run, tables_run_close)
 {
     fixture *f = *state;
-    f->settings.budget_evaluations = 5;
+    f->settings.search.budget_evaluations = 5;
     assert_ok(run_it(f), f->error);
     const run_summary *s = tune_summary(f->tune);
     assert_int_equal(s->end, RUN_END_EVALUATIONS);
@@ -253,8 +253,8 @@ TEST_IN(a_search_that_was_cut_is_not_exhausted_however_much_it_had_asked_for, op
     fixture *f = *state;
     the_tables.slow = true;
     the_tables.time_ns[18] = 1000;
-    f->settings.strategy = "random";
-    f->settings.stop_at = 1;
+    f->settings.search.strategy = "random";
+    f->settings.search.stop_at = 1;
     assert_ok(run_it(f), f->error);
     const run_summary *s = tune_summary(f->tune);
     assert_true(s->result_count < s->space_valid);
@@ -319,14 +319,14 @@ TEST_IN(a_device_that_is_not_there_is_told_with_the_remedy, open_run, tables_run
 TEST_IN(an_architecture_alone_compiles_everything_and_measures_nothing, open_run, tables_run_close)
 {
     fixture *f = *state;
-    f->settings.device = NULL;
-    f->settings.arch = "sm_80";
+    f->settings.machine.device = NULL;
+    f->settings.machine.arch = "sm_80";
     assert_ok(run_it(f), f->error);
     const run_summary *s = tune_summary(f->tune);
     assert_true(s->compiled_only);
     assert_int_equal(the_tables.compiled, s->space_valid);
     assert_int_equal(the_tables.tried, 0);
-    f->settings.must_record = true;
+    f->settings.results.must_record = true;
     assert_int_equal(run_it(f), AT_USAGE);
 }
 

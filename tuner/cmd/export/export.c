@@ -124,7 +124,7 @@ static at_status subject_init(const options *o, const exporter *e, const char *o
 {
     settings run = o->run;
     at_error not_found = {0};
-    run.script = operand;
+    run.pattern.script = operand;
     at_status found = load_script(&run, &out->script, &not_found);
     if (found && found != AT_NOT_FOUND) {
         if (error)
@@ -331,7 +331,7 @@ static at_status run(const options *o, at_error *error)
     status = check_output(o, e, error);
     if (status)
         return status;
-    kernel_ptx ptx = {.jobs = o->run.jobs,
+    kernel_ptx ptx = {.jobs = o->run.machine.jobs,
                       .shown = e->kernels ? progress_new(STDERR_FILENO, o->run.quiet) : NULL};
     subject *subjects = memory_new(o->operand_count, sizeof *subjects);
     for (size_t i = 0; i < o->operand_count && !status; i++) {

@@ -125,7 +125,7 @@ static at_status choose_problems(const options *o, const export_model *m, const 
     record_pair pairs[RECORD_MAX_VALUES];
     library_problem(script_pattern(s), pairs);
     at_status status = add_known(p, m, records, false, error);
-    if (!status && (o->sweep_count > 0 || o->run.variable_count > 0 || p->count == 0))
+    if (!status && (o->sweep_count > 0 || o->run.pattern.variable_count > 0 || p->count == 0))
         status = add_swept(o, 0, p, m, pairs, error);
     p->wanted = p->count;
     return status ? status : add_known(p, m, records, true, error);
@@ -160,10 +160,10 @@ static at_status load(const making *k, script **out, at_error *error)
 {
     char texts[RECORD_MAX_VALUES][VALUE_BYTES];
     settings run = *k->run;
-    run.variable_count = k->problem->count;
+    run.pattern.variable_count = k->problem->count;
     for (size_t i = 0; i < k->problem->count; i++) {
         value_format(k->problem->pairs[i].value, texts[i], VALUE_BYTES);
-        run.variables[i] = (script_setting){k->problem->pairs[i].name, texts[i]};
+        run.pattern.variables[i] = (script_setting){k->problem->pairs[i].name, texts[i]};
     }
     return target_load_script(&run, &k->device, out, error);
 }

@@ -64,14 +64,14 @@ static const option_info known[] = {
     {"set", "NAME=VALUE", "override a problem variable of the script; repeatable",
      .type = CELL_SET},
     {"describe", "FILE", "the fields of a kernel's file, which has no comment of its own then",
-     .type = CELL_TEXT, AT(run.describe)},
+     .type = CELL_TEXT, AT(run.pattern.describe)},
     {"config", "NAME=VALUE,...",
      "the configuration: 'baseline' is the script's default, 'best' what the records give; "
      "parameters that are not named keep the default's value, or that of the nearest valid "
      "configuration",
      .type = CELL_TEXT, AT(configuration)},
     {"captured", "DIR[:N]", "a launch that 'autotune capture' took from a program",
-     .type = CELL_TEXT, AT(run.captured)},
+     .type = CELL_TEXT, AT(run.pattern.captured)},
     {"only", "NAME=V1,V2,...", "narrow the space to these values of a parameter; repeatable",
      .type = CELL_ONLY},
     {"over", "NAME[=V1,V2,...]",
@@ -82,51 +82,54 @@ static const option_info known[] = {
     {"device", "NAME",
      "cuda:N, for tuning also cuda:0,2 or all; a simulated GPU: sim, sim:sm_XX or by its chip, "
      "sim:h100; 'autotune devices' lists them",
-     .type = CELL_TEXT, AT(run.device)},
+     .type = CELL_TEXT, AT(run.machine.device)},
     {"verify-on", "none|all", "race the winner on every other GPU of --device, too (default none)",
-     .type = CELL_CHOICE, AT(run.verify_all)},
+     .type = CELL_CHOICE, AT(run.race.verify_all)},
     {"arch", "sm_XX", "compile for this architecture; needs no GPU", .type = CELL_TEXT,
-     AT(run.arch)},
-    {"strategy", "NAME", "how to search (see below)", .type = CELL_TEXT, AT(run.strategy)},
+     AT(run.machine.arch)},
+    {"strategy", "NAME", "how to search (see below)", .type = CELL_TEXT, AT(run.search.strategy)},
     {"budget", "N|TIME", "stop after N variants, or a time (30s, 10m, 1h)", .type = CELL_BUDGET},
     {"effort", "NAME",
      "quick, normal, thorough or exhaustive, instead of numbers; a record made "
      "with as much effort is final",
      .type = CELL_EFFORT, .words = "quick|normal|thorough|exhaustive"},
     {"stop-at", "FRACTION", "stop searching at this share of the pattern's ceiling",
-     .type = CELL_NUMBER, AT(run.stop_at), DBL_MIN, 2, 1,
+     .type = CELL_NUMBER, AT(run.search.stop_at), DBL_MIN, 2, 1,
      "a share of the ceiling up to 2, such as 0.95"},
     {"warm-start", "FILE",
      "try first what was fast in a Kernel Tuner cache, T4 file, wisdom or journal",
-     .type = CELL_TEXT, AT(run.warm_start)},
-    {"seed", "N", "seed of every random choice (default 1)", .type = CELL_COUNT, AT(run.seed), 0,
-     0x1p64},
+     .type = CELL_TEXT, AT(run.search.warm_start)},
+    {"seed", "N", "seed of every random choice (default 1)", .type = CELL_COUNT,
+     AT(run.search.seed), 0, 0x1p64},
     {"repeat", "N", "runs, each with the next seed (default 100)", .type = CELL_COUNT, AT(repeat),
      0, 1e6},
     {"fixed", "N", "no race: N samples of each variant, the lowest median wins", .type = CELL_SIZE,
-     AT(run.fixed_samples), 1, 256},
+     AT(run.race.fixed_samples), 1, 256},
     /* Below 6 blocks there is no interval of a median. */
-    {"finals", "N", "blocks of the finals (default 40)", .type = CELL_SIZE, AT(run.finals_blocks),
-     6, 10000},
+    {"finals", "N", "blocks of the finals (default 40)", .type = CELL_SIZE,
+     AT(run.race.finals_blocks), 6, 10000},
     {"tie", "PERCENT", "smaller differences count as a tie (default 0.5)", .type = CELL_NUMBER,
-     AT(run.tie_margin), 0, 50, 0.01, "0 to 50 percent"},
+     AT(run.race.tie_margin), 0, 50, 0.01, "0 to 50 percent"},
     {"objective", "time|energy", "what the finalists of the race are ranked by (default time)",
-     .type = CELL_CHOICE, AT(run.energy)},
+     .type = CELL_CHOICE, AT(run.race.energy)},
     {"energy", NULL, "read the winner's energy a launch as well, which takes about a second",
-     .type = CELL_TRUE, AT(run.read_energy)},
+     .type = CELL_TRUE, AT(run.race.read_energy)},
     {"prove", "finalists|all",
      "which variants to run on a simulated GPU, as 'check' does (default finalists)",
      .type = CELL_CHOICE, AT(run.prove_all)},
-    {"jobs", "N", "compile workers (default: one a core)", .type = CELL_INT, AT(run.jobs), 1, 1024},
+    {"jobs", "N", "compile workers (default: one a core)", .type = CELL_INT, AT(run.machine.jobs),
+     1, 1024},
     {"cache", "cold|warm", "flush the L2 cache before each sample, or not (default cold)",
-     .type = CELL_CHOICE, AT(run.warm_cache)},
+     .type = CELL_CHOICE, AT(run.race.warm_cache)},
     {"after", "SCRIPT[@DIR[:N]]",
      "run this kernel before each sample, so that the L2 holds what the program has there; @: for "
      "the launch that 'autotune capture' took; repeatable",
      .type = CELL_AFTER},
     {"share", "FRACTION", "use at most this share of the GPU's time, beside other programs",
-     .type = CELL_NUMBER, AT(run.share), 0.001, 1, 1, "a share from 0.001 to 1, such as 0.1"},
-    {"no-cache", NULL, "do not use the compile cache", .type = CELL_FALSE, AT(run.use_cache)},
+     .type = CELL_NUMBER, AT(run.machine.share), 0.001, 1, 1,
+     "a share from 0.001 to 1, such as 0.1"},
+    {"no-cache", NULL, "do not use the compile cache", .type = CELL_FALSE,
+     AT(run.machine.use_cache)},
     {"gpu", "NAME", "a GPU of the results by its name, or sm_XX (default: this machine's)",
      .type = CELL_TEXT, AT(gpu)},
     {"best", NULL, "the configuration that 'autotune pick' gives, with its launch in a comment",
@@ -136,8 +139,8 @@ static const option_info known[] = {
      "ones)",
      .type = CELL_TEXT, AT(results)},
     {"record", NULL, "write a record (runs on a GPU do so anyway)", .type = CELL_TRUE,
-     AT(run.must_record)},
-    {"no-record", NULL, "measure, but write no record", .type = CELL_FALSE, AT(run.record)},
+     AT(run.results.must_record)},
+    {"no-record", NULL, "measure, but write no record", .type = CELL_FALSE, AT(run.results.record)},
     {"top", "N", "rows of the final table (default 10)", .type = CELL_COUNT, AT(top), 0, 1e6},
     {"recorded", NULL, "show what the records hold, for every GPU; measures nothing",
      .type = CELL_TRUE, AT(recorded)},
@@ -326,9 +329,9 @@ static at_status read_budget(const char *text, settings *out, at_error *error)
             error, AT_USAGE,
             "--budget takes a number of variants (200) or a time (30s, 10m, 1h), not '%s'", text);
     if (seconds)
-        out->budget_s = v;
+        out->search.budget_s = v;
     else
-        out->budget_evaluations = (uint64_t)v;
+        out->search.budget_evaluations = (uint64_t)v;
     return AT_OK;
 }
 
@@ -338,19 +341,19 @@ static at_status read_include(const char *text, settings *out, at_error *error)
     if (stat(text, &s) != 0 || !S_ISDIR(s.st_mode))
         return error_set(error, AT_USAGE, "--include takes a folder, and there is none at '%s'",
                          text);
-    if (out->include_count == SCRIPT_INCLUDES_MAX)
+    if (out->pattern.include_count == SCRIPT_INCLUDES_MAX)
         return error_set(error, AT_USAGE, "--include may be given %d times at most",
                          SCRIPT_INCLUDES_MAX);
-    out->includes[out->include_count++] = text;
+    out->pattern.includes[out->pattern.include_count++] = text;
     return AT_OK;
 }
 
 static at_status read_after(const char *text, settings *out, at_error *error)
 {
-    if (out->after_count == SETTINGS_MAX_AFTER)
+    if (out->race.after_count == SETTINGS_MAX_AFTER)
         return error_set(error, AT_USAGE, "--after may be given %d times at most",
                          SETTINGS_MAX_AFTER);
-    out->after[out->after_count++] = text;
+    out->race.after[out->race.after_count++] = text;
     return AT_OK;
 }
 
@@ -389,10 +392,12 @@ static at_status read_option(const option_info *info, const char *text, options 
         *(bool *)cell = strcmp(text, info->argument + strcspn(info->argument, "|") + 1) == 0;
         break;
     case CELL_SET:
-        status = read_assignment(info, text, out->run.variables, &out->run.variable_count, error);
+        status = read_assignment(info, text, out->run.pattern.variables,
+                                 &out->run.pattern.variable_count, error);
         break;
     case CELL_ONLY:
-        status = read_assignment(info, text, out->run.only, &out->run.only_count, error);
+        status =
+            read_assignment(info, text, out->run.pattern.only, &out->run.pattern.only_count, error);
         break;
     case CELL_OVER:
         status = read_assignment(info, text, out->sweeps, &out->sweep_count, error);
@@ -407,8 +412,8 @@ static at_status read_option(const option_info *info, const char *text, options 
         status = read_budget(text, &out->run, error);
         break;
     case CELL_EFFORT:
-        status = effort_find(text, &out->run.effort, error);
-        out->run.has_effort = true;
+        status = effort_find(text, &out->run.search.effort, error);
+        out->run.search.has_effort = true;
         break;
     }
     return status;
@@ -477,11 +482,11 @@ at_status options_parse(int argc, char **argv, const command *c, options *out, a
                      .held_out = 8,
                      .max = 8,
                      .capture = {.nth = 1, .shapes = 1, .limit_bytes = UINT64_C(2) << 30},
-                     .run = {.seed = 1,
-                             .use_cache = true,
-                             .record = true,
-                             .results_dir = "results",
-                             .tie_margin = -1}};
+                     .run = {.search.seed = 1,
+                             .machine.use_cache = true,
+                             .results.record = true,
+                             .results.results_dir = "results",
+                             .race.tie_margin = -1}};
     struct option longs[KNOWN + 1];
     getopt_table(c, longs);
     opterr = 0;
@@ -521,7 +526,7 @@ at_status options_parse(int argc, char **argv, const command *c, options *out, a
     if (out->help)
         return AT_OK;
     if (out->results)
-        out->run.results_dir = out->results;
+        out->run.results.results_dir = out->results;
     out->program = argv + optind;
     if (c->runs_program && optind == argc)
         return error_set(error, AT_USAGE,
@@ -534,7 +539,7 @@ at_status options_parse(int argc, char **argv, const command *c, options *out, a
     for (; optind < argc && out->operand_count < most && out->operand_count < OPTIONS_MAX_OPERANDS;
          optind++)
         out->operands[out->operand_count++] = argv[optind];
-    out->run.script = out->operand = out->operand_count ? out->operands[0] : NULL;
+    out->run.pattern.script = out->operand = out->operand_count ? out->operands[0] : NULL;
     if (optind < argc && !c->operand)
         return error_set(error, AT_USAGE, "'autotune %s' takes no argument, but got '%s'", c->name,
                          argv[optind]);

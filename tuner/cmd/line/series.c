@@ -92,7 +92,8 @@ at_status series_check(const options *o, const char *verb, const char *form, siz
                          "'autotune %s' needs --over %s; 'autotune space SCRIPT' lists the "
                          "variables of the problem",
                          verb, form);
-    if (o->sweep_count > most || o->sweep_count + o->run.variable_count > SETTINGS_MAX_VARIABLES)
+    if (o->sweep_count > most ||
+        o->sweep_count + o->run.pattern.variable_count > SETTINGS_MAX_VARIABLES)
         return error_set(error, AT_USAGE, "--over may be given %zu times at most", most);
     for (size_t i = 0; i < o->sweep_count; i++) {
         const char *name = o->sweeps[i].name;
@@ -101,8 +102,8 @@ at_status series_check(const options *o, const char *verb, const char *form, siz
         for (size_t k = 0; k < i; k++)
             if (strcmp(name, o->sweeps[k].name) == 0)
                 return error_set(error, AT_USAGE, "--over %s is given twice", name);
-        for (size_t k = 0; k < o->run.variable_count; k++)
-            if (strcmp(name, o->run.variables[k].name) == 0)
+        for (size_t k = 0; k < o->run.pattern.variable_count; k++)
+            if (strcmp(name, o->run.pattern.variables[k].name) == 0)
                 return error_set(error, AT_USAGE, "%s is given by both --over and --set", name);
     }
     return AT_OK;

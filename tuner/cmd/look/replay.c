@@ -71,16 +71,16 @@ static at_status print(const options *o, const recorded *r, const replay_result 
 
 static at_status run(const options *o, at_error *error)
 {
-    if (o->run.budget_s > 0)
+    if (o->run.search.budget_s > 0)
         return error_set(error, AT_USAGE,
                          "--budget of a replay is a number of evaluations: recorded time is on the "
                          "curve's other axis");
     recorded r = {0};
     recorded_space rs = {0};
     replay_result result;
-    replay_options chosen = {.strategy = o->run.strategy,
-                             .evaluations = o->run.budget_evaluations,
-                             .seed = o->run.seed,
+    replay_options chosen = {.strategy = o->run.search.strategy,
+                             .evaluations = o->run.search.budget_evaluations,
+                             .seed = o->run.search.seed,
                              .repeat = o->repeat ? o->repeat : default_repeat,
                              .batch = 1};
     at_status status = recorded_read(o->operand, &r, error);

@@ -109,7 +109,10 @@ static void count_variant(const record *r, const char *configuration, counts *ou
     at_status status = AT_DEVICE;
     at_error error = {0};
     snprintf(arch, sizeof arch, "sm_%d%d", r->major, r->minor);
-    settings wanted = {.script = r->pattern, .arch = arch, .use_cache = true, .quiet = true};
+    settings wanted = {.pattern.script = r->pattern,
+                       .machine.arch = arch,
+                       .machine.use_cache = true,
+                       .quiet = true};
     for (int simulated = 0; simulated < 2 && status; simulated++) {
         explained *x = memory_new(1, sizeof *x);
         error = (at_error){0};

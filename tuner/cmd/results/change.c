@@ -89,14 +89,15 @@ at_status results_merge(const options *o, at_error *error)
     account a = {.options = o, .list = o->json ? json_array() : NULL};
     at_status status = record_load_all(o->operands[1], NULL, &from, error);
     if (!status)
-        status = ceilings_combine(o->operands[1], o->run.results_dir, o->dry_run, tell_ceiling, &a,
-                                  &from.faults, &ceilings, error);
+        status = ceilings_combine(o->operands[1], o->run.results.results_dir, o->dry_run,
+                                  tell_ceiling, &a, &from.faults, &ceilings, error);
     if (!status && from.count + ceilings == 0)
         status = error_set(error, AT_USAGE, "there are no records in %s", o->operands[1]);
     for (size_t i = 0; i < from.faults.count; i++)
         fprintf(stderr, "autotune: warning: left out: %s\n", from.faults.items[i].text);
     for (size_t i = 0; i < from.count && !status; i++)
-        status = record_combine(&from.records[i], o->run.results_dir, o->dry_run, tell, &a, error);
+        status = record_combine(&from.records[i], o->run.results.results_dir, o->dry_run, tell, &a,
+                                error);
     if (!status)
         status = conclude(&a, error);
     else
@@ -139,14 +140,14 @@ static at_status read_age(const char *text, char out[32], at_error *error)
 static at_status load(const record *r, const record_entry *e, script **out, at_error *error)
 {
     char texts[RECORD_MAX_VALUES][VALUE_BYTES];
-    settings asked = {.script = r->pattern};
+    settings asked = {.pattern.script = r->pattern};
     arch_limits limits;
     at_status status = arch_of_gpu(r->gpu, r->major, r->minor, &limits, error);
     if (status)
         return status;
     for (size_t i = 0; i < e->problem.count; i++) {
         value_format(e->problem.pairs[i].value, texts[i], VALUE_BYTES);
-        asked.variables[asked.variable_count++] =
+        asked.pattern.variables[asked.pattern.variable_count++] =
             (script_setting){e->problem.pairs[i].name, texts[i]};
     }
     status = target_check_script(&asked, error);
@@ -222,7 +223,7 @@ at_status results_prune(const options *o, at_error *error)
     if (!status && o->older_than)
         status = read_age(o->older_than, p.before, error);
     if (!status)
-        status = record_load_all(o->run.results_dir, NULL, &set, error);
+        status = record_load_all(o->run.results.results_dir, NULL, &set, error);
     for (size_t i = 0; i < set.count && !status; i++) {
         at_error why = {0};
         /* What is removed is named in full. */

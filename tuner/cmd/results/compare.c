@@ -177,14 +177,15 @@ static size_t pair_up(const side_file *a, const side_file *b, comparison *out)
 static at_status set_problem(settings *s, char *text, at_error *error)
 {
     char *rest = NULL;
-    s->variable_count = 0;
+    s->pattern.variable_count = 0;
     for (char *word = strtok_r(text, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
         char *equals = strchr(word, '=');
-        if (!equals || s->variable_count == SETTINGS_MAX_VARIABLES)
+        if (!equals || s->pattern.variable_count == SETTINGS_MAX_VARIABLES)
             return error_set(error, AT_USAGE, "a race needs a problem, such as rows=8192, not '%s'",
                              word);
         *equals = '\0';
-        s->variables[s->variable_count++] = (script_setting){.name = word, .text = equals + 1};
+        s->pattern.variables[s->pattern.variable_count++] =
+            (script_setting){.name = word, .text = equals + 1};
     }
     return AT_OK;
 }
@@ -233,15 +234,15 @@ static at_status race(const options *o, course *on, size_t place, comparison *c,
     device_ready ready;
     char problem[TEXT_BYTES];
     snprintf(problem, sizeof problem, "%s", c->a->problem);
-    wanted.warm_cache = wanted.warm_cache || strstr(problem, " (warm)");
+    wanted.race.warm_cache = wanted.race.warm_cache || strstr(problem, " (warm)");
     problem[strcspn(problem, " ")] = '\0';
-    wanted.script = c->a->pattern;
-    wanted.workers = &on->workers;
-    if (wanted.warm_cache != on->warm)
+    wanted.pattern.script = c->a->pattern;
+    wanted.machine.workers = &on->workers;
+    if (wanted.race.warm_cache != on->warm)
         workers_close(&on->workers);
-    on->warm = wanted.warm_cache;
+    on->warm = wanted.race.warm_cache;
     at_status status = set_problem(&wanted, problem, error);
-    if (!status && !*wanted.script)
+    if (!status && !*wanted.pattern.script)
         status =
             error_set(error, AT_USAGE, "--race needs records or runs, which name their pattern");
     if (!status)
@@ -252,7 +253,8 @@ static at_status race(const options *o, course *on, size_t place, comparison *c,
         status = compile_side(&s, c->b->configuration, &results[1], &sides[1], error);
     if (!status)
         status = side_by_side_ready(s.workers->device, NULL, &ready, error);
-    const side_rules rules = {.blocks = JUDGE_BLOCKS, .seed = o->run.seed + place, .checked = true};
+    const side_rules rules = {
+        .blocks = JUDGE_BLOCKS, .seed = o->run.search.seed + place, .checked = true};
     if (!status)
         status = side_by_side_run(s.workers->device, sides, 2, &rules, error);
     for (int i = 0; i < 2 && !status; i++)
@@ -287,8 +289,8 @@ static void count_subject(const options *o, subject *s)
     char problem[TEXT_BYTES];
     snprintf(problem, sizeof problem, "%s", s->problem);
     problem[strcspn(problem, " ")] = '\0';
-    wanted.script = s->pattern;
-    wanted.arch = s->arch;
+    wanted.pattern.script = s->pattern;
+    wanted.machine.arch = s->arch;
     at_status status =
         *s->pattern && *problem ? set_problem(&wanted, problem, &ignored) : AT_NOT_FOUND;
     if (!status)
@@ -382,7 +384,7 @@ static at_status answer(const options *o, int *exit_code, at_error *error)
 {
     side_file a = {0}, b = {0};
     comparison *all = NULL;
-    course on = {.warm = o->run.warm_cache};
+    course on = {.warm = o->run.race.warm_cache};
     size_t count = 0;
     at_status status = read_side(o->operands[0], &a, error);
     if (!status)
@@ -394,9 +396,9 @@ static at_status answer(const options *o, int *exit_code, at_error *error)
     if (!status && count == 0)
         status = error_set(error, AT_USAGE, "%s and %s have no problem in common", o->operands[0],
                            o->operands[1]);
-    double margin = o->run.tie_margin >= 0 ? o->run.tie_margin
-                    : o->race              ? race_margin
-                                           : JUDGE_FILES_MARGIN;
+    double margin = o->run.race.tie_margin >= 0 ? o->run.race.tie_margin
+                    : o->race                   ? race_margin
+                                                : JUDGE_FILES_MARGIN;
     for (size_t i = 0; i < count && !status; i++) {
         if (o->race)
             status = race(o, &on, i, &all[i], margin, error);

@@ -18,13 +18,13 @@ bool results_wants(const options *o, const record *r)
 
 bool results_wants_entry(const options *o, const record_entry *e)
 {
-    for (size_t i = 0; i < o->run.variable_count; i++) {
+    for (size_t i = 0; i < o->run.pattern.variable_count; i++) {
         char text[RECORD_TEXT_BYTES];
-        const value *v = record_get(&e->problem, o->run.variables[i].name);
+        const value *v = record_get(&e->problem, o->run.pattern.variables[i].name);
         if (!v)
             return false;
         value_format(*v, text, sizeof text);
-        if (strcmp(text, o->run.variables[i].text) != 0)
+        if (strcmp(text, o->run.pattern.variables[i].text) != 0)
             return false;
     }
     return true;

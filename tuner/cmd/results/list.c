@@ -38,7 +38,7 @@ static json_t *pack_record(const options *o, const record *r)
     for (size_t i = 0; i < r->entry_count; i++)
         if (results_wants_entry(o, &r->entries[i]))
             json_append(&rows, pack_row(&r->entries[i]));
-    for (size_t i = 0; i < r->portfolio_count && o->run.variable_count == 0; i++)
+    for (size_t i = 0; i < r->portfolio_count && o->run.pattern.variable_count == 0; i++)
         json_append(&portfolios, json_count(r->portfolios[i].configuration_count));
     return json_pack("{ss si si ss so so so}", "gpu", r->gpu, "major", r->major, "minor", r->minor,
                      "pattern", r->pattern, "file", json_path(r->path), "rows", rows, "portfolios",

@@ -66,7 +66,7 @@ at_status results_show(const options *o, at_error *error)
             json_append(&shown, one);
         }
         const json_t *portfolios = json_object_get(r->root, "portfolios");
-        for (size_t k = 0; k < r->portfolio_count && !o->run.variable_count; k++) {
+        for (size_t k = 0; k < r->portfolio_count && !o->run.pattern.variable_count; k++) {
             const size_t place = r->portfolios[k].place;
             json_append(&shown, pack_shown(r, "portfolio",
                                            json_incref(json_array_get(portfolios, place)), place));

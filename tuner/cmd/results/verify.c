@@ -52,8 +52,8 @@ static at_status read_operand(const options *o, const char *operand, wanted *out
     arch_limits limits;
     settings asked = o->run;
     at_status status = AT_OK;
-    out->script = asked.script = operand;
-    asked.variable_count = 0;
+    out->script = asked.pattern.script = operand;
+    asked.pattern.variable_count = 0;
     snprintf(out->name, sizeof out->name, "%s", operand);
     if (!is_file)
         return AT_OK;
@@ -141,14 +141,14 @@ static at_status list_questions(const options *o, verification *v, at_error *err
 
 static at_status open_gpu(const options *o, verification *v, at_error *error)
 {
-    if (o->run.device && strncmp(o->run.device, "cuda:", 5) != 0)
+    if (o->run.machine.device && strncmp(o->run.machine.device, "cuda:", 5) != 0)
         return error_set(
             error, AT_USAGE,
             "verifying takes one GPU, such as cuda:0, not '%s': a simulated device's times are "
             "predictions",
-            o->run.device);
+            o->run.machine.device);
     settings asked = o->run;
-    asked.device = o->run.device ? o->run.device : "cuda:0";
+    asked.machine.device = o->run.machine.device ? o->run.machine.device : "cuda:0";
     return workers_open(&v->workers, &asked, error);
 }
 
@@ -162,8 +162,8 @@ static at_status verify_part(const options *o, verification *v, bool warm, progr
     if (count == 0)
         return AT_OK;
     settings asked = o->run;
-    asked.workers = &v->workers;
-    asked.warm_cache = warm;
+    asked.machine.workers = &v->workers;
+    asked.race.warm_cache = warm;
     at_status status = warm ? workers_replace_device(&v->workers, &asked, error) : AT_OK;
     if (!status)
         status = standing_run(&asked, &v->questions[first], count, &v->answers[first], &answered,

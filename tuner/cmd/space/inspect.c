@@ -131,9 +131,10 @@ static at_status answer(const options *o, int *exit_code, at_error *error)
     inspected all[MOST_ARCHS] = {0};
     size_t count = 0;
     compile_pool *pool = NULL;
-    char *list = memory_text(o->run.arch), *rest = NULL;
+    char *list = memory_text(o->run.machine.arch), *rest = NULL;
     at_status status = compile_pool_new(
-        &(compile_options){.jobs = o->run.jobs, .use_cache = o->run.use_cache}, &pool, error);
+        &(compile_options){.jobs = o->run.machine.jobs, .use_cache = o->run.machine.use_cache},
+        &pool, error);
     const char *arch = list ? strtok_r(list, ",", &rest) : NULL;
     do {
         if (status)

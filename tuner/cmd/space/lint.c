@@ -68,7 +68,7 @@ static at_status lint_prototype(linting *l, const options *o, const arch_limits 
     char arch[16];
     compile_pool *pool = NULL;
     at_status status = compile_pool_new(
-        &(compile_options){.jobs = 1, .use_cache = o->run.use_cache}, &pool, error);
+        &(compile_options){.jobs = 1, .use_cache = o->run.machine.use_cache}, &pool, error);
     if (status)
         return error_forgive(status, AT_NO_TOOLCHAIN, error);
     snprintf(arch, sizeof arch, "sm_%d%d", limits->major, limits->minor);
@@ -204,7 +204,7 @@ static at_status run(const options *o, at_error *error)
 {
     arch_limits arch;
     linting l = {.warnings = json_array()};
-    at_status status = target_find(o->run.arch, &arch, error);
+    at_status status = target_find(o->run.machine.arch, &arch, error);
     if (!status)
         status = target_load_script(&o->run, &arch, &l.script, error);
     if (!status)

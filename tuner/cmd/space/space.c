@@ -98,7 +98,7 @@ static at_status run(const options *o, at_error *error)
     arch_limits arch;
     script *s = NULL;
     space *sp = NULL;
-    at_status status = target_find(o->run.arch, &arch, error);
+    at_status status = target_find(o->run.machine.arch, &arch, error);
     if (!status)
         status = target_load_script(&o->run, &arch, &s, error);
     int64_t start_ns = clock_now_ns();

@@ -341,15 +341,16 @@ static at_status explore_device(const options *o, session *s, explored *x, at_er
         spill_map_init(&x->map, s->script, s->problem, &x->arch, s->workers->pool, &request, error);
     if (!status)
         status = spill_map_solve(&x->map, error);
-    return status ? status : time_points(x, s, o->run.seed, error);
+    return status ? status : time_points(x, s, o->run.search.seed, error);
 }
 
 static at_status explore_archs(const options *o, compile_pool **pool, explored *all, size_t *count,
                                at_error *error)
 {
-    char *list = memory_text(o->run.arch), *rest = NULL;
+    char *list = memory_text(o->run.machine.arch), *rest = NULL;
     at_status status = compile_pool_new(
-        &(compile_options){.jobs = o->run.jobs, .use_cache = o->run.use_cache}, pool, error);
+        &(compile_options){.jobs = o->run.machine.jobs, .use_cache = o->run.machine.use_cache},
+        pool, error);
     const char *arch = list ? strtok_r(list, ",", &rest) : NULL;
     do {
         if (!status && *count == MOST_ARCHS)
@@ -369,18 +370,18 @@ static at_status run(const options *o, at_error *error)
     compile_pool *pool = NULL;
     session s = {0};
     at_status status;
-    if (o->run.device && o->run.arch)
+    if (o->run.machine.device && o->run.machine.arch)
         status = error_set(error, AT_USAGE,
                            "--device times variants on its own architecture: leave out one "
                            "of --arch and --device");
-    else if (o->run.device)
+    else if (o->run.machine.device)
         status = explore_device(o, &s, &all[count++], error);
     else
         status = explore_archs(o, &pool, all, &count, error);
     if (!status)
         status = print(o, all, count, error);
     for (size_t i = 0; i < count; i++)
-        explored_deinit(&all[i], !o->run.device);
+        explored_deinit(&all[i], !o->run.machine.device);
     free(all);
     compile_pool_free(pool);
     session_deinit(&s);

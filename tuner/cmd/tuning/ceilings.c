@@ -88,7 +88,8 @@ static at_status check_names(const options *o, at_error *error)
 /* Opens one GPU, and a real one. */
 static at_status open_gpu(const settings *asked, workers *w, at_error *error)
 {
-    if (asked->device && (strchr(asked->device, ',') || strcmp(asked->device, "all") == 0))
+    if (asked->machine.device &&
+        (strchr(asked->machine.device, ',') || strcmp(asked->machine.device, "all") == 0))
         return error_set(error, AT_USAGE, "ceilings are of one GPU at a time: --device cuda:0");
     at_status status = workers_settle(w, asked, error);
     if (!status && w->properties.predicted)
@@ -136,12 +137,12 @@ static at_status measure(const options *o, const paths *own, const trial *t, wor
     settings asked = o->run;
     tune *run = NULL;
     snprintf(path, sizeof path, "%s/ceilings/%s.lua", own->lua_dir, t->script);
-    asked.script = path;
-    asked.record = asked.must_record = false;
-    asked.warm_cache = t->warm;
-    asked.workers = w;
+    asked.pattern.script = path;
+    asked.results.record = asked.results.must_record = false;
+    asked.race.warm_cache = t->warm;
+    asked.machine.workers = w;
     if (t->setting.name)
-        asked.variables[asked.variable_count++] = t->setting;
+        asked.pattern.variables[asked.pattern.variable_count++] = t->setting;
     if (!o->run.quiet)
         fprintf(stderr, "%s\n", ceiling_get(t->kind)->name);
     at_status status = tune_run(&asked, &run, error);
@@ -149,8 +150,9 @@ static at_status measure(const options *o, const paths *own, const trial *t, wor
     const run_result *best = s ? run_summary_best(s) : NULL;
     if (!status && !best)
         add_missed(on, t->kind);
-    if (!status && best && o->run.record)
-        status = ceilings_merge(o->run.results_dir, s, t->kind, on->file, sizeof on->file, error);
+    if (!status && best && o->run.results.record)
+        status = ceilings_merge(o->run.results.results_dir, s, t->kind, on->file, sizeof on->file,
+                                error);
     if (!status && best)
         add_row(on, s, best, t->kind);
     tune_free(run);

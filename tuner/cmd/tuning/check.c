@@ -330,16 +330,16 @@ static at_status open_all(const options *o, checking *c, at_error *error)
             status = script_problem_plan(c->script, (problem_kind)kind, NULL, 1, &plan, error);
     if (status)
         return status;
-    if (o->run.budget_s > 0)
+    if (o->run.search.budget_s > 0)
         return error_set(error, AT_USAGE,
                          "--budget of a check is a number of variants, which are drawn at random");
-    status = o->run.budget_evaluations
-                 ? choose_many(c, o->run.budget_evaluations, o->run.seed, error)
+    status = o->run.search.budget_evaluations
+                 ? choose_many(c, o->run.search.budget_evaluations, o->run.search.seed, error)
                  : choose_one(c, o->configuration, error);
     if (!status)
-        status =
-            compile_pool_new(&(compile_options){.jobs = o->run.jobs, .use_cache = o->run.use_cache},
-                             &c->pool, error);
+        status = compile_pool_new(
+            &(compile_options){.jobs = o->run.machine.jobs, .use_cache = o->run.machine.use_cache},
+            &c->pool, error);
     if (status)
         return status;
     /* A launch that no GPU can make is a verdict. */
@@ -411,11 +411,12 @@ static at_status check_captured(const options *o, int *exit_code, at_error *erro
     char message[MESSAGE_BYTES];
     static const char *const words[] = {
         [PROOF_PROVEN] = "proven", [PROOF_CONVICTED] = "wrong", [PROOF_UNKNOWN] = "not proven"};
-    if (o->run.variable_count || o->run.only_count || o->configuration || o->run.budget_evaluations)
+    if (o->run.pattern.variable_count || o->run.pattern.only_count || o->configuration ||
+        o->run.search.budget_evaluations)
         return error_set(error, AT_USAGE,
                          "a captured launch has its problem and its machine code: --set, --config, "
                          "--only and --budget are of a SCRIPT, which may be given as well");
-    at_status status = captured_read(o->run.captured, &c, error);
+    at_status status = captured_read(o->run.pattern.captured, &c, error);
     if (status)
         return status;
     status = relaunch_run(&c, captured_work, &r, error);
@@ -425,7 +426,7 @@ static at_status check_captured(const options *o, int *exit_code, at_error *erro
         status = page_show(
             o, "check_captured", 2,
             json_pack("{so so ss ss so so sI sI sI sI sb sb}", "captured",
-                      json_path(o->run.captured), "kernel", json_said(c.kernel), "arch", c.arch,
+                      json_path(o->run.pattern.captured), "kernel", json_said(c.kernel), "arch", c.arch,
                       "verdict", words[v], "message", json_said(*message ? message : NULL), "fault",
                       fault_json(&r.at), "blocks", (json_int_t)r.blocks, "blocks_run",
                       (json_int_t)r.blocks_run, "bytes_written", (json_int_t)r.bytes_written,
@@ -439,7 +440,7 @@ static at_status check_captured(const options *o, int *exit_code, at_error *erro
 
 static at_status answer(const options *o, int *exit_code, at_error *error)
 {
-    if (o->run.captured && !o->operand)
+    if (o->run.pattern.captured && !o->operand)
         return check_captured(o, exit_code, error);
     if (!o->operand)
         return error_set(error, AT_USAGE,

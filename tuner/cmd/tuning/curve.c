@@ -58,7 +58,7 @@ static settings settings_at(const course *c, const options *o, size_t point,
         point /= c->axes[i].count;
     }
     for (size_t i = 0; i < c->axis_count; i++)
-        asked.variables[asked.variable_count++] =
+        asked.pattern.variables[asked.pattern.variable_count++] =
             (script_setting){.name = c->names[i], .text = values[i]};
     return asked;
 }
@@ -95,7 +95,7 @@ static at_status measure(const settings *asked, const char *const *values, curve
         curve_add(out, values, s, why.message);
     tune_free(t);
     if (status)
-        workers_close(asked->workers); /* who knows what state they are in */
+        workers_close(asked->machine.workers); /* who knows what state they are in */
     if (status && !first->status)
         *first = why;
     if (is_general(status) && error)
@@ -117,8 +117,8 @@ static at_status recall(const options *o, const settings *asked, const record *r
         status = run_summary_init(&found, script_pattern(s), PROBLEM_TUNED, error);
     if (!status) {
         snprintf(found.device.limits.name, sizeof found.device.limits.name, "%s", r->gpu);
-        found.warm_cache = o->run.warm_cache;
-        found.objective = o->run.energy ? "energy" : "time";
+        found.warm_cache = o->run.race.warm_cache;
+        found.objective = o->run.race.energy ? "energy" : "time";
         const record_entry *entry = record_find_entry(r, &found);
         if (entry)
             status = recall_fill(r, entry, &found, error);
@@ -196,7 +196,7 @@ static at_status sweep_measured(const options *o, const course *c, int *exit_cod
     for (size_t i = 0; !status && i < c->point_count; i++) {
         const char *values[CURVE_MAX_AXES];
         settings asked = settings_at(c, o, i, values);
-        asked.workers = &shared;
+        asked.machine.workers = &shared;
         show(c, o, values, i);
         status = measure(&asked, values, &found, &first, error);
     }

@@ -52,7 +52,7 @@ typedef struct mix {
 
 static at_status open_launches(mix *m)
 {
-    const char *dir = m->o->run.captured;
+    const char *dir = m->o->run.pattern.captured;
     size_t count;
     at_status status = captured_count(dir, &count, m->error);
     if (!status && count > MOST_LAUNCHES)
@@ -121,8 +121,8 @@ static at_status run(mix *m, const settings *asked, tune **out)
 static settings settings_of(mix *m, const mixed_launch *l)
 {
     settings asked = m->o->run;
-    asked.captured = l->name;
-    asked.workers = &m->workers;
+    asked.pattern.captured = l->name;
+    asked.machine.workers = &m->workers;
     return asked;
 }
 
@@ -156,14 +156,15 @@ static at_status time_all(mix *m, mixed_launch *l)
 {
     settings asked = settings_of(m, l);
     tune *t = NULL;
-    asked.starts = (const char *const *)m->tried;
-    asked.start_count = m->tried_count;
-    asked.budget_evaluations = m->tried_count + 1;
-    asked.budget_s = 0;
-    asked.has_effort = false;
-    asked.counts_twins = true;
-    asked.record = asked.must_record = false; /* no race: less is known than of its own tuning */
-    asked.fixed_samples = SAMPLES;
+    asked.search.starts = (const char *const *)m->tried;
+    asked.search.start_count = m->tried_count;
+    asked.search.budget_evaluations = m->tried_count + 1;
+    asked.search.budget_s = 0;
+    asked.search.has_effort = false;
+    asked.search.counts_twins = true;
+    asked.results.record = asked.results.must_record =
+        false; /* no race: less is known than of its own tuning */
+    asked.race.fixed_samples = SAMPLES;
     say(m, "timing", l);
     at_status status = run(m, &asked, &t);
     const run_summary *s = t ? tune_summary(t) : NULL;
@@ -226,9 +227,9 @@ static at_status record_mix(mix *m, size_t best)
                                    .problems = rows,
                                    .script_hash = m->script_hash,
                                    .template_hash = m->template_hash};
-    if (!m->o->run.record || m->predicted)
+    if (!m->o->run.results.record || m->predicted)
         return AT_OK;
-    return draft_merge(m->o->run.results_dir, &draft, m->record_path, sizeof m->record_path,
+    return draft_merge(m->o->run.results.results_dir, &draft, m->record_path, sizeof m->record_path,
                        m->error);
 }
 
@@ -253,7 +254,7 @@ static json_t *pack_mix(const mix *m, size_t best)
     const double base = total_ns(m, 0), total = total_ns(m, best);
     json_t *root = json_pack(
         "{ss so ss sb so sI so so so so sI}", "pattern", m->pattern, "captured",
-        json_path(m->o->run.captured), "device", m->device.name, "predicted", m->predicted,
+        json_path(m->o->run.pattern.captured), "device", m->device.name, "predicted", m->predicted,
         "config", record_pack_values(&m->values[best]), "tried", (json_int_t)m->tried_count,
         "launches", launches, "total_ns", json_exact(total), "own_total_ns", json_exact(own),
         "speedup", base > 0 ? json_rounded(base / total, 6) : json_null(), "recorded",
@@ -280,7 +281,7 @@ static at_status answer(const options *o, int *exit_code, at_error *error)
 {
     mix m = {.o = o, .error = error};
     size_t best = 0;
-    if (!o->run.captured)
+    if (!o->run.pattern.captured)
         return error_set(error, AT_USAGE,
                          "--captured DIR says which launches: 'autotune capture -o DIR --kernel "
                          "NAME --shapes 16 -- PROGRAM' makes it");

@@ -91,7 +91,7 @@ typedef struct tuner {
 static void become_tuner(const gpu_models *models, size_t which, FILE *output, pid_t parent,
                          settings *asked)
 {
-    size_t cores = asked->jobs > 0 ? (size_t)asked->jobs : cores_usable();
+    size_t cores = asked->machine.jobs > 0 ? (size_t)asked->machine.jobs : cores_usable();
     /* The terminal's signals go to the parent, which passes them on: once, not twice. */
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -99,8 +99,8 @@ static void become_tuner(const gpu_models *models, size_t which, FILE *output, p
         _exit(1);
     interrupt_release();
     dup2(fileno(output), STDOUT_FILENO);
-    asked->device = models->specs[which];
-    asked->jobs = (int)(cores > models->count ? cores / models->count : 1);
+    asked->machine.device = models->specs[which];
+    asked->machine.jobs = (int)(cores > models->count ? cores / models->count : 1);
     asked->quiet = asked->quiet || which > 0;
 }
 

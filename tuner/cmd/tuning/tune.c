@@ -39,16 +39,16 @@ static json_t *pack_words(const options *o, const settings *asked, const run_sum
     char text[2 * CONFIGURATION_BYTES] = "";
     json_t *words = report_pack_words(s, o->top);
     if (best && s->device.predicted) {
-        text_add(text, sizeof text, "autotune explain %s", asked->script);
-        for (size_t i = 0; i < asked->variable_count; i++)
-            text_add(text, sizeof text, " --set %s=%s", asked->variables[i].name,
-                     asked->variables[i].text);
-        for (size_t i = 0; i < asked->include_count; i++)
-            text_add(text, sizeof text, " --include %s", asked->includes[i]);
-        if (asked->describe)
-            text_add(text, sizeof text, " --describe %s", asked->describe);
-        if (asked->captured)
-            text_add(text, sizeof text, " --captured %s", asked->captured);
+        text_add(text, sizeof text, "autotune explain %s", asked->pattern.script);
+        for (size_t i = 0; i < asked->pattern.variable_count; i++)
+            text_add(text, sizeof text, " --set %s=%s", asked->pattern.variables[i].name,
+                     asked->pattern.variables[i].text);
+        for (size_t i = 0; i < asked->pattern.include_count; i++)
+            text_add(text, sizeof text, " --include %s", asked->pattern.includes[i]);
+        if (asked->pattern.describe)
+            text_add(text, sizeof text, " --describe %s", asked->pattern.describe);
+        if (asked->pattern.captured)
+            text_add(text, sizeof text, " --captured %s", asked->pattern.captured);
         text_add(text, sizeof text, " --arch %s", s->device.arch);
         add_differences(text, sizeof text, s, best);
     }
@@ -83,13 +83,13 @@ static at_status answer(const options *o, int *exit_code, at_error *error)
     gpu_models models = {0};
     at_status status = AT_OK;
     /* The session finds the GPUs of several ranks. */
-    if (models_asked(asked.device) && !getenv(CLUSTER_VARIABLE)) {
+    if (models_asked(asked.machine.device) && !getenv(CLUSTER_VARIABLE)) {
         bool mine = true;
-        status = models_find(asked.device, &models, error);
+        status = models_find(asked.machine.device, &models, error);
         if (!status && models.count > 1 && o->trace)
             status = error_set(error, AT_USAGE,
                                "--trace is for GPUs of one model: these are of %zu", models.count);
-        asked.device = models.specs[0];
+        asked.machine.device = models.specs[0];
         if (!status && models.count > 1)
             status = models_side_by_side(&models, &asked, &mine, exit_code, error);
         if (status || !mine)

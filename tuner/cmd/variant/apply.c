@@ -282,10 +282,11 @@ static bool take_mix(settings *asked, char first[NAME_BYTES])
 {
     at_error ignored = {0};
     size_t count;
-    if (!asked->captured || captured_count(asked->captured, &count, &ignored) || count < 2)
+    if (!asked->pattern.captured || captured_count(asked->pattern.captured, &count, &ignored) ||
+        count < 2)
         return false;
-    snprintf(first, NAME_BYTES, "%s:1", asked->captured);
-    asked->captured = first;
+    snprintf(first, NAME_BYTES, "%s:1", asked->pattern.captured);
+    asked->pattern.captured = first;
     return true;
 }
 
@@ -293,8 +294,8 @@ static at_status run(const options *o, at_error *error)
 {
     arch_limits arch;
     application a = {.o = o};
-    at_status status =
-        o->run.arch ? target_find(o->run.arch, &arch, error) : target_here(&arch, error);
+    at_status status = o->run.machine.arch ? target_find(o->run.machine.arch, &arch, error)
+                                           : target_here(&arch, error);
     if (!status && o->per_arch && o->configuration)
         status = error_set(error, AT_USAGE, "--per-arch takes what is recorded, and no --config");
     settings asked = o->run;

@@ -51,9 +51,10 @@ at_status best_text(const options *o, char text[CONFIGURATION_BYTES], at_error *
     uint16_t indices[PATTERN_MAX_PARAMETERS];
     pick_rule rule = PICK_NONE;
     settings named = o->run;
-    named.script = o->operand;
-    at_status status = o->run.arch ? chips_wanted(&o->run, &chip, error) : target_here(&gpu, error);
-    if (!status && o->run.arch)
+    named.pattern.script = o->operand;
+    at_status status =
+        o->run.machine.arch ? chips_wanted(&o->run, &chip, error) : target_here(&gpu, error);
+    if (!status && o->run.machine.arch)
         gpu = chip.limits;
     if (!status)
         status = target_load_script(&named, &gpu, &s, error);

@@ -187,8 +187,9 @@ static at_status run(const options *o, at_error *error)
     if (o->best && o->configuration)
         return error_set(error, AT_USAGE,
                          "--best is a configuration: it does not go with --config");
-    at_status status = o->best && !o->run.arch ? target_here(&arch, error)
-                                               : target_find(o->run.arch, &arch, error);
+    at_status status = o->best && !o->run.machine.arch
+                           ? target_here(&arch, error)
+                           : target_find(o->run.machine.arch, &arch, error);
     if (!status)
         status = target_load_script(&o->run, &arch, &s, error);
     if (status)

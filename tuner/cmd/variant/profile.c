@@ -212,7 +212,7 @@ static at_status check_names(const options *o, const profiled *x, at_error *erro
 static void simulate(const options *o, profiled *x)
 {
     settings wanted = o->run;
-    wanted.arch = x->session.workers->properties.arch;
+    wanted.machine.arch = x->session.workers->properties.arch;
     x->is_simulated =
         !explained_count(&wanted, x->configuration, false, &x->simulated, &x->why_not) &&
         !explained_faulted(&x->simulated) &&

@@ -23,8 +23,8 @@ struct ahead {
 
 ahead *ahead_new(const settings *o, const device_properties *of, size_t numbers)
 {
-    size_t cores = cores_usable(), all = o->jobs > 0 ? (size_t)o->jobs : cores;
-    ahead *a = o->use_cache ? memory_new(1, sizeof *a) : NULL;
+    size_t cores = cores_usable(), all = o->machine.jobs > 0 ? (size_t)o->machine.jobs : cores;
+    ahead *a = o->machine.use_cache ? memory_new(1, sizeof *a) : NULL;
     if (!a)
         return NULL;
     a->compilers.properties = *of;
@@ -112,8 +112,8 @@ void ahead_queue(ahead *a, const settings *run, const pattern_variable *values, 
         status = problem_set_submit(&s.problems, a->compilers.pool, of->arch, of->predicted,
                                     (uint64_t)number << IDS, NULL, NULL, 0, NULL);
     a->waiting[number] += s.problems.waiting;
-    for (size_t i = 0; !status && i < run->start_count; i++)
-        queue_variant(a, &s, run->starts[i], number, i);
+    for (size_t i = 0; !status && i < run->search.start_count; i++)
+        queue_variant(a, &s, run->search.starts[i], number, i);
     problem_set_deinit(&s.problems);
 }
 

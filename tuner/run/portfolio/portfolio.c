@@ -72,15 +72,15 @@ static at_status choose_problems(portfolio *p, at_error *error)
     at_status status =
         residues_find(a->run, &p->workers.properties.limits, a->axes, a->axis_count, error);
     if (!status)
-        status = portfolio_choose_problems(a->axes, a->axis_count, wanted, a->run->seed, accept, p,
-                                           p->problems, &p->problem_count, error);
+        status = portfolio_choose_problems(a->axes, a->axis_count, wanted, a->run->search.seed,
+                                           accept, p, p->problems, &p->problem_count, error);
     if (!status && p->problem_count == 0)
         return error_set(error, p->refused.status ? p->refused.status : AT_USAGE, "%s",
                          *p->refused.message ? p->refused.message : "there is no such problem");
     /* Another seed makes other problems. */
     if (!status)
         status = portfolio_choose_problems(
-            a->axes, a->axis_count, WITNESSES, a->run->seed + 1, accept_unseen, p,
+            a->axes, a->axis_count, WITNESSES, a->run->search.seed + 1, accept_unseen, p,
             &p->problems[p->problem_count * a->axis_count], &p->witness_count, error);
     if (status)
         return status;
@@ -99,7 +99,8 @@ static size_t most_everywhere(const portfolio *p)
         return SPENDING_MOST_EVERYWHERE;
     for (size_t q = 0; q < p->made_on; q++)
         problems += portfolio_is_in(p, q);
-    return spending_everywhere(matrix_share * p->asked->run->budget_s - portfolio_elapsed_s(p),
+    return spending_everywhere(matrix_share * p->asked->run->search.budget_s -
+                                   portfolio_elapsed_s(p),
                                problems, portfolio_variant_s(p));
 }
 
@@ -241,7 +242,7 @@ static at_status open(portfolio *p, at_error *error)
         status = check_features(p, error);
     if (status)
         return status;
-    if (a->run->must_record && (!p->workers.device || p->workers.properties.predicted))
+    if (a->run->results.must_record && (!p->workers.device || p->workers.properties.predicted))
         return error_set(
             error, AT_USAGE,
             "--record is refused: the times of a simulated device are predictions, and a record "
@@ -268,9 +269,9 @@ static at_status open(portfolio *p, at_error *error)
             script_free(none);
         }
     }
-    if (!status && a->run->record && p->workers.device && !p->workers.properties.predicted)
-        status = record_check_writable(a->run->results_dir, p->workers.properties.limits.name,
-                                       p->pattern, error);
+    if (!status && a->run->results.record && p->workers.device && !p->workers.properties.predicted)
+        status = record_check_writable(a->run->results.results_dir,
+                                       p->workers.properties.limits.name, p->pattern, error);
     return status;
 }
 
@@ -287,9 +288,9 @@ static void allocate(portfolio *p)
 
 static at_status keep(portfolio *p, at_error *error)
 {
-    if (!p->asked->run->record || p->found.device.predicted)
+    if (!p->asked->run->results.record || p->found.device.predicted)
         return AT_OK;
-    at_status status = draft_merge(p->asked->run->results_dir, &p->found.draft,
+    at_status status = draft_merge(p->asked->run->results.results_dir, &p->found.draft,
                                    p->found.record_path, sizeof p->found.record_path, error);
     if (p->journal && !status)
         journal_finish(p->journal, NULL);

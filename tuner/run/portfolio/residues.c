@@ -24,10 +24,10 @@ void residues_settings(const settings *base, const portfolio_axis *axes, size_t 
                        const value *problem, residues_problem *out)
 {
     out->settings = *base;
-    for (size_t a = 0; a < axis_count && out->settings.variable_count < SETTINGS_MAX_VARIABLES;
-         a++) {
+    for (size_t a = 0;
+         a < axis_count && out->settings.pattern.variable_count < SETTINGS_MAX_VARIABLES; a++) {
         value_format(problem[a], out->texts[a], sizeof out->texts[a]);
-        out->settings.variables[out->settings.variable_count++] =
+        out->settings.pattern.variables[out->settings.pattern.variable_count++] =
             (script_setting){.name = axes[a].name, .text = out->texts[a]};
     }
 }

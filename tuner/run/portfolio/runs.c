@@ -19,9 +19,10 @@ double portfolio_elapsed_s(const portfolio *p)
 double portfolio_spent(const portfolio *p)
 {
     const settings *o = p->asked->run;
-    double by_time = o->budget_s > 0 ? portfolio_elapsed_s(p) / o->budget_s : 0;
-    double by_count =
-        o->budget_evaluations ? (double)p->found.evaluations / (double)o->budget_evaluations : 0;
+    double by_time = o->search.budget_s > 0 ? portfolio_elapsed_s(p) / o->search.budget_s : 0;
+    double by_count = o->search.budget_evaluations
+                          ? (double)p->found.evaluations / (double)o->search.budget_evaluations
+                          : 0;
     return fmax(by_time, by_count);
 }
 
@@ -77,10 +78,10 @@ static void set_starts(const portfolio *p, size_t problem, const size_t *given, 
 {
     const portfolio_asked *a = p->asked;
     residues_settings(a->run, a->axes, a->axis_count, portfolio_problem_at(p, problem), at);
-    at->settings.starts = starts;
-    at->settings.start_count = 0;
+    at->settings.search.starts = starts;
+    at->settings.search.start_count = 0;
     for (size_t i = 0; i < given_count && i < SPENDING_MOST_EVERYWHERE; i++)
-        starts[at->settings.start_count++] = p->known.items[given[i]].text;
+        starts[at->settings.search.start_count++] = p->known.items[given[i]].text;
 }
 
 at_status portfolio_run(portfolio *p, size_t problem, const size_t *given, size_t given_count,
@@ -94,17 +95,17 @@ at_status portfolio_run(portfolio *p, size_t problem, const size_t *given, size_
     if (interrupt_waits())
         return error_set(error, AT_INTERRUPTED, "interrupted; what was measured is kept");
     set_starts(p, problem, given, given_count, starts, &at);
-    at.settings.is_part = true;
-    at.settings.record = false;
-    at.settings.workers = &p->workers;
-    at.settings.budget_s = 0;
-    at.settings.budget_evaluations = evaluations;
-    at.settings.has_effort = is_search;
-    at.settings.counts_twins = !is_search;
+    at.settings.results.is_part = true;
+    at.settings.results.record = false;
+    at.settings.machine.workers = &p->workers;
+    at.settings.search.budget_s = 0;
+    at.settings.search.budget_evaluations = evaluations;
+    at.settings.search.has_effort = is_search;
+    at.settings.search.counts_twins = !is_search;
     at.settings.prove_all = a->run->prove_all || p->proves;
     at.settings.leave_unproven = !at.settings.prove_all;
-    if (!a->run->has_effort)
-        at.settings.effort = EFFORT_NORMAL;
+    if (!a->run->search.has_effort)
+        at.settings.search.effort = EFFORT_NORMAL;
     say(p, problem, what);
     at_status status = tune_run(&at.settings, &t, &why);
     if (t && !status)

@@ -33,7 +33,7 @@ size_t portfolio_first_searched(const portfolio *p)
  * out. */
 static size_t evaluations_of_search(const portfolio *p)
 {
-    uint64_t budget = p->asked->run->budget_evaluations;
+    uint64_t budget = p->asked->run->search.budget_evaluations;
     uint64_t searches = portfolio_first_searched(p) + (p->problem_count - p->made_on);
     uint64_t normal = effort_limits(EFFORT_NORMAL, UINT64_MAX).evaluations;
     if (!budget)
@@ -44,7 +44,7 @@ static size_t evaluations_of_search(const portfolio *p)
 
 bool portfolio_has_rate(const portfolio *p)
 {
-    return p->asked->run->budget_s > 0 && p->search_evaluations > 0;
+    return p->asked->run->search.budget_s > 0 && p->search_evaluations > 0;
 }
 
 double portfolio_variant_s(const portfolio *p)
@@ -60,8 +60,8 @@ static size_t evaluations_of_next(const portfolio *p)
         return p->evaluations_each;
     for (size_t q = 0; q < p->made_on; q++)
         left += portfolio_is_in(p, q) && !p->known.problems[q].searched;
-    return spending_search(search_share * p->asked->run->budget_s - portfolio_elapsed_s(p), left,
-                           portfolio_variant_s(p),
+    return spending_search(search_share * p->asked->run->search.budget_s - portfolio_elapsed_s(p),
+                           left, portfolio_variant_s(p),
                            effort_limits(EFFORT_NORMAL, UINT64_MAX).evaluations);
 }
 

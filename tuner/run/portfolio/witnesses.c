@@ -241,7 +241,7 @@ static size_t take_next(portfolio *p, chosen_witnesses *w)
 
 static bool has_budget(const portfolio *p)
 {
-    return p->asked->run->budget_s > 0 || p->asked->run->budget_evaluations > 0;
+    return p->asked->run->search.budget_s > 0 || p->asked->run->search.budget_evaluations > 0;
 }
 
 at_status portfolio_time_finalists(portfolio *p, at_error *error)

@@ -32,10 +32,10 @@ at_status race_driver_new(session *s, pipeline *p, race_log *log, const candidat
                        .home = pipeline_get_state(p)->home,
                        .pipeline = p,
                        .log = log,
-                       .seed = o->seed,
+                       .seed = o->search.seed,
                        .quick = settings_are_quick(o),
-                       .energy_wanted = o->energy,
-                       .read_energy = o->read_energy};
+                       .energy_wanted = o->race.energy,
+                       .read_energy = o->race.read_energy};
     clock_watch_init(&d->watch);
     for (size_t i = 0; i < all->count; i++)
         if (candidate_may_race(all->items[i]))
@@ -387,10 +387,10 @@ race_options race_rules(const settings *o, const candidates *tried)
         rules.finals_blocks = QUICK_FINALS_BLOCKS;
         memcpy(rules.looks, QUICK_LOOKS, sizeof rules.looks);
     }
-    rules.seed = o->seed;
-    if (o->finals_blocks)
-        rules.finals_blocks = o->finals_blocks;
-    if (o->tie_margin >= 0)
-        rules.tie_margin = o->tie_margin;
+    rules.seed = o->search.seed;
+    if (o->race.finals_blocks)
+        rules.finals_blocks = o->race.finals_blocks;
+    if (o->race.tie_margin >= 0)
+        rules.tie_margin = o->race.tie_margin;
     return rules;
 }

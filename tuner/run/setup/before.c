@@ -99,12 +99,12 @@ static at_status find_tuned_addresses(const settings *o, script *tuned, addresse
     problem_plan plan;
     const uint16_t *baseline = script_pattern(tuned)->baseline;
     out->count = 0;
-    if (!o->captured)
+    if (!o->pattern.captured)
         return AT_OK;
     at_status status = script_launch_plan(tuned, PROBLEM_TUNED, baseline, &launch, error);
     if (!status)
         status = script_problem_plan(tuned, PROBLEM_TUNED, baseline, 1, &plan, error);
-    return status ? status : find_addresses(o->captured, &launch, &plan, out, error);
+    return status ? status : find_addresses(o->pattern.captured, &launch, &plan, out, error);
 }
 
 /* ---- loading ---- */
@@ -164,44 +164,44 @@ static at_status add(predecessors *p, const settings *o, const pattern *tuned,
     char name[4096];
     const size_t at = p->count;
     settings asked = *o;
-    asked.captured = cut_captured(o->after[at], name, sizeof name);
-    asked.script = name;
-    asked.variable_count = asked.only_count = 0;
-    asked.describe = NULL;
+    asked.pattern.captured = cut_captured(o->race.after[at], name, sizeof name);
+    asked.pattern.script = name;
+    asked.pattern.variable_count = asked.pattern.only_count = 0;
+    asked.pattern.describe = NULL;
     at_status status = target_load_script(&asked, &target->limits, &p->scripts[at], error);
     script *s = p->scripts[at];
-    if (!status && !asked.captured)
+    if (!status && !asked.pattern.captured)
         status = give_sizes(s, tuned, error);
     if (!status)
         status = plan(s, &p->list[at], error);
-    if (!status && asked.captured)
-        status = rename_buffers(&p->list[at], asked.captured, at + 1, known, error);
+    if (!status && asked.pattern.captured)
+        status = rename_buffers(&p->list[at], asked.pattern.captured, at + 1, known, error);
     if (!status)
         status = compile(p, s, target->arch, pool, error);
-    return status ? error_prefix(error, "--after %s", o->after[at]) : AT_OK;
+    return status ? error_prefix(error, "--after %s", o->race.after[at]) : AT_OK;
 }
 
 at_status predecessors_init(predecessors *p, const settings *o, script *tuned,
                             const device_properties *target, compile_pool *pool, at_error *error)
 {
     *p = (predecessors){0};
-    if (o->after_count == 0)
+    if (o->race.after_count == 0)
         return AT_OK;
     if (target->predicted)
         return error_set(error, AT_USAGE,
                          "--after takes a GPU: what a kernel leaves in the L2 for another is not "
                          "predicted");
-    if (o->energy || o->read_energy)
+    if (o->race.energy || o->race.read_energy)
         return error_set(error, AT_USAGE,
                          "--after and energy do not go together: energy is that of one kernel over "
                          "and over");
     addresses known;
-    p->script_count = o->after_count;
-    p->scripts = memory_new(o->after_count, sizeof *p->scripts);
-    p->list = memory_new(o->after_count, sizeof *p->list);
-    p->compiled = memory_new(o->after_count, sizeof *p->compiled);
+    p->script_count = o->race.after_count;
+    p->scripts = memory_new(o->race.after_count, sizeof *p->scripts);
+    p->list = memory_new(o->race.after_count, sizeof *p->list);
+    p->compiled = memory_new(o->race.after_count, sizeof *p->compiled);
     at_status status = find_tuned_addresses(o, tuned, &known, error);
-    for (size_t i = 0; !status && i < o->after_count; i++)
+    for (size_t i = 0; !status && i < o->race.after_count; i++)
         status = add(p, o, script_pattern(tuned), target, pool, &known, error);
     return status;
 }

@@ -48,15 +48,15 @@ static at_status load_space(const settings *o, progress *shown, session *s, at_e
     status = choose_problem(s, error);
     if (status)
         return status;
-    if (o->must_record && !session_measures(s))
+    if (o->results.must_record && !session_measures(s))
         return error_set(
             error, AT_USAGE,
             "--record is refused: %s, and a record holds measurements of a real GPU only",
             s->workers->device ? "the times of a simulated device are predictions"
                                : "--arch measures nothing");
-    if ((o->energy || o->read_energy) && !session_measures(s))
+    if ((o->race.energy || o->race.read_energy) && !session_measures(s))
         return error_set(
-            error, AT_USAGE, "--%s is refused: %s", o->energy ? "objective energy" : "energy",
+            error, AT_USAGE, "--%s is refused: %s", o->race.energy ? "objective energy" : "energy",
             s->workers->device
                 ? "a simulated device knows no energy, only a real GPU's board tells it"
                 : "--arch measures nothing");
@@ -85,9 +85,9 @@ static at_status load_space(const settings *o, progress *shown, session *s, at_e
             "it takes a GPU (--device cuda:0)%s%s",
             p->name, *s->workers->driver_less ? "; " : "", s->workers->driver_less);
     script_space_limits limits = script_space_defaults();
-    if (o->budget_s > 0) {
-        limits.enumerate_s = smaller(limits.enumerate_s, ENUMERATE_SHARE * o->budget_s);
-        limits.sample_s = smaller(limits.sample_s, SAMPLE_SHARE * o->budget_s);
+    if (o->search.budget_s > 0) {
+        limits.enumerate_s = smaller(limits.enumerate_s, ENUMERATE_SHARE * o->search.budget_s);
+        limits.sample_s = smaller(limits.sample_s, SAMPLE_SHARE * o->search.budget_s);
     }
     limits.show = setup_show_space;
     limits.show_context = shown;
@@ -126,7 +126,7 @@ static at_status find_ceiling(const settings *o, session *s, at_error *error)
         return AT_OK;
     ceiling_rates kept;
     at_status status =
-        ceilings_read(o->results_dir, s->workers->properties.limits.name, &kept, error);
+        ceilings_read(o->results.results_dir, s->workers->properties.limits.name, &kept, error);
     if (!status)
         s->ceiling_rate = kept.rates[s->ceiling];
     return status;
@@ -279,7 +279,8 @@ at_status session_init(const settings *o, progress *shown, session *out, at_erro
 at_status session_open(const settings *o, progress *shown, session *out, at_error *error)
 {
     int64_t start_ns = clock_now_ns();
-    *out = (session){.workers = o->workers ? o->workers : &out->own, .trace = o->trace};
+    *out = (session){.workers = o->machine.workers ? o->machine.workers : &out->own,
+                     .trace = o->trace};
     at_status status = target_check_script(o, error);
     if (!status)
         status = workers_settle(out->workers, o, error);

@@ -51,7 +51,7 @@ at_status target_check_script(const settings *o, at_error *error)
     paths p;
     char path[PATHS_BYTES];
     at_status status = paths_find(&p, error);
-    return status ? status : paths_find_script(&p, o->script, path, sizeof path, error);
+    return status ? status : paths_find_script(&p, o->pattern.script, path, sizeof path, error);
 }
 
 /* Tells whether an interrupt waits. Interrupts are held back during a run, and between several. */
@@ -116,13 +116,13 @@ static script_options script_options_of(const settings *o, const paths *p,
     snprintf(a->arch, sizeof a->arch, "sm_%d%d", limits->major, limits->minor);
     return (script_options){.lua_dir = p->lua_dir,
                             .template_dir = p->template_dir,
-                            .settings = o->variables,
-                            .setting_count = o->variable_count,
-                            .includes = o->includes,
-                            .include_count = o->include_count,
-                            .only = o->only,
-                            .only_count = o->only_count,
-                            .describe = o->describe,
+                            .settings = o->pattern.variables,
+                            .setting_count = o->pattern.variable_count,
+                            .includes = o->pattern.includes,
+                            .include_count = o->pattern.include_count,
+                            .only = o->pattern.only,
+                            .only_count = o->pattern.only_count,
+                            .describe = o->pattern.describe,
                             .compiler = {ask_compiler, a},
                             .captured = captured,
                             .device = *limits,
@@ -134,7 +134,7 @@ static script_options script_options_of(const settings *o, const paths *p,
 static at_status check_problem(const settings *o, script **s, at_error *error)
 {
     problem_plan plan;
-    if (o->variable_count == 0 || !script_pattern(*s)->measurable)
+    if (o->pattern.variable_count == 0 || !script_pattern(*s)->measurable)
         return AT_OK;
     at_status status = script_problem_plan(*s, PROBLEM_TUNED, NULL, 1, &plan, error);
     if (status) {
@@ -151,20 +151,20 @@ at_status target_load_script(const settings *o, const arch_limits *limits, scrip
     char path[PATHS_BYTES];
     at_status status = paths_find(&p, error);
     if (!status)
-        status = paths_find_script(&p, o->script, path, sizeof path, error);
+        status = paths_find_script(&p, o->pattern.script, path, sizeof path, error);
     if (status)
         return status;
-    asking a = {.use_cache = o->use_cache};
+    asking a = {.use_cache = o->machine.use_cache};
     captured_script captured = {0};
-    if (o->captured)
-        status = captured_script_read(o->captured, &captured, error);
+    if (o->pattern.captured)
+        status = captured_script_read(o->pattern.captured, &captured, error);
     if (status)
         return status;
     const script_options with =
-        script_options_of(o, &p, limits, &a, o->captured ? &captured.launch : NULL);
+        script_options_of(o, &p, limits, &a, o->pattern.captured ? &captured.launch : NULL);
     status = script_load(path, &with, out, error);
     compile_pool_free(a.pool);
-    if (!status && o->captured)
+    if (!status && o->pattern.captured)
         status = captured_script_compare(&captured, *out, error);
     captured_script_deinit(&captured);
     if (!status && error)
@@ -176,13 +176,13 @@ at_status target_sketch(const settings *o, const char *entry, const arch_limits 
                         char **comment, at_error *error)
 {
     paths p;
-    asking a = {.use_cache = o->use_cache};
+    asking a = {.use_cache = o->machine.use_cache};
     *comment = NULL;
     at_status status = paths_find(&p, error);
     if (status)
         return status;
     const script_options with = script_options_of(o, &p, limits, &a, NULL);
-    status = script_sketch(o->script, entry, &with, comment, error);
+    status = script_sketch(o->pattern.script, entry, &with, comment, error);
     compile_pool_free(a.pool);
     return status;
 }
@@ -389,14 +389,15 @@ at_status chips_wanted(const settings *o, sim_chip *out, at_error *error)
 {
     arch_limits here;
     char arch[32];
-    if (o->arch)
-        return sim_chip_find(o->arch, out, error);
+    if (o->machine.arch)
+        return sim_chip_find(o->machine.arch, out, error);
     at_status status = target_here(&here, error);
     if (status)
         return status;
     snprintf(arch, sizeof arch, "sm_%d%d", here.major, here.minor);
-    return strcmp(arch, here.name) == 0 ? sim_chip_find(arch, out, error)
-                                        : find(here.name, &here, arch, o->results_dir, out, error);
+    return strcmp(arch, here.name) == 0
+               ? sim_chip_find(arch, out, error)
+               : find(here.name, &here, arch, o->results.results_dir, out, error);
 }
 
 at_status chips_of_device(const device_properties *d, const char *results_dir, sim_chip *out,

@@ -17,12 +17,12 @@ static const int64_t opening_patience_ns = INT64_C(2) * 1000000000;
 static at_status start_device(const settings *o, const char *spec, const worker_host *host,
                               bool waits, device_worker **out, at_error *error)
 {
-    device_cache cache = o->warm_cache ? DEVICE_CACHE_WARM : DEVICE_CACHE_COLD;
+    device_cache cache = o->race.warm_cache ? DEVICE_CACHE_WARM : DEVICE_CACHE_COLD;
     return device_worker_start(&(device_worker_options){.spec = spec,
                                                         .host = host,
                                                         .waits = waits,
                                                         .cache = cache,
-                                                        .share = o->share,
+                                                        .share = o->machine.share,
                                                         .trace = o->trace},
                                out, error);
 }
@@ -93,14 +93,14 @@ void workers_open_next(workers *w)
 /* "cuda:0,2": the first describes them all. */
 static at_status open_devices(workers *w, const settings *o, at_error *error)
 {
-    const char *spec = o->device;
+    const char *spec = o->machine.device;
     char first[32], next[32];
     const char *kind = strchr(spec, ':'), *comma = strchr(spec, ',');
     if (!kind || !comma || strncmp(spec, "cuda:", 5) != 0)
         return open_device(w, o, spec, error);
     snprintf(first, sizeof first, "%.*s", (int)(comma - spec), spec);
     /* Without a race the first samples decide, and those of several GPUs do not compare. */
-    if (o->fixed_samples > 0)
+    if (o->race.fixed_samples > 0)
         return open_device(w, o, first, error);
     at_status status = open_device(w, o, first, error);
     for (; !status && comma; comma = strchr(comma + 1, ',')) {
@@ -162,7 +162,7 @@ static bool is_known(const workers *w, const device_properties *p)
 static at_status add_device(workers *w, const settings *o, size_t rank, const device_properties *p,
                             at_error *error)
 {
-    if (is_known(w, p) || !is_named(o->device, p) || (w->device && o->fixed_samples))
+    if (is_known(w, p) || !is_named(o->machine.device, p) || (w->device && o->race.fixed_samples))
         return AT_OK;
     if (w->device && strcmp(p->limits.name, w->properties.limits.name) != 0) {
         w->left_out++;
@@ -199,22 +199,23 @@ static at_status open_ranks(workers *w, const settings *o, at_error *error)
 
 static at_status open_target(const settings *o, workers *w, at_error *error)
 {
-    if (o->arch && !o->device) {
-        at_status status = target_find(o->arch, &w->properties.limits, error);
+    if (o->machine.arch && !o->machine.device) {
+        at_status status = target_find(o->machine.arch, &w->properties.limits, error);
         snprintf(w->properties.arch, sizeof w->properties.arch, "%s", w->properties.limits.name);
         return status;
     }
-    if (o->arch)
+    if (o->machine.arch)
         return error_set(error, AT_USAGE,
                          "--arch compiles without a device: leave out one of "
                          "--arch and --device");
-    if (w->ranks && (!o->device || strncmp(o->device, "sim", 3) != 0)) {
+    if (w->ranks && (!o->machine.device || strncmp(o->machine.device, "sim", 3) != 0)) {
         at_status status = open_ranks(w, o, error);
         if (status != AT_NOT_FOUND)
             return status;
     }
-    return o->device && strcmp(o->device, "all") != 0 ? open_devices(w, o, error)
-                                                      : open_default_device(w, o, error);
+    return o->machine.device && strcmp(o->machine.device, "all") != 0
+               ? open_devices(w, o, error)
+               : open_default_device(w, o, error);
 }
 
 static at_status open_pool(workers *w, const settings *o, at_error *error)
@@ -225,8 +226,9 @@ static at_status open_pool(workers *w, const settings *o, at_error *error)
         hosts[i - 1] =
             (compile_host){.host = ranks_host(w->ranks, i), .jobs = ranks_cores(w->ranks, i)};
     at_status status = compile_pool_new(
-        &(compile_options){.jobs = o->jobs > 0 ? o->jobs : (int)ranks_cores(w->ranks, 0),
-                           .use_cache = o->use_cache,
+        &(compile_options){.jobs = o->machine.jobs > 0 ? o->machine.jobs
+                                                       : (int)ranks_cores(w->ranks, 0),
+                           .use_cache = o->machine.use_cache,
                            .hosts = hosts,
                            .host_count = ranks - 1,
                            .trace = o->trace},

@@ -113,13 +113,14 @@ static at_status load(const run *r, const standing_question *q, script **out, at
 {
     settings asked = *r->settings;
     char texts[RECORD_MAX_VALUES][VALUE_BYTES];
-    asked.script = q->script;
-    asked.variable_count = 0;
-    asked.only_count = 0;
+    asked.pattern.script = q->script;
+    asked.pattern.variable_count = 0;
+    asked.pattern.only_count = 0;
     for (size_t i = 0; i < q->entry->problem.count; i++) {
         const record_pair *p = &q->entry->problem.pairs[i];
         value_format(p->value, texts[i], VALUE_BYTES);
-        asked.variables[asked.variable_count++] = (script_setting){p->name, texts[i]};
+        asked.pattern.variables[asked.pattern.variable_count++] =
+            (script_setting){p->name, texts[i]};
     }
     return target_load_script(&asked, &r->workers->properties.limits, out, error);
 }
@@ -209,7 +210,7 @@ static const char *refusal(const run *r, const standing_question *q)
         return "it was chosen for its energy, and a race tells times";
     if (*q->entry->after)
         return "it was measured after other kernels";
-    if (q->entry->warm_cache != r->settings->warm_cache)
+    if (q->entry->warm_cache != r->settings->race.warm_cache)
         return "it was measured with the cache in another state";
     return NULL;
 }
@@ -403,7 +404,7 @@ static at_status race_entry(run *r, at_error *error)
     device_worker *d = r->workers->device;
     device_ready ready;
     const side_rules rules = {.blocks = BLOCKS,
-                              .seed = r->settings->seed,
+                              .seed = r->settings->search.seed,
                               .checked = true,
                               .enough = is_enough,
                               .meanwhile = meanwhile,
@@ -415,10 +416,11 @@ static at_status race_entry(run *r, at_error *error)
         status = side_by_side_ready(d, &rules, &ready, error);
     if (status)
         return status;
-    r->judge = (side_judge){.blocks = BLOCKS,
-                            .margin = r->settings->tie_margin >= 0 ? r->settings->tie_margin
-                                                                   : protocol.tie_margin,
-                            .tick_ns = ready.tick_ns};
+    r->judge =
+        (side_judge){.blocks = BLOCKS,
+                     .margin = r->settings->race.tie_margin >= 0 ? r->settings->race.tie_margin
+                                                                 : protocol.tie_margin,
+                     .tick_ns = ready.tick_ns};
     status = side_by_side_run(d, w->sides, w->count, &rules, error);
     if (!status)
         conclude(r, &r->judge.standing);
@@ -455,7 +457,7 @@ at_status standing_run(const settings *o, const standing_question *questions, si
                        standing_answer *answers, size_t *answered, progress *shown, at_error *error)
 {
     run r = {.settings = o,
-             .workers = o->workers,
+             .workers = o->machine.workers,
              .questions = questions,
              .answers = answers,
              .works = memory_new(count, sizeof *r.works),

@@ -50,7 +50,7 @@ static void subject_open(subject *s, const char *file, const char *recorded)
     options o = {0};
     *s = (subject){.records = {0, &s->record}};
     snprintf(s->path, sizeof s->path, "%s/%s.lua", TEST_SOURCE_DIR, file);
-    s->run.script = s->path;
+    s->run.pattern.script = s->path;
     assert_ok(target_load_script(&s->run, &limits, &s->script, &error), error);
     if (recorded) {
         assert_ok(record_parse(recorded, strlen(recorded), "r.json", NULL, &s->record, &error),
@@ -109,7 +109,7 @@ static script *random_problem(const subject *s, rng *r)
     at_error error = {0};
     for (size_t i = 0; i < p->problem_count; i++) {
         const pattern_variable *v = &p->problems[PROBLEM_TUNED][i];
-        char *text = texts[with.variable_count];
+        char *text = texts[with.pattern.variable_count];
         if (strcmp(v->name, "steps") == 0) /* each is a launch or more */
             snprintf(text, VALUE_BYTES, "%" PRIu64, rng_below(r, 40));
         else if (v->value.kind == VALUE_INTEGER)
@@ -124,7 +124,7 @@ static script *random_problem(const subject *s, rng *r)
             snprintf(text, VALUE_BYTES, "%s", rng_below(r, 2) ? "rows" : "columns");
         else
             continue;
-        with.variables[with.variable_count++] = (script_setting){v->name, text};
+        with.pattern.variables[with.pattern.variable_count++] = (script_setting){v->name, text};
     }
     return target_load_script(&with, &limits, &out, &error) ? NULL : out;
 }
@@ -509,7 +509,8 @@ static script *own_problem(const subject *s, const arch_limits *limits)
     const record_values *recorded = s->records.count ? &s->record.entries[0].problem : NULL;
     for (size_t i = 0; recorded && i < recorded->count; i++) {
         value_format(recorded->pairs[i].value, texts[i], VALUE_BYTES);
-        with.variables[with.variable_count++] = (script_setting){recorded->pairs[i].name, texts[i]};
+        with.pattern.variables[with.pattern.variable_count++] =
+            (script_setting){recorded->pairs[i].name, texts[i]};
     }
     assert_ok(target_load_script(&with, limits, &out, &error), error);
     return out;

@@ -30,18 +30,18 @@ static int setup(void **state)
     assert_ok(arch_find("sm_90", &f.device.limits, &f.error), f.error);
     snprintf(f.device.arch, sizeof f.device.arch, "sm_90");
     f.starts[0] = f.text;
-    f.settings = (settings){.script = "transpose",
-                            .variable_count = 1,
-                            .arch = "sm_90",
-                            .jobs = 1,
-                            .use_cache = true,
-                            .budget_evaluations = 1,
-                            .starts = f.starts,
-                            .start_count = 1,
-                            .tie_margin = -1,
-                            .results_dir = f.folder,
+    f.settings = (settings){.pattern.script = "transpose",
+                            .pattern.variable_count = 1,
+                            .machine.arch = "sm_90",
+                            .machine.jobs = 1,
+                            .machine.use_cache = true,
+                            .search.budget_evaluations = 1,
+                            .search.starts = f.starts,
+                            .search.start_count = 1,
+                            .race.tie_margin = -1,
+                            .results.results_dir = f.folder,
                             .quiet = true,
-                            .variables = {{"rows", "4096"}}};
+                            .pattern.variables = {{"rows", "4096"}}};
     assert_ok(target_load_script(&f.settings, &f.device.limits, &s, &f.error), f.error);
     script_format_configuration(s, script_pattern(s)->baseline, f.text, sizeof f.text);
     script_free(s);
@@ -66,7 +66,7 @@ static void queue(fixture *f, ahead *a, int64_t rows, size_t number)
 static double compiled_s(fixture *f, const char *rows)
 {
     tune *t;
-    f->settings.variables[0].text = rows;
+    f->settings.pattern.variables[0].text = rows;
     assert_ok(tune_run(&f->settings, &t, &f->error), f->error);
     assert_int_equal(tune_summary(t)->counts[OUTCOME_OK], 1);
     double seconds = tune_summary(t)->stage_s[STAGE_COMPILE];
@@ -94,11 +94,11 @@ TEST_IN(what_cannot_be_compiled_ahead_is_left_to_the_run, setup, teardown)
 {
     fixture *f = *state;
     ahead *a = ahead_new(&f->settings, &f->device, 1);
-    f->settings.script = "no_such_script";
+    f->settings.pattern.script = "no_such_script";
     queue(f, a, 4096, 0);
     ahead_await(a, 0);
     ahead_free(a);
-    f->settings.use_cache = false;
+    f->settings.machine.use_cache = false;
     assert_null(ahead_new(&f->settings, &f->device, 1));
     assert_false(ahead_has_room(NULL));
 }

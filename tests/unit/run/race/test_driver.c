@@ -22,7 +22,7 @@ typedef struct fixture {
 static int open_all(void **state)
 {
     static fixture f;
-    f = (fixture){.settings = {.seed = 1, .tie_margin = -1}};
+    f = (fixture){.settings = {.search.seed = 1, .race.tie_margin = -1}};
     tables_open(&f.session);
     *state = &f;
     return 0;
@@ -180,8 +180,8 @@ static uint64_t entrants_sampled(fixture *f, int64_t second_ns)
 TEST_IN(a_quick_run_races_only_who_is_near_the_best, open_all, close_all)
 {
     fixture *f = *state;
-    f->settings.has_effort = true;
-    f->settings.effort = EFFORT_QUICK;
+    f->settings.search.has_effort = true;
+    f->settings.search.effort = EFFORT_QUICK;
     the_tables.more_ns = 5000;
     assert_int_equal(entrants_sampled(f, 120000), 1);
 }
@@ -190,8 +190,8 @@ TEST_IN(a_quick_run_races_who_may_be_the_fastest_as_far_as_samples_of_one_varian
         close_all)
 {
     fixture *f = *state;
-    f->settings.has_effort = true;
-    f->settings.effort = EFFORT_QUICK;
+    f->settings.search.has_effort = true;
+    f->settings.search.effort = EFFORT_QUICK;
     the_tables.more_ns = 1000 * 9; /* of the many a hundredth, between the first and the third */
     assert_int_equal(entrants_sampled(f, 105000), 2);
 }
@@ -199,16 +199,16 @@ TEST_IN(a_quick_run_races_who_may_be_the_fastest_as_far_as_samples_of_one_varian
 TEST_IN(a_quick_run_does_not_race_who_is_surely_not_the_fastest, open_all, close_all)
 {
     fixture *f = *state;
-    f->settings.has_effort = true;
-    f->settings.effort = EFFORT_QUICK;
+    f->settings.search.has_effort = true;
+    f->settings.search.effort = EFFORT_QUICK;
     assert_int_equal(entrants_sampled(f, 105000), 1);
 }
 
 TEST_IN(a_quick_run_checks_the_next_winner_where_the_first_is_wrong, open_all, close_all)
 {
     fixture *f = *state;
-    f->settings.has_effort = true;
-    f->settings.effort = EFFORT_QUICK;
+    f->settings.search.has_effort = true;
+    f->settings.search.effort = EFFORT_QUICK;
     for (int i = 0; i < TABLES_MOST; i++)
         the_tables.time_ns[i] = 100000 + 1000 * i;
     the_tables.rechecks[0] = OUTCOME_WRONG_RESULT;
@@ -241,8 +241,8 @@ TEST_IN(after_the_time_is_up_the_winner_alone_is_checked, open_all, close_all)
 TEST_IN(other_runs_race_who_is_within_a_third_too, open_all, close_all)
 {
     fixture *f = *state;
-    f->settings.has_effort = true;
-    f->settings.effort = EFFORT_NORMAL;
+    f->settings.search.has_effort = true;
+    f->settings.search.effort = EFFORT_NORMAL;
     assert_int_equal(entrants_sampled(f, 120000), 2);
 }
 

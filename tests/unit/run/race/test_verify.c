@@ -19,7 +19,7 @@ typedef struct fixture {
 static int run_race(void **state)
 {
     static fixture f;
-    f = (fixture){.settings = {.seed = 1, .tie_margin = -1}};
+    f = (fixture){.settings = {.search.seed = 1, .race.tie_margin = -1}};
     *state = &f;
     tables_open(&f.session);
     the_tables.time_ns[9] = 80000;

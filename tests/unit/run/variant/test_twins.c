@@ -212,7 +212,7 @@ TEST_IN(a_race_has_one_of_each_class, open_session, close_session)
     fixture *f = *state;
     race_log log;
     race_driver *driver;
-    const settings o = {.seed = 1, .tie_margin = -1};
+    const settings o = {.search.seed = 1, .race.tie_margin = -1};
     one_code_for_each_launch();
     try_all(f, NULL);
     pipeline_settle_twins(f->pipeline, NULL);
@@ -275,8 +275,8 @@ TEST_IN(twins_are_counted_and_stand_behind_the_one_that_was_tried, open_run, tab
 TEST_IN(a_budget_counts_what_was_tried, open_run, tables_run_close)
 {
     tables_run *w = *state;
-    w->settings.budget_evaluations = LAUNCHES - 1;
-    w->settings.strategy = "random";
+    w->settings.search.budget_evaluations = LAUNCHES - 1;
+    w->settings.search.strategy = "random";
     assert_ok(tune_run(&w->settings, &w->tune, &w->error), w->error);
     assert_int_equal(the_tables.tried, LAUNCHES - 1);
     assert_int_equal(tune_summary(w->tune)->end, RUN_END_EVALUATIONS);
