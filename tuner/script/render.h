@@ -18,7 +18,16 @@
  *   parse_value(text)     the value that a person typed after NAME=
  *   file(name)            what follows is the text of another file
  *
- * and what render_text.h lists.
+ * and for people, in commands and pages,
+ *
+ *   cut(text, columns)    how many bytes of it go on a line of so many characters, and how many
+ *                         blanks the break replaces: base/wrap.h
+ *   units.NAME(number)    time (of ns), duration (of s), size (of bytes), rate (10^9 a second),
+ *                         count, percent (of a share): base/units.h
+ *   spell(value)          a value as scripts and records spell it: base/value.h
+ *   ceiling_of(name)      its unit ("bytes", "flops" or "items") and its words, "the FP32
+ *                         rate"; nil for an unknown name
+ *   median_of(samples_ns) the median and the ends of its 95 % interval
  *
  * A member that is null is nil, an element that is null is false. Lines are written as they stand,
  * blanks and empty lines included; a line that is nothing but ${...} gives whole lines, with its

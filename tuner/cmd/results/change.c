@@ -31,7 +31,7 @@ static void tell(void *context, const record *r, const record_entry *e, const re
     account *a = context;
     char problem[TEXT_BYTES];
     if (e)
-        results_problem(e, problem, sizeof problem, 0);
+        results_problem(e, problem, sizeof problem);
     else
         record_format_values(fixed, problem, sizeof problem);
     a->counts[change]++;

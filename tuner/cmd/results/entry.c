@@ -1,5 +1,6 @@
 #include "cmd/results/entry.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,20 +31,43 @@ bool results_wants_entry(const options *o, const record_entry *e)
     return true;
 }
 
-void results_problem(const record_entry *e, char *text, size_t size_bytes, size_t width)
+void results_problem(const record_entry *e, char *text, size_t size_bytes)
 {
     record_format_values(&e->problem, text, size_bytes);
     text_add(text, size_bytes, "%s%s", e->warm_cache ? " (warm)" : "",
              e->energy ? " (energy)" : "");
     if (*e->after)
         text_add(text, size_bytes, " (after %s)", e->after);
-    if (width > 3 && width < size_bytes && strlen(text) > width)
-        snprintf(text + width - 3, size_bytes - width, "...");
 }
 
-const json_t *results_json(const record *r, const record_entry *e)
+static json_t *pack_places(size_t count, const void *parts, size_t stride, size_t place_at)
 {
-    return json_array_get(json_object_get(r->root, "entries"), e->place);
+    json_t *places = json_array();
+    for (size_t i = 0; i < count; i++) {
+        const char *part = (const char *)parts + i * stride + place_at;
+        json_append(&places, json_count(*(const size_t *)(const void *)part));
+    }
+    return places;
+}
+
+json_t *results_pack(const options *o, const record_set *set)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < set->count; i++) {
+        const record *r = &set->records[i];
+        if (o && !results_wants(o, r))
+            continue;
+        json_append(&list,
+                    json_pack("{so ss ss si si sO so so}", "file", json_path(r->path), "gpu",
+                              r->gpu, "pattern", r->pattern, "major", r->major, "minor", r->minor,
+                              "content", (json_t *)r->root, "entries",
+                              pack_places(r->entry_count, r->entries, sizeof *r->entries,
+                                          offsetof(record_entry, place)),
+                              "portfolios",
+                              pack_places(r->portfolio_count, r->portfolios, sizeof *r->portfolios,
+                                          offsetof(record_portfolio, place))));
+    }
+    return list;
 }
 
 void results_put_question(json_t **object, const record_entry *e)

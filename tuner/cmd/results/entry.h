@@ -13,11 +13,12 @@ bool results_wants(const options *o, const record *r);
 /* Does the entry match the values of --set? */
 bool results_wants_entry(const options *o, const record_entry *e);
 
-/* "rows=8192,cols=8192 (warm)", cut at `width` characters with "..."; 0: not cut. */
-void results_problem(const record_entry *e, char *text, size_t size_bytes, size_t width);
+/* Writes "rows=8192,cols=8192 (warm)". */
+void results_problem(const record_entry *e, char *text, size_t size_bytes);
 
-/* The entry as the file has it; borrowed. */
-const json_t *results_json(const record *r, const record_entry *e);
+/* Packs the records that `o` asks for, or all if `o` is NULL, as lua/lib/entries.lua takes them: a
+ * new reference. */
+json_t *results_pack(const options *o, const record_set *set);
 
 /* Puts the question that the entry answers: "problem", "cache" and "objective". */
 void results_put_question(json_t **object, const record_entry *e);

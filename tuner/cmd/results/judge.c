@@ -7,9 +7,6 @@
 /* One in two hundred that a kernel is called slower than itself. */
 static const double tail = 0.005;
 
-/* Quantiles of the normal distribution for 95 % and 99 %. */
-static const double quantile_95 = 1.96, quantile_99 = 2.576;
-
 const char *judge_name(verdict v)
 {
     static const char *const names[] = {"SAME", "FASTER", "SLOWER", "NOT SURE"};
@@ -33,24 +30,6 @@ ratio judge_samples(const int64_t *a_ns, const int64_t *b_ns, size_t blocks, int
     paired p = paired_compare(b_ns, a_ns, blocks, tick_ns, scratch);
     double half = paired_half_width(&p, paired_quantile(tail, blocks));
     ratio r = {.low = exp(p.mean - half), .high = exp(p.mean + half)};
-    r.verdict = judge_interval(r.low, r.high, margin);
-    return r;
-}
-
-/* The standard error of log(median), from its interval. */
-static double log_error(median_time t)
-{
-    return t.low_ns > 0 && t.high_ns >= t.low_ns ? log(t.high_ns / t.low_ns) / (2 * quantile_95)
-                                                 : INFINITY;
-}
-
-ratio judge_medians(median_time a, median_time b, double margin)
-{
-    double middle = log(b.median_ns / a.median_ns),
-           half = quantile_99 * hypot(log_error(a), log_error(b));
-    if (!isfinite(half))
-        return (ratio){.verdict = NOT_SURE};
-    ratio r = {.low = exp(middle - half), .high = exp(middle + half)};
     r.verdict = judge_interval(r.low, r.high, margin);
     return r;
 }

@@ -1,6 +1,5 @@
-/* The verdict of a comparison of two kernels' times: by the interval of their ratio, never by its
- * middle.
- */
+/* The verdict of a race of two kernels: by the interval of the ratio of their times, never by its
+ * middle. lua/lib/judge.lua judges recorded times by the same rule. */
 #ifndef AUTOTUNE_CMD_RESULTS_JUDGE_H
 #define AUTOTUNE_CMD_RESULTS_JUDGE_H
 
@@ -10,9 +9,6 @@
 enum { JUDGE_BLOCKS = 60 }; /* of a race that it judges */
 
 typedef enum verdict { SAME, FASTER, SLOWER, NOT_SURE } verdict;
-
-/* Smaller differences of recorded times do not matter: machines may differ. */
-#define JUDGE_FILES_MARGIN 0.005
 
 /* "SAME", "FASTER", "SLOWER", "NOT SURE"; static storage. */
 const char *judge_name(verdict v);
@@ -30,13 +26,5 @@ verdict judge_interval(double low, double high, double margin);
  * the blocks. */
 ratio judge_samples(const int64_t *a_ns, const int64_t *b_ns, size_t blocks, int64_t tick_ns,
                     double margin);
-
-/* A median with its 95 % interval; 0: not known. */
-typedef struct median_time {
-    double low_ns, median_ns, high_ns;
-} median_time;
-
-/* Compares medians that were recorded apart. Without both intervals: NOT_SURE, and a ratio of 0. */
-ratio judge_medians(median_time a, median_time b, double margin);
 
 #endif

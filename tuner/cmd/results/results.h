@@ -8,7 +8,7 @@
 typedef at_status results_verb(const options *o, at_error *error);
 typedef at_status results_answer(const options *o, int *exit_code, at_error *error);
 
-results_verb results_list, results_show, results_diff, results_merge, results_prune;
+results_verb results_merge, results_prune;
 results_answer results_validate;
 
 #endif

@@ -1,0 +1,30 @@
+-- The verdict of a comparison of two recorded times: by the interval of their ratio, never by its middle.
+
+-- Quantiles of the normal distribution for 95 % and 99 %.
+local QUANTILE_95, QUANTILE_99 = 1.96, 2.576
+
+local judge = { FILES_MARGIN = 0.005 } -- smaller differences of recorded times do not matter: machines may differ
+
+-- The verdict of an interval of B's time over A's; a relative difference below `margin` is the same.
+function judge.interval(low, high, margin)
+  if low > 1 + margin then return "SLOWER" end
+  if high < 1 / (1 + margin) then return "FASTER" end
+  return low >= 1 / (1 + margin) and high <= 1 + margin and "SAME" or "NOT SURE"
+end
+
+-- The standard error of log(median), from its 95 % interval.
+local function log_error(t)
+  return t.low_ns > 0 and t.high_ns >= t.low_ns and math.log(t.high_ns / t.low_ns) / (2 * QUANTILE_95) or math.huge
+end
+
+-- Compares medians { low_ns, median_ns, high_ns } that were recorded apart: the verdict and the ends of the ratio's interval at
+-- 99 %. Without both intervals: "NOT SURE" and 0, 0.
+function judge.medians(a, b, margin)
+  local middle, x, y = math.log(b.median_ns / a.median_ns), log_error(a), log_error(b)
+  local half = QUANTILE_99 * math.sqrt(x * x + y * y)
+  if half == math.huge then return "NOT SURE", 0.0, 0.0 end
+  local low, high = math.exp(middle - half), math.exp(middle + half)
+  return judge.interval(low, high, margin), low, high
+end
+
+return judge
