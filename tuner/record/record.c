@@ -20,9 +20,6 @@
 
 enum { PATH_BYTES = 4096 };
 
-/* A record of a hundred problems is some 200 KiB. */
-static const size_t file_limit_bytes = 16u << 20;
-
 at_status record_path(const char *results_dir, const char *gpu, const char *pattern_name, char *out,
                       size_t out_bytes, at_error *error)
 {
@@ -271,7 +268,7 @@ static at_status read_from(const char *path, record_faults *faults, record *out,
     char *text;
     size_t size_bytes;
     *out = (record){0};
-    at_status status = file_read(path, file_limit_bytes, &text, &size_bytes, error);
+    at_status status = file_read(path, RECORD_FILE_BYTES, &text, &size_bytes, error);
     if (status)
         return status;
     status = record_parse(text, size_bytes, path, faults, out, error);

@@ -32,7 +32,8 @@ enum {
     RECORD_MAX_KEPT = 16,   /* configurations of a portfolio */
     RECORD_MAX_NODES = 255, /* of its tree */
     RECORD_MAX_CONTENDERS = 16,
-    RECORD_AFTER_BYTES = RECORD_TEXT_BYTES
+    RECORD_AFTER_BYTES = RECORD_TEXT_BYTES,
+    RECORD_FILE_BYTES = 16 << 20 /* a record of a hundred problems is some 200 KiB */
 };
 
 typedef struct record_pair {

@@ -4,11 +4,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "base/json_text.h"
 #include "base/memory.h"
+#include "base/paths.h"
 #include "cmd/line/known.h"
+#include "cmd/results/entry.h"
 #include "cmd/results/results.h"
-#include "record/validate.h"
+#include "record/json_pointer.h"
+#include "script/render.h"
 
 enum { EXIT_FAULTS = 4 };
 
@@ -58,6 +62,89 @@ static at_status list_files(const options *o, file_list *list, at_error *error)
     return status || list->count > 0 ? status : record_check_folders(&folders, error);
 }
 
+/* The last part of the path, or the one before it. */
+static json_t *pack_part(const char *path, bool folder)
+{
+    const char *end = strrchr(path, '/'), *begin = end;
+    char text[256];
+    while (begin && begin > path && begin[-1] != '/')
+        begin--;
+    if (folder)
+        snprintf(text, sizeof text, "%.*s", begin ? (int)(end - begin) : 0, begin ? begin : "");
+    return json_said(folder ? text : end ? end + 1 : path);
+}
+
+/* Packs what lua/commands/results_validate.lua is given of a file: with what readers refuse. */
+static json_t *pack_file(const char *path, const char *text, size_t size_bytes, json_t *root,
+                         size_t *entries)
+{
+    record_set one = {.records = memory_new(1, sizeof *one.records), .count = 1};
+    record_faults found = {0};
+    at_error why = {0};
+    char slug[PATHS_SLUG_BYTES] = "";
+    json_t *faults = json_array(), *records = NULL;
+    at_status status = record_parse(text, size_bytes, path, &found, one.records, &why);
+    if (status)
+        json_append(&faults,
+                    json_pack("{ss so}", "pointer", "", "message", json_said(why.message)));
+    for (size_t i = 0; i < found.count; i++)
+        json_append(&faults, json_pack("{ss so}", "pointer", found.items[i].pointer, "message",
+                                       json_said(found.items[i].message)));
+    if (!status) {
+        *entries = one.records->entry_count;
+        paths_slug(one.records->gpu, slug);
+        records = results_pack(NULL, &one);
+    }
+    json_t *given =
+        json_pack("{sO so so? so so ss}", "root", root, "faults", faults, "record",
+                  json_incref(json_array_get(records, 0)), "file", pack_part(path, false), "folder",
+                  pack_part(path, true), "slug", slug);
+    json_decref(records);
+    record_faults_deinit(&found);
+    if (status)
+        free(one.records);
+    else
+        record_set_deinit(&one);
+    return given;
+}
+
+/* Adds the faults of a file. */
+static at_status validate(const char *path, record_faults *faults, size_t *entries, at_error *error)
+{
+    char *text;
+    size_t size_bytes, i;
+    json_t *root, *given, *all = NULL, *f;
+    at_error why = {0};
+    *entries = 0;
+    at_status status = file_read(path, RECORD_FILE_BYTES, &text, &size_bytes, &why);
+    if (status == AT_FORMAT)
+        return record_faults_add(faults, path, "", &why, error);
+    if (status) {
+        *error = why;
+        return status;
+    }
+    if (json_text_parse(text, size_bytes, path, &root, &why)) {
+        status = record_faults_add(faults, path, "", &why, error);
+    } else {
+        given = pack_file(path, text, size_bytes, root, entries);
+        status = script_compute("commands.results_validate", path, given, &all, error);
+        json_decref(given);
+        json_decref(root);
+    }
+    json_array_foreach(all, i, f)
+    {
+        const char *pointer = json_string_value(json_object_get(f, "pointer"));
+        why = (at_error){.line = json_pointer_line(text, pointer)};
+        snprintf(why.message, sizeof why.message, "%s",
+                 json_string_value(json_object_get(f, "message")));
+        if (!status)
+            status = record_faults_add(faults, path, pointer, &why, error);
+    }
+    json_decref(all);
+    free(text);
+    return status;
+}
+
 static at_status print_json(const record_faults *faults, size_t files, size_t entries,
                             at_error *error)
 {
@@ -81,7 +168,7 @@ at_status results_validate(const options *o, int *exit_code, at_error *error)
     at_status status = list_files(o, &list, error);
     for (size_t i = 0; i < list.count && !status; i++) {
         size_t found;
-        status = record_validate(list.paths[i], &faults, &found, error);
+        status = validate(list.paths[i], &faults, &found, error);
         entries += found;
     }
     if (!status && o->json)
