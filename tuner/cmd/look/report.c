@@ -16,10 +16,12 @@
 #include "cmd/line/page.h"
 #include "cmd/line/terminal.h"
 #include "cmd/look/plot.h"
+#include "cmd/results/entry.h"
 #include "cmd/variant/explained.h"
 #include "history/recorded.h"
 #include "record/record.h"
 #include "report/progress.h"
+#include "script/render.h"
 
 enum { TEXT_BYTES = 1024 };
 
@@ -172,58 +174,6 @@ static void put_counts(json_t **page, const record *r, counted_list *list)
                                                : winner.why_not));
 }
 
-/* ---- a pattern ---- */
-
-/* The ceiling of an entry; records of earlier versions have a copy. */
-static const ceiling_info *ceiling_of(const record_entry *e)
-{
-    ceiling_kind kind;
-    return ceiling_get(ceiling_find(e->ceiling, &kind) ? kind : CEILING_COPY);
-}
-
-/* The name of the ceiling of all the entries. */
-static const char *ceiling_name(const record *r)
-{
-    const char *name = ceiling_of(&r->entries[0])->name;
-    for (size_t i = 1; i < r->entry_count; i++)
-        if (strcmp(ceiling_of(&r->entries[i])->name, name) != 0)
-            return "ceiling";
-    return name;
-}
-
-static double rate_of(const record_entry *e, work_unit unit)
-{
-    return unit == WORK_FLOPS ? e->gflops : unit == WORK_ITEMS ? e->gitems : e->gbps;
-}
-
-/* The ceiling's unit, or the first that was recorded. */
-static work_unit unit_of(const record_entry *e)
-{
-    work_unit unit = ceiling_of(e)->unit;
-    for (int u = 0; u < WORK_UNITS && rate_of(e, unit) <= 0; u++)
-        unit = (work_unit)u;
-    return unit;
-}
-
-static json_t *pack_entries(const record *r)
-{
-    const work_unit shown = unit_of(&r->entries[0]);
-    json_t *list = json_array();
-    for (size_t i = 0; i < r->entry_count; i++) {
-        const record_entry *e = &r->entries[i];
-        json_append(&list,
-                    json_pack("{so ss? ss ss sI sI sI so so so ss}", "problem",
-                              record_pack_values(&e->problem), "after", *e->after ? e->after : NULL,
-                              "cache", e->warm_cache ? "warm" : "cold", "objective",
-                              e->energy ? "energy" : "time", "time_ns", (json_int_t)e->time_ns,
-                              "low_ns", (json_int_t)e->time_low_ns, "high_ns",
-                              (json_int_t)e->time_high_ns, "rate", json_exact(rate_of(e, shown)),
-                              "share", json_exact(e->ceiling_fraction), "speedup",
-                              json_exact(e->speedup), "date", e->date));
-    }
-    return list;
-}
-
 /* ---- pictures ---- */
 
 /* New text. */
@@ -317,29 +267,21 @@ static void add_landscape(json_t **list, const record *r)
 
 /* ---- the page ---- */
 
-/* `place` tells records of one pattern, of several GPUs, apart. */
+/* Packs what lua/commands/report_record.lua is given. */
 static json_t *pack_record(const record *r, size_t place, counted_list *list)
 {
-    json_t *page = json_pack("{ss ss sI so}", "pattern", r->pattern, "gpu", r->gpu, "place",
-                             (json_int_t)place, "entries", json_array());
-    if (!r->entry_count)
-        return page;
-    const record_entry *e = &r->entries[0];
-    const json_t *raw = json_array_get(json_object_get(r->root, "entries"), 0);
-    char unit[WORK_RATE_BYTES];
-    json_t *pictures = json_array();
-    add_roofline(&pictures, r);
-    add_landscape(&pictures, r);
-    json_put(&page, "entries", pack_entries(r));
-    json_put(&page, "first", json_incref((json_t *)(uintptr_t)raw));
-    json_put(&page, "configuration", record_pack_values(&e->configuration));
-    json_put(&page, "baseline", e->baseline.count ? record_pack_values(&e->baseline) : json_null());
-    json_put(&page, "bound",
-             json_pack("{ss ss}", "name", ceiling_name(r), "words", ceiling_of(e)->words));
-    json_put(&page, "rate_unit", json_string(work_rate_name(unit_of(e), e->item, unit)));
-    json_put(&page, "pictures", pictures);
-    put_counts(&page, r, list);
-    return page;
+    const record_set one = {.records = (record *)(uintptr_t)r, .count = 1};
+    json_t *records = results_pack(NULL, &one), *pictures = json_array();
+    json_t *given =
+        json_pack("{sO sI}", "record", json_array_get(records, 0), "place", (json_int_t)place);
+    json_decref(records);
+    if (r->entry_count) {
+        add_roofline(&pictures, r);
+        add_landscape(&pictures, r);
+        put_counts(&given, r, list);
+    }
+    json_put(&given, "pictures", pictures);
+    return given;
 }
 
 static bool is_wanted(const options *o, const record *r)
@@ -406,8 +348,11 @@ static at_status write_page(const options *o, const record_set *set, FILE *to, a
                                                  .done = done++,
                                                  .total = wanted,
                                                  .now_ns = clock_now_ns()});
-        status = add_part(to, "report_record", pack_record(&set->records[i], i, &counted_variants),
-                          error);
+        json_t *page, *given = pack_record(&set->records[i], i, &counted_variants);
+        status = script_compute("commands.report_record", NULL, given, &page, error);
+        json_decref(given);
+        if (!status)
+            status = add_part(to, "report_record", page, error);
     }
     progress_free(shown);
     for (size_t i = 0; i < counted_variants.count; i++)
