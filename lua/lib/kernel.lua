@@ -203,7 +203,7 @@ local function read_arguments(given, path, buffers)
   return list
 end
 
--- constants = { NAME = "buffer" }: variables of the module that get a buffer's contents.
+-- constants = { NAME = "buffer" }: variables of the module that get a buffer's contents, and give those of results back.
 local function read_constants(given, path, buffers)
   local list = {}
   if given == nil then return list end
@@ -222,9 +222,8 @@ local function read_constants(given, path, buffers)
       fail(where, "%s is not one of the buffers%s", show(given[name]),
            meant(tostring(given[name]), names))
     end
-    if buffers[found].role ~= "input" then
-      fail(where, "the contents of a constant come from an at.input, and %s is at.%s", given[name],
-           buffers[found].role)
+    if buffers[found].role == "scratch" then
+      fail(where, "a variable has the contents of an at.input, at.output or at.inout, and %s is at.scratch", given[name])
     end
     list[#list + 1] = { name = name, buffer = found }
   end

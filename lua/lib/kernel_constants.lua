@@ -35,31 +35,39 @@ local function count_of(extents)
   return #factors == 1 and factors[1] or "(" .. table.concat(factors, ") * (") .. ")"
 end
 
---- Fills those that `sizes` or `buffers` names; says of the others that they are zero.
+--- Fills those that `sizes` or `buffers` names, and makes results of those that `outputs` names; says of the others that
+--- they are zero.
 function constants.complete(description, request, given, facts, file)
   local sizes = description.sizes or {}
   local filled = type(given.constants) == "table" and given.constants or {}
-  for _, v in ipairs(host.unfilled()) do
+  local results = {}
+  for _, name in ipairs(description.outputs or {}) do results[name] = true end
+  for _, v in ipairs(host.variables()) do
     local buffer = description.buffers[v.name]
-    if filled[v.name] == nil and (sizes[v.name] ~= nil or type(buffer) == "table") then
+    local is_named = sizes[v.name] ~= nil or type(buffer) == "table"
+    local is_result = results[v.name] or type(buffer) == "table" and buffer[KIND] ~= "input"
+    if filled[v.name] == nil and (is_named and not v.has_value or is_result) then
       local dtype, lanes = type_of(v.type)
-      buffer = buffer or { [KIND] = "input" }
+      buffer = buffer or { [KIND] = is_result and "output" or "input" }
       buffer[kernel.PLACE] = sizes[v.name] ~= nil and { "sizes", v.name } or nil
       buffer.dtype = buffer.dtype or dtype
       if buffer.count == nil and sizes[v.name] ~= nil then
         buffer.count = "(" .. tostring(sizes[v.name]) .. ") * " .. (lanes or 1)
+      elseif buffer.count == nil and is_result then
+        local count = count_of(v.extents)
+        buffer.count = count and "(" .. count .. ") * " .. (lanes or 1)
       end
       if buffer.dtype == nil or buffer.count == nil then
-        arguments.ask(request, "buffers", v.name .. " = at.input { dtype = \"float\", count = \"" .. (count_of(v.extents) or "n") .. "\" }",
+        arguments.ask(request, "buffers", v.name .. " = at." .. buffer[KIND] .. " { dtype = \"float\", count = \"" .. (count_of(v.extents) or "n") .. "\" }",
                       "what " .. v.type .. " " .. v.name .. " holds")
       end
       description.buffers[v.name] = buffer
       filled[v.name] = v.name
       given.constants = filled
-    elseif filled[v.name] == nil and given.constants == nil then
+    elseif filled[v.name] == nil and given.constants == nil and not v.has_value then
       host.warn(check.line_of { "launch" }, string.format(
-        "%s (%s:%d) is zero, for nothing fills it; sizes = { %s = \"%s\" } has it filled as an input is", v.name, v.file, v.line,
-        v.name, count_of(v.extents) or "n"))
+        "%s (%s:%d) is zero, for nothing fills it; sizes = { %s = \"%s\" } has it filled as an input is, outputs = { \"%s\" } has "
+        .. "it compared", v.name, v.file, v.line, v.name, count_of(v.extents) or "n", v.name))
     end
   end
 end

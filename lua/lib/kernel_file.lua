@@ -525,9 +525,12 @@ function kernel_file.complete(description)
     if #request.order == 0 then arguments.check(description, signature, found.params, target.of.args) end
     if host.sketches() then host.sketch(host.own("kernel_sketch.lua")(SKETCHED, kernel_names(facts), request, description, facts, found, signature, defines)) end
   end
-  if not launch then constants.complete(description, request, given, facts, file) end
+  if not launch then
+    constants.complete(description, request, given, facts, file)
+    macros.complete_derived(description, facts, values) -- of counts that the file's variables have
+  end
   check_names(description.sizes, { "sizes" }, params, given.constants)
-  check_names(description.outputs, { "outputs" }, params)
+  check_names(description.outputs, { "outputs" }, params, given.constants)
   check_buffers(description, params)
   check_names(named, { "kernel", "args" }, params)
   tell(request, had, "the kernel " .. targets[1].entry .. " (" .. whole.file .. ":" .. whole.line .. ")")

@@ -989,3 +989,46 @@ summed() { # summed COUNT: many.cu, a kernel of two more parameters than COUNT
     tool check many.cu
     fails_with 2 "the kernel many takes 1025 arguments; 1024 are allowed"
 }
+
+@test "an array of the module is an output where outputs names it" {
+    cat >squares.cu <<'CU'
+/* autotune
+problem = { n = 1000 }
+launch = { grid = "ceil_div(n, 128)", block = 128 }
+outputs = { "squares" }
+CU
+    cp squares.cu whole.cu
+    printf '%s\n' 'sizes = { squares = "n" }' >>squares.cu
+    for file in squares.cu whole.cu; do
+        cat >>$file <<'CU'
+reference = at.reference { template = "right.cu", args = { "squares", "n" }, grid = 8, block = 128 }
+*/
+#define MOST 1024
+__device__ long long squares[MOST];
+__global__ void square(int n)
+{
+    int i = blockIdx.x * 128 + threadIdx.x;
+    if (i < n)
+        squares[i] = (long long)i * i;
+}
+CU
+    done
+    cat >right.cu <<'CU'
+extern "C" __global__ void reference(long long *squares, int n)
+{
+    int i = blockIdx.x * 128 + threadIdx.x;
+    if (i < n)
+        squares[i] = (long long)i * i;
+}
+CU
+    tool check squares.cu
+    succeeds
+    says "1 proven"
+    sed -i 's/(long long)i \* i;/(long long)i * i + (i == 77);/' squares.cu
+    tool check squares.cu
+    [ "$status" -eq 1 ] || { echo "exit $status: $output"; return 1; }
+    says "squares[77]"
+    # All of its elements are results, where no size says otherwise.
+    tool check whole.cu
+    fails_with 2 "two runs of the reference kernel give different squares"
+}

@@ -30,8 +30,9 @@
 #define CUBIN_IMAGE "\177ELF"
 
 typedef struct fake_launch {
-    void **arguments; /* as cuLaunchKernel gets them */
-    uint64_t threads; /* of the whole grid */
+    void **arguments;        /* as cuLaunchKernel gets them */
+    uint64_t threads;        /* of the whole grid */
+    unsigned char *variable; /* fake_constant of its module; set where it runs */
 } fake_launch;
 
 /* What a launch does to the context. */

@@ -103,7 +103,8 @@ static CUresult launch_graph(CUgraphExec g, CUstream stream)
         for (int a = 0; a < MAX_ARGUMENTS; a++)
             arguments[a] = &n->arguments[a];
         if (n->function)
-            fake_run_now(n->function, &(fake_launch){arguments, n->threads});
+            fake_run_now(n->function,
+                         &(fake_launch){.arguments = arguments, .threads = n->threads});
         else
             fake_copy_within(n->to, n->from, n->size_bytes);
     }

@@ -259,6 +259,12 @@ static fake_end fails_the_sixth_time(const fake_launch *l)
     return FAKE_OK;
 }
 
+static fake_end into_variable(const fake_launch *l)
+{
+    memcpy(l->variable, POINTER(l, 0), 4 * U64(l, 2));
+    return FAKE_OK;
+}
+
 static fake_end writes_before(const fake_launch *l)
 {
     good(l);
@@ -681,6 +687,7 @@ static const fake_kernel kernels[] = {
     {"at_scrub", flush, 0, 0, NULL, NULL},
     {"good", good, 0, 3, NULL, NULL},
     {"reference", good, 0, 3, NULL, NULL},
+    {"into_variable", into_variable, 0, 3, NULL, NULL},
     {"timed", timed, 0, 4, NULL, NULL},
     {"copy", good, 0, 3, NULL, NULL},
     {"spin", timed, 0, 4, NULL, NULL},

@@ -187,8 +187,10 @@ static uint64_t kernel_ns(CUfunction f, const fake_launch *l)
 
 void fake_run(CUfunction f, const fake_launch *l)
 {
+    fake_launch own = *l;
+    own.variable = f->module->constant;
     fake_changed();
-    switch (f->kernel->run(l)) {
+    switch (f->kernel->run(&own)) {
     case FAKE_OK:
         break;
     case FAKE_HANGS:
@@ -242,7 +244,8 @@ static CUresult launch(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsi
         return CUDA_ERROR_INVALID_VALUE;
     if ((int)shared_bytes > f->dynamic_limit || shared_bytes < f->kernel->shared_bytes)
         return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
-    const fake_launch l = {arguments, (uint64_t)gx * gy * gz * bx * by * bz};
+    const fake_launch l = {.arguments = arguments,
+                           .threads = (uint64_t)gx * gy * gz * bx * by * bz};
     if (fake.capturing)
         return capture_launch(f, &l);
     if (!fake_stream_is_first(stream))

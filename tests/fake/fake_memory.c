@@ -124,11 +124,15 @@ void fake_copy_within(CUdeviceptr to, CUdeviceptr from, size_t size_bytes)
     fake.now_ns += LAUNCH_NS + size_bytes / 50;
 }
 
+static bool is_memory(CUdeviceptr start, size_t size_bytes)
+{
+    return find_range(start, size_bytes) != SIZE_MAX || fake_is_variable(start, size_bytes);
+}
+
 CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t size_bytes, CUstream stream)
 {
     CUresult result = fake_enter();
-    if (result || !stream || find_range(from, size_bytes) == SIZE_MAX ||
-        find_range(to, size_bytes) == SIZE_MAX)
+    if (result || !stream || !is_memory(from, size_bytes) || !is_memory(to, size_bytes))
         return result ? result : CUDA_ERROR_INVALID_VALUE;
     if (fake.capturing)
         return fake_capture((fake_node){.to = to, .from = from, .size_bytes = size_bytes});

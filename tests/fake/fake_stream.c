@@ -88,7 +88,7 @@ uint64_t fake_stream_finish(CUstream stream, uint64_t now_ns)
         for (int i = 0; i < FAKE_QUEUED_ARGUMENTS; i++)
             arguments[i] = &w->arguments[i];
         if (w->function)
-            fake_run(w->function, &(fake_launch){arguments, w->threads});
+            fake_run(w->function, &(fake_launch){.arguments = arguments, .threads = w->threads});
         else
             move_bytes(w->to, w->from, w->size_bytes);
         stream->work = w->next;

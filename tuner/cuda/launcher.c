@@ -82,38 +82,40 @@ at_status cuda_launcher_prepare(cuda_launcher *l, const cuda_driver *cuda, const
     return status;
 }
 
-static at_status fill_constant(const cuda_launcher *l, const cuda_driver *cuda,
-                               const constant_plan *c, const cuda_range *from, CUstream stream,
-                               at_error *error)
+static at_status copy_constant(const cuda_launcher *l, const cuda_driver *cuda,
+                               const constant_plan *c, const cuda_range *buffer, bool back,
+                               CUstream stream, at_error *error)
 {
     CUdeviceptr address;
     size_t size_bytes;
     CUresult result = cuda->cuModuleGetGlobal(&address, &size_bytes, l->module, c->name);
     if (result == CUDA_ERROR_NOT_FOUND)
         return error_set(error, AT_COMPILE,
-                         "the kernel's module has no variable %s: write extern \"C\" __constant__ "
-                         "in the template, and use it",
+                         "the kernel's module has no variable %s: use it in the kernel, and "
+                         "declare it outside of namespaces, or extern \"C\"",
                          c->name);
     at_status status = cuda_check(cuda, result, AT_DEVICE, c->name, error);
-    if (!status && size_bytes < from->size_bytes)
-        status = error_set(error, AT_COMPILE,
-                           "the variable %s has %zu bytes, the buffer that fills it %llu", c->name,
-                           size_bytes, (unsigned long long)from->size_bytes);
+    if (!status && size_bytes < buffer->size_bytes)
+        status = error_set(error, AT_COMPILE, "the variable %s has %zu bytes, its buffer %llu",
+                           c->name, size_bytes, (unsigned long long)buffer->size_bytes);
     if (status)
         return status;
-    return cuda_check(
-        cuda, cuda->cuMemcpyDtoDAsync(address, from->address, (size_t)from->size_bytes, stream),
-        AT_DEVICE, "cannot fill a constant", error);
+    return cuda_check(cuda,
+                      cuda->cuMemcpyDtoDAsync(back ? buffer->address : address,
+                                              back ? address : buffer->address,
+                                              (size_t)buffer->size_bytes, stream),
+                      AT_DEVICE, "cannot copy a variable of the module", error);
 }
 
-at_status cuda_launcher_fill(const cuda_launcher *l, const cuda_driver *cuda,
-                             const launch_plan *plan, const cuda_range *buffers, CUstream stream,
-                             at_error *error)
+at_status cuda_launcher_copy_constants(const cuda_launcher *l, const cuda_driver *cuda,
+                                       const launch_plan *plan, const cuda_range *buffers,
+                                       bool back, CUstream stream, at_error *error)
 {
     at_status status = AT_OK;
     for (uint32_t i = 0; !status && i < plan->constant_count; i++)
-        status = fill_constant(l, cuda, &plan->constants[i], &buffers[plan->constants[i].buffer],
-                               stream, error);
+        if (!back || plan->constants[i].is_result)
+            status = copy_constant(l, cuda, &plan->constants[i],
+                                   &buffers[plan->constants[i].buffer], back, stream, error);
     return status;
 }
 

@@ -50,11 +50,12 @@ at_status cuda_launcher_copy_arrays(const cuda_launcher *l, const cuda_driver *c
                                     const launch_plan *plan, const cuda_range *buffers, bool back,
                                     CUstream stream, at_error *error);
 
-/* Queues copies of buffers into the module's constants. `buffers` holds those that the plan names,
- * each at its own place. AT_COMPILE when the module has no such variable or it is too small. */
-at_status cuda_launcher_fill(const cuda_launcher *l, const cuda_driver *cuda,
-                             const launch_plan *plan, const cuda_range *buffers, CUstream stream,
-                             at_error *error);
+/* Queues copies of buffers into the module's constants; or back, of those that hold results.
+ * `buffers` holds those that the plan names, each at its own place. AT_COMPILE when the module has
+ * no such variable or it is too small. */
+at_status cuda_launcher_copy_constants(const cuda_launcher *l, const cuda_driver *cuda,
+                                       const launch_plan *plan, const cuda_range *buffers,
+                                       bool back, CUstream stream, at_error *error);
 
 enum { CUDA_CHUNK_ARGUMENTS = 2 };
 

@@ -129,7 +129,11 @@ at_status cuda_kernel_take_back(device *d, device_kernel *k, const launch_plan *
 {
     cuda_range ranges[PLAN_MAX_BUFFERS] = {{0}};
     list_addresses(plan, buffers, ranges);
-    return cuda_launcher_copy_arrays(&k->launcher, &d->cuda, plan, ranges, true, d->stream, error);
+    at_status status =
+        cuda_launcher_copy_arrays(&k->launcher, &d->cuda, plan, ranges, true, d->stream, error);
+    return status ? status
+                  : cuda_launcher_copy_constants(&k->launcher, &d->cuda, plan, ranges, true,
+                                                 d->stream, error);
 }
 
 at_status cuda_kernel_prepare(device *d, device_kernel *k, const launch_plan *plan,
@@ -142,7 +146,8 @@ at_status cuda_kernel_prepare(device *d, device_kernel *k, const launch_plan *pl
     if (status || plan->constant_count == 0)
         return status;
     list_addresses(plan, buffers, ranges);
-    return cuda_launcher_fill(&k->launcher, &d->cuda, plan, ranges, d->stream, error);
+    return cuda_launcher_copy_constants(&k->launcher, &d->cuda, plan, ranges, false, d->stream,
+                                        error);
 }
 
 at_status cuda_kernel_queue_some(device *d, device_kernel *k, const launch_plan *plan,

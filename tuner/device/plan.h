@@ -119,6 +119,7 @@ typedef struct address_plan {
 typedef struct constant_plan {
     char name[PLAN_NAME_BYTES]; /* extern "C" name of a __constant__ (or __device__) array */
     uint32_t buffer;
+    bool is_result; /* the buffer gets the variable's contents after the launches */
 } constant_plan;
 
 /* Only the first `count` elements of a buffer that is compared are results: 1 or more. */

@@ -49,6 +49,7 @@ static const pack_field launch_fields[] = {
 static const pack_field constant_fields[] = {
     PACK_FIELD(constant_plan, name),
     PACK_FIELD(constant_plan, buffer),
+    PACK_FIELD(constant_plan, is_result),
 };
 
 static const pack_field compared_fields[] = {

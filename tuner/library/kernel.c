@@ -153,9 +153,12 @@ at_status at_launch(const at_kernel *k, void *stream, const uint64_t *buffers, a
     if (k->lock)
         pthread_mutex_lock(k->lock);
     at_status status =
-        cuda_launcher_fill(&k->launcher, &k->cuda, plan, ranges, (CUstream)stream, error);
+        cuda_launcher_copy_constants(&k->launcher, &k->cuda, plan, ranges, false, stream, error);
     if (!status)
         status = cuda_launcher_queue(&k->launcher, &k->cuda, plan, ranges, (CUstream)stream, error);
+    if (!status)
+        status =
+            cuda_launcher_copy_constants(&k->launcher, &k->cuda, plan, ranges, true, stream, error);
     if (k->lock)
         pthread_mutex_unlock(k->lock);
     /* The caller of a launch has no variant to name. */

@@ -353,7 +353,7 @@ static void push_host(lua_State *L)
         {"settings", host_settings},
         {"open_kernel", host_open_kernel},
         {"kernel_words", host_kernel_words},
-        {"unfilled", host_unfilled},
+        {"variables", host_variables},
         {"launches", host_launches},
         {"calls", host_calls},
         {"texts", host_texts},

@@ -307,19 +307,23 @@ int host_kernel_words(lua_State *L)
 }
 
 /* Reads the declaration of a variable of the module: the words before its name, without qualifiers,
- * and the text in its brackets. False: it has a value, or is no variable of the module. */
-static bool read_unfilled(const cpp_unit *u, const cpp_declaration *d, luaL_Buffer *type,
-                          cpp_span *extents, size_t *extent_count)
+ * the text in its brackets, and whether a value follows. Returns false if it declares no variable
+ * of the module. */
+static bool read_variable(const cpp_unit *u, const cpp_declaration *d, luaL_Buffer *type,
+                          cpp_span *extents, size_t *extent_count, bool *has_value)
 {
     static const char *const qualifiers[] = {"static", "extern",    "const",      "volatile",
                                              "inline", "constexpr", "__device__", "__constant__"};
     const cpp_span name = u->names[d->first_name];
     bool of_module = false, after_name = false;
     *extent_count = 0;
+    *has_value = false;
     cpp_lexer l = cpp_lexer_make(d->span.text, d->span.length, 1);
     for (cpp_token t = cpp_next(&l); t.kind != CPP_END; t = cpp_next(&l)) {
-        if (cpp_is(t, "=") || cpp_is(t, "{") || cpp_is(t, "(") || cpp_is(t, "*") ||
-            cpp_is(t, "extern"))
+        *has_value = after_name && (cpp_is(t, "=") || cpp_is(t, "{"));
+        if (*has_value)
+            break;
+        if (cpp_is(t, "{") || cpp_is(t, "(") || cpp_is(t, "*") || cpp_is(t, "extern"))
             return false;
         of_module = of_module || cpp_is(t, "__constant__") || cpp_is(t, "__device__");
         after_name = after_name || t.span.text == name.text;
@@ -340,9 +344,9 @@ static bool read_unfilled(const cpp_unit *u, const cpp_declaration *d, luaL_Buff
     return of_module;
 }
 
-/* host.unfilled(): the module's variables that the kernel needs and the file gives no value, each
- * { name, type, extents, line, file }. */
-int host_unfilled(lua_State *L)
+/* host.variables(): the module's variables that the kernel needs, each { name, type, extents,
+ * has_value, line, file }. */
+int host_variables(lua_State *L)
 {
     const kernel_file *k = &script_of(L)->kernel_source;
     lua_newtable(L);
@@ -355,16 +359,19 @@ int host_unfilled(lua_State *L)
             luaL_Buffer type;
             cpp_span extents[CPP_MAX_PARAMETERS];
             size_t extent_count;
+            bool has_value;
             luaL_buffinit(L, &type);
-            const bool unfilled = read_unfilled(&k->units[u], d, &type, extents, &extent_count);
+            const bool found =
+                read_variable(&k->units[u], d, &type, extents, &extent_count, &has_value);
             luaL_pushresult(&type);
-            if (!unfilled) {
+            if (!found) {
                 lua_pop(L, 1);
                 continue;
             }
-            lua_createtable(L, 0, 5);
+            lua_createtable(L, 0, 6);
             lua_insert(L, -2);
             lua_setfield(L, -2, "type");
+            set_boolean(L, "has_value", has_value);
             set_span(L, "name", k->units[u].names[d->first_name]);
             set_integer(L, "line", d->line);
             lua_pushstring(L, k->names[u]);

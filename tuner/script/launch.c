@@ -376,8 +376,16 @@ static int evaluate_launch(lua_State *L)
     if (plan->launch_count == 0 && !transfers)
         expression_raise(L, &k->launches[0].when, "no launch is left for this configuration");
     plan->constant_count = (uint32_t)k->constant_count;
-    for (size_t i = 0; i < k->constant_count; i++)
-        plan->constants[i] = k->constants[i];
+    for (size_t i = 0; i < k->constant_count; i++) {
+        constant_plan *to = &plan->constants[i];
+        *to = k->constants[i];
+        to->is_result = e->s->buffers[to->buffer].role != BUFFER_INPUT;
+        if (to->is_result && transfers)
+            sandbox_raise(L, AT_SCRIPT, e->s->path, k->template_line,
+                          "the results of a transfer are in a buffer, and those of the kernel in "
+                          "its variable %s: give the kernel the buffer's address",
+                          to->name);
+    }
     refuse_two_copies(L, e);
     if (k == &e->s->kernel)
         evaluate_compared(L, e);

@@ -360,7 +360,7 @@ int host_calls(lua_State *L);
 int host_texts(lua_State *L);
 int host_assigned(lua_State *L);
 int host_shaping_words(lua_State *L);
-int host_unfilled(lua_State *L);
+int host_variables(lua_State *L);
 int host_is_type_like(lua_State *L);
 int host_variable_line(lua_State *L);
 int host_is_index_array(lua_State *L);

@@ -19,16 +19,17 @@ static const uint64_t distances[] = {UINT64_C(1) << 36, UINT64_C(1) << 33};
 /* The lowest place with room for the buffer at that distance from others; *before is the link that
  * it goes to. False: none. */
 static bool find_place(device *d, uint64_t size_bytes, uint64_t distance, device_buffer ***before,
-                       uint64_t *base)
+                       uint64_t *place)
 {
-    *base = first_base;
+    *place = first_base;
     for (*before = &d->buffers; **before; *before = &(**before)->next) {
         const device_buffer *next = **before;
-        if (next->base >= *base + distance && size_bytes <= next->base - *base - distance)
+        if (next->place >= *place + distance && size_bytes <= next->place - *place - distance)
             return true;
-        *base = (next->base + next->size_bytes + distance + alignment - 1) / alignment * alignment;
+        *place =
+            (next->place + next->size_bytes + distance + alignment - 1) / alignment * alignment;
     }
-    return *base < SIM_HEAP_BASE - distance && size_bytes < SIM_HEAP_BASE - distance - *base;
+    return *place < SIM_HEAP_BASE - distance && size_bytes < SIM_HEAP_BASE - distance - *place;
 }
 
 static size_t mapped(uint64_t size_bytes)
@@ -78,12 +79,13 @@ at_status sim_buffer_new(device *d, const char *name, uint64_t size_bytes, devic
                          (double)size_bytes / 1048576.0);
     }
     device_buffer **before;
-    if (!find_place(d, size_bytes, distances[0], &before, &b->base) &&
-        !find_place(d, size_bytes, distances[1], &before, &b->base)) {
+    if (!find_place(d, size_bytes, distances[0], &before, &b->place) &&
+        !find_place(d, size_bytes, distances[1], &before, &b->place)) {
         sim_buffer_free(d, b);
         return error_set(error, AT_DEVICE, "there is no room for buffer %s: too many are open",
                          name);
     }
+    b->base = b->place;
     b->next = *before;
     *before = b;
     *out = b;

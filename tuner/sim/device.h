@@ -16,7 +16,8 @@
 
 struct device_buffer {
     char name[64];
-    uint64_t base; /* simulated address */
+    uint64_t base;  /* simulated address: its place, or of the variable whose contents it holds */
+    uint64_t place; /* simulated address that no other buffer has */
     uint64_t size_bytes;
     uint8_t *bytes;
     uint8_t *valid; /* for each byte, whether it was written; NULL: all were */

@@ -112,26 +112,34 @@ const ptx_variable *sim_kernel_find_changed(const sim_kernel *k, const launch_pl
     return NULL;
 }
 
-at_status sim_kernel_set_variable(const sim_kernel *k, const char *name, const uint8_t *bytes,
-                                  uint64_t size_bytes, at_error *error)
+at_status sim_kernel_find_variable(const sim_kernel *k, const char *name, uint64_t size_bytes,
+                                   uint64_t *address, at_error *error)
 {
     for (size_t i = 0; i < k->module->variable_count; i++) {
         const ptx_variable *v = &k->module->variables[i];
         if (!in_module_memory(k, v, i) || !ptx_text_is(v->name, name))
             continue;
         if (v->size_bytes < size_bytes)
-            return error_set(error, AT_COMPILE,
-                             "the variable %s has %llu bytes, the buffer that "
-                             "fills it %llu",
+            return error_set(error, AT_COMPILE, "the variable %s has %llu bytes, its buffer %llu",
                              name, (unsigned long long)v->size_bytes,
                              (unsigned long long)size_bytes);
-        memcpy(k->variables + (k->programs[0]->addresses[i] - SIM_MODULE_BASE), bytes, size_bytes);
+        *address = k->programs[0]->addresses[i];
         return AT_OK;
     }
     return error_set(error, AT_COMPILE,
-                     "the kernel's module has no variable %s: write extern \"C\" __constant__ in "
-                     "the template, and use it",
+                     "the kernel's module has no variable %s: use it in the kernel, and declare it "
+                     "outside of namespaces, or extern \"C\"",
                      name);
+}
+
+at_status sim_kernel_set_variable(const sim_kernel *k, const char *name, const uint8_t *bytes,
+                                  uint64_t size_bytes, at_error *error)
+{
+    uint64_t address;
+    at_status status = sim_kernel_find_variable(k, name, size_bytes, &address, error);
+    if (!status)
+        memcpy(k->variables + (address - SIM_MODULE_BASE), bytes, size_bytes);
+    return status;
 }
 
 at_status sim_kernel_add_variables(const sim_kernel *k, sim_memory *memory, at_error *error)
@@ -141,8 +149,13 @@ at_status sim_kernel_add_variables(const sim_kernel *k, sim_memory *memory, at_e
         const ptx_variable *v = &k->module->variables[i];
         if (!in_module_memory(k, v, i) || v->size_bytes == 0)
             continue;
-        sim_region r = {.base = k->programs[0]->addresses[i],
-                        .size_bytes = v->size_bytes,
+        const uint64_t base = k->programs[0]->addresses[i];
+        const sim_region *before = sim_memory_find(memory, base);
+        const uint64_t held_bytes = before ? before->size_bytes : 0;
+        if (held_bytes >= v->size_bytes)
+            continue;
+        sim_region r = {.base = base + held_bytes,
+                        .size_bytes = v->size_bytes - held_bytes,
                         .read_only = v->space == PTX_SPACE_CONST};
         r.bytes = k->variables + (r.base - SIM_MODULE_BASE);
         snprintf(r.name, sizeof r.name, "%.*s", (int)(v->name.length > 60 ? 60 : v->name.length),

@@ -35,13 +35,18 @@ void sim_kernel_reset(const sim_kernel *k);
  * fills; NULL if there is none. */
 const ptx_variable *sim_kernel_find_changed(const sim_kernel *k, const launch_plan *plan);
 
-/* Overwrites the start of the module's variable `name`. AT_COMPILE when there is none or it is too
- * small. */
+/* Finds the address of the module's variable `name`. AT_COMPILE when there is none or it has less
+ * than `size_bytes`. */
+at_status sim_kernel_find_variable(const sim_kernel *k, const char *name, uint64_t size_bytes,
+                                   uint64_t *address, at_error *error);
+
+/* Overwrites the start of such a variable. */
 at_status sim_kernel_set_variable(const sim_kernel *k, const char *name, const uint8_t *bytes,
                                   uint64_t size_bytes, at_error *error);
 
-/* Adds the kernel's variables, and its heap, to `memory`, which must be given to sim_run() and
- * freed by the caller before the kernel is. */
+/* Adds the kernel's heap and its variables to `memory`, which must be given to sim_run() and freed
+ * by the caller before the kernel is. Where a region begins at a variable's address, only what is
+ * behind that region is added. */
 at_status sim_kernel_add_variables(const sim_kernel *k, sim_memory *memory, at_error *error);
 
 #endif

@@ -346,6 +346,23 @@ static at_status gather_memory(const device_kernel *k, device_buffer *const *buf
     return status ? status : sim_kernel_add_variables(&k->kernel, out, error);
 }
 
+/* Has buffers that get a variable's contents lie where the variable is, and others at their own
+ * places. */
+static at_status place_results(const device_kernel *k, const launch_plan *plan,
+                               device_buffer *const *buffers, at_error *error)
+{
+    at_status status = AT_OK;
+    for (uint32_t i = 0; i < PLAN_MAX_BUFFERS && buffers[i]; i++)
+        buffers[i]->base = buffers[i]->place;
+    for (uint32_t i = 0; !status && i < plan->constant_count; i++) {
+        const constant_plan *c = &plan->constants[i];
+        device_buffer *b = buffers[c->buffer];
+        if (c->is_result)
+            status = sim_kernel_find_variable(&k->kernel, c->name, b->size_bytes, &b->base, error);
+    }
+    return status;
+}
+
 typedef struct prepared {
     sim_memory memory;
     uint8_t workspace[SIM_WORKSPACE_BYTES]; /* zeros when a launch begins */
@@ -370,6 +387,8 @@ static at_status prepare(const device *d, const device_kernel *k, const launch_p
     const sim_program *program = k->kernel.programs[i];
     prepared *p = memory_new(1, sizeof *p);
     at_status status = check_resources(d, k, i, launch, error);
+    if (!status)
+        status = place_results(k, plan, buffers, error);
     if (!status)
         status = pack_arguments(program, plan, launch, buffers, p->parameters, error);
     if (!status)
@@ -413,6 +432,8 @@ at_status sim_device_set_constants(const device_kernel *k, const launch_plan *pl
     at_status status = AT_OK;
     for (uint32_t i = 0; i < plan->constant_count && !status; i++) {
         const device_buffer *b = buffers[plan->constants[i].buffer];
+        if (plan->constants[i].is_result)
+            continue;
         sim_buffer_make_all(b);
         status = sim_kernel_set_variable(&k->kernel, plan->constants[i].name, b->bytes,
                                          b->size_bytes, error);

@@ -276,6 +276,23 @@ TEST(what_is_too_slow_is_left_after_one_launch_unchecked)
     end(&f);
 }
 
+TEST(results_in_a_variable_of_the_module_are_compared)
+{
+    fixture f;
+    begin(&f);
+    device_variant v = plan_variant("into_variable");
+    assert_ok(device_worker_try(f.worker, 0, &v, 1, &f.error), f.error);
+    expect_outcome(expect(&f, DEVICE_TRIED), OUTCOME_WRONG_RESULT, "");
+    for (size_t i = 0; i < 2; i++) {
+        v.launches[i].constant_count = 1;
+        v.launches[i].constants[0] =
+            (constant_plan){.name = "fake_constant", .buffer = 1, .is_result = true};
+    }
+    assert_ok(device_worker_try(f.worker, 1, &v, 1, &f.error), f.error);
+    expect_outcome(expect(&f, DEVICE_TRIED), OUTCOME_OK, "");
+    end(&f);
+}
+
 TEST(modules_are_unloaded_after_each_try)
 {
     setenv("FAKE_CUDA_MODULES", "5", 1);

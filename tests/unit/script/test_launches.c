@@ -323,9 +323,9 @@ TEST(what_is_wrong_is_told_with_its_line)
          8,
          "'x' is not one of the buffers"},
         {{.kernel = "kernel = { template = 'p.cu.tmpl', constants = { w = 'o' } },",
-          .extra = "buffers = { o = at.output { dtype = 'float', count = 1 } },"},
+          .extra = "buffers = { o = at.scratch { dtype = 'float', count = 1 } },"},
          8,
-         "come from an at.input"},
+         "o is at.scratch"},
         {{.extra =
               "buffers = { a = at.input { dtype = 'float', count = 1, fill = at.values {} } },"},
          10,

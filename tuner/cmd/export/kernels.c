@@ -394,6 +394,12 @@ static at_status add_launch(const script *s, export_model *m, at_error *error)
     m->launch = (export_launch){.statements = c.statements,
                                 .entry_count = c.entry_count,
                                 .constant_count = c.constant_count};
+    for (size_t i = 0; i < c.constant_count; i++)
+        if (!c.is_input[c.constants[i].buffer])
+            return error_set(error, AT_USAGE,
+                             "'%s' has results in the variable %s, which exported launches do not "
+                             "read: write them to a buffer, or launch it by the library",
+                             m->pattern, c.constants[i].name);
     memcpy(m->launch.entries, c.entries, sizeof c.entries);
     memcpy(m->launch.constants, c.constants, sizeof c.constants);
     for (size_t i = 0; i < c.buffer_count; i++)

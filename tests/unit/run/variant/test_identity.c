@@ -36,6 +36,7 @@ static const size_t changed_bytes[] = {
     OF(addresses[0].buffer),
     OF(constants[0].name),
     OF(constants[0].buffer),
+    OF(constants[0].is_result),
     OF(views[0].kind),
     OF(views[0].buffer),
     OF(views[0].type),
