@@ -259,6 +259,15 @@ static fake_end fails_the_sixth_time(const fake_launch *l)
     return FAKE_OK;
 }
 
+/* Right when its module's variable is as the module defines it. */
+static fake_end right_once(const fake_launch *l)
+{
+    good(l);
+    if (l->variable[0]++)
+        POINTER(l, 1)[0] ^= 1;
+    return FAKE_OK;
+}
+
 static fake_end into_variable(const fake_launch *l)
 {
     memcpy(l->variable, POINTER(l, 0), 4 * U64(l, 2));
@@ -687,6 +696,7 @@ static const fake_kernel kernels[] = {
     {"at_scrub", flush, 0, 0, NULL, NULL},
     {"good", good, 0, 3, NULL, NULL},
     {"reference", good, 0, 3, NULL, NULL},
+    {"right_once", right_once, 0, 3, NULL, NULL},
     {"into_variable", into_variable, 0, 3, NULL, NULL},
     {"timed", timed, 0, 4, NULL, NULL},
     {"copy", good, 0, 3, NULL, NULL},

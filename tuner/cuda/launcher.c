@@ -1,8 +1,11 @@
 #include "cuda/launcher.h"
 
+#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
+
+#include "base/array.h"
 
 /* Clusters of up to so many blocks are allowed without asking (CUDA C++ Programming Guide, "Thread
  * Block Clusters"). */
@@ -296,8 +299,101 @@ CUresult cuda_module_load(const cuda_driver *cuda, const device_image *image, CU
     return result;
 }
 
+/* Copies a struct out of the image, which need not be aligned. */
+static bool read_at(const device_image *image, uint64_t offset, void *out, size_t size_bytes)
+{
+    if (offset > image->size_bytes || image->size_bytes - offset < size_bytes)
+        return false;
+    memcpy(out, (const char *)image->bytes + offset, size_bytes);
+    return true;
+}
+
+/* Adds a symbol of the image, if it is a variable that the driver knows. */
+static CUresult add_variable(const cuda_driver *cuda, const device_image *image,
+                             const Elf64_Shdr *names, const Elf64_Sym *symbol, cuda_module *m)
+{
+    const uint64_t at = names->sh_offset + symbol->st_name;
+    const char *name = (const char *)image->bytes + at;
+    cuda_variable v;
+    if (ELF64_ST_TYPE(symbol->st_info) != STT_OBJECT || symbol->st_size == 0 ||
+        at >= image->size_bytes || !memchr(name, '\0', image->size_bytes - at) ||
+        cuda->cuModuleGetGlobal(&v.address, &v.size_bytes, m->module, name) != CUDA_SUCCESS)
+        return CUDA_SUCCESS;
+    cuda_variable *grown = array_grow(m->variables, m->variable_count, sizeof v);
+    if (!grown)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    m->variables = grown;
+    grown[m->variable_count++] = v;
+    return CUDA_SUCCESS;
+}
+
+/* Finds the module's variables in the image's tables of symbols. */
+static CUresult find_variables(const cuda_driver *cuda, const device_image *image, cuda_module *m)
+{
+    Elf64_Ehdr h;
+    Elf64_Shdr s, names;
+    Elf64_Sym symbol;
+    CUresult result = CUDA_SUCCESS;
+    if (!read_at(image, 0, &h, sizeof h) || memcmp(h.e_ident, ELFMAG, SELFMAG) != 0)
+        return CUDA_SUCCESS;
+    for (uint64_t i = 0; i < h.e_shnum && read_at(image, h.e_shoff + i * sizeof s, &s, sizeof s);
+         i++)
+        for (uint64_t n = 0;
+             s.sh_type == SHT_SYMTAB && result == CUDA_SUCCESS && n < s.sh_size / sizeof symbol &&
+             read_at(image, s.sh_offset + n * sizeof symbol, &symbol, sizeof symbol) &&
+             read_at(image, h.e_shoff + s.sh_link * sizeof names, &names, sizeof names);
+             n++)
+            result = add_variable(cuda, image, &names, &symbol, m);
+    return result;
+}
+
+/* Copies all variables, to where their first contents are kept or back. */
+static CUresult copy_variables(const cuda_driver *cuda, const cuda_module *m, bool back,
+                               CUstream stream)
+{
+    CUdeviceptr kept = m->initial;
+    CUresult result = CUDA_SUCCESS;
+    for (size_t i = 0; i < m->variable_count && result == CUDA_SUCCESS; i++) {
+        const cuda_variable *v = &m->variables[i];
+        result = cuda->cuMemcpyDtoDAsync(back ? v->address : kept, back ? kept : v->address,
+                                         v->size_bytes, stream);
+        kept += v->size_bytes;
+    }
+    return result;
+}
+
+CUresult cuda_module_reset(const cuda_driver *cuda, const cuda_module *m, CUstream stream)
+{
+    return copy_variables(cuda, m, true, stream);
+}
+
+/* Keeps what the image defines of its variables. */
+static CUresult keep_variables(const cuda_driver *cuda, const device_image *image, CUstream stream,
+                               cuda_module *m)
+{
+    size_t all_bytes = 0;
+    CUresult result = find_variables(cuda, image, m);
+    for (size_t i = 0; i < m->variable_count; i++)
+        all_bytes += m->variables[i].size_bytes;
+    if (result != CUDA_SUCCESS || all_bytes == 0)
+        return result;
+    result = cuda->cuMemAlloc(&m->initial, all_bytes);
+    return result == CUDA_SUCCESS ? copy_variables(cuda, m, false, stream) : result;
+}
+
+static void unload(const cuda_driver *cuda, cuda_module *m)
+{
+    if (m && m->initial)
+        cuda->cuMemFree(m->initial);
+    if (m && m->module)
+        cuda->cuModuleUnload(m->module);
+    if (m)
+        free(m->variables);
+    free(m);
+}
+
 CUresult cuda_module_acquire(const cuda_driver *cuda, cuda_module **loaded,
-                             const device_image *image, cuda_module **out)
+                             const device_image *image, CUstream stream, cuda_module **out)
 {
     XXH128_hash_t hash = XXH3_128bits(image->bytes, image->size_bytes);
     *out = NULL;
@@ -315,16 +411,18 @@ CUresult cuda_module_acquire(const cuda_driver *cuda, cuda_module **loaded,
     }
     cuda_module *m = calloc(1, sizeof *m);
     CUresult result = m ? cuda_module_load(cuda, image, &m->module) : CUDA_ERROR_OUT_OF_MEMORY;
+    if (result == CUDA_SUCCESS)
+        result = keep_variables(cuda, image, stream, m);
     if (result != CUDA_SUCCESS) {
-        free(m);
+        unload(cuda, m);
         return result;
     }
-    *m = (cuda_module){.next = *loaded,
-                       .hash = {hash.high64, hash.low64},
-                       .size_bytes = image->size_bytes,
-                       .shared = image->shared,
-                       .module = m->module,
-                       .users = 1};
+    m->next = *loaded;
+    m->hash[0] = hash.high64;
+    m->hash[1] = hash.low64;
+    m->size_bytes = image->size_bytes;
+    m->shared = image->shared;
+    m->users = 1;
     *loaded = m;
     *out = m;
     return CUDA_SUCCESS;
@@ -346,7 +444,6 @@ void cuda_modules_drop(const cuda_driver *cuda, cuda_module **loaded, size_t kep
             continue;
         }
         *link = m->next;
-        cuda->cuModuleUnload(m->module);
-        free(m);
+        unload(cuda, m);
     }
 }

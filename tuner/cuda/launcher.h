@@ -83,11 +83,17 @@ at_status cuda_launcher_queue(const cuda_launcher *l, const cuda_driver *cuda,
  * Modules of the cuda device.
  *
  * An image of several kernels, compiled together, is loaded once for all of them and stays loaded
- * for a while after the last is freed, because they usually come one after the other. An image of
- * one kernel is loaded each time, so that its variables have their initial values. */
+ * for a while after the last is freed, because they usually come one after the other.
+ *
+ * A module keeps a copy of its variables as the image defines them, on the device. */
 
 /* Modules kept without a kernel: enough for two problems of the next variants. */
 enum { CUDA_MODULES_KEPT = 4 };
+
+typedef struct cuda_variable {
+    CUdeviceptr address;
+    size_t size_bytes;
+} cuda_variable;
 
 typedef struct cuda_module {
     struct cuda_module *next; /* used last comes first */
@@ -95,16 +101,22 @@ typedef struct cuda_module {
     size_t size_bytes;        /* of it */
     bool shared;              /* it has several kernels */
     CUmodule module;
-    size_t users; /* kernels that it is loaded for */
+    size_t users;             /* kernels that it is loaded for */
+    cuda_variable *variables; /* owned */
+    size_t variable_count;
+    CUdeviceptr initial; /* owned; contents of the variables, one after the other */
 } cuda_module;
 
 /* Loads an image that may start at any byte. */
 CUresult cuda_module_load(const cuda_driver *cuda, const device_image *image, CUmodule *out);
 
 /* Loads an image, or finds it loaded. The caller gives *out back with cuda_module_release().
- * Returns the driver's code when it refuses the image. */
+ * Returns the driver's code when it refuses the image. `stream` is that of all its launches. */
 CUresult cuda_module_acquire(const cuda_driver *cuda, cuda_module **loaded,
-                             const device_image *image, cuda_module **out);
+                             const device_image *image, CUstream stream, cuda_module **out);
+
+/* Queues copies that give the module's variables the contents that the image defines. */
+CUresult cuda_module_reset(const cuda_driver *cuda, const cuda_module *m, CUstream stream);
 
 /* Gives a module back. It stays loaded, if it is one of several kernels. */
 void cuda_module_release(const cuda_driver *cuda, cuda_module **loaded, cuda_module *m);

@@ -142,6 +142,9 @@ at_status cuda_kernel_prepare(device *d, device_kernel *k, const launch_plan *pl
     cuda_range ranges[PLAN_MAX_BUFFERS] = {{0}};
     at_status status = cuda_launcher_prepare(&k->launcher, &d->cuda, plan, error);
     if (!status)
+        status = cuda_done(d, cuda_module_reset(&d->cuda, k->module, d->stream),
+                           "cannot reset the module's variables", error);
+    if (!status)
         status = cuda_kernel_prepare_buffers(d, k, plan, buffers, error);
     if (status || plan->constant_count == 0)
         return status;
@@ -192,7 +195,7 @@ at_status cuda_kernel_new(device *d, const device_image *image, const launch_pla
     device_kernel *k = calloc(1, sizeof *k);
     if (!k)
         return error_no_memory(error);
-    CUresult result = cuda_module_acquire(&d->cuda, &d->modules, image, &k->module);
+    CUresult result = cuda_module_acquire(&d->cuda, &d->modules, image, d->stream, &k->module);
     at_status status =
         cuda_check(&d->cuda, result, cuda_refusal_status(result), "cannot load the kernel", error);
     if (!status)

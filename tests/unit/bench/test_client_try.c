@@ -1,4 +1,5 @@
 /* What a try finds out about a variant: whether it is right, and its time. */
+#include "cubin_image.h"
 #include "worker_fixture.h"
 
 TEST(a_right_variant_is_sampled_without_launch_latency)
@@ -273,6 +274,29 @@ TEST(what_is_too_slow_is_left_after_one_launch_unchecked)
         assert_int_equal(e->sample_count, tries[i].outcome == OUTCOME_OK ? 3 : 1);
         assert_in_range(e->samples_ns[0], tries[i].least_ns, tries[i].most_ns);
     }
+    end(&f);
+}
+
+/* Each launch that is checked finds the module's variables as its image defines them. */
+TEST(variables_of_a_module_are_reset_before_each_launch)
+{
+    fixture f;
+    begin(&f);
+    /* The section's name is the variable's, too, and lies where the names of all sections begin. */
+    const Elf64_Sym symbol = {.st_name = sizeof(Elf64_Ehdr) +
+                                         CUBIN_IMAGE_SECTIONS * sizeof(Elf64_Shdr) + 1,
+                              .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT),
+                              .st_shndx = 2,
+                              .st_size = 16};
+    unsigned char cubin[CUBIN_IMAGE_BYTES];
+    cubin_image_of(cubin, "",
+                   &(cubin_section_image){"fake_constant", SHT_SYMTAB, &symbol, sizeof symbol}, 1);
+    device_variant v = plan_variant("right_once");
+    assert_ok(device_worker_try(f.worker, 0, &v, 1, &f.error), f.error);
+    expect_outcome(expect(&f, DEVICE_TRIED), OUTCOME_WRONG_RESULT, "");
+    v.images[0] = (device_image){.bytes = cubin, .size_bytes = sizeof cubin};
+    assert_ok(device_worker_try(f.worker, 1, &v, 1, &f.error), f.error);
+    expect_outcome(expect(&f, DEVICE_TRIED), OUTCOME_OK, "");
     end(&f);
 }
 
