@@ -204,7 +204,8 @@ local function read_arguments(given, path, buffers)
 end
 
 -- constants = { NAME = "buffer" }: variables of the module that get a buffer's contents, and give those of results back.
-local function read_constants(given, path, buffers)
+-- A buffer of results is reached by its variable alone: on a GPU the variable is a copy of it.
+local function read_constants(given, path, buffers, launches)
   local list = {}
   if given == nil then return list end
   check.table(given, path, "constants = { weights = \"weights\" }, a variable and a buffer")
@@ -224,6 +225,21 @@ local function read_constants(given, path, buffers)
     end
     if buffers[found].role == "scratch" then
       fail(where, "a variable has the contents of an at.input, at.output or at.inout, and %s is at.scratch", given[name])
+    end
+    for _, one in ipairs(buffers[found].role ~= "input" and launches or {}) do
+      for _, argument in ipairs(one.args) do
+        local reached = argument.buffer == found
+        for _, member in ipairs(argument.members or {}) do reached = reached or member.buffer == found end
+        if reached then
+          fail(where, "%s holds the results of the variable %s, and is an argument of the kernel, too: give it one of them",
+               given[name], name)
+        end
+      end
+    end
+    for _, other in ipairs(list) do
+      if other.buffer == found and buffers[found].role ~= "input" then
+        fail(where, "%s holds the results of the variable %s already", given[name], other.name)
+      end
     end
     list[#list + 1] = { name = name, buffer = found }
   end
@@ -394,7 +410,7 @@ function kernel.read_kernel(description, buffers, runs)
     is_file = given.source ~= nil,
     defines = defines or {},
     launches = launches,
-    constants = read_constants(given.constants, { "kernel", "constants" }, buffers),
+    constants = read_constants(given.constants, { "kernel", "constants" }, buffers, launches),
     options = read_options(given.options, { "kernel", "options" }),
     includes = check.includes(given.include, { "kernel", "include" }),
   }
@@ -436,7 +452,7 @@ local function read_fixed(description, path, entry, first, buffers)
     template = check.string(given.template, child(path, "template"), "template = \"NAME.cu.tmpl\""),
     template_line = line_of(child(path, "template")),
     launches = launches,
-    constants = read_constants(given.constants, child(path, "constants"), buffers),
+    constants = read_constants(given.constants, child(path, "constants"), buffers, launches),
     options = read_options(given.options, child(path, "options")),
     includes = check.includes(given.include, child(path, "include")),
   }

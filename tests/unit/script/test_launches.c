@@ -326,6 +326,15 @@ TEST(what_is_wrong_is_told_with_its_line)
           .extra = "buffers = { o = at.scratch { dtype = 'float', count = 1 } },"},
          8,
          "o is at.scratch"},
+        {{.kernel = "kernel = { template = 'p.cu.tmpl', args = { at.struct { 'o', 'o' } }, "
+                    "constants = { w = 'o' } },",
+          .extra = "buffers = { o = at.output { dtype = 'float', count = 1 } },"},
+         8,
+         "o holds the results of the variable w, and is an argument"},
+        {{.kernel = "kernel = { template = 'p.cu.tmpl', constants = { v = 'o', w = 'o' } },",
+          .extra = "buffers = { o = at.output { dtype = 'float', count = 1 } },"},
+         8,
+         "o holds the results of the variable v already"},
         {{.extra =
               "buffers = { a = at.input { dtype = 'float', count = 1, fill = at.values {} } },"},
          10,
