@@ -155,7 +155,16 @@ local function find_by(r, name)
   refuse(string.format("no parameter is called '%s'%s", name, near and "; did you mean " .. near or ""))
 end
 
--- Chooses the parameters that were asked for, else the one that decides most by itself, or the pair that does together.
+-- The share of the variance that the values of a pair explain, each alone or together.
+local function share_of_both(m, pair)
+  local share = pair.share
+  for _, p in ipairs(m.parameters) do
+    if p.parameter == pair.a or p.parameter == pair.b then share = share + p.alone end
+  end
+  return share
+end
+
+-- Chooses the parameters that were asked for, else the one that explains most by itself, or the pair that explains most.
 local function choose_by(d, wanted, by)
   local m, most = d.important, 1
   if #m.parameters < wanted then missing("%d parameter%s must vary to draw this", wanted, wanted > 1 and "s" or "") end
@@ -164,7 +173,11 @@ local function choose_by(d, wanted, by)
   end
   d.by = {}
   if wanted == 1 then d.by[1] = m.parameters[most].parameter end
-  if wanted == 2 then d.by = { m.pairs[1].a, m.pairs[1].b } end
+  local best = m.pairs[1]
+  for _, pair in ipairs(m.pairs) do
+    if share_of_both(m, pair) > share_of_both(m, best) then best = pair end
+  end
+  if wanted == 2 then d.by = { best.a, best.b } end
   if not by then return end
   local first, second = string.match(by, "^([^,]*),?(.*)$")
   d.by[1] = find_by(d.r, first)

@@ -91,12 +91,20 @@ function check.table(v, path, example)
   return v
 end
 
+-- The remedy for a field that was written as a text, "block = 64".
+function check.unquoted(v)
+  local name, value = string.match(type(v) == "string" and v or "", "^%s*([%a_][%w_]*)%s*=([^=].*)$")
+  return name and string.format("; write %s =%s without quotes", name, value) or ""
+end
+
 -- A list of at most `most` items: no names, no holes.
 function check.list(v, path, most)
   local count = 0
   for key in pairs(v) do
     count = count + 1
-    if key ~= count then fail(path, "is a list; it has no names and no holes") end
+    if key ~= count then
+      fail(path, "is a list; it has no names and no holes%s", check.unquoted(v[1]))
+    end
   end
   if count > most then fail(path, "has %d items; %d are allowed", count, most) end
 end

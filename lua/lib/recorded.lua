@@ -117,29 +117,50 @@ end
 local INVALIDITIES = { correct = "ok", constraints = "rejected", compile = "compile_error", runtime = "launch_error",
                        correctness = "wrong_result", timeout = "timeout" }
 
+-- The milliseconds of one unit of time, by its names in lower case; "miliseconds" is what the hub's files have.
+local UNITS_MS = {}
+for ms, of in pairs { [1e3] = "s sec second seconds", [1.0] = "ms msec millisecond milliseconds miliseconds",
+                      [1e-3] = "us usec microsecond microseconds \u{b5}s", [1e-6] = "ns nsec nanosecond nanoseconds" } do
+  for name in string.gmatch(of, "%S+") do UNITS_MS[name] = ms end
+end
+
+local function unit_ms(name) return type(name) == "string" and UNITS_MS[string.lower(name)] or nil end
+
+-- The value of the result's objective, in milliseconds if that is a time, and the milliseconds of its unit.
 local function t4_cost(from)
   local objective = get(from, "objectives")
   objective = is_list(objective) and type(objective[1]) == "string" and objective[1] or "time"
   local measurements = get(from, "measurements")
   for _, m in ipairs(is_list(measurements) and measurements or {}) do
-    if get(m, "name") == objective then return positive(get(m, "value")) end
+    if get(m, "name") == objective then
+      local ms = unit_ms(get(m, "unit"))
+      return positive(get(m, "value")) * (ms or 1), ms
+    end
   end
   return 0
 end
 
 local function read_t4(r, root)
   if #root.results == 0 then bad(0, "holds no results") end
+  -- Times have the file's unit, else that of the objective, else they are milliseconds.
+  local unit = get(get(root, "metadata"), "timeunit")
+  if unit ~= nil and not unit_ms(unit) then
+    bad(0, "metadata.timeunit is '%s'; it is seconds, milliseconds, microseconds or nanoseconds", string.sub(tostring(unit), 1, 80))
+  end
   r.names = names_of(get(root.results[1], "configuration"), "the first result has no 'configuration' with parameters")
   for i, from in ipairs(root.results) do
     local values = values_of(r, get(from, "configuration"), "result " .. i - 1)
-    local outcome, cost = INVALIDITIES[text(from, "invalidity", "")] or "launch_error", t4_cost(from)
+    local outcome = INVALIDITIES[text(from, "invalidity", "")] or "launch_error"
+    local cost, own_ms = t4_cost(from)
+    local ms = unit_ms(unit) or own_ms or 1
     if outcome == "ok" and cost == 0 then bad(0, "result %d is correct but has no positive objective", i - 1) end
     local times = get(from, "times")
     local samples = samples_of(get(times, "runtimes"))
+    for k, v in ipairs(samples) do samples[k] = v * ms end
     local compiled = get(times, "compilation")
     if compiled == nil then compiled = get(times, "compilation_time") end
-    r.results[i] = { values = values, outcome = outcome, cost = outcome == "ok" and cost or nil, compile_ms = positive(compiled),
-                     check_ms = positive(get(times, "validation")), run_ms = sum(samples), samples_ms = samples,
+    r.results[i] = { values = values, outcome = outcome, cost = outcome == "ok" and cost or nil,
+                     compile_ms = positive(compiled) * ms, check_ms = positive(get(times, "validation")) * ms, run_ms = sum(samples), samples_ms = samples,
                      timestamp = text(from, "timestamp") }
   end
 end

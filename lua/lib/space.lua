@@ -322,7 +322,7 @@ local function read_configuration(given, path, parameters, otherwise)
     local known = false
     for _, name in ipairs(names) do known = known or name == key end
     if not known then
-      fail(child(path, key), "the space has no such parameter%s", meant(tostring(key), names))
+      fail(child(path, key), "the space has no such parameter%s", meant(tostring(key), names) .. check.unquoted(given[key]))
     end
   end
   for i, parameter in ipairs(parameters) do

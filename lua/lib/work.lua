@@ -36,6 +36,22 @@ local function read_items(given)
   return expression(count, child(path, name)), name
 end
 
+-- An example of `traffic` in names that the script has: the bytes of each buffer once.
+local function example_of(description)
+  local terms = {}
+  local given = type(description.buffers) == "table" and description.buffers or {}
+  for _, name in ipairs(check.ordered_keys(given, { "buffers" })) do
+    local buffer = type(given[name]) == "table" and given[name] or {}
+    local count, dtype = buffer.count, buffer.dtype
+    if (type(count) == "string" or math.type(count) == "integer") and type(dtype) == "string" then
+      local factor = string.find(tostring(count), "^[%w_]+$") and count or "(" .. count .. ")"
+      local is_variable = type(description.problem) == "table" and description.problem[dtype] ~= nil
+      terms[#terms + 1] = string.format(is_variable and "%s * sizeof(%s)" or "%s * sizeof('%s')", factor, dtype)
+    end
+  end
+  return #terms > 0 and table.concat(terms, " + ") or "8 << 20"
+end
+
 --- Reads the four fields into the pattern `p`. `taken` are its names.
 function work.read(description, p, taken)
   p.traffic = optional(description.traffic, { "traffic" })
@@ -43,7 +59,7 @@ function work.read(description, p, taken)
   p.items, p.item = read_items(description.items)
   if not (p.traffic or p.flops or p.items) and p.measurable and p.has_reference then
     fail({}, "traffic is missing: the bytes that a perfect kernel must move, for example "
-             .. "traffic = \"2 * rows * cols * sizeof(dtype)\"; or flops, or items")
+             .. "traffic = \"%s\"; or flops, or items", example_of(description))
   end
   if description.ceiling ~= nil then
     p.ceiling = check.word(description.ceiling, { "ceiling" }, CEILINGS, taken)

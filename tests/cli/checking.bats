@@ -128,10 +128,10 @@ CUDA
     fails_with 2 'the reference kernel cannot be compiled'
     [[ $errors == *'scale_ref.cu.tmpl('*'identifier "nothing" is undefined'* ]]
     tool explain scale.lua --arch sm_90
-    [ "$status" -eq 3 ]
+    [ "$status" -eq 2 ]
     says 'Nothing says that it is right: the reference kernel cannot be compiled'
     tool explain scale.lua --arch sm_90 --json
-    [ "$status" -eq 3 ]
+    [ "$status" -eq 2 ]
     says '"unproven": "the reference kernel cannot be compiled'
 }
 

@@ -225,3 +225,22 @@ EOF
     [ "$(cat 16)" -gt $(($(cat 8) * 3 / 2)) ]
     [ "$(cat 16)" -lt $(($(cat 8) * 2)) ]
 }
+
+@test "the verdict speaks of the lines that the listing of a kernel's own file has" {
+    # Eight lines that are cut before the kernel, so that the compiled source has other numbers.
+    { sed -n '/autotune/,/^..$/p' "$FIXTURES/saxpy.cu"; printf '#include <cstdio>\n\n\n\n'
+      sed '/^.. autotune/,/^..$/d; s/y\[i\] *= */y[i] = x[(i * 32) % n] + /' "$FIXTURES/saxpy.cu"; } >own.cu
+    tool explain own.cu --arch sm_90 --set n=4096
+    line=$(grep -o 'Line [0-9]* wastes sectors' out.txt | grep -o '[0-9]*')
+    [ -n "$line" ]
+    sed -n "${line}p" own.cu | grep -q '% n'
+    grep -qE " load +$line  .*% n" out.txt
+}
+
+@test "explain of a script whose reference faults ends as a wrong script, not as nothing wrong" {
+    tool new mine
+    sed -i 's/i < n/i <= n/' mine_ref.cu.tmpl
+    tool explain mine.lua --arch sm_90
+    [ "$status" = 2 ]
+    says 'the reference kernel: out of bounds'
+}

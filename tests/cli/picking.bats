@@ -78,6 +78,18 @@ END
     says "rule      exact"
 }
 
+@test "a default that the portfolio chose is told as such, and its refusals once" {
+    tool pick transpose --set rows=500 --set cols=1501 --gpu nvidia-h200 --results "$BATS_TEST_DIRNAME/../../results"
+    succeeds
+    says "rule      default, which the portfolio chose"
+    says "the tree of the portfolio of NVIDIA H200 chooses the"
+    says "more of them (--json lists all)"
+    [ "$(grep -c 'tree of its portfolio chooses the default here' out.txt)" = 1 ]
+    tool pick transpose --set rows=500 --set cols=1501 --gpu nvidia-h200 --json --results "$BATS_TEST_DIRNAME/../../results"
+    [ "$(jq -r .rule out.txt)" = default ]
+    [ "$(jq '.refused | length' out.txt)" -gt 5 ]
+}
+
 @test "a GPU that nothing is recorded of is told with those that are" {
     record
     tool pick "$FIXTURES/scale.lua" --gpu nonsense

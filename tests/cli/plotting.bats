@@ -40,6 +40,20 @@ tool_without_gnuplot() {
     says 'us'
 }
 
+@test "a heat map draws the two parameters that explain most, not the pair with the most interaction" {
+    # a and b act each alone and much; c acts a little, and only together with a.
+    python3 - >space.json <<'PY'
+import json
+results = [{"configuration": {"a": a, "b": b, "c": c}, "objectives": ["time"], "times": {"runtimes": []}, "invalidity": "correct",
+            "measurements": [{"name": "time", "value": 2 ** a * 3 ** b * (1.01 if a == c else 1)}]}
+           for a in range(3) for b in range(3) for c in range(3)]
+print(json.dumps({"schema_version": "1.0.0", "results": results}))
+PY
+    tool_without_gnuplot plot space.json --kind heatmap
+    succeeds
+    grep -qE 'b down, a across|a down, b across' out.txt
+}
+
 @test "a heat map in the terminal is of blocks and needs no gnuplot" {
     LC_ALL=C.UTF-8 tool_without_gnuplot plot "$LANDSCAPE" --kind heatmap
     succeeds

@@ -50,6 +50,32 @@ make_recorded() {
     says "share of optimum"
 }
 
+# A result as T4: `unit` of its measurement, `meta` of the file.
+t4_of() { # t4_of UNIT META
+    printf '{"schema_version": "1.0.0", %s "results": [' "$2"
+    for b in 32 64; do
+        [ $b = 32 ] || printf ,
+        printf '{"configuration": {"B": %d}, "objectives": ["D"], "times": {"compilation_time": 2e6, "runtimes": [%d]}, "invalidity": "correct", "measurements": [{"name": "D", "value": %d, "unit": "%s"}]}' $b $b $b "$1"
+    done
+    echo ']}'
+}
+
+@test "times of T4 have the unit that the file says, and else milliseconds" {
+    for case in 'Microseconds:2.00 s' 'us:2.00 s' 'ns:0.00 s' 'ms:33 min'; do
+        t4_of "${case%%:*}" '' >t4.json
+        tool replay t4.json --strategy random --repeat 1
+        succeeds
+        says "${case#*:}"
+    done
+    t4_of ms '"metadata": {"timeunit": "microseconds"},' >t4.json
+    tool replay t4.json --strategy random --repeat 1
+    says '2.00 s'
+    [ "$(head -1 out.txt)" = t4.json ]
+    t4_of ms '"metadata": {"timeunit": "fortnights"},' >t4.json
+    tool replay t4.json --strategy random --repeat 1
+    fails_with 4 "timeunit is 'fortnights'"
+}
+
 @test "what is converted to each format reads back the same" {
     make_recorded
     tool replay recorded.json --strategy random --repeat 5 --json

@@ -171,3 +171,29 @@ LUA
         done
     done
 }
+
+@test "lint finds keys that a table has twice, and a file's comment, too" {
+    tool new mine
+    sed -i 's/  tolerance = 0,.*/  tolerance = 0,\n  traffic = "3 * n",/' mine.lua
+    tool lint mine.lua
+    succeeds
+    line=$(grep -n 'traffic = "3' mine.lua | cut -d: -f1)
+    says "mine.lua:$line: 'traffic' is written twice in this table"
+    sed 's/y = "n" }/y = "n", x = "n" }/' "$FIXTURES/saxpy.cu" >twice.cu
+    tool lint twice.cu
+    says "twice.cu:$(grep -n 'x = "n" }' twice.cu | cut -d: -f1): 'x' is written twice"
+}
+
+@test "the hint for missing traffic names what the script has" {
+    tool new mine
+    sed -i '/traffic =/d; s/\bn\b/elements/g' mine.lua
+    tool space mine.lua
+    fails_with 2 'traffic = "elements * sizeof(dtype) + elements * sizeof(dtype)"'
+}
+
+@test "a field that was written as a text is told so" {
+    tool new mine
+    sed -i 's/baseline = .*/baseline = { "block = 256" },/' mine.lua
+    tool space mine.lua
+    fails_with 2 'write block = 256 without quotes'
+}

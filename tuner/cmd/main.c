@@ -310,7 +310,7 @@ static int run_command_line(int argc, char **argv)
         end_wrapping(whole);
         return end_output(AT_OK, argc < 2 ? EXIT_USAGE : EXIT_OK, &error);
     }
-    if (strcmp(argv[1], "--version") == 0)
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)
         return say_version(argc - 2, argv + 2);
     const command *c = commands_find(argv[1]);
     if ((!c || c == &cmd_tune) && ranks_launched())

@@ -144,13 +144,15 @@ AT_API at_status at_current_gpu(at_gpu *out, at_error *error);
 /* ---- picking ---- */
 
 /* Picks a configuration of `pattern` for the problem and `gpu` (NULL: at_current_gpu()). Name every
- * variable of the problem: a missing one counts as different. If the pattern's script is found, a
- * configuration that its constraints forbid for this problem and GPU is never picked
- * (at_choice_checked()); for a `gpu` that is named they use the limits of its compute capability.
- * AT_NOT_FOUND when the pattern has no records, or no configuration of it is possible, not even the
- * default. The first pick of a pattern reads its records, and its script for each GPU, which takes
- * milliseconds; a later one takes microseconds. What changes on disk after that is not seen: open
- * the results again. Threads that pick of one pattern wait for each other. */
+ * variable of the problem: a missing one counts as different. A name that the pattern's problem
+ * does not have is AT_USAGE, with the nearest one, as is a value of another kind, or one that the
+ * script refuses. If the pattern's script is found, a configuration that its constraints forbid for
+ * this problem and GPU is never picked (at_choice_checked()); for a `gpu` that is named they use
+ * the limits of its compute capability. AT_NOT_FOUND when the pattern has no records, or no
+ * configuration of it is possible, not even the default. The first pick of a pattern reads its
+ * records, and its script for each GPU, which takes milliseconds; a later one takes microseconds.
+ * What changes on disk after that is not seen: open the results again. Threads that pick of one
+ * pattern wait for each other. */
 AT_API at_status at_pick(const at_results *results, const char *pattern, const at_gpu *gpu,
                          const at_variable *problem, size_t problem_count, at_choice **out,
                          at_error *error);
@@ -159,7 +161,7 @@ AT_API void at_choice_free(at_choice *choice);
 AT_API at_rule at_choice_rule(const at_choice *choice);
 
 /* 1 when the pattern's constraints allow the configuration; 0 when that is not known, because its
- * script was not found or does not have the problem's variables. */
+ * script was not found. */
 AT_API int at_choice_checked(const at_choice *choice);
 
 /* The GPU on which it was measured, and the median time of a launch there; "" and 0 for the

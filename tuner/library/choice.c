@@ -82,26 +82,115 @@ static at_status keep_default(at_choice *c, const pattern *p, at_error *error)
 
 /* ---- which configurations are possible ---- */
 
-/* Gives variables of the problem `to`, which is in the pattern's order, the values that the script
- * would give them; false if the script would refuse one. The values borrow from `texts`. */
-static bool read_problem(const pattern *p, const record_values *from,
-                         char texts[][LIBRARY_VALUE_BYTES], pattern_variable *to)
+/* A kind of value in words: "an integer". */
+static const char *kind_words(value_kind kind)
 {
-    for (size_t i = 0; i < from->count; i++) {
+    return kind == VALUE_INTEGER   ? "an integer"
+           : kind == VALUE_NUMBER  ? "a number"
+           : kind == VALUE_BOOLEAN ? "a boolean"
+                                   : "a text";
+}
+
+/* AT_USAGE, naming the nearest of the problem's variables. */
+static at_status refuse_name(const at_choice *c, const char *name, const char *const *names,
+                             size_t count, at_error *error)
+{
+    char all[512] = "";
+    const char *nearest = nearest_name(name, names, count);
+    for (size_t i = 0; i < count; i++)
+        text_add(all, sizeof all, "%s%.80s", i ? ", " : "", names[i]);
+    return error_set(
+        error, AT_USAGE, "the problem of '%s' has no variable '%.80s'%s%s%s; it has %s", c->pattern,
+        name, nearest ? " (did you mean '" : "", nearest ? nearest : "", nearest ? "'?)" : "", all);
+}
+
+/* AT_USAGE: the variable's value is not what the pattern has for it. */
+static at_status refuse_value(const at_choice *c, const record_pair *given, value is,
+                              at_error *error)
+{
+    char text[LIBRARY_VALUE_BYTES], example[LIBRARY_VALUE_BYTES];
+    value_format(given->value, text, sizeof text);
+    value_format(is, example, sizeof example);
+    return error_set(error, AT_USAGE,
+                     "'%.80s' of the problem of '%s' is %s %.80s; it must be %s that the script "
+                     "allows, such as %.80s",
+                     given->name, c->pattern, kind_words(given->value.kind), text,
+                     kind_words(is.kind), example);
+}
+
+/* An integer may be given for a number, and the other way round. */
+static bool is_of_kind(value v, value is)
+{
+    return v.kind == is.kind || (value_is_number(v) && value_is_number(is));
+}
+
+/* Gives variables of the problem `to`, which is in the pattern's order, the values that the script
+ * would give them. AT_USAGE for a name or a value that the script refuses. The values borrow from
+ * `texts`. */
+static at_status read_problem(const at_choice *c, const pattern *p,
+                              char texts[][LIBRARY_VALUE_BYTES], pattern_variable *to,
+                              at_error *error)
+{
+    const char *names[PATTERN_MAX_VARIABLES];
+    for (size_t i = 0; i < p->problem_count; i++)
+        names[i] = to[i].name;
+    for (size_t i = 0; i < c->problem.count; i++) {
+        const record_pair *given = &c->problem.pairs[i];
         size_t place = 0;
-        while (place < p->problem_count &&
-               strcmp(p->problems[PROBLEM_TUNED][place].name, from->pairs[i].name) != 0)
+        while (place < p->problem_count && strcmp(names[place], given->name) != 0)
             place++;
-        value_format(from->pairs[i].value, texts[i], LIBRARY_VALUE_BYTES);
-        if (place == p->problem_count ||
+        if (place == p->problem_count)
+            return refuse_name(c, given->name, names, p->problem_count, error);
+        const value is = to[place].value;
+        value_format(given->value, texts[i], LIBRARY_VALUE_BYTES);
+        if (!is_of_kind(given->value, is) ||
             !library_read_setting(p, place, texts[i], &to[place].value))
-            return false;
+            return refuse_value(c, given, is, error);
     }
-    return true;
+    return AT_OK;
+}
+
+/* Finds the variables that the records' problems have, where there is no script. */
+static size_t recorded_variables(const pick_table *t, record_pair out[RECORD_MAX_VALUES])
+{
+    size_t count = 0;
+    for (size_t r = 0; r < t->record_count; r++)
+        for (size_t e = 0; e < t->records[r].from->entry_count; e++) {
+            const record_values *problem = &t->records[r].from->entries[e].problem;
+            for (size_t i = 0; i < problem->count; i++) {
+                size_t k = 0;
+                while (k < count && strcmp(out[k].name, problem->pairs[i].name) != 0)
+                    k++;
+                if (k == count && count < RECORD_MAX_VALUES)
+                    out[count++] = problem->pairs[i];
+            }
+        }
+    return count;
+}
+
+/* Checks the problem against those of the records. */
+static at_status check_recorded(const at_choice *c, at_error *error)
+{
+    record_pair known[RECORD_MAX_VALUES];
+    const char *names[RECORD_MAX_VALUES];
+    const size_t count = recorded_variables(&c->records->table, known);
+    for (size_t i = 0; i < count; i++)
+        names[i] = known[i].name;
+    for (size_t i = 0; count && i < c->problem.count; i++) {
+        const record_pair *given = &c->problem.pairs[i];
+        size_t k = 0;
+        while (k < count && strcmp(names[k], given->name) != 0)
+            k++;
+        if (k == count)
+            return refuse_name(c, given->name, names, count, error);
+        if (!is_of_kind(given->value, known[k].value))
+            return refuse_value(c, given, known[k].value, error);
+    }
+    return AT_OK;
 }
 
 /* Chooses among what the script allows for the problem, which it has for this call only. *done is
- * false if the script is of no use: the problem is not one of its problems, say. */
+ * false if the pattern has too many parameters. */
 static at_status choose_with(at_choice *c, const pattern_view *known, pick_target *target,
                              pick_candidate *found, bool *done, at_error *error)
 {
@@ -110,13 +199,16 @@ static at_status choose_with(at_choice *c, const pattern_view *known, pick_targe
     library_check check = {.script = known->script};
     pattern_variable problem[PATTERN_MAX_VARIABLES];
     memcpy(problem, known->problem, p->problem_count * sizeof *problem);
-    *done = p->parameter_count <= RECORD_MAX_VALUES &&
-            read_problem(p, &c->problem, texts, problem) &&
-            !script_set_problem(known->script, PROBLEM_TUNED, problem, p->problem_count, NULL);
+    *done = p->parameter_count <= RECORD_MAX_VALUES;
     if (!*done)
         return AT_OK;
+    at_status status = read_problem(c, p, texts, problem, error);
+    if (!status)
+        status = script_set_problem(known->script, PROBLEM_TUNED, problem, p->problem_count, error);
+    if (status)
+        return status;
     c->checked = true;
-    at_status status = keep_default(c, p, error);
+    status = keep_default(c, p, error);
     if (status)
         return status;
     target->fits = library_fits;
@@ -138,6 +230,8 @@ static at_status choose(at_choice *c, const pattern_view *known, at_error *error
     at_status status = AT_OK;
     if (known->script)
         status = choose_with(c, known, &target, &found, &done, error);
+    else
+        status = check_recorded(c, error);
     if (status)
         return status;
     if (!done)

@@ -213,20 +213,6 @@ const char *expression_failure(lua_State *L)
     return rest ? rest + 2 : message;
 }
 
-/* The remedy if an expression is written as in C: "; ...". "": it is not. */
-static const char *operator_of_c(const char *text)
-{
-    static const char *const operators[][2] = {{"&&", "; write 'and' for &&"},
-                                               {"||", "; write 'or' for ||"},
-                                               {"!=", "; write '~=' for !="},
-                                               {"!", "; write 'not' for !"},
-                                               {"?", "; write 'a and b or c' for a ? b : c"}};
-    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
-        if (strstr(text, operators[i][0]))
-            return operators[i][1];
-    return "";
-}
-
 /* The remedy for "/", which gives a fraction; in C whole numbers are divided to a whole number. */
 static const char *division_of_c(const char *text)
 {
@@ -248,7 +234,7 @@ static void raise_syntax(lua_State *L, const expression *e)
     const char *near = line == bracket_line ? strstr(what, " near ')'") : NULL;
     if (near)
         expression_raise(L, e, "%.*s at its end", (int)(near - what), what);
-    expression_raise(L, e, "%s%s", what, operator_of_c(e->text));
+    expression_raise(L, e, "%s%s", what, sandbox_syntax_hint(what, e->text, 0));
 }
 
 _Static_assert(DEVICE_MOST_FIELDS <= 32 && SCRIPT_MAX_NAMES <= 64,

@@ -279,14 +279,17 @@ void script_load_text(lua_State *L, const char *text, size_t size_bytes, const c
         }
     }
     if (!script_of(L)->from.is_described || strcmp(path, script_of(L)->from.path) != 0)
-        sandbox_raise(L, AT_SCRIPT, path, line, "%s", message);
+        sandbox_raise(L, AT_SCRIPT, path, line, "%s%s", message,
+                      sandbox_syntax_hint(message, text, line));
     char word[WORD_BYTES];
     if (ends_at_word(message, word))
         sandbox_raise(L, AT_SCRIPT, path, line,
                       "%s; '%s' is a word of Lua: the kernel's parameter of that name is %s_ here",
                       message, word, word);
-    sandbox_raise(L, AT_SCRIPT, path, line,
-                  "%s; fields are assignments, NAME = VALUE, with no comma after them", message);
+    const char *hint = sandbox_syntax_hint(message, text, line);
+    sandbox_raise(L, AT_SCRIPT, path, line, "%s%s", message,
+                  *hint ? hint
+                        : "; fields are assignments, NAME = VALUE, with no comma after them");
 }
 
 /* host.read_template(name): the text and the path of a template; nil and what else is to be said of

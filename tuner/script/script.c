@@ -300,6 +300,22 @@ const char *script_warning_text(const script *s, size_t place, int *line)
     return w ? w->text : NULL;
 }
 
+void script_tell_repeated_keys(const script *s,
+                               void (*tell)(void *context, const char *path, int line,
+                                            const char *text),
+                               void *context)
+{
+    token keys[32];
+    const size_t count =
+        source_repeated_keys(script_source_text(s), keys, sizeof keys / sizeof *keys);
+    for (size_t i = 0; i < count; i++) {
+        char text[256];
+        snprintf(text, sizeof text, "'%.*s' is written twice in this table: the last value counts",
+                 keys[i].length < 100 ? (int)keys[i].length : 100, keys[i].text);
+        tell(context, s->pattern.path, keys[i].line, text);
+    }
+}
+
 bool script_file(const script *s, const kernel_file **file, const char *const **defines,
                  size_t *define_count)
 {

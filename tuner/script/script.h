@@ -86,6 +86,13 @@ void script_free(script *s); /* NULL is fine */
  * are no more. */
 const char *script_warning_text(const script *s, size_t place, int *line);
 
+/* Calls `tell` for each key of a table in the script's text that the table has already: Lua takes
+ * the last value without a word. */
+void script_tell_repeated_keys(const script *s,
+                               void (*tell)(void *context, const char *path, int line,
+                                            const char *text),
+                               void *context);
+
 /* Writes the comment to start from for a kernel of a file of CUDA C++ that has none, with what can
  * be inferred; `entry` NULL: the file's only kernel. The caller frees *comment. Errors as
  * script_load(), and AT_USAGE if it has a comment. */

@@ -82,19 +82,28 @@ static void say(explanation *e, const char *format, ...)
     va_end(arguments);
 }
 
-/* "Line 34 (transpose_tile.tmpl:31)" */
+/* "Line 34 (transpose_tile.tmpl:31)", or "Line 31" where the listing has the file's own lines. */
 static const char *name_line(const explain_source *s, const explain_line *l, char *text,
                              size_t text_bytes)
 {
     const int line = l->line;
-    if (!explain_line_is_own(l))
+    const char *place =
+        s->places && line > 0 && (size_t)line <= s->place_count ? s->places[line - 1] : NULL;
+    if (!explain_line_is_own(l)) {
         snprintf(text, text_bytes, "Line %d of %.*s", line, (int)l->file.length, l->file.at);
-    else if (line == 0)
+    } else if (line == 0) {
         snprintf(text, text_bytes, "Code of a header");
-    else if (s->places && (size_t)line <= s->place_count && s->places[line - 1])
-        snprintf(text, text_bytes, "Line %d (%s)", line, s->places[line - 1]);
-    else
+    } else if (place && s->listed) {
+        const char *number = strrchr(place, ':') + 1;
+        const size_t length = (size_t)(number - 1 - place);
+        const bool is_listed = length == strlen(s->listed) && !memcmp(place, s->listed, length);
+        snprintf(text, text_bytes, "Line %s%s%.*s", number, is_listed ? "" : " of ",
+                 is_listed ? 0 : (int)length, place);
+    } else if (place) {
+        snprintf(text, text_bytes, "Line %d (%s)", line, place);
+    } else {
         snprintf(text, text_bytes, "Line %d", line);
+    }
     return text;
 }
 

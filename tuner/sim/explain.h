@@ -31,6 +31,7 @@ typedef struct explain_source {
     const char *name;          /* under which it was compiled */
     const char *const *places; /* "file:line" of line i + 1, or NULL; may itself be NULL */
     size_t place_count;
+    const char *listed; /* file after whose lines the listing is numbered; NULL: the source */
 } explain_source;
 
 typedef struct explanation {

@@ -89,13 +89,44 @@ TEST_IN(what_was_no_faster_than_the_default_nearby_is_not_given, set_up, tear_do
 TEST_IN(a_choice_keeps_nothing_of_the_callers, set_up, tear_down)
 {
     fixture *f = *state;
-    char name[] = "n", text[] = "x";
-    at_variable problem[] = {at_integer(name, 4096), at_text("extra", text)};
-    assert_ok(at_pick(f->results, "copied", &h200, problem, 2, &f->choice, &f->error), f->error);
+    char name[] = "n";
+    at_variable problem[] = {at_integer(name, 4097)};
+    assert_ok(at_pick(f->results, "copied", &h200, problem, 1, &f->choice, &f->error), f->error);
     memset(name, '?', 1);
-    memset(text, '?', 1);
     problem[0] = at_integer("", 0);
     assert_int_equal(at_choice_rule(f->choice), AT_RULE_NEAREST);
+}
+
+/* `with`: for messages, whether the pattern's script can be read. */
+static void refuses_what_is_mistyped(fixture *f, const char *with)
+{
+    static const struct {
+        at_variable problem;
+        const char *message;
+    } wrong[] = {{{"nn", AT_KIND_INTEGER, 4096, 0, NULL}, "no variable 'nn' (did you mean 'n'?)"},
+                 {{"n", AT_KIND_TEXT, 0, 0, "4096"}, "'n' of the problem of 'copied' is a text"},
+                 {{"n", AT_KIND_BOOLEAN, 1, 0, NULL}, "is a boolean"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        at_choice *none;
+        assert_int_equal(
+            at_pick(f->results, "copied", &h200, &wrong[i].problem, 1, &none, &f->error), AT_USAGE);
+        assert_null(none);
+        if (!strstr(f->error.message, wrong[i].message))
+            fail_msg("%s: %s", with, f->error.message);
+    }
+    const at_variable whole[] = {at_number("n", 4096)};
+    at_choice *choice;
+    assert_ok(at_pick(f->results, "copied", &h200, whole, 1, &choice, &f->error), f->error);
+    at_choice_free(choice);
+}
+
+TEST_IN(a_misspelt_or_mistyped_variable_is_an_error_with_and_without_the_script, set_up, tear_down)
+{
+    fixture *f = *state;
+    refuses_what_is_mistyped(f, "without a script");
+    changing c;
+    set_up_changing(&c, f);
+    refuses_what_is_mistyped(f, "with the script");
 }
 
 TEST_IN(what_is_not_recorded_is_not_found, set_up, tear_down)

@@ -195,12 +195,12 @@ TEST_IN(the_tuner_is_told_problem_folder_budget_and_share, set_up, tear_down)
     f->options.budget_s = 2.5;
     f->options.share = 0.25;
     at_tune_state found;
-    assert_ok(at_tune(f->known, "copied", problem, 4, &f->options, &f->error), f->error);
-    assert_ok(at_tune_wait(f->known, "copied", problem, 4, patience_ns, &found, &f->error),
+    assert_ok(at_tune(f->known, "other", problem, 4, &f->options, &f->error), f->error);
+    assert_ok(at_tune_wait(f->known, "other", problem, 4, patience_ns, &found, &f->error),
               f->error);
     assert_ok(file_read(f->asked, 1 << 16, &text, NULL, &f->error), f->error);
     snprintf(expected, sizeof expected,
-             "tune copied --device cuda:0 --results %s --budget 2.500s --share 0.250000 --jobs",
+             "tune other --device cuda:0 --results %s --budget 2.500s --share 0.250000 --jobs",
              f->results);
     assert_int_equal(strncmp(text, expected, strlen(expected)), 0);
     assert_non_null(

@@ -52,7 +52,22 @@ TEST_IN(a_table_has_a_line_a_point_and_says_why_one_has_no_winner, set_up, tear_
     assert_has(text,
                "   1024   half                                               no memory for it");
     assert_has(text, "  65536  float   140.00");
-    assert_has(text, "in all: algorithm=tile");
+    assert_has(text, "all of the best have algorithm=tile");
+    free(text);
+}
+
+TEST_IN(winners_without_a_common_value_have_no_line_for_it, set_up, tear_down)
+{
+    const curve *c = *state;
+    json_t *curves = curve_pack(c);
+    json_t *points = json_object_get(curves, "points");
+    json_t *config = json_object_get(json_array_get(points, 0), "config"), *v;
+    const char *name;
+    json_object_foreach(config, name, v) json_object_set_new(config, name, json_string("other"));
+    char *text = render_page("curve", json_pack("{s[o]}", "curves", curves),
+                             json_pack("{s[o]}", "words", curve_pack_words(c)), 80, false);
+    if (strstr(text, "all of the best") || strstr(text, "in all"))
+        fail_msg("%s", text);
     free(text);
 }
 

@@ -89,7 +89,7 @@ static void say_why(const library_check *check, pick_verdict verdict, const reco
 {
     char problem[LINE_BYTES];
     if (verdict == PICK_LEVEL && !seen) {
-        snprintf(text, size_bytes, "the default comes before it in the portfolio's tree here");
+        snprintf(text, size_bytes, "the tree of its portfolio chooses the default here");
     } else if (seen) {
         record_format_values(seen->problem, problem, sizeof problem);
         snprintf(text, size_bytes, "%s than the default%s at %s",
@@ -106,6 +106,7 @@ static void say_why(const library_check *check, pick_verdict verdict, const reco
 /* A candidate that was refused, and why. */
 typedef struct refusal {
     pick_candidate candidate;
+    bool by_tree; /* the tree of its portfolio chooses the default */
     char why[LINE_BYTES + 64];
 } refusal;
 
@@ -132,7 +133,7 @@ static void refused(void *context, const pick_candidate *c, pick_verdict verdict
                     const record_seen *seen)
 {
     picking *a = context;
-    refusal r = {.candidate = *c};
+    refusal r = {.candidate = *c, .by_tree = verdict == PICK_LEVEL && !seen};
     say_why(&a->check, verdict, seen, r.why, sizeof r.why);
     memory_add(&a->refused, &a->refused_count, &r, sizeof r);
 }
@@ -149,12 +150,28 @@ static int place_in_portfolio(const pick_candidate *c)
     return -1;
 }
 
-/* Says why the default is given: nothing is recorded, or of other GPUs alone, or the rest was
- * refused. */
+/* Returns the portfolio's record whose tree chose the default; NULL: another rule did. */
+static const record *tree_of_default(const picking *a)
+{
+    for (size_t i = 0; i < a->refused_count && a->choice.rule == PICK_DEFAULT; i++)
+        if (a->refused[i].by_tree)
+            return a->refused[i].candidate.from;
+    return NULL;
+}
+
+/* Says why the default is given: a portfolio chose it, nothing is recorded, or of other GPUs alone,
+ * or the rest was refused. */
 static void say_default(const options *o, const record_set *records, const arch_limits *gpu,
                         const picking *a, char *text, size_t size_bytes)
 {
     record_folders folders;
+    const record *tree = tree_of_default(a);
+    if (tree) {
+        snprintf(text, size_bytes,
+                 "the tree of the portfolio of %s chooses the script's default for this problem",
+                 tree->gpu);
+        return;
+    }
     if (a->refused_count > 0) {
         snprintf(text, size_bytes, "the script's default, for what is recorded is not given here:");
         return;
@@ -211,6 +228,18 @@ static void say_rule(const options *o, const record_set *records, const arch_lim
                  place, c->from->pattern);
 }
 
+/* Counts the refusals from `first` on that have one source and one reason. */
+static size_t count_alike(const picking *a, size_t first)
+{
+    const refusal *r = &a->refused[first];
+    size_t count = 1;
+    while (first + count < a->refused_count && r[count].candidate.from == r->candidate.from &&
+           r[count].candidate.entry == r->candidate.entry &&
+           r[count].candidate.rule == r->candidate.rule && strcmp(r[count].why, r->why) == 0)
+        count++;
+    return count;
+}
+
 /* A label and words beside it. */
 static void print_beside(const char *label, const char *words)
 {
@@ -227,20 +256,26 @@ static void print_text(const options *o, const char *pattern_name, const record_
     if (c->configuration)
         record_format_values(c->configuration, text, sizeof text);
     print_beside("gives", c->configuration ? text : "nothing");
-    print_beside("rule", pick_rule_name(c->rule));
+    snprintf(text, sizeof text, "%s%s", pick_rule_name(c->rule),
+             tree_of_default(a) ? ", which the portfolio chose" : "");
+    print_beside("rule", text);
     say_rule(o, records, gpu, a, text, sizeof text);
     print_beside("why", text);
     if (c->entry)
         printf("time      %.4g us there%s\n", (double)c->entry->time_ns / 1e3,
                c->rule == PICK_EXACT ? "" : "; not measured here");
-    for (size_t i = 0; i < a->refused_count; i++) {
+    for (size_t i = 0; i < a->refused_count;) {
         const refusal *r = &a->refused[i];
+        const size_t alike = count_alike(a, i);
         describe(&r->candidate, measured, sizeof measured);
         record_format_values(r->candidate.configuration, values, sizeof values);
         snprintf(text, sizeof text, "%s, %s", pick_rule_name(r->candidate.rule), measured);
         print_beside(i ? "" : "not", text);
         wrap_print(terminal_page(), 12, "", values, stdout);
+        if (alike > 1)
+            printf("            and %zu more of them (--json lists all)\n", alike - 1);
         wrap_print(terminal_page(), 12, "", r->why, stdout);
+        i += alike;
     }
 }
 

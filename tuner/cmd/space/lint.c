@@ -211,6 +211,7 @@ static at_status run(const options *o, at_error *error)
         status = script_space(l.script, PROBLEM_TUNED, &l.space, error);
     if (status)
         goto cleanup;
+    script_tell_repeated_keys(l.script, tell_doubt, &l);
     lint_kernels(&l);
     status = lint_prototype(&l, o, &arch, error);
     if (status)

@@ -13,6 +13,7 @@
 #include "report/progress.h"
 #include "run/setup/setup.h"
 #include "run/variant/proof.h"
+#include "script/kernel_file.h"
 #include "sim/chip.h"
 
 enum { STEP_MS = 100, NAME_BYTES = 512 };
@@ -141,9 +142,14 @@ static at_status run_sample(explained *x, const settings *wanted, at_error *erro
 {
     progress *shown = progress_new(STDERR_FILENO, wanted->quiet);
     char name[NAME_BYTES];
+    const kernel_file *file;
+    const char *const *defines;
+    size_t define_count;
+    const bool is_file = script_file(x->script, &file, &defines, &define_count);
     const explain_source source = {.name = source_name(x, name),
                                    .places = (const char *const *)x->places,
-                                   .place_count = x->place_count};
+                                   .place_count = x->place_count,
+                                   .listed = is_file ? file->name : NULL};
     at_status status = script_contents_load(x->script, &x->plan, &x->contents, error);
     if (!status)
         status = run_launches(x, false, shown, error);
@@ -173,6 +179,7 @@ static at_status prove(explained *x, at_error *error)
         status = prover_work(p, STEP_MS, error);
     }
     progress_free(shown);
+    x->is_script_wrong = found.is_script_wrong;
     if (found.verdict == PROOF_CONVICTED || found.verdict == PROOF_UNKNOWN) {
         *(found.verdict == PROOF_UNKNOWN ? &x->unproven : &x->wrong) = found.message;
         found.message = NULL;
@@ -274,7 +281,7 @@ static at_status answer(const options *o, int *exit_code, at_error *error)
     if (!status)
         status = page_show(o, "explain", 2, explained_pack(&x),
                            o->json ? NULL : explained_pack_words(&x), error);
-    *exit_code = x.wrong || explained_faulted(&x) ? 1 : x.unproven ? 3 : 0;
+    *exit_code = x.wrong || explained_faulted(&x) ? 1 : x.is_script_wrong ? 2 : x.unproven ? 3 : 0;
     explained_deinit(&x);
     return status;
 }

@@ -38,6 +38,7 @@ typedef struct explained {
     bool predicts_tuned; /* predictions are of the tuned problem, counts of the smaller one */
     char *wrong;         /* owned; what it does wrong, as the proof found; NULL: nothing is known */
     char *unproven;      /* owned; why the proof could not be had; NULL: it could */
+    bool is_script_wrong; /* unproven: an error of the script, such as a reference that faults */
 } explained;
 
 /* Compiles a configuration (NULL: the script's default) of the script that `wanted` names and runs

@@ -31,6 +31,13 @@ def version() -> str:
     return str(library().at_version(), "ascii")
 
 
+def __getattr__(name: str) -> str:
+    # The library is opened by the first use of it.
+    if name == "__version__":
+        return version()
+    raise AttributeError(f"module 'autotune' has no attribute {name!r}")
+
+
 # ---- tuning ----
 
 

@@ -313,6 +313,62 @@ static bool follow(source_text source, lexer *l, const source_step *steps, size_
     return true;
 }
 
+/* A key that was read, and the table constructor that it is of. */
+typedef struct read_field {
+    token key;
+    size_t table;
+} read_field;
+
+/* The table constructors around a token. `blocks`: functions and statements open at each brace. */
+typedef struct nesting {
+    size_t tables[64], depth, table_count;
+    int blocks[64], open_blocks;
+} nesting;
+
+static void follow_nesting(nesting *n, token t)
+{
+    const bool fits = n->depth + 1 < sizeof n->tables / sizeof *n->tables;
+    if (opens(t) && fits) {
+        n->tables[++n->depth] = token_is(t, "{") ? ++n->table_count : 0;
+        n->blocks[n->depth] = n->open_blocks;
+    } else if (closes(t) && n->depth > 0) {
+        n->depth--;
+    }
+    n->open_blocks += token_is(t, "function") || token_is(t, "if") || token_is(t, "do");
+    n->open_blocks -= token_is(t, "end");
+}
+
+size_t source_repeated_keys(source_text source, token *out, size_t capacity)
+{
+    enum { MOST_FIELDS = 1024 };
+    read_field fields[MOST_FIELDS];
+    size_t field_count = 0, found = 0;
+    nesting n = {.table_count = 1, .tables = {source.bare ? 1 : 0}};
+    lexer l = lexer_make(source.text, source.size_bytes);
+    token before = {.kind = TOKEN_SYMBOL, .text = ";", .length = 1};
+    for (token t = lexer_next(&l); t.kind != TOKEN_END; t = lexer_next(&l)) {
+        const size_t table = n.tables[n.depth];
+        const bool begins = token_is(before, "{") || token_is(before, ",") ||
+                            token_is(before, ";") || (source.bare && n.depth == 0);
+        lexer ahead = l;
+        read_field f = {.table = table};
+        if (table && begins && n.open_blocks == n.blocks[n.depth] && read_key(t, &ahead, &f.key)) {
+            f.key.line = t.line;
+            for (size_t i = 0; i < field_count && found < capacity; i++)
+                if (fields[i].table == table && fields[i].key.length == f.key.length &&
+                    memcmp(fields[i].key.text, f.key.text, f.key.length) == 0) {
+                    out[found++] = f.key;
+                    break;
+                }
+            if (field_count < MOST_FIELDS)
+                fields[field_count++] = f;
+        }
+        follow_nesting(&n, t);
+        before = t;
+    }
+    return found;
+}
+
 int source_line(source_text source, const source_step *steps, size_t count)
 {
     lexer l;

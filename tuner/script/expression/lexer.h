@@ -57,4 +57,8 @@ int source_line(source_text source, const source_step *steps, size_t count);
  * to; false when there are fewer. */
 bool source_key(source_text source, const source_step *steps, size_t count, size_t n, token *key);
 
+/* Finds the keys that their table constructors have twice, in the order of the text; returns how
+ * many of them are in `out`. Of the assignments of a bare text each name is such a key. */
+size_t source_repeated_keys(source_text source, token *out, size_t capacity);
+
 #endif

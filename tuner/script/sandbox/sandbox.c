@@ -1,5 +1,6 @@
 #include "script/sandbox/sandbox.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <lauxlib.h>
 #include <stdio.h>
@@ -297,6 +298,60 @@ bool sandbox_load(lua_State *L, const char *text, size_t size_bytes, const char 
                            "200 brackets or operators within each other");
     }
     return loaded;
+}
+
+/* Reads "name" = or 'name' = somewhere in the line: a name that should have no quotes. */
+static bool has_quoted_name(const char *line)
+{
+    const char *end = NULL;
+    for (const char *at = line; (at = strpbrk(at, "\"'")) && (end = strchr(at + 1, *at));
+         at = end + 1) {
+        const char *after = end + 1 + strspn(end + 1, " \t");
+        if (*after == '=' && after[1] != '=')
+            return true;
+    }
+    return false;
+}
+
+const char *sandbox_syntax_hint(const char *message, const char *text, int line)
+{
+    enum { LINE_BYTES = 512 };
+    static const struct {
+        const char *near, *written, *hint;
+    } habits[] = {
+        {"'&'", "&&", "; write 'and' for &&"},
+        {"'|'", "||", "; write 'or' for ||"},
+        {"'!'", "!=", "; write '~=' for !="},
+        {"'!'", "!", "; write 'not' for !"},
+        {"'?'", "?", "; write 'a and b or c' for a ? b : c"},
+        {"'*'", "**", "; write 1 << 9 for 2 ** 9, or a ^ b, which is a float"},
+        {"'//'", "//", "; a comment begins with --"},
+        {"'='", "+=", "; Lua has no +=: write a = a + b"},
+        {"'='", "-=", "; Lua has no -=: write a = a - b"},
+        {"'='", "*=", "; Lua has no *=: write a = a * b"},
+        {"'++'", "++", "; Lua has no ++: write a = a + 1"},
+    };
+    char written[LINE_BYTES];
+    const char *near = strstr(message, "near ");
+    for (int i = 1; i < line && *text; i++)
+        text += strcspn(text, "\n") + (text[strcspn(text, "\n")] == '\n');
+    snprintf(written, sizeof written, "%.*s", (int)(line ? strcspn(text, "\n") : strlen(text)),
+             text);
+    for (size_t i = 0; near && i < sizeof habits / sizeof *habits; i++)
+        if (strncmp(near + 5, habits[i].near, strlen(habits[i].near)) == 0 &&
+            strstr(written, habits[i].written))
+            return habits[i].hint;
+    if (near && strcmp(near, "near '='") == 0 && !line)
+        return "; write == to compare";
+    if (near && strcmp(near, "near '='") == 0 && has_quoted_name(written))
+        return "; a name before = has no quotes: { block = 64 }";
+    if (strstr(message, "arguments expected near") || strstr(message, "<name> expected near"))
+        return strchr(written, ':') ? "; write = after a name, not a colon" : "";
+    const bool is_word = near && (near[6] == '"' || near[6] == '{' || near[6] == '_' ||
+                                  isalpha((unsigned char)near[6]));
+    if (line && is_word && strncmp(message, "'}' expected", 12) == 0)
+        return "; is a comma missing before it?";
+    return "";
 }
 
 void sandbox_push_environment(lua_State *L)

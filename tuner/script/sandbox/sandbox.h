@@ -89,4 +89,9 @@ void sandbox_protect(lua_State *L, const char *what);
  * is popped and becomes its _ENV. False, with a message in its place, on a syntax error. */
 bool sandbox_load(lua_State *L, const char *text, size_t size_bytes, const char *source);
 
+/* Returns the remedy for a syntax error as another language's habits make it: "; write ...", or "".
+ * `message` is Lua's; `text` is what was read, and the error is in its line `line`, or anywhere in
+ * an expression (0). */
+const char *sandbox_syntax_hint(const char *message, const char *text, int line);
+
 #endif

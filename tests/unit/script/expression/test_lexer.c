@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,4 +126,29 @@ TEST(any_cut_of_a_text_is_read_without_harm)
             }
             free(cut);
         }
+}
+
+static void expect_repeated(const char *text, bool bare, const char *wanted)
+{
+    char found[256] = "";
+    token keys[8];
+    const size_t count = source_repeated_keys((source_text){text, strlen(text), bare}, keys,
+                                              sizeof keys / sizeof *keys);
+    for (size_t i = 0; i < count; i++)
+        sprintf(found + strlen(found), "%s%.*s:%d", i ? " " : "", (int)keys[i].length, keys[i].text,
+                keys[i].line);
+    assert_string_equal(found, wanted);
+}
+
+TEST(a_key_that_its_table_has_twice_is_found_with_its_line)
+{
+    expect_repeated("return { a = 1,\n b = 2,\n a = 3 }", false, "a:3");
+    expect_repeated("at.pattern { space = { x = 1,\n ['x'] = 2 }, [\"space\"] = 3; }", false,
+                    "x:2 space:2");
+    expect_repeated("{ a = { k = 1 }, b = { k = 2 }, c = f { k = { k = 1 } } }", false, "");
+    expect_repeated("{ f = function() x = 1; x = 2 end, y = 1 }", false, "");
+    expect_repeated("{ a == 1, a == 2, { a, a }, 'a = 1, a = 2' } -- { a = 1, a = 2 }", false, "");
+    expect_repeated("x = 1 x = 2", false, "");
+    expect_repeated("problem = { n = 1 }\nspace = { B = {1} }\nproblem = { n = 2 }", true,
+                    "problem:3");
 }

@@ -224,3 +224,27 @@ TEST(a_raised_error_keeps_its_story)
 }
 
 TEST_GROUP(fixture_setup, fixture_teardown)
+
+TEST(habits_of_other_languages_get_a_remedy)
+{
+    static const struct {
+        const char *message, *text;
+        int line;
+        const char *hint;
+    } habits[] = {
+        {"')' expected near '='", "block = 64", 0, "write =="},
+        {"unexpected symbol near '*'", "a ** 2", 0, "1 << 9"},
+        {"unexpected symbol near '*'", "x\ny = 2 ** 9,\n", 2, "1 << 9"},
+        {"unexpected symbol near '*'", "x ** 2\ny = *,\n", 2, NULL},
+        {"'}' expected near '='", "{\n \"block\" = 64,\n", 2, "no quotes"},
+        {"'}' expected near '='", "{\n b = c = 64,\n", 2, NULL},
+        {"'}' expected (to close '{' at line 1) near 'b'", "{ a = 1\n b = 2", 2, "comma missing"},
+        {"'}' expected near '<eof>'", "{ a = 1", 1, NULL},
+        {"<name> expected near '3'", "{ a: 3", 1, "not a colon"},
+    };
+    for (size_t i = 0; i < sizeof habits / sizeof *habits; i++) {
+        const char *hint = sandbox_syntax_hint(habits[i].message, habits[i].text, habits[i].line);
+        if (habits[i].hint ? !strstr(hint, habits[i].hint) : *hint != '\0')
+            fail_msg("%s in %s: '%s'", habits[i].message, habits[i].text, hint);
+    }
+}
