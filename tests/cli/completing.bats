@@ -163,6 +163,24 @@ offered() {
     [ "$offered" = 'sm_80 sm_86 sm_87 sm_89' ]
     offered autotune tune transpose --device sim:sm_8
     [ "$offered" = 'sim:sm_80 sim:sm_86 sim:sm_89' ]
+    offered autotune tune transpose --device sim:h
+    [ "$offered" = 'sim:h100' ]
+    # Files by kind, folders, and nothing twice.
+    touch transpose.lua kernel.cu notes.txt run.json && mkdir transposed
+    offered autotune transpos
+    [ "$(tr ' ' '\n' <<<"$offered" | LC_ALL=C sort | paste -sd ' ')" = 'transpose transpose.lua transposed' ]
+    mkdir transpose
+    offered autotune transpos
+    [ "$(tr ' ' '\n' <<<"$offered" | LC_ALL=C sort | paste -sd ' ')" = 'transpose transpose.lua transposed' ]
+    offered autotune check k
+    [ "$offered" = kernel.cu ]
+    offered autotune check n
+    [ "$offered" = '' ]
+    offered autotune plot r
+    [ "$offered" = 'results run.json' ] || [ "$offered" = run.json ]
+    offered autotune report --output n
+    [ "$offered" = notes.txt ]
+    rm -r transpose transpose.lua
     offered autotune tune transpose --device sim : sm_8
     [ "$offered" = 'sm_80 sm_86 sm_89' ]
     offered autotune tune transpose --device sim :

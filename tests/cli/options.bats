@@ -224,3 +224,18 @@ load helpers
     tool check scale.cu.tmpl
     fails_with 2 "scale.cu.tmpl is a template: name the script that uses it (scale.lua)"
 }
+
+@test "the help lists each command once, in groups, and begins with what a beginner needs" {
+    tool --help
+    succeeds
+    sed -n '/^Start here$/,/^$/s/^  \([a-z][a-z]*\) .*/\1/p' out.txt >first.txt
+    [ "$(paste -sd ' ' first.txt)" = 'new check tune explain export' ]
+    [ "$(grep -cE '^[A-Z][a-z ]*$' out.txt)" -ge 6 ]
+    sed -n '/^Start here$/,/^Exit codes/s/^  \([a-z]\+\)\( .*\|$\)/\1/p' out.txt | sort >listed.txt
+    "$AUTOTUNE" completion words commands | sort >all.txt
+    diff listed.txt all.txt
+    awk 'length > 80 { print; exit 1 }' out.txt
+    tool -V
+    succeeds
+    says 'autotune '
+}

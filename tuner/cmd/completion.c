@@ -36,9 +36,10 @@ static json_t *pack_command(const command *c)
     char details[OPTIONS_DETAILS_BYTES], first[OPTION_WORDS_BYTES];
     snprintf(first, sizeof first, "%.*s", (int)strcspn(operand, " "), operand);
     options_details(c->name, details);
-    return json_pack("{ss ss ss ss ss ss so}", "name", c->name, "operand", operand, "summary",
-                     c->summary, "words", options_are_words(first) ? first : "", "asks",
-                     words_of_operand(operand), "details", details, "options", pack_options(c));
+    return json_pack("{ss ss ss ss ss ss ss so}", "files", words_files_of(operand), "name", c->name,
+                     "operand", operand, "summary", c->summary, "words",
+                     options_are_words(first) ? first : "", "asks", words_of_operand(operand),
+                     "details", details, "options", pack_options(c));
 }
 
 static at_status print_page(const char *page, json_t *found, at_error *error)
@@ -98,9 +99,12 @@ static at_status run(const options *o, at_error *error)
                          o->operand, nearest ? "; did you mean " : "", nearest ? nearest : "",
                          nearest ? "?" : "");
     }
+    /* The first is what is meant where no command is named. */
     json_t *commands = json_array();
+    json_append(&commands, pack_command(&cmd_tune));
     for (size_t i = 0; i < o->command_count; i++)
-        json_append(&commands, pack_command(o->commands[i]));
+        if (o->commands[i] != &cmd_tune)
+            json_append(&commands, pack_command(o->commands[i]));
     snprintf(page, sizeof page, "completion_%s", kinds[kind]);
     options_details("autotune", about);
     return print_page(

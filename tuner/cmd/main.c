@@ -114,17 +114,22 @@ static void print_help(void)
          "\n"
          "Finds the fastest configuration of a GPU memory access pattern.\n"
          "\n"
-         "Commands ('autotune COMMAND --help' explains each):");
-    size_t count;
+         "Commands ('autotune COMMAND --help' explains each; 'autotune help tutorial'\n"
+         "shows the way through the first five):");
+    size_t count, group_count;
     const command *const *all = commands_all(&count);
-    for (size_t i = 0; i < count; i++) {
-        char left[96];
-        int wide = snprintf(left, sizeof left, "  %-10s  %s", all[i]->name,
-                            all[i]->operand ? all[i]->operand : "");
-        if (wide >= SUMMARY_COLUMN)
-            puts(left);
-        wrap_print(terminal_page(), SUMMARY_COLUMN, wide < SUMMARY_COLUMN ? left : "",
-                   all[i]->summary, stdout);
+    const command_group *groups = commands_groups(&group_count);
+    for (size_t g = 0; g < group_count; g++) {
+        printf("\n%s\n", groups[g].title);
+        for (const command *const *end = all + groups[g].count; all < end; all++) {
+            char left[96];
+            int wide = snprintf(left, sizeof left, "  %-10s  %s", (*all)->name,
+                                (*all)->operand ? (*all)->operand : "");
+            if (wide >= SUMMARY_COLUMN)
+                puts(left);
+            wrap_print(terminal_page(), SUMMARY_COLUMN, wide < SUMMARY_COLUMN ? left : "",
+                       (*all)->summary, stdout);
+        }
     }
     char text[OPTIONS_DETAILS_BYTES];
     options_details("autotune", text);

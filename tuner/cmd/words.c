@@ -11,6 +11,7 @@
 #include "device/arch.h"
 #include "record/folders.h"
 #include "run/setup/setup.h"
+#include "sim/chip.h"
 
 enum { MOST_DEVICES = 64, VALUE_BYTES = 256 };
 
@@ -77,9 +78,17 @@ static void print_architectures(const options *o)
 {
     size_t count;
     const arch_limits *known = arch_table(&count);
+    const char *chip;
     (void)o;
     for (size_t i = 0; i < count; i++)
         puts(known[i].name);
+    for (size_t c = 0; (chip = sim_chip_name(c)) != NULL; c++) {
+        size_t i = 0;
+        while (i < count && strcmp(chip, known[i].name) != 0)
+            i++;
+        if (i == count)
+            puts(chip);
+    }
 }
 
 static void print_gpus(const options *o)
@@ -96,16 +105,16 @@ static void print_gpus(const options *o)
 static void print_devices(const options *o)
 {
     device_properties found[MOST_DEVICES];
-    static const char *const kinds[] = {"cuda", "sim"};
+    const char *chip;
+    size_t count = 0;
     (void)o;
     puts("all\nsim");
-    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
-        size_t count = 0;
-        if (device_worker_list_names(kinds[k], found, MOST_DEVICES, &count, NULL))
-            continue;
-        for (size_t i = 0; i < count; i++)
-            puts(found[i].spec);
-    }
+    if (device_worker_list_names("cuda", found, MOST_DEVICES, &count, NULL))
+        count = 0;
+    for (size_t i = 0; i < count; i++)
+        puts(found[i].spec);
+    for (size_t c = 0; (chip = sim_chip_name(c)) != NULL; c++)
+        printf("sim:%s\n", chip);
 }
 
 static script *load(const options *o)
@@ -184,6 +193,20 @@ const char *words_of_operand(const char *operand)
     for (size_t i = 0; i < KINDS; i++)
         if (is_listed(kinds[i].operand, operand, strcspn(operand, " .]")))
             return kinds[i].name;
+    return "";
+}
+
+const char *words_files_of(const char *operand)
+{
+    static const char *const kinds_of_files[][2] = {{"FILE.cu", "cu"},
+                                                    {"SCRIPT", "lua cu"},
+                                                    {"PATTERN", "lua cu"},
+                                                    {"FILE", "json jsonl gz"},
+                                                    {"A B", "json jsonl gz"}};
+    operand += strspn(operand, "[");
+    for (size_t i = 0; i < sizeof kinds_of_files / sizeof *kinds_of_files; i++)
+        if (strncmp(operand, kinds_of_files[i][0], strlen(kinds_of_files[i][0])) == 0)
+            return kinds_of_files[i][1];
     return "";
 }
 

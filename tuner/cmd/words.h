@@ -16,4 +16,7 @@ at_status words_print(const options *o, at_error *error);
 const char *words_of_option(const char *name);
 const char *words_of_operand(const char *operand);
 
+/* The endings of the files that an operand may be: "lua cu"; "": any. */
+const char *words_files_of(const char *operand);
+
 #endif

@@ -210,7 +210,7 @@ static at_status calibrate(const options *o, int *exit_code, at_error *error)
 
 const command cmd_calibrate = {
     .name = "calibrate",
-    .summary = "Measure of a GPU what its predicted times rest on",
+    .summary = "Measure the figures of a GPU on which predicted times rest",
     .options = "device jobs no-cache json quiet results no-record",
     .answer = calibrate,
 };
