@@ -1,4 +1,4 @@
--- The longer pieces of an exported header. `p` is a pattern of the table that docs/record_table.md describes.
+-- The longer pieces of an exported header. `p` is a pattern of the table that docs/development/record_table.md describes.
 
 local c = require "lib.c_text"
 

@@ -3,6 +3,7 @@
 
   tests/bench/benchmarks.py run BUILD [NAME...]      on the GPU at hand; rewrites their rows of results/FIGURES.md
   tests/bench/benchmarks.py stale                    which rows are older than what they measure (needs git)
+  tests/bench/benchmarks.py quoted                   which of those the README quotes are (`NAME`, [GPU] in its Figures)
   tests/bench/benchmarks.py smoke BUILD [NAME...]    each in a small form, without a GPU: does it run to its end?
   tests/bench/benchmarks.py list                     names and commands
 
@@ -256,9 +257,24 @@ def print_stale(rows):
             print(f"old: {name} on {gpu}: {log.stdout.strip()} commits have changed {' '.join(known[0].measures)} since {row[4]}")
 
 
+def quoted(rows):
+    """The rows that the README quotes: lines of its figures name the benchmark, and the GPU as a link."""
+    text = open(os.path.join(ROOT, "README.md")).read()
+    section = re.search(r"^## Figures$(.*?)^## ", text, re.S | re.M)
+    found = {}
+    for item in re.split(r"^- ", section.group(1) if section else "", flags=re.M):
+        for name in re.findall(r"`(\w+)`", item):
+            known = {key: row for key, row in rows.items() if key[0] == name and
+                     any(gpu in key[2] for gpu in re.findall(r"\[(\w+)\]\(", item))}
+            if not known:
+                sys.exit(f"README.md: no row of results/FIGURES.md is {name} on the GPU that is named")
+            found.update(known)
+    return found
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("action", choices=("run", "stale", "smoke", "list"))
+    parser.add_argument("action", choices=("run", "stale", "quoted", "smoke", "list"))
     parser.add_argument("build", nargs="?", type=os.path.abspath, default=os.path.join(ROOT, "build", "release"))
     parser.add_argument("names", nargs="*")
     parser.add_argument("--commit", default="")
@@ -269,6 +285,10 @@ def main():
         return run(args)
     if args.action == "smoke":
         return smoke(args)
+    if args.action == "quoted":
+        found = quoted(read_rows(args.figures))
+        print_stale(found)
+        return not found
     if args.action == "stale":
         print_stale(read_rows(args.figures))
         return 0

@@ -5,7 +5,8 @@ README's figures are what the records print.
 Usage: pages.py BINARY [PAGE...]
 
 Each page but those of which another test is (LISTS) opens with a block of commands, ```sh, which runs to its end in an empty folder
-without a GPU.
+without a GPU. Of the tutorial all such blocks run, and each prints what the ```text block after it has: the same words at the same
+places, with any numbers. A line "..." stands for any lines.
 """
 import os
 import re
@@ -14,13 +15,13 @@ import sys
 import tempfile
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", ".."))
-LISTS = {"patterns", "spill_thresholds", "record_table"}
-README_LINES, README_WORDS, ROW_COLUMNS, GLOSSARY_WORDS = 200, 1600, 160, 12
+LISTS = {"patterns", "spill_thresholds", "record_table", "predictions", "portfolio_parts", "records", "proof_runs"}
+README_LINES, README_WORDS, ROW_COLUMNS, GLOSSARY_WORDS, USER_WORDS = 150, 1600, 160, 12, 16000
 
 
 def texts():
     out = {}
-    for folder in (".", "docs", "results", "search"):
+    for folder in (".", "docs", "docs/development", "results", "search"):
         for name in sorted(os.listdir(os.path.join(ROOT, folder))):
             if name.endswith(".md"):
                 path = os.path.normpath(os.path.join(folder, name))
@@ -51,12 +52,14 @@ def broken_links(pages):
     return wrong
 
 
-def too_long(readme):
-    lines, words = readme.count("\n"), len(readme.split())
+def too_long(pages):
+    readme, users = pages["README.md"], {path: text for path, text in pages.items() if os.path.dirname(path) == "docs"}
+    lines, words, all_words = readme.count("\n"), len(readme.split()), sum(len(text.split()) for text in users.values())
     wrong = [f"README.md has {lines} lines"] if lines > README_LINES else []
     wrong += [f"README.md has {words} words"] if words > README_WORDS else []
-    return wrong + [f"README.md: a row of {len(line)} columns: {line[:60]}..." for line in readme.splitlines()
-                    if line.startswith("|") and len(line) > ROW_COLUMNS]
+    wrong += [f"the pages of docs/ have {all_words} words"] if all_words > USER_WORDS else []
+    return wrong + [f"{path}: a row of {len(line)} columns: {line[:60]}..." for path, text in {"README.md": readme, **users}.items()
+                    for line in text.splitlines() if line.startswith("|") and len(line) > ROW_COLUMNS]
 
 
 def example_of(text):
@@ -65,17 +68,58 @@ def example_of(text):
     return block.group(1) if block and "\n## " not in text[:block.start()] else None
 
 
+def run_commands(binary, commands, folder):
+    environment = dict(os.environ, PATH=os.path.dirname(binary) + ":" + os.environ["PATH"], AUTOTUNE_LIBCUDA="/nowhere/libcuda.so",
+                       AUTOTUNE_RESULTS=os.path.join(ROOT, "results"), XDG_STATE_HOME=folder + "/.state",
+                       PYTHONPATH=os.path.join(ROOT, "tuner", "python"))
+    return subprocess.run(["sh", "-e", "-c", commands], cwd=folder, env=environment, capture_output=True, text=True)
+
+
 def run_example(binary, page, text):
     commands = example_of(text)
     if commands is None:
-        return f"docs/{page}.md does not open with an example"
+        return f"{page} does not open with an example"
     with tempfile.TemporaryDirectory() as folder:
-        environment = dict(os.environ, PATH=os.path.dirname(binary) + ":" + os.environ["PATH"], AUTOTUNE_LIBCUDA="/nowhere/libcuda.so",
-                           AUTOTUNE_RESULTS=os.path.join(ROOT, "results"), XDG_STATE_HOME=folder + "/.state",
-                           PYTHONPATH=os.path.join(ROOT, "tuner", "python"))
-        done = subprocess.run(["sh", "-e", "-c", commands], cwd=folder, env=environment, capture_output=True, text=True)
+        done = run_commands(binary, commands, folder)
     if done.returncode:
-        return f"docs/{page}.md: its example ends with {done.returncode}: {done.stderr[-1500:]}{done.stdout[-500:]}"
+        return f"{page}: its example ends with {done.returncode}: {done.stderr[-1500:]}{done.stdout[-500:]}"
+    return None
+
+
+def shape(line):
+    """A line with any numbers, and any room between its words."""
+    line = re.sub(r"0x[0-9a-f]+|[+-]?\d[\d,.]*(e[+-]?\d+)?", "#", line)
+    return " ".join(re.sub(r"# (ns|us|ms|s)\b|# (KiB|MiB|GiB|bytes)\b", "# unit", line).split())
+
+
+def differs(shown, printed):
+    """The first line of `shown` that is not where it should be in `printed`; None if all are."""
+    lines, at, skips = [s for s in map(shape, printed.splitlines()) if s], 0, False
+    for line in filter(None, map(str.rstrip, shown.splitlines())):
+        if line.strip() == "...":
+            skips = True
+            continue
+        while skips and at < len(lines) and lines[at] != shape(line):
+            at += 1
+        if at == len(lines) or lines[at] != shape(line):
+            return f"{line.strip()!r} is shown, and printed is {lines[at] if at < len(lines) else 'nothing'!r}"
+        at, skips = at + 1, False
+    rest = lines[at:]
+    return f"{rest[0]!r} is printed and not shown" if rest and not skips else None
+
+
+def run_tutorial(binary, page, text):
+    blocks = re.findall(r"^```(\w+)\n(.*?)^```$", text, re.S | re.M)
+    with tempfile.TemporaryDirectory() as folder:
+        for (kind, commands), (after, shown) in zip(blocks, blocks[1:] + [("", "")]):
+            if kind != "sh":
+                continue
+            done = run_commands(binary, commands, folder)
+            if done.returncode:
+                return f"{page}: {commands[:60]!r} ends with {done.returncode}: {done.stderr[-1500:]}{done.stdout[-500:]}"
+            wrong = differs(shown, done.stdout) if after == "text" else None
+            if wrong:
+                return f"{page}: of {commands[:60]!r} {wrong}"
     return None
 
 
@@ -99,12 +143,14 @@ def untrue_lines(binary, readme):
 def main():
     binary, asked = os.path.realpath(sys.argv[1]), sys.argv[2:]
     pages = texts()
-    wrong = [] if asked else broken_links(pages) + too_long(pages["README.md"]) + untrue_lines(binary, pages["README.md"])
+    wrong = [] if asked else broken_links(pages) + too_long(pages) + untrue_lines(binary, pages["README.md"])
     wrong += [] if asked else long_words(pages["docs/glossary.md"])
+    quoted = subprocess.run([os.path.join(ROOT, "tests/bench/benchmarks.py"), "quoted"], capture_output=True, text=True)
+    wrong += [quoted.stderr or "the README quotes no benchmark"] if quoted.returncode and not asked else []
     for path, text in pages.items():
         page = os.path.basename(path)[:-3]
-        if os.path.dirname(path) == "docs" and page not in LISTS and (not asked or page in asked):
-            found = run_example(binary, page, text)
+        if path.startswith("docs/") and page not in LISTS and (not asked or page in asked):
+            found = (run_tutorial if page == "tutorial" else run_example)(binary, path, text)
             print(f"{'FAIL' if found else 'ok  '} {page}", flush=True)
             wrong += [found] if found else []
     if wrong:

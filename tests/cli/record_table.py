@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds docs/record_table.md against the table that templates are given.
+"""Holds docs/development/record_table.md against the table that templates are given.
 
 usage: record_table.py PAGE AUTOTUNE RESULTS FIXTURES
 

@@ -73,12 +73,26 @@ load helpers
     fails_with 2 "did you mean 'templates'?"
 }
 
-@test "a page's tables fit the page: cells that have no room stand below each other" {
+@test "a page's tables fit the page, with their heads, and cells are wrapped in their columns" {
     tool help commands
     succeeds
-    lacks -E '^\|.{80}' out.txt
-    says "find the fastest configuration, and record it \`autotune transpose.lua\`"
-    lacks -E '^ {4,}.{77}' out.txt
+    lacks -E '^\|' out.txt
+    grep -q '^to do this  *command$' out.txt
+    grep -A1 '^to do this' out.txt | tail -1 | grep -qE '^-{8,}  -{8,}$'
+    # An empty cell keeps its column.
+    grep -qE '^exit code  of which command +meaning$' out.txt
+    grep -qE '^           `tune` ' out.txt
+    lacks -E '^[^ ].*  .{81}' out.txt
+}
+
+@test "help begins with the tutorial, and names the pages of builders apart" {
+    tool help
+    succeeds
+    [ "$(sed -n '2s/^  \([a-z]*\) .*/\1/p' out.txt)" = tutorial ]
+    says "for those who work on autotune itself: instructions, patterns"
+    tool help record_table
+    succeeds
+    says "# The table that templates are given"
 }
 
 @test "lint warns of likely mistakes" {

@@ -69,9 +69,9 @@ MEMBERS = {  # test: { argument: members of the struct that is passed by value }
     "store_in_byval_function": {"q": ['"p"']},
 }
 
-ONE_VALUE = "all threads write one value there, which is no race (docs/races.md)"
+ONE_VALUE = "all threads write one value there, which is no race (docs/development/races.md)"
 DEAD = "the compiler leaves out stores to what is never read"
-ENDED = "the threads that miss the barrier have ended, and it does not wait for them (docs/races.md)"
+ENDED = "the threads that miss the barrier have ended, and it does not wait for them (docs/development/races.md)"
 ADDRESS = "takes a function's address as an argument, which a host does not have"
 LOCKSTEP = "relies on lanes in lockstep, which compute capability 7.0 ended"
 HOST = "is no CUDA: device code names a variable of the host"

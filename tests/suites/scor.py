@@ -103,7 +103,7 @@ BENCHMARKS = {
   stealStacks     = at.inout { dtype = "int32", count = "4000 * NBLOCKS", fill = "zero" },
 """),
 }
-ACQUIRES = "the lock's atomicCAS() acquires what its block, or no cache, had before (docs/races.md)"
+ACQUIRES = "the lock's atomicCAS() acquires what its block, or no cache, had before (docs/development/races.md)"
 NO_FENCE = "without volatile, what follows the atomic of another block needs a fence after that atomic"
 EXPLAINED = {
     "norace_interwarp-block_fence-atom_hrd-indirect": NO_FENCE,

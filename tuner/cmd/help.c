@@ -14,11 +14,15 @@
 
 enum { MOST_BYTES = 1 << 20, MOST_TOPICS = 96, TOPIC_BYTES = 48 };
 
-/* Pages first, then commands. */
+/* The folder of pages for those who work on autotune, in that of the others. */
+#define BUILDERS "development"
+
+/* Pages for users first, of which the tutorial is the first; then those for builders; then
+ * commands. */
 typedef struct topics {
     char pages[MOST_TOPICS][TOPIC_BYTES];
     const char *names[MOST_TOPICS];
-    size_t page_count, count;
+    size_t user_count, page_count, count;
 } topics;
 
 static bool starts_with(const char *line, const char *with)
@@ -101,13 +105,12 @@ static int is_page(const struct dirent *e)
     return dot && strcmp(dot, ".md") == 0 && dot - e->d_name < TOPIC_BYTES;
 }
 
-static at_status find_topics(const options *o, const char *folder, topics *out, at_error *error)
+static at_status add_pages(const char *folder, topics *out, at_error *error)
 {
     struct dirent **list = NULL;
     int count = scandir(folder, &list, is_page, alphasort);
     if (count < 0)
         return error_set(error, AT_IO, "%s, which has the pages, cannot be read", folder);
-    *out = (topics){0};
     for (int i = 0; i < count; i++) {
         if (out->count < MOST_TOPICS) {
             char *page = out->pages[out->count];
@@ -118,69 +121,157 @@ static at_status find_topics(const options *o, const char *folder, topics *out, 
         free(list[i]);
     }
     free(list);
-    out->page_count = out->count;
-    for (size_t i = 0; i < o->command_count && out->count < MOST_TOPICS; i++)
-        out->names[out->count++] = o->commands[i]->name;
     return AT_OK;
 }
 
-/* Returns the text of a row's first cell, without what is beside it; *rest gets the cells after it.
- */
+static at_status find_topics(const options *o, const char *folder, topics *out, at_error *error)
+{
+    char builders[PATHS_BYTES + sizeof BUILDERS];
+    snprintf(builders, sizeof builders, "%s/" BUILDERS, folder);
+    *out = (topics){0};
+    at_status status = add_pages(folder, out, error);
+    out->user_count = out->count;
+    for (size_t i = out->user_count; i-- > 1;)
+        if (strcmp(out->names[i], "tutorial") == 0) {
+            const char *first = out->names[i];
+            memmove(out->names + 1, out->names, i * sizeof *out->names);
+            out->names[0] = first;
+            break;
+        }
+    if (!status)
+        status = add_pages(builders, out, error);
+    out->page_count = out->count;
+    for (size_t i = 0; i < o->command_count && out->count < MOST_TOPICS; i++)
+        out->names[out->count++] = o->commands[i]->name;
+    return status;
+}
+
+/* Returns a row's first cell, which may be empty, without blanks around it. *rest is behind the bar
+ * that ends it. The row is changed. */
 static char *take_cell(char **rest)
 {
-    char *cell = *rest + strspn(*rest, "| "), *end = strstr(cell, " |");
-    end = end ? end : cell + strlen(cell);
-    *rest = end + strspn(end, " |");
-    *end = '\0';
+    char *cell = *rest + strspn(*rest, " ");
+    char *end = *cell == '|' ? cell : strstr(cell, " |");
+    *rest = end ? end + strspn(end, " ") + 1 : cell + strlen(cell);
+    if (end)
+        *end = '\0';
     return cell;
 }
 
-/* Prints a row of a table that the page has no room for: its first cell, and the others beside or
- * below it. `line` is changed. */
-static void print_row(char *line, size_t columns)
+enum { MOST_COLUMNS = 8, GAP = 2, LEAST_COLUMN = 8 };
+
+/* Takes the cells of a row, which is changed; returns how many there are. */
+static size_t take_cells(char *row, char *cells[MOST_COLUMNS])
 {
-    enum { LABEL = 28, INDENT = 4 };
-    char *rest = line;
-    const char *label = take_cell(&rest);
-    const bool beside = strlen(label) < LABEL;
-    if (!beside)
-        wrap_print(columns, 0, "", label, stdout);
-    while (*rest) {
-        wrap_print(columns, beside ? LABEL : INDENT, beside ? label : "", take_cell(&rest), stdout);
-        label = "";
+    size_t count = 0;
+    for (char *rest = row + 1; *rest && count < MOST_COLUMNS;)
+        cells[count++] = take_cell(&rest);
+    return count;
+}
+
+/* Narrows the widest columns until all fit on a page. */
+static void fit_columns(size_t widths[MOST_COLUMNS], size_t count, size_t page)
+{
+    for (;;) {
+        size_t sum = GAP * (count - 1), widest = 0;
+        for (size_t i = 0; i < count; i++) {
+            sum += widths[i];
+            widest = widths[i] > widths[widest] ? i : widest;
+        }
+        if (sum <= page || widths[widest] <= LEAST_COLUMN)
+            return;
+        widths[widest]--;
     }
 }
 
-/* Is a row of the table that begins here too long for the page? */
-static bool is_wide_table(const char *text, size_t columns)
+/* Returns how much of the text fits into a line, up to a blank where there is one. */
+static size_t cut_line(const char *text, size_t width)
 {
-    bool is_wide = false;
-    for (; *text == '|'; text += strcspn(text, "\n"), text += *text == '\n')
-        is_wide = is_wide || strcspn(text, "\n") > columns;
-    return is_wide;
+    const size_t length = strlen(text);
+    size_t at = width;
+    if (length <= width)
+        return length;
+    while (at > 0 && text[at] != ' ')
+        at--;
+    return at > 0 ? at : width;
+}
+
+static void print_cells(char *cells[MOST_COLUMNS], size_t count, const size_t widths[MOST_COLUMNS])
+{
+    for (bool is_more = count > 0; is_more;) {
+        size_t blanks = 0;
+        is_more = false;
+        for (size_t i = 0; i < count; i++) {
+            const size_t length = cut_line(cells[i], widths[i]);
+            if (length > 0)
+                printf("%*s%.*s", (int)blanks, "", (int)length, cells[i]);
+            blanks = (length > 0 ? 0 : blanks) + widths[i] - length + GAP;
+            cells[i] += length + strspn(cells[i] + length, " ");
+            is_more = is_more || *cells[i];
+        }
+        puts("");
+    }
+}
+
+/* Prints a table of `size` bytes, which is changed: its head, a line below that, and rows whose
+ * cells are wrapped in their columns. */
+static void print_table(char *text, size_t page)
+{
+    char *cells[MOST_COLUMNS];
+    size_t widths[MOST_COLUMNS] = {0}, column_count = 0, row = 0;
+    char *measured = strdup(text);
+    for (char *line, *rest = measured; (line = strsep(&rest, "\n")) != NULL;) {
+        const size_t count = line[strspn(line, "|- ")] ? take_cells(line, cells) : 0;
+        column_count = count > column_count ? count : column_count;
+        for (size_t i = 0; i < count; i++)
+            widths[i] = strlen(cells[i]) > widths[i] ? strlen(cells[i]) : widths[i];
+    }
+    free(measured);
+    if (column_count > 0)
+        fit_columns(widths, column_count, page);
+    for (char *line, *rest = text; (line = strsep(&rest, "\n")) != NULL;) {
+        if (!line[strspn(line, "|- ")])
+            continue;
+        print_cells(cells, take_cells(line, cells), widths);
+        for (size_t i = 0; row == 0 && i < column_count; i++) {
+            for (size_t k = 0; k < widths[i]; k++)
+                putchar('-');
+            printf("%*s", i + 1 < column_count ? GAP : 0, "");
+        }
+        if (row++ == 0)
+            puts("");
+    }
 }
 
 /* Prints the text of a page, with tables that fit the terminal. */
 static void print_lines(char *text)
 {
-    const size_t columns = terminal_page();
-    bool in_table = false, is_wide = false;
-    for (char *line, *rest = text; rest && *rest;) {
-        if (*rest == '|' && !in_table)
-            is_wide = is_wide_table(rest, columns);
-        in_table = *rest == '|';
-        line = strsep(&rest, "\n");
-        if (!in_table || !is_wide)
-            puts(line);
-        else if (line[strspn(line, "|- ")] != '\0')
-            print_row(line, columns);
+    const size_t page = terminal_page();
+    for (char *at = text; *at;) {
+        char *end = at;
+        while (*end == '|') {
+            end += strcspn(end, "\n");
+            end += *end == '\n';
+        }
+        if (end > at) {
+            end[-1] = '\0';
+            print_table(at, page);
+            at = end;
+            continue;
+        }
+        end += strcspn(end, "\n");
+        printf("%.*s\n", (int)(end - at), at);
+        at = end + (*end == '\n');
     }
 }
 
 static at_status read_page(const char *folder, const char *page, char **text, at_error *error)
 {
-    char name[TOPIC_BYTES + 4];
+    char path[PATHS_BYTES + TOPIC_BYTES], name[TOPIC_BYTES + sizeof BUILDERS + 8];
     snprintf(name, sizeof name, "%s.md", page);
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    if (access(path, F_OK) != 0)
+        snprintf(name, sizeof name, BUILDERS "/%s.md", page);
     return read_text(folder, name, text, error);
 }
 
@@ -197,15 +288,19 @@ static at_status print_page(const paths *p, const char *folder, const char *page
 /* Prints the pages, each beside its heading, which is its first line. */
 static at_status print_topics(const char *folder, const topics *t, at_error *error)
 {
+    char builders[1024] = "for those who work on autotune itself:";
     at_status status = AT_OK;
     puts("'autotune help PAGE' prints a page:");
-    for (size_t i = 0; !status && i < t->page_count; i++) {
+    for (size_t i = 0; !status && i < t->user_count; i++) {
         char *text = NULL;
         status = read_page(folder, t->names[i], &text, error);
         if (!status)
             printf("  %-16s  %.*s\n", t->names[i], (int)strcspn(text, "\n") - 2, text + 2);
         free(text);
     }
+    for (size_t i = t->user_count; i < t->page_count; i++)
+        text_add(builders, sizeof builders, "%s %s", i > t->user_count ? "," : "", t->names[i]);
+    wrap_print(terminal_page(), 0, "", builders, stdout);
     puts("'autotune help COMMAND' explains a command; 'autotune --help' lists them.");
     return status;
 }

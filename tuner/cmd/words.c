@@ -71,6 +71,7 @@ static void print_commands(const options *o)
 static void print_pages(const options *o)
 {
     print_share("docs", ".md");
+    print_share("docs/development", ".md");
     print_commands(o);
 }
 

@@ -13,7 +13,7 @@
 
 /* ---- one record ----
  *
- * The table of a record: what templates are given of it (docs/record_table.md describes each
+ * The table of a record: what templates are given of it (docs/development/record_table.md describes each
  * member).
  *
  * Every member is there in every record; what is not known is null. New references, NULL when out

@@ -1,6 +1,6 @@
 /* The table of what is exported: what the templates of exporters, and users' own, are given.
  *
- * docs/record_table.md describes it. */
+ * docs/development/record_table.md describes it. */
 #ifndef AUTOTUNE_EXPORT_TABLE_H
 #define AUTOTUNE_EXPORT_TABLE_H
 

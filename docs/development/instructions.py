@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes the list of instructions in docs/instructions.md from tuner/sim/instructions.def.
+"""Writes the list of instructions in docs/development/instructions.md from tuner/sim/instructions.def.
 
-usage: docs/instructions.py [--check]
+usage: docs/development/instructions.py [--check]
 
 --check writes nothing, and exits with 1 if the list is not that of the table.
 """
@@ -10,9 +10,9 @@ import sys
 import textwrap
 from pathlib import Path
 
-SOURCE = Path(__file__).resolve().parent.parent
-PAGE = SOURCE / "docs/instructions.md"
-BEGIN, END = "<!-- list: docs/instructions.py -->\n", "<!-- end of list -->\n"
+SOURCE = Path(__file__).resolve().parent.parent.parent
+PAGE = SOURCE / "docs/development/instructions.md"
+BEGIN, END = "<!-- list: docs/development/instructions.py -->\n", "<!-- end of list -->\n"
 
 
 def paragraph(title, names):
@@ -39,7 +39,7 @@ def main():
     wanted = before + BEGIN + "\n" + listed() + "\n" + END + after
     if "--check" in sys.argv[1:]:
         if page != wanted:
-            sys.exit("docs/instructions.md: its list is not that of tuner/sim/instructions.def; run docs/instructions.py")
+            sys.exit("docs/development/instructions.md: its list is not that of tuner/sim/instructions.def; run docs/development/instructions.py")
     else:
         PAGE.write_text(wanted)
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes docs/patterns.md from the records in results/.
+"""Writes docs/development/patterns.md from the records in results/.
 
-usage: docs/patterns.py AUTOTUNE [OUTPUT]
+usage: docs/development/patterns.py AUTOTUNE [OUTPUT]
 
 Every lesson is a sweep: what the records hold of it is asked by `autotune sweep ... --recorded`, so that
 no figure is in the document that is not in a record. A curve of which nothing is recorded says so.
@@ -12,7 +12,7 @@ import re
 import subprocess
 import sys
 
-SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 class Lesson:
@@ -260,14 +260,14 @@ def main():
     if len(sys.argv) not in (2, 3):
         sys.exit(__doc__)
     out = ["# What each pattern shows", "",
-           "Written by `docs/patterns.py build/release/bin/autotune` from the records in `results/`; every curve can be had",
+           "Written by `docs/development/patterns.py build/release/bin/autotune` from the records in `results/`; every curve can be had",
            "again by its command and `--recorded`, and measured anew without. What notes of other GPUs say is beside what the",
            "GPUs of the records say, in the order of their tables: 1.04 / 1.12. A copy moves the same bytes in the same run; the",
            "baseline is what the script calls so.",
            ""]
     for lesson in LESSONS:
         section(sys.argv[1], lesson, out)
-    path = sys.argv[2] if len(sys.argv) == 3 else os.path.join(SOURCE, "docs", "patterns.md")
+    path = sys.argv[2] if len(sys.argv) == 3 else os.path.join(SOURCE, "docs", "development", "patterns.md")
     with open(path, "w") as to:
         to.write("\n".join(out).rstrip() + "\n")
 
