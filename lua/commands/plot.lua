@@ -208,6 +208,7 @@ return function(given)
   local get = recorded.get
   local r = recorded.read(given.source)
   r.kernel, r.device = get(given, "kernel") or r.kernel, get(given, "device") or r.device
+  if given.kind == "rank" or given.kind == "sweep" then recorded.use_landscape(r) end
   local kind = find_kind(r, given.kind)
   local d = { r = r, works = recorded.rank(r), important = importance(r), ceilings = get(given, "ceilings") or {} }
   choose_by(d, kind.parameters, get(given, "by"))

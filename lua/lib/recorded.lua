@@ -14,6 +14,7 @@
 --   work         { bytes =, flops =, items = } of a launch; 0 if unknown
 --   ceiling, ceiling_rate, rate_unit, baseline_ms, baseline_rate, space_count   0 if unknown
 --   is_predicted, is_record   a record holds the best few and the default, not a measured space
+--   landscape    of a record that has it: what recorded.use_landscape() takes
 --
 -- What is missing or of the wrong type is an error that names the file and the result.
 
@@ -245,12 +246,30 @@ local function read_record(r, root)
   for _, contender in ipairs(most > 0 and entry.contenders or {}) do add(contender) end
   local baseline = get(entry, "baseline")
   add(baseline)
+  r.landscape = get(entry, "landscape")
   r.kernel, r.device = text(root, "pattern", ""), root.gpu
   r.order, r.is_record = "ranked", true
   r.rate_unit = ({ bytes = "GB/s", flops = "GFLOP/s", items = "Gitems/s" })[unit]
   r.ceiling_rate = positive(get(entry, ceiling_of(r.ceiling) == "bytes" and "ceiling_gbps" or "ceiling_rate"))
   r.baseline_ms = positive(get(get(baseline, "time"), "median_ns")) / 1e6
   r.baseline_rate = r.baseline_ms > 0 and r.work[unit] / (r.baseline_ms * 1e6) or 0
+end
+
+-- Puts the times of all variants by the value of one parameter in place of the few that a record keeps whole. Does nothing
+-- where there is no record, or where it has no such times.
+function recorded.use_landscape(r)
+  local results, levels = {}, get(r.landscape, "values")
+  local parameter, first = text(r.landscape, "parameter"), r.results[1]
+  for _, level in ipairs(r.is_record and parameter and is_list(levels) and levels or {}) do
+    local v, times = get(level, "value"), get(level, "times_ns")
+    for _, ns in ipairs(is_value(v) and is_list(times) and times or {}) do
+      if positive(ns) > 0 then
+        results[#results + 1] = { values = { v }, outcome = "ok", cost = ns / 1e6,
+                                  rate = first and first.rate and first.rate * first.cost * 1e6 / ns or nil }
+      end
+    end
+  end
+  if #results > 0 then r.names, r.results, r.is_record = { parameter }, results, false end
 end
 
 -- ---- Kernel Launcher's wisdom, as templates/export/wisdom.tmpl writes it: the first line names the parameters. The results of

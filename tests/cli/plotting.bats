@@ -187,3 +187,18 @@ PY
     tool plot "$LANDSCAPE" --kind roofline
     fails_with 2 '--json'
 }
+
+@test "a record's times of all variants are drawn by the values of their parameter" {
+    needs_gnuplot
+    jq '.entries[0].landscape = {parameter: "algorithm", variants: 4, values: [{value: "made_up", times_ns: [500000, 600000]},
+        {value: "registers", times_ns: [180000, 190000]}]} | .entries |= .[0:1]' \
+        "$BATS_TEST_DIRNAME/../../results/nvidia-h100-80gb-hbm3/transpose.json" >record.json
+    tool plot record.json
+    succeeds
+    says 'algorithm=made_up'
+    tool plot record.json --kind heatmap
+    fails_with 2 'a record holds the best few'
+    jq 'del(.entries[0].landscape)' record.json >older.json
+    tool plot older.json
+    says_nothing_of made_up
+}

@@ -14,18 +14,21 @@ page() {
 
 @test "a report says why the winner wins, and needs nothing but itself" {
     page
-    grep -q 'The counts do not explain it' report.html
+    grep -q 'The counts do not explain the difference' report.html
     grep -q '<td>bank conflicts</td>' report.html
     grep -q 'autotune transpose.lua --set rows=8192' report.html
     # Figures are explained where they stand: intervals, shares, bars that surprise, pictures that are not there.
     grep -q '95 % +-: half of its 95 % interval; of copy: the share of a copy of the same bytes' report.html
-    grep -q 'can so be less than what it decides alone' report.html
-    grep -q 'No picture: of this GPU only the fastest variants are kept' report.html
+    grep -q 'Constraints make a total smaller' report.html
+    # Each record has a picture, also where only the fastest variants are kept.
+    lacks 'No picture' report.html
+    grep -q 'default, which the record keeps' report.html
+    [ "$(grep -c '<figure>' report.html)" -ge "$(grep -c '<h2 id=' report.html)" ]
     grep -Eo '(src|href)="[^"]{0,20}' report.html >links.txt
     lacks -Ev '"(data:|#)' links.txt
     lacks 'url(' report.html
     grep -q '<td>algorithm</td><td>tile</td><td>registers</td>' report.html
-    grep -q 'every sector that they touch is used whole, no access of shared memory conflicts' report.html
+    grep -q 'every sector is used whole, there are no bank conflicts' report.html
     # A cell with a number never wraps, on no screen: its table scrolls.
     grep -q '^th,td{.*white-space:nowrap' report.html
     lacks -E '@media screen.*(white-space:normal|overflow-wrap:anywhere|display:grid)' report.html

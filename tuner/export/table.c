@@ -13,8 +13,8 @@
 
 /* ---- one record ----
  *
- * The table of a record: what templates are given of it (docs/development/record_table.md describes each
- * member).
+ * The table of a record: what templates are given of it (docs/development/record_table.md describes
+ * each member).
  *
  * Every member is there in every record; what is not known is null. New references, NULL when out
  * of memory. Entries and portfolios keep the order that they have in the record. */

@@ -1,4 +1,5 @@
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,6 +14,9 @@
 /* The number of entrants that the finals take beside the best. */
 enum { CONTENDERS = 4 };
 
+/* The numbers that a landscape has, about, and the values of its parameter at most. */
+enum { LANDSCAPE_TIMES = 256, LANDSCAPE_LEVELS = 64 };
+
 /* Figures are rounded to what a measurement can know. */
 enum { RATE_DIGITS = 5, FRACTION_DIGITS = 4, SECONDS_DIGITS = 4 };
 
@@ -23,7 +27,7 @@ static const char *const entry_members[] = {
     "speedup",   "traffic_bytes", "tied",     "energy",     "ceiling",      "ceiling_rate",
     "flops",     "gflops",        "items",    "gitems",     "item",         "verdict",
     "resources", "search",        "baseline", "hashes",     "device",       "measured",
-    "date",      "tool",          "proof",    "contenders", "oracle",
+    "date",      "tool",          "proof",    "contenders", "oracle",       "landscape",
 };
 
 json_t *record_pack_values(const record_values *values)
@@ -140,6 +144,91 @@ static json_t *pack_contenders(const run_summary *s)
     return list;
 }
 
+/* ---- the landscape: the times of all variants, by the most important parameter ---- */
+
+/* The values of a parameter that occur, with the times of their variants. */
+typedef struct landscape_levels {
+    value values[LANDSCAPE_LEVELS];
+    double sums[LANDSCAPE_LEVELS]; /* of log(time) */
+    size_t counts[LANDSCAPE_LEVELS], level_count, count;
+} landscape_levels;
+
+static bool is_timed(const run_result *r)
+{
+    return r->found.outcome == OUTCOME_OK && r->time.median_ns > 0 && r->time.count > 0 &&
+           !r->is_twin;
+}
+
+/* Groups the variants by their values of a parameter. Returns the variance of log(time) between the
+ * groups; 0 if there are more than LANDSCAPE_LEVELS. */
+static double group(const run_summary *s, size_t parameter, landscape_levels *out)
+{
+    double sum = 0, between = 0;
+    *out = (landscape_levels){0};
+    for (size_t i = 0; i < s->result_count; i++) {
+        const run_result *r = &s->results[i];
+        size_t l = 0;
+        if (!is_timed(r))
+            continue;
+        while (l < out->level_count && !value_equal(out->values[l], r->values[parameter]))
+            l++;
+        if (l == LANDSCAPE_LEVELS)
+            return 0;
+        if (l == out->level_count)
+            out->values[out->level_count++] = r->values[parameter];
+        out->sums[l] += log((double)r->time.median_ns);
+        sum += log((double)r->time.median_ns);
+        out->counts[l]++;
+        out->count++;
+    }
+    for (size_t l = 0; l < out->level_count; l++) {
+        const double distance = out->sums[l] / (double)out->counts[l] - sum / (double)out->count;
+        between += distance * distance * (double)out->counts[l] / (double)out->count;
+    }
+    return between;
+}
+
+/* Packs the times with one value: of many every k-th, and the first and the last. */
+static json_t *pack_level(const run_summary *s, size_t parameter, const landscape_levels *all,
+                          size_t level)
+{
+    const size_t step = all->count / LANDSCAPE_TIMES + 1;
+    json_t *times = json_array();
+    for (size_t i = 0, k = 0; i < s->result_count; i++) {
+        const run_result *r = &s->results[i];
+        if (!is_timed(r) || !value_equal(r->values[parameter], all->values[level]))
+            continue;
+        if (k % step == 0 || k + 1 == all->counts[level])
+            json_append(&times, json_integer((json_int_t)r->time.median_ns));
+        k++;
+    }
+    return json_pack("{so so}", "value", json_from_value(all->values[level]), "times_ns", times);
+}
+
+/* Packs the times of all variants by the value of the parameter that explains most; NULL where no
+ * parameter varies. */
+static json_t *pack_landscape(const run_summary *s)
+{
+    landscape_levels levels;
+    size_t parameter = s->parameter_count;
+    double most = 0;
+    for (size_t p = 0; p < s->parameter_count; p++) {
+        const double between = group(s, p, &levels);
+        if (between > most) {
+            most = between;
+            parameter = p;
+        }
+    }
+    if (parameter == s->parameter_count)
+        return NULL;
+    group(s, parameter, &levels);
+    json_t *values = json_array();
+    for (size_t l = 0; l < levels.level_count; l++)
+        json_append(&values, pack_level(s, parameter, &levels, l));
+    return json_pack("{ss sI so}", "parameter", s->parameters[parameter], "variants",
+                     (json_int_t)levels.count, "values", values);
+}
+
 static json_t *pack_search(const run_summary *s)
 {
     json_t *counts = json_object();
@@ -201,6 +290,9 @@ static json_t *pack_entry(const run_summary *s)
     }
     if (entry)
         json_put(&entry, "contenders", pack_contenders(s));
+    json_t *landscape = entry ? pack_landscape(s) : NULL;
+    if (landscape)
+        json_put(&entry, "landscape", landscape);
     if (entry && *s->after)
         json_object_set_new(json_object_get(entry, "measured"), "after", json_string(s->after));
     if (entry && s->oracle != ORACLE_REFERENCE)

@@ -1,3 +1,4 @@
+#include <jansson.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -44,6 +45,41 @@ static void put_file(fixture *f, const char *text)
 static void get_file(fixture *f, char **text)
 {
     assert_ok(file_read(f->path, 1 << 24, text, NULL, &f->error), f->error);
+}
+
+TEST_IN(a_record_keeps_the_times_of_all_variants_by_the_parameter_that_explains_most, set_up,
+        temporary_file_tear_down)
+{
+    fixture *f = *state;
+    pattern_variable variables[3];
+    pattern p = sample_pattern(8192, variables);
+    run_summary s;
+    record_change change;
+    char *text;
+    sample_run(&s, &p, 140000);
+    /* The tile decides little, the algorithm all. */
+    sample_result(&s, 1, 0, OUTCOME_OK, 150000);
+    for (int i = 0; i < 600; i++)
+        sample_result(&s, 0, 2, OUTCOME_OK, 1000000 + i);
+    assert_ok(record_merge(f->folder, &s, &change, &f->error), f->error);
+    run_summary_deinit(&s);
+    get_file(f, &text);
+    json_t *root = json_loads(text, 0, NULL);
+    free(text);
+    const json_t *entry = json_array_get(json_object_get(root, "entries"), 0);
+    const json_t *landscape = json_object_get(entry, "landscape");
+    const json_t *values = json_object_get(landscape, "values");
+    assert_string_equal(json_string_value(json_object_get(landscape, "parameter")), "algorithm");
+    assert_int_equal(json_integer_value(json_object_get(landscape, "variants")), 603);
+    assert_int_equal(json_array_size(values), 2);
+    const json_t *tiles = json_object_get(json_array_get(values, 0), "times_ns");
+    const json_t *naive = json_object_get(json_array_get(values, 1), "times_ns");
+    assert_int_equal(json_array_size(tiles), 2); /* the first and the last */
+    assert_int_equal(json_integer_value(json_array_get(tiles, 1)), 150000);
+    assert_in_range(json_array_size(naive), 150, 256);
+    assert_int_equal(json_integer_value(json_array_get(naive, json_array_size(naive) - 1)),
+                     1000599);
+    json_decref(root);
 }
 
 TEST(slugs_are_folder_names)

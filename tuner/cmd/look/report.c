@@ -230,18 +230,18 @@ static void add_roofline(json_t **list, const record *r)
     json_decref(ceilings);
 }
 
-/* Adds the pictures of the landscape that lies beside the record. */
+/* Adds the pictures of the landscape that lies beside the record; without one, the picture of what
+ * the record keeps. */
 static void add_landscape(json_t **list, const record *r)
 {
     static const char *const pictures[][2] = {
-        {"rank", "Every variant: of each value of what decides most, its variants, fastest first."},
+        {"rank", "Every variant, by the value of the most important parameter, fastest first."},
         {"importance",
-         "Which parameters decide how fast a variant is. Constraints tie parameters together: a "
-         "value of one leaves few of another. What a parameter decides once all others are "
-         "fixed (total) can so be less than what it decides alone. The longest bar is on "
-         "top."},
+         "How much each parameter decides. 'alone' is its share of all differences; 'total' is "
+         "what it still decides once all other parameters are fixed. Constraints make a total "
+         "smaller than a share alone."},
         {"heatmap",
-         "The two parameters that decide together: the best time with each pair of values."},
+         "The two parameters that explain most: the best time with each pair of their values."},
     };
     char path[PATHS_BYTES];
     json_t *source;
@@ -250,11 +250,15 @@ static void add_landscape(json_t **list, const record *r)
     int folder = slash ? (int)(slash - r->path) : 0;
     snprintf(path, sizeof path, "%.*s/landscapes/%s.json.gz", folder, r->path, r->pattern);
     if (recorded_open(path, &source, &error)) {
-        snprintf(path, sizeof path,
-                 "of this GPU only the fastest variants are kept. 'autotune plot' draws what "
-                 "'autotune %s --effort exhaustive --json --top 1000000' prints there",
-                 r->pattern);
-        json_append(list, json_pack("{ss}", "why", path));
+        const json_t *entry = json_array_get(json_object_get(r->root, "entries"), 0);
+        error = (at_error){0};
+        if (!recorded_open(r->path, &source, &error))
+            add_picture(list, r->path, json_pack("{so}", "source", source), "rank",
+                        json_object_get(entry, "landscape")
+                            ? "Variants by the value of the most important parameter, fastest "
+                              "first. Of many variants a sample is drawn."
+                            : "The fastest variants and the script's default, which the record "
+                              "keeps. It has no times of the other variants.");
         return;
     }
     for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++)
