@@ -17,4 +17,4 @@ function(autotune_targets_below folder out)
 endfunction()
 
 autotune_targets_below(${PROJECT_SOURCE_DIR} autotune_built)
-add_custom_target(installed DEPENDS ${autotune_built} completions worked_out)
+add_custom_target(installed DEPENDS ${autotune_built} completions)

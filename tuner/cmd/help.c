@@ -158,7 +158,7 @@ static char *take_cell(char **rest)
     return cell;
 }
 
-enum { MOST_COLUMNS = 8, GAP = 2, LEAST_COLUMN = 8 };
+enum { MOST_COLUMNS = 8, GAP = 2, LEAST_COLUMN = 8, MOST_PARAGRAPH_LINE = 1024 };
 
 /* Takes the cells of a row, which is changed; returns how many there are. */
 static size_t take_cells(char *row, char *cells[MOST_COLUMNS])
@@ -243,13 +243,52 @@ static void print_table(char *text, size_t page)
     }
 }
 
-/* Prints the text of a page, with tables that fit the terminal. */
+/* Returns the length of the mark that begins an item of a list, "- " or "1. "; 0 for other lines.
+ */
+static size_t item_mark(const char *line)
+{
+    const size_t digits = strspn(line, "0123456789");
+    if (line[0] == '-' && line[1] == ' ')
+        return 2;
+    return digits > 0 && line[digits] == '.' && line[digits + 1] == ' ' ? digits + 2 : 0;
+}
+
+/* Does the line go on the paragraph or the item above it? `mark`: of that item; 0: a paragraph. */
+static bool goes_on(const char *line, size_t mark)
+{
+    const size_t blanks = strspn(line, " ");
+    return line[blanks] != '\n' && line[blanks] && !strchr("|#", *line) &&
+           strncmp(line, "```", 3) != 0 && !item_mark(line) &&
+           (blanks == 0 || (mark > 0 && blanks == mark));
+}
+
+/* Prints a paragraph or an item of a list, whose lines are broken anew; returns what is after it.
+ */
+static const char *print_paragraph(const char *at, size_t page)
+{
+    char text[8192] = "", mark_text[16];
+    const size_t mark = item_mark(at);
+    snprintf(mark_text, sizeof mark_text, "%.*s", (int)mark, at);
+    at += mark;
+    do {
+        at += strspn(at, " ");
+        const size_t length = strcspn(at, "\n");
+        text_add(text, sizeof text, "%s%.*s", *text ? " " : "", (int)length, at);
+        at += length + (at[length] == '\n');
+    } while (goes_on(at, mark));
+    wrap_print(page, (int)mark, mark_text, text, stdout);
+    return at;
+}
+
+/* Prints the text of a page, which is changed: paragraphs and tables fit the terminal; code is as
+ * it stands. */
 static void print_lines(char *text)
 {
     const size_t page = terminal_page();
+    bool is_code = false;
     for (char *at = text; *at;) {
         char *end = at;
-        while (*end == '|') {
+        while (!is_code && *end == '|') {
             end += strcspn(end, "\n");
             end += *end == '\n';
         }
@@ -259,6 +298,12 @@ static void print_lines(char *text)
             at = end;
             continue;
         }
+        if (!is_code && !strchr(" #\n", *at) && !starts_with(at, "```") &&
+            strcspn(at, "\n") < MOST_PARAGRAPH_LINE) {
+            at = text + (print_paragraph(at, page) - text);
+            continue;
+        }
+        is_code = is_code != starts_with(at, "```");
         end += strcspn(end, "\n");
         printf("%.*s\n", (int)(end - at), at);
         at = end + (*end == '\n');
