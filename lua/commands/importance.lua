@@ -22,6 +22,7 @@ return function(given)
   return {
     object { { "kernel", r.kernel }, { "measured", m.measured }, { "whole", m.whole }, { "parameters", parameters },
              { "pairs", pairs_of } },
-    { path = given.path, device = r.device, objective = r.objective, deviation = m.deviation, best = best, top = given.top },
+    { path = given.path, device = r.device, objective = r.objective, deviation = m.deviation, best = best, top = given.top,
+      is_small = r.is_small or false },
   }
 end

@@ -217,7 +217,7 @@ return function(given)
   if get(given, "is_plain") then
     title = subject .. (r.problem ~= "" and ", " .. r.problem or "") .. " on " .. r.device
   else
-    title = title .. (r.is_predicted and " (predicted)" or "") .. (r.is_record and ": the best few and the default" or "")
+    title = title .. (r.is_small and " (predicted, small problem)" or r.is_predicted and " (predicted)" or "") .. (r.is_record and ": the best few and the default" or "")
   end
   put_figures(d, given, title)
   kind.put(d)

@@ -14,6 +14,7 @@
 --   work         { bytes =, flops =, items = } of a launch; 0 if unknown
 --   ceiling, ceiling_rate, rate_unit, baseline_ms, baseline_rate, space_count   0 if unknown
 --   is_predicted, is_record   a record holds the best few and the default, not a measured space
+--   is_small     the times are of a smaller problem than the tuned one, by predictions of which the winner was chosen
 --   landscape    of a record that has it: what recorded.use_landscape() takes
 --
 -- What is missing or of the wrong type is an error that names the file and the result.
@@ -203,6 +204,7 @@ local function read_run(r, root)
       result.cost, result.rate = time_ns / 1e6, positive(get(from, rate))
       result.low_ms, result.high_ms = positive(interval[1]) / 1e6, positive(interval[2]) / 1e6
     end
+    r.is_small = r.is_small or positive(get(from, "tuned_ns")) > 0
     if math.type(get(from, "registers")) == "integer" then
       result.registers, result.spill_bytes = small_count(from, "registers"), small_count(from, "spill_bytes")
       result.shared_bytes = small_count(from, "shared_bytes")

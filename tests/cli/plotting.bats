@@ -202,3 +202,16 @@ PY
     tool plot older.json
     says_nothing_of made_up
 }
+
+@test "importance and plots of a run on a small problem say so" {
+    cp "$FIXTURES"/scale* .
+    tool scale.lua --device sim:sm_90 --only cached=true --json --top 1000000 --quiet
+    cp out.txt run.json
+    tool importance run.json
+    succeeds
+    says 'The times are those of the small problem that was run'
+    needs_gnuplot
+    tool plot run.json -o picture.svg
+    succeeds
+    grep -q '(predicted, small problem)' picture.svg
+}

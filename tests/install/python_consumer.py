@@ -47,6 +47,7 @@ class Wheel(unittest.TestCase):
         said = subprocess.run([os.path.join(os.path.dirname(sys.executable), "autotune"), "--version"], check=True,
                               stdout=subprocess.PIPE, text=True).stdout
         self.assertTrue(said.startswith(f"autotune {autotune.version()}\n"), said)
+        self.assertEqual(autotune.__version__, autotune.version())
 
     def test_a_recorded_configuration_is_picked(self):
         choice = autotune.pick("transpose", results=RECORDS, gpu=H200, rows=8192, cols=8192, dtype="float")
