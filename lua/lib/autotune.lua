@@ -89,6 +89,32 @@ function at.file(name, options)
   return file
 end
 
+--- A question, in the place of a value that nobody has given yet: a pattern with one is refused.
+function at.ask(question)
+  if type(question) ~= "string" then error("at.ask takes the question: at.ask \"how many elements\"", 2) end
+  return { [KIND] = "question", question = question }
+end
+
+-- Adds the questions in a table, and in those within it, to the list, each with its path. Lists of plain values have none.
+local function add_questions(t, path, list)
+  for _, key in ipairs(check.ordered_keys(t, path)) do
+    local v, inner = t[key], check.child(path, key)
+    if type(v) == "table" and v[KIND] == "question" then
+      list[#list + 1] = { path = inner, question = v.question }
+    elseif type(v) == "table" and #path < 8 and (v[1] == nil or type(v[1]) == "table") then
+      add_questions(v, inner, list)
+    end
+  end
+  return list
+end
+
+local function refuse_questions(description)
+  local list, lines = add_questions(description, {}, {}), {}
+  if #list == 0 then return end
+  for i, one in ipairs(list) do lines[i] = "  " .. check.path_text(one.path) .. ": " .. one.question end
+  fail(list[1].path, "%d question%s open; write a value in the place of each at.ask:\n%s", #list, #list == 1 and " is" or "s are", table.concat(lines, "\n"))
+end
+
 -- A misspelt helper is told by its name; what scripts ask for otherwise is not there.
 host.missing(at, function(_, name)
   error("there is no at." .. tostring(name) .. check.meant(tostring(name), check.sorted_keys(at)), 2)
@@ -121,6 +147,7 @@ end
 function at.pattern(description)
   if type(description) ~= "table" then error("at.pattern takes a table: at.pattern { ... }", 2) end
   check.fields(description, {}, PATTERN_FIELDS)
+  refuse_questions(description)
   local is_file = type(description.kernel) == "table" and description.kernel.source ~= nil
   if is_file or description.sizes ~= nil or description.outputs ~= nil or host.captured() then
     host.own("kernel_file.lua").complete(description)

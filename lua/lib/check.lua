@@ -219,6 +219,6 @@ end
 check.KIND = "(kind)"
 check.SCALARS = SCALARS
 check.line_of, check.fail, check.child, check.meant, check.show = line_of, fail, child, meant, show
-check.ordered_keys = ordered_keys
+check.ordered_keys, check.path_text = ordered_keys, join
 check.expression, check.optional, check.expressions = expression, optional, expressions
 return check

@@ -133,11 +133,8 @@ local function split(text, angles)
   return parts
 end
 
--- How many threads are proposed along each side of a block of one, two or three sides, where the file does not say it.
-local SOME_THREADS = { 256, 16, 8 }
-
 return {
-  split = split, SOME_THREADS = SOME_THREADS, parse_c = parse_c, macro_expression = macro_expression, macro_value = macro_value, is_empty = is_empty, copied = copied,
+  split = split, parse_c = parse_c, macro_expression = macro_expression, macro_value = macro_value, is_empty = is_empty, copied = copied,
   read_space = read_space, default_of = default_of, names_in = names_in, with_problem = with_problem, derived_of = derived_of,
   where_of = where_of, helpers = helpers, evaluate = evaluate, scope_of = scope_of,
 }

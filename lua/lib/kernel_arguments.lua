@@ -71,9 +71,6 @@ end
 -- One pointer: its buffer, completed or made. A buffer that fills a constant is no output.
 local function complete_buffer(description, request, a, param, count_example)
   local name, sizes = param.name, description.sizes or {}
-  local seen = request.seen
-  local count_seen = seen and seen.counts[name]
-  count_example = count_seen or seen and seen.covered or count_example
   local in_brackets = string.find(count_example, "[^%w_]") and "(" .. count_example .. ")" or count_example
   local given, role = description.buffers[name], a.const and "input" or "inout"
   local filled = type(description.kernel) == "table" and description.kernel.constants
@@ -117,14 +114,10 @@ local function complete_buffer(description, request, a, param, count_example)
       return
     end
   end
-  if seen and string.find(given.dtype or "", "int") and role ~= "output" and host.is_index_array(name) then
-    ask(request, "buffers", string.format("%s = at.%s { fill = \"below\", limit = \"%s\" }", name, role, seen.least or count_example),
-        name .. " has indices, it seems: below what?")
-  end
   if given.count == nil then
     local size = sizes[name]
     if size == nil then
-      ask(request, "sizes", name .. " = \"" .. count_example .. "\"", count_seen and "" or "elements of " .. param.text)
+      ask(request, "sizes", name .. " = \"" .. count_example .. "\"", "elements of " .. param.text)
     elseif a.lanes > 1 and (type(size) == "string" or type(size) == "number") then
       given.count = "(" .. tostring(size) .. ") * " .. a.lanes
     else
@@ -172,8 +165,6 @@ local function infer_arguments(description, request, signature, params, named, i
   for i, a in ipairs(signature) do
     if is_whole(a) and named[params[i].name] == nil and not is_known(params[i].name) then asked = asked + 1 end
   end
-  -- Buffers may have as many elements as the grid covers, along each of its sides.
-  asked = math.max(asked, request.seen and request.seen.launch and #(request.seen.launch.grid or {}) or 0)
   for i, a in ipairs(signature) do
     local param = params[i]
     local given = named[param.name]
@@ -212,12 +203,8 @@ local function infer_arguments(description, request, signature, params, named, i
         fail({ "problem", param.name }, "is a text, and the kernel takes %s; what follows from others is a derived value: "
              .. "derived = { %s = %q }", param.text, param.name, v)
       end
-      local seen = request.seen
-      if not is_known(param.name) and seen and seen.derived[param.name] then
-        ask(request, "derived", param.name .. " = \"" .. seen.derived[param.name] .. "\"", param.text)
-      elseif not is_known(param.name) then
-        local value = seen and math.type(seen.values[param.name]) and tostring(seen.values[param.name])
-        ask(request, "problem", param.name .. " = " .. (a.type == "bool" and "true" or value or is_whole(a) and example_size(asked) or "1.0"), param.text)
+      if not is_known(param.name) then
+        ask(request, "problem", param.name .. " = " .. (a.type == "bool" and "true" or is_whole(a) and example_size(asked) or "1.0"), param.text)
       end
       args[i] = argument(a.type, param.name)
     else

@@ -14,7 +14,6 @@ local arguments = host.own "kernel_arguments.lua"
 local constants = host.own "kernel_constants.lua"
 local macros = host.own "kernel_macros.lua"
 local complete_problems = host.own("stand_ins.lua").complete
-local sketched_instance = host.own "kernel_instance.lua"
 local definition = host.own("written.lua").definition
 local fail, meant, KIND = check.fail, check.meant, check.KIND
 
@@ -75,12 +74,19 @@ local function launches_of(description)
   return list
 end
 
--- An instance of a template, for a sketch.
-local function sketched_entry(facts, name)
-  for _, k in ipairs(find_kernels(facts, name)) do
-    if k.template ~= "" and not string.find(name, "<", 1, true) then return sketched_instance(facts, k, name) end
+-- An example of an instance: numbers as parameters, else the template's own defaults or common values.
+local function example_instance(template)
+  local parts = early.split(template, true)
+  for i, one in ipairs(parts) do
+    local default = string.match(one, "=%s*(.-)$")
+    local head = string.gsub(string.gsub(one, "%s*=.*$", ""), "%f[%w_]const%f[^%w_]", "")
+    local kind, own = string.match(head, "^%s*([%w_:]+)"), string.match(head, "([%w_]+)$")
+    if kind == "class" or kind == "typename" then parts[i] = default or "float"
+    elseif kind == "bool" then parts[i] = default or "false"
+    elseif kind == "int" or kind == "unsigned" or kind == "size_t" or kind == "long" or string.find(kind or "", "int%d*_t$") then parts[i] = "${" .. own .. "}"
+    else parts[i] = default or "(" .. (kind or "int") .. ")0" end
   end
-  return name
+  return "<" .. table.concat(parts, ", ") .. ">"
 end
 
 -- A template is no kernel before its arguments are known.
@@ -90,7 +96,7 @@ local function refuse_template(file, entry, found)
   end
   host.fail_in(found[1].file, found[1].line, string.format(
     "%s is a template, template <%s>: name the instance, whose numbers may be parameters: kernel = { entry = \"%s\" }",
-    found[1].name, found[1].template, sketched_entry({ kernels = found, template_words = {} }, entry)))
+    found[1].name, found[1].template, entry .. example_instance(found[1].template)))
 end
 
 -- The entry that the pattern means where it says nothing: the file's only kernel.
@@ -274,7 +280,6 @@ local function share_buffers(description, request, found, signature, named)
       local sizes = description.sizes or {}
       if sizes[kept] == nil then sizes[kept] = sizes[other] end
       named[other] = kept
-      if host.sketches() then ask(request, "kernel.args", other .. " = \"" .. kept .. "\"", "the host passes " .. texts[i][1] .. " as both") end
       for k = #(description.outputs or {}), 1, -1 do -- it is read, too
         if description.outputs[k] == kept or description.outputs[k] == other then table.remove(description.outputs, k) end
       end
@@ -399,7 +404,6 @@ local function find_targets(description, given, facts, file)
   local targets = {}
   if not has_all then
     given.entry = choose_entry(facts, given, file)
-    if host.sketches() then given.entry = sketched_entry(facts, given.entry) end
     targets[1] = { of = given, entry = given.entry, path = { "kernel", "entry" } }
   end
   for i, one in ipairs(launched) do
@@ -437,15 +441,6 @@ local function find_candidates(facts, file, targets, values)
 end
 
 local function ask_basics(description, facts, request, launch)
-  if description.space == nil and host.sketches() then
-    local known = {}
-    for name, m in pairs(facts.macros) do
-      if math.type(parse_c(m.value)) == "integer" then known[#known + 1] = name end
-    end
-    table.sort(known)
-    ask(request, "space", (known[1] or "BLOCK") .. " = at.pow2(64, 1024)",
-        #known > 0 and "macros that may be tuned: " .. table.concat(known, ", ", 1, math.min(#known, 12)) or "macros of the file")
-  end
   if description.launch == nil and description.launches == nil then
     ask(request, "launch", "grid = \"ceil_div(n, BLOCK)\", block = \"BLOCK\"",
         launch and "the program launched " .. captured.show(launch) or "how many blocks, of how many threads")
@@ -462,6 +457,29 @@ local function check_values(values)
   end
 end
 
+-- Ends with the comment to start from, in the place of a pattern.
+local function sketch(description, given, facts, file)
+  local entry = choose_entry(facts, given, file)
+  find_candidates(facts, file, { { entry = string.gsub(entry, "%b<>$", "") .. "<>", path = { "kernel", "entry" } } }, {})
+  local write = host.own "kernel_sketch.lua"
+  host.sketch(write(entry, kernel_names(facts), facts, {
+    find_kernels = function(name) return find_kernels(facts, name) end,
+    refuse = function(k, name, meant_by)
+      host.fail_in(k.file, k.line, string.format("nothing defines %s, which %s reads; did you mean '%s'?", name, k.name, meant_by))
+    end,
+    guess = example_instance,
+    match = function(name, signature)
+      local found = match_kernel(facts, name, signature)
+      rename_reserved(found.params)
+      return found
+    end,
+    signature = function(name, defines)
+      local roots = { string.gsub(name, "[${}]", " ") .. "", find_kernels(facts, name)[1].name }
+      return ask_signature(name, roots, defines, scope_of({}, {}), file, facts, given.options)
+    end,
+  }))
+end
+
 --- Completes a description whose kernel is a file; leaves others alone.
 function kernel_file.complete(description)
   local given = description.kernel
@@ -471,6 +489,7 @@ function kernel_file.complete(description)
   end
   local file, facts = open_file(given)
   local had = complete_fields(description, file)
+  if host.sketches() then sketch(description, given, facts, file) end
   local targets = find_targets(description, given, facts, file)
   local values, space_names = read_space(description.space)
   check_values(values)
@@ -489,11 +508,6 @@ function kernel_file.complete(description)
   macros.complete_derived(description, facts, values)
   local baseline = macros.complete_baseline(description, facts, values, space_names)
   local known = early.with_problem(baseline, description)
-  if host.sketches() then -- of a template's numbers
-    for _, target in ipairs(targets) do
-      for name in string.gmatch(target.entry, "%${([%w_]+)}") do known[name] = SKETCHED end
-    end
-  end
   local derived = early.derived_of(description)
   local scope = scope_of(known, derived)
   local named = {}
@@ -515,15 +529,11 @@ function kernel_file.complete(description)
       captured.complete_constants(description, given, launch)
     end
     if not launch then share_buffers(description, request, found, signature, named) end
-    if host.sketches() then
-      request.seen = host.own("kernel_values.lua")(found, signature, description.kernel.entry, defines, facts)
-    end
     if type(target.of.args) ~= "table" then
       target.of.args = arguments.infer(description, request, signature, found.params, named,
                                        function(name) return known[name] ~= nil or derived[name] ~= nil end)
     end
     if #request.order == 0 then arguments.check(description, signature, found.params, target.of.args) end
-    if host.sketches() then host.sketch(host.own("kernel_sketch.lua")(SKETCHED, kernel_names(facts), request, description, facts, found, signature, defines)) end
   end
   if not launch then
     constants.complete(description, request, given, facts, file)

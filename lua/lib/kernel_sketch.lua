@@ -1,198 +1,732 @@
--- The comment to start from, of a kernel in a file: what has been inferred, and what is asked for with examples
--- in its place.
+-- The comment to start from, of a kernel in a file: what the file's own host code launches it with. Each value has its place in
+-- the file beside it. What the file does not say is a question, at.ask, which tuning refuses until it is answered.
 
 local host = ...
 
 local check = host.own "check.lua"
 local early = host.own "early.lua"
+local code = host.own "host_code.lua"
 local arguments = host.own "kernel_arguments.lua"
 local helpers, parse_c = early.helpers, early.parse_c
+local is_number, is_plain, same = code.is_number, code.is_plain, code.same
 
--- Values around the one that a macro has. It shapes the kernel: it is a size, which may divide, unless it is 0 already.
-local function suggested_values(v)
+local WIDTHS = { char = 1, bool = 1, ["signed char"] = 1, ["unsigned char"] = 1, short = 2, ["unsigned short"] = 2, half = 2, __half = 2,
+                 __nv_bfloat16 = 2, int = 4, float = 4, ["unsigned int"] = 4, unsigned = 4, double = 8, long = 8, ["unsigned long"] = 8,
+                 size_t = 8, ["long long"] = 8, ["unsigned long long"] = 8, float2 = 8, float3 = 12, float4 = 16, int2 = 8, int4 = 16,
+                 double2 = 16, uchar4 = 4, uint4 = 16 }
+local WHOLE = { int = true, unsigned = true, size_t = true, long = true, short = true, char = true, uint = true,
+                uint8_t = true, uint16_t = true, uint32_t = true, uint64_t = true, int8_t = true, int16_t = true, int32_t = true, int64_t = true }
+local SIDES = { "_X", "_Y", "_Z" }
+local MOST_REMARK = 100
+local MOST_RENDERED = 256 -- parts of one expression
+
+local function quoted(text) return string.format("%q", text) end
+
+local function ask(why) return "at.ask " .. quoted(why) end
+
+-- Values around one that shapes the kernel: it is a size, which may divide, unless it is 0 already.
+local function values_around(v)
   if v == 0 then return "{ 0, 1 }" end
-  if helpers.is_pow2(v) then
-    local first, last = math.max(1, v // 4), math.max(v, math.min(v * 4, 1024))
-    return "at.pow2(" .. first .. ", " .. last .. ")"
-  end
+  if helpers.is_pow2(v) then return "at.pow2(" .. math.max(1, v // 4) .. ", " .. math.max(v, math.min(v * 4, 1024)) .. ")" end
   return "{ " .. math.max(1, v // 2) .. ", " .. v .. ", " .. 2 * v .. " }"
 end
 
--- Macros that shape the kernel or its launch, and those that these are made of; others may say what is computed. Those
--- of the launch count as words of the kernel.
-local function shaping(facts, launch, words)
-  local found, of_launch = host.shaping_words(), {}
-  local function add(text, to)
-    for name in early.names_in(text or "") do to[name] = true end
+local function least_around(v)
+  return v == 0 and 0 or helpers.is_pow2(v) and math.max(1, v // 4) or math.max(1, v // 2)
+end
+
+-- A text of the file within a comment.
+local function remark(text)
+  text = string.gsub(string.gsub(text, "%s+", " "), "%*/", "* /")
+  return #text > MOST_REMARK and string.sub(text, 1, MOST_REMARK) .. " ..." or text
+end
+
+local function number_text(n)
+  if math.type(n) == "integer" then
+    local bits = n > 1024 and helpers.is_pow2(n) and math.floor(math.log(n, 2) + 0.5)
+    return bits and 1 << bits == n and "1 << " .. bits or tostring(n)
   end
-  for _, e in ipairs(launch and launch.block or {}) do add(e, of_launch) end
-  for _, e in ipairs(launch and launch.grid or {}) do
-    add(string.match(e, "//(.*)"), of_launch)
-    for inner in string.gmatch(e, "ceil_div%b()") do add(string.match(inner, ",(.*)%)$"), of_launch) end
-  end
-  for name in pairs(of_launch) do found[name], words[name] = true, true end
-  for _ = 1, 4 do
-    for name in pairs(early.copied(found)) do add(facts.macros[name] and facts.macros[name].value, found) end
+  local text = string.format("%.7g", n) -- as many digits as a float has, unless it is a double
+  if math.abs(tonumber(text) - n) > math.abs(n) * 6e-8 then text = string.format("%.17g", n) end
+  return string.find(text, "[%.enf]") and text or text .. ".0"
+end
+
+-- ---- what a number was given by ----
+
+-- The variable with the text that gave it its number, through those that only pass it on.
+local function source_of(v)
+  local found = v
+  while v and v.of and not v.of.op do
+    v = v.of
+    if v.name or v.macro then found = v end
   end
   return found
 end
 
--- The values that the file's own #if lines tell apart, of names that are compared with small numbers: #if METHOD == 2.
-local function conditions()
-  local numbers, lists = {}, {}
-  for line in string.gmatch(host.texts()[1] or "", "[^\n]+") do
-    local condition = string.match(line, "^%s*#%s*e?l?if%s+(.*)") or ""
-    for name, sign, number in string.gmatch(condition, "%f[%w_]([%a][%w_]*)%s*([=!<>]+)%s*(%d+)%f[^%w_.]") do
-      local v = math.tointeger(tonumber(number))
-      if v and v <= 64 then
-        numbers[name] = numbers[name] or { [0] = true }
-        numbers[name][v] = true
-        if sign == ">" or sign == "!=" then numbers[name][v + 1] = true end
+local function why(v)
+  local from = source_of(v)
+  if not from.at then return "" end
+  if from.open then return from.at .. ": " .. (from.why or "") end
+  local text = from.node and host.syntax_text(from.node.id) or ""
+  return from.at .. (text ~= "" and ": " .. text or "") .. (from.note and ", " .. from.note or v.note and ", " .. v.note or "")
+end
+
+local function question(v, name)
+  local from = source_of(v)
+  return (from.name and from.name ~= name and from.name .. " is " or "") .. (from.why or "set at run time") .. (from.at and ", " .. from.at or "")
+end
+
+-- ---- expressions ----
+
+-- A context of rendering: names of values, what is tuned, and lists of fields to write.
+local context = {}
+
+function context:name_of(v)
+  while v do
+    if self.named[v] then return self.named[v] end
+    if not (v.of or v.op == "int" or v.op == "float") then return nil end
+    v = v.of or v.a
+  end
+end
+
+-- Goes through a value and all that it is computed of, each once: visit(v) says whether to go on below it.
+local function walk(v, visit, seen)
+  seen = seen or {}
+  if not v or not is_number(v) or seen[v] then return end
+  seen[v] = true
+  if not visit(v) then return end
+  walk(v.of, visit, seen)
+  walk(v.a, visit, seen)
+  walk(v.b, visit, seen)
+end
+
+-- Does it change with a parameter that is tuned?
+function context:is_tuned(v)
+  local found = false
+  walk(v, function(x)
+    local name = self:name_of(x) or x.macro
+    if name then found = found or self.tuned[name] ~= nil end
+    return not name
+  end)
+  return found
+end
+
+function context:add(field, name, text, reason)
+  local list = self.fields[field]
+  for _, one in ipairs(list) do
+    if one.name == name then return end
+  end
+  list[#list + 1] = { name = name, text = text, why = remark(reason or "") }
+end
+
+-- A variable of the problem for a number of the host's, under a name that nothing else has.
+function context:variable(v)
+  local from = source_of(v)
+  local base = string.gsub(from.macro or from.name or v.name or "size", "[^%w_]", "_")
+  local name, i = base, 2
+  while not from.macro and self.taken[name] and not (self.taken[name] ~= true and same(self.taken[name], v)) or host.is_helper(name) or not host.load("local " .. name, "=name") do
+    name, i = base .. "_" .. i, i + 1
+  end
+  self.taken[name], self.named[v] = v, name
+  self:add("problem", name, v.n and number_text(v.n) or ask(question(v, name)), why(v))
+  return name
+end
+
+local function without_casts(v)
+  while v and (v.op == "int" or v.op == "float" or v.op == "floor" or v.of and v.of.op) do
+    if v.op == "floor" and v.a.float and v.a.op == "/" then return v end
+    v = v.of or v.a
+  end
+  return v
+end
+
+-- a and b where the value is a / b, rounded up.
+local function rounded_up(v)
+  local function is_one(x) return x and x.n == 1 end
+  v = without_casts(v)
+  if not v then return nil end
+  if v.op == "ceil" then
+    local inner = without_casts(v.a)
+    if inner and inner.op == "/" then return inner.a, inner.b end
+  elseif v.op == "/" and not v.float then
+    local sum, d = without_casts(v.a), v.b
+    if sum.op == "-" and is_one(sum.b) then -- (a + b - 1) / b
+      local inner = without_casts(sum.a)
+      if inner.op == "+" and same(inner.b, d) then return inner.a, d end
+      if inner.op == "+" and same(inner.a, d) then return inner.b, d end
+    elseif sum.op == "+" then
+      local rest = without_casts(sum.b)
+      if rest.op == "-" and is_one(rest.b) and same(rest.a, d) then return sum.a, d end
+      if rest.n and d.n and is_plain(rest) and rest.n == d.n - 1 and d.n > 1 then return sum.a, d end
+    end
+  elseif v.op == "+" then -- (a - 1) / b + 1, a / b + (a % b != 0)
+    for _, pair in ipairs { { v.a, v.b }, { v.b, v.a } } do
+      local quotient, more = without_casts(pair[1]), without_casts(pair[2])
+      if quotient.op == "/" and is_one(more) and without_casts(quotient.a).op == "-" and is_one(without_casts(quotient.a).b) then
+        return without_casts(quotient.a).a, quotient.b
+      end
+      local rest, negated = more, false
+      while rest and (rest.op == "!=" or rest.op == "==") and rest.b.n == 0 do
+        negated, rest = negated ~= (rest.op == "=="), without_casts(rest.a)
+      end
+      if rest and rest.op == ">" and rest.b.n == 0 then rest = without_casts(rest.a) end
+      if rest and not negated and quotient.op == "/" and rest.op == "%" and same(rest.a, quotient.a) and same(rest.b, quotient.b) then return quotient.a, quotient.b end
+    end
+  end
+  return nil
+end
+
+local PRECEDENCE = { ["+"] = 4, ["-"] = 4, ["*"] = 5, ["/"] = 5, ["%"] = 5, ["<<"] = 3, [">>"] = 3 }
+
+--- The value as an expression of the pattern; nil: it has none. `role` is "data" for what is the same for all variants,
+--- "divisor" for what a grid is divided by, else "launch".
+function context:render(v, role, level)
+  if not is_number(v) or not v then return nil end
+  if not level or level == 0 then self.rendered = 0 end
+  self.rendered = self.rendered + 1
+  if self.rendered > MOST_RENDERED then return nil end
+  local name = self:name_of(v) or v.macro and self.symbols[v.macro] and v.macro
+  if name and role == "data" and self.tuned[name] then return number_text(self.tuned[name]) end
+  if name then return name end
+  if v.macro then return self:variable(v) end
+  local a, b = rounded_up(v)
+  if a then
+    local x, y = self:render(a, role == "data" and "data" or "dividend", 0), self:render(b, role == "data" and "data" or "divisor", 0)
+    return x and y and "ceil_div(" .. x .. ", " .. y .. ")"
+  end
+  if (role == "dividend" or role == "data") and v.name and v.n and self:is_tuned(v) then return self:variable(v) end
+  if v.op == "int" or v.op == "float" then return self:render(v.a, role, level) end
+  if v.of then
+    if v.of.op or v.of.of or v.of.macro or self.named[v.of] then return self:render(v.of, role, level) end
+    if v.n and role == "divisor" then
+      local same_number = self:tuned_number(v.n)
+      if same_number then return same_number end
+    end
+    if not v.name then return self:render(v.of, role, level) end
+    return self:variable(v)
+  end
+  if v.open then return self:variable(v) end
+  if not v.op then return v.n and (role == "divisor" and self:tuned_number(v.n) or number_text(v.n)) end
+  local own = PRECEDENCE[v.op]
+  if own then
+    local is_division = v.op == "/" or v.op == "%"
+    if is_plain(v.a) and v.a.n == 0 and v.op == "-" then
+      local x = self:render(v.b, role, 6)
+      return x and "-" .. x
+    end
+    local x = self:render(v.a, is_division and role == "launch" and "dividend" or role, own)
+    local y = self:render(v.b, is_division and role ~= "data" and "divisor" or role, own + 1)
+    if not x or not y then return v.n and number_text(v.n) end
+    local op = v.op == "/" and not v.float and "//" or v.op
+    local text = x .. " " .. op .. " " .. y
+    return own < (level or 0) and "(" .. text .. ")" or text
+  end
+  if (v.op == "min" or v.op == "max") and v.b then
+    local x, y = self:render(v.a, role, 0), self:render(v.b, role, 0)
+    return x and y and v.op .. "(" .. x .. ", " .. y .. ")"
+  end
+  return v.n and number_text(v.n) or nil
+end
+
+function context:tuned_number(n)
+  for name, v in pairs(self.tuned) do
+    if v == n and self.literal[name] then return name end
+  end
+end
+
+-- The value in units of `width` bytes; nil: it is not so divided.
+local function divided(v, width)
+  if width == 1 then return v end
+  if v.n and (is_plain(v) or v.width) and math.type(v.n) == "integer" then return v.n % width == 0 and code.literal(v.n // width) or nil end
+  if v.op == "int" or v.op == "float" then return divided(v.a, width) end
+  if v.of then
+    local core = v
+    while core.of do core = core.of end
+    return core.op and divided(core, width) or nil
+  end
+  if v.op == "*" then
+    local is_width = v.b.width or is_plain(v.b) and v.b.n == width -- the factor that people mean
+    for _, pair in ipairs(is_width and { { v.b, v.a }, { v.a, v.b } } or { { v.a, v.b }, { v.b, v.a } }) do
+      local inner = divided(pair[1], width)
+      if inner then return is_plain(inner) and inner.n == 1 and pair[2] or code.computed("*", inner, pair[2]) end
+    end
+  elseif v.op == "+" or v.op == "-" then
+    local a, b = divided(v.a, width), divided(v.b, width)
+    return a and b and code.computed(v.op, a, b)
+  end
+  return nil
+end
+
+-- ---- the kernel's own code ----
+
+-- Does the kernel only read what its i-th parameter leads to? False also where its code does not tell.
+local function only_reads(decl, i, text)
+  local parameter, count, seen, fine = nil, 0, 0, true
+  for _, id in ipairs(decl and decl.children or {}) do
+    if code.node_of(id).kind == "ParmDecl" then
+      count = count + 1
+      if count == i then parameter = code.node_of(id) end
+    end
+  end
+  if not parameter then return false end
+  local function walk(node, use)
+    local kind = node.kind
+    if kind == "DeclRefExpr" and node.ref == parameter.id then
+      seen = seen + 1
+      fine = fine and use == "read"
+      return
+    end
+    for k, id in ipairs(node.children) do
+      local child, inner = code.node_of(id), "value"
+      local passes = kind == "ParenExpr" or kind == "UnexposedExpr" or string.find(kind, "Cast") or kind == "MemberRefExpr"
+      if passes then inner = use
+      elseif kind == "ArraySubscriptExpr" and k == 1 or kind == "UnaryOperator" and node.op == "*" then inner = use == "write" and "write" or "read"
+      elseif (kind == "BinaryOperator" and node.op == "=" or kind == "CompoundAssignOperator") and k == 1 then inner = "write"
+      elseif kind == "CallExpr" and string.find(node.name, "^operator[^%[%(]") and id == node.arguments[1] then inner = "write"
+      elseif kind == "UnaryOperator" and (node.op == "&" or node.op == "++" or node.op == "--") then inner = "write" end
+      walk(child, inner)
+    end
+  end
+  for _, id in ipairs(decl.children) do
+    local child = code.node_of(id)
+    if child.kind == "CompoundStmt" then walk(child, "value") end
+  end
+  local plain, words = string.gsub(string.gsub(text, "/%*.-%*/", " "), "//[^\n]*", " "), 0
+  for _ in string.gmatch(plain, "%f[%w_]" .. parameter.name .. "%f[^%w_]") do words = words + 1 end
+  return fine and seen > 0 and seen + 1 == words
+end
+
+-- ---- the instance ----
+
+-- The template's arguments in the launch: texts, and the parameters that numbers become.
+local function instance(launch, template, shapes)
+  local decl, numbers = launch and launch.decl, {}
+  local names = early.split(template, true)
+  local given = decl and decl.printed and string.match(decl.printed, "%f[%w_]" .. decl.name .. "%s*(%b<>)")
+  local parts = given and early.split(string.sub(given, 2, -2), true)
+  if not parts then return nil, numbers end
+  for i, head in ipairs(#names == #parts and names or {}) do
+    local own = string.match(string.gsub(head, "%s*=.*$", ""), "([%w_]+)$") or ""
+    local kind = string.match(string.gsub(head, "%f[%w_]const%f[^%w_]", ""), "^%s*([%w_]+)%s+" .. own) or ""
+    local n = math.tointeger(tonumber((string.gsub(parts[i], "[uUlL]+$", ""))))
+    if WHOLE[kind] and n and (not shapes or shapes[own]) then
+      numbers[own], parts[i] = n, "${" .. own .. "}"
+    end
+  end
+  return parts, numbers
+end
+
+-- Macros that shape the kernel or its launch, and those that these are made of.
+local function shaping(facts)
+  local found = host.shaping_words()
+  for _ = 1, 4 do
+    for name in pairs(early.copied(found)) do
+      for inner in early.names_in(facts.macros[name] and facts.macros[name].value or "") do found[inner] = true end
+    end
+  end
+  return found
+end
+
+-- ---- one argument by value that is a structure ----
+
+local MEMBERS = { float = "float", double = "double", int = "int32", ["unsigned int"] = "uint32", long = "int64", ["unsigned long"] = "uint64",
+                  ["long long"] = "int64", ["unsigned long long"] = "uint64", short = "int16", ["unsigned short"] = "uint16", char = "int8",
+                  ["signed char"] = "int8", ["unsigned char"] = "uint8", bool = "bool", __half = "half", __nv_bfloat16 = "bfloat16" }
+
+-- The members, flat; false: one of them is of a kind that has none here.
+function context:members(class, v, name, list)
+  local fine = class ~= nil
+  for _, id in ipairs(class and class.children or {}) do
+    local field = code.node_of(id)
+    if field.kind == "FieldDecl" then
+      local cell = v and v.fields and v.fields[field.name]
+      local one, kind = cell and cell.v, MEMBERS[field.type]
+      if kind then
+        local text = one and one.n and self:render(one, "data", 0)
+        list[#list + 1] = "at." .. kind .. "(" .. (text and (tonumber(text) and text or quoted(text)) or ask(name .. "." .. field.name .. " is " .. (one and question(one) or "set at run time"))) .. ")"
+      elseif field.class and not string.find(field.type, "[%]*]") then
+        fine = self:members(code.node_of(field.class), one, name .. "." .. field.name, list) and fine
+      else
+        fine = false
       end
     end
   end
-  for name, all in pairs(numbers) do lists[name] = check.sorted_keys(all) end
-  return lists
+  return fine
 end
 
-local function sketch_space(SOME, facts, defines, words, entry, launch, arguments_of)
-  local space, whys, first, shapes, left_out, values = {}, {}, nil, shaping(facts, launch, words), {}, {}
-  local of_template = {}
-  for name in string.gmatch(entry, "%${([%w_]+)}") do
-    local v = (facts.template_numbers or {})[name]
-    space[#space + 1] = name .. " = " .. (v and suggested_values(v) or "at.pow2(" .. SOME .. ", " .. SOME * 32 .. ")")
-    whys[#whys + 1] = name .. " is the template's" .. (v and ", " .. v or "")
-    first, of_template[name] = first or name, true
+-- ---- the comment ----
+
+local function write_comment(fields, order)
+  local lines = {}
+  for _, field in ipairs(order) do
+    local list = fields[field]
+    if list.text then
+      lines[#lines + 1] = string.format("%-7s = %s%s", field, list.text, (list.why or "") ~= "" and "   -- " .. list.why or "")
+    elseif #list > 0 then
+      lines[#lines + 1] = string.format("%-7s = {", field)
+      for _, one in ipairs(list) do
+        lines[#lines + 1] = "  " .. one.name .. " = " .. one.text .. "," .. (one.why ~= "" and "   -- " .. one.why or "")
+      end
+      if list.note then lines[#lines + 1] = "  -- " .. list.note end
+      lines[#lines + 1] = "}"
+    end
   end
-  local names = {}
-  for name in pairs(facts.macros) do names[#names + 1] = name end
-  table.sort(names, function(a, b)
-    local x, y = facts.macros[a], facts.macros[b]
-    if x.line ~= y.line then return x.line < y.line end
-    return a < b
+  return "/* autotune\n" .. table.concat(lines, "\n") .. "\n*/\n"
+end
+
+-- A grid or block, of one side or more.
+local function sides_text(list)
+  local texts = {}
+  for i, e in ipairs(list) do texts[i] = string.find(e, "^at%.ask") and e or quoted(e) end
+  while #texts > 1 and texts[#texts] == "\"1\"" do texts[#texts] = nil end
+  return #texts == 1 and texts[1] or "{ " .. table.concat(texts, ", ") .. " }"
+end
+
+-- The block's sides: which parameters they are, and what stands for them elsewhere.
+function context:read_block(launch, numbers, words, facts)
+  local sides, list = launch.block, {}
+  local count = 3
+  while count > 1 and sides[count] and sides[count].n == 1 and not sides[count].name do count = count - 1 end
+  for i = 1, count do
+    local v = sides[i]
+    local from = v
+    while from and from.of do from = from.of end
+    local name = self:name_of(v)
+    if not name and from and from.macro and self.tuned[from.macro] then name = from.macro end
+    for own, n in pairs(numbers) do
+      if not name and v.n == n and n > 1 then
+        local only = true
+        for other, m in pairs(numbers) do only = only and (other == own or m ~= n) end
+        name = only and own or nil
+      end
+    end
+    local is_mere = from and not from.op
+    -- A warp beside a number of warps that is computed stays one.
+    local second = sides[2]
+    while second and second.of do second = second.of end
+    if i == 1 and v.n == 32 and count > 1 and second and second.op then is_mere = false end
+    if not name and from and from.op then -- the host's own numbers that the block follows
+      walk(v, function(x)
+        if x.name and x.of and is_plain(x.of) and x.n and x.n > 1 and not self:name_of(x) and not self.taken[x.name] then
+          self.named[x], self.tuned[x.name], self.taken[x.name] = x.name, x.n, true
+          self:add("space", x.name, values_around(x.n), why(x))
+          self:add("baseline", x.name, tostring(x.n), "")
+        end
+        return not self:name_of(x)
+      end)
+    end
+    -- More threads of as many blocks are another launch, unless the kernel asks how large the grid is.
+    local follows, own_nodes, at = words.gridDim, {}, v
+    while at do own_nodes[at], at = true, at.of end
+    for k = 1, 3 do
+      walk(launch.grid[k], function(x)
+        follows = follows or own_nodes[x] or v.n and is_plain(x) and v.n > 1 and (x.n == v.n or x.n == v.n - 1)
+        return true
+      end)
+    end
+    if not name and is_mere and words.blockDim and (follows or v.n == nil) and v.n ~= 1 then
+      name = "BLOCK" .. (count > 1 and SIDES[i] or "")
+      while self.taken[name] do name = name .. "_" end
+      self.taken[name] = true
+      self.tuned[name], self.literal[name] = v.n or -1, true
+      self:add("space", name, v.n and values_around(v.n) or ask(question(v, name)), launch.at .. ": " .. (v.n and v.n .. " in the launch" or ""))
+      if v.n then self:add("baseline", name, tostring(v.n), "") end
+    end
+    if name and numbers[name] and is_mere and not from.macro then self.literal[name] = true end
+    if name and (self.tuned[name] or numbers[name]) then
+      for node in function(_, at) if at == nil then return v end return at.of end do self.named[node] = name end
+      self.tuned[name] = self.tuned[name] or numbers[name]
+    end
+    list[i] = name or self:render(v, "launch", 0) or ask(question(v))
+  end
+  return list
+end
+
+-- One pointer: how many elements its buffer has, and with what it is filled.
+function context:read_buffer(a, param, v, decl, i, found, shared)
+  local name, object = param.name, v and v.object
+  local role = a.const and "input" or "inout"
+  if not a.const and only_reads(decl, i, found.text) then role = "input" end
+  local known = a.type and arguments.SCALARS[a.type] and a.type ~= "bool"
+  local width = a.bytes > 0 and a.bytes or 1
+  local elements, place_why = nil, object and object.at .. ": " .. (object.text or "") or ""
+  if object and object.bytes then
+    local units = divided(object.bytes, width)
+    elements = units and self:render(units, "data", 0)
+    if not elements then
+      local bytes = self:render(object.bytes, "data", 5)
+      elements = bytes and (width > 1 and bytes .. " // " .. width or bytes)
+    end
+  end
+  local size = elements or ask(object and "how many elements, " .. object.at or "how many elements " .. name .. " has" .. (self.launch and ", " .. self.launch.at or ""))
+  if object and self.shared[object] then
+    local owner = self.shared[object]
+    self:add("args", name, quoted(owner), "the host passes one buffer as both")
+    if role ~= "input" then self.written[owner] = true end
+    return
+  end
+  if object then self.shared[object] = name end
+  if role ~= "input" then self.written[name] = true end
+  local extra = {}
+  if a.type == "bool" then
+    extra[1] = "dtype = \"uint8\""
+  elseif a.type == "pointer" then
+    self:add("buffers", name, ask(param.text .. " leads to addresses: at.scratch { dtype = \"uint64\", count = ... }, which an earlier launch writes"), "")
+    return
+  elseif not known then
+    local unit = a.bytes % 4 == 0 and a.bytes > 0 and 4 or 1
+    local factor = width // unit
+    extra[1] = unit == 4 and "dtype = \"float\"" or "dtype = \"uint8\""
+    if elements then extra[2] = "count = " .. quoted(factor > 1 and factor .. " * " .. (string.find(elements, "[^%w_]") and "(" .. elements .. ")" or elements) or elements)
+    else extra[2] = "count = " .. size end
+    if a.bytes == 0 then extra[1] = "dtype = " .. ask("what " .. param.text .. " leads to") end
+  end
+  if string.find(a.type or "", "int") and host.is_index_array(name) then
+    -- Of neighbours the kernel reads both: from where to where.
+    local is_offsets = string.find(found.text, "%f[%w_]" .. string.gsub(name, "_$", "") .. "%s*%[[^%]]*%+%s*1%s*%]")
+    extra[#extra + 1] = is_offsets and "fill = \"offsets\", limit = " .. ask("the last of " .. name .. ", where the rows end")
+      or "fill = \"below\", limit = " .. ask(name .. " has places in another buffer: below what?")
+  elseif object and object.zero then
+    extra[#extra + 1] = "fill = \"zero\""
+  end
+  if known or a.type == "bool" then self:add("sizes", name, elements and quoted(elements) or size, place_why) end
+  if #extra > 0 or role == "input" and not a.const then
+    self:add("buffers", name, "at." .. role .. (#extra > 0 and " { " .. table.concat(extra, ", ") .. " }" or " {}"), #extra > 0 and (object and place_why or "") or "only read")
+  elseif role == "inout" then
+    self.outs[#self.outs + 1] = name
+  end
+end
+
+-- One number, or a structure.
+function context:read_number(a, param, v)
+  local name = param.name
+  if string.find(param.text, "cuda%a+Object_t") then
+    local kind = string.find(param.text, "Surface", 1, true) and "surface" or "texture"
+    return self:add("args", name, ask("at." .. kind .. " { buffer = ..., size = { ... } }: " .. param.text), self.launch and self.launch.at)
+  end
+  if a.lanes == 1 and a.type and arguments.SCALARS[a.type] or a.type == "bool" then
+    if not v then
+      self:add("problem", name, ask("set by who launches it: " .. param.text), "")
+    elseif not is_number(v) then
+      self:add("problem", name, ask("not a number in the file: " .. param.text), self.launch.at)
+    elseif v.n == nil then
+      self:add("problem", name, ask(question(v, name)), "")
+    elseif self:is_derived(v, name) then
+      local e = self:render(self:core(v, name), "launch", 0)
+      local reason = why(v)
+      self:add(e and "derived" or "problem", name, e and quoted(e) or number_text(v.n), reason ~= "" and reason or self.launch.at)
+    else
+      local value = a.type == "bool" and (v.n ~= 0 and "true" or "false") or arguments.is_whole(a) and math.tointeger(v.n) and number_text(math.tointeger(v.n)) or number_text(v.n + 0.0)
+      local reason = why(v)
+      self:add("problem", name, value, reason ~= "" and reason or self.launch.at)
+    end
+    return
+  end
+  local list, class = {}, v and v.class and code.node_of(v.class)
+  local fine = self:members(class, v, name, list)
+  if a.lanes > 1 and v and v.fields then
+    fine, list = true, {}
+    for _, side in ipairs { "x", "y", "z", "w" } do
+      local one = v.fields[side] and v.fields[side].v
+      if #list < a.lanes then list[#list + 1] = "at." .. a.type .. "(" .. (one and one.n and number_text(one.n) or ask(name .. "." .. side .. " is set at run time")) .. ")" end
+    end
+  end
+  self:add("args", name, fine and #list > 0 and "at.struct { " .. table.concat(list, ", ") .. " }" or ask(param.text .. ", of " .. a.bytes .. " bytes: at.struct { ... }"),
+           v and v.at or self.launch and self.launch.at or "")
+end
+
+-- What a variable of that name was given.
+function context:core(v, name)
+  while v.of and (self.named[v] == name or v.of.op) do v = v.of end
+  return v
+end
+
+-- Is it computed of other variables that have names, and else of literals? Of floats the host's own variables will do, too.
+function context:is_derived(v, name)
+  local core = self:core(v, name)
+  if not core.op then return self.named[core] ~= nil and self.named[core] ~= name end
+  local has, fine = false, true
+  walk(core, function(x)
+    local named = self:name_of(x)
+    if named then
+      has = has or not self.tuned[named]
+    elseif x.op then
+      fine = fine and (PRECEDENCE[x.op] or x.op == "int" or x.op == "float" or x.op == "min" or x.op == "max" or rounded_up(x)) and true
+    elseif x.open or x.name and not x.of then
+      fine = fine and x.n ~= nil
+    end
+    return not named and not x.macro
   end)
-  for _, name in ipairs(names) do
-    local v = parse_c(facts.macros[name].value)
-    if words[name] and not arguments_of[name] and not of_template[name] and math.type(v) == "integer" and v >= 0 and v <= 4096 and not string.find(name, "^_") then
-      if shapes[name] and not (v == 32 and string.find(string.lower(name), "warp")) then
-        space[#space + 1], values[name] = name .. " = " .. suggested_values(v), v
-        whys[#whys + 1] = name .. " is " .. v
-        first = first or name
+  return has and fine
+end
+
+-- Is it, or a variable that it was given, a parameter that is tuned?
+function context:is_tuned_itself(v)
+  local name = self:name_of(v)
+  return name ~= nil and self.tuned[name] ~= nil
+end
+
+--- The comment. `entry` is the kernel's name; tools has find_kernels, signature(entry, defines, scope), match(entry, signature).
+return function(entry, names, facts, tools)
+  local places = {}
+  for name, m in pairs(facts.macros) do
+    for _, one in ipairs { m, table.unpack(m.others or {}) } do
+      if type(parse_c(one.value)) == "number" then places[string.match(one.file, "([^/]*)$") .. ":" .. one.line] = name end
+    end
+  end
+  local kernel = tools.find_kernels(entry)[1]
+  local launches = code.run(kernel.name, places, WIDTHS)
+  -- Of several launches of it the one of which the most is known, and of those the first.
+  local launch, least = nil, math.huge
+  for _, one in ipairs(launches) do
+    local open = one.uncertain and 1 or 0
+    for i = 1, 3 do open = open + (one.block[i].n == nil and 8 or 0) + (one.grid[i].n == nil and 1 or 0) end
+    for _, v in pairs(one.args) do open = open + ((is_number(v) and v.n == nil or v.object and not v.object.bytes) and 2 or 0) end
+    if one.name == kernel.name and open < least then launch, least = one, open end
+  end
+  -- The instance, to have the compiler say what it takes.
+  local self = early.copied(context)
+  for key, v in pairs({ named = {}, tuned = {}, literal = {}, taken = {}, symbols = {}, shared = {}, written = {}, outs = {}, launch = launch,
+                              fields = { problem = {}, derived = {}, space = {}, args = {}, launch = {}, baseline = {}, sizes = {}, buffers = {} } }) do self[key] = v end
+  local is_template = kernel.template ~= "" and not string.find(entry, "<", 1, true)
+  local plain, numbers = entry, {}
+  local sure = true
+  if is_template then
+    local parts = instance(launch, kernel.template, {})
+    sure = parts ~= nil
+    plain = entry .. (parts and "<" .. table.concat(parts, ", ") .. ">" or tools.guess(kernel.template))
+  end
+  local defines = {}
+  local signature = tools.signature(plain, defines)
+  local matched = tools.match(plain, signature)
+  local words, shapes = host.kernel_words(), shaping(facts)
+  local whole = plain
+  if is_template and sure then
+    local parts
+    parts, numbers = instance(launch, kernel.template, shapes)
+    if early.is_empty(numbers) and launch then -- one that is the block's size
+      parts, numbers = instance(launch, kernel.template)
+      local is_block = {}
+      for _, side in ipairs(launch.block) do is_block[side.n or 0] = true end
+      local kept = {}
+      for own, n in pairs(numbers) do kept[own] = is_block[n] and n > 1 or nil end
+      parts, numbers = instance(launch, kernel.template, kept)
+    end
+    whole = entry .. "<" .. table.concat(parts, ", ") .. ">"
+  end
+  local is_parameter = {}
+  for _, p in ipairs(matched.params) do
+    if p.name ~= "" then self.taken[p.name], is_parameter[p.name] = true, true end
+  end
+  for name in pairs(facts.macros) do
+    if early.macro_value(facts.macros[name].value, facts.macros, 0) ~= nil then self.symbols[name] = true end
+    self.taken[name] = true
+  end
+  -- Numbers that shape the kernel are tuned, unless the size of a buffer depends on them.
+  local of_data = {}
+  local function mark(v, marks, with_divisors)
+    walk(v, function(x)
+      if x.macro then marks[x.macro] = true end
+      if (x.op == "/" or x.op == "%") and not with_divisors then mark(x.a, marks, false) end
+      return with_divisors or x.op ~= "/" and x.op ~= "%"
+    end)
+  end
+  for _, v in pairs(launch and launch.args or {}) do
+    if v.object and v.object.bytes then mark(v.object.bytes, of_data, false) end
+  end
+  for own, n in pairs(numbers) do
+    self.tuned[own], self.taken[own] = n, true
+  end
+  local in_launch = {}
+  for i = 1, 3 do
+    mark(launch and launch.block[i], in_launch, true)
+    local grid = launch and launch.grid[i]
+    if grid then
+      local _, divisor = rounded_up(grid)
+      local bare = without_casts(grid)
+      mark(divisor or bare.op == "/" and bare.b or nil, in_launch, true)
+    end
+  end
+  local ordered, left_out = {}, {}
+  for name, m in pairs(facts.macros) do
+    local v = launches.values[name] or early.macro_value(m.value, facts.macros, 0)
+    local own = math.type(parse_c(m.value)) == "integer" and v
+    if own and v >= 0 and v <= 4096 and (words[name] or in_launch[name]) and not string.find(name, "^_") then
+      local is_warp = v == 32 and string.find(string.lower(name), "warp")
+      if (shapes[name] or in_launch[name]) and not is_warp and not of_data[name] and not is_parameter[name] then
+        ordered[#ordered + 1] = { name = name, v = v, m = m }
       else
         left_out[#left_out + 1] = name
       end
     end
   end
-  for _, one in ipairs(launch and launch.added or {}) do
-    if one.of_template then goto next end
-    space[#space + 1], values[one.name] = one.name .. " = " .. suggested_values(one.value), one.value
-    if launch.all then whys[#whys + 1] = one.name .. " is " .. one.value .. " in the launch" end
-    first = first or one.name
-    ::next::
+  table.sort(ordered, function(x, y) return x.m.line < y.m.line or x.m.line == y.m.line and x.name < y.name end)
+  table.sort(left_out)
+  for own, n in pairs(numbers) do
+    self:add("space", own, values_around(n), launch.at .. ": " .. own .. " is " .. n .. " in the launch")
+    self:add("baseline", own, tostring(n), "")
   end
-  local of_block, asked = {}, conditions()
-  for _, side in ipairs(launch and launch.block or {}) do of_block[side] = true end
+  for _, one in ipairs(ordered) do
+    self.tuned[one.name] = one.v
+    self:add("space", one.name, values_around(one.v), one.m.file .. ":" .. one.m.line .. ": " .. one.name .. " is " .. one.v)
+  end
+  local early_names = check.sorted_keys(is_parameter)
+  for name in pairs(facts.macros) do early_names[#early_names + 1] = name end
   for _, name in ipairs(defines) do
     if not facts.macros[name] then
-      space[#space + 1] = name .. " = " .. (host.is_type_like(name) and "{ \"float\" }"
-        or asked[name] and "{ " .. table.concat(asked[name], ", ") .. " }"
-        or of_block[name] and "at.pow2(" .. (#launch.block > 1 and "8, 32" or "32, 512") .. ")"
-        or "at.pow2(" .. SOME .. ", " .. SOME * 8 .. ")")
-      whys[#whys + 1] = "nothing defines " .. name
-      first, asked[name] = first or name, nil
+      local meant = host.nearest(name, early_names)
+      if meant then tools.refuse(kernel, name, meant) end
+      self.tuned[name] = -1
+      self:add("space", name, ask("nothing defines " .. name .. (host.is_type_like(name) and ", a type: { \"float\" }, say" or ": the values to try")), "")
     end
   end
-  for _, name in ipairs(check.sorted_keys(asked)) do
-    if not facts.macros[name] then
-      space[#space + 1] = name .. " = { " .. table.concat(asked[name], ", ") .. " }"
-      whys[#whys + 1] = "nothing defines " .. name
-    end
-  end
-  for _, list in ipairs { names, defines } do
-    for _, name in ipairs(list) do
-      local low = string.lower(name)
-      if (words[name] or not facts.macros[name]) and (string.find(low, "block") or string.find(low, "thread")) then
-        first = name
-        break
-      end
-    end
-  end
-  if #left_out > 0 then whys[#whys + 1] = "left out: " .. table.concat(left_out, ", ", 1, math.min(#left_out, 8)) .. (#left_out > 8 and " ..." or "") .. ", which may say what is computed: add what does not" end
-  if #space == 0 then
-    table.insert(whys, 1, "nothing in the kernel says how it is launched")
-    return "BLOCK = at.pow2(64, 1024)", table.concat(whys, ", "), "BLOCK", values
-  end
-  return table.concat(space, ", "), table.concat(whys, ", "), first, values
-end
-
--- A grid or block, of one side or more.
-local function quoted(list)
-  local texts = {}
-  for i, e in ipairs(list) do texts[i] = "\"" .. e .. "\"" end
-  return #texts == 1 and texts[1] or "{ " .. table.concat(texts, ", ") .. " }"
-end
-
--- The text follows the file's own launch where that can be told, else the most common one.
-local function sketch_launch(launch, count, first, words)
-  local is_dynamic = words.extern and words.__shared__
-  if not launch then
-    return "grid = \"ceil_div(" .. count .. ", " .. first .. ")\", block = \"" .. first .. "\""
-      .. (is_dynamic and ", shared = \"" .. first .. " * 4\"" or "")
-  end
-  local grid = launch.grid or {}
-  for i, side in ipairs(launch.grid and {} or launch.block) do grid[i] = "ceil_div(" .. count .. ", " .. side .. ")" end
-  return "grid = " .. quoted(grid) .. ", block = " .. quoted(launch.block)
-    .. (launch.shared and ", shared = \"" .. launch.shared .. "\""
-        or is_dynamic and ", shared = \"" .. table.concat(launch.block, " * ") .. " * 4\"" or "")
-end
-
---- The comment, with its last line's end. `names` are the file's kernels, SOME what its unknown numbers were.
-return function(SOME, names, request, description, facts, found, signature, defines)
-  local seen = request.seen
-  local launches, launch = seen.launches, seen.launch
-  local is_argument = {}
-  for _, p in ipairs(found.params) do is_argument[p.name] = true end
-  local space, space_why, first, values = sketch_space(SOME, facts, defines, host.kernel_words(), description.kernel.entry, launch, is_argument)
-  local count = arguments.example_count(signature, found.params)
-  local lines, outs = {}, {}
+  local block = launch and self:read_block(launch, numbers, words, facts)
   for i, a in ipairs(signature) do
-    if a.pointer and not a.const then outs[#outs + 1] = found.params[i].name end
+    local name, v = matched.params[i].name, launch and launch.args[i]
+    while v and not a.pointer and name ~= "" and is_number(v) and v.name and not self.named[v] and not self:is_tuned_itself(v) do
+      self.named[v], v = name, v.of
+    end
   end
-  local function field(name, text, why)
-    lines[#lines + 1] = string.format("%-7s = { %s }%s", name, text, why ~= "" and "   -- " .. why or "")
+  for i, a in ipairs(signature) do
+    local p = matched.params[i]
+    if not a.pointer and not a.empty and p.name ~= "" and not (launch and launch.args[i] == nil and string.find(p.text, "=", 1, true)) then
+      self:read_number(a, p, launch and launch.args[i])
+    end
   end
-  local function asked(name, more)
-    local one = request.of[name]
-    local whys = one and table.concat(one.whys, ", ") or ""
-    if one then field(name, table.concat(one.texts, ", "), whys .. (whys ~= "" and more and "; " or "") .. (more or "")) end
+  for i, a in ipairs(signature) do
+    if a.pointer and matched.params[i].name ~= "" then
+      self:read_buffer(a, matched.params[i], launch and launch.args[i], launch and launch.decl or nil, i, kernel)
+    end
   end
-  local unknown = check.sorted_keys(launch and launch.unknown or {})
-  for _, name in ipairs(unknown) do
-    arguments.ask(request, "problem", name .. " = " .. tostring(seen.value_of(name) or "1 << 10"), name .. (launch.all and " of the host's code" or ", below which the kernel's places stay"))
+  for i = #self.fields.buffers, 1, -1 do -- written under another name
+    local one = self.fields.buffers[i]
+    if self.written[one.name] and one.text == "at.input {}" then table.remove(self.fields.buffers, i) end
   end
-  -- The examples' own size, where no number of the kernel is one.
-  local has_count = seen.covered ~= nil and launch ~= nil and not launch.all and #unknown > 0
-  for _, p in ipairs(found.params) do has_count = has_count or p.name == count end
-  if request.of.problem and not has_count then arguments.ask(request, "problem", count .. " = 1 << 20", "elements") end
-  local derived = request.of.derived
-  if derived and not request.of.problem then arguments.ask(request, "problem", "n = 1 << 20", "of nothing yet") end
-  if derived then -- on one line with what it follows from
-    local one = request.of.problem
-    one.texts[#one.texts] = one.texts[#one.texts] .. " } derived = { " .. table.concat(derived.texts, ", ")
+  local grid = {}
+  for i = 1, launch and 3 or 0 do
+    grid[i] = self:render(launch.grid[i], "launch", 0) or ask(question(launch.grid[i]))
   end
-  if request.of.problem then asked("problem") else field("problem", "n = 1 << 20", "no number is a parameter") end
-  field("space", space, space_why)
-  local of_kernel, args = {}, request.of["kernel.args"]
-  if #names > 1 or string.find(description.kernel.entry, "<", 1, true) then of_kernel[1] = "entry = \"" .. description.kernel.entry .. "\"" end
-  if args then of_kernel[#of_kernel + 1] = "args = { " .. table.concat(args.texts, ", ") .. " }" end
-  if #of_kernel > 0 then field("kernel", table.concat(of_kernel, ", "), args and table.concat(args.whys, ", ") or "") end
-  local launched = launch or launches[1]
-  field("launch", sketch_launch(launch, count, first, host.kernel_words()), launched and launched.all and "the file has <<<" .. launched.all .. ">>>" or "")
-  for _, field_of in ipairs { "sizes", "buffers" } do -- data are the same for all variants
-    local texts = request.of[field_of] and request.of[field_of].texts or {}
-    for i, text in ipairs(texts) do texts[i] = string.gsub(text, "%f[%w_][%a_][%w_]*", values) end
+  local shared = launch and launch.shared and launch.shared.n ~= 0 and (self:render(launch.shared, "launch", 0) or ask(question(launch.shared)))
+  local text
+  if launch then
+    text = "grid = " .. sides_text(grid) .. ", block = " .. sides_text(block) .. (shared and ", shared = " .. (string.find(shared, "^at%.ask") and shared or quoted(shared)) or "")
+  else
+    text = "grid = " .. ask("nothing in the file launches " .. kernel.name) .. ", block = " .. ask("nothing in the file launches " .. kernel.name)
   end
-  asked("sizes", #outs > 0 and "in and out: " .. table.concat(outs, ", ") .. "; outputs = { \"" .. outs[1] .. "\" } says that it is only written" or nil)
-  asked("buffers")
-  return "/* autotune\n" .. table.concat(lines, "\n") .. "\n*/\n"
+  self.fields.launch = { text = "{ " .. text .. " }", why = launch and remark(launch.at .. ": " .. launch.text) or "" }
+  local of_kernel = {}
+  if #names > 1 or whole ~= entry or string.find(entry, "<", 1, true) then
+    of_kernel[1] = "entry = " .. (sure and quoted(whole) or ask("template <" .. string.gsub(kernel.template, "%s+", " ") .. ">, which nothing in the file instantiates: " .. whole .. ", say"))
+  end
+  if #self.fields.args > 0 then
+    local texts = {}
+    for i, one in ipairs(self.fields.args) do texts[i] = one.name .. " = " .. one.text end
+    of_kernel[#of_kernel + 1] = "args = { " .. table.concat(texts, ", ") .. " }"
+  end
+  if #of_kernel > 0 then self.fields.kernel = { text = "{ " .. table.concat(of_kernel, ", ") .. " }", why = self.fields.args[1] and self.fields.args[1].why or "" } else self.fields.kernel = {} end
+  if #self.fields.space == 0 then self.fields.space = { text = "{}", why = "no number shapes the kernel" .. (#left_out > 0 and "; " .. table.concat(left_out, ", ", 1, math.min(#left_out, 8)) .. " may say what is computed" or "") }
+  elseif #left_out > 0 then self.fields.space.note = table.concat(left_out, ", ", 1, math.min(#left_out, 8)) .. " may say what is computed" end
+  if #self.fields.problem == 0 then self.fields.problem = { text = "{}", why = "no number of the kernel is a size" } end
+  if #self.outs > 0 then self.fields.outputs_note = self.outs end
+  return write_comment(self.fields, { "problem", "derived", "space", "baseline", "kernel", "launch", "sizes", "buffers" })
 end

@@ -31,7 +31,6 @@ static void is_within(const cpp_unit *u, cpp_span s)
 static void read_launches(const cpp_unit *unit)
 {
     cpp_launch launches[4];
-    cpp_assignment assignments[4];
     cpp_span words[32];
     const cpp_span all = {unit->text, unit->length};
     const size_t n = cpp_find_launches(unit, 1, (cpp_span){"k", 1}, launches, 4);
@@ -40,9 +39,6 @@ static void read_launches(const cpp_unit *unit)
         is_within(unit, launches[i].all);
         is_within(unit, launches[i].arguments);
     }
-    const size_t assigned = cpp_assignments(all, (cpp_span){"k", 1}, assignments, 4);
-    for (size_t i = 0; i < assigned; i++)
-        is_within(unit, assignments[i].value);
     const size_t shaping = cpp_shaping_words(all, words, 32);
     for (size_t i = 0; i < shaping; i++)
         is_within(unit, words[i]);

@@ -87,19 +87,15 @@ static bool read_launch(cpp_lexer *l, cpp_launch *out)
     return out->part_count >= 2 && read_arguments(l, out);
 }
 
-/* Finds the function that the place is in, and its text above the place. */
-static void set_surroundings(const cpp_unit *u, const char *at, cpp_launch *out)
+/* Finds the text above the place of the function that the place is in. */
+static void set_before(const cpp_unit *u, const char *at, cpp_launch *out)
 {
-    out->before = out->within = out->parameters = (cpp_span){at, 0};
+    out->before = (cpp_span){at, 0};
     for (size_t i = 0; i < u->declaration_count; i++) {
         const cpp_declaration *d = &u->declarations[i];
-        const bool within = d->kind == CPP_FUNCTION && d->has_body && d->span.text < at &&
-                            at < d->span.text + d->span.length;
-        if (within) {
+        if (d->kind == CPP_FUNCTION && d->has_body && d->span.text < at &&
+            at < d->span.text + d->span.length)
             out->before = from_to(d->span.text, at);
-            out->within = d->name;
-            out->parameters = d->parameters;
-        }
     }
 }
 
@@ -117,52 +113,25 @@ static bool takes_launch(cpp_lexer *l, cpp_launch *out)
     return launches && read_launch(l, out);
 }
 
-/* Reads a call, from after the function's name on. False: the name is declared there, as the text
- * around it says. */
-static bool takes_call(cpp_lexer *l, cpp_launch *out)
-{
-    cpp_lexer ahead = *l;
-    if (cpp_is(cpp_next(&ahead), "<")) {
-        *l = ahead;
-        if (!skip_angles(l))
-            return false;
-    }
-    /* In its own head, and at the file's scope, it is declared. */
-    return out->before.length > 0 && memchr(out->before.text, '{', out->before.length) &&
-           read_arguments(l, out);
-}
-
-static size_t find(const cpp_unit *units, size_t count, cpp_span name,
-                   bool (*takes)(cpp_lexer *, cpp_launch *), cpp_launch *out, size_t capacity)
+size_t cpp_find_launches(const cpp_unit *units, size_t count, cpp_span kernel, cpp_launch *out,
+                         size_t capacity)
 {
     size_t found = 0;
     for (size_t u = 0; u < count; u++) {
         cpp_lexer l = cpp_lexer_make(units[u].text, units[u].length, 1);
         for (cpp_token t = cpp_next(&l); t.kind != CPP_END && found < capacity; t = cpp_next(&l)) {
-            if (t.kind != CPP_WORD || !cpp_spans_equal(t.span, name))
+            if (t.kind != CPP_WORD || !cpp_spans_equal(t.span, kernel))
                 continue;
             cpp_lexer ahead = l;
             cpp_launch one = {.unit = u, .line = t.line};
-            set_surroundings(&units[u], t.span.text, &one);
-            if (!takes(&ahead, &one))
+            set_before(&units[u], t.span.text, &one);
+            if (!takes_launch(&ahead, &one))
                 continue;
             out[found++] = one;
             l = ahead;
         }
     }
     return found;
-}
-
-size_t cpp_find_launches(const cpp_unit *units, size_t count, cpp_span kernel, cpp_launch *out,
-                         size_t capacity)
-{
-    return find(units, count, kernel, takes_launch, out, capacity);
-}
-
-size_t cpp_find_calls(const cpp_unit *units, size_t count, cpp_span function, cpp_launch *out,
-                      size_t capacity)
-{
-    return find(units, count, function, takes_call, out, capacity);
 }
 
 /* Up to the end of what a declaration or an assignment says. */
@@ -180,7 +149,13 @@ static cpp_span read_value(cpp_lexer *l, const char *begin, bool bracketed)
     return from_to(begin, end);
 }
 
-size_t cpp_assignments(cpp_span text, cpp_span name, cpp_assignment *out, size_t capacity)
+/* Finds the texts that give the variable its value in `text`, in order: up to `capacity` of what
+ * stands after NAME = or within NAME(...) and NAME{...}, with `member` that of NAME.member = ...;
+ * returns how many. */
+typedef struct cpp_assignment {
+    cpp_span value, member;
+} cpp_assignment;
+static size_t find_assignments(cpp_span text, cpp_span name, cpp_assignment *out, size_t capacity)
 {
     size_t found = 0;
     cpp_lexer l = cpp_lexer_make(text.text, text.length, 1);
@@ -256,7 +231,7 @@ bool cpp_launch_reads(const cpp_unit *units, size_t count, const cpp_launch *lau
         if (cpp_span_is(w.all[i], name))
             return true;
         cpp_assignment of[MOST_ASSIGNMENTS];
-        const size_t n = cpp_assignments(launch->before, w.all[i], of, MOST_ASSIGNMENTS);
+        const size_t n = find_assignments(launch->before, w.all[i], of, MOST_ASSIGNMENTS);
         for (size_t k = 0; k < n; k++)
             add_words(&w, of[k].value);
         const cpp_macro *m = cpp_find_macro(units, count, w.all[i]);

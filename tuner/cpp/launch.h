@@ -1,5 +1,4 @@
-/* Reads how a file's own host code launches a kernel: kernel<<<grid, block, shared, stream>>>(...),
- * and who calls the function that this stands in.
+/* Reads how a file's own host code launches a kernel: kernel<<<grid, block, shared, stream>>>(...).
  *
  * In: units. Out: places in their texts, and what the numbers of a launch come from, as far as
  * names tell: assignments before it in the same function, macros, declarations of the file. Nothing
@@ -19,8 +18,6 @@ typedef struct cpp_launch {
     size_t part_count;
     cpp_span arguments; /* between its brackets */
     cpp_span before;    /* of the function that it stands in, what is above it; "": of none */
-    cpp_span within;    /* that function's name, and what is between its own brackets */
-    cpp_span parameters;
 } cpp_launch;
 
 /* Up to `capacity` launches of the kernel of that name, in the order of the text; returns how many
@@ -28,20 +25,8 @@ typedef struct cpp_launch {
 size_t cpp_find_launches(const cpp_unit *units, size_t count, cpp_span kernel, cpp_launch *out,
                          size_t capacity);
 
-/* Likewise the calls of a function of that name, which have no parts. */
-size_t cpp_find_calls(const cpp_unit *units, size_t count, cpp_span function, cpp_launch *out,
-                      size_t capacity);
-
 /* Does the name stand in what grid, block or shared bytes come from? */
 bool cpp_launch_reads(const cpp_unit *units, size_t count, const cpp_launch *launch,
                       const char *name);
-
-/* Finds the texts that give the variable its value in `text`, in order: up to `capacity` of what
- * stands after NAME = or within NAME(...) and NAME{...}, with `member` that of NAME.member = ...;
- * returns how many. */
-typedef struct cpp_assignment {
-    cpp_span value, member;
-} cpp_assignment;
-size_t cpp_assignments(cpp_span text, cpp_span name, cpp_assignment *out, size_t capacity);
 
 #endif

@@ -1,4 +1,5 @@
-#include "cpp/parse.h"
+/* The parser of a unit (cpp/unit.h). */
+#include "cpp/unit.h"
 
 #include <ctype.h>
 #include <stdlib.h>

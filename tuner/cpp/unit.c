@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "cpp/comment.h"
-#include "cpp/parse.h"
 
 /* Goes from the last macro to the first, so that each finds the one after it. */
 static bool index_macros(cpp_unit *u)

@@ -71,6 +71,9 @@ typedef struct cpp_unit {
 at_status cpp_unit_read(const char *text, cpp_unit *out, at_error *error);
 void cpp_unit_deinit(cpp_unit *u);
 
+/* Fills the lists of a unit whose text is set, for cpp_unit_read(). False if there is no memory. */
+bool cpp_parse(cpp_unit *u);
+
 /* Counts the first of the unit's #include lines, those before anything that could change what they
  * mean: only comments, #pragma lines, definitions of `given` names and of one without a value, a
  * header's guard, are above them. */

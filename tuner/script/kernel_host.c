@@ -404,43 +404,22 @@ static void set_plain(lua_State *L, const char *field, cpp_span s)
     lua_setfield(L, -2, field);
 }
 
-static int push_launches(lua_State *L,
-                         size_t (*find)(const cpp_unit *, size_t, cpp_span, cpp_launch *, size_t))
+/* host.launches(kernel): what the file's launches of it have between their brackets. */
+int host_launches(lua_State *L)
 {
     enum { MOST = 8 };
-    static const char *const parts[] = {"grid", "block", "shared"};
     const kernel_file *k = &script_of(L)->kernel_source;
     const char *name = luaL_checkstring(L, 1);
     cpp_launch found[MOST];
-    const size_t n = find(k->units, k->count, (cpp_span){name, strlen(name)}, found, MOST);
+    const size_t n =
+        cpp_find_launches(k->units, k->count, (cpp_span){name, strlen(name)}, found, MOST);
     lua_createtable(L, (int)n, 0);
     for (size_t i = 0; i < n; i++) {
-        lua_createtable(L, 0, 8);
-        set_plain(L, "all", found[i].all);
-        for (size_t p = 0; p < found[i].part_count && p < sizeof parts / sizeof *parts; p++)
-            set_plain(L, parts[p], found[i].parts[p]);
+        lua_createtable(L, 0, 1);
         set_plain(L, "arguments", found[i].arguments);
-        set_span(L, "before", found[i].before);
-        set_span(L, "within", found[i].within);
-        push_parameters(L, found[i].parameters);
-        lua_setfield(L, -2, "parameters");
         lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
     return 1;
-}
-
-/* host.launches(kernel): where the file launches it, each { all, grid, block, shared, arguments,
- * before, within, parameters }: what stands between <<< and >>>, its parts, what is between the
- * brackets; of the function that it stands in the text above it, the name and the parameters. */
-int host_launches(lua_State *L)
-{
-    return push_launches(L, cpp_find_launches);
-}
-
-/* host.calls(function): where the file calls it, likewise, without parts. */
-int host_calls(lua_State *L)
-{
-    return push_launches(L, cpp_find_calls);
 }
 
 /* host.texts(): the texts of the file and of those that it includes. */
@@ -452,26 +431,6 @@ int host_texts(lua_State *L)
         sandbox_charge(L, k->units[u].length / 4);
         lua_pushlstring(L, k->units[u].text, k->units[u].length);
         lua_rawseti(L, -2, (lua_Integer)u + 1);
-    }
-    return 1;
-}
-
-/* host.assigned(text, name): what gives the variable its value there, in order, each { value,
- * member }. */
-int host_assigned(lua_State *L)
-{
-    enum { MOST = 16 };
-    cpp_span text, name;
-    cpp_assignment found[MOST];
-    text.text = luaL_checklstring(L, 1, &text.length);
-    name.text = luaL_checklstring(L, 2, &name.length);
-    const size_t n = cpp_assignments(text, name, found, MOST);
-    lua_createtable(L, (int)n, 0);
-    for (size_t i = 0; i < n; i++) {
-        lua_createtable(L, 0, 2);
-        set_plain(L, "value", found[i].value);
-        set_span(L, "member", found[i].member);
-        lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
     return 1;
 }

@@ -270,6 +270,7 @@ void script_free(script *s)
     tree_free(s->expressions);
     free(s->from.source.bytes);
     kernel_file_deinit(&s->kernel_source);
+    kernel_syntax_free(s->kernel_syntax);
     XXH3_freeState(s->from.hash);
     free(s->from.path);
     free(s->from.kernel_path);

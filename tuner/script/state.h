@@ -254,7 +254,8 @@ struct script {
     script_checks checks;
     script_work work;
     script_kernel kernel, reference, filler;
-    kernel_file kernel_source; /* of `kernel`, if that is a file; else empty */
+    kernel_file kernel_source;           /* of `kernel`, if that is a file; else empty */
+    struct kernel_syntax *kernel_syntax; /* of the same file; NULL: nothing asked for it */
     script_transfer transfer;
 };
 
@@ -356,9 +357,10 @@ int host_cut_kernel(lua_State *L);
 int host_kernel_signature(lua_State *L);
 int host_kernel_words(lua_State *L);
 int host_launches(lua_State *L);
-int host_calls(lua_State *L);
+int host_syntax(lua_State *L);
+void kernel_syntax_free(struct kernel_syntax *k);
+int host_syntax_text(lua_State *L);
 int host_texts(lua_State *L);
-int host_assigned(lua_State *L);
 int host_shaping_words(lua_State *L);
 int host_variables(lua_State *L);
 int host_is_type_like(lua_State *L);

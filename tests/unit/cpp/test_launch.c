@@ -65,20 +65,6 @@ TEST(what_a_launch_comes_from_is_followed_through_variables_macros_and_functions
     cpp_unit_deinit(&f.unit);
 }
 
-TEST(assignments_are_found_in_order)
-{
-    cpp_assignment of[4];
-    const char text[] = "dim3 b(8, n / 2), c; b.x = 4; a.b = 1; b = f(b, 3); int d{7};";
-    size_t n = cpp_assignments((cpp_span){text, strlen(text)}, (cpp_span){"b", 1}, of, 4);
-    assert_int_equal(n, 3);
-    is_text(of[0].value, "8, n / 2");
-    is_text(of[1].member, "x");
-    is_text(of[1].value, "4");
-    is_text(of[2].value, "f(b, 3)");
-    assert_int_equal(cpp_assignments((cpp_span){text, strlen(text)}, (cpp_span){"d", 1}, of, 4), 1);
-    is_text(of[0].value, "7");
-}
-
 TEST(names_that_shape_a_kernel_are_told_from_those_of_what_it_computes)
 {
     static const char text[] =
@@ -99,23 +85,4 @@ TEST(names_that_shape_a_kernel_are_told_from_those_of_what_it_computes)
     assert_int_equal(at, sizeof expected / sizeof *expected);
     for (size_t i = 0; i < n; i++)
         assert_false(cpp_span_is(words[i], "N") || cpp_span_is(words[i], "ALPHA"));
-}
-
-TEST(a_launch_names_the_function_that_it_stands_in_and_calls_of_that_are_found)
-{
-    static const char text[] = "void run(float *x, int m);\n"
-                               "template <int N> void run(float *x, int m) { k<<<1, N>>>(x, m); }\n"
-                               "void all() { int n = 3; run<8>(d_x, n * n); }\n";
-    cpp_unit u;
-    cpp_launch launch, calls[4];
-    at_error error = {0};
-    assert_ok(cpp_unit_read(text, &u, &error), error);
-    assert_int_equal(cpp_find_launches(&u, 1, (cpp_span){"k", 1}, &launch, 1), 1);
-    is_text(launch.within, "run");
-    is_text(launch.parameters, "float *x, int m");
-    assert_int_equal(cpp_find_calls(&u, 1, launch.within, calls, 4), 1);
-    is_text(calls[0].arguments, "d_x, n * n");
-    is_text(calls[0].within, "all");
-    assert_int_equal(calls[0].line, 3);
-    cpp_unit_deinit(&u);
 }

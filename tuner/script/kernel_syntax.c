@@ -1,0 +1,474 @@
+/* The syntax tree of a kernel's own file, host code and all, with types and templates resolved, as
+ * Clang's library has it.
+ *
+ * libclang is loaded when a comment is written, and never else. The declarations below are those of
+ * its C interface, clang-c/Index.h, which is stable: no header is needed to build. No header of the
+ * Toolkit or the standard library is read: templates/kernel_file/toolkit.h stands for them, and
+ * statements that do not compile with it are left out. The tree is read node by node, as Lua asks
+ * for it. */
+#include <dlfcn.h>
+#include <lauxlib.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/keymap.h"
+#include "script/state.h"
+
+typedef struct cx_string {
+    const void *data;
+    unsigned flags;
+} cx_string;
+typedef struct cx_cursor {
+    int kind, more;
+    const void *data[3];
+} cx_cursor;
+typedef struct cx_type {
+    int kind;
+    void *data[2];
+} cx_type;
+typedef struct cx_place {
+    const void *data[2];
+    unsigned number;
+} cx_place;
+typedef struct cx_range {
+    const void *data[2];
+    unsigned begin, end;
+} cx_range;
+typedef struct cx_token {
+    unsigned numbers[4];
+    void *data;
+} cx_token;
+typedef void *cx_unit, *cx_file, *cx_value;
+typedef int (*cx_visitor)(cx_cursor, cx_cursor, void *);
+
+/* Kinds of cursors, of evaluated values and of template arguments that are told apart here. */
+enum {
+    KIND_CALL = 103,
+    KIND_BINARY = 114,
+    KIND_COMPOUND = 115,
+    KIND_UNARY = 112,
+    KIND_VARIABLE = 9
+};
+enum { KIND_INTEGER = 106, KIND_FLOATING = 107, KIND_CHARACTER = 110, KIND_SIZEOF = 136 };
+enum { KIND_BOOL = 130, KIND_ENUMERATOR = 7, LAST_DECLARATION = 39 };
+enum { VALUE_INT = 1, VALUE_FLOAT = 2, ARGUMENT_TYPE = 1, ARGUMENT_NUMBER = 4 };
+enum { FIRST_SCALAR = 3, LAST_SCALAR = 23, TYPE_POINTER = 101, TYPE_ENUM = 106, TYPE_ARRAY = 112 };
+enum { KEEP_GOING = 0x200, VISIT_ON = 1 };
+
+/* Functions of the interface: the type, the name without clang_, the parameters. */
+#define FUNCTIONS(F)                                                                               \
+    F(void *, createIndex, (int, int))                                                             \
+    F(void, disposeIndex, (void *))                                                                \
+    F(cx_unit, parseTranslationUnit,                                                               \
+      (void *, const char *, const char *const *, int, void *, unsigned, unsigned))                \
+    F(void, disposeTranslationUnit, (cx_unit))                                                     \
+    F(cx_cursor, getTranslationUnitCursor, (cx_unit))                                              \
+    F(unsigned, visitChildren, (cx_cursor, cx_visitor, void *))                                    \
+    F(cx_string, getCursorKindSpelling, (int))                                                     \
+    F(cx_string, getCursorSpelling, (cx_cursor))                                                   \
+    F(cx_string, getTypeSpelling, (cx_type))                                                       \
+    F(cx_string, getFileName, (cx_file))                                                           \
+    F(cx_string, getCursorPrettyPrinted, (cx_cursor, void *))                                      \
+    F(const char *, getCString, (cx_string))                                                       \
+    F(void, disposeString, (cx_string))                                                            \
+    F(cx_type, getCursorType, (cx_cursor))                                                         \
+    F(cx_type, getCanonicalType, (cx_type))                                                        \
+    F(cx_type, getPointeeType, (cx_type))                                                          \
+    F(cx_cursor, getTypeDeclaration, (cx_type))                                                    \
+    F(unsigned, isConstQualifiedType, (cx_type))                                                   \
+    F(long long, Type_getSizeOf, (cx_type))                                                        \
+    F(cx_place, getCursorLocation, (cx_cursor))                                                    \
+    F(cx_range, getCursorExtent, (cx_cursor))                                                      \
+    F(cx_place, getRangeStart, (cx_range))                                                         \
+    F(cx_place, getRangeEnd, (cx_range))                                                           \
+    F(void, getFileLocation, (cx_place, cx_file *, unsigned *, unsigned *, unsigned *))            \
+    F(const char *, getFileContents, (cx_unit, cx_file, size_t *))                                 \
+    F(void, tokenize, (cx_unit, cx_range, cx_token **, unsigned *))                                \
+    F(void, disposeTokens, (cx_unit, cx_token *, unsigned))                                        \
+    F(cx_place, getTokenLocation, (cx_unit, cx_token))                                             \
+    F(cx_string, getTokenSpelling, (cx_unit, cx_token))                                            \
+    F(cx_cursor, getCursorReferenced, (cx_cursor))                                                 \
+    F(cx_cursor, getCursorDefinition, (cx_cursor))                                                 \
+    F(cx_cursor, getSpecializedCursorTemplate, (cx_cursor))                                        \
+    F(int, Cursor_isNull, (cx_cursor))                                                             \
+    F(unsigned, hashCursor, (cx_cursor))                                                           \
+    F(unsigned, equalCursors, (cx_cursor, cx_cursor))                                              \
+    F(int, Cursor_getNumArguments, (cx_cursor))                                                    \
+    F(cx_cursor, Cursor_getArgument, (cx_cursor, unsigned))                                        \
+    F(int, Cursor_getNumTemplateArguments, (cx_cursor))                                            \
+    F(int, Cursor_getTemplateArgumentKind, (cx_cursor, unsigned))                                  \
+    F(cx_type, Cursor_getTemplateArgumentType, (cx_cursor, unsigned))                              \
+    F(long long, Cursor_getTemplateArgumentValue, (cx_cursor, unsigned))                           \
+    F(cx_cursor, Cursor_getVarDeclInitializer, (cx_cursor))                                        \
+    F(cx_value, Cursor_Evaluate, (cx_cursor))                                                      \
+    F(int, EvalResult_getKind, (cx_value))                                                         \
+    F(long long, EvalResult_getAsLongLong, (cx_value))                                             \
+    F(double, EvalResult_getAsDouble, (cx_value))                                                  \
+    F(void, EvalResult_dispose, (cx_value))
+
+typedef struct kernel_syntax {
+#define F(type, name, parameters) type(*name) parameters;
+    FUNCTIONS(F)
+#undef F
+    void *library, *index;
+    cx_unit unit;
+    cx_cursor *nodes, *children; /* a node's number is its place, from 1; children of one node */
+    size_t count, child_count;
+    keymap numbers; /* of nodes by their hashes; nodes of one hash follow each other */
+} kernel_syntax;
+
+static bool load_function(void *library, const char *name, void *function, size_t bytes)
+{
+    void *symbol = dlsym(library, name);
+    memcpy(function, &symbol, bytes); /* ISO C has no conversion of one to the other */
+    return symbol != NULL;
+}
+
+/* Opens the newest library that the loader knows; NULL: there is none. */
+static void *open_library(void)
+{
+    enum { NEWEST = 40, OLDEST = 14 };
+    void *library = NULL;
+    for (int version = NEWEST; version >= OLDEST && !library; version--) {
+        char name[64];
+        snprintf(name, sizeof name, "libclang-%d.so.1", version);
+        library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+        snprintf(name, sizeof name, "libclang.so.%d", version == OLDEST ? 13 : version);
+        if (!library)
+            library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    }
+    return library ? library : dlopen("libclang.so", RTLD_NOW | RTLD_LOCAL);
+}
+
+static at_status load(kernel_syntax *k, at_error *error)
+{
+    bool complete = (k->library = open_library()) != NULL;
+#define F(type, name, parameters)                                                                  \
+    complete = complete && load_function(k->library, "clang_" #name, &k->name, sizeof k->name);
+    FUNCTIONS(F)
+#undef F
+    return complete ? AT_OK
+                    : error_set(error, AT_NO_TOOLCHAIN,
+                                "the host's code of a .cu file is read with libclang, 14 or newer, "
+                                "which is not here. Install it: sudo apt-get install libclang1, or "
+                                "dnf install clang-libs");
+}
+
+void kernel_syntax_free(kernel_syntax *k)
+{
+    if (!k)
+        return;
+    if (k->unit)
+        k->disposeTranslationUnit(k->unit);
+    if (k->index)
+        k->disposeIndex(k->index);
+    if (k->library)
+        dlclose(k->library);
+    free(k->children);
+    keymap_deinit(&k->numbers);
+    free(k->nodes);
+    free(k);
+}
+
+/* Reads the file with `prelude` before it; includes are looked for in `folders`, too. */
+static at_status read_file(const char *path, const char *prelude, const char *const *folders,
+                           size_t folder_count, kernel_syntax *k, at_error *error)
+{
+    enum { MOST = 64 };
+    static const char *const fixed[] = {"-x",
+                                        "cuda",
+                                        "--cuda-host-only",
+                                        "-nocudainc",
+                                        "-nocudalib",
+                                        "--cuda-gpu-arch=sm_80",
+                                        "-std=c++17",
+                                        "-nostdinc",
+                                        "-nostdinc++",
+                                        "-ferror-limit=0",
+                                        "-w",
+                                        "-include"};
+    const char *arguments[MOST];
+    size_t count = sizeof fixed / sizeof *fixed;
+    memcpy(arguments, fixed, sizeof fixed);
+    arguments[count++] = prelude;
+    for (size_t i = 0; i < folder_count && count + 2 <= MOST; i++) {
+        arguments[count++] = "-I";
+        arguments[count++] = folders[i];
+    }
+    at_status status = load(k, error);
+    if (status)
+        return status;
+    k->index = k->createIndex(0, 0);
+    k->unit = k->parseTranslationUnit(k->index, path, arguments, (int)count, NULL, 0, KEEP_GOING);
+    return k->unit ? AT_OK : error_set_at(error, AT_SCRIPT, path, 0, "libclang cannot read it");
+}
+
+/* The node's number; 0: it is none, or there is no memory. */
+static lua_Integer number_of(kernel_syntax *k, cx_cursor c)
+{
+    if (k->Cursor_isNull(c))
+        return 0;
+    uint64_t key = (uint64_t)k->hashCursor(c) << 8, found;
+    for (; keymap_get(&k->numbers, key, &found); key++)
+        if (k->equalCursors(k->nodes[found - 1], c))
+            return (lua_Integer)found;
+    const bool added = array_add((void *)&k->nodes, &k->count, &c, sizeof c) &&
+                       keymap_put(&k->numbers, key, k->count);
+    return added ? (lua_Integer)k->count : 0;
+}
+
+static void push_string(lua_State *L, const kernel_syntax *k, cx_string s)
+{
+    const char *text = k->getCString(s);
+    lua_pushstring(L, text ? text : "");
+    k->disposeString(s);
+}
+
+/* Where the first token of the node is written: in the body of a macro, where it comes from one.
+ * The bytes of its file; NULL: nowhere. */
+static const char *find_spelling(const kernel_syntax *k, cx_cursor c, cx_file *file, unsigned *line,
+                                 unsigned *offset, size_t *size)
+{
+    cx_token *tokens = NULL;
+    unsigned count = 0;
+    const char *bytes = NULL;
+    k->tokenize(k->unit, k->getCursorExtent(c), &tokens, &count);
+    if (count > 0) {
+        k->getFileLocation(k->getTokenLocation(k->unit, tokens[0]), file, line, NULL, offset);
+        bytes = *file ? k->getFileContents(k->unit, *file, size) : NULL;
+    }
+    k->disposeTokens(k->unit, tokens, count);
+    return bytes;
+}
+
+static int add_child(cx_cursor c, cx_cursor parent, void *context)
+{
+    kernel_syntax *k = context;
+    (void)parent;
+    return array_add((void *)&k->children, &k->child_count, &c, sizeof c) ? VISIT_ON : 0;
+}
+
+/* Pushes the numbers of the node's children; *last is the last of them. */
+static void push_children(lua_State *L, kernel_syntax *k, cx_cursor c, cx_cursor *last)
+{
+    k->child_count = 0;
+    k->visitChildren(c, add_child, k); /* no error of Lua may leave it */
+    lua_createtable(L, (int)k->child_count, 0);
+    for (size_t i = 0; i < k->child_count; i++) {
+        *last = k->children[i];
+        lua_pushinteger(L, number_of(k, *last));
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+}
+
+/* The operator is what stands before the second operand. */
+static void push_binary(lua_State *L, const kernel_syntax *k, cx_cursor second)
+{
+    cx_file file;
+    unsigned line, at = 0, begin;
+    size_t size = 0;
+    const char *bytes = find_spelling(k, second, &file, &line, &at, &size);
+    while (bytes && at > 0 && strchr(" \t\r\n\\", bytes[at - 1]))
+        at--;
+    for (begin = at;
+         bytes && begin > 0 && at - begin < 3 && strchr("<>=!&|+-*/%^,", bytes[begin - 1]);)
+        begin--;
+    lua_pushlstring(L, bytes ? bytes + begin : "", at - begin);
+}
+
+/* The operator's first sign is where the operand is not: before it or, of ++ and --, after it. */
+static void push_unary(lua_State *L, const kernel_syntax *k, cx_cursor c)
+{
+    cx_file file;
+    unsigned line, at = 0;
+    size_t size = 0;
+    const char *bytes = find_spelling(k, c, &file, &line, &at, &size);
+    unsigned length = 1;
+    if (bytes && at + 1 < size && strchr("+-", bytes[at]) && bytes[at + 1] == bytes[at])
+        length = 2;
+    if (bytes && !strchr("+-*&!~", bytes[at]))
+        lua_pushliteral(L, "++"); /* or --: the operand changes */
+    else
+        lua_pushlstring(L, bytes ? bytes + at : "", bytes ? length : 0);
+}
+
+static void push_value(lua_State *L, const kernel_syntax *k, cx_cursor c)
+{
+    cx_value v = k->Cursor_Evaluate(c);
+    const int kind = v ? k->EvalResult_getKind(v) : 0;
+    if (kind == VALUE_INT)
+        lua_pushinteger(L, k->EvalResult_getAsLongLong(v));
+    else if (kind == VALUE_FLOAT)
+        lua_pushnumber(L, k->EvalResult_getAsDouble(v));
+    else
+        lua_pushnil(L);
+    if (v)
+        k->EvalResult_dispose(v);
+}
+
+/* Sets the arguments of a specialised function: types as texts, numbers as numbers, "" of others.
+ */
+static void set_template_arguments(lua_State *L, const kernel_syntax *k, cx_cursor c)
+{
+    const int count = k->Cursor_getNumTemplateArguments(c);
+    if (count <= 0)
+        return;
+    lua_createtable(L, count, 0);
+    for (int i = 0; i < count; i++) {
+        const int kind = k->Cursor_getTemplateArgumentKind(c, (unsigned)i);
+        if (kind == ARGUMENT_NUMBER)
+            lua_pushinteger(L, k->Cursor_getTemplateArgumentValue(c, (unsigned)i));
+        else if (kind == ARGUMENT_TYPE)
+            push_string(L, k,
+                        k->getTypeSpelling(k->Cursor_getTemplateArgumentType(c, (unsigned)i)));
+        else
+            lua_pushliteral(L, "");
+        lua_rawseti(L, -2, i + 1);
+    }
+    lua_setfield(L, -2, "template_arguments");
+    push_string(L, k, k->getCursorPrettyPrinted(c, NULL));
+    lua_setfield(L, -2, "printed");
+}
+
+static void set_number(lua_State *L, const char *field, lua_Integer v)
+{
+    if (v > 0) {
+        lua_pushinteger(L, v);
+        lua_setfield(L, -2, field);
+    }
+}
+
+static void set_type(lua_State *L, kernel_syntax *k, cx_type type)
+{
+    type = k->getCanonicalType(type);
+    push_string(L, k, k->getTypeSpelling(type));
+    lua_setfield(L, -2, "type");
+    const bool is_plain = (type.kind >= FIRST_SCALAR && type.kind <= LAST_SCALAR) ||
+                          (type.kind >= TYPE_POINTER && type.kind <= TYPE_ENUM) ||
+                          type.kind == TYPE_ARRAY;
+    if (!is_plain) /* the library fails with sizes of what is no type yet */
+        return;
+    set_number(L, "bytes", k->Type_getSizeOf(type));
+    const cx_cursor class = k->getTypeDeclaration(type);
+    if (class.kind <= LAST_DECLARATION)
+        set_number(L, "class", number_of(k, class));
+    cx_type to = k->getPointeeType(type);
+    set_number(L, "pointee_bytes", to.kind ? k->Type_getSizeOf(to) : 0);
+    if (to.kind && k->isConstQualifiedType(to)) {
+        lua_pushboolean(L, true);
+        lua_setfield(L, -2, "leads_to_const");
+    }
+}
+
+static void set_place(lua_State *L, const kernel_syntax *k, cx_cursor c)
+{
+    cx_file file = NULL;
+    unsigned line = 0;
+    k->getFileLocation(k->getCursorLocation(c), &file, &line, NULL, NULL);
+    set_number(L, "line", line);
+    if (!file)
+        return;
+    push_string(L, k, k->getFileName(file));
+    lua_setfield(L, -2, "file");
+}
+
+static void set_reference(lua_State *L, kernel_syntax *k, cx_cursor c)
+{
+    cx_cursor to = k->getCursorReferenced(c);
+    if (k->Cursor_isNull(to) || k->equalCursors(to, c))
+        return;
+    const cx_cursor definition = k->getCursorDefinition(to);
+    set_number(L, "ref", number_of(k, k->Cursor_isNull(definition) ? to : definition));
+}
+
+/* host.syntax(number): a node of the tree, { kind, name, type, bytes, pointee_bytes, line, file,
+ * children, arguments, ref, op, value, init, template_arguments, printed, template }: numbers of
+ * other nodes and what Clang knows of this one. Without a number it is the whole file. */
+int host_syntax(lua_State *L)
+{
+    script *s = script_of(L);
+    kernel_syntax *k = s->kernel_syntax;
+    at_error error = {0};
+    if (!k) {
+        const kernel_file *f = &s->kernel_source;
+        char prelude[PATH_MAX];
+        snprintf(prelude, sizeof prelude, "%s/kernel_file/toolkit.h", s->from.template_dir);
+        k = s->kernel_syntax = calloc(1, sizeof *k);
+        if (!k)
+            sandbox_raise(L, AT_NO_MEMORY, NULL, 0, "out of memory while reading %s", f->path);
+        if (read_file(f->reals[0], prelude, s->options.includes, s->options.include_count, k,
+                      &error))
+            sandbox_raise_error(L, &error);
+    }
+    const lua_Integer number = luaL_optinteger(L, 1, 0);
+    luaL_argcheck(L, number >= 0 && (size_t)number <= k->count, 1, "no node has that number");
+    const cx_cursor c = number ? k->nodes[number - 1] : k->getTranslationUnitCursor(k->unit);
+    sandbox_charge(L, 64);
+    lua_createtable(L, 0, 12);
+    push_string(L, k, k->getCursorKindSpelling(c.kind));
+    lua_setfield(L, -2, "kind");
+    push_string(L, k, k->getCursorSpelling(c));
+    lua_setfield(L, -2, "name");
+    cx_cursor last = c;
+    push_children(L, k, c, &last);
+    lua_setfield(L, -2, "children");
+    if (!number)
+        return 1;
+    set_place(L, k, c);
+    set_type(L, k, k->getCursorType(c));
+    set_reference(L, k, c);
+    const int arguments = k->Cursor_getNumArguments(c);
+    lua_newtable(L);
+    for (int i = 0; i < arguments; i++) {
+        lua_pushinteger(L, number_of(k, k->Cursor_getArgument(c, (unsigned)i)));
+        lua_rawseti(L, -2, i + 1);
+    }
+    lua_setfield(L, -2, "arguments");
+    if (c.kind == KIND_BINARY || c.kind == KIND_COMPOUND)
+        push_binary(L, k, last);
+    else if (c.kind == KIND_UNARY)
+        push_unary(L, k, c);
+    else
+        lua_pushnil(L);
+    lua_setfield(L, -2, "op");
+    if (c.kind == KIND_INTEGER || c.kind == KIND_FLOATING || c.kind == KIND_CHARACTER ||
+        c.kind == KIND_SIZEOF || c.kind == KIND_BOOL || c.kind == KIND_ENUMERATOR)
+        push_value(L, k, c);
+    else
+        lua_pushnil(L);
+    lua_setfield(L, -2, "value");
+    if (c.kind == KIND_VARIABLE)
+        set_number(L, "init", number_of(k, k->Cursor_getVarDeclInitializer(c)));
+    if (c.kind < LAST_DECLARATION) {
+        set_template_arguments(L, k, c);
+        set_number(L, "template", number_of(k, k->getSpecializedCursorTemplate(c)));
+    }
+    return 1;
+}
+
+/* host.syntax_text(number): the text of a node as its file has it, and where its first token is
+ * written: the file, the line and the byte, of a macro's body in that. */
+int host_syntax_text(lua_State *L)
+{
+    const script *s = script_of(L);
+    const kernel_syntax *k = s->kernel_syntax;
+    const lua_Integer number = luaL_checkinteger(L, 1);
+    luaL_argcheck(L, k && number > 0 && (size_t)number <= k->count, 1, "no node has that number");
+    const cx_range all = k->getCursorExtent(k->nodes[number - 1]);
+    cx_file file = NULL, end_file = NULL;
+    unsigned begin = 0, end = 0, line = 0;
+    size_t size = 0;
+    k->getFileLocation(k->getRangeStart(all), &file, NULL, NULL, &begin);
+    k->getFileLocation(k->getRangeEnd(all), &end_file, NULL, NULL, &end);
+    const char *bytes = file ? k->getFileContents(k->unit, file, &size) : NULL;
+    lua_pushlstring(L, bytes ? bytes + begin : "",
+                    bytes && end > begin && end <= size ? end - begin : 0);
+    if (!find_spelling(k, k->nodes[number - 1], &file, &line, &begin, &size))
+        return 1;
+    push_string(L, k, k->getFileName(file));
+    lua_pushinteger(L, line);
+    lua_pushinteger(L, begin);
+    return 4;
+}
