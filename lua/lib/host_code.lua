@@ -124,6 +124,8 @@ local apply = {
 
 local function computed(op, a, b)
   if not is_number(a) or b and not is_number(b) then return { why = "no number", open = true } end
+  if b and is_plain(b) and (b.n == 1 and (op == "*" or op == "/") or b.n == 0 and (op == "+" or op == "-")) then return a end
+  if b and is_plain(a) and (a.n == 1 and op == "*" or a.n == 0 and op == "+") then return b end
   local n = nil
   if a.n and (not b or b.n) then
     n = host.try(function() return apply[op](a.n, b and b.n) end)

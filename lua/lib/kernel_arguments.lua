@@ -203,6 +203,12 @@ local function infer_arguments(description, request, signature, params, named, i
         fail({ "problem", param.name }, "is a text, and the kernel takes %s; what follows from others is a derived value: "
              .. "derived = { %s = %q }", param.text, param.name, v)
       end
+      if is_whole(a) and math.type(v) == "float" then -- n = 1e7
+        if not math.tointeger(v) then
+          fail({ "problem", param.name }, "is %s, and the kernel takes a whole number: %s", tostring(v), param.text)
+        end
+        description.problem[param.name] = math.tointeger(v)
+      end
       if not is_known(param.name) then
         ask(request, "problem", param.name .. " = " .. (a.type == "bool" and "true" or is_whole(a) and example_size(asked) or "1.0"), param.text)
       end

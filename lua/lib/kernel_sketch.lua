@@ -16,6 +16,9 @@ local WIDTHS = { char = 1, bool = 1, ["signed char"] = 1, ["unsigned char"] = 1,
                  double2 = 16, uchar4 = 4, uint4 = 16 }
 local WHOLE = { int = true, unsigned = true, size_t = true, long = true, short = true, char = true, uint = true,
                 uint8_t = true, uint16_t = true, uint32_t = true, uint64_t = true, int8_t = true, int16_t = true, int32_t = true, int64_t = true }
+-- Members of cudaDeviceProp that expressions have, too.
+local DEVICE = { multiProcessorCount = "sm_count", maxThreadsPerBlock = "max_threads_per_block", warpSize = "warp_size",
+                 maxThreadsPerMultiProcessor = "max_threads_per_sm" }
 local SIDES = { "_X", "_Y", "_Z" }
 local MOST_REMARK = 100
 local MOST_RENDERED = 256 -- parts of one expression
@@ -205,6 +208,8 @@ function context:render(v, role, level)
     if not v.name then return self:render(v.of, role, level) end
     return self:variable(v)
   end
+  local property = v.open and v.why == "set by cudaGetDeviceProperties" and DEVICE[v.name]
+  if property and role ~= "data" then return "device." .. property end
   if v.open then return self:variable(v) end
   if not v.op then return v.n and (role == "divisor" and self:tuned_number(v.n) or number_text(v.n)) end
   local own = PRECEDENCE[v.op]
@@ -619,7 +624,7 @@ return function(entry, names, facts, tools)
     if p.name ~= "" then self.taken[p.name], is_parameter[p.name] = true, true end
   end
   for name in pairs(facts.macros) do
-    if early.macro_value(facts.macros[name].value, facts.macros, 0) ~= nil then self.symbols[name] = true end
+    if math.type(launches.values[name]) == "integer" or early.macro_value(facts.macros[name].value, facts.macros, 0) ~= nil then self.symbols[name] = true end
     self.taken[name] = true
   end
   -- Numbers that shape the kernel are tuned, unless the size of a buffer depends on them.
@@ -650,7 +655,7 @@ return function(entry, names, facts, tools)
   local ordered, left_out = {}, {}
   for name, m in pairs(facts.macros) do
     local v = launches.values[name] or early.macro_value(m.value, facts.macros, 0)
-    local own = math.type(parse_c(m.value)) == "integer" and v
+    local own = (launches.values[name] or math.type(parse_c(m.value)) == "integer") and math.type(v) == "integer" and v
     if own and v >= 0 and v <= 4096 and (words[name] or in_launch[name]) and not string.find(name, "^_") then
       local is_warp = v == 32 and string.find(string.lower(name), "warp")
       if (shapes[name] or in_launch[name]) and not is_warp and not of_data[name] and not is_parameter[name] then

@@ -153,6 +153,7 @@ END
     fails_with 2 "the folder full is not empty"
     program -o none --kernel nothing -- scale 64
     fails_with 2 "no kernel that was launched has 'nothing' in its name"
+    [ ! -e seen ]
     program -o late --kernel scale_by --nth 9 -- scale 64
     fails_with 2 "launched 1 times: there is no launch 9"
     FAKE_CUPTI_SUBSCRIBED=1 program -o busy -- scale 64

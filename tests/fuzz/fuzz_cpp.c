@@ -51,7 +51,7 @@ static void cut(const char *text)
     static const cpp_span root = {"k", 1}, given = {"N", 1};
     cpp_unit unit;
     cpp_parameter parameters[4];
-    if (cpp_unit_read(text, &unit, NULL))
+    if (cpp_unit_read(text, NULL, 0, &unit, NULL))
         return;
     for (size_t i = 0; i < unit.declaration_count; i++)
         cpp_parameters(unit.declarations[i].parameters, parameters, 4);

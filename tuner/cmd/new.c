@@ -119,9 +119,8 @@ static at_status run_from(const options *o, at_error *error)
         status = write_comment(o->from, comment, error);
     if (!status)
         fprintf(stderr, "autotune: %s\n",
-                o->write
-                    ? "that is in the file now; change what is not true of it"
-                    : "put that into the file, or --write does; change what is not true of it");
+                o->write ? "that is in the file now; answer each at.ask in it"
+                         : "put that into the file, or --write does; answer each at.ask in it");
     free(comment);
     return status;
 }

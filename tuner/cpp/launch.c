@@ -106,7 +106,9 @@ static bool takes_launch(cpp_lexer *l, cpp_launch *out)
     if (!cpp_is(sign, "<"))
         return false;
     bool launches = takes_three(l, sign, "<");
+    const char *begin = l->at;
     if (!launches && skip_angles(l)) {
+        out->instance = from_to(begin, l->at - 1);
         sign = cpp_next(l);
         launches = takes_three(l, sign, "<");
     }
@@ -149,13 +151,7 @@ static cpp_span read_value(cpp_lexer *l, const char *begin, bool bracketed)
     return from_to(begin, end);
 }
 
-/* Finds the texts that give the variable its value in `text`, in order: up to `capacity` of what
- * stands after NAME = or within NAME(...) and NAME{...}, with `member` that of NAME.member = ...;
- * returns how many. */
-typedef struct cpp_assignment {
-    cpp_span value, member;
-} cpp_assignment;
-static size_t find_assignments(cpp_span text, cpp_span name, cpp_assignment *out, size_t capacity)
+size_t cpp_assignments(cpp_span text, cpp_span name, cpp_assignment *out, size_t capacity)
 {
     size_t found = 0;
     cpp_lexer l = cpp_lexer_make(text.text, text.length, 1);
@@ -231,7 +227,7 @@ bool cpp_launch_reads(const cpp_unit *units, size_t count, const cpp_launch *lau
         if (cpp_span_is(w.all[i], name))
             return true;
         cpp_assignment of[MOST_ASSIGNMENTS];
-        const size_t n = find_assignments(launch->before, w.all[i], of, MOST_ASSIGNMENTS);
+        const size_t n = cpp_assignments(launch->before, w.all[i], of, MOST_ASSIGNMENTS);
         for (size_t k = 0; k < n; k++)
             add_words(&w, of[k].value);
         const cpp_macro *m = cpp_find_macro(units, count, w.all[i]);

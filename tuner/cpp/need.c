@@ -193,6 +193,8 @@ static void want(search *s, cpp_unit *u, size_t i)
     if (d->wanted || !is_usable(s, u, i))
         return;
     d->wanted = true;
+    if (d->member) /* its class, if that is wanted, names what it needs */
+        return;
     if (d->kind == CPP_TYPE && d->has_body) {
         /* Looks at the members one by one, because what is left out wants nothing. */
         const char *end = d->span.text + d->span.length, *at = d->span.text;

@@ -12,8 +12,11 @@ enum { MAX_DEPTH = 200, MAX_CONDITIONS = 64 };
 typedef struct parser {
     cpp_unit *u;
     cpp_lexer lexer;
-    cpp_token token; /* the next one */
-    bool failed;     /* no memory */
+    cpp_token token;         /* the next one */
+    const cpp_macro *scopes; /* macros of other units that open or close one */
+    size_t scope_count;
+    int opened;  /* scopes that macros have opened */
+    bool failed; /* no memory */
     int depth;
 } parser;
 
@@ -512,6 +515,47 @@ static bool is_access_label(const parser *p)
     return among(p->token, labels) && cpp_is(cpp_next(&ahead), ":");
 }
 
+int cpp_opened_scopes(const cpp_macro *m)
+{
+    cpp_lexer l = cpp_lexer_make(m->value.text, m->value.length, 1);
+    int depth = 0;
+    for (cpp_token t = cpp_next(&l); t.kind != CPP_END && depth >= 0; t = cpp_next(&l))
+        depth += cpp_is(t, "{") - cpp_is(t, "}");
+    return m->is_constant ? 0 : depth;
+}
+
+/* Counts the scopes that a macro opens that stands here: LIB_NAMESPACE_BEGIN. 0: none stands here.
+ */
+static int opened_here(const parser *p)
+{
+    if (p->token.kind != CPP_WORD || !p->token.begins_line)
+        return 0;
+    for (size_t i = p->u->macro_count; i-- > 0;)
+        if (cpp_spans_equal(p->u->macros[i].name, p->token.span))
+            return cpp_opened_scopes(&p->u->macros[i]);
+    for (size_t i = 0; i < p->scope_count; i++)
+        if (cpp_spans_equal(p->scopes[i].name, p->token.span))
+            return cpp_opened_scopes(&p->scopes[i]);
+    return 0;
+}
+
+/* It stays as it is, whatever is left out around it. */
+static void parse_scope_macro(parser *p, const char *scope, bool member)
+{
+    progress g = {.first_inner = p->u->declaration_count};
+    g.d = (cpp_declaration){.kind = CPP_OTHER, .line = p->token.line, .member = member};
+    const char *begin = p->token.span.text, *end = end_of(p->token);
+    take(p);
+    if (cpp_is(p->token, "(")) {
+        cpp_lexer l = p->lexer;
+        skip_group(p);
+        while (l.at < l.end && l.at < p->token.span.text)
+            end = l.at++ + 1;
+    }
+    g.d.span = from_to(begin, end);
+    add_declaration(p, &g, scope);
+}
+
 static void parse_scope(parser *p, const char *scope, bool c_linkage, bool member)
 {
     if (++p->depth > MAX_DEPTH)
@@ -519,11 +563,19 @@ static void parse_scope(parser *p, const char *scope, bool c_linkage, bool membe
             take(p);
     while (!p->failed && p->token.kind != CPP_END && !(cpp_is(p->token, "}") && p->depth > 1)) {
         cpp_lexer ahead = p->lexer;
+        const int opened = opened_here(p);
         if (p->token.kind == CPP_DIRECTIVE) {
             read_directive(p, p->token);
             take(p);
         } else if (cpp_is(p->token, ";") || cpp_is(p->token, "}")) {
             take(p);
+        } else if (opened != 0) {
+            parse_scope_macro(p, scope, member);
+            p->opened += opened;
+            if (p->opened < 0 && p->depth > 1) { /* the end of this scope */
+                p->opened = 0;
+                break;
+            }
         } else if (member && is_access_label(p)) {
             take(p);
             take(p);
@@ -544,9 +596,12 @@ static void parse_scope(parser *p, const char *scope, bool c_linkage, bool membe
     p->depth--;
 }
 
-bool cpp_parse(cpp_unit *u)
+bool cpp_parse(cpp_unit *u, const cpp_macro *scopes, size_t scope_count)
 {
-    parser p = {.u = u, .lexer = cpp_lexer_make(u->text, u->length, 1)};
+    parser p = {.u = u,
+                .lexer = cpp_lexer_make(u->text, u->length, 1),
+                .scopes = scopes,
+                .scope_count = scope_count};
     take(&p);
     parse_scope(&p, "", false, false);
     return !p.failed;

@@ -19,12 +19,13 @@ static bool index_macros(cpp_unit *u)
     return true;
 }
 
-at_status cpp_unit_read(const char *text, cpp_unit *out, at_error *error)
+at_status cpp_unit_read(const char *text, const cpp_macro *scopes, size_t scope_count,
+                        cpp_unit *out, at_error *error)
 {
     *out = (cpp_unit){.text = text, .length = strlen(text), .own_comment = {text, 0}};
     int line;
     cpp_comment_find(text, &out->own_comment, &line);
-    if (cpp_parse(out) && index_macros(out))
+    if (cpp_parse(out, scopes, scope_count) && index_macros(out))
         return AT_OK;
     cpp_unit_deinit(out);
     return error_no_memory(error);

@@ -67,12 +67,18 @@ typedef struct cpp_unit {
     cpp_span own_comment; /* the one that begins with the word "autotune"; "" */
 } cpp_unit;
 
-/* Reads a text, which has to outlive the unit. AT_NO_MEMORY. The caller frees the unit. */
-at_status cpp_unit_read(const char *text, cpp_unit *out, at_error *error);
+/* Reads a text, which has to outlive the unit. `scopes` are `scope_count` macros of other units
+ * that open or close a scope (cpp_opened_scopes); the unit's own are known. AT_NO_MEMORY. The
+ * caller frees the unit. */
+at_status cpp_unit_read(const char *text, const cpp_macro *scopes, size_t scope_count,
+                        cpp_unit *out, at_error *error);
 void cpp_unit_deinit(cpp_unit *u);
 
 /* Fills the lists of a unit whose text is set, for cpp_unit_read(). False if there is no memory. */
-bool cpp_parse(cpp_unit *u);
+bool cpp_parse(cpp_unit *u, const cpp_macro *scopes, size_t scope_count);
+
+/* Counts the scopes that the macro opens and does not close: -1 of #define END_NAMESPACE } */
+int cpp_opened_scopes(const cpp_macro *m);
 
 /* Counts the first of the unit's #include lines, those before anything that could change what they
  * mean: only comments, #pragma lines, definitions of `given` names and of one without a value, a

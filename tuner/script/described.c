@@ -2,6 +2,7 @@
 #include <lauxlib.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -25,6 +26,17 @@ static void read_description(lua_State *L, script *s)
     at_error error = {0};
     if (script_read_file(s->from.path, &s->from.source, &error))
         sandbox_raise_error(L, &error);
+    cpp_span comment;
+    int line;
+    /* As 'autotune new --from' prints it, it is a comment. */
+    if (s->from.source.bytes[strspn(s->from.source.bytes, " \t\r\n")] == '/' &&
+        cpp_comment_find(s->from.source.bytes, &comment, &line)) {
+        char *body = cpp_comment_body(s->from.source.bytes, comment);
+        if (!body)
+            sandbox_raise(L, AT_NO_MEMORY, NULL, 0, "out of memory while loading %s", s->from.path);
+        free(s->from.source.bytes);
+        s->from.source = (script_range){.bytes = body, .size_bytes = strlen(body)};
+    }
     XXH3_128bits_update(s->from.hash, s->from.source.bytes, s->from.source.size_bytes);
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/pack.h"
 #include "base/paths.h"
 #include "script/state.h"
@@ -49,7 +50,7 @@ static at_status read_unit(kernel_file *k, const char *name, const char *path, a
     k->paths[k->count] = strdup(path);
     k->reals[k->count] = realpath(path, NULL);
     status = k->names[k->count] && k->paths[k->count] && k->reals[k->count]
-                 ? cpp_unit_read(text.bytes, &k->units[k->count], error)
+                 ? cpp_unit_read(text.bytes, NULL, 0, &k->units[k->count], error)
                  : error_no_memory(error);
     k->count++;
     return status;
@@ -131,7 +132,7 @@ static at_status rename_includes(kernel_file *k, size_t u, const size_t *units, 
     cpp_unit_deinit(&k->units[u]);
     free(k->texts[u]);
     k->texts[u] = text;
-    return cpp_unit_read(text, &k->units[u], error);
+    return cpp_unit_read(text, NULL, 0, &k->units[u], error);
 }
 
 /* Reads what the unit includes that was not read yet. */
@@ -159,6 +160,26 @@ static at_status read_included(kernel_file *k, size_t u, const char *const *fold
     return status;
 }
 
+/* Reads all units again, where one has macros that open or close scopes in others: how the others
+ * divide into declarations depends on them. */
+static at_status read_scopes(kernel_file *k, at_error *error)
+{
+    cpp_macro *scopes = NULL;
+    size_t count = 0;
+    at_status status = AT_OK;
+    for (size_t u = 0; u < k->count; u++)
+        for (size_t i = 0; i < k->units[u].macro_count; i++)
+            if (!status && cpp_opened_scopes(&k->units[u].macros[i]) != 0 &&
+                !array_add((void *)&scopes, &count, &k->units[u].macros[i], sizeof *scopes))
+                status = error_no_memory(error);
+    for (size_t u = 0; u < k->count && count > 0 && !status; u++) {
+        cpp_unit_deinit(&k->units[u]);
+        status = cpp_unit_read(k->texts[u], scopes, count, &k->units[u], error);
+    }
+    free(scopes);
+    return status;
+}
+
 at_status kernel_file_read(const char *name, const char *path, const char *const *folders,
                            size_t folder_count, kernel_file *out, at_error *error)
 {
@@ -175,7 +196,7 @@ at_status kernel_file_read(const char *name, const char *path, const char *const
     at_status status = read_unit(out, name, path, error);
     for (size_t u = 0; !status && u < out->count; u++)
         status = read_included(out, u, folders, folder_count, error);
-    return status;
+    return status ? status : read_scopes(out, error);
 }
 
 void kernel_file_deinit(kernel_file *k)

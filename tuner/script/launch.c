@@ -381,7 +381,7 @@ static int evaluate_launch(lua_State *L)
         *to = k->constants[i];
         to->is_result = e->s->buffers[to->buffer].role != BUFFER_INPUT;
         if (to->is_result && transfers)
-            sandbox_raise(L, AT_SCRIPT, e->s->path, k->template_line,
+            sandbox_raise(L, AT_SCRIPT, e->s->from.path, k->template_line,
                           "the results of a transfer are in a buffer, and those of the kernel in "
                           "its variable %s: give the kernel the buffer's address",
                           to->name);

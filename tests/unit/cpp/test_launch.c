@@ -29,7 +29,7 @@ static file read_host(void)
 {
     file f;
     at_error error = {0};
-    assert_ok(cpp_unit_read(host, &f.unit, &error), error);
+    assert_ok(cpp_unit_read(host, NULL, 0, &f.unit, &error), error);
     f.count = cpp_find_launches(&f.unit, 1, (cpp_span){"k", 1}, f.launches, 4);
     return f;
 }

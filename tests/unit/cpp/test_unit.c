@@ -14,7 +14,7 @@ static char *cut(const char *text, const char *root, const char *given)
 {
     cpp_unit u;
     at_error error = {0};
-    assert_ok(cpp_unit_read(text, &u, &error), error);
+    assert_ok(cpp_unit_read(text, NULL, 0, &u, &error), error);
     const cpp_span roots[] = {{root, strlen(root)}}, names[] = {{given, strlen(given)}};
     assert_ok(cpp_need(&u, 1, roots, 1, false, &error), error);
     char *left = cpp_render(&u, names, 1);
@@ -177,7 +177,7 @@ TEST(kernels_tell_their_scope_and_their_parameters)
     cpp_unit u;
     at_error error = {0};
     cpp_parameter p[8];
-    assert_ok(cpp_unit_read(text, &u, &error), error);
+    assert_ok(cpp_unit_read(text, NULL, 0, &u, &error), error);
     assert_int_equal(u.declaration_count, 1);
     const cpp_declaration *d = &u.declarations[0];
     assert_true(cpp_is_kernel(&u, 1, d));
@@ -255,7 +255,7 @@ TEST(variables_and_enumerators_of_the_file_are_found_and_constants_that_stand_al
                                "void f() { int K = 4; }\n";
     cpp_unit u;
     at_error error = {0};
-    assert_ok(cpp_unit_read(text, &u, &error), error);
+    assert_ok(cpp_unit_read(text, NULL, 0, &u, &error), error);
     static const char *const found[] = {"A", "B", "D", "H", "I"}, *const others[] = {"C", "E", "F",
                                                                                      "K", "f"};
     for (size_t i = 0; i < sizeof found / sizeof *found; i++)

@@ -1,6 +1,8 @@
 /* autotune capture: what a program launches, and the arguments and memory of chosen launches. */
+#define _XOPEN_SOURCE 700 /* nftw */
 #include <dirent.h>
 #include <errno.h>
+#include <ftw.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -86,8 +88,8 @@ static at_status check_found(const options *o, const json_t *capture, at_error *
         return error_set(error, AT_NO_DEVICE, "%s", json_string_value(trouble));
     if (matched == 0 && recorded == 0)
         return error_set(error, AT_NOT_FOUND,
-                         "no kernel that was launched has '%s' in its name; capture.json, and this "
-                         "command without --kernel, list all",
+                         "no kernel that was launched has '%s' in its name; this command without "
+                         "--kernel lists all",
                          o->capture.kernel);
     if (matched == 0)
         return error_set(error, AT_NOT_FOUND,
@@ -115,6 +117,14 @@ static at_status write_capture(const char *dir, const json_t *capture, at_error 
     return status;
 }
 
+static int remove_one(const char *path, const struct stat *of, int kind, struct FTW *place)
+{
+    (void)of;
+    (void)kind;
+    (void)place;
+    return remove(path);
+}
+
 static at_status run(const options *o, at_error *error)
 {
     char dir[PATH_MAX], library[PATH_MAX];
@@ -135,13 +145,13 @@ static at_status run(const options *o, at_error *error)
     status = program_run(&request, &ended, error);
     if (!status)
         status = tables_read(dir, &capture, error);
-    if (status)
-        return status;
-    json_put(&capture, "schema", json_string(CAPTURE_SCHEMA));
-    json_put(&capture, "version", json_integer(CAPTURE_VERSION));
-    json_put(&capture, "program", program_json(o->program));
-    json_put(&capture, "ended", ended_json(ended));
-    status = write_capture(dir, memory_have(capture), error);
+    if (!status) {
+        json_put(&capture, "schema", json_string(CAPTURE_SCHEMA));
+        json_put(&capture, "version", json_integer(CAPTURE_VERSION));
+        json_put(&capture, "program", program_json(o->program));
+        json_put(&capture, "ended", ended_json(ended));
+        status = write_capture(dir, memory_have(capture), error);
+    }
     if (!status)
         status = check_found(o, capture, error);
     if (!status)
@@ -149,6 +159,8 @@ static at_status run(const options *o, at_error *error)
             page_show(o, "capture", 2, json_incref(capture),
                       json_pack("{ss sI}", "dir", o->output, "top", (json_int_t)o->top), error);
     json_decref(capture);
+    if (status) /* a capture that failed is of no use */
+        nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
     return status;
 }
 

@@ -140,11 +140,8 @@ static at_status apply_parameter(application *a, size_t parameter, at_error *err
     const cpp_macro *m;
     size_t unit = 0;
     char text[RECORD_TEXT_BYTES], was[RECORD_TEXT_BYTES];
-    if (!is_define(a, name)) {
-        fprintf(stderr, "autotune: %s is no macro of the file: its value is for who launches it\n",
-                name);
+    if (!is_define(a, name)) /* the launches have it */
         return AT_OK;
-    }
     const bool same = is_same_everywhere(a, parameter);
     at_status status = find_definition(a, name, &m, &unit, error);
     if (!status && !same)
@@ -244,7 +241,7 @@ static at_status choose_each(application *a, at_error *error)
     return status;
 }
 
-static at_status write_units(const application *a, at_error *error)
+static at_status write_units(const application *a, bool complete, at_error *error)
 {
     bool any = false;
     at_status status = AT_OK;
@@ -259,21 +256,23 @@ static at_status write_units(const application *a, at_error *error)
         status = edit_write(a->file->paths[u], a->file->texts[u], after, error);
         free(after);
     }
-    if (!status && !any)
+    if (!status && !any && complete)
         fprintf(stderr, "autotune: %s has these values already\n", a->file->path);
-    else if (!status && !a->o->write)
+    else if (!status && any && !a->o->write)
         fprintf(stderr, "autotune: nothing is written; --write does\n");
     return status;
 }
 
-static void warn_of_launches(const application *a)
+/* False if a launch of the file does not follow, which is told. */
+static bool change_launches(const application *a)
 {
-    bool is_macro[PATTERN_MAX_PARAMETERS];
+    bool is_macro[PATTERN_MAX_PARAMETERS], complete = true;
     const pattern *p = script_pattern(a->s);
     for (size_t i = 0; i < p->parameter_count; i++)
         is_macro[i] = is_define(a, p->parameters[i].name);
     for (size_t i = 0; i < a->choice_count; i++)
-        followed_warn(a->s, a->choices[i].indices, is_macro);
+        complete = followed_change(a->s, a->choices[i].indices, is_macro, a->edits) && complete;
+    return complete;
 }
 
 /* Does it name a folder with several launches? Then the first says what the script is told: all are
@@ -290,7 +289,7 @@ static bool take_mix(settings *asked, char first[NAME_BYTES])
     return true;
 }
 
-static at_status run(const options *o, at_error *error)
+static at_status apply(const options *o, int *exit_code, at_error *error)
 {
     arch_limits arch;
     application a = {.o = o};
@@ -317,8 +316,9 @@ static at_status run(const options *o, at_error *error)
         status = apply_parameter(&a, i, error);
     if (!status) {
         add_definitions(&a);
-        warn_of_launches(&a);
-        status = write_units(&a, error);
+        const bool complete = change_launches(&a);
+        *exit_code = complete ? 0 : 1;
+        status = write_units(&a, complete, error);
     }
     for (size_t u = 0; a.edits && u < a.file->count; u++)
         edit_list_deinit(&a.edits[u]);
@@ -334,5 +334,5 @@ const command cmd_apply = {
     .summary = "Write the best values into a kernel's own file",
     .options = "describe config captured per-arch write results set include arch no-cache",
     .raw = true,
-    .run = run,
+    .answer = apply,
 };
