@@ -43,8 +43,9 @@ FILE *memory_open(char **text, size_t *size_bytes)
 
 void memory_close(FILE *stream)
 {
-    bool failed = ferror(stream);
-    memory_have(fclose(stream) == 0 && !failed ? stream : NULL);
+    bool is_whole = !ferror(stream);
+    is_whole = fclose(stream) == 0 && is_whole;
+    memory_have(is_whole ? &is_whole : NULL);
 }
 
 void memory_add(void *items, size_t *count, const void *item, size_t size)
