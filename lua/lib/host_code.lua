@@ -140,7 +140,7 @@ local eval, cell_of, exec, invoke
 local function with_macro(v, node)
   local _, file, line = host.syntax_text(node.id)
   local name = file and state.macros[string.match(file, "([^/]*)$") .. ":" .. line]
-  if name then state.launches.values[name] = v.n end
+  if name then state.launches.values[name], state.launches.places[name] = v.n, string.match(file, "([^/]*)$") .. ":" .. line end
   if name then v.macro, v.at = name, string.match(file, "([^/]*)$") .. ":" .. line end
   return v
 end
@@ -300,8 +300,6 @@ end
 
 -- ---- calls ----
 
-local function pointer_width(node) return node.pointee_bytes or 1 end
-
 local function new_object(bytes, node, count)
   return { object = { bytes = bytes, at = place(node), text = text_of(node), count = count, cells = {} } }
 end
@@ -351,14 +349,12 @@ local known = {
   memcpy = copy_memory,
   cudaMemcpyToSymbol = function() return literal(0) end,
   cudaHostGetDevicePointer = function(args) return set_pointer(args, args[2]) end,
-  atoi = from_input, getenv = from_input, sscanf = nil,
+  atoi = from_input, getenv = from_input,
   raw_pointer_cast = function(args) return args[1] end,
   move = function(args) return args[1] end,
-  swap = nil,
 }
 for _, name in ipairs { "cudaMallocManaged", "cudaMallocHost", "cudaHostAlloc", "cudaMallocAsync" } do known[name] = known.cudaMalloc end
-for _, name in ipairs { "cudaMemcpyAsync" } do known[name] = copy_memory end
-known.cudaMemsetAsync, known.memset = known.cudaMemset, known.cudaMemset
+known.cudaMemcpyAsync, known.cudaMemsetAsync, known.memset = copy_memory, known.cudaMemset, known.cudaMemset
 for _, name in ipairs { "atol", "atoll", "atof", "strtod", "strtof", "strtol", "strtoul", "strtoll", "strtoull", "stoi", "stol", "stoul", "stoull", "stof", "stod" } do
   known[name] = from_input
 end
@@ -382,7 +378,7 @@ local methods = {
     return literal(0)
   end,
 }
-methods.assign, methods["end"] = methods.resize, nil
+methods.assign = methods.resize
 
 local function sides(v)
   if v and v.fields then
@@ -405,7 +401,6 @@ local function construct(node, args)
   if string.find(name, "^std::vector<") or string.find(name, "^thrust::[%w]+_vector<") then
     local element_type, width = string.match(name, "<(.*)>$"), nil
     for _, child in ipairs(node_of(node.ref).children) do width = node_of(child).kind == "ParmDecl" and node_of(child).pointee_bytes or width end
-    width = host.sizeof_type and host.sizeof_type(element_type) or width
     local v = { fields = {}, vector = true, width = state.widths[string.match(element_type, "^[^,]*")] or width or 1 }
     if args[1] and is_number(args[1]) then
       v.count, v.object = args[1], new_object(computed("*", args[1], literal(v.width)), node).object
@@ -469,12 +464,11 @@ function invoke(decl, args, this, node, cells, up)
 end
 
 local function record(node, decl, name, grid, block, shared, args)
-  local key = node.id
   for _, one in ipairs(state.launches) do
     if one.node == node and one.decl == decl then return end
   end
   state.launches[#state.launches + 1] = {
-    node = node, decl = decl, name = name, key = key, grid = sides(grid), block = sides(block), shared = shared, args = args,
+    node = node, decl = decl, name = name, grid = sides(grid), block = sides(block), shared = shared, args = args,
     at = place(node), text = text_of(node), uncertain = state.uncertain > 0, within = state.within,
   }
 end
@@ -530,7 +524,7 @@ local function call(node)
   local base = node.children[1] and node_of(node.children[1])
   local this = base and base.kind == "MemberRefExpr" and last(base) and last(base).kind ~= "TypeRef" and (string.find(last(base).type, "[*]$") and (eval(last(base)) or {}).to or cell_of(last(base))) or nil
   local args, cells = evaluated(node.arguments)
-  if decl and decl.kind == "CXXConstructor" or decl and decl.kind == "CXXMethod" and decl.name == "operator=" and false then return construct(node, args) end
+  if decl and decl.kind == "CXXConstructor" then return construct(node, args) end
   if this and this.v and (this.v.vector or this.v.object) then
     local method = methods[name]
     return method and method(this.v, args, node) or open_value(nil, node)
@@ -613,7 +607,7 @@ function eval(node)
     return literal(0)
   elseif kind == "DeclRefExpr" then
     local decl = node.ref and node_of(node.ref)
-    if decl and decl.kind == "EnumConstantDecl" then return { n = decl.value, macro = nil } end
+    if decl and decl.kind == "EnumConstantDecl" then return { n = decl.value } end
     if decl and (decl.kind == "FunctionDecl" or decl.kind == "CXXMethod") then return { fn = decl } end
     return cell_of(node).v
   elseif kind == "MemberRefExpr" or kind == "ArraySubscriptExpr" then
@@ -696,7 +690,7 @@ function eval(node)
       local child = node_of(id)
       if not string.find(child.kind, "Ref$") and child.kind ~= "CallExpr" and child.kind ~= "InitListExpr" then count = count or eval(child) end
     end
-    if count and is_number(count) then return new_object(computed("*", count, literal(pointer_width(node))), node, count) end
+    if count and is_number(count) then return new_object(computed("*", count, literal(node.pointee_bytes or 1)), node, count) end
     return { to = { v = last(node) and last(node).kind == "CallExpr" and eval(last(node)) or { fields = {} } } }
   end
   local v = nil
@@ -739,9 +733,6 @@ local function switch(node)
   if v and v.n then
     for _, way in ipairs(ways) do
       if way.label == v.n or way.label == nil and not taken then taken = way end
-    end
-    for _, way in ipairs(ways) do
-      if way.label == v.n then taken = way end
     end
     return taken and run(taken.at) or nil
   end
@@ -842,14 +833,13 @@ end
 --- name of a macro or constant that is a number by its place, "file:line"; `widths` the bytes of types by their names.
 local function run(wanted, macros, widths)
   local root = host.syntax()
-  local first = root.children[1] and node_of(root.children[1])
   local prelude
   for _, id in ipairs(root.children) do
     local file = node_of(id).file
     if file and string.find(file, "kernel_file/toolkit.h", 1, true) then prelude = file end
   end
-  state = { steps = 0, depth = 0, globals = { cells = {} }, launches = { values = {} }, called = {}, uncertain = 0, macros = macros, widths = widths }
-  local functions = host_functions(root, prelude or first and first.file, {})
+  state = { steps = 0, depth = 0, globals = { cells = {} }, launches = { values = {}, places = {} }, called = {}, uncertain = 0, macros = macros, widths = widths }
+  local functions = host_functions(root, prelude, {})
   local function start(decl)
     for _, one in ipairs(state.launches) do
       if one.name == wanted and one.within == "main" then return end

@@ -420,6 +420,10 @@ function context:read_block(launch, numbers, words, facts)
         return not self:name_of(x)
       end)
     end
+    -- A number of threads that the kernel has as its own number is that one: its places are counted by it.
+    for own, n in pairs(self.tuned) do
+      if not name and is_mere and not words.blockDim and n == v.n and v.n > 1 and words[own] then name, self.literal[own] = own, true end
+    end
     -- More threads of as many blocks are another launch, unless the kernel asks how large the grid is.
     local follows, own_nodes, at = words.gridDim, {}, v
     while at do own_nodes[at], at = true, at.of end
@@ -497,8 +501,6 @@ function context:read_buffer(a, param, v, decl, i, found, shared)
   if known or a.type == "bool" then self:add("sizes", name, elements and quoted(elements) or size, place_why) end
   if #extra > 0 or role == "input" and not a.const then
     self:add("buffers", name, "at." .. role .. (#extra > 0 and " { " .. table.concat(extra, ", ") .. " }" or " {}"), #extra > 0 and (object and place_why or "") or "only read")
-  elseif role == "inout" then
-    self.outs[#self.outs + 1] = name
   end
 end
 
@@ -591,7 +593,7 @@ return function(entry, names, facts, tools)
   end
   -- The instance, to have the compiler say what it takes.
   local self = early.copied(context)
-  for key, v in pairs({ named = {}, tuned = {}, literal = {}, taken = {}, symbols = {}, shared = {}, written = {}, outs = {}, launch = launch,
+  for key, v in pairs({ named = {}, tuned = {}, literal = {}, taken = {}, symbols = {}, shared = {}, written = {}, launch = launch,
                               fields = { problem = {}, derived = {}, space = {}, args = {}, launch = {}, baseline = {}, sizes = {}, buffers = {} } }) do self[key] = v end
   local is_template = kernel.template ~= "" and not string.find(entry, "<", 1, true)
   local plain, numbers = entry, {}
@@ -673,7 +675,7 @@ return function(entry, names, facts, tools)
   end
   for _, one in ipairs(ordered) do
     self.tuned[one.name] = one.v
-    self:add("space", one.name, values_around(one.v), one.m.file .. ":" .. one.m.line .. ": " .. one.name .. " is " .. one.v)
+    self:add("space", one.name, values_around(one.v), (launches.places[one.name] or one.m.file .. ":" .. one.m.line) .. ": " .. one.name .. " is " .. one.v)
   end
   local early_names = check.sorted_keys(is_parameter)
   for name in pairs(facts.macros) do early_names[#early_names + 1] = name end
@@ -732,6 +734,5 @@ return function(entry, names, facts, tools)
   if #self.fields.space == 0 then self.fields.space = { text = "{}", why = "no number shapes the kernel" .. (#left_out > 0 and "; " .. table.concat(left_out, ", ", 1, math.min(#left_out, 8)) .. " may say what is computed" or "") }
   elseif #left_out > 0 then self.fields.space.note = table.concat(left_out, ", ", 1, math.min(#left_out, 8)) .. " may say what is computed" end
   if #self.fields.problem == 0 then self.fields.problem = { text = "{}", why = "no number of the kernel is a size" } end
-  if #self.outs > 0 then self.fields.outputs_note = self.outs end
   return write_comment(self.fields, { "problem", "derived", "space", "baseline", "kernel", "launch", "sizes", "buffers" })
 end

@@ -1157,3 +1157,27 @@ CU
     fails_with 1 "sum.cu:18: the launch <<<(n + kThreads * 8 - 1) / (kThreads * 8), block>>> does not follow by itself: change it for ROWS = 4"
     lacks "has these values already" err.txt
 }
+
+@test "a block that is written as a number follows the macro that the kernel counts by" {
+    cat >tile.cu <<'CU'
+#define BLOCK_SIZE 32
+__global__ void shift(float *y, const float *x)
+{
+    __shared__ float tile[BLOCK_SIZE];
+    tile[threadIdx.x] = x[blockIdx.x * BLOCK_SIZE + threadIdx.x];
+    __syncthreads();
+    y[blockIdx.x * BLOCK_SIZE + threadIdx.x] = tile[BLOCK_SIZE - 1 - threadIdx.x];
+}
+int main()
+{
+    const int n = 4096;
+    float *x, *y;
+    cudaMalloc(&x, n * sizeof(float));
+    cudaMalloc(&y, n * sizeof(float));
+    shift<<<n / 32, 32>>>(y, x);
+}
+CU
+    tool new --from tile.cu
+    succeeds
+    says 'grid = "n // BLOCK_SIZE", block = "BLOCK_SIZE"'
+}
