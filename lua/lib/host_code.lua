@@ -7,7 +7,7 @@
 
 local host = ...
 
-local MOST_STEPS, MOST_DEPTH, MOST_ROUNDS = 300000, 24, 64
+local MOST_STEPS, MOST_DEPTH, MOST_ROUNDS = 100000, 24, 64
 
 local state -- of the run: steps, rounds, depth, trail, globals, launches, called, uncertain
 local nodes = {}
@@ -663,7 +663,7 @@ function eval(node)
     local b = eval(last(node))
     if op == "," then return b end
     if a and a.object and (op == "+" or op == "-") then return { object = a.object, offset = b } end
-    if not apply[op] then return open_value(nil, node) end
+    if not apply[op] then return node.value and literal(node.value) or open_value(nil, node) end
     if (op == "==" or op == "!=") and (a and not is_number(a) or b and not is_number(b)) then return literal(op == "!=" and 1 or 0) end
     return computed(op, a or open_value(nil, node), b or open_value(nil, node))
   elseif kind == "ConditionalOperator" then

@@ -186,7 +186,7 @@ local PRECEDENCE = { ["+"] = 4, ["-"] = 4, ["*"] = 5, ["/"] = 5, ["%"] = 5, ["<<
 function context:render(v, role, level)
   if not is_number(v) or not v then return nil end
   if not level or level == 0 then self.rendered = 0 end
-  self.rendered = self.rendered + 1
+  self.rendered = (self.rendered or 0) + 1
   if self.rendered > MOST_RENDERED then return nil end
   local name = self:name_of(v) or v.macro and self.symbols[v.macro] and v.macro
   if name and role == "data" and self.tuned[name] then return number_text(self.tuned[name]) end

@@ -1158,6 +1158,21 @@ CU
     lacks "has these values already" err.txt
 }
 
+@test "bytes that are no multiple of an element are divided" {
+    cat >part.cu <<'CU'
+__global__ void part(float *x, int n) { if (threadIdx.x < n) x[threadIdx.x] += 1; }
+void run(float *unused, size_t bytes)
+{
+    float *x;
+    cudaMalloc(&x, bytes);
+    part<<<1, 64>>>(x, 64);
+}
+CU
+    tool new --from part.cu
+    succeeds
+    says 'x = "bytes // 4"'
+}
+
 @test "a block that is written as a number follows the macro that the kernel counts by" {
     cat >tile.cu <<'CU'
 #define BLOCK_SIZE 32

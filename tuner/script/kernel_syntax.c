@@ -263,19 +263,35 @@ static void push_children(lua_State *L, kernel_syntax *k, cx_cursor c, cx_cursor
     }
 }
 
-/* The operator is what stands before the second operand. */
-static void push_binary(lua_State *L, const kernel_syntax *k, cx_cursor second)
+/* Finds the operator that ends before the byte `at`; its length, 0: none does. A comma stands
+ * between arguments of macros, too, and is none. */
+static unsigned operator_before(const char *bytes, unsigned *at)
 {
-    cx_file file;
-    unsigned line, at = 0, begin;
+    unsigned length = 0;
+    while (*at > 0 && strchr(" \t\r\n\\", bytes[*at - 1]))
+        --*at;
+    for (; length < 3 && *at > 0 && strchr("<>=!&|+-*/%^", bytes[*at - 1]); length++)
+        --*at;
+    return length;
+}
+
+/* The operator stands before the second operand: in the body of a macro, or in the file, where the
+ * operand is a macro, and the first is not of the same one. */
+static void push_binary(lua_State *L, const kernel_syntax *k, cx_cursor first, cx_cursor second)
+{
+    cx_file file = NULL;
+    unsigned line, at = 0, first_at = 0;
     size_t size = 0;
     const char *bytes = find_spelling(k, second, &file, &line, &at, &size);
-    while (bytes && at > 0 && strchr(" \t\r\n\\", bytes[at - 1]))
-        at--;
-    for (begin = at;
-         bytes && begin > 0 && at - begin < 3 && strchr("<>=!&|+-*/%^,", bytes[begin - 1]);)
-        begin--;
-    lua_pushlstring(L, bytes ? bytes + begin : "", at - begin);
+    unsigned length = bytes ? operator_before(bytes, &at) : 0;
+    if (length == 0) {
+        k->getFileLocation(k->getRangeStart(k->getCursorExtent(first)), &file, NULL, NULL,
+                           &first_at);
+        k->getFileLocation(k->getRangeStart(k->getCursorExtent(second)), &file, NULL, NULL, &at);
+        bytes = file && at != first_at ? k->getFileContents(k->unit, file, &size) : NULL;
+        length = bytes ? operator_before(bytes, &at) : 0;
+    }
+    lua_pushlstring(L, bytes ? bytes + at : "", length);
 }
 
 /* The operator's first sign is where the operand is not: before it or, of ++ and --, after it. */
@@ -292,6 +308,12 @@ static void push_unary(lua_State *L, const kernel_syntax *k, cx_cursor c)
         lua_pushliteral(L, "++"); /* or --: the operand changes */
     else
         lua_pushlstring(L, bytes ? bytes + at : "", bytes ? length : 0);
+}
+
+static bool is_scalar(const kernel_syntax *k, cx_cursor c)
+{
+    const int kind = k->getCanonicalType(k->getCursorType(c)).kind;
+    return kind >= FIRST_SCALAR && kind <= LAST_SCALAR;
 }
 
 static void push_value(lua_State *L, const kernel_syntax *k, cx_cursor c)
@@ -427,7 +449,7 @@ int host_syntax(lua_State *L)
     }
     lua_setfield(L, -2, "arguments");
     if (c.kind == KIND_BINARY || c.kind == KIND_COMPOUND)
-        push_binary(L, k, last);
+        push_binary(L, k, k->children[0], last);
     else if (c.kind == KIND_UNARY)
         push_unary(L, k, c);
     else
@@ -435,6 +457,8 @@ int host_syntax(lua_State *L)
     lua_setfield(L, -2, "op");
     if (c.kind == KIND_INTEGER || c.kind == KIND_FLOATING || c.kind == KIND_CHARACTER ||
         c.kind == KIND_SIZEOF || c.kind == KIND_BOOL || c.kind == KIND_ENUMERATOR)
+        push_value(L, k, c);
+    else if (c.kind == KIND_BINARY && is_scalar(k, c)) /* for where the operator is not found */
         push_value(L, k, c);
     else
         lua_pushnil(L);
