@@ -297,7 +297,7 @@ local function only_reads(decl, i, text)
     if child.kind == "CompoundStmt" then walk(child, "value") end
   end
   local plain, words = string.gsub(string.gsub(text, "/%*.-%*/", " "), "//[^\n]*", " "), 0
-  for _ in string.gmatch(plain, "%f[%w_]" .. parameter.name .. "%f[^%w_]") do words = words + 1 end
+  for _ in string.gmatch(plain, "%f[%w_.]" .. parameter.name .. "%f[^%w_]") do words = words + 1 end
   return fine and seen > 0 and seen + 1 == words
 end
 

@@ -1158,6 +1158,30 @@ CU
     lacks "has these values already" err.txt
 }
 
+@test "a buffer that the kernel only reads is an input, without const, too" {
+    cat >axpy.cu <<'CU'
+__global__ void axpy(int n, float a, float *x, float *y)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = a * x[i] + y[i];
+}
+int main()
+{
+    int n = 1 << 20;
+    float *x, *y;
+    cudaMalloc(&x, n * sizeof(float));
+    cudaMalloc(&y, n * sizeof(float));
+    axpy<<<(n + 255) / 256, 256>>>(n, 2.0f, x, y);
+}
+CU
+    tool new --from axpy.cu --write
+    succeeds
+    says "x = at.input {}"
+    says_nothing_of "y = at.input"
+    tool check axpy.cu --budget 3
+    succeeds
+}
+
 @test "bytes that are no multiple of an element are divided" {
     cat >part.cu <<'CU'
 __global__ void part(float *x, int n) { if (threadIdx.x < n) x[threadIdx.x] += 1; }
