@@ -3,9 +3,10 @@
 local at = require "autotune"
 
 -- A start of the search: a tile of c whose threads have 8 lines.
-local function tile(tile_m, tile_n, tile_k, registers)
+local function tile(tile_m, tile_n, tile_k, registers, overhead)
   return { algorithm = "tile", tile_m = tile_m, tile_n = tile_n, tile_k = tile_k, thread_m = 8, thread_n = tile_n // 16,
-           lanes_m = 4, pad = 4, vec = 4, staging = "registers", stages = 2, unroll = tile_k, registers = registers }
+           lanes_m = 4, pad = 4, vec = 4, staging = "registers", stages = 2, unroll = tile_k, registers = registers,
+           overhead = overhead }
 end
 
 -- The busiest multiprocessor's time if `parts` blocks of a cluster share the products of each tile of c. The unit is the
@@ -21,8 +22,7 @@ local times = {}
 for parts = 1, 8 do times[parts] = ("8 * (%s) + %d"):format(time_of(parts), parts - 1) end
 
 return at.pattern {
-  name = "matmul",
-  summary = "Product of two row-major matrices",
+  name = "matmul", summary = "Product of two row-major matrices",
   problem = { m = 4096, n = 4096, k = 4096, dtype = "float" },
   ragged = { m = 140, n = 308, k = 148 }, simulated = { m = 256, n = 256, k = 64 },
 
@@ -82,7 +82,7 @@ return at.pattern {
   },
   baseline = { tile_m = 16 },
   -- Tiles of hand-tuned products of floats (CUTLASS's SIMT kernels, MAGMA), from small to large.
-  starts = { tile(32, 64, 8, 96), tile(64, 128, 16, 128), tile(128, 128, 8, 128), tile(128, 256, 16, 255) },
+  starts = { tile(32, 64, 8, 96, 2), tile(64, 128, 16, 168, 2), tile(128, 128, 8, 128, 0), tile(128, 256, 16, 255, 0) },
 
   buffers = {
     a = at.input { dtype = "dtype", count = "m * k", shape = { "m", "k" } },
