@@ -19,7 +19,7 @@ load helpers
 @test "explain names the line that conflicts when the padding is gone" {
     tool explain transpose.lua --arch sm_90 --set rows=256 --set cols=256 --config pad=0
     succeeds
-    says '(transpose_tile.tmpl:61) conflicts: it reads shared memory with 32.0 wavefronts a request where 1.0 would do'
+    says '(transpose_tile.tmpl:57) conflicts: it reads shared memory with 32.0 wavefronts a request where 1.0 would do'
 }
 
 @test "explain --json uses Nsight Compute's names and counts every block of a small grid" {

@@ -226,7 +226,7 @@ CASES = {
                            cu=HEAD + "if (i < n) dst[i] = 1; }\n"),
         "shape": told(layout="{ 'p' }", buffers=buffers(dst="dtype = 'int32', count = 'n', shape = { 'p', 'n // p' }")),
         "tolerance": refused(buffers=buffers(dst="dtype = 'int32', count = 'n', tolerance = 'p'")),
-        "order": LITERAL,
+        "order": LITERAL, "record": LITERAL,
         "compare": seen(HEAD + "if (i < n) dst[i] = i < n / 2 ? src[i] : 0; }\n",
                         buffers=buffers(dst="dtype = 'int32', count = 'n', compare = 'p == 1 and n // 2 or n'")),
     },

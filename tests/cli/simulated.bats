@@ -235,7 +235,7 @@ PY
     tool "$FIXTURES/scale.lua" --device sim:sm_90 --budget 4 --quiet
     succeeds
     grep -Eq '^ +tuned us +vs best +small us +regs' out.txt
-    says "the other columns are of the small one"
+    says "the other columns are of the small"
     says_nothing_of 'of copy'
 }
 

@@ -118,9 +118,9 @@ static at_status run_from(const options *o, at_error *error)
     if (!status && o->write)
         status = write_comment(o->from, comment, error);
     if (!status)
-        fprintf(stderr, "autotune: %s\n",
-                o->write ? "that is in the file now; answer each at.ask in it"
-                         : "put that into the file, or --write does; answer each at.ask in it");
+        fprintf(stderr, "autotune: %s%s\n",
+                o->write ? "that is in the file now" : "put that into the file, or --write does",
+                strstr(comment, "at.ask") ? "; answer each at.ask in it" : "");
     free(comment);
     return status;
 }

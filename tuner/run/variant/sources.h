@@ -43,7 +43,7 @@ at_status sources_submit(const sources *all, const session *s, candidate *c, at_
  * sources apart are in compile/wire.h. */
 /* A variant on one of its problems. */
 typedef struct identity_part {
-    const char *text;        /* of what is compiled; NULL: it is not checked on this problem */
+    const char *text; /* of what is compiled; NULL: it is not checked on this problem */
     const launch_plan *plan;
 } identity_part;
 
