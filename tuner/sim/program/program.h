@@ -432,7 +432,7 @@ static inline bool sim_reaches_global(const sim_instruction *c)
 /* Does it compare two integers, and nothing else? */
 static inline bool sim_is_comparison(const sim_instruction *c)
 {
-    return c->kind == SIM_COMPARE && c->rule != RULE_NUMBERS && c->c == SIM_NO_SLOT && !c->flush;
+    return c->kind == SIM_COMPARE && c->number != AFFINE_REAL && c->c == SIM_NO_SLOT && !c->flush;
 }
 
 typedef struct sim_constant {
