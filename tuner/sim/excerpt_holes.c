@@ -17,8 +17,9 @@ static at_status writes_all(const excerpt_check *c, uint32_t i, bool *all, at_er
 {
     const device_excerpt *x = c->excerpt;
     sim_sweep swept;
-    at_status status = sim_device_sweep(x->device, x->reference, &x->reference_launch, 0, x->view,
-                                        &x->plan, c->ends, EXCERPT_MOST_SWEPT, &swept, error);
+    at_status status =
+        sim_device_sweep(x->device, x->reference, &x->reference_launch, 0, x->view, &x->plan,
+                         c->ends, EXCERPT_MOST_SWEPT, &swept, error);
     *all = !status && (swept.ended && swept.written[i].is_known
                            ? sim_written_all(&swept.written[i], c->ends[i])
                            : x->plan.oracle == ORACLE_REFERENCE);

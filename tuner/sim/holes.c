@@ -20,8 +20,8 @@ typedef struct search {
     uint32_t buffer;
     uint64_t end, size; /* elements; bytes of each */
     sim_hole *out;
-    size_t expected, found; /* places that the reference writes, and those that both write */
-    uint64_t missing;       /* one that no block was found for; UINT64_MAX: none */
+    size_t asked, expected, found; /* places; those that the reference writes; both */
+    uint64_t missing;              /* one that no block was found for; UINT64_MAX: none */
     bool is_certain;
     rng random;
 } search;
@@ -31,6 +31,20 @@ static bool goes_on(const search *s)
     return !s->is_certain && !sim_owners_spent(s->variant) && !sim_owners_spent(s->reference) &&
            sim_owners_fault(s->variant)->kind == SIM_FAULT_NONE &&
            sim_owners_fault(s->reference)->kind == SIM_FAULT_NONE;
+}
+
+/* Do two blocks write in one place, and none here? */
+static void judge_doubled(search *s, uint64_t element)
+{
+    uint64_t blocks[2], from;
+    if (!sim_owners_doubled(s->variant, s->buffer, blocks, &from))
+        return;
+    s->is_certain = true;
+    snprintf(s->out->why, sizeof s->out->why,
+             "blocks %" PRIu64 " and %" PRIu64 " both write %s from element %" PRIu64
+             " on, and no block writes element %" PRIu64
+             ": an index is too large for its type or for its arithmetic",
+             blocks[0], blocks[1], s->plan->name, from / s->size, element);
 }
 
 /* Is something written on both sides, and nothing here? */
@@ -67,6 +81,7 @@ static at_status look(search *s, uint64_t element, at_error *error)
     /* The value that is there already may be the one that is due. */
     if (expected && !found && s->plan->role == BUFFER_INOUT)
         return AT_OK;
+    s->asked++;
     s->expected += expected;
     s->found += expected && found;
     if (found && s->out->written_count < HOLES_MOST_PLACES)
@@ -74,7 +89,9 @@ static at_status look(search *s, uint64_t element, at_error *error)
     if (!expected || found)
         return AT_OK;
     s->missing = element;
-    judge_between(s, element);
+    judge_doubled(s, element);
+    if (!s->is_certain)
+        judge_between(s, element);
     return AT_OK;
 }
 
@@ -179,11 +196,27 @@ static at_status look_anywhere(search *s, at_error *error)
     return status;
 }
 
-static void conclude(search *s)
+/* Can all blocks together write as much as is due? */
+static bool are_too_few(const search *s, uint64_t blocks)
+{
+    const uint64_t most = sim_owners_most_bytes(s->variant, s->buffer);
+    return most < UINT64_MAX &&
+           (double)most * (double)blocks <
+               (double)s->expected / (double)s->asked * (double)s->end * (double)s->size;
+}
+
+static void conclude(search *s, uint64_t blocks)
 {
     sim_hole *out = s->out;
     if (s->is_certain) {
         out->kind = SIM_HOLE_CERTAIN;
+    } else if (s->missing < UINT64_MAX && are_too_few(s, blocks)) {
+        out->kind = SIM_HOLE_CERTAIN;
+        snprintf(out->why, sizeof out->why,
+                 "no block writes element %" PRIu64 " of %s: %" PRIu64
+                 " blocks are too few, of which each writes %" PRIu64 " elements at most",
+                 s->missing, s->plan->name, blocks,
+                 sim_owners_most_bytes(s->variant, s->buffer) / s->size);
     } else if (s->missing < UINT64_MAX && 4 * s->found >= 3 * s->expected) {
         out->kind = SIM_HOLE_LIKELY;
         snprintf(out->why, sizeof out->why,
@@ -225,6 +258,6 @@ at_status sim_holes_find(sim_owners *variant, sim_owners *reference, const buffe
     if (!status)
         status = look_where_rows_end(&s, launch, error);
     if (!status)
-        conclude(&s);
+        conclude(&s, plan_grid_blocks(&launch->launches[0]) / sim_owners_cluster_blocks(variant));
     return status;
 }

@@ -5,8 +5,8 @@
  * a limit, a quotient that is rounded at the end of a row. Places there, at random and at the ends
  * are looked at: what the reference's blocks write there must be written by blocks of the kernel,
  * too. These are found as far as they write as evenly as the first ones (sim/owners.h); where that
- * leads to no block, there need not be a hole. A hole is certain where elements on both sides are
- * written. */
+ * leads to no block, there need not be a hole. One is certain where two blocks, or two threads of a
+ * block, write in one place while a place beside is left, or where the blocks are too few. */
 #ifndef AUTOTUNE_SIM_HOLES_H
 #define AUTOTUNE_SIM_HOLES_H
 

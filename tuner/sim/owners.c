@@ -8,24 +8,37 @@
 
 enum {
     MOST_INTERVALS = 1 << 20, /* of what a block writes: rows of a tile, or scattered elements */
-    TRIES = 4                 /* blocks that may not be the one looked for */
+    MOST_DIGITS = 8,          /* of all axes */
+    TRIES = 4,                /* blocks that may not be the one looked for */
+    MOST_TURNS = 6            /* blocks that took the places of others */
 };
 
 typedef struct interval { /* bytes of a buffer */
     uint64_t from, to;
 } interval;
 
-/* The places that the first block writes in a buffer, ascending, and how much further the next one
- * along each axis begins; 0: it is not known. */
+/* A block's places grow evenly with each digit of its place on an axis: with the place itself, or
+ * with remainder and quotient if the kernel divides it. The digit is place / unit % radix. */
+typedef struct digit {
+    int axis;
+    uint64_t unit, radix;
+    int64_t step;
+} digit;
+
+/* The places that the first block writes in a buffer, ascending, and how much further others
+ * begin. */
 typedef struct footprint {
     interval *rows;
     size_t count;
-    int64_t steps[3];
+    digit digits[MOST_DIGITS];
+    int digit_count;
+    bool is_refined; /* digits are, rather than axes */
 } footprint;
 
 typedef struct ran_cluster {
     uint64_t number;
-    uint64_t *from; /* owned; of each buffer the first byte that it wrote; UINT64_MAX: none */
+    uint64_t *from;  /* owned; of each buffer the first byte that it wrote; UINT64_MAX: none */
+    uint64_t *bytes; /* that it wrote of each; within `from` */
 } ran_cluster;
 
 typedef struct stores {
@@ -33,10 +46,14 @@ typedef struct stores {
     size_t counts[PLAN_MAX_BUFFERS];
 } stores;
 
-/* prints[i] is what the first cluster writes in buffer i and how far that moves along each axis, as
- * learnt once from the first clusters of the axes. Each cluster runs at most once: `ran` has those
- * that did, ascending. `work` counts the instructions of all of them, and none begins once it
- * reaches `most`. */
+/* The cluster from which places are counted: blocks at an end may be shared out in another way than
+ * the first ones. */
+enum { FROM_FIRST, FROM_LAST, WAYS };
+
+/* A way's prints[i] is what its cluster writes in buffer i and how far that moves along each digit
+ * of a cluster's place, as learnt once from the first clusters of the axes. Each cluster runs at
+ * most once: `ran` has those that did, ascending. `work` counts the instructions of all of them,
+ * and none begins once it reaches `most`. */
 struct sim_owners {
     const device *device;
     const device_kernel *kernel;
@@ -45,10 +62,14 @@ struct sim_owners {
     uint32_t buffer_count;
     uint64_t most, work; /* as sim_launch's */
     uint64_t extent[3];  /* clusters along each axis */
-    bool first_warps, cut, is_learnt;
-    footprint prints[PLAN_MAX_BUFFERS];
-    stores first;     /* of the first cluster; owned by prints once these are learnt */
-    ran_cluster *ran; /* by their numbers */
+    bool first_warps, cut;
+    struct {
+        bool is_learnt;
+        footprint prints[PLAN_MAX_BUFFERS];
+    } ways[WAYS];
+    int way;           /* the present one */
+    stores ends[WAYS]; /* of their clusters; owned by prints once these are learnt */
+    ran_cluster *ran;  /* by their numbers */
     size_t ran_count;
     sim_excerpt excerpt;
     sim_fault fault;
@@ -86,14 +107,15 @@ static void forget(stores *seen)
 
 void sim_owners_free(sim_owners *o)
 {
-    for (uint32_t i = 0; o && i < o->buffer_count; i++)
-        free(o->prints[i].rows);
+    for (int way = 0; o && way < WAYS; way++) {
+        for (uint32_t i = 0; i < o->buffer_count; i++)
+            free(o->ways[way].prints[i].rows);
+        forget(&o->ends[way]);
+    }
     for (size_t k = 0; o && k < o->ran_count; k++)
         free(o->ran[k].from);
-    if (o) {
-        forget(&o->first);
+    if (o)
         free(o->ran);
-    }
     free(o);
 }
 
@@ -122,9 +144,15 @@ bool sim_owners_has_written(const sim_owners *o, uint32_t i, uint64_t offset)
     return is_written(o->buffers[i], offset);
 }
 
+uint64_t sim_owners_cluster_blocks(const sim_owners *o)
+{
+    const uint32_t *cluster = sim_device_cluster(o->kernel, o->plan, 0);
+    return (uint64_t)cluster[0] * cluster[1] * cluster[2];
+}
+
 bool sim_owners_knows(const sim_owners *o, uint32_t i)
 {
-    return o->prints[i].count > 0;
+    return o->ways[FROM_FIRST].prints[i].count > 0;
 }
 
 static void add_store(const watching *to, uint64_t address, uint32_t bytes)
@@ -177,10 +205,17 @@ static size_t join(interval *rows, size_t count)
     return kept;
 }
 
-/* The number of the cluster at that place along the axes. */
+/* The number of the last cluster. */
+static uint64_t last_of(const sim_owners *o)
+{
+    return o->extent[0] * o->extent[1] * o->extent[2] - 1;
+}
+
+/* The cluster so far along the axes from the present way's. */
 static uint64_t number_of(const sim_owners *o, const uint64_t at[3])
 {
-    return at[0] + o->extent[0] * (at[1] + o->extent[1] * at[2]);
+    const uint64_t distance = at[0] + o->extent[0] * (at[1] + o->extent[1] * at[2]);
+    return o->way == FROM_LAST ? last_of(o) - distance : distance;
 }
 
 /* The place of a cluster among those that ran, or that it is to have. */
@@ -196,8 +231,7 @@ static size_t place_of(const sim_owners *o, uint64_t cluster)
 static uint64_t block_limit(const sim_owners *o)
 {
     const uint64_t left = o->work < o->most ? o->most - o->work : 0;
-    const uint32_t *cluster = sim_device_cluster(o->kernel, o->plan, 0);
-    return left / ((uint64_t)cluster[0] * cluster[1] * cluster[2]) + 1;
+    return left / sim_owners_cluster_blocks(o) + 1;
 }
 
 /* Marks the writes of a block that came to its end; takes back those of one that did not: they are
@@ -213,12 +247,28 @@ static void own(const sim_owners *o, stores *seen, bool ended)
     }
 }
 
+static uint64_t bytes_of(const interval *rows, size_t count)
+{
+    uint64_t bytes = 0;
+    for (size_t k = 0; k < count; k++)
+        bytes += rows[k].to - rows[k].from;
+    return bytes;
+}
+
+static void note_extent(ran_cluster *r, uint32_t i, const interval *rows, size_t count)
+{
+    r->from[i] = count > 0 ? rows[0].from : UINT64_MAX;
+    r->bytes[i] = bytes_of(rows, count);
+}
+
 /* Runs the cluster, unless it has run; *out is valid until the next one. */
 static at_status run(sim_owners *o, uint64_t cluster, const ran_cluster **out, at_error *error)
 {
     const size_t place = place_of(o, cluster);
     if (place == o->ran_count || o->ran[place].number != cluster) {
-        stores mine = {0}, *seen = cluster == 0 ? &o->first : &mine;
+        stores mine = {0}, *seen = cluster == 0            ? &o->ends[FROM_FIRST]
+                                   : cluster == last_of(o) ? &o->ends[FROM_LAST]
+                                                           : &mine;
         watching watched = {o, seen};
         ran_cluster *grown = memory_have(array_grow(o->ran, o->ran_count, sizeof *grown));
         o->ran = grown;
@@ -244,9 +294,10 @@ static at_status run(sim_owners *o, uint64_t cluster, const ran_cluster **out, a
             o->fault = fault;
         o->excerpt.unfinished = 0;
         grown[place].number = cluster;
-        grown[place].from = memory_new(o->buffer_count, sizeof *grown->from);
+        grown[place].from = memory_new(2 * (size_t)o->buffer_count, sizeof *grown->from);
+        grown[place].bytes = grown[place].from + o->buffer_count;
         for (uint32_t i = 0; i < o->buffer_count; i++)
-            grown[place].from[i] = seen->counts[i] > 0 ? seen->of[i][0].from : UINT64_MAX;
+            note_extent(&grown[place], i, seen->of[i], seen->counts[i]);
         forget(&mine);
         if (status)
             return status;
@@ -255,23 +306,103 @@ static at_status run(sim_owners *o, uint64_t cluster, const ran_cluster **out, a
     return AT_OK;
 }
 
-static at_status learn(sim_owners *o, at_error *error)
+/* How much further than the first block that at `place` of an axis begins to write in buffer `i`;
+ * false: it does not write there. */
+static at_status step_to(sim_owners *o, uint32_t i, int axis, uint64_t place, int64_t *step,
+                         bool *writes, at_error *error)
 {
     const ran_cluster *found;
-    o->is_learnt = true;
-    at_status status = run(o, 0, &found, error);
+    uint64_t at[3] = {0};
+    at[axis] = place;
+    at_status status = run(o, number_of(o, at), &found, error);
+    *writes = !status && found->from[i] != UINT64_MAX;
+    *step = *writes ? (int64_t)(found->from[i] - o->ways[o->way].prints[i].rows[0].from) : 0;
+    return status;
+}
+
+/* A block at the end may have less to write than others: it gets the first one's shape. */
+static void widen(const footprint *first, footprint *last)
+{
+    if (last->count == 0 ||
+        bytes_of(first->rows, first->count) <= bytes_of(last->rows, last->count))
+        return;
+    interval *rows = memory_new(first->count, sizeof *rows);
+    for (size_t k = 0; k < first->count; k++) {
+        const uint64_t moved = last->rows[0].from - first->rows[0].from;
+        rows[k] = (interval){first->rows[k].from + moved, first->rows[k].to + moved};
+    }
+    free(last->rows);
+    last->rows = rows;
+    last->count = first->count;
+}
+
+static at_status learn(sim_owners *o, at_error *error)
+{
+    stores *end = &o->ends[o->way];
+    const ran_cluster *found;
+    o->ways[o->way].is_learnt = true;
+    at_status status = run(o, number_of(o, (const uint64_t[3]){0}), &found, error);
     for (uint32_t i = 0; i < o->buffer_count; i++)
-        o->prints[i] = (footprint){.rows = o->first.of[i], .count = o->first.counts[i]};
-    o->first = (stores){0};
-    for (int axis = 0; !status && axis < 3; axis++) {
-        uint64_t at[3] = {0};
-        at[axis] = 1;
-        if (o->extent[axis] < 2)
+        o->ways[o->way].prints[i] = (footprint){.rows = end->of[i], .count = end->counts[i]};
+    *end = (stores){0};
+    for (uint32_t i = 0; o->way == FROM_LAST && i < o->buffer_count; i++)
+        widen(&o->ways[FROM_FIRST].prints[i], &o->ways[FROM_LAST].prints[i]);
+    for (uint32_t i = 0; !status && i < o->buffer_count; i++) {
+        footprint *f = &o->ways[o->way].prints[i];
+        for (int axis = 0; !status && f->count > 0 && axis < 3; axis++) {
+            digit d = {.axis = axis, .unit = 1, .radix = o->extent[axis]};
+            bool writes;
+            if (d.radix < 2)
+                continue;
+            status = step_to(o, i, axis, 1, &d.step, &writes, error);
+            if (!status && writes)
+                f->digits[f->digit_count++] = d;
+        }
+    }
+    return status;
+}
+
+/* The smallest multiple of the digit's unit at which blocks no longer begin evenly further;
+ * d->radix of them: none. */
+static at_status find_radix(sim_owners *o, uint32_t i, digit *d, at_error *error)
+{
+    uint64_t even = 1, odd = d->radix;
+    at_status status = AT_OK;
+    for (uint64_t next = d->radix - 1; !status && even + 1 < odd && o->work < o->most;
+         next = even + (odd - even) / 2) {
+        int64_t step;
+        bool writes;
+        status = step_to(o, i, d->axis, next * d->unit, &step, &writes, error);
+        if (writes && step == (int64_t)next * d->step)
+            even = next;
+        else
+            odd = next;
+        if (even == d->radix - 1)
+            return status;
+    }
+    d->radix = odd;
+    return status;
+}
+
+/* Splits the places on each axis into digits. */
+static at_status refine(sim_owners *o, uint32_t i, at_error *error)
+{
+    footprint *f = &o->ways[o->way].prints[i];
+    at_status status = AT_OK;
+    f->is_refined = true;
+    for (int k = 0; !status && k < f->digit_count; k++) {
+        digit *d = &f->digits[k], higher = {.axis = d->axis};
+        const uint64_t all = d->radix;
+        bool writes = false;
+        status = find_radix(o, i, d, error);
+        if (status || d->radix >= all || f->digit_count == MOST_DIGITS)
             continue;
-        status = run(o, number_of(o, at), &found, error);
-        for (uint32_t i = 0; !status && i < o->buffer_count; i++)
-            if (o->prints[i].count > 0 && found->from[i] != UINT64_MAX)
-                o->prints[i].steps[axis] = (int64_t)(found->from[i] - o->prints[i].rows[0].from);
+        higher.unit = d->unit * d->radix;
+        higher.radix = (o->extent[d->axis] + higher.unit - 1) / higher.unit;
+        if (higher.radix > 1)
+            status = step_to(o, i, d->axis, higher.unit, &higher.step, &writes, error);
+        if (!status && writes)
+            f->digits[f->digit_count++] = higher;
     }
     return status;
 }
@@ -285,48 +416,69 @@ static uint64_t magnitude(int64_t v)
 static bool solve(const sim_owners *o, const footprint *f, const interval *row, uint64_t offset,
                   uint64_t at[3])
 {
-    int order[3] = {0, 1, 2};
+    const digit *order[MOST_DIGITS];
     int64_t left = (int64_t)(offset - row->from);
-    for (int i = 1; i < 3; i++)
-        for (int k = i; k > 0 && magnitude(f->steps[order[k]]) > magnitude(f->steps[order[k - 1]]);
-             k--) {
-            const int further = order[k];
+    for (int i = 0; i < f->digit_count; i++) {
+        int k = i;
+        for (; k > 0 && magnitude(f->digits[i].step) > magnitude(order[k - 1]->step); k--)
             order[k] = order[k - 1];
-            order[k - 1] = further;
-        }
-    for (int i = 0; i < 3; i++) {
-        const int64_t step = f->steps[order[i]], most = (int64_t)o->extent[order[i]] - 1;
-        int64_t count = 0;
+        order[k] = &f->digits[i];
+    }
+    at[0] = at[1] = at[2] = 0;
+    for (int i = 0; i < f->digit_count; i++) {
+        const digit *d = order[i];
+        int64_t step = d->step, count = 0, most = (int64_t)d->radix - 1;
         if (step > 0)
             count = left < 0 ? 0 : left / step;
         else if (step < 0)
             count = left > 0 ? 0 : (-left + -step - 1) / -step;
         count = count > most ? most : count;
-        at[order[i]] = (uint64_t)count;
+        at[d->axis] += (uint64_t)count * d->unit;
         left -= count * step;
     }
-    return left >= 0 && (uint64_t)left < row->to - row->from;
+    return left >= 0 && (uint64_t)left < row->to - row->from && at[0] < o->extent[0] &&
+           at[1] < o->extent[1] && at[2] < o->extent[2];
+}
+
+/* Blocks may share out places in another order. The block whose place another one took took the
+ * place of a further one; where each place is one block's, that leads to the one looked for. */
+static at_status follow(sim_owners *o, uint32_t i, uint64_t offset, const ran_cluster *first,
+                        at_error *error)
+{
+    const footprint *f = &o->ways[o->way].prints[i];
+    const ran_cluster *at_turn = first;
+    const uint64_t begun = first->number;
+    at_status status = AT_OK;
+    for (int turns = 0; !status && turns < MOST_TURNS && o->work < o->most &&
+                        at_turn->from[i] != UINT64_MAX && !is_written(o->buffers[i], offset);
+         turns++) {
+        uint64_t at[3];
+        if (!solve(o, f, &f->rows[0], at_turn->from[i], at) || number_of(o, at) == begun ||
+            number_of(o, at) == at_turn->number)
+            break;
+        status = run(o, number_of(o, at), &at_turn, error);
+    }
+    return status;
 }
 
 /* Has the block run of which `row` would have the byte. */
 static at_status try_row(sim_owners *o, uint32_t i, const interval *row, uint64_t offset,
                          int *tries, at_error *error)
 {
+    const footprint *f = &o->ways[o->way].prints[i];
     const ran_cluster *found;
     uint64_t at[3];
-    if (!solve(o, &o->prints[i], row, offset, at))
+    if (!solve(o, f, row, offset, at))
         return AT_OK;
-    ++*tries;
-    return run(o, number_of(o, at), &found, error);
+    at_status status = run(o, number_of(o, at), &found, error);
+    return status || (*tries)++ > 0 ? status : follow(o, i, offset, found, error);
 }
 
-at_status sim_owners_write(sim_owners *o, uint32_t i, uint64_t offset, bool *found, at_error *error)
+static at_status try_owners(sim_owners *o, uint32_t i, uint64_t offset, at_error *error)
 {
-    const footprint *f = &o->prints[i];
+    const footprint *f = &o->ways[o->way].prints[i];
     at_status status = AT_OK;
     int tries = 0;
-    if (!is_written(o->buffers[i], offset) && !o->is_learnt)
-        status = learn(o, error);
     for (size_t row = 0; !status && row < f->count && tries < TRIES && o->work < o->most &&
                          !is_written(o->buffers[i], offset);
          row++)
@@ -335,8 +487,60 @@ at_status sim_owners_write(sim_owners *o, uint32_t i, uint64_t offset, bool *fou
     if (!status && f->count > 1 && tries == 0 && o->work < o->most)
         status = try_row(o, i, &(interval){f->rows[0].from, f->rows[f->count - 1].to}, offset,
                          &tries, error);
+    return status;
+}
+
+/* Has the byte written if the present way leads to its block. */
+static at_status try_way(sim_owners *o, uint32_t i, uint64_t offset, at_error *error)
+{
+    const footprint *f = &o->ways[o->way].prints[i];
+    at_status status = o->ways[o->way].is_learnt ? AT_OK : learn(o, error);
+    if (!status)
+        status = try_owners(o, i, offset, error);
+    if (!status && !is_written(o->buffers[i], offset) && f->count > 0 && !f->is_refined) {
+        status = refine(o, i, error);
+        if (!status)
+            status = try_owners(o, i, offset, error);
+    }
+    return status;
+}
+
+at_status sim_owners_write(sim_owners *o, uint32_t i, uint64_t offset, bool *found, at_error *error)
+{
+    at_status status = AT_OK;
+    const int ways = last_of(o) > 0 ? WAYS : 1;
+    for (o->way = 0; !status && o->way < ways && !is_written(o->buffers[i], offset) &&
+                     (o->way == 0 || o->work < o->most);
+         o->way++)
+        status = try_way(o, i, offset, error);
     *found = is_written(o->buffers[i], offset);
     return status;
+}
+
+bool sim_owners_doubled(const sim_owners *o, uint32_t i, uint64_t clusters[2], uint64_t *from)
+{
+    for (size_t k = 0; k < o->ran_count; k++)
+        for (size_t n = 0; n < k && o->ran[k].from[i] != UINT64_MAX; n++)
+            if (o->ran[n].from[i] == o->ran[k].from[i]) {
+                clusters[0] = o->ran[n].number;
+                clusters[1] = o->ran[k].number;
+                *from = o->ran[k].from[i];
+                return true;
+            }
+    return false;
+}
+
+uint64_t sim_owners_most_bytes(const sim_owners *o, uint32_t i)
+{
+    uint64_t most = 0;
+    size_t as_many = 0;
+    for (size_t k = 0; k < o->ran_count; k++) {
+        if (o->ran[k].bytes[i] > most)
+            as_many = 0;
+        most = o->ran[k].bytes[i] > most ? o->ran[k].bytes[i] : most;
+        as_many += o->ran[k].bytes[i] == most;
+    }
+    return 2 * as_many >= o->ran_count ? most : UINT64_MAX;
 }
 
 at_status sim_owners_write_all(sim_owners *o, at_error *error)

@@ -30,9 +30,19 @@ at_status sim_owners_write(sim_owners *o, uint32_t i, uint64_t offset, bool *fou
 /* Did one that ran write it? */
 bool sim_owners_has_written(const sim_owners *o, uint32_t i, uint64_t offset);
 
+/* Blocks of a cluster. */
+uint64_t sim_owners_cluster_blocks(const sim_owners *o);
+
 /* Is there a buffer `i` that the blocks write, as far as was seen? False before
  * sim_owners_write(). */
 bool sim_owners_knows(const sim_owners *o, uint32_t i);
+
+/* Are there two clusters among those that ran which begin to write in the same place, *from? */
+bool sim_owners_doubled(const sim_owners *o, uint32_t i, uint64_t clusters[2], uint64_t *from);
+
+/* The most bytes of buffer `i` that a cluster wrote, if as many as half of those that ran wrote so
+ * many; else UINT64_MAX. */
+uint64_t sim_owners_most_bytes(const sim_owners *o, uint32_t i);
 
 /* Runs all blocks, without a limit. */
 at_status sim_owners_write_all(sim_owners *o, at_error *error);
