@@ -1,12 +1,12 @@
 #include "sim/excerpt.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/array.h"
 #include "base/memory.h"
-#include "base/rng.h"
-#include "sim/excerpt_state.h"
+#include "sim/excerpt_choice.h"
+#include "sim/excerpt_compare.h"
+#include "sim/excerpt_holes.h"
 
 enum { MOST_LAUNCHES = 16 }; /* of a plan, the first */
 
@@ -56,87 +56,9 @@ static at_status make(device *d, const device_excerpt_plan *plan, const problem_
     return status ? status : start_reference(x, plan, error);
 }
 
-enum { MOST_CLUSTERS = 32 }; /* of a launch */
-
-typedef struct choice {
-    uint64_t extent[3], total; /* clusters, */
-    uint64_t blocks;           /* and blocks of each, */
-    const uint32_t *cluster;   /* along each axis */
-    uint64_t chosen[MOST_CLUSTERS];
-    size_t count, most;
-} choice;
-
-static void choose(choice *c, const uint64_t at[3])
-{
-    uint64_t number = at[0] + c->extent[0] * (at[1] + c->extent[1] * at[2]);
-    for (size_t i = 0; i < c->count; i++)
-        if (c->chosen[i] == number)
-            return;
-    if (c->count < c->most && number < c->total)
-        c->chosen[c->count++] = number;
-}
-
-/* All whose place along each axis is the first, the middle or the last; `middles` of them are in a
- * middle. */
-static void choose_edges(choice *c, int middles)
-{
-    for (int place = 0; place < 27; place++) {
-        uint64_t at[3];
-        int in_middle = 0;
-        for (int axis = 0, rest = place; axis < 3; axis++, rest /= 3) {
-            const uint64_t last = c->extent[axis] - 1, places[] = {last, 0, last / 2};
-            at[axis] = places[rest % 3];
-            in_middle += rest % 3 == 2;
-        }
-        if (in_middle == middles)
-            choose(c, at);
-    }
-}
-
-/* Chooses one for each way in which threads go through the kernel. */
-static void choose_ways(choice *c, const sim_sweep *swept)
-{
-    for (size_t i = 0; i < swept->block_count + swept->is_outside; i++) {
-        uint64_t block = i < swept->block_count ? swept->blocks[i] : swept->outside, at[3];
-        for (int axis = 0; axis < 3; axis++) {
-            const uint64_t extent = c->extent[axis] * c->cluster[axis];
-            at[axis] = block % extent / c->cluster[axis];
-            block /= extent;
-        }
-        choose(c, at);
-    }
-}
-
-/* Chooses `most` of the clusters, without the last, those first that differ most: one for each way
- * in which threads go through the kernel, as the sweep found them; the edges of the grid; and
- * neighbours at places drawn from the seed. */
-static void choose_clusters(choice *c, size_t most, const sim_sweep *swept, uint64_t seed)
-{
-    rng r = rng_seeded(seed);
-    c->chosen[0] = c->total - 1;
-    c->count = 1;
-    c->most = most + 1;
-    for (uint64_t n = 0; c->total <= most + 1 && n < c->total; n++)
-        choose(c, (const uint64_t[3]){n, 0, 0});
-    choose_ways(c, swept);
-    choose_edges(c, 0);
-    choose(c, (const uint64_t[3]){c->extent[0] > 1, 0, 0});
-    choose_edges(c, 1);
-    for (int tries = 0; tries < 4 * MOST_CLUSTERS && c->count < c->most; tries++) {
-        uint64_t at[3];
-        for (int axis = 0; axis < 3; axis++)
-            at[axis] = rng_below(&r, c->extent[axis]);
-        choose(c, at);
-        at[0] += at[0] + 1 < c->extent[0];
-        choose(c, at);
-    }
-    c->count--;
-    memmove(c->chosen, c->chosen + 1, c->count * sizeof *c->chosen);
-}
-
 /* Runs on one host thread, so that the same of several faults is told every time. */
-static at_status run_some(excerpt_check *c, uint32_t i, const choice *some, uint32_t schedule,
-                          sim_excerpt *seen, uint64_t *work, at_error *error)
+static at_status run_some(excerpt_check *c, uint32_t i, const excerpt_choice *some,
+                          uint32_t schedule, sim_excerpt *seen, uint64_t *work, at_error *error)
 {
     const sim_part part = {.clusters = some->chosen,
                            .count = some->count,
@@ -164,7 +86,7 @@ static at_status run_launch(excerpt_check *c, uint32_t i, at_error *error)
     const uint64_t share = c->spend / (c->launches < MOST_LAUNCHES ? c->launches : MOST_LAUNCHES);
     const bool is_last = ++c->launched == c->launches;
     const uint8_t mark = is_last ? SIM_BYTE_LAST : SIM_BYTE_WRITTEN;
-    choice all = {
+    excerpt_choice all = {
         .blocks = (uint64_t)cluster[0] * cluster[1] * cluster[2], .cluster = cluster, .count = 1};
     for (int axis = 0; axis < 3; axis++)
         all.extent[axis] = launch->grid[axis] / cluster[axis];
@@ -177,15 +99,15 @@ static at_status run_launch(excerpt_check *c, uint32_t i, at_error *error)
     if (status || c->fault.kind != SIM_FAULT_NONE)
         return status;
     const uint64_t affordable = share / (work ? work : 1);
-    const size_t most = affordable < 1                   ? 1
-                        : affordable > MOST_CLUSTERS - 1 ? MOST_CLUSTERS - 1
-                                                         : (size_t)affordable;
+    const size_t most = affordable < 1                           ? 1
+                        : affordable > EXCERPT_MOST_CLUSTERS - 1 ? EXCERPT_MOST_CLUSTERS - 1
+                                                                 : (size_t)affordable;
     status = sim_device_sweep(c->excerpt->device, c->kernel, c->plan, i,
                               sim_data_buffers(c->excerpt->data), &c->excerpt->plan, c->ends,
                               EXCERPT_MOST_SWEPT, &c->swept, error);
     if (status)
         return status;
-    choose_clusters(&all, most, &c->swept, c->excerpt->plan.seed + c->launched);
+    excerpt_choose(&all, most, &c->swept, c->excerpt->plan.seed + c->launched);
     /* Blocks that wait for others wait for those of lower numbers, most often. */
     if (c->kernel->kernel.programs[i]->communicates)
         qsort(all.chosen, all.count, sizeof *all.chosen, ascending_u64);

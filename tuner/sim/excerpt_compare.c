@@ -1,4 +1,4 @@
-#include "sim/excerpt_state.h"
+#include "sim/excerpt_compare.h"
 
 #include <math.h>
 #include <stdlib.h>

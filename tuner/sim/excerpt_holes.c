@@ -1,8 +1,9 @@
-#include "sim/excerpt_state.h"
+#include "sim/excerpt_holes.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "sim/excerpt_compare.h"
 #include "sim/owners.h"
 
 /* At least so much is spent on places, of which each may need a block of its own. */

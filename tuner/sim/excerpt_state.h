@@ -5,7 +5,6 @@
 
 #include "sim/data.h"
 #include "sim/excerpt.h"
-#include "sim/holes.h"
 #include "sim/sweep.h"
 
 enum {
@@ -49,17 +48,5 @@ typedef struct excerpt_check {
  * the result. Returns AT_SCRIPT if the reference faults. */
 at_status excerpt_run_whole(excerpt_check *c, uint64_t times, device_excerpt_result *out,
                             bool *done, at_error *error);
-
-/* Compares the plain writes of the last launch, and says in c->coverage how many, or why none.
- * AT_SCRIPT: the reference is at fault. */
-at_status excerpt_compare(excerpt_check *c, device_excerpt_result *out, at_error *error);
-
-/* Compares what both have written of a buffer at the places of `hole` that were looked at. */
-void excerpt_compare_places(excerpt_check *c, uint32_t buffer, const sim_hole *hole,
-                            device_excerpt_result *out);
-
-/* Finds results that no block writes, and those that are wrong where arithmetic ends. Each kernel
- * begins with the data as they were. */
-at_status excerpt_find_holes(excerpt_check *c, device_excerpt_result *out, at_error *error);
 
 #endif
