@@ -26,6 +26,25 @@ affine affine_halve(const affine_box *box)
         .kind = AFFINE_CUT, .axis = (uint8_t)longest, .base = (int64_t)(box->count[longest] / 2)};
 }
 
+affine affine_halve_range(const affine_box *box, const affine *range)
+{
+    const uint64_t count = box->count[range->axis];
+    if (range->kind != AFFINE_RANGE || count < 2)
+        return affine_halve(box);
+    return (affine){.kind = AFFINE_CUT, .axis = range->axis, .base = (int64_t)(count / 2)};
+}
+
+affine affine_cut_range(const affine_box *box, const affine *range)
+{
+    affine cut = affine_halve_range(box, range);
+    if (cut.kind == AFFINE_CUT && range->step[1] > 0 && cut.axis == range->axis &&
+        (uint64_t)range->step[1] < box->count[range->axis]) {
+        cut.base = range->step[1];
+        cut.step[0] = range->step[2];
+    }
+    return cut;
+}
+
 bool affine_is_number(const affine *v)
 {
     if (v->kind != AFFINE_EXACT)
@@ -69,10 +88,7 @@ affine affine_of_whole(const affine_whole *v)
     return of;
 }
 
-/* Returns the axis along which a value with such steps changes most; *change: by how much, 0: by
- * nothing. */
-static int find_widest(const affine_box *box, const int64_t step[AFFINE_AXES],
-                       affine_integer *change)
+int affine_widest(const affine_box *box, const int64_t step[AFFINE_AXES], affine_integer *change)
 {
     int axis = 0;
     *change = 0;
@@ -115,7 +131,7 @@ bool affine_whole_of(const affine_box *box, const affine *v, int bits, affine_or
 affine affine_cut_where(const affine_box *box, const affine_whole *v, affine_integer limit)
 {
     affine_integer widest;
-    const int axis = find_widest(box, v->step, &widest);
+    const int axis = affine_widest(box, v->step, &widest);
     if (widest == 0)
         return affine_data();
     /* Along the axis the value rises by `rise` from `low`, or else falls; the others add up to

@@ -106,10 +106,12 @@ at_status sim_device_run(const device *d, const device_kernel *k, const launch_p
                          sim_fault *fault, at_error *error);
 
 /* Follows all threads of the launch at place `i` of the plan (sim/sweep.h), of each buffer the
- * elements before ends[]. AT_COMPILE: it cannot run on this device. */
+ * elements before ends[]; with `parts` sim_sweep_part(). AT_COMPILE: it cannot run on this device.
+ */
 at_status sim_device_sweep(const device *d, const device_kernel *k, const launch_plan *plan,
                            uint32_t i, device_buffer *const *buffers, const problem_plan *problem,
-                           const uint64_t *ends, uint64_t most, sim_sweep *out, at_error *error);
+                           const uint64_t *ends, uint64_t most, bool parts, sim_sweep *out,
+                           at_error *error);
 
 /* Fills the constants of a plan from buffers. AT_COMPILE for one that the kernel lacks. */
 at_status sim_device_set_constants(const device_kernel *k, const launch_plan *plan,

@@ -17,6 +17,10 @@ enum { MOST_LAUNCHES = 16 }; /* of a plan, the first */
 enum { WHOLE_SHARE = 8 };
 static const uint64_t least_spent = 1 << 16, most_block = 1 << 25;
 
+/* Instructions that the sweep follows that looks for parts of a kernel that no block went through.
+ */
+static const uint64_t most_parted = 1 << 19;
+
 void sim_excerpt_free(device *d, device_excerpt *x)
 {
     (void)d;
@@ -79,6 +83,14 @@ static at_status run_some(excerpt_check *c, uint32_t i, const excerpt_choice *so
     return status;
 }
 
+static at_status sweep(const excerpt_check *c, uint32_t i, uint64_t most, bool parts,
+                       sim_sweep *out, at_error *error)
+{
+    return sim_device_sweep(c->excerpt->device, c->kernel, c->plan, i,
+                            sim_data_buffers(c->excerpt->data), &c->excerpt->plan, c->ends, most,
+                            parts, out, error);
+}
+
 static at_status run_launch(excerpt_check *c, uint32_t i, at_error *error)
 {
     const kernel_launch *launch = &c->plan->launches[i];
@@ -102,12 +114,14 @@ static at_status run_launch(excerpt_check *c, uint32_t i, at_error *error)
     const size_t most = affordable < 1                           ? 1
                         : affordable > EXCERPT_MOST_CLUSTERS - 1 ? EXCERPT_MOST_CLUSTERS - 1
                                                                  : (size_t)affordable;
-    status = sim_device_sweep(c->excerpt->device, c->kernel, c->plan, i,
-                              sim_data_buffers(c->excerpt->data), &c->excerpt->plan, c->ends,
-                              EXCERPT_MOST_SWEPT, &c->swept, error);
+    sim_sweep parts = {.ended = false};
+    status = sweep(c, i, EXCERPT_MOST_SWEPT, false, &c->swept, error);
+    /* Where all clusters run, none is to be found. */
+    if (!status && all.total > most + 1)
+        status = sweep(c, i, most_parted, true, &parts, error);
     if (status)
         return status;
-    excerpt_choose(&all, most, &c->swept, c->excerpt->plan.seed + c->launched);
+    excerpt_choose(&all, most, &c->swept, &parts, c->excerpt->plan.seed + c->launched);
     /* Blocks that wait for others wait for those of lower numbers, most often. */
     if (c->kernel->kernel.programs[i]->communicates)
         qsort(all.chosen, all.count, sizeof *all.chosen, ascending_u64);

@@ -45,7 +45,8 @@ static void choose_ways(excerpt_choice *c, const sim_sweep *swept)
     }
 }
 
-void excerpt_choose(excerpt_choice *c, size_t most, const sim_sweep *swept, uint64_t seed)
+void excerpt_choose(excerpt_choice *c, size_t most, const sim_sweep *swept, const sim_sweep *parts,
+                    uint64_t seed)
 {
     rng r = rng_seeded(seed);
     c->chosen[0] = c->total - 1;
@@ -54,6 +55,7 @@ void excerpt_choose(excerpt_choice *c, size_t most, const sim_sweep *swept, uint
     for (uint64_t n = 0; c->total <= most + 1 && n < c->total; n++)
         choose(c, (const uint64_t[3]){n, 0, 0});
     choose_ways(c, swept);
+    choose_ways(c, parts);
     choose_edges(c, 0);
     choose(c, (const uint64_t[3]){c->extent[0] > 1, 0, 0});
     choose_edges(c, 1);

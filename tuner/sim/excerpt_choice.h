@@ -18,8 +18,9 @@ typedef struct excerpt_choice {
 } excerpt_choice;
 
 /* Chooses `most` of the clusters, without the last, those first that differ most: one for each way
- * in which threads go through the kernel, as the sweep found them; the edges of the grid; and
+ * in which threads go through the kernel, as the sweeps found them; the edges of the grid; and
  * neighbours at places drawn from the seed. */
-void excerpt_choose(excerpt_choice *c, size_t most, const sim_sweep *swept, uint64_t seed);
+void excerpt_choose(excerpt_choice *c, size_t most, const sim_sweep *swept, const sim_sweep *parts,
+                    uint64_t seed);
 
 #endif

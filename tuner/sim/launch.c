@@ -531,7 +531,8 @@ static at_status refuse(at_status status, at_error *error)
 
 at_status sim_device_sweep(const device *d, const device_kernel *k, const launch_plan *plan,
                            uint32_t i, device_buffer *const *buffers, const problem_plan *problem,
-                           const uint64_t *ends, uint64_t most, sim_sweep *out, at_error *error)
+                           const uint64_t *ends, uint64_t most, bool parts, sim_sweep *out,
+                           at_error *error)
 {
     prepared *p;
     sim_sweep_buffer all[PLAN_MAX_BUFFERS];
@@ -544,7 +545,10 @@ at_status sim_device_sweep(const device *d, const device_kernel *k, const launch
                                     .end = ends[n],
                                     .element_bytes =
                                         (uint32_t)dtype_get(problem->buffers[n].type)->size_bytes};
-    sim_sweep_run(&p->launch, all, problem->buffer_count, most, out);
+    if (parts)
+        sim_sweep_part(&p->launch, all, problem->buffer_count, most, problem->seed, out);
+    else
+        sim_sweep_run(&p->launch, all, problem->buffer_count, most, out);
     prepared_free(p);
     return AT_OK;
 }

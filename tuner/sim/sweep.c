@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/rng.h"
 #include "sim/program/operands.h"
 #include "sim/symbolic.h"
 
@@ -37,6 +38,9 @@ typedef struct sweep {
     size_t way_count;
     double followed; /* share of the threads, */
     uint64_t boxes;  /* in so many boxes */
+    bool parts;      /* what is sought are blocks in which threads part, */
+    uint64_t parted; /* of which so many were met */
+    rng random;
     sim_sweep *out;
 } sweep;
 
@@ -51,7 +55,9 @@ static affine *value_of(const sweep *s, int32_t slot)
 /* Asks for a box in which the value is exact. */
 static turn want(sweep *s, const affine *v)
 {
-    s->cut = v->kind == AFFINE_CUT ? *v : affine_data();
+    s->cut = v->kind == AFFINE_CUT     ? *v
+             : v->kind == AFFINE_RANGE ? affine_cut_range(&s->values.box, v)
+                                       : affine_data();
     return TURN_CUT;
 }
 
@@ -342,6 +348,22 @@ static bool parts_blocks(const affine *p)
     return p->kind == AFFINE_CUT && p->axis >= 3;
 }
 
+/* A place that is read, or a value that is stored, which is known of a smaller box; NULL: none. */
+static const affine *unsettled_of(const sweep *s, const sim_instruction *c)
+{
+    if (!sim_reaches_global(c) || (c->kind != SIM_LOAD && c->kind != SIM_STORE))
+        return NULL;
+    const affine *at = value_of(s, c->a);
+    if (at->kind == AFFINE_CUT || at->kind == AFFINE_RANGE)
+        return at;
+    for (int i = 0; c->kind == SIM_STORE && i < c->vector; i++) {
+        const affine *v = value_of(s, s->program->lists[c->list + i]);
+        if (v->kind == AFFINE_CUT || v->kind == AFFINE_RANGE)
+            return v;
+    }
+    return NULL;
+}
+
 static turn step(sweep *s, int32_t *pc)
 {
     const sim_instruction *c = &s->program->code[*pc];
@@ -360,6 +382,9 @@ static turn step(sweep *s, int32_t *pc)
             return TURN_ON;
         }
     }
+    const affine *unsettled = s->parts ? unsettled_of(s, c) : NULL;
+    if (unsettled)
+        return want(s, unsettled);
     const int32_t here = (*pc)++;
     if (step_plain(s, c, here, &guard))
         return TURN_ON;
@@ -449,6 +474,8 @@ static void begin(sweep *s)
 static void note_way(sweep *s)
 {
     sim_sweep *out = s->out;
+    if (s->parts)
+        return;
     for (size_t i = 0; i < s->way_count; i++)
         if (s->ways[i] == s->way)
             return;
@@ -462,6 +489,24 @@ static void note_way(sweep *s)
         out->blocks[out->block_count++] = block;
 }
 
+/* Keeps each of the blocks that are met with the same probability (Vitter's algorithm R). */
+static void note_part(sweep *s)
+{
+    sim_sweep *out = s->out;
+    const affine_box *box = &s->values.box;
+    const uint64_t at = s->cut.axis < 3 ? 0 : (uint64_t)s->cut.base - 1;
+    if (box->count[3] * box->count[4] * box->count[5] > 2)
+        return;
+    const uint64_t place =
+        s->parted++ < SWEEP_MOST_BLOCKS ? s->parted - 1 : rng_below(&s->random, s->parted);
+    if (place >= SWEEP_MOST_BLOCKS)
+        return;
+    affine_box here = *box;
+    here.from[s->cut.axis] += at * box->stride[s->cut.axis];
+    out->blocks[place] = block_of(s, &here);
+    out->block_count += out->block_count == place;
+}
+
 /* Cuts the box as is wanted. False: it cannot be cut. */
 static bool cut(sweep *s)
 {
@@ -473,7 +518,8 @@ static bool cut(sweep *s)
         return false;
     if (s->muted > s->executed)
         part.muted = s->muted;
-    if (classes > 1 && s->waiting_count + classes <= MOST_WAITING) {
+    /* Neighbours are sought where the places of parting are: those of a class are none. */
+    if (!s->parts && classes > 1 && s->waiting_count + classes <= MOST_WAITING) {
         for (uint64_t i = classes; i-- > 0;) {
             part.box.from[axis] = box->from[axis] + i * box->stride[axis];
             part.box.count[axis] = (box->count[axis] - i + classes - 1) / classes;
@@ -484,12 +530,15 @@ static bool cut(sweep *s)
     }
     if (s->waiting_count + 2 > MOST_WAITING)
         return false;
-    /* The last part is added first, so that the first one is followed first. */
-    for (int i = 1; i >= 0; i--) {
-        part.box.from[axis] = box->from[axis] + (i ? at * box->stride[axis] : 0);
-        part.box.count[axis] = i ? box->count[axis] - at : at;
+    /* The first part is followed first, unless the last places are sought. */
+    for (int i = 0; i < 2; i++) {
+        const bool is_first = i != s->parts;
+        part.box.from[axis] = box->from[axis] + (is_first ? 0 : at * box->stride[axis]);
+        part.box.count[axis] = is_first ? at : box->count[axis] - at;
         memory_add(&s->waiting, &s->waiting_count, &part, sizeof part);
     }
+    if (s->parts)
+        note_part(s);
     return true;
 }
 
@@ -506,7 +555,8 @@ static double share_of(const sweep *s)
 static bool is_hopeless(const sweep *s)
 {
     enum { MANY_BOXES = 10000, AT_ODDS = 4 };
-    return s->boxes > MANY_BOXES && s->followed * (double)s->most * AT_ODDS < (double)s->out->work;
+    return !s->parts && s->boxes > MANY_BOXES &&
+           s->followed * (double)s->most * AT_ODDS < (double)s->out->work;
 }
 
 /* Follows the box to the end of its threads, or to where it is cut. False: it is not known. */
@@ -532,8 +582,8 @@ static bool follow(sweep *s)
     return !is_hopeless(s);
 }
 
-void sim_sweep_run(const sim_launch *launch, const sim_sweep_buffer *buffers, size_t buffer_count,
-                   uint64_t most, sim_sweep *out)
+static void run(const sim_launch *launch, const sim_sweep_buffer *buffers, size_t buffer_count,
+                uint64_t most, bool parts, uint64_t seed, sim_sweep *out)
 {
     const sim_program *p = launch->program;
     sweep s = {.launch = launch,
@@ -542,6 +592,8 @@ void sim_sweep_run(const sim_launch *launch, const sim_sweep_buffer *buffers, si
                .buffer_count = buffer_count,
                .regions = memory_new(p->code_count + 1, sizeof *s.regions),
                .most = most,
+               .parts = parts,
+               .random = rng_seeded(seed),
                .out = out};
     waiting all = {.muted = 0};
     *out = (sim_sweep){.ended = true};
@@ -564,6 +616,18 @@ void sim_sweep_run(const sim_launch *launch, const sim_sweep_buffer *buffers, si
     free(s.regions);
     symbolic_deinit(&s.values);
     free(s.waiting);
+}
+
+void sim_sweep_run(const sim_launch *launch, const sim_sweep_buffer *buffers, size_t buffer_count,
+                   uint64_t most, sim_sweep *out)
+{
+    run(launch, buffers, buffer_count, most, false, 0, out);
+}
+
+void sim_sweep_part(const sim_launch *launch, const sim_sweep_buffer *buffers, size_t buffer_count,
+                    uint64_t most, uint64_t seed, sim_sweep *out)
+{
+    run(launch, buffers, buffer_count, most, true, seed, out);
 }
 
 bool sim_written_all(const sim_written *w, uint64_t end)

@@ -2,10 +2,10 @@
  *
  * A program is followed for a whole box of threads at once (sim/affine.h): registers are functions
  * of the thread's place, and the box is cut where its threads part, be it at a branch, where an
- * index wraps or where a quotient changes. Floats that depend on the thread are computed for single
- * threads alone. Memory is not looked at: what was loaded is unknown, and so is a kernel in which
- * that decides where it writes. What comes out is exact, for grids of any size: how many elements
- * are written, and which, as far as their sum and the sum of their squares tell. */
+ * index wraps or where a quotient or a rounded float changes. Memory is not looked at: what was
+ * loaded is unknown, and so is a kernel in which that decides where it writes. What comes out is
+ * exact, for grids of any size: how many elements are written, and which, as far as their sum and
+ * the sum of their squares tell. */
 #ifndef AUTOTUNE_SIM_SWEEP_H
 #define AUTOTUNE_SIM_SWEEP_H
 
@@ -40,6 +40,12 @@ typedef struct sim_sweep {
 /* Follows at most `most` instructions. */
 void sim_sweep_run(const sim_launch *launch, const sim_sweep_buffer *buffers, size_t buffer_count,
                    uint64_t most, sim_sweep *out);
+
+/* Finds blocks in which what their threads read or write changes from one rule to another, as at
+ * the end of a row or where a float is rounded: some of them, at random, the last first.
+ * out->blocks alone is set. */
+void sim_sweep_part(const sim_launch *launch, const sim_sweep_buffer *buffers, size_t buffer_count,
+                    uint64_t most, uint64_t seed, sim_sweep *out);
 
 /* Are these the elements [0, end), each once? */
 bool sim_written_all(const sim_written *w, uint64_t end);

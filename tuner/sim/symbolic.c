@@ -1,8 +1,10 @@
 #include "sim/symbolic.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "base/memory.h"
 
 void symbolic_init(symbolic *s, const sim_program *p)
@@ -38,6 +40,9 @@ affine symbolic_worst(const symbolic *s, const affine *const v[], int count)
     for (int i = 0; i < count; i++)
         if (v[i]->kind == AFFINE_CUT)
             return *v[i];
+    for (int i = 0; i < count; i++)
+        if (v[i]->kind == AFFINE_RANGE)
+            return affine_cut_range(&s->box, v[i]);
     for (int i = 0; i < count; i++) {
         affine_whole whole = {.base = 0};
         if (affine_is_number(v[i]))
@@ -49,9 +54,90 @@ affine symbolic_worst(const symbolic *s, const affine *const v[], int count)
     return affine_halve(&s->box);
 }
 
+/* A cut in the middle of the axis, or of another where it cannot be cut. */
+static affine halve_along(const symbolic *s, uint8_t axis)
+{
+    return affine_halve_range(&s->box, &(affine){.kind = AFFINE_RANGE, .axis = axis});
+}
+
 static uint64_t bits_of(const affine *v, int bytes)
 {
     return bytes == 4 ? (uint32_t)(uint64_t)v->base : (uint64_t)v->base;
+}
+
+/* The two ends of a value, as a register has them. False: *cut. */
+static bool ends_of(const symbolic *s, const affine *v, int bytes, affine_order order,
+                    uint64_t ends[2], affine *cut)
+{
+    affine_whole whole;
+    if (v->kind == AFFINE_RANGE && v->order == order) {
+        ends[0] = (uint64_t)v->base;
+        ends[1] = (uint64_t)v->step[0];
+        return true;
+    }
+    if (affine_is_number(v)) {
+        ends[0] = ends[1] = bits_of(v, bytes);
+        return true;
+    }
+    *cut = symbolic_worst(s, (const affine *const[]){v}, 1);
+    if (v->kind == AFFINE_RANGE && v->order != AFFINE_REAL && order != AFFINE_REAL) {
+        /* Both orders agree where the ends have one sign. */
+        const int shift = 8 * bytes - 1;
+        if (((uint64_t)v->base >> shift & 1) != ((uint64_t)v->step[0] >> shift & 1))
+            return false;
+        ends[0] = (uint64_t)v->base;
+        ends[1] = (uint64_t)v->step[0];
+        return true;
+    }
+    if (v->kind != AFFINE_EXACT || order == AFFINE_REAL ||
+        !affine_whole_of(&s->box, v, 8 * bytes, order, &whole, cut))
+        return false;
+    ends[0] = (uint64_t)whole.low;
+    ends[1] = (uint64_t)whole.high;
+    return true;
+}
+
+/* The axis along which the value changes most. */
+static uint8_t axis_of(const symbolic *s, const affine *v)
+{
+    affine_integer change;
+    return v->kind == AFFINE_EXACT ? (uint8_t)affine_widest(&s->box, v->step, &change) : v->axis;
+}
+
+static bool is_less(uint64_t a, uint64_t b, int bytes, affine_order order)
+{
+    if (order == AFFINE_REAL && bytes == 4)
+        return float_of_bits((uint32_t)a) < float_of_bits((uint32_t)b);
+    if (order == AFFINE_REAL)
+        return double_of_bits(a) < double_of_bits(b);
+    if (order == AFFINE_SIGNED && bytes == 4)
+        return (int32_t)(uint32_t)a < (int32_t)(uint32_t)b;
+    return order == AFFINE_SIGNED ? (int64_t)a < (int64_t)b : a < b;
+}
+
+static bool is_odd(uint64_t v, int bytes, affine_order order)
+{
+    return order == AFFINE_REAL &&
+           (bytes == 4 ? !isfinite(float_of_bits((uint32_t)v)) : !isfinite(double_of_bits(v)));
+}
+
+/* The value between the least and the greatest of results. */
+static affine between(const symbolic *s, const uint64_t *results, int count, int bytes,
+                      affine_order order, uint8_t axis)
+{
+    affine v = {.kind = AFFINE_RANGE, .order = (uint8_t)order, .axis = axis};
+    uint64_t low = results[0], high = results[0];
+    for (int i = 0; i < count; i++) {
+        if (count > 1 && is_odd(results[i], bytes, order))
+            return affine_halve_range(&s->box, &v);
+        low = is_less(results[i], low, bytes, order) ? results[i] : low;
+        high = is_less(high, results[i], bytes, order) ? results[i] : high;
+    }
+    if (low == high)
+        return affine_number(low);
+    v.base = (int64_t)low;
+    v.step[0] = (int64_t)high;
+    return v;
 }
 
 static const affine *operand(const symbolic *s, const sim_instruction *c, int i)
@@ -82,14 +168,31 @@ static void compute_lanes(const sim_instruction *c, lanes sources[4], lanes *res
         sim_flush_lanes(c->flush, result->w32);
 }
 
-/* Computes an instruction whose operands are numbers. */
-static affine compute_numbers(const symbolic *s, const sim_instruction *c)
+/* Computes it of each choice of the operands' ends. */
+static affine compute_ends(const symbolic *s, const sim_instruction *c, const uint64_t ends[4][2],
+                           int count, affine_order order, uint8_t axis)
 {
     lanes sources[4] = {0}, result;
-    for (int i = 0; i < operand_count(c); i++)
-        sources[i].w64[0] = bits_of(operand(s, c, i), c->widths[i]);
+    uint64_t results[16];
+    for (int i = 0; i < count; i++)
+        for (int k = 0; k < 1 << count; k++) {
+            if (c->widths[i] == 8)
+                sources[i].w64[k] = ends[i][k >> i & 1];
+            else
+                sources[i].w32[k] = (uint32_t)ends[i][k >> i & 1];
+        }
     compute_lanes(c, sources, &result);
-    return affine_number(c->width == 8 ? result.w64[0] : result.w32[0]);
+    for (int k = 0; k < 1 << count; k++)
+        results[k] = c->width == 8 ? result.w64[k] : result.w32[k];
+    return between(s, results, 1 << count, c->width, order, axis);
+}
+
+/* Does a divisor change its sign? */
+static bool meets_zero(const uint64_t ends[2], int bytes)
+{
+    const double low = bytes == 4 ? float_of_bits((uint32_t)ends[0]) : double_of_bits(ends[0]),
+                 high = bytes == 4 ? float_of_bits((uint32_t)ends[1]) : double_of_bits(ends[1]);
+    return !(low > 0 || high < 0);
 }
 
 /* Has a product operands of 32 bits and a result of 64? */
@@ -97,6 +200,103 @@ static bool is_wide(const sim_instruction *c)
 {
     return (c->rule == RULE_MULTIPLY || c->rule == RULE_MULTIPLY_ADD) && c->width == 8 &&
            c->widths[0] == 4;
+}
+
+static affine monotone(const symbolic *s, const sim_instruction *c, bool divides)
+{
+    uint64_t ends[4][2];
+    affine cut;
+    uint8_t axis = 0;
+    const int count = operand_count(c);
+    for (int i = 0; i < count; i++) {
+        const affine *v = operand(s, c, i);
+        if (!ends_of(s, v, c->widths[i], (affine_order)c->number, ends[i], &cut))
+            return cut;
+        if (ends[i][0] != ends[i][1])
+            axis = axis_of(s, v);
+    }
+    if (divides && ends[count - 1][0] != ends[count - 1][1] && c->number == AFFINE_REAL &&
+        meets_zero(ends[count - 1], c->widths[count - 1]))
+        return halve_along(s, axis);
+    return compute_ends(s, c, (const uint64_t(*)[2])ends, count, (affine_order)c->number, axis);
+}
+
+/* Integers of which one is a range: the operation on intervals, where its result does not wrap. */
+static affine on_ranges(const symbolic *s, const sim_instruction *c, sim_rule r)
+{
+    const affine_integer most = (affine_integer)1 << 62;
+    affine_integer low[3] = {0}, high[3] = {0};
+    affine cut;
+    affine_order order = AFFINE_SIGNED;
+    uint8_t axis = 0;
+    const int count = operand_count(c);
+    for (int i = 0; i < count; i++)
+        if (operand(s, c, i)->kind == AFFINE_RANGE) {
+            order = (affine_order)operand(s, c, i)->order;
+            axis = operand(s, c, i)->axis;
+        }
+    order = is_wide(c) ? (affine_order)c->number : order;
+    for (int i = 0; i < count; i++) {
+        uint64_t ends[2];
+        const int bytes = c->widths[i];
+        if (order == AFFINE_REAL || !ends_of(s, operand(s, c, i), bytes, order, ends, &cut))
+            return symbolic_worst(s, (const affine *const[]){operand(s, c, i)}, 1);
+        for (int k = 0; k < 2; k++)
+            *(k ? &high[i] : &low[i]) = order == AFFINE_UNSIGNED ? (affine_integer)ends[k]
+                                        : bytes == 4 ? (affine_integer)(int32_t)(uint32_t)ends[k]
+                                                     : (affine_integer)(int64_t)ends[k];
+        /* Their products fit. */
+        if (low[i] < -most || high[i] > most)
+            return halve_along(s, axis);
+    }
+    if (r == RULE_SUBTRACT) {
+        const affine_integer t = low[1];
+        low[1] = -high[1];
+        high[1] = -t;
+    }
+    affine_integer least = low[0] + low[1], greatest = high[0] + high[1];
+    if (r == RULE_SHIFT_LEFT) {
+        if (low[1] != high[1] || low[1] < 0 || low[1] > 62)
+            return halve_along(s, axis);
+        low[1] = high[1] = (affine_integer)1 << low[1];
+    }
+    if (r == RULE_MULTIPLY || r == RULE_MULTIPLY_ADD || r == RULE_SHIFT_LEFT) {
+        const affine_integer products[] = {low[0] * low[1], low[0] * high[1], high[0] * low[1],
+                                           high[0] * high[1]};
+        least = greatest = products[0];
+        for (int i = 1; i < 4; i++) {
+            least = products[i] < least ? products[i] : least;
+            greatest = products[i] > greatest ? products[i] : greatest;
+        }
+        least += low[2];
+        greatest += high[2];
+    }
+    /* A difference of unsigned numbers may be negative for a while. */
+    const int bits = 8 * c->width;
+    const affine_integer half = (affine_integer)1 << (bits - 1);
+    if (order == AFFINE_UNSIGNED && least < 0)
+        order = AFFINE_SIGNED;
+    if (order == AFFINE_SIGNED ? least < -half || greatest >= half : greatest >= 2 * half)
+        return halve_along(s, axis);
+    const uint64_t results[] = {bits == 32 ? (uint32_t)least : (uint64_t)least,
+                                bits == 32 ? (uint32_t)greatest : (uint64_t)greatest};
+    return between(s, results, 2, c->width, order, axis);
+}
+
+/* Notes where a range would be exact after a cut. */
+static affine exact_after(affine range, const affine *cut)
+{
+    if (range.kind == AFFINE_RANGE && cut->kind == AFFINE_CUT) {
+        range.axis = cut->axis;
+        range.step[1] = cut->base;
+        range.step[2] = cut->step[0];
+    }
+    return range;
+}
+
+static affine ordered(const symbolic *s, const sim_instruction *c, const affine *cut)
+{
+    return exact_after(monotone(s, c, false), cut);
 }
 
 static affine quotient(const symbolic *s, const sim_instruction *c, sim_rule r)
@@ -111,6 +311,8 @@ static affine quotient(const symbolic *s, const sim_instruction *c, sim_rule r)
         by = (int64_t)(uint32_t)(uint64_t)by;
     if (by <= 0)
         return symbolic_worst(s, (const affine *const[]){a, b}, 2);
+    if (a->kind == AFFINE_RANGE && r != RULE_REMAINDER)
+        return monotone(s, c, false);
     if (a->kind != AFFINE_EXACT)
         return symbolic_worst(s, (const affine *const[]){a}, 1);
     if (!affine_whole_of(&s->box, a, 8 * c->widths[0], (affine_order)c->number, &whole, &cut))
@@ -119,27 +321,67 @@ static affine quotient(const symbolic *s, const sim_instruction *c, sim_rule r)
     if (r != RULE_SHIFT_RIGHT && whole.low < 0)
         return whole.high < 0 ? symbolic_worst(s, (const affine *const[]){a}, 1)
                               : affine_cut_where(&s->box, &whole, 0);
-    if (!affine_divide(&s->box, &whole, by, &q, &rest, &cut))
-        return cut;
-    return r == RULE_REMAINDER ? rest : q;
+    if (affine_divide(&s->box, &whole, by, &q, &rest, &cut))
+        return r == RULE_REMAINDER ? rest : q;
+    return r == RULE_REMAINDER ? cut : ordered(s, c, &cut);
 }
 
-/* Combines two values bit by bit. Only values that have no bit in common are known together. */
+/* Finds the range in which the bits of two numbers can be together. */
+static affine bounded(const symbolic *s, const sim_instruction *c, const affine_whole of[2],
+                      const affine *cut)
+{
+    const affine_integer least = of[0].low > of[1].low ? of[0].low : of[1].low,
+                         most = of[0].high > of[1].high ? of[0].high : of[1].high,
+                         lesser = of[0].high < of[1].high ? of[0].high : of[1].high;
+    const bool is_both = c->flow == SIM_FLOW_AND, is_either = c->flow == SIM_FLOW_OR;
+    int width = 0;
+    while (most >> width > 0)
+        width++;
+    if (cut->kind != AFFINE_CUT || width > 62)
+        return *cut;
+    const uint64_t ends[] = {is_either ? (uint64_t)least : 0,
+                             is_both ? (uint64_t)lesser : (UINT64_C(1) << width) - 1};
+    return exact_after(between(s, ends, 2, c->width, AFFINE_UNSIGNED, cut->axis), cut);
+}
+
+/* Bit by bit, of numbers of which the second is below a power of two: what the first has above it
+ * stays as it is, or is lost. */
 static affine combined(const symbolic *s, const sim_instruction *c)
 {
     const affine *v[] = {operand(s, c, 0), operand(s, c, 1)};
+    const int bits = 8 * c->width;
     affine_whole whole[2];
-    affine cut;
+    affine quotient, rest, cut;
     for (int i = 0; i < 2; i++)
         if (v[i]->kind != AFFINE_EXACT)
             return symbolic_worst(s, v, 2);
-        else if (!affine_whole_of(&s->box, v[i], 8 * c->width, AFFINE_UNSIGNED, &whole[i], &cut))
+        else if (!affine_whole_of(&s->box, v[i], bits, AFFINE_UNSIGNED, &whole[i], &cut))
             return cut;
-    const int low = whole[0].high < whole[1].high ? 0 : 1;
-    return c->flow != SIM_FLOW_AND && whole[low].high < (affine_integer)1
-                                                            << affine_zero_bits(&s->box, v[1 - low])
-               ? affine_add(v[0], v[1])
-               : symbolic_worst(s, v, 2);
+    const int low = whole[0].high < whole[1].high ? 0 : 1, high = 1 - low;
+    int width = 0;
+    while (whole[low].high >> width > 0)
+        width++;
+    if (width > 61)
+        return symbolic_worst(s, v, 2);
+    const int64_t period = INT64_C(1) << width;
+    /* Nothing in common. */
+    if (whole[low].high < (affine_integer)1 << affine_zero_bits(&s->box, v[high]) &&
+        c->flow != SIM_FLOW_AND)
+        return affine_add(v[0], v[1]);
+    if (!affine_divide(&s->box, &whole[high], period, &quotient, &rest, &cut))
+        return bounded(s, c, whole, &cut);
+    const affine *parts[] = {&rest, v[low]};
+    if (!affine_is_number(&rest) || !affine_is_number(v[low])) {
+        cut = symbolic_worst(s, parts, 2);
+        return bounded(s, c, whole, &cut);
+    }
+    lanes sources[4] = {0}, result;
+    for (int i = 0; i < 2; i++)
+        sources[i].w64[0] = bits_of(parts[i], c->width);
+    compute_lanes(c, sources, &result);
+    const affine together = affine_number(c->width == 8 ? result.w64[0] : result.w32[0]);
+    quotient = affine_scale(&quotient, c->flow == SIM_FLOW_AND ? 0 : period);
+    return affine_add(&quotient, &together);
 }
 
 /* A mask of bits that lie together. */
@@ -160,6 +402,8 @@ static affine masked(const symbolic *s, const sim_instruction *c)
         return combined(s, c);
     if (mask == 0)
         return *b;
+    if (a->kind == AFFINE_RANGE && is_high)
+        return monotone(s, c, false);
     if (a->kind != AFFINE_EXACT)
         return combined(s, c);
     if (!affine_whole_of(&s->box, a, bits, AFFINE_UNSIGNED, &whole, &cut))
@@ -169,7 +413,7 @@ static affine masked(const symbolic *s, const sim_instruction *c)
                      !affine_whole_of(&s->box, &part, bits, AFFINE_UNSIGNED, &whole, &cut)))
         return cut;
     if (!affine_divide(&s->box, &whole, (int64_t)lowest, &q, &rest, &cut))
-        return cut;
+        return is_high ? ordered(s, c, &cut) : cut;
     rest = affine_scale(&rest, -1);
     return affine_add(&part, &rest);
 }
@@ -214,6 +458,14 @@ static affine widened(const symbolic *s, const affine *v, affine_order order)
 {
     affine_whole whole;
     affine cut;
+    if (v->kind == AFFINE_RANGE && v->order == order && order != AFFINE_REAL) {
+        affine wide = *v;
+        if (order == AFFINE_SIGNED) {
+            wide.base = (int32_t)(uint32_t)(uint64_t)v->base;
+            wide.step[0] = (int32_t)(uint32_t)(uint64_t)v->step[0];
+        }
+        return wide;
+    }
     if (v->kind != AFFINE_EXACT)
         return symbolic_worst(s, &v, 1);
     if (!affine_whole_of(&s->box, v, 32, order, &whole, &cut))
@@ -258,60 +510,87 @@ affine symbolic_compute(const symbolic *s, int32_t pc)
     const sim_instruction *c = &s->program->code[pc];
     const int count = operand_count(c);
     const affine *v[4] = {NULL};
-    bool numbers = true, exact = true;
+    bool numbers = true, exact = true, ranges = true;
     for (int i = 0; i < count; i++) {
         v[i] = operand(s, c, i);
         if (v[i]->kind == AFFINE_DATA)
             return *v[i];
         numbers = numbers && affine_is_number(v[i]);
         exact = exact && v[i]->kind == AFFINE_EXACT;
+        ranges = ranges && v[i]->kind != AFFINE_CUT;
     }
-    if (!exact)
-        return symbolic_worst(s, v, count);
-    if (numbers && c->rule != RULE_COPY)
-        return compute_numbers(s, c);
     affine t;
     switch (c->rule) {
     case RULE_COPY:
-        return *v[0];
+        /* Half of a range need not be one. */
+        return v[0]->kind == AFFINE_RANGE && c->width < c->widths[0] ? symbolic_worst(s, v, 1)
+                                                                     : *v[0];
     case RULE_WIDEN:
         return widened(s, v[0], (affine_order)c->number);
     case RULE_ADD:
     case RULE_SUBTRACT:
+        if (!exact)
+            return ranges ? on_ranges(s, c, (sim_rule)c->rule) : symbolic_worst(s, v, count);
         t = affine_scale(v[1], c->rule == RULE_ADD ? 1 : -1);
         return affine_add(v[0], &t);
     case RULE_MULTIPLY:
     case RULE_MULTIPLY_ADD:
+        if (!exact)
+            return ranges ? on_ranges(s, c, (sim_rule)c->rule) : symbolic_worst(s, v, count);
         t = product(s, c, v[0], v[1]);
         return c->rule == RULE_MULTIPLY || t.kind != AFFINE_EXACT ? t : affine_add(&t, v[2]);
     case RULE_SHIFT_LEFT:
         if (!affine_is_number(v[1]))
             return symbolic_worst(s, v, count);
+        if (!exact)
+            return ranges ? on_ranges(s, c, RULE_SHIFT_LEFT) : symbolic_worst(s, v, count);
         return (uint64_t)v[1]->base >= 8u * c->width
                    ? affine_number(0)
                    : affine_scale(v[0], (int64_t)(UINT64_C(1) << v[1]->base));
     case RULE_SHIFT_RIGHT:
     case RULE_DIVIDE:
     case RULE_REMAINDER:
-        return quotient(s, c, (sim_rule)c->rule);
+        if (!numbers)
+            return quotient(s, c, (sim_rule)c->rule);
+        break;
     case RULE_AND:
-        return masked(s, c);
+        if (!numbers)
+            return masked(s, c);
+        break;
     case RULE_OR:
-        return combined(s, c);
+        if (!numbers)
+            return combined(s, c);
+        break;
     case RULE_TAKE_FIELD:
     case RULE_PUT_FIELD:
-        return field(s, c, c->rule == RULE_PUT_FIELD);
+        if (!numbers)
+            return field(s, c, c->rule == RULE_PUT_FIELD);
+        break;
     case RULE_NOT:
     case RULE_NEGATE:
+        if (!exact)
+            return symbolic_worst(s, v, count);
         t = affine_scale(v[0], -1);
         t.base = (int64_t)((uint64_t)t.base - (c->rule == RULE_NOT));
         return t;
     case RULE_LEAST:
     case RULE_MOST:
-        return chosen(s, c, c->rule == RULE_LEAST);
+        if (!numbers)
+            return chosen(s, c, c->rule == RULE_LEAST);
+        break;
+    case RULE_MONOTONE:
+        if (!numbers)
+            return ranges || exact ? monotone(s, c, true) : symbolic_worst(s, v, count);
+        break;
     default:
-        return symbolic_worst(s, v, count);
+        break;
     }
+    if (!numbers)
+        return symbolic_worst(s, v, count);
+    uint64_t ends[4][2];
+    for (int i = 0; i < count; i++)
+        ends[i][0] = ends[i][1] = bits_of(v[i], c->widths[i]);
+    return compute_ends(s, c, (const uint64_t(*)[2])ends, count, AFFINE_UNSIGNED, 0);
 }
 
 affine symbolic_convert(const symbolic *s, int32_t pc)
@@ -320,29 +599,46 @@ affine symbolic_convert(const symbolic *s, int32_t pc)
     const affine *v = symbolic_value(s, c->a);
     const ptx_type to = (ptx_type)c->type, from = (ptx_type)c->source_type;
     const int bytes = (int)ptx_type_bytes(from), lane = bytes < 4 ? 4 : bytes;
-    const int least = (int)ptx_type_bytes(to) < bytes ? (int)ptx_type_bytes(to) : bytes;
-    if (v->kind != AFFINE_EXACT)
+    const affine_order order = sim_number_of(to);
+    const bool whole = order != AFFINE_REAL && sim_number_of(from) != AFFINE_REAL;
+    const bool plain = !c->saturate && !c->relu && from != PTX_F16 && from != PTX_BF16 &&
+                       to != PTX_F16 && to != PTX_BF16;
+    uint64_t ends[2];
+    affine cut;
+    if (v->kind == AFFINE_DATA || v->kind == AFFINE_CUT)
         return *v;
-    if (affine_is_number(v)) {
-        const sim_conversion conversion = {
-            to, from, (sim_rounding)c->op, c->flush, c->saturate, c->relu, c->finite};
-        lanes source = {0}, result;
-        source.w64[0] = bits_of(v, lane);
-        sim_convert(&conversion, &result, &source);
-        return affine_number(c->width == 8 ? result.w64[0] : result.w32[0]);
-    }
-    if (c->saturate || c->relu || !sim_is_integer(to) || !sim_is_integer(from))
-        return symbolic_worst(s, &v, 1);
-    if (least < 4) {
+    const int least = (int)ptx_type_bytes(to) < bytes ? (int)ptx_type_bytes(to) : bytes;
+    if (v->kind == AFFINE_EXACT && !affine_is_number(v) && plain && whole && least < 4) {
         affine_whole part;
-        affine cut;
         if (!affine_whole_of(&s->box, v, 8 * least,
                              ptx_type_bytes(to) < 4 ? AFFINE_UNSIGNED : sim_number_of(from), &part,
                              &cut))
             return cut;
         return affine_of_whole(&part);
     }
-    return bytes == 4 && ptx_type_bytes(to) == 8 ? widened(s, v, sim_number_of(from)) : *v;
+    if (!affine_is_number(v) && (!plain || least < 4))
+        return symbolic_worst(s, &v, 1);
+    if (whole && !affine_is_number(v)) {
+        if (bytes == 4 && ptx_type_bytes(to) == 8)
+            return widened(s, v, sim_number_of(from));
+        return v->kind == AFFINE_EXACT ? *v : symbolic_worst(s, &v, 1);
+    }
+    if (!ends_of(s, v, lane, sim_number_of(from), ends, &cut))
+        return cut;
+    lanes source = {0}, result;
+    for (int k = 0; k < 2; k++) {
+        if (lane == 8)
+            source.w64[k] = ends[k];
+        else
+            source.w32[k] = (uint32_t)ends[k];
+    }
+    const sim_conversion conversion = {
+        to, from, (sim_rounding)c->op, c->flush, c->saturate, c->relu, c->finite};
+    sim_convert(&conversion, &result, &source);
+    uint64_t results[2];
+    for (int k = 0; k < 2; k++)
+        results[k] = c->width == 8 ? result.w64[k] : result.w32[k];
+    return between(s, results, affine_is_number(v) ? 1 : 2, c->width, order, axis_of(s, v));
 }
 
 /* Predicates are numbers: 0 or 1. */
@@ -414,6 +710,7 @@ affine symbolic_compare(const symbolic *s, int32_t pc)
     const int bytes = (int)ptx_type_bytes((ptx_type)c->type), lane = bytes < 4 ? 4 : bytes;
     affine_whole a, b;
     affine cut;
+    uint64_t ends[2][2];
     if (affine_is_number(v[0]) && affine_is_number(v[1])) {
         lanes x = {0}, y = {0};
         x.w64[0] = bits_of(v[0], lane);
@@ -424,10 +721,25 @@ affine symbolic_compare(const symbolic *s, int32_t pc)
         }
         return affine_number(c->compare(&x, &y) & 1);
     }
-    if (c->rule == RULE_NUMBERS || v[0]->kind != AFFINE_EXACT || v[1]->kind != AFFINE_EXACT)
+    if (c->rule == RULE_NUMBERS || v[0]->kind <= AFFINE_CUT || v[1]->kind <= AFFINE_CUT)
         return symbolic_worst(s, v, 2);
-    if (!affine_whole_of(&s->box, v[0], 8 * bytes, (affine_order)c->number, &a, &cut) ||
-        !affine_whole_of(&s->box, v[1], 8 * bytes, (affine_order)c->number, &b, &cut))
-        return cut;
-    return compare_exact(s, (sim_rule)c->rule, &a, &b);
+    if (c->number != AFFINE_REAL && v[0]->kind == AFFINE_EXACT && v[1]->kind == AFFINE_EXACT) {
+        if (!affine_whole_of(&s->box, v[0], 8 * bytes, (affine_order)c->number, &a, &cut) ||
+            !affine_whole_of(&s->box, v[1], 8 * bytes, (affine_order)c->number, &b, &cut))
+            return cut;
+        return compare_exact(s, (sim_rule)c->rule, &a, &b);
+    }
+    for (int i = 0; i < 2; i++)
+        if (!ends_of(s, v[i], bytes, (affine_order)c->number, ends[i], &cut))
+            return cut;
+    const affine_order order = (affine_order)c->number;
+    const int less = is_less(ends[0][1], ends[1][0], bytes, order)    ? 1
+                     : !is_less(ends[0][0], ends[1][1], bytes, order) ? 0
+                                                                      : -1,
+              greater = is_less(ends[1][1], ends[0][0], bytes, order)    ? 1
+                        : !is_less(ends[1][0], ends[0][1], bytes, order) ? 0
+                                                                         : -1;
+    const int found = settle((sim_rule)c->rule, less, greater);
+    return found < 0 ? affine_halve_range(&s->box, v[0]->kind == AFFINE_RANGE ? v[0] : v[1])
+                     : affine_number((uint64_t)found);
 }

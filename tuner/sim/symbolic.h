@@ -1,8 +1,9 @@
 /* Computes instructions of all threads of a box at once, as functions of their places.
  *
- * Each rule is exact. An instruction without a rule is computed for operands that are numbers, by
- * the function that computes a warp's lanes. Any other operand asks for a smaller box
- * (sim/affine.h). A predicate is a number, 0 or 1. */
+ * Each rule is exact, or it keeps the order of its operands, so that a range's ends give the
+ * result's; what neither holds for is computed of numbers alone, by the function that a warp's
+ * lanes are computed with. Anything else asks for a smaller box (sim/affine.h). A predicate is a
+ * number, 0 or 1. */
 #ifndef AUTOTUNE_SIM_SYMBOLIC_H
 #define AUTOTUNE_SIM_SYMBOLIC_H
 

@@ -271,14 +271,35 @@ static void compute(sim_warp *w, const sim_instruction *c, uint32_t mask)
     put(w, c->d, c->width, lacks, mask);
 }
 
+static bool is_integer(ptx_type t)
+{
+    switch (t) {
+    case PTX_U8:
+    case PTX_S8:
+    case PTX_B8:
+    case PTX_U16:
+    case PTX_S16:
+    case PTX_B16:
+    case PTX_U32:
+    case PTX_S32:
+    case PTX_B32:
+    case PTX_U64:
+    case PTX_S64:
+    case PTX_B64:
+        return true;
+    default:
+        return false;
+    }
+}
+
 static void convert(sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     uint32_t bytes = ptx_type_bytes((ptx_type)c->source_type), width = bytes > 4 ? 8 : 4;
     uint32_t lanes = lacking(w, c->a, width, low_bits(bytes)) & mask;
     if (lanes)
         inherit(w, c->d, c->a);
-    if (!sim_is_integer((ptx_type)c->type) || !sim_is_integer((ptx_type)c->source_type) ||
-        c->saturate || c->relu) {
+    if (!is_integer((ptx_type)c->type) || !is_integer((ptx_type)c->source_type) || c->saturate ||
+        c->relu) {
         put_whole(w, c->d, c->width, lanes, mask);
         return;
     }

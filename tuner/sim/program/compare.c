@@ -32,28 +32,8 @@ const sim_operation *sim_operation_find(const char *name)
 affine_order sim_number_of(ptx_type t)
 {
     return t == PTX_S8 || t == PTX_S16 || t == PTX_S32 || t == PTX_S64 ? AFFINE_SIGNED
+           : t == PTX_F32 || t == PTX_F64                              ? AFFINE_REAL
                                                                        : AFFINE_UNSIGNED;
-}
-
-bool sim_is_integer(ptx_type t)
-{
-    switch (t) {
-    case PTX_U8:
-    case PTX_S8:
-    case PTX_B8:
-    case PTX_U16:
-    case PTX_S16:
-    case PTX_B16:
-    case PTX_U32:
-    case PTX_S32:
-    case PTX_B32:
-    case PTX_U64:
-    case PTX_S64:
-    case PTX_B64:
-        return true;
-    default:
-        return false;
-    }
 }
 
 #define COMPARE(name, T, load, expression)                                                         \
@@ -167,10 +147,8 @@ sim_compare sim_compare_find(const char *name, ptx_type type, sim_rule *rule)
 {
     for (size_t i = 0; i < sizeof comparisons / sizeof *comparisons; i++)
         if (comparisons[i].type == type && strcmp(comparisons[i].name, name) == 0) {
-            /* Comparisons of floats and of 16 bits have no rule. */
-            *rule = ptx_type_bytes(type) < 4 || !sim_is_integer(type)
-                        ? RULE_NUMBERS
-                        : (sim_rule)comparisons[i].rule;
+            /* Comparisons of 16 bits have no rule. */
+            *rule = ptx_type_bytes(type) < 4 ? RULE_NUMBERS : (sim_rule)comparisons[i].rule;
             return comparisons[i].compare;
         }
     return NULL;

@@ -261,10 +261,9 @@ typedef enum sim_flow {
 } sim_flow;
 
 /* How the bits of a register are read as a number. */
-typedef enum affine_order { AFFINE_SIGNED, AFFINE_UNSIGNED } affine_order;
+typedef enum affine_order { AFFINE_SIGNED, AFFINE_UNSIGNED, AFFINE_REAL } affine_order;
 
 affine_order sim_number_of(ptx_type t);
-bool sim_is_integer(ptx_type t);
 
 /* By which rule an instruction computes with functions of a thread's place (sim/symbolic.h). */
 typedef enum sim_rule {
@@ -287,6 +286,7 @@ typedef enum sim_rule {
     RULE_WIDEN,
     RULE_LEAST,
     RULE_MOST,
+    RULE_MONOTONE, /* in each operand, as long as it keeps its sign */
     RULE_EQUAL,
     RULE_UNEQUAL,
     RULE_LESS,

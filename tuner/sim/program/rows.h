@@ -144,6 +144,10 @@ typedef double f64;
     {                                                                                              \
         RULE_##rule, AFFINE_SIGNED                                                                 \
     }
+#define REAL(rule)                                                                                 \
+    {                                                                                              \
+        RULE_##rule, AFFINE_REAL                                                                   \
+    }
 #define PIPE SIM_COST
 #define CHAIN SIM_COST_OF_CHAIN
 
