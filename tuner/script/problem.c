@@ -266,9 +266,9 @@ static void evaluate_buffer(lua_State *L, const evaluation *e, const script_buff
             expression_raise(L, &t->limit,
                              "records of %s are compared exactly: give it tolerance = 0",
                              from->name);
-        to->repeats = !to->record && (e->s->checks.deterministic_given
-                                          ? e->s->checks.deterministic
-                                          : tolerance_is_exact(to->tolerance));
+        to->repeats =
+            !to->record && (e->s->checks.deterministic_given ? e->s->checks.deterministic
+                                                             : tolerance_is_exact(to->tolerance));
     }
     uint64_t product = 1;
     for (uint32_t i = 0; i < from->rank; i++) {

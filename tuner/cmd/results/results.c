@@ -20,8 +20,8 @@ static json_t *pack_wanted(const options *o)
 {
     json_t *wanted = json_array();
     for (size_t i = 0; i < o->run.pattern.variable_count; i++)
-        json_append(&wanted,
-                    json_pack("[s, s]", o->run.pattern.variables[i].name, o->run.pattern.variables[i].text));
+        json_append(&wanted, json_pack("[s, s]", o->run.pattern.variables[i].name,
+                                       o->run.pattern.variables[i].text));
     return wanted;
 }
 

@@ -426,9 +426,9 @@ static at_status check_captured(const options *o, int *exit_code, at_error *erro
         status = page_show(
             o, "check_captured", 2,
             json_pack("{so so ss ss so so sI sI sI sI sb sb}", "captured",
-                      json_path(o->run.pattern.captured), "kernel", json_said(c.kernel), "arch", c.arch,
-                      "verdict", words[v], "message", json_said(*message ? message : NULL), "fault",
-                      fault_json(&r.at), "blocks", (json_int_t)r.blocks, "blocks_run",
+                      json_path(o->run.pattern.captured), "kernel", json_said(c.kernel), "arch",
+                      c.arch, "verdict", words[v], "message", json_said(*message ? message : NULL),
+                      "fault", fault_json(&r.at), "blocks", (json_int_t)r.blocks, "blocks_run",
                       (json_int_t)r.blocks_run, "bytes_written", (json_int_t)r.bytes_written,
                       "words_rounded", (json_int_t)(r.difference.words - r.difference.beyond),
                       "variables_unread", r.variables_unread, "holds_addresses", r.holds_addresses),
