@@ -150,9 +150,16 @@ static uint32_t lines_until_gone(const watcher *w, const sim_instruction *c)
 {
     enum { WAYS = 4 };
     const int hint = c->kind == SIM_LOAD ? c->op : SIM_HINT_NONE;
-    return hint == SIM_HINT_NO_ALLOCATE || hint == SIM_HINT_L2 ? 0
-           : hint == SIM_HINT_STREAMING                        ? w->l1_lines / WAYS
-                                                               : w->l1_lines;
+    switch (hint) {
+    case SIM_HINT_NO_ALLOCATE:
+    case SIM_HINT_WIDE_NO_ALLOCATE:
+    case SIM_HINT_L2:
+        return 0;
+    case SIM_HINT_STREAMING:
+        return w->l1_lines / WAYS;
+    default:
+        return w->l1_lines;
+    }
 }
 
 /* Does the L1 have the sector, which was filled by that miss? Its line has room there as a whole;
@@ -385,8 +392,9 @@ static void summarise(const watcher *w, const sim_launch *launch, sim_profile *o
     double warps = (double)((out->threads + SIM_LANES - 1) / SIM_LANES);
     for (size_t i = 0; i < launch->program->code_count; i++) {
         const sim_instruction *c = &launch->program->code[i];
-        if (c->kind == SIM_LOAD && launch->counters[i].requests > 0 && c->op < SIM_HINT_COUNT)
-            out->hinted[c->op] +=
+        const int hint = c->op == SIM_HINT_WIDE_NO_ALLOCATE ? SIM_HINT_WIDE : c->op;
+        if (c->kind == SIM_LOAD && launch->counters[i].requests > 0 && hint < SIM_HINT_COUNT)
+            out->hinted[hint] +=
                 (double)launch->counters[i].requests / (double)out->totals.global_load.requests;
     }
     for (size_t i = 0; i < w->table.count; i++)

@@ -235,11 +235,17 @@ TEST(what_is_loaded_with_a_streaming_hint_stays_in_the_l1_and_what_allocates_no_
         "    asm volatile(\"ld.global%s.u32 %%0,[%%1];\" : \"=r\"(b) : \"l\"(at + 1));\n"
         "    at[4096] = a + b;\n"
         "}\n";
-    char streaming[512], apart_from_l1[512];
+    char streaming[512], apart_from_l1[512], wide[512], wide_apart_from_l1[512];
     snprintf(streaming, sizeof streaming, source, ".cs", ".cs");
     snprintf(apart_from_l1, sizeof apart_from_l1, source, ".L1::no_allocate", ".L1::no_allocate");
     assert_float_equal(profile(streaming, 16, 32, 4096, 32).read.missed, 8, 0);
+    snprintf(wide, sizeof wide, source, ".L2::256B", ".L2::256B");
+    snprintf(wide_apart_from_l1, sizeof wide_apart_from_l1, source, ".L1::no_allocate.L2::256B",
+             ".L1::no_allocate.L2::256B");
     assert_float_equal(profile(apart_from_l1, 16, 32, 4096, 32).read.missed, 16, 0);
+    assert_float_equal(profile(wide, 16, 32, 4096, 32).read.missed, 8, 0);
+    assert_float_equal(profile(wide_apart_from_l1, 16, 32, 4096, 32).read.missed, 16, 0);
+    assert_float_equal(profile(wide_apart_from_l1, 16, 32, 4096, 32).hinted[SIM_HINT_WIDE], 1, 0);
 }
 
 TEST(blocks_of_one_column_of_a_grid_are_not_all_that_is_sampled)

@@ -201,11 +201,12 @@ static sim_instruction *emit_transfer(decoder *d, sim_kind kind, const transfer 
 
 static sim_hint hint_of(const decoder *d)
 {
-    return decode_has(d, "L2::256B")          ? SIM_HINT_WIDE
-           : decode_has(d, "L1::no_allocate") ? SIM_HINT_NO_ALLOCATE
-           : decode_has(d, "cs")              ? SIM_HINT_STREAMING
-           : decode_has(d, "cg")              ? SIM_HINT_L2
-                                              : SIM_HINT_NONE;
+    const bool allocates = !decode_has(d, "L1::no_allocate");
+    return decode_has(d, "L2::256B") ? (allocates ? SIM_HINT_WIDE : SIM_HINT_WIDE_NO_ALLOCATE)
+           : !allocates              ? SIM_HINT_NO_ALLOCATE
+           : decode_has(d, "cs")     ? SIM_HINT_STREAMING
+           : decode_has(d, "cg")     ? SIM_HINT_L2
+                                     : SIM_HINT_NONE;
 }
 
 at_status decode_load(decoder *d)

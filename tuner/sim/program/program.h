@@ -334,7 +334,9 @@ typedef enum sim_hint { /* of a load from global memory: what the caches are ask
                         SIM_HINT_NO_ALLOCATE,
                         SIM_HINT_WIDE,
                         SIM_HINT_L2, /* not to look in the L1: .cg */
-                        SIM_HINT_COUNT
+                        SIM_HINT_COUNT,
+                        /* Wide, and allocates no line in the L1. DRAM sees the wide hint. */
+                        SIM_HINT_WIDE_NO_ALLOCATE = SIM_HINT_COUNT
 } sim_hint;
 
 /* The threads that a strong memory access or a fence reaches. PTX ISA, "scope". */
