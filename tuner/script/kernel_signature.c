@@ -161,9 +161,10 @@ static at_status refuse(const kernel_file *k, const char *log, at_error *error)
     if (strncmp(said, signature_name, strlen(signature_name)) == 0 && open > 0)
         snprintf(said, sizeof said, "the brace that opens in line %d has no end", open);
     else if (strncmp(said, signature_name, strlen(signature_name)) == 0)
-        snprintf(said, sizeof said,
-                 "as its #if lines are, the file has no such kernel, or it has a template that the "
-                 "entry's arguments do not fit");
+        snprintf(
+            said, sizeof said,
+            "as its #if lines are, the file has no such kernel, or CUDA's headers have functions "
+            "of its name, or it has a template that the entry's arguments do not fit");
     if (k->missing)
         snprintf(missing, sizeof missing,
                  "\nNothing is used of these headers, which are not here; -I DIR says where others "
