@@ -203,4 +203,7 @@ EOF
     tool check idle.cu --arch sm_90
     [ "$status" -eq 3 ]
     says "the kernel wrote nothing on any problem. Never executed: idle.cu:11 (the condition at idle.cu:10 was never met)"
+    # A GPU does not see which lines ran.
+    AUTOTUNE_LIBCUDA=$FAKE_CUDA FAKE_CUDA_ANY=1 tool idle.cu --device cuda:0 --quiet --no-record
+    fails_with 2 "'autotune check' names the lines that were never executed"
 }

@@ -164,7 +164,11 @@ static at_status refuse_idle(device_bench *b, at_error *error)
                 error, AT_SCRIPT,
                 "%s on any problem, so that a variant that does nothing agrees with it%s%s",
                 covered.stored ? "the kernel changes no result" : "the kernel wrote nothing",
-                covered.stores[0] ? ". Never executed: " : "", covered.stores);
+                covered.stores[0] ? ". Never executed: "
+                : b->api->analysis
+                    ? ""
+                    : ". 'autotune check' names the lines that were never executed, and why",
+                covered.stores);
     }
     return status;
 }
