@@ -7,6 +7,8 @@
 
 local host = ...
 
+local early = host.own "early.lua"
+
 local MOST_STEPS, MOST_DEPTH, MOST_ROUNDS = 100000, 24, 64
 
 local state -- of the run: steps, rounds, depth, trail, globals, launches, called, uncertain
@@ -81,12 +83,6 @@ local function given(name, v, node)
   return { name = name, of = v, n = v.n, float = v.float, at = place(node), node = node, note = v.note, input = v.input }
 end
 
-local function copied_value(v)
-  local copy = {}
-  for key, one in pairs(v) do copy[key] = one end
-  return copy
-end
-
 -- Of two values one is there at run time: what the program has without arguments goes before what these say.
 local function merged(a, b, node)
   if same(a, b) then return a end
@@ -94,7 +90,7 @@ local function merged(a, b, node)
   if b and not is_number(b) then return b end
   for _, pair in ipairs { { a, b }, { b, a } } do
     if pair[1] and pair[1].input and pair[2] and pair[2].n and not pair[2].input then
-      local v = copied_value(pair[2])
+      local v = early.copied(pair[2])
       v.note = "unless the command line says another"
       return v
     end
