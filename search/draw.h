@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/keymap.h"
+#include "base/array.h"
 #include "base/rng.h"
 
 typedef struct draw {

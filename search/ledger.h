@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/keymap.h"
+#include "base/array.h"
 #include "base/rng.h"
 #include "search/draw.h"
 #include "search/strategy.h"

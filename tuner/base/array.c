@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- ascending numbers ---- */
+/* ---- comparison functions ---- */
 
 int ascending_u64(const void *a, const void *b)
 {
@@ -32,7 +32,7 @@ void *array_grow(void *items, size_t count, size_t size)
         size_t capacity = count ? count * 2 : 1;
         if (size > 0 && capacity > SIZE_MAX / size)
             return NULL;
-        /* Items may have no bytes: configurations of a space without parameters. */
+        /* `size` may be 0: configurations of a space without parameters. */
         items = realloc(items, capacity * size + !size);
     }
     if (items)
@@ -114,4 +114,78 @@ void queue_move_front(queue *from, queue *to)
         to->count += from->count;
     }
     *from = (queue){0};
+}
+
+/* ---- hash maps ---- */
+
+enum { FIRST_CAPACITY = 64 };
+
+struct keymap_slot {
+    uint64_t key;
+    uint64_t stored; /* the value plus 1; 0 in a free slot */
+};
+
+void keymap_deinit(keymap *m)
+{
+    free(m->slots);
+    *m = (keymap){0};
+}
+
+/* Spreads keys, which are often small consecutive numbers, by the finalizer of SplitMix64. */
+static uint64_t mix(uint64_t z)
+{
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+/* Returns the slot of `key`, or the free slot for it. The table is never full. */
+static keymap_slot *locate(keymap_slot *slots, size_t capacity, uint64_t key)
+{
+    size_t at = (size_t)mix(key) & (capacity - 1);
+    while (slots[at].stored && slots[at].key != key)
+        at = (at + 1) & (capacity - 1);
+    return &slots[at];
+}
+
+bool keymap_get(const keymap *m, uint64_t key, uint64_t *value)
+{
+    if (m->capacity == 0)
+        return false;
+    const keymap_slot *slot = locate(m->slots, m->capacity, key);
+    if (slot->stored)
+        *value = slot->stored - 1;
+    return slot->stored != 0;
+}
+
+static bool grow(keymap *m)
+{
+    size_t capacity = m->capacity ? 2 * m->capacity : FIRST_CAPACITY;
+    keymap_slot *slots = calloc(capacity, sizeof *slots);
+    if (!slots)
+        return false;
+    for (size_t i = 0; i < m->capacity; i++)
+        if (m->slots[i].stored)
+            *locate(slots, capacity, m->slots[i].key) = m->slots[i];
+    free(m->slots);
+    m->slots = slots;
+    m->capacity = capacity;
+    return true;
+}
+
+bool keymap_put(keymap *m, uint64_t key, uint64_t value)
+{
+    /* At two thirds full, so that probe sequences stay short. */
+    if (3 * (m->count + 1) > 2 * m->capacity && !grow(m))
+        return false;
+    keymap_slot *slot = locate(m->slots, m->capacity, key);
+    if (!slot->stored)
+        m->count++;
+    *slot = (keymap_slot){.key = key, .stored = value + 1};
+    return true;
+}
+
+size_t keymap_bytes(const keymap *m)
+{
+    return m->capacity * sizeof *m->slots;
 }

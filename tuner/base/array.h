@@ -1,58 +1,87 @@
-/* Arrays that grow one item at a time, to twice their room whenever it is full; queues. */
+/* Containers: arrays that grow, queues, hash maps; comparison functions for qsort() and
+ * bsearch(). */
 #ifndef AUTOTUNE_BASE_ARRAY_H
 #define AUTOTUNE_BASE_ARRAY_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-/* ---- ascending numbers ----
+/* ---- comparison functions ----
  *
- * Orders numbers for qsort() and bsearch(), the smallest first. */
+ * For qsort() and bsearch(); the smallest number comes first. */
 
-int ascending_u64(const void *a, const void *b);    /* of uint64_t */
-int ascending_i64(const void *a, const void *b);    /* of int64_t */
-int ascending_double(const void *a, const void *b); /* none of them NaN */
+int ascending_u64(const void *a, const void *b);    /* compares uint64_t */
+int ascending_i64(const void *a, const void *b);    /* compares int64_t */
+int ascending_double(const void *a, const void *b); /* compares double; no value is NaN */
 
-/* ---- arrays that grow ---- */
+/* ---- arrays that grow ----
+ *
+ * The capacity is always the next power of two, so it is not stored. */
 
-/* Makes room for one more in an array of `count` items of `size` bytes, which has room for the next
- * power of two. NULL when memory ran out (the old array stays); the new item is zeroed. */
+/* Makes room for one more item in an array of `count` items of `size` bytes and zeroes that item.
+ * Returns the array, which may have moved. Returns NULL if memory ran out; the old array stays. */
 void *array_grow(void *items, size_t count, size_t size);
 
-/* Appends a copy of `*item`, of `size` bytes, to the array at `*items` (`items` is the address of a
- * pointer to its first item). False when memory ran out: nothing has changed then. */
+/* Appends a copy of `*item`, of `size` bytes. `items` is the address of the pointer to the array.
+ * Returns false, and changes nothing, if memory ran out. */
 bool array_add(void *items, size_t *count, const void *item, size_t size);
 
 /* ---- queues ----
  *
- * Items in the order in which they came: a list whose links are in the items.
- *
- * An item is any struct that begins with a queue_item; it is in one queue at a time and belongs to
- * whoever put it there. A zeroed queue is empty. Nothing allocates, so nothing fails. */
+ * First-in, first-out lists. An item is any struct that begins with a queue_item. It is in at most
+ * one queue, and its owner stays the caller who pushed it. A zeroed queue is empty. Nothing here
+ * allocates or fails. */
 
 typedef struct queue_item {
-    struct queue_item *next; /* NULL: the last */
+    struct queue_item *next; /* NULL in the last item */
 } queue_item;
 
-/* `last` means nothing in an empty queue. */
 typedef struct queue {
-    void *first, *last;
+    void *first, *last; /* `last` is undefined in an empty queue */
     size_t count;
 } queue;
 
+/* Adds an item at the end, or at the front. */
 void queue_push(queue *q, void *item);
 void queue_push_front(queue *q, void *item);
 
-/* Takes the first item out; NULL when there is none. */
+/* Removes the first item and returns it. Returns NULL if the queue is empty. */
 void *queue_pop(queue *q);
 
-/* The item after this one; NULL: it is the last. */
+/* Returns the item after `item`. Returns NULL if `item` is the last. */
 void *queue_next(const void *item);
 
-/* Takes an item out that is in the queue. */
+/* Removes `item`, which must be in the queue. */
 void queue_remove(queue *q, void *item);
 
-/* Moves all items to the front of another queue, in their order. */
+/* Moves all items of `from`, in their order, to the front of `to`. */
 void queue_move_front(queue *from, queue *to);
+
+/* ---- hash maps ----
+ *
+ * A map from uint64_t keys to uint64_t values below UINT64_MAX. It uses open addressing, doubles
+ * when it is two thirds full and never removes a key. A zeroed map is empty and valid. */
+
+typedef struct keymap_slot keymap_slot;
+
+typedef struct keymap {
+    keymap_slot *slots; /* owned */
+    size_t capacity;    /* 0 or a power of two */
+    size_t count;
+} keymap;
+
+/* Frees the table and leaves an empty map. */
+void keymap_deinit(keymap *m);
+
+/* Finds `key` and writes its value to `*value`. Returns false, and leaves `*value` alone, if the
+ * key is absent. */
+bool keymap_get(const keymap *m, uint64_t key, uint64_t *value);
+
+/* Sets the value of `key`. Returns false, and changes nothing, if memory ran out. */
+bool keymap_put(keymap *m, uint64_t key, uint64_t value);
+
+/* Returns the size of the table in bytes. */
+size_t keymap_bytes(const keymap *m);
 
 #endif

@@ -1,16 +1,64 @@
-/* The host's clock, for wall times and deadlines. Kernels are never timed with it. */
+/* The host: its clock, its cores, the build's sanitizer, and the calling thread's numeric state. */
 #ifndef AUTOTUNE_BASE_CLOCK_H
 #define AUTOTUNE_BASE_CLOCK_H
 
+#include <fenv.h>
+#include <locale.h>
+#include <stddef.h>
 #include <stdint.h>
 
-/* Nanoseconds of CLOCK_MONOTONIC. */
-int64_t clock_now_ns(void);
+#include "base/error.h"
 
-/* Nanoseconds that a processor has spent on the calling thread. */
+/* ---- clock ----
+ *
+ * For wall times and deadlines. Kernels are never timed with the host's clock. */
+
+/* Returns the time of CLOCK_MONOTONIC, in ns or in ms. */
+int64_t clock_now_ns(void);
+int64_t clock_now_ms(void);
+
+/* Returns the processor time of the calling thread, in ns. */
 int64_t clock_thread_ns(void);
 
-/* clock_now_ns() in milliseconds. */
-int64_t clock_now_ms(void);
+/* ---- cores ---- */
+
+/* Returns the number of cores this process may run on, at least 1. A batch system or taskset may
+ * allow fewer cores than are online. */
+size_t cores_usable(void);
+
+/* ---- sanitizer ---- */
+
+/* SANITIZED is 1 in a build with the address sanitizer, which reserves terabytes of address space,
+ * and 0 in other builds. */
+#if defined(__SANITIZE_ADDRESS__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+
+/* ---- thread state ----
+ *
+ * A program that uses the library may have changed how its thread reads, writes and computes
+ * numbers: a locale with a decimal comma, a rounding mode, flushed subnormals, floating-point
+ * exceptions that trap. The C library, Lua and jansson use these settings of the calling thread.
+ * Each public function therefore resets them at its beginning and restores them at its end. Other
+ * threads, and the process, keep their settings. */
+
+typedef struct thread_state {
+    locale_t own;      /* the C locale that the thread uses meanwhile; owned */
+    locale_t before;   /* the thread's locale until then */
+    fenv_t arithmetic; /* the thread's floating-point environment until then */
+} thread_state;
+
+/* Sets the C locale, round to nearest and no traps for the calling thread, and saves the previous
+ * state in `*before`. The same thread then calls thread_state_restore(). AT_NO_MEMORY: nothing has
+ * changed. */
+at_status thread_state_plain(thread_state *before, at_error *error);
+void thread_state_restore(thread_state *before);
 
 #endif

@@ -1,19 +1,60 @@
-/* A file of a user's own data: a NumPy array (base/npy.h), or elements of a type without a header.
- * A list of values in memory is read in the same way.
+/* Files with the user's data: a NumPy array, or elements of one type without a header. A list of
+ * values in memory is read in the same way.
  *
- * It is opened and described at once, and read when it is needed, in chunks of which nothing is
- * kept: a file may be larger than memory. Its identity is a hash of its elements, made by the first
- * reading; each later one is compared with that, so that a file that changes meanwhile is an error
- * and never mixed data. It is used by one thread, and freed with its last user. */
+ * Opening a file reads only its header. The elements are read later, in chunks, and nothing is kept
+ * in memory: a file may be larger than memory. The first reading computes a hash of each chunk, and
+ * each later reading compares with it: a file that changes during a run is an error and never mixed
+ * data. A data_file is used by one thread and counts its users. */
 #ifndef AUTOTUNE_BASE_DATA_FILE_H
 #define AUTOTUNE_BASE_DATA_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
-#include "base/npy.h"
 #include "base/value.h"
+
+/* ---- the header of a NumPy file ----
+ *
+ * Versions 1 to 3 of "NEP 1: A simple file format for NumPy arrays". A file consists of a magic
+ * number (six bytes), a version (two), the length of the header (two; four from version 2 on), the
+ * header and the data. The header is a Python dictionary with the members descr, fortran_order and
+ * shape, in any order and with any blanks. Headers that NumPy would not write are rejected. */
+
+enum {
+    NPY_MAX_RANK = 32,                /* NumPy's limit */
+    NPY_MAX_HEADER_BYTES = 64 * 1024, /* the most that npy_parse() reads; NumPy writes below 200 */
+    NPY_NAME_BYTES = 24
+};
+
+typedef struct npy_header {
+    char kind;           /* 'f' float, 'i' and 'u' integers, 'b' boolean, 'c' complex, 'V' bytes */
+    uint32_t item_bytes; /* size of an element */
+    bool big_endian;     /* false if an element is one byte */
+    bool fortran;        /* columns are contiguous; false if at most one dimension is not 1 */
+    uint32_t rank;       /* 0 for a single number */
+    uint64_t shape[NPY_MAX_RANK];
+    uint64_t count;       /* number of elements */
+    uint64_t data_offset; /* file offset of the first element, in bytes */
+} npy_header;
+
+/* Returns whether these bytes begin a NumPy file. */
+bool npy_is(const void *bytes, size_t size_bytes);
+
+/* Parses the header. `bytes` are the whole file or its first NPY_MAX_HEADER_BYTES. AT_FORMAT says
+ * what is wrong with it; the error names no file. */
+at_status npy_parse(const void *bytes, size_t size_bytes, npy_header *out, at_error *error);
+
+/* Finds the type of a buffer that can hold the array's bytes unchanged. Returns false if no type
+ * can, or if the byte order differs. Booleans become uint8. Untyped elements of two bytes become
+ * bfloat16, because ml_dtypes writes them so. */
+bool npy_dtype(const npy_header *header, dtype *out);
+
+/* Writes NumPy's name of the element type ("float64", "int32") to `text` and returns `text`. */
+const char *npy_name(const npy_header *header, char text[NPY_NAME_BYTES]);
+
+/* ---- data files ---- */
 
 enum { DATA_CHUNK_BYTES = 4 << 20, DATA_KEY_BYTES = 16 };
 
@@ -22,46 +63,47 @@ typedef struct data_file data_file;
 typedef struct data_description {
     const char *path; /* as it was opened */
     dtype type;
-    uint64_t count; /* of elements; 1 or more */
+    uint64_t count; /* number of elements, at least 1 */
     uint32_t rank;  /* 1 for a file without a header */
     uint64_t shape[NPY_MAX_RANK];
-    uint64_t size_bytes; /* of the elements */
+    uint64_t size_bytes; /* size of all elements */
 } data_description;
 
-/* Opens a regular file. `raw`: the type of the elements; NULL: the file says it, which must be a
- * NumPy file then. One that says it although `raw` does must agree. AT_NOT_FOUND, AT_IO; AT_FORMAT
- * with the remedy: no header, not as C lays elements out, another byte order, a type that no buffer
- * has, no elements, fewer bytes than the shape needs or others after them. */
+/* Opens a regular file. `raw` is the element type; if it is NULL, the file must be a NumPy file,
+ * whose header has the type. If both say a type, they must agree. AT_NOT_FOUND, AT_IO; AT_FORMAT,
+ * with the remedy, if there is no header, the array is in Fortran order or big-endian, no buffer
+ * has its type, it has no elements, or the file's size does not match its shape. */
 at_status data_file_open(const char *path, const dtype *raw, data_file **out, at_error *error);
 
-/* Opens part of a file of elements alone: `count` of them, 1 or more, from byte `offset` on.
- * AT_FORMAT: it has fewer. */
+/* Opens `count` elements (at least 1) of a file without a header, from byte `offset` on. AT_FORMAT
+ * if the file has fewer. */
 at_status data_file_open_part(const char *path, dtype type, uint64_t offset, uint64_t count,
                               data_file **out, at_error *error);
 
-/* Describes `count` elements, 1 or more, that repeat a list of `value_count` elements. Copies the
- * list. `name` stands for the path. AT_NO_MEMORY. */
+/* Makes a data file of `count` elements (at least 1) that repeat a list of `value_count` values,
+ * which is copied. `name` stands for the path. AT_NO_MEMORY. */
 at_status data_file_repeat(const char *name, dtype type, const void *values, uint64_t value_count,
                            uint64_t count, data_file **out, at_error *error);
 
-/* One more user, who is as good as the first. */
+/* Adds a user and returns `f`. */
 data_file *data_file_keep(data_file *f);
-void data_file_free(data_file *f); /* one less; NULL is fine */
+
+/* Removes a user; the last one frees the file. `f` may be NULL. */
+void data_file_free(data_file *f);
 
 const data_description *data_file_describe(const data_file *f);
 
-/* The hash of type and elements, in `key`; of a repeated list, of its type, values and count. Reads
- * the file the first time. AT_IO: it cannot be read,
- * or has changed. */
+/* Computes the hash of the type and the elements; for a repeated list, of its type, values and
+ * count. The first call reads the whole file. AT_IO if the file cannot be read. */
 at_status data_file_key(data_file *f, unsigned char key[DATA_KEY_BYTES], at_error *error);
 
-/* Reads a chunk (all have DATA_CHUNK_BYTES but the last) into `out`, which has room for
- * DATA_CHUNK_BYTES; *size_bytes gets its size. AT_IO as data_file_key(), which has succeeded
- * before. */
+/* Reads a chunk into `out`, which has room for DATA_CHUNK_BYTES, and writes its size to
+ * `*size_bytes`: DATA_CHUNK_BYTES for all chunks but the last. data_file_key() must have succeeded
+ * before. AT_IO if the file cannot be read or has changed. */
 at_status data_file_read(const data_file *f, uint64_t chunk, void *out, size_t *size_bytes,
                          at_error *error);
 
-/* The first `size_bytes` of the elements, read into memory of the caller's (free). AT_IO,
+/* Reads the first `size_bytes` of the elements into memory that the caller frees. AT_IO,
  * AT_NO_MEMORY. */
 at_status data_file_head(data_file *f, uint64_t size_bytes, void **out, at_error *error);
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,11 +11,69 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/descriptor.h"
+/* ---- descriptors ---- */
+
+void descriptor_hold_standard(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        int other_way = fd == STDIN_FILENO ? O_WRONLY : O_RDONLY;
+        /* Without /dev/null a folder serves: it can be neither read nor written. */
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", other_way) < 0 && open("/", O_RDONLY) < 0)
+            return;
+    }
+}
+
+bool descriptor_is_writable(int fd)
+{
+    int flags = fcntl(fd, F_GETFL);
+    return flags >= 0 && (flags & O_ACCMODE) != O_RDONLY;
+}
+
+bool descriptor_try_again(int fd)
+{
+    if (errno == EAGAIN || errno == EWOULDBLOCK)
+        return poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, -1) >= 0 || errno == EINTR;
+    return errno == EINTR;
+}
+
+int descriptor_lift(int fd)
+{
+    if (fd < 0 || fd > STDERR_FILENO)
+        return fd;
+    const int lifted = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), code = errno;
+    close(fd);
+    errno = code;
+    return lifted;
+}
+
+int descriptor_open(const char *path, int flags, mode_t mode)
+{
+    int fd;
+    do
+        fd = open(path, flags, mode);
+    while (fd < 0 && errno == EINTR);
+    return descriptor_lift(fd);
+}
+
+int descriptor_sync(int fd)
+{
+    int failed;
+    do
+        failed = fsync(fd);
+    while (failed && errno == EINTR);
+    return failed;
+}
+
+int descriptor_close(int fd)
+{
+    return close(fd) != 0 && errno != EINTR ? -1 : 0;
+}
+
+/* ---- files ---- */
 
 enum { PATH_BYTES = 4096, PROBE_BYTES = 4096 };
 
-/* The remedy for the reasons that have one. */
+/* Returns the remedy for an errno value, "" if none is known. */
 static const char *remedy(int code)
 {
     static const struct {
@@ -46,7 +105,7 @@ static at_status path_too_long(at_error *error, const char *path)
                      path);
 }
 
-/* Reads until the end; a size known beforehand would lie for /proc, pipes and growing files. */
+/* Reads to the end. The size in struct stat would be wrong for /proc and for growing files. */
 static at_status read_all(int fd, const char *path, size_t limit_bytes, char **out,
                           size_t *size_bytes, at_error *error)
 {
@@ -134,6 +193,7 @@ at_status file_write_all(int fd, const char *path, const void *bytes, size_t siz
     return AT_OK;
 }
 
+/* Splits a path into its folder and the name in it. */
 static at_status split(const char *path, char folder[PATH_BYTES], const char **name,
                        at_error *error)
 {
@@ -151,7 +211,7 @@ static at_status split(const char *path, char folder[PATH_BYTES], const char **n
     return AT_OK;
 }
 
-/* A rename is on the disk once its folder is. Some file systems cannot and say EINVAL. */
+/* Flushes a folder, so that a rename in it is on the disk. Some file systems cannot do that. */
 static at_status sync_folder(const char *folder, at_error *error)
 {
     int fd = descriptor_open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
@@ -162,8 +222,9 @@ static at_status sync_folder(const char *folder, at_error *error)
     return failed ? io_error(error, failed, "flush", folder) : AT_OK;
 }
 
-/* A new file beside `path`, with a name of its own, which is short enough where that of `path` is
- * as long as names may be. Its mode is what the umask allows, as for a file written directly. */
+/* Creates a temporary file in the folder of `path`, with the mode of the umask. The name of `path`
+ * is cut in the new name, which would otherwise be too long if `path` has the longest name
+ * allowed. */
 static at_status create_beside(const char *path, char out[PATH_BYTES], int *fd, at_error *error)
 {
     char folder[PATH_BYTES];
@@ -185,7 +246,7 @@ static at_status create_beside(const char *path, char out[PATH_BYTES], int *fd, 
     return io_error(error, EEXIST, "create a file in", folder);
 }
 
-/* Writes, flushes and closes. descriptor_close() may be the first to tell of a full disk (NFS). */
+/* Writes, flushes and closes. On NFS a full disk may be reported by closing only. */
 static at_status fill_and_close(int fd, const char *path, const void *bytes, size_t size_bytes,
                                 at_error *error)
 {
@@ -214,7 +275,7 @@ static at_status write_beside_and_rename(const char *path, const void *bytes, si
     return status;
 }
 
-/* A signal that ends the process waits until the temporary file is no more: it has its name, or is
+/* Blocks all signals, so that none ends the process before the temporary file is renamed or
  * removed. */
 static void hold_signals(sigset_t *before)
 {
@@ -273,7 +334,7 @@ static bool is_link_to_nothing(const char *path)
     return stat(path, &s) != 0 && errno == ENOENT && lstat(path, &s) == 0;
 }
 
-/* `mode` is that of the last component, as the umask allows. */
+/* Makes a folder and its parents. The umask applies to `mode`, the mode of the last component. */
 static at_status make_folder(const char *path, mode_t mode, at_error *error)
 {
     char part[PATH_BYTES];
@@ -337,8 +398,8 @@ at_status file_make_private_folder(const char *path, at_error *error)
     return status;
 }
 
-/* Opens a new file of the existing folder's file system for writing, which has no name: it is gone
- * when the caller closes it, or is killed. AT_IO. */
+/* Opens a new file without a name in an existing folder. It disappears when it is closed or the
+ * process is killed. AT_IO. */
 static at_status open_nameless(const char *folder, int *fd, at_error *error)
 {
     char path[PATH_BYTES], temporary[PATH_BYTES];
@@ -348,7 +409,7 @@ static at_status open_nameless(const char *folder, int *fd, at_error *error)
     *fd = descriptor_open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
     if (*fd >= 0)
         return AT_OK;
-    /* Some file systems have only files with a name; what else is wrong is found out again. */
+    /* Some file systems have no O_TMPFILE. Any other error occurs again here. */
     snprintf(path, sizeof path, "%s/probe", folder);
     hold_signals(&before);
     at_status status = create_beside(path, temporary, fd, error);
@@ -364,7 +425,7 @@ at_status file_check_writable(const char *folder, at_error *error)
     at_status status = open_nameless(folder, &fd, error);
     if (status)
         return status;
-    /* Creating an empty file succeeds on a full disk; a block of data does not. */
+    /* On a full disk an empty file can be created, but no data written. */
     char block[PROBE_BYTES];
     memset(block, 'x', sizeof block);
     return fill_and_close(fd, folder, block, sizeof block, error);

@@ -1,10 +1,8 @@
-/* Whole files: read with a limit, replaced atomically; folders made.
+/* Files: descriptors, whole files that are read or replaced, folders.
  *
- * Every error names the path and the operating system's reason, and says what to do where that is
- * known (a full disk, a read-only folder). A file is replaced by writing a temporary one in the
- * same folder, flushing it to the disk and renaming it, so that a reader, a crash or a full disk
- * finds either the old contents or the new, never a part. The process is expected to ignore
- * SIGXFSZ, so that a limit on file sizes is an error like any other. */
+ * Every error names the path and the operating system's reason, and the remedy if one is known (a
+ * full disk, a read-only folder). The process is expected to ignore SIGXFSZ, so that a limit on
+ * file sizes is an error like any other. */
 #ifndef AUTOTUNE_BASE_FILE_H
 #define AUTOTUNE_BASE_FILE_H
 
@@ -12,46 +10,83 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
+#include <sys/types.h>
 
 #include "base/error.h"
 
-/* Opens a regular file for reading; *fd is the caller's to close, *size_bytes (may be NULL) what it
- * has now. Never waits: a named pipe without a writer would hold its reader for ever.
- * AT_NOT_FOUND when there is none, AT_IO for the rest, what is no regular file included. */
+/* ---- descriptors ----
+ *
+ * System calls that a signal may interrupt. On a remote or user-space file system (NFS, FUSE),
+ * open, fsync and close block, and a signal handler without SA_RESTART interrupts them. A program
+ * that uses the library may have such handlers. */
+
+/* Opens each of the descriptors 0, 1 and 2 that is closed, in a way that lets reading and writing
+ * fail as before. No file, socket or pipe that is opened later can then become the standard input,
+ * output or error. Called first in main(). */
+void descriptor_hold_standard(void);
+
+/* Returns whether `fd` is open for writing. */
+bool descriptor_is_writable(int fd);
+
+/* Called after a failed write(), with its errno: returns whether to write again. If a non-blocking
+ * pipe or terminal is full, waits until it has room. */
+bool descriptor_try_again(int fd);
+
+/* Call open(2), fsync(2), again while they are interrupted. descriptor_open() never returns 0, 1 or
+ * 2, even if these are closed: output of the program must not end up in the file. */
+int descriptor_open(const char *path, int flags, mode_t mode);
+int descriptor_sync(int fd);
+
+/* Moves the open file to a descriptor above 2, which is closed on exec; `fd` is closed if it was
+ * moved. Returns -1, with errno, if `fd` is -1 or no descriptor is free. */
+int descriptor_lift(int fd);
+
+/* Calls close(2). The descriptor is closed whatever it returns. An interrupted close is not a
+ * failure: Linux has closed the descriptor by then, and flushes later. */
+int descriptor_close(int fd);
+
+/* ---- files ---- */
+
+/* Opens a regular file for reading; the caller closes `*fd`. `size_bytes` may be NULL, else it gets
+ * the current size. Never blocks, not even on a named pipe. AT_NOT_FOUND; AT_IO for other failures,
+ * and for anything but a regular file. */
 at_status file_open_regular(const char *path, int *fd, uint64_t *size_bytes, at_error *error);
 
-/* Reads the regular file into *out, NUL-terminated, owned by the caller (free); *size_bytes (may be
- * NULL) excludes the NUL. AT_NOT_FOUND when there is none, AT_FORMAT when it is larger than
- * `limit_bytes`, AT_IO for the rest (a folder or a pipe included). */
+/* Reads a regular file into `*out`, which is NUL-terminated and freed by the caller. `*size_bytes`
+ * (may be NULL) excludes the NUL. AT_NOT_FOUND; AT_FORMAT if the file is larger than `limit_bytes`;
+ * AT_IO for other failures, and for a folder or a pipe. */
 at_status file_read(const char *path, size_t limit_bytes, char **out, size_t *size_bytes,
                     at_error *error);
 
-/* Opens the file to be written from its beginning, or makes it; *fd is the caller's to close. Never
- * waits for a reader: AT_IO for a named pipe that has none. */
+/* Creates or truncates the file for writing; the caller closes `*fd`. AT_IO, also for a named pipe
+ * without a reader. */
 at_status file_open_to_write(const char *path, int *fd, at_error *error);
 
-/* Replaces the file's contents, or makes it. A path that is no regular file (/dev/stdout, a pipe
- * that is read) is written to; a symbolic link keeps pointing where it points. AT_IO leaves the old
- * file whole. */
+/* Creates the file or replaces its contents atomically: writes a temporary file in the same folder,
+ * flushes it to the disk and renames it. After a crash or on a full disk the file has either the
+ * old or the new contents. A symbolic link stays, and its target is replaced. A path that is not a
+ * regular file (/dev/stdout, a pipe) is written to. AT_IO: the old file is unchanged. */
 at_status file_replace(const char *path, const void *bytes, size_t size_bytes, at_error *error);
 
-/* Writes all of it, whatever write() takes at a time. `path` is for the message. */
+/* Writes all bytes to `fd`. `path` is for the message. AT_IO. */
 at_status file_write_all(int fd, const char *path, const void *bytes, size_t size_bytes,
                          at_error *error);
 
-/* Makes the folder and its parents, as mkdir -p. */
+/* ---- folders ---- */
+
+/* Makes the folder and its parents, as mkdir -p does. */
 at_status file_make_folder(const char *path, at_error *error);
 
-/* Whether a file or folder is this user's and no one else may write it. */
+/* Returns whether a file or folder belongs to this user and nobody else may write it. */
 bool file_is_private(const struct stat *s);
 
-/* Like file_make_folder(), for a folder whose files are believed when they are read. It is made
- * with mode 0700, and one that others may read is closed to them. AT_IO, with the remedy, when it
- * belongs to another user or others may write it: then nothing in it is to be believed. */
+/* Makes a folder whose files are trusted when they are read. A new folder gets mode 0700; access of
+ * other users to an existing one is removed. AT_IO, with the remedy, if it belongs to another user
+ * or others may write it: then nothing in it can be trusted. */
 at_status file_make_private_folder(const char *path, at_error *error);
 
-/* Fails where file_replace() of a file in the existing `folder` would: tries, and leaves no
- * file. */
+/* Fails if file_replace() of a file in the existing `folder` would fail. Writes a temporary file to
+ * find out. */
 at_status file_check_writable(const char *folder, at_error *error);
 
 #endif

@@ -14,7 +14,7 @@ at_status json_text_parse(const char *text, size_t size_bytes, const char *path,
     *out = json_loadb(text, size_bytes, JSON_REJECT_DUPLICATES, &e);
     if (*out)
         return AT_OK;
-    /* jansson does not always say that it was the memory: then it says nothing at all. */
+    /* If memory runs out, jansson may leave the message empty. */
     if (json_error_code(&e) == json_error_out_of_memory || e.text[0] == '\0')
         return error_no_memory(error);
     return error_set_at(error, AT_FORMAT, path, e.line > 0 ? e.line : 0,
@@ -24,7 +24,7 @@ at_status json_text_parse(const char *text, size_t size_bytes, const char *path,
 at_status json_text_format(const json_t *root, size_t indent, char **out, at_error *error)
 {
     size_t flags = (indent ? JSON_INDENT(indent) : JSON_COMPACT) | JSON_ENCODE_ANY;
-    /* 15 digits print every short decimal as it was typed; 17 are always exact. */
+    /* 15 digits print a short decimal as it was typed; 17 are always exact. */
     for (int digits = 15; digits <= 17; digits++) {
         *out = json_dumps(root, flags | JSON_REAL_PRECISION(digits));
         if (!*out)
@@ -55,7 +55,7 @@ json_t *json_path_of(const char *path, size_t size_bytes)
 {
     static const char digits[] = "0123456789abcdef";
     json_t *whole = json_stringn(path, size_bytes);
-    /* A text that could have been a string has failed for want of memory. */
+    /* If a valid string could not be made, memory ran out. */
     char *hex = whole || plain_text_is_line(path, size_bytes) ? NULL : malloc(2 * size_bytes + 1);
     if (!hex)
         return whole;
@@ -73,7 +73,7 @@ json_t *json_path(const char *path)
     return json_path_of(path, strlen(path));
 }
 
-/* How many of these bytes are a character of UTF-8; 0: none. */
+/* Returns the length of the UTF-8 character that `text` begins with, 0 if it is not UTF-8. */
 static size_t character(const char *text)
 {
     for (size_t length = 1; length <= 4 && text[length - 1]; length++) {

@@ -12,14 +12,13 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/descriptor.h"
+#include "base/file.h"
 
 enum { PATH_BYTES = 4096, PAUSE_MS = 5 };
 
-/* Open from lock_open() to lock_close(), taken or not. */
 struct lock {
     int fd;
-    bool folder; /* `fd` is of a folder, not of a file */
+    bool folder; /* `fd` is a folder, not a file */
     bool taken;
     pid_t taker; /* the process that took it */
     char path[PATH_BYTES];
@@ -30,7 +29,8 @@ static at_status refuse(at_error *error, int code, const char *path)
     return error_set(error, AT_IO, "cannot open %s for a lock: %s", path, strerror(code));
 }
 
-/* Others may have made it, and a folder as /tmp may not let it be opened as if it could be made. */
+/* Opens an existing file before it tries O_CREAT: in a sticky folder (/tmp) the kernel may refuse
+ * O_CREAT for an existing file of another user. */
 static int open_path(const char *path, mode_t mode)
 {
     static const int ways[] = {O_RDWR, O_RDONLY, O_RDWR | O_CREAT};
@@ -68,7 +68,6 @@ at_status lock_open(const char *path, mode_t mode, lock **out, at_error *error)
         status = errno == ELOOP
                      ? error_set(error, AT_IO,
                                  "%s is a link, not a file that can be locked; remove it", path)
-                 /* Nothing but its owner opens a socket's place. */
                  : errno == ENXIO && lstat(path, &s) == 0
                      ? error_set(error, AT_IO,
                                  "%s is a socket, not a file that can be locked; remove it", path)
@@ -88,8 +87,8 @@ int lock_descriptor(const lock *l)
     return l->fd;
 }
 
-/* Goes on with FOLDER/.lock in place of the folder: NFS locks only what is open for writing.
- * Returns false if the lock is of a file already, or that file cannot be opened. */
+/* Replaces the folder by FOLDER/.lock: NFS locks only what is open for writing. Returns false if
+ * `l` already is a file, or FOLDER/.lock cannot be opened. */
 static bool use_file_of_folder(lock *l)
 {
     char path[PATH_BYTES + 16];
@@ -107,6 +106,7 @@ static bool use_file_of_folder(lock *l)
     return false;
 }
 
+/* Tries once. Returns as lock_take() does. */
 static int try(lock *l)
 {
     while (flock(l->fd, LOCK_EX | LOCK_NB) != 0) {
@@ -119,7 +119,7 @@ static int try(lock *l)
     return 0;
 }
 
-/* Waits by asking again: flock(2) has no time limit of its own. */
+/* Polls, because flock(2) has no timeout. */
 int lock_take(lock *l, int timeout_ms)
 {
     const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000 * 1000};

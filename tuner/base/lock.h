@@ -1,11 +1,11 @@
-/* Locks between processes, by a path that they know in common: of a file, or of a folder.
+/* Locks between processes that agree on a path, of a file or of a folder.
  *
- * A lock is flock(2)'s, so it ends with its process, whatever way. A file system that refuses to
- * lock a folder, as NFS does, may lock FOLDER/.lock. One without locks (ENOLCK, as NFS and Lustre
- * without their lock services) is an error.
+ * The lock is that of flock(2), so it ends with its process. Some file systems (NFS) cannot lock a
+ * folder; FOLDER/.lock is locked there instead. A file system without any locks (ENOLCK: NFS or
+ * Lustre without their lock service) is an error.
  *
- * What is at the path may be another user's: it is never waited for, and refused unless it is a
- * file or a folder. */
+ * Another user may have put something else at the path. Opening it never blocks, and anything but a
+ * file or a folder is rejected. */
 #ifndef AUTOTUNE_BASE_LOCK_H
 #define AUTOTUNE_BASE_LOCK_H
 
@@ -15,32 +15,32 @@
 
 typedef struct lock lock;
 
-/* Opens the file or folder at `path`, or makes a file of that mode; takes nothing yet. A link to a
- * file is not followed. AT_IO names what is in the way. lock_close() frees it. */
+/* Opens the file or folder at `path`, or creates a file with that mode; does not lock it yet. A
+ * symbolic link to a file is rejected. AT_IO. lock_close() frees the lock. */
 at_status lock_open(const char *path, mode_t mode, lock **out, at_error *error);
 
-/* The file's descriptor, open for reading, and for writing where that is allowed; it remains the
- * lock's. */
+/* Returns the descriptor of the file, open for reading and, if allowed, for writing. The lock owns
+ * it. */
 int lock_descriptor(const lock *l);
 
-/* Waits up to `timeout_ms`. Returns 0, or why not: EWOULDBLOCK when another has it, or what the
- * file system says. */
+/* Tries to lock for up to `timeout_ms`. Returns 0, EWOULDBLOCK if another process holds the lock,
+ * or the errno value of the file system's refusal. */
 int lock_take(lock *l, int timeout_ms);
 
-/* A fork of the process that took it gives nothing back. */
+/* Releases the lock, unless this process is a fork of the process that took it. */
 void lock_give(lock *l);
 
-/* Gives the lock back, too. `l` may be NULL. */
+/* Releases and frees the lock. `l` may be NULL. */
 void lock_close(lock *l);
 
-/* How the folder's file system locks, without taking anything: 0 by flock(2), else what it says
- * against that. */
+/* Returns 0 if the folder's file system supports flock(2) on folders, else the errno value. */
 int lock_probe(const char *folder);
 
-/* Checks that the folder can be locked, now or later. AT_IO with the remedy. */
+/* Checks that the folder can be locked, or is locked by another process. AT_IO, with the remedy. */
 at_status lock_check(const char *folder, at_error *error);
 
-/* Opens and takes in one; AT_IO with the remedy when another has it, or there can be none. */
+/* Opens the folder and locks it. AT_IO, with the remedy, if another process holds the lock for
+ * `timeout_ms` or the file system has no locks. */
 at_status lock_folder(const char *folder, int timeout_ms, lock **out, at_error *error);
 
 #endif

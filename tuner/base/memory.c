@@ -12,9 +12,8 @@ void *memory_have(void *block)
     static const char said[] = "autotune: out of memory\n";
     if (block)
         return block;
-    /* A user who cannot be told is none the worse for it. */
-    if (write(STDERR_FILENO, said, sizeof said - 1) < 0)
-        _exit(MEMORY_EXIT);
+    ssize_t written = write(STDERR_FILENO, said, sizeof said - 1);
+    (void)written;
     _exit(MEMORY_EXIT);
 }
 

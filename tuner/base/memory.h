@@ -1,12 +1,12 @@
-/* Memory of the program, which is there or ends it.
+/* Allocations that cannot fail: if memory runs out, the process ends.
  *
- * A process that cannot have the few bytes that it works with can do nothing sensible any more: it
- * says so once on stderr and ends with MEMORY_EXIT. A worker is replaced then, as after any death;
- * a run goes on from its journal. Not for the rooms that the library is made of, which return
- * AT_NO_MEMORY to their caller (the test `house` looks), and not for what may be too large in
- * earnest, such as the buffers of a problem.
+ * A process that cannot allocate a few bytes can do nothing useful any more. It prints one line to
+ * stderr and exits with MEMORY_EXIT. A worker is then replaced, as after any crash; a run is
+ * resumed from its journal. The rooms of the library must not use this module (the test `house`
+ * checks that): they return AT_NO_MEMORY. Nor may allocations whose size depends on the user's
+ * problem, such as buffers.
  *
- * The caller frees what it gets. */
+ * The caller frees every returned block. */
 #ifndef AUTOTUNE_BASE_MEMORY_H
 #define AUTOTUNE_BASE_MEMORY_H
 
@@ -15,23 +15,24 @@
 
 enum { MEMORY_EXIT = 5 };
 
-/* `block`, which was allocated and is NULL without memory: then it does not return. */
+/* Returns `block`, the result of an allocation. Ends the process if it is NULL. */
 void *memory_have(void *block);
 
-/* `count` zeroed items of `size` bytes; of none a block that can be freed. */
+/* Returns `count` zeroed items of `size` bytes, or a block to free if `count` is 0. */
 void *memory_new(size_t count, size_t size);
 
-/* A copy of `count` items of `size` bytes. */
+/* Returns a copy of `count` items of `size` bytes. */
 void *memory_copy(const void *items, size_t count, size_t size);
 
-/* A copy of a text; NULL for NULL. */
+/* Returns a copy of a text. Returns NULL if `text` is NULL. */
 char *memory_text(const char *text);
 
-/* A stream whose text is at `*text` once memory_close() has closed it. */
+/* Opens a stream that writes into memory. `*text` and `*size_bytes` are valid after
+ * memory_close(). */
 FILE *memory_open(char **text, size_t *size_bytes);
 void memory_close(FILE *stream);
 
-/* array_add() of base/array.h, which cannot fail. */
+/* Does what array_add() does (base/array.h). */
 void memory_add(void *items, size_t *count, const void *item, size_t size);
 
 #endif

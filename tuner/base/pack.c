@@ -1,5 +1,6 @@
 #include "base/pack.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +16,7 @@ unsigned char *pack_grow(pack *p, size_t size_bytes)
 {
     if (p->failed)
         return NULL;
-    /* NULL says that it failed: nothing, put into nothing, has a place too. */
+    /* The result is NULL only after a failure, even if 0 bytes are added to an empty pack. */
     if (!p->bytes || size_bytes > p->capacity_bytes - p->size_bytes) {
         size_t capacity = p->capacity_bytes ? p->capacity_bytes : 256;
         while (capacity - p->size_bytes < size_bytes) {
@@ -210,4 +211,10 @@ void pack_get_fields(pack *p, void *to, const pack_field *fields, size_t count)
 bool pack_complete(const pack *p)
 {
     return !p->failed && p->position == p->size_bytes;
+}
+
+void hash_text(XXH128_hash_t hash, char text[HASH_TEXT_BYTES])
+{
+    snprintf(text, HASH_TEXT_BYTES, "%016llx%016llx", (unsigned long long)hash.high64,
+             (unsigned long long)hash.low64);
 }

@@ -1,51 +1,55 @@
-/* Values as bytes: what a message carries, what a key is made of.
+/* Values as bytes, for messages between processes and for hash keys; hashes as text.
  *
- * A writer appends little-endian fields to a growing buffer; a reader takes them off in the same
- * order. Every overrun, and every lack of memory, sets one flag that stays set, so that callers
- * check once at the end. A zeroed pack is empty and owns nothing. */
+ * A writer appends little-endian fields to a growing buffer; a reader takes them in the same order.
+ * Reading beyond the end, and running out of memory, set the flag `failed`, which stays set:
+ * callers check once, at the end. A zeroed pack is empty and owns nothing. */
 #ifndef AUTOTUNE_BASE_PACK_H
 #define AUTOTUNE_BASE_PACK_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <xxhash.h>
 
 typedef struct pack {
     unsigned char *bytes; /* owned */
     size_t size_bytes, capacity_bytes;
-    size_t position; /* of the next field to read */
-    bool failed;     /* ran out of memory while writing, or of bytes while reading */
+    size_t position; /* offset of the next field to read */
+    bool failed;     /* memory ran out while writing, or bytes while reading */
 } pack;
 
-void pack_deinit(pack *p); /* leaves an empty one */
+/* Frees the bytes and leaves an empty pack. */
+void pack_deinit(pack *p);
 
+/* Append a field. Bytes and strings are preceded by their length; a NULL string is written as
+ * "". */
 void pack_put_u32(pack *p, uint32_t v);
 void pack_put_u64(pack *p, uint64_t v);
 void pack_put_f64(pack *p, double v);
-void pack_put_bytes(pack *p, const void *bytes, size_t size_bytes); /* length, then bytes */
-void pack_put_string(pack *p, const char *text);                    /* NULL as "" */
+void pack_put_bytes(pack *p, const void *bytes, size_t size_bytes);
+void pack_put_string(pack *p, const char *text);
 
+/* Read the next field. After a failure numbers are 0, and bytes and strings are empty. The results
+ * of the last two are views into the pack, valid until pack_deinit(). A string is NUL-terminated
+ * and has no NUL inside. */
 uint32_t pack_get_u32(pack *p);
 uint64_t pack_get_u64(pack *p);
 double pack_get_f64(pack *p);
-/* A view of the bytes, valid until pack_deinit; *size_bytes is 0 and the result "" after a
- * failure. */
 const void *pack_get_bytes(pack *p, size_t *size_bytes);
-/* A NUL-terminated view, checked to contain no other NUL. */
 const char *pack_get_string(pack *p);
 
-/* True when everything was read, nothing is left over and nothing failed. */
+/* Returns whether all bytes were read and nothing failed. */
 bool pack_complete(const pack *p);
 
-/* Members of a struct, named once for both directions. Numbers and enumerations are as large as the
- * member, for ends that are of one build. */
+/* A member of a struct, for tables that serve both directions. A number or enumeration takes as
+ * many bytes as the member, so both ends must be of the same build. */
 typedef struct pack_field {
     size_t offset, size_bytes;
     enum { PACK_NUMBER, PACK_BOOLEAN, PACK_TEXT, PACK_VIEW } kind;
 } pack_field;
 
-/* A number, an enumeration, a bool, a text in an array of char, or a const char *, which is read as
- * a view. */
+/* PACK_FIELD describes a number, an enumeration, a bool, a text in an array of char, or a const
+ * char *, which is read as a view. */
 /* clang-format off */
 #define PACK_KIND(field)                                                                           \
     _Generic(field, bool: PACK_BOOLEAN, char *: PACK_TEXT, const char *: PACK_VIEW,                \
@@ -53,25 +57,32 @@ typedef struct pack_field {
 #define PACK_FIELD(type, member)                                                                   \
     {offsetof(type, member), sizeof(((type *)0)->member), PACK_KIND(((type *)0)->member)}
 /* clang-format on */
-/* The table and its length, as arguments of the functions below. */
+/* A table and its length, as arguments of the functions below. */
 #define PACK_FIELDS(table) (table), sizeof(table) / sizeof *(table)
 
+/* Append or read all members of a table. Reading a text that is longer than its array fails. */
 void pack_put_fields(pack *p, const void *from, const pack_field *fields, size_t count);
-/* A text that is longer than its array is a failure. */
 void pack_get_fields(pack *p, void *to, const pack_field *fields, size_t count);
 
-/* Makes room for `size_bytes` more at the end and returns where they go; NULL after a failure. */
+/* Appends `size_bytes` undefined bytes and returns their address. Returns NULL after a failure. */
 unsigned char *pack_grow(pack *p, size_t size_bytes);
 
-/* Bytes alone, without their length: for a text that is put together. */
+/* Append bytes without their length, to build a text. */
 void pack_append(pack *p, const void *bytes, size_t size_bytes);
 void pack_append_text(pack *p, const char *text);
-/* The text that was appended, ended by NUL and owned by the caller; NULL: no memory. The pack is
- * empty then. */
+
+/* Returns the appended text, NUL-terminated and freed by the caller, and leaves an empty pack.
+ * Returns NULL if memory ran out. */
 char *pack_take_text(pack *p);
 
-/* One little-endian number of `size_bytes` (at most 8), for fields at a fixed place. */
+/* Write and read a little-endian number of `size_bytes` (at most 8) at a fixed address. */
 void pack_store(unsigned char *at, uint64_t v, size_t size_bytes);
 uint64_t pack_load(const unsigned char *at, size_t size_bytes);
+
+enum { HASH_TEXT_BYTES = 33 };
+
+/* Writes a hash as 32 hexadecimal digits, the high half first, and a NUL. Records, journals and
+ * summaries contain hashes in this form. */
+void hash_text(XXH128_hash_t hash, char text[HASH_TEXT_BYTES]);
 
 #endif

@@ -16,13 +16,14 @@ static bool is_file(const char *path)
     return stat(path, &s) == 0 && S_ISREG(s.st_mode);
 }
 
+/* Returns whether a path exists but is not a file. */
 static bool is_there(const char *path)
 {
     struct stat s;
     return lstat(path, &s) == 0 && !is_file(path);
 }
 
-/* Says what a path leads to that is there and is no file. */
+/* Describes an existing path that is not a file. */
 static const char *kind_of(const char *path)
 {
     struct stat s;
@@ -76,7 +77,7 @@ bool paths_share(const paths *p, const char *name, char *out, size_t out_bytes)
 
 enum { MOST_SCRIPTS = 256 };
 
-/* Adds the scripts and kernel files of a folder to `count` names. */
+/* Adds the scripts and kernel files of a folder to `count` names. Returns the new count. */
 static size_t list_scripts(const char *dir, char names[][64], size_t count)
 {
     DIR *d = opendir(dir);
@@ -91,7 +92,7 @@ static size_t list_scripts(const char *dir, char names[][64], size_t count)
     return count;
 }
 
-/* A template is told apart from a script that uses it: NAME.lua of the same folder, most often. */
+/* Rejects a template, and names the script that probably uses it: NAME.lua in the same folder. */
 static at_status refuse_template(const char *path, at_error *error)
 {
     char script[PATHS_BYTES];
@@ -107,7 +108,7 @@ at_status paths_find_script(const paths *p, const char *name, char *out, size_t 
                             at_error *error)
 {
     bool bare = strchr(name, '/') == NULL;
-    /* The program that was made of NAME.cu is NAME, most often. */
+    /* NAME comes last, because it often is the program that was compiled from NAME.cu. */
     static const char *const extensions[] = {".lua", ".cu", ""};
     const char *const dirs[] = {"", p->lua_dir};
     for (size_t d = 0; d < (bare ? 2 : 1); d++) {
@@ -130,7 +131,7 @@ at_status paths_find_script(const paths *p, const char *name, char *out, size_t 
     for (size_t i = 0; i < count; i++) {
         names[i] = scripts[i];
         if (!strchr(name, '.'))
-            scripts[i][strcspn(scripts[i], ".")] = '\0'; /* as it is typed */
+            scripts[i][strcspn(scripts[i], ".")] = '\0';
     }
     const char *nearest = nearest_name(name, names, count);
     return error_set(

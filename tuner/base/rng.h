@@ -2,7 +2,7 @@
  *
  * SplitMix64 (Steele, Lea & Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014):
  * 64 bits of state, any seed is good, passes BigCrush. Not for secrets. A generator is a plain
- * value; copying it copies the sequence. Nothing here allocates or fails. */
+ * value, and a copy gives the same sequence. Nothing here allocates or fails. */
 #ifndef AUTOTUNE_BASE_RNG_H
 #define AUTOTUNE_BASE_RNG_H
 
@@ -13,22 +13,56 @@ typedef struct rng {
     uint64_t state;
 } rng;
 
-/* A generator for `seed`; different seeds give unrelated sequences. */
-rng rng_seeded(uint64_t seed);
+/* Returns a generator for `seed`. Different seeds give unrelated sequences. */
+static inline rng rng_seeded(uint64_t seed)
+{
+    return (rng){.state = seed};
+}
 
-/* A generator whose sequence is unrelated to what `r` gives from now on; advances `r`. */
-rng rng_split(rng *r);
+/* Returns 64 random bits. */
+static inline uint64_t rng_next(rng *r)
+{
+    r->state += 0x9e3779b97f4a7c15u;
+    uint64_t z = r->state;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
 
-/* 64 random bits. */
-uint64_t rng_next(rng *r);
+/* Returns a generator whose sequence is unrelated to the further sequence of `r`. */
+static inline rng rng_split(rng *r)
+{
+    return rng_seeded(rng_next(r));
+}
 
-/* Uniform in [0, bound) without bias; 0 when `bound` is 0 or 1. */
-uint64_t rng_below(rng *r, uint64_t bound);
+/* Returns a uniform integer in [0, bound), without bias. Returns 0 if `bound` is 0 or 1. */
+static inline uint64_t rng_below(rng *r, uint64_t bound)
+{
+    if (bound < 2)
+        return 0;
+    /* The lowest 2^64 mod bound values would make the small remainders likelier. */
+    uint64_t threshold = (0 - bound) % bound;
+    uint64_t bits = rng_next(r);
+    while (bits < threshold)
+        bits = rng_next(r);
+    return bits % bound;
+}
 
-/* Uniform in [0, 1), a multiple of 2^-53. */
-double rng_uniform(rng *r);
+/* Returns a uniform number in [0, 1), a multiple of 2^-53. */
+static inline double rng_uniform(rng *r)
+{
+    return (double)(rng_next(r) >> 11) * 0x1p-53;
+}
 
-/* Puts `items` in a uniformly random order (Fisher & Yates; Durstenfeld 1964). */
-void rng_shuffle(rng *r, uint64_t *items, size_t count);
+/* Shuffles `items` uniformly (Fisher & Yates; Durstenfeld 1964). */
+static inline void rng_shuffle(rng *r, uint64_t *items, size_t count)
+{
+    for (size_t i = count; i > 1; i--) {
+        size_t j = (size_t)rng_below(r, i);
+        uint64_t item = items[i - 1];
+        items[i - 1] = items[j];
+        items[j] = item;
+    }
+}
 
 #endif

@@ -12,7 +12,7 @@ void stats_sort(double *values, size_t count)
         qsort(values, count, sizeof *values, ascending_double);
 }
 
-/* The sample at quarter `quarter` of the way, interpolated. */
+/* Returns quartile `quarter` (1 to 3), interpolated. */
 static int64_t quartile(const int64_t *sorted, size_t count, size_t quarter)
 {
     size_t position = (count - 1) * quarter; /* in quarters of a rank */
@@ -35,8 +35,8 @@ stats_summary stats_summarise(int64_t *samples_ns, size_t count)
     s.median_ns = quartile(samples_ns, count, 2);
     s.q3_ns = quartile(samples_ns, count, 3);
     if (count >= 6) {
-        /* The number of samples below the median is binomial(n, 1/2): 1.96 standard deviations of
-         * it are 0.98 sqrt(n). Ranks count from 1 and are rounded outwards. */
+        /* The number of samples below the median is binomial(n, 1/2), with 1.96 standard deviations
+         * of 0.98 sqrt(n). The ranks, from 1, are rounded outwards. */
         double reach = 0.98 * sqrt((double)count);
         double low = floor((double)count / 2 - reach);
         double high = ceil((double)count / 2 + 1 + reach);
@@ -71,7 +71,8 @@ double stats_trimmed_freedom(size_t count, double fraction)
     return left < 2 ? 0 : (double)(left - 1);
 }
 
-/* Yuen's standard error: the trimmed values count as the nearest ones kept (Winsorised). */
+/* Returns Yuen's standard error, in which each trimmed value counts as the nearest value that is
+ * kept (Winsorised). */
 static double yuen_error(const double *sorted, size_t count, size_t cut)
 {
     size_t left = count - 2 * cut;
@@ -109,14 +110,14 @@ double stats_median(double *values, size_t count)
     return count % 2 ? values[half] : values[half - 1] + (values[half] - values[half - 1]) / 2;
 }
 
-/* Keeps a denominator of the continued fraction away from zero (Lentz). */
+/* Keeps a denominator of the continued fraction away from zero, as Lentz's method requires. */
 static double away_from_zero(double v)
 {
     return fabs(v) < 1e-300 ? 1e-300 : v;
 }
 
-/* The continued fraction of the incomplete beta function, by Lentz's method (DLMF 8.17.22;
- * Thompson & Barnett 1986). Converges fast for x < (a + 1) / (a + b + 2). */
+/* Computes the continued fraction of the incomplete beta function by Lentz's method (DLMF 8.17.22;
+ * Thompson & Barnett 1986). It converges fast for x < (a + 1) / (a + b + 2). */
 static double beta_fraction(double a, double b, double x)
 {
     double c = 1, d = 1 / away_from_zero(1 - (a + b) * x / (a + 1)), value = d;
@@ -135,15 +136,16 @@ static double beta_fraction(double a, double b, double x)
     return value;
 }
 
-/* The logarithm of the gamma function of x > 0. lgamma() keeps the sign for the process, and
- * threads of a program that use the library would race for it. */
+/* Returns the logarithm of gamma(x), x > 0. Not by lgamma(), which writes a global variable:
+ * threads of a program that uses the library would race for it. */
 static double log_gamma(double x)
 {
     int sign;
     return lgamma_r(x, &sign);
 }
 
-/* The regularised incomplete beta function I_x(a, b); `y` is 1 - x, passed for its precision. */
+/* Returns the regularised incomplete beta function I_x(a, b). `y` is 1 - x, which the caller knows
+ * more precisely. */
 static double beta_share(double a, double b, double x, double y)
 {
     if (x <= 0 || y <= 0)

@@ -1,21 +1,18 @@
-#define _GNU_SOURCE /* fopencookie */
 #include "base/text.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/descriptor.h"
+#include "base/file.h"
 
 /* ---- plain text ---- */
 
-enum { LONGEST_SEQUENCE = 8, ESCAPED_BYTES = 7, CHUNK_BYTES = 4096 };
-
-/* Reads one character of UTF-8 (RFC 3629): its bytes, 0 when there is none, -1 if it may go on
- * after the end. */
+/* Decodes one character of UTF-8 (RFC 3629). Returns its length in bytes, 0 if the bytes are not
+ * UTF-8, or -1 if the character may continue after the end. */
 static int read_character(const unsigned char *at, size_t left, uint32_t *out)
 {
     int length = at[0] < 0x80                    ? 1
@@ -38,7 +35,8 @@ static int read_character(const unsigned char *at, size_t left, uint32_t *out)
     return length;
 }
 
-/* C0, DEL and C1; line separators; what turns the direction of writing. */
+/* Control characters (C0, DEL, C1), line separators, and marks that change the writing
+ * direction. */
 static bool is_control(uint32_t c)
 {
     return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029 || c == 0x200e ||
@@ -46,22 +44,20 @@ static bool is_control(uint32_t c)
            (c >= 0x2066 && c <= 0x2069);
 }
 
-/* Shows the text's next character: its bytes as they are, or escaped in `shown`. Returns how many
- * bytes of the text it takes, and -1 if it may go on after the end. */
-static int next_shown(const unsigned char *at, size_t left, char shown[ESCAPED_BYTES],
-                      size_t *shown_bytes)
+int plain_text_character(const unsigned char *text, size_t left,
+                         char out[PLAIN_TEXT_CHARACTER_BYTES], size_t *out_bytes)
 {
     uint32_t c = 0xfffd;
-    int taken = read_character(at, left, &c);
+    int taken = read_character(text, left, &c);
     if (taken < 0)
         return -1;
     if (taken > 0 && (c == '\n' || c == '\t' || !is_control(c))) {
-        memcpy(shown, at, (size_t)taken);
-        *shown_bytes = (size_t)taken;
+        memcpy(out, text, (size_t)taken);
+        *out_bytes = (size_t)taken;
         return taken;
     }
-    *shown_bytes =
-        (size_t)snprintf(shown, ESCAPED_BYTES, "\\u%04x", (unsigned)(taken > 0 ? c : 0xfffd));
+    *out_bytes = (size_t)snprintf(out, PLAIN_TEXT_CHARACTER_BYTES, "\\u%04x",
+                                  (unsigned)(taken > 0 ? c : 0xfffd));
     return taken > 0 ? taken : 1;
 }
 
@@ -69,9 +65,10 @@ void plain_text_escape(const char *text, char *out, size_t out_bytes)
 {
     size_t used = 0, left = strlen(text), shown_bytes = 0;
     while (left > 0) {
-        char shown[ESCAPED_BYTES];
-        /* The NUL after the end is no part of a sequence: none goes on. */
-        int taken = next_shown((const unsigned char *)text, left + 1, shown, &shown_bytes);
+        char shown[PLAIN_TEXT_CHARACTER_BYTES];
+        /* With the final NUL in view, no character can continue after the end. */
+        int taken =
+            plain_text_character((const unsigned char *)text, left + 1, shown, &shown_bytes);
         if (used + shown_bytes >= out_bytes)
             break;
         memcpy(out + used, shown, shown_bytes);
@@ -96,132 +93,7 @@ bool plain_text_is_line(const char *text, size_t size_bytes)
     return true;
 }
 
-/* ---- the stream ---- */
-
-typedef struct plain_stream {
-    int fd;
-    bool ink;
-    unsigned char pending[LONGEST_SEQUENCE]; /* begun, and cut by the end of a write */
-    size_t pending_bytes;
-    char out[CHUNK_BYTES];
-    size_t out_bytes;
-} plain_stream;
-
-static bool flush_out(plain_stream *s)
-{
-    for (size_t done = 0; done < s->out_bytes;) {
-        ssize_t n = write(s->fd, s->out + done, s->out_bytes - done);
-        if (n < 0 && descriptor_try_again(s->fd))
-            continue;
-        if (n < 0) {
-            s->out_bytes = 0;
-            return false;
-        }
-        done += (size_t)n;
-    }
-    s->out_bytes = 0;
-    return true;
-}
-
-/* One of the program's colours: its bytes, 0 when it is none, -1 when it may be one with more. */
-static int read_ink(const unsigned char *at, size_t left)
-{
-    static const char *const inks[] = PLAIN_TEXT_INKS;
-    int found = 0;
-    for (size_t i = 0; i < sizeof inks / sizeof *inks; i++) {
-        size_t length = strlen(inks[i]), common = length < left ? length : left;
-        if (memcmp(at, inks[i], common) != 0)
-            continue;
-        if (left >= length)
-            return (int)length;
-        found = -1;
-    }
-    return found;
-}
-
-static int put_next(plain_stream *s, const unsigned char *at, size_t left, bool *fine)
-{
-    char shown[ESCAPED_BYTES];
-    size_t shown_bytes;
-    int taken = s->ink && at[0] == '\033' ? read_ink(at, left) : 0;
-    const char *from = (const char *)at;
-    if (taken < 0)
-        return -1;
-    shown_bytes = (size_t)taken;
-    if (taken == 0) {
-        taken = next_shown(at, left, shown, &shown_bytes);
-        from = shown;
-    }
-    if (taken < 0)
-        return -1;
-    if (s->out_bytes + LONGEST_SEQUENCE > sizeof s->out)
-        *fine = flush_out(s) && *fine;
-    memcpy(s->out + s->out_bytes, from, shown_bytes);
-    s->out_bytes += shown_bytes;
-    return taken;
-}
-
-static ssize_t write_plain(void *cookie, const char *bytes, size_t size_bytes)
-{
-    plain_stream *s = cookie;
-    const unsigned char *at = (const unsigned char *)bytes, *end = at + size_bytes;
-    bool fine = true;
-    while (s->pending_bytes > 0 && at < end) {
-        s->pending[s->pending_bytes++] = *at++;
-        int taken = put_next(s, s->pending, s->pending_bytes, &fine);
-        if (taken > 0) {
-            s->pending_bytes -= (size_t)taken;
-            memmove(s->pending, s->pending + taken, s->pending_bytes);
-            /* The rest begins anew: it is at most a few bytes, looked at one by one. */
-            while (s->pending_bytes > 0 &&
-                   (taken = put_next(s, s->pending, s->pending_bytes, &fine)) > 0) {
-                s->pending_bytes -= (size_t)taken;
-                memmove(s->pending, s->pending + taken, s->pending_bytes);
-            }
-        }
-    }
-    while (at < end) {
-        int taken = put_next(s, at, (size_t)(end - at), &fine);
-        if (taken < 0) {
-            s->pending_bytes = (size_t)(end - at);
-            memcpy(s->pending, at, s->pending_bytes);
-            break;
-        }
-        at += taken;
-    }
-    return flush_out(s) && fine ? (ssize_t)size_bytes : 0;
-}
-
-static int close_plain(void *cookie)
-{
-    plain_stream *s = cookie;
-    static const char cut[] = "\\ufffd";
-    if (s->pending_bytes > 0) {
-        memcpy(s->out, cut, sizeof cut - 1);
-        s->out_bytes = sizeof cut - 1;
-    }
-    int failed = flush_out(s) ? 0 : EOF;
-    free(s);
-    return failed;
-}
-
-FILE *plain_text_stream(int fd, bool ink, bool buffered)
-{
-    plain_stream *s = calloc(1, sizeof *s);
-    if (!s)
-        return NULL;
-    s->fd = fd;
-    s->ink = ink;
-    FILE *f =
-        fopencookie(s, "w", (cookie_io_functions_t){.write = write_plain, .close = close_plain});
-    if (!f)
-        free(s);
-    else
-        setvbuf(f, NULL, !buffered ? _IONBF : isatty(fd) ? _IOLBF : _IOFBF, BUFSIZ);
-    return f;
-}
-
-/* ---- appended text ---- */
+/* ---- pieces of text ---- */
 
 void text_add(char *text, size_t size_bytes, const char *format, ...)
 {
@@ -244,7 +116,7 @@ const char *text_line(const char *text, size_t index, size_t *length)
 
 /* ---- nearest names ---- */
 
-enum { LONGEST = 63 }; /* a longer name is not misspelt by a letter or two */
+enum { LONGEST = 63 }; /* longer names are not compared */
 
 static size_t min3(size_t a, size_t b, size_t c)
 {
@@ -252,6 +124,7 @@ static size_t min3(size_t a, size_t b, size_t c)
     return ab < c ? ab : c;
 }
 
+/* Returns the edit distance of two names of at most LONGEST letters. */
 static size_t distance(const char *a, size_t a_length, const char *b, size_t b_length)
 {
     size_t rows[3][LONGEST + 1];
@@ -295,7 +168,7 @@ const char *nearest_name(const char *typed, const char *const *names, size_t cou
         if (other > LONGEST)
             continue;
         size_t d = distance(typed, length, names[i], other);
-        /* Among equals the one that begins alike wins: "row" is "rows", and not "how". */
+        /* For "row", prefer "rows" to "how". */
         if (d > most || (nearest && d == most &&
                          common_prefix(typed, names[i]) <= common_prefix(typed, nearest)))
             continue;
@@ -303,4 +176,102 @@ const char *nearest_name(const char *typed, const char *const *names, size_t cou
         nearest = names[i];
     }
     return nearest;
+}
+
+/* ---- numbers for people ---- */
+
+/* Returns the number of decimals that give a number from 1 to 999 four significant digits. */
+static int decimals_for(double v)
+{
+    v = fabs(v);
+    if (v < 9.9995)
+        return 3;
+    return v < 99.995 ? 2 : 1;
+}
+
+char *units_time(int64_t time_ns, char out[UNITS_BYTES])
+{
+    static const struct {
+        double ns;
+        const char *name;
+    } units[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}};
+    double ns = (double)time_ns;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        /* 999,999 ns are written as 1.000 ms, not as 1000.0 us. */
+        if (fabs(ns) >= units[i].ns * 0.99995) {
+            double v = ns / units[i].ns;
+            snprintf(out, UNITS_BYTES, "%.*f %s", decimals_for(v), v, units[i].name);
+            return out;
+        }
+    }
+    snprintf(out, UNITS_BYTES, "%" PRId64 " ns", time_ns);
+    return out;
+}
+
+char *units_duration(double seconds, char out[UNITS_BYTES])
+{
+    if (!(seconds >= 0))
+        seconds = 0;
+    if (seconds >= 1e6 * 3600) {
+        snprintf(out, UNITS_BYTES, "%.3g s", seconds);
+    } else if (seconds < 9.995) {
+        snprintf(out, UNITS_BYTES, "%.2f s", seconds);
+    } else if (seconds < 119.95) {
+        snprintf(out, UNITS_BYTES, "%.1f s", seconds);
+    } else {
+        uint64_t whole = (uint64_t)(seconds + 0.5);
+        if (whole < 3600)
+            snprintf(out, UNITS_BYTES, "%" PRIu64 " min %02" PRIu64 " s", whole / 60, whole % 60);
+        else
+            snprintf(out, UNITS_BYTES, "%" PRIu64 " h %02" PRIu64 " min", whole / 3600,
+                     whole % 3600 / 60);
+    }
+    return out;
+}
+
+char *units_size(uint64_t size_bytes, char out[UNITS_BYTES])
+{
+    static const char *const names[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    size_t unit = 0;
+    uint64_t scale = 1;
+    while (unit + 1 < sizeof names / sizeof *names && size_bytes / scale >= 1024) {
+        scale *= 1024;
+        unit++;
+    }
+    if (size_bytes % scale == 0)
+        snprintf(out, UNITS_BYTES, "%" PRIu64 " %s", size_bytes / scale, names[unit]);
+    else
+        snprintf(out, UNITS_BYTES, "%.1f %s", (double)size_bytes / (double)scale, names[unit]);
+    return out;
+}
+
+char *units_rate(double gbps, char out[UNITS_BYTES])
+{
+    int decimals = 0;
+    if (fabs(gbps) < 9.9995)
+        decimals = 3;
+    else if (fabs(gbps) < 99.95)
+        decimals = 1;
+    snprintf(out, UNITS_BYTES, "%.*f", decimals, gbps);
+    return out;
+}
+
+char *units_count(uint64_t count, char out[UNITS_BYTES])
+{
+    char digits[UNITS_BYTES];
+    int length = snprintf(digits, sizeof digits, "%" PRIu64, count);
+    size_t n = 0;
+    for (int i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0)
+            out[n++] = ',';
+        out[n++] = digits[i];
+    }
+    out[n] = '\0';
+    return out;
+}
+
+char *units_percent(double fraction, char out[UNITS_BYTES])
+{
+    snprintf(out, UNITS_BYTES, "%.1f %%", 100 * fraction);
+    return out;
 }

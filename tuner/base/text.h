@@ -1,62 +1,81 @@
-/* Texts: made safe for a terminal, appended to, compared by their spelling. */
+/* Texts: safe for a terminal, appended to, found by their spelling; numbers written for people. */
 #ifndef AUTOTUNE_BASE_TEXT_H
 #define AUTOTUNE_BASE_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
+#include <stdint.h>
 
 /* ---- plain text ----
  *
- * Text of others, made safe for a terminal.
- *
- * Names, messages and records come from anyone, and a terminal obeys control characters in them.
- * They are written as JSON would write them (\u001b), so that text within JSON stays JSON; newline
- * and tab stay, and so does all other UTF-8. Bytes that are not UTF-8 become \ufffd. */
+ * Names, messages and records come from anyone, and a terminal obeys the control characters in
+ * them. Plain text has these characters escaped as in JSON (\u001b), so that JSON stays valid JSON.
+ * Newline, tab and all other UTF-8 stay. A byte that is not UTF-8 becomes \ufffd. */
 
-/* Writes what fits, with a NUL; a character that does not fit whole is left out with all after
- * it. */
+enum { PLAIN_TEXT_CHARACTER_BYTES = 7 }; /* the longest escape, with its NUL */
+
+/* Escapes `text` into `out`, NUL-terminated. Stops before the first character that does not fit. */
 void plain_text_escape(const char *text, char *out, size_t out_bytes);
 
-/* Whether it is UTF-8 without control characters, newline and tab included. */
+/* Escapes the first character of `left` bytes at `text` (`left` > 0) into `out`, without a NUL, and
+ * writes the number of bytes written to `*out_bytes`. Returns the number of bytes read, or -1 if
+ * the character may continue after the end. */
+int plain_text_character(const unsigned char *text, size_t left,
+                         char out[PLAIN_TEXT_CHARACTER_BYTES], size_t *out_bytes);
+
+/* Returns whether `text` is UTF-8 without control characters; newline and tab count as such. */
 bool plain_text_is_line(const char *text, size_t size_bytes);
 
-/* A stream to `fd` through which text goes so; `ink` lets the program's own colours pass
- * (PLAIN_TEXT_INKS). Buffered by lines for a terminal, else by blocks, or not at all. The
- * descriptor is the caller's. NULL without memory. */
-FILE *plain_text_stream(int fd, bool ink, bool buffered);
+/* ---- pieces of text ---- */
 
-/* The colours that the program itself uses, and no other order to a terminal. */
-#define PLAIN_TEXT_INKS                                                                            \
-    {                                                                                              \
-        "\033[0m", "\033[1m", "\033[2m", "\033[33m", "\033[1;32m"                                  \
-    }
-
-/* ---- appended text ---- */
-
-/* Appends what printf would print to a text in an array of `size_bytes`; what does not fit is
- * cut. */
+/* Appends what printf would print to the text in an array of `size_bytes`, and cuts what does not
+ * fit. */
 void text_add(char *text, size_t size_bytes, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Line `index` of a text, without its end: a view of *length bytes; the lines that a text lacks are
- * empty. */
+/* Returns line `index` of a text, not NUL-terminated, and its length without the newline. The line
+ * is empty if the text has fewer lines. */
 const char *text_line(const char *text, size_t index, size_t *length);
 
-/* ---- nearest names ---- */
-
-/* Finds the valid name for "did you mean" in error messages: that with the smallest edit distance
- * (insert, delete, replace, swap of neighbours: Damerau, "optimal string alignment") to `typed`, or
- * NULL when none is near enough to be what was meant: at most a third of the typed letters, at
- * least one. The first of equals. Names are borrowed. */
+/* Finds the name to suggest for a misspelt one in an error message. Compares by edit distance
+ * (insert, delete, replace, swap of neighbours: Damerau, "optimal string alignment"), which may be
+ * a third of the typed letters, or one. Of equally near names it prefers the longest common prefix,
+ * then the first. Returns an element of `names`, or NULL if no name is near enough. */
 const char *nearest_name(const char *typed, const char *const *names, size_t count);
 
-/* ---- texts of headers ----
+/* ---- numbers for people ----
  *
- * A file that CUDA source includes, read beforehand: NVRTC is handed its text and opens no file for
- * it. */
+ * Each function writes to the caller's buffer of UNITS_BYTES and returns that buffer, so that calls
+ * can be arguments of printf. None fails. */
 
-/* More than any source has; a message that claims more is corrupt. */
+enum { UNITS_BYTES = 32 };
+
+/* Writes a time with four significant digits: "812 ns", "131.4 us", "2.105 ms", "12.34 s". */
+char *units_time(int64_t time_ns, char out[UNITS_BYTES]);
+
+/* Writes the length of a run: "0.42 s", "73.4 s" below two minutes, then "2 min 13 s", "1 h 02
+ * min", and "1.2e+20 s" beyond a million hours. A negative number and NaN become 0. */
+char *units_duration(double seconds, char out[UNITS_BYTES]);
+
+/* Writes a size in binary units, without decimals if it is exact: "1000 B", "48 KiB", "1.5 MiB". */
+char *units_size(uint64_t size_bytes, char out[UNITS_BYTES]);
+
+/* Writes a rate in 10^9 bytes a second with at most four digits and without its unit: "3.142",
+ * "93.4", "812", "4057". */
+char *units_rate(double gbps, char out[UNITS_BYTES]);
+
+/* Writes a count with thousands separators: "2,048". */
+char *units_count(uint64_t count, char out[UNITS_BYTES]);
+
+/* Writes a fraction as a percentage: 0.948 gives "94.8 %". */
+char *units_percent(double fraction, char out[UNITS_BYTES]);
+
+/* ---- headers of sources ----
+ *
+ * Header files that a CUDA source includes, read before compilation: NVRTC gets their text and
+ * opens no file. */
+
+/* Limit for a message; no real source includes so many headers. */
 enum { SOURCE_HEADERS_MAX = 512 };
 
 typedef struct source_header {

@@ -13,19 +13,19 @@
 
 typedef struct lane {
     trace_group group;
-    int64_t end_ns; /* of its last span */
+    int64_t end_ns; /* end of its last span */
 } lane;
 
 struct trace {
     FILE *file;
     char *path;
     int64_t zero_ns;
-    lane *lanes; /* number 1 is the first */
+    lane *lanes; /* lane number n is lanes[n - 1] */
     size_t count;
-    bool begun; /* an event is written */
+    bool begun; /* an event has been written */
 };
 
-/* Takes the event; what cannot be made is left out. */
+/* Writes an event and releases it. NULL, if memory ran out, is left out. */
 static void put(trace *t, json_t *event)
 {
     if (!event)

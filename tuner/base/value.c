@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "base/half.h"
 
 bool value_is_number(value v)
 {
@@ -20,7 +19,7 @@ double value_number(value v)
     return v.kind == VALUE_INTEGER ? (double)v.integer : v.kind == VALUE_NUMBER ? v.number : NAN;
 }
 
-/* Exact even where a double cannot hold the integer. */
+/* Compares exactly, even if the integer has no exact double. */
 static int compare_integer_number(int64_t integer, double number)
 {
     if (isnan(number))
@@ -83,7 +82,7 @@ int value_format(value v, char *text, size_t size_bytes)
         if (strtod(digits, NULL) == v.number)
             break;
     }
-    /* 2.0 must not read back as the integer 2. */
+    /* Without ".0" the number 2.0 would be parsed as the integer 2. */
     bool looks_integer = isfinite(v.number) && !strpbrk(digits, ".eE");
     return snprintf(text, size_bytes, "%s%s", digits, looks_integer ? ".0" : "");
 }
@@ -92,8 +91,7 @@ value value_parse(const char *text)
 {
     if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0)
         return (value){.kind = VALUE_BOOLEAN, .boolean = text[0] == 't'};
-    /* strtoll and strtod accept leading space, inf and nan; a person who types those means a
-     * word. */
+    /* strtoll() and strtod() accept leading blanks, inf and nan; here those are strings. */
     if (strchr("+-.0123456789", text[0]) && text[0] != '\0') {
         char *end;
         errno = 0;

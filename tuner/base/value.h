@@ -1,8 +1,7 @@
-/* Values that a pattern script can give a parameter or a problem variable, and element types.
+/* Values of parameters and problem variables, and element types of buffers.
  *
- * A value is a Lua integer, float, boolean or string. Values are small and passed by copy; a
- * string's bytes are borrowed from the maker of the value (the script, for everything that comes
- * from one). */
+ * A value is a Lua integer, float, boolean or string. It is passed by copy; the bytes of a string
+ * are borrowed from the maker of the value, usually the script. */
 #ifndef AUTOTUNE_BASE_VALUE_H
 #define AUTOTUNE_BASE_VALUE_H
 
@@ -22,24 +21,26 @@ typedef struct value {
     };
 } value;
 
-/* Is it an integer or a number? And which, as a double; NAN: neither. */
+/* Returns whether the value is an integer or a number. */
 bool value_is_number(value v);
+
+/* Returns an integer or a number as a double, NAN for other values. */
 double value_number(value v);
 
-/* Equal in kind and content; an integer equals a number of the same mathematical value, as in
- * Lua. */
+/* Returns whether two values are equal. An integer equals a number of the same mathematical value,
+ * as in Lua. */
 bool value_equal(value a, value b);
 
-/* Total order for stable output: booleans, then integers and numbers by magnitude, then strings
- * byte by byte. Negative, zero or positive, as strcmp. */
+/* Compares in a total order: booleans, then integers and numbers, then strings by bytes. Returns a
+ * negative, zero or positive number, as strcmp() does. */
 int value_compare(value a, value b);
 
-/* Writes the value as people type it (64, 0.5, true, tile); numbers with the fewest digits that
- * read back the same. Returns what snprintf would. */
+/* Writes the value as people type it (64, 0.5, true, tile), numbers with the fewest digits that are
+ * read back exactly. Returns the result of snprintf(). */
 int value_format(value v, char *text, size_t size_bytes);
 
-/* Reads what a person typed after NAME=: an integer (decimal or 0x), a number, true/false, else a
- * string that borrows `text`. Cannot fail. */
+/* Parses the text after NAME= on the command line: an integer (decimal or 0x), a number, true or
+ * false. Any other text becomes a string that borrows `text`. */
 value value_parse(const char *text);
 
 /* Element types of buffers. */
@@ -60,19 +61,19 @@ typedef enum dtype {
 } dtype;
 
 typedef struct dtype_info {
-    const char *name;   /* as scripts write it: "float", "half", "int8" ... */
-    const char *c_name; /* as CUDA C++ writes it: "float", "__half", "signed char" ... */
+    const char *name;   /* name in scripts: "float", "half", "int8" ... */
+    const char *c_name; /* name in CUDA C++: "float", "__half", "signed char" ... */
     size_t size_bytes;
     bool is_float;
 } dtype_info;
 
-/* Facts about a type; `type` must be below DTYPE_COUNT. Static storage. */
+/* Returns the description of a type below DTYPE_COUNT, in static storage. */
 const dtype_info *dtype_get(dtype type);
 
-/* Returns the bytes of `v` as an element of the type, in the low bits. Integers are cut off. */
+/* Returns `v` as an element of the type, in the low bits. Integers are truncated. */
 uint64_t dtype_bits(dtype type, double v);
 
-/* Finds a type by its script name; false when there is none. */
+/* Finds a type by its name in scripts. Returns false if no type has that name. */
 bool dtype_find(const char *name, dtype *type);
 
 #endif

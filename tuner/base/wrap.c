@@ -2,27 +2,167 @@
 #include "base/wrap.h"
 
 #include <ctype.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/array.h"
+#include "base/file.h"
+#include "base/text.h"
 
-enum { LEAST_ROOM = 20, FURTHER_IN = 2 };
+/* ---- plain text ---- */
+
+/* The escape sequences of the colours that the program itself uses. */
+static const char *const colour_escapes[] = {"\033[0m", "\033[1m", "\033[2m", "\033[33m",
+                                             "\033[1;32m"};
+
+enum { LONGEST_SEQUENCE = 8, CHUNK_BYTES = 4096 };
+
+typedef struct plain_stream {
+    int fd;
+    bool colours;
+    unsigned char pending[LONGEST_SEQUENCE]; /* an incomplete character or escape sequence */
+    size_t pending_bytes;
+    char out[CHUNK_BYTES];
+    size_t out_bytes;
+} plain_stream;
+
+static bool flush_out(plain_stream *s)
+{
+    size_t size_bytes = s->out_bytes;
+    s->out_bytes = 0;
+    for (size_t done = 0; done < size_bytes;) {
+        ssize_t n = write(s->fd, s->out + done, size_bytes - done);
+        if (n >= 0)
+            done += (size_t)n;
+        else if (!descriptor_try_again(s->fd))
+            return false;
+    }
+    return true;
+}
+
+/* Returns the length of the colour escape that `text` begins with, 0 if it begins with none, or -1
+ * if it may begin with one that continues after the end. */
+static int read_colour(const unsigned char *text, size_t left)
+{
+    int found = 0;
+    for (size_t i = 0; i < sizeof colour_escapes / sizeof *colour_escapes; i++) {
+        size_t length = strlen(colour_escapes[i]), common = length < left ? length : left;
+        if (memcmp(text, colour_escapes[i], common) != 0)
+            continue;
+        if (left >= length)
+            return (int)length;
+        found = -1;
+    }
+    return found;
+}
+
+/* Writes the first character or colour escape. Returns its length, or -1 if it is incomplete. Sets
+ * `*fine` to false if writing fails. */
+static int put_next(plain_stream *s, const unsigned char *text, size_t left, bool *fine)
+{
+    char shown[PLAIN_TEXT_CHARACTER_BYTES];
+    const char *from = (const char *)text;
+    int taken = s->colours && text[0] == '\033' ? read_colour(text, left) : 0;
+    size_t shown_bytes = (size_t)taken;
+    if (taken == 0) {
+        taken = plain_text_character(text, left, shown, &shown_bytes);
+        from = shown;
+    }
+    if (taken < 0)
+        return -1;
+    if (s->out_bytes + LONGEST_SEQUENCE > sizeof s->out)
+        *fine = flush_out(s) && *fine;
+    memcpy(s->out + s->out_bytes, from, shown_bytes);
+    s->out_bytes += shown_bytes;
+    return taken;
+}
+
+static ssize_t write_plain(void *cookie, const char *bytes, size_t size_bytes)
+{
+    plain_stream *s = cookie;
+    const unsigned char *at = (const unsigned char *)bytes, *end = at + size_bytes;
+    bool fine = true;
+    int taken;
+    while (s->pending_bytes > 0 && at < end) {
+        s->pending[s->pending_bytes++] = *at++;
+        while (s->pending_bytes > 0 &&
+               (taken = put_next(s, s->pending, s->pending_bytes, &fine)) > 0) {
+            s->pending_bytes -= (size_t)taken;
+            memmove(s->pending, s->pending + taken, s->pending_bytes);
+        }
+    }
+    while (at < end) {
+        taken = put_next(s, at, (size_t)(end - at), &fine);
+        if (taken < 0) {
+            s->pending_bytes = (size_t)(end - at);
+            memcpy(s->pending, at, s->pending_bytes);
+            break;
+        }
+        at += taken;
+    }
+    return flush_out(s) && fine ? (ssize_t)size_bytes : 0;
+}
+
+static int close_plain(void *cookie)
+{
+    plain_stream *s = cookie;
+    static const char incomplete[] = "\\ufffd";
+    if (s->pending_bytes > 0) {
+        memcpy(s->out, incomplete, sizeof incomplete - 1);
+        s->out_bytes = sizeof incomplete - 1;
+    }
+    int failed = flush_out(s) ? 0 : EOF;
+    free(s);
+    return failed;
+}
+
+/* Opens a stream whose output goes to `write`. Frees `cookie` and returns NULL if memory ran
+ * out. */
+static FILE *open_stream(void *cookie, cookie_write_function_t *write,
+                         cookie_close_function_t *close, int buffering)
+{
+    FILE *f = fopencookie(cookie, "w", (cookie_io_functions_t){.write = write, .close = close});
+    if (!f)
+        free(cookie);
+    else
+        setvbuf(f, NULL, buffering, BUFSIZ);
+    return f;
+}
+
+FILE *plain_text_stream(int fd, bool colours, bool buffered)
+{
+    plain_stream *s = calloc(1, sizeof *s);
+    if (!s)
+        return NULL;
+    s->fd = fd;
+    s->colours = colours;
+    return open_stream(s, write_plain, close_plain,
+                       !buffered    ? _IONBF
+                       : isatty(fd) ? _IOLBF
+                                    : _IOFBF);
+}
+
+/* ---- wrapped lines ---- */
+
+enum {
+    LEAST_ROOM = 20, /* least width of a continuation */
+    FURTHER_IN = 2   /* how much further than its line a continuation is indented */
+};
 
 typedef struct wrapped {
     FILE *to;
     size_t columns;
-    char *line; /* owned; not ended yet */
-    size_t used;
-    char *rest;   /* owned; the end of a line that was broken; NULL: none */
-    size_t hang;  /* where it goes on */
-    bool is_open; /* where it goes on is for the next line to say, if that is further in than
-                     `start` */
-    size_t start;
+    char *line;  /* the current line, without its end; owned */
+    size_t used; /* bytes of `line` */
+    char *rest;  /* the part of a broken line that is not printed yet, or NULL; owned */
+    size_t hang; /* indentation of `rest` */
+    bool
+        is_open; /* the next line may set `hang` by its own indentation, if that is above `start` */
+    size_t start; /* indentation of the broken line */
 } wrapped;
 
-/* Bytes of an escape for colours that starts at `text`; 0: none does. */
+/* Returns the length of the colour escape at `text`, 0 if it does not begin one. */
 static size_t escape_bytes(const char *text, size_t left)
 {
     if (left < 2 || text[0] != '\033' || text[1] != '[')
@@ -33,7 +173,7 @@ static size_t escape_bytes(const char *text, size_t left)
     return left;
 }
 
-/* Characters of UTF-8, without escapes for colours. */
+/* Returns the number of UTF-8 characters, without colour escapes. */
 static size_t width_of(const char *text, size_t size_bytes)
 {
     size_t width = 0;
@@ -56,7 +196,7 @@ size_t wrap_cut(const char *text, size_t columns, size_t *skip)
         bool blank = text[i] == ' ' && i > 0;
         bool comma = text[i] == ',' && isalpha((unsigned char)text[i + 1]);
         width += !escape && ((unsigned char)text[i] & 0xC0) != 0x80;
-        /* A blank may stand beyond the edge: it is not printed. */
+        /* The blank at a break is not printed, so it may be just beyond the edge. */
         if ((blank && width <= columns + 1) || (comma && width <= columns))
             best = i + (comma ? 1 : 0);
         if (width > columns + 1 && best > 0)
@@ -96,7 +236,7 @@ static size_t indentation(const char *text)
     return strspn(text, " ");
 }
 
-/* The column at which the rest of a line goes on. */
+/* Returns the indentation for the continuation of a line (see wrap.h). */
 static size_t find_hang(const char *text, size_t columns)
 {
     size_t start = indentation(text), found = 0;
@@ -109,7 +249,7 @@ static size_t find_hang(const char *text, size_t columns)
     return found ? found : start + FURTHER_IN + LEAST_ROOM <= columns ? start + FURTHER_IN : 0;
 }
 
-/* Prints lines of `text` until the rest fits on one; returns that. */
+/* Prints lines of `text` until the rest fits on one line. Returns the rest. */
 static const char *put_lines(wrapped *w, const char *text)
 {
     for (;;) {
@@ -129,10 +269,10 @@ static void flush_rest(wrapped *w)
     w->rest = NULL;
 }
 
-/* Prints the first line of `text`; the rest waits for a line that goes on from it. */
+/* Prints the first line of `text` and keeps the rest, which the next line may continue. */
 static void break_line(wrapped *w, const char *text)
 {
-    /* The blanks that it begins with are no place to break it. */
+    /* A line is not broken within its indentation. */
     size_t skip, lead = indentation(text);
     size_t cut = lead + wrap_cut(text + lead, w->columns - lead, &skip);
     fprintf(w->to, "%.*s\n", (int)cut, text);
@@ -142,6 +282,7 @@ static void break_line(wrapped *w, const char *text)
         fprintf(w->to, "%*s%s\n", (int)w->hang, "", put_lines(w, text));
 }
 
+/* Prints a whole line, joined to the rest of the line before if it continues that. */
 static void put_line(wrapped *w, const char *text)
 {
     char *joined = NULL;
@@ -201,11 +342,5 @@ FILE *wrap_stream(FILE *to, size_t columns)
     if (!w)
         return NULL;
     *w = (wrapped){.to = to, .columns = columns};
-    FILE *f = fopencookie(w, "w",
-                          (cookie_io_functions_t){.write = write_wrapped, .close = close_wrapped});
-    if (!f)
-        free(w);
-    else
-        setvbuf(f, NULL, _IOLBF, BUFSIZ);
-    return f;
+    return open_stream(w, write_wrapped, close_wrapped, _IOLBF);
 }

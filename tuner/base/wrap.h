@@ -1,25 +1,33 @@
-/* A stream that wraps lines to the width of a terminal.
+/* Output to a terminal: a stream without control characters, and a stream that wraps lines.
  *
- * A line is broken at a blank, or after a comma that a letter follows (between the parts of a
- * configuration), never within a word or a value; a word that is wider than the terminal stays
- * whole. The rest is indented to the last column of text that begins in the line's left half (after
- * two or more blanks), else by two more than the line. If the next line has that indentation
- * already, as text that was wrapped by hand has, it is joined to the rest. */
+ * Lines are broken at a blank, or after a comma before a letter (between the parameters of a
+ * configuration), but never within a word: a word wider than the terminal stays whole. The
+ * continuation is indented to the last column of text that begins in the left half of the line,
+ * after two or more blanks; without such a column, to two more than the line. If the next line
+ * already has that indentation, because its text was wrapped by hand, it is joined. */
 #ifndef AUTOTUNE_BASE_WRAP_H
 #define AUTOTUNE_BASE_WRAP_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
-/* A stream over `to` whose lines have at most `columns` characters, colour escapes not counted.
- * Closing it flushes, and leaves `to` open. NULL when memory ran out. */
+/* Returns a stream to `fd` that escapes control characters as plain_text_escape() does. With
+ * `colours`, the escape sequences of the program's own colours pass. A buffered stream is line
+ * buffered for a terminal and block buffered otherwise. The caller closes `fd`. Returns NULL if
+ * memory ran out. */
+FILE *plain_text_stream(int fd, bool colours, bool buffered);
+
+/* Returns a stream to `to` whose lines have at most `columns` characters; escape sequences of
+ * colours do not count. Closing it flushes `to` and leaves it open. Returns NULL if memory ran
+ * out. */
 FILE *wrap_stream(FILE *to, size_t columns);
 
-/* How many bytes of `text` go on a line of `columns` characters, broken as above: all if it fits,
- * at least one word. *skip gets the number of blanks after them, which the break replaces. */
+/* Returns how many bytes of `text` fit on a line of `columns` characters: all, or up to a break,
+ * but at least one word. `*skip` gets the number of blanks at the break, which are not printed. */
 size_t wrap_cut(const char *text, size_t columns, size_t *skip);
 
-/* Prints a label and words beside it, wrapped to a page of `columns`. `indent` is the width of the
- * label's column. */
+/* Prints a label in a column of `indent` characters, and `words` beside it, wrapped to a page of
+ * `columns`. */
 void wrap_print(size_t columns, int indent, const char *label, const char *words, FILE *to);
 
 #endif

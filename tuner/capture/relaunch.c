@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "base/descriptor.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/rng.h"

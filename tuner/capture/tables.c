@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/descriptor.h"
+#include "base/file.h"
 #include "base/json_text.h"
 #include "base/memory.h"
 #include "capture/kernel_name.h"

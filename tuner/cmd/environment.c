@@ -14,7 +14,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "base/cores.h"
+#include "base/clock.h"
 #include "base/lock.h"
 #include "base/paths.h"
 #include "bench/client.h"

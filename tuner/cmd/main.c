@@ -14,12 +14,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/descriptor.h"
+#include "base/clock.h"
+#include "base/file.h"
 #include "base/json_text.h"
 #include "base/memory.h"
 #include "base/paths.h"
 #include "base/text.h"
-#include "base/thread_state.h"
 #include "base/wrap.h"
 #include "bench/child.h"
 #include "cmd/environment.h"

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/descriptor.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/paths.h"

@@ -14,7 +14,6 @@
 #include <xxhash.h>
 
 #include "base/array.h"
-#include "base/descriptor.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/lock.h"

@@ -7,8 +7,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/cores.h"
-#include "base/sanitized.h"
 #include "compile/cubin.h"
 #include "compile/group.h"
 #include "compile/option.h"

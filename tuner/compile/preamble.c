@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "base/descriptor.h"
+#include "base/file.h"
 #include "base/pack.h"
 
 /* A source that has errors is no reason to give up, several may be. */

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/keymap.h"
 
 /* A macro or a declaration, under one of its names. */
 typedef struct named {

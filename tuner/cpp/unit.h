@@ -8,8 +8,8 @@
 #ifndef AUTOTUNE_CPP_UNIT_H
 #define AUTOTUNE_CPP_UNIT_H
 
+#include "base/array.h"
 #include "base/error.h"
-#include "base/keymap.h"
 #include "cpp/token.h"
 
 typedef enum cpp_kind {

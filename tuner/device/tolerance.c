@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/half.h"
+#include "base/bits.h"
 
 tolerance tolerance_of(double limit)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cores.h"
+#include "base/clock.h"
 #include "base/memory.h"
 #include "history/score.h"
 #include "search/strategy.h"

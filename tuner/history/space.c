@@ -4,7 +4,7 @@
 
 #include <xxhash.h>
 
-#include "base/keymap.h"
+#include "base/array.h"
 #include "base/memory.h"
 
 /* The prefixes of the recorded configurations: constraint n holds for a prefix of n + 1 values that

@@ -12,9 +12,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
-#include "base/descriptor.h"
 #include "base/file.h"
-#include "base/keymap.h"
 #include "base/lock.h"
 #include "base/memory.h"
 #include "base/paths.h"

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "base/thread_state.h"
 #include "library/argument.h"
 #include "library/library.h"
 #include "library/pattern.h"

@@ -1,8 +1,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/error.h"
-#include "base/thread_state.h"
 #include "cuda/launcher.h"
 #include "library/argument.h"
 #include "library/library.h"

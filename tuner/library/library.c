@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/paths.h"
-#include "base/thread_state.h"
 #include "cuda/cuda.h"
 #include "cuda/driver.h"
 #include "library/argument.h"

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "base/thread_state.h"
+#include "base/clock.h"
 #include "library/argument.h"
 #include "library/library.h"
 #include "library/sites.h"

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "autotune.h"
-#include "base/keymap.h"
+#include "base/pack.h"
 #include "record/record.h"
 
 typedef struct site_list {

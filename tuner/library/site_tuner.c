@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/keymap.h"
+#include "base/array.h"
 #include "library/site_budget.h"
 #include "library/site_race.h"
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "base/thread_state.h"
+#include "base/clock.h"
 #include "library/argument.h"
 #include "library/library.h"
 #include "record/schema.h"

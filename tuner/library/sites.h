@@ -13,7 +13,7 @@
 #include <sys/types.h>
 
 #include "autotune.h"
-#include "base/keymap.h"
+#include "base/array.h"
 #include "device/arch.h"
 #include "library/site_space.h"
 #include "library/site_store.h"

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/keymap.h"
 #include "base/pack.h"
 #include "compile/cache.h"
 #include "compile/cubin.h"

@@ -4,7 +4,6 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/thread_state.h"
 #include "library/argument.h"
 #include "library/library.h"
 #include "library/results.h"

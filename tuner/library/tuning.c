@@ -8,11 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/cores.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/keymap.h"
 #include "base/lock.h"
+#include "base/pack.h"
 #include "library/argument.h"
 #include "library/pattern.h"
 #include "library/results.h"

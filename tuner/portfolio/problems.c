@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/keymap.h"
+#include "base/array.h"
 #include "base/rng.h"
 
 enum {

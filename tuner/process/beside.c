@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/descriptor.h"
+#include "base/file.h"
 
 /* The thread sanitizer takes clone() for a fork, after which the process may begin no thread. */
 #ifdef __SANITIZE_THREAD__

@@ -18,8 +18,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/cores.h"
-#include "base/descriptor.h"
+#include "base/file.h"
 #include "base/memory.h"
 #include "process/interrupt.h"
 #include "ranks/channel.h"

@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "base/keymap.h"
+#include "base/array.h"
 
 struct record_values;
 

@@ -15,8 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/array.h"
 #include "base/error.h"
-#include "base/keymap.h"
 #include "base/value.h"
 #include "record/classes.h"
 

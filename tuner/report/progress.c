@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "base/units.h"
 
 static const int64_t second_ns = 1000000000;
 /* Faster than this flickers and tells nothing. */

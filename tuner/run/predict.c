@@ -7,7 +7,6 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "base/cores.h"
 #include "base/memory.h"
 #include "base/rng.h"
 #include "compile/compile.h"

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/keymap.h"
 #include "base/memory.h"
+#include "base/pack.h"
 #include "base/paths.h"
 #include "run/race/driver.h"
 #include "script/emit.h"

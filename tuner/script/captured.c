@@ -4,7 +4,7 @@
 #include <lauxlib.h>
 #include <string.h>
 
-#include "base/half.h"
+#include "base/bits.h"
 #include "cpp/token.h"
 #include "script/state.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "base/keymap.h"
+#include "base/pack.h"
 #include "script/state.h"
 
 /* Enough for a value of each parameter of every pattern that people write. */

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/keymap.h"
 #include "script/state.h"
 
 typedef struct cx_string {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/half.h"
+#include "base/bits.h"
 #include "script/launch_c.h"
 #include "script/state.h"
 

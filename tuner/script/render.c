@@ -11,7 +11,6 @@
 #include "base/paths.h"
 #include "base/stats.h"
 #include "base/text.h"
-#include "base/units.h"
 #include "base/value.h"
 #include "base/wrap.h"
 #include "device/ceiling.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "base/keymap.h"
+#include "base/pack.h"
 #include "script/sandbox/library.h"
 #include "script/state.h"
 

@@ -7,7 +7,6 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "base/units.h"
 
 /* Below this a line is not worth a sentence: times the fewest sectors or wavefronts. */
 static const double good_ratio = 1.05;

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "base/half.h"
 
 /* The output function of SplitMix64 (Steele, Lea & Flood 2014). */
 static uint64_t random_bits(uint64_t seed, uint64_t i)

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/keymap.h"
+#include "base/array.h"
 #include "space/node.h"
 #include "space/tree.h"
 

@@ -3,7 +3,7 @@
 #ifndef AUTOTUNE_SPACE_NODE_H
 #define AUTOTUNE_SPACE_NODE_H
 
-#include "base/keymap.h"
+#include "base/array.h"
 #include "space/tree.h"
 
 typedef struct node_writer {

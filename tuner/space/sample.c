@@ -4,7 +4,7 @@
 
 #include <xxhash.h>
 
-#include "base/keymap.h"
+#include "base/array.h"
 #include "base/rng.h"
 #include "space/node.h"
 

@@ -20,7 +20,7 @@ static void put(fixture *f, const void *bytes, size_t size_bytes)
     assert_ok(file_replace(f->path, bytes, size_bytes, &f->error), f->error);
 }
 
-/* Elements 0 to count - 1 in place, so that a file that is open sees it. */
+/* Writes elements in place, so that an open descriptor sees them. */
 static void put_numbers(fixture *f, size_t count, int32_t first, const char *mode)
 {
     FILE *file = fopen(f->path, mode);
@@ -44,7 +44,7 @@ TEST(a_list_in_memory_is_read_over_and_over)
 {
     const int32_t values[] = {7, -1, 5};
     unsigned char key[DATA_KEY_BYTES], other[DATA_KEY_BYTES];
-    const uint64_t count = DATA_CHUNK_BYTES / 4 + 10; /* more than a chunk, which ends within it */
+    const uint64_t count = DATA_CHUNK_BYTES / 4 + 10; /* a chunk and a part of one */
     data_file *d, *shorter;
     at_error error = {0};
     void *bytes;

@@ -1,5 +1,4 @@
-/* With flock(2), and with none: flock() is this program's own, which can say what a file system
- * without locks says. */
+/* Replaces flock(), to fail as on a file system without locks. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -19,7 +18,7 @@
 #include "check.h"
 #include "temporary.h"
 
-static int refused_with; /* 0: flock works */
+static int refused_with; /* errno value that flock() fails with, or 0 */
 static bool refuses_folders;
 
 int flock(int fd, int operation)
@@ -142,8 +141,8 @@ static void a_file_is_locked_as_a_folder_is(void **state)
     lock_close(second);
 }
 
-/* Many processes add to a number in a file: no addition is lost, though some are killed while they
- * hold the lock. */
+/* Many processes increment a number in a file. No increment is lost, although some processes are
+ * killed while they hold the lock. */
 static void nothing_is_lost_among_processes_some_of_which_are_killed(void **state)
 {
     enum { PROCESSES = 6, ROUNDS = 60 };
@@ -165,7 +164,7 @@ static void nothing_is_lost_among_processes_some_of_which_are_killed(void **stat
             counts[2] += inside != 1;
             counts[1] = 0;
             counts[0]++;
-            if (i < 2 && round == 10 * (i + 1)) /* while it has the lock */
+            if (i < 2 && round == 10 * (i + 1)) /* while it holds the lock */
                 kill(getpid(), SIGKILL);
             lock_close(l);
         }
@@ -195,7 +194,7 @@ static void a_file_system_without_locks_is_an_error_with_the_remedy(void **state
     lock_close(l);
 }
 
-/* NFS locks no folder, for that is not open for writing. */
+/* NFS cannot lock a folder, because a folder cannot be opened for writing. */
 static void a_file_stands_for_a_folder_that_cannot_be_locked(void **state)
 {
     fixture *f = *state;

@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "check.h"
 
-/* What a process says that gets no memory, and its status. */
+/* Runs a process that gets no memory. Returns its exit status and its message in `said`. */
 static int go_without(char *said, size_t said_bytes)
 {
     int ends[2], status = 0;

@@ -1,11 +1,11 @@
-#include "base/npy.h"
+#include "base/data_file.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "check.h"
 
-/* A file's beginning: magic, version, the header's length, the header. */
+/* Writes magic number, version, length and header. Returns their size. */
 static size_t make(unsigned char *out, unsigned version, const char *header)
 {
     const size_t start = version == 1 ? 10 : 12, length = strlen(header);
@@ -73,7 +73,7 @@ TEST(each_type_that_a_buffer_has_is_found)
 {
     static const struct {
         const char *descr, *name;
-        int type; /* -1: none */
+        int type; /* -1 if no type is found */
     } cases[] = {
         {"|i1", "int8", DTYPE_INT8},
         {"|u1", "uint8", DTYPE_UINT8},

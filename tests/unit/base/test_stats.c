@@ -65,13 +65,13 @@ TEST(the_interval_covers_the_median_in_95_of_100)
         size_t covered = 0;
         for (size_t n = 0; n < TRIALS; n++) {
             int64_t samples[40];
-            /* A skewed distribution of median 1e6: the interval assumes no normality. */
+            /* A skewed distribution with median 1e6: the interval does not assume normality. */
             for (size_t i = 0; i < counts[c]; i++)
                 samples[i] = (int64_t)(1e6 * exp(0.3 * rng_normal(&r)));
             stats_summary s = stats_summarise(samples, counts[c]);
             covered += s.low_ns <= 1000000 && 1000000 <= s.high_ns;
         }
-        /* At least 95 %, less five standard deviations of the count. */
+        /* 95 % minus five standard deviations of the count. */
         assert_true((double)covered / TRIALS > 0.95 - 5 * sqrt(0.95 * 0.05 / TRIALS));
     }
 }
@@ -81,7 +81,7 @@ TEST(a_trimmed_mean_ignores_outliers)
     double values[] = {1e9, 3, 1, 2, 4, 5, 6, 7, 8, -1e9};
     double error;
     assert_true(fabs(stats_trimmed_mean(values, 10, 0.1, &error) - 4.5) < 1e-12);
-    /* Winsorised 1 1 2 3 4 5 6 7 8 8 about 4.5: squares 66.5; over 8 * 7. */
+    /* Winsorised 1 1 2 3 4 5 6 7 8 8, mean 4.5: the squares sum to 66.5, divided by 8 * 7. */
     assert_true(fabs(error - sqrt(66.5 / 56)) < 1e-12);
     assert_true(stats_trimmed_freedom(10, 0.1) == 7);
 }
@@ -128,7 +128,7 @@ TEST(the_median_of_an_even_count_is_the_middle)
     assert_true(stats_median(NULL, 0) == 0);
 }
 
-/* Closed forms of the t distribution with 1, 2 and 4 degrees of freedom. */
+/* Returns P(T > t) by the closed forms for 1, 2 and 4 degrees of freedom. */
 static double exact_tail(double t, int freedom)
 {
     const double pi = 3.14159265358979323846;

@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/wrap.h"
 #include "check.h"
@@ -42,7 +43,7 @@ TEST(what_stands_behind_a_label_goes_on_below_it)
            "best    one two three four five\n        six seven\n");
 }
 
-/* A list of numbers is a value; so is what stands between commas of a configuration. */
+/* A list of numbers is one value, like the text between two commas of a configuration. */
 TEST(nothing_is_broken_within_a_value)
 {
     expect("tile_x=64,tile_y=32,pad=0,group=4\n", 30, "tile_x=64,tile_y=32,pad=0,\n  group=4\n");
@@ -64,7 +65,7 @@ TEST(lines_that_were_broken_by_hand_flow)
            "name    one two three four five\n        six seven eight nine\nnext\n");
 }
 
-/* Whatever the text: no line is too wide but of one word, and no word is lost or torn. */
+/* For random texts: only a line of one word may be too wide, and no word is lost or split. */
 TEST(every_width_keeps_every_word)
 {
     static const char text[] = "  alpha=1,beta=22,gamma=333 and  then some, words 1,2,3 of\n"
@@ -84,4 +85,68 @@ TEST(every_width_keeps_every_word)
         assert_int_equal(letters, wanted);
         free(found);
     }
+}
+
+/* ---- plain text ---- */
+
+/* Writes `text` to a stream in pieces of `step` bytes and compares the output. */
+static void expect_streamed(const char *text, size_t step, bool colours, const char *wanted)
+{
+    char out[512];
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    FILE *f = plain_text_stream(ends[1], colours, false);
+    assert_non_null(f);
+    for (size_t at = 0; at < strlen(text); at += step)
+        fwrite(text + at, 1, strlen(text) - at < step ? strlen(text) - at : step, f);
+    assert_int_equal(fclose(f), 0);
+    close(ends[1]);
+    ssize_t n = read(ends[0], out, sizeof out - 1);
+    close(ends[0]);
+    out[n < 0 ? 0 : n] = '\0';
+    assert_string_equal(out, wanted);
+}
+
+TEST(a_stream_shows_the_same_however_it_is_cut)
+{
+    static const char text[] =
+        "\033[1mbold\033[0m \xe2\x82\xac \033[31mred \xf0\x9f\x98\x80\xe2\x82 \033\033[2mdim\xc2";
+    for (size_t step = 1; step < sizeof text; step++) {
+        expect_streamed(
+            text, step, false,
+            "\\u001b[1mbold\\u001b[0m \xe2\x82\xac \\u001b[31mred \xf0\x9f\x98\x80\\ufffd\\ufffd "
+            "\\u001b\\u001b[2mdim\\ufffd");
+        expect_streamed(
+            text, step, true,
+            "\033[1mbold\033[0m \xe2\x82\xac \\u001b[31mred \xf0\x9f\x98\x80\\ufffd\\ufffd "
+            "\\u001b\033[2mdim\\ufffd");
+    }
+}
+
+TEST(a_long_text_passes_whole)
+{
+    enum { LENGTH = 100000 };
+    FILE *kept = tmpfile();
+    assert_non_null(kept);
+    FILE *f = plain_text_stream(fileno(kept), false, true);
+    assert_non_null(f);
+    for (int i = 0; i < LENGTH; i++)
+        fputs("\033", f);
+    assert_int_equal(fclose(f), 0);
+    assert_int_equal(lseek(fileno(kept), 0, SEEK_END), 6 * LENGTH);
+    fclose(kept);
+}
+
+TEST(a_stream_that_cannot_be_written_says_so)
+{
+    FILE *full = fopen("/dev/full", "w");
+    if (!full)
+        skip();
+    FILE *f = plain_text_stream(fileno(full), false, true);
+    assert_non_null(f);
+    fputs("text", f);
+    assert_int_not_equal(fflush(f), 0);
+    assert_true(ferror(f));
+    fclose(f);
+    fclose(full);
 }

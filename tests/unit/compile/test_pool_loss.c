@@ -5,7 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/sanitized.h"
+#include "base/clock.h"
 #include "children.h"
 #include "pool_fixture.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/half.h"
+#include "base/bits.h"
 #include "base/rng.h"
 #include "device/tolerance.h"
 

@@ -1,6 +1,6 @@
 /* libautotune compiles and launches what it picked. */
 
-#include "base/thread_state.h"
+#include "base/clock.h"
 #include "library/library.h"
 #include "library/source.h"
 #include "library_fixture.h"

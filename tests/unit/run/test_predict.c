@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "base/clock.h"
-#include "base/cores.h"
 #include "run/predict.h"
 
 enum { VARIANTS = 6 };

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/cores.h"
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "bench/client.h"

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "base/cores.h"
+#include "base/clock.h"
 #include "base/memory.h"
 #include "run/setup/session.h"
 #include "run/setup/setup.h"

@@ -1,7 +1,7 @@
 #include "run/setup/session.h"
 
 #include "base/clock.h"
-#include "base/units.h"
+#include "base/text.h"
 #include "record/ceilings.h"
 #include "run/setup/prototypes.h"
 #include "run/setup/setup.h"

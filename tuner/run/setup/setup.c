@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "base/json_text.h"
-#include "base/keymap.h"
 #include "base/memory.h"
 #include "base/pack.h"
 #include "base/paths.h"

@@ -6,7 +6,6 @@
 
 #include "base/array.h"
 #include "base/clock.h"
-#include "base/cores.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "bench/client.h"

@@ -5,7 +5,6 @@
 
 #include <xxhash.h>
 
-#include "base/keymap.h"
 #include "base/pack.h"
 #include "compile/code.h"
 #include "device/plan_pack.h"

@@ -42,7 +42,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/keymap.h"
+#include "base/array.h"
 #include "bench/client.h"
 #include "compile/compile.h"
 #include "device/measurement.h"

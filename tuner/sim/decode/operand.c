@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "base/half.h"
 #include "sim/decode/decoder.h"
 
 sim_instruction *decode_compute(decoder *d, const char *name, int32_t to, const int32_t *from,

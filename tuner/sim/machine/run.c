@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <pthread.h>
 
-#include "base/cores.h"
+#include "base/clock.h"
 #include "sim/machine/cluster.h"
 #include "sim/machine/global.h"
 #include "sim/machine/residents.h"

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "base/half.h"
 #include "sim/machine/bytes.h"
 #include "sim/machine/fault.h"
 #include "sim/machine/places.h"

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "base/half.h"
 #include "sim/program/operations.h"
 
 static const sim_operation *const tables[] = {sim_integer_operations, sim_bit_operations,

@@ -1,7 +1,7 @@
 #include <fenv.h>
 #include <math.h>
 
-#include "base/half.h"
+#include "base/bits.h"
 #include "sim/program/operations.h"
 #include "sim/program/small_float.h"
 

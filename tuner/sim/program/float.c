@@ -2,7 +2,6 @@
 #include <math.h>
 
 #include "base/bits.h"
-#include "base/half.h"
 #include "sim/program/operations.h"
 
 /* Is the result below `least` where exponents have no end? Numbers there are `unit` apart, so that

@@ -1,7 +1,6 @@
 #include <math.h>
 
 #include "base/bits.h"
-#include "base/half.h"
 #include "sim/program/operations.h"
 
 /* a * b + c rounded to odd in double: the product of two short numbers is exact, the sum's error

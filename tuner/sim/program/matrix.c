@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/half.h"
+#include "base/bits.h"
 #include "sim/program/operations.h"
 #include "sim/program/small_float.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/half.h"
+#include "base/bits.h"
 #include "sim/program/operations.h"
 #include "sim_fixture.h"
 

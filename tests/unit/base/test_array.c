@@ -1,6 +1,9 @@
 #include "base/array.h"
 
+#include "base/rng.h"
 #include "check.h"
+
+/* ---- queues ---- */
 
 typedef struct numbered {
     queue_item item;
@@ -18,7 +21,7 @@ static void fill(queue *q, numbered items[COUNT])
     }
 }
 
-/* Takes all out, which must have these numbers, -1 after the last. */
+/* Pops all items and compares their numbers with a list that ends with -1. */
 static void assert_drains(queue *q, const int *numbers)
 {
     for (; *numbers >= 0; numbers++) {
@@ -80,4 +83,36 @@ TEST(what_is_moved_to_the_front_keeps_its_order)
     queue_move_front(&q, &to);
     queue_move_front(&q, &to);
     assert_drains(&to, (int[]){0, 1, 2, 3, 4, -1});
+}
+
+/* ---- hash maps ---- */
+
+TEST(what_was_put_is_found_and_nothing_else)
+{
+    enum { KEYS = 20000 };
+    keymap m = {0};
+    uint64_t v = 7;
+    assert_false(keymap_get(&m, 0, &v));
+    assert_int_equal(v, 7);
+    for (uint64_t k = 0; k < KEYS; k++)
+        assert_true(keymap_put(&m, k * k, k));
+    for (uint64_t k = 0; k < KEYS; k++) {
+        assert_true(keymap_get(&m, k * k, &v));
+        assert_int_equal(v, k);
+        assert_false(keymap_get(&m, k * k + 3 * KEYS * (uint64_t)KEYS, &v));
+    }
+    assert_int_equal(m.count, KEYS);
+    keymap_deinit(&m);
+}
+
+TEST(putting_a_key_again_replaces_its_value)
+{
+    keymap m = {0};
+    uint64_t v;
+    assert_true(keymap_put(&m, UINT64_MAX, 1));
+    assert_true(keymap_put(&m, UINT64_MAX, 0));
+    assert_true(keymap_get(&m, UINT64_MAX, &v));
+    assert_int_equal(v, 0);
+    assert_int_equal(m.count, 1);
+    keymap_deinit(&m);
 }

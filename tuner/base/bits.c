@@ -1,8 +1,6 @@
-#include "base/half.h"
+#include "base/bits.h"
 
 #include <math.h>
-
-#include "base/bits.h"
 
 float half_to_float(uint16_t h)
 {
@@ -16,10 +14,10 @@ float half_to_float(uint16_t h)
     return float_of_bits(sign | (exponent + 112) << 23 | mantissa << 13);
 }
 
-/* Rounds a double to a float with two more significant bits than any half has, such that rounding
- * that to a half equals rounding the double: the last bit is set when anything was lost. Boldo and
+/* Rounds a double to a float by rounding to odd: the last bit is set if the result is inexact.
+ * Rounding that float to a half or bfloat16 then gives the same as rounding the double (Boldo &
  * Melquiond, "Emulation of FMA and correctly rounded sums: proved algorithms using rounding to
- * odd" (2008). */
+ * odd", 2008). */
 static float to_odd(double v)
 {
     float f = (float)v;
