@@ -1,4 +1,4 @@
-#include "base/data_file.h"
+#include "base/npy.h"
 
 #include <stdio.h>
 #include <string.h>
