@@ -1,15 +1,11 @@
-/* CUDA C++ of a user's own: any text is cut to what a kernel needs without harm, on the lines that
- * it had. */
+/* A user's CUDA C++: any text is cut to what a kernel needs without a crash, and keeps its line
+ * numbers. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpp/comment.h"
-#include "cpp/launch.h"
-#include "cpp/need.h"
-#include "cpp/render.h"
-#include "cpp/shape.h"
 #include "cpp/signature.h"
+#include "cpp/usage.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes);
 
@@ -21,7 +17,7 @@ static size_t lines_of(const char *text)
     return lines;
 }
 
-/* Whatever is found lies within the text. */
+/* Checks that a span lies within the text. */
 static void is_within(const cpp_unit *u, cpp_span s)
 {
     if (s.length > 0 && (s.text < u->text || s.text + s.length > u->text + u->length))

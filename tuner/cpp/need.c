@@ -1,29 +1,29 @@
-#include "cpp/need.h"
+#include "cpp/unit.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
+#include "base/pack.h"
 
-/* A macro or a declaration, under one of its names. */
+/* a macro or a declaration, under one of its names */
 typedef struct named {
-    uint64_t key; /* of the name */
+    uint64_t key; /* cpp_span_key() of the name */
     size_t unit, index;
     bool is_macro;
 } named;
 
-/* Words that are met are looked up once each, in the order of `met`. Two words of one key count as
- * the same: then more is wanted than need be. */
+/* Words are looked up once each, in the order in which they were met. Two words with the same key
+ * count as equal: then too much is wanted, which does no harm. */
 typedef struct search {
     cpp_unit *units;
     size_t count;
-    named *all; /* by key */
+    named *all; /* sorted by key */
     size_t named_count;
     keymap words;
     uint64_t *met;
     size_t met_count;
-    bool is_device; /* functions that nothing annotates */
+    bool is_device; /* functions without an annotation are device functions */
     bool failed;
 } search;
 
@@ -40,13 +40,14 @@ static void add_words(search *s, cpp_span text)
 {
     cpp_lexer l = cpp_lexer_make(text.text, text.length, 1);
     for (cpp_token t = cpp_next(&l); t.kind != CPP_END; t = cpp_next(&l))
-        if (t.kind == CPP_DIRECTIVE) /* a condition within a function, #define NAME VALUE */
+        if (t.kind == CPP_DIRECTIVE) /* such as a condition or a #define within a function */
             add_words(s, (cpp_span){t.span.text + 1, t.span.length - 1});
         else if (t.kind == CPP_WORD)
             meet(s, cpp_span_key(t.span));
 }
 
-/* An annotation by a macro of a header that is not here: FORCE_DEVICE. */
+/* Tells whether a text has a macro that seems to annotate a device function, such as FORCE_DEVICE.
+ * Its header may be missing. */
 static bool sounds_like_device(cpp_span text)
 {
     cpp_lexer l = cpp_lexer_make(text.text, text.length, 1);
@@ -58,26 +59,18 @@ static bool sounds_like_device(cpp_span text)
     return false;
 }
 
-/* Is it a call such as DEFINE_KERNELS(float)? Nobody knows what it declares without expanding it.
- */
+/* Tells whether a declaration is a macro call such as DEFINE_KERNELS(float), which may declare
+ * anything. */
 static bool is_macro_call(const search *s, const cpp_declaration *d)
 {
     return d->head.length == 0 && !d->has_body && cpp_find_macro(s->units, s->count, d->name);
 }
 
-/* Is it a macro such as END_TABLE() for "};", which ends what the declaration before it began? */
+/* Tells whether a macro such as END_TABLE() for "};" ends the declaration before it. */
 static bool ends_another(const search *s, const cpp_declaration *d)
 {
-    if (d->kind != CPP_FUNCTION || !is_macro_call(s, d))
-        return false;
-    const cpp_span value = cpp_find_macro(s->units, s->count, d->name)->value;
-    cpp_lexer l = cpp_lexer_make(value.text, value.length, 1);
-    int depth = 0;
-    for (cpp_token t = cpp_next(&l); t.kind != CPP_END && depth >= 0; t = cpp_next(&l)) {
-        depth += cpp_is(t, "{");
-        depth -= cpp_is(t, "}");
-    }
-    return depth < 0;
+    return d->kind == CPP_FUNCTION && is_macro_call(s, d) &&
+           cpp_opened_scopes(cpp_find_macro(s->units, s->count, d->name)) < 0;
 }
 
 static void want_ends(search *s)
@@ -97,25 +90,24 @@ static bool is_device_function(const search *s, const cpp_declaration *d)
     return cpp_text_has(s->units, s->count, where, words) || sounds_like_device(where);
 }
 
-/* Does it name a type that only the host has? */
+/* Tells whether a declaration names a host-only type of std. */
 static bool names_host_type(const cpp_declaration *d)
 {
     static const char *const names[] = {
-        "vector",   "string",   "map",     "unordered_map", "set",          "list",
-        "deque",    "mutex",    "thread",  "unique_ptr",    "shared_ptr",   "function",
-        "ofstream", "ifstream", "ostream", "istream",       "ostringstream"};
+        "vector",   "string",   "map",     "unordered_map", "set",           "list",
+        "deque",    "mutex",    "thread",  "unique_ptr",    "shared_ptr",    "function",
+        "ofstream", "ifstream", "ostream", "istream",       "ostringstream", NULL};
     cpp_lexer l = cpp_lexer_make(d->span.text, d->span.length, 1);
     bool std = false;
     for (cpp_token t = cpp_next(&l); t.kind != CPP_END; t = cpp_next(&l)) {
-        for (size_t i = 0; std && i < sizeof names / sizeof *names; i++)
-            if (cpp_is(t, names[i]))
-                return true;
+        if (std && cpp_is_any(t, names))
+            return true;
         std = cpp_is(t, "std") || (std && cpp_is(t, "::"));
     }
     return false;
 }
 
-/* Does a class have data that only the host can have? */
+/* Tells whether a class has a data member of a host-only type. */
 static bool has_host_data(const cpp_unit *u, size_t i)
 {
     const char *end = u->declarations[i].span.text + u->declarations[i].span.length;
@@ -125,7 +117,8 @@ static bool has_host_data(const cpp_unit *u, size_t i)
     return false;
 }
 
-/* Is it using namespace std::chrono or the like? What is below std is the host's. */
+/* Tells whether a declaration is `using namespace std::...`: namespaces within std belong to the
+ * host. */
 static bool is_below_std(const cpp_declaration *d)
 {
     cpp_lexer l = cpp_lexer_make(d->span.text, d->span.length, 1);
@@ -134,8 +127,8 @@ static bool is_below_std(const cpp_declaration *d)
     return cpp_is(cpp_next(&l), "std") && cpp_is(cpp_next(&l), "::");
 }
 
-/* Is it one of several functions from which decltype chooses, such as auto has_size(...) -> no?
- * Nothing calls them. */
+/* Tells whether a declaration looks like a prototype for decltype, such as auto has_size(...) ->
+ * no. Nothing calls these, so they need no annotation. */
 static bool is_for_decltype(const cpp_declaration *d)
 {
     if (d->has_body || names_host_type(d))
@@ -150,7 +143,7 @@ static bool is_for_decltype(const cpp_declaration *d)
     return d->template_of.length > 0;
 }
 
-/* May device code use it, if it names it? */
+/* Tells whether device code may use a declaration that it names. */
 static bool is_usable(const search *s, const cpp_unit *u, size_t i)
 {
     const cpp_declaration *d = &u->declarations[i];
@@ -174,7 +167,7 @@ static bool is_usable(const search *s, const cpp_unit *u, size_t i)
     }
 }
 
-/* Is it wanted whatever is named? */
+/* Tells whether a declaration is wanted even if nothing names it. */
 static bool is_always_named(const search *s, const cpp_unit *u, const cpp_declaration *d)
 {
     if (d->member || d->kind == CPP_USING || d->kind == CPP_OTHER || d->name_count == 0 ||
@@ -192,10 +185,10 @@ static void want(search *s, cpp_unit *u, size_t i)
     if (d->wanted || !is_usable(s, u, i))
         return;
     d->wanted = true;
-    if (d->member) /* its class, if that is wanted, names what it needs */
+    if (d->member) /* the class names what its members need */
         return;
     if (d->kind == CPP_TYPE && d->has_body) {
-        /* Looks at the members one by one, because what is left out wants nothing. */
+        /* Members that are cut name nothing. */
         const char *end = d->span.text + d->span.length, *at = d->span.text;
         for (size_t k = i + 1; k < u->declaration_count && u->declarations[k].member &&
                                u->declarations[k].span.text < end;
@@ -280,4 +273,142 @@ at_status cpp_need(cpp_unit *units, size_t count, const cpp_span *roots, size_t 
     free(s.met);
     free(s.all);
     return s.failed ? error_no_memory(error) : AT_OK;
+}
+
+/* ---- the text that is left ---- */
+
+typedef struct cuts {
+    cpp_span *all;
+    size_t count;
+    bool failed;
+} cuts;
+
+static void cut(cuts *c, cpp_span s)
+{
+    if (s.length > 0 && !array_add(&c->all, &c->count, &s, sizeof s))
+        c->failed = true;
+}
+
+static int compare_places(const void *a, const void *b)
+{
+    const cpp_span *x = a, *y = b;
+    return x->text < y->text ? -1 : x->text > y->text;
+}
+
+static bool is_given(cpp_span name, const cpp_span *given, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (cpp_spans_equal(given[i], name))
+            return true;
+    return false;
+}
+
+static void collect(const cpp_unit *u, const cpp_span *given, size_t given_count, cuts *c)
+{
+    cut(c, u->own_comment);
+    for (size_t i = 0; i < u->declaration_count; i++)
+        if (!u->declarations[i].wanted)
+            cut(c, u->declarations[i].span);
+    for (size_t i = 0; i < u->macro_count; i++)
+        if (is_given(u->macros[i].name, given, given_count))
+            cut(c, u->macros[i].span);
+    for (size_t i = 0; i < u->include_count; i++)
+        if (u->includes[i].is_missing || u->includes[i].is_ahead)
+            cut(c, u->includes[i].span);
+    if (c->count > 0)
+        qsort(c->all, c->count, sizeof *c->all, compare_places);
+}
+
+/* Keeps only the ends of lines of a text that is cut. A line that is empty because of the cut gets
+ * \v, a blank of C++, as its mark. */
+static void put_lines(pack *out, const char *begin, const char *end)
+{
+    for (; begin < end; begin++) {
+        if (*begin != '\n')
+            continue;
+        const bool empty = out->size_bytes == 0 || strchr("\n ", out->bytes[out->size_bytes - 1]);
+        pack_append_text(out, empty ? "\v\n" : "\n");
+    }
+}
+
+/* Keeps the ends of lines and the directives of a text that is cut, for conditions have to stay
+ * whole. A cut that is itself a directive is not kept. */
+static void put_directives(pack *out, cpp_span s)
+{
+    const char *at = s.text, *end = s.text + s.length;
+    cpp_lexer l = cpp_lexer_make(s.text, s.length, 1);
+    l.at_line_start = s.text[0] != '#';
+    for (cpp_token t = cpp_next(&l); t.kind != CPP_END; t = cpp_next(&l)) {
+        if (t.kind != CPP_DIRECTIVE)
+            continue;
+        put_lines(out, at, t.span.text);
+        pack_append(out, t.span.text, t.span.length);
+        at = t.span.text + t.span.length;
+    }
+    put_lines(out, at, end);
+}
+
+/* Returns the namespace X of `using namespace X;`, or "" if it is std, a nested namespace or an
+ * alias. The header that declares X may be missing; the caller declares X on the same line. */
+static cpp_span used_namespace(const cpp_unit *u, const cpp_declaration *d)
+{
+    cpp_lexer l = cpp_lexer_make(d->span.text, d->span.length, 1);
+    cpp_next(&l);
+    cpp_next(&l);
+    cpp_span name = cpp_next(&l).span;
+    bool plain = cpp_is(cpp_next(&l), ";") && !cpp_span_is(name, "std");
+    for (size_t i = 0; i < u->declaration_count; i++) {
+        const cpp_declaration *other = &u->declarations[i];
+        plain = plain && !(other->kind == CPP_ALIAS && other->name_count > 0 &&
+                           cpp_spans_equal(u->names[other->first_name], name));
+    }
+    return plain ? name : (cpp_span){name.text, 0};
+}
+
+/* Puts text that stays, and declares the namespaces that it uses. *next is the first declaration
+ * that may be in the text. */
+static void put_kept(pack *out, const cpp_unit *u, const char *at, const char *end, size_t *next)
+{
+    for (; *next < u->declaration_count && u->declarations[*next].span.text < end; ++*next) {
+        const cpp_declaration *d = &u->declarations[*next];
+        if (d->span.text < at)
+            continue;
+        pack_append(out, at, (size_t)(d->span.text - at));
+        at = d->span.text;
+        cpp_span used = d->kind == CPP_USING ? used_namespace(u, d) : (cpp_span){NULL, 0};
+        if (used.length > 0) {
+            pack_append_text(out, "namespace ");
+            pack_append(out, used.text, used.length);
+            pack_append_text(out, " {} ");
+        }
+    }
+    pack_append(out, at, (size_t)(end - at));
+}
+
+char *cpp_render(const cpp_unit *u, const cpp_span *given, size_t given_count)
+{
+    cuts c = {0};
+    pack out = {0};
+    collect(u, given, given_count, &c);
+    const char *at = cpp_lexer_make(u->text, u->length, 1).at, *end = u->text + u->length;
+    size_t next = 0;
+    for (size_t i = 0; i < c.count; i++) {
+        const char *begin = c.all[i].text, *after = begin + c.all[i].length;
+        if (begin < at)
+            continue;
+        put_kept(&out, u, at, begin, &next);
+        put_directives(&out, c.all[i]);
+        /* Usually nothing else is on the line where the cut ends. */
+        const char *rest = after + strspn(after, " \t\r");
+        const bool empty = out.size_bytes == 0 || strchr("\n ", out.bytes[out.size_bytes - 1]);
+        pack_append_text(&out, empty && *rest == '\n' ? "\v" : " ");
+        at = after;
+    }
+    put_kept(&out, u, at, end, &next);
+    free(c.all);
+    char *text = pack_take_text(&out);
+    if (!c.failed)
+        return text;
+    free(text);
+    return NULL;
 }

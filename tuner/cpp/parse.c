@@ -1,4 +1,4 @@
-/* The parser of a unit (cpp/unit.h). */
+/* The parser of a unit (cpp/unit.h). Tokens are taken one by one; parse_scope() has the grammar. */
 #include "cpp/unit.h"
 
 #include <ctype.h>
@@ -12,28 +12,20 @@ enum { MAX_DEPTH = 200, MAX_CONDITIONS = 64 };
 typedef struct parser {
     cpp_unit *u;
     cpp_lexer lexer;
-    cpp_token token;         /* the next one */
-    const cpp_macro *scopes; /* macros of other units that open or close one */
+    cpp_token token;         /* the next token, not taken yet */
+    const cpp_macro *scopes; /* macros of other units that open or close a scope */
     size_t scope_count;
-    int opened;  /* scopes that macros have opened */
-    bool failed; /* no memory */
+    int opened;  /* number of scopes that macros have opened */
+    bool failed; /* memory is short */
     int depth;
 } parser;
 
-/* Words that brackets may follow without being a function's name. */
+/* words that may stand before brackets and are not a function's name */
 static const char *const attributes[] = {
     "__launch_bounds__", "__cluster_dims__", "__maxnreg__", "__align__",     "alignas",
     "__attribute__",     "__declspec",       "decltype",    "noexcept",      "sizeof",
     "__block_size__",    "explicit",         "__typeof__",  "static_assert", "asm",
     "__builtin_align__", "requires",         NULL};
-
-static bool among(cpp_token t, const char *const *words)
-{
-    for (; *words; words++)
-        if (cpp_is(t, *words))
-            return true;
-    return false;
-}
 
 static void add(parser *p, void *items, size_t *count, const void *item, size_t size)
 {
@@ -55,7 +47,7 @@ static const char *end_of(cpp_token t)
     return t.span.text + t.span.length;
 }
 
-/* Directives */
+/* ---- directives ---- */
 
 static void read_define(parser *p, cpp_lexer *l, cpp_token directive)
 {
@@ -67,17 +59,12 @@ static void read_define(parser *p, cpp_lexer *l, cpp_token directive)
     if (m.has_parameters)
         for (cpp_token t = cpp_next(l); t.kind != CPP_END && !cpp_is(t, ")");)
             t = cpp_next(l);
-    /* Without the comments around it. */
-    cpp_lexer first = *l, rest = *l;
-    const char *begin = cpp_next(&first).span.text, *end = begin;
-    for (cpp_token t = cpp_next(&rest); t.kind != CPP_END; t = cpp_next(&rest))
-        end = end_of(t);
-    m.value = from_to(begin, end);
+    m.value = cpp_trim(l->at, l->end);
     add(p, &p->u->macros, &p->u->macro_count, &m, sizeof m);
 }
 
-/* The value of the last macro of that name that is defined above in this text: an #include may name
- * a file by it. */
+/* Returns the value of the last macro of that name above, if it is a header's name in quotes: an
+ * #include may name its file so. */
 static cpp_span included_macro(const parser *p, cpp_token name)
 {
     for (size_t i = p->u->macro_count; i-- > 0 && name.kind == CPP_WORD;) {
@@ -134,8 +121,8 @@ static void take(parser *p)
     p->token = cpp_next(&p->lexer);
 }
 
-/* Skips a group in brackets, whose opening bracket is the next token. A bracket that is opened
- * below #if is opened again below #else. */
+/* Skips a group whose opening bracket is the next token. A bracket that opens below #if opens once
+ * more below #else. */
 static void skip_group(parser *p)
 {
     int depth = 0, saved[MAX_CONDITIONS], conditions = 0;
@@ -152,13 +139,13 @@ static void skip_group(parser *p)
             else if (is_conditional(t, "endif") && conditions > 0)
                 conditions--;
         }
-        depth += cpp_is(t, "(") || cpp_is(t, "[") || cpp_is(t, "{");
-        depth -= cpp_is(t, ")") || cpp_is(t, "]") || cpp_is(t, "}");
+        depth += cpp_nesting(t);
         take(p);
     } while (depth > 0);
 }
 
-/* Skips from < to after its >. Does nothing where this is no list of a template. */
+/* Skips template parameters from < to >. Returns the text between them, or "" and stops at ; or {
+ * if the list has no end. */
 static cpp_span skip_angles(parser *p)
 {
     const char *begin = end_of(p->token);
@@ -180,18 +167,18 @@ static cpp_span skip_angles(parser *p)
 
 static void parse_scope(parser *p, const char *scope, bool c_linkage, bool member);
 
-/* The parts that one declaration has shown so far. */
+/* the state of a declaration that is being read */
 typedef struct progress {
     cpp_declaration d;
-    cpp_token last;      /* before the next one */
-    cpp_token first;     /* of the declaration, without template<...> */
-    cpp_token type_word; /* class, struct, union, enum; kind CPP_END: none */
+    cpp_token last;      /* the last token that was taken */
+    cpp_token first;     /* the first token behind template<...> */
+    cpp_token type_word; /* class, struct, union or enum; its kind is CPP_END if there is none */
     cpp_token last_word;
     cpp_token operator_word;
-    bool called;        /* a name and its brackets: it looks like a function */
-    bool initialised;   /* after = */
-    bool colon;         /* after the : of a constructor or a base */
-    size_t first_inner; /* declarations of its members begin here */
+    bool called;        /* a name with brackets was read, so it looks like a function */
+    bool initialised;   /* = was read */
+    bool colon;         /* the : of a constructor or a base was read */
+    size_t first_inner; /* index of its first member in unit.declarations */
 } progress;
 
 static void append_name(parser *p, progress *g, cpp_span name)
@@ -210,7 +197,7 @@ static void add_name(parser *p, progress *g, cpp_span name)
     append_name(p, g, name);
 }
 
-/* Adds the constants that an enum's body names. */
+/* Adds the names of an enum's constants. */
 static void add_enumerators(parser *p, progress *g, const char *begin, const char *end)
 {
     cpp_lexer l = cpp_lexer_make(begin, (size_t)(end - begin), 1);
@@ -221,29 +208,28 @@ static void add_enumerators(parser *p, progress *g, const char *begin, const cha
             continue;
         if (t.kind == CPP_WORD && name_next)
             append_name(p, g, t.span);
-        depth += cpp_is(t, "{") || cpp_is(t, "(");
-        depth -= cpp_is(t, "}") || cpp_is(t, ")");
+        depth += cpp_nesting(t);
         name_next = depth == 1 && (cpp_is(t, "{") || cpp_is(t, ","));
     }
 }
 
-/* struct ALIGNED(16) name: the first word after `struct` is a macro. */
+/* Tells whether the first word behind `struct` was a macro: struct ALIGNED(16) name. */
 static bool is_macro_of_type(const parser *p, const progress *g)
 {
     return g->type_word.kind == CPP_WORD && g->d.name_count == 1 &&
            cpp_spans_equal(g->last.span, p->u->names[g->d.first_name]) && p->token.kind == CPP_WORD;
 }
 
-/* Reads the brackets after a name; `(` is next. */
+/* Reads brackets, whose ( is the next token. They may be a function's parameters. */
 static void read_brackets(parser *p, progress *g)
 {
-    const bool names = (g->last.kind == CPP_WORD && !among(g->last, attributes)) ||
+    const bool names = (g->last.kind == CPP_WORD && !cpp_is_any(g->last, attributes)) ||
                        g->operator_word.kind == CPP_WORD || cpp_is(g->last, ">");
     const cpp_token name = g->operator_word.kind == CPP_WORD ? g->operator_word : g->last_word;
     const bool is_name = names && name.kind == CPP_WORD && !g->initialised && !g->colon;
     const char *begin = end_of(p->token);
     cpp_lexer inside = p->lexer;
-    if (cpp_is(cpp_next(&inside), "*")) /* float (*f)(int) */
+    if (cpp_is(cpp_next(&inside), "*")) /* as in float (*f)(int) */
         add_name(p, g, cpp_next(&inside).span);
     skip_group(p);
     if (is_macro_of_type(p, g)) {
@@ -261,15 +247,15 @@ static void read_brackets(parser *p, progress *g)
     g->d.head = from_to(g->d.span.text, name.span.text);
 }
 
-/* Is it a macro that is called in place of a declaration, without a semicolon? Then brackets follow
- * the first word, and another declaration begins on the next line. */
+/* Tells whether a macro call stands in place of a declaration, without a semicolon: the brackets
+ * followed the first word, and the next declaration begins on a new line. */
 static bool is_macro_call(const parser *p, const progress *g)
 {
     static const char *const goes_on[] = {"const",    "noexcept", "override", "final",
                                           "volatile", "requires", "try",      NULL};
     return g->called && !g->d.member && g->d.template_of.length == 0 &&
            cpp_spans_equal(g->d.name, g->first.span) && p->token.kind == CPP_WORD &&
-           p->token.begins_line && !among(p->token, goes_on);
+           p->token.begins_line && !cpp_is_any(p->token, goes_on);
 }
 
 static void parse_members(parser *p, const progress *g)
@@ -280,7 +266,7 @@ static void parse_members(parser *p, const progress *g)
         take(p);
 }
 
-/* Reads a brace at the level of the declaration. True: it ended the declaration. */
+/* Reads a brace of the declaration itself. Returns true if the brace ended the declaration. */
 static bool read_brace(parser *p, progress *g)
 {
     const char *begin = p->token.span.text;
@@ -303,7 +289,7 @@ static bool read_brace(parser *p, progress *g)
     return true;
 }
 
-/* Reads the name of an operator, up to its brackets; the word `operator` is next. */
+/* Reads an operator's name up to its brackets; the word `operator` is the next token. */
 static void read_operator(parser *p, progress *g)
 {
     g->operator_word = p->token;
@@ -317,18 +303,17 @@ static void read_operator(parser *p, progress *g)
         take(p);
 }
 
-/* Notes the name that a word may be: of a type the first word, of variables each word before = [ ;
- * , { or (. */
+/* Notes a name: the first word of a type, or a word of a variable before = [ ; , { ( or : */
 static void note_name(parser *p, progress *g)
 {
     static const char *const ends[] = {"=", "[", ";", ",", "{", "(", ":", NULL};
     const bool of_type = g->type_word.kind == CPP_WORD && g->d.name_count == 0 &&
-                         p->token.kind == CPP_WORD && !among(p->token, attributes);
+                         p->token.kind == CPP_WORD && !cpp_is_any(p->token, attributes);
     if (of_type)
         add_name(p, g, p->token.span);
-    if (g->last.kind != CPP_WORD || !among(p->token, ends) || g->initialised)
+    if (g->last.kind != CPP_WORD || !cpp_is_any(p->token, ends) || g->initialised)
         return;
-    if (!among(g->last, attributes) && !cpp_spans_equal(g->last.span, g->type_word.span))
+    if (!cpp_is_any(g->last, attributes) && !cpp_spans_equal(g->last.span, g->type_word.span))
         add_name(p, g, g->last.span);
 }
 
@@ -338,7 +323,7 @@ static void classify(progress *g)
     cpp_lexer l = cpp_lexer_make(g->d.span.text, g->d.span.length, 1);
     if (cpp_is(cpp_next(&l), "using") && cpp_is(cpp_next(&l), "namespace"))
         g->d.kind = CPP_USING;
-    else if (among(g->first, aliases))
+    else if (cpp_is_any(g->first, aliases))
         g->d.kind = CPP_ALIAS;
     else if (cpp_is(g->first, "static_assert") || cpp_is(g->first, "asm"))
         g->d.kind = CPP_OTHER;
@@ -352,14 +337,14 @@ static void classify(progress *g)
         g->d.kind = CPP_VARIABLE;
 }
 
-/* const or constexpr NAME = VALUE; or NAME{VALUE}; */
+/* Adds a constant: const or constexpr NAME = VALUE; or NAME{VALUE}; */
 static void note_constant(parser *p, const progress *g, const char *value, const char *end)
 {
     static const char *const words[] = {"const", "constexpr", NULL};
     bool constant = false;
     cpp_lexer l = cpp_lexer_make(g->d.span.text, (size_t)(value - g->d.span.text), 1);
     for (cpp_token t = cpp_next(&l); t.kind != CPP_END; t = cpp_next(&l)) {
-        constant = constant || among(t, words);
+        constant = constant || cpp_is_any(t, words);
         if (cpp_is(t, "*") || cpp_is(t, "[") || cpp_is(t, "<"))
             return;
     }
@@ -371,14 +356,6 @@ static void note_constant(parser *p, const progress *g, const char *value, const
                    .line = g->d.line,
                    .is_constant = true};
     add(p, &p->u->macros, &p->u->macro_count, &m, sizeof m);
-}
-
-/* Reads what follows `=`, of which the sign is taken, up to `;` or `,`. */
-static void read_value(parser *p, progress *g, const char **value)
-{
-    *value = p->token.span.text;
-    g->d.is_special = g->called;
-    g->initialised = true;
 }
 
 static void step(parser *p, progress *g, bool *ends, const char **value)
@@ -401,16 +378,19 @@ static void step(parser *p, progress *g, bool *ends, const char **value)
     else {
         take(p);
         *ends = cpp_is(t, ";");
-        if (cpp_is(t, "="))
-            read_value(p, g, value);
-        else if (cpp_is(t, ",") && !g->called)
+        if (cpp_is(t, "=")) {
+            *value = p->token.span.text;
+            g->d.is_special = g->called;
+            g->initialised = true;
+        } else if (cpp_is(t, ",") && !g->called)
             g->initialised = false;
         else if (cpp_is(t, ":"))
             g->colon = true;
-        if (among(t, type_words) && g->type_word.kind == CPP_END && !g->called)
+        if (cpp_is_any(t, type_words) && g->type_word.kind == CPP_END && !g->called)
             g->type_word = t;
     }
-    if (t.kind == CPP_WORD && !among(t, attributes) && !(g->type_word.kind == CPP_WORD && g->colon))
+    if (t.kind == CPP_WORD && !cpp_is_any(t, attributes) &&
+        !(g->type_word.kind == CPP_WORD && g->colon))
         g->last_word = t;
     if (t.kind != CPP_DIRECTIVE)
         g->last = t;
@@ -422,7 +402,7 @@ static void add_declaration(parser *p, progress *g, const char *scope)
     g->d.scope = strdup(scope);
     if (!g->d.scope)
         p->failed = true;
-    /* Before its members. */
+    /* It stands before its members. */
     add(p, &p->u->declarations, &p->u->declaration_count, &g->d, sizeof g->d);
     if (p->failed)
         return;
@@ -452,15 +432,11 @@ static void parse_declaration(parser *p, const char *scope, bool c_linkage, bool
         cpp_token before = p->token;
         g.d.c_linkage = g.d.c_linkage || (before.kind == CPP_LITERAL && cpp_is(g.last, "extern"));
         step(p, &g, &ends, &value);
-        /* What a group skipped belongs to it, too. */
+        /* Groups that were skipped belong to it. */
         end = p->token.kind == CPP_END ? p->lexer.end : p->token.span.text;
     }
-    g.d.span = from_to(g.d.span.text, end);
-    /* A comment before the next declaration is that one's. */
-    cpp_lexer l = cpp_lexer_make(g.d.span.text, g.d.span.length, 1);
-    for (cpp_token t = cpp_next(&l); t.kind != CPP_END; t = cpp_next(&l))
-        end = end_of(t);
-    g.d.span = from_to(g.d.span.text, end);
+    g.d.span = cpp_trim(g.d.span.text, end); /* a trailing comment belongs to the next one */
+    end = g.d.span.text + g.d.span.length;
     classify(&g);
     if (g.d.kind == CPP_FUNCTION) {
         g.d.name_count = 0;
@@ -473,7 +449,7 @@ static void parse_declaration(parser *p, const char *scope, bool c_linkage, bool
     add_declaration(p, &g, scope);
 }
 
-/* namespace a::b { ... }; the word is next. */
+/* Reads namespace a::b { ... }, whose first word is the next token. */
 static void parse_namespace(parser *p, const char *scope, bool c_linkage)
 {
     cpp_lexer ahead = p->lexer;
@@ -512,7 +488,7 @@ static bool is_access_label(const parser *p)
 {
     static const char *const labels[] = {"public", "private", "protected", NULL};
     cpp_lexer ahead = p->lexer;
-    return among(p->token, labels) && cpp_is(cpp_next(&ahead), ":");
+    return cpp_is_any(p->token, labels) && cpp_is(cpp_next(&ahead), ":");
 }
 
 int cpp_opened_scopes(const cpp_macro *m)
@@ -524,8 +500,8 @@ int cpp_opened_scopes(const cpp_macro *m)
     return m->is_constant ? 0 : depth;
 }
 
-/* Counts the scopes that a macro opens that stands here: LIB_NAMESPACE_BEGIN. 0: none stands here.
- */
+/* Returns the scopes that the next token opens, if it is a macro such as LIB_NAMESPACE_BEGIN; else
+ * 0. */
 static int opened_here(const parser *p)
 {
     if (p->token.kind != CPP_WORD || !p->token.begins_line)
@@ -539,7 +515,7 @@ static int opened_here(const parser *p)
     return 0;
 }
 
-/* It stays as it is, whatever is left out around it. */
+/* Adds a macro that opens or closes a scope as a declaration that is always kept. */
 static void parse_scope_macro(parser *p, const char *scope, bool member)
 {
     progress g = {.first_inner = p->u->declaration_count};
@@ -572,7 +548,7 @@ static void parse_scope(parser *p, const char *scope, bool c_linkage, bool membe
         } else if (opened != 0) {
             parse_scope_macro(p, scope, member);
             p->opened += opened;
-            if (p->opened < 0 && p->depth > 1) { /* the end of this scope */
+            if (p->opened < 0 && p->depth > 1) { /* the macro ends this scope */
                 p->opened = 0;
                 break;
             }

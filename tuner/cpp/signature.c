@@ -4,10 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The members of each parameter, in the order of signature.h. */
+/* what the array has for each parameter, in the order of templates/kernel_file/signature.h */
 enum { POINTER, CONST, TYPE, LANES, BYTES, MEMBERS };
 
-/* Reads little-endian words of four bytes; zeroes at the end may be left out. */
+/* Reads little-endian words of four bytes from a list of bytes, of which zeroes at the end may be
+ * missing. Returns the number of bytes read. */
 static size_t read_words(const char *at, int32_t *words, size_t capacity)
 {
     size_t byte = 0;

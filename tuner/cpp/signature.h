@@ -1,8 +1,7 @@
-/* A kernel's parameters, as the compiler tells them.
+/* A kernel's parameters as the compiler sees them, with typedefs, templates and macros resolved.
  *
- * templates/kernel_file/signature.h, included after a kernel, makes an array of the kernel's type,
- * autotune_signature unless it is told another name, which PTX holds as bytes. That is the
- * compiler's own word: typedefs, templates and macros are resolved. */
+ * templates/kernel_file/signature.h, included after a kernel, makes an array from the kernel's type
+ * (autotune_signature unless it is given another name). PTX has the array as bytes. */
 #ifndef AUTOTUNE_CPP_SIGNATURE_H
 #define AUTOTUNE_CPP_SIGNATURE_H
 
@@ -12,19 +11,19 @@
 
 enum { CPP_MAX_PARAMETERS = 1024 };
 
-/* Types beside the element types of base/value.h; another is negative, too. An empty class has no
- * members: its one byte is never read. */
+/* Types beside the element types of base/value.h. Types that are not known are negative, too. An
+ * empty class has no members: its one byte is never read. */
 enum { CPP_TYPE_BOOL = -2, CPP_TYPE_POINTER = -3, CPP_TYPE_EMPTY = -4 };
 
 typedef struct cpp_argument {
-    bool is_pointer, is_const; /* const: what a pointer leads to */
-    int type;       /* of the scalar, as base/value.h numbers element types, or one of CPP_TYPE_ */
-    uint32_t lanes; /* of a vector such as float4: 4; else 1 */
-    uint32_t bytes; /* of what a pointer leads to, or of the argument; 0: void */
+    bool is_pointer, is_const; /* is_const: the pointer's target is const */
+    int type;                  /* of the scalar: an element type of base/value.h, or CPP_TYPE_... */
+    uint32_t lanes;            /* 4 for a vector such as float4; 1 for a scalar */
+    uint32_t bytes;            /* size of the argument, or of the pointer's target; 0 for void */
 } cpp_argument;
 
-/* Reads the array of that name from PTX text. Returns false if it is not there. If *count is more
- * than CPP_MAX_PARAMETERS, nothing is read but that. */
+/* Reads the array of that name from PTX text. Returns false if the text has no such array. If
+ * *count is more than CPP_MAX_PARAMETERS, `out` is not filled. */
 bool cpp_signature_read(const char *ptx, const char *name, cpp_argument out[CPP_MAX_PARAMETERS],
                         size_t *count);
 

@@ -1,11 +1,12 @@
 #include "cpp/token.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 cpp_lexer cpp_lexer_make(const char *text, size_t length, int line)
 {
-    const char *end = length > 0 ? text + length : text; /* which may be NULL then */
+    const char *end = length > 0 ? text + length : text; /* text may be NULL */
     if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
         text += 3; /* a byte order mark */
     return (cpp_lexer){.at = text, .end = end, .line = line, .at_line_start = true};
@@ -24,6 +25,19 @@ bool cpp_spans_equal(cpp_span a, cpp_span b)
 bool cpp_is(cpp_token t, const char *text)
 {
     return (t.kind == CPP_WORD || t.kind == CPP_SYMBOL) && cpp_span_is(t.span, text);
+}
+
+bool cpp_is_any(cpp_token t, const char *const *texts)
+{
+    while (*texts && !cpp_is(t, *texts))
+        texts++;
+    return *texts != NULL;
+}
+
+int cpp_nesting(cpp_token t)
+{
+    const char c = t.kind == CPP_SYMBOL && t.span.length == 1 ? *t.span.text : ' ';
+    return (c == '(' || c == '[' || c == '{') - (c == ')' || c == ']' || c == '}');
 }
 
 uint64_t cpp_span_key(cpp_span s)
@@ -71,7 +85,7 @@ static void skip_quoted(cpp_lexer *l)
         advance(l, 1);
 }
 
-/* R"mark( ... )mark", of which the quote is next. */
+/* Skips R"mark( ... )mark" from its quote on. */
 static void skip_raw(cpp_lexer *l)
 {
     char mark[20] = ")";
@@ -85,7 +99,7 @@ static void skip_raw(cpp_lexer *l)
     advance(l, n);
 }
 
-/* Up to the line's end; a splice and a comment go on. */
+/* Skips to the end of the line. Spliced lines and block comments belong to the directive. */
 static void skip_directive(cpp_lexer *l)
 {
     while (l->at < l->end && *l->at != '\n') {
@@ -173,7 +187,22 @@ cpp_token cpp_next(cpp_lexer *l)
     return t;
 }
 
-bool cpp_next_comment(cpp_lexer *l, cpp_span *comment, int *line)
+cpp_span cpp_trim(const char *begin, const char *end)
+{
+    cpp_lexer l = cpp_lexer_make(begin, (size_t)(end - begin), 1);
+    l.at_line_start = false;
+    const cpp_token first = cpp_next(&l);
+    const char *last = first.span.text;
+    for (cpp_token t = first; t.kind != CPP_END; t = cpp_next(&l))
+        last = t.span.text + t.span.length;
+    return (cpp_span){first.span.text, (size_t)(last - first.span.text)};
+}
+
+/* ---- comments ---- */
+
+/* Takes the next comment, with its signs, and leaves the lexer behind it. Returns false if there
+ * are no more. */
+static bool next_comment(cpp_lexer *l, cpp_span *comment, int *line)
 {
     while (l->at < l->end) {
         comment->text = l->at;
@@ -189,4 +218,89 @@ bool cpp_next_comment(cpp_lexer *l, cpp_span *comment, int *line)
             advance(l, 1);
     }
     return false;
+}
+
+static const char first_word[] = "autotune";
+
+/* Returns the end of the word "autotune" at the beginning of a comment, or NULL if the comment
+ * begins with another word. */
+static const char *after_first_word(cpp_span comment)
+{
+    const char *at = comment.text + 2, *end = comment.text + comment.length;
+    while (at < end && (isspace((unsigned char)*at) || *at == '*'))
+        at++;
+    const size_t size = sizeof first_word - 1;
+    if ((size_t)(end - at) < size || memcmp(at, first_word, size) != 0)
+        return NULL;
+    at += size;
+    return at < end && *at != ':' && !isspace((unsigned char)*at) && *at != '*' ? NULL : at;
+}
+
+/* Tells whether only blanks and at most one end of line stand between two places. */
+static bool follows(const char *end, const char *next)
+{
+    int lines = 0;
+    for (; end < next; end++) {
+        if (!isspace((unsigned char)*end))
+            return false;
+        lines += *end == '\n';
+    }
+    return lines <= 1;
+}
+
+bool cpp_comment_find(const char *text, cpp_span *comment, int *line)
+{
+    cpp_lexer l = cpp_lexer_make(text, strlen(text), 1);
+    for (cpp_span c; next_comment(&l, &c, line);) {
+        if (!after_first_word(c))
+            continue;
+        *comment = c;
+        int ignored;
+        for (cpp_span next; c.text[1] == '/' && next_comment(&l, &next, &ignored);) {
+            if (next.text[1] != '/' || !follows(comment->text + comment->length, next.text))
+                break;
+            comment->length = (size_t)(next.text + next.length - comment->text);
+        }
+        return true;
+    }
+    return false;
+}
+
+bool cpp_comment_is_closed(cpp_span comment)
+{
+    return comment.text[1] == '/' ||
+           (comment.length >= 4 && memcmp(comment.text + comment.length - 2, "*/", 2) == 0);
+}
+
+static void blank(char *at, size_t count)
+{
+    for (; count > 0; count--, at++)
+        if (*at != '\n')
+            *at = ' ';
+}
+
+char *cpp_comment_body(const char *text, cpp_span comment)
+{
+    const size_t before = (size_t)(comment.text - text);
+    char *body = malloc(before + comment.length + 1);
+    if (!body)
+        return NULL;
+    memcpy(body, text, before + comment.length);
+    body[before + comment.length] = '\0';
+    blank(body, before);
+    const char *after = after_first_word(comment);
+    blank(body + before,
+          (size_t)((after ? after : comment.text) - comment.text) + (after && *after == ':'));
+    char *end = body + before + comment.length;
+    if (comment.text[1] == '*' && comment.length >= 4) {
+        blank(end - 2, 2);
+        return body;
+    }
+    for (char *c = body + before; *c; c++) { /* blanks the signs of // in all lines */
+        bool starts = c == body || c[-1] == '\n';
+        char *sign = c + strspn(c, " \t");
+        if (starts && sign[0] == '/' && sign[1] == '/')
+            blank(sign, 2);
+    }
+    return body;
 }

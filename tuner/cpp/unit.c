@@ -3,9 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpp/comment.h"
-
-/* Goes from the last macro to the first, so that each finds the one after it. */
+/* Indexes macros from the last to the first, so that each finds the next one with its key. */
 static bool index_macros(cpp_unit *u)
 {
     for (size_t i = u->macro_count; i-- > 0;) {
@@ -57,7 +55,7 @@ static const cpp_macro *next_of_key(const cpp_unit *u, const cpp_macro *m)
 const cpp_macro *cpp_find_macro(const cpp_unit *units, size_t count, cpp_span name)
 {
     for (size_t i = 0; i < count; i++) {
-        /* Usually this is the first one; two names may have one key. */
+        /* Two names may have the same key. */
         for (const cpp_macro *m = first_of_key(&units[i], name); m; m = next_of_key(&units[i], m))
             if (cpp_spans_equal(m->name, name))
                 return m;
@@ -65,16 +63,15 @@ const cpp_macro *cpp_find_macro(const cpp_unit *units, size_t count, cpp_span na
     return NULL;
 }
 
-/* Macros name macros; none that people write go deeper, or are longer. A macro that names itself
- * several times, or a chain of such, would otherwise be as much text as that number to the power
- * of the depth. */
+/* limits on macros that name macros: one that names itself twice would double the text at each
+ * level */
 enum { MAX_EXPANSION = 6, MAX_EXPANDED_TOKENS = 4096 };
 
 static bool text_has(const cpp_unit *units, size_t count, cpp_span text, const char *const *words,
                      int depth, int *expanded);
 
-/* Of several macros of one name a condition says which is meant, and conditions are not evaluated:
- * each counts. */
+/* Tells whether any macro of that name has one of the words. A file may define a name twice, under
+ * conditions that are not evaluated. */
 static bool macros_have(const cpp_unit *units, size_t count, cpp_span name,
                         const char *const *words, int depth, int *expanded)
 {
@@ -95,9 +92,8 @@ static bool text_has(const cpp_unit *units, size_t count, cpp_span text, const c
             return false;
         if (t.kind != CPP_WORD)
             continue;
-        for (const char *const *w = words; *w; w++)
-            if (cpp_is(t, *w))
-                return true;
+        if (cpp_is_any(t, words))
+            return true;
         if (depth < MAX_EXPANSION && macros_have(units, count, t.span, words, depth + 1, expanded))
             return true;
     }
@@ -116,7 +112,7 @@ const cpp_declaration *cpp_find_variable(const cpp_unit *u, const char *name)
         const cpp_declaration *d = &u->declarations[i];
         if (d->member || (d->kind != CPP_VARIABLE && d->kind != CPP_TYPE))
             continue;
-        /* The name of the type stands before the brace, the names of variables stand after it. */
+        /* The type's name stands before the brace, the variables' names behind it. */
         const char *brace = memchr(d->span.text, '{', d->span.length);
         for (size_t n = 0; n < d->name_count; n++)
             if (cpp_span_is(u->names[d->first_name + n], name) &&
@@ -132,17 +128,7 @@ bool cpp_is_kernel(const cpp_unit *units, size_t count, const cpp_declaration *d
     return d->kind == CPP_FUNCTION && cpp_text_has(units, count, d->head, words);
 }
 
-static cpp_span trimmed(const char *begin, const char *end)
-{
-    cpp_lexer l = cpp_lexer_make(begin, (size_t)(end - begin), 1);
-    cpp_token first = cpp_next(&l);
-    const char *last = first.span.text;
-    for (cpp_token t = first; t.kind != CPP_END; t = cpp_next(&l))
-        last = t.span.text + t.span.length;
-    return (cpp_span){first.span.text, (size_t)(last - first.span.text)};
-}
-
-/* The last word before a default and brackets, if it is not the type itself. */
+/* Returns the last word before a default value or brackets, or "" if that word is the type. */
 static cpp_span parameter_name(cpp_span text)
 {
     static const char *const types[] = {"int",      "float",  "double", "char",  "long", "short",
@@ -158,9 +144,7 @@ static cpp_span parameter_name(cpp_span text)
         before = last;
         last = t;
     }
-    bool is_type = before.kind == CPP_END || cpp_is(before, "::");
-    for (const char *const *w = types; *w; w++)
-        is_type = is_type || cpp_is(last, *w);
+    const bool is_type = before.kind == CPP_END || cpp_is(before, "::") || cpp_is_any(last, types);
     return last.kind == CPP_WORD && !is_type ? last.span : (cpp_span){text.text, 0};
 }
 
@@ -175,7 +159,7 @@ size_t cpp_parameters(cpp_span list, cpp_parameter *out, size_t capacity)
     for (;;) {
         cpp_token t = cpp_next(&l);
         if (t.kind == CPP_END || (depth == 0 && cpp_is(t, ","))) {
-            cpp_span text = trimmed(begin, t.span.text);
+            cpp_span text = cpp_trim(begin, t.span.text);
             bool none = text.length == 0 || cpp_span_is(text, "void");
             if (!none && count < capacity)
                 out[count] = (cpp_parameter){.text = text, .name = parameter_name(text)};
@@ -184,12 +168,11 @@ size_t cpp_parameters(cpp_span list, cpp_parameter *out, size_t capacity)
                 return count;
             begin = t.span.text + 1;
         }
-        depth += cpp_is(t, "<") || cpp_is(t, "(") || cpp_is(t, "[") || cpp_is(t, "{");
-        depth -= cpp_is(t, ">") || cpp_is(t, ")") || cpp_is(t, "]") || cpp_is(t, "}");
+        depth += cpp_nesting(t) + cpp_is(t, "<") - cpp_is(t, ">");
     }
 }
 
-/* Reads the first two words of a directive after its sign; *ends: it has no more. */
+/* Reads the first two words of a directive. *ends tells whether it has no more. */
 static void read_words(cpp_span directive, cpp_token words[2], bool *ends)
 {
     cpp_lexer l = cpp_lexer_make(directive.text + 1, directive.length - 1, 1);

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "cpp/comment.h"
+#include "cpp/token.h"
 #include "script/state.h"
 
 bool script_is_kernel_file(const char *path)

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpp/need.h"
-#include "cpp/render.h"
 #include "script/kernel_signature.h"
 
 /* Types that the headers of the Toolkit's libraries have from others of it. */

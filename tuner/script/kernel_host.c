@@ -6,9 +6,7 @@
 #include <xxhash.h>
 
 #include "base/value.h"
-#include "cpp/launch.h"
-#include "cpp/name.h"
-#include "cpp/shape.h"
+#include "cpp/usage.h"
 #include "script/fields.h"
 #include "script/kernel_cut.h"
 #include "script/kernel_signature.h"
@@ -436,7 +434,7 @@ int host_texts(lua_State *L)
 }
 
 /* host.shaping_words(): the words of what the kernel needs that stand where a kernel's shape does
- * (cpp/shape.h), as keys. */
+ * (cpp/usage.h), as keys. */
 int host_shaping_words(lua_State *L)
 {
     const kernel_file *k = &script_of(L)->kernel_source;

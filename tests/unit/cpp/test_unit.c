@@ -3,13 +3,11 @@
 #include <string.h>
 
 #include "check.h"
-#include "cpp/comment.h"
-#include "cpp/need.h"
-#include "cpp/render.h"
 #include "cpp/signature.h"
+#include "cpp/token.h"
 #include "cpp/unit.h"
 
-/* What is left of a file of which `root` is wanted, with each run of white space one blank. */
+/* Cuts a file to what `root` needs, and makes each run of white space one blank. */
 static char *cut(const char *text, const char *root, const char *given)
 {
     cpp_unit u;
@@ -126,7 +124,7 @@ TEST(macros_that_name_themselves_are_followed_to_an_end)
     for (int i = 0; i < 100; i++)
         strcat(text, " A B");
     strcat(text, "\n#define B A A A A A A\nA int host() { return 1; }\n__global__ void k() {}");
-    char *left = cut(text, "k", "A"); /* which would be 200 to the power of 6 words otherwise */
+    char *left = cut(text, "k", "A"); /* without a limit, 200 words to the power of 6 */
     assert_string_equal(left, "#define B A A A A A A __global__ void k() {}");
     free(left);
 }

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "compile/kernel_names.h"
-#include "cpp/launch.h"
+#include "cpp/usage.h"
 #include "record/record.h"
 #include "script/kernel_file.h"
 

@@ -2,8 +2,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "cpp/launch.h"
-#include "cpp/shape.h"
+#include "cpp/usage.h"
 
 static const char host[] = "#define BLOCK 256\n"
                            "#define SHARED (4 * BLOCK)\n"
@@ -85,4 +84,52 @@ TEST(names_that_shape_a_kernel_are_told_from_those_of_what_it_computes)
     assert_int_equal(at, sizeof expected / sizeof *expected);
     for (size_t i = 0; i < n; i++)
         assert_false(cpp_span_is(words[i], "N") || cpp_span_is(words[i], "ALPHA"));
+}
+
+static cpp_span span(const char *text)
+{
+    return (cpp_span){text, strlen(text)};
+}
+
+TEST(a_variable_is_told_from_a_word_that_is_only_used)
+{
+    const cpp_span text = span("int N = 4; void f(float x[M]) { return K; auto v = L + 1; }");
+    assert_true(cpp_is_declared(text, "N"));
+    assert_true(cpp_is_declared(text, "x"));
+    assert_false(cpp_is_declared(text, "M"));
+    assert_false(cpp_is_declared(text, "K"));
+    assert_false(cpp_is_declared(text, "L"));
+}
+
+TEST(a_type_stands_before_a_name_or_after_const)
+{
+    const cpp_span text = span("void f(const real *x, value n) { int i = SIZE; }");
+    assert_true(cpp_is_type_like(text, "real"));
+    assert_true(cpp_is_type_like(text, "value"));
+    assert_false(cpp_is_type_like(text, "SIZE"));
+}
+
+TEST(an_array_has_indices_if_its_elements_say_where_others_are)
+{
+    const cpp_span text =
+        span("y[at[i]] = *(x + deltas[i]); int row = rows[i]; p = x + row * w; int n = sizes[i];"
+             "for (int k = 0; k < n; k++) s += values[k];"
+             "for (int j = starts[i] + t; j < n; j++) s += values[j];");
+    assert_true(cpp_is_index_array(text, "at"));
+    assert_true(cpp_is_index_array(text, "rows"));
+    assert_true(cpp_is_index_array(text, "starts"));
+    assert_true(cpp_is_index_array(text, "deltas"));
+    assert_false(cpp_is_index_array(text, "sizes"));
+    assert_false(cpp_is_index_array(text, "values"));
+    assert_false(cpp_is_index_array(text, "y"));
+}
+
+TEST(variables_of_an_unrolled_kernel_are_followed_once_each)
+{
+    char text[8192] = ""; /* without a limit, each line would be followed from each other line */
+    for (int i = 0; i < 100; i++)
+        strcat(text, "a = b * v[i] * w[i]; b = c * a; c = a * b; ");
+    assert_false(cpp_is_index_array(span(text), "v"));
+    strcat(text, "y[c] = 1;");
+    assert_true(cpp_is_index_array(span(text), "w"));
 }

@@ -1,0 +1,434 @@
+#include "cpp/usage.h"
+
+#include <string.h>
+
+enum { MOST_ASSIGNMENTS = 16, MOST_WORDS = 512 };
+
+static cpp_span from_to(const char *begin, const char *end)
+{
+    return (cpp_span){begin, end > begin ? (size_t)(end - begin) : 0};
+}
+
+/* Takes the other two of three adjacent signs, <<< or >>>, whose first one has been taken. */
+static bool takes_three(cpp_lexer *l, cpp_token first, const char *sign)
+{
+    cpp_lexer ahead = *l;
+    cpp_token second = cpp_next(&ahead), third = cpp_next(&ahead);
+    if (!cpp_is(first, sign) || !cpp_is(second, sign) || !cpp_is(third, sign) ||
+        second.span.text != first.span.text + 1 || third.span.text != first.span.text + 2)
+        return false;
+    *l = ahead;
+    return true;
+}
+
+/* Skips template arguments whose < has been taken. */
+static bool skip_angles(cpp_lexer *l)
+{
+    int depth = 1;
+    for (cpp_token t = cpp_next(l); t.kind != CPP_END && depth > 0; t = cpp_next(l)) {
+        depth += cpp_is(t, "<") - cpp_is(t, ">");
+        if (cpp_is(t, ";") || cpp_is(t, "{"))
+            return false;
+        if (depth == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Reads the arguments of a launch from their bracket on. */
+static bool read_arguments(cpp_lexer *l, cpp_launch *out)
+{
+    const cpp_token bracket = cpp_next(l);
+    const char *begin = bracket.span.text + 1;
+    if (!cpp_is(bracket, "("))
+        return false;
+    int depth = 1;
+    for (cpp_token t = cpp_next(l); t.kind != CPP_END; t = cpp_next(l)) {
+        depth += cpp_nesting(t);
+        if (depth == 0) {
+            out->arguments = from_to(begin, t.span.text);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Reads a launch from behind its <<< on. */
+static bool read_launch(cpp_lexer *l, cpp_launch *out)
+{
+    const char *part = l->at, *begin = l->at;
+    int depth = 0;
+    for (cpp_token t = cpp_next(l); t.kind != CPP_END; t = cpp_next(l)) {
+        cpp_lexer after = *l;
+        const bool ends = depth == 0 && takes_three(&after, t, ">");
+        if ((ends || (depth == 0 && cpp_is(t, ","))) && out->part_count < CPP_LAUNCH_PARTS) {
+            out->parts[out->part_count++] = from_to(part, t.span.text);
+            part = t.span.text + 1;
+        }
+        if (ends) {
+            out->all = from_to(begin, t.span.text);
+            *l = after;
+            break;
+        }
+        depth += cpp_nesting(t);
+        if (depth < 0 || cpp_is(t, ";"))
+            return false;
+    }
+    return out->part_count >= 2 && read_arguments(l, out);
+}
+
+/* Sets the text of the surrounding function up to the launch. */
+static void set_before(const cpp_unit *u, const char *at, cpp_launch *out)
+{
+    out->before = (cpp_span){at, 0};
+    for (size_t i = 0; i < u->declaration_count; i++) {
+        const cpp_declaration *d = &u->declarations[i];
+        if (d->kind == CPP_FUNCTION && d->has_body && d->span.text < at &&
+            at < d->span.text + d->span.length)
+            out->before = from_to(d->span.text, at);
+    }
+}
+
+/* Reads a launch from behind the kernel's name on. */
+static bool takes_launch(cpp_lexer *l, cpp_launch *out)
+{
+    cpp_token sign = cpp_next(l);
+    if (!cpp_is(sign, "<"))
+        return false;
+    bool launches = takes_three(l, sign, "<");
+    const char *begin = l->at;
+    if (!launches && skip_angles(l)) {
+        out->instance = from_to(begin, l->at - 1);
+        sign = cpp_next(l);
+        launches = takes_three(l, sign, "<");
+    }
+    return launches && read_launch(l, out);
+}
+
+size_t cpp_find_launches(const cpp_unit *units, size_t count, cpp_span kernel, cpp_launch *out,
+                         size_t capacity)
+{
+    size_t found = 0;
+    for (size_t u = 0; u < count; u++) {
+        cpp_lexer l = cpp_lexer_make(units[u].text, units[u].length, 1);
+        for (cpp_token t = cpp_next(&l); t.kind != CPP_END && found < capacity; t = cpp_next(&l)) {
+            if (t.kind != CPP_WORD || !cpp_spans_equal(t.span, kernel))
+                continue;
+            cpp_lexer ahead = l;
+            cpp_launch one = {.unit = u, .line = t.line};
+            set_before(&units[u], t.span.text, &one);
+            if (!takes_launch(&ahead, &one))
+                continue;
+            out[found++] = one;
+            l = ahead;
+        }
+    }
+    return found;
+}
+
+/* Returns the text up to the end of a declaration's or an assignment's value. */
+static cpp_span read_value(cpp_lexer *l, const char *begin, bool bracketed)
+{
+    int depth = bracketed ? 1 : 0;
+    const char *end = begin;
+    for (cpp_token t = cpp_next(l); t.kind != CPP_END; t = cpp_next(l)) {
+        depth += cpp_nesting(t);
+        if ((bracketed && depth == 0) ||
+            (!bracketed && (depth < 0 || cpp_is(t, ";") || (depth == 0 && cpp_is(t, ",")))))
+            return from_to(begin, t.span.text);
+        end = t.span.text + t.span.length;
+    }
+    return from_to(begin, end);
+}
+
+size_t cpp_assignments(cpp_span text, cpp_span name, cpp_assignment *out, size_t capacity)
+{
+    size_t found = 0;
+    cpp_lexer l = cpp_lexer_make(text.text, text.length, 1);
+    cpp_token before = {0};
+    for (cpp_token t = cpp_next(&l); t.kind != CPP_END && found < capacity; t = cpp_next(&l)) {
+        const bool is_name = t.kind == CPP_WORD && cpp_spans_equal(t.span, name) &&
+                             !cpp_is(before, ".") && !cpp_is(before, "::");
+        const bool is_declared = before.kind == CPP_WORD || cpp_is(before, ",");
+        before = t;
+        if (!is_name)
+            continue;
+        cpp_lexer ahead = l;
+        cpp_assignment one = {.member = {t.span.text, 0}};
+        cpp_token next = cpp_next(&ahead);
+        if (cpp_is(next, ".")) {
+            one.member = cpp_next(&ahead).span;
+            next = cpp_next(&ahead);
+        } else if (is_declared && (cpp_is(next, "(") || cpp_is(next, "{"))) {
+            one.value = read_value(&ahead, next.span.text + 1, true);
+            out[found++] = one;
+            continue;
+        }
+        if (!cpp_is(next, "="))
+            continue;
+        one.value = read_value(&ahead, next.span.text + 1, false);
+        out[found++] = one;
+    }
+    return found;
+}
+
+/* words to look up, each once */
+typedef struct words {
+    cpp_span all[MOST_WORDS];
+    size_t count;
+} words;
+
+static void add_words(words *w, cpp_span text)
+{
+    cpp_lexer l = cpp_lexer_make(text.text, text.length, 1);
+    for (cpp_token t = cpp_next(&l); t.kind != CPP_END; t = cpp_next(&l)) {
+        bool known = t.kind != CPP_WORD || w->count == MOST_WORDS;
+        for (size_t i = 0; i < w->count && !known; i++)
+            known = cpp_spans_equal(w->all[i], t.span);
+        if (!known)
+            w->all[w->count++] = t.span;
+    }
+}
+
+/* Adds the words of the file's declarations of that name. A declaration with the launch in it is
+ * left out. */
+static void add_declared(words *w, const cpp_unit *units, size_t count, const cpp_launch *launch,
+                         cpp_span name)
+{
+    for (size_t u = 0; u < count; u++)
+        for (size_t i = 0; i < units[u].declaration_count; i++) {
+            const cpp_declaration *d = &units[u].declarations[i];
+            if (d->member || d->span.text == launch->before.text ||
+                (d->kind != CPP_VARIABLE && d->kind != CPP_FUNCTION) ||
+                cpp_is_kernel(units, count, d))
+                continue;
+            for (size_t n = 0; n < d->name_count; n++)
+                if (cpp_spans_equal(units[u].names[d->first_name + n], name))
+                    add_words(w, d->span);
+        }
+}
+
+bool cpp_launch_reads(const cpp_unit *units, size_t count, const cpp_launch *launch,
+                      const char *name)
+{
+    words w = {.count = 0};
+    for (size_t i = 0; i < launch->part_count && i < CPP_LAUNCH_PARTS - 1; i++)
+        add_words(&w, launch->parts[i]);
+    for (size_t i = 0; i < w.count; i++) {
+        if (cpp_span_is(w.all[i], name))
+            return true;
+        cpp_assignment of[MOST_ASSIGNMENTS];
+        const size_t n = cpp_assignments(launch->before, w.all[i], of, MOST_ASSIGNMENTS);
+        for (size_t k = 0; k < n; k++)
+            add_words(&w, of[k].value);
+        const cpp_macro *m = cpp_find_macro(units, count, w.all[i]);
+        if (m)
+            add_words(&w, m->value);
+        add_declared(&w, units, count, launch, w.all[i]);
+    }
+    return w.count == MOST_WORDS;
+}
+
+/* ---- names ---- */
+
+bool cpp_is_declared(cpp_span text, const char *name)
+{
+    static const char *const no_types[] = {"return", "else",  "case", "goto",
+                                           "delete", "throw", NULL};
+    static const char *const ends[] = {"=", ";", "[", ",", "{", "(", NULL};
+    cpp_lexer l = cpp_lexer_make(text.text, text.length, 1);
+    cpp_token before = {0};
+    for (cpp_token t = cpp_next(&l), next; t.kind != CPP_END; t = next) {
+        next = cpp_next(&l);
+        if (before.kind == CPP_WORD && !cpp_is_any(before, no_types) && cpp_is(t, name) &&
+            cpp_is_any(next, ends))
+            return true;
+        before = t;
+    }
+    return false;
+}
+
+bool cpp_is_type_like(cpp_span text, const char *name)
+{
+    cpp_lexer l = cpp_lexer_make(text.text, text.length, 1);
+    bool after_const = false;
+    for (cpp_token t = cpp_next(&l), next; t.kind != CPP_END; t = next) {
+        next = cpp_next(&l);
+        if (cpp_is(t, name) && (after_const || next.kind == CPP_WORD))
+            return true;
+        after_const = cpp_is(t, "const");
+    }
+    return false;
+}
+
+/* An index is computed in a few steps. A kernel with unrolled loops may have many variables. */
+enum { MOST_STEPS = 3, MOST_VARIABLES = 256 };
+
+/* variables computed from the array's elements, each once, those of fewer steps first */
+typedef struct variables {
+    cpp_span all[MOST_VARIABLES];
+    size_t count;
+} variables;
+
+static void add_variable(variables *v, cpp_span name)
+{
+    for (size_t i = 0; i < v->count; i++)
+        if (cpp_spans_equal(v->all[i], name))
+            return;
+    if (v->count < MOST_VARIABLES)
+        v->all[v->count++] = name;
+}
+
+/* Tells whether the variable, or an element of the array, stands in brackets or in a sum with an
+ * address, as in p + at and *(p + array[i]). If not, adds the variables that are computed from
+ * it. */
+static bool is_index(cpp_span text, cpp_span name, bool is_array, variables *in)
+{
+    cpp_lexer l = cpp_lexer_make(text.text, text.length, 1);
+    cpp_token variable = {0}; /* the variable that the statement sets */
+    cpp_token before = {0}, second = {0}, third = {0};
+    int depth = 0;
+    for (cpp_token t = cpp_next(&l); t.kind != CPP_END; t = cpp_next(&l)) {
+        if (cpp_is(t, "=") && before.kind == CPP_WORD)
+            variable = before;
+        if (cpp_is(t, ";") || cpp_is(t, "{"))
+            variable = (cpp_token){0};
+        cpp_lexer ahead = l;
+        const bool is_read = t.kind == CPP_WORD && cpp_spans_equal(t.span, name) &&
+                             (!is_array || cpp_is(cpp_next(&ahead), "["));
+        const bool added =
+            cpp_is(before, "+") && second.kind == CPP_WORD && (!is_array || cpp_is(third, "("));
+        if (is_read && (depth > 0 || added))
+            return true;
+        if (is_read && variable.kind == CPP_WORD)
+            add_variable(in, variable.span);
+        depth += cpp_is(t, "[") - cpp_is(t, "]");
+        third = second;
+        second = before;
+        before = t;
+    }
+    return false;
+}
+
+bool cpp_is_index_array(cpp_span text, const char *name)
+{
+    variables in = {.count = 0};
+    if (is_index(text, (cpp_span){name, strlen(name)}, true, &in))
+        return true;
+    size_t next = 0;
+    for (int step = 0; step < MOST_STEPS; step++)
+        for (const size_t end = in.count; next < end; next++)
+            if (is_index(text, in.all[next], false, &in))
+                return true;
+    return false;
+}
+
+/* ---- shape ---- */
+
+typedef struct word_list {
+    cpp_span *out;
+    size_t count, capacity;
+} word_list;
+
+static void list_word(word_list *w, cpp_token t)
+{
+    if (t.kind == CPP_WORD && w->count < w->capacity)
+        w->out[w->count++] = t.span;
+}
+
+static void list_words(word_list *w, cpp_span text)
+{
+    cpp_lexer l = cpp_lexer_make(text.text, text.length, 1);
+    for (cpp_token t = cpp_next(&l); t.kind != CPP_END; t = cpp_next(&l))
+        list_word(w, t);
+}
+
+static bool is_thread_index(cpp_token t)
+{
+    return cpp_is(t, "blockIdx") || cpp_is(t, "threadIdx");
+}
+
+/* Lists the factor of #pragma unroll FACTOR. */
+static void add_factor(word_list *w, cpp_span directive)
+{
+    static const char word[] = "unroll";
+    const char *end = directive.text + directive.length;
+    for (const char *at = directive.text; at + sizeof word - 1 <= end; at++)
+        if (memcmp(at, word, sizeof word - 1) == 0) {
+            at += sizeof word - 1;
+            list_words(w, (cpp_span){at, (size_t)(end - at)});
+            return;
+        }
+}
+
+/* Lists the words of an extent whose [ has been taken. */
+static void add_extent(word_list *w, cpp_lexer *l)
+{
+    int depth = 1;
+    for (cpp_token t = cpp_next(l); t.kind != CPP_END; t = cpp_next(l)) {
+        depth += cpp_is(t, "[") - cpp_is(t, "]");
+        if (depth == 0)
+            return;
+        list_word(w, t);
+    }
+}
+
+/* Lists the factors of an index: BLOCK in BLOCK * blockIdx.x, BLOCK and VEC in blockIdx.x * BLOCK *
+ * VEC. `at` is behind the word blockIdx or threadIdx. */
+static void add_factors(word_list *w, cpp_lexer at, const cpp_token before[2])
+{
+    if (cpp_is(before[1], "*"))
+        list_word(w, before[0]);
+    cpp_next(&at); /* . */
+    cpp_next(&at); /* x */
+    while (cpp_is(cpp_next(&at), "*")) {
+        cpp_token factor = cpp_next(&at);
+        list_word(w, factor);
+        if (!cpp_is(factor, "("))
+            continue;
+        int depth = 1;
+        for (factor = cpp_next(&at); factor.kind != CPP_END; factor = cpp_next(&at)) {
+            depth += cpp_is(factor, "(") - cpp_is(factor, ")");
+            if (depth == 0)
+                break;
+            list_word(w, factor);
+        }
+    }
+}
+
+/* Lists the words of the third part of for (;;), whose bracket has been taken: STEP in i +=
+ * STEP. */
+static void add_step(word_list *w, cpp_lexer at)
+{
+    int depth = 1, part = 0;
+    for (cpp_token t = cpp_next(&at); t.kind != CPP_END && depth > 0; t = cpp_next(&at)) {
+        depth += cpp_is(t, "(") - cpp_is(t, ")");
+        part += depth == 1 && cpp_is(t, ";");
+        if (part == 2 && depth > 0)
+            list_word(w, t);
+    }
+}
+
+size_t cpp_shaping_words(cpp_span text, cpp_span *out, size_t capacity)
+{
+    word_list w = {.out = out, .capacity = capacity};
+    cpp_lexer l = cpp_lexer_make(text.text, text.length, 1);
+    cpp_token before[2] = {{0}, {0}};
+    bool shared = false;
+    for (cpp_token t = cpp_next(&l); t.kind != CPP_END; t = cpp_next(&l)) {
+        if (t.kind == CPP_DIRECTIVE) {
+            add_factor(&w, t.span);
+            continue;
+        }
+        shared = (shared || cpp_is(t, "__shared__")) && !cpp_is(t, ";");
+        if (shared && cpp_is(t, "["))
+            add_extent(&w, &l);
+        if (is_thread_index(t))
+            add_factors(&w, l, before);
+        if (cpp_is(t, "(") && cpp_is(before[1], "for"))
+            add_step(&w, l);
+        before[0] = before[1];
+        before[1] = t;
+    }
+    return w.count;
+}
