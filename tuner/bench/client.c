@@ -93,7 +93,8 @@ void device_worker_free(device_worker *w)
 void device_worker_poll(const device_worker *w, poll_set *set)
 {
     supervised_poll(&w->child, set);
-    poll_set_shorten(set, device_events_has(&w->events, NULL) ? 0 : supervised_left_ms(&w->child));
+    if (device_events_has(&w->events, NULL))
+        poll_set_shorten(set, 0);
 }
 
 size_t device_worker_pending(const device_worker *w)

@@ -32,7 +32,6 @@
 #include "device/device.h"
 #include "device/outcome.h"
 #include "device/plan.h"
-#include "process/poll_set.h"
 #include "process/process.h"
 
 enum {

@@ -14,7 +14,6 @@
 #include "base/text.h"
 #include "base/trace.h"
 #include "device/arch.h"
-#include "process/poll_set.h"
 #include "process/process.h"
 
 typedef enum compile_outcome {

@@ -28,22 +28,23 @@ extern int __clone(int (*run)(void *), void *stack, int flags, void *context, ..
 
 enum { STACK_BYTES = 64 * 1024, LOWEST_PRIORITY = 19, NOT_EXECUTED = 127 };
 
-/* Both clones read and write this: they share the memory of the process, one of whose threads waits
- * for them meanwhile. */
+/* The arguments and the results of both clones. The clones share the memory of this process, one of
+ * whose threads waits for them meanwhile. */
 typedef struct start {
     const char *path;
     const char *const *arguments;
     char **environment;
-    int life, said, none; /* ends of the program's; `none`: /dev/null */
+    int life, said, none; /* the program's ends of the two pipes, and /dev/null */
     long most_files;
     struct itimerval limit;
-    char *stack; /* of the program's clone */
+    char *stack; /* stack for the clone that becomes the program */
     pid_t pid;
-    int code; /* errno of what failed; 0: the program runs */
+    int code; /* errno of the call that failed; 0 if the program runs */
 } start;
 
-/* System calls as they are: a sanitizer, or whatever else watches the process's descriptors through
- * the C library, would take those of the clones for its own. */
+/* Makes a system call without the C library. A sanitizer, or a library that watches the descriptors
+ * of this process through the C library, would take the calls of the clones for calls of this
+ * process. */
 static long call(long number, long a, long b, long c)
 {
     return syscall(number, a, b, c);
@@ -59,8 +60,8 @@ static void close_from(unsigned first, long most_files)
         call(SYS_close, fd, 0, 0);
 }
 
-/* The kernel signals the end of the pipe to whoever asked for it. The process may have ended before
- * it was asked. */
+/* Asks the kernel to send SIGTERM when the pipe on standard input closes. Returns false if it has
+ * closed already, which gives no signal. */
 static bool watch_life(void)
 {
     struct pollfd life = {.fd = STDIN_FILENO};
@@ -87,7 +88,8 @@ static int become_program(void *context)
     _exit(NOT_EXECUTED);
 }
 
-/* Its child is the program, whose parent has ended when the process goes on. */
+/* Starts the program as a child of this clone and ends. Because the clone ends first, the program
+ * is not a child of the original process. */
 static int become_parent(void *context)
 {
     start *s = context;
@@ -97,8 +99,9 @@ static int become_parent(void *context)
     _exit(0);
 }
 
-/* Nothing of the process's signals reaches the clones: they are held back, and the program releases
- * them (interrupt.h). */
+/* Runs both clones and returns the errno of the first failure, or 0. All signals are blocked
+ * meanwhile, so that no handler of the process runs in a clone. The program unblocks its own
+ * signals (interrupt.h). */
 static int run_clones(start *s)
 {
     char *stacks = mmap(NULL, 2 * STACK_BYTES, PROT_READ | PROT_WRITE,
@@ -129,7 +132,8 @@ static bool is_left_out(const char *assignment, const char *const *without)
     return false;
 }
 
-/* The process's variables, borrowed; NULL: no memory. */
+/* Returns the environment without the variables of `without`. The caller frees the list; the
+ * strings are borrowed. Returns NULL if there is no memory. */
 static char **list_environment(const char *const *without)
 {
     size_t count = 0, kept = 0;
@@ -142,7 +146,8 @@ static char **list_environment(const char *const *without)
     return list;
 }
 
-/* Neither end is a standard descriptor, which the program takes for its own. */
+/* Makes a pipe neither of whose ends is a standard descriptor, because become_program() replaces
+ * those. */
 static bool make_pipe(int ends[2])
 {
     if (pipe2(ends, O_CLOEXEC) != 0)
@@ -198,7 +203,7 @@ at_status beside_start(const char *path, const char *const *arguments, const cha
     return AT_OK;
 }
 
-/* Keeps the end of what is said. */
+/* Appends to b->text, which keeps the last BESIDE_SAID_BYTES - 1 bytes of the output. */
 static void keep(beside *b, const char *text, size_t size_bytes)
 {
     size_t most = sizeof b->text - 1;
@@ -229,7 +234,8 @@ bool beside_ended(beside *b)
     }
     close_if_open(b->life);
     b->life = -1;
-    /* Where orphans become this process's (the first of a container), it is to be reaped. */
+    /* If this process adopts orphans (the first process of a container does), it must reap the
+     * program. */
     if (b->pid > 0)
         waitpid(b->pid, NULL, WNOHANG);
     b->pid = 0;

@@ -1,15 +1,14 @@
-/* A program that runs beside this process, for libraries: the process that it belongs to does not
- * notice it.
+/* Runs a program beside this process, for libraries. The host process must not notice the program.
  *
- * It is no child of this process, so that wait() does not return it and no SIGCHLD comes, whatever
- * the process does about those. It has a session of its own (keys of a terminal do not reach it),
- * the lowest priority, none of this process's descriptors, and /dev/null as its output. It gets
- * SIGTERM when beside_stop() is called or the process ends, in whatever way, and SIGALRM after its
- * limit.
+ * The program is not a child of this process: wait() does not return it and no SIGCHLD comes,
+ * whatever the process does about those. The program has a session of its own (the keys of a
+ * terminal do not reach it), the lowest priority, none of this process's descriptors, and /dev/null
+ * as its output. It gets SIGTERM when beside_stop() is called or when this process ends in any way,
+ * and SIGALRM after its time limit.
  *
- * How: the process clones one that shares its memory and sends no signal at its end, that one
- * starts the program and ends. The program's standard input is a pipe that nothing is written to:
- * the kernel sends SIGTERM when its other end is closed. */
+ * Implementation: this process clones a second one that shares its memory and sends no signal when
+ * it ends. The clone starts the program and ends. The standard input of the program is a pipe that
+ * nobody writes to; the kernel sends SIGTERM when the other end closes. */
 #ifndef AUTOTUNE_PROCESS_BESIDE_H
 #define AUTOTUNE_PROCESS_BESIDE_H
 
@@ -21,23 +20,26 @@
 enum { BESIDE_SAID_BYTES = 2048 };
 
 typedef struct beside {
-    int life; /* the end of its input; -1: closed */
-    int said; /* its standard error; -1: it has ended */
+    int life; /* this process's end of the program's standard input; -1 if closed */
+    int said; /* this process's end of the program's standard error; -1 if closed */
     pid_t pid;
-    char text[BESIDE_SAID_BYTES]; /* the end of what it said */
+    char text[BESIDE_SAID_BYTES]; /* last part of the program's standard error */
     size_t text_bytes;
 } beside;
 
-/* Starts the program at `path`, without the variables of `without` (ends with NULL) in its
- * environment. AT_NOT_FOUND where there is no such program, AT_IO where there can be no process.
- * beside_stop() ends it. */
+/* Starts the program at `path` with the NULL-terminated `arguments` (argv[0] first). Its
+ * environment lacks the variables named in `without`, which ends with NULL. SIGALRM ends the
+ * program after `limit_s` seconds. Returns AT_NOT_FOUND if there is no program at `path`, AT_IO if
+ * no process can be started. The caller calls beside_stop(). */
 at_status beside_start(const char *path, const char *const *arguments, const char *const *without,
                        unsigned limit_s, beside *out, at_error *error);
 
-/* Has it ended? Never blocks; takes what it says meanwhile. */
+/* Returns true if the program has ended. Never blocks. Also reads the new output of the program
+ * into b->text. */
 bool beside_ended(beside *b);
 
-/* Asks it to end, if it runs, and forgets it. It may go on for a moment. */
+/* Sends SIGTERM to the program if it runs, and closes the descriptors. Does not wait for its
+ * end. */
 void beside_stop(beside *b);
 
 #endif

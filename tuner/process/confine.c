@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* ---- Landlock: the kernel's interface, of which older headers know a part ---- */
+/* ---- Landlock: the kernel's interface, because older headers declare only a part of it ---- */
 
 /* The numbers are the same on all architectures. */
 #ifndef SYS_landlock_create_ruleset
@@ -44,8 +44,8 @@ typedef struct __attribute__((packed)) path_beneath {
 #define FILES_MAKE_REG (1u << 8)
 #define FILES_TRUNCATE (1u << 14)
 
-/* Every access that a version knows: 13 at first, then moves between folders, truncation and the
- * ioctls of devices. */
+/* Returns a bit for each kind of access that this version of Landlock can restrict. Version 1 has
+ * 13; later ones add moves between folders, truncation and ioctls of devices. */
 static uint64_t known_accesses(int version)
 {
     unsigned bits = version >= 5 ? 16 : version >= 3 ? 15 : version >= 2 ? 14 : 13;
@@ -110,8 +110,9 @@ bool confine_files(const confine_folder *folders, size_t count)
 #define OWN_ARCHITECTURE AUDIT_ARCH_AARCH64
 #endif
 
-/* io_uring opens sockets and files by itself; a new namespace would have rights that this process
- * has not. Some numbers are newer than some headers, and the same on all architectures. */
+/* io_uring opens sockets and files without the calls below. A new namespace would give this process
+ * rights that it does not have now. Older headers lack these numbers, which are the same on all
+ * architectures. */
 enum { IO_URING_SETUP = 425, IO_URING_ENTER = 426, IO_URING_REGISTER = 427 };
 
 static const int execution_calls[] = {SYS_execve,
@@ -160,7 +161,7 @@ static void add(program *p, uint16_t operation, uint32_t operand, uint8_t if_tru
         (struct sock_filter){.code = operation, .jt = if_true, .jf = if_false, .k = operand};
 }
 
-/* Each refused call is a comparison and its answer. */
+/* Adds two instructions for each call: compare the number, return EPERM. */
 static void add_refusals(program *p, const int *calls, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -177,13 +178,14 @@ bool confine_system_calls(confine_calls what)
     program p = {.count = 0};
     if (switched_off())
         return false;
-    /* Numbers mean something else to another architecture's entry. */
+    /* System calls of another architecture have other numbers, so they are all refused. */
     add(&p, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch), 0, 0);
     add(&p, BPF_JMP | BPF_JEQ | BPF_K, OWN_ARCHITECTURE, 1, 0);
     add(&p, BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM, 0, 0);
     add(&p, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
 #ifdef __x86_64__
-    /* x32 has the same architecture and this bit in its numbers. */
+    /* System calls of the x32 ABI report the same architecture; bit 30 of the number tells them
+     * apart. */
     add(&p, BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1);
     add(&p, BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM, 0, 0);
 #endif
@@ -192,7 +194,8 @@ bool confine_system_calls(confine_calls what)
         add_refusals(&p, socket_calls, SOCKETS);
     add(&p, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
     struct sock_fprog filter = {.len = p.count, .filter = p.code};
-    /* All threads, and without the slower speculation that older kernels would add. */
+    /* TSYNC confines all threads. SPEC_ALLOW avoids the slower speculation that older kernels would
+     * otherwise turn on. */
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
            syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, FILTER_TSYNC | FILTER_SPEC_ALLOW,
                    &filter) == 0;

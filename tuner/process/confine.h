@@ -1,11 +1,11 @@
-/* Confinement of a worker by the kernel: which files it may open, whether it may run programs and
+/* Confines a worker by the kernel: the files that it may open, and whether it may run programs and
  * use the network.
  *
- * Landlock restricts files (and, from its version 4 on, TCP; from 6 on, signals and abstract
+ * Landlock restricts files (from version 4 on also TCP, from version 6 on signals and abstract
  * sockets); seccomp restricts execution and sockets. Both need no privilege, cannot be undone, and
- * are inherited by children. If the kernel lacks one of them, the other still holds: the functions
- * return what is in force, and `autotune --version` shows it. With AUTOTUNE_CONFINE=off neither is
- * used. */
+ * are inherited by children. If the kernel lacks one of them, the other still works: the functions
+ * return whether the confinement is in force, and `autotune --version` shows it.
+ * AUTOTUNE_CONFINE=off switches both off. */
 #ifndef AUTOTUNE_PROCESS_CONFINE_H
 #define AUTOTUNE_PROCESS_CONFINE_H
 
@@ -14,32 +14,34 @@
 
 typedef enum confine_access { CONFINE_READ, CONFINE_WRITE } confine_access;
 
-/* A folder and all below it: to read, or also to make, write and remove files there. */
+/* A folder with everything below it. CONFINE_WRITE also allows to create, write and remove
+ * files. */
 typedef struct confine_folder {
-    const char *path; /* one that is not there allows nothing */
+    const char *path; /* if this folder does not exist, the entry is ignored */
     confine_access access;
 } confine_folder;
 
-/* Lets this process open only files below these folders from now on. False if the kernel has no
- * Landlock or refuses, or if it is switched off. Files that are open stay open. */
+/* Allows this process to open only files below these folders from now on. Open files stay open.
+ * Returns false if the kernel has no Landlock or refuses, or if confinement is switched off. */
 bool confine_files(const confine_folder *folders, size_t count);
 
 typedef enum confine_calls {
-    CONFINE_EXECUTION, /* no other program, no tracing of processes, no kernel modules and the
-                          like */
-    CONFINE_SOCKETS    /* that, and no new sockets */
+    CONFINE_EXECUTION, /* forbids to run programs, trace processes, load kernel modules and the like
+                        */
+    CONFINE_SOCKETS    /* forbids the same and new sockets */
 } confine_calls;
 
-/* Makes those system calls fail with EPERM from now on. Its result is as above. */
+/* Makes these system calls fail with EPERM from now on. Returns false if the kernel has no seccomp
+ * or refuses, or if confinement is switched off. */
 bool confine_system_calls(confine_calls what);
 
 typedef struct confinement {
-    bool off;             /* by $AUTOTUNE_CONFINE */
-    int landlock_version; /* 0: none */
+    bool off;             /* switched off by $AUTOTUNE_CONFINE */
+    int landlock_version; /* 0 if the kernel has no Landlock */
     bool seccomp;
 } confinement;
 
-/* Tells what this kernel can do, without doing it. */
+/* Returns which confinement this kernel offers. Does not confine the process. */
 confinement confine_available(void);
 
 #endif

@@ -3,8 +3,6 @@
 #include <signal.h>
 #include <time.h>
 
-enum { OF_PEOPLE = 3 }; /* of the first in the table */
-
 static const int interrupting[] = {SIGINT,  SIGTERM, SIGHUP,    SIGUSR1, SIGUSR2,
                                    SIGALRM, SIGXCPU, SIGVTALRM, SIGPROF, SIGIO,
 #ifdef SIGPWR
@@ -12,9 +10,12 @@ static const int interrupting[] = {SIGINT,  SIGTERM, SIGHUP,    SIGUSR1, SIGUSR2
 #endif
 };
 
+/* The first three signals, which people send, and all. */
+enum { USER_SIGNALS = 3, SIGNAL_COUNT = sizeof interrupting / sizeof *interrupting };
+
 const int *interrupt_signals(size_t *count)
 {
-    *count = sizeof interrupting / sizeof *interrupting;
+    *count = SIGNAL_COUNT;
     return interrupting;
 }
 
@@ -24,30 +25,22 @@ static bool ignored(int signal_number)
     return sigaction(signal_number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-/* A signal that is held waits to be taken even if it is ignored. */
-static sigset_t signals(size_t first_count)
+/* Returns the first `count` interrupting signals without the ignored ones: a blocked signal stays
+ * pending even if it is ignored. */
+static sigset_t interrupting_set(size_t count)
 {
     sigset_t set;
     sigemptyset(&set);
-    for (size_t i = 0; i < first_count; i++)
+    for (size_t i = 0; i < count; i++)
         if (!ignored(interrupting[i]))
             sigaddset(&set, interrupting[i]);
     return set;
 }
 
-static sigset_t held_signals(void)
-{
-    size_t count;
-    interrupt_signals(&count);
-    return signals(count);
-}
-
 void interrupt_begin(void (*end)(int signal_number))
 {
     sigset_t none;
-    size_t count;
-    interrupt_signals(&count);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < SIGNAL_COUNT; i++)
         if (interrupting[i] == SIGINT || interrupting[i] == SIGTERM || !ignored(interrupting[i]))
             sigaction(interrupting[i], &(struct sigaction){.sa_handler = end}, NULL);
     signal(SIGCHLD, SIG_DFL);
@@ -57,19 +50,19 @@ void interrupt_begin(void (*end)(int signal_number))
 
 void interrupt_hold(void)
 {
-    sigset_t set = held_signals();
+    sigset_t set = interrupting_set(SIGNAL_COUNT);
     sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
 void interrupt_release(void)
 {
-    sigset_t set = signals(OF_PEOPLE);
+    sigset_t set = interrupting_set(USER_SIGNALS);
     sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
 int interrupt_take(void)
 {
-    sigset_t set = held_signals();
+    sigset_t set = interrupting_set(SIGNAL_COUNT);
     struct timespec now = {0};
     int signal = sigtimedwait(&set, NULL, &now);
     return signal > 0 ? signal : 0;
@@ -77,12 +70,10 @@ int interrupt_take(void)
 
 bool interrupt_waits(void)
 {
-    sigset_t waiting;
-    size_t count;
-    const int *all = interrupt_signals(&count);
+    sigset_t pending;
     bool waits = false;
-    if (sigpending(&waiting) == 0)
-        for (size_t i = 0; i < count && !waits; i++)
-            waits = sigismember(&waiting, all[i]) == 1;
+    if (sigpending(&pending) == 0)
+        for (size_t i = 0; i < SIGNAL_COUNT && !waits; i++)
+            waits = sigismember(&pending, interrupting[i]) == 1;
     return waits;
 }

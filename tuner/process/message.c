@@ -10,11 +10,15 @@
 
 #include "base/clock.h"
 
-/* "ATM2": a peer built from other sources is told apart by the first four bytes. */
+/* "ATM2". A program built from other sources is detected by these four bytes. */
 enum { MAGIC = 0x324d5441 };
 
-/* Larger than any kernel image or log; a header that asks for more is corrupt. */
+/* Limit of a message body. It is larger than any kernel image or log; a header with a larger size
+ * is corrupt. */
 static const uint64_t max_payload_bytes = 256u << 20;
+
+/* The body follows its header at once, unless the worker hangs. */
+enum { BODY_TIMEOUT_MS = 10000 };
 
 void message_deinit(message *m)
 {
@@ -22,23 +26,26 @@ void message_deinit(message *m)
     *m = (message){0};
 }
 
-static at_status write_all(int fd, const unsigned char *bytes, size_t size_bytes, at_error *error)
+/* Writes from *sent on until all is written, or with MSG_DONTWAIT until the socket is full. */
+static at_status write_bytes(int fd, const unsigned char *bytes, size_t size_bytes, size_t *sent,
+                             int flags, at_error *error)
 {
-    while (size_bytes > 0) {
-        /* A dead peer is an error value here, not a SIGPIPE. */
-        ssize_t n = send(fd, bytes, size_bytes, MSG_NOSIGNAL);
+    while (*sent < size_bytes) {
+        ssize_t n = send(fd, bytes + *sent, size_bytes - *sent, MSG_NOSIGNAL | flags);
         if (n < 0 && errno == EINTR)
             continue;
+        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            return AT_OK;
         if (n < 0)
             return error_set(error, AT_WORKER, "the worker's socket closed: %s", strerror(errno));
-        bytes += n;
-        size_bytes -= (size_t)n;
+        *sent += (size_t)n;
     }
     return AT_OK;
 }
 
-/* The magic, which also checks the rest of the header: a damaged size must not make a reader wait
- * for bytes that never come, nor a damaged type pass for another. */
+/* Returns the magic combined with a checksum of the rest of the header. Without the checksum a
+ * damaged size would make a reader wait forever, and a damaged type would look like another
+ * type. */
 static uint32_t first_word(const unsigned char header[MESSAGE_HEADER_BYTES])
 {
     return MAGIC ^ (uint32_t)XXH3_64bits(header + 4, MESSAGE_HEADER_BYTES - 4);
@@ -52,7 +59,7 @@ void message_header(const message *m, unsigned char header[MESSAGE_HEADER_BYTES]
     pack_store(header, first_word(header), 4);
 }
 
-/* Prepares `out` for the payload that the header announces. */
+/* Reads the header into *out, which gets a body of the announced size. */
 static at_status decode_header(const unsigned char header[MESSAGE_HEADER_BYTES], message *out,
                                at_error *error)
 {
@@ -81,9 +88,11 @@ at_status message_send(int fd, const message *m, at_error *error)
     if (m->body.failed)
         return error_no_memory(error);
     unsigned char header[MESSAGE_HEADER_BYTES];
+    size_t sent = 0, sent_body = 0;
     message_header(m, header);
-    at_status status = write_all(fd, header, sizeof header, error);
-    return status ? status : write_all(fd, m->body.bytes, m->body.size_bytes, error);
+    at_status status = write_bytes(fd, header, sizeof header, &sent, 0, error);
+    return status ? status
+                  : write_bytes(fd, m->body.bytes, m->body.size_bytes, &sent_body, 0, error);
 }
 
 at_status message_post(int fd, message *m, at_error *error)
@@ -93,77 +102,16 @@ at_status message_post(int fd, message *m, at_error *error)
     return status;
 }
 
-/* `deadline_ms` < 0: none. */
-static at_status read_all(int fd, unsigned char *bytes, size_t size_bytes, int64_t deadline_ms,
-                          at_error *error)
-{
-    size_t done = 0;
-    while (done < size_bytes) {
-        int wait = -1;
-        if (deadline_ms >= 0) {
-            int64_t left = deadline_ms - clock_now_ms();
-            wait = left > 0 ? (int)left : 0;
-        }
-        struct pollfd p = {.fd = fd, .events = POLLIN};
-        int ready = poll(&p, 1, wait);
-        if (ready < 0 && errno == EINTR)
-            continue;
-        if (ready == 0)
-            return done ? error_set(error, AT_WORKER, "the worker stopped in the middle of a frame")
-                        : error_set(error, AT_NOT_FOUND, "the worker did not answer in time");
-        ssize_t n = read(fd, bytes + done, size_bytes - done);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return error_set(error, AT_WORKER, "the worker's socket failed: %s", strerror(errno));
-        if (n == 0)
-            return error_set(error, AT_WORKER, "the worker closed its socket");
-        done += (size_t)n;
-    }
-    return AT_OK;
-}
-
-at_status message_receive(int fd, int timeout_ms, message *out, at_error *error)
-{
-    *out = (message){0};
-    int64_t deadline_ms = timeout_ms < 0 ? -1 : clock_now_ms() + timeout_ms;
-    unsigned char header[MESSAGE_HEADER_BYTES];
-    at_status status = read_all(fd, header, sizeof header, deadline_ms, error);
-    if (!status)
-        status = decode_header(header, out, error);
-    if (status)
-        return status;
-    /* The rest of a frame follows its header at once; a worker that dies closes the socket. */
-    int64_t body_deadline_ms = deadline_ms < 0 ? -1 : clock_now_ms() + 10000;
-    status = read_all(fd, out->body.bytes, out->body.size_bytes, body_deadline_ms, error);
-    if (status == AT_NOT_FOUND)
-        status = error_set(error, AT_WORKER, "the worker stopped in the middle of a frame");
-    if (!status)
-        status = check_body(header, out, error);
-    if (status)
-        message_deinit(out);
-    return status;
-}
-
 at_status message_send_some(int fd, const unsigned char *bytes, size_t size_bytes, size_t *sent,
                             bool *done, at_error *error)
 {
-    *done = false;
-    while (*sent < size_bytes) {
-        ssize_t n = send(fd, bytes + *sent, size_bytes - *sent, MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
-            return AT_OK;
-        if (n < 0)
-            return error_set(error, AT_WORKER, "the worker's socket closed: %s", strerror(errno));
-        *sent += (size_t)n;
-    }
-    *done = true;
-    return AT_OK;
+    at_status status = write_bytes(fd, bytes, size_bytes, sent, MSG_DONTWAIT, error);
+    *done = *sent == size_bytes;
+    return status;
 }
 
-/* Reads towards `wanted` bytes without waiting; AT_OK when they are all there. */
+/* Reads from *got on until `wanted` bytes are there. Returns AT_NOT_FOUND if the socket holds
+ * fewer. */
 static at_status read_some(int fd, unsigned char *bytes, size_t *got, size_t wanted,
                            at_error *error)
 {
@@ -217,4 +165,29 @@ bool message_peer_closed(int fd)
 bool message_reader_busy(const message_reader *r)
 {
     return r->header_got_bytes > 0;
+}
+
+at_status message_receive(int fd, int timeout_ms, message *out, at_error *error)
+{
+    message_reader r = {0};
+    int64_t deadline_ms = timeout_ms < 0 ? -1 : clock_now_ms() + timeout_ms;
+    bool has_header = false;
+    at_status status;
+    while ((status = message_reader_take(&r, fd, out, error)) == AT_NOT_FOUND) {
+        if (deadline_ms >= 0 && !has_header && r.header_got_bytes == sizeof r.header) {
+            has_header = true;
+            deadline_ms = clock_now_ms() + BODY_TIMEOUT_MS;
+        }
+        int64_t left_ms = deadline_ms - clock_now_ms();
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        if (poll(&p, 1, deadline_ms < 0 ? -1 : left_ms > 0 ? (int)left_ms : 0) != 0)
+            continue;
+        status = message_reader_busy(&r)
+                     ? error_set(error, AT_WORKER, "the worker stopped in the middle of a frame")
+                     : error_set(error, AT_NOT_FOUND, "the worker did not answer in time");
+        break;
+    }
+    if (status)
+        message_reader_deinit(&r);
+    return status;
 }

@@ -1,8 +1,8 @@
 /* Framed messages between the tuner and its workers, over a stream socket.
  *
- * A frame is a 24-byte header (magic with a check of the header, type, body size, XXH3-64 of the
- * body) and a body of fields (base/pack.h). Nothing in a frame is a pointer, a file descriptor or a
- * path that only one host knows. */
+ * A frame is a 24-byte header (magic combined with a checksum of the header, type, body size,
+ * XXH3-64 of the body) and a body of fields (base/pack.h). A frame contains no pointers, no file
+ * descriptors and no paths that are valid on one host only. */
 #ifndef AUTOTUNE_PROCESS_MESSAGE_H
 #define AUTOTUNE_PROCESS_MESSAGE_H
 
@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/pack.h"
 
-/* Only with its type set, it has an empty body and holds no memory yet. */
+/* A message that is zeroed except for its type has an empty body and owns no memory. */
 typedef struct message {
     uint32_t type;
     pack body;
@@ -23,40 +23,40 @@ void message_deinit(message *m);
 
 enum { MESSAGE_HEADER_BYTES = 24 };
 
-/* The frame header that goes before the body on the wire, for callers that must not block in
- * message_send(). */
+/* Writes the frame header for `m`, for callers that must not block in message_send(). */
 void message_header(const message *m, unsigned char header[MESSAGE_HEADER_BYTES]);
 
-/* Blocking write of a whole frame. AT_WORKER when the peer is gone. */
+/* Writes a whole frame; blocks. Returns AT_WORKER if the peer is gone. */
 at_status message_send(int fd, const message *m, at_error *error);
-/* The same, and frees the message's body. */
+/* Like message_send(), and frees the body of the message. */
 at_status message_post(int fd, message *m, at_error *error);
 
-/* Blocking read of a whole frame. `timeout_ms` < 0 waits for ever. AT_WORKER when the peer is gone
- * or the frame is corrupt, AT_NOT_FOUND on time-out with nothing read. *out is initialised by this
- * call and owned by the caller on AT_OK. */
+/* Reads a whole frame; blocks. Waits for ever if `timeout_ms` < 0. Returns AT_WORKER if the peer is
+ * gone or the frame is corrupt, AT_NOT_FOUND if no byte came in time. The caller owns *out on
+ * AT_OK. */
 at_status message_receive(int fd, int timeout_ms, message *out, at_error *error);
 
-/* Sends as much of a part of a frame as the socket takes, from *sent on, which grows; *done tells
- * whether that was all. AT_WORKER when the peer is gone. */
+/* Sends a part of a frame from *sent on, as far as the socket takes it without blocking, and
+ * advances *sent. *done is true if all of it is sent. Returns AT_WORKER if the peer is gone. */
 at_status message_send_some(int fd, const unsigned char *bytes, size_t size_bytes, size_t *sent,
                             bool *done, at_error *error);
 
-/* A frame that arrives in pieces. Zero-initialise; message_reader_deinit drops what had arrived. */
+/* A frame that arrives in pieces. Initialise with zeroes; message_reader_deinit() drops an
+ * incomplete frame. */
 typedef struct message_reader {
     unsigned char header[MESSAGE_HEADER_BYTES];
     size_t header_got_bytes;
-    message message; /* its type and as much of its body as has arrived */
+    message message; /* type, and the part of the body that has arrived */
     size_t body_got_bytes;
 } message_reader;
 
-/* Takes what the socket holds, without waiting. AT_OK: *out is a whole frame, owned by the caller;
- * AT_NOT_FOUND: more has to come; AT_WORKER as message_receive. */
+/* Reads from the socket without blocking. Returns AT_OK if *out is a whole frame, which the caller
+ * owns; AT_NOT_FOUND if the frame is still incomplete; AT_WORKER as message_receive(). */
 at_status message_reader_take(message_reader *r, int fd, message *out, at_error *error);
 void message_reader_deinit(message_reader *r);
-/* Whether the peer has closed its end and nothing is left to read. */
+/* Returns true if the peer has closed its end and nothing is left to read. */
 bool message_peer_closed(int fd);
-/* Whether a frame has begun to arrive and is not whole yet. */
+/* Returns true if a frame has begun to arrive and is incomplete. */
 bool message_reader_busy(const message_reader *r);
 
 #endif

@@ -18,7 +18,7 @@
 #include "process/interrupt.h"
 #include "process/message.h"
 
-/* The socket's number in the worker. */
+/* The number of the socket in the worker, and the exit status if it cannot be executed. */
 enum { WORKER_FD = STDERR_FILENO + 1, NOT_EXECUTED = 127 };
 
 static const char program_path[] = "/proc/self/exe";
@@ -26,7 +26,8 @@ static const char entry_argument[] = "--worker";
 
 extern char **environ;
 
-/* execve() does not change its arguments, but does not declare them so. */
+/* Returns the text without const, because execve() declares its arguments without const but does
+ * not change them. */
 static char *unconst(const char *text)
 {
     char *same;
@@ -37,7 +38,7 @@ static char *unconst(const char *text)
 static void close_range_of(unsigned first, unsigned last)
 {
 #ifdef SYS_close_range
-    /* One call instead of one for each number that the limit allows, which may be a million. */
+    /* One call instead of one for each possible descriptor; the limit may be a million. */
     if (syscall(SYS_close_range, first, last, 0u) == 0)
         return;
 #endif
@@ -48,7 +49,8 @@ static void close_range_of(unsigned first, unsigned last)
         close((int)fd);
 }
 
-/* An inherited socket of another worker would keep that worker alive after the tuner's end. */
+/* Closes all descriptors but the standard ones and `keep`. An inherited socket of another worker
+ * would keep that worker alive after the end of the tuner. */
 static void close_all_but(int keep)
 {
     unsigned first = STDERR_FILENO + 1, kept = (unsigned)keep;
@@ -57,18 +59,19 @@ static void close_all_but(int keep)
     close_range_of(kept >= first ? kept + 1 : first, UINT_MAX);
 }
 
-/* Only calls that are safe in a child of a process with threads. */
+/* Prepares the child for execve(). Uses only calls that are safe in the child of a process with
+ * threads. */
 static void become_worker(pid_t parent)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) /* it died before the line above */
+    if (getppid() != parent) /* the parent died before the prctl() above */
         _exit(1);
-    /* Ignored signals stay so in the new program. Handlers do not, but until then they would run
-     * here. */
+    /* Ignored signals stay ignored in the new program. Handlers are removed here, so that none of
+     * the parent's runs in the child before execve(). */
     static const int handled[] = {SIGTERM, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH, SIGCHLD, SIGABRT};
     for (size_t i = 0; i < sizeof handled / sizeof handled[0]; i++)
         signal(handled[i], SIG_DFL);
-    /* Interrupts often go to all processes of the group at once: the tuner decides. */
+    /* An interrupt often reaches all processes of the group; only the tuner reacts. */
     size_t count;
     const int *interrupting = interrupt_signals(&count);
     for (size_t i = 0; i < count; i++)
@@ -76,7 +79,7 @@ static void become_worker(pid_t parent)
             signal(interrupting[i], SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
-    /* They were held back from before the fork until here: none found the worker unprepared. */
+    /* The signals were blocked before the fork, so that none arrived before the lines above. */
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
@@ -98,7 +101,7 @@ static at_status send_settings(int fd, const pack *settings, at_error *error)
     return message_send(fd, &m, error);
 }
 
-/* The machine gives no socket or no process. */
+/* Sets an error for a failed system call, with a remedy if a limit was reached. */
 static at_status refuse(at_error *error, int code, const char *what, const char *name)
 {
     const char *remedy =
@@ -117,7 +120,7 @@ at_status worker_start(const worker_host *host, const worker_program *program, c
         return error_no_memory(error);
     at_status status = host ? host->start(host->context, program->name, out, error)
                             : worker_spawn(program_path, program->name, out, error);
-    /* One that is gone already is found by reading from it. */
+    /* If the worker has died already, the first read from it reports that. */
     if (!status)
         send_settings(out->fd, settings, NULL);
     return status;
@@ -190,7 +193,7 @@ static worker_end kind_of_end(int status)
     return WORKER_KILLED;
 }
 
-/* Reaps the worker if it has ended by now. */
+/* Reaps the worker if it has ended. Returns false if it still runs. */
 static bool reap(worker *w, int *status)
 {
     pid_t ended;
@@ -219,7 +222,7 @@ worker_end worker_collect(worker *w, int grace_ms, char *why, size_t why_size_by
             snprintf(why, why_size_bytes, "ended on another host");
         return elsewhere ? WORKER_KILLED : WORKER_NONE;
     }
-    /* The order matters: a worker may well end because its socket closes. */
+    /* Look for the end before closing the socket: closing it may be the reason for the end. */
     int status = 0;
     bool ended = reap(w, &status);
     if (grace_ms > 0)
@@ -252,4 +255,36 @@ void worker_kill(const worker *w)
 worker_end worker_stop(worker *w, char *why, size_t why_size_bytes)
 {
     return worker_collect(w, 0, why, why_size_bytes);
+}
+
+/* Wait in milliseconds if the set was full. */
+enum { SHORT_WAIT_MS = 10 };
+
+void poll_set_start(poll_set *s, int timeout_ms)
+{
+    s->count = 0;
+    s->timeout_ms = timeout_ms;
+}
+
+void poll_set_add(poll_set *s, int fd, bool unsent)
+{
+    if (fd < 0)
+        return;
+    if (s->count == POLL_SET_MOST) {
+        poll_set_shorten(s, SHORT_WAIT_MS);
+        return;
+    }
+    s->fds[s->count++] =
+        (struct pollfd){.fd = fd, .events = (short)(POLLIN | (unsent ? POLLOUT : 0))};
+}
+
+void poll_set_shorten(poll_set *s, int deadline_ms)
+{
+    if (deadline_ms >= 0 && (s->timeout_ms < 0 || deadline_ms < s->timeout_ms))
+        s->timeout_ms = deadline_ms;
+}
+
+int poll_set_wait(poll_set *s)
+{
+    return poll(s->fds, (nfds_t)s->count, s->timeout_ms);
 }

@@ -1,12 +1,16 @@
-/* Worker processes: this program executed anew, with a socket to the process that started it.
+/* Worker processes: this program executed again, with a socket to the process that started it.
+ * poll_set waits for the sockets of all workers at once.
  *
- * A worker shares with that process only the environment, the standard descriptors and the socket,
- * so it may be started while threads run. It dies with its parent and ignores what interrupts it
- * (interrupt.h; the parent decides), but for SIGTERM. main() calls worker_enter() first, with the
- * programs of its workers. */
+ * A worker shares only the environment, the standard descriptors and the socket with its parent, so
+ * a process with threads may start it. A worker dies with its parent. It ignores the signals of
+ * interrupt.h except SIGTERM, because the parent decides. main() calls worker_enter() first, with
+ * the programs of its workers. */
 #ifndef AUTOTUNE_PROCESS_PROCESS_H
 #define AUTOTUNE_PROCESS_PROCESS_H
 
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 #include "base/error.h"
@@ -15,57 +19,82 @@
 enum { WORKER_ELSEWHERE = -1 };
 
 typedef struct worker {
-    pid_t pid; /* 0: not running; WORKER_ELSEWHERE: on another host */
-    int fd;    /* the tuner's end; -1: closed */
+    pid_t pid; /* 0 if not running; WORKER_ELSEWHERE if on another host */
+    int fd;    /* the tuner's end of the socket; -1 if closed */
 } worker;
 
-/* The body of a worker, which gets its end of the socket and the settings that it was started with.
- * Its result is the exit status. */
+/* The main function of a worker: gets the worker's end of the socket and its settings, returns the
+ * exit status. */
 typedef int (*worker_body)(int fd, pack *settings);
 
 typedef struct worker_program {
-    const char *name; /* as ps shows it, 15 characters at most */
+    const char *name; /* name in the output of ps, at most 15 characters */
     worker_body run;
 } worker_program;
 
-/* A host where workers run instead of here. */
+/* A host on which workers can run instead of this one. */
 typedef struct worker_host {
-    /* Gives the tuner's end of a worker of this program, which has had no settings yet. */
+    /* Starts a worker of this program and gives the tuner's end of its socket. The settings are not
+     * sent yet. */
     at_status (*start)(void *context, const char *program, worker *out, at_error *error);
     void *context;
 } worker_host;
 
-/* Starts a worker on a host; NULL: here. `settings` is borrowed. AT_IO where there can be no
- * process, AT_NO_MEMORY. */
+/* Starts a worker on `host`, or on this host if that is NULL, and sends the settings, which are
+ * borrowed. Returns AT_IO if no process can be started, AT_NO_MEMORY. */
 at_status worker_start(const worker_host *host, const worker_program *program, const pack *settings,
                        worker *out, at_error *error);
 
-/* Starts the worker called `name` of the program at `path`; whoever has its socket sends the
- * settings. */
+/* Starts the worker called `name` of the program at `path`. The caller sends the settings. */
 at_status worker_spawn(const char *path, const char *name, worker *out, at_error *error);
 
-/* Runs one of these programs, and never returns, in a process that worker_start() made for it;
- * elsewhere it does nothing. `programs` ends with NULL. */
+/* If worker_start() started this process, runs the worker and does not return. Otherwise does
+ * nothing. `programs` ends with NULL. */
 void worker_enter(int argc, char *const *argv, const worker_program *const *programs);
 
-/* How a worker had ended. */
+/* The way in which a worker ended. */
 typedef enum worker_end {
-    WORKER_NONE,    /* there was none, or it ran until it was stopped */
-    WORKER_EXITED,  /* by itself */
-    WORKER_FAULTED, /* by a signal that a program's own mistake raises: SIGSEGV, SIGABRT ... */
-    WORKER_KILLED   /* by any other signal: a person, or a system out of memory, ended it */
+    WORKER_NONE,    /* no worker, or it was running when it was stopped */
+    WORKER_EXITED,  /* by exit() */
+    WORKER_FAULTED, /* by a signal of its own mistake: SIGSEGV, SIGABRT ... */
+    WORKER_KILLED   /* by any other signal: a person or the out-of-memory killer ended it */
 } worker_end;
 
-/* Kills the worker if it runs, reaps it, closes the socket. `why` (may be NULL) receives how it had
- * ended: "exited with status 3", "killed by signal 11 (Segmentation fault)", "still running". */
+/* Kills the worker if it runs, reaps it, and closes the socket. `why` may be NULL; it receives the
+ * way in which the worker ended: "exited with status 3", "killed by signal 11 (Segmentation
+ * fault)", "still running". */
 worker_end worker_stop(worker *w, char *why, size_t why_size_bytes);
 
-/* Kills the worker without waiting for its end, which takes a driver a tenth of a second: of
- * several, those of all overlap. worker_stop follows. */
+/* Kills the worker without waiting for its end. A driver needs a tenth of a second to end, so kill
+ * several workers first and call worker_stop() for each afterwards. */
 void worker_kill(const worker *w);
 
-/* Like worker_stop, for a worker whose socket has closed: gives it up to `grace_ms` to be gone, so
- * that `why` tells how it ended and not that it was still ending. */
+/* Like worker_stop(), for a worker whose socket has closed. Waits up to `grace_ms` for its end, so
+ * that `why` is not "still running". */
 worker_end worker_collect(worker *w, int grace_ms, char *why, size_t why_size_bytes);
+
+/* One compile worker per core, and two devices. */
+enum { POLL_SET_MOST = 1100 };
+
+/* The sockets and the time-out of one call of poll(). Every module with workers adds its sockets
+ * and its deadline; the event loop then waits once for all of them. */
+typedef struct poll_set {
+    struct pollfd fds[POLL_SET_MOST];
+    size_t count;
+    int timeout_ms; /* < 0: unlimited */
+} poll_set;
+
+/* Empties the set and sets the longest wait; `timeout_ms` < 0 means unlimited. */
+void poll_set_start(poll_set *s, int timeout_ms);
+
+/* Waits for input on `fd` and, if `unsent`, for room to write. Ignores fd -1. If the set is full,
+ * the socket is left out and the wait becomes short instead. */
+void poll_set_add(poll_set *s, int fd, bool unsent);
+
+/* Limits the wait to `deadline_ms` from now; < 0 means no limit. */
+void poll_set_shorten(poll_set *s, int deadline_ms);
+
+/* Waits. Returns the number of ready sockets, or -1 if a signal came. */
+int poll_set_wait(poll_set *s);
 
 #endif

@@ -107,6 +107,7 @@ bool supervised_is_late(const supervised *s)
 void supervised_poll(const supervised *s, poll_set *set)
 {
     poll_set_add(set, s->process.fd, s->out.unsent != NULL);
+    poll_set_shorten(set, supervised_left_ms(s));
 }
 
 void supervised_show(supervised *s, const char *what, uint64_t count)
@@ -135,7 +136,8 @@ worker_death supervised_end(supervised *s, worker_death death, int grace_ms, cha
                             size_t how_bytes)
 {
     bool of_itself = death != DEATH_LATE && death != DEATH_LIED;
-    /* Its socket closes a moment before it can be asked for its end, which is worth the wait. */
+    /* A dying worker closes its socket a moment before waitpid() reports its end, hence the
+     * grace. */
     worker_end end = worker_collect(&s->process, of_itself ? grace_ms : 0, how, how_bytes);
     supervised_stop(s);
     return of_itself && end == WORKER_KILLED ? DEATH_KILLED : death;

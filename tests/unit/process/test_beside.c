@@ -1,4 +1,4 @@
-/* A program beside the process, which does not notice it. */
+/* Tests process/beside.h: a program that the host process does not notice. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -83,7 +83,8 @@ TEST(it_has_none_of_the_process_s_descriptors)
     close(high);
 }
 
-/* As a daemon closes them: its own threads go on printing into whatever takes their place. */
+/* Closes the standard descriptors as a daemon does. Threads of the daemon may go on printing to any
+ * file that gets one of these numbers. */
 static bool runs_without_standard_descriptors(void)
 {
     beside b = {0};
@@ -142,7 +143,8 @@ static void await_up(beside *b)
         usleep(1000);
 }
 
-/* A process that has ended may wait for whoever reaps orphans. */
+/* Asserts that the process has ended. It may still be a zombie that its new parent has not
+ * reaped. */
 static void assert_gone(pid_t pid)
 {
     beside b;

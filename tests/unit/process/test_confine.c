@@ -1,4 +1,5 @@
-/* The table of what each process may open: a row here is a row in CONTRIBUTING.md. */
+/* Tests which files and calls each process may use: each row here is a row of the table in
+ * CONTRIBUTING.md. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -106,7 +107,7 @@ static bool makes_sockets(void)
            socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0;
 }
 
-/* What a process may do, as its exit status. */
+/* Bits of the exit status: actions that succeeded. */
 enum {
     READS_INCLUDE = 1,
     WRITES_INCLUDE = 2,
@@ -118,7 +119,7 @@ enum {
     EVERYTHING = 127
 };
 
-/* A process that succeeds in running a program is that program from then on. */
+/* The exit status if running a program succeeded: the process has become that program. */
 enum { RAN_A_PROGRAM = 0 };
 
 static int try_all(const folders *f)

@@ -16,7 +16,7 @@
 
 static const pack nothing;
 
-/* A worker of this test's own, made from one of the functions of the table below. */
+/* Starts a worker with one of the bodies in the table below. */
 static at_status start(worker_body body, worker *out, at_error *error);
 
 static void sleep_ms(long ms)
@@ -24,7 +24,8 @@ static void sleep_ms(long ms)
     nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
 }
 
-/* Tells how many descriptors it has, besides the one that counting takes. */
+/* Sends the number of its open descriptors. The directory that is read for counting is not
+ * included. */
 static int count_descriptors(int fd, pack *settings)
 {
     (void)settings;
@@ -70,7 +71,7 @@ static int wait_for_ever(int fd, pack *settings)
     return 3;
 }
 
-/* On a busy machine a worker gets its first turn long after the fork. */
+/* Delays the children after the fork, as on a busy machine. */
 static bool children_start_late;
 
 static void start_late(void)
@@ -101,7 +102,7 @@ static void what_interrupts_leaves_a_worker_alone_from_its_first_moment(void **s
     for (size_t i = 0; i < count; i++)
         if (interrupting[i] != SIGTERM)
             assert_int_equal(kill(w.pid, interrupting[i]), 0);
-    /* That it says something after the signals shows that it lives. */
+    /* A message after the signals shows that the worker survived them. */
     assert_ok(message_receive(w.fd, 60000, &m, &error), error);
     message_deinit(&m);
     assert_int_equal(worker_stop(&w, why, sizeof why), WORKER_NONE);
@@ -114,7 +115,6 @@ static int fault(int fd, pack *settings)
     abort();
 }
 
-/* Who ended from outside is told apart from who made a mistake. */
 static void a_kill_is_told_from_a_fault_and_an_exit(void **state)
 {
     (void)state;
@@ -141,7 +141,7 @@ static void how_a_worker_ended_is_told(void **state)
     assert_string_equal(why, "killed by signal 9 (Killed)");
     assert_int_equal(w.pid, 0);
 
-    /* Closing the socket is what lets it end; the grace is what lets that be seen. */
+    /* The worker ends because its socket closes. The grace lets worker_collect() see that end. */
     assert_ok(start(wait_for_ever, &w, &error), error);
     worker_collect(&w, 60000, why, sizeof why);
     assert_string_equal(why, "exited with status 3");
@@ -149,8 +149,8 @@ static void how_a_worker_ended_is_told(void **state)
     assert_string_equal(why, "not running");
 }
 
-/* The pipe's end closes when the last process that holds it has ended, which is what is waited for:
- * the test's own limit ends it if that never comes. */
+/* Keeps the pipe open. The test waits until the pipe closes, which happens when the last process
+ * that holds it has ended; the time limit of the test ends a wait in vain. */
 static int hold_the_pipe(int fd, pack *settings)
 {
     (void)settings;
@@ -170,7 +170,7 @@ static void a_worker_does_not_outlive_its_parent(void **state)
     if (parent == 0) {
         worker w;
         close(held[0]);
-        /* Workers keep the standard descriptors alone. */
+        /* Workers keep only the standard descriptors. */
         if (dup2(held[1], STDOUT_FILENO) < 0 || start(hold_the_pipe, &w, NULL) ||
             write(started[1], "!", 1) != 1)
             _exit(1);
@@ -228,8 +228,8 @@ static void *hold_a_lock_for_ever(void *lock)
     return NULL;
 }
 
-/* A fork would take along the memory of a process in which other threads are in the middle of
- * something, and none of those threads. */
+/* A plain fork would copy the memory of a process whose other threads are in the middle of changing
+ * it. */
 static void a_worker_starts_clean_with_nothing_but_its_settings(void **state)
 {
     (void)state;
@@ -247,7 +247,8 @@ static void a_worker_starts_clean_with_nothing_but_its_settings(void **state)
     assert_ok(message_receive(w.fd, 60000, &m, &error), error);
     assert_int_equal(pack_get_u32(&m.body), 4711);
     assert_int_equal(pack_get_u32(&m.body), 1);
-    assert_int_equal(pack_get_u32(&m.body), 0); /* memory of its own, as main() finds it */
+    assert_int_equal(pack_get_u32(&m.body),
+                     0); /* the worker has fresh memory, as main() finds it */
     message_deinit(&m);
     pack_deinit(&settings);
     worker_stop(&w, NULL, 0);
