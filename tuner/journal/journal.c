@@ -19,10 +19,10 @@
 
 enum { PATH_BYTES = 4096 };
 
-/* Some 100,000 variants. A larger journal is put aside (.old) and a new one begun. */
+/* Size of some 100,000 variants. A larger journal is renamed to .old and a new one started. */
 static const size_t file_limit_bytes = 64u << 20;
 
-/* A power cut may cost this much; kill -9 costs nothing, since the lines are the system's. */
+/* A power cut may lose this much. kill -9 loses nothing, because the kernel has the lines. */
 static const int64_t sync_interval_ns = 1000000000;
 
 typedef struct journal_gpu {
@@ -30,33 +30,34 @@ typedef struct journal_gpu {
     char uuid[sizeof((device_properties *)NULL)->uuid];
 } journal_gpu;
 
-/* `entries` has one line a key, the last that was read or written, and `places` where it is: under
- * the key's first 8 bytes or, if another key has those, under the next free number. Entries are
- * never removed, so that places hold. Lines of other facts than those of `gpus` are not kept. */
+/* `entries` has one line per key, the last that was read or written. `places` maps the first 8
+ * bytes of a key, or the next free number if another key has the same 8 bytes, to the index of its
+ * entry. Entries are never removed, so indices stay valid. Only lines with the facts of one of
+ * `gpus` are kept. */
 struct journal {
     char path[PATH_BYTES];
     int fd;
-    lock *lock;   /* NULL: there can be none */
-    uint64_t run; /* this one's number */
+    lock *lock;   /* NULL if the file cannot be locked */
+    uint64_t run; /* number of this run */
     journal_key facts;
-    journal_gpu *gpus; /* that may measure: the first is the facts' device */
+    journal_gpu *gpus; /* GPUs that may measure; the first is facts' device */
     size_t gpu_count;
-    journal_line *entries; /* the last of each variant */
-    keymap places;         /* of keys among them */
+    journal_line *entries; /* last entry of each key */
+    keymap places;         /* index of each key's entry */
     size_t entry_count, skipped;
     uint64_t *resumed; /* runs whose entries were loaded */
     size_t resumed_count;
-    char *waiting; /* lines that the file refused, tried again before the next; NULL: none */
+    char *waiting; /* lines that the file refused, written again before the next one; may be NULL */
     size_t waiting_bytes;
-    bool refused; /* which was said already */
+    bool refused; /* the refusal was reported */
     bool unsynced, has_unfinished;
     int64_t synced_ns;
 };
 
 /* ---- the map ---- */
 
-/* The place of the key's line among the entries; false: it has none, and *at is what a new one goes
- * under. */
+/* Finds the index of the key's entry. Returns false if there is no entry; *at is then the number
+ * for `places` under which a new entry goes. */
 static bool map_find(const journal *j, const journal_key *key, uint64_t *at, uint64_t *place)
 {
     memcpy(at, key->bytes, sizeof *at);
@@ -66,7 +67,7 @@ static bool map_find(const journal *j, const journal_key *key, uint64_t *at, uin
     return false;
 }
 
-/* Takes the line; the later of two of one key counts. */
+/* Takes over the line, which replaces an earlier line of the same key. */
 static void map_put(journal *j, journal_line *line)
 {
     uint64_t at, place;
@@ -113,7 +114,7 @@ bool journal_find(const journal *j, journal_key key, journal_entry *out)
 
 enum { LOCK_LIMIT_MS = 500 };
 
-/* The lines of a file: those of our facts taken apart, and of which runs there are others. */
+/* Parsed lines of a file. Of lines with foreign facts only the numbers of the runs are kept. */
 typedef struct lines {
     journal_line *items;
     size_t count;
@@ -162,7 +163,7 @@ static void lines_deinit(lines *l)
     free(l->others);
 }
 
-/* Every run that is said to be finished, sorted. */
+/* Returns the numbers of all finished runs, sorted. */
 static uint64_t *collect_finished(const lines *l, size_t *count)
 {
     uint64_t *all = NULL;
@@ -231,14 +232,15 @@ static at_status load_file(journal *j, at_error *error)
 
 /* ---- writing ---- */
 
-/* The file must end in a newline before a line is added: a crash may have cut the last. */
+/* Returns false if a crash cut the last line, which then needs a newline before the next one. */
 static bool ends_in_newline(int fd, off_t size)
 {
     char last;
     return size == 0 || (pread(fd, &last, 1, size - 1) == 1 && last == '\n');
 }
 
-/* Appends whole lines or nothing. */
+/* Appends the lines. If the disk is full, cuts off an incomplete line; without the lock it stays,
+ * and its checksum fails later. */
 static at_status append_lines(journal *j, const char *text, size_t size_bytes, bool locked,
                               at_error *error)
 {
@@ -250,9 +252,8 @@ static at_status append_lines(journal *j, const char *text, size_t size_bytes, b
         status = file_write_all(j->fd, j->path, "\n", 1, error);
     if (!status)
         status = file_write_all(j->fd, j->path, text, size_bytes, error);
-    /* A part of a line helps no one; what cannot be cut off fails its check later. */
-    if (status && locked && ftruncate(j->fd, size) != 0)
-        return status;
+    if (status && locked)
+        (void)!ftruncate(j->fd, size);
     return status;
 }
 
@@ -269,8 +270,8 @@ static void sync_now_and_then(journal *j)
 
 static at_status append(journal *j, const char *text, size_t size_bytes, at_error *error)
 {
-    /* O_APPEND alone has to do if another process stopped in the middle of a line, or if there can
-     * be no lock. The run matters more. */
+    /* The lock is missing if another process stopped while it held the lock, or if the file system
+     * has no locks. O_APPEND alone must do then: the run is more important. */
     bool locked = j->lock && lock_take(j->lock, LOCK_LIMIT_MS) == 0;
     at_status status = append_lines(j, text, size_bytes, locked, error);
     if (locked)
@@ -278,7 +279,7 @@ static at_status append(journal *j, const char *text, size_t size_bytes, at_erro
     return status;
 }
 
-/* Puts the line after those that wait. Lines beyond the limit are let go. */
+/* Appends the line to those that wait. A line beyond the limit is lost. */
 static void wait_with(journal *j, const char *line)
 {
     size_t size_bytes = strlen(line);
@@ -289,7 +290,7 @@ static void wait_with(journal *j, const char *line)
     j->waiting_bytes += size_bytes;
 }
 
-/* Takes the line's text. A full disk may have room again later: nothing is lost until the end. */
+/* Writes the line and frees it. If the disk is full, the line waits for the next call. */
 static at_status write_line(journal *j, char *line, at_error *error)
 {
     at_error trouble = {0};
@@ -359,7 +360,7 @@ at_status journal_folder(char *out, size_t out_bytes, at_error *error)
 {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
     int n = -1;
-    /* The XDG specification: a relative path is to be ignored. */
+    /* The XDG specification demands that a relative path is ignored. */
     if (state && state[0] == '/')
         n = snprintf(out, out_bytes, "%s/autotune/journal", state);
     else if (home && *home)
@@ -414,7 +415,7 @@ at_status journal_open(const char *folder, const journal_facts *facts, journal *
     *out = NULL;
     journal *j = memory_new(1, sizeof *j);
     j->fd = -1;
-    /* No two runs have the same number: a process exists once at a moment. */
+    /* Unique number of the run: no two processes have the same id at the same time. */
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     uint64_t seed[3] = {(uint64_t)now.tv_sec, (uint64_t)now.tv_nsec, (uint64_t)getpid()};

@@ -10,8 +10,76 @@
 
 #include "base/json_text.h"
 #include "base/memory.h"
+#include "device/plan_pack.h"
 
-/* ,"check":"0123456789abcdef"} */
+/* ---- keys ---- */
+
+static journal_key hash(const void *bytes, size_t size_bytes)
+{
+    journal_key out;
+    XXH128_canonical_t canonical;
+    XXH128_canonicalFromHash(&canonical, XXH3_128bits(bytes, size_bytes));
+    memcpy(out.bytes, canonical.digest, sizeof out.bytes);
+    return out;
+}
+
+journal_key journal_key_of_pack(pack *m)
+{
+    memory_have(m->failed ? NULL : m);
+    journal_key key = hash(m->bytes, m->size_bytes);
+    pack_deinit(m);
+    return key;
+}
+
+journal_key journal_key_of_facts(const journal_facts *f)
+{
+    const device_properties *d = f->device;
+    pack m = {0};
+    pack_put_u32(&m, JOURNAL_MEASURING_VERSION);
+    pack_put_string(&m, f->pattern);
+    pack_put_string(&m, d->kind);
+    pack_put_string(&m, d->limits.name);
+    pack_put_string(&m, d->driver);
+    pack_put_string(&m, d->arch);
+    pack_put_string(&m, f->nvrtc_version);
+    pack_put_u64(&m, f->problem_count);
+    for (size_t i = 0; i < f->problem_count; i++)
+        plan_put_problem(&m, &f->problems[i]);
+    pack_put_string(&m, f->reference_hash);
+    pack_put_u32(&m, f->warm_cache);
+    if (f->before_hash && *f->before_hash)
+        pack_put_string(&m, f->before_hash);
+    return journal_key_of_pack(&m);
+}
+
+journal_key journal_key_of_both(journal_key first, journal_key second)
+{
+    const journal_key both[] = {first, second};
+    return hash(both, sizeof both);
+}
+
+journal_key journal_key_of_gpu(journal_key facts, const char *uuid)
+{
+    return journal_key_of_both(facts, hash(uuid, strlen(uuid)));
+}
+
+journal_key journal_key_of_question(journal_key race, const journal_question *q)
+{
+    pack m = {0};
+    pack_put_bytes(&m, race.bytes, sizeof race.bytes);
+    pack_put_string(&m, q->asked);
+    pack_put_u64(&m, q->number);
+    pack_put_u64(&m, q->count);
+    for (size_t i = 0; i < q->count; i++) {
+        pack_put_bytes(&m, q->variants[i].bytes, sizeof q->variants[i].bytes);
+        pack_put_u64(&m, q->configurations[i]);
+    }
+    return journal_key_of_pack(&m);
+}
+
+/* ---- lines ---- */
+
+/* The check at the end of a line: ,"check":"0123456789abcdef"} */
 static const char check_head[] = ",\"check\":\"";
 enum { CHECK_DIGITS = 16, CHECK_BYTES = sizeof check_head - 1 + CHECK_DIGITS + 2 };
 
@@ -41,7 +109,8 @@ static json_t *pack_key(journal_key key)
     return json_string(hex);
 }
 
-/* Lower-case digits only, so that a text has one number and a number one text. */
+/* Reads a lower-case digit, or returns -1. Upper case is refused, so that each number has only one
+ * spelling. */
 static int hex_digit(char c)
 {
     if (c >= '0' && c <= '9')
@@ -130,7 +199,7 @@ static json_t *pack_figures(const journal_entry *e)
     return array;
 }
 
-/* Takes `root`. The check goes in front of the closing brace. */
+/* Writes the object as a line and frees it. The check replaces the closing brace. */
 static at_status finish_line(json_t *root, char **out, at_error *error)
 {
     *out = NULL;
@@ -237,7 +306,7 @@ static bool parse_resources(const json_t *object, journal_entry *e)
     return true;
 }
 
-/* Lines of an autotune that did not write it have none. */
+/* Reads a duration. Lines of older versions lack it; it is 0 then. */
 static bool parse_duration(const json_t *j, int64_t *out)
 {
     *out = json_integer_value(j);
@@ -281,7 +350,7 @@ static bool parse_answer(const json_t *root, journal_line *out)
     return true;
 }
 
-/* Optional. */
+/* Reads the key of the machine code, which is optional. */
 static bool parse_code(const json_t *j, journal_entry *e)
 {
     e->has_code = j != NULL;

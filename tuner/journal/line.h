@@ -1,5 +1,12 @@
-/* One line of a journal: a JSON object whose last member, "check", is the XXH3-64 of everything
- * before it.
+/* The entries of a journal: their keys, and the lines that hold them.
+ *
+ * A key is a hash of everything that an outcome depends on: a variant that was measured under the
+ * same key is not measured again. All variants of a run share the facts: the device and its driver,
+ * NVRTC, the problems and their reference, the way of measuring. A variant adds its identity
+ * (run/variant/sources.h). A key is the XXH3-128 of these fields, packed as in a message
+ * (base/pack.h).
+ *
+ * A line is a JSON object whose last member, "check", is the XXH3-64 of everything before it.
  *
  *   {"run":R,"facts":F,"key":K,"outcome":"ok","configuration":"tile=64,...",
  *    "samples_ns":[...],"compile_ns":N,"check_ns":N,"resources":{...},"message":"...","stage":"screen","gpu":"GPU-...",
@@ -7,13 +14,13 @@
  *      the outcome of the variant K, measured by run R under the facts F
  *   {"run":R,"facts":F,"key":K,"outcome":"ok","configuration":"","samples_ns":[...],
  *    "compile_ns":0,"check_ns":0,"stage":"finals","asked":"block","configurations":[...],"figures":[...],"check":...}
- *      the answer to a question of the race (run/race/race_log.h), or what a check found of a
- * variant that had its outcome (run/variant/course.h), whose key is K
+ *      the answer K to a question of the race (run/race/race_log.h), or another check of a variant
+ *      that has an outcome already (run/variant/course.h)
  *   {"run":R,"finished":[R,...],"check":"..."}
  *      the entries of these runs are no longer needed
  *
- * A line that was cut by a crash, or changed, fails its check and is ignored. A line that passes is
- * not trusted either: types and sizes are checked. */
+ * A line that a crash cut fails its check and is ignored. The parser checks types and sizes of all
+ * other lines, too. */
 #ifndef AUTOTUNE_JOURNAL_LINE_H
 #define AUTOTUNE_JOURNAL_LINE_H
 
@@ -22,8 +29,62 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/pack.h"
+#include "device/device.h"
 #include "device/measurement.h"
-#include "journal/key.h"
+#include "device/plan.h"
+
+/* ---- keys ---- */
+
+/* Increment it if the samples of an older autotune are no longer comparable. */
+enum { JOURNAL_MEASURING_VERSION = 3 };
+
+typedef struct journal_key {
+    unsigned char bytes[16];
+} journal_key;
+
+typedef struct journal_facts {
+    const char *pattern; /* name of the pattern; an identifier */
+    const device_properties *device;
+    /* UUIDs of other GPUs of the same model that share the run; "" if not known yet. May be
+     * NULL. */
+    const char *const *others;
+    size_t other_count;
+    const char *nvrtc_version;
+    const problem_plan *problems; /* measured and checked ones: tuned, ragged ... */
+    size_t problem_count;
+    const char *reference_hash; /* of the reference kernels and their launches; may be "" */
+    bool warm_cache;
+    const char *before_hash; /* of the kernels that run before each sample; may be NULL or "" */
+} journal_facts;
+
+/* A question of the race to the device, about these variants in this order. The answer becomes a
+ * journal entry. */
+typedef struct journal_question {
+    const char *asked; /* kind of question: "block", "check" ... */
+    uint64_t number;   /* number of the block, or seed of the check */
+    const journal_key *variants;
+    const uint64_t *configurations; /* numbers of the configurations in the space; two
+                                       configurations may have the same kernel */
+    size_t count;
+} journal_question;
+
+/* Returns the key of the facts, without the UUID of the GPU. */
+journal_key journal_key_of_facts(const journal_facts *f);
+
+/* Returns the key of the packed fields and frees them. */
+journal_key journal_key_of_pack(pack *m);
+
+/* Returns the key of the pair, in this order. */
+journal_key journal_key_of_both(journal_key first, journal_key second);
+
+/* Returns the key of the facts together with the UUID of a GPU. */
+journal_key journal_key_of_gpu(journal_key facts, const char *uuid);
+
+/* Returns the key of a question. `race` is the key of its race. */
+journal_key journal_key_of_question(journal_key race, const journal_question *q);
+
+/* ---- lines ---- */
 
 enum {
     JOURNAL_TEXT_BYTES = CONFIGURATION_BYTES, /* longer messages are cut */
@@ -34,28 +95,27 @@ enum {
 /* The outcome of a variant, or the answer to a question of the race. */
 typedef struct journal_entry {
     measurement found;
-    const char *configuration; /* for people; "" unknown */
-    const char
-        *stage; /* that the run had reached: "screen", "race", "finals", "record"; "" unknown */
-    const char *asked;              /* "": a variant; else the question: "search", "block" ... */
-    const uint64_t *configurations; /* that the answer names, by their numbers in the space */
+    const char *configuration; /* text for people; "" if unknown */
+    const char *stage; /* stage of the run: "screen", "race", "finals", "record"; may be "" */
+    const char *asked; /* "" for a variant; else the kind of question: "search", "block" ... */
+    const uint64_t *configurations; /* numbers in the space of the configurations in the answer */
     size_t configuration_count;
-    const double *figures; /* of the answer; finite */
+    const double *figures; /* numbers in the answer; all finite */
     size_t figure_count;
-    size_t gpu; /* that measured it: 0 the facts' device, then its others; not in the line, but in
-                   the hash of its facts */
-    const char *uuid; /* of that GPU, for people; "" unknown */
-    journal_key code; /* key of the variant's machine code: variants with the same are twins */
-    bool has_code;    /* it is known */
+    size_t gpu; /* GPU that measured: 0 is the device of the facts, then its others. Not written,
+                   but part of the hash of the facts. */
+    const char *uuid; /* UUID of that GPU, for people; "" if unknown */
+    journal_key code; /* key of the machine code; variants with the same code are twins */
+    bool has_code;    /* `code` is known */
 } journal_entry;
 
-/* A parsed line. `entry` borrows from the members marked owned. */
+/* A parsed line. `entry` borrows from the members that are marked as owned. */
 typedef struct journal_line {
     uint64_t run;
     bool is_finish;
-    journal_key facts, key; /* of an entry */
+    journal_key facts, key; /* only of an entry */
     journal_entry entry;
-    uint64_t *finished; /* of a finish: runs; owned */
+    uint64_t *finished; /* only of a finish: the finished runs; owned */
     size_t finished_count;
     int64_t *samples_ns;      /* owned */
     uint64_t *configurations; /* owned */
@@ -63,20 +123,21 @@ typedef struct journal_line {
     void *root;               /* owned */
 } journal_line;
 
-/* Writes the entry's line, ending in a newline; the caller frees *out. AT_NO_MEMORY. */
+/* Writes the line of an entry, ending in a newline; the caller frees *out. Returns AT_NO_MEMORY. */
 at_status journal_line_of_entry(uint64_t run, journal_key facts, journal_key key,
                                 const journal_entry *e, char **out, at_error *error);
 
-/* Writes the line that says that the entries of `runs` are no longer needed. */
+/* Writes the line that declares the entries of `runs` as no longer needed. Otherwise as
+ * journal_line_of_entry(). */
 at_status journal_line_of_finish(uint64_t run, const uint64_t *runs, size_t count, char **out,
                                  at_error *error);
 
-/* Reads the run and the facts of an entry's line that is whole, without parsing what comes after
- * them; false: it is none, or is spelt in another way. */
+/* Reads the run and the facts of an entry whose check passes, without parsing the rest. Returns
+ * false for any other line and for another spelling of the first fields. */
 bool journal_line_glance(const char *text, size_t size_bytes, uint64_t *run, journal_key *facts);
 
-/* Parses a line (without its newline); false when it is damaged. On true the caller calls
- * journal_line_deinit(). */
+/* Parses a line without its newline. Returns false if the line is damaged. After true the caller
+ * calls journal_line_deinit(). */
 bool journal_line_parse(const char *text, size_t size_bytes, journal_line *out);
 void journal_line_deinit(journal_line *line);
 
