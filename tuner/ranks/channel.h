@@ -1,5 +1,5 @@
-/* A relay's end of one worker's connection: what it reads from the socket goes to the other rank;
- * what comes from there waits until the socket takes it. */
+/* A channel: a relay's end of the connection of one worker. Bytes that the relay reads from the
+ * socket go to the other rank; bytes from the other rank wait until the socket takes them. */
 #ifndef AUTOTUNE_RANKS_CHANNEL_H
 #define AUTOTUNE_RANKS_CHANNEL_H
 
@@ -11,12 +11,12 @@
 #include "process/process.h"
 
 typedef struct channel {
-    uint32_t rank;          /* of the other end */
-    uint32_t number;        /* given by rank 0 */
-    worker worker;          /* the socket, and on the ranks above 0 the process */
+    uint32_t rank;          /* rank at the other end */
+    uint32_t number;        /* assigned by rank 0 */
+    worker worker;          /* the socket, and on ranks other than 0 also the process */
     unsigned char *waiting; /* bytes that the socket has not taken yet; owned */
     size_t waiting_bytes, capacity_bytes;
-    bool closing; /* the other end is closed: this one closes once nothing waits */
+    bool closing; /* the other end is closed: close this end once `waiting` is empty */
 } channel;
 
 typedef struct channel_table {
@@ -24,20 +24,21 @@ typedef struct channel_table {
     size_t count;
 } channel_table;
 
-/* Adds a channel, which owns the socket from then on. */
+/* Adds a channel, which takes over the socket. */
 void channel_add(channel_table *t, uint32_t rank, uint32_t number, worker socket);
 
-/* NULL: there is none. */
+/* Returns NULL if the channel does not exist. */
 channel *channel_find(channel_table *t, uint32_t rank, uint32_t number);
 
-/* Ends the worker, closes the socket, removes the channel; other channels may move. */
+/* Ends the worker, closes the socket and removes the channel. Other channels may move in the
+ * table. */
 void channel_remove(channel_table *t, channel *c);
 
 /* Appends bytes to those that wait for the socket. */
 void channel_put(channel *c, const void *bytes, size_t size_bytes);
 
-/* Writes what the socket takes. False when the channel is done: its peer is gone, or it is closing
- * and everything is written. */
+/* Writes as much as the socket takes without blocking. Returns false if the channel is done: its
+ * peer is gone, or it is closing and everything is written. */
 bool channel_flush(channel *c);
 
 void channel_table_deinit(channel_table *t);

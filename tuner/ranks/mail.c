@@ -13,13 +13,13 @@ enum { HEAD_BYTES = 3 * sizeof(uint32_t), TAG = 1 };
 
 typedef struct outgoing {
     MPI_Request request;
-    uint32_t *letter; /* its head and bytes; owned */
+    uint32_t *letter; /* head and bytes; owned */
 } outgoing;
 
 typedef struct peer {
-    outgoing *out; /* that are under way; owned */
+    outgoing *out; /* letters that MPI is sending; owned */
     size_t under_way;
-    MPI_Request request; /* of the letter that comes in; MPI_REQUEST_NULL: none */
+    MPI_Request request; /* receive in progress, or MPI_REQUEST_NULL */
     letter *in;
     bool lost;
 } peer;
@@ -27,7 +27,7 @@ typedef struct peer {
 struct mail {
     int rank, ranks, on_host;
     peer *peers;
-    uint32_t next; /* whom mail_take() looks at first */
+    uint32_t next; /* rank that mail_take() looks at first */
 };
 
 static void allocate(mail *m)
@@ -36,7 +36,7 @@ static void allocate(mail *m)
     for (int i = 0; i < m->ranks; i++) {
         peer *p = &m->peers[i];
         p->request = MPI_REQUEST_NULL;
-        /* Ranks speak to rank 0 alone. */
+        /* Only rank 0 exchanges letters with the other ranks. */
         if (i == m->rank || (i != 0 && m->rank != 0))
             continue;
         p->in = memory_new(1, sizeof *p->in);
@@ -90,7 +90,7 @@ void mail_lose(mail *m, uint32_t rank)
     m->peers[rank].lost = true;
 }
 
-/* Forgets letters that have been sent. */
+/* Frees letters that MPI has sent. */
 static void collect(peer *p)
 {
     for (size_t i = p->under_way; i-- > 0;) {
@@ -136,7 +136,7 @@ void mail_send(mail *m, uint32_t rank, letter_kind kind, uint32_t channel, const
     }
 }
 
-/* One step of what comes from a rank. */
+/* Continues receiving from a rank. Returns true if p->in holds a new valid letter. */
 static bool take_from(mail *m, int rank)
 {
     peer *p = &m->peers[rank];
@@ -185,8 +185,8 @@ void mail_close(mail *m, int timeout_ms, int code)
     while ((waiting || !(met || lost)) && clock_now_ns() < end_ns) {
         waiting = false;
         for (int i = 0; m->peers && i < m->ranks; i++) {
-            /* Letters that still come are forgotten; but a long letter is not sent before it is
-             * taken. */
+            /* Drop letters that still arrive: MPI sends a long letter only while the other end
+             * receives it. */
             take_from(m, i);
             lost = lost || m->peers[i].lost;
             waiting = waiting || (!m->peers[i].lost && m->peers[i].under_way > 0);
@@ -198,7 +198,7 @@ void mail_close(mail *m, int timeout_ms, int code)
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
     if (lost || waiting)
-        MPI_Abort(MPI_COMM_WORLD, code); /* leaving together would wait for who is gone */
+        MPI_Abort(MPI_COMM_WORLD, code); /* MPI_Finalize would wait for the lost rank */
     MPI_Finalize();
     for (int i = 0; m->peers && i < m->ranks; i++) {
         for (size_t k = 0; k < m->peers[i].under_way; k++)

@@ -1,9 +1,9 @@
 #define _GNU_SOURCE /* ppoll */
-/* autotune-rank: what each rank of an MPI launch is.
+/* autotune-rank: the program that runs on each rank of an MPI launch.
  *
- * Rank 0 starts the tuner and carries frames between it and the workers of the other ranks; each
- * other rank starts the workers that are asked for, which are confined as ever and know nothing of
- * MPI. Nobody waits for anybody: a rank that says nothing for long is lost, and so are its
+ * Rank 0 starts the tuner and forwards bytes between it and the workers on the other ranks. Each
+ * other rank starts the workers that rank 0 asks for; these workers are confined as usual and do
+ * not use MPI. Nothing blocks: a rank that sends nothing for SILENCE_MS is lost with its
  * workers. */
 #include <errno.h>
 #include <limits.h>
@@ -23,25 +23,26 @@
 #include "process/interrupt.h"
 #include "ranks/channel.h"
 #include "ranks/mail.h"
-#include "ranks/wire.h"
+#include "ranks/ranks.h"
 
+/* Times in milliseconds. */
 enum {
-    BEAT_MS = 1000,
-    SILENCE_MS = 20 * 1000,
-    BUSY_MS = 20, /* for so long after a letter the next is looked for at once */
-    LEAVE_MS = 10 * 1000
+    BEAT_MS = 1000,         /* between heartbeats */
+    SILENCE_MS = 20 * 1000, /* without heartbeats before a rank is lost */
+    BUSY_MS = 20,           /* of frequent polling after a letter */
+    LEAVE_MS = 10 * 1000    /* for the last letters at the end */
 };
 
 typedef struct relay {
     mail *mail;
     channel_table channels;
-    char program[PATH_MAX]; /* autotune */
-    pid_t tuner;            /* rank 0: 0 once it has ended */
-    int code;               /* its exit code */
-    int control;            /* rank 0: the tuner's socket; -1: closed */
+    char program[PATH_MAX]; /* path of autotune */
+    pid_t tuner;            /* rank 0: process id; 0 once the tuner has ended */
+    int code;               /* exit code of the tuner */
+    int control;            /* rank 0: socket to the tuner; -1 if closed */
     uint32_t last_channel;
     bool over;
-    int64_t beat_ns, letter_ns; /* the last of each */
+    int64_t beat_ns, letter_ns; /* times of the last heartbeat sent and the last letter */
     int64_t heard_ns[CLUSTER_MOST_RANKS];
     bool dropped[CLUSTER_MOST_RANKS];
     ranks_hello hello;
@@ -52,7 +53,7 @@ static uint32_t usable_cores(const mail *m)
 {
     size_t usable = cores_usable(), of_host = mail_ranks_of_host(m);
     long online = sysconf(_SC_NPROCESSORS_ONLN);
-    /* Ranks that are not bound to cores of their own share them. */
+    /* Ranks that are not bound to cores of their own share the cores of the host. */
     if (online > 0 && usable * of_host > (size_t)online)
         usable = (size_t)online / of_host;
     return usable > 0 ? (uint32_t)usable : 1;
@@ -65,7 +66,7 @@ static void become_tuner(const relay *r, int fd, pid_t parent, char **argv)
     char number[16];
     snprintf(number, sizeof number, "%d", fd);
     setenv(CLUSTER_VARIABLE, number, 1);
-    /* Interrupts reach it once, from here. */
+    /* A process group of its own: interrupts reach the tuner only once, from watch_tuner(). */
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     interrupt_release();
@@ -97,8 +98,8 @@ static void close_control(relay *r)
     r->control = -1;
 }
 
-/* The tuner wants a worker, and passes the socket that is to be it. */
-static void take_wish(relay *r)
+/* Receives the tuner's request for a worker, with the socket for it. */
+static void take_request(relay *r)
 {
     union {
         char bytes[CMSG_SPACE(sizeof(int))];
@@ -167,7 +168,7 @@ static void open_worker(relay *r, uint32_t rank, const letter *l)
         channel_add(&r->channels, rank, l->channel, w);
 }
 
-/* ---- all ---- */
+/* ---- all ranks ---- */
 
 static void deliver(relay *r, uint32_t rank, const letter *l)
 {
@@ -186,7 +187,7 @@ static void deliver(relay *r, uint32_t rank, const letter *l)
             break;
         channel_put(c, l->bytes, l->size_bytes);
         if (!channel_flush(c))
-            c->closing = true; /* its end is read from the socket */
+            c->closing = true; /* forward() finds the closed socket */
         break;
     case LETTER_CLOSE:
         if (c) {
@@ -203,8 +204,9 @@ static void deliver(relay *r, uint32_t rank, const letter *l)
     }
 }
 
-/* Reads what a socket has, as long as there is room for it on its way. */
-static bool carry(relay *r, channel *c)
+/* Forwards bytes from the socket to the other rank, as long as that can take them. Returns false if
+ * the socket is closed. */
+static bool forward(relay *r, channel *c)
 {
     unsigned char bytes[MAIL_MOST_BYTES];
     while (mail_has_room(r->mail, c->rank)) {
@@ -223,14 +225,14 @@ static bool carry(relay *r, channel *c)
 
 static void serve(relay *r, const struct pollfd *ready, size_t count)
 {
-    /* The last comes first, for it replaces one that is removed. */
+    /* From the last to the first: channel_remove() moves the last channel to the removed place. */
     for (size_t i = count; i-- > 0;) {
         channel *c = &r->channels.items[i];
         bool open = true;
         if (ready[i].revents & POLLOUT)
             open = channel_flush(c);
         if (open && ready[i].revents & (POLLIN | POLLHUP | POLLERR))
-            open = carry(r, c);
+            open = forward(r, c);
         if (open)
             continue;
         if (!c->closing)
@@ -239,7 +241,7 @@ static void serve(relay *r, const struct pollfd *ready, size_t count)
     }
 }
 
-static void drop(relay *r, uint32_t rank)
+static void lose_rank(relay *r, uint32_t rank)
 {
     mail_lose(r->mail, rank);
     r->dropped[rank] = true;
@@ -253,13 +255,13 @@ static void drop(relay *r, uint32_t rank)
             channel_remove(&r->channels, &r->channels.items[i]);
 }
 
-/* Says that this rank lives, and finds those that do not. */
-static void beat(relay *r)
+/* Sends heartbeats and finds lost ranks. */
+static void send_heartbeats(relay *r)
 {
     int64_t now_ns = clock_now_ns();
     if (now_ns - r->beat_ns < BEAT_MS * INT64_C(1000000))
         return;
-    /* A process that was stopped itself has heard nobody. */
+    /* If this process itself was stopped, it could not receive heartbeats. */
     bool slept = now_ns - r->beat_ns > SILENCE_MS / 2 * INT64_C(1000000);
     r->beat_ns = now_ns;
     for (uint32_t i = 0; i < mail_ranks(r->mail); i++) {
@@ -269,11 +271,11 @@ static void beat(relay *r)
             r->heard_ns[i] = now_ns;
         mail_send(r->mail, i, LETTER_BEAT, 0, NULL, 0);
         if (mail_lost(r->mail, i) || now_ns - r->heard_ns[i] > SILENCE_MS * INT64_C(1000000))
-            drop(r, i);
+            lose_rank(r, i);
     }
 }
 
-static void turn(relay *r)
+static void poll_once(relay *r)
 {
     size_t count = r->channels.count;
     struct pollfd *fds = memory_new(count + 1, sizeof *fds);
@@ -291,13 +293,13 @@ static void turn(relay *r)
           &(struct timespec){.tv_nsec = busy ? 100 * 1000 : 2 * 1000 * 1000}, NULL);
     serve(r, fds, count);
     if (fds[count].revents)
-        take_wish(r);
+        take_request(r);
     for (int i = 0; i < 64 && mail_take(r->mail, &from, &l); i++)
         deliver(r, from, l);
     free(fds);
     if (mail_rank(r->mail) == 0)
         watch_tuner(r);
-    beat(r);
+    send_heartbeats(r);
 }
 
 static at_status find_program(char *out, at_error *error)
@@ -331,7 +333,7 @@ static at_status run(relay *r, char **argv, at_error *error)
         mail_send(r->mail, 0, LETTER_HELLO, 0, &cores, sizeof cores);
     }
     while (!status && !r->over)
-        turn(r);
+        poll_once(r);
     for (uint32_t i = 1; mail_rank(r->mail) == 0 && i < mail_ranks(r->mail); i++)
         mail_send(r->mail, i, LETTER_QUIT, 0, NULL, 0);
     return status;

@@ -11,9 +11,8 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "ranks/wire.h"
 
-enum { HELLO_MS = 60 * 1000 }; /* all ranks have to be up */
+enum { HELLO_MS = 60 * 1000 }; /* time for all ranks to start */
 
 typedef struct rank_of {
     const rank_hosts *all;

@@ -1,40 +1,63 @@
 /* The other ranks of an MPI launch, as hosts on which workers can be started.
  *
- * The tuner does not use MPI. Beside it runs a relay (ranks/rank.c), the process that was
- * launched. For each worker on another rank the tuner sends it one end of a socket pair, and the
- * relay carries bytes between that and the worker's own socket. A worker whose rank is lost looks
- * like one that was killed. */
+ * The tuner does not use MPI. The launched process is a relay (ranks/rank.c), which runs beside the
+ * tuner. For each worker on another rank the tuner sends one end of a socket pair to the relay, and
+ * the relay forwards bytes between this socket and the socket of the worker. A worker on a lost
+ * rank looks like a killed worker. */
 #ifndef AUTOTUNE_RANKS_RANKS_H
 #define AUTOTUNE_RANKS_RANKS_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 #include "process/process.h"
 
 typedef struct rank_hosts rank_hosts;
 
-/* Connects to the relay that the environment names. *out is NULL without one. AT_WORKER when it
- * does not answer, AT_NO_MEMORY. */
+/* Connects to the relay that the environment names. *out is NULL without a relay. Returns AT_WORKER
+ * if the relay does not answer, AT_NO_MEMORY. */
 at_status ranks_join(rank_hosts **out, at_error *error);
-void ranks_leave(rank_hosts *c); /* NULL is fine */
+void ranks_leave(rank_hosts *c); /* NULL is allowed */
 
-/* 1 for NULL. */
+/* Returns the number of ranks; 1 for NULL. */
 size_t ranks_count(const rank_hosts *c);
 
-/* Cores that a rank may use; 0: not known. */
+/* Returns the number of cores that a rank may use, or 0 if it is unknown. */
 size_t ranks_cores(const rank_hosts *c, size_t rank);
 
-/* The host on which workers of a rank start; NULL for rank 0, which is this host. Owned by
- * `c`. */
+/* Returns the host on which workers of a rank start, owned by `c`. Returns NULL for rank 0, which
+ * is this host. */
 const worker_host *ranks_host(const rank_hosts *c, size_t rank);
 
-/* Was this process started as one of several ranks, and has no relay yet? */
+/* Returns true if this process was started as one of several ranks and has no relay yet. */
 bool ranks_launched(void);
 
-/* Executes the relay program that lies beside this one, with the same arguments. Returns only on
- * failure: AT_USAGE says that there is none. */
+/* Executes the relay program beside this program, with the same arguments. Returns only on failure,
+ * with AT_USAGE. */
 at_status ranks_become_one(char *const *argv, at_error *error);
+
+/* ---- messages between the tuner and the relay, over a SOCK_SEQPACKET socket ----
+ *
+ * Both programs are of the same build and on the same host. */
+
+enum { CLUSTER_MOST_RANKS = 256, CLUSTER_NAME_BYTES = 16 };
+
+/* The environment variable that gives the tuner the descriptor of the socket. */
+#define CLUSTER_VARIABLE "AUTOTUNE_CLUSTER"
+
+/* The only message of the relay. */
+typedef struct ranks_hello {
+    uint32_t ranks;                     /* number of ranks, including rank 0 */
+    uint32_t cores[CLUSTER_MOST_RANKS]; /* cores that each rank may use */
+} ranks_hello;
+
+/* The tuner's request to start a worker. It comes with a socket, which the relay connects to the
+ * worker. */
+typedef struct ranks_open {
+    uint32_t rank;
+    char program[CLUSTER_NAME_BYTES]; /* worker_program.name */
+} ranks_open;
 
 #endif

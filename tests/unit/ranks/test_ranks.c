@@ -6,9 +6,8 @@
 
 #include "check.h"
 #include "ranks/ranks.h"
-#include "ranks/wire.h"
 
-/* The relay's end of the socket; the test is the relay. */
+/* The relay's end of the socket; the test plays the relay. */
 static int relay;
 
 static int be_the_relay(void **state)
@@ -37,7 +36,7 @@ static void greet(uint32_t ranks)
     assert_int_equal(send(relay, &hello, sizeof hello, 0), sizeof hello);
 }
 
-/* What the tuner wants started, and the socket that it hands over. */
+/* Receives the tuner's request for a worker and the socket that comes with it. */
 static int take_open(ranks_open *out)
 {
     union {
@@ -142,7 +141,7 @@ TEST_IN(several_ranks_are_known_by_what_starts_them, be_the_relay, be_no_relay)
                     {"OMPI_COMM_WORLD_SIZE", "4", true},
                     {"PMI_SIZE", "2", true},
                     {"SLURM_STEP_NUM_TASKS", "2", false}};
-    assert_false(ranks_launched()); /* it is behind a relay */
+    assert_false(ranks_launched()); /* this process already has a relay */
     unsetenv(CLUSTER_VARIABLE);
     for (size_t i = 0; i < sizeof launches / sizeof *launches; i++) {
         setenv(launches[i].variable, launches[i].text, 1);
@@ -159,7 +158,7 @@ TEST_IN(several_ranks_are_known_by_what_starts_them, be_the_relay, be_no_relay)
 static int prepare(void **state)
 {
     (void)state;
-    /* The test itself may be started by one of these. */
+    /* A launcher may have started the test itself. */
     static const char *const launchers[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMI_RANK",
                                             "PMIX_RANK", "SLURM_STEP_NUM_TASKS"};
     for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)

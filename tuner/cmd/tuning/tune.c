@@ -7,7 +7,7 @@
 #include "cmd/line/commands.h"
 #include "cmd/line/page.h"
 #include "cmd/tuning/models.h"
-#include "ranks/wire.h"
+#include "ranks/ranks.h"
 #include "report/report.h"
 #include "run/tune.h"
 
