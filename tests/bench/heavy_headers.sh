@@ -1,6 +1,6 @@
 #!/bin/bash
 # What headers of CUB and the like cost a variant: heavy_headers.sh BUILD [NAMES]. Prints the seconds of a core that one of
-# eight variants takes, each compiled alone, and compiled after headers that are read once (compile/preamble.h).
+# eight variants takes, each compiled alone, and compiled after headers that are read once (compile/nvrtc.h).
 set -eu
 autotune=$1/bin/autotune
 work=$(mktemp -d)

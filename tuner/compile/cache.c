@@ -18,17 +18,17 @@
 #include "base/file.h"
 #include "base/lock.h"
 
-/* ---- the limit of the cache ----
+/* ---- the size limit ----
  *
- * A file beside the entries holds their total size, so that storing one does not require a walk
- * over all of them. When the total exceeds the limit they are walked, and the total is
- * corrected. */
+ * The file `size` beside the entries holds their total size, so that storing an entry does not
+ * require listing all of them. When the total exceeds the limit, the entries are listed and the
+ * total is corrected. */
 
 enum {
     SHARDS = 256,
     NAME_BYTES = 40,
     PATH_BYTES = 4096,
-    STALE_S = 3600 /* a temporary file this old has lost its writer */
+    STALE_S = 3600 /* age in s after which the writer of a temporary file must be dead */
 };
 
 typedef struct entry {
@@ -83,7 +83,8 @@ static int by_use(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* Walks, removes, and says what is left. */
+/* Removes the least recently used entries until `target_bytes` are left. *left_bytes receives the
+ * remaining total. */
 static at_status trim(const char *dir, uint64_t target_bytes, uint64_t *left_bytes, at_error *error)
 {
     entry_list l = {.entries = NULL};
@@ -105,7 +106,8 @@ static at_status trim(const char *dir, uint64_t target_bytes, uint64_t *left_byt
 
 enum { SUM_LOCK_MS = 5000 };
 
-/* Opens a file of the cache and locks it; NULL where that cannot be within the time. */
+/* Opens and locks a file of the cache. Returns NULL and sets *code if the lock is not free within
+ * the time. */
 static lock *open_locked(const char *dir, const char *name, int timeout_ms, int *code)
 {
     char path[PATH_BYTES];
@@ -118,8 +120,8 @@ static lock *open_locked(const char *dir, const char *name, int timeout_ms, int 
     return NULL;
 }
 
-/* Changes the sum: adds, or sets when `replace`. *sum is the new one. A missing or damaged file
- * counts as an overfull cache, which the walk puts right. */
+/* Adds `bytes` to the total, or with `replace` sets it. *sum receives the new total. A missing or
+ * damaged file counts as a full cache; trim() then corrects the total. */
 static at_status update_sum(const char *dir, uint64_t bytes, bool replace, uint64_t *sum,
                             at_error *error)
 {
@@ -141,9 +143,9 @@ static at_status update_sum(const char *dir, uint64_t bytes, bool replace, uint6
                            dir);
 }
 
-/* Adds `added_bytes` to the total of the cache in `dir`. If that exceeds the limit, the least
- * recently used entries are removed until nine tenths of the limit are left, and so are the
- * leftovers of interrupted writers. One process at a time trims; the others go on. AT_IO,
+/* Adds `added_bytes` to the total of the cache in `dir`. If the total exceeds the limit, removes
+ * the least recently used entries until nine tenths of the limit are left, and leftovers of
+ * interrupted writers. Only one process trims at a time; others continue. Returns AT_IO,
  * AT_NO_MEMORY. */
 static at_status compile_cache_account(const char *dir, uint64_t added_bytes, uint64_t limit_bytes,
                                        at_error *error)
@@ -163,13 +165,13 @@ static at_status compile_cache_account(const char *dir, uint64_t added_bytes, ui
     return status;
 }
 
-/* The layout of files and of what they hold; a change of either makes a cache of its own. */
+/* Version of the file layout and of the entries' contents. A new version uses a new folder. */
 #define LAYOUT "compile-2"
 
 static const uint64_t default_limit_bytes = (uint64_t)1 << 30;
-/* A worker's message may be as large. */
+/* Equal to the largest message of a worker. */
 static const uint64_t max_entry_bytes = (uint64_t)256 << 20;
-/* A use is noted by the file's time; once an hour is enough to tell old from new. */
+/* The modification time of an entry is its last use, updated at most once an hour. */
 enum { TOUCH_S = 3600 };
 
 typedef struct entry_header {
@@ -179,7 +181,7 @@ typedef struct entry_header {
     uint64_t hash_high, hash_low;
 } entry_header;
 
-/* "ATCC" on the machine that wrote it: a cache is not meant to travel. */
+/* "ATCC" in the byte order of this machine: caches are not portable. */
 enum { MAGIC = 0x43435441 };
 
 at_status compile_cache_folder(const char *dir, char *out, size_t out_bytes, at_error *error)
@@ -192,7 +194,7 @@ at_status compile_cache_folder(const char *dir, char *out, size_t out_bytes, at_
     if (dir)
         n = snprintf(out, out_bytes, "%s%s%s/" LAYOUT, dir[0] == '/' ? "" : here,
                      dir[0] == '/' ? "" : "/", dir);
-    else if (xdg && xdg[0] == '/') /* the XDG specification: relative paths are to be ignored */
+    else if (xdg && xdg[0] == '/') /* the XDG specification demands to ignore a relative path */
         n = snprintf(out, out_bytes, "%s/autotune/" LAYOUT, xdg);
     else if (home && *home)
         n = snprintf(out, out_bytes, "%s/.cache/autotune/" LAYOUT, home);
@@ -222,7 +224,8 @@ compile_key compile_cache_key(const char *identity, const void *request, size_t 
 
 enum { ENTRY_PATH_BYTES = COMPILE_CACHE_PATH_BYTES + 64 };
 
-/* One folder for each first byte of the key: folders of a few hundred files stay quick. */
+/* Writes the path of an entry. There is one folder per first byte of the key, so that each folder
+ * stays small. */
 static void entry_path(const compile_cache *c, compile_key key, char path[ENTRY_PATH_BYTES])
 {
     snprintf(path, ENTRY_PATH_BYTES, "%s/%02x/%016llx%016llx", c->dir, (unsigned)(key.high >> 56),
@@ -255,7 +258,7 @@ static bool read_whole(int fd, void *bytes, size_t size_bytes)
     return true;
 }
 
-/* AT_FORMAT: the file is not the entry that its name promises. */
+/* Reads an entry. Returns AT_FORMAT if the file is not the entry of this key. */
 static at_status read_entry(int fd, const struct stat *s, compile_key key, unsigned char **bytes,
                             size_t *size_bytes)
 {

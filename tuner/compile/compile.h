@@ -1,8 +1,8 @@
 /* Compile workers: CUDA source in, machine code and resources out.
  *
- * A pool of processes, each with NVRTC opened in it, compiles requests in the order submitted and
- * returns results as they finish. NVRTC holds a process-wide lock, so processes scale and threads
- * do not. A worker that dies, hangs or takes too much memory costs one variant and is replaced. */
+ * A pool of processes, each with its own NVRTC, compiles requests in the order of submission and
+ * returns results as they finish. NVRTC has a process-wide lock, so processes scale and threads do
+ * not. A worker that dies, hangs or needs too much memory costs one variant and is replaced. */
 #ifndef AUTOTUNE_COMPILE_COMPILE_H
 #define AUTOTUNE_COMPILE_COMPILE_H
 
@@ -18,23 +18,23 @@
 
 typedef enum compile_outcome {
     COMPILE_OK,
-    COMPILE_ERROR,   /* NVRTC rejected the source; the log says why */
-    COMPILE_CRASHED, /* the worker died on it, or ran out of memory */
+    COMPILE_ERROR,   /* NVRTC rejected the source; the log has the reason */
+    COMPILE_CRASHED, /* the worker died or ran out of memory */
     COMPILE_TIMEOUT
 } compile_outcome;
 
 typedef struct compile_request {
-    uint64_t id;        /* the caller's; comes back with the result */
+    uint64_t id;        /* chosen by the caller; repeated in the result */
     const char *source; /* CUDA C++ */
     const char *name;   /* file name for messages */
-    const char *entry;  /* the kernel, as an expression of C++ ("ns::scale<64>"); of several, one
-                           on a line, and the resources are the most that any needs */
+    const char *entry;  /* the kernel as a C++ expression ("ns::scale<64>"); several kernels are on
+                           one line each, and the resources are then the maximum of all */
     const char *arch;   /* "sm_90" */
     const char *const *options; /* extra NVRTC options */
     size_t option_count;
     const source_header *headers; /* files that the source includes and the Toolkit lacks */
     size_t header_count;          /* at most SOURCE_HEADERS_MAX */
-    bool want_ptx;                /* PTX with line information too (a simulated device runs it) */
+    bool want_ptx; /* also return PTX with line information, which a simulated device runs */
 } compile_request;
 
 typedef struct compile_result {
@@ -45,75 +45,79 @@ typedef struct compile_result {
     char *ptx; /* owned, NUL-terminated; NULL unless asked for */
     size_t ptx_bytes;
     kernel_resources resources;
-    char *symbols;   /* owned; the entries' names in cubin and PTX, on a line each; NULL unless
+    char *symbols;   /* owned; names of the entries in cubin and PTX, one per line; NULL unless
                         COMPILE_OK */
-    bool grouped;    /* the cubin has kernels of other requests, too */
+    bool grouped;    /* the cubin also contains kernels of other requests */
     char *log;       /* owned, NUL-terminated: compiler messages */
-    int64_t time_ns; /* in NVRTC; when from the cache, what it took then */
+    int64_t time_ns; /* time in NVRTC, in ns; for a cached result the time of the original
+                        compilation */
     bool cached;
 } compile_result;
 
-/* A host with further compile workers, and how many. */
+/* A host with further compile workers. */
 typedef struct compile_host {
     const worker_host *host;
-    size_t jobs;
+    size_t jobs; /* number of workers */
 } compile_host;
 
 typedef struct compile_options {
-    int jobs; /* worker processes; 0: as many as cores that this process may use */
+    int jobs; /* worker processes on this host; 0 means one per usable core */
     bool use_cache;
-    const char *cache_dir;       /* NULL: $XDG_CACHE_HOME/autotune or ~/.cache/autotune */
-    uint64_t cache_limit_bytes;  /* 0: 1 GiB; oldest entries go first */
-    int timeout_s;               /* for one source; 0: 60 */
-    uint64_t memory_limit_bytes; /* that a worker may map; 0: 8 GiB; sanitizer builds: none */
-    const compile_host *hosts;   /* borrowed: more workers; NULL: none */
+    const char *cache_dir;       /* NULL means $XDG_CACHE_HOME/autotune or ~/.cache/autotune */
+    uint64_t cache_limit_bytes;  /* 0 means 1 GiB; the oldest entries are removed first */
+    int timeout_s;               /* limit for one source, in s; 0 means 60 */
+    uint64_t memory_limit_bytes; /* memory that a worker may map; 0 means 8 GiB; unlimited in
+                                    sanitizer builds */
+    const compile_host *hosts;   /* borrowed; further workers; may be NULL */
     size_t host_count;
-    trace *trace; /* borrowed: a lane for each worker; NULL: none */
+    trace *trace; /* borrowed; gets a lane for each worker; may be NULL */
 } compile_options;
 
 typedef struct compile_pool compile_pool;
 
-/* Starts the workers. AT_NO_TOOLCHAIN when NVRTC cannot be opened, naming what was tried. */
+/* Starts the workers. Returns AT_NO_TOOLCHAIN, with the list of paths tried, if NVRTC cannot be
+ * opened. The caller calls compile_pool_free(). */
 at_status compile_pool_new(const compile_options *options, compile_pool **out, at_error *error);
 
-/* Kills the workers; only compile_pool_free() may follow, which then waits less. NULL is fine. */
+/* Kills the workers, so that a later compile_pool_free() waits less. No other call may follow.
+ * `pool` may be NULL. */
 void compile_pool_kill(const compile_pool *pool);
 
-/* Kills the workers, drops what is queued. NULL is fine. */
+/* Kills the workers, drops all requests and frees the pool. `pool` may be NULL. */
 void compile_pool_free(compile_pool *pool);
 
-/* Queues a copy of the request; never blocks. AT_SCRIPT if a script may not pass one of the options
+/* Queues a copy of the request; never blocks. Returns AT_SCRIPT if an option is not allowed
  * (compile/option.h). */
 at_status compile_submit(compile_pool *pool, const compile_request *request, at_error *error);
 
-/* Puts the latest request before all others that wait for a worker. */
+/* Moves the latest request to the front of the queue. */
 void compile_hurry(compile_pool *pool);
 
-/* Requests whose result has not been taken yet. */
+/* Returns the number of requests whose result has not been taken. */
 size_t compile_pending(const compile_pool *pool);
 
-/* How many requests keep every worker busy; and how many let each compile as many together as is
- * worth while. */
+/* Returns the number of requests that keeps every worker busy. */
 size_t compile_width(const compile_pool *pool);
+/* Returns the number of requests with which each worker can compile full groups. */
 size_t compile_group_width(const compile_pool *pool);
 
-/* Adds what an event loop has to wait for before it calls compile_take() again: the workers'
- * sockets, and the longest time that the time limits allow. */
+/* Adds the sockets of the workers and the next deadline to the set. After the wait the caller calls
+ * compile_take(). */
 void compile_poll(const compile_pool *pool, poll_set *set);
 
-/* Takes one finished result: feeds idle workers, enforces time limits, replaces the dead. Waits up
- * to `timeout_ms` (< 0: until something finishes); AT_NOT_FOUND when none finished, none is pending
- * or a signal came. Every request is answered exactly once. The caller owns *out
- * (compile_result_deinit). */
+/* Takes a finished result. Also feeds idle workers, enforces time limits and replaces dead workers.
+ * Waits up to `timeout_ms` (< 0 means unlimited). Returns AT_NOT_FOUND if no result is there in
+ * time, no request is pending or a signal came. Every request is answered exactly once. The caller
+ * owns *out (compile_result_deinit). */
 at_status compile_take(compile_pool *pool, int timeout_ms, compile_result *out, at_error *error);
 
 void compile_result_deinit(compile_result *r);
 
-/* NVRTC's version ("13.0"), from the first worker; valid as long as the pool. */
+/* Returns the NVRTC version ("13.0"), valid as long as the pool. */
 const char *compile_nvrtc_version(const compile_pool *pool);
 
-/* A warning for the user that stops nothing, such as a cache that cannot be written; NULL: none.
- * Valid as long as the pool. */
+/* Returns a warning for the user, such as a cache that cannot be written, or NULL. Valid as long as
+ * the pool. */
 const char *compile_warning(const compile_pool *pool);
 
 const char *compile_outcome_name(compile_outcome outcome); /* "ok", "compile_error", ... */

@@ -14,16 +14,14 @@
 
 #include "base/text.h"
 #include "compile/cubin.h"
-#include "compile/file_names.h"
 #include "compile/kernel_names.h"
 #include "compile/log.h"
 #include "compile/machine_code.h"
-#include "compile/remedy.h"
 #include "compile/wire.h"
 
-/* ---- the headers of a CUDA Toolkit ---- */
+/* ---- hash of the Toolkit's headers ---- */
 
-/* The Toolkit's headers lie about eight folders deep. */
+/* The headers are at most about eight folders deep. */
 enum { DEEPEST = 16 };
 
 static uint64_t hash_file(const char *path, const struct stat *s)
@@ -34,7 +32,8 @@ static uint64_t hash_file(const char *path, const struct stat *s)
     return XXH3_64bits_withSeed(path, strlen(path), XXH3_64bits(&facts, sizeof facts));
 }
 
-/* `path` is relative to the top and "" there; the sum does not depend on the order. */
+/* Returns a sum over all files of a folder, which does not depend on their order. `path` is the
+ * path of the folder relative to the top folder. */
 static uint64_t hash_folder(int parent, const char *name, const char *path, int depth)
 {
     int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -59,14 +58,14 @@ static uint64_t hash_folder(int parent, const char *name, const char *path, int 
     return sum;
 }
 
-/* A hash of path, size and modification time of every file below `include_dir`, independent of the
- * order in which the file system lists them. The contents, tens of megabytes, are not read. */
+/* Hashes path, size and modification time of every file below `include_dir`. Reading the contents,
+ * tens of megabytes, would take too long. */
 static uint64_t toolkit_hash(const char *include_dir)
 {
     return hash_folder(AT_FDCWD, include_dir, "", 0);
 }
 
-/* A template gone wild explains itself in megabytes; its first lines say what went wrong. */
+/* Errors in templates can produce megabytes of messages; the first lines are enough. */
 enum { LOG_BYTES_MAX = 65536 };
 
 static bool has_include(const char *source)
@@ -79,8 +78,7 @@ static bool has_include(const char *source)
     return false;
 }
 
-/* Tells whether the front end says that a source uses something that --minimal leaves
- * undeclared. */
+/* Returns true if an error may be due to a declaration that --minimal leaves out. */
 static bool misses_declarations(const char *log)
 {
     static const char *const signs[] = {"is undefined",      "incomplete type", "no instance of",
@@ -97,7 +95,8 @@ bool compiler_needs_own(const char *source)
     return strstr(source, "wgmma.") || strstr(source, "setmaxnreg.");
 }
 
-/* Has an architecture ("sm_90") a variant of its own ("sm_90a"), and is it not that? */
+/* Returns true if the architecture is a general one ("sm_90") that also has a specific variant
+ * ("sm_90a"). */
 static bool has_own(const char *arch)
 {
     const size_t n = strlen(arch);
@@ -114,7 +113,7 @@ void compiler_run(const compiler *c, const compile_request *r, compile_way way, 
     size_t n = 0;
     options[n++] = arch;
     if (way.resources)
-        options[n++] = "--ptxas-options=-v"; /* they are read from what it prints */
+        options[n++] = "--ptxas-options=-v"; /* the resources are in its output */
     if (way.minimal)
         options[n++] = "--minimal";
     for (size_t i = 0; i < c->nvrtc.include_option_count && way.include; i++)
@@ -124,7 +123,8 @@ void compiler_run(const compiler *c, const compile_request *r, compile_way way, 
     if (way.precompiled) {
         options[n++] = way.precompiled;
         options[n++] = "--pch-messages=false";
-        /* NVRTC warns of what it leaves out of the heap, and of a heap that it does not read. */
+        /* Suppresses NVRTC's warnings about parts that it does not precompile and about precompiled
+         * headers that it does not use. */
         options[n++] = "--diag-suppress=20283,629,630,2226";
     }
     for (size_t i = 0; i < r->option_count; i++)
@@ -142,9 +142,8 @@ static void run_again(const compiler *c, const compile_request *r, compile_way w
     out->time_ns += spent_ns;
 }
 
-/* NVRTC leaves what ptxas has against the source out of the log where ptxas is to tell resources:
- * it is asked again without. ptxas knows no lines: the log gets the one that it most likely
- * means. */
+/* Compiles again without a report of resources, because NVRTC then puts the errors of ptxas into
+ * the log. ptxas reports no line numbers: the most likely one is added. */
 static void ask_ptxas(const compiler *c, const compile_request *r, compile_way way,
                       nvrtc_output *out)
 {
@@ -165,8 +164,8 @@ static void ask_ptxas(const compiler *c, const compile_request *r, compile_way w
     out->log = longer;
 }
 
-/* Compiles by headers that are read once. False: it is to be compiled as it is, as all is that has
- * errors. */
+/* Compiles after precompiled headers. Returns false if that is not possible, or if the source has
+ * errors; the caller then compiles normally. */
 static bool compile_precompiled(compiler *c, const compile_request *r, compile_way way,
                                 nvrtc_output *out)
 {
@@ -202,7 +201,7 @@ static void compile_source(compiler *c, const compile_request *r, nvrtc_output *
     }
     if (out->code == NVRTC_ERROR_COMPILATION && out->log && !strstr(out->log, "error"))
         ask_ptxas(c, r, way, out);
-    /* A header has written them. */
+    /* The instructions of the specific architecture come from a header. */
     if (out->code == NVRTC_ERROR_COMPILATION && out->log && !way.own && has_own(r->arch) &&
         strstr(out->log, "not supported on .target")) {
         way.own = true;
@@ -210,8 +209,9 @@ static void compile_source(compiler *c, const compile_request *r, nvrtc_output *
     }
 }
 
-/* Whether the compiler says something about the source, and not about its own state, which is not
- * to be trusted afterwards. The front end calls a lack of memory an error of the source. */
+/* Returns true if NVRTC's code is about the source and not about a failure of NVRTC itself, which
+ * must not be used any more then. The front end reports a lack of memory as an error of the
+ * source. */
 static bool is_verdict(const nvrtc_output *o)
 {
     if (o->code == NVRTC_SUCCESS)
@@ -254,7 +254,8 @@ at_status compiler_read_resources(const char *symbols, const nvrtc_output *o, ke
     return status;
 }
 
-/* An entry that is a name of machine code is first missed there. */
+/* An entry that is a mangled name is detected as missing only in the machine code. Replaces the log
+ * by an explanation. */
 static void tell_missing(const compile_request *r, nvrtc_output *o, compile_result *out)
 {
     char *entry = strndup(r->entry, strcspn(r->entry, "\n"));
@@ -266,7 +267,7 @@ static void tell_missing(const compile_request *r, nvrtc_output *o, compile_resu
     out->log = o->log = complaint;
 }
 
-/* PTX says what ptxas made of it. */
+/* Annotates each line of the PTX with the machine code that ptxas made of it. */
 static void annotate(nvrtc_output *o)
 {
     char *annotated = o->ptx ? machine_code_annotate(o->cubin, o->cubin_bytes, o->ptx) : NULL;
@@ -277,7 +278,7 @@ static void annotate(nvrtc_output *o)
     o->ptx_bytes = strlen(annotated);
 }
 
-/* Turns what NVRTC said into a result; the result's pointers are views into `o`. */
+/* Converts the output of NVRTC to a result, whose pointers are views of `o`. */
 static void read_output(const compile_request *r, nvrtc_output *o, compile_result *out,
                         at_error *error)
 {
@@ -335,14 +336,15 @@ void compiler_open_cache(compiler *c, const char *dir, uint64_t limit_bytes)
     c->cache_reads = c->cache_writes = status == AT_OK;
     if (status)
         compiler_warn(c, error.message);
-    /* Builds of one version differ in what they generate, and in their size. The last words are for
-     * what results hold: they change with it. */
+    /* NVRTC builds of the same version may generate different code, so the size of the file is
+     * included. The text at the end is the version of the contents of a result: change it with
+     * them. */
     snprintf(c->identity, sizeof c->identity, "nvrtc %s %llu, PTX with notes of its lines",
              c->nvrtc.version, (unsigned long long)c->nvrtc.file_bytes);
 }
 
-/* A source with includes depends on the Toolkit's headers, which are many: they are not read until
- * then. */
+/* Returns the identity of the compiler. For a source with includes it contains the hash of the
+ * Toolkit's headers, which are many and therefore hashed only then. */
 static const char *identity_of(compiler *c, bool includes)
 {
     if (!includes)
@@ -362,8 +364,8 @@ const char *compiler_identity(compiler *c, const compile_request *r)
     return c->with_own;
 }
 
-/* The image of a group is an entry of its own, and once there for all its members, which have its
- * key in place of it. */
+/* Reads the image of a group into c->image. Members of a group have, instead of a cubin, the cache
+ * key of the common image. */
 static bool fetch_image(compiler *c, const compile_result *kept)
 {
     compile_key key;
@@ -396,7 +398,6 @@ static bool store_image(compiler *c, const void *image, size_t image_bytes, at_e
     return true;
 }
 
-/* Turns a cache entry into the reply. */
 bool compiler_fetch(compiler *c, compile_key key, uint64_t id, message *reply)
 {
     unsigned char *bytes;
@@ -424,7 +425,7 @@ bool compiler_fetch(compiler *c, compile_key key, uint64_t id, message *reply)
 
 void compiler_store(compiler *c, compile_key key, const compile_result *r)
 {
-    /* A crash or a lack of memory says nothing lasting about the source. */
+    /* Crashes and lack of memory are not properties of the source. */
     if (!c->cache_writes || (r->outcome != COMPILE_OK && r->outcome != COMPILE_ERROR))
         return;
     at_error error = {0};

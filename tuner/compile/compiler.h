@@ -1,73 +1,73 @@
-/* One compiler in a compile worker: NVRTC and the cache of its results.
+/* The compiler in a compile worker: how NVRTC is called for a request, and the cache of its
+ * results.
  *
- * In: a request. Out: NVRTC's answer, as a result. Results are kept on disk by request; the image
- * of a group (compile/group.h) is kept once for all its members. */
+ * NVRTC is called again with other options after some kinds of errors. Results are cached on disk;
+ * the image of a group (compile/group.h) is cached once for all members. */
 #ifndef AUTOTUNE_COMPILE_COMPILER_H
 #define AUTOTUNE_COMPILE_COMPILER_H
 
 #include "compile/cache.h"
 #include "compile/compile.h"
 #include "compile/nvrtc.h"
-#include "compile/preamble.h"
 #include "process/message.h"
 
 typedef struct compiler {
     nvrtc_library nvrtc;
     compile_cache cache;
     bool cache_reads, cache_writes;
-    char identity[128];     /* of this compiler, for cache keys */
-    char with_toolkit[192]; /* that and of the Toolkit's headers; "" until they are needed */
-    char with_own[224];     /* either, of a source that was made for its very architecture */
-    int fd;                 /* to the tuner */
+    char identity[128];     /* identity of the compiler, for cache keys */
+    char with_toolkit[192]; /* the same with the Toolkit's headers; "" until needed */
+    char with_own[224];     /* either of them for a specific architecture */
+    int fd;                 /* socket to the tuner */
     preambles preambles;
-    /* The last source name whose sources needed what --minimal leaves out: the next variant of the
-     * same template will need it too. */
+    /* Last source name that needed declarations that --minimal leaves out: the next variant of the
+     * same template will need them too. */
     char full_name[256];
-    /* The last one whose sources were all broken as a group. */
+    /* Last source name whose sources could not be compiled as a group. */
     char lone_name[256];
-    /* The last image of a group that was stored or fetched, which the next variant may be in. */
+    /* Last image of a group that was stored or fetched; the next variant may be in it. */
     compile_key image_key;
     unsigned char *image;
     size_t image_bytes;
 } compiler;
 
-/* Opens the cache. If that fails the worker goes on without one, and the tuner gets a warning. */
+/* Opens the cache. If that fails, the worker continues without a cache and warns the tuner. */
 void compiler_open_cache(compiler *c, const char *dir, uint64_t limit_bytes);
 
 /* Sends the tuner a warning. */
 void compiler_warn(const compiler *c, const char *text);
 
-/* A text that identifies the compiler for this request, for cache keys. */
+/* Returns the identity of the compiler for this request, for cache keys. */
 const char *compiler_identity(compiler *c, const compile_request *r);
 
-/* The way in which a source is compiled. */
+/* Options for one call of NVRTC. */
 typedef struct compile_way {
     bool minimal, include;
-    bool resources; /* ptxas tells them */
-    bool own;       /* for the very architecture, sm_90a, which alone has some instructions */
-    const char *precompiled; /* NVRTC's option that reads or writes headers; NULL: none */
+    bool resources; /* ptxas reports the resources */
+    bool own;       /* for the specific architecture (sm_90a), which has more instructions */
+    const char *precompiled; /* option that reads or writes precompiled headers; may be NULL */
 } compile_way;
 
-/* Does the source itself write instructions that only the very architecture has? */
+/* Returns true if the source contains instructions that only the specific architecture has. */
 bool compiler_needs_own(const char *source);
 
-/* Runs NVRTC on a request as it is. */
+/* Calls NVRTC once for a request. */
 void compiler_run(const compiler *c, const compile_request *r, compile_way way, nvrtc_output *out);
 
-/* The most resources that any of the kernels needs. `symbols`: their names in the code, on a line
- * each. AT_NOT_FOUND if the log lacks one. */
+/* Computes the maximum resources of the kernels `symbols` (their names in the code, one per line).
+ * Returns AT_NOT_FOUND if one is not in the log. */
 at_status compiler_read_resources(const char *symbols, const nvrtc_output *o, kernel_resources *out,
                                   at_error *error);
 
-/* Compiles one request. *out's pointers are views of *o, or of the error's message; the caller
+/* Compiles a request. The pointers in *out are views of *o or of the error's message; the caller
  * frees *o (nvrtc_output_deinit). */
 void compiler_compile(compiler *c, const compile_request *r, nvrtc_output *o, compile_result *out,
                       at_error *error);
 
-/* Fetches the kept result of a request as the reply; false if there is none. */
+/* Writes the cached result of a request to *reply. Returns false if there is none. */
 bool compiler_fetch(compiler *c, compile_key key, uint64_t id, message *reply);
 
-/* Stores a result, if it depends on the source alone. */
+/* Stores a result, unless it is a crash. */
 void compiler_store(compiler *c, compile_key key, const compile_result *r);
 
 #endif

@@ -1,7 +1,5 @@
-/* The facts of a kernel in a cubin: an ELF file with a section for each kind of memory that a
- * kernel uses.
- *
- * From compute capability 9.0 on, ptxas no longer reports constant memory in its log. */
+/* Reads compiled kernels: the sections of a cubin, which is an ELF file with one section for each
+ * kind of memory of a kernel, and the identity of the code in a cubin or PTX. */
 #ifndef AUTOTUNE_COMPILE_CUBIN_H
 #define AUTOTUNE_COMPILE_CUBIN_H
 
@@ -9,23 +7,41 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Is the image a cubin whose tables, sections and segments lie within it? Then whatever reads them
- * by the sizes they state, as the driver does, stays inside. Any bytes are safe. */
+/* Returns true if the image is a cubin whose tables, sections and segments lie within it, so that a
+ * reader that trusts the stated sizes, such as the driver, stays inside. Safe for any bytes. */
 bool cubin_is_whole(const void *cubin, size_t cubin_bytes);
 
 typedef struct cubin_section {
-    const char *name;           /* views into the image */
-    const unsigned char *bytes; /* NULL: it has none in the file */
-    uint32_t type;              /* as ELF numbers them */
+    const char *name;           /* view of the image */
+    const unsigned char *bytes; /* view of the image; NULL if the section has none */
+    uint32_t type;              /* ELF section type */
     uint64_t alignment, size_bytes;
 } cubin_section;
 
-/* Section `index` of an image that is whole (cubin_is_whole); false past the last. */
+/* Reads section `index` of an image that passed cubin_is_whole(). Returns false past the last
+ * section. */
 bool cubin_read_section(const void *cubin, size_t cubin_bytes, unsigned index, cubin_section *out);
 
-/* Constant memory of kernel `entry`: the sections .nv.constant<bank>.<entry> (parameters, literals)
- * and .nv.constant<bank> (the module's). 0 when the image is not a whole ELF file. Any bytes are
- * safe. */
+/* Returns the bytes of constant memory of kernel `entry`: the sections .nv.constant<bank>.<entry>
+ * (parameters, literals) and .nv.constant<bank> (of the module). From compute capability 9.0 on
+ * ptxas does not report them in its log. Returns 0 if the image is not a valid ELF file. Safe for
+ * any bytes. */
 uint32_t cubin_constant_bytes(const void *cubin, size_t cubin_bytes, const char *entry);
+
+typedef struct compile_code { /* XXH3-128 */
+    unsigned char bytes[16];
+} compile_code;
+
+/* Computes the code of the kernels `symbols` (one per line) in a cubin: instructions, literals,
+ * parameters, shared memory and launch limits of the kernels, and constant and global memory of the
+ * module. Kernels with the same code and the same launch do the same work in the same time. Names,
+ * source locations, positions in the image and the register limit do not count. Returns false if
+ * the code is unknown, because it refers to other parts of the module or the image is damaged. Safe
+ * for any bytes. */
+bool compile_code_of_cubin(const void *cubin, size_t cubin_bytes, const char *symbols,
+                           compile_code *out);
+
+/* Computes the code of a PTX text: all of it except comments and source locations. */
+compile_code compile_code_of_ptx(const char *ptx);
 
 #endif

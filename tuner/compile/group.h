@@ -1,40 +1,66 @@
-/* Several sources as one program.
+/* Groups: several sources compiled as one program, because each call of NVRTC takes tens of
+ * milliseconds before it does any work.
  *
- * Each call of NVRTC costs tens of milliseconds before it does any work, so sources that share
- * their options are compiled together. Each member gets a namespace of its own, which keeps names
- * of file scope apart. A name with C linkage (the kernels, dynamic shared arrays) gets the member's
- * suffix by a macro, so that messages quote the text unchanged. `#line` names the member, so that
- * every message can be assigned to it.
+ * Each member gets a namespace of its own, so that names of file scope do not conflict. A name with
+ * C linkage (a kernel, a dynamic shared array) gets the suffix of the member by a macro, so that
+ * messages quote the unchanged text. `#line` contains the member, so that every message can be
+ * assigned to it. If a member declares a name that the Toolkit declares too, overload resolution
+ * could differ from a separate compilation; an alias of each name at the top of the program makes
+ * such a program fail to compile.
  *
- * A name that the toolkit declares too would hide there what it overloads here; an alias of that
- * name at the top of the program makes it fail to compile.
+ * A source is compiled alone if a group could change its meaning: if it has constant memory (which
+ * belongs to the module), device variables, an include other than <...> at its top, or macros that
+ * depend on the file or line. Sources are scanned word by word, not parsed; a source that the
+ * scanner does not understand is compiled alone.
  *
- * In: members, which were read before (compile/member.h). Out: the text of a program, and each
- * member's part of its log. Nothing is compiled here. */
+ * This module only makes and reads texts; it compiles nothing. */
 #ifndef AUTOTUNE_COMPILE_GROUP_H
 #define AUTOTUNE_COMPILE_GROUP_H
 
-#include "compile/compile.h"
-#include "compile/member.h"
+#include <stdbool.h>
+#include <stddef.h>
 
-/* More members than 16 gain little, and make the last of them wait. */
+#include "compile/compile.h"
+
+typedef struct group_member {
+    const char *source, *name, *entry; /* views of the compile_request */
+    char *includes;                    /* owned: include lines taken out of the source; may be "" */
+    char *renamed;                     /* owned: names that get the suffix, one per line */
+    char *declared;                    /* owned: names of file scope, one per line */
+    char *macros;  /* owned: macros to undefine after the member, one per line */
+    char *dynamic; /* owned: declarations of dynamic shared arrays, one per line. ptxas rounds the
+                      shared memory of every kernel up to their alignment, so they must be equal in
+                      a group. */
+} group_member;
+
+/* Reads a source. Returns false if it must be compiled alone or there is no memory; *out is then
+ * empty. On success the caller calls group_member_deinit(). */
+bool group_member_init(const char *source, const char *name, const char *entry, group_member *out);
+void group_member_deinit(group_member *m);
+
+/* Returns true if the two members may be in the same group. */
+bool group_members_fit(const group_member *a, const group_member *b);
+
+/* Larger groups gain little and delay the results. */
 enum { COMPILE_GROUP_MAX = 16 };
 
-/* The program of `count` members that fit each other, and the entries of all of them, on a line
- * each; both owned by the caller. NULL: no memory. */
+/* Returns the program of `count` members that fit each other, or NULL if there is no memory. The
+ * caller frees it. */
 char *group_source(const group_member *members, size_t count);
+/* Returns the entries of all members in this program, one per line. Otherwise as above. */
 char *group_entries(const group_member *members, size_t count);
 
-/* Those of such lines that are of the entries of member `index`; owned by the caller. NULL: no
- * memory. */
+/* Returns those of `lines`, which are in the order of group_entries(), that belong to member
+ * `index`. Otherwise as above. */
 char *group_lines(const group_member *members, size_t index, const char *lines);
 
-/* Finds the members that the log of a failed compilation complains about, directly or by a name
- * that they declare: sets `broken[i]` for each of `count`. Returns how many. */
+/* Finds the members that caused errors in the log of a failed compilation, directly or by a name
+ * that they declare. Sets broken[i] for each of `count` members and returns the number of broken
+ * ones. */
 size_t group_broken(const group_member *members, size_t count, const char *log, bool *broken);
 
-/* One member's part of the log, without ptxas's reports, worded as if it had been compiled alone;
- * owned by the caller. NULL: no memory. */
+/* Returns the part of the log about member `index`, without the reports of ptxas, as if the member
+ * was compiled alone. The caller frees it. Returns NULL if there is no memory. */
 char *group_log(const char *log, size_t index);
 
 #endif

@@ -34,7 +34,7 @@ void kernel_own_name(const char *entry, char name[KERNEL_NAME_BYTES])
 
 typedef struct declared_kernel {
     char name[KERNEL_NAME_BYTES];       /* with its namespaces: "ns::scale" */
-    char parameters[KERNEL_NAME_BYTES]; /* as they are written; "" where they do not fit */
+    char parameters[KERNEL_NAME_BYTES]; /* text of the parameters; "" if too long */
     char file[KERNEL_NAME_BYTES];
     int line;
     bool is_template;
@@ -44,13 +44,13 @@ typedef struct reader {
     const char *at;
     char file[KERNEL_NAME_BYTES];
     int line;
-    int depth; /* of braces */
+    int depth; /* number of open braces */
     struct {
         char name[64];
-        int depth; /* of the braces around it */
+        int depth; /* number of open braces around the namespace */
     } spaces[MOST_NESTED];
     int space_count;
-    bool is_template; /* the declaration being read */
+    bool is_template; /* the current declaration is a template */
 } reader;
 
 static void step(reader *r)
@@ -77,7 +77,7 @@ static void skip_literal(reader *r)
     step(r);
 }
 
-/* #line N "file"; any other directive is skipped, with the lines that continue it. */
+/* Reads #line N "file". Skips other directives, including continued lines. */
 static void read_directive(reader *r)
 {
     unsigned line;
@@ -88,12 +88,12 @@ static void read_directive(reader *r)
         end += end[0] == '\\' && end[1] == '\n' ? 2 : 1;
     skip_to(r, end);
     if (found > 0)
-        r->line = (int)line - 1; /* the end of this line counts */
+        r->line = (int)line - 1; /* this directive's own newline counts, too */
     if (found > 1)
         snprintf(r->file, sizeof r->file, "%s", file);
 }
 
-/* Skips blanks, comments, literals and directives; false at the end of the text. */
+/* Skips blanks, comments, literals and directives. Returns false at the end of the text. */
 static bool skip_others(reader *r)
 {
     for (;;) {
@@ -122,7 +122,7 @@ static size_t word_bytes(const char *at)
     return n;
 }
 
-/* The text between brackets from `at` on; its end is after the bracket that closes. */
+/* Returns the position after the bracket that closes the one at `at`. */
 static const char *skip_brackets(const char *at)
 {
     int depth = 0;
@@ -133,7 +133,7 @@ static const char *skip_brackets(const char *at)
     return at;
 }
 
-/* After `namespace`: a name with a brace opens one. */
+/* Reads a namespace after its keyword. Only a name followed by a brace opens a namespace. */
 static void read_namespace(reader *r)
 {
     char name[64] = "";
@@ -149,7 +149,8 @@ static void read_namespace(reader *r)
     r->spaces[r->space_count++].depth = r->depth;
 }
 
-/* After __global__: the first name with brackets after it that is no attribute is the kernel's. */
+/* Reads the declaration after __global__: the kernel is the first name before a bracket that is not
+ * an attribute. */
 static bool read_kernel(reader *r, declared_kernel *out)
 {
     while (skip_others(r) && *r->at != ';' && *r->at != '{' && *r->at != '}') {
@@ -182,8 +183,8 @@ static bool read_kernel(reader *r, declared_kernel *out)
     return false;
 }
 
-/* The kernels that a text declares, each time that it does, in its order; at most `capacity`.
- * `name` is the text's own until a #line directive says another. */
+/* Finds the kernels declared in a text, in this order and repeatedly if declared repeatedly; at
+ * most `capacity`. `name` is the file name until the first #line directive. */
 static size_t find_kernels(const char *text, const char *name, declared_kernel *out,
                            size_t capacity)
 {
@@ -231,8 +232,7 @@ static const char *last_part(const char *name)
     return colon ? colon + 1 : name;
 }
 
-/* The kernel that an entry may mean: one of its own name, else the one whose name is most like it.
- * NULL: there is none. */
+/* Returns the kernel with the name in the entry, or else with the most similar name, or NULL. */
 static const declared_kernel *find_meant(const declared_kernel *kernels, size_t count,
                                          const char *entry)
 {
@@ -251,7 +251,7 @@ static const declared_kernel *find_meant(const declared_kernel *kernels, size_t 
     return NULL;
 }
 
-/* The names of all, each once; `known` is told already and may be NULL. */
+/* Appends the names of all kernels without repetition and without `known`, which may be NULL. */
 static void tell_all(pack *to, const declared_kernel *kernels, size_t count,
                      const declared_kernel *known)
 {
@@ -272,7 +272,8 @@ static void tell_all(pack *to, const declared_kernel *kernels, size_t count,
         pack_append_text(to, "; the source has no kernel (__global__)");
 }
 
-/* The sentence about an entry, of which NVRTC says `why`; NULL: no memory. */
+/* Returns a sentence about an entry for which NVRTC reported `why`, or NULL if there is no
+ * memory. */
 static char *sentence(const char *entry, const char *why, const declared_kernel *meant)
 {
     char own[KERNEL_NAME_BYTES], *text = NULL;
@@ -317,10 +318,10 @@ char *kernel_names_complain(const compile_request *r, const char *entry, const c
     return pack_take_text(&to);
 }
 
-/* NVRTC's own source for the entries: line N + 1 is that of entry N. */
+/* File name of NVRTC's generated source for the entries: its line N + 1 is entry N. */
 static const char entries_file[] = "__nv_name_map(";
 
-/* Blocks of a log are parted by blank lines. */
+/* Returns the end of a block of the log, which is after a blank line. */
 static const char *block_end(const char *at)
 {
     const char *end = strstr(at, "\n\n");
@@ -332,7 +333,7 @@ static bool is_of_entries(const char *block)
     return strncmp(block, entries_file, sizeof entries_file - 1) == 0;
 }
 
-/* "2 errors detected in the compilation of ..." */
+/* Returns true for "2 errors detected in the compilation of ..." */
 static bool is_count(const char *block)
 {
     const char *end = block + strspn(block, "0123456789");

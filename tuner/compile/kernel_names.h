@@ -1,9 +1,9 @@
-/* The names of kernels: what an entry names, which kernels a source has, and what to say where the
- * two do not meet.
+/* Names of kernels: the kernel in an entry, the kernels in a source, and messages for entries that
+ * match no kernel.
  *
- * An entry is an expression of C++ that names one kernel: "scale", "ns::scale<64, float>",
- * "(void(*)(float*, int))scale". Sources are read word by word, not parsed: what macros make is not
- * seen. Nothing here decides what is compiled; it is for messages and places. */
+ * An entry is a C++ expression that names a kernel: "scale", "ns::scale<64, float>",
+ * "(void(*)(float*, int))scale". Sources are scanned word by word, not parsed, and macros are not
+ * expanded. The results are used only for messages and line numbers, not for compiling. */
 #ifndef AUTOTUNE_COMPILE_KERNEL_NAMES_H
 #define AUTOTUNE_COMPILE_KERNEL_NAMES_H
 
@@ -11,18 +11,18 @@
 
 enum { KERNEL_NAME_BYTES = 256 };
 
-/* The kernel's own name in an entry, which ends at its end or at a newline: "scale" in all of the
- * above; what does not fit is cut. */
+/* Copies the name of the kernel in an entry, which ends at its NUL or newline: "scale" in all
+ * examples above. A longer name is cut. */
 void kernel_own_name(const char *entry, char name[KERNEL_NAME_BYTES]);
 
-/* Says that an entry of a request names no kernel, or several, as the compiler's messages are: with
- * the place of the kernel that may have been meant and the names of all. `why` is what NVRTC says
- * of it. Owned by the caller; NULL: no memory. */
+/* Returns a compiler-like message that an entry of a request names no kernel, or several: with the
+ * file and line of the most likely kernel, and the names of all. `why` is NVRTC's message. The
+ * caller frees it. Returns NULL if there is no memory. */
 char *kernel_names_complain(const compile_request *r, const char *entry, const char *why);
 
-/* Rewrites the log of a request that does not compile because an entry names no kernel, or
- * several: it then has that complaint in place of NVRTC's. *log is owned by the caller and
- * replaced; any other log, and one where memory runs out, stays. */
+/* Replaces NVRTC's messages about entries that name no kernel, or several, by messages of
+ * kernel_names_complain(). *log is owned by the caller and replaced. A log without such messages
+ * stays, also if there is no memory. */
 void kernel_names_explain(char **log, const compile_request *r);
 
 #endif

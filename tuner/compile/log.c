@@ -1,10 +1,18 @@
-#define _GNU_SOURCE /* memmem */
+#define _GNU_SOURCE /* asprintf, memmem */
 #include "compile/log.h"
 
+#include <ctype.h>
+#include <fnmatch.h>
+#include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-/* A piece of the log: not NUL-terminated. */
+#include "base/pack.h"
+
+/* A part of the log, not NUL-terminated. */
 typedef struct text_view {
     const char *start;
     size_t size;
@@ -30,8 +38,8 @@ static text_view after(text_view t, const char *at, size_t skip)
     return (text_view){at + skip, t.size - (size_t)(at - t.start) - skip};
 }
 
-/* Whether the line says `phrase` followed by `name` and then by `end` ('\0': the end of the
- * line). */
+/* Returns true if the line contains `phrase` followed by `name` and `end`, where '\0' stands for
+ * the end of the line. */
 static bool line_names(text_view line, const char *phrase, const char *name, char end)
 {
     const char *at = find_in(line, phrase);
@@ -62,8 +70,8 @@ static uint64_t read_number(text_view *t)
 }
 
 typedef struct figure {
-    const char *unit; /* what follows the number */
-    size_t offset;    /* into kernel_resources */
+    const char *unit; /* text after the number */
+    size_t offset;    /* offset in kernel_resources */
 } figure;
 
 static const figure figures[] = {
@@ -76,8 +84,8 @@ static const figure figures[] = {
     {" bytes cmem[", offsetof(kernel_resources, constant_bytes)},
 };
 
-/* Adds up every "<number><unit>" of the line. "64+16 bytes smem" (older versions: the kernel's own
- * and the system's) counts as both together. */
+/* Adds every "<number><unit>" of the line to the resources. "64+16 bytes smem" of older versions
+ * (the kernel's own and the system's memory) counts as the sum. */
 static void read_figures(text_view line, kernel_resources *out)
 {
     uint64_t carried = 0;
@@ -135,8 +143,8 @@ at_status compile_log_read(const char *log, const char *entry, kernel_resources 
                      entry);
 }
 
-/* Does what the front end says from this line on, up to the next empty line, go without saying
- * beside an error: a warning, and how to be rid of warnings? */
+/* Returns true if the lines from here to the next empty line can be left out beside an error: a
+ * warning, or the remark on suppressing warnings. */
 static bool is_beside_errors(text_view line)
 {
     return find_in(line, "): warning #") ||
@@ -187,4 +195,327 @@ bool compile_source_place(const char *source, const char *word, char *place, siz
         }
     }
     return false;
+}
+
+/* ---- file names ---- */
+
+static bool is_given(const char *name, size_t length, const source_header *headers,
+                     size_t header_count)
+{
+    for (size_t i = 0; i < header_count; i++) {
+        const char *given = headers[i].name;
+        while (strncmp(given, "./", 2) == 0)
+            given += 2;
+        if (strlen(given) == length && memcmp(given, name, length) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Returns true for a header that is contained in NVRTC. */
+static bool is_built_in(const char *name)
+{
+    return strncmp(name, "__nv_", 5) == 0;
+}
+
+static bool exists(const char *path, size_t length)
+{
+    char text[PATH_MAX];
+    snprintf(text, sizeof text, "%.*s", (int)length, path);
+    return access(text, F_OK) == 0;
+}
+
+void file_names_restore(char *ptx, const char *folder, const source_header *headers,
+                        size_t header_count)
+{
+    const size_t before = strlen(folder);
+    char *to = ptx;
+    for (const char *at = ptx; *at;) {
+        const size_t length = strcspn(at, "\n") + (strchr(at, '\n') != NULL);
+        const char *word = at + strspn(at, " \t");
+        const char *name =
+            strncmp(word, ".file", 5) == 0 ? memchr(word, '"', length - (size_t)(word - at)) : NULL;
+        const char *end = name ? memchr(name + 1, '"', length - (size_t)(name + 1 - at)) : NULL;
+        size_t kept = length, dropped = 0;
+        if (end && strncmp(name + 1, folder, before) == 0 && name[1 + before] == '/') {
+            const char *own = name + 1 + before + 1;
+            if (is_given(own, (size_t)(end - own), headers, header_count) ||
+                (!is_built_in(own) && !exists(name + 1, (size_t)(end - name - 1)))) {
+                kept = (size_t)(name + 1 - at);
+                dropped = before + 1;
+            }
+        }
+        memmove(to, at, kept);
+        memmove(to + kept, at + kept + dropped, length - kept - dropped);
+        to += length - dropped;
+        at += length;
+    }
+    *to = '\0';
+}
+
+static bool is_message_of(const char *line, const char *file, size_t length)
+{
+    return strncmp(line, file, length) == 0 && line[length] == '(' &&
+           isdigit((unsigned char)line[length + 1]);
+}
+
+void file_names_complete(char **log, const char *name)
+{
+    while (strncmp(name, "./", 2) == 0)
+        name += 2;
+    const char *slash = strrchr(name, '/');
+    if (!slash || !*log)
+        return;
+    const char *file = slash + 1;
+    pack out = {0};
+    for (const char *at = *log; *at;) {
+        const size_t length = strcspn(at, "\n") + (strchr(at, '\n') != NULL);
+        if (is_message_of(at, file, strlen(file)))
+            pack_append(&out, name, (size_t)(file - name));
+        pack_append(&out, at, length);
+        at += length;
+    }
+    char *completed = pack_take_text(&out);
+    if (!completed)
+        return;
+    free(*log);
+    *log = completed;
+}
+
+/* ---- remedies ---- */
+
+enum { WORD_BYTES = 128, REMEDY_BYTES = 512 };
+
+/* A pattern of names (fnmatch) and its remedy. */
+typedef struct known_name {
+    const char *pattern, *remedy;
+} known_name;
+
+/* Headers with a special remedy. */
+static const known_name headers[] = {
+    {"cmath", "sqrtf, expf and their like need no header; INFINITY, NAN and cuda::std::sqrt are in "
+              "<cuda/std/cmath>"},
+    {"math.h",
+     "sqrtf, expf and their like need no header; INFINITY and NAN are in <cuda/std/cmath>"},
+    {"cfloat",
+     "#include <cuda/std/limits>, which has cuda::std::numeric_limits<float>::max() for FLT_MAX"},
+    {"float.h",
+     "#include <cuda/std/limits>, which has cuda::std::numeric_limits<float>::max() for FLT_MAX"},
+    {"cstdio", "printf needs no header here: leave it out"},
+    {"stdio.h", "printf needs no header here: leave it out"},
+    {"cassert", "assert needs no header here: leave it out"},
+    {"assert.h", "assert needs no header here: leave it out"},
+    {"cstring", "memcpy and memset need no header here: leave it out"},
+    {"string.h", "memcpy and memset need no header here: leave it out"},
+    {"cstdlib", "malloc and free need no header here: leave it out"},
+    {"stdlib.h", "malloc and free need no header here: leave it out"},
+    {"ctime", "clock needs no header here: leave it out"},
+    {"time.h", "clock needs no header here: leave it out"},
+    {"algorithm", "min and max of numbers need no header here: leave it out"},
+    {"cuda.h", "the driver's interface is the host's: a kernel needs no part of it"},
+    {"helper_*.h",
+     "it is of the CUDA samples, not of the Toolkit: copy it into the script's folder"},
+};
+
+static const char host_only[] =
+    "it is the host's, and NVRTC compiles for the device alone: put what needs it into "
+    "another file, or between #ifndef __CUDACC_RTC__ and #endif";
+
+static const char host_header[] =
+    "this header is the host's, too: include the parts that run on the device, such as "
+    "<cub/block/block_reduce.cuh> in place of <cub/cub.cuh>";
+
+static const char host_function[] =
+    "NVRTC compiles for the device alone: mark it __device__, or put it between #ifndef "
+    "__CUDACC_RTC__ and #endif";
+
+static const char no_namespace[] =
+    "no header that is included has that namespace: cuda::std comes with <cuda/std/...>, "
+    "cooperative_groups with <cooperative_groups.h>, and std is the host's";
+
+/* Headers of the host's system that have an ending. */
+static const char *const host_headers[] = {
+    "complex.h",   "errno.h",   "fcntl.h",   "fenv.h",   "getopt.h",  "inttypes.h", "locale.h",
+    "memory.h",    "omp.h",     "pthread.h", "setjmp.h", "signal.h",  "sched.h",    "stdarg.h",
+    "tgmath.h",    "threads.h", "unistd.h",  "wchar.h",  "windows.h", "malloc.h",   "sys/*",
+    "immintrin.h", "mpi.h",     "bits/*",    "dirent.h", "ctype.h"};
+
+static const char *const cstdint = "#include <cuda/std/cstdint>";
+static const char *const climits = "#include <cuda/std/climits>";
+static const char *const limits =
+    "#include <cuda/std/limits>, for cuda::std::numeric_limits<float>::max(), epsilon() "
+    "and their like";
+static const char *const constants = "#include <math_constants.h>, for CUDART_PI and its like";
+
+/* Names that need a header that NVRTC does not include by default, or that exist only on the
+ * host. */
+static const known_name names[] = {
+    {"INFINITY", "#include <cuda/std/cmath>, or write __int_as_float(0x7f800000)"},
+    {"NAN", "#include <cuda/std/cmath>, or write __int_as_float(0x7fc00000)"},
+    {"HUGE_VAL*", "#include <math_constants.h>, for CUDART_INF and CUDART_INF_F"},
+    {"int[0-9]*_t", cstdint},
+    {"uint[0-9]*_t", cstdint},
+    {"*int_fast[0-9]*_t", cstdint},
+    {"*int_least[0-9]*_t", cstdint},
+    {"*intptr_t", cstdint},
+    {"*intmax_t", cstdint},
+    {"*INT[0-9]*_M??", cstdint},
+    {"SIZE_MAX", cstdint},
+    {"PTRDIFF_M??", cstdint},
+    {"CHAR_BIT", climits},
+    {"*CHAR_M??", climits},
+    {"*SHRT_M??", climits},
+    {"INT_M??", climits},
+    {"UINT_MAX", climits},
+    {"*LONG_M??", climits},
+    {"FLT_*", limits},
+    {"DBL_*", limits},
+    {"numeric_limits", "#include <cuda/std/limits>, for cuda::std::numeric_limits"},
+    {"M_*", constants},
+    {"CUDART_*", "#include <math_constants.h>"},
+    {"half", "#include <cuda_fp16.h>"},
+    {"half2", "#include <cuda_fp16.h>"},
+    {"__half*", "#include <cuda_fp16.h>"},
+    {"__float2half*", "#include <cuda_fp16.h>"},
+    {"__hadd*", "#include <cuda_fp16.h>"},
+    {"*nv_bfloat16*", "#include <cuda_bf16.h>"},
+    {"__float2bfloat16*", "#include <cuda_bf16.h>"},
+    {"__nv_fp8*", "#include <cuda_fp8.h>"},
+    {"__nv_fp4*", "#include <cuda_fp4.h>"},
+    {"cu*Complex", "#include <cuComplex.h>"},
+    {"curand*", "#include <curand_kernel.h>"},
+    {"__pipeline_*", "#include <cuda_pipeline.h>"},
+    {"cooperative_groups", "#include <cooperative_groups.h>"},
+    {"nvcuda", "#include <mma.h>"},
+    {"uint", "write unsigned int"},
+    {"uchar", "write unsigned char"},
+    {"ushort", "write unsigned short"},
+    {"ulong", "write unsigned long"},
+    {"exit", "a kernel ends by return, or with an error by __trap()"},
+    {"abort", "a kernel ends with an error by __trap()"},
+    {"rand", "random numbers are in <curand_kernel.h>"},
+    {"cudaMalloc*",
+     "it is the host's: a kernel calls no function of the runtime that allocates or copies"},
+    {"cudaMemcpy*",
+     "it is the host's: a kernel calls no function of the runtime that allocates or copies"},
+};
+
+static const char *find_name(const known_name *known, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (fnmatch(known[i].pattern, name, 0) == 0)
+            return known[i].remedy;
+    return NULL;
+}
+
+/* Copies the text between `before` and the next quote. Returns false if there is none. */
+static bool quoted_after(const char *line, const char *before, char word[WORD_BYTES])
+{
+    const char *at = strstr(line, before);
+    if (!at)
+        return false;
+    at += strlen(before);
+    size_t length = strcspn(at, "\"");
+    if (at[length] != '"' || length == 0 || length >= WORD_BYTES)
+        return false;
+    memcpy(word, at, length);
+    word[length] = '\0';
+    return true;
+}
+
+static bool is_in_toolkit(const char *include_dir, const char *name)
+{
+    char path[PATH_MAX];
+    static const char *const folders[] = {"", "cccl/"};
+    for (size_t i = 0; include_dir[0] && i < 2; i++) {
+        int n = snprintf(path, sizeof path, "%s/%s%s", include_dir, folders[i], name);
+        if (n > 0 && (size_t)n < sizeof path && access(path, F_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Recommends the device's version of a standard header, such as <cuda/std/climits> for <limits.h>.
+ * Returns false if there is none. */
+static bool tell_own_header(const char *include_dir, const char *header, char text[REMEDY_BYTES])
+{
+    char name[WORD_BYTES + 16];
+    size_t stem = strlen(header);
+    const bool is_of_c = stem > 2 && strcmp(header + stem - 2, ".h") == 0;
+    snprintf(name, sizeof name, "cuda/std/%s%.*s", is_of_c ? "c" : "",
+             (int)(is_of_c ? stem - 2 : stem), header);
+    if (strchr(header, '/') || !is_in_toolkit(include_dir, name))
+        return false;
+    snprintf(text, REMEDY_BYTES, "NVRTC has no header of the host's: #include <%s>%s", name,
+             is_of_c ? "" : ", whose names are in cuda::std");
+    return true;
+}
+
+static bool is_of_host(const char *header)
+{
+    for (size_t i = 0; i < sizeof host_headers / sizeof *host_headers; i++)
+        if (fnmatch(host_headers[i], header, 0) == 0)
+            return true;
+    /* Headers of the C++ standard library have no ending. */
+    return !strchr(header, '.') && !strchr(header, '/');
+}
+
+static void tell_header(const char *header, const char *include_dir, char text[REMEDY_BYTES])
+{
+    const char *known = find_name(headers, sizeof headers / sizeof *headers, header);
+    if (known)
+        snprintf(text, REMEDY_BYTES, "%s", known);
+    else if (tell_own_header(include_dir, header, text))
+        return;
+    else if (is_of_host(header))
+        snprintf(text, REMEDY_BYTES, "%s", host_only);
+    else
+        snprintf(
+            text, REMEDY_BYTES,
+            "no file of that name is in the script's folder, among the tool's own or %s; -I DIR "
+            "names a folder that has it",
+            include_dir[0] ? "in the CUDA Toolkit"
+                           : "elsewhere: there is no CUDA Toolkit with headers here");
+}
+
+/* Writes the remedy for an error, or "". */
+static void find_remedy(const char *line, const char *include_dir, char text[REMEDY_BYTES])
+{
+    char word[WORD_BYTES];
+    const char *known = NULL;
+    text[0] = '\0';
+    if (quoted_after(line, "cannot open source file \"", word)) {
+        tell_header(word, include_dir, text);
+    } else if (quoted_after(line, "namespace \"std\" has no member \"", word)) {
+        known = find_name(names, sizeof names / sizeof *names, word);
+        snprintf(text, REMEDY_BYTES, "the device's is cuda::std::%s%s%s", word,
+                 known ? ": " : ", of a header <cuda/std/...>", known ? known : "");
+    } else if (strstr(line, "not allowed in JIT mode")) {
+        known = include_dir[0] && strstr(line, "/include/") ? host_header : host_function;
+        snprintf(text, REMEDY_BYTES, "%s", known);
+    } else {
+        if (quoted_after(line, "identifier \"", word) && strstr(line, "is undefined"))
+            known = find_name(names, sizeof names / sizeof *names, word);
+        if (strstr(line, "name followed by \"::\" must be a class or namespace name"))
+            known = no_namespace;
+        snprintf(text, REMEDY_BYTES, "%s", known ? known : "");
+    }
+}
+
+void compile_log_add_remedy(char **log, const char *include_dir)
+{
+    char text[REMEDY_BYTES], *longer;
+    const char *at = strstr(*log, "error: ");
+    while (at && at > *log && at[-1] != '\n')
+        at--;
+    char *line = at ? strndup(at, strcspn(at, "\n")) : NULL;
+    if (!line)
+        return;
+    find_remedy(line, include_dir, text);
+    const size_t end = (size_t)(at - *log) + strlen(line);
+    free(line);
+    if (!text[0] || asprintf(&longer, "%.*s; %s%s", (int)end, *log, text, *log + end) < 0)
+        return;
+    free(*log);
+    *log = longer;
 }

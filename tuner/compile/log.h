@@ -1,29 +1,51 @@
-/* The compiler's log: what a kernel needs, and the messages meant for people.
+/* The log of the compiler: resources of kernels, messages for people, and remedies.
  *
- * ptxas, asked with -v, states for each kernel lines such as
+ * With the option -v, ptxas reports each kernel in lines such as
  *   ptxas info    : Compiling entry function 'k' for 'sm_90'
  *   ptxas info    : Function properties for k
  *   ptxas         .     32 bytes stack frame, 32 bytes spill stores, 28 bytes spill loads
  *   ptxas info    : Used 64 registers, used 1 barriers, 4096 bytes smem, 368 bytes cmem[0]
- * among the front end's warnings and errors. */
+ * among the warnings and errors of the front end. */
 #ifndef AUTOTUNE_COMPILE_LOG_H
 #define AUTOTUNE_COMPILE_LOG_H
 
+#include <stddef.h>
+
+#include "base/text.h"
 #include "compile/compile.h"
 
-/* Reads the resources of kernel `entry`. AT_NOT_FOUND if the log lacks it. Figures that this ptxas
- * does not report (constant memory from sm_90 on: see compile/cubin.h) are 0; the constant bytes
- * are the sum of all banks, those of the module included. Any text is safe: figures that do not fit
- * become UINT32_MAX. */
+/* Reads the resources of kernel `entry`. Returns AT_NOT_FOUND if they are not in the log. Figures
+ * that this ptxas does not report are 0 (constant memory from sm_90 on: see compile/cubin.h). The
+ * constant bytes are the sum of all banks, including those of the module. Safe for any text:
+ * figures that do not fit become UINT32_MAX. */
 at_status compile_log_read(const char *log, const char *entry, kernel_resources *out,
                            at_error *error);
 
-/* Removes ptxas's informational lines in place, and trailing blank lines; beside errors warnings,
- * too. */
+/* Removes the informational lines of ptxas and trailing blank lines, in place. If the log has
+ * errors, also removes the warnings. */
 void compile_log_trim(char *log);
 
-/* Finds where a source first has `word` after its head: "file:line" as its #line directives say.
- * False if it is nowhere. */
+/* Finds the first line with `word` after the first #line directive of a source. `place` receives
+ * "file:line" by the #line directives. Returns false if there is none. */
 bool compile_source_place(const char *source, const char *word, char *place, size_t place_bytes);
+
+/* Restores the file names in the .file directives of `ptx`, in place. NVRTC puts its current folder
+ * `folder`, which has the Toolkit's headers (compile/worker.c), before each relative name: of the
+ * source, of #line directives and of headers that are given as text. All of these would look like
+ * headers of the Toolkit. A name is restored if it is one of `headers`, or neither a file in the
+ * folder nor built into NVRTC; names that are still absolute then are files of the Toolkit. */
+void file_names_restore(char *ptx, const char *folder, const source_header *headers,
+                        size_t header_count);
+
+/* Restores the folder of the source `name` in messages of a log, which begin with the last part of
+ * the name: `t.cu(3): error` becomes `kernels/t.cu(3): error`. *log is owned by the caller and
+ * replaced; without memory it stays. */
+void file_names_complete(char **log, const char *name);
+
+/* Appends a remedy to the line of the first error in NVRTC's log, if one is known: "; " and the
+ * text. The remedies are for names and headers that exist in programs for nvcc, but elsewhere or
+ * not at all for NVRTC, which compiles only for the device. `include_dir` is the folder of the
+ * Toolkit's headers, or "". *log is owned by the caller and replaced; without memory it stays. */
+void compile_log_add_remedy(char **log, const char *include_dir);
 
 #endif

@@ -12,15 +12,17 @@
 
 enum { INSTRUCTION_BYTES = 16, BARRIERS = 6, MOST_LOADS = 256, NOTE_BYTES = 64 };
 
-/* The low nine bits of an instruction; the three above say what kind its operands are of. */
+/* An opcode is the low nine bits of an instruction; the next three tell the kinds of its
+ * operands. */
 enum { OPCODES = 512, LOAD_GLOBAL = 0x181 };
 
 typedef enum kind {
-    KIND_OTHER,  /* control, uniform registers, constants, special registers */
-    KIND_COMMON, /* PTX has it, too: arithmetic on floats, memory, shuffles, products of matrices */
+    KIND_OTHER,   /* control, uniform registers, constants, special registers */
+    KIND_COMMON,  /* also an instruction of PTX: float arithmetic, memory, shuffles, matrix products
+                   */
     KIND_INTEGER, /* additions, logic, comparisons, moves */
-    KIND_PRODUCT, /* of integers */
-    KIND_SPECIAL, /* functions and conversions */
+    KIND_PRODUCT, /* integer products */
+    KIND_SPECIAL, /* special functions and conversions */
     KIND_LOCAL,   /* accesses to local memory */
     KIND_NONE,
     KINDS = KIND_NONE
@@ -92,30 +94,32 @@ static unsigned barriers_awaited(const instruction *c)
     return c->high >> 52 & 0x3f;
 }
 
-/* Words that a load brings: sizes 0 to 6 are of 8, 8, 16, 16, 32, 64 and 128 bits. */
+/* Returns the number of 32-bit words of a load: sizes 0 to 6 are 8, 8, 16, 16, 32, 64 and 128
+ * bits. */
 static unsigned words_of(const instruction *c)
 {
     const unsigned size = c->high >> 9 & 7;
     return size == 6 ? 4 : size == 5 ? 2 : 1;
 }
 
-/* The machine code of one line of PTX. */
+/* The machine code of a line of PTX. */
 typedef struct line_note {
     uint32_t counts[KINDS];
-    double loads, turns; /* its loads from global memory, and each over the words under way */
+    double loads; /* number of its loads from global memory */
+    double turns; /* sum over these loads of 1 / (most words in flight) */
 } line_note;
 
 typedef struct notes {
-    line_note *lines; /* from line 1 on; owned */
+    line_note *lines; /* indexed by line, from 1 on; owned */
     size_t count;
     bool any;
 } notes;
 
-/* A load between its instruction and the first that waits for it. */
+/* A load from its instruction to the first instruction that waits for it. */
 typedef struct load {
     size_t line;
     unsigned words, barrier;
-    unsigned most; /* words under way at a time meanwhile */
+    unsigned most; /* most words in flight during this time */
 } load;
 
 typedef struct flight {
@@ -150,17 +154,17 @@ static void end_loads(notes *n, flight *f, unsigned barriers)
     f->count = left;
 }
 
-/* Notes the instructions of a section, each of which has its line; 0: none. */
+/* Notes the instructions of a section. `lines` has the line of each instruction, or 0. */
 static void note_code(notes *n, const cubin_section *code, const uint32_t *lines)
 {
     flight f = {.count = 0};
-    size_t before = 0; /* line of the last instruction that PTX has, too */
+    size_t before = 0; /* line of the last instruction of KIND_COMMON */
     for (size_t i = 0; i < code->size_bytes / INSTRUCTION_BYTES; i++) {
         const instruction c = read_instruction(code->bytes, i);
         const kind what = kinds[opcode_of(&c)];
         size_t line = lines[i] < n->count ? lines[i] : 0;
         before = what == KIND_COMMON ? line : before;
-        /* Loads and stores of spilled registers have no line, or one far off. */
+        /* ptxas gives loads and stores of spilled registers no line or a distant one. */
         line = what == KIND_LOCAL && before > 0 ? before : line;
         end_loads(n, &f, barriers_awaited(&c));
         if (opcode_of(&c) == LOAD_GLOBAL)
@@ -202,7 +206,7 @@ static int64_t get_leb(reader *r, bool is_signed)
     return 0;
 }
 
-/* A cubin, and the sections that tell to which code rows belong; without bytes: there is none. */
+/* A cubin and its sections for line information; bytes is NULL for a missing section. */
 typedef struct tables {
     const void *cubin;
     size_t cubin_bytes;
@@ -233,7 +237,7 @@ static bool read_symbol(const tables *t, uint64_t number, Elf64_Sym *out)
     return true;
 }
 
-/* The code that a relocation of the line program at `at` names. */
+/* Finds the code section to which the relocation at offset `at` of the line program refers. */
 static bool find_code(const tables *t, uint64_t at, cubin_section *out)
 {
     for (size_t i = 0; t->relocations.bytes && i < t->relocations.size_bytes / sizeof(Elf64_Rela);
@@ -249,10 +253,10 @@ static bool find_code(const tables *t, uint64_t at, cubin_section *out)
     return false;
 }
 
-/* One sequence of the line program: rows of a section's code. */
+/* A sequence of the line program: it assigns lines to the code of one section. */
 typedef struct sequence {
     cubin_section code;
-    uint32_t *lines; /* of each instruction; owned */
+    uint32_t *lines; /* line of each instruction; owned */
     size_t count;
     uint64_t address;
     int64_t line;
@@ -268,7 +272,7 @@ static void begin_sequence(sequence *s, const tables *t, uint64_t at)
     s->lines = calloc(s->count + 1, sizeof *s->lines);
 }
 
-/* The code is of that line from here on, until the next row. */
+/* Assigns the current line to the instructions from here on, until the next row. */
 static void add_row(sequence *s)
 {
     const uint32_t line = s->line > 0 && s->line < INT32_MAX ? (uint32_t)s->line : 0;
@@ -276,9 +280,9 @@ static void add_row(sequence *s)
         s->lines[i] = line;
 }
 
-/* Gives no line to the functions that ptxas adds to the code: they are for operands that what it
- * puts in place of a division or root does not suit (denormal numbers, quotients of more than 32
- * bits), and come with no line of their own. */
+/* Removes the lines of the functions that ptxas adds to the code. They handle operands that the
+ * fast code for a division or root does not (denormal numbers, quotients of more than 32 bits), and
+ * have no lines of their own. */
 static void skip_internal(const tables *t, sequence *s)
 {
     static const char prefix[] = "$__internal_";
@@ -307,7 +311,8 @@ static void end_sequence(sequence *s, notes *n, const tables *t)
     *s = (sequence){.line = 1};
 }
 
-/* A unit: "DWARF Debugging Information Format", version 2, section 6.2. */
+/* Reads a unit of the line program: "DWARF Debugging Information Format", version 2, section
+ * 6.2. */
 static void read_unit(reader *r, notes *n, const tables *t)
 {
     enum { EXTENDED, COPY, ADVANCE_ADDRESS, ADVANCE_LINE, ADD_CONSTANT = 8, FIXED_ADVANCE };

@@ -1,18 +1,18 @@
-/* Notes at the ends of lines of PTX: what ptxas made of each.
+/* Annotates lines of PTX with the machine code that ptxas made of each line.
  *
- * In: PTX with line information and the cubin that was compiled with it, of compute capability 7.0
- * or later. Its section .nv_debug_line_sass, a line program of DWARF 2, tells of which line of PTX
- * each machine instruction is. An instruction has 16 bytes; the upper ones tell which of six
- * barriers it sets when it ends and which it waits for: Jia et al., "Dissecting the NVIDIA Volta
- * GPU Architecture via Microbenchmarking" (2018), section 2.1. Opcodes were read off kernels of one
- * operation each, compiled for sm_80, sm_90 and sm_120. ptx/notes.h has the form of a note. */
+ * Input is PTX with line information and its cubin, of compute capability 7.0 or later. The section
+ * .nv_debug_line_sass is a DWARF 2 line program that gives the line of PTX for each machine
+ * instruction. An instruction has 16 bytes; the upper bits contain the barrier that it sets at its
+ * end and the barriers that it waits for: Jia et al., "Dissecting the NVIDIA Volta GPU Architecture
+ * via Microbenchmarking" (2018), section 2.1. The opcodes were found by compiling kernels with one
+ * operation each for sm_80, sm_90 and sm_120. ptx/notes.h describes the form of a note. */
 #ifndef AUTOTUNE_COMPILE_MACHINE_CODE_H
 #define AUTOTUNE_COMPILE_MACHINE_CODE_H
 
 #include <stddef.h>
 
-/* The PTX with its notes, which the caller frees; NULL: the cubin tells nothing, or no memory. Any
- * bytes are safe. */
+/* Returns a copy of the PTX with notes, which the caller frees. Returns NULL if the cubin has no
+ * line information or there is no memory. Safe for any bytes. */
 char *machine_code_annotate(const void *cubin, size_t cubin_bytes, const char *ptx);
 
 #endif

@@ -1,25 +1,31 @@
 #include "compile/nvrtc.h"
 
 #include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include "base/clock.h"
+#include "base/descriptor.h"
 #include "base/pack.h"
 #include "base/text.h"
-#include "compile/file_names.h"
+#include "compile/log.h"
 
-/* Newest first; the name without a version exists only where the development files are
- * installed. */
+/* ---- the library ---- */
+
+/* Newest first. The name without a version exists only with the development files. */
 static const char *const sonames[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
 enum { SONAMES = sizeof sonames / sizeof sonames[0] };
 
-/* A line of each library that was tried, and why it is not used. */
+/* Size of the list of failed attempts, one line per library with the reason. */
 enum { TRIED_BYTES = 2048 };
 
 static void note_attempt(char *tried, const char *path, const char *why)
@@ -31,7 +37,8 @@ static void note_attempt(char *tried, const char *path, const char *why)
     text_add(tried, TRIED_BYTES, "\n  %s: %s", path, why ? why : "cannot be opened");
 }
 
-/* POSIX has dlsym return a function as an object pointer; ISO C has no such conversion. */
+/* Stores the address of a function. memcpy() is needed because ISO C cannot convert the result of
+ * dlsym to a function pointer. */
 static bool load_symbol(void *handle, const char *name, void *function, size_t function_bytes)
 {
     void *symbol = dlsym(handle, name);
@@ -54,7 +61,8 @@ static bool load_symbols(nvrtc_library *n)
            LOAD(get_ptx_size, "nvrtcGetPTXSize") && LOAD(get_ptx, "nvrtcGetPTX");
 }
 
-/* Which file a mapped address comes from: the loader found the library by name alone. */
+/* Finds the file of the library, which the loader found by name alone, by the mapping that contains
+ * one of its functions. */
 static void find_path(nvrtc_library *n, const char *asked)
 {
     snprintf(n->path, sizeof n->path, "%s", asked);
@@ -75,8 +83,8 @@ static void find_path(nvrtc_library *n, const char *asked)
         fclose(maps);
 }
 
-/* The headers that belong to a library lie beside its folder in a Toolkit; a library installed
- * alone falls back to the Toolkit that autotune was built with. */
+/* Finds the headers of the library: in the include folder of its Toolkit, or else of the Toolkit
+ * that autotune was built with. */
 static void find_include_dir(nvrtc_library *n)
 {
     char candidates[2][PATH_MAX + 16];
@@ -94,8 +102,8 @@ static void find_include_dir(nvrtc_library *n)
     }
 }
 
-/* cuda::std, CUB and what cooperative_groups.h includes lie in a folder of their own since CUDA 13,
- * before that among the rest. */
+/* Sets the include options. cuda::std, CUB and headers of cooperative_groups.h are in the folder
+ * cccl since CUDA 13, before that among the other headers. */
 static void set_include_options(nvrtc_library *n)
 {
     static const char *const folders[] = {"", "/cccl"};
@@ -109,9 +117,9 @@ static void set_include_options(nvrtc_library *n)
     }
 }
 
-/* NVRTC opens its builtins by name alone when it first compiles: where the loader does not know
- * their folder, it finds them because they are open already. They lie beside the library, or where
- * the loader looks; without them nothing compiles. (Toolkits ship a second build, "alt".) */
+/* Opens NVRTC's builtins, which are beside the library or on the loader's path. NVRTC opens them by
+ * name at the first compilation, which fails if the loader does not find them; if they are open
+ * already, it succeeds. Toolkits also have a second build, "alt". */
 static bool open_builtins(const nvrtc_library *n)
 {
     const char *slash = strrchr(n->path, '/');
@@ -239,7 +247,7 @@ static nvrtcResult fetch_ptx(const nvrtc_library *n, nvrtcProgram program,
     return code;
 }
 
-/* A copy of entry `index`; NULL: there is none, or no memory. */
+/* Returns a copy of entry `index`, or NULL if there is none or no memory. */
 static char *copy_entry(const char *entries, size_t index)
 {
     size_t length;
@@ -247,7 +255,8 @@ static char *copy_entry(const char *entries, size_t index)
     return length ? strndup(entry, length) : NULL;
 }
 
-/* Is it the name of a function in machine code, which no expression of C++ can be? */
+/* Returns true for a mangled name of a function in machine code. No C++ expression starts like
+ * this. */
 static bool is_symbol(const char *entry)
 {
     return strncmp(entry, "_Z", 2) == 0;
@@ -322,4 +331,185 @@ void nvrtc_output_deinit(nvrtc_output *o)
     free(o->cubin);
     free(o->ptx);
     *o = (nvrtc_output){0};
+}
+
+/* ---- precompiled headers ---- */
+
+/* A failure may be due to an error in the source; several in a row may be due to the headers. */
+enum { MOST_FAILURES = 3 };
+
+/* Size of a file for the largest headers, with a reserve. */
+static const uint64_t heap_bytes = UINT64_C(512) << 20;
+
+void preambles_open(preambles *p, const char *folder)
+{
+    struct statvfs s;
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    *p = (preambles){0};
+    for (size_t i = 0; i < PREAMBLES_KEPT; i++)
+        p->kept[i].fd = -1;
+    const int length = snprintf(p->folder, sizeof p->folder, "%s/00", folder);
+    if (length > 0 && (size_t)length < sizeof p->folder && statvfs(folder, &s) == 0 &&
+        (uint64_t)s.f_bavail * s.f_frsize / (uint64_t)(cores > 0 ? cores : 1) >= heap_bytes &&
+        (mkdir(p->folder, 0700) == 0 || errno == EEXIST))
+        setenv("TMPDIR", p->folder, 1); /* the folder for temporary files of NVRTC's front end */
+    else
+        p->folder[0] = '\0';
+}
+
+/* ---- sources ---- */
+
+/* Skips blanks and comments. Returns NULL if a comment does not end. */
+static const char *skip_comments(const char *at)
+{
+    for (;;) {
+        at += strspn(at, " \t\r\n");
+        if (strncmp(at, "//", 2) == 0) {
+            at += strcspn(at, "\n");
+        } else if (strncmp(at, "/*", 2) == 0) {
+            const char *end = strstr(at + 2, "*/");
+            if (!end)
+                return NULL;
+            at = end + 2;
+        } else {
+            return at;
+        }
+    }
+}
+
+static bool is_given(const char *name, size_t length, const source_header *headers, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strlen(headers[i].name) == length && memcmp(headers[i].name, name, length) == 0)
+            return true;
+    return false;
+}
+
+/* Returns the name in the <...> of an #include line, or NULL for any other line and a line with
+ * more text. */
+static const char *included_name(const char *line, size_t size, size_t *length)
+{
+    const char *at = line + 1, *end = line + size;
+    at += strspn(at, " \t");
+    if (strncmp(at, "include", 7) != 0 || memchr(line, '\\', size))
+        return NULL;
+    at += 7;
+    at += strspn(at, " \t");
+    const char *close = at < end && *at == '<' ? memchr(at, '>', (size_t)(end - at)) : NULL;
+    if (!close)
+        return NULL;
+    const char *rest = close + 1 + strspn(close + 1, " \t\r");
+    *length = (size_t)(close - at) - 1;
+    return rest == end || strncmp(rest, "//", 2) == 0 ? at + 1 : NULL;
+}
+
+/* Returns the length of the start of a source that consists only of comments, #line directives and
+ * #include lines of files other than `headers`. Appends these #include lines to *lines. */
+static size_t find_lines(const char *source, const source_header *headers, size_t header_count,
+                         pack *lines)
+{
+    const char *ended = source;
+    for (const char *at; (at = skip_comments(ended)) && *at == '#';) {
+        size_t size = strcspn(at, "\n"), length;
+        const char *name = included_name(at, size, &length);
+        const char *word = at + 1 + strspn(at + 1, " \t");
+        if (name && !is_given(name, length, headers, header_count)) {
+            pack_append_text(lines, "#include <");
+            pack_append(lines, name, length);
+            pack_append_text(lines, ">\n");
+        } else if (strncmp(word, "line ", 5) != 0 && strncmp(word, "pragma once", 11) != 0) {
+            break;
+        }
+        ended = at + size;
+    }
+    return (size_t)(ended - source);
+}
+
+/* Returns the #include lines, followed by the source without them, in which the other lines keep
+ * their numbers. */
+static char *hoist(const compile_request *r, const char *lines, size_t bytes)
+{
+    pack text = {0};
+    pack_append_text(&text, lines);
+    pack_append_text(&text, "#pragma nv_hdrstop\n#line 1 \"");
+    pack_append_text(&text, r->name);
+    pack_append_text(&text, "\"\n");
+    for (const char *at = r->source, *end = r->source + bytes; at < end;) {
+        size_t size = strcspn(at, "\n");
+        const char *word = at + strspn(at, " \t");
+        const char *name = *word == '#' ? word + 1 + strspn(word + 1, " \t") : word;
+        if (*word != '#' || strncmp(name, "include", 7) != 0)
+            pack_append(&text, at, size);
+        if (at[size] == '\n')
+            pack_append_text(&text, "\n");
+        at += size + (at[size] == '\n');
+        if (at > end)
+            bytes = (size_t)(at - r->source);
+    }
+    pack_append_text(&text, r->source + bytes);
+    return pack_take_text(&text);
+}
+
+static uint64_t key_of(const compile_request *r, const char *lines)
+{
+    pack m = {0};
+    pack_put_string(&m, lines);
+    pack_put_string(&m, r->arch);
+    pack_put_u32(&m, r->want_ptx);
+    for (size_t i = 0; i < r->option_count; i++)
+        pack_put_string(&m, r->options[i]);
+    uint64_t key = m.failed ? 0 : XXH3_64bits(m.bytes, m.size_bytes);
+    pack_deinit(&m);
+    return key;
+}
+
+/* ---- precompiled files ---- */
+
+/* Returns the preamble of a key. For a new key returns NULL and adds it. */
+static preamble *find(preambles *p, uint64_t key)
+{
+    for (size_t i = 0; i < PREAMBLES_KEPT; i++)
+        if (p->kept[i].key == key)
+            return &p->kept[i];
+    preamble *other = &p->kept[p->next++ % PREAMBLES_KEPT];
+    if (other->key && other->fd >= 0)
+        close(other->fd);
+    *other = (preamble){.key = key, .fd = -1};
+    return NULL;
+}
+
+void preambles_begin(preambles *p, const compile_request *r, preamble_use *out)
+{
+    *out = (preamble_use){0};
+    if (!p->folder[0] || strpbrk(r->name, "\"\\\n"))
+        return;
+    pack found = {0};
+    const size_t bytes = find_lines(r->source, r->headers, r->header_count, &found);
+    char *lines = pack_take_text(&found);
+    const uint64_t key = lines && lines[0] ? key_of(r, lines) : 0;
+    preamble *of = key ? find(p, key) : NULL;
+    if (of && of->failures < MOST_FAILURES && (out->source = hoist(r, lines, bytes)) != NULL) {
+        out->of = of;
+        if (of->fd >= 0) {
+            snprintf(out->option, sizeof out->option, "--use-pch=/proc/self/fd/%d", of->fd);
+        } else {
+            snprintf(out->path, sizeof out->path, "%s/tmp-heap-%ld", p->folder, (long)getpid());
+            snprintf(out->option, sizeof out->option, "--create-pch=%s", out->path);
+        }
+    }
+    free(lines);
+}
+
+void preambles_end(preamble_use *use, bool compiled)
+{
+    if (!use->of)
+        return;
+    if (use->path[0]) {
+        if (compiled)
+            use->of->fd = descriptor_open(use->path, O_RDONLY | O_CLOEXEC, 0);
+        unlink(use->path);
+    }
+    use->of->failures = use->of->fd >= 0 && compiled ? 0 : use->of->failures + 1;
+    free(use->source);
+    *use = (preamble_use){0};
 }

@@ -1,26 +1,28 @@
-/* NVRTC, opened at run time and called: CUDA source in, cubin, PTX and log out.
+/* NVRTC, opened at run time: CUDA source in, cubin, PTX and log out. Also precompiled headers.
  *
- * Only compile workers compile with it: the library is large, is not trusted to survive what it is
- * given, and serialises its callers. (The CUDA Toolkit's own header is called nvrtc.h.) */
+ * Only compile workers compile with it: the library is large, may crash on a source, and serialises
+ * its callers. (The header of the CUDA Toolkit is also called nvrtc.h.) */
 #ifndef AUTOTUNE_COMPILE_NVRTC_H
 #define AUTOTUNE_COMPILE_NVRTC_H
 
 #include <nvrtc.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "compile/compile.h"
 
 typedef struct nvrtc_library {
     void *handle;
     char version[32];              /* "13.0" */
-    char path[1024];               /* of the file that was opened, resolved */
-    char include_dir[1024];        /* of the CUDA headers that belong to it; "" when not found */
-    char include_options[2][1100]; /* with which it finds them, and the C++ libraries (CCCL) of CUDA
-                                      13 */
-    size_t include_option_count;   /* 0 when the headers were not found */
-    uint64_t file_bytes;           /* distinguishes builds of one version */
+    char path[1024];               /* path of the opened file, resolved */
+    char include_dir[1024];        /* folder of its CUDA headers; "" if not found */
+    char include_options[2][1100]; /* options for this folder and for the C++ libraries (CCCL) of
+                                      CUDA 13 */
+    size_t include_option_count;   /* 0 if the headers were not found */
+    uint64_t file_bytes; /* size of the file, which distinguishes builds of the same version */
     __typeof__(nvrtcVersion) *get_version;
     __typeof__(nvrtcGetErrorString) *get_error_string;
     __typeof__(nvrtcCreateProgram) *create_program;
@@ -36,34 +38,79 @@ typedef struct nvrtc_library {
     __typeof__(nvrtcGetPTX) *get_ptx;
 } nvrtc_library;
 
-/* Opens the first NVRTC found: $AUTOTUNE_NVRTC alone when it is set; else by the loader's own path,
- * in the Toolkit that autotune was built with, in /usr/local/cuda, $CUDA_HOME and $CUDA_PATH.
- * AT_NO_TOOLCHAIN lists every path tried and says what to do. It stays open until the process
- * ends. */
+/* Opens the first NVRTC found. If $AUTOTUNE_NVRTC is set, tries only that; otherwise the loader's
+ * path, the Toolkit that autotune was built with, /usr/local/cuda, $CUDA_HOME and $CUDA_PATH.
+ * Returns AT_NO_TOOLCHAIN with all paths tried and a remedy. The library stays open until the
+ * process ends. */
 at_status nvrtc_library_open(nvrtc_library *out, at_error *error);
 
 typedef struct nvrtc_output {
-    nvrtcResult code; /* of the compilation, or of the call that failed after it */
-    char *log;        /* owned (free), NUL-terminated; NULL when memory ran out */
-    char *symbols;    /* owned: what the kernels are called in the code, on a line each; NULL unless
-                         compiled */
-    void *cubin;      /* owned; NULL unless compiled */
+    nvrtcResult code; /* result of the compilation, or of the call that failed after it */
+    char *log;        /* owned, NUL-terminated; NULL if there was no memory */
+    char *symbols; /* owned; names of the kernels in the code, one per line; NULL unless compiled */
+    void *cubin;   /* owned; NULL unless compiled */
     size_t cubin_bytes;
     char *ptx;        /* owned, NUL-terminated; NULL unless asked for and compiled */
     size_t ptx_bytes; /* without the NUL */
-    int64_t time_ns;  /* in NVRTC */
+    int64_t time_ns;  /* time in NVRTC, in ns */
 } nvrtc_output;
 
-/* Compiles `source`, which messages call `name`. `entries` are the kernels that are wanted, on a
- * line each: expressions of C++ ("ns::scale<64, float>"), which are instantiated, or names as they
- * are in machine code ("_Z5scalePf"). `headers` (at most SOURCE_HEADERS_MAX) take precedence over
- * files. Failures are in out->code and not in an at_status, because a source that
- * does not compile is a result. */
+/* Compiles `source`, which messages call `name`. `entries` are the kernels, one per line: C++
+ * expressions ("ns::scale<64, float>"), which are instantiated, or mangled names ("_Z5scalePf").
+ * `headers` (at most SOURCE_HEADERS_MAX) take precedence over files. Failures are reported in
+ * out->code and not by an at_status, because an error in the source is a result. The caller calls
+ * nvrtc_output_deinit(). */
 void nvrtc_library_compile(const nvrtc_library *n, const char *source, const char *name,
                            const char *entries, const source_header *headers, size_t header_count,
                            const char *const *options, size_t option_count, int want_ptx,
                            nvrtc_output *out);
 
 void nvrtc_output_deinit(nvrtc_output *o);
+
+/* ---- precompiled headers ----
+ *
+ * CUB, cuda::std and cooperative groups take NVRTC a second or more for each source. Sources that
+ * begin with the same #include lines can share the work: the first source is compiled normally, the
+ * second lets NVRTC write a file with its state after these lines, later ones read the file. The
+ * code is the same except for the names of module variables that contain a hash of source and
+ * options.
+ *
+ * The file belongs to the process that wrote it. It is in the folder of the compile cache and is
+ * deleted as soon as it is open, so that nothing remains after the process. It has more than a
+ * hundred megabytes: if the folder lacks room for one file per core, nothing is precompiled. */
+
+/* The precompiled headers of a worker. Nothing is precompiled if it is zeroed, or without a
+ * folder. */
+enum { PREAMBLES_KEPT = 4 };
+
+typedef struct preamble {
+    uint64_t key; /* hash of the #include lines, the architecture and the options; 0 if unused */
+    int fd;       /* file with the precompiled headers; -1 if there is none yet */
+    int failures; /* failures in a row to write it or to compile with it */
+} preamble;
+
+typedef struct preambles {
+    char folder[512]; /* "" if there is none */
+    preamble kept[PREAMBLES_KEPT];
+    size_t next; /* index for the next new key */
+} preambles;
+
+/* Starts precompiling if the folder, which is that of the compile cache, has enough room. NVRTC
+ * then writes to this folder by $TMPDIR, which the process must not use for anything else. */
+void preambles_open(preambles *p, const char *folder);
+
+/* The way in which one source is compiled. */
+typedef struct preamble_use {
+    preamble *of;     /* NULL to compile the source as it is */
+    char *source;     /* owned; its first #include lines are at the top */
+    char option[600]; /* option for NVRTC */
+    char path[560];   /* file that NVRTC writes; "" if it reads one */
+} preamble_use;
+
+/* Decides how a request is compiled. After the compilation the caller calls preambles_end(). */
+void preambles_begin(preambles *p, const compile_request *r, preamble_use *out);
+
+/* Ends a use. `compiled` is true if NVRTC produced code. */
+void preambles_end(preamble_use *use, bool compiled);
 
 #endif

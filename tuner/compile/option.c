@@ -35,7 +35,7 @@ static bool is_standard(const char *v)
     return is_one_of(v, known, sizeof known / sizeof known[0]);
 }
 
-/* NAME, NAME=text or NAME(parameters)=text, printable. */
+/* Accepts NAME, NAME=text and NAME(parameters)=text of printable characters. */
 static bool is_definition(const char *v)
 {
     if (!isalpha((unsigned char)*v) && *v != '_')
@@ -43,7 +43,7 @@ static bool is_definition(const char *v)
     for (const char *c = v; *c; c++)
         if (!isprint((unsigned char)*c))
             return false;
-    /* __has_include and __has_embed ask for files. */
+    /* __has_include and __has_embed look for files */
     return strstr(v, "__has_") == NULL;
 }
 
@@ -53,20 +53,20 @@ static bool is_identifier(const char *v)
                                            "abcdefghijklmnopqrstuvwxyz")] == '\0';
 }
 
-/* A file that the request brings, or the Toolkit. */
+/* Accepts the name of a file in the request or in the Toolkit. */
 static bool is_file_name(const char *v)
 {
     return isalpha((unsigned char)*v) &&
            v[strspn(v, "0123456789_.ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")] == '\0';
 }
 
-/* Numbers of warnings, with commas between. */
+/* Accepts numbers of warnings, separated by commas. */
 static bool is_diagnostics(const char *v)
 {
     return *v && v[strspn(v, "0123456789,")] == '\0';
 }
 
-/* Cache modifiers of loads and stores, and how hard to optimise. */
+/* Accepts cache modifiers of loads and stores, and optimisation levels. */
 static bool is_ptxas_option(const char *v)
 {
     static const char *const known[] = {
@@ -88,8 +88,8 @@ static bool is_ptxas_option(const char *v)
     return is_one_of(v, known, sizeof known / sizeof known[0]);
 }
 
-/* `value` NULL: the option stands alone. A name that ends in '=' or is "-D" is followed by the
- * value. `either`: two dashes will do as well as one. */
+/* `value` is NULL if the option has no value. A name that ends in '=' or is "-D" or "-U" is
+ * followed by the value. `either`: two dashes are accepted as well as one. */
 static const struct {
     const char *name;
     bool (*value)(const char *);
@@ -134,14 +134,15 @@ static bool is_allowed(const char *option)
     return false;
 }
 
-/* ---- nvcc's ---- */
+/* ---- options of nvcc ---- */
 
-/* Names without their dashes. An entry is followed by the end, or by '=', a blank and anything. */
+/* The name is without dashes. In the script it is followed by the end, or by '=' or a blank and a
+ * value. */
 typedef struct nvcc_option {
     const char *name, *meaning;
 } nvcc_option;
 
-/* Those of which NVRTC has another name; "" for its own: device code does not depend on them. */
+/* Options with another name in NVRTC; "" for options that do not affect device code. */
 static const nvcc_option translated[] = {
     {"O", ""},
     {"O0", ""},
@@ -196,7 +197,7 @@ static const nvcc_option translated[] = {
     {"Xcudafe=--diag_suppress", "--diag-suppress"},
 };
 
-/* Those that cannot be honoured, and why, or what to do instead. */
+/* Options that are refused, with the reason or an alternative. */
 static const char architecture[] =
     "code is made for the device at hand: --device names it, or --arch where there is none";
 static const char folders[] = "folders of headers are named by kernel = { include = { \"DIR\" } }, "
@@ -233,8 +234,8 @@ static const nvcc_option refused[] = {
     {"fatbin", outputs},
 };
 
-/* The place where the value of an option begins, which follows its name after '=' or a blank, or at
- * once where the name is one letter; NULL: it is another option. */
+/* Returns the value of an option: after its name and '=' or a blank, or directly after a name of
+ * one letter. Returns NULL for another option. */
 static const char *value_of(const char *given, const char *name)
 {
     size_t n = strlen(name);
@@ -256,9 +257,8 @@ static const char *find_option(const nvcc_option *list, size_t count, const char
     return NULL;
 }
 
-/* Returns the option of which a second one follows the first in the same text, or NULL. A blank and
- * a dash begin an option, except within quotes and after an option whose value is an option of
- * another program. */
+/* Returns the second option in the text, or NULL. A blank and a dash start an option, except within
+ * quotes and after an option whose value is an option of another program. */
 static const char *find_second(const char *option)
 {
     static const char *const forwarding[] = {"Xptxas",           "ptxas-options", "Xcompiler",
@@ -303,7 +303,7 @@ at_status compile_option_read(const char *option, char out[COMPILE_OPTION_BYTES]
         return AT_OK;
     size_t dashes = strspn(option, "-");
     snprintf(given, sizeof given, "%s", dashes > 0 && dashes < 3 ? option + dashes : "");
-    /* "-Xptxas -v" is "-Xptxas=-v". */
+    /* "-Xptxas -v" means "-Xptxas=-v". */
     char *blank = strchr(given, ' ');
     if (blank && !memchr(given, '=', (size_t)(blank - given)))
         *blank = '=';

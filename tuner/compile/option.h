@@ -1,9 +1,9 @@
-/* Which compiler options a pattern script may pass, and what NVRTC gets of them.
+/* Compiler options in pattern scripts: the allowed ones, and their translation to NVRTC.
  *
- * Scripts and records come from other people: what they pass to the compiler may change code
- * generation and nothing else. Include paths, output files and other architectures are refused.
- * Options of nvcc mean here what they mean to it: NVRTC's spelling takes their place, and those
- * that are about host code, linking or messages are left out. */
+ * Scripts and records may come from other people, so their options may change code generation and
+ * nothing else. Include paths, output files and other architectures are refused. Options of nvcc
+ * keep their meaning: they are translated to NVRTC, and options for host code, linking or messages
+ * are dropped. */
 #ifndef AUTOTUNE_COMPILE_OPTION_H
 #define AUTOTUNE_COMPILE_OPTION_H
 
@@ -11,8 +11,9 @@
 
 enum { COMPILE_OPTION_BYTES = 1024 };
 
-/* Reads one option ("--maxrregcount=64", "-DTILE=32", "-Xptxas -dlcm=cg", "-O3") and writes it as
- * NVRTC takes it; "": device code does not depend on it. AT_SCRIPT with what to do instead. */
+/* Reads an option ("--maxrregcount=64", "-DTILE=32", "-Xptxas -dlcm=cg", "-O3") and writes it in
+ * NVRTC's form, or "" if device code does not depend on it. Returns AT_SCRIPT with an alternative
+ * if it is refused. */
 at_status compile_option_read(const char *option, char out[COMPILE_OPTION_BYTES], at_error *error);
 
 #endif

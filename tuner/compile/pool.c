@@ -1,4 +1,3 @@
-
 #include "compile/compile.h"
 
 #include <errno.h>
@@ -10,17 +9,17 @@
 #include "compile/cubin.h"
 #include "compile/group.h"
 #include "compile/option.h"
-#include "compile/slot.h"
 #include "compile/wire.h"
 #include "compile/worker.h"
 
 enum {
-    /* Workers that die before they say hello, in a row: they may be killed from outside, too. */
+    /* Local workers in a row that may die before their greeting; some may be killed from
+     * outside. */
     START_ATTEMPTS = 8,
-    LOST_STARTS = 3, /* the same of a worker elsewhere, which is then done without */
+    LOST_STARTS = 3, /* Same limit for a worker on another host, which is given up then. */
     DEFAULT_TIMEOUT_S = 60,
-    COLLECT_MS = 500,    /* from a worker's last word to its end */
-    START_TIMEOUT_S = 60 /* a library of 100 MB comes from a cold disk */
+    COLLECT_MS = 500,    /* time in ms for a worker to end after its socket closed */
+    START_TIMEOUT_S = 60 /* loading a library of 100 MB from a cold disk takes time */
 };
 
 #define DEFAULT_MEMORY_BYTES ((uint64_t)8 << 30)
@@ -30,26 +29,26 @@ typedef struct finished {
     compile_result result;
 } finished;
 
-/* A job is in one place at a time: in `queue`, in a batch of a slot, or, once it is answered or
- * lost, as a result in `done`, which the caller takes from. `pending` counts the jobs in all three.
- * `broken` keeps the first reason and is never cleared; `version` is that of the first worker that
- * greeted, and all others must have it. */
+/* A job is in one place at a time: in `queue`, in a batch of a slot, or, after its answer or loss,
+ * as a result in `done`, where the caller takes it. `pending` counts the jobs in all three.
+ * `broken` keeps the first reason and is never cleared. `version` is the version of the first
+ * worker that greeted; all others must have the same. */
 struct compile_pool {
     compile_slot *slots;
     size_t slot_count;
     queue queue; /* compile_job */
     queue done;  /* finished */
     size_t pending;
-    uint64_t last_number; /* of a job */
+    uint64_t last_number; /* number of the last job */
     int64_t timeout_ns;
     compile_worker_config config;
-    char *cache_dir; /* what config.cache_dir points to */
+    char *cache_dir; /* target of config.cache_dir */
     int failed_starts;
     at_error broken; /* set when no worker can be started any more */
     char version[32], warning[512];
 };
 
-/* Ends a job whose worker is gone. */
+/* Ends a job whose worker is dead. */
 static at_status finish_lost(compile_pool *pool, compile_job *j, compile_outcome outcome,
                              const char *why)
 {
@@ -73,15 +72,15 @@ static void break_pool(compile_pool *pool, at_status status, const char *why)
         error_set(&pool->broken, status, "%s", why);
 }
 
-/* Takes the worker, which has ended, out of its slot. Its first job is lost if it is to blame, and
- * tries once more if not, or if others were compiled with it; the jobs after it were not begun and
- * go back to the head of the queue. */
+/* Takes the jobs of a dead worker out of its slot. The first job is lost if it is to blame;
+ * otherwise it is tried again. Jobs after it were not started and return to the head of the queue.
+ * If the worker died on a batch of several, the guilty job is unknown: each is tried again
+ * alone. */
 static void retire(compile_pool *pool, compile_slot *s, worker_death death, const char *why)
 {
     size_t size = s->batch_count ? s->batches[0].size : 0;
     if (size > 0 || !s->greeted)
         supervised_show(&s->child, "lost", size);
-    /* It is not known which of several in a batch it was: each tries again alone. */
     compile_job *j = size == 1 ? compile_slot_take_first(s) : NULL;
     compile_slot_return(s, &pool->queue);
     if (j && s->greeted && worker_blame_add(&j->blame, death)) {
@@ -128,15 +127,15 @@ static at_status start(compile_pool *pool, compile_slot *s, at_error *error)
     return AT_OK;
 }
 
-/* Starts what is not running. One worker is enough to go on; without any the pool is broken. */
+/* Starts the missing workers. One worker is enough; without any the pool is broken. */
 static void replace_the_dead(compile_pool *pool)
 {
     at_error error = {0};
     size_t running = 0;
     for (size_t i = 0; i < pool->slot_count; i++) {
         compile_slot *s = &pool->slots[i];
-        /* Workers elsewhere wait for the first greeting here, which says what NVRTC they must
-         * have. */
+        /* Workers on other hosts wait for the first local greeting, because their NVRTC version
+         * must be the same. */
         if (s->child.process.pid == 0 && s->host &&
             (!pool->version[0] || s->lost_starts >= LOST_STARTS))
             continue;
@@ -157,12 +156,12 @@ static void give(compile_pool *pool, compile_slot *s, size_t most)
     compile_slot_give(s, &pool->queue, most);
 }
 
-/* Replaces the dead and hands out the queue, breadth first. Towards the end the last sources go to
- * idle workers and not after others: no worker waits while another has two. A batch is no larger
- * than what leaves every worker two. */
+/* Replaces dead workers and distributes the queue, breadth first. Near the end the last sources go
+ * only to idle workers, so that no worker waits while another has two. A batch is small enough to
+ * leave two batches for every worker. */
 static void feed(compile_pool *pool)
 {
-    /* Before the first greeting it is not known yet whether there is an NVRTC at all. */
+    /* Before the first greeting it is unknown whether NVRTC can be opened. */
     if ((pool->queue.count || !pool->version[0]) && !pool->broken.status)
         replace_the_dead(pool);
     for (size_t depth = 0; depth < COMPILE_DEPTH; depth++) {
@@ -203,7 +202,8 @@ static void expect(const compile_pool *pool, compile_slot *s)
         supervised_expect(&s->child, pool->timeout_ns);
 }
 
-/* Accepts a result for the slot's first job. False when the worker is not to be used any more. */
+/* Accepts a result for the first job of the slot. Returns false if the worker must not be used any
+ * more. */
 static bool accept_result(compile_pool *pool, compile_slot *s, message *m)
 {
     compile_result view;
@@ -226,7 +226,7 @@ static bool accept_result(compile_pool *pool, compile_slot *s, message *m)
     expect(pool, s);
     if (view.outcome != COMPILE_CRASHED)
         return true;
-    /* The compiler survived, but what it holds is not to be trusted for the next source. */
+    /* The compiler survived, but its state may be damaged. */
     compile_slot_return(s, &pool->queue);
     return false;
 }
@@ -248,7 +248,7 @@ static bool accept_hello(compile_pool *pool, compile_slot *s, message *m)
 static bool accept_refusal(compile_pool *pool, compile_slot *s, message *m)
 {
     const char *why = pack_get_string(&m->body);
-    /* A worker that has greeted sent nonsense, which costs that worker alone. */
+    /* A refusal after the greeting is nonsense and costs only this worker. */
     if (!s->greeted && pack_complete(&m->body) && !s->host)
         break_pool(pool, AT_NO_TOOLCHAIN, why);
     return false;
@@ -280,7 +280,7 @@ static bool accept_message(compile_pool *pool, compile_slot *s, message *m)
     return false;
 }
 
-/* Takes what the worker has said; buries it when it has died or speaks nonsense. */
+/* Reads the messages of a worker, and buries the worker if it has died or sends nonsense. */
 static void listen_to(compile_pool *pool, compile_slot *s)
 {
     for (;;) {
@@ -288,7 +288,7 @@ static void listen_to(compile_pool *pool, compile_slot *s)
         worker_death death = DEATH_LIED;
         at_status status = supervised_take(&s->child, &m, &death);
         if (status == AT_NOT_FOUND) {
-            /* A large answer that trickles in is not a compiler that hangs. */
+            /* A large answer may arrive slowly without the compiler hanging. */
             if (s->child.deadline_ns != 0 && message_reader_busy(&s->child.reader))
                 supervised_expect(&s->child, pool->timeout_ns);
             return;
@@ -302,21 +302,22 @@ static void listen_to(compile_pool *pool, compile_slot *s)
     }
 }
 
-static void add_sockets(const compile_pool *pool, poll_set *set)
+void compile_poll(const compile_pool *pool, poll_set *set)
 {
+    if (pool->done.count || pool->broken.status)
+        poll_set_shorten(set, 0);
     for (size_t i = 0; i < pool->slot_count; i++)
         supervised_poll(&pool->slots[i].child, set);
 }
 
-/* One round: hand out, wait up to `timeout_ms` (0: do not) for something to happen, take in what
- * came. False when a signal ended the wait. */
+/* Distributes requests, waits up to `timeout_ms` (0: not at all, < 0: unlimited) until something
+ * happens, and reads new messages. Returns false if a signal ended the wait. */
 static bool pump(compile_pool *pool, int timeout_ms)
 {
     feed(pool);
     poll_set set;
-    /* Nothing would ever happen without any worker. */
-    poll_set_start(&set, pool->broken.status ? 0 : timeout_ms);
-    add_sockets(pool, &set);
+    poll_set_start(&set, timeout_ms);
+    compile_poll(pool, &set);
     int ready = poll_set_wait(&set);
     bool interrupted = ready < 0 && errno == EINTR;
     size_t at = 0;
@@ -333,30 +334,6 @@ static bool pump(compile_pool *pool, int timeout_ms)
             bury(pool, &pool->slots[i], DEATH_LATE);
     feed(pool);
     return !interrupted;
-}
-
-static int shorter(int a_ms, int b_ms)
-{
-    if (a_ms < 0 || b_ms < 0)
-        return a_ms < 0 ? b_ms : a_ms;
-    return a_ms < b_ms ? a_ms : b_ms;
-}
-
-/* Until a time limit is to be looked at; 0 when a result is there, -1 when there is no limit. */
-static int next_deadline_ms(const compile_pool *pool)
-{
-    int first_ms = -1;
-    if (pool->done.count || pool->broken.status)
-        return 0;
-    for (size_t i = 0; i < pool->slot_count; i++)
-        first_ms = shorter(first_ms, supervised_left_ms(&pool->slots[i].child));
-    return first_ms;
-}
-
-void compile_poll(const compile_pool *pool, poll_set *set)
-{
-    add_sockets(pool, set);
-    poll_set_shorten(set, next_deadline_ms(pool));
 }
 
 static void take_first(compile_pool *pool, compile_result *out)
@@ -383,11 +360,11 @@ at_status compile_take(compile_pool *pool, int timeout_ms, compile_result *out, 
         if (pool->pending == 0 || left_ns <= 0 || !going)
             return error_set(error, AT_NOT_FOUND, "no source has finished compiling");
         int left_ms = timeout_ms < 0 ? -1 : (int)((left_ns + 999999) / 1000000);
-        going = pump(pool, shorter(left_ms, next_deadline_ms(pool)));
+        going = pump(pool, left_ms);
     }
 }
 
-/* The options as NVRTC takes them, in *texts, which the caller frees. */
+/* Converts the options of a request to NVRTC's form. The caller frees *texts, which holds them. */
 static at_status read_options(const compile_request *r, const char *options[COMPILE_OPTIONS_MAX],
                               size_t *count, char **texts, at_error *error)
 {
@@ -473,7 +450,7 @@ size_t compile_group_width(const compile_pool *pool)
 static at_status await_first_greeting(compile_pool *pool, at_error *error)
 {
     while (!pool->version[0] && !pool->broken.status)
-        pump(pool, next_deadline_ms(pool));
+        pump(pool, -1);
     if (pool->broken.status)
         return error_set(error, pool->broken.status, "%s", pool->broken.message);
     return AT_OK;

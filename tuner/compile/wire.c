@@ -1,17 +1,20 @@
 #include "compile/wire.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
-/* A source's own; the id first, which is all that does not bear on the result. */
+/* ---- messages ---- */
+
+/* Fields of the request's own. The id must be first: it is not part of the cache key. */
 static const pack_field own_fields[] = {
     PACK_FIELD(compile_request, id),
     PACK_FIELD(compile_request, source),
     PACK_FIELD(compile_request, entry),
 };
 
-/* Sources that are compiled as one share these, options and headers. */
+/* Fields that are equal for all sources of a group, as are options and headers. */
 static const pack_field shared_fields[] = {
     PACK_FIELD(compile_request, name),
     PACK_FIELD(compile_request, arch),
@@ -35,7 +38,7 @@ static const pack_field result_fields[] = {
 
 static void put_shared(pack *m, const compile_request *r)
 {
-    pack_put_fields(m, r, shared_fields, sizeof shared_fields / sizeof *shared_fields);
+    pack_put_fields(m, r, PACK_FIELDS(shared_fields));
     pack_put_u32(m, (uint32_t)r->option_count);
     for (size_t i = 0; i < r->option_count; i++)
         pack_put_string(m, r->options[i]);
@@ -48,7 +51,7 @@ static void put_shared(pack *m, const compile_request *r)
 
 void compile_wire_put_request(pack *m, const compile_request *r)
 {
-    pack_put_fields(m, r, own_fields, sizeof own_fields / sizeof *own_fields);
+    pack_put_fields(m, r, PACK_FIELDS(own_fields));
     put_shared(m, r);
 }
 
@@ -71,8 +74,8 @@ bool compile_wire_get_request(pack *m, const char *options[COMPILE_OPTIONS_MAX],
                               source_header headers[SOURCE_HEADERS_MAX], compile_request *out)
 {
     *out = (compile_request){.options = options, .headers = headers};
-    pack_get_fields(m, out, own_fields, sizeof own_fields / sizeof *own_fields);
-    pack_get_fields(m, out, shared_fields, sizeof shared_fields / sizeof *shared_fields);
+    pack_get_fields(m, out, PACK_FIELDS(own_fields));
+    pack_get_fields(m, out, PACK_FIELDS(shared_fields));
     out->option_count = pack_get_u32(m);
     if (out->option_count > COMPILE_OPTIONS_MAX)
         return false;
@@ -90,14 +93,14 @@ bool compile_wire_get_request(pack *m, const char *options[COMPILE_OPTIONS_MAX],
 
 void compile_wire_put_result(pack *m, const compile_result *r)
 {
-    pack_put_fields(m, r, result_fields, sizeof result_fields / sizeof *result_fields);
+    pack_put_fields(m, r, PACK_FIELDS(result_fields));
     pack_put_string(m, r->log);
     pack_put_string(m, r->symbols);
     pack_put_bytes(m, r->cubin ? r->cubin : "", r->cubin_bytes);
     pack_put_string(m, r->ptx);
 }
 
-/* Views are handed out through fields that are not const because a taken result owns them. */
+/* Removes const from a view, because the same fields own their memory in a taken result. */
 static void *unconst(const void *p)
 {
     void *q;
@@ -108,7 +111,7 @@ static void *unconst(const void *p)
 bool compile_wire_get_result(pack *m, compile_result *out)
 {
     *out = (compile_result){0};
-    pack_get_fields(m, out, result_fields, sizeof result_fields / sizeof *result_fields);
+    pack_get_fields(m, out, PACK_FIELDS(result_fields));
     out->log = unconst(pack_get_string(m));
     out->symbols = unconst(pack_get_string(m));
     out->cubin = unconst(pack_get_bytes(m, &out->cubin_bytes));
@@ -119,6 +122,63 @@ bool compile_wire_get_result(pack *m, compile_result *out)
         return false;
     if (out->cubin_bytes == 0)
         out->cubin = NULL;
-    /* An image without an outcome that goes with it, or the other way round, is nonsense. */
+    /* There must be an image exactly if the outcome is COMPILE_OK. */
     return pack_complete(m) && (out->outcome == COMPILE_OK) == (out->cubin != NULL);
+}
+
+/* ---- jobs of a worker ---- */
+
+void compile_job_free(compile_job *j)
+{
+    message_deinit(&j->out.message);
+    free(j);
+}
+
+void compile_slot_give(compile_slot *s, queue *from, size_t most)
+{
+    const compile_job *first = from->first, *next;
+    compile_job *j;
+    size_t size = 0;
+    do {
+        j = queue_pop(from);
+        next = from->count ? from->first : NULL;
+        size++;
+        bool more = size < most && !first->alone && next && !next->alone && next->kind == j->kind;
+        j->out.message.type = more ? COMPILE_REQUEST_MORE : COMPILE_REQUEST;
+        outbox_push(&s->child.out, j);
+    } while (j->out.message.type == COMPILE_REQUEST_MORE);
+    s->batches[s->batch_count].size = s->batches[s->batch_count].left = size;
+    s->batch_count++;
+    compile_slot_flush(s);
+}
+
+compile_job *compile_slot_first(const compile_slot *s)
+{
+    return s->child.out.waiting.first;
+}
+
+compile_job *compile_slot_take_first(compile_slot *s)
+{
+    if (--s->batches[0].left == 0) {
+        s->batch_count--;
+        memmove(s->batches, s->batches + 1, s->batch_count * sizeof s->batches[0]);
+    }
+    return outbox_pop(&s->child.out);
+}
+
+void compile_slot_return(compile_slot *s, queue *to)
+{
+    compile_job *j = compile_slot_first(s);
+    for (size_t i = 0; s->batch_count && s->batches[0].size > 1 && i < s->batches[0].left; i++) {
+        j->alone = true;
+        j = queue_next(j);
+    }
+    queue_move_front(&s->child.out.waiting, to);
+    s->child.out = (outbox){0};
+    s->batch_count = 0;
+}
+
+void compile_slot_flush(compile_slot *s)
+{
+    outbox_send(&s->child.out, s->child.process.fd, NULL);
 }

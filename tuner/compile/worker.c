@@ -17,13 +17,14 @@
 
 /* ---- a batch of requests ----
  *
- * Requests that are not in the cache are compiled together if they fit together (compile/group.h),
- * and alone if they do not or if that failed: a member gets the answer that it would get alone. */
+ * Requests that are not in the cache are compiled as a group if they fit together
+ * (compile/group.h). If that is not possible or fails, they are compiled alone, so that each gets
+ * the same answer as alone. */
 
-/* One request of a batch on its way to its reply. */
+/* A request of a batch and its reply. */
 typedef struct task {
     message request, reply;
-    bool answered; /* the reply is there */
+    bool answered; /* `reply` is set */
     bool groupable;
     compile_request r;
     const char *options[COMPILE_OPTIONS_MAX];
@@ -51,8 +52,8 @@ static void compile_alone(compiler *c, task *t)
     nvrtc_output_deinit(&output);
 }
 
-/* Answers those members of a compiled group that the report speaks of; any other has something to
- * say of itself when it is compiled alone. */
+/* Answers the members of a compiled group for which the log has resources. The others are compiled
+ * alone later. */
 static void share_out(compiler *c, task *const *tasks, const group_member *members, size_t count,
                       nvrtc_output *o)
 {
@@ -75,8 +76,7 @@ static void share_out(compiler *c, task *const *tasks, const group_member *membe
     }
 }
 
-/* Compiles tasks that may go together as one program. Requests that it cannot answer are left to be
- * compiled alone. */
+/* Compiles tasks as one group. Tasks that it does not answer are compiled alone later. */
 static void compile_together(compiler *c, task *const *tasks, size_t count)
 {
     group_member members[COMPILE_GROUP_MAX];
@@ -98,7 +98,7 @@ static void compile_together(compiler *c, task *const *tasks, size_t count)
                        .resources = true,
                        .own = compiler_needs_own(source)};
     compiler_run(c, &r, way, &output);
-    /* NVRTC keeps to itself what ptxas has against a source, where ptxas is to tell resources. */
+    /* NVRTC leaves errors of ptxas out of the log if resources are reported. */
     if (output.code == NVRTC_ERROR_COMPILATION && output.log && !strstr(output.log, "error")) {
         nvrtc_output_deinit(&output);
         way.resources = false;
@@ -127,7 +127,8 @@ cleanup:
     free(entries);
 }
 
-/* Takes a request; `several`: there are others in its batch, before it or (*more) after. */
+/* Receives a request. `several` is true if the batch has earlier requests; *more receives whether
+ * others follow. */
 static bool take_request(compiler *c, task *t, bool several, bool *more)
 {
     if (message_receive(c->fd, -1, &t->request, NULL))
@@ -167,8 +168,8 @@ static void compile_batch(compiler *c, task *tasks, size_t count)
             compile_alone(c, &tasks[i]);
 }
 
-/* Receives the requests of a batch and sends a COMPILE_RESULT for each, in order. AT_WORKER if the
- * tuner is gone or sends nonsense. */
+/* Receives the requests of a batch and sends a COMPILE_RESULT for each, in order. Returns AT_WORKER
+ * if the tuner is gone or sends nonsense. */
 static at_status batch_answer(compiler *c)
 {
     size_t count = 0;
@@ -193,7 +194,7 @@ static at_status batch_answer(compiler *c)
 
 /* ---- the process ---- */
 
-/* The bytes that this process has mapped already. A profiler that watches the tuner maps
+/* Returns the bytes that this process has mapped. A profiler that watches the tuner maps
  * terabytes. */
 static uint64_t mapped_bytes(void)
 {
@@ -207,8 +208,7 @@ static uint64_t mapped_bytes(void)
     return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* The tuner and the device workers, which wait for nothing but a GPU, go first: they share the
- * cores. */
+/* Lower priority than the tuner and the device workers, which share the cores. */
 enum { NICENESS = 5 };
 
 static void limit_process(const compile_worker_config *config)
@@ -217,7 +217,7 @@ static void limit_process(const compile_worker_config *config)
     (void)niceness;
     struct rlimit none = {0, 0};
     setrlimit(RLIMIT_CORE, &none);
-    /* The tuner is told of a crash by the signal itself, not by a handler's exit status. */
+    /* Without handlers the tuner sees the signal of a crash instead of an exit status. */
     static const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
     for (size_t i = 0; i < sizeof deadly / sizeof deadly[0]; i++)
         signal(deadly[i], SIG_DFL);
@@ -225,7 +225,8 @@ static void limit_process(const compile_worker_config *config)
         rlim_t most = (rlim_t)(mapped_bytes() + config->memory_limit_bytes);
         setrlimit(RLIMIT_AS, &(struct rlimit){most, most});
     }
-    /* When the host runs out of memory, a worker is the one to lose. Raising it needs no right. */
+    /* If the host runs out of memory, a compile worker should be killed first. No privilege is
+     * needed for that. */
     int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     if (fd >= 0) {
         ssize_t written = write(fd, "500", 3);
@@ -234,8 +235,8 @@ static void limit_process(const compile_worker_config *config)
     }
 }
 
-/* NVRTC's own cache (12.9 and newer) loads the driver into every worker, and what it returns comes
- * without ptxas's report of resources. */
+/* Disables NVRTC's own cache (12.9 and newer), because it loads the driver into every worker and
+ * returns results without the resources. */
 static void disable_nvrtc_cache(void)
 {
     setenv("CUDA_CACHE_DISABLE", "1", 1);
@@ -248,7 +249,8 @@ static at_status greet(int fd, const nvrtc_library *nvrtc, const at_error *refus
     return message_post(fd, &m, NULL);
 }
 
-/* NVRTC looks for headers in the current folder first, where the user's own may lie. */
+/* Leaves the current folder, because NVRTC looks for headers there first and would find the user's
+ * files. */
 static void leave_folder(compiler *c)
 {
     const char *dir = c->nvrtc.include_dir;
@@ -258,7 +260,7 @@ static void leave_folder(compiler *c)
 
 void compile_worker_confine(const char *include_dir, const char *cache_dir)
 {
-    /* The headers, or the C++ libraries, of some Toolkits are links to another folder. */
+    /* In some Toolkits the headers or the C++ libraries are links to another folder. */
     char header[PATH_MAX + 32], real[PATH_MAX] = "", cccl[PATH_MAX + 32];
     confine_folder folders[4];
     size_t count = 0;
@@ -278,29 +280,26 @@ void compile_worker_confine(const char *include_dir, const char *cache_dir)
     confine_system_calls(CONFINE_SOCKETS);
 }
 
+static const pack_field config_fields[] = {
+    PACK_FIELD(compile_worker_config, use_cache),
+    PACK_FIELD(compile_worker_config, cache_dir),
+    PACK_FIELD(compile_worker_config, cache_limit_bytes),
+    PACK_FIELD(compile_worker_config, memory_limit_bytes),
+};
+
 void compile_worker_put_config(pack *p, const compile_worker_config *config)
 {
-    pack_put_u32(p, config->use_cache);
-    pack_put_string(p, config->cache_dir);
-    pack_put_u64(p, config->cache_limit_bytes);
-    pack_put_u64(p, config->memory_limit_bytes);
-}
-
-static compile_worker_config get_config(pack *p)
-{
-    compile_worker_config config = {.use_cache = pack_get_u32(p) != 0};
-    const char *dir = pack_get_string(p);
-    config.cache_dir = *dir ? dir : NULL;
-    config.cache_limit_bytes = pack_get_u64(p);
-    config.memory_limit_bytes = pack_get_u64(p);
-    return config;
+    pack_put_fields(p, config, PACK_FIELDS(config_fields));
 }
 
 static int run(int fd, pack *settings)
 {
-    const compile_worker_config config = get_config(settings);
+    compile_worker_config config;
+    pack_get_fields(settings, &config, PACK_FIELDS(config_fields));
     if (!pack_complete(settings))
         return 1;
+    if (!config.cache_dir[0])
+        config.cache_dir = NULL;
     limit_process(&config);
     compiler c = {.fd = fd};
     at_error error = {0};

@@ -1,4 +1,4 @@
-/* What a try finds out about a variant: whether it is right, and its time. */
+/* Tests the result of a try: whether the variant is right, and its time. */
 #include "cubin_image.h"
 #include "worker_fixture.h"
 
@@ -21,10 +21,10 @@ TEST(short_kernels_are_timed_in_batches_and_so_is_the_ceiling)
     f.problems[0].reference_launch = plan_launch("good_10", TUNED_COUNT);
     set_up(&f);
     assert_in_range(f.event.ready.batch, 20, 1000);
-    /* Three times the 64 KiB of L2 in sets of 32 KiB. */
+    /* Three times the 64 KiB of L2, in sets of 32 KiB. */
     assert_int_equal(f.event.ready.buffer_sets, 6);
     assert_int_equal(f.event.ready.reference_ns, 10000);
-    /* 2 us and 16384 bytes at 50 a nanosecond; one copy alone is told as 2500. */
+    /* 2 us and 16384 bytes at 50 bytes/ns; the time of a single copy is rounded to 2500. */
     assert_in_range(f.event.ceiling_ns, 2320, 2335);
     const device_event *e = try_entry(&f, 1, "good_3", 5);
     expect_outcome(e, OUTCOME_OK, "");
@@ -90,7 +90,7 @@ TEST(every_kind_of_wrong_result_is_found_and_named)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         expect_outcome(try_entry(&f, i, wrong[i].entry, 3), OUTCOME_WRONG_RESULT, wrong[i].words);
         assert_int_equal(f.event.sample_count, 0);
-        /* The one after it does not suffer. */
+        /* The next variant is not affected. */
         expect_outcome(try_entry(&f, 100 + i, "good_50", 1), OUTCOME_OK, "");
     }
     assert_int_equal(f.event.restarts, 0);
@@ -122,7 +122,7 @@ TEST(a_tolerance_forgives_small_errors_but_not_nan_or_a_race)
     end(&f);
 }
 
-/* "close_to" is 1e-7 off, which is a few representable values away. */
+/* The results of "close_to" are 1e-7 off, which is a few representable values. */
 TEST(a_buffer_has_a_tolerance_of_its_own)
 {
     static const struct {
@@ -166,7 +166,7 @@ static void in_rounds(launch_plan *plan, uint32_t rounds)
     plan->launches[0].rounds = rounds;
 }
 
-/* More rounds than are held back before a sample, too. */
+/* The number of rounds is also larger than the number of launches held back before a sample. */
 TEST(a_group_of_launches_runs_in_rounds)
 {
     static const uint32_t rounds[] = {2, 700};
@@ -249,7 +249,8 @@ TEST(a_refused_launch_is_a_launch_error_and_costs_no_worker)
     end(&f);
 }
 
-/* Unlike the first launch on the fake driver, which takes a millisecond more than its kernel. */
+/* The first launch on the fake driver takes a millisecond more than its kernel; it must not count
+ * as slow. */
 TEST(what_is_too_slow_is_left_after_one_launch_unchecked)
 {
     fixture f;
@@ -277,12 +278,13 @@ TEST(what_is_too_slow_is_left_after_one_launch_unchecked)
     end(&f);
 }
 
-/* Each launch that is checked finds the module's variables as its image defines them. */
+/* Each checked launch finds the variables of the module as the image defines them. */
 TEST(variables_of_a_module_are_reset_before_each_launch)
 {
     fixture f;
     begin(&f);
-    /* The section's name is the variable's, too, and lies where the names of all sections begin. */
+    /* The name of the section is also the name of the variable, and starts at the beginning of the
+     * table of section names. */
     const Elf64_Sym symbol = {.st_name = sizeof(Elf64_Ehdr) +
                                          CUBIN_IMAGE_SECTIONS * sizeof(Elf64_Shdr) + 1,
                               .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT),

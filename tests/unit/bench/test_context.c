@@ -1,5 +1,5 @@
-/* Kernels that run before a sample, and the buffers that they share, on a device of the test's own
- * that notes what it is asked to do. */
+/* Tests kernels that run before a sample and the buffers that they share, on a fake device that
+ * records the calls. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 struct device_buffer {
     char name[PLAN_NAME_BYTES];
     uint64_t size_bytes;
-    char from[PLAN_NAME_BYTES + 32]; /* what its contents are */
+    char from[PLAN_NAME_BYTES + 32]; /* source of the contents */
 };
 
 struct device_kernel {
@@ -21,7 +21,7 @@ struct device_kernel {
 struct device {
     char done[1024];
     at_status launch_status;
-    int buffers, kernels; /* that exist */
+    int buffers, kernels; /* number of existing ones */
 };
 
 static void note(device *d, const char *what)
@@ -81,7 +81,7 @@ static void kernel_free(device *d, device_kernel *k)
     free(k);
 }
 
-/* Writes its second buffer. */
+/* The kernel writes its second buffer. */
 static at_status launch(device *d, device_kernel *k, const launch_plan *plan,
                         device_buffer *const *buffers, at_error *error)
 {
@@ -151,7 +151,7 @@ static device_predecessor predecessor(const char *name, const char *in, const ch
     return p;
 }
 
-/* The kernel that is sampled writes y, of m. */
+/* The sampled kernel writes y from m. */
 typedef struct fixture {
     device device;
     device_slot slot;
@@ -188,7 +188,7 @@ static int tear_down(void **state)
     return f->device.buffers || f->device.kernels ? -1 : 0;
 }
 
-/* The buffer at place `i` of a kernel before has what an ordinary problem's has. */
+/* Asserts that buffer `i` of a kernel before the sample has the contents of an ordinary problem. */
 static void assert_filled(const device_buffer *b, uint32_t i)
 {
     char expected[sizeof b->from];

@@ -6,8 +6,8 @@
 
 enum { LAUNCHES = 2500 };
 
-/* Readings of a board that draws `power_w`, 100 us a launch, whose counter steps every
- * `step_ns`. */
+/* Makes the readings of a board that draws `power_w`, with 100 us per launch and a counter that
+ * steps every `step_ns`. */
 static void take(energy_reading *readings, size_t count, double power_w, int64_t step_ns,
                  int64_t phase_ns)
 {

@@ -1,4 +1,4 @@
-/* What bounds the launches of a check, on a device of the test's own that notes the bounds. */
+/* Tests the limits of the launches of a check, on a fake device that records the limits. */
 #include <stddef.h>
 #include <string.h>
 
@@ -8,8 +8,8 @@
 enum { MOST_BOUNDS = 8 };
 
 struct device {
-    uint64_t bounds[MOST_BOUNDS]; /* as it was told, in turn */
-    size_t count, launched_after; /* of these a launch followed */
+    uint64_t bounds[MOST_BOUNDS]; /* limits in the order of the calls */
+    size_t count, launched_after; /* number of limits that a launch followed */
 };
 
 static void give_up_after(device *d, uint64_t most_work)
@@ -29,7 +29,7 @@ static at_status launch(device *d, device_kernel *k, const launch_plan *plan,
     return AT_OK;
 }
 
-/* The bound of a launch for which the check itself allows `most_work`. */
+/* Returns the limit of a launch for which the check allows `most_work`. */
 static uint64_t bound_of(bool proves, uint64_t most_work)
 {
     static const device_analysis analysis = {.give_up_after = give_up_after};
@@ -40,7 +40,7 @@ static uint64_t bound_of(bool proves, uint64_t most_work)
     assert_ok(device_slot_launch(&s, NULL, NULL, NULL, most_work, &error), error);
     assert_int_equal(d.launched_after, 1);
     assert_int_equal(d.count, 2);
-    assert_int_equal(d.bounds[1], 0); /* what else is launched is not bounded by it */
+    assert_int_equal(d.bounds[1], 0); /* other launches have no limit */
     return d.bounds[0];
 }
 
@@ -68,7 +68,7 @@ TEST(a_device_that_counts_no_work_is_not_bounded)
     assert_int_equal(d.count, 0);
 }
 
-/* Checks that a table of functions has all of them; `table` may be NULL. */
+/* Asserts that a table of functions has no NULL entry; `table` may be NULL. */
 static void assert_whole(const void *table, size_t from_bytes, size_t bytes)
 {
     for (; table && from_bytes < bytes; from_bytes += sizeof(void *)) {

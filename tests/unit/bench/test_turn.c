@@ -16,7 +16,7 @@
 
 static const int64_t second_ns = INT64_C(1000000000);
 
-/* What processes have in common. */
+/* Memory shared by the processes. */
 typedef struct board {
     volatile int inside, met, waits, go;
     volatile int taken[2];
@@ -76,7 +76,7 @@ static gpu_turn *open_turns(const char *uuid)
     return t;
 }
 
-/* Takes turns, each 1 ms long; without a pause between them. */
+/* Takes turns of 1 ms each, without pauses between them. */
 static void take_turns(int me, int count)
 {
     gpu_turn *t = open_turns("GPU-1");
@@ -92,7 +92,7 @@ static void take_turns(int me, int count)
     gpu_turn_free(t);
 }
 
-/* A process that has a turn, and keeps it. */
+/* Starts a process that takes a turn and keeps it. */
 static pid_t hold(void)
 {
     pid_t child = fork();
@@ -184,7 +184,7 @@ TEST_IN(where_there_can_be_no_files_there_are_no_turns, clear_board, NULL)
     setenv("XDG_RUNTIME_DIR", "/nowhere", 1);
     setenv("TMPDIR", "/nowhere", 1);
     gpu_turn *t = open_turns("GPU-1");
-    /* A session may have a folder all the same. */
+    /* A session without the variable may still have a folder. */
     char of_session[64];
     snprintf(of_session, sizeof of_session, "/run/user/%lu", (unsigned long)geteuid());
     if (access(of_session, F_OK) != 0)
@@ -250,8 +250,8 @@ TEST_IN(the_folder_is_the_users_own, clear_board, NULL)
     setenv("XDG_RUNTIME_DIR", own, 1);
     gpu_turn_free(open_turns("GPU-4"));
     assert_has(own, "autotune/autotune-GPU-4.turn");
-    /* The folder of a session that is another user's is not: /proc/1 stands for it, which belongs
-     * to root. */
+    /* A session folder of another user is not used. /proc/1, which belongs to root, stands for
+     * it. */
     setenv("XDG_RUNTIME_DIR", geteuid() ? "/proc/1" : "/nowhere", 1);
     setenv("TMPDIR", own, 1);
     snprintf(name, sizeof name, "/run/user/%lu", (unsigned long)geteuid());
@@ -259,7 +259,7 @@ TEST_IN(the_folder_is_the_users_own, clear_board, NULL)
         gpu_turn_free(open_turns("GPU-4"));
         snprintf(name, sizeof name, "autotune-%lu/autotune-GPU-4.turn", (unsigned long)geteuid());
         assert_has(own, name);
-        /* What others put in its place is not used. */
+        /* A file of another user in its place is not used. */
         snprintf(path, sizeof path, "%s/autotune-%lu", own, (unsigned long)geteuid());
         temporary_remove(path);
         assert_int_equal(symlink(folder, path), 0);

@@ -1,7 +1,7 @@
 /* A device worker on the fake driver (tests/fake): real processes, messages and checks, no GPU.
  *
- * Buffers are floats; a right variant copies src to dst. What a kernel does is said by its entry's
- * name: "good_50" is right and takes 50 us. */
+ * Buffers contain floats; a right variant copies src to dst. The name of the entry selects the
+ * behaviour of the kernel: "good_50" is right and takes 50 us. */
 #ifndef AUTOTUNE_WORKER_FIXTURE_H
 #define AUTOTUNE_WORKER_FIXTURE_H
 
@@ -56,12 +56,12 @@ static inline device_variant plan_variant(const char *entry)
     return v;
 }
 
-/* A started worker; most tests want it set up as well. */
+/* A started worker; most tests also set it up. */
 typedef struct fixture {
     device_worker *worker;
     device_problem problems[2];
     at_error error;
-    device_event event; /* the last one taken */
+    device_event event; /* the last event taken */
 } fixture;
 
 static inline void start(fixture *f)
@@ -138,7 +138,7 @@ static inline void hold(fixture *f, uint64_t id, const char *entry)
     expect_outcome(e, OUTCOME_OK, "");
 }
 
-/* A group's set-up. */
+/* Group set-up: selects the fake driver. */
 static inline int worker_use_fake_driver(void **state)
 {
     (void)state;

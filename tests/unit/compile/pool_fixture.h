@@ -1,4 +1,4 @@
-/* A pool of compile workers, and sources for it; its workers are real processes with NVRTC. */
+/* A pool of compile workers and sources for it. The workers are real processes with NVRTC. */
 #ifndef AUTOTUNE_POOL_FIXTURE_H
 #define AUTOTUNE_POOL_FIXTURE_H
 
@@ -36,8 +36,8 @@ static inline compile_result compile_one(compile_pool *pool, const compile_reque
     return result;
 }
 
-/* Keeps the preprocessor busy for hours and takes no memory: each macro is the one before it twice,
- * and the first of them is nothing. */
+/* Returns a source that keeps the preprocessor busy for hours without much memory: each macro
+ * contains the previous one twice, and the first is empty. */
 static inline char *endless_source(void)
 {
     enum { DOUBLINGS = 50 };

@@ -12,7 +12,7 @@
 #include "check.h"
 #include "compile/cache.h"
 
-enum { FRAME_BYTES = 48 }; /* an entry's header */
+enum { FRAME_BYTES = 48 }; /* header of an entry */
 
 static int remove_one(const char *path, const struct stat *s, int type, struct FTW *ftw)
 {
@@ -96,7 +96,7 @@ TEST(every_part_of_a_request_and_the_compiler_change_the_key)
     assert_true(a.high == e.high && a.low == e.low);
 }
 
-/* Each single byte of an entry is altered in turn, and each length tried. */
+/* Changes each byte of an entry in turn, and cuts the entry to each length. */
 TEST_IN(a_damaged_entry_is_ignored_and_removed, make_folder, remove_folder)
 {
     compile_cache c = open_cache(*state, 0);
@@ -177,7 +177,7 @@ TEST_IN(the_entries_used_longest_ago_make_room, make_folder, remove_folder)
         assert_ok(compile_cache_put(&c, key_of(i), contents, SIZE, &error), error);
         char path[COMPILE_CACHE_PATH_BYTES + 64];
         path_of(&c, key_of(i), path, sizeof path);
-        /* Entry 0 is the oldest but was used now; it has to stay. */
+        /* Entry 0 is the oldest but was used just now, so it must stay. */
         struct timespec times[2] = {{.tv_sec = 1000000 + i}, {.tv_sec = 1000000 + i}};
         assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
     }
@@ -251,8 +251,8 @@ TEST_IN(a_cache_that_cannot_be_written_says_so, make_folder, remove_folder)
     assert_false(has(&c, key_of(1), "x", 1));
 }
 
-/* Writers, readers and evictions of several processes over few keys: whoever finds an entry finds
- * a whole one, and nobody fails. */
+/* Several processes write, read and remove a few keys: every entry found is complete, and no call
+ * fails. */
 TEST_IN(many_processes_share_a_cache, make_folder, remove_folder)
 {
     enum { PROCESSES = 4, ROUNDS = 400, KEYS = 20, SIZE = 5000 };

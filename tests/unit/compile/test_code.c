@@ -2,14 +2,14 @@
 #include <string.h>
 
 #include "check.h"
-#include "compile/code.h"
 #include "compile/compile.h"
+#include "compile/cubin.h"
 #include "cubin_image.h"
 
 static const unsigned char instructions[] = {1, 2, 3, 4, 5, 6, 7, 8};
 static const unsigned char others[] = {1, 2, 3, 4, 5, 6, 7, 9};
-/* Threads of a block; where the parameters are, which begins with a symbol's number; most
- * registers. */
+/* Attributes of a kernel: threads of a block, the parameter bank (which starts with the number of a
+ * symbol), the register limit. */
 static const unsigned char limits[] = {4,  5, 4, 0, 0,  1, 0,  0, 4, 10, 8,   0,
                                        11, 0, 0, 0, 16, 2, 16, 0, 3, 27, 255, 0};
 static const unsigned char elsewhere[] = {4,  5, 4, 0, 0,  1, 0,  0, 4, 10, 8,   0,
@@ -83,7 +83,8 @@ TEST(code_that_refers_to_something_else_is_not_known)
 
 TEST(a_damaged_image_is_safe)
 {
-    unsigned char *image = malloc(CUBIN_IMAGE_BYTES); /* so that a sanitizer sees the end */
+    /* allocated so that a sanitizer sees its end */
+    unsigned char *image = malloc(CUBIN_IMAGE_BYTES);
     compile_code code;
     assert_non_null(image);
     for (size_t i = 0; i < CUBIN_IMAGE_BYTES; i++)
@@ -127,7 +128,7 @@ TEST(what_is_compiled_together_has_the_code_that_it_has_alone)
     compile_code codes[REQUESTS];
     size_t grouped = 0;
     assert_ok(compile_pool_new(&(compile_options){.jobs = 1}, &pool, &error), error);
-    /* The first are compiled while the others gather. */
+    /* The first requests are compiled while the others are queued. */
     for (uint64_t i = 0; i < REQUESTS; i++)
         assert_ok(compile_submit(pool,
                                  &(compile_request){.id = i,

@@ -1,11 +1,12 @@
-/* PTX names the files of a source as they were written, whatever folder NVRTC ran in. */
+/* Tests that PTX contains the file names of the source as they were written, whatever the folder of
+ * NVRTC. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "check.h"
-#include "compile/file_names.h"
+#include "compile/log.h"
 
 static void assert_restored(const char *folder, const char *format, const char *expected)
 {

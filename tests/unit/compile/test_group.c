@@ -4,11 +4,11 @@
 
 #include "base/rng.h"
 #include "check.h"
-#include "compile/code.h"
 #include "compile/compile.h"
+#include "compile/cubin.h"
 #include "compile/group.h"
 
-/* Whether a source may be compiled with others. */
+/* Returns true if a source may be compiled in a group. */
 static bool fits(const char *source)
 {
     group_member m;
@@ -131,7 +131,7 @@ TEST(whom_a_failure_is_about_is_read_from_the_log)
     assert_true(broken[5] && broken[13]);
 }
 
-/* Random sources, some of which do not compile, each in its own way. */
+/* Returns a random source. A broken one has one of several errors. */
 static char *random_source(rng *r, bool broken)
 {
     static const char *const heads[] = {
@@ -237,7 +237,7 @@ static void compare(compile_pool *pool, rng *r, size_t broken)
     }
 }
 
-/* $AUTOTUNE_GROUPS: how many, for a longer run. */
+/* $AUTOTUNE_GROUPS sets the number of groups, for a longer run. */
 TEST(a_member_is_what_it_is_alone)
 {
     static const size_t broken[] = {1, 8, 31};

@@ -1,4 +1,4 @@
-/* The names of kernels, in entries and in sources. */
+/* Tests the names of kernels in entries and in sources. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* Notes of machine code at the ends of lines of PTX. */
+/* Tests the notes on machine code at the ends of PTX lines. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,13 +15,14 @@ static uint64_t upper(uint64_t size, uint64_t sets, uint64_t awaits)
 
 static const char ptx[] = "{\nld.global; ld.global;\nadd;\nfma; st.global;\n}\n";
 
-/* Two loads of line 2, an addition of line 3, and of line 4 what waits for both, and a store. */
+/* Annotates PTX for: two loads of line 2, an addition of line 3, an instruction of line 4 that
+ * waits for both loads, and a store. */
 static char *annotate(unsigned char image[CUBIN_IMAGE_BYTES], size_t size_bytes)
 {
     return machine_code_annotate(image, size_bytes, ptx);
 }
 
-/* `own`: so many of the last instructions are a function that ptxas added. */
+/* Makes the cubin. The last `own` instructions are a function that ptxas added. */
 static void make(unsigned char image[CUBIN_IMAGE_BYTES], unsigned own)
 {
     const uint64_t code[] = {0x981, upper(WORD, 0, 0),       0x981, upper(TWO_WORDS, 1, 0),
@@ -34,7 +35,7 @@ static void make(unsigned char image[CUBIN_IMAGE_BYTES], unsigned own)
         1, 1, 0xfb, 14, 10, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0,
         /* address 0, which is relocated; line 2 */
         0, 9, 2, 0, 0, 0, 0, 0, 0, 0, 0, 3, 1, 1,
-        /* 32 bytes on, line 3; 16, line 4; the end */
+        /* 32 bytes further: line 3; 16 further: line 4; end of the sequence */
         2, 32, 3, 1, 1, 2, 16, 3, 1, 1, 2, 32, 0, 1, 1, 0, 0, 0, 0, 0};
     _Static_assert(sizeof lines == 60, "its length is that of the unit");
     const Elf64_Rela relocation = {.r_offset = 29, .r_info = ELF64_R_INFO(1, 2)};
@@ -89,7 +90,8 @@ TEST(a_cubin_without_lines_says_nothing)
 
 TEST(a_damaged_cubin_is_safe)
 {
-    unsigned char *image = malloc(CUBIN_IMAGE_BYTES); /* so that a sanitizer sees the end */
+    /* allocated so that a sanitizer sees its end */
+    unsigned char *image = malloc(CUBIN_IMAGE_BYTES);
     assert_non_null(image);
     for (size_t i = 0; i < CUBIN_IMAGE_BYTES; i++)
         for (unsigned bit = 0; bit < 8; bit++) {

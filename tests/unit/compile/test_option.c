@@ -3,7 +3,7 @@
 #include "check.h"
 #include "compile/option.h"
 
-/* What NVRTC gets, or "refused". */
+/* Returns NVRTC's form of the option, or "refused". */
 static const char *read(const char *option)
 {
     static char out[COMPILE_OPTION_BYTES];

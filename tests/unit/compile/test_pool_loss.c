@@ -1,4 +1,4 @@
-/* Sources that a worker dies of, and workers that somebody ends or stops. */
+/* Tests sources that kill their worker, and workers that are killed or stopped from outside. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 TEST(a_source_that_takes_too_long_costs_itself_alone)
 {
-    /* The right one compiles within it on a busy machine too. */
+    /* The limit is long enough for the good source, even on a busy machine. */
     compile_pool *pool = open_pool(1, 4);
     at_error error = {0};
     char *endless = endless_source();
@@ -75,15 +75,14 @@ TEST(a_source_that_eats_memory_costs_itself_alone)
     compile_pool_free(pool);
 }
 
-/* Sends `signal_number` to one of this process's children. */
+/* Sends `signal_number` to one of the child processes. */
 static bool signal_a_worker(int signal_number, unsigned which)
 {
     pid_t child = children_find(which);
     return child > 0 && kill(child, signal_number) == 0;
 }
 
-/* What a crash of the compiler looks like: its process ends by SIGSEGV, each time it is given that
- * source. */
+/* The process of the compiler ends by SIGSEGV each time it gets this source. */
 TEST(a_source_that_crashes_the_compiler_costs_itself_alone)
 {
     compile_pool *pool = open_pool(1, 0);
@@ -94,8 +93,8 @@ TEST(a_source_that_crashes_the_compiler_costs_itself_alone)
     assert_ok(compile_submit(pool, &right, &error), error);
     compile_result result;
     int crashes = 0, waits = 0;
-    /* A worker that is hit before it has begun does not count; most have begun by then. On a busy
-       machine there may be none yet in the place of the last. */
+    /* A signal before a worker has started its job does not count; most workers have started by
+     * then. On a busy machine the last worker may not exist yet. */
     while (compile_take(pool, 500, &result, &error) == AT_NOT_FOUND) {
         assert_true(++waits < 20);
         crashes += signal_a_worker(SIGSEGV, 0);
@@ -142,7 +141,7 @@ TEST(workers_killed_from_outside_lose_nothing)
     assert_true(kills >= 9);
     for (int i = 0; i < REQUESTS; i++)
         assert_int_equal(answers[i], 1);
-    /* Only who is hit again and again is lost. */
+    /* Only a source whose worker is hit again and again is lost. */
     assert_true(crashed <= kills / 3);
     assert_int_equal(compile_pending(pool), 0);
     compile_result result;
@@ -152,7 +151,7 @@ TEST(workers_killed_from_outside_lose_nothing)
 
 TEST(a_worker_that_stands_still_is_replaced)
 {
-    /* Long enough for the worker that replaces it, on a machine that has other work. */
+    /* Long enough for the replacement of the worker on a busy machine. */
     compile_pool *pool = open_pool(1, 10);
     assert_true(signal_a_worker(SIGSTOP, 0));
     compile_request r = request_of(1, plain);

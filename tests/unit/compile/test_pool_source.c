@@ -1,10 +1,10 @@
-/* What becomes of one source: code, or errors in the template's own lines. */
+/* Tests the result of one source: code, or errors with the lines of the template. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "compile/code.h"
+#include "compile/cubin.h"
 #include "pool_fixture.h"
 #include "process/confine.h"
 #include "temporary.h"
@@ -39,7 +39,7 @@ TEST(a_kernel_becomes_a_cubin_with_its_resources)
     assert_null(result.ptx);
     assert_int_equal(result.resources.static_shared_bytes, 32 * 33 * 4);
     assert_int_equal(result.resources.barriers, 1);
-    /* Two pointers, two ints, and what the driver passes before them. */
+    /* Two pointers, two ints, and the data that the driver passes before them. */
     assert_in_range(result.resources.constant_bytes, 24, 4096);
     assert_in_range(result.resources.registers, 8, 64);
     assert_string_equal(result.log, "");
@@ -110,7 +110,7 @@ TEST(an_entry_that_names_no_kernel_is_told_with_what_was_meant)
     compile_pool_free(pool);
 }
 
-/* The third of a worker's is compiled after what was written for the second. */
+/* The second source of a worker writes the precompiled headers, the third uses them. */
 TEST(headers_that_are_read_once_change_no_code_and_no_message)
 {
     char folder[TEMPORARY_BYTES];
@@ -201,7 +201,7 @@ TEST(instructions_of_the_very_architecture_are_compiled_for_it)
 {
     static const char *const sources[] = {
         "extern \"C\" __global__ void k(int *p) { asm volatile(\"wgmma.fence.sync.aligned;\"); }",
-        /* A header may write it so. */
+        /* As a header may write it. */
         "#define NAME \"wg\" \"mma\"\n"
         "extern \"C\" __global__ void k(int *p) { asm volatile(NAME \".fence.sync.aligned;\"); }"};
     compile_pool *pool = open_pool(1, 0);
@@ -212,7 +212,7 @@ TEST(instructions_of_the_very_architecture_are_compiled_for_it)
         assert_int_equal(result.outcome, COMPILE_OK);
         assert_non_null(strstr(result.ptx, ".target sm_90a"));
         compile_result_deinit(&result);
-        r.arch = "sm_80"; /* which has none of its own */
+        r.arch = "sm_80"; /* sm_80 has no specific architecture */
         result = compile_one(pool, &r);
         assert_int_equal(result.outcome, COMPILE_ERROR);
         assert_non_null(strstr(result.log, "not supported on .target 'sm_80'"));
@@ -239,7 +239,7 @@ TEST(what_ptxas_refuses_is_said_with_the_templates_line)
 TEST(declarations_that_the_fast_path_leaves_out_are_found)
 {
     compile_pool *pool = open_pool(1, 0);
-    /* Textures are among what --minimal leaves out. */
+    /* Textures are among the declarations that --minimal leaves out. */
     compile_request texture =
         request_of(1, "extern \"C\" __global__ void k(float *p, cudaTextureObject_t t)\n"
                       "{ p[threadIdx.x] = tex1Dfetch<float>(t, threadIdx.x); }");
@@ -259,7 +259,7 @@ TEST(declarations_that_the_fast_path_leaves_out_are_found)
     compile_pool_free(pool);
 }
 
-/* cooperative groups include cuda::std, which CUDA 13 keeps in a folder of its own, as CUB. */
+/* cooperative_groups includes cuda::std, which is in a folder of its own in CUDA 13, as is CUB. */
 TEST(cooperative_groups_cuda_std_and_cub_compile)
 {
     compile_pool *pool = open_pool(1, 0);
@@ -310,7 +310,7 @@ TEST(a_header_that_comes_with_the_source_is_found)
 {
     char dir[TEMPORARY_BYTES], path[TEMPORARY_BYTES + 16];
     temporary_make(dir);
-    /* The source lies in a folder with a file of that name, which the worker may not open. */
+    /* The folder of the source has a file of this name, which the worker may not open. */
     snprintf(path, sizeof path, "%s/with.h", dir);
     FILE *f = fopen(path, "w");
     assert_non_null(f);
@@ -332,7 +332,7 @@ TEST(a_header_that_comes_with_the_source_is_found)
     temporary_remove(dir);
 }
 
-/* Whatever a source that came past every other check names, the worker cannot open it. */
+/* The worker cannot open any file, even if all other checks have missed its name in the source. */
 TEST(a_source_reads_no_file_but_the_toolkits)
 {
     if (confine_available().landlock_version == 0)

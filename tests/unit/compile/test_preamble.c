@@ -1,10 +1,10 @@
-/* Headers that are read once for the variants of a source. */
+/* Tests the precompiled headers for variants of a source. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "check.h"
-#include "compile/preamble.h"
+#include "compile/nvrtc.h"
 #include "temporary.h"
 
 static const source_header own = {.name = "own.h", .text = ""};
@@ -23,7 +23,8 @@ static preamble_use begin(preambles *p, const char *source, const char *option)
     return use;
 }
 
-/* What the second of such sources becomes; NULL: it is compiled as it is. */
+/* Asserts how the second source with these #include lines is changed; NULL if it is compiled as it
+ * is. */
 static void expect(const char *source, const char *hoisted)
 {
     preambles p = {.folder = "/nowhere"};
@@ -61,7 +62,7 @@ TEST(the_second_source_writes_a_heap_and_the_third_reads_it)
     preamble_use use;
     temporary_make(folder);
     preambles_open(&p, folder);
-    if (!p.folder[0]) { /* no room for a heap of each core */
+    if (!p.folder[0]) { /* no room for one file per core */
         temporary_remove(folder);
         skip();
     }

@@ -1,11 +1,11 @@
-/* What is added to a compiler's log; that the advice is right is tried with the compiler in
- * tests/cli/remedies.py. */
+/* Tests the remedies in a compiler's log. tests/cli/remedies.py checks with the compiler that they
+ * help. */
 #include "check.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "compile/remedy.h"
+#include "compile/log.h"
 
 static void assert_log(const char *log, const char *expected)
 {
@@ -35,7 +35,7 @@ TEST(what_nothing_is_known_of_stays_as_it_is)
         "", "error: ", "k.cu(1): error: identifier \"mine\" is undefined\n",
         "k.cu(1): error: identifier \"", "k.cu(1): error: cannot open source file \"\"\n",
         "nvrtc: error: invalid value for --gpu-architecture\n",
-        /* Only the first error counts. */
+        /* Only the first error gets a remedy. */
         "k.cu(1): error: expected a \";\"\nk.cu(2): error: identifier \"half\" is undefined\n"};
     for (size_t i = 0; i < sizeof logs / sizeof *logs; i++)
         assert_log(logs[i], logs[i]);

@@ -6,7 +6,7 @@
 #include <xxhash.h>
 
 #include "base/pack.h"
-#include "compile/code.h"
+#include "compile/cubin.h"
 #include "device/plan_pack.h"
 #include "run/setup/setup.h"
 
