@@ -10,7 +10,7 @@
 #include "device/arch.h"
 #include "library/library.h"
 #include "record/folders.h"
-#include "record/pick_table.h"
+#include "record/pick.h"
 #include "script/script.h"
 
 /* The folders of the scripts, templates and records that were installed with the library; false

@@ -11,7 +11,7 @@
 #include "base/paths.h"
 #include "library/argument.h"
 #include "record/schema.h"
-#include "record/store.h"
+#include "record/merge.h"
 
 /* A file has no more: the rest are of old drivers and codes, and the oldest leave. */
 enum { MOST_ENTRIES = 2000, LARGEST_BYTES = 64 << 20, TEXT_BYTES = 1024 };

@@ -13,7 +13,7 @@
 
 #define CEILINGS_SCHEMA "autotune-device"
 
-enum { CEILINGS_VERSION = 1, PATH_BYTES = 4096, RATE_DIGITS = 5, FILE_LIMIT_BYTES = 1 << 20 };
+enum { CEILINGS_VERSION = 1, RATE_DIGITS = 5, FILE_LIMIT_BYTES = 1 << 20 };
 
 static void read_version(record_reading *r, const json_t *root)
 {
@@ -32,7 +32,7 @@ static void read_version(record_reading *r, const json_t *root)
             json_integer_value(version), version_text(), CEILINGS_VERSION);
 }
 
-/* Ceilings that another version knows are passed over. */
+/* Reads the rates. Ceilings of other versions are ignored. */
 static void read_root(record_reading *r, const json_t *root, ceiling_rates *out)
 {
     const json_t *ceilings = json_object_get(root, "ceilings");
@@ -77,18 +77,8 @@ at_status ceilings_parse(const char *text, size_t size_bytes, const char *path, 
     return status;
 }
 
-static at_status file_path(const char *results_dir, const char *gpu, char path[PATH_BYTES],
-                           at_error *error)
-{
-    char slug[PATHS_SLUG_BYTES];
-    paths_slug(gpu, slug);
-    int n = snprintf(path, PATH_BYTES, "%s/%s/" CEILINGS_FILE, results_dir, slug);
-    return n > 0 && n < PATH_BYTES
-               ? AT_OK
-               : error_set(error, AT_USAGE, "the path of the results folder is too long");
-}
-
-/* *root is NULL where there is no file; else the caller's. `gpu` NULL: of any. */
+/* Reads a file. *root is NULL if there is no file; otherwise the caller frees it. If `gpu` is not
+ * NULL, the file must be of that GPU. */
 static at_status read_file(const char *path, const char *gpu, ceiling_rates *out, json_t **root,
                            at_error *error)
 {
@@ -118,10 +108,10 @@ static at_status read_file(const char *path, const char *gpu, ceiling_rates *out
 at_status ceilings_read(const char *results_dir, const char *gpu, ceiling_rates *out,
                         at_error *error)
 {
-    char path[PATH_BYTES];
+    char path[RECORD_PATH_BYTES];
     json_t *root = NULL;
     *out = (ceiling_rates){0};
-    at_status status = file_path(results_dir, gpu, path, error);
+    at_status status = record_gpu_path(results_dir, gpu, CEILINGS_FILE, path, sizeof path, error);
     if (!status)
         status = read_file(path, gpu, out, &root, error);
     json_decref(root);
@@ -179,7 +169,7 @@ static at_status merge(const char *path, const run_summary *s, const run_result 
 at_status ceilings_merge(const char *results_dir, const run_summary *s, ceiling_kind kind,
                          char *path, size_t path_bytes, at_error *error)
 {
-    char file[PATH_BYTES];
+    char file[RECORD_PATH_BYTES];
     const run_result *best = run_summary_best(s);
     lock *held = NULL;
     if (s->device.predicted || s->compiled_only)
@@ -188,7 +178,8 @@ at_status ceilings_merge(const char *results_dir, const run_summary *s, ceiling_
     if (!best || best->time.count == 0 || best->rates[ceiling_get(kind)->unit] <= 0)
         return error_set(error, AT_USAGE, "nothing was measured of the ceiling %s",
                          ceiling_get(kind)->name);
-    at_status status = file_path(results_dir, s->device.limits.name, file, error);
+    at_status status = record_gpu_path(results_dir, s->device.limits.name, CEILINGS_FILE, file,
+                                       sizeof file, error);
     if (!status)
         status = record_lock_folder(results_dir, s->device.limits.name, &held, error);
     if (status)
@@ -217,7 +208,7 @@ static const char *date_of(const json_t *ceiling)
     return date ? date : "";
 }
 
-/* ISO dates in UTC order as texts do. */
+/* Returns the change that merging the ceiling `one` makes. ISO dates in UTC sort like texts. */
 static combine_change change_of(const json_t *one, const json_t *there)
 {
     if (!there)
@@ -244,7 +235,8 @@ static at_status combine(const combining *c, json_t *from, const char *gpu, cons
     json_t *into = json_object_get(root, "ceilings");
     json_object_foreach(json_object_get(from, "ceilings"), name, one)
     {
-        /* Another version may have written it: what is no name is not printed. */
+        /* The file may come from another version or person: a text that is no name is not
+         * printed. */
         if (!done || !record_is_name(name))
             continue;
         const combine_change change = change_of(one, json_object_get(into, name));
@@ -266,7 +258,7 @@ static at_status combine(const combining *c, json_t *from, const char *gpu, cons
 static at_status combine_folder(void *context, const char *folder, at_error *error)
 {
     const combining *c = context;
-    char path[PATH_BYTES + sizeof "/" CEILINGS_FILE], to[PATH_BYTES];
+    char path[RECORD_PATH_BYTES + sizeof "/" CEILINGS_FILE], to[RECORD_PATH_BYTES];
     ceiling_rates rates;
     json_t *from;
     lock *held = NULL;
@@ -279,7 +271,7 @@ static at_status combine_folder(void *context, const char *folder, at_error *err
         return record_faults_add(c->faults, path, "", &why, error);
     ++*c->count;
     const char *gpu = json_string_value(json_object_get(from, "gpu"));
-    status = file_path(c->results_dir, gpu, to, error);
+    status = record_gpu_path(c->results_dir, gpu, CEILINGS_FILE, to, sizeof to, error);
     if (!status && !c->dry)
         status = record_lock_folder(c->results_dir, gpu, &held, error);
     if (!status)
@@ -294,7 +286,7 @@ at_status ceilings_combine(const char *from, const char *results_dir, bool dry, 
 {
     combining c = {results_dir, dry, tell, context, faults, count};
     *count = 0;
-    /* The folder itself may be that of one GPU. */
+    /* `from` may be the folder of one GPU. */
     at_status status = combine_folder(&c, from, error);
     return status ? status : record_each_gpu(from, combine_folder, &c, error);
 }

@@ -7,10 +7,126 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/array.h"
+#include "base/paths.h"
 #include "base/text.h"
+#include "record/ceilings.h"
+#include "record/record.h"
 #include "record/schema.h"
 
-/* Two names of one folder are searched once. */
+/* ---- one folder ---- */
+
+static at_status set_add(record_set *set, const char *path, at_error *error)
+{
+    record r;
+    at_error why = {0};
+    at_status status = record_read_file(path, &set->faults, &r, &why);
+    if (!status && array_add(&set->records, &set->count, &r, sizeof r))
+        return AT_OK;
+    if (status && status != AT_NO_MEMORY)
+        return record_faults_add(&set->faults, path, "", &why, error);
+    record_deinit(&r);
+    return error_no_memory(error);
+}
+
+static bool is_record_file(const char *name, const char *pattern_name)
+{
+    size_t length = strlen(name);
+    if (strcmp(name, CEILINGS_FILE) == 0 || length <= 5 || name[0] == '.' ||
+        strcmp(name + length - 5, ".json") != 0)
+        return false;
+    return !pattern_name ||
+           (strlen(pattern_name) == length - 5 && strncmp(name, pattern_name, length - 5) == 0);
+}
+
+typedef struct loading {
+    const char *pattern_name;
+    record_set *set;
+} loading;
+
+static at_status load_folder(void *context, const char *folder, at_error *error)
+{
+    const loading *l = context;
+    at_status status = AT_OK;
+    DIR *d = opendir(folder);
+    if (!d)
+        return error_set_errno(error, errno, "cannot open the folder %s", folder);
+    for (struct dirent *e; !status && (e = readdir(d));) {
+        char path[RECORD_PATH_BYTES + 300];
+        if (!is_record_file(e->d_name, l->pattern_name))
+            continue;
+        snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+        status = set_add(l->set, path, error);
+    }
+    closedir(d);
+    return status;
+}
+
+static int compare_records(const void *a, const void *b)
+{
+    const record *x = a, *y = b;
+    int by_gpu = strcmp(x->gpu, y->gpu);
+    return by_gpu ? by_gpu : strcmp(x->pattern, y->pattern);
+}
+
+at_status record_each_gpu(const char *results_dir, record_visitor *visit, void *context,
+                          at_error *error)
+{
+    at_status status = AT_OK;
+    DIR *d = opendir(results_dir);
+    if (!d && errno == ENOENT)
+        return error_set(error, AT_NOT_FOUND, "there is no results folder %s", results_dir);
+    if (!d)
+        return error_set_errno(error, errno, "cannot open the results folder %s", results_dir);
+    for (struct dirent *e; !status && (e = readdir(d));) {
+        char folder[RECORD_PATH_BYTES];
+        struct stat s;
+        int n = snprintf(folder, sizeof folder, "%s/%s", results_dir, e->d_name);
+        if (e->d_name[0] == '.' || n < 0 || n >= RECORD_PATH_BYTES)
+            continue;
+        if (stat(folder, &s) == 0 && S_ISDIR(s.st_mode))
+            status = visit(context, folder, error);
+    }
+    closedir(d);
+    return status;
+}
+
+at_status record_load_all(const char *results_dir, const char *pattern_name, record_set *out,
+                          at_error *error)
+{
+    record_set own = {0};
+    loading l = {pattern_name, out};
+    *out = (record_set){0};
+    at_status status = record_each_gpu(results_dir, load_folder, &l, error);
+    /* `results_dir` may be the folder of one GPU. It may have subfolders that hold no records. */
+    l.set = &own;
+    if (!status && out->count == 0)
+        status = load_folder(&l, results_dir, error);
+    if (!status && out->count == 0 && (own.count > 0 || out->faults.count == 0)) {
+        record_set_deinit(out);
+        *out = own;
+        own = (record_set){0};
+    }
+    record_set_deinit(&own);
+    if (status)
+        record_set_deinit(out);
+    else if (out->count)
+        qsort(out->records, out->count, sizeof *out->records, compare_records);
+    return status;
+}
+
+void record_set_deinit(record_set *set)
+{
+    for (size_t i = 0; i < set->count; i++)
+        record_deinit(&set->records[i]);
+    free(set->records);
+    record_faults_deinit(&set->faults);
+    *set = (record_set){0};
+}
+
+/* ---- the known folders ---- */
+
+/* Returns whether the folder is in the list already, perhaps under another name. */
 static bool is_listed(const record_folders *f, const char *path)
 {
     struct stat a, b;
@@ -51,7 +167,7 @@ void record_folders_text(const record_folders *f, char *text, size_t size_bytes)
                  f->paths[i]);
 }
 
-/* Has one of the first `count` records this entry's GPU, pattern, problem and way of measuring? */
+/* Returns whether one of the first `count` records has an entry for the entry's question. */
 static bool is_repeated(const record_set *all, size_t count, const record *r, const record_entry *e)
 {
     for (size_t i = 0; i < count; i++)
@@ -68,7 +184,8 @@ static bool adds_nothing(const record_set *all, size_t count, const record *r)
     return nothing;
 }
 
-/* Moves what `more` has to the end of `all`. */
+/* Moves the records and faults of `more` to the end of `all`. Drops records that add nothing to the
+ * first ones. Frees `more` in any case. */
 static at_status append(record_set *all, record_set *more, at_error *error)
 {
     size_t before = all->count;

@@ -1,308 +1,137 @@
+#include "record/merge.h"
+
 #include <jansson.h>
-#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/json_text.h"
-#include "base/paths.h"
-#include "record/coverage.h"
 #include "record/record.h"
 #include "record/schema.h"
-#include "record/store.h"
 #include "record/summary.h"
 
-/* The number of entrants that the finals take beside the best. */
-enum { CONTENDERS = 4 };
+/* ---- a file while it is changed ---- */
 
-/* The numbers that a landscape has, about, and the values of its parameter at most. */
-enum { LANDSCAPE_TIMES = 256, LANDSCAPE_LEVELS = 64 };
-
-/* Figures are rounded to what a measurement can know. */
-enum { RATE_DIGITS = 5, FRACTION_DIGITS = 4, SECONDS_DIGITS = 4 };
-
-/* Members of an entry that this version writes; any other belongs to another version and is
- * kept. */
-static const char *const entry_members[] = {
-    "problem",   "configuration", "time",     "gbps",       "ceiling_gbps", "ceiling_fraction",
-    "speedup",   "traffic_bytes", "tied",     "energy",     "ceiling",      "ceiling_rate",
-    "flops",     "gflops",        "items",    "gitems",     "item",         "verdict",
-    "resources", "search",        "baseline", "hashes",     "device",       "measured",
-    "date",      "tool",          "proof",    "contenders", "oracle",       "landscape",
-};
-
-json_t *record_pack_values(const record_values *values)
+void *record_store_empty(const arch_limits *gpu, const char *pattern_name)
 {
-    json_t *object = json_object();
-    for (size_t i = 0; i < values->count; i++)
-        json_put(&object, values->pairs[i].name, json_from_value(values->pairs[i].value));
-    return object;
+    char capability[16];
+    snprintf(capability, sizeof capability, "%d.%d", gpu->major, gpu->minor);
+    return json_pack("{ss si ss ss ss s[]}", "schema", RECORD_SCHEMA, "version", RECORD_VERSION,
+                     "pattern", pattern_name, "gpu", gpu->name, "compute_capability", capability,
+                     "entries");
 }
 
-json_t *record_pack_problem(const run_summary *s)
+at_status record_replace(const char *path, const json_t *root, record_reader *reads,
+                         at_error *error)
 {
-    json_t *object = json_object();
-    for (size_t i = 0; i < s->problem_count; i++) {
-        const pattern_variable *v = &s->problem[i];
-        json_put(&object, v->name, json_from_value(v->value));
+    char *text = NULL;
+    at_status status = json_text_format(root, 2, &text, error);
+    if (status)
+        return status;
+    size_t length = strlen(text);
+    status = reads(text, length, path, error);
+    if (!status) {
+        text[length] = '\n'; /* replaces the NUL: a text file ends in a newline */
+        status = file_replace(path, text, length + 1, error);
     }
-    return object;
+    free(text);
+    return status;
 }
 
-json_t *record_pack_stood_for(const pattern_variable *tuned, const pattern_variable *problem,
-                              size_t count)
+static at_status reads_record(const char *text, size_t length, const char *path, at_error *error)
 {
-    json_t *object = json_object();
-    for (size_t i = 0; tuned && i < count; i++)
-        if (!value_equal(tuned[i].value, problem[i].value))
-            json_put(&object, tuned[i].name, json_from_value(tuned[i].value));
-    return object;
+    record check;
+    at_status status = record_parse(text, length, path, NULL, &check, error);
+    if (!status)
+        record_deinit(&check);
+    return status;
 }
 
-static json_t *pack_configuration(const run_summary *s, const run_result *r)
+at_status record_write(const char *path, const json_t *root, at_error *error)
 {
-    return json_from_values(s->parameters, r->values, s->parameter_count);
+    return record_replace(path, root, reads_record, error);
 }
 
-json_t *record_pack_time(const stats_summary *t)
+/* Reads the file, or begins a new record if there is no file. */
+static at_status read_or_start(const char *path, const arch_limits *gpu, const char *pattern_name,
+                               record *old, at_error *error)
 {
-    return json_pack("{sI sI sI sI sI sI sI}", "median_ns", (json_int_t)t->median_ns, "low_ns",
-                     (json_int_t)t->low_ns, "high_ns", (json_int_t)t->high_ns, "min_ns",
-                     (json_int_t)t->min_ns, "q1_ns", (json_int_t)t->q1_ns, "q3_ns",
-                     (json_int_t)t->q3_ns, "samples", (json_int_t)t->count);
+    at_status status = record_read(path, old, error);
+    if (status != AT_NOT_FOUND)
+        return status;
+    error_clear(error);
+    *old = (record){.root = record_store_empty(gpu, pattern_name)};
+    return old->root ? AT_OK : error_no_memory(error);
 }
 
-static json_t *pack_resources(const run_result *r)
+/* Makes the folder of a GPU's records with all parent folders, and writes its path to `folder`. */
+static at_status make_folder(const char *results_dir, const char *gpu,
+                             char folder[RECORD_PATH_BYTES], at_error *error)
 {
-    const kernel_resources *k = &r->found.resources;
-    return json_pack("{si si si si si si si si so}", "registers", (int)k->registers, "stack_bytes",
-                     (int)k->stack_bytes, "spill_store_bytes", (int)k->spill_store_bytes,
-                     "spill_load_bytes", (int)k->spill_load_bytes, "static_shared_bytes",
-                     (int)k->static_shared_bytes, "dynamic_shared_bytes",
-                     (int)r->dynamic_shared_bytes, "constant_bytes", (int)k->constant_bytes,
-                     "block_threads", (int)r->block_threads, "occupancy",
-                     json_rounded(r->occupancy.fraction, FRACTION_DIGITS));
+    at_status status = record_gpu_path(results_dir, gpu, "", folder, RECORD_PATH_BYTES, error);
+    return status ? status : file_make_folder(folder, error);
 }
 
-/* "gbps" is always there, as it always was; the others where the pattern gives flops or items. */
-static void put_rates(json_t **object, const run_result *r)
+at_status record_lock_folder(const char *results_dir, const char *gpu, lock **out, at_error *error)
 {
-    static const char *const names[WORK_UNITS] = {
-        [WORK_BYTES] = "gbps", [WORK_FLOPS] = "gflops", [WORK_ITEMS] = "gitems"};
-    for (int u = 0; u < WORK_UNITS; u++)
-        if (u == WORK_BYTES || r->rates[u] > 0)
-            json_put(object, names[u], json_rounded(r->rates[u], RATE_DIGITS));
+    char folder[RECORD_PATH_BYTES];
+    at_status status = make_folder(results_dir, gpu, folder, error);
+    return status ? status : lock_folder(folder, RECORD_LOCK_TIMEOUT_MS, out, error);
 }
 
-/* Puts the work that rates and shares are of, beyond a copy of the traffic. */
-static void put_work(json_t **entry, const run_summary *s)
+at_status record_check_writable(const char *results_dir, const char *gpu, const char *pattern_name,
+                                at_error *error)
 {
-    if (s->work[WORK_FLOPS])
-        json_put(entry, "flops", json_integer((json_int_t)s->work[WORK_FLOPS]));
-    if (s->work[WORK_ITEMS]) {
-        json_put(entry, "items", json_integer((json_int_t)s->work[WORK_ITEMS]));
-        json_put(entry, "item", json_string(s->item));
-    }
-    if (s->ceiling != CEILING_DEFAULT)
-        json_put(entry, "ceiling", json_string(ceiling_get(s->ceiling)->name));
-    if (s->ceiling_rate > 0 && ceiling_get(s->ceiling)->unit != WORK_BYTES)
-        json_put(entry, "ceiling_rate", json_rounded(s->ceiling_rate, RATE_DIGITS));
+    char path[RECORD_PATH_BYTES], folder[RECORD_PATH_BYTES];
+    record old;
+    at_status status = record_path(results_dir, gpu, pattern_name, path, sizeof path, error);
+    if (!status)
+        status = make_folder(results_dir, gpu, folder, error);
+    if (status)
+        return status;
+    status = record_read(path, &old, error);
+    if (!status)
+        record_deinit(&old);
+    status = error_forgive(status, AT_NOT_FOUND, error);
+    if (!status)
+        status = file_check_writable(folder, error);
+    return status ? status : lock_check(folder, error);
 }
 
-/* 10^9 bytes a second; 0 where the ceiling is in another unit. */
-static double ceiling_gbps(const run_summary *s)
+at_status record_store_open(record_store *s, const char *results_dir, const arch_limits *gpu,
+                            const char *pattern_name, at_error *error)
 {
-    return ceiling_get(s->ceiling)->unit == WORK_BYTES ? s->ceiling_rate : 0;
+    *s = (record_store){0};
+    at_status status =
+        record_path(results_dir, gpu->name, pattern_name, s->path, sizeof s->path, error);
+    if (!status)
+        status = record_lock_folder(results_dir, gpu->name, &s->lock, error);
+    if (status)
+        return status;
+    status = read_or_start(s->path, gpu, pattern_name, &s->old, error);
+    if (!status && s->old.gpu && strcmp(s->old.gpu, gpu->name) != 0)
+        status = error_set_at(error, AT_FORMAT, s->path, 0,
+                              "this record is of another GPU, '%s'; move it away or choose another "
+                              "results folder",
+                              s->old.gpu);
+    if (status)
+        record_store_close(s);
+    return status;
 }
 
-static json_t *pack_baseline(const run_summary *s, const run_result *r)
+at_status record_store_write(record_store *s, at_error *error)
 {
-    if (!r)
-        return json_null();
-    json_t *object = json_pack("{so}", "configuration", pack_configuration(s, r));
-    if (object && r->time.count > 0 && r->found.outcome == OUTCOME_OK) {
-        json_put(&object, "time", record_pack_time(&r->time));
-        put_rates(&object, r);
-        json_put(&object, "ceiling_fraction", json_rounded(r->ceiling_fraction, FRACTION_DIGITS));
-    }
-    return object;
+    return record_write(s->path, s->old.root, error);
 }
 
-/* Packs the variants that came next to the best and met the default in the same blocks. */
-static json_t *pack_contenders(const run_summary *s)
+void record_store_close(record_store *s)
 {
-    json_t *list = json_array();
-    size_t kept = 0;
-    for (size_t i = 1; i < s->result_count && kept < CONTENDERS; i++) {
-        const run_result *r = &s->results[i];
-        if (r->found.outcome != OUTCOME_OK || r->time.count == 0 || r->is_twin ||
-            (s->has_baseline && i == s->baseline))
-            continue;
-        json_append(&list, json_pack("{so so}", "configuration", pack_configuration(s, r), "time",
-                                     record_pack_time(&r->time)));
-        kept++;
-    }
-    return list;
+    record_deinit(&s->old);
+    lock_close(s->lock);
 }
 
-/* ---- the landscape: the times of all variants, by the most important parameter ---- */
-
-/* The values of a parameter that occur, with the times of their variants. */
-typedef struct landscape_levels {
-    value values[LANDSCAPE_LEVELS];
-    double sums[LANDSCAPE_LEVELS]; /* of log(time) */
-    size_t counts[LANDSCAPE_LEVELS], level_count, count;
-} landscape_levels;
-
-static bool is_timed(const run_result *r)
-{
-    return r->found.outcome == OUTCOME_OK && r->time.median_ns > 0 && r->time.count > 0 &&
-           !r->is_twin;
-}
-
-/* Groups the variants by their values of a parameter. Returns the variance of log(time) between the
- * groups; 0 if there are more than LANDSCAPE_LEVELS. */
-static double group(const run_summary *s, size_t parameter, landscape_levels *out)
-{
-    double sum = 0, between = 0;
-    *out = (landscape_levels){0};
-    for (size_t i = 0; i < s->result_count; i++) {
-        const run_result *r = &s->results[i];
-        size_t l = 0;
-        if (!is_timed(r))
-            continue;
-        while (l < out->level_count && !value_equal(out->values[l], r->values[parameter]))
-            l++;
-        if (l == LANDSCAPE_LEVELS)
-            return 0;
-        if (l == out->level_count)
-            out->values[out->level_count++] = r->values[parameter];
-        out->sums[l] += log((double)r->time.median_ns);
-        sum += log((double)r->time.median_ns);
-        out->counts[l]++;
-        out->count++;
-    }
-    for (size_t l = 0; l < out->level_count; l++) {
-        const double distance = out->sums[l] / (double)out->counts[l] - sum / (double)out->count;
-        between += distance * distance * (double)out->counts[l] / (double)out->count;
-    }
-    return between;
-}
-
-/* Packs the times with one value: of many every k-th, and the first and the last. */
-static json_t *pack_level(const run_summary *s, size_t parameter, const landscape_levels *all,
-                          size_t level)
-{
-    const size_t step = all->count / LANDSCAPE_TIMES + 1;
-    json_t *times = json_array();
-    for (size_t i = 0, k = 0; i < s->result_count; i++) {
-        const run_result *r = &s->results[i];
-        if (!is_timed(r) || !value_equal(r->values[parameter], all->values[level]))
-            continue;
-        if (k % step == 0 || k + 1 == all->counts[level])
-            json_append(&times, json_integer((json_int_t)r->time.median_ns));
-        k++;
-    }
-    return json_pack("{so so}", "value", json_from_value(all->values[level]), "times_ns", times);
-}
-
-/* Packs the times of all variants by the value of the parameter that explains most; NULL where no
- * parameter varies. */
-static json_t *pack_landscape(const run_summary *s)
-{
-    landscape_levels levels;
-    size_t parameter = s->parameter_count;
-    double most = 0;
-    for (size_t p = 0; p < s->parameter_count; p++) {
-        const double between = group(s, p, &levels);
-        if (between > most) {
-            most = between;
-            parameter = p;
-        }
-    }
-    if (parameter == s->parameter_count)
-        return NULL;
-    group(s, parameter, &levels);
-    json_t *values = json_array();
-    for (size_t l = 0; l < levels.level_count; l++)
-        json_append(&values, pack_level(s, parameter, &levels, l));
-    return json_pack("{ss sI so}", "parameter", s->parameters[parameter], "variants",
-                     (json_int_t)levels.count, "values", values);
-}
-
-static json_t *pack_search(const run_summary *s)
-{
-    json_t *counts = json_object();
-    for (int o = 0; o < OUTCOME_COUNT; o++)
-        json_put(&counts, outcome_name((outcome)o), json_integer((json_int_t)s->counts[o]));
-    return json_pack(
-        "{ss? ss? sI sI so ss sI sI so sI so}", "strategy", s->strategy, "effort", s->effort,
-        "seed", (json_int_t)s->seed, "budget_evaluations", (json_int_t)s->budget_evaluations,
-        "budget_s", json_rounded(s->budget_s, SECONDS_DIGITS), "end", run_end_name(s->end),
-        "cartesian", (json_int_t)(s->space_cartesian > INT64_MAX ? INT64_MAX : s->space_cartesian),
-        "valid", (json_int_t)s->space_valid, "counts", counts, "twins", (json_int_t)s->twins,
-        "wall_s", json_rounded(s->wall_s, SECONDS_DIGITS));
-}
-
-json_t *record_pack_device(const run_summary *s)
-{
-    char cuda[16];
-    snprintf(cuda, sizeof cuda, "%d.%d", s->device.cuda_version / 1000,
-             s->device.cuda_version % 1000 / 10);
-    return json_pack("{ss si ss ss ss}", "arch", s->device.arch, "sm_count",
-                     s->device.limits.sm_count, "driver", s->device.driver, "cuda", cuda, "nvrtc",
-                     s->nvrtc_version);
-}
-
-static const char *cache_name(const run_summary *s)
-{
-    return s->warm_cache ? "warm" : "cold";
-}
-
-static const char *objective_name(const run_summary *s)
-{
-    return s->objective ? s->objective : "time";
-}
-
-/* New reference; NULL when out of memory (or for texts that are not UTF-8). */
-static json_t *pack_entry(const run_summary *s)
-{
-    const run_result *best = run_summary_best(s), *baseline = run_summary_baseline(s);
-    json_t *entry = json_pack(
-        "{so so so so so so sI so ss sI so so so s{ss ss ss} so s{ss ss} ss ss}", "problem",
-        record_pack_problem(s), "configuration", pack_configuration(s, best), "time",
-        record_pack_time(&best->time), "gbps", json_rounded(best->rates[WORK_BYTES], RATE_DIGITS),
-        "ceiling_gbps", json_rounded(ceiling_gbps(s), RATE_DIGITS), "ceiling_fraction",
-        json_rounded(best->ceiling_fraction, FRACTION_DIGITS), "traffic_bytes",
-        (json_int_t)s->work[WORK_BYTES], "speedup", json_rounded(s->speedup, FRACTION_DIGITS),
-        "verdict", run_verdict_name(s->verdict), "tied", (json_int_t)s->tied_count, "resources",
-        pack_resources(best), "baseline", pack_baseline(s, baseline), "search", pack_search(s),
-        "hashes", "script", s->script_hash, "template", s->template_hash, "source",
-        best->source_hash, "device", record_pack_device(s), "measured", "cache", cache_name(s),
-        "objective", objective_name(s), "date", s->date, "tool", version_text());
-    if (entry)
-        json_put(&entry, "proof",
-                 best->proven
-                     ? json_pack("{sb so}", "proven", 1, "covered", coverage_pack(best->coverage))
-                     : json_pack("{sb so}", "proven", 0, "why", json_said(best->unproven)));
-    if (entry) {
-        put_rates(&entry, best);
-        put_work(&entry, s);
-    }
-    if (entry)
-        json_put(&entry, "contenders", pack_contenders(s));
-    json_t *landscape = entry ? pack_landscape(s) : NULL;
-    if (landscape)
-        json_put(&entry, "landscape", landscape);
-    if (entry && *s->after)
-        json_object_set_new(json_object_get(entry, "measured"), "after", json_string(s->after));
-    if (entry && s->oracle != ORACLE_REFERENCE)
-        json_put(&entry, "oracle", json_string(oracle_name(s->oracle)));
-    if (entry && best->energy_j > 0)
-        json_put(&entry, "energy",
-                 json_pack("{so so}", "launch_j", json_rounded(best->energy_j, 4), "power_w",
-                           json_rounded(best->power_w, 4)));
-    return entry;
-}
+/* ---- a run ---- */
 
 static bool same_problem(const run_summary *s, const record_values *problem)
 {
@@ -318,7 +147,7 @@ static bool same_problem(const run_summary *s, const record_values *problem)
 
 static size_t find_entry(const run_summary *s, const record *old)
 {
-    bool energy = strcmp(objective_name(s), "energy") == 0;
+    bool energy = s->objective && strcmp(s->objective, "energy") == 0;
     size_t at = 0;
     while (at < old->entry_count &&
            !(old->entries[at].warm_cache == s->warm_cache && old->entries[at].energy == energy &&
@@ -349,8 +178,9 @@ static bool measured_in_run(const run_summary *s, const record_values *configura
     return false;
 }
 
-/* A short run must not push out what a long one found: the earlier entry stays when it is of the
- * same script, template and oracle, surely faster, and was not among what this run measured. */
+/* Returns whether the earlier entry stays: a short run must not push out the result of a long one.
+ * It stays if it has the same script, template and oracle, is faster beyond its interval, and its
+ * configuration was not measured in this run. */
 static bool keep_earlier(const run_summary *s, const record_entry *old, const json_t *old_json)
 {
     const run_result *best = run_summary_best(s);
@@ -363,22 +193,7 @@ static bool keep_earlier(const run_summary *s, const record_entry *old, const js
            old->time_high_ns < best->time.low_ns && !measured_in_run(s, &old->configuration);
 }
 
-bool record_keep_unknown(json_t *entry, json_t *old)
-{
-    const char *name;
-    json_t *member;
-    json_object_foreach(old, name, member)
-    {
-        bool known = false;
-        for (size_t i = 0; i < sizeof entry_members / sizeof *entry_members; i++)
-            known = known || strcmp(entry_members[i], name) == 0;
-        if (!known && !json_object_get(entry, name) && json_object_set(entry, name, member) != 0)
-            return false;
-    }
-    return true;
-}
-
-/* Puts the run's entry into `root`, whose typed reading is `old`. */
+/* Puts the run's entry into `root`, which `old` was read from. */
 static at_status put_entry(const run_summary *s, const record *old, json_t *root,
                            record_change *change, at_error *error)
 {
@@ -391,7 +206,7 @@ static at_status put_entry(const run_summary *s, const record *old, json_t *root
         return AT_OK;
     }
     *change = exists ? RECORD_REPLACED : RECORD_ADDED;
-    json_t *entry = pack_entry(s);
+    json_t *entry = record_pack_entry(s);
     bool done = entry && (!exists || record_keep_unknown(entry, earlier)) &&
                 (exists ? json_array_set(entries, old->entries[at].place, entry)
                         : json_array_append(entries, entry)) == 0;
@@ -429,5 +244,218 @@ at_status record_merge(const char *results_dir, run_summary *s, record_change *c
     if (!status)
         snprintf(s->record_path, sizeof s->record_path, "%s", store.path);
     record_store_close(&store);
+    return status;
+}
+
+/* ---- a portfolio ---- */
+
+static at_status put(const portfolio_draft *d, const record *into, at_error *error)
+{
+    json_t *packed = record_pack_portfolio(d);
+    bool done =
+        packed && record_put_portfolio(into, record_same_portfolio(into, d->portfolio), packed);
+    json_decref(packed);
+    return done ? AT_OK
+                : error_set(error, AT_NO_MEMORY,
+                            "no memory to write the record, or a name that is not UTF-8");
+}
+
+at_status draft_format(const portfolio_draft *d, char **text, at_error *error)
+{
+    const record empty = {.root = record_store_empty(d->gpu, d->pattern)};
+    at_status status = empty.root ? put(d, &empty, error)
+                                  : error_set(error, AT_NO_MEMORY, "no memory for a record");
+    if (!status)
+        status = json_text_format(empty.root, 0, text, error);
+    json_decref(empty.root);
+    return status;
+}
+
+at_status draft_merge(const char *results_dir, const portfolio_draft *d, char *path,
+                      size_t path_bytes, at_error *error)
+{
+    record_store store;
+    at_status status = record_store_open(&store, results_dir, d->gpu, d->pattern, error);
+    if (status)
+        return status;
+    status = put(d, &store.old, error);
+    if (!status)
+        status = record_store_write(&store, error);
+    if (!status)
+        snprintf(path, path_bytes, "%s", store.path);
+    record_store_close(&store);
+    return status;
+}
+
+/* ---- another folder ---- */
+
+/* ---- which of two entries ---- */
+
+static bool timed(const record_entry *e, const record_values *configuration)
+{
+    bool found = record_same_values(&e->configuration, configuration) ||
+                 record_same_values(&e->baseline, configuration);
+    for (size_t i = 0; i < e->contender_count && !found; i++)
+        found = record_same_values(&e->contenders[i].configuration, configuration);
+    return found;
+}
+
+static bool same_source(const record_entry *a, const record_entry *b)
+{
+    return *a->script_hash && *a->template_hash && strcmp(a->script_hash, b->script_hash) == 0 &&
+           strcmp(a->template_hash, b->template_hash) == 0;
+}
+
+/* Returns whether the entry `there` stays when `other` comes for the same question. *why is the
+ * reason. */
+static bool stays(const record_entry *there, const record_entry *other, const char **why)
+{
+    /* ISO dates in UTC sort like texts. */
+    bool other_is_newer = strcmp(other->date, there->date) > 0;
+    const record_entry *newer = other_is_newer ? other : there,
+                       *older = other_is_newer ? there : other;
+    bool older_wins = same_source(older, newer) && !older->energy &&
+                      older->time_high_ns < newer->time_low_ns &&
+                      !timed(newer, &older->configuration);
+    *why = older_wins ? "the older one is faster, and the newer run did not time its configuration"
+                      : "the newer one is taken";
+    return other_is_newer == older_wins;
+}
+
+static json_t *entry_json(const record *r, const record_entry *e)
+{
+    return json_array_get(json_object_get(r->root, "entries"), e->place);
+}
+
+static at_status combine_entry(const record *from, const record_entry *e, record *into,
+                               combine_tell *tell, void *context, bool *changed, at_error *error)
+{
+    json_t *entries = json_object_get(into->root, "entries"), *json = entry_json(from, e);
+    const record_entry *there = record_find_question(into, from, e);
+    const char *why = "";
+    if (!there) {
+        tell(context, from, e, NULL, COMBINE_ADDED, why);
+        *changed = true;
+        return json_array_append(entries, json) ? error_no_memory(error) : AT_OK;
+    }
+    if (json_equal(json, entry_json(into, there))) {
+        tell(context, from, e, NULL, COMBINE_SAME, why);
+        return AT_OK;
+    }
+    if (stays(there, e, &why)) {
+        tell(context, from, e, NULL, COMBINE_KEPT, why);
+        return AT_OK;
+    }
+    tell(context, from, e, NULL, COMBINE_REPLACED, why);
+    *changed = true;
+    /* Members that other versions wrote into the old entry stay. */
+    json_t *merged = json_copy(json);
+    bool done = merged && record_keep_unknown(merged, entry_json(into, there)) &&
+                json_array_set(entries, there->place, merged) == 0;
+    json_decref(merged);
+    return done ? AT_OK : error_no_memory(error);
+}
+
+static at_status combine_portfolio(const record *from, const record_portfolio *p, record *into,
+                                   combine_tell *tell, void *context, bool *changed,
+                                   at_error *error)
+{
+    const json_t *list = json_object_get(into->root, "portfolios");
+    json_t *json = json_array_get(json_object_get(from->root, "portfolios"), p->place);
+    const record_portfolio *there = record_same_portfolio(into, p);
+    bool equal = there && json_equal(json_array_get(list, there->place), json);
+    bool kept = there && !equal && strcmp(p->date, there->date) <= 0;
+    tell(context, from, NULL, &p->fixed,
+         !there  ? COMBINE_ADDED
+         : equal ? COMBINE_SAME
+         : kept  ? COMBINE_KEPT
+                 : COMBINE_REPLACED,
+         there && !equal ? "the newer one is taken" : "");
+    if (equal || kept)
+        return AT_OK;
+    *changed = true;
+    return record_put_portfolio(into, there, json) ? AT_OK : error_no_memory(error);
+}
+
+/* ---- the file ---- */
+
+/* Begins a record with the head of `from` and without entries. */
+static at_status start(const record *from, record *into, at_error *error)
+{
+    json_t *root = json_copy(from->root);
+    *into = (record){.root = root};
+    if (!root || json_object_set_new(root, "entries", json_array()))
+        return error_no_memory(error);
+    json_object_del(root, "portfolios");
+    return AT_OK;
+}
+
+static at_status combine(const record *from, const char *path, bool dry, combine_tell *tell,
+                         void *context, at_error *error)
+{
+    record into = {0};
+    bool changed = false;
+    at_status status = record_read(path, &into, error);
+    if (status == AT_NOT_FOUND) {
+        error_clear(error);
+        status = start(from, &into, error);
+    }
+    if (!status && into.gpu &&
+        (strcmp(into.gpu, from->gpu) != 0 || strcmp(into.pattern, from->pattern) != 0))
+        status = error_set_at(error, AT_FORMAT, path, 0,
+                              "this record is of '%s' on '%s', not of '%s' on '%s'", into.pattern,
+                              into.gpu, from->pattern, from->gpu);
+    for (size_t i = 0; i < from->entry_count && !status; i++)
+        status = combine_entry(from, &from->entries[i], &into, tell, context, &changed, error);
+    for (size_t i = 0; i < from->portfolio_count && !status; i++)
+        status =
+            combine_portfolio(from, &from->portfolios[i], &into, tell, context, &changed, error);
+    if (!status && changed && !dry)
+        status = record_write(path, into.root, error);
+    record_deinit(&into);
+    return status;
+}
+
+at_status record_combine(const record *from, const char *results_dir, bool dry, combine_tell *tell,
+                         void *context, at_error *error)
+{
+    char path[RECORD_PATH_BYTES];
+    lock *held = NULL;
+    at_status status = record_path(results_dir, from->gpu, from->pattern, path, sizeof path, error);
+    if (!status && !dry)
+        status = record_lock_folder(results_dir, from->gpu, &held, error);
+    if (status)
+        return status;
+    status = combine(from, path, dry, tell, context, error);
+    lock_close(held);
+    return status;
+}
+
+at_status record_prune(const char *path, bool dry, combine_reason *reason, void *reason_context,
+                       combine_tell *tell, void *context, at_error *error)
+{
+    char folder[RECORD_PATH_BYTES];
+    record r = {0};
+    lock *held = NULL;
+    bool changed = false;
+    const char *slash = strrchr(path, '/');
+    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
+    at_status status = dry ? AT_OK : lock_folder(folder, RECORD_LOCK_TIMEOUT_MS, &held, error);
+    if (!status)
+        status = record_read(path, &r, error);
+    /* The loop runs backwards, so that the indices of earlier entries stay valid. */
+    for (size_t i = r.entry_count; i-- > 0 && !status;) {
+        const char *why = reason(reason_context, &r, &r.entries[i]);
+        if (!why)
+            continue;
+        tell(context, &r, &r.entries[i], NULL, COMBINE_REMOVED, why);
+        changed = true;
+        if (json_array_remove(json_object_get(r.root, "entries"), r.entries[i].place))
+            status = error_no_memory(error);
+    }
+    if (!status && changed && !dry)
+        status = record_write(path, r.root, error);
+    record_deinit(&r);
+    lock_close(held);
     return status;
 }

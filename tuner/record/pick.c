@@ -4,8 +4,197 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 #define AUTOTUNE_FUNCTION static inline
 #include "pick_rules.h"
+
+/* ---- the table ---- */
+
+int pick_preference(const record_entry *e)
+{
+    bool in_context = e->after && *e->after;
+    return 3 * e->energy + (in_context ? 0 : 1 + e->warm_cache);
+}
+
+const record_values *pick_default(const record_set *set)
+{
+    const record_entry *latest = NULL;
+    for (size_t r = 0; r < set->count; r++) {
+        for (size_t i = 0; i < set->records[r].entry_count; i++) {
+            const record_entry *e = &set->records[r].entries[i];
+            /* ISO dates in UTC sort like texts. */
+            if (e->baseline.count > 0 && (!latest || strcmp(e->date, latest->date) > 0))
+                latest = e;
+        }
+    }
+    return latest ? &latest->baseline : NULL;
+}
+
+/* ---- numbers of problems and configurations ---- */
+
+static bool number(record_classes *of, const record_values *v, uint32_t *out)
+{
+    const size_t found = record_class_of(of, v);
+    *out = (uint32_t)found;
+    return found != RECORD_NO_CLASS;
+}
+
+static bool number_portfolios(pick_table *t, pick_record *r)
+{
+    size_t n = 0;
+    for (size_t p = 0; p < r->from->portfolio_count; p++) {
+        const record_portfolio *portfolio = &r->from->portfolios[p];
+        for (size_t c = 0; c < portfolio->configuration_count; c++)
+            if (!number(&t->configurations, &portfolio->configurations[c],
+                        &r->portfolio_numbers[n++]))
+                return false;
+    }
+    return true;
+}
+
+static bool number_entries(pick_table *t, pick_record *r)
+{
+    for (size_t i = 0; i < r->from->entry_count; i++) {
+        const record_entry *e = &r->from->entries[i];
+        r->entries[i].entry = e;
+        if (!number(&t->problems, &e->problem, &r->entries[i].problem) ||
+            !number(&t->configurations, &e->configuration, &r->entries[i].configuration))
+            return false;
+    }
+    return true;
+}
+
+static bool number_seen(pick_table *t, pick_record *r)
+{
+    for (size_t i = 0; i < r->from->seen_count; i++) {
+        const record_seen *s = &r->from->seen[i];
+        pick_seen *to = &r->seen[i];
+        /* Comparisons on one problem are adjacent. */
+        const bool same_problem = i > 0 && s->problem == to[-1].seen->problem;
+        to->seen = s;
+        if (same_problem)
+            to->problem = to[-1].problem;
+        else if (!number(&t->problems, s->problem, &to->problem))
+            return false;
+        if (!number(&t->configurations, s->configuration, &to->configuration))
+            return false;
+    }
+    return true;
+}
+
+static bool add_record(pick_table *t, const record *from)
+{
+    pick_record *r = &t->records[t->record_count++];
+    *r = (pick_record){.from = from, .place = t->candidate_count};
+    for (size_t p = 0; p < from->portfolio_count; p++)
+        r->kept_count += from->portfolios[p].configuration_count;
+    t->candidate_count += r->kept_count + from->entry_count;
+    r->portfolio_numbers = calloc(r->kept_count + 1, sizeof *r->portfolio_numbers);
+    r->entries = calloc(from->entry_count + 1, sizeof *r->entries);
+    r->seen = calloc(from->seen_count + 1, sizeof *r->seen);
+    return r->portfolio_numbers && r->entries && r->seen && number_portfolios(t, r) &&
+           number_entries(t, r) && number_seen(t, r);
+}
+
+/* ---- problems as rows of cells ---- */
+
+double pick_scale(double x)
+{
+    return autotune_scale(x);
+}
+
+static pick_cell cell_of(const value *v)
+{
+    return (pick_cell){v, v && value_is_number(*v) ? pick_scale(value_number(*v)) : NAN};
+}
+
+/* Returns whether the table has the column `name`. Looks at index `likely` first: most problems
+ * have the same variables in the same order. */
+static bool has_column(const pick_table *t, const char *name, size_t likely)
+{
+    bool has = likely < t->column_count && strcmp(t->columns[likely], name) == 0;
+    for (size_t c = 0; c < t->column_count && !has; c++)
+        has = strcmp(t->columns[c], name) == 0;
+    return has;
+}
+
+static bool make_cells(pick_table *t)
+{
+    const record_classes *problems = &t->problems;
+    for (size_t i = 0; i < problems->count; i++)
+        for (size_t v = 0; v < problems->members[i]->count; v++) {
+            const char *name = problems->members[i]->pairs[v].name;
+            if (!has_column(t, name, v) &&
+                !array_add(&t->columns, &t->column_count, &name, sizeof name))
+                return false;
+        }
+    t->cells = malloc((problems->count * t->column_count + 1) * sizeof *t->cells);
+    for (size_t i = 0; t->cells && i < problems->count; i++)
+        for (size_t c = 0; c < t->column_count; c++)
+            t->cells[i * t->column_count + c] =
+                cell_of(record_get(problems->members[i], t->columns[c]));
+    return t->cells != NULL;
+}
+
+static double cell_distance(const pick_cell *a, const pick_cell *b)
+{
+    const double d = fabs(a->scale - b->scale);
+    if (d >= 0)
+        return d;
+    const bool same =
+        a->value && b->value ? value_equal(*a->value, *b->value) : a->value == b->value;
+    return same ? 0 : AUTOTUNE_UNLIKE;
+}
+
+bool pick_table_distances(const pick_table *t, const record_values *problem, double *distances)
+{
+    double alone = 0; /* distance from variables that no problem of the table has */
+    const size_t count = t->column_count;
+    pick_cell *at = malloc((count + 1) * sizeof *at);
+    if (!at)
+        return false;
+    for (size_t v = 0; v < problem->count; v++)
+        alone += has_column(t, problem->pairs[v].name, v) ? 0 : AUTOTUNE_UNLIKE;
+    for (size_t c = 0; c < count; c++)
+        at[c] = cell_of(record_get(problem, t->columns[c]));
+    for (size_t i = 0; i < t->problems.count; i++) {
+        distances[i] = alone;
+        for (size_t c = 0; c < count; c++)
+            distances[i] += cell_distance(&at[c], &t->cells[i * count + c]);
+    }
+    free(at);
+    return true;
+}
+
+/* ---- the whole ---- */
+
+at_status pick_table_make(const record_set *set, pick_table *out, at_error *error)
+{
+    *out = (pick_table){.fallback = pick_default(set),
+                        .records = calloc(set->count + 1, sizeof *out->records)};
+    bool made = out->records != NULL;
+    for (size_t r = 0; r < set->count && made; r++)
+        made = add_record(out, &set->records[r]);
+    return made && make_cells(out) ? AT_OK : error_no_memory(error);
+}
+
+void pick_table_deinit(pick_table *t)
+{
+    for (size_t r = 0; r < t->record_count; r++) {
+        free(t->records[r].portfolio_numbers);
+        free(t->records[r].entries);
+        free(t->records[r].seen);
+    }
+    record_classes_deinit(&t->problems);
+    record_classes_deinit(&t->configurations);
+    free(t->columns);
+    free(t->cells);
+    free(t->records);
+    *t = (pick_table){0};
+}
+
+/* ---- rules ---- */
 
 _Static_assert((int)PICK_EXACT == (int)AUTOTUNE_RULE_EXACT &&
                    (int)PICK_PORTFOLIO == (int)AUTOTUNE_RULE_PORTFOLIO &&
@@ -23,7 +212,8 @@ const char *pick_rule_name(pick_rule rule)
     return *name ? name : "unknown";
 }
 
-/* Sets *known to false where the target does not tell the feature that the node asks for. */
+/* Evaluates a test of a feature. Sets *known to false if the target does not compute the
+ * feature. */
 static bool is_feature_below(const record_portfolio *p, const record_node *n,
                              const pick_target *target, bool *known)
 {
@@ -47,7 +237,8 @@ static bool goes_to_then(const record_node *n, const record_values *problem)
            value_number(*v) * (by ? value_number(*by) : 1) < value_number(n->bound);
 }
 
-/* The leaf for the problem; NULL: the portfolio is not for it. */
+/* Returns the leaf for the target's problem, or NULL if the portfolio does not serve the problem or
+ * its tree cannot be followed. */
 static const record_node *leaf_of(const record_portfolio *p, const pick_target *target)
 {
     for (size_t i = 0; i < p->fixed.count; i++) {
@@ -67,8 +258,7 @@ static const record_node *leaf_of(const record_portfolio *p, const pick_target *
 
 /* ---- the walk ---- */
 
-/* Ranks the candidates of one rule. The preference decides between equally far ones: a caller
- * without further wishes wants the first. */
+/* Compares two candidates of one rule: by distance, then by preference, then by place. */
 static bool comes_before(const pick_candidate *a, const pick_candidate *b)
 {
     if (a->distance != b->distance)
@@ -78,7 +268,7 @@ static bool comes_before(const pick_candidate *a, const pick_candidate *b)
     return a->place < b->place;
 }
 
-/* The facts that a record's GPU and the target's share give the rule. */
+/* Returns the rule for a candidate of the record `from`. */
 static pick_rule rule_of(const pick_walk *w, const record *from, int portfolio_place,
                          bool same_problem)
 {
@@ -87,7 +277,7 @@ static pick_rule rule_of(const pick_walk *w, const record *from, int portfolio_p
                                         from->minor == t->minor, portfolio_place, same_problem);
 }
 
-/* Returns the distances of the table's problems from the target's; NULL if out of memory. */
+/* Returns the distances of the table's problems from the target's, or NULL if memory is short. */
 static const double *distances_of(pick_walk *w)
 {
     if (!w->has_distances)
@@ -121,7 +311,7 @@ static void add_portfolios(pick_walk *w, const pick_record *r)
     }
 }
 
-/* Adds the record's entries on the target's problem, or those on others. */
+/* Adds the record's entries on the target's problem, or its entries on other problems. */
 static void add_entries(pick_walk *w, const pick_record *r, bool same_problem)
 {
     const double *distances = same_problem ? NULL : distances_of(w);
@@ -133,7 +323,7 @@ static void add_entries(pick_walk *w, const pick_record *r, bool same_problem)
                 (pick_candidate){.rule = w->rule,
                                  .distance = autotune_rank((autotune_rule)w->rule, -1, distance),
                                  .preference = pick_preference(e->entry),
-                                 /* After all of its portfolios'. */
+                                 /* entries come after the record's portfolios */
                                  .place = r->place + r->kept_count + i,
                                  .from = r->from,
                                  .entry = e->entry,
@@ -198,7 +388,8 @@ bool pick_walk_next(pick_walk *w, pick_candidate *out)
     }
     if (w->lacks_memory)
         return false;
-    /* Few are asked for: the first one is looked for, and the rest is not sorted. */
+    /* Callers ask for a few candidates only, so this looks for the first and does not sort the
+     * rest. */
     size_t first = w->at;
     for (size_t i = w->at + 1; i < w->count; i++)
         if (comes_before(&w->items[i], &w->items[first]))
@@ -210,8 +401,9 @@ bool pick_walk_next(pick_walk *w, pick_candidate *out)
 
 /* ---- judging ---- */
 
-/* The nearest problem on which the candidate's GPU has timed it beside the default; NULL: none.
- * Times with the data in the L2 tell of nothing else. */
+/* Returns the comparison with the default on the nearest problem on which the candidate's GPU timed
+ * both, or NULL if there is none. Times with the data in the L2 cache are compared only with each
+ * other. */
 static const record_seen *nearest_seen(pick_walk *w, const pick_candidate *c)
 {
     const pick_record *r = w->table->records;
@@ -241,7 +433,7 @@ pick_verdict pick_judge(pick_walk *w, const pick_candidate *c, const record_seen
 {
     if (!is_possible(w->target, c->configuration))
         return PICK_IMPOSSIBLE;
-    /* A problem that was measured itself needs no neighbour. */
+    /* An entry on the target's own problem needs no comparison. */
     const bool asked = c->from && c->ahead < 0 && c->rule != PICK_EXACT;
     const record_seen *s = asked ? nearest_seen(w, c) : NULL;
     bool faster = !s || s->standing == RECORD_FASTER;
@@ -260,7 +452,7 @@ pick_rule pick_from(const pick_table *t, const pick_target *target, pick_candida
     pick_walk w;
     pick_walk_begin(&w, t, target);
     const bool has_default = w.fallback && is_possible(target, w.fallback);
-    bool as_good = false; /* the default */
+    bool as_good = false; /* the default was found to be as good */
     bool found = false;
     pick_candidate next;
     while (!found && pick_walk_next(&w, &next)) {
@@ -269,8 +461,8 @@ pick_rule pick_from(const pick_table *t, const pick_target *target, pick_candida
             break;
         pick_verdict verdict = pick_judge(&w, &next, &seen);
         *out = next;
-        /* Better slow than nothing, where the default is impossible; where none is known, the next
-         * may do. */
+        /* If the default is impossible, a slow configuration is better than none. If no default is
+         * known, the next candidate may be faster. */
         bool will_do = verdict == PICK_LEVEL || (verdict == PICK_SLOWER && w.fallback);
         found = verdict == PICK_GOOD || (will_do && !has_default);
         if (!found && target->refused)

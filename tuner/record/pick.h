@@ -1,26 +1,94 @@
-/* Picking a recorded configuration for a GPU and a problem at hand.
+/* Picks a recorded configuration for a GPU and a problem.
  *
- * In: records of one pattern. Out: the configuration that fits best and the rule that found it, in
- * this order: same GPU and problem; the same GPU's portfolio, as its tree says; same GPU, nearest
- * problem; same compute capability, then same major one (a portfolio before the nearest problem);
- * the pattern's default; a GPU that has nothing in common; none. A portfolio whose tree asks what
- * the script does not tell is passed over. Never one that the caller says is impossible. The first
- * that is possible decides: what was measured on another problem is only given if it was faster
- * than the default, beyond noise, on the nearest problem on which its GPU has timed both, or comes
- * before the default in its portfolio's tree, where that has the default; else the default is,
- * where that is possible. Only other configurations of portfolios are tried before, since they were
- * timed on the same problems. A configuration that was never timed beside the default is taken:
- * there the default was wrong, or not tried. Deterministic: of equals the first in the records'
- * order. The rules are the text that exported headers hold as well (templates/export/pick_rules.h),
- * compiled into both; a test holds the look-ups together. */
+ * Input: the records of one pattern, and a target: GPU, problem, and a function that tells which
+ * configurations are possible. Output: the best configuration, and the rule that found it. The
+ * rules are tried in the order of pick_rule. Within a rule, the nearest problem comes first. On
+ * another GPU of the same (major) compute capability, portfolios come before entries. A portfolio
+ * is skipped if its tree tests a feature that the script does not have.
+ *
+ * The first possible configuration is picked, with one exception. A configuration that was measured
+ * on another problem must be faster than the pattern's default, beyond noise: on the nearest
+ * problem on which its GPU timed both, or by its rank in the portfolio's tree, if that ranks the
+ * default. Otherwise the default is picked, if it is possible. Before the default, only the other
+ * configurations of the same portfolio are tried, since they were timed on the same problems. A
+ * configuration that was never timed beside the default is accepted: there, the default was wrong
+ * or not tried.
+ *
+ * Picking is deterministic: among equals, the first in the records' order wins. The rules
+ * themselves are in templates/export/pick_rules.h, which is compiled into this room and into
+ * exported headers; a test compares the two. */
 #ifndef AUTOTUNE_RECORD_PICK_H
 #define AUTOTUNE_RECORD_PICK_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "record/pick_table.h"
 #include "record/record.h"
+
+/* Returns the rank of an entry's way of measuring, 0 to PICK_PREFERENCES - 1; a caller without
+ * special wishes wants the lowest. Time comes before energy, then after other kernels, then cold,
+ * then warm. */
+enum { PICK_PREFERENCES = 6 };
+int pick_preference(const record_entry *e);
+
+/* Returns the pattern's default that was recorded last, or NULL if there is none. */
+const record_values *pick_default(const record_set *set);
+
+typedef struct pick_entry {
+    uint32_t problem, configuration; /* class numbers in the table */
+    const record_entry *entry;
+} pick_entry;
+
+/* A comparison of a configuration with the default, with class numbers. */
+typedef struct pick_seen {
+    uint32_t problem, configuration; /* class numbers in the table */
+    const record_seen *seen;
+} pick_seen;
+
+typedef struct pick_record {
+    const record *from;
+    size_t place; /* index of its first candidate among all: portfolios come first, then entries */
+    size_t kept_count;           /* number of configurations in its portfolios */
+    uint32_t *portfolio_numbers; /* class number of each of these */
+    pick_entry *entries;         /* one for each entry of the record */
+    pick_seen *seen;             /* one for each comparison of the record */
+} pick_record;
+
+/* The value of one variable of one problem. */
+typedef struct pick_cell {
+    const value *value; /* NULL if the problem does not have the variable */
+    double scale;       /* pick_scale() of the value; NAN if it is not a number */
+} pick_cell;
+
+typedef struct pick_table {
+    record_classes problems, configurations;
+    size_t column_count;
+    const char **columns; /* names of all variables */
+    pick_cell *cells;     /* one row of columns for each problem */
+    /* candidates of all records: configurations of portfolios, and entries */
+    size_t candidate_count;
+    size_t record_count;
+    pick_record *records;
+    const record_values *fallback; /* pick_default() */
+} pick_table;
+
+/* Makes the table of a set of records, which must outlive it. The table is never changed, so that
+ * any number of threads may use it. AT_NO_MEMORY. The caller calls pick_table_deinit() in any
+ * case. */
+at_status pick_table_make(const record_set *set, pick_table *out, at_error *error);
+void pick_table_deinit(pick_table *t);
+
+/* Writes the distance of each problem of the table from `problem`: the sum over all variables of
+ * both. Two numbers differ by the difference of their pick_scale(). Two unequal values of another
+ * kind, or a missing value, differ by more than any two numbers can. Returns false if memory is
+ * short. */
+bool pick_table_distances(const pick_table *t, const record_values *problem, double *distances);
+
+/* Returns log2(1 + |x|), linear between powers of two, with the sign of x: sizes are compared by
+ * their ratio. Needs only arithmetic. */
+double pick_scale(double x);
+
+/* ---- rules and candidates ---- */
 
 typedef enum pick_rule {
     PICK_EXACT,      /* same GPU and problem */
@@ -28,9 +96,9 @@ typedef enum pick_rule {
     PICK_NEAREST,    /* same GPU, nearest problem */
     PICK_CAPABILITY, /* same compute capability */
     PICK_MAJOR,      /* same major compute capability */
-    PICK_DEFAULT,    /* no record fits: the pattern's default */
-    PICK_OTHER,      /* on another GPU, and the default is impossible */
-    PICK_NONE        /* nothing that is known is possible */
+    PICK_DEFAULT,    /* no record fits, or the default is as good: the pattern's default */
+    PICK_OTHER,      /* another GPU; the default is impossible */
+    PICK_NONE        /* no known configuration is possible */
 } pick_rule;
 
 typedef struct pick_candidate pick_candidate;
@@ -38,78 +106,82 @@ typedef struct pick_candidate pick_candidate;
 typedef enum pick_verdict {
     PICK_GOOD,
     PICK_IMPOSSIBLE,
-    PICK_LEVEL, /* neither faster nor slower than the default there, beyond noise */
+    PICK_LEVEL, /* as fast as the default on the nearest problem, within noise */
     PICK_SLOWER
 } pick_verdict;
 
-/* Computes, for the target's problem and GPU, a feature of a configuration: *out, or INFINITY where
- * that fails. False: there is no such feature, and who asks for it cannot be followed. */
+/* Computes a feature of a configuration for the target's problem and GPU. *out is INFINITY if the
+ * computation fails. Returns false if the script has no such feature: the tree cannot be
+ * followed. */
 typedef bool (*pick_asks)(void *context, const record_feature *feature,
                           const record_values *configuration, double *out);
 
 typedef struct pick_target {
-    const char *gpu; /* the device's own name */
+    const char *gpu; /* name of the device */
     int major, minor;
     const record_values *problem;
-    /* Is a configuration possible? NULL: any is. */
+    /* Returns whether a configuration is possible. If NULL, every one is. */
     bool (*fits)(void *context, const record_values *configuration);
-    /* NULL: nobody computes any, and portfolios whose trees ask for one are left out. */
+    /* If NULL, portfolios whose trees test a feature are skipped. */
     pick_asks ask;
-    void *context;                 /* of both */
-    const record_values *fallback; /* the pattern's default; NULL: as recorded last */
-    /* Is told of what is not given, and where that was (NULL: impossible here). NULL: no one is. */
+    void *context;                 /* passed to the functions */
+    const record_values *fallback; /* the pattern's default; NULL: pick_default() */
+    /* Called for each candidate that is refused. `seen` is the comparison that decided, or NULL.
+     * May be NULL. */
     void (*refused)(void *context, const pick_candidate *c, pick_verdict verdict,
                     const record_seen *seen);
 } pick_target;
 
 struct pick_candidate {
     pick_rule rule;
-    double distance; /* of the problems; of a portfolio the place in the tree's order */
+    /* distance of the problems; for a portfolio, autotune_rank() of the place in its order */
+    double distance;
     int preference;
-    size_t place;                       /* among equals */
-    const record *from;                 /* NULL: the default */
-    const record_entry *entry;          /* NULL: of a portfolio, or the default */
-    const record_values *configuration; /* NULL: PICK_NONE */
-    uint32_t number;                    /* of the configuration in the table */
-    int portfolio_place;                /* in its portfolio's order; -1: of none */
-    int ahead; /* how many that has before the default; -1: it does not say, or there is none */
-    bool lacks_memory; /* PICK_NONE for want of memory: nothing is known */
+    size_t place;                       /* rank among equals */
+    const record *from;                 /* NULL for the default */
+    const record_entry *entry;          /* NULL for a portfolio and for the default */
+    const record_values *configuration; /* NULL if the rule is PICK_NONE */
+    uint32_t number;                    /* class number of the configuration */
+    int portfolio_place;                /* index in the order of its portfolio; -1 for an entry */
+    int ahead;         /* configurations before the default in that order; -1 if unknown */
+    bool lacks_memory; /* the rule is PICK_NONE because memory is short */
 };
 
-/* "exact", "portfolio", "nearest_problem", "same_capability", "same_major", "default", "other_gpu",
- * "none"; static storage. */
+/* Returns "exact", "portfolio", "nearest_problem", "same_capability", "same_major", "default",
+ * "other_gpu" or "none"; static storage. */
 const char *pick_rule_name(pick_rule rule);
 
-/* Goes through the candidates for a target, best first. */
+/* A walk through the candidates for a target, best first. */
 typedef struct pick_walk {
     const pick_table *table;
     const pick_target *target;
     const record_values *fallback;
-    size_t problem;    /* the number of the target's problem, or RECORD_NO_CLASS */
-    double *distances; /* of the table's problems from the target's, once has_distances */
+    size_t problem;    /* class number of the target's problem, or RECORD_NO_CLASS */
+    double *distances; /* of the table's problems from the target's; computed when first needed */
     bool has_distances;
-    pick_rule rule; /* whose candidates are the items */
+    pick_rule rule; /* the rule whose candidates are in `items` */
     size_t count, at;
-    pick_candidate *items; /* those before `at` have been given */
-    bool lacks_memory;     /* the walk has ended early */
+    pick_candidate *items; /* candidates; those before `at` were returned */
+    bool lacks_memory;     /* memory is short: the walk has ended early */
 } pick_walk;
 
-/* The table and the target must outlive the walk, and the caller ends it. */
+/* Begins a walk. The table and the target must outlive it. The caller calls pick_walk_end(). */
 void pick_walk_begin(pick_walk *w, const pick_table *t, const pick_target *target);
 void pick_walk_end(pick_walk *w);
 
-/* The next candidate; false: there is no more, or w->lacks_memory. The last is the default, where
- * there is one, or one of an unlike GPU. */
+/* Gives the next candidate. The last ones are the default and candidates of unlike GPUs. Returns
+ * false if there is no more, or w->lacks_memory. */
 bool pick_walk_next(pick_walk *w, pick_candidate *out);
 
-/* Judges a candidate of the walk, alone. *seen, if given, is the problem on which it was no faster
- * than the default; untouched if a portfolio's tree says so. */
+/* Judges one candidate of the walk. If the candidate is no faster than the default because of a
+ * comparison, writes that comparison to *seen (which may be NULL); otherwise leaves *seen as it
+ * is. */
 pick_verdict pick_judge(pick_walk *w, const pick_candidate *c, const record_seen **seen);
 
-/* Picks a configuration for the target, by the rules above. */
+/* Picks a configuration for the target, by the rules above. Returns out->rule. */
 pick_rule pick_from(const pick_table *t, const pick_target *target, pick_candidate *out);
 
-/* The same, of records from which nothing else is picked. */
+/* Like pick_from(), with a table that is made for this call. */
 pick_rule pick(const record_set *set, const pick_target *target, pick_candidate *out);
 
 #endif

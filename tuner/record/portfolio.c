@@ -1,4 +1,5 @@
-/* Reading portfolios, and what they and the entries tell of configurations beside the default. */
+/* Reads portfolios, and collects all comparisons of configurations with the pattern's default, from
+ * portfolios and entries. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,7 +41,7 @@ static const record_feature *find_feature(const record_portfolio *p, const json_
     return NULL;
 }
 
-/* {"feature": "waves", "of": 2, "below": 1.5}, the rest of whose members are read before. */
+/* Reads the feature of a node {"feature": "waves", "of": 2, "below": 1.5, ...}. */
 static void read_feature_node(record_reading *r, const json_t *j, const json_t *feature,
                               const record_portfolio *p, record_node *out)
 {
@@ -61,8 +62,8 @@ static void read_feature_node(record_reading *r, const json_t *j, const json_t *
         record_bad(r, "a node that asks for a feature", "with a number \"below\", alone");
 }
 
-/* A tree in the file is a list of nodes. Children come after their parents, so that reading
- * ends. */
+/* Reads a node of a tree, which is a list of nodes in the file. Children come after their parents,
+ * so that a walk ends. */
 static void read_node(record_reading *r, const json_t *j, const record_portfolio *p, size_t at,
                       record_node *out)
 {
@@ -207,7 +208,7 @@ void record_read_portfolios(record_reading *r, const json_t *root, record *out)
     }
 }
 
-/* ---- what was seen beside the default ---- */
+/* ---- comparisons with the default ---- */
 
 static void note(record *out, const record_values *problem, const record_values *configuration,
                  bool warm_cache, record_standing standing)
@@ -222,8 +223,9 @@ static record_standing compare_medians(double median, double baseline)
                                                     : RECORD_LEVEL;
 }
 
-/* Faster by less than what is noise is no promise for another problem, even if the intervals are
- * apart. */
+/* Compares a time with the default's by their intervals. A difference below RECORD_NOISE does not
+ * count as faster: it promises nothing for another problem, even if the intervals do not
+ * overlap. */
 static record_standing compare_times(const record_entry *e, int64_t low_ns, int64_t median_ns,
                                      int64_t high_ns)
 {
@@ -235,8 +237,8 @@ static record_standing compare_times(const record_entry *e, int64_t low_ns, int6
                : RECORD_LEVEL;
 }
 
-/* Without a time of the default (it was wrong, or not tried) nothing is known of it, but for a
- * speedup. */
+/* Adds the comparisons of an entry. An entry without a time of the default (it was wrong, or not
+ * tried) gives only its speedup, if it has one. */
 static void note_entry(record *out, const record_entry *e)
 {
     const bool warm = e->warm_cache;
@@ -252,7 +254,8 @@ static void note_entry(record *out, const record_entry *e)
     }
 }
 
-/* {"problem": {}, "baseline_ns": 1, "times_ns": [1, null, ...]}, null for what was impossible. */
+/* Adds the comparisons of {"problem": {}, "baseline_ns": 1, "times_ns": [1, null, ...]}. A time is
+ * null if the configuration was impossible. */
 static void note_problem(record_reading *r, const json_t *j, const record_portfolio *p, record *out)
 {
     record_values *problem = &out->seen_problems[out->seen_problem_count++];

@@ -1,15 +1,11 @@
 #include "record/record.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "base/array.h"
 #include "base/file.h"
 #include "base/json_text.h"
 #include "base/paths.h"
@@ -18,11 +14,21 @@
 #include "record/ceilings.h"
 #include "record/schema.h"
 
-enum { PATH_BYTES = 4096 };
+at_status record_gpu_path(const char *results_dir, const char *gpu, const char *file, char *out,
+                          size_t out_bytes, at_error *error)
+{
+    char slug[PATHS_SLUG_BYTES];
+    paths_slug(gpu, slug);
+    int n = snprintf(out, out_bytes, "%s/%s%s%s", results_dir, slug, *file ? "/" : "", file);
+    if (n < 0 || (size_t)n >= out_bytes)
+        return error_set(error, AT_USAGE, "the path of the results folder is too long");
+    return AT_OK;
+}
 
 at_status record_path(const char *results_dir, const char *gpu, const char *pattern_name, char *out,
                       size_t out_bytes, at_error *error)
 {
+    char file[RECORD_NAME_BYTES + sizeof ".json"];
     if (!record_is_name(pattern_name))
         return error_set(error, AT_USAGE,
                          "'%.80s' cannot name a record: use letters, digits and underscores, "
@@ -32,15 +38,11 @@ at_status record_path(const char *results_dir, const char *gpu, const char *patt
         return error_set(error, AT_USAGE,
                          "a pattern that is recorded cannot be called 'device': " CEILINGS_FILE
                          " has the GPU's ceilings; choose another name");
-    char slug[PATHS_SLUG_BYTES];
-    paths_slug(gpu, slug);
-    int n = snprintf(out, out_bytes, "%s/%s/%s.json", results_dir, slug, pattern_name);
-    if (n < 0 || (size_t)n >= out_bytes)
-        return error_set(error, AT_USAGE, "the path of the results folder is too long");
-    return AT_OK;
+    snprintf(file, sizeof file, "%s.json", pattern_name);
+    return record_gpu_path(results_dir, gpu, file, out, out_bytes, error);
 }
 
-/* An optional member that is a number of at least 0. */
+/* Reads an optional member that is a number of at least 0; 0 if it is missing. */
 static void read_number(record_reading *r, const json_t *object, const char *name, double *out)
 {
     const json_t *j = json_object_get(object, name);
@@ -49,7 +51,7 @@ static void read_number(record_reading *r, const json_t *object, const char *nam
         record_bad(r, name, "a number, not negative");
 }
 
-/* An optional member that is a short text; "" without it. */
+/* Reads an optional member that is a short text; "" if it is missing. */
 static const char *read_text(record_reading *r, const json_t *object, const char *name)
 {
     const json_t *j = json_object_get(object, name);
@@ -59,7 +61,7 @@ static const char *read_text(record_reading *r, const json_t *object, const char
     return text;
 }
 
-/* One of two words; the first without the member. */
+/* Reads an optional member that is one of two words. A missing member means the first. */
 static void read_choice(record_reading *r, const json_t *object, const char *name,
                         const char *first, const char *second, bool *is_second)
 {
@@ -77,7 +79,7 @@ static void read_ns(record_reading *r, const json_t *object, const char *name, i
         record_bad(r, name, "a whole number of nanoseconds above 0, under \"time\"");
 }
 
-/* Median and interval. */
+/* Reads a median and its interval from the member "time". */
 static void read_time(record_reading *r, const json_t *of, int64_t *median, int64_t *low,
                       int64_t *high)
 {
@@ -89,7 +91,7 @@ static void read_time(record_reading *r, const json_t *of, int64_t *median, int6
 
 static void read_baseline(record_reading *r, const json_t *baseline, record_entry *out)
 {
-    /* null: the run ended before the default was tried. */
+    /* It is null if the run ended before it tried the default. */
     if (!baseline || json_is_null(baseline))
         return;
     record_read_values(r, json_object_get(baseline, "configuration"), "baseline.configuration",
@@ -113,7 +115,8 @@ static void read_contenders(record_reading *r, const json_t *list, record_entry 
     }
 }
 
-/* Most are of a reference, and do not say so. */
+/* Reads the optional name of the oracle; entries that were checked against a reference do not have
+ * it. */
 static const char *read_oracle(record_reading *r, const json_t *entry)
 {
     oracle_kind kind = ORACLE_REFERENCE;
@@ -154,7 +157,7 @@ static void read_entry(record_reading *r, const json_t *entry, record_entry *out
     out->source_hash = read_text(r, hashes, "source");
 }
 
-/* "9.0" exactly. */
+/* Reads a compute capability, which must be spelt like "9.0". */
 static bool read_capability(const char *text, int *major, int *minor)
 {
     char again[16];
@@ -164,8 +167,8 @@ static bool read_capability(const char *text, int *major, int *minor)
     return strcmp(text, again) == 0;
 }
 
-/* The schema and its version come first: a file of another version is named as that, whatever else
- * it holds. */
+/* Checks schema and version. This comes first, so that a file of another version is reported as
+ * that, whatever else it holds. */
 static void read_version(record_reading *r, const json_t *root)
 {
     const char *schema = json_string_value(json_object_get(root, "schema"));
@@ -263,7 +266,7 @@ at_status record_parse(const char *text, size_t size_bytes, const char *path, re
     return status;
 }
 
-static at_status read_from(const char *path, record_faults *faults, record *out, at_error *error)
+at_status record_read_file(const char *path, record_faults *faults, record *out, at_error *error)
 {
     char *text;
     size_t size_bytes;
@@ -278,7 +281,7 @@ static at_status read_from(const char *path, record_faults *faults, record *out,
 
 at_status record_read(const char *path, record *out, at_error *error)
 {
-    return read_from(path, NULL, out, error);
+    return record_read_file(path, NULL, out, error);
 }
 
 void record_deinit(record *r)
@@ -302,112 +305,4 @@ void record_format_values(const record_values *values, char *text, size_t size_b
         value_format(values->pairs[i].value, v, sizeof v);
         text_add(text, size_bytes, "%s%s=%s", i ? "," : "", values->pairs[i].name, v);
     }
-}
-
-static at_status set_add(record_set *set, const char *path, at_error *error)
-{
-    record r;
-    at_error why = {0};
-    at_status status = read_from(path, &set->faults, &r, &why);
-    if (!status && array_add(&set->records, &set->count, &r, sizeof r))
-        return AT_OK;
-    if (status && status != AT_NO_MEMORY)
-        return record_faults_add(&set->faults, path, "", &why, error);
-    record_deinit(&r);
-    return error_no_memory(error);
-}
-
-static bool is_record_file(const char *name, const char *pattern_name)
-{
-    size_t length = strlen(name);
-    if (strcmp(name, CEILINGS_FILE) == 0 || length <= 5 || name[0] == '.' ||
-        strcmp(name + length - 5, ".json") != 0)
-        return false;
-    return !pattern_name ||
-           (strlen(pattern_name) == length - 5 && strncmp(name, pattern_name, length - 5) == 0);
-}
-
-typedef struct loading {
-    const char *pattern_name;
-    record_set *set;
-} loading;
-
-static at_status load_folder(void *context, const char *folder, at_error *error)
-{
-    const loading *l = context;
-    at_status status = AT_OK;
-    DIR *d = opendir(folder);
-    if (!d)
-        return error_set_errno(error, errno, "cannot open the folder %s", folder);
-    for (struct dirent *e; !status && (e = readdir(d));) {
-        char path[PATH_BYTES + 300];
-        if (!is_record_file(e->d_name, l->pattern_name))
-            continue;
-        snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
-        status = set_add(l->set, path, error);
-    }
-    closedir(d);
-    return status;
-}
-
-static int compare_records(const void *a, const void *b)
-{
-    const record *x = a, *y = b;
-    int by_gpu = strcmp(x->gpu, y->gpu);
-    return by_gpu ? by_gpu : strcmp(x->pattern, y->pattern);
-}
-
-at_status record_each_gpu(const char *results_dir, record_visitor *visit, void *context,
-                          at_error *error)
-{
-    at_status status = AT_OK;
-    DIR *d = opendir(results_dir);
-    if (!d && errno == ENOENT)
-        return error_set(error, AT_NOT_FOUND, "there is no results folder %s", results_dir);
-    if (!d)
-        return error_set_errno(error, errno, "cannot open the results folder %s", results_dir);
-    for (struct dirent *e; !status && (e = readdir(d));) {
-        char folder[PATH_BYTES];
-        struct stat s;
-        int n = snprintf(folder, sizeof folder, "%s/%s", results_dir, e->d_name);
-        if (e->d_name[0] == '.' || n < 0 || n >= PATH_BYTES)
-            continue;
-        if (stat(folder, &s) == 0 && S_ISDIR(s.st_mode))
-            status = visit(context, folder, error);
-    }
-    closedir(d);
-    return status;
-}
-
-at_status record_load_all(const char *results_dir, const char *pattern_name, record_set *out,
-                          at_error *error)
-{
-    record_set own = {0};
-    loading l = {pattern_name, out};
-    *out = (record_set){0};
-    at_status status = record_each_gpu(results_dir, load_folder, &l, error);
-    /* The folder of one GPU, which may have others in it that are none of records. */
-    l.set = &own;
-    if (!status && out->count == 0)
-        status = load_folder(&l, results_dir, error);
-    if (!status && out->count == 0 && (own.count > 0 || out->faults.count == 0)) {
-        record_set_deinit(out);
-        *out = own;
-        own = (record_set){0};
-    }
-    record_set_deinit(&own);
-    if (status)
-        record_set_deinit(out);
-    else if (out->count)
-        qsort(out->records, out->count, sizeof *out->records, compare_records);
-    return status;
-}
-
-void record_set_deinit(record_set *set)
-{
-    for (size_t i = 0; i < set->count; i++)
-        record_deinit(&set->records[i]);
-    free(set->records);
-    record_faults_deinit(&set->faults);
-    *set = (record_set){0};
 }

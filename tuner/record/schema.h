@@ -1,5 +1,6 @@
-/* The declarations that the parts of the room share: record/reading.c has what all readers need,
- * record/portfolio.c reads portfolios, record/record.c the rest; record/merge.c writes. */
+/* Declarations that the modules of this room share: checks and errors of readers, and the JSON
+ * objects that writers and reports are made of. Functions that return json_t return a new
+ * reference, or NULL if memory is short or a text is not UTF-8. */
 #ifndef AUTOTUNE_RECORD_SCHEMA_H
 #define AUTOTUNE_RECORD_SCHEMA_H
 
@@ -10,85 +11,110 @@
 #include "record/record.h"
 #include "record/summary.h"
 
+struct portfolio_draft; /* record/merge.h */
+
 #define RECORD_SCHEMA "autotune-record"
 
-/* The state of reading. The first failure is kept. Reads after it are ignored, so that readers need
- * not check after each member. */
+/* The state of reading one file. The first failure is kept in `status` and `error`, and later reads
+ * are ignored: a reader need not check after each member. */
 typedef struct record_reading {
     const char *path;
-    size_t entry;          /* 1-based; 0: the head of the file */
-    record_faults *faults; /* NULL: the first thing that cannot be understood ends the reading */
+    size_t entry;          /* number of the entry being read, from 1; 0 in the head of the file */
+    record_faults *faults; /* parts that were left out; NULL if the first fault ends the reading */
     at_status status;
     at_error *error;
 } record_reading;
 
-/* An identifier of at most 63 letters: a name of a pattern, variable or parameter. */
+/* Returns whether the text can name a pattern, variable or parameter: an identifier of at most 63
+ * letters. */
 bool record_is_name(const char *text);
 
-/* A short text without control characters: a string value, a GPU's name. */
+/* Returns whether the text can be a string value or the name of a GPU: at most 255 bytes, no
+ * control characters. */
 bool record_is_text(const char *text);
 
-/* "entry 3: WHAT must be EXPECTED". */
+/* Sets the error "entry 3: WHAT must be EXPECTED", AT_FORMAT. */
 void record_bad(record_reading *r, const char *what, const char *expected);
 void record_no_memory(record_reading *r);
 
-/* If faults are collected, a bad element of `list` at `place` ("entries", 2) is noted as left out,
- * and reading goes on. */
+/* If faults are collected: notes that the element `place` of the array `list` ("entries") is left
+ * out, and clears the error, so that reading goes on. */
 void record_leave_out(record_reading *r, const char *list, size_t place);
 
-/* An object of values, by names; *out is the caller's, also after an error. */
+/* Reads an object of named values. The caller frees out->pairs, also after an error. */
 void record_read_values(record_reading *r, const json_t *object, const char *what,
                         record_values *out);
 
-/* Merging takes milliseconds: a process that holds a folder's lock longer is stuck. */
+/* Merging takes milliseconds: a process that holds a folder's lock longer than this is stuck. */
 enum { RECORD_LOCK_TIMEOUT_MS = 30000 };
 
-/* Calls `visit` with the folder of each GPU under `results_dir`, and ends at its first failure.
- * AT_NOT_FOUND, AT_IO of `results_dir` itself. */
+/* Calls `visit` with the folder of each GPU under `results_dir`; ends at its first failure and
+ * returns that. AT_NOT_FOUND if `results_dir` does not exist; AT_IO. */
 typedef at_status record_visitor(void *context, const char *folder, at_error *error);
 at_status record_each_gpu(const char *results_dir, record_visitor *visit, void *context,
                           at_error *error);
 
-/* Members of what is written of a run; new references, NULL when out of memory. */
+/* Writes the path of a file in the folder of a GPU's records, "<results_dir>/<slug>/<file>"; the
+ * path of the folder if `file` is "". AT_USAGE if the path is too long. */
+at_status record_gpu_path(const char *results_dir, const char *gpu, const char *file, char *out,
+                          size_t out_bytes, at_error *error);
+
+/* Reads one file, like record_parse(). Also AT_NOT_FOUND, AT_IO. */
+at_status record_read_file(const char *path, record_faults *faults, record *out, at_error *error);
+
+/* Parts of an entry, and whole entries and portfolios, as records have them. */
 json_t *record_pack_problem(const run_summary *s);
-/* Packs the variables in which the tuned problem differs from one that stands in for it: {} if they
- * are the same or `tuned` is NULL. */
+/* Packs the variables whose values differ between the tuned problem and the problem that stands in
+ * for it. Returns {} if there is no difference or `tuned` is NULL. */
 json_t *record_pack_stood_for(const pattern_variable *tuned, const pattern_variable *problem,
                               size_t count);
 json_t *record_pack_time(const stats_summary *t);
 json_t *record_pack_device(const run_summary *s);
+json_t *record_pack_entry(const run_summary *s);
+json_t *record_pack_portfolio(const struct portfolio_draft *d);
 
-/* Makes the folder of a GPU's records, and those above it, and waits for its lock. The caller
- * unlocks it. */
+/* Packs the coverage of a proof; returns JSON null if `c` is NULL or covers nothing:
+ *
+ * {"problems": "the small problem n=4096, ...",
+ *  "extent": "tuned", or "smaller" if no result of the tuned problem was compared,
+ *  "tuned": {"blocks": .., "run": .., "cut": .., "blind": .., "compared": ..}, or null if the tuned
+ *           problem was run whole or not at all,
+ *  "skipped": .., "never_ran": .., "ran_once": .., "allowed": .., "unwatched": ..}
+ *
+ * The last five are texts, null if empty. lua/lib/coverage.lua puts all of it into words. */
+json_t *coverage_pack(const device_coverage *c);
+
+/* Makes the folder of a GPU's records with all parent folders, and waits for its lock. The caller
+ * closes *out with lock_close(). */
 at_status record_lock_folder(const char *results_dir, const char *gpu, lock **out, at_error *error);
 
-/* Copies the members of an earlier entry that this version does not know and that are not there.
- * False when out of memory. */
+/* Copies into `entry` the members of an earlier entry that this version does not know and `entry`
+ * does not have. Returns false if memory is short. */
 bool record_keep_unknown(json_t *entry, json_t *old);
 
-/* Can a text be read as what a file is to hold? */
+/* Checks that a text can be read as the kind of file that it is written to. */
 typedef at_status record_reader(const char *text, size_t length, const char *path, at_error *error);
 
-/* Replaces a file of the results folder. The text is first read back: autotune never writes what it
- * could not read later. AT_FORMAT, AT_IO, AT_NO_MEMORY leave the old file. */
+/* Replaces a file of the results folder. First reads the new text back with `reads`: autotune never
+ * writes a file that it could not read. AT_FORMAT, AT_IO, AT_NO_MEMORY; the old file stays then. */
 at_status record_replace(const char *path, const json_t *root, record_reader *reads,
                          at_error *error);
 
-/* The same, of a record. */
+/* Replaces the file of a record, like record_replace(). */
 at_status record_write(const char *path, const json_t *root, at_error *error);
 
-/* The record's portfolios, and what was seen beside the default there and in its entries. */
+/* Reads the record's portfolios into out->portfolios. */
 void record_read_portfolios(record_reading *r, const json_t *root, record *out);
-/* Fills out->problems and out->questions. */
+/* Fills out->problems and out->questions from the entries. */
 void record_note_questions(record_reading *r, record *out);
 void record_note_seen(record_reading *r, const json_t *root, record *out);
 void record_portfolios_deinit(record *r);
 
-/* The record's portfolio for the same problems as `like`; NULL: it has none. */
+/* Returns the record's portfolio with the same fixed variables, or NULL if there is none. */
 const record_portfolio *record_same_portfolio(const record *r, const record_portfolio *like);
 
-/* Puts a packed portfolio into r->root, in place of `there` (NULL: beside the others). False when
- * out of memory. */
+/* Puts a packed portfolio into r->root: in place of `there`, or beside the others if `there` is
+ * NULL. Returns false if memory is short. */
 bool record_put_portfolio(const record *r, const record_portfolio *there, json_t *packed);
 
 #endif

@@ -119,7 +119,7 @@ void run_summary_warn(run_summary *s, const char *format, ...)
 
 const run_result *run_summary_lead(const run_summary *s, const run_result *r)
 {
-    /* Twins come after their lead, so that the loop goes backwards. */
+    /* Twins come after their lead, so the loop runs backwards. */
     for (const run_result *one = r; r->is_twin && one > s->results; one--)
         if (one[-1].index == r->lead)
             return one - 1;

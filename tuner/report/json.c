@@ -27,7 +27,6 @@
 
 #include "base/json_text.h"
 #include "base/paths.h"
-#include "record/coverage.h"
 #include "record/schema.h"
 #include "report/report.h"
 

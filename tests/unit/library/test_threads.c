@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "check.h"
 #include "cuda/driver.h"
-#include "record/combine.h"
+#include "record/merge.h"
 #include "record/record.h"
 #include "temporary.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/file.h"
 #include "check.h"
-#include "record/combine.h"
+#include "record/merge.h"
 #include "temporary.h"
 
 /* An entry for n = 1: when, with which block, how fast, of which template; with members between the

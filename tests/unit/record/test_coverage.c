@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "check.h"
-#include "record/coverage.h"
+#include "record/schema.h"
 #include "rendered.h"
 
 static const device_coverage some = {.problems = "the small problem n=64",

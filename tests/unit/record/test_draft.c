@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "record/draft.h"
+#include "record/merge.h"
 #include "record/pick.h"
 #include "temporary.h"
 

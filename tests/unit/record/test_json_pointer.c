@@ -1,7 +1,7 @@
 /* The line that a JSON pointer leads to. */
 #include "check.h"
 
-#include "record/json_pointer.h"
+#include "record/record.h"
 
 TEST(a_pointer_leads_to_the_line_of_its_value)
 {

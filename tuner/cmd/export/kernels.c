@@ -13,7 +13,6 @@
 #include "device/field.h"
 #include "library/pattern.h"
 #include "record/pick.h"
-#include "record/pick_table.h"
 #include "run/setup/setup.h"
 #include "script/emit.h"
 #include "script/launch_c.h"

@@ -9,7 +9,7 @@
 #include "cmd/results/entry.h"
 #include "cmd/results/results.h"
 #include "record/ceilings.h"
-#include "record/combine.h"
+#include "record/merge.h"
 #include "run/setup/setup.h"
 #include "script/emit.h"
 #include "script/script.h"

@@ -11,7 +11,7 @@
 #include "cmd/line/known.h"
 #include "cmd/results/entry.h"
 #include "cmd/results/results.h"
-#include "record/json_pointer.h"
+#include "record/record.h"
 #include "script/render.h"
 
 enum { EXIT_FAULTS = 4 };

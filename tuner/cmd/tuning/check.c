@@ -18,7 +18,7 @@
 #include "cmd/line/commands.h"
 #include "cmd/line/page.h"
 #include "compile/compile.h"
-#include "record/coverage.h"
+#include "record/schema.h"
 #include "report/progress.h"
 #include "run/setup/prototypes.h"
 #include "run/setup/setup.h"

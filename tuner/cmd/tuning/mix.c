@@ -17,7 +17,7 @@
 #include "capture/capture.h"
 #include "cmd/line/commands.h"
 #include "cmd/line/page.h"
-#include "record/draft.h"
+#include "record/merge.h"
 #include "run/portfolio/known.h"
 #include "run/setup/workers.h"
 #include "run/tune.h"

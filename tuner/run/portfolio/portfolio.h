@@ -37,7 +37,7 @@
 #include "base/error.h"
 #include "device/device.h"
 #include "portfolio/problems.h"
-#include "record/draft.h"
+#include "record/merge.h"
 #include "run/setup/settings.h"
 
 typedef struct portfolio_asked {
