@@ -5,8 +5,7 @@ include(CMakePackageConfigHelpers)
 set(library_sources ${CMAKE_CURRENT_SOURCE_DIR}/library/library.c
     ${CMAKE_CURRENT_SOURCE_DIR}/library/choice.c ${CMAKE_CURRENT_SOURCE_DIR}/library/source.c
     ${CMAKE_CURRENT_SOURCE_DIR}/library/kernel.c
-    ${CMAKE_CURRENT_SOURCE_DIR}/library/sites.c ${CMAKE_CURRENT_SOURCE_DIR}/library/site.c
-    ${CMAKE_CURRENT_SOURCE_DIR}/library/tune.c)
+    ${CMAKE_CURRENT_SOURCE_DIR}/library/sites.c ${CMAKE_CURRENT_SOURCE_DIR}/library/site.c)
 set(library_include ${CMAKE_CURRENT_SOURCE_DIR}/include)
 
 # Only what autotune.h declares is visible outside. Debian's static Lua is not position-independent:

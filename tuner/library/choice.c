@@ -1,19 +1,19 @@
-/* Picking: which configuration of a pattern is used for a problem and a GPU. */
+/* Picks the configuration of a pattern for a problem and a GPU; begins and awaits the tuning of
+ * problems that were not measured. */
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "library/argument.h"
 #include "library/library.h"
-#include "library/pattern.h"
-#include "library/results.h"
 #include "library/tuning.h"
 
-/* A copy of the text that lives as long as the choice. */
+/* Returns a copy of the text that lives as long as the choice, or NULL if memory is short. */
 static const char *keep_text(at_choice *c, const char *text)
 {
     char *copy = strdup(text);
@@ -22,7 +22,7 @@ static const char *keep_text(at_choice *c, const char *text)
     return copy;
 }
 
-/* Keeps copies of the texts that a pair borrows. */
+/* Replaces the texts that a pair borrows by copies that live as long as the choice. */
 static at_status keep_texts(at_choice *c, record_pair *pair, at_error *error)
 {
     const bool is_text = pair->value.kind == VALUE_STRING;
@@ -70,7 +70,7 @@ static at_status refuse_unknown(const at_choice *c, const at_results *results, a
                      problem ? "; what could not be read: " : "", problem ? problem : "");
 }
 
-/* The texts of a script's default die with it. */
+/* Copies the script's default: its texts belong to the script. */
 static at_status keep_default(at_choice *c, const pattern *p, at_error *error)
 {
     at_status status = AT_OK;
@@ -82,7 +82,7 @@ static at_status keep_default(at_choice *c, const pattern *p, at_error *error)
 
 /* ---- which configurations are possible ---- */
 
-/* A kind of value in words: "an integer". */
+/* Returns the kind of a value in words, such as "an integer". */
 static const char *kind_words(value_kind kind)
 {
     return kind == VALUE_INTEGER   ? "an integer"
@@ -91,7 +91,7 @@ static const char *kind_words(value_kind kind)
                                    : "a text";
 }
 
-/* AT_USAGE, naming the nearest of the problem's variables. */
+/* Returns AT_USAGE: the problem has no variable `name`. The message has the nearest of `names`. */
 static at_status refuse_name(const at_choice *c, const char *name, const char *const *names,
                              size_t count, at_error *error)
 {
@@ -104,7 +104,7 @@ static at_status refuse_name(const at_choice *c, const char *name, const char *c
         name, nearest ? " (did you mean '" : "", nearest ? nearest : "", nearest ? "'?)" : "", all);
 }
 
-/* AT_USAGE: the variable's value is not what the pattern has for it. */
+/* Returns AT_USAGE: the pattern does not allow this value. `is` is the value in the script. */
 static at_status refuse_value(const at_choice *c, const record_pair *given, value is,
                               at_error *error)
 {
@@ -118,15 +118,15 @@ static at_status refuse_value(const at_choice *c, const record_pair *given, valu
                      kind_words(is.kind), example);
 }
 
-/* An integer may be given for a number, and the other way round. */
+/* Returns whether the kinds match. Integers and numbers may stand for each other. */
 static bool is_of_kind(value v, value is)
 {
     return v.kind == is.kind || (value_is_number(v) && value_is_number(is));
 }
 
-/* Gives variables of the problem `to`, which is in the pattern's order, the values that the script
- * would give them. AT_USAGE for a name or a value that the script refuses. The values borrow from
- * `texts`. */
+/* Sets the variables `to`, which are in the pattern's order, to the values of the choice's problem,
+ * converted as the script would. AT_USAGE if the script refuses a name or a value. The values
+ * borrow from `texts`. */
 static at_status read_problem(const at_choice *c, const pattern *p,
                               char texts[][LIBRARY_VALUE_BYTES], pattern_variable *to,
                               at_error *error)
@@ -150,7 +150,8 @@ static at_status read_problem(const at_choice *c, const pattern *p,
     return AT_OK;
 }
 
-/* Finds the variables that the records' problems have, where there is no script. */
+/* Lists the variables of the records' problems, for a pattern without a script. Returns their
+ * count. */
 static size_t recorded_variables(const pick_table *t, record_pair out[RECORD_MAX_VALUES])
 {
     size_t count = 0;
@@ -168,7 +169,7 @@ static size_t recorded_variables(const pick_table *t, record_pair out[RECORD_MAX
     return count;
 }
 
-/* Checks the problem against those of the records. */
+/* Checks the names and kinds of the problem's variables against the records. */
 static at_status check_recorded(const at_choice *c, at_error *error)
 {
     record_pair known[RECORD_MAX_VALUES];
@@ -189,8 +190,8 @@ static at_status check_recorded(const at_choice *c, at_error *error)
     return AT_OK;
 }
 
-/* Chooses among what the script allows for the problem, which it has for this call only. *done is
- * false if the pattern has too many parameters. */
+/* Picks among the configurations that the script allows for the problem; the script has that
+ * problem for this call only. *done is false if the pattern has too many parameters. */
 static at_status choose_with(at_choice *c, const pattern_view *known, pick_target *target,
                              pick_candidate *found, bool *done, at_error *error)
 {
@@ -263,7 +264,7 @@ static at_status choose_for(at_choice *c, at_results *results, const char *patte
     at_status status = AT_OK;
     if (gpu) {
         c->gpu = *gpu;
-        c->gpu.name[sizeof c->gpu.name - 1] = '\0'; /* the caller's may fill its array */
+        c->gpu.name[sizeof c->gpu.name - 1] = '\0'; /* the caller's name may have no NUL */
         if (!arch_of_gpu(c->gpu.name, c->gpu.major, c->gpu.minor, &named, NULL))
             limits = &named;
     } else {
@@ -303,7 +304,7 @@ at_status at_pick(const at_results *results, const char *pattern_name, const at_
     thread_state callers;
     status = thread_state_plain(&callers, error);
     if (!status) {
-        tunings_look(results);
+        tunings_update(results);
         status = choose_for(c, (at_results *)(uintptr_t)results, pattern_name, gpu, problem,
                             problem_count, error);
         thread_state_restore(&callers);
@@ -380,4 +381,85 @@ at_status at_choice_get(const at_choice *c, const char *name, at_variable *out, 
     return error_set(error, AT_NOT_FOUND, "'%s' has no parameter '%.80s'%s%s%s", c->pattern, name,
                      nearest ? "; did you mean '" : "", nearest ? nearest : "",
                      nearest ? "'?" : "");
+}
+
+/* ---- tuning on first use ---- */
+
+/* The time between two polls of at_tune_wait(). */
+enum { WAIT_NS = 20 * 1000000 };
+
+/* Makes the tuning that the call is about, on the current GPU. The caller frees *out in any
+ * case. */
+static at_status make(const at_results *results, const char *pattern_name,
+                      const at_variable *problem, size_t count, tuning **out, at_error *error)
+{
+    const device_properties *current;
+    *out = NULL;
+    at_status status = library_device_of((at_results *)(uintptr_t)results, &current, error);
+    return status ? status : tuning_new(pattern_name, problem, count, current, out, error);
+}
+
+/* Sets *known to whether a record has this very problem. */
+static at_status ask_pick(const at_results *results, const char *pattern_name,
+                          const at_variable *problem, size_t count, bool *known, at_error *error)
+{
+    at_choice *choice = NULL;
+    at_status status = at_pick(results, pattern_name, NULL, problem, count, &choice, error);
+    *known = !status && at_choice_rule(choice) == AT_RULE_EXACT;
+    at_choice_free(choice);
+    return error_forgive(status, AT_NOT_FOUND, error);
+}
+
+at_status at_tune(const at_results *results, const char *pattern_name, const at_variable *problem,
+                  size_t problem_count, const at_tune_options *options, at_error *error)
+{
+    thread_state callers;
+    tuning *t = NULL;
+    at_error own = {0};
+    bool known = false;
+    error = error ? error : &own;
+    at_status status =
+        argument_check_problem("at_tune", results, pattern_name, problem, problem_count, error);
+    if (!status)
+        status = thread_state_plain(&callers, error);
+    if (status)
+        return status;
+    status = make(results, pattern_name, problem, problem_count, &t, error);
+    if (!status && !tunings_contain(results->tunings, t)) {
+        status = ask_pick(results, pattern_name, problem, problem_count, &known, error);
+        if (!status && known)
+            tunings_add_done(results, &t);
+        else if (!status)
+            status = tunings_add(results, &t, options, error);
+    }
+    tuning_free(t);
+    thread_state_restore(&callers);
+    return status;
+}
+
+at_status at_tune_wait(const at_results *results, const char *pattern_name,
+                       const at_variable *problem, size_t problem_count, int64_t wait_ns,
+                       at_tune_state *out, at_error *error)
+{
+    thread_state callers;
+    tuning *t = NULL;
+    if (!out)
+        return argument_refuse_null("at_tune_wait", "out", error);
+    at_status status = argument_check_problem("at_tune_wait", results, pattern_name, problem,
+                                              problem_count, error);
+    if (!status)
+        status = thread_state_plain(&callers, error);
+    if (status)
+        return status;
+    int64_t begun_ns = clock_now_ns();
+    status = make(results, pattern_name, problem, problem_count, &t, error);
+    while (!status) {
+        *out = tunings_state(results->tunings, t, error);
+        if (!tuning_is_open(*out) || clock_now_ns() - begun_ns >= wait_ns)
+            break;
+        nanosleep(&(struct timespec){.tv_nsec = WAIT_NS}, NULL);
+    }
+    tuning_free(t);
+    thread_state_restore(&callers);
+    return status;
 }

@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "cuda/launcher.h"
-#include "library/argument.h"
 #include "library/library.h"
 #include "library/source.h"
 
@@ -13,8 +12,8 @@ struct at_kernel {
     cuda_driver cuda;
     CUmodule module;
     cuda_launcher launcher;
-    pthread_mutex_t *lock;  /* of the textures; NULL: the kernel reads none */
-    cuda_textures textures; /* one for each address that it was launched on */
+    pthread_mutex_t *lock;  /* guards `textures`; NULL if the kernel reads no texture */
+    cuda_textures textures; /* one for each address that the kernel was launched on */
 };
 
 static at_status prepare_textures(at_kernel *k, at_error *error)
@@ -161,7 +160,7 @@ at_status at_launch(const at_kernel *k, void *stream, const uint64_t *buffers, a
             cuda_launcher_copy_constants(&k->launcher, &k->cuda, plan, ranges, true, stream, error);
     if (k->lock)
         pthread_mutex_unlock(k->lock);
-    /* The caller of a launch has no variant to name. */
+    /* Errors of a launch are AT_DEVICE: the caller knows no variants. */
     if (status && error)
         error->status = AT_DEVICE;
     return status ? AT_DEVICE : AT_OK;

@@ -9,13 +9,11 @@
 #include "base/paths.h"
 #include "cuda/cuda.h"
 #include "cuda/driver.h"
-#include "library/argument.h"
-#include "library/pattern.h"
-#include "library/results.h"
 #include "library/tuning.h"
 #include "record/folders.h"
+#include "record/record.h"
 
-/* Holds the definitions of autotune.h, which this file includes first, against base/error.h. */
+/* Checks that autotune.h, which this file includes first, and base/error.h define the same. */
 enum {
 #define BASE_STATUS(status, name) BASE_##status,
     ERROR_STATUSES(BASE_STATUS)
@@ -45,7 +43,7 @@ const char *at_rule_name(at_rule rule)
 
 /* ---- results ---- */
 
-/* The program may work in another folder when records are read. */
+/* Makes the paths absolute: the program may change its working folder before records are read. */
 static void make_absolute(record_folders *folders)
 {
     for (size_t i = 0; i < folders->count; i++) {
@@ -109,7 +107,8 @@ void at_close(at_results *results)
     free(results);
 }
 
-/* Reads the records of all patterns. What cannot be read at all has no fault of its own. */
+/* Reads the records of all patterns, to find their faults. A folder that cannot be read adds
+ * none. */
 static void read_all(at_results *results)
 {
     at_error none = {0};
@@ -122,7 +121,8 @@ static void read_all(at_results *results)
 
 const char *at_results_problem(const at_results *results, size_t index)
 {
-    at_results *r = (at_results *)(uintptr_t)results; /* what is read is not what was opened */
+    /* reading on demand changes what the caller sees as const */
+    at_results *r = (at_results *)(uintptr_t)results;
     const char *text = NULL;
     if (!r)
         return NULL;
@@ -138,7 +138,7 @@ const char *at_results_problem(const at_results *results, size_t index)
 
 enum { MOST_DEVICES = 64 };
 
-/* Finds which of `list` is the current context's. The driver's device handles are its ordinals. */
+/* Finds the GPU of the current context in `list`. The driver's device handles are its ordinals. */
 static at_status find_current(const cuda_driver *cuda, const device_properties *list, size_t count,
                               const device_properties **out, at_error *error)
 {
@@ -222,4 +222,55 @@ at_status at_current_gpu(at_gpu *out, at_error *error)
     if (!status)
         *out = library_gpu_of(&p.limits);
     return status;
+}
+
+/* ---- arguments ---- */
+
+at_status argument_refuse_null(const char *function, const char *argument, at_error *error)
+{
+    error_clear(error);
+    return error_set(error, AT_USAGE, "%s: the argument '%s' is NULL", function, argument);
+}
+
+at_status argument_check_problem(const char *function, const at_results *results,
+                                 const char *pattern_name, const at_variable *problem, size_t count,
+                                 at_error *error)
+{
+    if (!results || !pattern_name || (!problem && count > 0))
+        return argument_refuse_null(function,
+                                    !results        ? "results"
+                                    : !pattern_name ? "pattern"
+                                                    : "problem",
+                                    error);
+    error_clear(error);
+    if (count > RECORD_MAX_VALUES)
+        return error_set(error, AT_USAGE, "a problem has %d variables at most", RECORD_MAX_VALUES);
+    for (size_t i = 0; i < count; i++) {
+        const at_variable *v = &problem[i];
+        if (!v->name)
+            return error_set(error, AT_USAGE, "variable %zu of the problem has no name", i + 1);
+        if ((unsigned)v->kind > AT_KIND_TEXT)
+            return error_set(error, AT_USAGE,
+                             "the problem's variable '%.80s' has a kind that does not exist (%d)",
+                             v->name, (int)v->kind);
+        if (v->kind == AT_KIND_TEXT && !v->text)
+            return error_set(error, AT_USAGE,
+                             "the problem's variable '%.80s' is a text that is NULL", v->name);
+    }
+    return AT_OK;
+}
+
+value argument_value(const at_variable *v)
+{
+    switch (v->kind) {
+    case AT_KIND_NUMBER:
+        return (value){.kind = VALUE_NUMBER, .number = v->number};
+    case AT_KIND_BOOLEAN:
+        return (value){.kind = VALUE_BOOLEAN, .boolean = v->integer != 0};
+    case AT_KIND_TEXT:
+        return (value){.kind = VALUE_STRING, .string = v->text};
+    case AT_KIND_INTEGER:
+        break;
+    }
+    return (value){.kind = VALUE_INTEGER, .integer = v->integer};
 }

@@ -1,38 +1,81 @@
-/* What the parts of libautotune share: library/library.c opens records, library/choice.c picks a
- * configuration, library/kernel.c compiles and launches it. */
+/* Structures and functions that the modules of libautotune share: library.c opens results, choice.c
+ * picks a configuration and tunes missing ones, source.c and kernel.c compile and launch it. */
 #ifndef AUTOTUNE_LIBRARY_LIBRARY_H
 #define AUTOTUNE_LIBRARY_LIBRARY_H
 
+#include <pthread.h>
+#include <stddef.h>
+
 #include "autotune.h"
+#include "base/value.h"
+#include "cuda/driver.h"
 #include "device/device.h"
 #include "device/measurement.h"
+#include "library/pattern.h"
 #include "record/pick.h"
 #include "record/record.h"
 
 enum { LIBRARY_TEXT_BYTES = CONFIGURATION_BYTES };
-enum { LIBRARY_VALUE_BYTES = 300 }; /* of a problem's value as text */
+enum { LIBRARY_VALUE_BYTES = 300 }; /* length of a problem's value as text */
+
+/* ---- results ---- */
+
+struct at_results {
+    patterns known;
+    char *folder; /* the argument of at_open(); NULL for the known folders */
+    struct tunings *tunings;
+    pthread_mutex_t lock; /* guards the rest, which is filled in when first needed */
+    bool has_all;
+    record_set all; /* records of all patterns, read to list their faults */
+    cuda_driver cuda;
+    size_t device_count;
+    device_properties *devices; /* NULL until they are listed; then they never change */
+};
+
+/* ---- choices ---- */
 
 struct at_choice {
-    struct pattern_records *records; /* library/pattern.h */
+    struct pattern_records *records;
     char *pattern;
     at_gpu gpu;
-    record_values problem; /* with its texts owned by `texts` */
+    record_values problem; /* the texts in it are owned by `texts` */
     char **texts;
     size_t text_count;
     pick_rule rule;
-    bool checked; /* against the pattern's constraints */
+    bool checked; /* the pattern's constraints were checked */
     record_pair
-        defaults[RECORD_MAX_VALUES]; /* the pairs of `fallback`, to which `values` may point */
+        defaults[RECORD_MAX_VALUES]; /* the pairs of `fallback`; `values` may point to them */
     record_values fallback;
-    int64_t time_ns; /* of a launch, where that was measured; 0: of a portfolio, or the default */
+    int64_t time_ns; /* measured time of a launch; 0 for a portfolio or the default */
     const record *from;
-    const record_values *values; /* of the configuration; NULL: only the script knows it */
+    const record_values *values; /* the configuration */
     char text[LIBRARY_TEXT_BYTES];
 };
 
-/* The device of the calling thread's current context. */
+/* ---- the GPU at hand ---- */
+
+/* Finds the GPU of the calling thread's current context. *out lives as long as the results.
+ * AT_NO_DEVICE, AT_NO_MEMORY. */
+at_status library_device_of(at_results *results, const device_properties **out, at_error *error);
+
+/* Describes the GPU of the calling thread's current context. Errors as library_device_of(). */
 at_status library_current_device(device_properties *out, at_error *error);
 
 at_gpu library_gpu_of(const arch_limits *limits);
+
+/* ---- arguments ---- */
+
+/* Clears the error and returns AT_USAGE: an argument of `function` is NULL but must not be. */
+at_status argument_refuse_null(const char *function, const char *argument, at_error *error);
+
+/* Clears the error, and checks the arguments of `function`. AT_USAGE if results, pattern or
+ * variables are NULL, there are too many variables, or a variable lacks a name, a kind or its
+ * text. */
+at_status argument_check_problem(const char *function, const at_results *results,
+                                 const char *pattern_name, const at_variable *problem, size_t count,
+                                 at_error *error);
+
+/* Returns the variable's value. A text is borrowed. The variable must have a valid kind. */
+value argument_value(const at_variable *v);
 
 #endif

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/paths.h"
 #include "base/text.h"
+#include "library/library.h"
 
 /* ---- where the scripts are ---- */
 
@@ -24,12 +25,14 @@ static bool set_share(paths *p, const char *share)
     return access(probe, R_OK) == 0;
 }
 
-/* lib/libautotune.so has its share/ beside lib/, or one further up (lib/x86_64-linux-gnu). */
+/* Finds the share/ folder by the path of libautotune.so: beside its lib/ folder, or up to three
+ * levels higher (lib/x86_64-linux-gnu). */
 static bool share_beside_library(paths *p)
 {
     Dl_info info;
     char folder[PATHS_BYTES - 64], share[PATHS_BYTES];
-    /* A function pointer is no object pointer in ISO C; POSIX makes them interchangeable here. */
+    /* ISO C has no conversion of a function pointer to an object pointer; POSIX makes them the
+     * same. */
     bool (*self)(void *, const record_values *) = library_fits;
     void *address;
     memcpy(&address, &self, sizeof address);
@@ -71,20 +74,20 @@ bool library_find_share(paths *out)
 
 /* ---- what is read once ---- */
 
-/* A script as it was loaded for a device. */
+/* A script, loaded for one device. */
 typedef struct known_script {
     arch_limits limits;
-    script *script;            /* NULL: it does not load */
-    pattern_variable *problem; /* the script's own */
+    script *script;            /* NULL if it does not load */
+    pattern_variable *problem; /* the problem that the script states */
 } known_script;
 
 struct known_pattern {
     char *name;
-    pthread_mutex_t lock;     /* of what follows */
-    pattern_records *records; /* NULL: they have not been read */
-    bool reads_again;         /* although there are records */
+    pthread_mutex_t lock;     /* guards the rest */
+    pattern_records *records; /* NULL until they are read */
+    bool reads_again;         /* read the records again at the next use */
     size_t script_count;
-    known_script *scripts; /* one for each device that was asked for */
+    known_script *scripts; /* one for each device that it was needed for */
 };
 
 pattern_records *pattern_records_keep(pattern_records *r)
@@ -103,7 +106,7 @@ void pattern_records_release(pattern_records *r)
     free(r);
 }
 
-/* If the records cannot be read again, those of before stay. */
+/* Reads the records of a pattern. If they cannot be read again, the earlier ones stay. */
 static at_status read_records(const patterns *all, known_pattern *p, at_error *error)
 {
     pattern_records *fresh = calloc(1, sizeof *fresh);
@@ -145,7 +148,8 @@ static at_status copy_problem(known_script *to, at_error *error)
     return AT_OK;
 }
 
-/* A script that does not load is none. */
+/* Loads the pattern's script for a device. A script that does not load is stored as NULL, which is
+ * no error. */
 static at_status load_script(const patterns *all, known_pattern *p, const arch_limits *limits,
                              at_error *error)
 {
@@ -320,7 +324,7 @@ static bool is_in(const pattern_domain *d, value v)
     return d->value_count == 0;
 }
 
-/* 4K is 4 << 10. */
+/* Reads a whole number with a unit: 4K is 4 << 10. */
 static bool read_unit(const char *text, value *out)
 {
     static const char units[] = "KMG";
@@ -354,7 +358,8 @@ bool library_read_setting(const pattern *p, size_t place, const char *text, valu
 
 /* ---- which configuration ---- */
 
-/* A configuration that was best elsewhere may be impossible here: cut vectors, too much memory. */
+/* A configuration that was best elsewhere may be impossible here: vectors that do not divide the
+ * sizes, too much shared memory. */
 bool library_fits(void *context, const record_values *configuration)
 {
     library_check *check = context;

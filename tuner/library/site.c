@@ -1,23 +1,24 @@
+#include "library/sites.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/array.h"
 #include "base/clock.h"
-#include "library/argument.h"
 #include "library/library.h"
-#include "library/sites.h"
 
-/* A search for a valid default gives up after so many configurations. */
+/* The most configurations that a search for a valid default tries. */
 enum { DEFAULTS_TRIED = 65536 };
 
-/* Calls whose times are asked for when another begins. */
+/* The number of open calls that are polled when another call begins. */
 enum { ASKED_AT_ONCE = 2 };
 
-/* Takes the site's lock. AT_USAGE, and it is not taken, in a fork and within the `valid` of the
- * same site. */
-static at_status hold(at_site *site, const char *function, at_error *error)
+/* Clears the error and takes the site's lock. AT_USAGE, without taking it, in a fork and in the
+ * `valid` function of the same site. */
+static at_status lock_site(at_site *site, const char *function, at_error *error)
 {
-    at_status status = sites_are_here(site->sites, function, error);
+    error_clear(error);
+    at_status status = sites_check_process(site->sites, function, error);
     if (!status && pthread_mutex_lock(&site->lock) == EDEADLK)
         status = error_set(error, AT_USAGE, "%s was called by `valid` of the same site, '%s'",
                            function, site->name);
@@ -26,7 +27,8 @@ static at_status hold(at_site *site, const char *function, at_error *error)
 
 /* ---- values ---- */
 
-/* The configuration's values, which live as long as the site; NULL: no memory. */
+/* Returns the values of a configuration, which live as long as the site, or NULL if memory is
+ * short. */
 static const site_values *values_of(at_site *site, uint32_t configuration)
 {
     uint64_t place;
@@ -89,7 +91,7 @@ static size_t propose_valid(void *context, size_t round, uint32_t incumbent, uin
     return kept;
 }
 
-/* From now on calls use this configuration, and nothing of the site is looked at any more. */
+/* Makes all later calls use this configuration without looking at the site any more. */
 static void settle(at_site *site, uint32_t configuration)
 {
     atomic_store_explicit(&site->settled, values_of(site, configuration), memory_order_release);
@@ -102,9 +104,14 @@ static bool recall(at_site *site, uint32_t *found)
     if (sites->mode == SITES_OFF)
         return false;
     pthread_mutex_lock(&sites->reading);
-    bool there = site_store_find(sites->store, &key, sites_say, sites, found);
+    bool there = site_store_find(sites->store, &key, sites_note_problem, sites, found);
     pthread_mutex_unlock(&sites->reading);
     return there && is_valid(site, *found);
+}
+
+static at_status refuse_all(const at_site *site, at_error *error)
+{
+    return error_set(error, AT_NOT_FOUND, "no configuration of the site '%s' is valid", site->name);
 }
 
 static at_status find_default(at_site *site, at_error *error)
@@ -114,7 +121,7 @@ static at_status find_default(at_site *site, at_error *error)
             return AT_OK;
         else
             site->fallback++;
-    return error_set(error, AT_NOT_FOUND, "no configuration of the site '%s' is valid", site->name);
+    return refuse_all(site, error);
 }
 
 static at_status start_tuner(at_site *site, at_error *error)
@@ -129,7 +136,8 @@ static at_status start_tuner(at_site *site, at_error *error)
     return site->tuner ? AT_OK : error_no_memory(error);
 }
 
-/* What the store has, else a tuner. Ranks but 0 are told. */
+/* Opens the site: takes the stored decision, or makes a tuner. Ranks other than 0 get both from
+ * rank 0. */
 static at_status open_site(at_site *site, at_error *error)
 {
     at_sites *sites = site->sites;
@@ -175,11 +183,11 @@ static void note_decision(at_site *site, const site_account *a)
                                      .time = a->time,
                                      .baseline = a->baseline,
                                      .verdict = verdicts[a->verdict]};
-    sites_write(site);
+    sites_write_decision(site);
 }
 
-/* After the tuner was told something. */
-static void look(at_site *site)
+/* Notes whether the tuner has decided. Called whenever the tuner was given a time. */
+static void note_phase(at_site *site)
 {
     if (site->state != AT_SITE_TUNING)
         return;
@@ -202,7 +210,7 @@ static void tell(at_site *site, uint64_t ticket, const site_sample *sample)
         thread_state_restore(&callers);
 }
 
-/* The call's time is known, or will not be. */
+/* Removes an open call and gives its time to the tuner; 0 if the time is unknown. */
 static void close_call(at_site *site, size_t i, int64_t time_ns)
 {
     site_timer *timer = site->sites->timer;
@@ -213,7 +221,8 @@ static void close_call(at_site *site, size_t i, int64_t time_ns)
     tell(site, c.ticket, &(site_sample){time_ns, c.host_ns, overhead_ns});
 }
 
-/* What the library has done since then is paid for, unless the device was busy meanwhile. */
+/* Counts the library's own time since `since_ns` as a cost of tuning, unless the device was busy
+ * meanwhile. */
 static void charge(at_site *site, int64_t since_ns)
 {
     site_timer *timer = site->sites->timer;
@@ -221,13 +230,13 @@ static void charge(at_site *site, int64_t since_ns)
         site_tuner_charge(site->tuner, timer->api->host_ns(timer) - since_ns);
 }
 
-/* Asks for the times of a few calls that have ended, and tells them. A call that never ends loses
- * its place to others. */
-static void gather(at_site *site)
+/* Polls a few open calls and gives their times to the tuner. A call that does not end within
+ * SITE_GIVEN_UP calls is given up. */
+static void collect_times(at_site *site)
 {
     site_timer *timer = site->sites->timer;
     int64_t before_ns = timer->api->host_ns(timer);
-    for (int turns = 0; turns < ASKED_AT_ONCE && site->open_count; turns++) {
+    for (int polls = 0; polls < ASKED_AT_ONCE && site->open_count; polls++) {
         size_t i = site->asked++ % site->open_count;
         int64_t time_ns = 0;
         int known = site->open[i].ended ? timer->api->ask(timer, site->open[i].mark, &time_ns) : 0;
@@ -239,10 +248,10 @@ static void gather(at_site *site)
             close_call(site, i, known > 0 ? time_ns : 0);
     }
     charge(site, before_ns);
-    look(site);
+    note_phase(site);
 }
 
-/* Begins to time the call; false: it cannot be timed. */
+/* Begins to time a call. Returns false if it cannot be timed. */
 static bool start_call(at_site *site, void *stream, uint64_t ticket)
 {
     site_timer *timer = site->sites->timer;
@@ -262,7 +271,7 @@ static bool start_call(at_site *site, void *stream, uint64_t ticket)
 
 /* ---- ranks ---- */
 
-/* Trials of the window that no call will run. */
+/* Cancels the trials of the window that no call will run any more. */
 static void drop_window(at_site *site)
 {
     for (size_t i = site->next; i < SITE_WINDOW; i++)
@@ -292,11 +301,6 @@ static void plan_window(at_site *site)
     m->state = site->state;
 }
 
-static at_status refuse_all(const at_site *site, at_error *error)
-{
-    return error_set(error, AT_NOT_FOUND, "no configuration of the site '%s' is valid", site->name);
-}
-
 static at_status open_window(at_site *site, at_error *error)
 {
     at_sites *sites = site->sites;
@@ -313,7 +317,7 @@ static at_status open_window(at_site *site, at_error *error)
     return AT_OK;
 }
 
-/* The next call's turn, the same for all ranks. */
+/* Gives the next call's turn, which is the same on all ranks. */
 static at_status next_of_window(at_site *site, site_turn *turn, at_error *error)
 {
     at_status status = site->next == SITE_WINDOW ? open_window(site, error) : AT_OK;
@@ -356,7 +360,7 @@ static at_status begin(at_site *site, void *stream, at_values *values, at_error 
     if (site->tuner && plain_calls)
         site_tuner_skip(site->tuner, plain_calls);
     if (!status && site->open_count)
-        gather(site);
+        collect_times(site);
     if (!status)
         status = next_turn(site, &turn, error);
     if (!status && !turn.has_incumbent)
@@ -380,7 +384,7 @@ at_status at_site_begin(at_site *site, void *stream, at_values *values, at_error
     if (settled)
         return give_values(site, settled, 0, values, error);
     error_clear(error);
-    at_status status = sites_are_here(site->sites, "at_site_begin", error);
+    at_status status = sites_check_process(site->sites, "at_site_begin", error);
     if (status)
         return status;
     if (pthread_mutex_trylock(&site->lock) != 0) {
@@ -389,7 +393,7 @@ at_status at_site_begin(at_site *site, void *stream, at_values *values, at_error
             atomic_fetch_add_explicit(&site->plain_calls, 1, memory_order_relaxed);
             return give_values(site, plain, 0, values, error);
         }
-        status = hold(site, "at_site_begin", error);
+        status = lock_site(site, "at_site_begin", error);
     }
     if (status)
         return status;
@@ -406,7 +410,8 @@ static size_t find_call(const at_site *site, uint64_t ticket)
     return i;
 }
 
-/* A call that lost its place may have ended or not. */
+/* Refuses to end a call that is not open. If calls were given up, it may be one of these: that is
+ * no error. */
 static at_status refuse_ended(const at_site *site, at_error *error)
 {
     return site->lost
@@ -438,7 +443,7 @@ static at_status end(at_site *site, void *stream, const at_values *values, int64
     before_ns = timer->api->host_ns(timer);
     close_call(site, i, time_ns);
     charge(site, before_ns);
-    look(site);
+    note_phase(site);
     return AT_OK;
 }
 
@@ -448,9 +453,8 @@ at_status at_site_end(at_site *site, void *stream, const at_values *values, at_e
         return argument_refuse_null("at_site_end", !site ? "site" : "values", error);
     if (!values->ticket)
         return AT_OK;
-    error_clear(error);
     int64_t now_ns = site->sites->timer->api->host_ns(site->sites->timer);
-    at_status status = hold(site, "at_site_end", error);
+    at_status status = lock_site(site, "at_site_end", error);
     if (status)
         return status;
     status = end(site, stream, values, now_ns, error);
@@ -460,8 +464,8 @@ at_status at_site_end(at_site *site, void *stream, const at_values *values, at_e
 
 /* ---- decisions of the program ---- */
 
-/* The choice that was settled is invalid. Then the default takes its place, and what was only
- * recalled is tuned. */
+/* Handles that the settled choice is invalid: the default takes its place. If the choice came from
+ * the store, tuning begins. */
 static at_status settle_anew(at_site *site, at_error *error)
 {
     bool recalled = site->state == AT_SITE_RECALLED;
@@ -491,7 +495,7 @@ static at_status refuse(at_site *site, const at_values *values, at_error *error)
     const site_values *settled = atomic_exchange(&site->settled, NULL);
     if (site->tuner && site->state == AT_SITE_TUNING) {
         site_tuner_invalid(site->tuner, values->configuration);
-        look(site);
+        note_phase(site);
         return AT_OK;
     }
     return settled && settled->configuration == values->configuration ? settle_anew(site, error)
@@ -507,7 +511,7 @@ at_status at_site_invalid(at_site *site, const at_values *values, at_error *erro
     at_status status = thread_state_plain(&callers, error);
     if (status)
         return status;
-    status = hold(site, "at_site_invalid", error);
+    status = lock_site(site, "at_site_invalid", error);
     if (!status) {
         status = refuse(site, values, error);
         pthread_mutex_unlock(&site->lock);
@@ -520,8 +524,7 @@ at_status at_site_restrict(at_site *site, at_site_valid *valid, void *context, a
 {
     if (!site || !valid)
         return argument_refuse_null("at_site_restrict", !site ? "site" : "valid", error);
-    error_clear(error);
-    at_status status = hold(site, "at_site_restrict", error);
+    at_status status = lock_site(site, "at_site_restrict", error);
     if (status)
         return status;
     if (site->opened && site->valid != valid)
@@ -537,15 +540,14 @@ at_status at_site_freeze(at_site *site, at_error *error)
 {
     if (!site)
         return argument_refuse_null("at_site_freeze", "site", error);
-    error_clear(error);
-    at_status status = hold(site, "at_site_freeze", error);
+    at_status status = lock_site(site, "at_site_freeze", error);
     if (status)
         return status;
     status = open_plainly(site, error);
     drop_window(site);
     if (site->tuner && site->state == AT_SITE_TUNING) {
         site_tuner_stop(site->tuner);
-        look(site);
+        note_phase(site);
     }
     pthread_mutex_unlock(&site->lock);
     return status;
@@ -555,8 +557,7 @@ at_status at_site_get(at_site *site, at_site_report *out, at_error *error)
 {
     if (!site || !out)
         return argument_refuse_null("at_site_get", !site ? "site" : "out", error);
-    error_clear(error);
-    at_status status = hold(site, "at_site_get", error);
+    at_status status = lock_site(site, "at_site_get", error);
     if (status)
         return status;
     status = open_plainly(site, error);
@@ -572,17 +573,4 @@ at_status at_site_get(at_site *site, at_site_report *out, at_error *error)
         status = give_values(site, values_of(site, site->told.incumbent), 0, &out->values, error);
     pthread_mutex_unlock(&site->lock);
     return status;
-}
-
-void site_end_calls(at_site *site)
-{
-    site_timer *timer = site->sites->timer;
-    for (size_t i = 0; i < site->open_count; i++)
-        timer->api->give(timer, site->open[i].mark);
-    for (size_t i = 0; i < site->made_count; i++)
-        free(site->made[i]);
-    free(site->made);
-    keymap_deinit(&site->values);
-    keymap_deinit(&site->refused);
-    site_tuner_free(site->tuner);
 }

@@ -1,11 +1,11 @@
-#include "library/site_space.h"
+#include "library/sites.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/rng.h"
-#include "library/argument.h"
+#include "library/library.h"
 #include "record/schema.h"
 
 enum { MOST_CONFIGURATIONS = INT32_MAX, FEW_VALUES = 8, NEAR = 2 };
@@ -143,9 +143,9 @@ static bool is_value(const at_variable *is, const at_variable *given)
     }
 }
 
-/* The place of a list of `count` values to look at in the i-th attempt, for a value that is at
- * `near` in another list. It may be one place off, because another default came to the front of one
- * of them. */
+/* Returns the index at which the i-th comparison looks in a list of `count` values, for a value
+ * with index `near` in another list. The order of two lists may differ by one place, since another
+ * default came to the front. */
 static size_t look_at(size_t near, size_t i, size_t count)
 {
     return (near + count - 1 + i) % count;

@@ -1,4 +1,4 @@
-#include "library/site_store.h"
+#include "library/sites.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,18 +9,19 @@
 #include "base/file.h"
 #include "base/json_text.h"
 #include "base/paths.h"
-#include "library/argument.h"
-#include "record/schema.h"
+#include "library/library.h"
 #include "record/merge.h"
+#include "record/schema.h"
 
-/* A file has no more: the rest are of old drivers and codes, and the oldest leave. */
+/* The most entries of a file. When it is full, the oldest ones (of old drivers and codes) are
+ * removed. */
 enum { MOST_ENTRIES = 2000, LARGEST_BYTES = 64 << 20, TEXT_BYTES = 1024 };
 
 static const char code_name[] = "at_code", driver_name[] = "at_driver";
 
 typedef struct loaded {
     char *name;
-    record_set set; /* of all GPUs */
+    record_set set; /* the records of all GPUs */
 } loaded;
 
 struct site_store {
@@ -87,7 +88,7 @@ void site_store_close(site_store *s)
 
 /* ---- finding ---- */
 
-/* "axpy(n=4096, type=float)", as far as it fits. */
+/* Writes "axpy(n=4096, type=float)". A text that is too long is cut. */
 static void write_key(const site_key *key, char *out, size_t out_bytes)
 {
     size_t used = (size_t)snprintf(out, out_bytes, "%s(", key->name);
@@ -101,16 +102,17 @@ static void write_key(const site_key *key, char *out, size_t out_bytes)
         snprintf(out + used, out_bytes - used, ")");
 }
 
-static void say_missed(const site_key *key, const char *why, site_sayer *say, void *context)
+static void report_missed(const site_key *key, const char *why, site_reporter *report,
+                          void *context)
 {
     char text[TEXT_BYTES], shown[TEXT_BYTES / 2];
     write_key(key, shown, sizeof shown);
     snprintf(text, sizeof text, "%s: %s; it is tuned anew", shown, why);
-    say(context, text);
+    report(context, text);
 }
 
-/* Reads the name's records of all GPUs, once; what of them cannot be read is said. */
-static const loaded *load(site_store *s, const char *name, site_sayer *say, void *context)
+/* Reads the records of a name, of all GPUs, once. Reports files and entries that cannot be read. */
+static const loaded *load(site_store *s, const char *name, site_reporter *report, void *context)
 {
     for (size_t i = 0; i < s->loaded_count; i++)
         if (strcmp(s->loaded[i].name, name) == 0)
@@ -124,9 +126,9 @@ static const loaded *load(site_store *s, const char *name, site_sayer *say, void
     loaded *kept = &s->loaded[s->loaded_count - 1];
     at_status status = record_load_all(s->folder, name, &kept->set, &error);
     if (status && status != AT_NOT_FOUND)
-        say(context, error.message);
+        report(context, error.message);
     for (size_t i = 0; i < kept->set.faults.count; i++)
-        say(context, kept->set.faults.items[i].text);
+        report(context, kept->set.faults.items[i].text);
     return kept;
 }
 
@@ -136,7 +138,7 @@ static const char *text_of(const record_values *values, const char *name)
     return v && v->kind == VALUE_STRING ? v->string : NULL;
 }
 
-/* The key's problem, whatever driver and code? */
+/* Returns whether the entry is of the key's problem, whatever its driver and code. */
 static bool is_of_problem(const record_entry *e, const site_key *key)
 {
     if (e->problem.count != key->variable_count + 2)
@@ -154,7 +156,8 @@ static bool is_same(const char *a, const char *b)
     return a && strcmp(a, b) == 0;
 }
 
-/* NULL: the entry holds. Else why not. */
+/* Returns NULL if the entry applies, and its configuration in *out. Otherwise returns the reason
+ * why not. */
 static const char *why_stale(const site_store *s, const record_entry *e, const site_key *key,
                              uint32_t *out, char *text, size_t text_bytes)
 {
@@ -173,10 +176,10 @@ static const char *why_stale(const site_store *s, const record_entry *e, const s
     return text;
 }
 
-bool site_store_find(site_store *s, const site_key *key, site_sayer *say, void *context,
+bool site_store_find(site_store *s, const site_key *key, site_reporter *report, void *context,
                      uint32_t *out)
 {
-    const loaded *l = load(s, key->name, say, context);
+    const loaded *l = load(s, key->name, report, context);
     char text[TEXT_BYTES / 2];
     const char *why = NULL;
     for (size_t r = 0; l && r < l->set.count; r++) {
@@ -198,7 +201,7 @@ bool site_store_find(site_store *s, const site_key *key, site_sayer *say, void *
         }
     }
     if (why)
-        say_missed(key, why, say, context);
+        report_missed(key, why, report, context);
     return false;
 }
 
@@ -238,7 +241,7 @@ static json_t *pack_entry(const site_store *s, const site_key *key, const site_d
     return entry;
 }
 
-/* Puts a file aside that is no JSON: it holds nothing that could be kept. */
+/* Renames a file that is not JSON: it holds nothing that could be kept. */
 static at_status put_damaged_aside(const site_store *s, const char *name, at_error *error)
 {
     char path[RECORD_PATH_BYTES], aside[RECORD_PATH_BYTES + 16], *text = NULL;
@@ -262,7 +265,8 @@ static at_status put_damaged_aside(const site_store *s, const char *name, at_err
     return status;
 }
 
-/* The earlier entry of the same key leaves, and the oldest of too many; the new one is the last. */
+/* Appends the entry. Removes the earlier entry of the same key, and the oldest entries if there are
+ * too many. */
 static bool put_entry(record_store *file, json_t *entry)
 {
     json_t *entries = json_object_get(file->old.root, "entries"), *problem;

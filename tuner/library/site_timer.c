@@ -1,4 +1,4 @@
-#include "library/site_timer.h"
+#include "library/sites.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@ struct site_mark {
     int64_t begun_ns, time_ns;
     CUcontext context;
     CUevent first, last;
-    site_mark *next; /* of those that are free */
+    site_mark *next; /* next in the list of free marks */
 };
 
 static site_mark *begin_host(site_timer *timer, void *stream, bool *hidden)
@@ -72,14 +72,14 @@ at_status site_timer_host(site_timer **out, at_error *error)
 
 /* ---- events ---- */
 
-/* The time that a pair of events takes of a stream: tests/bench/sites.c prints it. */
+/* The device time that a pair of events takes; tests/bench/sites.c prints it. */
 enum { EVENTS_NS = 3100 };
 
 typedef struct event_timer {
-    site_timer timer; /* first */
+    site_timer timer; /* must be the first member */
     cuda_driver cuda;
     pthread_mutex_t lock;
-    site_mark *free; /* guarded by `lock` */
+    site_mark *free; /* free pairs; guarded by `lock` */
 } event_timer;
 
 static event_timer *events_of(site_timer *timer)
@@ -87,7 +87,7 @@ static event_timer *events_of(site_timer *timer)
     return (event_timer *)timer;
 }
 
-/* A pair that was made in the current context. */
+/* Takes a free pair that was made in this context. Returns NULL if there is none. */
 static site_mark *take_free(event_timer *t, CUcontext context)
 {
     pthread_mutex_lock(&t->lock);
@@ -145,7 +145,7 @@ static site_mark *begin_events(site_timer *timer, void *stream, bool *hidden)
     CUcontext context = NULL;
     if (is_capturing(t, stream) || t->cuda.cuCtxGetCurrent(&context) != CUDA_SUCCESS || !context)
         return NULL;
-    /* Another stream of the thread may be captured, in a mode that forbids making events. */
+    /* Another stream of this thread may be captured in a mode that forbids creating events. */
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
     bool relaxed = t->cuda.cuThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS;
     site_mark *m = take_free(t, context);
@@ -169,7 +169,8 @@ static bool end_events(site_timer *timer, site_mark *m, void *stream, int64_t no
            t->cuda.cuEventRecord(m->last, (CUstream)stream) == CUDA_SUCCESS;
 }
 
-/* Asking would end a capture of this thread that is under way in the global mode. */
+/* Relaxes the thread's capture mode: in the global mode, a query would end a capture that is under
+ * way. */
 static int ask_events(site_timer *timer, site_mark *m, int64_t *time_ns)
 {
     event_timer *t = events_of(timer);

@@ -5,106 +5,89 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "library/site_budget.h"
-#include "library/site_race.h"
+#include "library/site_trials.h"
 
-/* A block begins when there is so many times what it is expected to cost. */
+/* A block starts once the budget holds BLOCK_SLACK times its expected cost. */
 enum { BLOCK_SLACK = 2 };
 
-/* Calls between two checks, which cost one part in so many of the share; and calls between two
- * looks for trials that are given up. */
+/* Calls between two checks; checks may cost one part in CHECKS_PART of the share. Calls between two
+ * searches for trials to give up. */
 enum { CHECK_EVERY = 64, CHECKS_PART = 4, SWEEP_EVERY = 256 };
 
-/* How much slower than the incumbent a configuration is expected to be that never ran; how much
- * slower a first launch is that is repeated only after all others; and that is not repeated at all.
- * In thousandths. */
+/* Slowness relative to the incumbent, in thousandths: the least and the most that is expected of a
+ * configuration that never ran; above UNLIKELY a first launch is repeated only after all others;
+ * above HOPELESS it is not repeated. */
 enum { FIRST_LEAST = 1500, FIRST_MOST = 4000, UNLIKELY = 4000, HOPELESS = 32000 };
 
-/* Launches of a configuration without a time to judge by. */
+/* Launches of a configuration before it races. */
 enum { FIRST_LAUNCHES = 2 };
 
-/* A race whose comparison is known to no better than VAGUE is run again between those that may be
- * the fastest, and each of its samples is what so many times as many calls take. So it also is from
- * the beginning where the incumbent's times differ by more than NOISY. */
+/* If the winner of a race ties with others and its comparison is less exact than VAGUE, the
+ * possible winners race again, at most MOST_AGAIN of them, with AGAIN times as many calls per
+ * sample. The first race also uses more calls if the incumbent's times spread by more than
+ * NOISY. */
 enum { FINALS_BLOCKS = 20, AGAIN = 4, MOST_AGAIN = 6 };
 #define VAGUE 0.02
 #define NOISY 1.3
 
-/* An incumbent that the race dropped by an earlier sample gives way to a leader that is faster by
- * more. */
+/* If the race dropped the incumbent before its first block, a leader replaces the incumbent when it
+ * is faster by this factor. */
 #define CLEARLY 1.1
 
-/* Blocks of a race before which no leader takes over. */
+/* The blocks of a race that are needed before a leader replaces the incumbent. */
 enum { LEAST_BLOCKS = 8 };
 
-/* Where noise leaves it open who is the fastest, the leader takes over from an incumbent that is
- * slower than it by so much of the interval, whose bounds are at 95 %: with a probability of 0.9.
- */
+/* If noise hides the fastest, the leader replaces the incumbent when that is slower with a
+ * probability of 0.9. With an interval whose bounds are at 95 %, this is so if the difference
+ * exceeds this part of half the interval. */
 #define LIKELY 0.65
-
-typedef enum errand { CHECK, FIRST, BLOCK } errand;
-
-typedef struct open_trial {
-    uint64_t ticket;
-    errand errand;
-    uint32_t place; /* of the entrant in the round; of BLOCK in the block */
-    uint64_t begun; /* the number of the call */
-} open_trial;
 
 typedef struct entrant {
     uint32_t configuration;
-    int64_t fastest_ns; /* of its launches; 0: none */
-    int64_t expect_ns;  /* of the next; 0: not known */
-    int64_t extra_ns; /* by which all took longer than as many calls of the incumbent; or shorter */
+    int64_t fastest_ns; /* fastest of its launches; 0 if it has not run */
+    int64_t expect_ns;  /* expected time of the next launch; 0 if unknown */
+    /* time of its trials beyond that of as many calls of the incumbent; may be negative */
+    int64_t extra_ns;
     uint32_t launches;
-    bool invalid, out;    /* out: of those that race again */
+    bool invalid, out;    /* out: it does not race again */
     bool tried, unlikely; /* tried: its first launches are over */
 } entrant;
 
-/* In the phase SITE_TUNING there is a round, whose entrants are first launched (`race.race` is
- * NULL) and then race. The incumbent is the first entrant of a round, or one that is proven faster.
- */
+/* In the phase SITE_TUNING there is a round. Its entrants are first launched (`race.race` is NULL),
+ * then they race. The incumbent is the first entrant, or one that is proven faster. */
 struct site_tuner {
     site_rules rules;
-    site_phase phase;
-    bool has_incumbent;
-    uint32_t incumbent;
+    site_account now; /* without its times of calls, which the budget has */
     size_t round;
     keymap tried; /* configurations of all rounds */
     keymap invalid;
 
     entrant *entrants;
     size_t entrant_count;
-    int64_t worst; /* of first launches so far, in thousandths of the incumbent's time */
+    int64_t worst; /* slowest first launch so far, in thousandths of the incumbent's time */
     size_t firsts;
 
     site_race race;
-    bool is_again; /* the race is one that follows a race */
+    bool is_again; /* the race repeats a race among its possible winners */
 
     site_budget budget;
-    bool warmed;          /* the first launch of all, which loads code, is over */
+    bool warmed;          /* the very first launch, which loads code, is over */
     uint64_t since_check; /* calls */
 
-    open_trial open[SITE_MOST_OPEN];
-    size_t open_count;
-    uint64_t tickets;
-
-    uint64_t calls, trials;
-    int64_t checked_ns; /* of what was spent, by checks */
-    stats_summary time, baseline;
-    race_verdict verdict;
+    site_open_trials open;
+    int64_t checked_ns; /* the part of the cost that checks caused */
 };
 
 /* ---- the incumbent ---- */
 
 static void set_incumbent(site_tuner *t, uint32_t configuration, int64_t time_ns)
 {
-    if (t->incumbent == configuration && t->has_incumbent)
+    if (t->now.incumbent == configuration && t->now.has_incumbent)
         return;
-    t->incumbent = configuration;
-    t->has_incumbent = true;
+    t->now.incumbent = configuration;
+    t->now.has_incumbent = true;
     site_budget_forget(&t->budget);
-    /* What was quicker than the incumbent before is no credit beside this one. */
+    /* Savings relative to the earlier incumbent do not count beside this one. */
     for (size_t i = 0; i < t->entrant_count; i++)
         if (t->entrants[i].extra_ns < 0)
             t->entrants[i].extra_ns = 0;
@@ -112,11 +95,11 @@ static void set_incumbent(site_tuner *t, uint32_t configuration, int64_t time_ns
         site_budget_note(&t->budget, time_ns);
 }
 
-/* ---- money ---- */
+/* ---- costs ---- */
 
 static int64_t expected_cost(const site_tuner *t, const entrant *e)
 {
-    if (e->configuration == t->incumbent)
+    if (e->configuration == t->now.incumbent)
         return t->budget.overhead_ns;
     int64_t ratio = t->firsts < SITE_BUDGET_KNOWN ? FIRST_MOST : t->worst;
     ratio = ratio < FIRST_LEAST ? FIRST_LEAST : ratio > FIRST_MOST ? FIRST_MOST : ratio;
@@ -127,50 +110,25 @@ static int64_t expected_cost(const site_tuner *t, const entrant *e)
 
 /* ---- trials under way ---- */
 
-static uint64_t open_trial_of(site_tuner *t, errand what, uint32_t place)
+static uint64_t open_trial(site_tuner *t, site_trial_kind kind, uint32_t place)
 {
-    t->open[t->open_count++] =
-        (open_trial){.ticket = ++t->tickets, .errand = what, .place = place, .begun = t->calls};
-    t->trials += what != CHECK;
-    return t->tickets;
+    t->now.trials += kind != TRIAL_CHECK;
+    return site_trials_open(&t->open, kind, place, t->now.calls);
 }
 
-static size_t count_open(const site_tuner *t, errand what)
+/* Makes the work of a trial that gave no time count as not done. */
+static void reopen(site_tuner *t, const site_trial *o)
 {
-    size_t found = 0;
-    for (size_t i = 0; i < t->open_count; i++)
-        found += t->open[i].errand == what;
-    return found;
-}
-
-static open_trial close_trial(site_tuner *t, size_t i)
-{
-    open_trial closed = t->open[i];
-    t->open[i] = t->open[--t->open_count];
-    return closed;
-}
-
-/* Trials of that errand are of no use any more; their times count as spent when they come. */
-static void forget_open(site_tuner *t, errand what)
-{
-    for (size_t i = t->open_count; i-- > 0;)
-        if (t->open[i].errand == what)
-            close_trial(t, i);
-}
-
-/* What was to be found out by a trial without a time is to be found out still. */
-static void reopen(site_tuner *t, const open_trial *o)
-{
-    t->trials -= o->errand != CHECK;
-    if (o->errand == BLOCK)
+    t->now.trials -= o->kind != TRIAL_CHECK;
+    if (o->kind == TRIAL_BLOCK)
         site_race_reopen(&t->race, o->place);
 }
 
 static void sweep(site_tuner *t)
 {
-    for (size_t i = t->open_count; i-- > 0;)
-        if (t->calls - t->open[i].begun > SITE_GIVEN_UP) {
-            open_trial lost = close_trial(t, i);
+    for (size_t i = t->open.count; i-- > 0;)
+        if (t->now.calls - t->open.items[i].begun > SITE_GIVEN_UP) {
+            site_trial lost = site_trials_close(&t->open, i);
             reopen(t, &lost);
         }
 }
@@ -183,15 +141,15 @@ static void leave_round(site_tuner *t)
     free(t->entrants);
     t->entrants = NULL;
     t->entrant_count = 0;
-    forget_open(t, FIRST);
-    forget_open(t, BLOCK);
+    site_trials_forget(&t->open, TRIAL_FIRST);
+    site_trials_forget(&t->open, TRIAL_BLOCK);
 }
 
 static void end_tuning(site_tuner *t, site_phase phase)
 {
     leave_round(t);
-    t->open_count = 0;
-    t->phase = phase;
+    t->open.count = 0;
+    t->now.phase = phase;
 }
 
 static bool is_invalid(const site_tuner *t, uint32_t configuration)
@@ -200,7 +158,8 @@ static bool is_invalid(const site_tuner *t, uint32_t configuration)
     return keymap_get(&t->invalid, configuration, &value);
 }
 
-/* Adds the configuration unless an earlier round tried it. False: no memory. */
+/* Adds an entrant, unless the configuration is invalid or an earlier round tried it. Returns false
+ * if memory is short. */
 static bool add_entrant(site_tuner *t, uint32_t configuration)
 {
     uint64_t value;
@@ -213,17 +172,17 @@ static bool add_entrant(site_tuner *t, uint32_t configuration)
     return known || keymap_put(&t->tried, configuration, 1);
 }
 
-/* Begins the next round: the incumbent and what is proposed beside it. Decided where that is
- * nothing. */
+/* Begins the next round: the incumbent and the proposed configurations. If no new one is proposed,
+ * tuning is decided. */
 static void enter_round(site_tuner *t)
 {
     uint32_t proposed[SITE_ROUND];
     size_t count =
-        t->rules.propose(t->rules.context, t->round++, t->incumbent, proposed, SITE_ROUND);
+        t->rules.propose(t->rules.context, t->round++, t->now.incumbent, proposed, SITE_ROUND);
     t->is_again = false;
     t->entrants = calloc(count + 1, sizeof *t->entrants);
     bool fits = site_race_reserve(&t->race, count + 1) && t->entrants;
-    fits = fits && add_entrant(t, t->incumbent);
+    fits = fits && add_entrant(t, t->now.incumbent);
     for (size_t i = 0; fits && i < count; i++)
         fits = add_entrant(t, proposed[i]);
     if (!fits)
@@ -232,7 +191,7 @@ static void enter_round(site_tuner *t)
         end_tuning(t, SITE_DECIDED);
 }
 
-/* The next to be launched, those last that are unlikely to be any good. */
+/* Returns the entrant to launch next, unlikely ones last; entrant_count if all were launched. */
 static size_t next_untried(const site_tuner *t)
 {
     size_t found = t->entrant_count;
@@ -245,7 +204,8 @@ static size_t next_untried(const site_tuner *t)
     return found;
 }
 
-/* The margins by which few samples put an entrant out are for a quiet machine. */
+/* Returns the race's options. The margins at which few samples exclude an entrant are made for a
+ * quiet machine, so they grow with the spread of times. */
 static race_options options_for(const site_tuner *t)
 {
     race_options options = race_defaults();
@@ -253,7 +213,7 @@ static race_options options_for(const site_tuner *t)
     options.seed = t->rules.seed + t->race.races;
     options.prior_ratio *= spread;
     options.screen_ratio *= spread;
-    options.default_ratio = 0; /* its trials cost nothing but timing */
+    options.default_ratio = 0; /* trials of the incumbent cost only the timing */
     options.finals_blocks = FINALS_BLOCKS;
     if (t->is_again) {
         options.finalists = t->entrant_count;
@@ -273,10 +233,10 @@ static void start_race(site_tuner *t)
         const entrant *e = &t->entrants[i];
         if (e->invalid || e->out)
             continue;
-        if (e->configuration == t->incumbent)
+        if (e->configuration == t->now.incumbent)
             options.default_entrant = (uint32_t)count;
         given[count] = (race_entrant){.fastest_ns = e->fastest_ns, .order = i};
-        if (e->configuration == t->incumbent)
+        if (e->configuration == t->now.incumbent)
             given[count].fastest_ns = site_budget_fastest_ns(&t->budget);
         t->race.places[count++] = (uint32_t)i;
     }
@@ -291,11 +251,11 @@ static uint32_t configuration_of(const site_tuner *t, const race_standing *s)
     return t->entrants[t->race.places[s->entrant]].configuration;
 }
 
-/* The incumbent's standing where nobody is known to be faster; NULL: somebody is. */
+/* Returns the incumbent's standing if no entrant is known to be faster; otherwise NULL. */
 static const race_standing *tied_incumbent(const site_tuner *t, const race_result *r)
 {
     for (size_t i = 0; i < r->count; i++)
-        if (configuration_of(t, &r->ranking[i]) == t->incumbent)
+        if (configuration_of(t, &r->ranking[i]) == t->now.incumbent)
             return r->ranking[i].tied ? &r->ranking[i] : NULL;
     return NULL;
 }
@@ -305,7 +265,8 @@ static bool is_likely_slower(const race_standing *s)
     return s->ratio - 1 > LIKELY * (s->ratio - s->low);
 }
 
-/* Where noise does not tell several apart, the incumbent is known to be no mistake. */
+/* Returns the winner. If noise hides the difference, keeps the incumbent, which is known to be
+ * good. */
 static uint32_t choose_winner(const site_tuner *t, const race_result *r, bool vague)
 {
     const race_standing *present = vague ? tied_incumbent(t, r) : NULL;
@@ -313,23 +274,23 @@ static uint32_t choose_winner(const site_tuner *t, const race_result *r, bool va
     if (!present)
         return configuration_of(t, &r->ranking[0]);
     return last && is_likely_slower(present) ? t->entrants[t->race.places[r->fastest]].configuration
-                                             : t->incumbent;
+                                             : t->now.incumbent;
 }
 
-/* Notes the times of the winner and, of a first round, of the default. */
+/* Notes the time of the winner and, in the first round, of the default. */
 static void note_times(site_tuner *t, const race_result *r, uint32_t winner)
 {
     for (size_t i = 0; i < r->count; i++) {
         uint32_t configuration = configuration_of(t, &r->ranking[i]);
         if (configuration == winner)
-            t->time = r->ranking[i].time;
+            t->now.time = r->ranking[i].time;
         if (t->round == 1 && configuration == t->rules.fallback)
-            t->baseline = r->ranking[i].time;
+            t->now.baseline = r->ranking[i].time;
     }
-    t->verdict = r->verdict;
+    t->now.verdict = r->verdict;
 }
 
-/* The entrants that may be the fastest race again; what is known of them is kept. */
+/* Begins another race among the possible winners; keeps what is known of them. */
 static void race_again(site_tuner *t, const race_result *r)
 {
     size_t kept = 0;
@@ -344,7 +305,7 @@ static void race_again(site_tuner *t, const race_result *r)
             kept++;
         }
     for (size_t i = 0; i < t->entrant_count; i++)
-        if (!stays[i] && t->entrants[i].configuration != t->incumbent)
+        if (!stays[i] && t->entrants[i].configuration != t->now.incumbent)
             t->entrants[i].out = true;
     free(stays);
     site_race_stop(&t->race);
@@ -363,8 +324,8 @@ static void finish_race(site_tuner *t)
             race_again(t, r);
             return;
         }
-        set_incumbent(t, winner, t->time.median_ns);
-        /* On a quieter machine, another time, it may be decided. */
+        set_incumbent(t, winner, t->now.time.median_ns);
+        /* Not final: a quieter machine may decide it another time. */
         if (vague) {
             end_tuning(t, SITE_STOPPED);
             return;
@@ -374,11 +335,11 @@ static void finish_race(site_tuner *t)
     enter_round(t);
 }
 
-/* Goes on to what is to be tried next: the race once all were launched, its next block, another
- * round. */
+/* Moves on until a trial is possible: starts the race once all entrants were launched, draws its
+ * next block, or begins another round. */
 static void advance(site_tuner *t)
 {
-    while (t->phase == SITE_TUNING && !t->race.block_count) {
+    while (t->now.phase == SITE_TUNING && !t->race.block_count) {
         if (!t->race.race) {
             if (next_untried(t) < t->entrant_count)
                 return;
@@ -389,7 +350,7 @@ static void advance(site_tuner *t)
     }
 }
 
-/* The leader takes over where its samples show the incumbent to be slower, by the race's test. */
+/* Makes the leader the incumbent if the race's test shows that the incumbent is slower. */
 static void promote_leader(site_tuner *t)
 {
     const race_result *r = race_conclude(t->race.race);
@@ -398,14 +359,14 @@ static void promote_leader(site_tuner *t)
         const race_standing *s = &r->ranking[i];
         if (s->entrant == r->fastest)
             leader = s;
-        if (configuration_of(t, s) == t->incumbent)
+        if (configuration_of(t, s) == t->now.incumbent)
             present = s;
     }
     if (!r->has_winner || !leader || !present || leader == present ||
         leader->time.count < LEAST_BLOCKS)
         return;
     bool unraced = present->left_at == RACE_PRIOR;
-    /* A sample of several calls is that of their fastest. */
+    /* A sample of several calls is the time of their fastest, so compare with the same. */
     int64_t present_ns =
         t->race.calls_each > 1 ? site_budget_fastest_ns(&t->budget) : t->budget.typical_ns;
     bool slower =
@@ -434,15 +395,15 @@ static bool begin_first(site_tuner *t, site_turn *turn)
     size_t next = next_untried(t);
     const entrant *e = &t->entrants[next];
     int64_t cost = expected_cost(t, e);
-    if (count_open(t, FIRST) || site_budget_left_ns(&t->budget) < cost)
+    if (site_trials_count(&t->open, TRIAL_FIRST) || site_budget_left_ns(&t->budget) < cost)
         return false;
     turn->configuration = e->configuration;
-    turn->ticket = open_trial_of(t, FIRST, (uint32_t)next);
+    turn->ticket = open_trial(t, TRIAL_FIRST, (uint32_t)next);
     return true;
 }
 
-/* A round of calls begins when there is more than it is expected to cost, so that its trials follow
- * each other: those that do not compare nothing. */
+/* Begins the next call of the block. A round of calls begins only when the budget covers all of it,
+ * so that its trials follow each other: only then they can be compared. */
 static bool begin_block(site_tuner *t, site_turn *turn)
 {
     int64_t all = 0;
@@ -452,18 +413,19 @@ static bool begin_block(site_tuner *t, site_turn *turn)
         all += expected_cost(t, entrant_of_block(t, i));
     if (!is_open || site_budget_left_ns(&t->budget) < (is_round ? BLOCK_SLACK * all : 0)) {
         if (!is_round && t->race.calls_each == 1) {
-            forget_open(t, BLOCK);
+            site_trials_forget(&t->open, TRIAL_BLOCK);
             site_race_begin_anew(&t->race);
         }
         return false;
     }
     site_race_begin(&t->race, next);
     turn->configuration = entrant_of_block(t, next)->configuration;
-    turn->ticket = open_trial_of(t, BLOCK, (uint32_t)next);
+    turn->ticket = open_trial(t, TRIAL_BLOCK, (uint32_t)next);
     return true;
 }
 
-/* Is the incumbent's time to be looked at again, and is there something left for trials then? */
+/* Returns whether the incumbent is to be timed again, and the budget leaves something for trials
+ * then. */
 static bool is_check_due(const site_tuner *t)
 {
     return t->since_check >= CHECK_EVERY &&
@@ -475,16 +437,17 @@ static bool is_check_due(const site_tuner *t)
 static bool begin_check(site_tuner *t, site_turn *turn)
 {
     size_t wanted = SITE_BUDGET_KNOWN + (t->warmed ? 0 : 1);
-    if (t->budget.recent_count + count_open(t, CHECK) >= wanted && !is_check_due(t))
+    if (t->budget.recent_count + site_trials_count(&t->open, TRIAL_CHECK) >= wanted &&
+        !is_check_due(t))
         return false;
     t->since_check = 0;
-    turn->ticket = open_trial_of(t, CHECK, 0);
+    turn->ticket = open_trial(t, TRIAL_CHECK, 0);
     return true;
 }
 
 static bool begin_timed(site_tuner *t, site_turn *turn)
 {
-    if (t->open_count == SITE_MOST_OPEN)
+    if (t->open.count == SITE_MOST_OPEN)
         return false;
     if (site_budget_is_known(&t->budget) &&
         (t->race.race ? begin_block(t, turn) : begin_first(t, turn)))
@@ -492,7 +455,7 @@ static bool begin_timed(site_tuner *t, site_turn *turn)
     return begin_check(t, turn);
 }
 
-/* Calls that are no trials. */
+/* Counts calls that are not timed. */
 static void note_plain(site_tuner *t, uint64_t calls)
 {
     t->since_check += calls;
@@ -501,18 +464,18 @@ static void note_plain(site_tuner *t, uint64_t calls)
 
 void site_tuner_skip(site_tuner *t, uint64_t calls)
 {
-    t->calls += calls;
-    if (t->phase == SITE_TUNING && t->has_incumbent)
+    t->now.calls += calls;
+    if (t->now.phase == SITE_TUNING && t->now.has_incumbent)
         note_plain(t, calls);
 }
 
 site_turn site_tuner_begin(site_tuner *t, bool may_time)
 {
-    site_turn turn = {t->incumbent, t->incumbent, t->has_incumbent, 0};
-    t->calls++;
-    if (t->phase != SITE_TUNING || !t->has_incumbent)
+    site_turn turn = {t->now.incumbent, t->now.incumbent, t->now.has_incumbent, 0};
+    t->now.calls++;
+    if (t->now.phase != SITE_TUNING || !t->now.has_incumbent)
         return turn;
-    if (t->calls % SWEEP_EVERY == 0)
+    if (t->now.calls % SWEEP_EVERY == 0)
         sweep(t);
     if (may_time && begin_timed(t, &turn))
         return turn;
@@ -530,7 +493,8 @@ static void end_check(site_tuner *t, const site_sample *s)
     t->warmed = true;
 }
 
-/* In a stream that was idle the time is also the host's, which may have loaded code. */
+/* Returns whether the time is mostly the host's: in an idle stream it includes the host's launch,
+ * which may have loaded code. */
 static bool is_hosts(const site_tuner *t, const site_sample *s)
 {
     return s->time_ns > t->budget.typical_ns && s->host_ns > s->time_ns / 2;
@@ -554,27 +518,27 @@ static void end_first(site_tuner *t, entrant *e, const site_sample *s)
 static void end_call(site_tuner *t, entrant *e, uint32_t place, const site_sample *s)
 {
     e->expect_ns = e->expect_ns ? (3 * e->expect_ns + s->time_ns) / 4 : s->time_ns;
-    if (e->configuration == t->incumbent)
+    if (e->configuration == t->now.incumbent)
         site_budget_note(&t->budget, s->time_ns);
     if (site_race_tell(&t->race, place, s->time_ns))
         end_block(t);
 }
 
-static void take_sample(site_tuner *t, const open_trial *o, const site_sample *s)
+static void take_sample(site_tuner *t, const site_trial *o, const site_sample *s)
 {
     if (s->time_ns <= 0) {
         t->budget.spent_ns += s->overhead_ns;
         reopen(t, o);
         return;
     }
-    if (o->errand == CHECK) {
+    if (o->kind == TRIAL_CHECK) {
         site_budget_pay(&t->budget, NULL, s);
         end_check(t, s);
         return;
     }
-    entrant *e = o->errand == FIRST ? &t->entrants[o->place] : entrant_of_block(t, o->place);
-    site_budget_pay(&t->budget, e->configuration == t->incumbent ? NULL : &e->extra_ns, s);
-    if (o->errand == FIRST)
+    entrant *e = o->kind == TRIAL_FIRST ? &t->entrants[o->place] : entrant_of_block(t, o->place);
+    site_budget_pay(&t->budget, e->configuration == t->now.incumbent ? NULL : &e->extra_ns, s);
+    if (o->kind == TRIAL_FIRST)
         end_first(t, e, s);
     else
         end_call(t, e, o->place, s);
@@ -583,9 +547,9 @@ static void take_sample(site_tuner *t, const open_trial *o, const site_sample *s
 void site_tuner_end(site_tuner *t, uint64_t ticket, const site_sample *s)
 {
     site_budget_note_overhead(&t->budget, s->overhead_ns);
-    for (size_t i = 0; i < t->open_count; i++)
-        if (t->open[i].ticket == ticket) {
-            open_trial o = close_trial(t, i);
+    for (size_t i = 0; i < t->open.count; i++)
+        if (t->open.items[i].ticket == ticket) {
+            site_trial o = site_trials_close(&t->open, i);
             take_sample(t, &o, s);
             return;
         }
@@ -600,7 +564,7 @@ void site_tuner_charge(site_tuner *t, int64_t ns)
 
 /* ---- decisions from outside ---- */
 
-/* Another incumbent, for the present one is invalid: the fastest known. */
+/* Makes the fastest known entrant the incumbent, since the incumbent is invalid. */
 static void replace_incumbent(site_tuner *t)
 {
     const entrant *best = NULL;
@@ -611,8 +575,8 @@ static void replace_incumbent(site_tuner *t)
         if (!e->invalid && better)
             best = e;
     }
-    t->has_incumbent = false;
-    forget_open(t, CHECK);
+    t->now.has_incumbent = false;
+    site_trials_forget(&t->open, TRIAL_CHECK);
     if (best)
         set_incumbent(t, best->configuration, best->expect_ns);
     else
@@ -623,11 +587,11 @@ static void drop_entrant(site_tuner *t, size_t place)
 {
     t->entrants[place].invalid = true;
     if (!t->race.race) {
-        forget_open(t, FIRST);
+        site_trials_forget(&t->open, TRIAL_FIRST);
         return;
     }
     site_race_exclude(&t->race, place);
-    forget_open(t, BLOCK);
+    site_trials_forget(&t->open, TRIAL_BLOCK);
 }
 
 void site_tuner_invalid(site_tuner *t, uint32_t configuration)
@@ -641,29 +605,23 @@ void site_tuner_invalid(site_tuner *t, uint32_t configuration)
     for (size_t i = 0; i < t->entrant_count; i++)
         if (t->entrants[i].configuration == configuration)
             drop_entrant(t, i);
-    if (configuration == t->incumbent && t->has_incumbent)
+    if (configuration == t->now.incumbent && t->now.has_incumbent)
         replace_incumbent(t);
     advance(t);
 }
 
 void site_tuner_stop(site_tuner *t)
 {
-    if (t->phase == SITE_TUNING)
+    if (t->now.phase == SITE_TUNING)
         end_tuning(t, SITE_STOPPED);
 }
 
 site_account site_tuner_account(const site_tuner *t)
 {
-    return (site_account){.phase = t->phase,
-                          .incumbent = t->incumbent,
-                          .has_incumbent = t->has_incumbent,
-                          .calls = t->calls,
-                          .trials = t->trials,
-                          .seen_ns = t->budget.seen_ns,
-                          .spent_ns = t->budget.spent_ns,
-                          .time = t->time,
-                          .baseline = t->baseline,
-                          .verdict = t->verdict};
+    site_account account = t->now;
+    account.seen_ns = t->budget.seen_ns;
+    account.spent_ns = t->budget.spent_ns;
+    return account;
 }
 
 site_tuner *site_tuner_new(const site_rules *rules)
@@ -673,8 +631,8 @@ site_tuner *site_tuner_new(const site_rules *rules)
         return NULL;
     t->rules = *rules;
     t->budget = site_budget_of(rules->share);
-    t->incumbent = rules->fallback;
-    t->has_incumbent = true;
+    t->now.incumbent = rules->fallback;
+    t->now.has_incumbent = true;
     enter_round(t);
     return t;
 }

@@ -1,5 +1,6 @@
 #include "library/sites.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,15 +8,46 @@
 
 #include "base/array.h"
 #include "base/clock.h"
-#include "library/argument.h"
+#include "base/error.h"
 #include "library/library.h"
 #include "record/schema.h"
 
 #define DEFAULT_SHARE 0.02
 
+at_status sites_check_process(const at_sites *sites, const char *function, at_error *error)
+{
+    if (sites->process == getpid())
+        return AT_OK;
+    return error_set(error, AT_USAGE,
+                     "%s: this process is a fork of the one that opened these sites; open others "
+                     "in it",
+                     function);
+}
+
+void sites_note_problem(void *context, const char *text)
+{
+    at_sites *sites = context;
+    pthread_mutex_lock(&sites->lock);
+    size_t i = 0;
+    while (i < sites->problem_count && strcmp(sites->problems[i], text) != 0)
+        i++;
+    char *copy = i == sites->problem_count ? strdup(text) : NULL;
+    if (copy && !array_add(&sites->problems, &sites->problem_count, &copy, sizeof copy))
+        free(copy);
+    pthread_mutex_unlock(&sites->lock);
+}
+
+site_key site_key_of(const at_site *site)
+{
+    return (site_key){.name = site->name,
+                      .variables = site->variables,
+                      .variable_count = site->variable_count,
+                      .space = &site->space};
+}
+
 const char *at_sites_problem(const at_sites *sites, size_t index)
 {
-    if (!sites || sites_are_here(sites, "at_sites_problem", NULL))
+    if (!sites || sites_check_process(sites, "at_sites_problem", NULL))
         return NULL;
     pthread_mutex_t *guard = (pthread_mutex_t *)(uintptr_t)&sites->lock;
     pthread_mutex_lock(guard);
@@ -80,7 +112,7 @@ at_status sites_open_with(const at_sites_options *options, site_timer *timer,
     return status;
 }
 
-/* The host in the place of a GPU: by the name of its processor. */
+/* Describes the host in place of a GPU, by the name of its processor. */
 static void describe_host(arch_limits *out)
 {
     *out = (arch_limits){.name = "host", .major = 1};
@@ -147,7 +179,8 @@ static uint64_t mix(uint64_t hash, const void *bytes, size_t size_bytes)
     return XXH3_64bits_withSeed(bytes, size_bytes, hash);
 }
 
-/* Whatever is given: what is wrong with it is found when a site is made of it. */
+/* Hashes name and variables. They need not be valid: they are checked when a site is made of
+ * them. */
 static uint64_t hash_site(const char *name, const at_variable *variables, size_t count)
 {
     uint64_t h = mix(count, name, strlen(name));
@@ -164,9 +197,22 @@ static uint64_t hash_site(const char *name, const at_variable *variables, size_t
     return h;
 }
 
+static void end_calls(at_site *site)
+{
+    site_timer *timer = site->sites->timer;
+    for (size_t i = 0; i < site->open_count; i++)
+        timer->api->give(timer, site->open[i].mark);
+    for (size_t i = 0; i < site->made_count; i++)
+        free(site->made[i]);
+    free(site->made);
+    keymap_deinit(&site->values);
+    keymap_deinit(&site->refused);
+    site_tuner_free(site->tuner);
+}
+
 static void free_site(at_site *site)
 {
-    site_end_calls(site);
+    end_calls(site);
     for (size_t i = 0; i < site->variable_count; i++)
         site_variable_deinit(&site->variables[i]);
     free(site->variables);
@@ -186,7 +232,7 @@ static at_status fill_site(at_site *site, const char *name, const at_variable *v
     if (status)
         return status;
     site->name = (char *)(uintptr_t)checked.name;
-    /* Driver and code are recorded beside the variables. */
+    /* Driver and code are recorded as two more variables. */
     if (count > RECORD_MAX_VALUES - 2)
         return error_set(error, AT_USAGE, "a site has %d variables at most", RECORD_MAX_VALUES - 2);
     site->variables = calloc(count + 1, sizeof *site->variables);
@@ -201,7 +247,7 @@ static at_status fill_site(at_site *site, const char *name, const at_variable *v
     return site_space_init(&site->space, parameters, parameter_count, error);
 }
 
-/* A thread that has it and wants it again is told so. */
+/* Makes a lock that reports an error if its owner takes it again. */
 static void init_lock(pthread_mutex_t *out)
 {
     pthread_mutexattr_t kind;
@@ -258,7 +304,7 @@ at_status at_site_open(at_sites *sites, const char *name, const at_variable *var
                                     error);
     error_clear(error);
     uint64_t hash = hash_site(name, variables, variable_count), place;
-    at_status status = sites_are_here(sites, "at_site_open", error);
+    at_status status = sites_check_process(sites, "at_site_open", error);
     if (status)
         return status;
     pthread_mutex_lock(&sites->lock);
@@ -273,11 +319,82 @@ at_status at_site_open(at_sites *sites, const char *name, const at_variable *var
     return status;
 }
 
+/* ---- writing decisions ---- */
+
+static void write_decision(at_sites *sites, const at_site *site)
+{
+    at_error error = {0};
+    const site_key key = site_key_of(site);
+    if (site_store_put(sites->store, &key, &site->decision, &error))
+        sites_note_problem(sites, error.message);
+}
+
+static void *write_decisions(void *context)
+{
+    at_sites *sites = context;
+    pthread_mutex_lock(&sites->lock);
+    while (sites->decided || !sites->closing) {
+        at_site *site = sites->decided;
+        if (!site) {
+            pthread_cond_wait(&sites->wake, &sites->lock);
+            continue;
+        }
+        sites->decided = site->next_decided;
+        pthread_mutex_unlock(&sites->lock);
+        write_decision(sites, site);
+        pthread_mutex_lock(&sites->lock);
+    }
+    pthread_mutex_unlock(&sites->lock);
+    return NULL;
+}
+
+/* Starts the thread that writes decisions. It blocks all signals: these are for the program's own
+ * threads. */
+static bool start_writer(at_sites *sites)
+{
+    /* enough for writing; the program's default may be too small */
+    const size_t stack_bytes = 1 << 20;
+    sigset_t all, before;
+    pthread_attr_t with;
+    pthread_attr_init(&with);
+    pthread_attr_setstacksize(&with, stack_bytes);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool started = pthread_create(&sites->writer, &with, write_decisions, sites) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&with);
+    return started;
+}
+
+void sites_write_decision(at_site *site)
+{
+    at_sites *sites = site->sites;
+    pthread_mutex_lock(&sites->lock);
+    site->next_decided = sites->decided;
+    sites->decided = site;
+    if (!sites->has_writer)
+        sites->has_writer = start_writer(sites);
+    pthread_cond_signal(&sites->wake);
+    pthread_mutex_unlock(&sites->lock);
+}
+
+static void finish_writing(at_sites *sites)
+{
+    pthread_mutex_lock(&sites->lock);
+    sites->closing = true;
+    pthread_cond_signal(&sites->wake);
+    pthread_mutex_unlock(&sites->lock);
+    if (sites->has_writer)
+        pthread_join(sites->writer, NULL);
+    else
+        write_decisions(sites); /* the thread could not be started */
+}
+
 void at_sites_close(at_sites *sites)
 {
-    if (!sites || sites_are_here(sites, "at_sites_close", NULL))
+    if (!sites || sites_check_process(sites, "at_sites_close", NULL))
         return;
-    sites_finish_writing(sites);
+    finish_writing(sites);
     for (size_t i = 0; i < sites->count; i++)
         free_site(sites->all[i]);
     for (size_t i = 0; i < sites->problem_count; i++)

@@ -1,46 +1,181 @@
-/* What the parts of libautotune's sites share: library/sites.c has the program's sites and their
- * store, library/site.c the calls of one, library/site_writer.c what both ask, problems and writing
- * decisions.
+/* The tuning sites of a program (docs/glossary.md), which autotune.h declares. site_space.c has the
+ * configurations of a site, site_timer.c times its calls, site_tuner.h decides which configuration
+ * each call uses, site_store.c keeps decisions, site.c has the calls of one site, sites.c all sites
+ * of a program.
  *
- * Locks: a call that finds a site's `lock` taken is no trial and does not wait. A thread takes a
- * site's `lock` first, then `reading`, then the lock of its sites. Decisions are written without
- * any. */
+ * Locks: if a call finds a site's `lock` taken, it does not wait: it is not timed and uses the
+ * incumbent. A thread takes a site's `lock` first, then `reading`, then the lock of its at_sites.
+ * Decisions are written while no lock is held. */
 #ifndef AUTOTUNE_LIBRARY_SITES_H
 #define AUTOTUNE_LIBRARY_SITES_H
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "autotune.h"
 #include "base/array.h"
+#include "base/error.h"
+#include "base/stats.h"
 #include "device/arch.h"
-#include "library/site_space.h"
-#include "library/site_store.h"
-#include "library/site_timer.h"
 #include "library/site_tuner.h"
+#include "record/record.h"
+#include "record/summary.h"
+
+/* ---- configurations of a site ----
+ *
+ * A site has lists of values, one for each parameter. A configuration is a number below `count`, in
+ * mixed radix. Configuration 0 has the first value of each list: the default. The space owns copies
+ * of all names and values. */
+
+typedef struct site_list {
+    char *name;
+    size_t count;
+    at_variable *values; /* each has the list's name */
+} site_list;
+
+typedef struct site_space {
+    size_t list_count;
+    site_list lists[RECORD_MAX_VALUES];
+    uint32_t count;             /* number of configurations */
+    char hash[HASH_TEXT_BYTES]; /* hash of names and values */
+} site_space;
+
+/* Makes the space of these parameters. AT_USAGE if a parameter has no values or there are more than
+ * 2^31 configurations; AT_NO_MEMORY. The caller calls site_space_deinit() in any case. */
+at_status site_space_init(site_space *s, const at_parameter *parameters, size_t count,
+                          at_error *error);
+void site_space_deinit(site_space *s);
+
+/* Returns whether these parameters span the space, whatever the order of their values. */
+bool site_space_is_of(const site_space *s, const at_parameter *parameters, size_t count);
+
+/* Checks and copies a named value. `what` names it in messages: "variable". The caller calls
+ * site_variable_deinit() after AT_OK. AT_USAGE, AT_NO_MEMORY. */
+at_status site_variable_copy(const at_variable *v, const char *what, at_variable *out,
+                             at_error *error);
+void site_variable_deinit(at_variable *v);
+
+/* Writes the values of a configuration, one for each list; they borrow from the space. */
+void site_space_values(const site_space *s, uint32_t configuration, at_variable *out);
+
+/* Finds the number of a recorded configuration. Returns false if it has other parameters or
+ * values. */
+bool site_space_find(const site_space *s, const record_values *values, uint32_t *out);
+
+/* Proposes the configurations of a round of tuning, as site_proposer does. A space of at most
+ * `most` configurations is proposed whole in the first round. A larger one: first neighbours of the
+ * default and a random sample, then neighbours of the incumbent. Neighbours differ in one
+ * parameter; if it has many values, by at most two places in its list. */
+size_t site_space_propose(const site_space *s, size_t round, uint32_t incumbent, uint32_t *out,
+                          size_t most);
+
+/* ---- timers ---- */
+
+typedef struct site_timer site_timer;
+typedef struct site_mark site_mark; /* the measurement of one call */
+
+/* The functions of a timer. There are two kinds: pairs of CUDA events in the program's stream,
+ * which are polled later, and the host's clock. A test may have its own. Several threads may use a
+ * timer at once. A pair of events belongs to the context that was current when it was made, and is
+ * reused only there. */
+typedef struct site_timer_api {
+    /* Begins to time a call. Returns NULL if the call cannot be timed (its stream is being captured
+     * into a graph, memory is short). *hidden says whether the device still has earlier work, so
+     * that the host's time before the launch costs the program nothing. */
+    site_mark *(*begin)(site_timer *timer, void *stream, bool *hidden);
+    /* Ends the timing of a call, at `now_ns` of the host's clock. Returns false if it could not be
+     * timed. */
+    bool (*end)(site_timer *timer, site_mark *mark, void *stream, int64_t now_ns);
+    /* Returns 1 if *time_ns is known, 0 if not yet, -1 if it never will be. */
+    int (*ask)(site_timer *timer, site_mark *mark, int64_t *time_ns);
+    /* Returns the mark to the timer, whatever its state. */
+    void (*give)(site_timer *timer, site_mark *mark);
+    int64_t (*host_ns)(site_timer *timer); /* reads the host's clock */
+    void (*close)(site_timer *timer);      /* frees the timer; all marks must have been returned */
+} site_timer_api;
+
+struct site_timer {
+    const site_timer_api *api;
+    bool at_once;      /* times are known as soon as a call ends */
+    int64_t device_ns; /* device time that timing a call takes */
+};
+
+/* Make a timer of events and of the host's clock. The caller closes it. AT_NO_DEVICE,
+ * AT_NO_MEMORY. */
+at_status site_timer_events(site_timer **out, at_error *error);
+at_status site_timer_host(site_timer **out, at_error *error);
+
+/* ---- the store of decisions ----
+ *
+ * Decisions are kept as records: one file for each GPU and name of a site, one entry for each
+ * problem, driver and version of the program's code. Driver and code are two more variables of the
+ * recorded problem, `at_driver` and `at_code`. An entry of another driver, code or list of values
+ * is not used, and is reported. Files are changed under the lock of their folder and replaced
+ * whole. A file that is not JSON (half a file, of a program that wrote it otherwise) is renamed to
+ * FILE.damaged before a new one is written. Only one thread at a time may read, and one may
+ * write. */
+
+typedef struct site_store site_store;
+
+typedef struct site_key {
+    const char *name;
+    const at_variable *variables;
+    size_t variable_count;
+    const site_space *space;
+} site_key;
+
+/* Receives a problem to report, as one line. */
+typedef void site_reporter(void *context, const char *text);
+
+/* Makes a store. `folder` NULL means the user's cache folder. Reads and creates no file yet. AT_IO
+ * if there is no folder, AT_NO_MEMORY, AT_USAGE if `code` is not a short line. */
+at_status site_store_open(const char *folder, const arch_limits *gpu, const char *driver,
+                          const char *code, site_store **out, at_error *error);
+void site_store_close(site_store *s); /* `s` may be NULL */
+
+/* Finds the configuration that was decided for the key. Returns false if there is none; reports the
+ * reason if an entry does not apply. Reads the records of a name once. */
+bool site_store_find(site_store *s, const site_key *key, site_reporter *report, void *context,
+                     uint32_t *out);
+
+typedef struct site_decision {
+    uint32_t configuration, fallback; /* fallback: the default */
+    stats_summary time, baseline; /* of the configuration; of the default (count 0 if unknown) */
+    run_verdict verdict;
+} site_decision;
+
+/* Writes a decision, in place of an earlier entry of the same key. AT_IO, AT_FORMAT, AT_NO_MEMORY
+ * leave the file as it was. */
+at_status site_store_put(site_store *s, const site_key *key, const site_decision *d,
+                         at_error *error);
+
+/* ---- sites ---- */
 
 typedef enum sites_mode { SITES_TUNE, SITES_USE, SITES_OFF } sites_mode;
 
-/* Calls between two broadcasts to the ranks. */
+/* The calls that one broadcast to the ranks serves. */
 enum { SITE_WINDOW = 32 };
 
-/* What rank 0 tells the others: what the next calls use, and the choice beside trials. */
+/* The message that rank 0 broadcasts: the configurations of the next calls, and the incumbent. */
 typedef struct site_message {
-    uint64_t site; /* its hash, for ranks whose calls are in another order */
+    uint64_t site; /* hash of the site: detects ranks whose calls are in another order */
     uint32_t incumbent, settled, has_incumbent, state;
     uint32_t configurations[SITE_WINDOW];
 } site_message;
 
-/* A call that is timed, from its begin until its time is known. */
+/* A timed call, from its begin until its time is known. */
 typedef struct site_call {
-    uint64_t ticket, number; /* number: of the call */
+    uint64_t ticket, number; /* number: of the call, counted from 1 */
     site_mark *mark;
-    int64_t begun_ns, host_ns, overhead_ns; /* host_ns: from begin to end */
-    bool ended, hidden;                     /* hidden: the device was busy when it began */
+    int64_t begun_ns, host_ns, overhead_ns; /* host_ns: host time from begin to end */
+    bool ended, hidden;                     /* hidden: the device was busy at the begin */
 } site_call;
 
-/* The values of a configuration. */
+/* The values of a configuration, made once and kept as long as the site. */
 typedef struct site_values {
     uint32_t configuration;
     at_variable items[];
@@ -48,49 +183,48 @@ typedef struct site_values {
 
 struct at_site {
     at_sites *sites;
-    uint64_t hash; /* of name and variables */
+    uint64_t hash; /* hash of name and variables */
     char *name;
     size_t variable_count;
     at_variable *variables;
     site_space space;
 
-    /* NULL while it is tuned; else what all calls use from now on. */
+    /* The values that all calls use once the site is decided; NULL while it is tuned. */
     _Atomic(const site_values *) settled;
 
-    /* A call that finds the lock taken uses this; NULL: it waits. And how many such calls there
-     * were that the tuner does not know of. */
+    /* The values of a call that finds the lock taken; if NULL, the call waits for the lock. */
     _Atomic(const site_values *) plain;
-    atomic_uint_fast64_t plain_calls;
+    atomic_uint_fast64_t plain_calls; /* calls that used it, which the tuner does not know yet */
 
     pthread_mutex_t lock; /* guards the rest */
     at_site_valid *valid;
     void *valid_context;
-    bool opened; /* the store was asked, and there is a tuner if need be */
+    bool opened; /* the store was searched, and the tuner made if one is needed */
     at_site_state state;
     uint32_t fallback;
-    site_tuner *tuner; /* NULL: nothing is to be tuned here */
-    keymap refused;    /* configurations that the program said are invalid */
-    keymap values;     /* of configurations: the place in `made` */
+    site_tuner *tuner; /* NULL if nothing is tuned here */
+    keymap refused;    /* configurations that the program called invalid */
+    keymap values;     /* index in `made`, by configuration */
     site_values **made;
     size_t made_count;
     uint64_t calls;
     site_call open[SITE_MOST_OPEN];
-    size_t open_count, asked; /* asked: the place of who was asked last */
-    uint64_t lost;            /* calls that did not end while their places were free */
-    bool hidden;              /* the device was busy when a call was timed last */
+    size_t open_count, asked; /* asked: the next call to poll */
+    uint64_t lost;            /* calls that were given up because they did not end */
+    bool hidden;              /* the device was busy when the last call was timed */
 
-    /* What rank 0 told last; of a process for itself its `incumbent` alone counts. `next` is the
-     * place of the next call in the window. */
+    /* The last message of rank 0. In a program without ranks, only `incumbent` and `has_incumbent`
+     * are used. `next` is the index of the next call in the message. */
     site_message told;
-    uint64_t tickets[SITE_WINDOW]; /* of rank 0's trials in it */
+    uint64_t tickets[SITE_WINDOW]; /* tickets of rank 0's trials */
     size_t next;
 
     site_decision decision;
-    at_site *next_decided; /* of those that are to be written; guarded by sites->lock */
+    at_site *next_decided; /* next in the list of decisions to write; guarded by sites->lock */
 };
 
 struct at_sites {
-    pid_t process; /* that opened them */
+    pid_t process; /* the process that opened the sites */
     sites_mode mode;
     double share;
     site_timer *timer;
@@ -99,41 +233,36 @@ struct at_sites {
     int rank;
 
     pthread_mutex_t lock; /* guards the rest */
-    site_store *store;    /* what it has read is guarded by `reading` */
+    site_store *store;    /* its loaded records are guarded by `reading` */
     pthread_mutex_t reading;
-    keymap found; /* by hash: the place in `all` */
+    keymap found; /* index in `all`, by hash */
     at_site **all;
     size_t count;
     char **problems;
     size_t problem_count;
 
-    pthread_cond_t wake; /* of the thread that writes */
+    pthread_cond_t wake; /* wakes the thread that writes */
     pthread_t writer;
     bool has_writer, closing;
     at_site *decided;
 };
 
-/* at_sites_open() with a timer (which is taken, also on failure) for a device of that name. */
+/* Opens sites, like at_sites_open(), with a timer (which it takes over, also on failure) for a
+ * device of that name. */
 at_status sites_open_with(const at_sites_options *options, site_timer *timer,
                           const arch_limits *gpu, const char *driver, at_sites **out,
                           at_error *error);
 
-/* AT_USAGE in a fork of the process that opened them: locks may be held there by threads that it
- * does not have, and the driver does not work. */
-at_status sites_are_here(const at_sites *sites, const char *function, at_error *error);
+/* Returns AT_USAGE in a fork of the process that opened the sites: there, locks may be held by
+ * threads that do not exist, and the CUDA driver does not work. */
+at_status sites_check_process(const at_sites *sites, const char *function, at_error *error);
 
-/* Notes a problem, unless it is known. */
-void sites_say(void *sites, const char *text);
+/* Adds a problem to the list of at_sites_problem(), unless it is there. `sites` is an at_sites. */
+void sites_note_problem(void *sites, const char *text);
 
-/* Has the site's decision written, by a thread that the program does not wait for. */
-void sites_write(at_site *site);
-
-/* Waits until all are written; there is to be no decision after it. */
-void sites_finish_writing(at_sites *sites);
+/* Queues the site's decision for the thread that writes decisions. */
+void sites_write_decision(at_site *site);
 
 site_key site_key_of(const at_site *site);
-
-/* Frees what library/site.c has made of a site, its marks with the timer too. */
-void site_end_calls(at_site *site);
 
 #endif

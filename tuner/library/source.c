@@ -1,4 +1,5 @@
 #include "library/source.h"
+#include "library/library.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,6 @@
 #include "compile/cubin.h"
 #include "compile/nvrtc.h"
 #include "compile/option.h"
-#include "library/pattern.h"
 #include "script/script.h"
 
 /* ---- which configuration ---- */
@@ -46,7 +46,7 @@ static at_status choose(const at_choice *c, script *s, uint16_t *indices, pick_r
 
 enum { MOST_OPTIONS = 64 };
 
-/* Compiles with the options as scripts spell them. */
+/* Compiles the source. Its options are spelt as in scripts. */
 static at_status run_nvrtc(const char *arch, const script_source *source, const char *entries,
                            bool want_ptx, nvrtc_output *out, at_error *error)
 {
@@ -73,8 +73,8 @@ static at_status run_nvrtc(const char *arch, const script_source *source, const 
     return AT_OK;
 }
 
-/* script_compiler.compile, for an architecture: in this process, as all that the library compiles.
- */
+/* Implements script_compiler.compile for the architecture `arch`. Like everything that the library
+ * compiles, this runs in the caller's process. */
 static at_status ask_nvrtc(void *arch, const script_source *source, char **ptx, char **log,
                            at_error *error)
 {
@@ -116,8 +116,8 @@ static at_status compile_source(library_source *s, const char *arch, at_error *e
     return status;
 }
 
-/* Everything that decides what the compiler makes, but not the compiler's own version: a machine
- * that has a cubin in its cache needs no NVRTC. */
+/* Hashes everything that determines the cubin, except the version of the compiler: a machine that
+ * has the cubin in its cache needs no NVRTC. */
 static compile_key cache_key(const library_source *s, const char *arch)
 {
     char made_for[80], asked[HASH_TEXT_BYTES + PLAN_ENTRIES_BYTES];
@@ -127,7 +127,8 @@ static compile_key cache_key(const library_source *s, const char *arch)
     return compile_cache_key(made_for, asked, strlen(asked));
 }
 
-/* The entry of the cache: the kernels' names in the cubin, and the cubin. */
+/* Reads an entry of the cache: the kernels' names, and the cubin. Returns false if there is none or
+ * it is damaged. */
 static bool fetch(library_source *s, const compile_cache *cache, compile_key key)
 {
     unsigned char *bytes;
@@ -164,7 +165,7 @@ static at_status compile(library_source *s, const at_kernel_options *o, const ch
 {
     compile_cache cache;
     const compile_key key = cache_key(s, arch);
-    /* A cache that cannot be had only costs time. */
+    /* Without a cache, compiling only takes longer. */
     bool cached =
         !(o && o->no_cache) && compile_cache_open(o ? o->cache : NULL, 0, &cache, NULL) == AT_OK;
     if (cached && fetch(s, &cache, key))
@@ -206,7 +207,7 @@ at_status library_source_init(library_source *out, const at_choice *c,
         script_format_configuration(s, indices, out->text, sizeof out->text);
         status = compile(out, options, arch, error);
     }
-    out->variant.option_count = 0; /* they are the script's */
+    out->variant.option_count = 0; /* they belong to the script */
     script_free(s);
     if (status)
         library_source_deinit(out);

@@ -1,7 +1,9 @@
-/* Turns a choice into machine code: the pattern's script, the variant's source, the cubin.
+/* Turns a choice into machine code: loads the pattern's script, emits the variant's source,
+ * compiles it.
  *
- * In: a choice and the device it is for. Out: the best configuration that is valid for the choice's
- * problem, its source, its plans and its cubin. Needs no CUDA driver. */
+ * Input: a choice and the target device. Output: the best configuration that is valid for the
+ * choice's problem, its source, its plans and its cubin. Needs no CUDA driver, so that it can be
+ * tested without a GPU; kernel.c loads the result. */
 #ifndef AUTOTUNE_LIBRARY_SOURCE_H
 #define AUTOTUNE_LIBRARY_SOURCE_H
 
@@ -12,16 +14,17 @@
 
 typedef struct library_source {
     pick_rule rule;
-    char text[LIBRARY_TEXT_BYTES]; /* of the configuration */
-    emitted variant;               /* its options are not valid: the script is freed */
+    char text[LIBRARY_TEXT_BYTES]; /* the configuration as text */
+    emitted variant; /* `options` is not valid: it borrows from the script, which is freed */
     launch_plan launch;
     problem_plan problem;
-    char *symbols;        /* owned: the kernels' names in the cubin (plan_symbol()) */
+    char *symbols;        /* names of the kernels in the cubin (plan_symbol()); owned */
     unsigned char *cubin; /* owned */
     size_t cubin_bytes;
 } library_source;
 
-/* Loads the script, picks what is possible, emits and compiles. Errors as at_prepare(). */
+/* Loads the script, picks a possible configuration, emits and compiles it. Errors as at_prepare().
+ * After AT_OK the caller calls library_source_deinit(). */
 at_status library_source_init(library_source *out, const at_choice *c,
                               const at_kernel_options *options, const arch_limits *limits,
                               const char *arch, at_error *error);

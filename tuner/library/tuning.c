@@ -1,4 +1,5 @@
 #include "library/tuning.h"
+#include "library/library.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -13,9 +14,7 @@
 #include "base/file.h"
 #include "base/lock.h"
 #include "base/pack.h"
-#include "library/argument.h"
 #include "library/pattern.h"
-#include "library/results.h"
 #include "process/beside.h"
 #include "record/folders.h"
 #include "record/pick.h"
@@ -25,39 +24,40 @@
 
 enum {
     MOST_BUDGET_S = 7 * 86400,
-    LIMIT_MORE_S = 30,   /* a tuning is ended this long after one and a half of its budgets */
-    CORES_PART = 4,      /* one core in so many compiles */
-    NAME_BYTES = 512,    /* of NAME=VALUE, both of which are bounded */
-    FIXED_ARGUMENTS = 16 /* at most */
+    LIMIT_MORE_S = 30,   /* time after 1.5 budgets at which a tuning is ended */
+    CORES_PART = 4,      /* one core in CORES_PART compiles */
+    NAME_BYTES = 512,    /* length of NAME=VALUE */
+    FIXED_ARGUMENTS = 16 /* most arguments beside --set */
 };
 
-/* Batch systems and MPI say by these that a process is one of several; the tuner is not. */
+/* Batch systems and MPI set these for each rank of a program. The tuner is not a rank, so it must
+ * not see them. */
 static const char *const of_ranks[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMI_RANK", "PMIX_RANK",
                                        "SLURM_STEP_NUM_TASKS", NULL};
 
 struct tuning {
     tuning *next;
     char *pattern;
-    record_values problem;        /* texts are owned by `texts` */
-    char **texts;                 /* of names and values, two a variable; then a NAME=VALUE each */
-    const device_properties *gpu; /* of the results' */
+    record_values problem;        /* the texts in it are owned by `texts` */
+    char **texts;                 /* for each variable: its name, its text value, NAME=VALUE */
+    const device_properties *gpu; /* one of the results' GPUs */
     char folder[PATHS_BYTES];
     char script[PATHS_BYTES], program[PATHS_BYTES];
     double budget_s, share;
     at_tune_state state;
-    lock *lock; /* held while it runs; NULL: there can be none */
+    lock *lock; /* held while the tuning runs; NULL if it could not be made */
     beside process;
-    char why[BESIDE_SAID_BYTES]; /* it failed */
+    char why[BESIDE_SAID_BYTES]; /* why it failed */
 };
 
 struct tunings {
-    pthread_mutex_t lock; /* guards the rest, but for what is atomic */
+    pthread_mutex_t lock; /* guards everything that is not atomic */
     tuning *first;
-    atomic_size_t open; /* that run or wait */
-    patterns *known;    /* of the results */
+    atomic_size_t open; /* number of tunings that are running or waiting */
+    patterns *known;
 };
 
-/* ---- what is tuned ---- */
+/* ---- one tuning ---- */
 
 void tuning_free(tuning *t)
 {
@@ -126,7 +126,7 @@ static tuning *find(const tunings *all, const tuning *like)
     return t;
 }
 
-/* ---- what it brought ---- */
+/* ---- its result ---- */
 
 static bool has_entry(const record_set *set, const tuning *t)
 {
@@ -137,7 +137,8 @@ static bool has_entry(const record_set *set, const tuning *t)
     return pick(set, &target, &found) == PICK_EXACT;
 }
 
-/* Has the folder an entry for it now? Then the next pick has, too. */
+/* Returns whether the folder has an entry for the tuning. If so, the next pick reads the records
+ * again. */
 static bool is_recorded(const tunings *all, const tuning *t)
 {
     record_folders folders;
@@ -155,7 +156,7 @@ static bool is_recorded(const tunings *all, const tuning *t)
 
 /* ---- its process ---- */
 
-/* Looks for the program beside the library's files, in PATH last. */
+/* Finds the program autotune: `given`, AUTOTUNE_PROGRAM, beside the library's files, or in PATH. */
 static at_status find_program(tuning *t, const char *given, at_error *error)
 {
     const char *chosen = given && *given ? given : getenv("AUTOTUNE_PROGRAM");
@@ -165,7 +166,7 @@ static at_status find_program(tuning *t, const char *given, at_error *error)
         return AT_OK;
     }
     if (library_find_share(&own)) {
-        /* PREFIX/share/autotune/lua and PREFIX/bin/autotune */
+        /* from PREFIX/share/autotune/lua to PREFIX/bin/autotune */
         char *end = strstr(own.lua_dir, "/share/autotune/lua");
         if (end) {
             snprintf(t->program, sizeof t->program, "%.*s/bin/autotune", (int)(end - own.lua_dir),
@@ -239,8 +240,8 @@ static void fail(tunings *all, tuning *t, const char *why)
     set_state(all, t, AT_TUNE_FAILED);
 }
 
-/* False while another process tunes the same. */
-static bool take_turn(tuning *t)
+/* Takes the tuning's lock. Returns false if another process tunes the same. */
+static bool try_lock(tuning *t)
 {
     char folder[PATHS_BYTES], path[PATHS_BYTES], text[CONFIGURATION_BYTES], hash[HASH_TEXT_BYTES];
     char asked[2 * CONFIGURATION_BYTES];
@@ -251,14 +252,14 @@ static bool take_turn(tuning *t)
         snprintf(folder, sizeof folder, "%.*s/.tuning", PATHS_BYTES - 64, t->folder);
         snprintf(path, sizeof path, "%.*s/%s", PATHS_BYTES - 64, folder, hash);
         if (file_make_folder(folder, NULL) || lock_open(path, 0644, &t->lock, NULL))
-            return true; /* the tuner will say what is wrong with the folder */
+            return true; /* the tuner will report what is wrong with the folder */
     }
     return lock_take(t->lock, 0) != EWOULDBLOCK;
 }
 
 static at_status begin(tunings *all, tuning *t, at_error *error)
 {
-    if (!take_turn(t)) {
+    if (!try_lock(t)) {
         set_state(all, t, AT_TUNE_WAITING);
         return AT_OK;
     }
@@ -270,11 +271,11 @@ static at_status begin(tunings *all, tuning *t, at_error *error)
     return status;
 }
 
-/* Sees what has become of it since the last look. */
-static void look(tunings *all, tuning *t)
+/* Updates the state of a tuning: starts it once its lock is free; notes the end of its process. */
+static void update(tunings *all, tuning *t)
 {
     at_error error = {0};
-    if (t->state == AT_TUNE_WAITING && take_turn(t)) {
+    if (t->state == AT_TUNE_WAITING && try_lock(t)) {
         if (is_recorded(all, t))
             set_state(all, t, AT_TUNE_DONE);
         else
@@ -288,18 +289,18 @@ static void look(tunings *all, tuning *t)
     }
 }
 
-void tunings_look(const at_results *results)
+void tunings_update(const at_results *results)
 {
     tunings *all = results->tunings;
     if (!atomic_load_explicit(&all->open, memory_order_relaxed))
         return;
     pthread_mutex_lock(&all->lock);
     for (tuning *t = all->first; t; t = t->next)
-        look(all, t);
+        update(all, t);
     pthread_mutex_unlock(&all->lock);
 }
 
-/* ---- all of them ---- */
+/* ---- the list ---- */
 
 static at_status read_options(tuning *t, const at_results *results, const at_tune_options *given,
                               at_error *error)
@@ -317,7 +318,7 @@ static at_status read_options(tuning *t, const at_results *results, const at_tun
     return find_program(t, o.program, error);
 }
 
-bool tunings_know(tunings *all, const tuning *like)
+bool tunings_contain(tunings *all, const tuning *like)
 {
     pthread_mutex_lock(&all->lock);
     bool found = find(all, like) != NULL;
@@ -325,7 +326,7 @@ bool tunings_know(tunings *all, const tuning *like)
     return found;
 }
 
-/* `t` belongs to the tunings from here on. */
+/* Adds `t` to the list, and starts it unless its program was not found. */
 static at_status add(tunings *all, tuning *t, at_status program, at_error *error)
 {
     t->next = all->first;
@@ -373,7 +374,7 @@ at_tune_state tunings_state(tunings *all, const tuning *like, at_error *error)
     pthread_mutex_lock(&all->lock);
     tuning *t = find(all, like);
     if (t) {
-        look(all, t);
+        update(all, t);
         state = t->state;
         if (state == AT_TUNE_FAILED)
             error_set(error, AT_WORKER, "%s was not tuned: %s", t->pattern, t->why);

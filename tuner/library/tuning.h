@@ -1,9 +1,9 @@
-/* The tunings that a program has begun with at_tune(): the processes in which they run.
- * library/tune.c has the calls.
+/* The tunings that a program began with at_tune(), and the processes in which they run.
+ * library/choice.c has the calls.
  *
- * A tuning is known by its pattern, problem and GPU; another process that tunes the same into the
- * same folder is waited for. All of it belongs to an at_results, and may be used by its threads at
- * once. Nothing here waits. */
+ * A tuning is identified by pattern, problem and GPU. If another process tunes the same into the
+ * same folder, this one waits for its result. Tunings belong to an at_results and may be used by
+ * several threads at once. No function here blocks. */
 #ifndef AUTOTUNE_LIBRARY_TUNING_H
 #define AUTOTUNE_LIBRARY_TUNING_H
 
@@ -14,36 +14,39 @@
 typedef struct tunings tunings;
 typedef struct tuning tuning;
 
-/* When there is a result, the records of `known` are read again. NULL: no memory. */
+/* Makes an empty list. When a tuning ends with a result, the records of `known` are read again.
+ * Returns NULL if memory is short. */
 tunings *tunings_new(patterns *known);
 
-/* Asks the processes to end. NULL is fine. */
+/* Asks the processes to end, and frees the list. `t` may be NULL. */
 void tunings_free(tunings *t);
 
-/* Makes what is tuned, or to be: of the pattern and problem, which are checked and are copied, on
- * one of the results' GPUs. AT_USAGE, AT_NO_MEMORY. The caller frees *out in any case. */
+/* Makes a tuning of the pattern and problem on one of the results' GPUs; copies the checked
+ * arguments. Starts nothing. AT_USAGE, AT_NO_MEMORY. The caller calls tuning_free(*out) in any
+ * case. */
 at_status tuning_new(const char *pattern_name, const at_variable *problem, size_t count,
                      const device_properties *gpu, tuning **out, at_error *error);
-void tuning_free(tuning *t); /* asks its process to end; NULL is fine */
+void tuning_free(tuning *t); /* asks its process to end; `t` may be NULL */
 
-/* Is such a tuning among them? */
-bool tunings_know(tunings *all, const tuning *like);
+/* Returns whether the list has a tuning of the same pattern, problem and GPU. */
+bool tunings_contain(tunings *all, const tuning *like);
 
-/* Begins the tuning, unless it is known, and takes it: *t is NULL then. AT_USAGE takes nothing;
- * AT_NOT_FOUND, AT_IO: there is no process, and it has failed. */
+/* Starts the tuning, unless the list has it, and takes it over: *t becomes NULL. AT_USAGE does not
+ * take it over. AT_NOT_FOUND and AT_IO: no process could be started, and the tuning has failed. */
 at_status tunings_add(const at_results *results, tuning **t, const at_tune_options *options,
                       at_error *error);
 
-/* Takes one that needs no process, for it is recorded. */
+/* Takes over a tuning whose result is recorded already: it needs no process. */
 void tunings_add_done(const at_results *results, tuning **t);
 
-/* Does it run, or wait? */
+/* Returns whether a tuning in this state is running or waiting. */
 bool tuning_is_open(at_tune_state state);
 
-/* Tells what has become of it, and why it failed. */
+/* Returns the state of the tuning; if it failed, `error` says why. */
 at_tune_state tunings_state(tunings *all, const tuning *like, at_error *error);
 
-/* For at_pick(): takes what tunings have brought meanwhile. Costs nothing where none runs. */
-void tunings_look(const at_results *results);
+/* Makes results of tunings that ended available to at_pick(). Costs almost nothing if no tuning is
+ * open. */
+void tunings_update(const at_results *results);
 
 #endif

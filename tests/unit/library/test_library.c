@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "library/library.h"
-#include "library/results.h"
 #include "library_fixture.h"
 
 TEST_IN(without_a_folder_the_known_ones_are_searched, set_up, tear_down)

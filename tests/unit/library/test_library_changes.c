@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include "library/library.h"
-#include "library/results.h"
 #include "library/source.h"
 #include "library_fixture.h"
 

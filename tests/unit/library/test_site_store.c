@@ -6,7 +6,7 @@
 
 #include "base/rng.h"
 #include "check.h"
-#include "library/site_store.h"
+#include "library/sites.h"
 #include "temporary.h"
 
 static const arch_limits h200 = {.name = "NVIDIA H200", .major = 9};

@@ -1,5 +1,5 @@
 /* Times of calls by events, on a driver that is a fake one, and by the host's clock. */
-#include "library/site_timer.h"
+#include "library/sites.h"
 
 #include <stdlib.h>
 #include <string.h>
