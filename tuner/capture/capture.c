@@ -13,7 +13,8 @@
 
 static const size_t file_limit_bytes = 64u << 20;
 
-/* "DIR:2" is the folder DIR, unless there is a folder of that name. */
+/* Splits "DIR:2" into folder and number. If a folder of the whole name exists, it is the folder,
+ * and the number is 0. */
 static at_status split(const char *name, char dir[PATH_MAX], size_t *number, at_error *error)
 {
     struct stat s;
@@ -58,7 +59,7 @@ static at_status find_launch(const char *path, const json_t *root, size_t number
 
 /* ---- its members ---- */
 
-/* The limits that tuner/schemas/capture.json states. */
+/* The limits of tuner/schemas/capture.json. */
 enum {
     MOST_ARGUMENTS = 1024,
     MOST_ALLOCATIONS = 256,
@@ -67,11 +68,11 @@ enum {
     MOST_SIDE = INT32_MAX
 };
 
-/* The first failure is kept; what is read after it is not looked at. */
+/* The state of reading. The first failure is kept; later reads are ignored. */
 typedef struct reading {
     captured_launch *c;
     const char *dir;
-    const char *what; /* "argument", and its place; for messages */
+    const char *what; /* for messages: "argument" and its index */
     size_t place;
     at_status status;
     at_error *error;
@@ -114,7 +115,7 @@ static void read_sides(reading *r, const json_t *object, const char *name, uint3
     }
 }
 
-/* Borrowed; "" after a failure. */
+/* Returns a member that is a text; borrowed; "" after a failure. */
 static const char *text(reading *r, const json_t *object, const char *name)
 {
     const char *found = json_string_value(json_object_get(object, name));
@@ -131,7 +132,8 @@ static const json_t *list(reading *r, const json_t *object, const char *name, si
     return r->status ? NULL : found;
 }
 
-/* The path of a file in the folder, "3.1/name"; NULL for null. It leads out of no folder. */
+/* Returns the path of a file in the folder, such as "3.1/name", which the caller frees; NULL if the
+ * member is null. Refuses names that lead out of the folder. */
 static char *file_of(reading *r, const json_t *object, const char *name)
 {
     const json_t *v = json_object_get(object, name);
@@ -194,7 +196,7 @@ static void read_argument(reading *r, const json_t *a)
         read_pointer(r, json_array_get(pointers, k), &read);
 }
 
-/* Is there a regular file of that size? */
+/* Checks that there is a regular file of this size. */
 static at_status check_file(const char *path, uint64_t size_bytes, at_error *error)
 {
     struct stat s;
@@ -255,7 +257,7 @@ static void read_each(reading *r, const json_t *launch, const char *name, size_t
     }
 }
 
-/* No GPU launches more, of whichever compute capability. */
+/* Checks the limits that hold on all GPUs. */
 static at_status check_sides(const captured_launch *c, at_error *error)
 {
     enum { MOST_THREADS = 1024, MOST_DEEP = 64, MOST_BLOCKS = 65535 };
@@ -296,7 +298,7 @@ static at_status read_launch(captured_launch *c, const char *dir, size_t place,
     return r.status;
 }
 
-/* Is the file one that this version reads? */
+/* Checks schema and version. */
 static at_status check_head(const char *path, const json_t *root, at_error *error)
 {
     const char *schema = json_string_value(json_object_get(root, "schema"));
@@ -310,7 +312,8 @@ static at_status check_head(const char *path, const json_t *root, at_error *erro
 
 enum { NAME_BYTES = PATH_MAX + sizeof CAPTURE_FILE + 1 };
 
-/* Reads capture.json, whose path is `path`; the caller owns *root. */
+/* Reads capture.json of the folder and writes its path to `path`. The caller frees *root in any
+ * case. */
 static at_status read_file(const char *dir, char path[NAME_BYTES], json_t **root, at_error *error)
 {
     char *text = NULL;

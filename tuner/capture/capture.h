@@ -1,70 +1,147 @@
-/* A captured launch, as `autotune capture` left it in a folder: capture.json, which
- * schemas/capture.json describes, and files of raw bytes. */
+/* Captured launches: a launch of the user's program, with its arguments and memory, in a folder
+ * that `autotune capture` wrote. The folder has capture.json, which schemas/capture.json describes,
+ * and files of raw bytes.
+ *
+ * This header reads captured launches, runs them again on the simulated device, and makes them. The
+ * library that is loaded into the user's program is in inject/. */
 #ifndef AUTOTUNE_CAPTURE_CAPTURE_H
 #define AUTOTUNE_CAPTURE_CAPTURE_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
+#include "device/outcome.h"
 
-/* The file in the folder, and what it says that it is. */
+/* The name of the file in the folder, and its schema. */
 #define CAPTURE_FILE "capture.json"
 #define CAPTURE_SCHEMA "autotune-capture"
 enum { CAPTURE_VERSION = 1 };
 
 typedef struct captured_argument {
-    uint32_t offset, size_bytes; /* in the parameters */
+    uint32_t offset, size_bytes; /* position in the parameters */
 } captured_argument;
 
 typedef struct captured_pointer {
-    uint32_t offset; /* in the parameters: of eight bytes */
+    uint32_t offset; /* position of its eight bytes in the parameters */
     uint32_t allocation;
-    uint64_t allocation_offset; /* at most its size */
+    uint64_t allocation_offset; /* at most the size of the allocation */
 } captured_pointer;
 
 typedef struct captured_allocation {
     uint64_t address, size_bytes;
-    char *before; /* owned; path of the contents before the launch, size_bytes of them */
-    char *after;  /* owned; NULL: the launch changed nothing */
+    char *before; /* path of a file with the contents before the launch, of size_bytes; owned */
+    char *after;  /* likewise after the launch; NULL if the launch changed nothing; owned */
 } captured_allocation;
 
 /* A variable of the kernel's module. */
 typedef struct captured_variable {
-    char *name; /* owned; mangled */
+    char *name; /* mangled; owned */
     uint64_t size_bytes;
-    char *before; /* owned; path of its contents before the launch */
+    char *before; /* path of a file with the contents before the launch; owned */
 } captured_variable;
 
-/* A launch, all of whose memory is there. */
+/* A launch that was captured completely. */
 typedef struct captured_launch {
-    char *path;             /* owned; of capture.json, for messages */
+    char *path;             /* path of capture.json, for messages; owned */
     char *kernel, *mangled; /* owned */
     char arch[16];
-    uint32_t grid[3], block[3], cluster[3]; /* cluster: all 1 where there are none */
+    uint32_t grid[3], block[3], cluster[3]; /* cluster: all 1 if the launch has no clusters */
     uint32_t dynamic_shared_bytes;
     bool cooperative;
-    uint64_t count; /* launches of the same kernel, grid and block */
+    uint64_t count; /* number of launches of the same kernel, grid and block */
     size_t argument_count, pointer_count, allocation_count, variable_count;
     captured_argument *arguments;     /* owned */
     captured_pointer *pointers;       /* owned */
     captured_allocation *allocations; /* owned */
     captured_variable *variables;     /* owned */
-    bool variables_unread;            /* the module has others, too */
+    bool variables_unread;            /* the module has more variables, which could not be read */
     unsigned char *parameters;        /* owned */
     size_t parameter_bytes;
-    char *module; /* owned; path of what the kernel was loaded from; NULL: it was not seen */
+    /* path of the image that the kernel was loaded from; NULL if that was not seen; owned */
+    char *module;
 } captured_launch;
 
-/* Reads a launch: `name` is the folder, or "DIR:2" for its second. On success the caller frees it
- * with captured_deinit(). AT_NOT_FOUND: the folder holds no capture or none of that number;
- * AT_USAGE: it holds several and `name` has no number; AT_FORMAT: it is damaged, or the launch is
- * not whole. */
+/* Reads a launch. `name` is the folder, or "DIR:2" for its second launch. After AT_OK the caller
+ * calls captured_deinit(). AT_NOT_FOUND if the folder has no capture or no launch of this number;
+ * AT_USAGE if it has several launches and `name` no number; AT_FORMAT if it is damaged or the
+ * launch is incomplete. */
 at_status captured_read(const char *name, captured_launch *out, at_error *error);
 void captured_deinit(captured_launch *c);
 
-/* How many launches the folder has, whole or not. Errors as captured_read(). */
+/* Counts the launches of the folder, complete or not. Errors as captured_read(). */
 at_status captured_count(const char *dir, size_t *count, at_error *error);
+
+/* ---- running a captured launch on the simulated device ---- */
+
+/* How the memory after a simulated run differs from the memory after the program's launch. */
+typedef struct relaunch_difference {
+    uint64_t words;  /* number of 4-byte words that differ */
+    uint64_t beyond; /* of these, words that differ by more than RELAUNCH_ULPS as floats */
+    /* allocation of the first word beyond RELAUNCH_ULPS, else of the first word */
+    uint32_t allocation;
+    uint64_t offset; /* position in the allocation, in bytes */
+    uint32_t expected, found;
+} relaunch_difference;
+
+/* Approximate instructions round differently on each chip: floats that differ by this many units in
+ * the last place are equal. */
+enum { RELAUNCH_ULPS = 8, RELAUNCH_FAULT_BYTES = 1536 };
+
+typedef struct relaunch_result {
+    uint64_t blocks, blocks_run; /* blocks of the grid, and how many of them ran */
+    uint64_t bytes_written;      /* bytes that differ from their value before the launch */
+    /* the fault of the launch, or why the device cannot judge it; "" if neither */
+    char fault[RELAUNCH_FAULT_BYTES];
+    device_fault at;                /* the fault's location */
+    bool undecided;                 /* `fault` says why the device cannot judge the launch */
+    relaunch_difference difference; /* valid if there is no fault */
+    bool variables_unread;          /* the kernel's module has variables with unknown contents */
+    bool has_atomics;               /* the kernel has atomics on global memory */
+    bool holds_addresses;           /* the launch's memory holds addresses */
+    /* false if results could not be compared, because they need blocks that did not run */
+    bool compared;
+} relaunch_result;
+
+/* Runs the launch on the simulated device: compiles the module's PTX and uses the program's own
+ * data; every fault is detected. Runs the blocks in order, and again in an adverse order.
+ * `most_work` bounds the work, in the unit of sim/machine/run.h; if it is too small for the grid,
+ * only some blocks run, among them the first and the last.
+ *
+ * Each allocation is placed far from all others, so that an access outside it is found. If the
+ * memory holds addresses, allocations stay at their own addresses. Variables of the module have
+ * their captured contents; if these are unknown, those of the PTX.
+ *
+ * AT_NO_DEVICE if there is no PTX or it cannot be simulated; AT_IO, AT_FORMAT, AT_DEVICE (no
+ * memory). */
+at_status relaunch_run(const captured_launch *c, uint64_t most_work, relaunch_result *out,
+                       at_error *error);
+
+/* ---- capturing ---- */
+
+typedef struct program_request {
+    char *const *arguments; /* the program's name and arguments; ends with NULL */
+    /* absolute path of the folder for the capture: the program may change its working folder */
+    const char *dir;
+    const char *kernel; /* part of the name of the kernels to capture; NULL to capture none */
+    uint64_t nth, shapes, limit_bytes;
+    bool timed;
+    const char *cupti;     /* path of CUPTI's library; NULL if the loader finds it */
+    bool output_to_stderr; /* the program's stdout goes to stderr */
+} program_request;
+
+/* Runs a program with the library that writes down its launches, and waits for its end. *ended is
+ * the status of waitpid(). Interrupts from the terminal are left to the program. AT_NOT_FOUND if
+ * the program or the library does not exist; AT_IO. */
+at_status program_run(const program_request *what, int *ended, at_error *error);
+
+/* Reads the tables (capture/layout.h) that the library left of all processes in the folder, and
+ * removes them. *out, which the caller frees, is described by schemas/capture.json; it has the
+ * members "launches" (sorted by time, or by count if no launch was timed), "graph_launches",
+ * "dropped", "matched", "matched_recorded", "processes", "trouble" (texts) and "captured". AT_IO,
+ * AT_FORMAT. */
+at_status tables_read(const char *dir, json_t **out, at_error *error);
 
 #endif

@@ -1,35 +1,36 @@
 #include "capture/image.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The format of NVIDIA's tools: a header, then entries, each with a header of its own. */
+/* The fat binary format of NVIDIA's tools: a header, then entries, each with its own header. */
 enum { FATBIN_MAGIC = (int)0xba55ed50, ENTRY_PTX = 1, FLAG_LZ4 = 0x2000, FLAG_ZSTD = 0x8000 };
-/* More than any module's PTX has. */
+/* Larger than the PTX of any module. */
 static const uint64_t most_ptx_bytes = UINT64_C(1) << 30;
 
 typedef struct fatbin_header {
     uint32_t magic;
     uint16_t version, header_bytes;
-    uint64_t size_bytes; /* of the entries */
+    uint64_t size_bytes; /* size of all entries */
 } fatbin_header;
 
 typedef struct fatbin_entry {
     uint16_t kind, version;
     uint32_t header_bytes;
-    uint64_t size_bytes; /* of what follows the header */
+    uint64_t size_bytes; /* size of the data after the header */
     uint32_t packed_bytes;
     uint32_t options;
     uint16_t minor, major;
-    uint32_t arch; /* 90 */
+    uint32_t arch; /* compute capability: 90 is 9.0 */
     uint32_t name_at, name_bytes;
     uint64_t flags, unused, unpacked_bytes;
 } fatbin_entry;
 
-/* A block of LZ4, by its published format: runs of literals and copies of what was unpacked. */
+/* Decompresses a block of LZ4: runs of literals, and copies of earlier output. */
 static bool unpack_lz4(const unsigned char *from, size_t from_bytes, unsigned char *to,
                        size_t to_bytes)
 {
@@ -63,7 +64,7 @@ static bool unpack_lz4(const unsigned char *from, size_t from_bytes, unsigned ch
     return done == to_bytes;
 }
 
-/* By the system's library, which is loaded for it. */
+/* Decompresses Zstandard with the system's library, loaded when needed. */
 static at_status unpack_zstd(const char *from, size_t from_bytes, char *to, size_t to_bytes,
                              const char *path, at_error *error)
 {
@@ -108,7 +109,7 @@ static at_status unpack(const fatbin_entry *e, const char *bytes, const char *pa
     return status;
 }
 
-/* Does the text define the kernel? */
+/* Returns whether the PTX defines the kernel. */
 static bool defines(const char *ptx, const char *kernel)
 {
     const size_t length = strlen(kernel);
@@ -224,7 +225,7 @@ static bool read_variable(const char *line, char name[IMAGE_NAME_BYTES])
         continue;
     if (!skip_word(&line, ".global") && !skip_word(&line, ".const"))
         return false;
-    /* The name is the last word before the size, the value or the end. */
+    /* The name is the last word before the array size, the value or the end. */
     const char *end = line + strcspn(line, "[;=\n");
     while (end > line && end[-1] == ' ')
         end--;
@@ -249,4 +250,65 @@ const char *image_next_variable(const char *ptx, char name[IMAGE_NAME_BYTES])
             return ptx;
     }
     return NULL;
+}
+
+static size_t later(size_t a, uint64_t b)
+{
+    return b > a ? (size_t)b : a;
+}
+
+static size_t elf_bytes(const unsigned char *image)
+{
+    Elf64_Ehdr h;
+    memcpy(&h, image, sizeof h);
+    size_t end = later(sizeof h, h.e_shoff + (uint64_t)h.e_shnum * h.e_shentsize);
+    end = later(end, h.e_phoff + (uint64_t)h.e_phnum * h.e_phentsize);
+    for (unsigned i = 0; i < h.e_shnum && h.e_shoff; i++) {
+        Elf64_Shdr s;
+        memcpy(&s, image + h.e_shoff + (size_t)i * h.e_shentsize, sizeof s);
+        if (s.sh_type != SHT_NOBITS)
+            end = later(end, s.sh_offset + s.sh_size);
+    }
+    return end;
+}
+
+size_t image_size_bytes(const void *image)
+{
+    fatbin_header h;
+    if (memcmp(image, ELFMAG, SELFMAG) == 0)
+        return elf_bytes(image);
+    memcpy(&h.magic, image, sizeof h.magic);
+    if (h.magic != (uint32_t)FATBIN_MAGIC)
+        return strlen(image);
+    memcpy(&h, image, sizeof h);
+    return h.header_bytes + h.size_bytes;
+}
+
+/* ---- names ---- */
+
+typedef char *(*demangler)(const char *name, char *buffer, size_t *length, int *status);
+
+/* Finds the demangler of the program's own C++ library, or of the system's, which then stays
+ * loaded. */
+static demangler find_demangler(void)
+{
+    static const char *const libraries[] = {NULL, "libstdc++.so.6", "libc++abi.so.1"};
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
+        void *library = dlopen(libraries[i], RTLD_LAZY | RTLD_LOCAL);
+        void *address = library ? dlsym(library, "__cxa_demangle") : NULL;
+        demangler found;
+        memcpy(&found, &address, sizeof found);
+        if (address)
+            return found;
+        if (library)
+            dlclose(library);
+    }
+    return NULL;
+}
+
+char *kernel_name_demangled(const char *mangled)
+{
+    int status;
+    demangler demangle = strncmp(mangled, "_Z", 2) == 0 ? find_demangler() : NULL;
+    return demangle ? demangle(mangled, NULL, NULL, &status) : NULL;
 }

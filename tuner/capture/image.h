@@ -1,4 +1,5 @@
-/* PTX in what a module is loaded from: PTX text, machine code, or a fat binary of both. */
+/* Images of modules: PTX text, machine code, or a fat binary of both; and the names of their
+ * kernels. Part of the library that is loaded into programs: it never ends the process. */
 #ifndef AUTOTUNE_CAPTURE_IMAGE_H
 #define AUTOTUNE_CAPTURE_IMAGE_H
 
@@ -6,18 +7,26 @@
 
 #include "base/error.h"
 
-/* Finds the PTX that has the kernel, of several the one for the newest architecture up to `arch`
- * ("sm_90"), as the driver would take it. *ptx, NUL-terminated, is the caller's. `path` is for
- * messages. AT_NO_DEVICE: it has machine code alone, or is compressed in a way for which this
- * machine has no library; AT_NOT_FOUND: no PTX has the kernel; AT_FORMAT: it is damaged;
- * AT_NO_MEMORY. Part of what is loaded into programs: it ends no process. */
+/* Finds the PTX that has the kernel. If several have it, takes the one for the newest architecture
+ * up to `arch` ("sm_90"), as the driver does. *ptx ends with NUL, and the caller frees it. `path`
+ * is for messages. AT_NO_DEVICE if there is only machine code, or no library to decompress the PTX;
+ * AT_NOT_FOUND if no PTX has the kernel; AT_FORMAT if the image is damaged; AT_NO_MEMORY. */
 at_status image_ptx(const char *bytes, size_t size_bytes, const char *kernel, const char *arch,
                     const char *path, char **ptx, at_error *error);
 
+/* Returns the size of an image in memory, as the image states it; the driver relies on that,
+ * too. */
+size_t image_size_bytes(const void *image);
+
 enum { IMAGE_NAME_BYTES = 256 };
 
-/* The next variable of a module's PTX, of global or constant memory: its name, and where to look
- * for more. NULL: there is none. Longer names are left out. */
+/* Finds the next variable in global or constant memory that a module's PTX declares, and writes its
+ * name. Returns where to continue, or NULL if there is no more. Skips names that are too long. */
 const char *image_next_variable(const char *ptx, char name[IMAGE_NAME_BYTES]);
+
+/* Returns the name as people write it, "scale(float*, int)" for "_Z5scalePfi"; the caller frees it.
+ * Returns NULL if it is no mangled name, or this machine has no C++ library (libstdc++ or
+ * libc++abi). */
+char *kernel_name_demangled(const char *mangled);
 
 #endif

@@ -1,4 +1,4 @@
-#include "capture/relaunch.h"
+#include "capture/capture.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,25 +18,25 @@
 
 enum {
     WORKSPACE_BYTES = SIM_WORKSPACE_BYTES,
-    FIRST_BLOCKS = 2,  /* run to learn what a block costs */
-    MOST_BLOCKS = 4096 /* that are chosen of a grid too large to run whole */
+    FIRST_BLOCKS = 2,  /* blocks that run first, to learn the cost of a block */
+    MOST_BLOCKS = 4096 /* most blocks of a grid that is too large to run whole */
 };
 
 static const size_t most_module_bytes = UINT64_C(1) << 32;
 
-/* Buffers lie further apart than an index of 32 bits reaches, as sim/buffer.c places them. */
+/* Buffers are further apart than a 32-bit index reaches, as in sim/buffer.c. */
 static const uint64_t first_base = UINT64_C(0x010000000000), distance = UINT64_C(1) << 36;
 
 typedef struct relaunch {
     const captured_launch *launch;
     relaunch_result *out;
     sim_kernel kernel;
-    unsigned char **bytes;        /* of each allocation; mapped, private */
-    const unsigned char **before; /* likewise, as captured; and after the launch */
+    unsigned char **bytes;        /* contents of each allocation; mapped, private */
+    const unsigned char **before; /* contents before and after the launch, as captured */
     const unsigned char **after;
     uint64_t *bases; /* simulated addresses */
     unsigned char *parameters;
-    uint8_t *variables; /* as they were before the launch */
+    uint8_t *variables; /* contents of the variables before the launch */
     uint8_t workspace[WORKSPACE_BYTES];
     sim_memory memory;
     at_error *error;
@@ -79,7 +79,7 @@ static void unmap(const unsigned char *bytes, uint64_t size_bytes)
         munmap((void *)(uintptr_t)bytes, size_bytes);
 }
 
-/* Gives the allocations the contents that they had before the launch. */
+/* Resets allocations, workspace and variables to their contents before the launch. */
 static at_status renew(relaunch *r)
 {
     for (size_t k = 0; k < r->launch->allocation_count; k++) {
@@ -96,7 +96,7 @@ static at_status renew(relaunch *r)
     return AT_OK;
 }
 
-/* Does memory hold an address within an allocation? */
+/* Returns whether the memory holds an address within an allocation. */
 static bool find_addresses(const relaunch *r)
 {
     const captured_launch *c = r->launch;
@@ -161,7 +161,8 @@ static bool has_atomics(const sim_program *p)
     return false;
 }
 
-/* Gives the module's variables their contents; those that the kernel does not use are not there. */
+/* Sets the module's variables to their captured contents; skips variables that the kernel does not
+ * use. */
 static at_status set_variables(relaunch *r)
 {
     const captured_launch *c = r->launch;
@@ -200,7 +201,7 @@ static at_status load(relaunch *r)
     if (!status)
         status = sim_kernel_init(&r->kernel, ptx, strlen(ptx), "PTX", entries, 1, r->error);
     if (status == AT_FORMAT && ptx)
-        status = r->error->status = AT_NO_DEVICE; /* PTX that is not simulated */
+        status = r->error->status = AT_NO_DEVICE; /* PTX that cannot be simulated */
     free(image);
     free(ptx);
     if (status)
@@ -220,7 +221,7 @@ static bool is_in_clusters(const captured_launch *c)
     return c->cluster[0] * c->cluster[1] * c->cluster[2] > 1;
 }
 
-/* Keeps a fault; some say nothing of the kernel. */
+/* Notes a fault. Faults of some kinds do not judge the kernel. */
 static void keep_fault(relaunch *r, const sim_fault *fault)
 {
     static const sim_fault_kind open[] = {SIM_FAULT_UNKNOWN, SIM_FAULT_BUDGET, SIM_FAULT_LATE,
@@ -233,7 +234,7 @@ static void keep_fault(relaunch *r, const sim_fault *fault)
         r->out->undecided |= fault->kind == open[i];
 }
 
-/* Runs these clusters (blocks, where they are alone); NULL: all. */
+/* Runs the chosen clusters (blocks, if there are no clusters), or all if `chosen` is NULL. */
 static at_status run(relaunch *r, uint32_t schedule, const uint64_t *chosen, uint64_t count,
                      uint64_t *work)
 {
@@ -265,9 +266,10 @@ static at_status run(relaunch *r, uint32_t schedule, const uint64_t *chosen, uin
     return status == AT_USAGE ? AT_NO_DEVICE : status;
 }
 
-/* ---- what it made ---- */
+/* ---- results ---- */
 
-/* How many floats lie between two; UINT32_MAX: one is no number. */
+/* Returns the distance of two floats in units in the last place; UINT32_MAX if one is not a
+ * number. */
 static uint32_t ulps(uint32_t a, uint32_t b)
 {
     const uint32_t infinity = 0x7f800000;
@@ -279,7 +281,7 @@ static uint32_t ulps(uint32_t a, uint32_t b)
     return apart > INT32_MAX ? UINT32_MAX : (uint32_t)apart;
 }
 
-/* `all`: every block ran; otherwise only what changed is compared. */
+/* Compares an allocation with the captured contents; only changed words unless all blocks ran. */
 static void compare_allocation(relaunch *r, uint32_t k, bool all)
 {
     const uint64_t size = r->launch->allocations[k].size_bytes;
@@ -314,9 +316,10 @@ static void compare(relaunch *r, bool all)
         compare_allocation(r, k, all);
 }
 
-/* ---- which blocks ---- */
+/* ---- choice of blocks ---- */
 
-/* The first, the last and others between: `wanted` of `count`, in their order. */
+/* Chooses `wanted` of `count` blocks in ascending order: the first, the last and random ones
+ * between. Returns their number. */
 static uint64_t choose(uint64_t *chosen, uint64_t wanted, uint64_t count)
 {
     rng random = rng_seeded(1);
@@ -335,7 +338,7 @@ static uint64_t choose(uint64_t *chosen, uint64_t wanted, uint64_t count)
     return kept;
 }
 
-/* Learns what a block costs, and runs as many as the work allows. */
+/* Measures the work of a block, and runs as many blocks as `most_work` allows. */
 static at_status run_all(relaunch *r, uint64_t most_work)
 {
     const captured_launch *c = r->launch;

@@ -259,18 +259,3 @@ at_status argument_check_problem(const char *function, const at_results *results
     }
     return AT_OK;
 }
-
-value argument_value(const at_variable *v)
-{
-    switch (v->kind) {
-    case AT_KIND_NUMBER:
-        return (value){.kind = VALUE_NUMBER, .number = v->number};
-    case AT_KIND_BOOLEAN:
-        return (value){.kind = VALUE_BOOLEAN, .boolean = v->integer != 0};
-    case AT_KIND_TEXT:
-        return (value){.kind = VALUE_STRING, .string = v->text};
-    case AT_KIND_INTEGER:
-        break;
-    }
-    return (value){.kind = VALUE_INTEGER, .integer = v->integer};
-}

@@ -76,6 +76,19 @@ at_status argument_check_problem(const char *function, const at_results *results
                                  at_error *error);
 
 /* Returns the variable's value. A text is borrowed. The variable must have a valid kind. */
-value argument_value(const at_variable *v);
+static inline value argument_value(const at_variable *v)
+{
+    switch (v->kind) {
+    case AT_KIND_NUMBER:
+        return (value){.kind = VALUE_NUMBER, .number = v->number};
+    case AT_KIND_BOOLEAN:
+        return (value){.kind = VALUE_BOOLEAN, .boolean = v->integer != 0};
+    case AT_KIND_TEXT:
+        return (value){.kind = VALUE_STRING, .string = v->text};
+    case AT_KIND_INTEGER:
+        break;
+    }
+    return (value){.kind = VALUE_INTEGER, .integer = v->integer};
+}
 
 #endif

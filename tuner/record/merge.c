@@ -13,7 +13,8 @@
 
 /* ---- a file while it is changed ---- */
 
-void *record_store_empty(const arch_limits *gpu, const char *pattern_name)
+/* Returns a record without entries, or NULL if memory is short. */
+static json_t *empty_record(const arch_limits *gpu, const char *pattern_name)
 {
     char capability[16];
     snprintf(capability, sizeof capability, "%d.%d", gpu->major, gpu->minor);
@@ -48,7 +49,7 @@ static at_status reads_record(const char *text, size_t length, const char *path,
     return status;
 }
 
-at_status record_write(const char *path, const json_t *root, at_error *error)
+static at_status write_record(const char *path, const json_t *root, at_error *error)
 {
     return record_replace(path, root, reads_record, error);
 }
@@ -61,7 +62,7 @@ static at_status read_or_start(const char *path, const arch_limits *gpu, const c
     if (status != AT_NOT_FOUND)
         return status;
     error_clear(error);
-    *old = (record){.root = record_store_empty(gpu, pattern_name)};
+    *old = (record){.root = empty_record(gpu, pattern_name)};
     return old->root ? AT_OK : error_no_memory(error);
 }
 
@@ -122,7 +123,7 @@ at_status record_store_open(record_store *s, const char *results_dir, const arch
 
 at_status record_store_write(record_store *s, at_error *error)
 {
-    return record_write(s->path, s->old.root, error);
+    return write_record(s->path, s->old.root, error);
 }
 
 void record_store_close(record_store *s)
@@ -262,7 +263,7 @@ static at_status put(const portfolio_draft *d, const record *into, at_error *err
 
 at_status draft_format(const portfolio_draft *d, char **text, at_error *error)
 {
-    const record empty = {.root = record_store_empty(d->gpu, d->pattern)};
+    const record empty = {.root = empty_record(d->gpu, d->pattern)};
     at_status status = empty.root ? put(d, &empty, error)
                                   : error_set(error, AT_NO_MEMORY, "no memory for a record");
     if (!status)
@@ -411,7 +412,7 @@ static at_status combine(const record *from, const char *path, bool dry, combine
         status =
             combine_portfolio(from, &from->portfolios[i], &into, tell, context, &changed, error);
     if (!status && changed && !dry)
-        status = record_write(path, into.root, error);
+        status = write_record(path, into.root, error);
     record_deinit(&into);
     return status;
 }
@@ -454,7 +455,7 @@ at_status record_prune(const char *path, bool dry, combine_reason *reason, void 
             status = error_no_memory(error);
     }
     if (!status && changed && !dry)
-        status = record_write(path, r.root, error);
+        status = write_record(path, r.root, error);
     record_deinit(&r);
     lock_close(held);
     return status;

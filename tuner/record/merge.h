@@ -19,10 +19,6 @@ typedef struct record_store {
     lock *lock;
 } record_store;
 
-/* Returns a record without entries for the GPU and pattern: a new root (json_t), or NULL if memory
- * is short. */
-void *record_store_empty(const arch_limits *gpu, const char *pattern_name);
-
 /* Makes the folder, waits for its lock, and reads the file or begins a new one. AT_FORMAT if the
  * file is damaged, of another version or of another GPU; AT_IO, AT_USAGE, AT_NO_MEMORY. After AT_OK
  * the caller calls record_store_close(). */

@@ -100,9 +100,6 @@ typedef at_status record_reader(const char *text, size_t length, const char *pat
 at_status record_replace(const char *path, const json_t *root, record_reader *reads,
                          at_error *error);
 
-/* Replaces the file of a record, like record_replace(). */
-at_status record_write(const char *path, const json_t *root, at_error *error);
-
 /* Reads the record's portfolios into out->portfolios. */
 void record_read_portfolios(record_reading *r, const json_t *root, record *out);
 /* Fills out->problems and out->questions from the entries. */

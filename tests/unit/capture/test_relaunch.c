@@ -5,7 +5,6 @@
 
 #include "base/file.h"
 #include "capture/capture.h"
-#include "capture/relaunch.h"
 #include "check.h"
 #include "temporary.h"
 

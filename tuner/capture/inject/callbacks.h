@@ -1,8 +1,8 @@
-/* CUPTI's callbacks and activity records, as much as the injected library asks for.
+/* The part of CUPTI's callbacks and activity records that the injected library needs.
  *
- * Its headers are not needed: what is declared here is the binary interface that NVIDIA documents
- * (CUPTI 12.0 and newer, "CUPTI Callback API" and "CUPTI Activity API"). Parameters of a driver
- * function are a structure of them in their order. */
+ * CUPTI's headers are not needed: these declarations are the documented binary interface (CUPTI
+ * 12.0 and newer, "CUPTI Callback API" and "CUPTI Activity API"). The parameters of a driver
+ * function are a structure of them, in their order. */
 #ifndef AUTOTUNE_CAPTURE_INJECT_CALLBACKS_H
 #define AUTOTUNE_CAPTURE_INJECT_CALLBACKS_H
 
@@ -21,17 +21,17 @@ typedef struct cupti_call {
     int site;
     const char *function;
     const void *parameters;
-    const void *result; /* CUresult, at the exit */
-    const char *symbol; /* a launch: the kernel's mangled name */
+    const void *result; /* at the exit: points to the CUresult */
+    const char *symbol; /* of a launch: mangled name of the kernel */
     CUcontext context;
     uint32_t context_number;
-    uint64_t *own; /* kept from the enter to the exit of a call */
+    uint64_t *own; /* a value that is kept from the enter to the exit of a call */
     uint32_t correlation;
 } cupti_call;
 
 typedef void (*cupti_callback)(void *own, int domain, uint32_t function, const cupti_call *call);
 
-/* The beginning of CUpti_ActivityKernel9, which newer versions have, too. */
+/* The beginning of CUpti_ActivityKernel9; newer versions begin alike. */
 typedef struct __attribute__((packed)) cupti_kernel_record {
     int kind;
     uint8_t cache, shared;
@@ -62,13 +62,13 @@ typedef void (*cupti_buffer_full)(CUcontext context, uint32_t stream, uint8_t *b
     X(cuptiActivityGetNextRecord, (uint8_t * buffer, size_t valid_bytes, void **record))           \
     X(cuptiGetResultString, (int code, const char **text))
 
-/* Parameters of the functions that are watched. */
+/* The parameters of the driver functions that are watched. */
 typedef struct launch_parameters {
     CUfunction function;
     unsigned grid[3], block[3], shared_bytes;
     CUstream stream;
     void **arguments;
-    void **extra; /* not of cuLaunchCooperativeKernel */
+    void **extra; /* cuLaunchCooperativeKernel does not have it */
 } launch_parameters;
 
 typedef struct launch_ex_parameters {
@@ -83,11 +83,11 @@ typedef struct node_parameters {
     CUgraph graph;
     const CUgraphNode *after;
     size_t after_count;
-    const void *node; /* its parameters: CUDA_KERNEL_NODE_PARAMS, of which versions begin alike; of
-                         cuGraphAddNode CUgraphNodeParams */
+    /* CUDA_KERNEL_NODE_PARAMS, whose versions begin alike; for cuGraphAddNode: CUgraphNodeParams */
+    const void *node;
 } node_parameters;
 
-/* cuGraphAddNode_v2: the data of edges, too. */
+/* cuGraphAddNode_v2 also has the data of edges. */
 typedef struct node_v2_parameters {
     CUgraphNode *made;
     CUgraph graph;

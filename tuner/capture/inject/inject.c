@@ -1,11 +1,11 @@
-/* The library that CUDA loads into a program (CUDA_INJECTION64_PATH): writes down what the program
- * launches, and the memory of the launches that `autotune capture` chose.
+/* The library that CUDA loads into a program (CUDA_INJECTION64_PATH). It writes down the launches
+ * of the program, and captures the launches that `autotune capture` chose.
  *
- * The driver calls InitializeInjection() once, from the program's first cuInit(). From then on
- * CUPTI calls watch() before and after each launch and each load of a module, on the program's
- * thread. One lock is held over what it does, and from before a chosen launch until after it, so
- * that launches of other threads wait for that one. Nothing of it ends the program or tells it of
- * an error: what goes wrong is written down. */
+ * The driver calls InitializeInjection() once, in the program's first cuInit(). From then on, CUPTI
+ * calls watch() before and after each launch and each load of a module, on the program's thread. A
+ * lock is held during watch(), and also during a chosen launch, so that launches of other threads
+ * wait for it. The library never ends the program or reports an error to it: errors are written
+ * into the table. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -13,11 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "capture/image.h"
 #include "capture/inject/callbacks.h"
-#include "capture/inject/modules.h"
-#include "capture/inject/rows.h"
-#include "capture/inject/snapshot.h"
-#include "capture/kernel_name.h"
+#include "capture/inject/inject.h"
 
 enum { BUFFER_BYTES = 1 << 20, FLUSH_MS = 500 };
 
@@ -27,19 +25,19 @@ typedef struct cupti {
 #undef CUPTI_MEMBER
 } cupti;
 
-/* A kernel that was asked before whether it is chosen. */
+/* A cached answer to whether a kernel is chosen. */
 typedef struct known_kernel {
-    char *name; /* owned; NULL: none */
+    char *name; /* owned; NULL if the slot is empty */
     bool is_chosen;
 } known_kernel;
 
 enum { KNOWN_KERNELS = 4096 };
 
-/* Does this thread keep the lock, over a chosen launch? */
+/* This thread keeps the lock, during a chosen launch. */
 static _Thread_local bool keeps_lock;
 
-/* The state of the process, which has one driver. `lock` guards all that changes but the rows,
- * which have a lock of their own: times may arrive from within a call of the driver. */
+/* The state of the process. `lock` guards everything that changes, except the rows. These have
+ * their own lock, because times may arrive during a call of the driver. */
 static struct {
     pthread_mutex_t lock, rows_lock;
     bool is_off;
@@ -47,16 +45,17 @@ static struct {
     modules modules;
     cupti cupti;
     snapshot_driver driver;
-    /* Newer drivers have these; NULL: there are none. */
+    /* Functions that only newer drivers have; may be NULL. */
     CUresult (*function_name)(const char **name, CUfunction function);
     CUresult (*kernel_name)(const char **name, CUkernel kernel);
-    const char *lacking; /* a function that the driver lacks: nothing can be chosen */
-    const char *wanted;  /* part of a kernel's name; NULL: none is chosen */
+    /* a function that the driver lacks, so that no launch can be captured; or NULL */
+    const char *lacking;
+    const char *wanted; /* part of the chosen kernels' names; NULL if none is chosen */
     uint64_t nth, shapes, limit_bytes;
     known_kernel known[KNOWN_KERNELS];
 } here = {.lock = PTHREAD_MUTEX_INITIALIZER, .rows_lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* A launch, whichever function made it. */
+/* A launch, by any of the driver's functions. */
 typedef struct launch {
     CUfunction function;
     CUstream stream;
@@ -109,7 +108,7 @@ static void read_launch(const cupti_call *call, launch *out)
                                 .dynamic_shared_bytes = p->shared_bytes,
                                 .flags = cooperative ? CAPTURE_COOPERATIVE : 0}};
     }
-    /* The default stream of these functions is the thread's own. */
+    /* In these functions, the default stream is that of the calling thread. */
     const size_t length = strlen(call->function);
     if (!out->stream && length > 5 && strcmp(call->function + length - 5, "_ptsz") == 0)
         out->stream = CU_STREAM_PER_THREAD;
@@ -120,7 +119,7 @@ static void read_launch(const cupti_call *call, launch *out)
         out->key.flags |= CAPTURE_RECORDED;
 }
 
-/* A kernel is chosen by a part of its name, as the compiler or as people write it. */
+/* Returns whether the kernel's name contains `wanted`, mangled or as people write it. */
 static bool has_in_name(const char *mangled, const char *wanted)
 {
     if (strstr(mangled, wanted))
@@ -131,7 +130,7 @@ static bool has_in_name(const char *mangled, const char *wanted)
     return is_part;
 }
 
-/* Each name is asked about once. */
+/* Returns whether a kernel is chosen; caches the answer. */
 static bool is_chosen(const char *name)
 {
     uint32_t h = 2166136261u;
@@ -146,14 +145,14 @@ static bool is_chosen(const char *name)
     return known->is_chosen;
 }
 
-/* The row of a launch; NULL: there is no room. */
+/* Returns the row of a launch, or NULL if there is no room. */
 static capture_row *row_of(const cupti_call *call, const launch *l)
 {
     return rows_find(&here.rows, call->symbol ? call->symbol : "", &l->key);
 }
 
-/* Counts a launch of a chosen kernel; is it the one to capture? With several shapes it is the n-th
- * of its own. */
+/* Counts a launch of a chosen kernel, and returns whether it is to be captured. With several
+ * shapes, the n-th launch of each shape is. */
 static bool is_its_turn(const cupti_call *call, const launch *l)
 {
     capture_table *t = here.rows.table;
@@ -173,7 +172,7 @@ static snapshot snapshot_of(uint32_t place)
                       here.rows.folder, (int)place,    here.limit_bytes};
 }
 
-/* Keeps the lock where it captures. */
+/* Begins to capture the launch if it is to be captured; then the thread keeps the lock. */
 static void before_launch(const cupti_call *call)
 {
     launch l;
@@ -226,12 +225,12 @@ static void after_launch(const cupti_call *call)
 
 /* ---- graphs ---- */
 
-/* The kernel of a node that is added to a graph, by one of two handles. */
+/* Counts a kernel node that is added to a graph. The kernel is given by one of two handles. */
 static void count_node(const cupti_call *call, CUfunction function, CUkernel kern,
                        const capture_row *key)
 {
     const char *name = call->symbol;
-    /* A runtime may pass a kernel of a library as a function. */
+    /* A runtime may pass the kernel of a library as a function. */
     const CUkernel kernel = function ? (CUkernel)function : kern;
     if (!name && here.kernel_name && here.kernel_name(&name, kernel) != CUDA_SUCCESS)
         name = NULL;
@@ -249,7 +248,7 @@ static void count_node(const cupti_call *call, CUfunction function, CUkernel ker
     pthread_mutex_unlock(&here.rows_lock);
 }
 
-/* The row of a node: the versions of its parameters begin alike. */
+/* Returns the row of a kernel node. */
 static capture_row row_of_node(const CUDA_KERNEL_NODE_PARAMS_v3 *k)
 {
     return (capture_row){.grid = {k->gridDimX, k->gridDimY, k->gridDimZ},
@@ -259,7 +258,7 @@ static capture_row row_of_node(const CUDA_KERNEL_NODE_PARAMS_v3 *k)
                          .flags = CAPTURE_RECORDED};
 }
 
-/* NULL: a node of another kind. */
+/* Returns the parameters of a kernel node, or NULL if the node is of another kind. */
 static const CUDA_KERNEL_NODE_PARAMS_v3 *kernel_of_node(const cupti_call *call)
 {
     const node_parameters *p = call->parameters;
@@ -270,7 +269,7 @@ static const CUDA_KERNEL_NODE_PARAMS_v3 *kernel_of_node(const cupti_call *call)
     return n->type == CU_GRAPH_NODE_TYPE_KERNEL ? &n->kernel : NULL;
 }
 
-/* A kernel that was put into a graph by hand, and not by recording a stream. */
+/* Counts a kernel node that the program added to a graph without recording a stream. */
 static void after_node(const cupti_call *call)
 {
     const bool succeeded = *(const CUresult *)call->result == CUDA_SUCCESS;
@@ -278,7 +277,7 @@ static void after_node(const cupti_call *call)
     if (!k)
         return;
     const capture_row key = row_of_node(k);
-    /* The first version has functions alone. */
+    /* The first version has no CUkernel handle. */
     const bool has_kern = strcmp(call->function, "cuGraphAddKernelNode") != 0;
     count_node(call, k->func, has_kern ? k->kern : NULL, &key);
 }
@@ -301,8 +300,8 @@ static void give_buffer(uint8_t **buffer, size_t *size_bytes, size_t *most_recor
     *most_records = 0;
 }
 
-/* A record has no cluster and does not say that a launch was cooperative: where there is no row
- * without, the first that agrees in the rest gets its time. */
+/* Returns the row of a timed launch. The record does not tell clusters and cooperative launches: if
+ * there is no row without these, takes the first row that agrees otherwise. */
 static capture_row *row_of_record(const cupti_kernel_record *r)
 {
     capture_table *t = here.rows.table;
@@ -369,7 +368,7 @@ static void start_timing(void)
         rows_trouble(here.rows.table->trouble, "CUPTI does not time kernels here");
         return;
     }
-    /* A program that leaves by _exit() has told all but the last half second. */
+    /* The times of a program that calls _exit() are complete up to the last half second. */
     c->cuptiActivityFlushPeriod(FLUSH_MS);
     atexit(flush_times);
 }
@@ -425,13 +424,13 @@ static void watch(void *own, int domain, uint32_t function, const cupti_call *ca
         leave(call);
     else
         enter(call);
-    /* Loading a module may be a part of the launch. */
+    /* A launch may load a module: keep the lock until the launch itself ends. */
     keeps_lock = keeps_lock && !(at_exit && is_launch(call->function) && *call->own);
     if (!keeps_lock)
         pthread_mutex_unlock(&here.lock);
 }
 
-/* A forked process cannot use CUDA before it executes another program: it has no table. */
+/* A forked process cannot use CUDA before it executes another program, so it needs no table. */
 static void stop_in_child(void)
 {
     here.is_off = true;
@@ -458,7 +457,7 @@ static const char *find_functions(void *library)
     return NULL;
 }
 
-/* The program's own, where it has one, since two in a process disturb each other. */
+/* Opens CUPTI: the program's own if it has one, since two in one process disturb each other. */
 static void *open_cupti(void)
 {
     static const char *const names[] = {"libcupti.so.13", "libcupti.so.12"};
@@ -511,7 +510,7 @@ static uint64_t setting(const char *name, uint64_t fallback)
 
 __attribute__((visibility("default"))) int InitializeInjection(void);
 
-/* CUDA takes 1 for success; whatever comes of it, the program goes on. */
+/* Called by the driver. Always returns 1 (success), so that the program continues. */
 int InitializeInjection(void)
 {
     const char *dir = getenv(CAPTURE_DIR), *text = NULL;

@@ -1,15 +1,16 @@
 #define _GNU_SOURCE /* dladdr */
-#include "capture/inject/modules.h"
+#include "capture/inject/inject.h"
 
 #include <dlfcn.h>
-#include <elf.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* The struct that nvcc's host code passes (fatbinary_section.h), and the one that it points at. */
-enum { WRAPPER_MAGIC = 0x466243b1, FATBIN_MAGIC = (int)0xba55ed50 };
+#include "capture/image.h"
+
+/* The structure that nvcc's host code passes (fatbinary_section.h). It points to a fat binary. */
+enum { WRAPPER_MAGIC = 0x466243b1 };
 
 typedef struct wrapper {
     int magic, version;
@@ -17,54 +18,15 @@ typedef struct wrapper {
     void *file;
 } wrapper;
 
-typedef struct fatbin_header {
-    uint32_t magic;
-    uint16_t version, header_bytes;
-    uint64_t size_bytes;
-} fatbin_header;
-
-/* Either `bytes` or `path` is not NULL. */
+/* The image of one module. Either `bytes` or `path` is not NULL. */
 struct module_image {
     module_image *next;
     const void *handle;
     const void *bytes;
-    void *owned; /* `bytes`, where they are a copy */
+    void *owned; /* `bytes` if they are a copy */
     char *path;  /* owned */
     size_t size_bytes;
 };
-
-static size_t later(size_t a, uint64_t b)
-{
-    return b > a ? (size_t)b : a;
-}
-
-static size_t elf_bytes(const unsigned char *image)
-{
-    Elf64_Ehdr h;
-    memcpy(&h, image, sizeof h);
-    size_t end = later(sizeof h, h.e_shoff + (uint64_t)h.e_shnum * h.e_shentsize);
-    end = later(end, h.e_phoff + (uint64_t)h.e_phnum * h.e_phentsize);
-    for (unsigned i = 0; i < h.e_shnum && h.e_shoff; i++) {
-        Elf64_Shdr s;
-        memcpy(&s, image + h.e_shoff + (size_t)i * h.e_shentsize, sizeof s);
-        if (s.sh_type != SHT_NOBITS)
-            end = later(end, s.sh_offset + s.sh_size);
-    }
-    return end;
-}
-
-/* An image says itself how long it is, and the driver relies on it, too. */
-static size_t image_bytes(const void *image)
-{
-    fatbin_header h;
-    if (memcmp(image, ELFMAG, SELFMAG) == 0)
-        return elf_bytes(image);
-    memcpy(&h.magic, image, sizeof h.magic);
-    if (h.magic != (uint32_t)FATBIN_MAGIC)
-        return strlen(image);
-    memcpy(&h, image, sizeof h);
-    return h.header_bytes + h.size_bytes;
-}
 
 static module_image *add(modules *m, const void *handle)
 {
@@ -91,7 +53,7 @@ void modules_add(modules *m, const void *handle, const void *image)
     if (!new)
         return;
     new->bytes = image;
-    new->size_bytes = image_bytes(image);
+    new->size_bytes = image_size_bytes(image);
     if (dladdr(image, &where))
         return;
     new->owned = malloc(new->size_bytes);
@@ -122,7 +84,7 @@ void modules_remove(modules *m, const void *handle)
         }
 }
 
-static bool write_all(int to, const char *bytes, size_t size_bytes)
+bool inject_write_all(int to, const char *bytes, size_t size_bytes)
 {
     while (size_bytes > 0) {
         ssize_t n = write(to, bytes, size_bytes);
@@ -140,7 +102,7 @@ static uint64_t copy_file(int from, int to)
     char piece[1 << 16];
     uint64_t written = 0;
     for (ssize_t n; (n = read(from, piece, piece_bytes)) > 0; written += (uint64_t)n)
-        if (!write_all(to, piece, (size_t)n))
+        if (!inject_write_all(to, piece, (size_t)n))
             return 0;
     return written;
 }
@@ -170,8 +132,8 @@ uint64_t modules_write(const modules *m, const void *handle, int folder, const c
         return 0;
     int from = image->path ? open(image->path, O_RDONLY | O_CLOEXEC) : -1;
     uint64_t written = 0;
-    if (image->bytes) /* a library that was closed since: write() fails, nothing faults */
-        written = write_all(to, image->bytes, image->size_bytes) ? image->size_bytes : 0;
+    if (image->bytes) /* if its library was closed meanwhile, write() fails, but nothing crashes */
+        written = inject_write_all(to, image->bytes, image->size_bytes) ? image->size_bytes : 0;
     else if (from >= 0)
         written = copy_file(from, to);
     if (from >= 0)

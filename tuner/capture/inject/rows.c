@@ -1,4 +1,4 @@
-#include "capture/inject/rows.h"
+#include "capture/inject/inject.h"
 
 #include <fcntl.h>
 #include <stdarg.h>
@@ -8,7 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A process that executes another program keeps its number: the folder gets another. */
+/* Makes a folder for the process. After exec() a process has the same number, so each program gets
+ * its own suffix. */
 static int make_folder(const char *dir)
 {
     enum { MOST_PROGRAMS = 1000 };
@@ -43,7 +44,7 @@ bool rows_open(rows *r, const char *dir)
     return true;
 }
 
-/* FNV-1a over what tells rows apart. */
+/* Returns the FNV-1a hash of the members that distinguish rows. */
 static uint32_t hash(const char *name, const capture_row *key)
 {
     uint64_t h = UINT64_C(0xcbf29ce484222325);
@@ -63,7 +64,7 @@ static bool is_alike(const capture_table *t, const capture_row *row, const char 
            strcmp(t->names + row->name, name) == 0;
 }
 
-/* The place where the name begins among the names, after it was added if it is new; UINT32_MAX: no
+/* Returns the start of the name in `names`, after adding it if it is new; UINT32_MAX if there is no
  * room. */
 static uint32_t find_name(capture_table *t, const char *name)
 {
@@ -78,7 +79,7 @@ static uint32_t find_name(capture_table *t, const char *name)
     return t->names_bytes - (uint32_t)bytes;
 }
 
-/* The bucket of the row, or the one that it would have. */
+/* Returns the bucket of the row, or the bucket in which it would be. */
 static uint32_t find_bucket(const rows *r, const char *name, const capture_row *key)
 {
     uint32_t at = hash(name, key) % ROWS_BUCKETS;

@@ -1,4 +1,4 @@
-#include "capture/inject/snapshot.h"
+#include "capture/inject/inject.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -11,9 +11,8 @@
 
 #include "base/error.h"
 #include "capture/image.h"
-#include "capture/inject/rows.h"
 
-/* The names of cuda.h are macros: the functions have versions. */
+/* The names in cuda.h are macros that add the version of the function. */
 #define TEXT(x) TEXT_OF(x)
 #define TEXT_OF(x) #x
 
@@ -55,8 +54,8 @@ static bool fail(const snapshot *s, CUresult result, const char *what)
 
 /* ---- arguments ---- */
 
-/* What a runtime passes as a function is a kernel of a library; what cuModuleGetFunction() gives is
- * none. */
+/* Asks for parameter `i` of a kernel. A runtime passes the kernel of a library as a function;
+ * cuModuleGetFunction() gives a real function. */
 static CUresult parameter_info(const snapshot *s, CUfunction f, size_t i, size_t *offset,
                                size_t *size_bytes)
 {
@@ -66,7 +65,8 @@ static CUresult parameter_info(const snapshot *s, CUfunction f, size_t i, size_t
     return s->driver->cuFuncGetParamInfo(f, i, offset, size_bytes);
 }
 
-/* Parameters that the program laid out itself. */
+/* Finds the parameters in `extra`, which the program has laid out itself. Returns false if `extra`
+ * has unknown entries. */
 static bool find_packed(void **extra, const unsigned char **bytes, size_t *size_bytes)
 {
     *bytes = NULL;
@@ -95,7 +95,7 @@ static bool take_arguments(const snapshot *s, CUfunction f, void **arguments, vo
         size_t offset, size_bytes;
         CUresult result = parameter_info(s, f, i, &offset, &size_bytes);
         if (result == CUDA_ERROR_INVALID_VALUE)
-            return true; /* there is no such parameter */
+            return true; /* there is no more parameter */
         if (result)
             return fail(s, result, "its arguments cannot be told");
         if (i >= CAPTURE_MOST_ARGUMENTS || offset + size_bytes > CAPTURE_PARAMETER_BYTES) {
@@ -117,7 +117,7 @@ static bool take_arguments(const snapshot *s, CUfunction f, void **arguments, vo
 
 /* ---- pointers among them ---- */
 
-/* Finds the allocation that an address lies in. */
+/* Asks the driver for the allocation of an address. Returns false if there is none. */
 static bool ask_allocation(const snapshot *s, uint64_t address, capture_allocation *out)
 {
     CUmemorytype type = 0;
@@ -142,7 +142,7 @@ static bool find_known(const capture_launch *out, uint64_t address, uint32_t *pl
     return false;
 }
 
-/* Finds or adds the allocation of an address; false: there is none. */
+/* Finds or adds the allocation of an address. Returns false if there is none. */
 static bool find_allocation(const snapshot *s, uint64_t address, uint32_t *place)
 {
     capture_launch *out = s->out;
@@ -160,8 +160,8 @@ static bool find_allocation(const snapshot *s, uint64_t address, uint32_t *place
     return true;
 }
 
-/* Looks at each eight bytes of an argument, since a structure may hold pointers anywhere. The end
- * of an allocation is an address, too. */
+/* Finds pointers at any eight bytes of an argument, since a structure may hold them anywhere. The
+ * end of an allocation counts as an address in it. */
 static void find_pointers(const snapshot *s)
 {
     capture_launch *out = s->out;
@@ -182,18 +182,6 @@ static void find_pointers(const snapshot *s)
 
 /* ---- contents ---- */
 
-static bool write_piece(int fd, const char *bytes, size_t size_bytes)
-{
-    while (size_bytes > 0) {
-        ssize_t n = write(fd, bytes, size_bytes);
-        if (n <= 0)
-            return false;
-        bytes += n;
-        size_bytes -= (size_t)n;
-    }
-    return true;
-}
-
 static void name_file(const snapshot *s, uint32_t k, const char *when, char name[64])
 {
     snprintf(name, 64, "%d-%u-%s", s->place, k, when);
@@ -211,8 +199,8 @@ static bool read_piece(const snapshot *s, const capture_allocation *a, uint64_t 
     return result ? fail(s, result, "its memory cannot be read") : true;
 }
 
-/* Writes an allocation's contents to a file; *differs (may be NULL) tells whether they are others
- * than those of `like`. */
+/* Writes the contents of an allocation to a file. If `like` is not NULL, sets *differs if they
+ * differ from it. */
 static bool write_contents(const snapshot *s, const capture_allocation *a, const char *name,
                            const char *like, bool *differs)
 {
@@ -225,7 +213,7 @@ static bool write_contents(const snapshot *s, const capture_allocation *a, const
         const size_t n =
             a->size_bytes - at < PIECE_BYTES ? (size_t)(a->size_bytes - at) : PIECE_BYTES;
         good = read_piece(s, a, at, piece, n);
-        if (good && !write_piece(fd, piece, n)) {
+        if (good && !inject_write_all(fd, piece, n)) {
             rows_trouble(s->out->trouble, "the folder of the capture cannot be written: is the "
                                           "disk full?");
             good = false;
@@ -306,8 +294,8 @@ static void describe_device(const snapshot *s)
     s->out->minor = minor;
 }
 
-/* The library or the module that the kernel was loaded with; a runtime launches those of a
- * library. */
+/* The library or the module that the kernel was loaded with. A runtime launches kernels of
+ * libraries. */
 typedef struct origin {
     CUlibrary library;
     CUmodule module;
@@ -332,7 +320,8 @@ static void take_module(const snapshot *s, const origin *o)
         s->modules, o->library ? (const void *)o->library : o->module, s->folder, name);
 }
 
-/* A variable of the module; what only the compiler knows, as a text that is printed, has none. */
+/* Captures a variable of the module. Variables that the compiler makes, such as the text of a
+ * printf(), cannot be found. */
 static void take_variable(const snapshot *s, const origin *o, const char *name)
 {
     capture_launch *out = s->out;
@@ -356,8 +345,8 @@ static void take_variable(const snapshot *s, const origin *o, const char *name)
         out->variable_count++;
 }
 
-/* Takes the variables that the module's PTX names; without PTX the kernel can only be tuned from a
- * source, of which nothing is known here. */
+/* Captures the variables that the module's PTX names. Without PTX there are none: the kernel can
+ * only be tuned from a source. */
 static void take_variables(const snapshot *s, const origin *o, const char *kernel)
 {
     size_t size_bytes;
@@ -373,7 +362,8 @@ static void take_variables(const snapshot *s, const origin *o, const char *kerne
     free(ptx);
 }
 
-/* Another thread may be recording a graph: what waits for the GPU would end that. */
+/* Changes the thread's capture mode and returns the earlier one: if another thread records a graph,
+ * waiting for the GPU would end the recording. */
 static CUstreamCaptureMode relax(const snapshot *s, CUstreamCaptureMode mode)
 {
     s->driver->cuThreadExchangeStreamCaptureMode(&mode);

@@ -17,8 +17,6 @@
 #include "base/json_text.h"
 #include "base/memory.h"
 #include "capture/capture.h"
-#include "capture/program.h"
-#include "capture/tables.h"
 #include "cmd/line/commands.h"
 #include "cmd/line/page.h"
 #include "cuda/cupti.h"

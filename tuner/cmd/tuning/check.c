@@ -14,7 +14,6 @@
 #include "base/rng.h"
 #include "base/text.h"
 #include "capture/capture.h"
-#include "capture/relaunch.h"
 #include "cmd/line/commands.h"
 #include "cmd/line/page.h"
 #include "compile/compile.h"

@@ -1,0 +1,116 @@
+/* The parts of the library that CUDA loads into a program: modules.c knows the images of loaded
+ * modules, rows.c keeps the table of launches, snapshot.c captures one launch, inject.c watches the
+ * program and calls these. The caller holds one lock over every call. */
+#ifndef AUTOTUNE_CAPTURE_INJECT_INJECT_H
+#define AUTOTUNE_CAPTURE_INJECT_INJECT_H
+
+#include <cuda.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "capture/layout.h"
+
+/* ---- images of modules ---- */
+
+typedef struct module_image module_image;
+
+typedef struct modules {
+    module_image *first;
+} modules;
+
+/* Remember the image, or the file, that `handle` was loaded from. An image within a file of the
+ * program is remembered by its address. Any other image is copied, since its memory may be reused
+ * as soon as it is loaded. If memory is short, the image is not remembered. */
+void modules_add(modules *m, const void *handle, const void *image);
+void modules_add_file(modules *m, const void *handle, const char *path);
+void modules_remove(modules *m, const void *handle);
+
+/* Returns the bytes of the image, or NULL if it is unknown or a file. They may be gone if the
+ * program closed the library that holds them. */
+const void *modules_bytes(const modules *m, const void *handle, size_t *size_bytes);
+
+/* Writes the image to a new file `name` in a folder. Returns its size, or 0 if it is unknown or
+ * cannot be written. */
+uint64_t modules_write(const modules *m, const void *handle, int folder, const char *name);
+
+/* Writes all the bytes. Returns false on an error. */
+bool inject_write_all(int to, const char *bytes, size_t size_bytes);
+
+/* ---- the table of launches (capture/layout.h) ---- */
+
+enum { ROWS_BUCKETS = 1 << 15 }; /* twice the rows, so that probes are short */
+
+typedef struct rows {
+    capture_table *table;           /* mapped file; NULL if there is none */
+    int folder;                     /* folder of this process */
+    uint32_t buckets[ROWS_BUCKETS]; /* 1 + a row; 0: none */
+} rows;
+
+/* Makes the folder and the table of this process. Returns false if they cannot be made. */
+bool rows_open(rows *r, const char *dir);
+
+/* Finds or adds the row of launches like `key` by the kernel `name`; ignores the name and the
+ * counts in `key`. Returns NULL if there is no room. */
+capture_row *rows_find(rows *r, const char *name, const capture_row *key);
+
+/* Finds a row like rows_find(), but adds none. Returns NULL if there is none. */
+capture_row *rows_known(const rows *r, const char *name, const capture_row *key);
+
+/* Writes why launches are missing, unless a reason was written before. */
+void rows_trouble(char trouble[CAPTURE_TROUBLE_BYTES], const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* ---- one launch ---- */
+
+/* X(name): the functions of the driver that are called. All but the last three exist since CUDA
+ * 12.0. */
+#define SNAPSHOT_DRIVER_FUNCTIONS(X)                                                               \
+    X(cuCtxGetDevice)                                                                              \
+    X(cuCtxSynchronize)                                                                            \
+    X(cuDeviceGetAttribute)                                                                        \
+    X(cuDeviceGetName)                                                                             \
+    X(cuFuncGetModule)                                                                             \
+    X(cuGetErrorString)                                                                            \
+    X(cuLibraryGetGlobal)                                                                          \
+    X(cuMemcpyDtoH)                                                                                \
+    X(cuModuleGetGlobal)                                                                           \
+    X(cuPointerGetAttribute)                                                                       \
+    X(cuStreamIsCapturing)                                                                         \
+    X(cuThreadExchangeStreamCaptureMode)                                                           \
+    X(cuKernelGetLibrary)                                                                          \
+    X(cuKernelGetParamInfo)                                                                        \
+    X(cuFuncGetParamInfo)
+
+typedef struct snapshot_driver {
+#define SNAPSHOT_MEMBER(name) __typeof__(&name) name;
+    SNAPSHOT_DRIVER_FUNCTIONS(SNAPSHOT_MEMBER)
+#undef SNAPSHOT_MEMBER
+} snapshot_driver;
+
+/* The capture of one launch: of `out`, number `place` of the table. */
+typedef struct snapshot {
+    const snapshot_driver *driver;
+    const modules *modules;
+    capture_launch *out;
+    int folder, place;
+    uint64_t limit_bytes;
+} snapshot;
+
+/* Returns the driver that the program has loaded, or NULL. */
+void *snapshot_find_library(void);
+
+/* Finds the functions in the driver that the program has loaded. Returns the name of the first one
+ * that the driver lacks, or NULL. */
+const char *snapshot_find_driver(snapshot_driver *out);
+
+/* Captures a launch before it runs: module, arguments, and the contents of all memory that the
+ * arguments point into. `kernel` is the mangled name. The arguments are in `arguments` or in
+ * `extra`. Waits for all work on the GPU first. Returns false if the launch cannot be captured;
+ * out->trouble says why. */
+bool snapshot_before(const snapshot *s, const char *kernel, CUfunction function, void **arguments,
+                     void **extra);
+/* Waits for the launch, and captures the memory after it. */
+void snapshot_after(const snapshot *s);
+
+#endif
