@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "export/inline_ptx.h"
+#include "export/kernels.h"
 #include "ptx/parse.h"
 #include "sim/kernel.h"
 #include "sim/machine/run.h"

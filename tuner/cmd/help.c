@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "base/wrap.h"
 #include "cmd/line/options.h"
-#include "cmd/line/terminal.h"
+#include "cmd/line/page.h"
 
 enum { MOST_BYTES = 1 << 20, MOST_TOPICS = 96, TOPIC_BYTES = 48 };
 
@@ -350,14 +350,6 @@ static at_status print_topics(const char *folder, const topics *t, at_error *err
     return status;
 }
 
-static const command *find_command(const options *o, const char *name)
-{
-    for (size_t i = 0; i < o->command_count; i++)
-        if (strcmp(o->commands[i]->name, name) == 0)
-            return o->commands[i];
-    return NULL;
-}
-
 static at_status run(const options *o, at_error *error)
 {
     paths p;
@@ -372,7 +364,7 @@ static at_status run(const options *o, at_error *error)
         return status;
     if (!o->operand)
         return print_topics(folder, &t, error);
-    const command *c = find_command(o, o->operand);
+    const command *c = options_command(o, o->operand);
     for (size_t i = 0; i < t.page_count; i++)
         if (strcmp(t.names[i], o->operand) == 0) {
             status = print_page(&p, folder, o->operand, error);

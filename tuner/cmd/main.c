@@ -22,13 +22,10 @@
 #include "base/text.h"
 #include "base/wrap.h"
 #include "bench/child.h"
-#include "cmd/environment.h"
-#include "cmd/line/commands.h"
-#include "cmd/line/terminal.h"
+#include "cmd/line/page.h"
 #include "cmd/table.h"
 #include "cmd/variant/best.h"
 #include "compile/worker.h"
-#include "process/confine.h"
 #include "process/interrupt.h"
 #include "ranks/ranks.h"
 
@@ -76,34 +73,6 @@ static void print_error(const at_error *error)
     else if (error->file[0])
         fprintf(stderr, "%s: ", error->file);
     fprintf(stderr, "%s\n", error->message[0] ? error->message : status_name(error->status));
-}
-
-/* Prints the version, and what bounds the workers on this machine. */
-static at_status print_version_json(at_error *error)
-{
-    confinement c = confine_available();
-    return json_text_print(
-        json_pack("{ss s{sb so sb}}", "version", version_text(), "confinement", "off", (int)c.off,
-                  "landlock", c.landlock_version ? json_integer(c.landlock_version) : json_null(),
-                  "seccomp", (int)c.seccomp),
-        2, stdout, error);
-}
-
-/* The same for people. */
-static void print_version(void)
-{
-    confinement c = confine_available();
-    char files[64] = "no Landlock: files are not confined";
-    if (c.landlock_version)
-        snprintf(files, sizeof files, "Landlock %d (files%s)", c.landlock_version,
-                 c.landlock_version >= 4 ? ", TCP" : "");
-    printf("autotune %s\n", version_text());
-    if (c.off)
-        puts("confinement: off (AUTOTUNE_CONFINE)");
-    else
-        printf("confinement: %s; %s\n", files,
-               c.seccomp ? "seccomp (programs, sockets; of a GPU's worker programs alone)"
-                         : "no seccomp: programs and sockets are not confined");
 }
 
 static void print_help(void)
@@ -287,25 +256,6 @@ static int become_rank(char **argv)
     return exit_code_of(status);
 }
 
-/* --version, with the `count` words after it. */
-static int say_version(int count, char **words)
-{
-    at_error error = {0};
-    at_status status = AT_OK;
-    const bool verbose = count == 1 && strcmp(words[0], "--verbose") == 0;
-    if (count == 1 && strcmp(words[0], "--json") == 0)
-        status = print_version_json(&error);
-    else if (count > 0 && !verbose)
-        status = error_set(&error, AT_USAGE,
-                           "--version takes --verbose, for people, or --json, not '%s'",
-                           words[count - 1]);
-    else
-        print_version();
-    if (verbose)
-        environment_print();
-    return end_output(status, EXIT_OK, &error);
-}
-
 static int run_command_line(int argc, char **argv)
 {
     at_error error = {0};
@@ -316,9 +266,9 @@ static int run_command_line(int argc, char **argv)
         return end_output(AT_OK, argc < 2 ? EXIT_USAGE : EXIT_OK, &error);
     }
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)
-        return say_version(argc - 2, argv + 2);
-    const command *c = commands_find(argv[1]);
-    if ((!c || c == &cmd_tune) && ranks_launched())
+        return end_output(version_print((size_t)argc - 2, argv + 2, &error), EXIT_OK, &error);
+    const command *tune = commands_find("tune"), *c = commands_find(argv[1]);
+    if ((!c || c == tune) && ranks_launched())
         return become_rank(argv);
     if (c)
         return run(c, argc - 1, argv + 1);
@@ -327,7 +277,7 @@ static int run_command_line(int argc, char **argv)
         fprintf(stderr, "autotune: there is no command '%s'; did you mean '%s'?\n", argv[1], meant);
         return EXIT_USAGE;
     }
-    return run(&cmd_tune, argc, argv);
+    return run(tune, argc, argv);
 }
 
 /* Sets the plain locale for all that follows: a preloaded library or a driver may have chosen the

@@ -12,8 +12,8 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/paths.h"
-#include "cmd/line/commands.h"
 #include "cmd/line/edit.h"
+#include "cmd/line/options.h"
 #include "cpp/token.h"
 #include "run/setup/setup.h"
 

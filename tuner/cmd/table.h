@@ -1,4 +1,5 @@
-/* The table of subcommands. Adding one is adding a file and its name in cmd/line/commands.h. */
+/* The table of subcommands, and `autotune --version`. Adding a command is adding a file and its
+ * name in cmd/table.c. */
 #ifndef AUTOTUNE_CMD_TABLE_H
 #define AUTOTUNE_CMD_TABLE_H
 
@@ -6,18 +7,23 @@
 
 #include "cmd/line/options.h"
 
-/* Commands that stand together in --help. */
+/* Commands that --help lists under one title. */
 typedef struct command_group {
     const char *title;
-    size_t count; /* of its commands, the next ones of commands_all() */
+    size_t count; /* of commands: the next ones of commands_all() */
 } command_group;
 
 const command_group *commands_groups(size_t *count);
 
-/* Every subcommand, in the order in which --help lists them. Static storage. */
+/* Returns every subcommand, in the order of --help. Static storage. */
 const command *const *commands_all(size_t *count);
 
-/* The subcommand called `name`, or NULL. */
+/* Returns the subcommand called `name`, or NULL. */
 const command *commands_find(const char *name);
+
+/* Prints the version and the confinement of workers on this machine. `words` are the `count` words
+ * after --version: "--json", or "--verbose" for a bug report's facts about the machine, which
+ * loads NVRTC. AT_USAGE for other words. */
+at_status version_print(size_t count, char *const *words, at_error *error);
 
 #endif

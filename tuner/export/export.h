@@ -1,7 +1,8 @@
 /* Exporters: what was recorded, in forms that other programs use without autotune.
  *
- * An exporter is a name and a template over the table that export/table.h makes. Adding one is
- * adding a template to templates/export and a line of the table in export/export.c. */
+ * An exporter is a name and a template over the table that docs/development/record_table.md
+ * describes. Adding one is adding a template to templates/export and a line of the table in
+ * export/export.c. */
 #ifndef AUTOTUNE_EXPORT_EXPORT_H
 #define AUTOTUNE_EXPORT_EXPORT_H
 

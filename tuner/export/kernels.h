@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/error.h"
 #include "device/arch.h"
 #include "device/plan.h"
 #include "record/record.h"
@@ -22,10 +23,10 @@ typedef struct export_entry {
 typedef struct export_source {
     char *text;      /* owned; at its end a comment tells of what it includes (script/emit.h) */
     json_t *headers; /* owned; name and text each of what it includes, other than the Toolkit's */
-    char *ptx; /* owned; the kernels by what was measured (export/inline_ptx.h); NULL: by the text
-                  alone */
-    int capability; /* as 90: the least of the devices that use it, for which the PTX is; 0: there
-                       is none */
+    char *ptx;       /* owned; the kernels by what was measured as inline PTX; NULL: by the text
+                        alone */
+    int capability;  /* as 90: the least of the devices that use it, for which the PTX is; 0: there
+                        is none */
     export_entry entries[PLAN_MAX_LAUNCHES]; /* each of the launch's */
 } export_source;
 
@@ -71,6 +72,24 @@ size_t export_kernels_add_source(export_kernels *k, export_source source);
 
 /* Adds a use unless the same is there. Owns its conditions in any case. */
 void export_kernels_add_use(export_kernels *k, export_use use);
+
+/* Writes kernels whose bodies are PTX, as inline assembly in CUDA C++.
+ *
+ * NVRTC made the measured code from a source. Another compiler may make slower code from the same
+ * source; from the PTX it makes the same code. A kernel cannot be written so if it refers to
+ * something outside its body (constant or global variables, functions), if it takes a struct, or if
+ * the PTX fixes a cluster or a number of registers.
+ *
+ * Writes a kernel for each of `entries` that has a name and whose kernel is in the PTX. `symbols`
+ * are the names of the PTX's kernels, one per line; an entry's `place` is a line. The kernel has
+ * the entry's name, or autotune_ptx_<e> if the name is not an identifier. Each number among the
+ * parameters is a parameter.
+ *
+ * The caller frees *out. It is NULL if a kernel cannot be written, or if there is none. AT_FORMAT
+ * if `ptx` is not PTX. */
+at_status export_inline_ptx(const char *ptx, size_t ptx_bytes, const char *symbols,
+                            const export_entry *entries, size_t entry_count, char **out,
+                            at_error *error);
 
 void export_source_deinit(export_source *s);
 void export_kernels_deinit(export_kernels *k); /* a zeroed one is fine */

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "check.h"
-#include "export/inline_ptx.h"
+#include "export/kernels.h"
 #include "sim/kernel.h"
 #include "sim/machine/run.h"
 

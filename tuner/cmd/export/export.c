@@ -10,10 +10,9 @@
 #include "base/text.h"
 #include "cmd/export/exported.h"
 #include "cmd/export/kernels.h"
-#include "cmd/line/commands.h"
 #include "cmd/line/known.h"
 #include "cmd/line/options.h"
-#include "cmd/line/terminal.h"
+#include "cmd/line/page.h"
 #include "export/export.h"
 #include "record/record.h"
 #include "run/setup/setup.h"
@@ -57,7 +56,9 @@ static void name_from_operand(const char *operand, char out[RECORD_NAME_BYTES])
 static void say_what_is_missing(const options *o, const export_model *m)
 {
     char folders[1024];
-    known_folders_text(o, folders, sizeof folders);
+    record_folders searched;
+    known_folders(o, &searched);
+    record_folders_text(&searched, folders, sizeof folders);
     if (m->row_count == 0)
         fprintf(stderr,
                 "autotune: warning: there are no results for %s in %s: only the script's default "

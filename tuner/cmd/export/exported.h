@@ -1,5 +1,5 @@
-/* The model of a pattern that is exported: its records and, if the script is available, its
- * constraints in C. */
+/* The model of an exported pattern: its records, its constraints in C if the script is available,
+ * and the problems that kernels are made for. */
 #ifndef AUTOTUNE_CMD_EXPORT_EXPORTED_H
 #define AUTOTUNE_CMD_EXPORT_EXPORTED_H
 
@@ -7,11 +7,32 @@
 #include "script/launch_c.h"
 #include "script/script.h"
 
-/* Like export_model_init(); `s` may be NULL. The model borrows from records and script. */
+/* Makes the model as export_model_init() does; `s` may be NULL. The model borrows from the records
+ * and the script. */
 at_status exported_model(const char *pattern_name, const record_set *records, const script *s,
                          export_model *out, at_error *error);
 
-/* The term_leaf of the names of an export_model. */
+/* Spells a name of the export_model `model` in C. It is a term_leaf. */
 bool exported_spell(void *model, const char *name, term_type *type, char *text, size_t size_bytes);
+
+struct options;
+
+enum { KERNELS_MOST_PROBLEMS = 1000 };
+
+/* The problems that kernels are made for; owned. Values borrow from the records, the script and
+ * `texts`. */
+typedef struct kernel_problems {
+    size_t count, wanted; /* the first `wanted` are recorded or asked for */
+    record_values *problems;
+    size_t text_count;
+    char **texts;
+} kernel_problems;
+
+/* Lists the recorded problems and those of --over, then the problems that portfolios were made on.
+ * AT_USAGE if --over names a variable that does not exist or gives a wrong value. */
+at_status exported_problems(const struct options *o, const export_model *m,
+                            const record_set *records, const script *s, kernel_problems *p,
+                            at_error *error);
+void kernel_problems_deinit(kernel_problems *p); /* a zeroed one is fine */
 
 #endif

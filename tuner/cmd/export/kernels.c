@@ -1,5 +1,6 @@
 #include "cmd/export/kernels.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,126 +9,96 @@
 #include "base/memory.h"
 #include "base/pack.h"
 #include "base/text.h"
-#include "cmd/line/series.h"
 #include "compile/option.h"
 #include "device/field.h"
+#include "export/kernels.h"
 #include "library/pattern.h"
 #include "record/pick.h"
 #include "run/setup/setup.h"
 #include "script/emit.h"
 #include "script/launch_c.h"
 
-enum { VALUE_BYTES = RECORD_TEXT_BYTES + 8 };
+/* ---- PTX ---- */
 
-/* ---- problems ---- */
+enum {
+    VALUE_BYTES = RECORD_TEXT_BYTES + 8,
+    CAPABILITIES = 1000 /* the id of a compilation: place of the source * this + capability */
+};
 
-void kernel_problems_deinit(kernel_problems *p)
+static at_status open_pool(kernel_ptx *k, at_error *error)
 {
-    for (size_t i = 0; i < p->count; i++)
-        free(p->problems[i].pairs);
-    for (size_t i = 0; i < p->text_count; i++)
-        free(p->texts[i]);
-    free(p->problems);
-    free(p->texts);
-    *p = (kernel_problems){0};
+    at_status status =
+        compile_pool_new(&(compile_options){.use_cache = true, .jobs = k->jobs}, &k->pool, error);
+    k->unavailable = status == AT_NO_TOOLCHAIN;
+    if (k->unavailable)
+        fprintf(stderr,
+                "autotune: the file has no PTX, so a clang compiles the sources itself: %s\n",
+                error->message);
+    return error_forgive(status, AT_NO_TOOLCHAIN, error);
 }
 
-/* A problem that is there already is left out. `values` has all variables, in any order. */
-static at_status add_problem(kernel_problems *p, const export_model *m, const record_values *values,
-                             at_error *error)
+/* Has the source at `place` compiled for a capability (90 for sm_90), unless it is compiled for a
+ * lesser one. `name` is its file in messages. Errors are those of compile_pool_new() and
+ * submit_source(). */
+static at_status compile_for(kernel_ptx *k, export_kernels *kernels, size_t place,
+                             const emitted *variant, const char *name, const launch_plan *plan,
+                             int capability, at_error *error)
 {
-    for (size_t i = 0; i < p->count; i++)
-        if (record_same_values(&p->problems[i], values))
-            return AT_OK;
-    if (p->count == KERNELS_MOST_PROBLEMS)
-        return error_set(error, AT_USAGE, "kernels are made for %d problems at most",
-                         KERNELS_MOST_PROBLEMS);
-    record_values to = {0, memory_new(m->variable_count, sizeof *to.pairs)};
-    for (; to.count < m->variable_count; to.count++)
-        to.pairs[to.count] = (record_pair){m->variables[to.count].name,
-                                           *record_get(values, m->variables[to.count].name)};
-    memory_add(&p->problems, &p->count, &to, sizeof to);
-    return AT_OK;
+    export_source *source = &kernels->sources[place];
+    char arch[16];
+    at_status status = k->pool || k->unavailable ? AT_OK : open_pool(k, error);
+    if (status || k->unavailable)
+        return status;
+    if (plan->launch_count == 0 || (source->capability > 0 && source->capability <= capability))
+        return AT_OK;
+    source->capability = capability;
+    k->submitted++;
+    snprintf(arch, sizeof arch, "sm_%d", capability);
+    return submit_source(k->pool, place * CAPABILITIES + (size_t)capability, variant, name, plan,
+                         arch, true, error);
 }
 
-/* Adds the problems that were tuned or, if `sampled`, those that portfolios were made on. */
-static at_status add_known(kernel_problems *p, const export_model *m, const record_set *records,
-                           bool sampled, at_error *error)
+/* Gives a source its kernels, if it is compiled for the least of its capabilities. */
+static at_status keep_ptx(const compile_result *r, const export_launch *launch,
+                          export_kernels *kernels, at_error *error)
+{
+    export_source *source = &kernels->sources[r->id / CAPABILITIES];
+    if (r->outcome != COMPILE_OK || source->capability != (int)(r->id % CAPABILITIES))
+        return AT_OK;
+    at_status status = export_inline_ptx(r->ptx, r->ptx_bytes, r->symbols, source->entries,
+                                         launch->entry_count, &source->ptx, error);
+    return error_forgive(status, AT_FORMAT, error); /* legal PTX that the parser does not know */
+}
+
+/* Waits for all compilations, and gives each source its kernels. Errors are those of
+ * compile_take(). */
+static at_status take_all(kernel_ptx *k, const export_launch *launch, export_kernels *kernels,
+                          at_error *error)
 {
     at_status status = AT_OK;
-    for (size_t at = 0; at < records->count && !status; at++) {
-        const record *r = &records->records[at];
-        for (size_t i = 0; i < (sampled ? r->seen_count : r->entry_count) && !status; i++) {
-            const record_values *problem = sampled ? r->seen[i].problem : &r->entries[i].problem;
-            if (export_has_variables(m, problem))
-                status = add_problem(p, m, problem, error);
-        }
-    }
-    return status;
-}
-
-/* Reads a value as the script reads --set: a number if the variable has one. */
-static at_status read_value(kernel_problems *p, value like, const char *text, value *out,
-                            at_error *error)
-{
-    char *end = NULL;
-    *out = like;
-    if (like.kind == VALUE_INTEGER)
-        out->integer = strtoll(text, &end, 0);
-    else if (like.kind == VALUE_NUMBER)
-        out->number = strtod(text, &end);
-    else if (like.kind == VALUE_BOOLEAN)
-        out->boolean = strcmp(text, "true") == 0;
-    else {
-        char *copy = memory_text(text);
-        memory_add(&p->texts, &p->text_count, &copy, sizeof copy);
-        out->string = copy;
-    }
-    if (end && (end == text || *end))
-        return error_set(error, AT_USAGE, "--over: '%.80s' is not a number", text);
-    return AT_OK;
-}
-
-/* The product of all --over, from the sweep `at` on; `pairs` are the problem so far. */
-static at_status add_swept(const options *o, size_t at, kernel_problems *p, const export_model *m,
-                           record_pair *pairs, at_error *error)
-{
-    const record_values problem = {m->variable_count, pairs};
-    if (at == o->sweep_count)
-        return add_problem(p, m, &problem, error);
-    series values = {0};
-    const char *name = o->sweeps[at].name;
-    size_t v = 0;
-    while (v < m->variable_count && strcmp(pairs[v].name, name) != 0)
-        v++;
-    if (v == m->variable_count)
-        return error_set(error, AT_USAGE, "%s has no variable '%.80s' to go over", m->pattern,
-                         name);
-    if (!o->sweeps[at].text)
-        return error_set(error, AT_USAGE, "--over %.80s: say which values, as %.80s=1024,2048",
-                         name, name);
-    value before = pairs[v].value;
-    at_status status = series_parse(name, o->sweeps[at].text, &values, error);
-    for (size_t i = 0; i < values.count && !status; i++) {
-        status = read_value(p, before, values.texts[i], &pairs[v].value, error);
+    size_t refused = 0;
+    while (k->pool && compile_pending(k->pool) > 0 && !status) {
+        compile_result r = {0};
+        status = compile_take(k->pool, -1, &r, error);
+        progress_update(k->shown, &(progress_state){.stage = "compiled",
+                                                    .done = ++k->taken,
+                                                    .total = k->submitted,
+                                                    .now_ns = clock_now_ns()});
         if (!status)
-            status = add_swept(o, at + 1, p, m, pairs, error);
+            status = keep_ptx(&r, launch, kernels, error);
+        if (!status && r.outcome != COMPILE_OK && refused++ == 0)
+            fprintf(stderr, "autotune: NVRTC does not compile all of the kernels (%s): %.400s\n",
+                    compile_outcome_name(r.outcome), r.log ? r.log : "");
+        compile_result_deinit(&r);
     }
-    pairs[v].value = before;
-    series_deinit(&values);
     return status;
 }
 
-static at_status choose_problems(const options *o, const export_model *m, const record_set *records,
-                                 const script *s, kernel_problems *p, at_error *error)
+void kernel_ptx_deinit(kernel_ptx *k)
 {
-    record_pair pairs[RECORD_MAX_VALUES];
-    library_problem(script_pattern(s), pairs);
-    at_status status = add_known(p, m, records, false, error);
-    if (!status && (o->sweep_count > 0 || o->run.pattern.variable_count > 0 || p->count == 0))
-        status = add_swept(o, 0, p, m, pairs, error);
-    p->wanted = p->count;
-    return status ? status : add_known(p, m, records, true, error);
+    compile_pool_free(k->pool);
+    progress_free(k->shown);
+    *k = (kernel_ptx){0};
 }
 
 /* ---- who may ask ---- */
@@ -314,9 +285,9 @@ static at_status add_source(making *k, const uint16_t *indices, const emitted *v
         return status;
     }
     *place = export_kernels_add_source(&k->m->kernels, source);
-    return kernel_ptx_add(k->ptx, &k->m->kernels, *place, variant,
-                          script_pattern(k->script)->template_path, &plan,
-                          10 * k->device.major + k->device.minor, error);
+    return compile_for(k->ptx, &k->m->kernels, *place, variant,
+                       script_pattern(k->script)->template_path, &plan,
+                       10 * k->device.major + k->device.minor, error);
 }
 
 static at_status add_configuration(making *k, const uint16_t *indices,
@@ -428,7 +399,7 @@ at_status exported_kernels(const options *o, const settings *run, const record_s
     if (!status)
         status = add_launch(s, m, error);
     if (!status)
-        status = choose_problems(o, m, records, s, problems, error);
+        status = exported_problems(o, m, records, s, problems, error);
     if (!status)
         status = export_model_add_problems(m, problems->problems, problems->count, error);
     for (size_t i = 0; i < problems->count && !status; i++) {
@@ -441,7 +412,7 @@ at_status exported_kernels(const options *o, const settings *run, const record_s
             status = add_for_record(&k, records->count ? &records->records[r] : NULL, r, error);
     }
     if (!status)
-        status = kernel_ptx_finish(ptx, &m->launch, &m->kernels, error);
+        status = take_all(ptx, &m->launch, &m->kernels, error);
     for (size_t r = 0; r < scripts; r++)
         script_free(k.scripts[r]);
     pick_table_deinit(&k.table);

@@ -1,8 +1,11 @@
 #include "cmd/line/known.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json_text.h"
+#include "base/paths.h"
 #include "base/text.h"
 
 bool known_gpu(const char *gpu, const char *asked, bool *exactly)
@@ -24,13 +27,6 @@ void known_folders(const options *o, record_folders *out)
     record_folders_find(o->results, found ? &own : NULL, out);
 }
 
-void known_folders_text(const options *o, char *text, size_t size_bytes)
-{
-    record_folders folders;
-    known_folders(o, &folders);
-    record_folders_text(&folders, text, size_bytes);
-}
-
 at_status known_records(const options *o, const char *pattern_name, bool may_be_none,
                         record_set *out, at_error *error)
 {
@@ -42,4 +38,73 @@ at_status known_records(const options *o, const char *pattern_name, bool may_be_
     for (size_t i = 0; i < out->faults.count; i++)
         fprintf(stderr, "autotune: warning: left out: %s\n", out->faults.items[i].text);
     return status;
+}
+
+bool results_wants(const options *o, const record *r)
+{
+    bool wanted = o->operand_count < 2, exactly;
+    for (size_t i = 1; i < o->operand_count; i++)
+        wanted = wanted || strcmp(o->operands[i], r->pattern) == 0;
+    return wanted && (!o->gpu || known_gpu(r->gpu, o->gpu, &exactly));
+}
+
+bool results_wants_entry(const options *o, const record_entry *e)
+{
+    for (size_t i = 0; i < o->run.pattern.variable_count; i++) {
+        char text[RECORD_TEXT_BYTES];
+        const value *v = record_get(&e->problem, o->run.pattern.variables[i].name);
+        if (!v)
+            return false;
+        value_format(*v, text, sizeof text);
+        if (strcmp(text, o->run.pattern.variables[i].text) != 0)
+            return false;
+    }
+    return true;
+}
+
+void results_problem(const record_entry *e, char *text, size_t size_bytes)
+{
+    record_format_values(&e->problem, text, size_bytes);
+    text_add(text, size_bytes, "%s%s", e->warm_cache ? " (warm)" : "",
+             e->energy ? " (energy)" : "");
+    if (*e->after)
+        text_add(text, size_bytes, " (after %s)", e->after);
+}
+
+static json_t *pack_places(size_t count, const void *parts, size_t stride, size_t place_at)
+{
+    json_t *places = json_array();
+    for (size_t i = 0; i < count; i++) {
+        const char *part = (const char *)parts + i * stride + place_at;
+        json_append(&places, json_count(*(const size_t *)(const void *)part));
+    }
+    return places;
+}
+
+json_t *results_pack(const options *o, const record_set *set)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < set->count; i++) {
+        const record *r = &set->records[i];
+        if (o && !results_wants(o, r))
+            continue;
+        json_append(&list,
+                    json_pack("{so ss ss si si sO so so}", "file", json_path(r->path), "gpu",
+                              r->gpu, "pattern", r->pattern, "major", r->major, "minor", r->minor,
+                              "content", (json_t *)r->root, "entries",
+                              pack_places(r->entry_count, r->entries, sizeof *r->entries,
+                                          offsetof(record_entry, place)),
+                              "portfolios",
+                              pack_places(r->portfolio_count, r->portfolios, sizeof *r->portfolios,
+                                          offsetof(record_portfolio, place))));
+    }
+    return list;
+}
+
+void results_put_question(json_t **object, const record_entry *e)
+{
+    json_put(object, "problem", record_pack_values(&e->problem));
+    json_put(object, "cache", json_string(e->warm_cache ? "warm" : "cold"));
+    json_put(object, "objective", json_string(e->energy ? "energy" : "time"));
+    json_put(object, "after", *e->after ? json_string(e->after) : json_null());
 }

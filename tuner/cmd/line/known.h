@@ -1,23 +1,42 @@
-/* The records that a command reads: those of --results, or of all known folders. */
+/* The records that a command works on, and how their entries are selected and named. */
 #ifndef AUTOTUNE_CMD_LINE_KNOWN_H
 #define AUTOTUNE_CMD_LINE_KNOWN_H
 
+#include <jansson.h>
+
 #include "cmd/line/options.h"
 #include "record/folders.h"
+#include "record/record.h"
 
-/* Is that how a GPU may be asked for: by its name, that of its folder, or whole words of the
- * latter, "h100" for nvidia-h100-80gb-hbm3? *exactly: it is all of them. */
+/* Returns whether `asked` names the GPU: it is the GPU's name, the name of its folder, or whole
+ * words of the latter ("h100" for nvidia-h100-80gb-hbm3). *exactly is whether these are all words.
+ */
 bool known_gpu(const char *gpu, const char *asked, bool *exactly);
 
-/* Lists these folders. */
+/* Lists the folders of records: the one of --results, or all known folders. */
 void known_folders(const options *o, record_folders *out);
 
-/* Writes their names as a sentence has them. */
-void known_folders_text(const options *o, char *text, size_t size_bytes);
-
-/* Reads the records of a pattern (NULL: of all), as record_search(); what cannot be read is
- * reported on stderr. With `may_be_none` a missing folder is no error. */
+/* Reads the records of a pattern from these folders, or all records if `pattern_name` is NULL.
+ * Reports records that cannot be read on stderr. With `may_be_none` a missing folder is no error.
+ * Other errors are those of record_search(). */
 at_status known_records(const options *o, const char *pattern_name, bool may_be_none,
                         record_set *out, at_error *error);
+
+/* Returns whether the record matches --gpu and the patterns among the operands after the first. No
+ * pattern matches all. */
+bool results_wants(const options *o, const record *r);
+
+/* Returns whether the entry's problem has the values of --set. */
+bool results_wants_entry(const options *o, const record_entry *e);
+
+/* Writes the question that the entry answers: "rows=8192,cols=8192 (warm)". */
+void results_problem(const record_entry *e, char *text, size_t size_bytes);
+
+/* Adds the question that the entry answers: "problem", "cache", "objective" and "after". */
+void results_put_question(json_t **object, const record_entry *e);
+
+/* Packs the records that the options select, or all if `o` is NULL, in the form that
+ * lua/lib/entries.lua reads. Returns a new reference. */
+json_t *results_pack(const options *o, const record_set *set);
 
 #endif

@@ -12,7 +12,7 @@
 
 #include "base/text.h"
 #include "base/wrap.h"
-#include "cmd/line/terminal.h"
+#include "cmd/line/page.h"
 #include "search/strategy.h"
 
 /* The type of an option's value, and so of its place in the options. */
@@ -556,6 +556,14 @@ at_status options_parse(int argc, char **argv, const command *c, options *out, a
         return error_set(error, AT_USAGE, "'autotune %s' needs more: autotune %s %s [OPTION]...",
                          c->name, c->name, c->operand);
     return AT_OK;
+}
+
+const command *options_command(const options *o, const char *name)
+{
+    for (size_t i = 0; i < o->command_count; i++)
+        if (strcmp(o->commands[i]->name, name) == 0)
+            return o->commands[i];
+    return NULL;
 }
 
 /* Returns what the option does, as this command has it. */

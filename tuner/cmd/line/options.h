@@ -80,6 +80,9 @@ typedef struct command {
     at_status (*answer)(const options *options, int *exit_code, at_error *error);
 } command;
 
+/* Returns the command called `name` among all commands, or NULL. */
+const command *options_command(const options *o, const char *name);
+
 /* Parses argv[1..] for `command`. Strings are borrowed from argv, which is changed in place (NAME
  * and VALUE of --set are cut apart). AT_USAGE names the wrong word and the nearest right one. */
 at_status options_parse(int argc, char **argv, const command *command, options *out,

@@ -1,13 +1,160 @@
+#define _GNU_SOURCE /* strcasestr, pipe2 */
 #include "cmd/line/page.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "base/file.h"
 #include "base/json_text.h"
-#include "cmd/line/terminal.h"
+#include "base/memory.h"
 #include "script/render.h"
+
+bool terminal_wants_colour(void)
+{
+    const char *no_color = getenv("NO_COLOR"), *terminal = getenv("TERM");
+    return isatty(STDOUT_FILENO) && !(no_color && *no_color) &&
+           !(terminal && strcmp(terminal, "dumb") == 0);
+}
+
+/* Returns whether the locale ($LC_ALL, $LC_CTYPE, $LANG) has characters beyond ASCII. */
+static bool terminal_speaks_utf8(void)
+{
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *locale = getenv(names[i]);
+        if (locale && *locale)
+            return strcasestr(locale, "utf-8") || strcasestr(locale, "utf8");
+    }
+    return false;
+}
+
+size_t terminal_columns(size_t most)
+{
+    enum { LEAST = 40 };
+    struct winsize size;
+    const char *given = getenv("COLUMNS");
+    long columns = given ? strtol(given, NULL, 10) : 0;
+    if (columns <= 0 && isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+        columns = size.ws_col;
+    if (columns <= 0)
+        return 0;
+    return columns < LEAST ? LEAST : (size_t)columns > most ? most : (size_t)columns;
+}
+
+size_t terminal_page(void)
+{
+    enum { WIDEST = 200, USUAL = 80 };
+    size_t columns = terminal_columns(WIDEST);
+    return columns ? columns : USUAL;
+}
+
+at_status terminal_or_file(const char *path, const void *bytes, size_t size_bytes, at_error *error)
+{
+    if (path)
+        return file_replace(path, bytes, size_bytes, error);
+    if (fwrite(bytes, 1, size_bytes, stdout) != size_bytes || fflush(stdout) != 0)
+        return error_set_errno(error, errno, "stdout could not be written");
+    return AT_OK;
+}
+
+extern char **environ;
+
+/* Starts gnuplot with `in` as its stdin, `out` as its stdout and no blocked signal. Returns 0 or an
+ * errno. */
+static int start_gnuplot(int in, int out, pid_t *pid)
+{
+    static char name[] = "gnuplot";
+    char *arguments[] = {name, NULL};
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none;
+    sigemptyset(&none);
+    if (posix_spawn_file_actions_init(&actions) != 0)
+        return ENOMEM;
+    int failed = posix_spawnattr_init(&attributes);
+    if (!failed) {
+        posix_spawnattr_setsigmask(&attributes, &none);
+        posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+        failed = posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
+        if (!failed)
+            failed = posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+        if (!failed)
+            failed = posix_spawnp(pid, name, &actions, &attributes, arguments, environ);
+        posix_spawnattr_destroy(&attributes);
+    }
+    posix_spawn_file_actions_destroy(&actions);
+    return failed;
+}
+
+/* Reads the file descriptor until its end. The caller frees *bytes. */
+static void drain(int fd, char **bytes, size_t *size_bytes)
+{
+    char block[4096];
+    FILE *to = memory_open(bytes, size_bytes);
+    for (ssize_t n; (n = read(fd, block, sizeof block)) != 0;)
+        if (n > 0)
+            fwrite(block, 1, (size_t)n, to);
+        else if (errno != EINTR)
+            break;
+    memory_close(to);
+}
+
+at_status page_draw(const char *program, char **picture, size_t *size_bytes, at_error *error)
+{
+    int in[2] = {-1, -1}, out[2] = {-1, -1}, ended = 0;
+    pid_t pid = 0;
+    at_error unread = {0};
+    at_status status = AT_OK;
+    *picture = NULL;
+    *size_bytes = 0;
+    if (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0) {
+        status = error_set_errno(error, errno, "cannot start gnuplot");
+        goto cleanup;
+    }
+    int failed = start_gnuplot(in[0], out[1], &pid);
+    if (failed) {
+        pid = 0;
+        status = failed == ENOENT || failed == EACCES || failed == ENOTDIR
+                     ? error_set(error, AT_NO_TOOLCHAIN,
+                                 "gnuplot is missing, which draws the pictures: "
+                                 "sudo apt-get install gnuplot-nox")
+                     : error_set_errno(error, failed, "cannot start gnuplot");
+        goto cleanup;
+    }
+    close(in[0]);
+    close(out[1]);
+    in[0] = out[1] = -1;
+    /* If gnuplot ends before it has read everything, its exit code says so. */
+    file_write_all(in[1], "gnuplot", program, strlen(program), &unread);
+    close(in[1]);
+    in[1] = -1;
+    drain(out[0], picture, size_bytes);
+cleanup:
+    for (int i = 0; i < 2; i++) {
+        if (in[i] >= 0)
+            close(in[i]);
+        if (out[i] >= 0)
+            close(out[i]);
+    }
+    while (pid > 0 && waitpid(pid, &ended, 0) < 0 && errno == EINTR)
+        ;
+    if (!status && (!WIFEXITED(ended) || WEXITSTATUS(ended) != 0 || *size_bytes == 0))
+        status = error_set(error, AT_IO, "gnuplot could not draw this");
+    if (status) {
+        free(*picture);
+        *picture = NULL;
+    }
+    return status;
+}
 
 at_status page_text(const char *name, json_t *found, json_t *also, char **text, at_error *error)
 {

@@ -17,7 +17,7 @@
 #include "base/json_text.h"
 #include "base/memory.h"
 #include "capture/capture.h"
-#include "cmd/line/commands.h"
+#include "cmd/line/options.h"
 #include "cmd/line/page.h"
 #include "cuda/cupti.h"
 

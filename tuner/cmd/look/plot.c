@@ -8,11 +8,9 @@
 #include "base/json_text.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "cmd/line/commands.h"
-#include "cmd/line/gnuplot.h"
 #include "cmd/line/known.h"
+#include "cmd/line/options.h"
 #include "cmd/line/page.h"
-#include "cmd/line/terminal.h"
 #include "cmd/look/plot.h"
 #include "history/recorded.h"
 #include "record/ceilings.h"
@@ -72,7 +70,7 @@ at_status plot_draw(const char *path, json_t *given, char **picture, size_t *siz
         *size_bytes = strlen(program);
         program = NULL;
     } else if (!status) {
-        status = gnuplot_run(program, strlen(program), picture, size_bytes, error);
+        status = page_draw(program, picture, size_bytes, error);
     }
     /* The first page for the terminal begins a new sheet. */
     if (!status && (*picture)[0] == '\f')

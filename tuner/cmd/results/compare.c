@@ -7,9 +7,9 @@
 
 #include "base/json_text.h"
 #include "base/memory.h"
-#include "cmd/line/commands.h"
+#include "cmd/line/known.h"
+#include "cmd/line/options.h"
 #include "cmd/line/page.h"
-#include "cmd/results/entry.h"
 #include "cmd/results/judge.h"
 #include "cmd/variant/explained.h"
 #include "history/recorded.h"

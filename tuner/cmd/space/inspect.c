@@ -1,5 +1,4 @@
-/* autotune inspect: registers, spills, shared memory and occupancy along a sweep, by compiling
- * alone. */
+/* autotune inspect: registers, spills, shared memory and occupancy along a sweep, without a GPU. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +6,6 @@
 
 #include "base/json_text.h"
 #include "base/memory.h"
-#include "cmd/line/commands.h"
 #include "cmd/line/page.h"
 #include "cmd/space/inspection.h"
 #include "run/setup/setup.h"
@@ -30,6 +28,34 @@ static void inspected_deinit(inspected *a)
     script_free(a->script);
 }
 
+/* Compiles every row of the sweep for `arch`, and fills rows[sweep->row_count], which starts
+ * zeroed. */
+static at_status compile_rows(script *s, const sweep *w, const arch_limits *arch,
+                              compile_pool *pool, inspect_row *rows, at_error *error)
+{
+    size_t waiting = 0;
+    at_status status = AT_OK;
+    uint16_t indices[PATTERN_MAX_PARAMETERS];
+    for (size_t i = 0; !status && i < w->row_count; i++) {
+        bool submitted;
+        launch_plan launch;
+        sweep_row(w, i, indices);
+        status = inspect_submit(s, PROBLEM_TUNED, indices, arch, pool, i, NULL, &rows[i], &launch,
+                                &submitted, error);
+        waiting += submitted;
+    }
+    while (!status && waiting > 0) {
+        compile_result r;
+        status = compile_take(pool, -1, &r, error);
+        if (status)
+            break;
+        inspect_take(&r, arch, &rows[r.id]);
+        compile_result_deinit(&r);
+        waiting--;
+    }
+    return status;
+}
+
 static at_status inspect_arch(const options *o, const char *arch, compile_pool *pool,
                               inspected *out, at_error *error)
 {
@@ -42,7 +68,7 @@ static at_status inspect_arch(const options *o, const char *arch, compile_pool *
     if (status)
         return status;
     out->rows = memory_new(out->sweep.row_count, sizeof *out->rows);
-    return inspect_run(out->script, &out->sweep, &out->arch, pool, out->rows, error);
+    return compile_rows(out->script, &out->sweep, &out->arch, pool, out->rows, error);
 }
 
 static value axis_value(const inspected *a, size_t row, size_t axis)

@@ -1,16 +1,54 @@
-/* autotune space: the search space of a script, its constraints and what each removes. */
+/* autotune space, lint: the search space of a script, and likely mistakes in the script. */
 #include <inttypes.h>
+#include <jansson.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/json_text.h"
-#include "cmd/line/commands.h"
+#include "cmd/line/options.h"
 #include "cmd/line/page.h"
-#include "cmd/space/unchecked.h"
 #include "report/progress.h"
+#include "run/setup/prototypes.h"
 #include "run/setup/setup.h"
+#include "run/variant/sources.h"
+#include "script/emit.h"
 #include "space/space.h"
+
+/* Counts the configurations of `sp` that the constraints of every ragged problem forbid; 0 if the
+ * pattern has no ragged problem. Errors are those of script_space(). */
+static at_status count_unchecked(script *s, const space *sp, uint64_t *out, at_error *error)
+{
+    const pattern *p = script_pattern(s);
+    space *ragged[PATTERN_MAX_RAGGED] = {0};
+    uint16_t indices[PATTERN_MAX_PARAMETERS];
+    at_status status = AT_OK;
+    *out = 0;
+    for (size_t i = 0; !status && i < p->ragged_count; i++) {
+        at_error none = {0};
+        status = script_space(s, (problem_kind)(PROBLEM_RAGGED + i), &ragged[i], &none);
+        /* An empty space accepts no value. */
+        if (status == AT_SCRIPT)
+            status = AT_OK;
+        else if (status)
+            *error = none;
+    }
+    for (uint64_t i = 0; !status && p->ragged_count > 0 && i < space_count(sp); i++) {
+        bool checked = false;
+        uint64_t at;
+        space_at(sp, i, indices);
+        for (size_t k = 0; !checked && k < p->ragged_count; k++)
+            checked = ragged[k] && space_find(ragged[k], indices, &at);
+        *out += !checked;
+    }
+    for (size_t i = 0; i < PATTERN_MAX_RAGGED; i++)
+        space_free(ragged[i]);
+    return status;
+}
+
+/* ---- space ---- */
 
 static void warn_unchecked(const script *s, const space *sp, uint64_t unchecked)
 {
@@ -28,8 +66,8 @@ static void warn_unchecked(const script *s, const space *sp, uint64_t unchecked)
                 unchecked, space_count(sp));
 }
 
-static at_status print(const options *o, const script *s, const space *sp, double enumerate_s,
-                       uint64_t unchecked, at_error *error)
+static at_status print_space(const options *o, const script *s, const space *sp, double enumerate_s,
+                             uint64_t unchecked, at_error *error)
 {
     const pattern *p = script_pattern(s);
     const bool sampled = space_is_sample(sp);
@@ -93,7 +131,7 @@ static at_status make_space(script *s, space **out, at_error *error)
     return status;
 }
 
-static at_status run(const options *o, at_error *error)
+static at_status show_space(const options *o, at_error *error)
 {
     arch_limits arch;
     script *s = NULL;
@@ -113,7 +151,7 @@ static at_status run(const options *o, at_error *error)
     if (o->list)
         status = print_list(s, sp, error);
     else
-        status = print(o, s, sp, enumerate_s, unchecked, error);
+        status = print_space(o, s, sp, enumerate_s, unchecked, error);
     if (!status && !o->list && script_pattern(s)->measurable)
         warn_unchecked(s, sp, unchecked);
 cleanup:
@@ -127,5 +165,238 @@ const command cmd_space = {
     .operand = "SCRIPT",
     .summary = "Show parameters, constraints and what each removes",
     .options = "describe set include captured only arch list json",
-    .run = run,
+    .run = show_space,
+};
+
+/* ---- lint ---- */
+
+/* Configurations whose neighbours are looked at for what a parameter changes, pairs of them, and
+ * the work of the script for all parameters: some seconds. */
+enum { MOST_LOOKED_AT = 48, MOST_PAIRS = 256, MOST_INSTRUCTIONS = 1000000000 };
+
+typedef struct linting {
+    script *script;
+    space *space;
+    uint16_t one[PATTERN_MAX_PARAMETERS], other[PATTERN_MAX_PARAMETERS];
+    json_t *warnings; /* owned: {file, line, message} */
+    size_t unseen;    /* parameters whose variants took too much work */
+} linting;
+
+/* Adds a warning; a `path` that is NULL and a `line` that is 0 are not told. */
+static void __attribute__((format(printf, 4, 5)))
+warn(linting *l, const char *path, int line, const char *format, ...)
+{
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    json_append(&l->warnings,
+                json_pack("{so so so}", "file", path ? json_path(path) : json_null(), "line",
+                          line ? json_integer(line) : json_null(), "message", json_said(text)));
+}
+
+static void lint_kernels(linting *l)
+{
+    const pattern *p = script_pattern(l->script);
+    if (p->reference_path && strcmp(p->reference_path, p->template_path) == 0)
+        warn(l, NULL, 0,
+             "the reference is made by the template of the variants (%s): a mistake in it is in "
+             "both and never found",
+             p->template_path);
+    if (p->measurable && script_oracle(l->script) == ORACLE_BASELINE)
+        warn(l, p->path, 0,
+             "there is no reference: variants are only found to agree with the baseline, "
+             "whose mistakes are theirs; reference = at.reference { template = ... } says what "
+             "is right");
+}
+
+static void tell_doubt(void *context, const char *path, int line, const char *text)
+{
+    warn(context, path, line, "%s", text);
+}
+
+/* Compares the script with what the default's kernels take, as the compiler has it; without a
+ * compiler nothing is said. */
+static at_status lint_prototype(linting *l, const options *o, const arch_limits *limits,
+                                at_error *error)
+{
+    char arch[16];
+    compile_pool *pool = NULL;
+    at_status status = compile_pool_new(
+        &(compile_options){.jobs = 1, .use_cache = o->run.machine.use_cache}, &pool, error);
+    if (status)
+        return error_forgive(status, AT_NO_TOOLCHAIN, error);
+    snprintf(arch, sizeof arch, "sm_%d%d", limits->major, limits->minor);
+    space_at(l->space, 0, l->one);
+    const pattern *p = script_pattern(l->script);
+    status = prototypes_check(l->script, PROBLEM_TUNED, p->baseline ? p->baseline : l->one, pool,
+                              arch, tell_doubt, l, error);
+    compile_pool_free(pool);
+    return status;
+}
+
+/* One that reads the problem or the device may remove something on others: it is left alone. */
+static void lint_constraints(linting *l)
+{
+    const pattern *p = script_pattern(l->script);
+    for (size_t i = 0; i < p->constraint_count && !space_is_sample(l->space); i++) {
+        const space_constraint *c = &p->constraints[i];
+        if (c->conditional || !c->line || space_removed(l->space, i) > 0 ||
+            script_constraint_varies(l->script, i))
+            continue;
+        warn(l, p->path, c->line,
+             "this constraint removes nothing, or what others remove already: %s", c->text);
+    }
+}
+
+static void lint_values(linting *l)
+{
+    const pattern *p = script_pattern(l->script);
+    for (size_t i = 0; i < p->parameter_count && !space_is_sample(l->space); i++)
+        for (size_t v = 0; v < p->parameters[i].value_count; v++) {
+            char text[64];
+            if (space_uses(l->space, i, (uint16_t)v))
+                continue;
+            value_format(p->parameters[i].values[v], text, sizeof text);
+            warn(l, NULL, 0, "%s=%s: no valid configuration has it", p->parameters[i].name, text);
+        }
+}
+
+/* A search leaves them out without a word: on other problems they may be what they are meant to
+ * be. */
+static at_status lint_starts(linting *l, at_error *error)
+{
+    const pattern *p = script_pattern(l->script);
+    at_status status = AT_OK;
+    for (size_t i = 0; i < p->start_count && !status; i++) {
+        bool valid;
+        size_t broken;
+        status = script_valid(l->script, PROBLEM_TUNED, p->starts[i], &valid, &broken, error);
+        if (status || valid)
+            continue;
+        warn(l, NULL, 0,
+             "starts[%zu]: this is no valid configuration here and is not tried: it breaks %s",
+             i + 1, p->constraints[broken].text);
+    }
+    return status;
+}
+
+static at_status lint_ragged(linting *l, at_error *error)
+{
+    const pattern *p = script_pattern(l->script);
+    uint64_t unchecked = 0;
+    if (p->measurable && p->ragged_count == 0)
+        warn(l, NULL, 0, "there is no ragged problem: the edges of the variants are never checked");
+    if (space_is_sample(l->space))
+        return AT_OK;
+    at_status status = count_unchecked(l->script, l->space, &unchecked, error);
+    if (!status && unchecked > 0)
+        warn(l, NULL, 0,
+             "%" PRIu64 " of %" PRIu64 " configurations break a constraint on every ragged problem "
+             "and are checked on none: give another one, ragged = { { ... }, { ... } }",
+             unchecked, space_count(l->space));
+    return status;
+}
+
+static at_status identify(const linting *l, const uint16_t *indices, journal_key *out,
+                          at_error *error)
+{
+    emitted source = {0};
+    launch_plan plan;
+    at_status status = emit_variant(l->script, PROBLEM_TUNED, indices, false, &source, error);
+    if (!status)
+        status = script_launch_plan(l->script, PROBLEM_TUNED, indices, &plan, error);
+    if (!status)
+        *out = identity_of(&(identity_part){source.hash, &plan}, 1,
+                           (uint32_t)script_layout_of(l->script, indices));
+    emitted_deinit(&source);
+    return status;
+}
+
+static at_status compare_variants(linting *l, bool *same, at_error *error)
+{
+    journal_key one, other;
+    at_status status = identify(l, l->one, &one, error);
+    if (!status)
+        status = identify(l, l->other, &other, error);
+    *same = !status && memcmp(&one, &other, sizeof one) == 0;
+    return status;
+}
+
+/* Looks at a parameter in configurations spread over the space, beside the same with another value:
+ * nothing is said of a parameter that never differs alone. */
+static at_status lint_parameter(linting *l, size_t parameter, at_error *error)
+{
+    const space_parameter *p = &script_pattern(l->script)->parameters[parameter];
+    uint64_t count = space_count(l->space), step = count / MOST_LOOKED_AT + 1, ignored;
+    size_t pairs = 0;
+    bool same = true;
+    at_status status = AT_OK;
+    for (uint64_t i = 0; !status && same && pairs < MOST_PAIRS && i < count; i += step) {
+        space_at(l->space, i, l->one);
+        memcpy(l->other, l->one, space_parameter_count(l->space) * sizeof *l->one);
+        for (size_t v = 0; !status && same && pairs < MOST_PAIRS && v < p->value_count; v++) {
+            l->other[parameter] = (uint16_t)v;
+            if (v == l->one[parameter] || !space_find(l->space, l->other, &ignored))
+                continue;
+            pairs++;
+            if (script_spent(l->script) > MOST_INSTRUCTIONS) {
+                l->unseen++;
+                return AT_OK;
+            }
+            status = compare_variants(l, &same, error);
+        }
+    }
+    if (!status && same && pairs > 0)
+        warn(l, NULL, 0,
+             "%s: no template, launch or option reads it: of %zu pairs of variants that differ in "
+             "it alone both are the same",
+             p->name, pairs);
+    return status;
+}
+
+static at_status lint(const options *o, at_error *error)
+{
+    arch_limits arch;
+    linting l = {.warnings = json_array()};
+    at_status status = target_find(o->run.machine.arch, &arch, error);
+    if (!status)
+        status = target_load_script(&o->run, &arch, &l.script, error);
+    if (!status)
+        status = script_space(l.script, PROBLEM_TUNED, &l.space, error);
+    if (status)
+        goto cleanup;
+    script_tell_repeated_keys(l.script, tell_doubt, &l);
+    lint_kernels(&l);
+    status = lint_prototype(&l, o, &arch, error);
+    if (status)
+        goto cleanup;
+    lint_constraints(&l);
+    lint_values(&l);
+    status = lint_starts(&l, error);
+    if (!status)
+        status = lint_ragged(&l, error);
+    for (size_t i = 0; !status && i < space_parameter_count(l.space); i++)
+        status = lint_parameter(&l, i, error);
+    if (!status)
+        status =
+            page_show(o, "lint", 2,
+                      json_pack("{ss sO sI sb}", "pattern", script_pattern(l.script)->name,
+                                "warnings", l.warnings, "unseen_parameters", (json_int_t)l.unseen,
+                                "sampled", (int)space_is_sample(l.space)),
+                      NULL, error);
+cleanup:
+    json_decref(l.warnings);
+    space_free(l.space);
+    script_free(l.script);
+    return status;
+}
+
+const command cmd_lint = {
+    .name = "lint",
+    .operand = "SCRIPT",
+    .summary = "Warn of likely mistakes in a script; needs no GPU",
+    .options = "describe set include only arch json",
+    .run = lint,
 };

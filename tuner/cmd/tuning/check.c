@@ -14,7 +14,7 @@
 #include "base/rng.h"
 #include "base/text.h"
 #include "capture/capture.h"
-#include "cmd/line/commands.h"
+#include "cmd/line/options.h"
 #include "cmd/line/page.h"
 #include "compile/compile.h"
 #include "record/schema.h"

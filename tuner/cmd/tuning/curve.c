@@ -5,9 +5,8 @@
 
 #include "base/file.h"
 #include "base/json_text.h"
-#include "cmd/line/commands.h"
-#include "cmd/line/gnuplot.h"
 #include "cmd/line/known.h"
+#include "cmd/line/options.h"
 #include "cmd/line/page.h"
 #include "cmd/line/series.h"
 #include "record/record.h"
@@ -145,7 +144,7 @@ static at_status draw(const options *o, const curve *c, at_error *error)
         "curve_plot", curve_pack(c),
         json_pack("{sb so}", "png", (int)png, "words", curve_pack_words(c)), &program, error);
     if (!status)
-        status = gnuplot_run(program, strlen(program), &picture, &size_bytes, error);
+        status = page_draw(program, &picture, &size_bytes, error);
     if (!status)
         status = file_replace(o->picture, picture, size_bytes, error);
     free(program);

@@ -10,7 +10,7 @@
 
 #include "base/json_text.h"
 #include "base/memory.h"
-#include "cmd/line/commands.h"
+#include "cmd/line/options.h"
 #include "cmd/line/page.h"
 #include "cmd/line/series.h"
 #include "run/portfolio/portfolio.h"

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "cmd/line/commands.h"
-#include "cmd/line/terminal.h"
+#include "cmd/line/options.h"
+#include "cmd/line/page.h"
 #include "cmd/variant/best.h"
 #include "compile/compile.h"
 #include "record/pick.h"

@@ -1,22 +1,231 @@
-/* Packs what one variant was found to do, for people and for programs. */
+#include "cmd/variant/explained.h"
+
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "base/json_text.h"
-#include "cmd/line/terminal.h"
-#include "cmd/variant/explained.h"
-#include "record/schema.h"
+#include "base/clock.h"
+#include "base/memory.h"
+#include "report/progress.h"
 #include "run/setup/setup.h"
 #include "script/kernel_file.h"
 
-enum {
-    LEAST_BESIDE = 120, /* columns for counters and source side by side */
-    PREDICTED_DIGITS = 6
-};
+enum { NAME_BYTES = 512 };
 
-static bool is_used(const sim_counter *c)
+/* Launches that execute fewer instructions of warps are run whole, others by a sample of their
+ * blocks: that takes a second or two. */
+static const double whole_instructions = 4e6;
+
+void explained_deinit(explained *x)
 {
-    return c->requests || c->shared_requests || c->constant_requests;
+    for (uint32_t i = 0; i < PLAN_MAX_LAUNCHES; i++) {
+        explanation_deinit(&x->launches[i].explanation);
+        sim_estimated_deinit(&x->launches[i].found);
+    }
+    sim_estimate_free(x->estimate);
+    script_contents_deinit(&x->contents);
+    compile_result_deinit(&x->compiled);
+    compile_result_deinit(&x->filler);
+    emitted_deinit(&x->source);
+    for (size_t i = 0; i < x->place_count; i++)
+        free(x->places[i]);
+    free(x->places);
+    free(x->wrong);
+    free(x->unproven);
+    compile_pool_free(x->pool);
+    script_free(x->script);
+}
+
+/* The name of the source. No file that it includes has it, for the preprocessor knows files by
+ * their names. */
+static const char *source_name(const explained *x, char *name)
+{
+    snprintf(name, NAME_BYTES, "(emitted) %s.cu", script_pattern(x->script)->name);
+    return name;
+}
+
+static at_status compile(explained *x, at_error *error)
+{
+    char name[NAME_BYTES];
+    at_status status =
+        compile_pool_new(&(compile_options){.jobs = 2, .use_cache = true}, &x->pool, error);
+    return status ? status
+                  : compile_source(x->pool, &x->source, source_name(x, name), &x->launch,
+                                   x->chip.arch, true, &x->compiled, error);
+}
+
+/* Finds where the lines of the source come from: the same source with its #line directives
+ * tells. */
+static at_status find_places(explained *x, at_error *error)
+{
+    emitted marked = {0};
+    char file[256] = "";
+    int number = 0;
+    size_t lines = 1;
+    at_status status = emit_variant(x->script, x->problem, x->indices, true, &marked, error);
+    for (const char *at = x->source.source; !status && *at; at++)
+        lines += *at == '\n';
+    if (!status)
+        x->places = memory_new(lines, sizeof *x->places);
+    for (const char *at = marked.source; !status && *at;) {
+        size_t length = strcspn(at, "\n");
+        char line[NAME_BYTES], place[NAME_BYTES];
+        snprintf(line, sizeof line, "%.*s", (int)length, at);
+        if (sscanf(line, "#line %d \"%255[^\"]\"", &number, file) != 2 && x->place_count < lines) {
+            snprintf(place, sizeof place, "%s:%d", file, number);
+            number += number < INT_MAX;
+            x->places[x->place_count++] = *file ? memory_text(place) : NULL;
+        }
+        at += length + (at[length] == '\n');
+    }
+    emitted_deinit(&marked);
+    return status;
+}
+
+static void show_progress(progress *shown, const char *stage, uint64_t done, uint64_t total)
+{
+    progress_update(
+        shown,
+        &(progress_state){.stage = stage, .done = done, .total = total, .now_ns = clock_now_ns()});
+}
+
+static void show_count(void *context, uint64_t done, uint64_t total)
+{
+    show_progress(context, "explain", done, total);
+}
+
+/* Runs every launch: a sample of its blocks, or all. */
+static at_status run_launches(explained *x, bool whole, progress *shown, at_error *error)
+{
+    const device_image image = result_image(&x->compiled, true);
+    const sim_filler filler = {result_image(&x->filler, true), x->filler_launch};
+    sim_estimate_free(x->estimate);
+    x->estimate = NULL;
+    at_status status =
+        sim_estimate_new(&x->chip, &x->plan, &filler, x->contents.of, &x->estimate, error);
+    if (!status)
+        sim_estimate_watch(x->estimate, show_count, shown);
+    for (uint32_t i = 0; !status && i < x->launch.launch_count; i++) {
+        sim_estimated_deinit(&x->launches[i].found);
+        status = sim_estimate_kernel(x->estimate, &image, &x->launch, i,
+                                     whole ? plan_grid_blocks(&x->launch.launches[i]) : 0,
+                                     &x->launches[i].found, error);
+    }
+    return status;
+}
+
+/* Was a part counted, though all of it would take little? */
+static bool may_run_whole(const explained *x)
+{
+    double instructions = 0;
+    bool is_part = false;
+    for (uint32_t i = 0; i < x->launch.launch_count; i++) {
+        const sim_profile *p = &x->launches[i].found.profile;
+        if (x->launches[i].found.fault.kind != SIM_FAULT_NONE || p->sampled == 0)
+            return false;
+        is_part = is_part || p->sampled < p->blocks;
+        instructions += (double)p->totals.issued_total * ((double)p->blocks / (double)p->sampled);
+    }
+    return is_part && instructions <= whole_instructions;
+}
+
+static at_status run_sample(explained *x, const settings *wanted, at_error *error)
+{
+    progress *shown = progress_new(STDERR_FILENO, wanted->quiet);
+    char name[NAME_BYTES];
+    const kernel_file *file;
+    const char *const *defines;
+    size_t define_count;
+    const bool is_file = script_file(x->script, &file, &defines, &define_count);
+    const explain_source source = {.name = source_name(x, name),
+                                   .places = (const char *const *)x->places,
+                                   .place_count = x->place_count,
+                                   .listed = is_file ? file->name : NULL};
+    at_status status = script_contents_load(x->script, &x->plan, &x->contents, error);
+    if (!status)
+        status = run_launches(x, false, shown, error);
+    if (!status && may_run_whole(x))
+        status = run_launches(x, true, shown, error);
+    for (uint32_t i = 0; !status && i < x->launch.launch_count; i++)
+        explain_variant(&x->launches[i].found, &x->chip, &source, &x->launches[i].explanation);
+    if (!status && sim_estimate_trouble(x->estimate))
+        fprintf(stderr, "autotune: inputs are not as the script prepares them; %s\n",
+                sim_estimate_trouble(x->estimate));
+    progress_free(shown);
+    return status;
+}
+
+/* Takes the predictions of the tuned problem, and what is said of them. */
+static void take_predictions(explained *x, const explained *tuned)
+{
+    for (uint32_t i = 0; i < x->launch.launch_count; i++) {
+        const explanation *from = &tuned->launches[i].explanation;
+        explanation *to = &x->launches[i].explanation;
+        x->launches[i].found.prediction = tuned->launches[i].found.prediction;
+        to->sentence_count = to->of_lines;
+        for (size_t k = from->of_lines;
+             k < from->sentence_count && to->sentence_count < EXPLAIN_SENTENCES; k++)
+            memcpy(to->sentences[to->sentence_count++], from->sentences[k],
+                   sizeof from->sentences[k]);
+    }
+    x->predicts_tuned = true;
+}
+
+/* A problem that cannot be run here leaves the predictions of the smaller one. */
+static void predict_tuned(const settings *wanted, explained *x)
+{
+    explained tuned = {0};
+    at_error ignored;
+    settings quietly = *wanted;
+    quietly.quiet = true;
+    if (x->problem == PROBLEM_TUNED || explained_faulted(x))
+        return;
+    if (explained_count(&quietly, x->configuration, false, &tuned, &ignored) == AT_OK &&
+        !explained_faulted(&tuned) && tuned.launch.launch_count == x->launch.launch_count)
+        take_predictions(x, &tuned);
+    explained_deinit(&tuned);
+}
+
+at_status explained_count(const settings *wanted, const char *configuration, bool simulated,
+                          explained *x, at_error *error)
+{
+    at_status status = chips_wanted(wanted, &x->chip, error);
+    if (!status)
+        status = target_load_script(wanted, &x->chip.limits, &x->script, error);
+    if (status)
+        return status;
+    const pattern *p = script_pattern(x->script);
+    if (p->transfers)
+        return error_set_at(
+            error, AT_NO_DEVICE, p->path, 0,
+            "nothing explains a transfer: no simulated device has a host to move data "
+            "from or to");
+    x->problem = simulated && p->has_problem[PROBLEM_SIMULATED] ? PROBLEM_SIMULATED : PROBLEM_TUNED;
+    status = setup_choose_valid(x->script, x->problem, configuration, x->indices, error);
+    if (status)
+        return status;
+    script_format_configuration(x->script, x->indices, x->configuration, sizeof x->configuration);
+    status = script_problem_plan(x->script, x->problem, x->indices, 1, &x->plan, error);
+    if (!status)
+        status = script_launch_plan(x->script, x->problem, x->indices, &x->launch, error);
+    if (!status)
+        status = emit_variant(x->script, x->problem, x->indices, false, &x->source, error);
+    if (!status)
+        status = find_places(x, error);
+    if (!status)
+        status = compile(x, error);
+    if (!status && script_has_filler(x->script))
+        status = script_filler_plan(x->script, x->problem, x->indices, &x->filler_launch, error);
+    if (!status)
+        status = compile_filler(x->script, x->problem, x->indices, &x->filler_launch, x->pool,
+                                x->chip.arch, &x->filler, error);
+    if (!status)
+        status = run_sample(x, wanted, error);
+    if (!status)
+        predict_tuned(wanted, x);
+    return status;
 }
 
 bool explained_faulted(const explained *x)
@@ -50,242 +259,4 @@ const char *explained_metric(const explained *x, uint32_t launch, size_t i, doub
         return NULL;
     *count = (double)metrics[i].count * x->launches[launch].explanation.scale;
     return metrics[i].name;
-}
-
-static json_t *metrics_json(const explained *x, uint32_t launch)
-{
-    json_t *out = json_object();
-    const char *name;
-    double count;
-    for (size_t i = 0; (name = explained_metric(x, launch, i, &count)) != NULL; i++)
-        json_put(&out, name, json_count_rounded(count));
-    return out;
-}
-
-/* One kind of access of one line: what there was of it. */
-static json_t *access_json(const explained *x, double scale, const explain_line *l,
-                           const char *kind, const sim_counter *c)
-{
-    const bool is_shared = c->shared_requests > 0;
-    const struct {
-        const char *name;
-        uint64_t count;
-        bool is_told; /* also when there was nothing */
-    } counts[] = {{"shared_requests", c->shared_requests, false},
-                  {"wavefronts", c->wavefronts, is_shared},
-                  {"ideal_wavefronts", c->ideal, is_shared},
-                  {"conflicts", c->conflicts, is_shared},
-                  {"requests", c->requests, false},
-                  {"sectors", c->sectors, false},
-                  {"ideal_sectors", c->fewest, false},
-                  {"bytes", c->bytes, false},
-                  {"turns", c->turns, false},
-                  {"constant_requests", c->constant_requests, false},
-                  {"constant_passes", c->constant_passes, false}};
-    json_t *out = json_pack("{si ss}", "line", l->line, "kind", kind);
-    if (!explain_line_is_own(l))
-        json_put(&out, "file", json_path_of(l->file.at, l->file.length));
-    else if (l->line > 0 && (size_t)l->line <= x->place_count && x->places[l->line - 1])
-        json_put(&out, "place", json_path(x->places[l->line - 1]));
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-        if (counts[i].count > 0 || counts[i].is_told)
-            json_put(&out, counts[i].name,
-                     json_count_rounded((double)counts[i].count * (scale > 1 ? scale : 1)));
-    return out;
-}
-
-static void append_line(const explained *x, double scale, const explain_line *l, json_t **lines)
-{
-    for (int k = 0; k < EXPLAIN_KIND_COUNT; k++)
-        if (is_used(&l->kinds[k]))
-            json_append(lines,
-                        access_json(x, scale, l, explain_kind_name((explain_kind)k), &l->kinds[k]));
-    if (is_used(&l->local))
-        json_append(lines, access_json(x, scale, l, "local", &l->local));
-}
-
-static json_t *prediction_json(const sim_prediction *p)
-{
-    const struct {
-        const char *name;
-        double v;
-    } fields[] = {{"time_ns", p->time_ns},
-                  {"low_ns", p->low_ns},
-                  {"high_ns", p->high_ns},
-                  {"dram_read_bytes", p->dram_read_bytes},
-                  {"dram_written_bytes", p->dram_written_bytes},
-                  {"occupancy", p->occupancy.fraction},
-                  {"bytes_in_flight", p->flight_bytes},
-                  {"bytes_needed", p->needed_bytes}};
-    json_t *out = json_object();
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-        json_put(&out, fields[i].name, json_rounded(fields[i].v, PREDICTED_DIGITS));
-    for (int i = 0; i < SIM_TERM_COUNT; i++) {
-        char key[32];
-        snprintf(key, sizeof key, "%s_ns", sim_term_key((sim_term)i));
-        json_put(&out, key, json_rounded(p->terms_ns[i], PREDICTED_DIGITS));
-    }
-    json_put(&out, "occupancy_limit", json_string(occupancy_limit_name(p->occupancy.limit)));
-    json_put(&out, "limit", json_string(sim_term_name(p->limit)));
-    return out;
-}
-
-/* Adds what one launch does to `out`. */
-static void add_launch(json_t **out, const explained *x, uint32_t i)
-{
-    const explained_launch *l = &x->launches[i];
-    const explanation *e = &l->explanation;
-    json_t *lines = json_array(), *verdict = json_array();
-    for (size_t k = 0; k < e->line_count; k++)
-        append_line(x, e->scale, &e->lines[k], &lines);
-    for (size_t k = 0; k < e->sentence_count; k++)
-        json_append(&verdict, json_string(e->sentences[k]));
-    json_put(out, "entry", json_string(plan_entry(&x->launch, i)));
-    json_put(out, "times", json_integer(plan_rounds(&x->launch, i)));
-    json_put(out, "blocks", json_count(l->found.profile.blocks));
-    json_put(out, "blocks_counted", json_count(l->found.profile.sampled));
-    json_put(out, "registers", json_integer(x->compiled.resources.registers));
-    json_put(out, "metrics", metrics_json(x, i));
-    json_put(out, "lines", lines);
-    if (l->found.fault.kind == SIM_FAULT_NONE)
-        json_put(out, "predicted", prediction_json(&l->found.prediction));
-    json_put(out, "verdict", verdict);
-}
-
-json_t *explained_pack(const explained *x)
-{
-    const pattern *p = script_pattern(x->script);
-    json_t *root = json_pack("{ss ss so so}", "pattern", p->name, "arch", x->chip.arch, "problem",
-                             pattern_json_problem(p, x->problem), "config",
-                             pattern_json_configuration(p, x->indices));
-    json_t *launches = json_array();
-    for (uint32_t i = 0; i < x->launch.launch_count && x->launch.launch_count > 1; i++) {
-        json_t *one = json_object();
-        add_launch(&one, x, i);
-        json_append(&launches, one);
-    }
-    if (x->launch.launch_count > 1)
-        json_put(&root, "launches", json_incref(launches));
-    else
-        add_launch(&root, x, 0);
-    json_decref(launches);
-    json_put(&root, "wrong", json_said(x->wrong));
-    json_put(&root, "unproven", json_said(x->unproven));
-    return root;
-}
-
-/* ---- what text needs beside that ---- */
-
-/* The counts are of the blocks that were run. */
-static json_t *counter_words(const char *kind, const sim_counter *c)
-{
-    return json_pack(
-        "{ss sI sI sI sI sI sI sI sI sI}", "kind", kind, "requests", (json_int_t)c->requests,
-        "sectors", (json_int_t)c->sectors, "bytes", (json_int_t)c->bytes, "shared_requests",
-        (json_int_t)c->shared_requests, "wavefronts", (json_int_t)c->wavefronts, "ideal",
-        (json_int_t)c->ideal, "conflicts", (json_int_t)c->conflicts, "constant_requests",
-        (json_int_t)c->constant_requests, "constant_passes", (json_int_t)c->constant_passes);
-}
-
-/* A line, with each kind of access in the order of their columns. */
-static json_t *line_words(const explain_line *l)
-{
-    json_t *kinds = json_array();
-    for (int k = 0; k < EXPLAIN_KIND_COUNT; k++)
-        json_append(&kinds, counter_words(explain_kind_name((explain_kind)k), &l->kinds[k]));
-    json_append(&kinds, counter_words("local", &l->local));
-    json_t *out = json_pack("{si so}", "line", l->line, "kinds", kinds);
-    if (!explain_line_is_own(l))
-        json_put(&out, "file", json_stringn_nocheck(l->file.at, l->file.length));
-    return out;
-}
-
-static json_t *totals_words(const sim_totals *t)
-{
-    const struct {
-        const char *name;
-        const sim_counter *c;
-    } totals[] = {{"global loads", &t->global_load},
-                  {"global stores", &t->global_store},
-                  {"global atomics", &t->global_atomic},
-                  {"async copies", &t->async_copy},
-                  {"local memory", &t->local},
-                  {"shared loads", &t->shared_load},
-                  {"shared stores", &t->shared_store},
-                  {"shared atomics", &t->shared_atomic},
-                  {"constants", &t->constant}};
-    json_t *list = json_array();
-    for (size_t i = 0; i < sizeof totals / sizeof *totals; i++)
-        json_append(&list, counter_words(totals[i].name, totals[i].c));
-    return list;
-}
-
-static json_t *launch_words(const explained *x, uint32_t i)
-{
-    const explained_launch *l = &x->launches[i];
-    const explanation *e = &l->explanation;
-    const sim_profile *profile = &l->found.profile;
-    const sim_prediction *p = &l->found.prediction;
-    json_t *lines = json_array(), *sentences = json_array(), *issued = json_array();
-    json_t *alone = json_array();
-    for (int t = 0; t < SIM_TERM_COUNT; t++)
-        json_append(&alone,
-                    json_pack("[s o]", sim_term_name((sim_term)t), json_exact(p->terms_ns[t])));
-    json_append(&alone, json_pack("[s o]", "all together", json_exact(p->time_ns)));
-    for (size_t k = 0; k < e->line_count; k++)
-        json_append(&lines, line_words(&e->lines[k]));
-    for (size_t k = 0; k < e->sentence_count; k++)
-        json_append(&sentences, json_string_nocheck(e->sentences[k]));
-    for (int c = 0; c < SIM_CLASS_COUNT; c++)
-        if (profile->totals.issued[c] > 0)
-            json_append(&issued, json_pack("[s, f]", sim_class_name((sim_class)c),
-                                           (double)profile->totals.issued[c] /
-                                               (double)profile->totals.issued_total));
-    return json_pack(
-        "{ss sI so sb so so so so sI sI so}", "entry", plan_entry(&x->launch, i), "rounds",
-        (json_int_t)plan_rounds(&x->launch, i), "scale", json_exact(e->scale), "faulted",
-        l->found.fault.kind != SIM_FAULT_NONE, "lines", lines, "sentences", sentences, "totals",
-        totals_words(&profile->totals), "issued", issued, "sampled", (json_int_t)profile->sampled,
-        "blocks", (json_int_t)profile->blocks, "alone", alone);
-}
-
-/* Lists which line of a kernel's own file, which is cut, each line of the source is; 0: none. Empty
- * for templates, whose lines are not the source's. */
-static json_t *own_numbers(const explained *x)
-{
-    const kernel_file *file;
-    const char *const *defines;
-    size_t define_count;
-    json_t *numbers = json_array();
-    if (!script_file(x->script, &file, &defines, &define_count))
-        return numbers;
-    const size_t length = strlen(file->name);
-    for (size_t i = 0; i < x->place_count; i++) {
-        const char *place = x->places[i] ? x->places[i] : "";
-        const bool is_own = strncmp(place, file->name, length) == 0 && place[length] == ':';
-        json_append(&numbers, json_integer(is_own ? atoi(place + length + 1) : 0));
-    }
-    return numbers;
-}
-
-json_t *explained_pack_words(const explained *x)
-{
-    const kernel_resources *r = &x->compiled.resources;
-    const size_t columns = terminal_columns(LEAST_BESIDE);
-    const pattern *p = script_pattern(x->script);
-    json_t *launches = json_array(), *includes = json_object();
-    for (uint32_t i = 0; i < x->launch.launch_count; i++)
-        json_append(&launches, launch_words(x, i));
-    for (size_t i = 0; i < x->source.includes.count; i++)
-        json_object_set_new_nocheck(includes, x->source.includes.headers[i].name,
-                                    json_string_nocheck(x->source.includes.headers[i].text));
-    return json_pack("{ss so sb so so so so sI sI sb}", "configuration", x->configuration,
-                     "stood_for",
-                     record_pack_stood_for(p->problems[PROBLEM_TUNED], p->problems[x->problem],
-                                           p->problem_count),
-                     "narrow", columns > 0 && columns < LEAST_BESIDE, "source",
-                     json_string_nocheck(x->source.source), "numbers", own_numbers(x), "includes",
-                     includes, "each", launches, "registers_a_thread", (json_int_t)r->registers,
-                     "spilled", (json_int_t)r->spill_store_bytes + r->spill_load_bytes,
-                     "predicts_tuned", (int)x->predicts_tuned);
 }

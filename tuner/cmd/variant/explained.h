@@ -2,7 +2,9 @@
 #ifndef AUTOTUNE_CMD_VARIANT_EXPLAINED_H
 #define AUTOTUNE_CMD_VARIANT_EXPLAINED_H
 
-#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "compile/compile.h"
 #include "device/plan.h"
@@ -56,14 +58,5 @@ const char *explained_metric(const explained *x, uint32_t launch, size_t i, doub
 
 /* Did a launch end in a fault of the kernel? */
 bool explained_faulted(const explained *x);
-
-/* Packs what --json prints. Each of "lines" is one kind of access of one line. Several launches are
- * a list, "launches"; a single one is the object itself. New reference; NULL when memory ran
- * out. */
-json_t *explained_pack(const explained *x);
-
-/* Packs what text needs beside it: the source with its files and, for each launch, the counts of
- * the blocks that were run. New reference. */
-json_t *explained_pack_words(const explained *x);
 
 #endif

@@ -9,7 +9,7 @@
 #include "base/json_text.h"
 #include "base/memory.h"
 #include "base/stats.h"
-#include "cmd/line/commands.h"
+#include "cmd/line/options.h"
 #include "cmd/line/page.h"
 #include "cmd/variant/explained.h"
 #include "run/race/side_by_side.h"

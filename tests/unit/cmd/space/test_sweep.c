@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd/space/sweep.h"
+#include "cmd/space/inspection.h"
 #include "device/arch.h"
 #include "script/script.h"
 

@@ -1,15 +1,80 @@
-/* autotune replay: a strategy searches recorded measurements instead of a GPU. */
+/* autotune importance, convert, replay: recorded measurements, read without a GPU. */
 #include <inttypes.h>
-#include <stdio.h>
-
 #include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/json_text.h"
-#include "cmd/line/commands.h"
+#include "cmd/line/options.h"
 #include "cmd/line/page.h"
+#include "cmd/look/plot.h"
 #include "history/recorded.h"
 #include "history/replay.h"
 #include "history/space.h"
+#include "script/render.h"
+
+/* ---- importance ---- */
+
+static at_status importance(const options *o, at_error *error)
+{
+    json_t *source;
+    at_status status = recorded_open(o->operand, &source, error);
+    if (status)
+        return status;
+    return page_answer(o, "importance", 1, o->operand,
+                       json_pack("{so so sI}", "source", source, "path", json_path(o->operand),
+                                 "top", (json_int_t)o->top),
+                       error);
+}
+
+const command cmd_importance = {
+    .name = "importance",
+    .operand = "FILE",
+    .summary = "Show which parameters decide, and which only together",
+    .options = "top json",
+    .run = importance,
+};
+
+/* ---- convert ---- */
+
+static at_status convert(const options *o, at_error *error)
+{
+    json_t *source, *given, *document = NULL;
+    char *text = NULL;
+    if (!o->format)
+        return error_set(error, AT_USAGE, "--format says what to write: kernel-tuner or t4");
+    at_status status = recorded_open(o->operand, &source, error);
+    if (status)
+        return status;
+    given = json_pack("{so ss so}", "source", source, "format", o->format, "name",
+                      plot_file_name(o->operand));
+    status = script_compute("commands.convert", o->operand, given, &document, error);
+    if (!status)
+        status = json_text_format(document, 1, &text, error);
+    size_t length = text ? strlen(text) : 0;
+    if (!status) {
+        text[length] = '\n'; /* in the place of the NUL: a file of text ends in a newline */
+        status = terminal_or_file(o->output, text, length + 1, error);
+    }
+    free(text);
+    json_decref(document);
+    json_decref(given);
+    return status;
+}
+
+const command cmd_convert = {
+    .name = "convert",
+    .operand = "FILE",
+    .summary = "Write measurements in the format of another tool",
+    .options = "format output",
+    .chooses = "format",
+    .words = "kernel-tuner|t4",
+    .raw = true,
+    .run = convert,
+};
+
+/* ---- replay ---- */
 
 static const size_t default_repeat = 100;
 /* Figures are means over seeds: more digits than these are noise. */
@@ -51,8 +116,8 @@ static json_t *pack_words(const char *path, const recorded *r, const replay_resu
                      "exact_budget_s", json_exact(result->budget_s));
 }
 
-static at_status print(const options *o, const recorded *r, const replay_result *result,
-                       const replay_options *chosen, at_error *error)
+static at_status print_replay(const options *o, const recorded *r, const replay_result *result,
+                              const replay_options *chosen, at_error *error)
 {
     json_t *root = json_pack(
         "{s:o, s:s, s:I, s:I, s:I, s:I, s:f, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "file",
@@ -69,7 +134,7 @@ static at_status print(const options *o, const recorded *r, const replay_result 
     return page_show(o, "replay", 2, root, pack_words(o->operand, r, result), error);
 }
 
-static at_status run(const options *o, at_error *error)
+static at_status replay(const options *o, at_error *error)
 {
     if (o->run.search.budget_s > 0)
         return error_set(error, AT_USAGE,
@@ -89,7 +154,7 @@ static at_status run(const options *o, at_error *error)
     if (!status)
         status = replay_run(&rs, &chosen, &result, error);
     if (!status)
-        status = print(o, &r, &result, &chosen, error);
+        status = print_replay(o, &r, &result, &chosen, error);
     recorded_space_deinit(&rs);
     recorded_deinit(&r);
     return status;
@@ -100,5 +165,5 @@ const command cmd_replay = {
     .operand = "FILE",
     .summary = "Run a search strategy against recorded measurements",
     .options = "strategy budget seed repeat json",
-    .run = run,
+    .run = replay,
 };

@@ -1,5 +1,8 @@
-/* autotune ceilings: what a GPU can do at most, each ceiling the best of a small space of kernels,
- * which is tuned as any other (lua/ceilings). */
+/* autotune devices, ceilings, calibrate: the devices of this machine, and the most that a GPU can
+ * do.
+ *
+ * Each ceiling is the best of a small space of kernels (lua/ceilings), which is tuned like any
+ * other pattern. */
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,12 +10,61 @@
 #include "base/json_text.h"
 #include "base/paths.h"
 #include "base/text.h"
-#include "cmd/line/commands.h"
+#include "bench/client.h"
+#include "cmd/line/options.h"
 #include "cmd/line/page.h"
 #include "record/ceilings.h"
 #include "record/schema.h"
 #include "run/setup/workers.h"
 #include "run/tune.h"
+
+/* ---- devices ---- */
+
+enum { MOST_DEVICES = 64 };
+
+/* `no_gpu`: why there is none among them; NULL: there is one. */
+static at_status print_devices(const options *o, const device_properties *d, size_t count,
+                               const char *no_gpu, at_error *error)
+{
+    json_t *all = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_append(&all, json_pack("{ss ss ss ss si sI sI sI ss si}", "device", d[i].spec, "name",
+                                    d[i].limits.name, "arch", d[i].arch, "uuid", d[i].uuid,
+                                    "sm_count", d[i].limits.sm_count, "global_bytes",
+                                    (json_int_t)d[i].limits.global_bytes, "l2_bytes",
+                                    (json_int_t)d[i].limits.l2_bytes, "max_shared_per_block_bytes",
+                                    (json_int_t)d[i].limits.max_shared_per_block_bytes, "driver",
+                                    d[i].driver, "cuda_version", d[i].cuda_version));
+    return page_show(o, "devices", 2,
+                     json_pack("{so so}", "devices", all, "no_gpu", json_said(no_gpu)), NULL,
+                     error);
+}
+
+/* GPUs first. */
+static at_status list_devices(const options *o, at_error *error)
+{
+    device_properties found[MOST_DEVICES];
+    size_t real = 0, simulated = 0;
+    at_error why = {0};
+    at_status status = device_worker_list("cuda", found, MOST_DEVICES, &real, &why);
+    if (status && status != AT_NO_DEVICE) {
+        *error = why;
+        return status;
+    }
+    const bool none = status != AT_OK;
+    status = device_worker_list("sim", found + real, MOST_DEVICES - real, &simulated, error);
+    return status ? status
+                  : print_devices(o, found, real + simulated, none ? why.message : NULL, error);
+}
+
+const command cmd_devices = {
+    .name = "devices",
+    .summary = "List the GPUs, and the simulated ones, that can be tuned on",
+    .options = "json",
+    .run = list_devices,
+};
+
+/* ---- ceilings ---- */
 
 enum { FIGURE_DIGITS = 6 };
 
@@ -159,7 +211,8 @@ static at_status measure(const options *o, const paths *own, const trial *t, wor
     return status;
 }
 
-static at_status print(const options *o, sheet *on, const device_properties *d, at_error *error)
+static at_status print_ceilings(const options *o, sheet *on, const device_properties *d,
+                                at_error *error)
 {
     json_t *root =
         json_pack("{s{ss ss ss ss} sO so ss}", "device", "kind", d->kind, "name", d->limits.name,
@@ -189,7 +242,8 @@ static at_status measure_all(const options *o, bool for_predictions, int *exit_c
             measured += !status;
         }
     /* The ceilings measured until then are printed. */
-    at_status printed = measured ? print(o, &on, &shared.properties, status ? NULL : error) : AT_OK;
+    at_status printed =
+        measured ? print_ceilings(o, &on, &shared.properties, status ? NULL : error) : AT_OK;
     status = status ? status : printed;
     *exit_code = on.missed ? 1 : 0;
     workers_close(&shared);
@@ -198,7 +252,7 @@ static at_status measure_all(const options *o, bool for_predictions, int *exit_c
     return status;
 }
 
-static at_status answer(const options *o, int *exit_code, at_error *error)
+static at_status measure_named(const options *o, int *exit_code, at_error *error)
 {
     return measure_all(o, false, exit_code, error);
 }
@@ -221,5 +275,5 @@ const command cmd_ceilings = {
     .operands_most = TRIALS,
     .summary = "Measure what a GPU can do at most",
     .options = "device jobs no-cache json quiet results no-record",
-    .answer = answer,
+    .answer = measure_named,
 };

@@ -1,6 +1,6 @@
+/* autotune --version: the version, and with --verbose all that a bug report should say of the
+ * machine: driver, Toolkit, locale, file systems and their locks, environment variables. */
 #define _GNU_SOURCE /* gnu_get_libc_version, environ */
-#include "cmd/environment.h"
-
 #include <errno.h>
 #include <fnmatch.h>
 #include <gnu/libc-version.h>
@@ -15,12 +15,15 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/json_text.h"
 #include "base/lock.h"
 #include "base/paths.h"
 #include "bench/client.h"
+#include "cmd/table.h"
 #include "compile/cache.h"
 #include "compile/nvrtc.h"
 #include "journal/journal.h"
+#include "process/confine.h"
 #include "record/folders.h"
 
 /* Variables that change what a run does or measures, by whoever reads them: autotune, the driver,
@@ -234,7 +237,7 @@ static void print_variables(void)
             printf("  %s: %s\n", variables[i].name, variables[i].effect);
 }
 
-void environment_print(void)
+static void print_environment(void)
 {
     print_system();
     print_driver();
@@ -242,4 +245,47 @@ void environment_print(void)
     print_folders();
     print_variables();
     print_toolkit();
+}
+
+/* Prints the version, and what bounds the workers on this machine. */
+static at_status print_version_json(at_error *error)
+{
+    confinement c = confine_available();
+    return json_text_print(
+        json_pack("{ss s{sb so sb}}", "version", version_text(), "confinement", "off", (int)c.off,
+                  "landlock", c.landlock_version ? json_integer(c.landlock_version) : json_null(),
+                  "seccomp", (int)c.seccomp),
+        2, stdout, error);
+}
+
+/* The same for people. */
+static void print_version(void)
+{
+    confinement c = confine_available();
+    char files[64] = "no Landlock: files are not confined";
+    if (c.landlock_version)
+        snprintf(files, sizeof files, "Landlock %d (files%s)", c.landlock_version,
+                 c.landlock_version >= 4 ? ", TCP" : "");
+    printf("autotune %s\n", version_text());
+    if (c.off)
+        puts("confinement: off (AUTOTUNE_CONFINE)");
+    else
+        printf("confinement: %s; %s\n", files,
+               c.seccomp ? "seccomp (programs, sockets; of a GPU's worker programs alone)"
+                         : "no seccomp: programs and sockets are not confined");
+}
+
+at_status version_print(size_t count, char *const *words, at_error *error)
+{
+    const bool verbose = count == 1 && strcmp(words[0], "--verbose") == 0;
+    if (count == 1 && strcmp(words[0], "--json") == 0)
+        return print_version_json(error);
+    if (count > 0 && !verbose)
+        return error_set(error, AT_USAGE,
+                         "--version takes --verbose, for people, or --json, not '%s'",
+                         words[count - 1]);
+    print_version();
+    if (verbose)
+        print_environment();
+    return AT_OK;
 }
