@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/descriptor.h"
+#include "base/file.h"
 #include "base/json_text.h"
 #include "base/memory.h"
 #include "capture/image.h"

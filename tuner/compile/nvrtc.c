@@ -14,7 +14,7 @@
 #include <xxhash.h>
 
 #include "base/clock.h"
-#include "base/descriptor.h"
+#include "base/file.h"
 #include "base/pack.h"
 #include "base/text.h"
 #include "compile/log.h"

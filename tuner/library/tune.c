@@ -4,9 +4,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "library/argument.h"
 #include "library/library.h"
-#include "library/results.h"
 #include "library/tuning.h"
 
 /* Between two looks of at_tune_wait(). */

@@ -147,12 +147,7 @@ static double cell_distance(const pick_cell *a, const pick_cell *b)
     return same ? 0 : AUTOTUNE_UNLIKE;
 }
 
-/* Writes the distance of each problem of the table from `problem`: the sum over all variables of
- * both. Two numbers differ by the difference of their pick_scale(). Two unequal values of another
- * kind, or a missing value, differ by more than any two numbers can. Returns false if memory is
- * short. */
-static bool pick_table_distances(const pick_table *t, const record_values *problem,
-                                 double *distances)
+bool pick_table_distances(const pick_table *t, const record_values *problem, double *distances)
 {
     double alone = 0; /* distance from variables that no problem of the table has */
     const size_t count = t->column_count;

@@ -78,6 +78,12 @@ typedef struct pick_table {
 at_status pick_table_make(const record_set *set, pick_table *out, at_error *error);
 void pick_table_deinit(pick_table *t);
 
+/* Writes the distance of each problem of the table from `problem`: the sum over all variables of
+ * both. Two numbers differ by the difference of their pick_scale(). Two unequal values of another
+ * kind, or a missing value, differ by more than any two numbers can. Returns false if memory is
+ * short. */
+bool pick_table_distances(const pick_table *t, const record_values *problem, double *distances);
+
 /* Returns log2(1 + |x|), linear between powers of two, with the sign of x: sizes are compared by
  * their ratio. Needs only arithmetic. */
 double pick_scale(double x);

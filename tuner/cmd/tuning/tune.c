@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/cores.h"
 #include "base/error.h"
 #include "base/json_text.h"
 #include "base/memory.h"

@@ -12,7 +12,7 @@
 #include "cmd/line/options.h"
 #include "cmd/variant/best.h"
 #include "compile/kernel_names.h"
-#include "cpp/launch.h"
+#include "cpp/usage.h"
 #include "record/record.h"
 #include "run/setup/setup.h"
 #include "script/kernel_file.h"
