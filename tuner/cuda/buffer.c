@@ -1,17 +1,14 @@
-/* Buffers of the cuda device: contents between two guard bands, and everything that fills or checks
- * them on the GPU. Functions are those of device_api (device/device.h) and keep its promises. */
-#include "cuda/queue.h"
-
+/* Buffers of the cuda device: contents between two guard bands, filled and checked on the GPU. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "device/device.h"
+#include "cuda/queue.h"
 
-/* Two elements of a buffer are read back after the results. */
+/* The host's copy of the result block is followed by two elements of a buffer. */
 enum { RESULTS_BYTES = RESULT_COUNT * 8, ELEMENT_BYTES = 8 };
 
-/* All bits set is NaN in every float type; the others are plain numbers in all of them. */
+/* 0xff gives NaN in every float type, the others give ordinary numbers. */
 static const unsigned char poison_bytes[4] = {0xff, 0x5a, 0x00, 0xa6};
 
 at_status cuda_results_new(device *d, at_error *error)
@@ -43,7 +40,7 @@ static at_status clear_results(device *d, at_error *error)
                      "cannot clear the result block", error);
 }
 
-/* Waits for what is queued and brings the results into d->results_host. */
+/* Copies the results to d->results_host and waits. */
 static at_status read_results(device *d, const char *what, at_error *error)
 {
     at_status status = cuda_done(
@@ -109,7 +106,7 @@ at_status cuda_buffer_fill(device *d, device_buffer *b, const buffer_plan *plan,
     CUdeviceptr data = b->data;
     uint64_t count = plan->count, limit = plan->fill_limit, block = plan->fill_block;
     int type = (int)plan->type, fill = (int)plan->fill;
-    struct { /* Values of templates/device_support.cu */
+    struct { /* the struct Values of templates/device_support.cu */
         uint64_t count;
         double v[PLAN_MAX_VALUES];
     } values = {.count = plan->value_count};
@@ -119,7 +116,7 @@ at_status cuda_buffer_fill(device *d, device_buffer *b, const buffer_plan *plan,
     return status ? status : set_guards(d, b, error);
 }
 
-/* From pageable memory, the copy has left that when the call returns. */
+/* `contents` is pageable, so it can be freed when cuMemcpyHtoDAsync() returns. */
 at_status cuda_buffer_write(device *d, device_buffer *b, const buffer_plan *plan,
                             const void *contents, at_error *error)
 {
@@ -208,7 +205,7 @@ at_status cuda_buffer_guards(device *d, const device_buffer *b, device_guard_rep
     return AT_OK;
 }
 
-/* Brings the values of the first wrong element to the host. */
+/* Reads the first wrong element of both buffers. */
 static at_status read_elements(device *d, const device_buffer *found, const device_buffer *expected,
                                dtype type, device_comparison *out, at_error *error)
 {
@@ -260,7 +257,7 @@ static at_status queue_close(device *d, const device_buffer *found, const device
     return cuda_support_queue(d, SUPPORT_COMPARE_CLOSE, count, arguments, error);
 }
 
-/* Compares on the host, which sorts. */
+/* Compares as multisets, on the host. */
 static at_status compare_any_order(device *d, const device_buffer *found,
                                    const device_buffer *expected, const buffer_plan *plan,
                                    device_comparison *out, at_error *error)

@@ -1,22 +1,20 @@
 /* Hardware counters of a variant's launches, by CUPTI's range profiler (cuda/cupti.h).
  *
- * Each launch of a plan is a range of its own. A chip has few counters, so the plan runs in as many
- * passes as the metrics need; the buffers are restored before each, so that all passes do the same.
+ * Each launch of a plan is a range. A chip has few counters, so the plan runs in as many passes as
+ * the metrics need. The buffers are restored before each pass, so that all passes do the same work.
  * Clocks are not locked. */
-#include "cuda/queue.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "cuda/cupti.h"
-#include "cuda/timer.h"
+#include "cuda/queue.h"
 
-/* All metrics of a chip at once take a few hundred. */
+/* All metrics of a chip together need a few hundred passes. */
 enum { MOST_PASSES = 1000 };
 
-/* One profile while it is made. Its first failure is kept: after it nothing more is asked of the
- * library. */
+/* A profile in progress. After the first failure, kept in `status`, CUPTI is not called any
+ * more. */
 typedef struct counting {
     device *device;
     const cupti *cupti;
@@ -26,8 +24,8 @@ typedef struct counting {
     const device_counting *what;
     cupti_host *host;
     cupti_ranges *ranges;
-    const char **names; /* owned; of the metrics that the chip has */
-    size_t *places;     /* owned; where those are in what->metrics */
+    const char **names; /* names of the metrics that the chip has; owned */
+    size_t *places;     /* index of each of these in what->metrics; owned */
     size_t name_count;
     uint8_t *config, *data; /* owned */
     size_t config_bytes, data_bytes;
@@ -35,14 +33,13 @@ typedef struct counting {
     at_error *error;
 } counting;
 
-/* Calls a function of the library with its parameter, whose first member is its size, unless
- * something has failed. */
+/* Calls a function of CUPTI unless something has failed, and sets the status. */
 #define CALL(x, function, parameter)                                                               \
     ((x)->status = (x)->status ? (x)->status                                                       \
                                : cupti_check((x)->cupti, (x)->cupti->function(parameter),          \
                                              #function, (x)->error))
 
-/* CUPTI hooks itself into the driver: once it is started it stays for as long as the process. */
+/* Opens CUPTI once per process: it hooks itself into the driver and cannot be unloaded. */
 static at_status start_library(device *d, at_error *error)
 {
     if (d->counters)
@@ -76,7 +73,7 @@ static void drop_host(counting *x)
     x->host = NULL;
 }
 
-/* The library's half that knows the chip's metrics, with those counted so far. */
+/* Creates CUPTI's description of the chip, with the metrics that were added so far. */
 static void make_host(counting *x)
 {
     drop_host(x);
@@ -94,7 +91,7 @@ static void make_host(counting *x)
         CALL(x, cuptiProfilerHostConfigAddMetrics, &added);
 }
 
-/* Adds a metric to what is counted, unless the chip has none of that name. */
+/* Adds a metric. A metric that the chip does not have is ignored. */
 static void add_metric(counting *x, size_t place)
 {
     const char *name = x->what->metrics[place];
@@ -110,8 +107,8 @@ static void add_metric(counting *x, size_t place)
                                .count = 1};
     if (x->status)
         return;
-    /* The name of a counter alone, without ".sum" or the like, has properties, and cannot be
-     * counted. A host that has refused one metric takes no other. */
+    /* A counter's name without ".sum" or the like has properties but is not a metric. After CUPTI
+     * has refused a metric, its description accepts no further metric and must be created again. */
     if (x->cupti->cuptiProfilerHostConfigAddMetrics(&added) != CUPTI_OK) {
         make_host(x);
         return;
@@ -128,7 +125,7 @@ static void *allocate(counting *x, size_t size_bytes)
     return bytes;
 }
 
-/* Makes x->config: what the chip is to count, and in which passes. */
+/* Makes x->config: the counters of each pass. */
 static void make_config(counting *x)
 {
     for (size_t i = 0; !x->status && i < x->what->count; i++)
@@ -145,7 +142,7 @@ static void make_config(counting *x)
     CALL(x, cuptiProfilerHostGetConfigImage, &image);
 }
 
-/* Makes x->data, which the counts go to. */
+/* Makes x->data, which receives the counts. */
 static void make_data(counting *x)
 {
     cupti_data_size size = {.size_bytes = CUPTI_SIZE(cupti_data_size, data_bytes),
@@ -179,11 +176,12 @@ static void configure(counting *x)
     CALL(x, cuptiRangeProfilerSetConfig, &config);
 }
 
-/* One launch in a range of its own, with nothing else on the chip. */
+/* Runs a launch in a range, with nothing else on the chip. */
 static void run_launch(counting *x, uint32_t place)
 {
     char name[16];
-    /* Ranges come back in the order of their names or of their making: both are this one. */
+    /* CUPTI returns ranges in the order of their names or of their creation: here both are
+     * equal. */
     snprintf(name, sizeof name, "%04u", place);
     cupti_push push = {CUPTI_SIZE(cupti_push, name), NULL, x->ranges, name};
     cupti_ranges_call pop = {CUPTI_SIZE(cupti_ranges_call, ranges), NULL, x->ranges};
@@ -196,6 +194,7 @@ static void run_launch(counting *x, uint32_t place)
     CALL(x, cuptiRangeProfilerPopRange, &pop);
 }
 
+/* Runs the plan once. Returns whether that was the last pass. */
 static bool run_pass(counting *x)
 {
     cupti_ranges_call start = {CUPTI_SIZE(cupti_ranges_call, ranges), NULL, x->ranges};
@@ -287,7 +286,7 @@ at_status cuda_count(device *d, device_kernel *k, const launch_plan *plan,
     if (x.name_count > 0)
         count_ranges(&x, values);
     cupti_ranges_call disable = {CUPTI_SIZE(cupti_ranges_call, ranges), NULL, x.ranges};
-    /* A context that is gone is left as it is. */
+    /* A lost context is left alone. */
     if (x.ranges && x.status != AT_DEVICE &&
         x.cupti->cuptiRangeProfilerDisable(&disable) != CUPTI_OK && !x.status)
         x.status = error_set(error, AT_NO_DEVICE, "CUPTI does not release the GPU's counters");

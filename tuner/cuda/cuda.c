@@ -8,15 +8,14 @@
 #include "base/text.h"
 #include "cuda/driver.h"
 #include "cuda/queue.h"
-#include "cuda/timer.h"
 
-/* Properties. */
+/* ---- properties ---- */
 
-/* The member that an integer attribute of the device goes to. */
+/* The member of arch_limits for an integer attribute of the device. */
 typedef struct attribute_field {
     CUdevice_attribute attribute;
-    size_t offset; /* in arch_limits */
-    bool is_size;  /* the field is a size_t, else an int */
+    size_t offset;
+    bool is_size; /* the member is a size_t, else an int */
 } attribute_field;
 
 #define INT_FIELD(name, field)                                                                     \
@@ -61,7 +60,8 @@ static at_status read_limits(const cuda_driver *cuda, CUdevice handle, arch_limi
         else
             memcpy(field, &v, sizeof v);
     }
-    /* The driver does not tell these three; they are the same on every architecture since 7.0. */
+    /* The driver has no attributes for these three. They are known for every architecture from
+     * 7.0. */
     limits->max_registers_per_thread = 255;
     limits->register_unit = 256;
     limits->shared_unit_bytes = limits->major >= 8 ? 128 : 256;
@@ -71,7 +71,7 @@ static at_status read_limits(const cuda_driver *cuda, CUdevice handle, arch_limi
     int memory_khz = 0, bus_bits = 0;
     cuda->cuDeviceGetAttribute(&memory_khz, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, handle);
     cuda->cuDeviceGetAttribute(&bus_bits, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, handle);
-    /* Two transfers a clock. */
+    /* Two transfers per clock. */
     limits->bandwidth_bytes_per_s = 2.0 * memory_khz * 1000.0 * bus_bits / 8.0;
     return AT_OK;
 }
@@ -84,7 +84,7 @@ static void format_uuid(const CUuuid *uuid, char *out, size_t size_bytes)
                  (unsigned)(unsigned char)uuid->bytes[i]);
 }
 
-/* Reads those of the GPU that the driver shows as `shown` and users call cuda:`ordinal`. */
+/* Reads the properties of the GPU with the driver's ordinal `shown` and the name cuda:`ordinal`. */
 static at_status read_properties(const cuda_driver *cuda, int shown, int ordinal, CUdevice *handle,
                                  device_properties *out, at_error *error)
 {
@@ -136,9 +136,9 @@ static at_status list(device_properties *out, size_t capacity, size_t *count, at
     return status;
 }
 
-/* Only where no order of the GPUs can give one the name of another: the management library numbers
- * them by their place on the bus, the driver as $CUDA_DEVICE_ORDER says, and of those that
- * $CUDA_VISIBLE_DEVICES names. */
+/* Lists the names only if they do not depend on the order of the GPUs: the management library
+ * numbers all GPUs by bus address, the driver numbers those in $CUDA_VISIBLE_DEVICES in the order
+ * of $CUDA_DEVICE_ORDER. */
 static at_status list_names(device_properties *out, size_t capacity, size_t *count, at_error *error)
 {
     char name[sizeof out->limits.name];
@@ -156,7 +156,7 @@ static at_status list_names(device_properties *out, size_t capacity, size_t *cou
     return status;
 }
 
-/* Opening and closing. */
+/* ---- opening and closing ---- */
 
 static at_status parse_ordinal(const char *spec, int *ordinal, at_error *error)
 {
@@ -177,7 +177,7 @@ static void close_device(device *d)
         cuda_transfers_free(d);
         cuda_clock_free(d);
         cuda_results_free(d);
-        cuda_modules_drop(&d->cuda, &d->modules, 0);
+        cuda_modules_drop(d, 0);
         cuda_textures_drop(&d->textures, &d->cuda, 0, UINT64_MAX);
         for (size_t i = 0; i < DEVICE_SUPPORT_PARTS; i++)
             if (d->support[i])
@@ -201,8 +201,8 @@ static at_status open_device(const char *spec, device **out, at_error *error)
     int present = 0, ordinal = 0, shown = 0;
     at_status status = parse_ordinal(spec, &ordinal, error);
     if (!status) {
-        /* Lazy loading would put a kernel's first load into its first sample. A process that opens
-         * a device is there for that alone; a library's caller owns his environment. */
+        /* With lazy loading, the first sample would include the loading of the kernel. Only workers
+         * open a device, so the environment is ours. */
         setenv("CUDA_MODULE_LOADING", "EAGER", 1);
         shown = visible_show_alone(visible_present(), ordinal);
         status = cuda_driver_open(&d->cuda, error);
@@ -226,8 +226,8 @@ static at_status start_device(device *d, at_error *error)
 {
     const cuda_driver *cuda = &d->cuda;
     static const char what[] = "cannot make a context on the device";
-    /* Spinning costs a core and saves tens of microseconds at each of a variant's many waits. It
-     * fails when the context is active already; then the flags stay as they are. */
+    /* Spinning uses a core and saves tens of microseconds at each wait. This fails if the context
+     * is already active; then its flags stay. */
     cuda->cuDevicePrimaryCtxSetFlags(d->handle, CU_CTX_SCHED_SPIN);
     at_status status = cuda_check(cuda, cuda->cuDevicePrimaryCtxRetain(&d->context, d->handle),
                                   AT_NO_DEVICE, what, error);
@@ -241,7 +241,7 @@ static at_status start_device(device *d, at_error *error)
     return status ? status : cuda_clock_new(d, error);
 }
 
-/* Finds the kernel in whichever part has it. */
+/* Finds the kernel in one of the parts. */
 static at_status find_support(device *d, support_kernel kernel, at_error *error)
 {
     CUresult result = CUDA_ERROR_NOT_FOUND;
@@ -258,7 +258,7 @@ static at_status set_support(device *d, const device_image support[DEVICE_SUPPOR
     const cuda_driver *cuda = &d->cuda;
     if (support[0].size_bytes == 0)
         return error_set(error, AT_INTERNAL, "the cuda device needs its support kernels");
-    if (d->support[0]) /* the same for every set-up */
+    if (d->support[0]) /* already loaded; the kernels never change */
         return AT_OK;
     at_status status = AT_OK;
     for (size_t i = 0; !status && i < DEVICE_SUPPORT_PARTS; i++)
@@ -317,7 +317,6 @@ static at_status repeat(device *d, device_kernel *k, const launch_plan *plan,
     return status ? status : cuda_wait(d, "the kernel faulted", error);
 }
 
-/* The warm-up may have found no library. */
 static at_status board(device *d, board_reading *out, at_error *error)
 {
     at_status status = AT_OK;

@@ -1,5 +1,4 @@
-/* The device "cuda:N": a GPU through the driver API. See device/device.h for what its functions
- * promise. */
+/* The device "cuda:N": a GPU, used through the driver API. device/device.h has the contracts. */
 #ifndef AUTOTUNE_CUDA_CUDA_H
 #define AUTOTUNE_CUDA_CUDA_H
 

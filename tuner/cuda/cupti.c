@@ -3,31 +3,24 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-typedef struct cupti_symbol {
-    const char *name;
-    size_t offset; /* of the field */
-} cupti_symbol;
+#include "cuda/driver.h"
 
 #define CUPTI_SYMBOL(name, parameter) {#name, offsetof(cupti, name)},
 
-static const cupti_symbol symbols[] = {
+static const library_symbol symbols[] = {
     CUPTI_FUNCTIONS(CUPTI_SYMBOL){"cuptiGetResultString", offsetof(cupti, cuptiGetResultString)}};
 
 static at_status find_symbols(cupti *c, at_error *error)
 {
-    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
-        void *address = dlsym(c->library, symbols[i].name);
-        if (!address)
-            return error_set(
-                error, AT_NO_DEVICE,
-                "the CUPTI library is too old: it has no %s (CUDA 12.6 or newer is needed)",
-                symbols[i].name);
-        memcpy((char *)c + symbols[i].offset, &address, sizeof address);
-    }
-    return AT_OK;
+    const char *missing =
+        library_find_symbols(c->library, symbols, sizeof symbols / sizeof *symbols, c);
+    return missing ? error_set(error, AT_NO_DEVICE,
+                               "the CUPTI library is too old: it has no %s (CUDA 12.6 or newer is "
+                               "needed)",
+                               missing)
+                   : AT_OK;
 }
 
 static const char *const names[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so"};
@@ -50,7 +43,7 @@ bool cupti_find(char *path, size_t size_bytes)
     return false;
 }
 
-/* The loader's, unless another was chosen. */
+/* Opens the library by the loader's search path, then at the paths of cupti_find(). */
 static void *open_library(void)
 {
     const char *chosen = getenv("AUTOTUNE_LIBCUPTI");
@@ -80,7 +73,7 @@ at_status cupti_open(cupti *out, at_error *error)
     return status;
 }
 
-/* Says what a code means for the user, and what helps; NULL: nothing is known but its text. */
+/* Returns cause and remedy of a code. Returns NULL if they are unknown. */
 static const char *advice(int code)
 {
     static const struct {

@@ -1,11 +1,10 @@
-/* CUPTI's range profiler, opened at run time: a table of its functions, their parameters, and
- * errors in words.
+/* CUPTI's range profiler, opened at run time: its functions, their parameters, its errors.
  *
- * The library is $AUTOTUNE_LIBCUPTI, or libcupti.so of CUDA 13 or 12 as the system or the Toolkit
- * has it. Nothing links to it, and its headers are not needed (one of them is C++): what is
- * declared here is the binary interface that NVIDIA documents (CUPTI 12.6 and newer, "Range
- * Profiling API" and "Profiler Host API"). Each structure opens with its size up to the last member
- * known here, by which a newer library tells versions apart. */
+ * The library is $AUTOTUNE_LIBCUPTI, or libcupti.so of CUDA 13 or 12 from the system or the
+ * Toolkit. Nothing links to it, and its headers are not needed (one of them is C++). The
+ * declarations here follow the interface that NVIDIA documents (CUPTI 12.6 and newer, "Range
+ * Profiling API" and "Profiler Host API"). The first member of each structure is its size up to the
+ * last member that is declared here; by that size, newer libraries recognise the version. */
 #ifndef AUTOTUNE_CUDA_CUPTI_H
 #define AUTOTUNE_CUDA_CUPTI_H
 
@@ -33,11 +32,11 @@ enum {
     CUPTI_REPLAYED_BY_USER = 3
 };
 
-/* The size of a structure up to and including the member `last`: the value of its first member. */
+/* The value of the first member: the size of a structure up to and including the member `last`. */
 #define CUPTI_SIZE(type, last) (offsetof(type, last) + sizeof(((type *)NULL)->last))
 
-typedef struct cupti_host cupti_host;     /* the library's: knows metrics, needs no GPU */
-typedef struct cupti_ranges cupti_ranges; /* the library's: the profiler of a context */
+typedef struct cupti_host cupti_host; /* CUPTI's description of a chip's metrics; needs no GPU */
+typedef struct cupti_ranges cupti_ranges; /* CUPTI's profiler of a context */
 
 typedef struct cupti_initialize {
     size_t size_bytes;
@@ -117,7 +116,7 @@ typedef struct cupti_enable {
     cupti_ranges *ranges; /* out */
 } cupti_enable;
 
-/* Disable, start, pop. */
+/* Parameter of disable, start and pop. */
 typedef struct cupti_ranges_call {
     size_t size_bytes;
     void *unused;
@@ -177,7 +176,7 @@ typedef struct cupti_decode {
     size_t size_bytes;
     void *unused;
     cupti_ranges *ranges;
-    size_t dropped; /* out: ranges that there was no room for */
+    size_t dropped; /* out: number of ranges that did not fit */
 } cupti_decode;
 
 typedef struct cupti_data_info {
@@ -188,7 +187,7 @@ typedef struct cupti_data_info {
     size_t ranges; /* out */
 } cupti_data_info;
 
-/* A function, which is the field of the table, and its parameter. */
+/* Calls X(function, type of its parameter) for each function of the table. */
 #define CUPTI_FUNCTIONS(X)                                                                         \
     X(cuptiProfilerInitialize, cupti_initialize)                                                   \
     X(cuptiDeviceGetChipName, cupti_chip_name)                                                     \
@@ -214,21 +213,21 @@ typedef struct cupti_data_info {
 #define CUPTI_FIELD(name, parameter) int (*name)(parameter *);
 
 typedef struct cupti {
-    void *library; /* NULL: not open */
+    void *library; /* NULL if not open */
     int (*cuptiGetResultString)(int, const char **);
     CUPTI_FUNCTIONS(CUPTI_FIELD)
 } cupti;
 
-/* The path of the library in the places where it is installed, beside those of the loader; false:
- * it is in none. */
+/* Finds the library at $AUTOTUNE_LIBCUPTI or in the Toolkit, and writes its path. Returns false if
+ * it is not there; the loader's search path is not tried. */
 bool cupti_find(char *path, size_t size_bytes);
 
-/* Opens the library, which stays open until the process ends, and finds its functions. AT_NO_DEVICE
- * says in one sentence what is missing. */
+/* Opens the library, which stays open until the process ends, and finds its functions.
+ * AT_NO_DEVICE. */
 at_status cupti_open(cupti *out, at_error *error);
 
-/* AT_OK for CUPTI_OK; otherwise AT_NO_DEVICE with what the code means for the user, and the remedy.
- * `what` is the function's name. */
+/* Returns AT_OK for CUPTI_OK, else AT_NO_DEVICE with cause and remedy. `what` is the name of the
+ * function. */
 at_status cupti_check(const cupti *c, int code, const char *what, at_error *error);
 
 #endif

@@ -11,17 +11,26 @@
 
 #include "base/clock.h"
 
+/* The extra step expands the macros of cuda.h: the name is "cuMemAlloc_v2". */
 #define TEXT(x) TEXT_OF(x)
 #define TEXT_OF(x) #x
-
-typedef struct driver_symbol {
-    const char *name;
-    size_t offset; /* of the field in cuda_driver */
-} driver_symbol;
-
 #define DRIVER_SYMBOL(f) {TEXT(f), offsetof(cuda_driver, f)},
 
-static const driver_symbol symbols[] = {CUDA_DRIVER_FUNCTIONS(DRIVER_SYMBOL)};
+static const library_symbol symbols[] = {CUDA_DRIVER_FUNCTIONS(DRIVER_SYMBOL)};
+
+const char *library_find_symbols(void *library, const library_symbol *wanted, size_t count,
+                                 void *table)
+{
+    const char *missing = NULL;
+    for (size_t i = 0; i < count; i++) {
+        void *address = dlsym(library, wanted[i].name);
+        if (!address && !missing)
+            missing = wanted[i].name;
+        /* ISO C has no cast from a data pointer to a function pointer. */
+        memcpy((char *)table + wanted[i].offset, &address, sizeof address);
+    }
+    return missing;
+}
 
 at_status cuda_check(const cuda_driver *cuda, CUresult result, at_status status, const char *what,
                      at_error *error)
@@ -35,7 +44,7 @@ at_status cuda_check(const cuda_driver *cuda, CUresult result, at_status status,
                      name ? name : "not named by this driver");
 }
 
-/* Errors of a load or launch that leave the context usable; every other means that it is gone. */
+/* Errors of a load or launch after which the context is usable. After any other it is lost. */
 static const CUresult refusals[] = {
     CUDA_ERROR_INVALID_VALUE,
     CUDA_ERROR_OUT_OF_MEMORY,
@@ -62,15 +71,13 @@ at_status cuda_refusal_status(CUresult result)
 
 static at_status find_symbols(cuda_driver *cuda, at_error *error)
 {
-    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
-        void *address = dlsym(cuda->library, symbols[i].name);
-        if (!address)
-            return error_set(error, AT_NO_DEVICE,
-                             "the CUDA driver is too old: it has no %s (a driver for CUDA 12.8 or "
-                             "newer is needed)",
-                             symbols[i].name);
-        memcpy((char *)cuda + symbols[i].offset, &address, sizeof address);
-    }
+    const char *missing =
+        library_find_symbols(cuda->library, symbols, sizeof symbols / sizeof *symbols, cuda);
+    if (missing)
+        return error_set(error, AT_NO_DEVICE,
+                         "the CUDA driver is too old: it has no %s (a driver for CUDA 12.8 or "
+                         "newer is needed)",
+                         missing);
     cuda->clock_ns = clock_now_ns;
     void *own = dlsym(cuda->library, "autotune_host_clock_ns");
     if (own)
@@ -78,7 +85,7 @@ static at_status find_symbols(cuda_driver *cuda, at_error *error)
     return AT_OK;
 }
 
-/* The kernel module's version is the driver package's. */
+/* Reads the version of the kernel module, which is that of the driver package. */
 static void read_package_version(char *out, size_t size_bytes)
 {
     out[0] = '\0';
@@ -123,8 +130,8 @@ void cuda_driver_close(cuda_driver *cuda)
 
 /* ---- visible GPUs ---- */
 
-/* The driver shows what the list names up to the first entry that is none: a negative number, or
- * nothing. */
+/* Returns whether an entry of the list names a GPU. The driver ignores the list from the first
+ * entry on that does not: an empty one, or a negative number. */
 static bool is_entry(const char *entry, size_t length, size_t present)
 {
     if (length == 0 || !isalnum((unsigned char)*entry))
@@ -132,7 +139,7 @@ static bool is_entry(const char *entry, size_t length, size_t present)
     return !isdigit((unsigned char)*entry) || present == 0 || strtoul(entry, NULL, 10) < present;
 }
 
-/* Writes what the list has to be; false: as it is. */
+/* Writes the list with only GPU `ordinal`. Returns false if the list should stay as it is. */
 static bool name_alone(const char *visible, size_t present, int ordinal, char *out,
                        size_t size_bytes)
 {
@@ -155,7 +162,7 @@ static bool name_alone(const char *visible, size_t present, int ordinal, char *o
     }
 }
 
-/* The driver of Linux has a file for each: /dev/nvidia0, ... */
+/* Counts the device files of the Linux driver: /dev/nvidia0 ... */
 size_t visible_present(void)
 {
     size_t count = 0;

@@ -1,12 +1,12 @@
 /* The CUDA driver, opened at run time: a table of its functions, and its error messages.
  *
- * The library is $AUTOTUNE_LIBCUDA, or libcuda.so.1 as the system finds it; nothing links to it.
- * cuda.h's macros give the fields their versioned names (cuMemAlloc_v2), so that the function found
- * is the one declared. */
+ * The library is $AUTOTUNE_LIBCUDA, or libcuda.so.1; nothing links to it. The macros of cuda.h give
+ * the fields their versioned names (cuMemAlloc_v2), so that each symbol matches its declaration. */
 #ifndef AUTOTUNE_CUDA_DRIVER_H
 #define AUTOTUNE_CUDA_DRIVER_H
 
 #include <cuda.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,45 +35,57 @@
 #define CUDA_DRIVER_FIELD(f) __typeof__(f) *f;
 
 typedef struct cuda_driver {
-    void *library;    /* owned; NULL: not open */
-    char version[32]; /* of the driver package, "580.159.04"; empty where the system does not say */
-    int cuda_version; /* newest CUDA that the driver supports: 13000 for 13.0 */
+    void *library;    /* owned; NULL if not open */
+    char version[32]; /* version of the driver package ("580.159.04"); empty if unknown */
+    int cuda_version; /* newest CUDA version that the driver supports: 13000 for 13.0 */
     CUDA_DRIVER_FUNCTIONS(CUDA_DRIVER_FIELD)
-    /* The host's clock in nanoseconds. A test's fake driver, whose copies take no real time,
-     * replaces it by exporting autotune_host_clock_ns. */
+    /* Returns the host's time in ns. The fake driver of tests, whose copies take no real time,
+     * replaces it by a symbol autotune_host_clock_ns. */
     int64_t (*clock_ns)(void);
 } cuda_driver;
 
-/* Opens the library, finds every function and calls cuInit. AT_NO_DEVICE says in one line what is
- * missing: the library, a function (the driver is too old), a GPU. */
+/* Opens the library, finds every function and calls cuInit. AT_NO_DEVICE if the library, a function
+ * (the driver is too old) or a GPU is missing. */
 at_status cuda_driver_open(cuda_driver *out, at_error *error);
 
-/* Fine on a zeroed or half-open driver. */
+/* Closes the library. `cuda` may be zeroed or half open. */
 void cuda_driver_close(cuda_driver *cuda);
 
-/* AT_OK for CUDA_SUCCESS; otherwise `status` with "<what>: <driver's sentence> (<its name>)". */
+/* Returns AT_OK for CUDA_SUCCESS. Otherwise returns `status`, with the message "WHAT: the driver's
+ * text (the result's name)". */
 at_status cuda_check(const cuda_driver *cuda, CUresult result, at_status status, const char *what,
                      at_error *error);
 
-/* AT_COMPILE for an error of a load or launch that leaves the context usable, else AT_DEVICE. */
+/* Returns AT_COMPILE for an error of a load or launch after which the context is usable, else
+ * AT_DEVICE. */
 at_status cuda_refusal_status(CUresult result);
+
+/* ---- symbols ---- */
+
+typedef struct library_symbol {
+    const char *name;
+    size_t offset; /* offset of the function pointer in the table */
+} library_symbol;
+
+/* Writes the address of each symbol of an open library to `table`, NULL if the library lacks it.
+ * Returns the name of the first missing symbol. Returns NULL if all exist. */
+const char *library_find_symbols(void *library, const library_symbol *symbols, size_t count,
+                                 void *table);
 
 /* ---- visible GPUs ----
  *
- * Which GPUs the driver shows to this process.
- *
- * cuInit wakes up every GPU that it shows: on a host of four H200s it took 0.86 to 0.88 s, with one
- * of them shown 0.18 to 0.19 s. What uses one GPU asks for that one alone, by
- * $CUDA_VISIBLE_DEVICES, before the driver starts. */
+ * cuInit initialises every visible GPU: on a host with four H200s that took 0.86 to 0.88 s, with
+ * one visible GPU 0.18 to 0.19 s. A process that uses one GPU therefore hides the others, by
+ * $CUDA_VISIBLE_DEVICES, before it opens the driver. */
 
-/* How many GPUs the host has for all that its files tell; 0: they do not tell. */
+/* Returns the number of GPUs by the host's device files, 0 if it is unknown. */
 size_t visible_present(void);
 
-/* Sets $CUDA_VISIBLE_DEVICES so that GPU `ordinal`, of those that are shown now, is shown alone.
- * Returns its ordinal from then on: 0, or `ordinal` where nothing is changed: when no other GPU is
- * shown, when none has that ordinal (the driver will say so), and when neither the variable nor
- * `present` (0: not known) tells which are shown. To be called before the driver is opened, and
- * only in the GPU's worker, because it changes the process's environment. */
+/* Sets $CUDA_VISIBLE_DEVICES so that only GPU `ordinal` of the currently visible ones is visible.
+ * Returns its new ordinal, 0. Changes nothing and returns `ordinal` if no other GPU is visible, if
+ * no GPU has that ordinal, or if neither the variable nor `present` (0 if unknown) tells which are
+ * visible. Called before the driver is opened, and only in the GPU's worker, because it changes the
+ * environment of the process. */
 int visible_show_alone(size_t present, int ordinal);
 
 #endif

@@ -1,12 +1,13 @@
-#include "cuda/host_memory.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Pageable blocks begin at a page, as those of the driver do. */
+#include "cuda/queue.h"
+
+/* Alignment of pageable blocks, the same as of blocks from the driver. */
 enum { PAGE_BYTES = 4096 };
 
+/* Returns the limit for all blocks together: half of the host's memory. */
 static uint64_t most_bytes(void)
 {
     long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
@@ -23,7 +24,7 @@ static void drop(host_blocks *pool, const cuda_driver *cuda, size_t i)
     *b = pool->items[--pool->count];
 }
 
-/* False: the present transfer has all there are. */
+/* Frees the least recently used block. Returns false if the current transfer uses all blocks. */
 static bool drop_oldest(host_blocks *pool, const cuda_driver *cuda)
 {
     size_t oldest = 0;
@@ -94,7 +95,7 @@ static host_block *find(host_blocks *pool, const host_block *wanted)
     return NULL;
 }
 
-/* Blocks that are kept for others are freed if memory is missing. */
+/* Allocates a block. If there is too little memory, frees unused blocks. */
 static at_status allocate(host_blocks *pool, const cuda_driver *cuda, host_block *b,
                           at_error *error)
 {
@@ -122,7 +123,7 @@ at_status host_block_get(host_blocks *pool, const cuda_driver *cuda, host_use us
         at_status status = allocate(pool, cuda, &made, error);
         if (status)
             return status;
-        /* Touches every page: a page that nobody has written is none. */
+        /* Makes the kernel map every page now, not during the first transfer. */
         memset(made.bytes, 0, (size_t)size_bytes);
         found = &pool->items[pool->count++];
         *found = made;

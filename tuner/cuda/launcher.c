@@ -1,13 +1,9 @@
 #include "cuda/launcher.h"
 
-#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
-#include "base/array.h"
-
-/* Clusters of up to so many blocks are allowed without asking (CUDA C++ Programming Guide, "Thread
+/* Larger clusters must be allowed by a function attribute (CUDA C++ Programming Guide, "Thread
  * Block Clusters"). */
 enum { PORTABLE_CLUSTER_BLOCKS = 8 };
 
@@ -32,7 +28,7 @@ at_status cuda_launcher_init(cuda_launcher *l, const cuda_driver *cuda, CUmodule
     return AT_OK;
 }
 
-/* The most that the kernel of launch `i` needs: it may be launched more than once. */
+/* Returns the dynamic shared memory that the kernel of launch `i` needs, over all its launches. */
 static uint32_t shared_needed(const cuda_launcher *l, const launch_plan *plan, uint32_t i)
 {
     uint32_t most = 0;
@@ -167,7 +163,7 @@ static CUresult queue_one(const cuda_driver *cuda, CUfunction function, const ke
                                 launch->dynamic_shared_bytes, stream, arguments, NULL);
 }
 
-/* The driver's objects of views, each at the view's place. */
+/* The driver's object of each view. */
 typedef struct view_objects {
     CUtensorMap maps[PLAN_MAX_VIEWS];
     CUtexObject textures[PLAN_MAX_VIEWS];
@@ -231,7 +227,7 @@ static uint64_t address_of(const void *buffers, uint32_t buffer)
 }
 
 at_status cuda_launcher_queue_one(const cuda_launcher *l, const cuda_driver *cuda,
-                                  const launch_plan *plan, uint32_t place,
+                                  const launch_plan *plan, uint32_t index,
                                   const cuda_range *buffers, uint64_t *chunk, CUstream stream,
                                   at_error *error)
 {
@@ -239,7 +235,7 @@ at_status cuda_launcher_queue_one(const cuda_launcher *l, const cuda_driver *cud
     _Alignas(16) unsigned char structs[PLAN_MAX_STRUCT_BYTES];
     view_objects views;
     void *arguments[PLAN_MAX_ARGUMENTS + CUDA_CHUNK_ARGUMENTS];
-    const kernel_launch *launch = &plan->launches[place];
+    const kernel_launch *launch = &plan->launches[index];
     at_status status = make_views(l, cuda, plan, buffers, &views, error);
     if (status)
         return status;
@@ -247,14 +243,14 @@ at_status cuda_launcher_queue_one(const cuda_launcher *l, const cuda_driver *cud
     for (uint32_t j = 0; j < launch->argument_count; j++) {
         const argument_plan *a = &plan->arguments[launch->first_argument + j];
         pointers[j] = a->is_buffer ? buffers[a->buffer].address : 0;
-        /* The driver promises nothing, and changes nothing. */
+        /* The driver does not write to arguments, although its interface is not const. */
         arguments[j] = a->is_buffer ? (void *)&pointers[j]
                        : a->is_view ? view_object(plan, &views, (uint32_t)a->bits)
                                     : (void *)(uintptr_t)plan_argument_in(a, structs);
     }
     for (uint32_t j = 0; chunk && j < CUDA_CHUNK_ARGUMENTS; j++)
         arguments[launch->argument_count + j] = &chunk[j];
-    CUresult result = queue_one(cuda, l->functions[place], launch, arguments, stream);
+    CUresult result = queue_one(cuda, l->functions[index], launch, arguments, stream);
     return cuda_check(cuda, result, cuda_refusal_status(result),
                       launch->cooperative               ? "the cooperative launch was refused"
                       : plan_cluster_blocks(launch) > 1 ? "the launch in clusters was refused"
@@ -279,171 +275,4 @@ at_status cuda_launcher_queue(const cuda_launcher *l, const cuda_driver *cuda,
 {
     launch_walk walk = {0};
     return cuda_launcher_queue_some(l, cuda, plan, buffers, &walk, UINT32_MAX, stream, error);
-}
-
-/* ---- modules ---- */
-
-/* An image is an ELF file; one that comes in a message may start at any byte, which no driver
- * promises to read. */
-CUresult cuda_module_load(const cuda_driver *cuda, const device_image *image, CUmodule *out)
-{
-    *out = NULL;
-    if ((uintptr_t)image->bytes % 16 == 0)
-        return cuda->cuModuleLoadData(out, image->bytes);
-    void *aligned = malloc(image->size_bytes > 0 ? image->size_bytes : 1);
-    if (!aligned)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    memcpy(aligned, image->bytes, image->size_bytes);
-    CUresult result = cuda->cuModuleLoadData(out, aligned);
-    free(aligned);
-    return result;
-}
-
-/* Copies a struct out of the image, which need not be aligned. */
-static bool read_at(const device_image *image, uint64_t offset, void *out, size_t size_bytes)
-{
-    if (offset > image->size_bytes || image->size_bytes - offset < size_bytes)
-        return false;
-    memcpy(out, (const char *)image->bytes + offset, size_bytes);
-    return true;
-}
-
-/* Adds a symbol of the image, if it is a variable that the driver knows. */
-static CUresult add_variable(const cuda_driver *cuda, const device_image *image,
-                             const Elf64_Shdr *names, const Elf64_Sym *symbol, cuda_module *m)
-{
-    const uint64_t at = names->sh_offset + symbol->st_name;
-    const char *name = (const char *)image->bytes + at;
-    cuda_variable v;
-    if (ELF64_ST_TYPE(symbol->st_info) != STT_OBJECT || symbol->st_size == 0 ||
-        at >= image->size_bytes || !memchr(name, '\0', image->size_bytes - at) ||
-        cuda->cuModuleGetGlobal(&v.address, &v.size_bytes, m->module, name) != CUDA_SUCCESS)
-        return CUDA_SUCCESS;
-    cuda_variable *grown = array_grow(m->variables, m->variable_count, sizeof v);
-    if (!grown)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    m->variables = grown;
-    grown[m->variable_count++] = v;
-    return CUDA_SUCCESS;
-}
-
-/* Finds the module's variables in the image's tables of symbols. */
-static CUresult find_variables(const cuda_driver *cuda, const device_image *image, cuda_module *m)
-{
-    Elf64_Ehdr h;
-    Elf64_Shdr s, names;
-    Elf64_Sym symbol;
-    CUresult result = CUDA_SUCCESS;
-    if (!read_at(image, 0, &h, sizeof h) || memcmp(h.e_ident, ELFMAG, SELFMAG) != 0)
-        return CUDA_SUCCESS;
-    for (uint64_t i = 0; i < h.e_shnum && read_at(image, h.e_shoff + i * sizeof s, &s, sizeof s);
-         i++)
-        for (uint64_t n = 0;
-             s.sh_type == SHT_SYMTAB && result == CUDA_SUCCESS && n < s.sh_size / sizeof symbol &&
-             read_at(image, s.sh_offset + n * sizeof symbol, &symbol, sizeof symbol) &&
-             read_at(image, h.e_shoff + s.sh_link * sizeof names, &names, sizeof names);
-             n++)
-            result = add_variable(cuda, image, &names, &symbol, m);
-    return result;
-}
-
-/* Copies all variables, to where their first contents are kept or back. */
-static CUresult copy_variables(const cuda_driver *cuda, const cuda_module *m, bool back,
-                               CUstream stream)
-{
-    CUdeviceptr kept = m->initial;
-    CUresult result = CUDA_SUCCESS;
-    for (size_t i = 0; i < m->variable_count && result == CUDA_SUCCESS; i++) {
-        const cuda_variable *v = &m->variables[i];
-        result = cuda->cuMemcpyDtoDAsync(back ? v->address : kept, back ? kept : v->address,
-                                         v->size_bytes, stream);
-        kept += v->size_bytes;
-    }
-    return result;
-}
-
-CUresult cuda_module_reset(const cuda_driver *cuda, const cuda_module *m, CUstream stream)
-{
-    return copy_variables(cuda, m, true, stream);
-}
-
-/* Keeps what the image defines of its variables. */
-static CUresult keep_variables(const cuda_driver *cuda, const device_image *image, CUstream stream,
-                               cuda_module *m)
-{
-    size_t all_bytes = 0;
-    CUresult result = find_variables(cuda, image, m);
-    for (size_t i = 0; i < m->variable_count; i++)
-        all_bytes += m->variables[i].size_bytes;
-    if (result != CUDA_SUCCESS || all_bytes == 0)
-        return result;
-    result = cuda->cuMemAlloc(&m->initial, all_bytes);
-    return result == CUDA_SUCCESS ? copy_variables(cuda, m, false, stream) : result;
-}
-
-static void unload(const cuda_driver *cuda, cuda_module *m)
-{
-    if (m && m->initial)
-        cuda->cuMemFree(m->initial);
-    if (m && m->module)
-        cuda->cuModuleUnload(m->module);
-    if (m)
-        free(m->variables);
-    free(m);
-}
-
-CUresult cuda_module_acquire(const cuda_driver *cuda, cuda_module **loaded,
-                             const device_image *image, CUstream stream, cuda_module **out)
-{
-    XXH128_hash_t hash = XXH3_128bits(image->bytes, image->size_bytes);
-    *out = NULL;
-    for (cuda_module **link = loaded; *link; link = &(*link)->next) {
-        cuda_module *m = *link;
-        if (!image->shared || !m->shared || m->hash[0] != hash.high64 || m->hash[1] != hash.low64 ||
-            m->size_bytes != image->size_bytes)
-            continue;
-        *link = m->next;
-        m->next = *loaded;
-        *loaded = m;
-        m->users++;
-        *out = m;
-        return CUDA_SUCCESS;
-    }
-    cuda_module *m = calloc(1, sizeof *m);
-    CUresult result = m ? cuda_module_load(cuda, image, &m->module) : CUDA_ERROR_OUT_OF_MEMORY;
-    if (result == CUDA_SUCCESS)
-        result = keep_variables(cuda, image, stream, m);
-    if (result != CUDA_SUCCESS) {
-        unload(cuda, m);
-        return result;
-    }
-    m->next = *loaded;
-    m->hash[0] = hash.high64;
-    m->hash[1] = hash.low64;
-    m->size_bytes = image->size_bytes;
-    m->shared = image->shared;
-    m->users = 1;
-    *loaded = m;
-    *out = m;
-    return CUDA_SUCCESS;
-}
-
-void cuda_module_release(const cuda_driver *cuda, cuda_module **loaded, cuda_module *m)
-{
-    m->users--;
-    cuda_modules_drop(cuda, loaded, CUDA_MODULES_KEPT);
-}
-
-void cuda_modules_drop(const cuda_driver *cuda, cuda_module **loaded, size_t kept)
-{
-    for (cuda_module **link = loaded; *link;) {
-        cuda_module *m = *link;
-        if (m->users > 0 || (m->shared && kept > 0)) {
-            kept -= m->users == 0;
-            link = &m->next;
-            continue;
-        }
-        *link = m->next;
-        unload(cuda, m);
-    }
 }

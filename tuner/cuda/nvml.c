@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* NVIDIA's nvml.h has these numbers, which are part of the library's binary interface. */
+#include "cuda/driver.h"
+
+/* Numbers of NVIDIA's nvml.h. */
 enum {
     NVML_SUCCESS = 0,
     NVML_ERROR_INSUFFICIENT_SIZE = 7,
@@ -33,36 +35,21 @@ struct nvml {
     int (*processes)(nvml_device, unsigned *, void *);
 };
 
-/* Puts the symbol into the function pointer at `to`; ISO C has no cast between the two kinds. */
-static void find_symbol(void *library, const char *name, void *to)
-{
-    void *symbol = dlsym(library, name);
-    memcpy(to, &symbol, sizeof symbol);
-}
-
-static void find_symbols(nvml *n)
-{
-    const struct {
-        const char *name;
-        void *to;
-    } symbols[] = {
-        {"nvmlInit_v2", &n->init},
-        {"nvmlShutdown", &n->shutdown},
-        {"nvmlErrorString", &n->error_string},
-        {"nvmlDeviceGetHandleByUUID", &n->find},
-        {"nvmlDeviceGetCount_v2", &n->count},
-        {"nvmlDeviceGetHandleByIndex_v2", &n->at},
-        {"nvmlDeviceGetName", &n->name},
-        {"nvmlDeviceGetMigMode", &n->mig},
-        {"nvmlDeviceGetClockInfo", &n->clock},
-        {"nvmlDeviceGetCurrentClocksThrottleReasons", &n->throttle},
-        {"nvmlDeviceGetPowerUsage", &n->power},
-        {"nvmlDeviceGetTotalEnergyConsumption", &n->energy},
-        {"nvmlDeviceGetComputeRunningProcesses_v3", &n->processes},
-    };
-    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
-        find_symbol(n->library, symbols[i].name, symbols[i].to);
-}
+static const library_symbol symbols[] = {
+    {"nvmlInit_v2", offsetof(nvml, init)},
+    {"nvmlShutdown", offsetof(nvml, shutdown)},
+    {"nvmlErrorString", offsetof(nvml, error_string)},
+    {"nvmlDeviceGetHandleByUUID", offsetof(nvml, find)},
+    {"nvmlDeviceGetCount_v2", offsetof(nvml, count)},
+    {"nvmlDeviceGetHandleByIndex_v2", offsetof(nvml, at)},
+    {"nvmlDeviceGetName", offsetof(nvml, name)},
+    {"nvmlDeviceGetMigMode", offsetof(nvml, mig)},
+    {"nvmlDeviceGetClockInfo", offsetof(nvml, clock)},
+    {"nvmlDeviceGetCurrentClocksThrottleReasons", offsetof(nvml, throttle)},
+    {"nvmlDeviceGetPowerUsage", offsetof(nvml, power)},
+    {"nvmlDeviceGetTotalEnergyConsumption", offsetof(nvml, energy)},
+    {"nvmlDeviceGetComputeRunningProcesses_v3", offsetof(nvml, processes)},
+};
 
 static const char *text_of(const nvml *n, int code)
 {
@@ -93,7 +80,7 @@ static at_status open_library(nvml **out, at_error *error)
         status = error_set(error, AT_NO_DEVICE, "no management library: %s", dlerror());
         goto cleanup;
     }
-    find_symbols(n);
+    library_find_symbols(n->library, symbols, sizeof symbols / sizeof *symbols, n);
     status = start(n, error);
     if (status)
         goto cleanup;
@@ -122,6 +109,7 @@ at_status nvml_open(const char *uuid, nvml **out, at_error *error)
     return status;
 }
 
+/* Reads the name of GPU `place`. Returns false if it is partitioned (MIG) or cannot be read. */
 static bool find_whole(const nvml *n, unsigned place, char *name, unsigned size_bytes)
 {
     nvml_device d;
@@ -177,7 +165,7 @@ void nvml_read(nvml *n, board_reading *out)
 
 uint32_t nvml_count_others(nvml *n)
 {
-    unsigned count = 0; /* room for none: asks how many there are */
+    unsigned count = 0; /* with room for 0 processes, NVML writes their number */
     if (!n || !n->processes ||
         n->processes(n->device, &count, NULL) != NVML_ERROR_INSUFFICIENT_SIZE || count == 0)
         return 0;

@@ -1,8 +1,13 @@
 #include "cuda/queue.h"
 
+#include <elf.h>
 #include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
 
-/* Resident blocks of support kernels an SM: enough warps to saturate memory on every chip. */
+#include "base/array.h"
+
+/* Resident blocks of a support kernel per SM: enough warps to saturate memory on every chip. */
 enum { SUPPORT_BLOCKS_PER_SM = 8 };
 
 static const char *const support_names[SUPPORT_COUNT] = {
@@ -82,7 +87,7 @@ at_status cuda_scrub(device *d, int pattern, at_error *error)
                                kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes),
                            what, error);
     d->scrubs = !status;
-    /* A block has an SM to itself; twice as many as there are SMs reach all. */
+    /* A block fills an SM; twice as many blocks as SMs reach every SM. */
     if (!status)
         status = cuda_done(
             d,
@@ -92,32 +97,212 @@ at_status cuda_scrub(device *d, int pattern, at_error *error)
     return status;
 }
 
-static void list_address(uint32_t place, device_buffer *const *buffers,
-                         cuda_range out[PLAN_MAX_BUFFERS])
+/* ---- modules ----
+ *
+ * An image with several kernels is loaded once for all of them, and stays loaded for a while after
+ * its last kernel is freed, because its kernels are usually tried one after the other. A module
+ * keeps a copy, on the device, of the initial contents of its variables. */
+
+/* Number of unused modules that stay loaded: enough for two problems of the next variants. */
+enum { MODULES_KEPT = 4 };
+
+typedef struct module_variable {
+    CUdeviceptr address;
+    size_t size_bytes;
+} module_variable;
+
+typedef struct cuda_module {
+    struct cuda_module *next; /* modules are listed by their last use, the last one first */
+    uint64_t hash[2];         /* XXH3-128 of the image */
+    size_t size_bytes;        /* size of the image */
+    bool shared;              /* the image has several kernels */
+    CUmodule module;
+    size_t users;               /* number of kernels */
+    module_variable *variables; /* owned */
+    size_t variable_count;
+    CUdeviceptr initial; /* initial contents of the variables, one after the other; owned */
+} cuda_module;
+
+/* The driver may expect an ELF file to be aligned. An image in a message is not. */
+CUresult cuda_module_load(const cuda_driver *cuda, const device_image *image, CUmodule *out)
 {
-    out[place] = (cuda_range){buffers[place]->data, buffers[place]->size_bytes};
+    *out = NULL;
+    if ((uintptr_t)image->bytes % 16 == 0)
+        return cuda->cuModuleLoadData(out, image->bytes);
+    void *aligned = malloc(image->size_bytes > 0 ? image->size_bytes : 1);
+    if (!aligned)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    memcpy(aligned, image->bytes, image->size_bytes);
+    CUresult result = cuda->cuModuleLoadData(out, aligned);
+    free(aligned);
+    return result;
 }
 
-/* The addresses of the buffers that a plan can name. */
-static void list_addresses(const launch_plan *plan, device_buffer *const *buffers,
-                           cuda_range out[PLAN_MAX_BUFFERS])
+/* Copies a struct out of the image, which need not be aligned. Returns false beyond its end. */
+static bool read_at(const device_image *image, uint64_t offset, void *out, size_t size_bytes)
+{
+    if (offset > image->size_bytes || image->size_bytes - offset < size_bytes)
+        return false;
+    memcpy(out, (const char *)image->bytes + offset, size_bytes);
+    return true;
+}
+
+/* Adds a symbol of the image if it is a variable that the driver knows. */
+static CUresult add_variable(const cuda_driver *cuda, const device_image *image,
+                             const Elf64_Shdr *names, const Elf64_Sym *symbol, cuda_module *m)
+{
+    const uint64_t at = names->sh_offset + symbol->st_name;
+    const char *name = (const char *)image->bytes + at;
+    module_variable v;
+    if (ELF64_ST_TYPE(symbol->st_info) != STT_OBJECT || symbol->st_size == 0 ||
+        at >= image->size_bytes || !memchr(name, '\0', image->size_bytes - at) ||
+        cuda->cuModuleGetGlobal(&v.address, &v.size_bytes, m->module, name) != CUDA_SUCCESS)
+        return CUDA_SUCCESS;
+    module_variable *grown = array_grow(m->variables, m->variable_count, sizeof v);
+    if (!grown)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    m->variables = grown;
+    grown[m->variable_count++] = v;
+    return CUDA_SUCCESS;
+}
+
+/* Finds the variables of the module in the symbol tables of the image, an ELF file. */
+static CUresult find_variables(const cuda_driver *cuda, const device_image *image, cuda_module *m)
+{
+    Elf64_Ehdr h;
+    Elf64_Shdr s, names;
+    Elf64_Sym symbol;
+    CUresult result = CUDA_SUCCESS;
+    if (!read_at(image, 0, &h, sizeof h) || memcmp(h.e_ident, ELFMAG, SELFMAG) != 0)
+        return CUDA_SUCCESS;
+    for (uint64_t i = 0; i < h.e_shnum && read_at(image, h.e_shoff + i * sizeof s, &s, sizeof s);
+         i++)
+        for (uint64_t n = 0;
+             s.sh_type == SHT_SYMTAB && result == CUDA_SUCCESS && n < s.sh_size / sizeof symbol &&
+             read_at(image, s.sh_offset + n * sizeof symbol, &symbol, sizeof symbol) &&
+             read_at(image, h.e_shoff + s.sh_link * sizeof names, &names, sizeof names);
+             n++)
+            result = add_variable(cuda, image, &names, &symbol, m);
+    return result;
+}
+
+/* Queues copies of all variables to `m->initial`; with `back`, from there to the variables. */
+static CUresult copy_variables(const cuda_driver *cuda, const cuda_module *m, bool back,
+                               CUstream stream)
+{
+    CUdeviceptr kept = m->initial;
+    CUresult result = CUDA_SUCCESS;
+    for (size_t i = 0; i < m->variable_count && result == CUDA_SUCCESS; i++) {
+        const module_variable *v = &m->variables[i];
+        result = cuda->cuMemcpyDtoDAsync(back ? v->address : kept, back ? kept : v->address,
+                                         v->size_bytes, stream);
+        kept += v->size_bytes;
+    }
+    return result;
+}
+
+/* Saves the initial contents of the variables. */
+static CUresult keep_variables(const cuda_driver *cuda, const device_image *image, CUstream stream,
+                               cuda_module *m)
+{
+    size_t all_bytes = 0;
+    CUresult result = find_variables(cuda, image, m);
+    for (size_t i = 0; i < m->variable_count; i++)
+        all_bytes += m->variables[i].size_bytes;
+    if (result != CUDA_SUCCESS || all_bytes == 0)
+        return result;
+    result = cuda->cuMemAlloc(&m->initial, all_bytes);
+    return result == CUDA_SUCCESS ? copy_variables(cuda, m, false, stream) : result;
+}
+
+static void unload(const cuda_driver *cuda, cuda_module *m)
+{
+    if (m && m->initial)
+        cuda->cuMemFree(m->initial);
+    if (m && m->module)
+        cuda->cuModuleUnload(m->module);
+    if (m)
+        free(m->variables);
+    free(m);
+}
+
+/* Loads an image or finds it loaded, for one more kernel. Returns the driver's result. */
+static CUresult acquire_module(device *d, const device_image *image, cuda_module **out)
+{
+    XXH128_hash_t hash = XXH3_128bits(image->bytes, image->size_bytes);
+    *out = NULL;
+    for (cuda_module **link = &d->modules; *link; link = &(*link)->next) {
+        cuda_module *m = *link;
+        if (!image->shared || !m->shared || m->hash[0] != hash.high64 || m->hash[1] != hash.low64 ||
+            m->size_bytes != image->size_bytes)
+            continue;
+        *link = m->next;
+        m->next = d->modules;
+        d->modules = m;
+        m->users++;
+        *out = m;
+        return CUDA_SUCCESS;
+    }
+    cuda_module *m = calloc(1, sizeof *m);
+    CUresult result = m ? cuda_module_load(&d->cuda, image, &m->module) : CUDA_ERROR_OUT_OF_MEMORY;
+    if (result == CUDA_SUCCESS)
+        result = keep_variables(&d->cuda, image, d->stream, m);
+    if (result != CUDA_SUCCESS) {
+        unload(&d->cuda, m);
+        return result;
+    }
+    m->next = d->modules;
+    m->hash[0] = hash.high64;
+    m->hash[1] = hash.low64;
+    m->size_bytes = image->size_bytes;
+    m->shared = image->shared;
+    m->users = 1;
+    d->modules = m;
+    *out = m;
+    return CUDA_SUCCESS;
+}
+
+void cuda_modules_drop(device *d, size_t kept)
+{
+    for (cuda_module **link = &d->modules; *link;) {
+        cuda_module *m = *link;
+        if (m->users > 0 || (m->shared && kept > 0)) {
+            kept -= m->users == 0;
+            link = &m->next;
+            continue;
+        }
+        *link = m->next;
+        unload(&d->cuda, m);
+    }
+}
+
+/* ---- kernels ---- */
+
+static void set_range(uint32_t buffer, device_buffer *const *buffers,
+                      cuda_range out[PLAN_MAX_BUFFERS])
+{
+    out[buffer] = (cuda_range){buffers[buffer]->data, buffers[buffer]->size_bytes};
+}
+
+void cuda_ranges(const launch_plan *plan, device_buffer *const *buffers,
+                 cuda_range out[PLAN_MAX_BUFFERS])
 {
     for (uint32_t i = 0; i < plan->argument_count; i++)
         if (plan->arguments[i].is_buffer)
-            list_address(plan->arguments[i].buffer, buffers, out);
+            set_range(plan->arguments[i].buffer, buffers, out);
     for (uint32_t i = 0; i < plan->address_count; i++)
-        list_address(plan->addresses[i].buffer, buffers, out);
+        set_range(plan->addresses[i].buffer, buffers, out);
     for (uint32_t i = 0; i < plan->view_count; i++)
-        list_address(plan->views[i].buffer, buffers, out);
+        set_range(plan->views[i].buffer, buffers, out);
     for (uint32_t i = 0; i < plan->constant_count; i++)
-        list_address(plan->constants[i].buffer, buffers, out);
+        set_range(plan->constants[i].buffer, buffers, out);
 }
 
 at_status cuda_kernel_prepare_buffers(device *d, device_kernel *k, const launch_plan *plan,
                                       device_buffer *const *buffers, at_error *error)
 {
     cuda_range ranges[PLAN_MAX_BUFFERS] = {{0}};
-    list_addresses(plan, buffers, ranges);
+    cuda_ranges(plan, buffers, ranges);
     at_status status = cuda_launcher_make_textures(&k->launcher, &d->cuda, plan, ranges, error);
     return status ? status
                   : cuda_launcher_copy_arrays(&k->launcher, &d->cuda, plan, ranges, false,
@@ -128,7 +313,7 @@ at_status cuda_kernel_take_back(device *d, device_kernel *k, const launch_plan *
                                 device_buffer *const *buffers, at_error *error)
 {
     cuda_range ranges[PLAN_MAX_BUFFERS] = {{0}};
-    list_addresses(plan, buffers, ranges);
+    cuda_ranges(plan, buffers, ranges);
     at_status status =
         cuda_launcher_copy_arrays(&k->launcher, &d->cuda, plan, ranges, true, d->stream, error);
     return status ? status
@@ -142,13 +327,13 @@ at_status cuda_kernel_prepare(device *d, device_kernel *k, const launch_plan *pl
     cuda_range ranges[PLAN_MAX_BUFFERS] = {{0}};
     at_status status = cuda_launcher_prepare(&k->launcher, &d->cuda, plan, error);
     if (!status)
-        status = cuda_done(d, cuda_module_reset(&d->cuda, k->module, d->stream),
+        status = cuda_done(d, copy_variables(&d->cuda, k->module, true, d->stream),
                            "cannot reset the module's variables", error);
     if (!status)
         status = cuda_kernel_prepare_buffers(d, k, plan, buffers, error);
     if (status || plan->constant_count == 0)
         return status;
-    list_addresses(plan, buffers, ranges);
+    cuda_ranges(plan, buffers, ranges);
     return cuda_launcher_copy_constants(&k->launcher, &d->cuda, plan, ranges, false, d->stream,
                                         error);
 }
@@ -158,7 +343,7 @@ at_status cuda_kernel_queue_some(device *d, device_kernel *k, const launch_plan 
                                  at_error *error)
 {
     cuda_range ranges[PLAN_MAX_BUFFERS] = {{0}};
-    list_addresses(plan, buffers, ranges);
+    cuda_ranges(plan, buffers, ranges);
     return cuda_launcher_queue_some(&k->launcher, &d->cuda, plan, ranges, walk, most, d->stream,
                                     error);
 }
@@ -171,11 +356,11 @@ at_status cuda_kernel_queue(device *d, device_kernel *k, const launch_plan *plan
 }
 
 at_status cuda_kernel_queue_one(device *d, device_kernel *k, const launch_plan *plan,
-                                uint32_t place, device_buffer *const *buffers, at_error *error)
+                                uint32_t index, device_buffer *const *buffers, at_error *error)
 {
     cuda_range ranges[PLAN_MAX_BUFFERS] = {{0}};
-    list_addresses(plan, buffers, ranges);
-    return cuda_launcher_queue_one(&k->launcher, &d->cuda, plan, place, ranges, NULL, d->stream,
+    cuda_ranges(plan, buffers, ranges);
+    return cuda_launcher_queue_one(&k->launcher, &d->cuda, plan, index, ranges, NULL, d->stream,
                                    error);
 }
 
@@ -183,8 +368,10 @@ void cuda_kernel_free(device *d, device_kernel *k)
 {
     if (!k)
         return;
-    if (k->module)
-        cuda_module_release(&d->cuda, &d->modules, k->module);
+    if (k->module) {
+        k->module->users--;
+        cuda_modules_drop(d, MODULES_KEPT);
+    }
     free(k);
 }
 
@@ -195,7 +382,7 @@ at_status cuda_kernel_new(device *d, const device_image *image, const launch_pla
     device_kernel *k = calloc(1, sizeof *k);
     if (!k)
         return error_no_memory(error);
-    CUresult result = cuda_module_acquire(&d->cuda, &d->modules, image, d->stream, &k->module);
+    CUresult result = acquire_module(d, image, &k->module);
     at_status status =
         cuda_check(&d->cuda, result, cuda_refusal_status(result), "cannot load the kernel", error);
     if (!status)

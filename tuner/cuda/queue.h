@@ -1,19 +1,22 @@
-/* The parts that the files of the cuda device share: its state, kernels, the stream that work is
- * queued on.
+/* The state of the cuda device, and the functions that its files share. No other room includes
+ * this.
  *
- * Above it cuda/buffer.c owns memory and checks it, cuda/timer.c the clock and graphs of
- * launches, cuda/counters.c hardware counters; cuda/transfer.c moves data between host and device;
- * cuda/cuda.c opens the device and has its table of functions. No other room includes this. */
+ * queue.c loads modules and queues kernels on the stream; buffer.c allocates, fills and checks
+ * memory; timer.c times launches and batches; counters.c reads hardware counters; transfer.c and
+ * host_memory.c move data between host and device; cuda.c opens the device and has its tables of
+ * functions. A function described as "of device_api", "of device_hardware" and so on implements the
+ * member of that table in device/device.h and keeps its contract. */
 #ifndef AUTOTUNE_CUDA_QUEUE_H
 #define AUTOTUNE_CUDA_QUEUE_H
 
 #include "cuda/driver.h"
-#include "cuda/host_memory.h"
 #include "cuda/launcher.h"
 #include "cuda/nvml.h"
 #include "device/device.h"
 
-/* Kernels of templates/device_support.cu. */
+/* ---- state ---- */
+
+/* The kernels of templates/device_support.cu. */
 typedef enum support_kernel {
     SUPPORT_FILL,
     SUPPORT_GUARDS_SET,
@@ -31,8 +34,8 @@ typedef enum support_kernel {
     SUPPORT_COUNT
 } support_kernel;
 
-/* Words of the block in which support kernels leave their results; all start at zero, so a minimum
- * is kept as the maximum of the complement. The support source has the same list. */
+/* The words of the result block, to which support kernels write. All start at zero, so a minimum is
+ * stored as the maximum of the complement. templates/device_support.cu has the same list. */
 typedef enum cuda_result {
     RESULT_WRONG,
     RESULT_FIRST_INVERTED,
@@ -43,74 +46,124 @@ typedef enum cuda_result {
     RESULT_COUNT
 } cuda_result;
 
-enum { CUDA_BLOCK_THREADS = 256 };
+enum { CUDA_BLOCK_THREADS = 256, HOST_BLOCKS = 32 };
 
-/* The clock's own memory: events, the gate that holds the stream back, the flush buffers. */
 typedef struct cuda_clock {
     CUevent start, stop;
     volatile uint32_t *gate_host; /* pinned; the gate kernel polls it as `gate` */
     CUdeviceptr gate;
-    uint32_t ticket; /* of the gate queued last */
+    uint32_t ticket; /* number of the gate that was queued last */
     CUdeviceptr flush_write, flush_read;
-    uint64_t flush_bytes;    /* of each */
+    uint64_t flush_bytes;    /* size of each flush buffer */
     CUdeviceptr sm_counters; /* cycles and nanoseconds of each SM */
-    uint64_t *sm_now;        /* pinned; sm_counters read back */
-    uint64_t *sm_before;     /* the reading before that */
+    uint64_t *sm_now;        /* pinned; the last reading of sm_counters */
+    uint64_t *sm_before;     /* the reading before */
 } cuda_clock;
+
+/* The purpose of a block of host memory. A transfer needs at most one block for each. */
+typedef enum host_use { HOST_FROM, HOST_TO, HOST_STAGE_UP, HOST_STAGE_DOWN } host_use;
+
+typedef struct host_block {
+    host_use use;
+    host_memory memory;
+    uint64_t size_bytes;
+    unsigned char *bytes;
+    CUdeviceptr mapped; /* address for kernels; 0 unless `memory` is HOST_MAPPED */
+    uint64_t last_used; /* number of the last transfer that used it */
+} host_block;
+
+/* A pool of host blocks, zeroed before its first use. */
+typedef struct host_blocks {
+    host_block items[HOST_BLOCKS];
+    size_t count;
+    uint64_t transfer; /* number of the current transfer */
+} host_blocks;
 
 struct device {
     cuda_driver cuda;
     device_properties properties;
     CUdevice handle;
-    CUcontext context; /* NULL: not started */
+    CUcontext context; /* NULL before start */
     CUstream stream;
-    CUmodule support[DEVICE_SUPPORT_PARTS]; /* NULL: there is no such part */
-    cuda_module *modules;                   /* of kernels */
+    CUmodule support[DEVICE_SUPPORT_PARTS]; /* NULL for a part that does not exist */
+    struct cuda_module *modules;            /* loaded modules of variants */
     cuda_textures textures;
     CUfunction support_kernels[SUPPORT_COUNT];
     CUdeviceptr results;
     uint64_t *results_host; /* pinned: RESULT_COUNT words, then two elements of a buffer */
     cuda_clock clock;
-    bool scrubs;            /* the kernel that fills shared memory may take all of it */
-    nvml *board;            /* NULL: not opened yet, or not available */
-    struct cupti *counters; /* likewise */
+    bool scrubs;            /* the scrub kernel may use all shared memory */
+    nvml *board;            /* NULL if not opened yet or not available */
+    struct cupti *counters; /* NULL if not opened yet or not available */
     host_blocks host_blocks;
-    CUstream transfer_streams[TRANSFER_MAX_STREAMS]; /* NULL: not needed yet */
-    uint64_t transfers;                              /* checked so far */
-    char complaint[160];                             /* of the last launch; empty: none */
-    int64_t launch_ns;                               /* likewise; 0: not known */
+    CUstream transfer_streams[TRANSFER_MAX_STREAMS]; /* NULL if not needed yet */
+    uint64_t transfers;                              /* number of checked transfers so far */
+    char complaint[160];                             /* fault found in the last launch, or empty */
+    int64_t launch_ns;                               /* time of the last launch; 0 if unknown */
 };
 
 struct device_buffer {
     char name[PLAN_NAME_BYTES];
     CUdeviceptr base; /* the allocation: guard band, contents, guard band */
-    CUdeviceptr data; /* the contents; a multiple of 256 */
+    CUdeviceptr data; /* the contents, aligned to 256 bytes */
     uint64_t size_bytes;
-    dtype guard_type; /* of the values in the guard bands, which are the buffer's own */
+    dtype guard_type; /* type of the values in the guard bands: the buffer's own */
     int guard_pattern;
     uint64_t guard_salt;
 };
 
 struct device_kernel {
-    cuda_module *module;
+    struct cuda_module *module;
     cuda_launcher launcher;
 };
 
-/* Function of device_api: fills the shared memory of every SM. */
+/* ---- the stream and its kernels (queue.c) ---- */
+
+/* Converts CUDA_SUCCESS to AT_OK and any other result to AT_DEVICE, as cuda_check() does. */
+at_status cuda_done(device *d, CUresult result, const char *what, at_error *error);
+
+/* Waits for all queued work. AT_DEVICE if any of it failed. */
+at_status cuda_wait(device *d, const char *what, at_error *error);
+
+/* Allocates device memory. AT_DEVICE; if there is too little, the message has the requested and the
+ * free size. */
+at_status cuda_allocate(device *d, uint64_t size_bytes, const char *what, CUdeviceptr *out,
+                        at_error *error);
+
+/* Loads an image at any address in host memory. Returns the driver's result. */
+CUresult cuda_module_load(const cuda_driver *cuda, const device_image *image, CUmodule *out);
+
+/* Unloads the modules of freed kernels, except the `kept` most recently used. */
+void cuda_modules_drop(device *d, size_t kept);
+
+/* Returns the name of a support kernel: "at_fill" ... */
+const char *cuda_support_name(support_kernel kernel);
+
+/* Queues a support kernel with a thread per item, but at most a grid of full SMs. */
+at_status cuda_support_queue(device *d, support_kernel kernel, uint64_t items, void **arguments,
+                             at_error *error);
+
+/* Of device_hardware. */
 at_status cuda_scrub(device *d, int pattern, at_error *error);
 
-const char *cuda_support_name(support_kernel kernel); /* "at_fill" ... */
-
-/* Functions of device_api (device/device.h). */
+/* Of device_api. */
 at_status cuda_kernel_new(device *d, const device_image *image, const launch_plan *plan,
                           device_kernel **out, at_error *error);
 void cuda_kernel_free(device *d, device_kernel *k);
 
-/* Queues a support kernel on enough threads for `items` (a grid of full SMs at most). */
-at_status cuda_support_queue(device *d, support_kernel kernel, uint64_t items, void **arguments,
-                             at_error *error);
+/* Gives the module's variables their initial contents, fills its constants, creates textures and
+ * surfaces and fills their arrays, and raises the limits of dynamic shared memory and clusters to
+ * the needs of `plan`. AT_COMPILE if that is refused. */
+at_status cuda_kernel_prepare(device *d, device_kernel *k, const launch_plan *plan,
+                              device_buffer *const *buffers, at_error *error);
 
-/* Queues a variant's launches. AT_COMPILE: refused, the device is fine; AT_DEVICE: it is not. */
+/* Prepares only textures and surfaces, for further sets of buffers. Called before launches on them
+ * are captured. */
+at_status cuda_kernel_prepare_buffers(device *d, device_kernel *k, const launch_plan *plan,
+                                      device_buffer *const *buffers, at_error *error);
+
+/* Queues all launches of the plan. AT_COMPILE if one is refused and the device is still usable,
+ * else AT_DEVICE. */
 at_status cuda_kernel_queue(device *d, device_kernel *k, const launch_plan *plan,
                             device_buffer *const *buffers, at_error *error);
 
@@ -119,60 +172,26 @@ at_status cuda_kernel_queue_some(device *d, device_kernel *k, const launch_plan 
                                  device_buffer *const *buffers, launch_walk *walk, uint32_t most,
                                  at_error *error);
 
-/* Queues one of them. */
+/* Queues launch `index` of the plan. */
 at_status cuda_kernel_queue_one(device *d, device_kernel *k, const launch_plan *plan,
-                                uint32_t place, device_buffer *const *buffers, at_error *error);
+                                uint32_t index, device_buffer *const *buffers, at_error *error);
 
-/* Fills the module's constants, creates the textures and surfaces, fills their arrays, and raises
- * the limits of dynamic shared memory and clusters to what `plan` needs. AT_COMPILE when that is
- * not possible. */
-at_status cuda_kernel_prepare(device *d, device_kernel *k, const launch_plan *plan,
-                              device_buffer *const *buffers, at_error *error);
-
-/* The same for the textures and surfaces of other buffers, before their launches are captured. */
-at_status cuda_kernel_prepare_buffers(device *d, device_kernel *k, const launch_plan *plan,
-                                      device_buffer *const *buffers, at_error *error);
-
-/* Queues the copies back into the buffers of what the plan's surfaces may have written. */
+/* Queues the copies of surfaces and constants, which kernels may have written, back into their
+ * buffers. */
 at_status cuda_kernel_take_back(device *d, device_kernel *k, const launch_plan *plan,
                                 device_buffer *const *buffers, at_error *error);
 
-/* AT_OK for CUDA_SUCCESS; otherwise AT_DEVICE, as cuda_check(). */
-at_status cuda_done(device *d, CUresult result, const char *what, at_error *error);
+/* Writes address and size of each buffer that the plan names; the others are left alone. */
+void cuda_ranges(const launch_plan *plan, device_buffer *const *buffers,
+                 cuda_range out[PLAN_MAX_BUFFERS]);
 
-/* Waits for everything queued. AT_DEVICE when any of it faulted. */
-at_status cuda_wait(device *d, const char *what, at_error *error);
+/* ---- buffers (buffer.c) ---- */
 
-/* Allocates device memory. AT_DEVICE, with the size and what is free in the message, when there is
- * not enough. */
-at_status cuda_allocate(device *d, uint64_t size_bytes, const char *what, CUdeviceptr *out,
-                        at_error *error);
-
-/* In cuda/counters.c. */
-at_status cuda_count(device *d, device_kernel *k, const launch_plan *plan,
-                     device_buffer *const *buffers, const device_counting *what, double *values,
-                     at_error *error);
-
-void cuda_counters_free(device *d);
-
-/* In cuda/transfer.c. Like device_api's launch, sample and repeat, for plans that transfer. The
- * kernel is NULL when the plan launches none. AT_NO_MEMORY: the host has not enough memory, the
- * device is fine. */
-at_status cuda_transfer_launch(device *d, device_kernel *k, const launch_plan *plan,
-                               device_buffer *const *buffers, at_error *error);
-at_status cuda_transfer_sample(device *d, device_kernel *k, const launch_plan *plan,
-                               device_buffer *const *buffers, device_cache cache, int64_t *time_ns,
-                               at_error *error);
-at_status cuda_transfer_repeat(device *d, device_kernel *k, const launch_plan *plan,
-                               device_buffer *const *buffers, uint64_t count, at_error *error);
-
-/* Frees the host's memory and the streams. */
-void cuda_transfers_free(device *d);
-
-/* In cuda/buffer.c. The block in which support kernels leave results. AT_DEVICE. */
+/* Allocates and frees the result block. AT_DEVICE. */
 at_status cuda_results_new(device *d, at_error *error);
 void cuda_results_free(device *d);
 
+/* Of device_api; cuda_buffer_guard() is of device_hardware. */
 at_status cuda_buffer_new(device *d, const char *name, uint64_t size_bytes, device_buffer **out,
                           at_error *error);
 void cuda_buffer_free(device *d, device_buffer *b);
@@ -193,5 +212,83 @@ at_status cuda_buffer_guards(device *d, const device_buffer *b, device_guard_rep
                              at_error *error);
 at_status cuda_buffer_compare(device *d, const device_buffer *found, const device_buffer *expected,
                               const buffer_plan *plan, device_comparison *out, at_error *error);
+
+/* ---- times (timer.c) ---- */
+
+/* Allocates and frees events, gate, flush buffers (each twice the L2) and counters. AT_DEVICE. */
+at_status cuda_clock_new(device *d, at_error *error);
+void cuda_clock_free(device *d);
+
+/* Queues the kernels that flush the L2. */
+at_status cuda_flush_queue(device *d, at_error *error);
+
+/* Runs the plan once and waits. Without a gate: loading on the first launch may synchronise. */
+at_status cuda_launch(device *d, device_kernel *k, const launch_plan *plan,
+                      device_buffer *const *buffers, int64_t *time_ns, at_error *error);
+
+/* Of device_api and device_hardware. Sampling allocates nothing. */
+at_status cuda_sample(device *d, device_kernel *k, const launch_plan *plan,
+                      device_buffer *const *buffers, device_cache cache,
+                      const device_before *before, size_t before_count, int64_t *time_ns,
+                      at_error *error);
+at_status cuda_sample_copy(device *d, device_buffer *to, const device_buffer *from,
+                           uint64_t size_bytes, device_cache cache, int64_t *time_ns,
+                           at_error *error);
+at_status cuda_warm_up(device *d, at_error *error);
+at_status cuda_floor(device *d, int64_t *floor_ns, int64_t *tick_ns, at_error *error);
+at_status cuda_sm_clock(device *d, double *khz, at_error *error);
+
+/* Of device_batches: many launches in one graph, for kernels too short for two events. */
+at_status cuda_batch_new(device *d, device_kernel *k, const launch_plan *plan,
+                         device_buffer *const *const *sets, size_t set_count, uint32_t launches,
+                         device_batch **out, at_error *error);
+at_status cuda_batch_copy_new(device *d, device_buffer *const *to, device_buffer *const *from,
+                              size_t set_count, uint64_t size_bytes, uint32_t launches,
+                              device_batch **out, at_error *error);
+void cuda_batch_free(device *d, device_batch *b);
+at_status cuda_batch_sample(device *d, device_batch *b, device_cache cache, int64_t *time_ns,
+                            at_error *error);
+
+/* ---- counters (counters.c) ---- */
+
+/* Of device_counters. */
+at_status cuda_count(device *d, device_kernel *k, const launch_plan *plan,
+                     device_buffer *const *buffers, const device_counting *what, double *values,
+                     at_error *error);
+void cuda_counters_free(device *d);
+
+/* ---- transfers (transfer.c) ---- */
+
+/* Implement launch, sample and repeat for plans that transfer. `k` is NULL if the plan launches no
+ * kernel. AT_NO_MEMORY if the host has too little memory; the device is still usable then. */
+at_status cuda_transfer_launch(device *d, device_kernel *k, const launch_plan *plan,
+                               device_buffer *const *buffers, at_error *error);
+at_status cuda_transfer_sample(device *d, device_kernel *k, const launch_plan *plan,
+                               device_buffer *const *buffers, device_cache cache, int64_t *time_ns,
+                               at_error *error);
+at_status cuda_transfer_repeat(device *d, device_kernel *k, const launch_plan *plan,
+                               device_buffer *const *buffers, uint64_t count, at_error *error);
+
+/* Frees the host blocks and the streams. */
+void cuda_transfers_free(device *d);
+
+/* ---- host memory (host_memory.c) ----
+ *
+ * Blocks stay allocated and are reused by all variants that need a block of the same kind, because
+ * pinning takes longer than most transfers. Together they take at most half of the host's memory;
+ * the least recently used block is freed first. Their contents are undefined after a transfer. With
+ * several NUMA nodes, the memory is on the node whose core touched it first. */
+
+/* Begins a transfer: blocks of earlier transfers may be freed from now on. */
+void host_blocks_begin(host_blocks *pool);
+
+/* Finds or allocates a block. The pool owns it and keeps it until the next transfer begins. A
+ * staging block may be larger than requested, so that variants with different chunks share it.
+ * AT_NO_MEMORY, with the requested size, if the host has too little memory; AT_DEVICE. */
+at_status host_block_get(host_blocks *pool, const cuda_driver *cuda, host_use use,
+                         host_memory memory, uint64_t size_bytes, host_block *out, at_error *error);
+
+/* Frees all blocks. No transfer may be running. */
+void host_blocks_free(host_blocks *pool, const cuda_driver *cuda);
 
 #endif

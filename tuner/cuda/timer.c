@@ -1,31 +1,34 @@
-#include "cuda/timer.h"
-
+/* Times of the cuda device: samples, batches, warm-up, floor and tick, SM clock.
+ *
+ * A sample is two events around a launch, on a stream that is still busy when they are queued: a
+ * gate kernel before them ends only after the host has queued everything. Launch latency is
+ * therefore not measured. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/stats.h"
+#include "cuda/queue.h"
 
-/* Queueing takes tens of microseconds; a gate that is still shut after this has lost its host. */
+/* Queueing takes tens of microseconds. A gate that is closed for this long opens by itself. */
 static const uint64_t gate_timeout_ns = 200 * 1000 * 1000;
 
-/* Chips ramp their clocks for up to 300 ms of work after an idle spell; a chip whose copies still
- * get faster after the limit is as warm as it will be. */
+/* After an idle time, a chip raises its clock during up to 300 ms of work. Warm-up ends after the
+ * maximum even if copies still get faster. */
 static const int64_t warm_up_least_ns = 300 * 1000 * 1000;
 static const int64_t warm_up_most_ns = 1500 * 1000 * 1000;
-/* The limit is on the host's clock, should the device's stand still. */
-static const int64_t warm_up_patience_ns = 6 * INT64_C(1000000000);
+/* Timeout by the host's clock, for a device whose clock stands still. */
+static const int64_t warm_up_timeout_ns = 6 * INT64_C(1000000000);
 
 enum {
-    WARM_UP_COPIES = 32, /* between two looks at the clock */
+    WARM_UP_COPIES = 32, /* copies between two readings of the clock */
     FLOOR_SAMPLES = 65,
     LEAST_FLUSH_BYTES = 4 * 1024 * 1024,
-    MOST_HELD_BACK =
-        512 /* launches after the gate: a stream takes about a thousand, then the host waits */
+    MOST_HELD_BACK = 512 /* launches behind a closed gate: the host blocks at about a thousand */
 };
 
-/* The nanosecond counter may advance in steps of a microsecond: a thousandth of this. */
+/* The nanosecond counter may advance in steps of 1 us; over this time that is an error of 0.1 %. */
 static const uint64_t sm_clock_least_ns = 1000 * 1000;
 
 static at_status new_gate(device *d, at_error *error)
@@ -116,7 +119,7 @@ static at_status queue_read(device *d, CUdeviceptr data, uint64_t size_bytes, at
     return cuda_support_queue(d, SUPPORT_FLUSH_READ, count, arguments, error);
 }
 
-/* The read leaves no dirty line of the write. */
+/* Writes one buffer, then reads the other, which evicts the dirty lines of the write. */
 at_status cuda_flush_queue(device *d, at_error *error)
 {
     const cuda_clock *c = &d->clock;
@@ -124,8 +127,8 @@ at_status cuda_flush_queue(device *d, at_error *error)
     return status ? status : queue_read(d, c->flush_read, c->flush_bytes, error);
 }
 
-/* Queues the moving of `size_bytes`: a copy, or a read or a write alone where the other end is NULL
- * (then whole units of 16 bytes). */
+/* Queues a copy of `size_bytes`. With `from` NULL queues a write, with `to` NULL a read; then
+ * `size_bytes` is rounded down to 16 bytes. */
 static at_status queue_traffic(device *d, device_buffer *to, const device_buffer *from,
                                uint64_t size_bytes, at_error *error)
 {
@@ -161,10 +164,9 @@ static at_status record(device *d, CUevent event, at_error *error)
     return cuda_done(d, d->cuda.cuEventRecord(event, d->stream), "cannot record an event", error);
 }
 
-/* Queues what precedes the timed work: the flush (cold), `before`, the gate, the first event. The
- * caller queues the work; then end_sample() opens the gate, waits, and reads the time. That is
- * called also when queueing failed: `queued` is that status, which it returns, so that no gate
- * stays shut. */
+/* Queues the work before the timed work: the flush for a cold cache, `before`, the gate, the first
+ * event. The caller then queues the timed work and calls end_sample(), also after a failure,
+ * because the gate must be opened. */
 static at_status begin_sample(device *d, device_cache cache, const device_before *before,
                               size_t before_count, at_error *error)
 {
@@ -176,7 +178,7 @@ static at_status begin_sample(device *d, device_cache cache, const device_before
     return status ? status : record(d, d->clock.start, error);
 }
 
-/* Between the two events, both of which have been reached. */
+/* Reads the time between the two events, both of which have completed. */
 static at_status elapsed(device *d, int64_t *time_ns, at_error *error)
 {
     float time_ms;
@@ -188,6 +190,8 @@ static at_status elapsed(device *d, int64_t *time_ns, at_error *error)
     return status;
 }
 
+/* Opens the gate, waits and reads the time. If queueing failed, waits and returns its status
+ * `queued`. */
 static at_status end_sample(device *d, at_status queued, int64_t *time_ns, at_error *error)
 {
     if (!queued)
@@ -255,7 +259,7 @@ at_status cuda_sample_copy(device *d, device_buffer *to, const device_buffer *fr
     return end_sample(d, status, time_ns, error);
 }
 
-/* Time of WARM_UP_COPIES copies on the device's clock. */
+/* Measures the time of WARM_UP_COPIES copies by the device's clock. */
 static at_status copy_round(device *d, int64_t *time_ns, at_error *error)
 {
     static const char what[] = "cannot warm the device up";
@@ -272,8 +276,7 @@ static at_status copy_round(device *d, int64_t *time_ns, at_error *error)
     return status ? status : elapsed(d, time_ns, error);
 }
 
-/* A chip at the highest clock that it has is as fast as it gets. One whose board does not tell, or
- * that is held lower, is given its time. */
+/* Returns whether the chip runs at its highest clock. False if the clock is unknown. */
 static bool at_top_clock(const device *d)
 {
     board_reading now;
@@ -295,7 +298,7 @@ at_status cuda_warm_up(device *d, at_error *error)
         bool settled = (double)round_ns > 0.99 * (double)before_ns;
         if (busy_ns >= warm_up_most_ns ||
             (settled && (busy_ns >= warm_up_least_ns || at_top_clock(d))) ||
-            clock_now_ns() - start_ns >= warm_up_patience_ns)
+            clock_now_ns() - start_ns >= warm_up_timeout_ns)
             return AT_OK;
         before_ns = round_ns;
     }
@@ -309,8 +312,8 @@ static at_status sample_empty(device *d, int64_t *time_ns, at_error *error)
     return end_sample(d, status, time_ns, error);
 }
 
-/* The floor is the median; the tick the smallest step between two different times, which is the
- * clock's resolution once enough samples straddle a step. */
+/* The floor is the median time of an empty kernel. The tick, the clock's resolution, is the
+ * smallest difference between two of these times. */
 at_status cuda_floor(device *d, int64_t *floor_ns, int64_t *tick_ns, at_error *error)
 {
     int64_t samples_ns[FLOOR_SAMPLES];
@@ -319,11 +322,11 @@ at_status cuda_floor(device *d, int64_t *floor_ns, int64_t *tick_ns, at_error *e
         if (status)
             return status;
     }
-    *floor_ns = stats_summarise(samples_ns, FLOOR_SAMPLES).median_ns; /* sorts them */
+    *floor_ns = stats_summarise(samples_ns, FLOOR_SAMPLES).median_ns; /* sorts samples_ns */
     *tick_ns = 0;
     for (int i = 1; i < FLOOR_SAMPLES; i++) {
         int64_t step_ns = samples_ns[i] - samples_ns[i - 1];
-        /* Times are floats of milliseconds: a step of 1 ns is rounding. */
+        /* The driver reports float milliseconds: a difference of 1 ns is rounding. */
         if (step_ns > 1 && (*tick_ns == 0 || step_ns < *tick_ns))
             *tick_ns = step_ns;
     }
@@ -348,8 +351,8 @@ static at_status read_counters(device *d, at_error *error)
     return status ? status : cuda_wait(d, what, error);
 }
 
-/* The ratio for one SM, 0 when it is not known. A reading too close to the one before leaves that
- * one in place, so that short blocks get their clock from a window that is long enough. */
+/* Returns the clock of an SM in kHz, 0 if it is unknown. If too little time has passed since the
+ * previous reading, keeps that reading, so that the next call measures over a longer time. */
 static double update_counter(uint64_t *before, const uint64_t *now)
 {
     uint64_t cycles = now[0] - before[0], passed_ns = now[1] - before[1];
@@ -360,8 +363,8 @@ static double update_counter(uint64_t *before, const uint64_t *now)
     return known ? (double)cycles / (double)passed_ns * 1e6 : 0;
 }
 
-/* Counters of different SMs have nothing to do with each other, so each SM that both readings
- * reached gives one ratio; their mean is reported. */
+/* The counters of different SMs are unrelated. Each SM with two readings gives a ratio of cycles to
+ * time, and the result is the mean of these ratios. */
 at_status cuda_sm_clock(device *d, double *khz, at_error *error)
 {
     *khz = 0;
@@ -387,12 +390,12 @@ struct device_batch {
     uint32_t launches;
 };
 
-/* The recipe of launch `i` of a batch. */
+/* The launches of a batch: of a kernel, of copies, or of the empty kernel. */
 typedef struct batch_recipe {
-    device_kernel *kernel; /* NULL: an empty kernel */
+    device_kernel *kernel; /* NULL for copies and for the empty kernel */
     const launch_plan *plan;
-    device_buffer *const *const *sets;      /* of a kernel; NULL: a copy */
-    device_buffer *const *to, *const *from; /* of a copy */
+    device_buffer *const *const *sets; /* buffers of the kernel; launch i uses set i mod count */
+    device_buffer *const *to, *const *from; /* ends of each copy; NULL for a kernel */
     uint64_t copy_bytes;
     size_t set_count;
 } batch_recipe;
@@ -408,8 +411,8 @@ static at_status queue_one(device *d, const batch_recipe *r, uint32_t i, at_erro
     return cuda_support_queue(d, SUPPORT_EMPTY, 1, NULL, error);
 }
 
-/* Records the launches as a graph. A capture that began is always ended: the stream is of no use
- * otherwise. */
+/* Records the launches as a graph. A capture is ended even after a failure, else the stream stays
+ * unusable. */
 static at_status capture(device *d, const batch_recipe *r, uint32_t launches, CUgraph *graph,
                          at_error *error)
 {
@@ -443,7 +446,7 @@ static at_status make(device *d, const batch_recipe *r, uint32_t launches, devic
         status = cuda_done(d, d->cuda.cuGraphInstantiate(&b->graph, graph, 0), what, error);
     if (graph)
         d->cuda.cuGraphDestroy(graph);
-    /* Otherwise the first sample would pay for the upload. */
+    /* Without this, the first sample would include the upload. */
     if (!status)
         status = cuda_done(d, d->cuda.cuGraphUpload(b->graph, d->stream), what, error);
     if (!status)

@@ -1,50 +1,48 @@
-/* Transfers between the host's memory and the device's: copies in chunks on several streams, by way
- * of a staging buffer or not, with kernels between them; or kernels that work on mapped memory.
+/* Transfers between host and device memory: copies in chunks on several streams, with or without a
+ * staging block, and with kernels between them; or kernels that access mapped host memory.
  *
- * Each buffer of a problem that is on the host has a block of host memory laid out like it:
- * contents between two guard bands. A checked run copies the buffer with its bands into the block
- * and poisons the buffer's contents; afterwards it copies the block back into the buffer, whose
- * bands, outputs and inputs are then checked like any other's.
+ * Each buffer of a problem that is on the host has a block of host memory with the same layout:
+ * contents between two guard bands. A checked run copies the buffer and its bands into the block
+ * and overwrites the buffer's contents. After the transfer it copies the block back into the
+ * buffer, whose bands and contents are then checked like those of other buffers.
  *
  * A sample is timed by the host's clock, from an idle device until every stream is done. Events
- * would not do: those of one stream do not see the others, and none sees what the host does before
- * the first copy and between copies (packing, the driver's own copy of pageable memory), or how
- * long it takes to learn that the last one is done. */
-#include "cuda/queue.h"
-
+ * cannot time it: they do not include other streams, the host's work before and between copies
+ * (packing, the driver's copy of pageable memory), or the host's latency after the last copy. */
 #include <stdio.h>
 #include <string.h>
 
-#include "cuda/timer.h"
+#include "cuda/queue.h"
 
-/* A sample that would be shorter is the mean of several transfers: then a look at the clock, or a
- * whim of the scheduler, is below a thousandth of it. */
+/* A shorter sample becomes the mean of several transfers, so that the cost of reading the clock is
+ * below a thousandth of it. */
 static const int64_t short_ns = 200 * 1000;
 enum { MOST_REPEATS = 64 };
 
-/* The bytes between the pieces of a block: the first in one run, the second in the next. */
+/* Fill of the gaps between the pieces of a block, alternating from run to run. */
 static const unsigned char gap_bytes[2] = {0xa5, 0x3c};
 
-typedef struct span { /* of the data, whose first byte is 0 */
+/* A range of the data. */
+typedef struct span {
     uint64_t first, size_bytes;
 } span;
 
-/* One transfer in progress. Its first failure is kept: after it nothing more is queued. */
+/* A transfer in progress. After the first failure, kept in `status`, nothing more is queued. */
 typedef struct moving {
     device *d;
-    device_kernel *kernel; /* NULL: none is launched */
+    device_kernel *kernel; /* NULL if no kernel is launched */
     const launch_plan *plan;
     const transfer_plan *how;
     const device_buffer *from, *to;
     uint64_t size_bytes, piece_bytes, chunk_bytes;
-    bool up, down;                                       /* copies there are */
-    host_block host_from, host_to, stage_up, stage_down; /* bytes NULL: not needed */
-    CUdeviceptr landing;                                 /* where what comes up goes */
-    CUdeviceptr leaving;                                 /* where what goes down is */
-    cuda_range ranges[PLAN_MAX_BUFFERS];                 /* of the kernels */
+    bool up, down;                       /* data is copied to the device, to the host */
+    host_block host_from, host_to;       /* `bytes` is NULL if the block is not needed */
+    host_block stage_up, stage_down;     /* likewise */
+    CUdeviceptr landing;                 /* destination of copies to the device */
+    CUdeviceptr leaving;                 /* source of copies to the host */
+    cuda_range ranges[PLAN_MAX_BUFFERS]; /* buffers of the kernels */
     uint32_t streams;
-    span waiting[TRANSFER_MAX_STREAMS]; /* in the staging buffer, still to be unpacked; size 0:
-                                           nothing */
+    span waiting[TRANSFER_MAX_STREAMS]; /* data in the staging block that is not unpacked yet */
     at_status status;
     at_error *error;
 } moving;
@@ -56,7 +54,7 @@ static unsigned char *piece_of(const moving *m, const host_block *b, uint64_t pi
     return b->bytes + DEVICE_GUARD_BYTES + piece * m->how->task.pitch_bytes;
 }
 
-/* The longest part of `left` that lies in one piece, which it is taken off. */
+/* Takes the longest part off `left` that lies in one piece, and returns it with its address. */
 static span take_part(const moving *m, const host_block *b, span *left, unsigned char **bytes)
 {
     uint64_t piece = left->first / m->piece_bytes, within = left->first % m->piece_bytes;
@@ -94,7 +92,7 @@ static void get_blocks(moving *m)
         get_block(m, HOST_STAGE_DOWN, staged, stage, &m->stage_down);
 }
 
-/* Streams do not wait for the one that everything else is queued on, nor it for them. */
+/* These streams and the device's main stream do not wait for each other. */
 static void get_streams(moving *m)
 {
     CUstream *streams = m->d->transfer_streams;
@@ -113,19 +111,10 @@ void cuda_transfers_free(device *d)
             d->cuda.cuStreamDestroy(d->transfer_streams[i]);
 }
 
-/* The addresses that kernels are given: of mapped buffers the host's memory, else the device's. */
+/* Lists the memory for the kernels: the host's for mapped buffers, else the device's. */
 static void list_ranges(moving *m, device_buffer *const *buffers)
 {
-    const launch_plan *plan = m->plan;
-    for (uint32_t i = 0; i < plan->argument_count; i++)
-        if (plan->arguments[i].is_buffer) {
-            const device_buffer *b = buffers[plan->arguments[i].buffer];
-            m->ranges[plan->arguments[i].buffer] = (cuda_range){b->data, b->size_bytes};
-        }
-    for (uint32_t i = 0; i < plan->address_count; i++) {
-        const device_buffer *b = buffers[plan->addresses[i].buffer];
-        m->ranges[plan->addresses[i].buffer] = (cuda_range){b->data, b->size_bytes};
-    }
+    cuda_ranges(m->plan, buffers, m->ranges);
     if (m->host_from.mapped)
         m->ranges[m->how->task.from].address = m->host_from.mapped + DEVICE_GUARD_BYTES;
     if (m->host_to.mapped)
@@ -183,7 +172,7 @@ static void copy(moving *m, bool up, unsigned char *host, CUdeviceptr data, uint
                               "a copy between host and device failed", m->error);
 }
 
-/* Waits after a failure, too: then nothing may be under way. */
+/* Waits after a failure, too: nothing may be running when the transfer ends. */
 static void wait_for(moving *m, uint32_t stream)
 {
     CUresult result = m->d->cuda.cuStreamSynchronize(m->d->transfer_streams[stream]);
@@ -200,7 +189,7 @@ static void copy_parts(moving *m, bool up, span what, CUdeviceptr data, uint32_t
     }
 }
 
-/* NULL: there is no stage on that side. */
+/* Returns the stream's part of a staging block. Returns NULL without a block. */
 static unsigned char *stage_of(const moving *m, const host_block *b, uint32_t stream)
 {
     return b->bytes ? b->bytes + stream * m->chunk_bytes : NULL;
@@ -229,7 +218,7 @@ static void unpack_stage(moving *m, uint32_t stream)
     }
 }
 
-/* The stream's part of the staging buffers is free once what it had before is through. */
+/* Waits until the stream has used its part of the staging blocks, and unpacks it. */
 static void free_stage(moving *m, uint32_t stream)
 {
     if (!m->how->staging || m->waiting[stream].size_bytes == 0)
@@ -271,7 +260,7 @@ static void move_chunk(moving *m, span what, uint32_t stream)
         m->waiting[stream] = what;
 }
 
-/* Moves both ways at once, each whole and on a stream of its own. */
+/* Copies in both directions at once, each in one piece and on its own stream. */
 static void move_freely(moving *m)
 {
     const span all = {0, m->size_bytes};
@@ -293,8 +282,7 @@ static void move_by_chunks(moving *m)
     }
 }
 
-/* Moves everything, from the first byte until all streams are done; they also are when something
- * failed. */
+/* Runs the whole transfer and waits for all streams, also after a failure. */
 static void move(moving *m)
 {
     if (m->how->is_ceiling)
@@ -316,7 +304,7 @@ static void wait_mirrored(moving *m)
         m->status = cuda_wait(m->d, "cannot copy a buffer between host and device", m->error);
 }
 
-/* Copies between a buffer and the block that stands for it: to the host, or back. */
+/* Copies a buffer with its guard bands to its block, or back. */
 static void mirror(moving *m, const device_buffer *b, const host_block *block, bool to_host)
 {
     uint64_t pieces = m->how->task.pieces;
@@ -339,8 +327,8 @@ static uint64_t gap_size(const moving *m)
     return m->how->task.pitch_bytes - m->piece_bytes;
 }
 
-/* The run must find its data on the host, where it has a block there: what the device had is
- * spoilt. */
+/* Copies a buffer to its block, if it has one, and overwrites it on the device, so that a transfer
+ * that does nothing is noticed. */
 static void give_to_host(moving *m, const device_buffer *b, const host_block *block)
 {
     if (m->status || !block->bytes)
@@ -377,6 +365,7 @@ static void check_gaps(const moving *m, const device_buffer *b, const host_block
     }
 }
 
+/* Checks the guard bands on the device and the gaps on the host, then copies the block back. */
 static void take_from_host(moving *m, const device_buffer *b, const host_block *block)
 {
     device_guard_report report;
@@ -408,7 +397,7 @@ at_status cuda_transfer_launch(device *d, device_kernel *k, const launch_plan *p
     at_status moved = m.status;
     if (moved == AT_DEVICE)
         return moved;
-    /* After a refusal, too: the buffers are as they were. */
+    /* Also after a refusal, which leaves the buffers unchanged. */
     m.status = AT_OK;
     m.error = moved ? NULL : error;
     take_from_host(&m, m.from, &m.host_from);
@@ -418,7 +407,7 @@ at_status cuda_transfer_launch(device *d, device_kernel *k, const launch_plan *p
 
 /* ---- samples ---- */
 
-/* Copies the input into its block again, which may have held another's since. */
+/* Copies the input to its block again; another variant may have used the block since. */
 static void refresh(moving *m)
 {
     if (m->up && m->landing == m->from->data)

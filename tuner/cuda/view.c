@@ -1,19 +1,18 @@
-#include "cuda/view.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
+#include "cuda/launcher.h"
 
 struct cuda_texture {
     view_plan view;
     CUdeviceptr address;
-    CUtexObject object; /* or a CUsurfObject, which is the same type */
-    CUarray array;      /* NULL: the memory itself */
-    bool owns_array;    /* else it is that of another view of this memory */
+    CUtexObject object; /* or a CUsurfObject, which has the same type */
+    CUarray array;      /* NULL if the view is of the memory itself */
+    bool owns_array;    /* otherwise the array belongs to another view of the same memory */
 };
 
-/* Elements are copied, not computed with: signed integers go as unsigned ones. */
+/* Tensor copies do no arithmetic, so that signed integers can be treated as unsigned. */
 static CUtensorMapDataType tensor_type(dtype type)
 {
     static const CUtensorMapDataType types[DTYPE_COUNT] = {
@@ -63,8 +62,8 @@ at_status cuda_view_encode(const cuda_driver *cuda, const view_plan *v, CUdevice
                       error);
 }
 
-/* Sides of an array in the driver's terms: an array of layers of rows has them as its depth, with
- * no height. */
+/* Returns the extents of an array as the driver expects them: in an array of one-dimensional layers
+ * the height is 0 and the depth is the number of layers. */
 static void sides_of(const view_plan *v, size_t *width, size_t *height, size_t *depth)
 {
     const uint32_t sides = v->layered ? v->rank - 1 : v->rank;
@@ -80,7 +79,7 @@ static CUresult make_array(const cuda_driver *cuda, const view_plan *v, CUarray 
     sides_of(v, &array.Width, &array.Height, &array.Depth);
     array.Format = texture_format(v->type);
     array.NumChannels = v->channels;
-    /* The driver allows gathers of planes alone. */
+    /* The driver allows gathers only from planes. */
     array.Flags = CUDA_ARRAY3D_SURFACE_LDST | (v->layered ? CUDA_ARRAY3D_LAYERED : 0) |
                   (v->rank == 2 && !v->layered ? CUDA_ARRAY3D_TEXTURE_GATHER : 0);
     return cuda->cuArray3DCreate(out, &array);
@@ -138,7 +137,7 @@ static void destroy(const cuda_driver *cuda, const struct cuda_texture *t)
         cuda->cuTexObjectDestroy(t->object);
 }
 
-/* The array of that memory that a view made; NULL: there is none. */
+/* Returns the existing array for this memory and view. Returns NULL if none exists. */
 static CUarray find_array(const cuda_textures *t, const view_plan *view, CUdeviceptr address)
 {
     for (size_t i = 0; i < t->count; i++)

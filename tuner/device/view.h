@@ -1,6 +1,6 @@
 /* Views of a buffer, passed to a kernel instead of its address: tensor maps, with which thread
  * blocks copy boxes between global and shared memory (compute capability 9.0 and newer), texture
- * objects and surface objects. Plain data; cuda/view.h makes the driver's objects.
+ * objects and surface objects. Plain data; cuda/view.c makes the driver's objects.
  *
  * Surfaces, and textures that ask for it, are of a CUDA array: memory of the driver's own layout,
  * into which the buffer is copied before the launches, and from which what surfaces wrote is copied

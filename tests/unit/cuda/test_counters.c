@@ -1,5 +1,5 @@
-/* Counters on a driver and a CUPTI that are fakes; and, where CUPTI itself is installed, what is
- * declared of it beside its own headers and its own metrics of chips. */
+/* Counters with a fake driver and a fake CUPTI. If the real CUPTI is installed, its headers and its
+ * metrics are compared with our declarations. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,7 +103,7 @@ TEST_IN(buffers_are_renewed_before_every_pass, set_up, tear_down)
     assert_int_equal(f->renewed, 5);
 }
 
-/* Whichever call fails, the message names it, and the device counts again once it does not. */
+/* For each function that fails, the message names it; afterwards the device counts again. */
 TEST_IN(a_call_that_fails_is_named_and_costs_nothing_but_the_counts, set_up, tear_down)
 {
     fixture *f = *state;
@@ -112,8 +112,7 @@ TEST_IN(a_call_that_fails_is_named_and_costs_nothing_but_the_counts, set_up, tea
     static const char *const calls[] = {CUPTI_FUNCTIONS(NAME)};
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         char failing[96];
-        /* One metric that cannot be counted is left out; one that cannot be let go of is lost
-         * already. */
+        /* A metric that cannot be added is left out; a failure to free is ignored. */
         if (strcmp(calls[i], "cuptiProfilerHostConfigAddMetrics") == 0 ||
             strcmp(calls[i], "cuptiProfilerHostDeinitialize") == 0)
             continue;
@@ -184,12 +183,12 @@ TEST(what_is_declared_of_cupti_is_what_its_headers_declare)
 #endif
 }
 
-/* CUPTI knows chips and their metrics without a GPU. */
+/* This half of CUPTI knows chips and their metrics without a GPU. */
 TEST(cupti_itself_takes_what_the_host_half_is_given)
 {
     cupti c;
 #ifdef __SANITIZE_ADDRESS__
-    skip(); /* it opens a library of its own in a way that the sanitizer does not bear */
+    skip(); /* CUPTI loads a library in a way that the sanitizer does not support */
 #endif
     unsetenv("AUTOTUNE_LIBCUPTI");
     if (cupti_open(&c, NULL))

@@ -3,12 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/host_memory.h"
+#include "cuda/queue.h"
 
-/* A driver that counts what is pinned, and has only so much to pin. */
+/* The memory that the fake driver has pinned and can still pin. */
 static struct {
     size_t blocks, left_bytes;
-    unsigned flags; /* of the last one */
+    unsigned flags; /* of the last block */
 } pinned;
 
 static CUresult CUDAAPI pin(void **out, size_t size_bytes, unsigned flags)

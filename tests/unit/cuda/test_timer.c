@@ -1,4 +1,4 @@
-/* The clock of the cuda device, on a driver and a management library that are fakes. */
+/* Times of the cuda device, with a fake driver and a fake management library. */
 #include <stdlib.h>
 
 #include "check.h"
@@ -7,8 +7,8 @@
 
 static const int64_t ramp_ns = INT64_C(300) * 1000 * 1000;
 
-/* On the device's clock, of a chip whose top is 1500 MHz. NULL: the board does not say its
- * clock. */
+/* Returns the warm-up time by the device's clock, for a chip with at most 1500 MHz. `clock_mhz` is
+ * NULL if the board does not report its clock. */
 static int64_t warm_up_ns(const char *clock_mhz)
 {
     device *d;

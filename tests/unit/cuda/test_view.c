@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-#include "cuda/view.h"
+#include "cuda/launcher.h"
 
-/* A driver that keeps what it is asked for. */
+/* The arguments of the last calls of the fake driver. */
 static struct {
     CUtensorMapDataType type;
     cuuint32_t rank;

@@ -1,12 +1,12 @@
-/* The one GPU that a worker is to see, as $CUDA_VISIBLE_DEVICES names it. */
+/* How visible_show_alone() changes $CUDA_VISIBLE_DEVICES. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "check.h"
 #include "cuda/driver.h"
 
-/* What is shown after GPU `ordinal` was asked for alone, where `visible` was before; "everything":
- * nothing was changed. */
+/* Returns the variable after visible_show_alone(), `visible` before. Returns "everything" if it is
+ * not set. */
 static const char *alone(const char *visible, size_t present, int ordinal)
 {
     if (visible)
