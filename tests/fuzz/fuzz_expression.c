@@ -1,12 +1,12 @@
-/* Any text that Lua takes as an expression is read, and what is evaluated of it without Lua gives
- * Lua's answers. */
+/* Any text that Lua takes as an expression is read, and its evaluation without Lua gives Lua's
+ * result. */
 #include <lauxlib.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "reader_fixture.h"
-#include "script/expression/vector.h"
+#include "script/expression/term.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -19,13 +19,13 @@ static bool resolve(void *context, const node *leaf, vector_operand *operand)
     return leaf->op == NODE_INPUT && operand->input < W;
 }
 
-/* Lua has no functions here. */
+/* Lua has no functions in this test. */
 static const node *read_input(void *context, tree *t, token name, token next)
 {
     return name.length == 1 ? reader_fixture_name(context, t, name, next) : NULL;
 }
 
-/* The function is on top of the stack, and stays there. */
+/* Calls the function on top of the stack, which stays there. */
 static bool ask_lua(lua_State *L, const int64_t *inputs)
 {
     lua_pushvalue(L, -1);
@@ -63,7 +63,7 @@ static const node *read_any(void *context, tree *t, token name, token next)
     return reader_plain_name(t, name);
 }
 
-/* As it stands there and in brackets, which "1, 2" and "1) or (2" are not. */
+/* Also reads the text in brackets, which "1, 2" and "1) or (2" do not survive. */
 static void expect_read(lua_State *L, const char *text)
 {
     char chunk[MOST_TEXT + 16];
@@ -76,7 +76,7 @@ static void expect_read(lua_State *L, const char *text)
     tree_free(t);
 }
 
-/* How many steps the expression has; 0: none. */
+/* Returns the number of steps of the expression, or 0 if it has none. */
 static size_t compile(const char *text, vector_step *steps)
 {
     tree *t = tree_new();

@@ -1,6 +1,5 @@
 /* Names for expressions that tests read without a script: the whole numbers x and y, the truths p
- * and q, the text w, the field of the device that is asked for, and helper functions; there is no
- * z. */
+ * and q, the text w, fields of the device, and helper functions. The name z is not known. */
 #ifndef AUTOTUNE_TESTS_READER_FIXTURE_H
 #define AUTOTUNE_TESTS_READER_FIXTURE_H
 

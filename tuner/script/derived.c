@@ -6,7 +6,7 @@
 #include "script/state.h"
 
 /* A derived value takes the place of its name, so that constraints can be tested without Lua
- * (expression/vector.h); but each could double what it reads, and those that are longer are
+ * (expression/term.h); but each could double what it reads, and those that are longer are
  * functions, as are those that call one. */
 enum { MOST_IN_PLACE_BYTES = 512 };
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "device/field.h"
-#include "script/expression/reader.h"
+#include "script/expression/tree.h"
 #include "script/state.h"
 
 int expression_raise(lua_State *L, const expression *e, const char *format, ...)

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "script/expression/vector.h"
+#include "script/expression/term.h"
 #include "space/pattern.h"
 #include "space/space.h"
 

@@ -8,7 +8,7 @@
 #ifndef AUTOTUNE_SCRIPT_LAUNCH_C_H
 #define AUTOTUNE_SCRIPT_LAUNCH_C_H
 
-#include "script/expression/c_text.h"
+#include "script/expression/term.h"
 #include "script/script.h"
 
 typedef struct launch_c {

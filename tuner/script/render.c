@@ -15,7 +15,6 @@
 #include "base/wrap.h"
 #include "device/ceiling.h"
 #include "script/data.h"
-#include "script/sandbox/library.h"
 #include "script/state.h"
 
 enum { MOST_NAMES = 256 }; /* that are compared with one that is missing */

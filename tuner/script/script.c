@@ -8,7 +8,6 @@
 #include <xxhash.h>
 
 #include "base/pack.h"
-#include "script/sandbox/library.h"
 #include "script/state.h"
 
 static void check_module_name(lua_State *L, const char *name)

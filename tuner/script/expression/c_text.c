@@ -1,29 +1,30 @@
+/* The writer of terms in C. */
 #define _GNU_SOURCE /* open_memstream */
-#include "script/expression/c_text.h"
-
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "script/expression/term.h"
+
 enum { MOST_BYTES = 256 * 1024, MOST_LEAF_BYTES = 512 };
 
-/* A call that is evaluated in any case, once however often it stands there. */
+/* a call that is always evaluated, and how often it occurs */
 typedef struct call {
     const node *of;
     size_t uses;
 } call;
 
-/* The first failure lasts: what is written after it is thrown away. */
+/* The writer discards everything behind its first failure. */
 typedef struct writer {
     term_leaf spell;
     void *context;
     FILE *to;
-    size_t written, found; /* characters; nodes that were gone through to find calls */
+    size_t written, found; /* characters written; nodes visited by find_calls() */
     bool failed, too_long;
-    call *calls; /* those in a call's operands come before it */
+    call *calls; /* sorted: the calls in a call's operands stand before it */
     size_t call_count;
-    size_t *numbers; /* of calls, from 1, by the nodes' ids */
+    size_t *numbers; /* index + 1 in `calls` by a node's id; 0 if the node is not there */
 } writer;
 
 static void put(writer *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -90,7 +91,7 @@ static bool is_common(const writer *w, const node *n)
     return number > 0 && term_forms[n->op].whole && w->calls[number - 1].uses > 1;
 }
 
-/* Writes a node. `constants`: calls that have constants are written by their names. */
+/* Writes a node. With `constants`, calls that have a constant are written as its name. */
 static void put_node(writer *w, const node *n, bool constants);
 
 static void put_operator(writer *w, const node *n, bool constants)
@@ -129,7 +130,7 @@ static bool is_call(const writer *w, const node *n)
            strncmp(text, prefix, sizeof prefix - 1) == 0;
 }
 
-/* Finds the calls that are evaluated in any case. */
+/* Finds the calls that are always evaluated. */
 static void find_calls(writer *w, const node *n)
 {
     bool calls = is_call(w, n);

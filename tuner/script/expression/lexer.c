@@ -23,7 +23,7 @@ bool token_is(token t, const char *text)
            memcmp(t.text, text, t.length) == 0;
 }
 
-/* The character `ahead` places on; NUL after the end. */
+/* Returns the character `ahead` places on, or NUL behind the end. */
 static char peek(const lexer *l, size_t ahead)
 {
     return (size_t)(l->end - l->at) > ahead ? l->at[ahead] : '\0';
@@ -34,7 +34,7 @@ static bool is_newline(char c)
     return c == '\n' || c == '\r';
 }
 
-/* Past one character, or past one end of a line: Lua takes either character for it, or both. */
+/* Takes one character, or one end of a line, which Lua writes as either character or as both. */
 static void step(lexer *l)
 {
     char c = *l->at++;
@@ -45,7 +45,7 @@ static void step(lexer *l)
         l->at++;
 }
 
-/* At a '[': the number of = signs when it opens a long bracket, else -1. */
+/* Returns the number of = signs of a long bracket that opens at this '[', or -1. */
 static int long_bracket(const lexer *l)
 {
     size_t equals = 0;
@@ -102,7 +102,7 @@ static void skip_blanks_and_comments(lexer *l)
     }
 }
 
-/* Goes over a number as Lua does: digits, letters, dots, and a sign after an exponent. */
+/* Skips a number as Lua does: digits, letters, dots, and a sign behind an exponent. */
 static void skip_number(lexer *l)
 {
     bool hexadecimal = *l->at == '0' && (peek(l, 1) == 'x' || peek(l, 1) == 'X');
@@ -122,8 +122,8 @@ static void skip_symbol(lexer *l)
     static const char *const symbols[] = {
         "...", "..", "==", "~=", "<=", ">=", "//", "<<", ">>", "::"};
     for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
-        /* Most symbols are of one character, and a long script is read once for each of its lines
-         * that is asked for. */
+        /* This test saves time: most symbols have one character, and a script is read again for
+         * each line that is looked up. */
         if (*symbols[i] != *l->at)
             continue;
         size_t length = strlen(symbols[i]);
@@ -172,18 +172,18 @@ static bool closes(token t)
     return token_is(t, "}") || token_is(t, ")") || token_is(t, "]");
 }
 
-/* One field of a table constructor, as far as its value's first token. */
+/* a field of a table constructor, up to its value */
 typedef struct field {
     bool keyed;
     token key;   /* the name, without quotes and brackets */
-    lexer value; /* in front of the value */
+    lexer value; /* before the value */
     int line;
 } field;
 
-/* Takes the quotes, or the long brackets, off a string. */
+/* Removes the quotes or the long brackets of a string. */
 static void strip_quotes(token *t)
 {
-    size_t quote = 1; /* length of either end: " or [==[ */
+    size_t quote = 1; /* length of one end: " or [==[ */
     if (t->text[0] == '[')
         quote += 1 + strspn(t->text + 1, "=");
     size_t both = 2 * quote;
@@ -191,7 +191,8 @@ static void strip_quotes(token *t)
     t->length -= both < t->length ? both : t->length;
 }
 
-/* Reads the key of a field, from after its first token to after the equals sign. */
+/* Reads the key of a field, from behind its first token to behind the equals sign. Returns false
+ * for an item without a key. */
 static bool read_key(token first, lexer *ahead, token *key)
 {
     *key = first;
@@ -206,7 +207,7 @@ static bool read_key(token first, lexer *ahead, token *key)
     return token_is(lexer_next(ahead), "=");
 }
 
-/* Reads the head of the next field; false at the end of the table. */
+/* Reads the beginning of the next field. Returns false at the end of the table. */
 static bool next_field(lexer *l, field *f)
 {
     lexer start = *l;
@@ -226,7 +227,8 @@ static bool next_field(lexer *l, field *f)
     return true;
 }
 
-/* NAME = follows: the next of a bare text's assignments, which nothing separates. */
+/* Tells whether NAME = follows: the next assignment of a bare text, in which nothing separates
+ * them. */
 static bool begins_assignment(lexer l)
 {
     return lexer_next(&l).kind == TOKEN_NAME && token_is(lexer_next(&l), "=");
@@ -248,7 +250,7 @@ static void skip_value(lexer *l)
     }
 }
 
-/* Goes from before a value such as `{` or `at.input {` or `f({` to after its brace. */
+/* Goes from before a value such as `{`, `at.input {` or `f({` to behind its brace. */
 static bool enter_table(lexer *l)
 {
     for (;;) {
@@ -291,8 +293,8 @@ static bool find_step(lexer *l, source_step wanted, field *f)
     return false;
 }
 
-/* Follows the steps; *line becomes that of the last one found. Leaves the lexer inside the table
- * (enter_last) or in front of the value that they lead to. */
+/* Follows the steps, and sets *line to the line of the last one found. Leaves the lexer within the
+ * table (enter_last), or before the value. */
 static bool follow(source_text source, lexer *l, const source_step *steps, size_t count,
                    bool enter_last, int *line)
 {
@@ -313,13 +315,14 @@ static bool follow(source_text source, lexer *l, const source_step *steps, size_
     return true;
 }
 
-/* A key that was read, and the table constructor that it is of. */
+/* a key, and the number of its table constructor */
 typedef struct read_field {
     token key;
     size_t table;
 } read_field;
 
-/* The table constructors around a token. `blocks`: functions and statements open at each brace. */
+/* the table constructors around a token; `blocks`: number of open functions and statements at each
+ * bracket */
 typedef struct nesting {
     size_t tables[64], depth, table_count;
     int blocks[64], open_blocks;

@@ -5,7 +5,7 @@
 
 #include "device/field.h"
 
-/* So deep are terms at most, since they are gone through by functions that call themselves. */
+/* MOST_DEPTH limits recursion. */
 enum { MOST_DEPTH = 1000, MOST_ARGUMENTS = 8 };
 
 const term_form term_forms[TERM_OPS] = {
@@ -71,8 +71,9 @@ term_type term_type_of(value_kind kind)
     return types[kind];
 }
 
-/* An expression gives `value`; if `when` is there, it gives `value` where that holds, and Lua's
- * false where it does not (`tile > 32 and 2`). `value` NULL: it has no term. */
+/* A term being made. The expression has the value `value`. If `when` is not NULL, it has that value
+ * where `when` holds, and Lua's false elsewhere, as in `tile > 32 and 2`. `value` is NULL if there
+ * is no term. */
 typedef struct term {
     bool made;
     term_type type;
@@ -83,7 +84,7 @@ typedef struct maker {
     tree *t;
     term_leaf leaf;
     void *context;
-    term *terms; /* of the nodes that there were, by id */
+    term *terms; /* of the expression's nodes, by id */
 } maker;
 
 static term make(maker *m, const node *n);
@@ -141,12 +142,11 @@ static const node *as_number(maker *m, const term *a)
 
 /* ---- calls ---- */
 
-/* How a function of values of one type is evaluated; those of `count` 0 have two operands, the
- * first of which is what they give for all arguments but the last. NODE_NONE: it gives its
- * argument. */
+/* Functions of values of one type. If `count` is 0, the operator has two operands, and is applied
+ * to the result so far and the next argument. With NODE_NONE the result is the argument. */
 static const struct function {
     const char *name;
-    bool in_math; /* as math.NAME, too */
+    bool in_math; /* it is also math.NAME */
     term_type takes;
     size_t count;
     int op;
@@ -183,7 +183,7 @@ static term apply_function(maker *m, const struct function *f, const term *argum
     return give(f->gives, so_far);
 }
 
-/* string.find(text, "plain"): is it in there? */
+/* Makes the term of string.find(text, "plain"), used as a truth. */
 static term find_text(maker *m, const term *arguments, size_t count)
 {
     const node *plain = count == 2 ? arguments[1].value : NULL;
@@ -251,7 +251,8 @@ static term apply_or(maker *m, const term *a, const term *b)
     return out;
 }
 
-/* Whether a value is there that is no truth. Lua evaluates it, so that it may fail. */
+/* Returns the truth of a value that is no truth: whether it is there. Lua evaluates the value,
+ * which may fail. */
 static const node *presence(maker *m, const term *a)
 {
     static const int given[] = {[TERM_WHOLE] = TERM_GIVEN,
@@ -285,7 +286,7 @@ static term apply_order(maker *m, int op, const term *a, const term *b)
     }
     if (!is_value(a, TERM_TEXT) || !is_value(b, TERM_TEXT))
         return no_term;
-    /* a <= b is not b < a. */
+    /* a <= b is not (b < a) */
     bool swapped = op == NODE_GREATER || op == NODE_AT_MOST;
     bool negated = op == NODE_AT_MOST || op == NODE_AT_LEAST;
     const node *x = swapped ? b->value : a->value, *y = swapped ? a->value : b->value;
@@ -349,7 +350,7 @@ static term make_unary(maker *m, const node *n)
     term a = make(m, n->of[0]);
     if (!a.value)
         return no_term;
-    if (n->op == NODE_NOT) /* whatever is neither nil nor false is true */
+    if (n->op == NODE_NOT) /* only nil and false are not true */
         return give(TERM_TRUTH,
                     one(m, NODE_NOT, a.when || a.type != TERM_TRUTH ? presence(m, &a) : a.value));
     if (!is_numeric(&a))
@@ -365,7 +366,8 @@ static term make_device(const node *n)
     return field ? give(term_type_of(device_field_value_kind(field)), n) : no_term;
 }
 
-/* A derived value that stays a leaf is asked for by its name, and may fail. */
+/* Makes an input, or a derived value that stays a leaf: it is referred to by its name, and may
+ * fail. */
 static term make_leaf(maker *m, const node *n)
 {
     term_type type;

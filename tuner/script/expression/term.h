@@ -1,16 +1,17 @@
-/* Terms: expressions with types, as far as Lua's results can be had without Lua.
+/* Terms: expressions with types, which are evaluated without Lua and written in C.
  *
- * In: a node of a tree, and the types of what it is evaluated for. Out: a node of the same tree in
- * which each operator has operands of one type, what a call or `and` and `or` choose between is an
- * operator, too, and derived values without a function of their own are put in place. vector.h
- * evaluates terms, c_text.h writes them in C. Methods, tables, powers, joined texts and values of
- * several types have no term. */
+ * In: a node of a tree, and the types of its inputs. Out: a node of the same tree. In a term the
+ * operands of each operator have one type; calls, and choices by `and` and `or`, are operators; and
+ * derived values without a function of their own are replaced by their definitions. Methods,
+ * tables, powers, joined texts and values of several types have no term.
+ *
+ * term.c makes terms, vector.c evaluates them, and c_text.c writes them in C. */
 #ifndef AUTOTUNE_SCRIPT_EXPRESSION_TERM_H
 #define AUTOTUNE_SCRIPT_EXPRESSION_TERM_H
 
 #include "base/error.h"
 #include "base/value.h"
-#include "script/expression/reader.h"
+#include "script/expression/tree.h"
 
 typedef enum term_type {
     TERM_WHOLE,  /* 64 bits that wrap around */
@@ -21,10 +22,11 @@ typedef enum term_type {
 
 term_type term_type_of(value_kind kind);
 
-/* Beside those of node_op, which have whole operands, or truths (`and`, `or`, `not`). */
+/* Operators beside those of node_op, which take whole operands or, for `and`, `or` and `not`,
+ * truths. */
 typedef enum term_op {
-    TERM_SELECT = NODE_OPS, /* of a truth, and of two values of one type */
-    TERM_GIVEN,             /* true, once its operand has been evaluated */
+    TERM_SELECT = NODE_OPS, /* of a truth and two values of one type */
+    TERM_GIVEN,             /* true, after its operand was evaluated */
     TERM_GIVEN_TEXT,
     TERM_SAME, /* of truths */
     TERM_DIFFERENT,
@@ -39,7 +41,7 @@ typedef enum term_op {
     TERM_CLUSTER_LOAD,
     TERM_MIN,
     TERM_MAX,
-    TERM_TEXT_BEFORE, /* from here on, what vector.h does not evaluate */
+    TERM_TEXT_BEFORE, /* the first operator that vector_compile() leaves to Lua */
     TERM_TEXT_NOT_BEFORE,
     TERM_CONTAINS,
     TERM_GIVEN_NUMBER,
@@ -58,22 +60,88 @@ typedef enum term_op {
     TERM_OPS
 } term_op;
 
-/* An operator in C (c_text.h): its operands stand for '#', in their order, and again from
- * the first. NULL: a leaf. */
+/* An operator in C. Each '#' stands for the next operand, and after the last operand for the first
+ * again. `text` is NULL for a leaf. */
 typedef struct term_form {
     const char *text;
-    bool whole; /* a call of so much work that it is done once */
+    bool whole; /* a call of a whole number, which is worth a constant if it occurs twice */
 } term_form;
 extern const term_form term_forms[TERM_OPS];
 
-/* The type of an input, or of a derived value that stays a leaf, and (for c_text.h) how it is
- * written in C: an expression that needs no brackets. `text` may be NULL, with size_bytes 0. False
- * when there is none: a derived value is then put in place, and with an input there is no term. */
+/* Gives the type of an input, or of a derived value that stays a leaf, and how C spells it: an
+ * expression that needs no brackets. `text` may be NULL, with `size_bytes` 0. Returns false if the
+ * name is not known: then a derived value is replaced by its definition, and an input has no term.
+ */
 typedef bool (*term_leaf)(void *context, const char *name, term_type *type, char *text,
                           size_t size_bytes);
 
-/* *out is NULL when the expression has no term. AT_NO_MEMORY. */
+/* Makes the term of an expression. *out is NULL if it has no term. The only error is AT_NO_MEMORY.
+ */
 at_status term_make(tree *t, const node *expression, term_leaf leaf, void *context, term_type *type,
                     const node **out, at_error *error);
+
+/* ---- evaluation ----
+ *
+ * Terms of whole numbers, truths and texts are evaluated for many values of one input at once. Most
+ * constraints are of this kind, and building a space tests them hundreds of thousands of times. A
+ * term becomes a list of steps, one for each of its nodes. Lua evaluates terms with other numbers,
+ * and evaluations in which an operator or a function would raise an error. */
+
+enum { VECTOR_MOST_VALUES = 64 }; /* values evaluated at once */
+enum { VECTOR_MOST_STEPS = 256 };
+
+/* What a leaf stands for: a constant, or the input with an index. A truth is 0 or 1. A text is the
+ * address of its one interned copy. */
+typedef struct vector_operand {
+    bool is_constant;
+    int64_t constant;
+    size_t input;
+} vector_operand;
+
+/* Resolves a NODE_INPUT, NODE_DEVICE or NODE_TEXT. Returns false if that is not possible. */
+typedef bool (*vector_resolve)(void *context, const node *leaf, vector_operand *operand);
+
+/* One step of an evaluation. Only its size matters outside of vector.c. */
+typedef struct vector_step {
+    int op;
+    uint16_t count, of[NODE_MOST_OPERANDS]; /* operands: indices of earlier steps */
+    uint16_t column;
+    size_t input;
+    int64_t constant;
+} vector_step;
+
+/* Compiles a term into `steps`, which have room for VECTOR_MOST_STEPS. Returns their number, or 0
+ * if Lua has to evaluate the term. */
+size_t vector_compile(const node *term, vector_resolve resolve, void *context, vector_step *steps);
+
+/* Evaluates a truth for `count` (1 .. VECTOR_MOST_VALUES) values of the input with index `varied`,
+ * with the other inputs from `inputs`: holds[i] is the result for values[i]. With `varied` SIZE_MAX
+ * no input varies. Returns false, with `holds` undefined, if only Lua knows whether an error is
+ * raised. */
+bool vector_evaluate(const vector_step *steps, size_t step_count, const int64_t *inputs,
+                     size_t varied, const int64_t *values, size_t count, bool *holds);
+
+/* ---- C ----
+ *
+ * Terms in C, for programs that pick and launch a configuration without Lua. The text is C11 that
+ * is also C++17 and device code. It has the value that Lua gives; where Lua raises an error (a
+ * division by zero) it sets `*failed`. It calls functions of templates/export/prelude.h. A field of
+ * `device` is written `device->FIELD`: a whole number of 64 bits, except that `bandwidth` is a
+ * double and `name` a text. */
+
+/* The form of the text: an expression, or, if `target` is not NULL, statements that assign the
+ * value to `target`, indented by `indent` blanks. In statements a choice between two values is an
+ * `if`, and a call of a whole number that is always evaluated and occurs twice is a constant: an
+ * estimate that is the least of many repeats calls, which compilers find only after inlining them.
+ * Calls behind ?, && or || stay in place, for they might fail elsewhere. */
+typedef struct c_text_form {
+    const char *target;
+    int indent;
+} c_text_form;
+
+/* Writes an expression in C. The caller frees *out, which is NULL if the expression has no term or
+ * its text would exceed 256 KiB. *type is the type of its value. The only error is AT_NO_MEMORY. */
+at_status c_text_write(tree *t, const node *expression, term_leaf spell, void *context,
+                       c_text_form form, term_type *type, char **out, at_error *error);
 
 #endif

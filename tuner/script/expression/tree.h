@@ -1,9 +1,9 @@
-/* Trees of operators and operands in which equal subtrees are one node.
+/* Expressions as trees of operators and operands, and the reader of Lua's expressions.
  *
- * Whoever adds a node gets the one that is there, if it is: two parts of expressions are equal when
- * their nodes are, and what is worked out of a node is worked out once. A tree keeps the nodes of
- * any number of expressions, until it is freed; a node never changes. The meaning of `op` is up to
- * the code that adds the node (reader.h, term.h). */
+ * Equal subtrees are one node: tree_add() returns the node that the tree already has. So two parts
+ * of expressions are equal if their nodes are, and a result for a node is computed once. A tree
+ * keeps the nodes of any number of expressions until it is freed. A node never changes. The meaning
+ * of `op` comes from the code that adds the node: node_op here, term_op in term.h. */
 #ifndef AUTOTUNE_SCRIPT_EXPRESSION_TREE_H
 #define AUTOTUNE_SCRIPT_EXPRESSION_TREE_H
 
@@ -11,32 +11,98 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "script/expression/lexer.h"
+
 enum { NODE_MOST_OPERANDS = 4 };
 
 typedef struct node {
     int op;
-    uint32_t count;
-    const struct node *of[NODE_MOST_OPERANDS]; /* operands, `count` of them */
-    int64_t bits;                              /* of a constant */
-    const char *name;                          /* NULL: none; ends in a NUL in the tree */
+    uint32_t count;                            /* number of operands */
+    const struct node *of[NODE_MOST_OPERANDS]; /* the operands */
+    int64_t bits;                              /* value of a constant */
+    const char *name;                          /* in the tree, ends with NUL; may be NULL */
     size_t length;                             /* of the name */
-    bool fails;                                /* of a term: evaluating it may raise an error */
-    uint32_t id;    /* how many nodes there were before it: its operands' are smaller */
-    uint32_t depth; /* of operands in operands, from 1 */
+    bool fails;                                /* of a term: its evaluation may raise an error */
+    uint32_t id;    /* number of nodes that were added before it; operands have smaller ones */
+    uint32_t depth; /* levels of operands, from 1 */
 } node;
 
 typedef struct tree tree;
 
-/* NULL: there is no memory. */
+/* Returns NULL if memory is short. */
 tree *tree_new(void);
 void tree_free(tree *t);
 
-/* The node of the tree that is as `*like` says (`id` and `depth` apart), whose name need not end in
- * a NUL; it borrows nothing. NULL when an operand is NULL, or for want of memory. */
+/* Returns the node of the tree that equals `*like` (except `id` and `depth`), and adds it if it is
+ * missing. The name is copied and need not end with NUL. Returns NULL if an operand is NULL or
+ * memory is short. */
 const node *tree_add(tree *t, const node *like);
 
 uint32_t tree_count(const tree *t);
-/* Has memory been wanting? */
+
+/* Tells whether tree_add() ever failed for lack of memory. */
 bool tree_lacks_memory(const tree *t);
+
+/* ---- the reader ---- */
+
+typedef enum node_op {
+    NODE_NONE, /* nil, and the end of a list */
+    NODE_TRUTH,
+    NODE_WHOLE,   /* `bits` */
+    NODE_NUMBER,  /* a double, in `bits` */
+    NODE_TEXT,    /* `name`, without quotes */
+    NODE_LUA,     /* source text that only Lua evaluates: tables, methods, long texts */
+    NODE_NAME,    /* a name with no other meaning to the reader's caller */
+    NODE_INPUT,   /* a parameter or a variable that the expression is evaluated for */
+    NODE_DEVICE,  /* a field of `device` */
+    NODE_DERIVED, /* `name`, whose value is of[0] */
+    NODE_FIELD,   /* of[0].name */
+    NODE_CALL,    /* of[0], the function, with of[1], a list */
+    NODE_LIST,    /* of[0], a list or NODE_NONE, with one more item, of[1] */
+    NODE_OR,
+    NODE_AND,
+    NODE_LESS,
+    NODE_AT_MOST,
+    NODE_GREATER,
+    NODE_AT_LEAST,
+    NODE_EQUAL,
+    NODE_UNEQUAL,
+    NODE_BIT_OR,
+    NODE_BIT_XOR,
+    NODE_BIT_AND,
+    NODE_SHIFT_LEFT,
+    NODE_SHIFT_RIGHT,
+    NODE_JOIN,
+    NODE_ADD,
+    NODE_SUBTRACT,
+    NODE_MULTIPLY,
+    NODE_DIVIDE, /* its result may have a fraction */
+    NODE_FLOOR_DIVIDE,
+    NODE_REMAINDER,
+    NODE_POWER,
+    NODE_NOT,
+    NODE_NEGATE,
+    NODE_BIT_NOT,
+    NODE_LENGTH,
+    NODE_OPS
+} node_op;
+
+/* The caller's functions, which make nodes of names in the order of the text. They return NULL for
+ * a name that they do not understand. `next` is the token behind the name. `field` is called for
+ * fields of a NODE_NAME only. */
+typedef struct reader_names {
+    void *context;
+    const node *(*name)(void *context, tree *t, token name, token next);
+    const node *(*field)(void *context, tree *t, const node *of, token name);
+} reader_names;
+
+/* Make a NODE_NAME and a NODE_FIELD. */
+const node *reader_plain_name(tree *t, token name);
+const node *reader_plain_field(tree *t, const node *of, token name);
+
+/* Reads a Lua expression, which may have everything but functions. The reader takes some texts that
+ * Lua refuses, so Lua has to be asked, too. Returns the root, or NULL if the text is no expression,
+ * a name was not understood, or memory is short. */
+const node *reader_read(tree *t, const char *text, const reader_names *names);
 
 #endif

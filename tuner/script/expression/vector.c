@@ -1,8 +1,6 @@
-#include "script/expression/vector.h"
-
+/* The evaluation of terms for many values at once. */
 #include <string.h>
 
-#include "base/value.h"
 #include "device/arch.h"
 #include "script/expression/term.h"
 
@@ -13,7 +11,7 @@ typedef struct compiler {
     void *context;
     vector_step *steps;
     size_t step_count;
-    const node *nodes[VECTOR_MOST_STEPS]; /* which each of the steps evaluates */
+    const node *nodes[VECTOR_MOST_STEPS]; /* the node of each step */
 } compiler;
 
 static bool is_understood(int op)
@@ -34,7 +32,7 @@ static bool compile_leaf(compiler *c, const node *n, vector_step *step)
     return true;
 }
 
-/* Adds the steps that a node needs and are not there. */
+/* Adds the steps of a node that are missing, and sets *place to its step. */
 static bool compile(compiler *c, const node *n, uint16_t *place)
 {
     for (size_t i = 0; i < c->step_count; i++)
@@ -58,8 +56,7 @@ static bool compile(compiler *c, const node *n, uint16_t *place)
     return true;
 }
 
-/* Gives each step a column that no step has whose result is still needed, its operands' included.
- */
+/* Gives each step a column of values. A column is free again after the last step that reads it. */
 static bool choose_columns(compiler *c)
 {
     uint16_t last[VECTOR_MOST_STEPS] = {0};
@@ -109,7 +106,7 @@ static int64_t wrap_multiply(int64_t a, int64_t b)
 
 static int64_t divide_down(int64_t a, int64_t b)
 {
-    if (b == -1) /* the least number has no counterpart */
+    if (b == -1) /* the least number has no positive counterpart */
         return wrap_subtract(0, a);
     return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
@@ -143,7 +140,7 @@ static const dtype_info *dtype_of(int64_t text)
     return dtype_find((const char *)(intptr_t)text, &type) ? dtype_get(type) : NULL;
 }
 
-/* An operand: one value (`stride` 0), or as many as are evaluated (1). */
+/* an operand: one value (`stride` 0) or one for each evaluation (`stride` 1) */
 typedef struct column {
     size_t stride;
     const int64_t *values;
@@ -159,7 +156,7 @@ typedef struct column {
     }                                                                                              \
     return true
 #define EACH(expression) EACH_OF(true, expression)
-/* Its third and fourth operands. */
+/* the third and the fourth operand */
 #define C of_steps[step->of[2]].values[i * of_steps[step->of[2]].stride]
 #define D of_steps[step->of[3]].values[i * of_steps[step->of[3]].stride]
 
@@ -168,7 +165,8 @@ static bool is_within(int64_t n, int64_t most)
     return n > 0 && n <= most;
 }
 
-/* False where Lua has to say what this is: helpers.c has the functions' conditions. */
+/* Applies an operator. Returns false if Lua has to tell the result: helpers.c has the conditions of
+ * the functions. */
 static inline bool apply(const vector_step *step, const column *of_steps, size_t count,
                          int64_t *out)
 {

@@ -7,30 +7,30 @@
 
 #include "script/sandbox/sandbox.h"
 
-/* Steps of the lua_match in the time of one VM instruction, roughly, and how many go by unpaid. */
+/* steps of matching in about the time of one VM instruction; steps between two charges */
 enum { STEPS_PER_INSTRUCTION = 4, STEPS_AT_ONCE = 4096 };
 
-/* Most choices that wait for each other's outcome, as in Lua. */
+/* most choices that wait for each other's outcome, as in Lua */
 enum { MOST_DEPTH = 200 };
 
 typedef enum item_kind {
-    ITEM_SINGLE,   /* one character of a set, with a quantifier perhaps */
+    ITEM_SINGLE,   /* one character of a set, perhaps with a quantifier */
     ITEM_OPEN,     /* ( */
     ITEM_POSITION, /* () */
     ITEM_CLOSE,    /* ) */
     ITEM_BALANCE,  /* %bxy */
     ITEM_FRONTIER, /* %f[set] */
     ITEM_AGAIN,    /* %1 */
-    ITEM_END,      /* $ after everything else */
+    ITEM_END,      /* $ at the end */
     ITEM_DONE,
-    ITEM_BAD /* an error, if matching comes here */
+    ITEM_BAD /* an error that is raised if the matching comes to it */
 } item_kind;
 
 typedef struct item {
     uint8_t kind;
     char quantifier;     /* of a single: * + - ? or 0 */
-    uint8_t first, last; /* of %b; a single without a set is the character `first` */
-    int32_t set;         /* -1: none */
+    uint8_t first, last; /* of %b; `first` is also the character of a single without a set */
+    int32_t set;         /* index of the set, or -1 */
     const char *complaint;
 } item;
 
@@ -38,7 +38,6 @@ typedef struct char_set {
     uint64_t bits[4];
 } char_set;
 
-/* One userdata, the sets before the items. */
 struct lua_pattern {
     size_t set_count, item_count;
     char_set *sets;
@@ -69,53 +68,34 @@ static bool includes(const char_set *set, unsigned char c)
     return set->bits[c >> 6] >> (c & 63) & 1;
 }
 
-static bool is_of_class(int c, int letter, bool *is_class)
+typedef int (*char_class)(int);
+
+/* Returns the test of a class such as %a, or NULL if the letter names no class. */
+static char_class class_of(unsigned char letter)
 {
-    *is_class = true;
-    switch (letter) {
-    case 'a':
-        return isalpha(c);
-    case 'c':
-        return iscntrl(c);
-    case 'd':
-        return isdigit(c);
-    case 'g':
-        return isgraph(c);
-    case 'l':
-        return islower(c);
-    case 'p':
-        return ispunct(c);
-    case 's':
-        return isspace(c);
-    case 'u':
-        return isupper(c);
-    case 'w':
-        return isalnum(c);
-    case 'x':
-        return isxdigit(c);
-    default:
-        *is_class = false;
-        return false;
-    }
+    static const char letters[] = "acdglpsuwx";
+    static const char_class classes[] = {isalpha, iscntrl, isdigit, isgraph, islower,
+                                         ispunct, isspace, isupper, isalnum, isxdigit};
+    const char *found = letter ? strchr(letters, tolower(letter)) : NULL;
+    return found ? classes[found - letters] : NULL;
 }
 
-/* Includes what follows a %: a class, its complement in upper case, else the character itself. */
+/* Includes the characters of %letter: those of a class, of its complement (upper case), or the
+ * letter itself. */
 static void include_class(char_set *set, unsigned char letter)
 {
-    bool is_class;
-    for (int c = 0; c < 256; c++) {
-        bool holds = is_of_class(c, tolower(letter), &is_class);
-        if (is_class ? holds != (isupper(letter) != 0) : c == letter)
+    const char_class holds = class_of(letter);
+    for (int c = 0; c < 256; c++)
+        if (holds ? (holds(c) != 0) != (isupper(letter) != 0) : c == letter)
             include(set, (unsigned char)c);
-    }
 }
 
-/* The place of the ] that ends the set whose [ is before `at`, or NULL. */
+/* Returns the place of the ] that ends the set whose [ is before `at`, or NULL. */
 static const char *end_of_set(const char *at, const char *end)
 {
     if (at < end && *at == '^')
         at++;
-    do { /* what comes first is no end, not even a ] */
+    do { /* the first character does not end the set, not even a ] */
         if (at == end)
             return NULL;
         bool escapes = *at++ == '%';
@@ -125,7 +105,7 @@ static const char *end_of_set(const char *at, const char *end)
     return at;
 }
 
-/* Fills the set that is spelt from `at` up to its ]. */
+/* Fills the set that is written from `at` up to its ]. */
 static void fill_set(char_set *set, const char *at, const char *end)
 {
     bool negated = at < end && *at == '^';
@@ -144,82 +124,70 @@ static void fill_set(char_set *set, const char *at, const char *end)
         set->bits[i] = ~set->bits[i];
 }
 
-/* Reads the set that begins after a [; *at ends up after its ]. False when it has none. */
-static bool read_set(lua_pattern *p, item *out, const char **at, const char *end)
+static const char no_bracket[] = "malformed pattern (missing ']')";
+
+/* Makes an item that raises an error if the matching comes to it. */
+static void complain(item *out, const char *complaint)
+{
+    *out = (item){.kind = ITEM_BAD, .set = -1, .complaint = complaint};
+}
+
+/* Reads the set that begins behind a [ and leaves *at behind its ]. */
+static void read_set(lua_pattern *p, item *out, const char **at, const char *end)
 {
     const char *close = end_of_set(*at, end);
-    if (!close)
-        return false;
+    if (!close) {
+        complain(out, no_bracket);
+        return;
+    }
     out->set = (int32_t)p->set_count++;
     fill_set(&p->sets[out->set], *at, close);
     *at = close + 1;
-    return true;
 }
 
-/* Reads %b, %f and %0 to %9, with *at after the %; false for anything else. */
+/* Reads %b, %f and %0 to %9, with *at behind the %. Returns false for anything else. */
 static bool read_special(lua_pattern *p, item *out, const char **at, const char *end)
 {
-    if (**at == 'b') {
-        out->kind = ITEM_BALANCE;
-        if (end - *at < 3) {
-            out->kind = ITEM_BAD;
-            out->complaint = "malformed pattern (missing arguments to '%b')";
-            return true;
-        }
-        out->first = (uint8_t)(*at)[1];
-        out->last = (uint8_t)(*at)[2];
-        *at += 3;
-        return true;
-    }
-    if (**at == 'f') {
+    const char letter = *(*at)++;
+    if (letter == 'b' && end - *at < 2) {
+        complain(out, "malformed pattern (missing arguments to '%b')");
+    } else if (letter == 'b') {
+        *out = (item){
+            .kind = ITEM_BALANCE, .first = (uint8_t)(*at)[0], .last = (uint8_t)(*at)[1], .set = -1};
+        *at += 2;
+    } else if (letter == 'f' && (*at == end || **at != '[')) {
+        complain(out, "missing '[' after '%f' in pattern");
+    } else if (letter == 'f') {
         ++*at;
         out->kind = ITEM_FRONTIER;
-        if (*at == end || **at != '[') {
-            out->kind = ITEM_BAD;
-            out->complaint = "missing '[' after '%f' in pattern";
-        } else {
-            ++*at;
-            if (!read_set(p, out, at, end)) {
-                out->kind = ITEM_BAD;
-                out->complaint = "malformed pattern (missing ']')";
-            }
-        }
-        return true;
+        read_set(p, out, at, end);
+    } else {
+        out->kind = ITEM_AGAIN;
+        out->first = (uint8_t)(letter - '0');
+        return isdigit((unsigned char)letter);
     }
-    if (!isdigit((unsigned char)**at))
-        return false;
-    out->kind = ITEM_AGAIN;
-    out->first = (uint8_t)(*(*at)++ - '0');
     return true;
 }
 
 static void read_single(lua_pattern *p, item *out, const char **at, const char *end)
 {
     char c = *(*at)++;
-    out->kind = ITEM_SINGLE;
-    out->first = (uint8_t)c;
+    *out = (item){.kind = ITEM_SINGLE, .first = (uint8_t)c, .set = -1};
     if (c == '%' && *at == end) {
-        out->kind = ITEM_BAD;
-        out->complaint = "malformed pattern (ends with '%')";
-        return;
-    }
-    if (c == '%') {
-        bool is_class;
+        complain(out, "malformed pattern (ends with '%')");
+    } else if (c == '%') {
         out->first = (uint8_t) * (*at)++;
-        is_of_class(0, tolower(out->first), &is_class);
-        if (is_class) {
+        if (class_of(out->first)) {
             out->set = (int32_t)p->set_count++;
             include_class(&p->sets[out->set], out->first);
         }
     } else if (c == '.') {
         out->set = (int32_t)p->set_count++;
         memset(&p->sets[out->set], 0xff, sizeof *p->sets);
-    } else if (c == '[' && !read_set(p, out, at, end)) {
-        out->kind = ITEM_BAD;
-        out->complaint = "malformed pattern (missing ']')";
-        return;
+    } else if (c == '[') {
+        read_set(p, out, at, end);
     }
-    if (*at < end && strchr("*+-?", **at) && **at != '\0')
+    if (out->kind == ITEM_SINGLE && *at < end && strchr("*+-?", **at) && **at != '\0')
         out->quantifier = *(*at)++;
 }
 
@@ -278,7 +246,7 @@ static bool holds(const lua_match *m, const item *i, const char *at)
     return i->set < 0 ? c == i->first : includes(&m->pattern->sets[i->set], c);
 }
 
-/* The end of the text from `first` to the `last` that balances it, or NULL. */
+/* Returns the end of the text that %bxy matches at `at`, or NULL. */
 static const char *balance(lua_match *m, const item *i, const char *at)
 {
     size_t open = 1;
@@ -305,7 +273,7 @@ static bool at_frontier(const lua_match *m, const item *i, const char *at)
     return !includes(set, before) && includes(set, here);
 }
 
-/* The end of a repetition of capture `number`, or NULL. */
+/* Returns the end of a repetition of capture `number` at `at`, or NULL. */
 static const char *again(lua_match *m, int number, const char *at)
 {
     if (number < 1 || number > m->capture_count || m->captures[number - 1].length == CAPTURE_OPEN)
@@ -319,7 +287,7 @@ static const char *again(lua_match *m, int number, const char *at)
 
 static const char *match_items(lua_match *m, const item *i, const char *at);
 
-/* match_items() for one of several choices. */
+/* Tries one of several choices with match_items(). */
 static const char *try_items(lua_match *m, const item *i, const char *at)
 {
     if (++m->depth > MOST_DEPTH)
@@ -383,7 +351,7 @@ static const char *close_capture(lua_match *m, const item *i, const char *at)
     return end;
 }
 
-/* The end of a match of the items from `i` on that begins at `at`; NULL: there is none. */
+/* Returns the end of a match of the items from `i` on that begins at `at`, or NULL. */
 static const char *match_items(lua_match *m, const item *i, const char *at)
 {
     for (;; i++) {

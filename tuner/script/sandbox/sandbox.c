@@ -14,28 +14,28 @@ const char sandbox_base_key[] = "autotune.base";
 
 static const size_t default_memory_bytes = (size_t)256 << 20;
 
-/* About two seconds of the Lua VM under a count hook; the scripts that come with the tool take a
- * few thousand. */
+/* About two seconds of the Lua VM under a count hook. The scripts that come with the tool take a
+ * few thousand instructions. */
 static const int64_t default_instructions = 200 * 1000 * 1000;
 
-/* The hook's period: rare enough to cost little, often enough to stop soon even where each
- * instruction is slow (comparing strings of many MiB). */
+/* The period of the hook, in instructions: long enough to cost little, short enough to stop soon
+ * even if each instruction is slow (a comparison of strings of many MiB). */
 enum { HOOK_PERIOD = 200 };
 
-/* Processor time is the backstop for work that no count of instructions shows. */
+/* The limit of processor time catches work that the count of instructions misses. */
 static const int64_t cpu_limit_ns = 10 * INT64_C(1000000000);
 
-/* A block this large is a string or a table that is about to be filled, which takes time too. */
-/* The caller, who may stop a script, is asked this often: every millisecond, roughly. */
+/* The caller, who may stop a script, is asked about every millisecond. */
 enum { STOP_PERIOD = 100 * 1000, STOP_PERIOD_NS = 10 * 1000 * 1000 };
 
+/* A block this large is a string or a table that is about to be filled, which takes time, too. */
 enum { LARGE_BYTES = 4096, LARGE_BYTES_PER_INSTRUCTION = 64 };
 
 static void *allocate(void *context, void *block, size_t old_bytes, size_t new_bytes)
 {
     sandbox *s = context;
     if (!block)
-        old_bytes = 0; /* Lua passes the kind of the object there */
+        old_bytes = 0; /* without a block Lua passes the kind of the object here */
     if (new_bytes == 0) {
         free(block);
         s->used_bytes -= old_bytes;
@@ -92,7 +92,7 @@ static void hook(lua_State *L, lua_Debug *ar)
     (void)ar;
     sandbox *s = sandbox_of(L);
     int64_t now_ns = clock_thread_ns();
-    /* Few instructions may take long. */
+    /* A few instructions may take long. */
     if (now_ns > s->cpu_stop_ns) {
         s->cpu_stop_ns = now_ns + STOP_PERIOD_NS;
         s->until_stop = 0;
@@ -103,7 +103,7 @@ static void hook(lua_State *L, lua_Debug *ar)
     sandbox_charge(L, HOOK_PERIOD);
 }
 
-/* "chunk:12: what happened" -> "what happened": the place is told apart from the message. */
+/* Drops the place from "chunk:12: message". */
 static const char *without_place(const char *message, const lua_Debug *ar)
 {
     size_t length = strlen(ar->short_src);
@@ -127,8 +127,9 @@ static at_status write_memory_error(const sandbox *s, at_error *error)
                         "the script needs more than its %zu KiB of memory", s->limit_bytes >> 10);
 }
 
-/* Message handler: runs where the error happened, with the stack still there. The place is the
- * innermost function of a user's file; the tool's own Lua has names that start with '='. */
+/* The message handler. It runs where the error happened, with the stack still there. The place of
+ * the error is the innermost function of a user's file: the sources of the tool's own Lua begin
+ * with '='. */
 static int on_error(lua_State *L)
 {
     sandbox *s = sandbox_of(L);
@@ -140,7 +141,7 @@ static int on_error(lua_State *L)
             lua_pushfstring(L, "an error with a %s instead of a message", luaL_typename(L, 1));
     at_error *error = &s->error;
     s->raised = true;
-    /* The buffers of Lua's library word this themselves. */
+    /* The buffers of Lua's library raise this text themselves. */
     if (strcmp(message, "not enough memory") == 0) {
         write_memory_error(s, error);
         return 1;
@@ -173,7 +174,7 @@ int sandbox_raise_error(lua_State *L, const at_error *error)
     s->raised = true;
     lua_pushnil(L);
     lua_error(L);
-    abort(); /* not reached: lua_error does not return, and is not declared so */
+    abort(); /* not reached: lua_error() does not return, but is not declared so */
 }
 
 int sandbox_raise(lua_State *L, at_status status, const char *file, int line, const char *format,
@@ -205,7 +206,7 @@ at_status sandbox_failure(sandbox *s, int result, at_error *error)
         error_set_at(&s->error, AT_SCRIPT, s->path, 0, "%s", message);
     }
     lua_pop(s->L, 1);
-    if (s->error.status == AT_OK) /* an error inside the error handler */
+    if (s->error.status == AT_OK) /* an error within the error handler */
         error_set_at(&s->error, AT_SCRIPT, s->path, 0, "the script's error caused another error");
     if (error)
         *error = s->error;
@@ -264,7 +265,7 @@ void sandbox_protect(lua_State *L, const char *what)
     lua_newtable(L); /* table view */
     lua_createtable(L, 0, 2);
     if (what) {
-        /* The fields themselves go into a table with a handler for those that are not there. */
+        /* The fields go into a table of their own, whose handler reports missing ones. */
         lua_createtable(L, 0, 1);
         lua_pushvalue(L, -4);
         lua_pushstring(L, what);
@@ -300,7 +301,7 @@ bool sandbox_load(lua_State *L, const char *text, size_t size_bytes, const char 
     return loaded;
 }
 
-/* Reads "name" = or 'name' = somewhere in the line: a name that should have no quotes. */
+/* Tells whether a line has "name" = or 'name' =: a name that should have no quotes. */
 static bool has_quoted_name(const char *line)
 {
     const char *end = NULL;

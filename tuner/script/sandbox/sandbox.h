@@ -1,12 +1,12 @@
 /* The Lua state that scripts and templates run in: what they can reach, and how much of it.
  *
- * Everything runs in protected mode through sandbox_call(): an error of any kind, exhausted memory
- * included, comes back as a status with file, line and message. Scripts see pure functions only (no
- * io, os, debug, load, metatables, coroutines or pcall: nothing that could leave the sandbox or
- * catch a limit), through tables that they cannot change. Memory is limited in the allocator,
- * running time by a count of VM instructions, to which C functions whose work depends on their
- * arguments (string.rep, pattern matching, table.sort ...) add theirs. pairs() visits keys in
- * sorted order, so that a script means the same in every run. */
+ * Everything runs in protected mode through sandbox_call(). Any error, exhausted memory included,
+ * comes back as a status with file, line and message. Scripts see pure functions only, through
+ * tables that they cannot change: no io, os, debug, load, metatables, coroutines or pcall, so that
+ * nothing leaves the sandbox or catches a limit. The allocator limits the memory. A count of VM
+ * instructions limits the running time; C functions whose work depends on their arguments
+ * (string.rep, string.find, table.sort ...) add theirs to the count. pairs() visits keys in sorted
+ * order, so that a script does the same in every run. */
 #ifndef AUTOTUNE_SCRIPT_SANDBOX_SANDBOX_H
 #define AUTOTUNE_SCRIPT_SANDBOX_SANDBOX_H
 
@@ -20,78 +20,84 @@
 typedef struct sandbox {
     lua_State *L;
     size_t used_bytes, limit_bytes;
-    bool refused;              /* an allocation, because of limit_bytes */
-    int64_t instruction_limit; /* for each call of sandbox_call */
+    bool refused;              /* limit_bytes refused an allocation */
+    int64_t instruction_limit; /* of each sandbox_call() */
     int64_t instructions_left;
-    uint64_t instructions_spent; /* by all finished calls */
-    int64_t cpu_deadline_ns;     /* of the running call; a second line of defence */
-    bool (*stop)(void *);        /* called now and then; true ends the call with AT_INTERRUPTED */
-    void *stop_context;          /* of `stop`, which may be NULL */
-    int64_t until_stop;          /* instructions until it is called again */
-    int64_t cpu_stop_ns;         /* and the CPU time */
-    const char *path; /* named in errors when Lua gives no position (after a tail call), */
-    int line;         /* with its line or 0; borrowed */
-    bool raised;      /* `error` holds what sandbox_raise() was given */
-    at_error error;   /* of the call in progress */
+    uint64_t instructions_spent; /* by all calls that have ended */
+    int64_t cpu_deadline_ns;     /* of the running call; catches work that the count misses */
+    bool (*stop)(
+        void *); /* called now and then; true ends the call with AT_INTERRUPTED; may be NULL */
+    void *stop_context;  /* argument of `stop` */
+    int64_t until_stop;  /* instructions until the next call of `stop` */
+    int64_t cpu_stop_ns; /* CPU time of the next call of `stop` */
+    const char *path; /* borrowed; named in errors if Lua gives no position (after a tail call) */
+    int line;         /* its line, or 0 */
+    bool raised;      /* `error` was set by sandbox_raise() */
+    at_error error;   /* of the running call */
 } sandbox;
 
-/* Registry key of the table of everything that an environment starts with; script/sandbox/library.h
- * fills it. */
+/* The registry key of the table that each environment starts with. sandbox_open_library() fills the
+ * table. */
 extern const char sandbox_base_key[];
 
-/* Makes an empty state. 0 chooses a default for either limit. On failure there is nothing to free.
- * Errors: AT_SCRIPT (the memory limit is too small), AT_NO_MEMORY. */
+/* Makes an empty state. A limit of 0 is the default. After a failure nothing has to be freed.
+ * Errors: AT_SCRIPT if the memory limit is too small, AT_NO_MEMORY. */
 at_status sandbox_init(sandbox *s, const char *path, size_t memory_limit_bytes,
                        uint64_t instruction_limit, at_error *error);
 void sandbox_deinit(sandbox *s);
 
-/* Runs `function` with one light userdata, `argument`, in protected mode and discards its results.
- * `counted` applies the instruction limit; without it `function` runs faster, but must call nothing
+/* Puts the functions of library.c into a sandbox: into the table that its environments start with,
+ * and into the methods of strings. AT_SCRIPT if the memory limit is too small, AT_NO_MEMORY. */
+at_status sandbox_open_library(sandbox *s, at_error *error);
+
+/* Runs `function` in protected mode with `argument` as a light userdata, and discards its results.
+ * `counted` applies the instruction limit. Without it `function` runs faster, but must call nothing
  * that can loop. */
 at_status sandbox_call(sandbox *s, lua_CFunction function, void *argument, bool counted,
                        at_error *error);
 
-/* Turns the result of a failed lua_pcall, whose error object is on top of the stack, into an error,
- * and pops it. */
+/* Makes an error of a failed lua_pcall, whose error object is on top of the stack and is popped. */
 at_status sandbox_failure(sandbox *s, int result, at_error *error);
 
-/* Raises an error with this status and message inside a running sandbox_call(); never returns. */
+/* Raises an error with this status and message, within sandbox_call(). Never returns. */
 int sandbox_raise(lua_State *L, at_status status, const char *file, int line, const char *format,
                   ...) __attribute__((noreturn, format(printf, 5, 6)));
 
 /* Like sandbox_raise, with an existing at_error. */
 int sandbox_raise_error(lua_State *L, const at_error *error) __attribute__((noreturn));
 
-/* Raises that memory ran out, for a nested protected call that failed with LUA_ERRMEM. */
+/* Raises a lack of memory, after a nested protected call failed with LUA_ERRMEM. */
 int sandbox_raise_memory(lua_State *L) __attribute__((noreturn));
 
-/* The sandbox that a state belongs to. */
+/* Returns the sandbox of a state. */
 sandbox *sandbox_of(lua_State *L);
 
-/* Like realloc, for memory that counts against the script's limit: NULL when memory or the limit is
- * exhausted. new_bytes 0 frees. */
+/* Like realloc, for memory that counts against the script's limit. Returns NULL if the memory or
+ * the limit is exhausted. `new_bytes` 0 frees. */
 void *sandbox_resize(lua_State *L, void *block, size_t old_bytes, size_t new_bytes);
 
-/* Memory of sandbox_resize() no longer counts: its new owner frees it with free(). */
+/* Stops counting memory of sandbox_resize(), which its new owner frees with free(). */
 void sandbox_disown(sandbox *s, size_t size_bytes);
 
-/* Adds the work of a C function, in VM instructions, to the count; raises when that is too much. */
+/* Adds the work of a C function, in VM instructions, to the count. Raises if the limit is
+ * exceeded. */
 void sandbox_charge(lua_State *L, uint64_t instructions);
 
-/* Pushes a fresh table with what scripts may use: the libraries, and pairs, type, error ... */
+/* Pushes a new table with everything that scripts may use: the libraries, pairs, type, error ... */
 void sandbox_push_environment(lua_State *L);
 
-/* Replaces the table on top of the stack by a view of it that cannot be changed. A missing key is
- * an error that names the nearest one when `what` (say, "device") is not NULL. */
+/* Replaces the table on top of the stack by a view of it that cannot be changed. If `what` is not
+ * NULL ("device", say), a missing key is an error that names the nearest key. */
 void sandbox_protect(lua_State *L, const char *what);
 
-/* Loads text (never a binary chunk) and pushes the function; the environment, on top of the stack,
- * is popped and becomes its _ENV. False, with a message in its place, on a syntax error. */
+/* Loads text, never a binary chunk, and pushes the function. Pops the environment on top of the
+ * stack, which becomes the function's _ENV. Returns false with a message in its place after a
+ * syntax error. */
 bool sandbox_load(lua_State *L, const char *text, size_t size_bytes, const char *source);
 
-/* Returns the remedy for a syntax error as another language's habits make it: "; write ...", or "".
- * `message` is Lua's; `text` is what was read, and the error is in its line `line`, or anywhere in
- * an expression (0). */
+/* Returns the remedy for a syntax error that comes from habits of another language, "; write ...",
+ * or "". `message` is Lua's, `text` is the source, and `line` is the line of the error, or 0 for an
+ * expression. */
 const char *sandbox_syntax_hint(const char *message, const char *text, int line);
 
 #endif

@@ -3,9 +3,10 @@
 
 #include "check.h"
 #include "reader_fixture.h"
-#include "script/expression/c_text.h"
+#include "script/expression/term.h"
 
-/* The expression in C, as it is or (`target` not NULL) in statements; NULL: it has none. */
+/* Returns the expression in C, in statements if `target` is not NULL. Returns NULL if it has no
+ * C. */
 static char *in_c(const char *text, const char *target)
 {
     tree *t = tree_new();
@@ -104,7 +105,7 @@ TEST(texts_are_escaped)
     expect("string.find(w, 'x')", "v = autotune_contains(w, \"x\");\n");
 }
 
-/* Each line doubles the one before. */
+/* Each line doubles the text of the one before. */
 TEST(what_would_be_too_long_in_c_has_none)
 {
     char text[8192] = "x", longer[2 * sizeof text];

@@ -72,7 +72,7 @@ TEST(fields_are_found_by_their_path)
         line_of((source_step[]){{"space", 0}, {"done", 0}, {"deep", 0}, {"bottom", 0}}, 4), 10);
     assert_int_equal(line_of((source_step[]){{"where", 0}, {NULL, 2}}, 2), 12);
     assert_int_equal(line_of((source_step[]){{"where", 0}, {NULL, 3}}, 2), 13);
-    /* As far as the path leads. */
+    /* The line of the last step that was found. */
     assert_int_equal(line_of((source_step[]){{"where", 0}, {NULL, 4}}, 2), 12);
     assert_int_equal(line_of((source_step[]){{"wehre", 0}}, 1), 3);
     assert_int_equal(source_line((source_text){"x = 1", 5, false}, NULL, 0), 0);
@@ -111,7 +111,7 @@ TEST(any_cut_of_a_text_is_read_without_harm)
     source_step steps[] = {{"space", 0}, {"done", 0}, {"deep", 0}, {"bottom", 0}};
     for (size_t from = 0; from < sizeof script - 1; from++)
         for (size_t to = from; to < sizeof script - 1; to++) {
-            /* A block of its own: a read beyond it is one beyond the sanitizer's bounds. */
+            /* A copy on the heap: the sanitizer sees each read behind its end. */
             size_t size_bytes = to - from, lines = 1;
             char *cut = malloc(size_bytes + !size_bytes);
             token key;

@@ -1,6 +1,6 @@
 #include "check.h"
 #include "reader_fixture.h"
-#include "script/expression/reader.h"
+#include "script/expression/tree.h"
 
 static const node *read_text(tree *t, const char *text)
 {
@@ -68,7 +68,7 @@ TEST(what_is_no_expression_is_not_read)
     tree_free(t);
 }
 
-/* As deep as Lua reads it, and no deeper; chains of any length. */
+/* Brackets nest as deeply as in Lua, and no deeper. Chains may have any length. */
 TEST(brackets_nest_as_deeply_as_in_lua)
 {
     enum { MANY = 50000 };

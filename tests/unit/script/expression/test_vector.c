@@ -6,11 +6,11 @@
 #include "base/rng.h"
 #include "check.h"
 #include "reader_fixture.h"
-#include "script/expression/vector.h"
+#include "script/expression/term.h"
 
 enum { MOST_TEXT = 4096 };
 
-/* The same address for equal texts. */
+/* Returns the same address for equal texts. */
 static const char *find_text(const char *text)
 {
     static const char *const texts[] = {"a", "b", "half", "float", "int8", "short", "none"};
@@ -46,7 +46,7 @@ static size_t compile(const char *text, vector_step *steps)
     return count;
 }
 
-/* What Lua makes of it: 0 or 1, or -1 for an error. */
+/* Returns Lua's result: 0, 1, or -1 for an error. */
 static int ask_lua(lua_State *L, const char *text, const int64_t *inputs)
 {
     char chunk[MOST_TEXT + 200];
@@ -86,7 +86,7 @@ static void append_whole(rng *r, int depth, char *text);
 static void append_pair(rng *r, int depth, char *text, const char *operator,
                         void (*operand)(rng *, int, char *))
 {
-    /* Brackets are left out as often as not, to try which operator binds more strongly. */
+    /* half of the brackets are left out, to try which operator binds more strongly */
     bool brackets = rng_below(r, 2);
     append(text, brackets ? "(" : "");
     operand(r, depth - 1, text);
@@ -206,7 +206,7 @@ TEST(answers_are_those_of_lua)
         check_against_lua(L, &r, text, &refused);
     }
     lua_close(L);
-    /* Zero divisors are frequent here; a test of nothing but refusals would show nothing. */
+    /* Zero divisors are frequent. A test in which all is refused would show nothing. */
     assert_in_range(refused, 1, ROUNDS / 2);
 }
 
@@ -257,7 +257,7 @@ TEST(texts_are_equal_or_not)
     assert_true(holds[0]);
 }
 
-/* What fails in Lua is left to it, and what does not is answered. */
+/* Expressions that fail in Lua are left to Lua. The others are answered. */
 TEST(functions_are_those_of_lua)
 {
     static const char *const hold[] = {
@@ -320,7 +320,8 @@ TEST(what_is_too_long_or_holds_too_much_back_is_left_to_lua)
 
     strcpy(text, "x == 1");
     for (int i = 0; i < 20; i++) {
-        snprintf(more, sizeof more, " + (x * %d", i); /* each bracket holds one more back */
+        snprintf(more, sizeof more, " + (x * %d",
+                 i); /* each bracket keeps one more value waiting */
         append(text, more);
     }
     for (int i = 0; i < 20; i++)

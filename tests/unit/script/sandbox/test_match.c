@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "check.h"
-#include "script/sandbox/match.h"
 #include "script/sandbox/sandbox.h"
 
-/* Compares the functions in `own` with Lua's on random patterns: results and which calls fail. */
+/* Compares the functions in `own` with Lua's on random patterns: their results, and which calls
+ * fail. */
 static const char compare[] =
     "local own, lua, seed, rounds = ...\n"
     "local state = seed\n"
@@ -60,12 +60,16 @@ static const char compare[] =
 
 static void push_own(lua_State *L)
 {
-    static const luaL_Reg own[] = {{"find", match_find},
-                                   {"match", match_match},
-                                   {"gmatch", match_gmatch},
-                                   {"gsub", match_gsub},
-                                   {NULL, NULL}};
-    luaL_newlib(L, own);
+    sandbox_push_environment(L);
+    lua_getfield(L, -1, "string");
+    lua_remove(L, -2);
+}
+
+static void open_box(sandbox *box, uint64_t instruction_limit)
+{
+    at_error error = {0};
+    assert_ok(sandbox_init(box, "patterns", 0, instruction_limit, &error), error);
+    assert_ok(sandbox_open_library(box, &error), error);
 }
 
 static int run_comparison(lua_State *L)
@@ -96,7 +100,7 @@ TEST(random_patterns_match_as_lua_matches_them)
 {
     sandbox box;
     at_error error = {0};
-    assert_ok(sandbox_init(&box, "patterns", 0, UINT64_C(1) << 40, &error), error);
+    open_box(&box, UINT64_C(1) << 40);
     assert_ok(sandbox_call(&box, run_comparison, NULL, false, &error), error);
     sandbox_deinit(&box);
 }
@@ -134,7 +138,7 @@ TEST(what_is_wrong_with_a_pattern_is_said_as_lua_says_it)
         sandbox box;
         at_error error = {0};
         call c = {"match", "aaa", cases[i].pattern};
-        assert_ok(sandbox_init(&box, "patterns", 0, 0, &error), error);
+        open_box(&box, 0);
         assert_int_equal(sandbox_call(&box, run_call, &c, false, &error), AT_SCRIPT);
         if (!strstr(error.message, cases[i].message))
             fail_msg("%s: \"%s\"", cases[i].pattern, error.message);
@@ -156,7 +160,7 @@ TEST(matching_can_be_stopped)
     at_error error = {0};
     int asked = 0;
     call c = {"find", text, ".-.-b"};
-    assert_ok(sandbox_init(&box, "patterns", 0, UINT64_C(1) << 40, &error), error);
+    open_box(&box, UINT64_C(1) << 40);
     box.stop = stop_at_once;
     box.stop_context = &asked;
     assert_int_equal(sandbox_call(&box, run_call, &c, false, &error), AT_INTERRUPTED);

@@ -1,6 +1,6 @@
 #include <time.h>
 
-#include "script/sandbox/library.h"
+#include "script/sandbox/sandbox.h"
 #include "script_fixture.h"
 
 static void expect(const char *text, const char *message)
@@ -15,7 +15,7 @@ static void expect(const char *text, const char *message)
                  message);
 }
 
-/* A script that gets as far as its end without an error is then told that it returns no pattern. */
+/* the error of a script that ran to its end */
 static const char passed[] = "does not return a pattern";
 
 TEST(nothing_leads_out_of_the_sandbox)
@@ -104,8 +104,8 @@ TEST(endless_loops_end)
     }
 }
 
-/* A table with some dozen entries whose length Lua takes to be beyond 2^60: it looks at the powers
- * of two, as long as they are in the table's hash part, which the names make large. */
+/* Lua takes the length of this table of some dozen entries for more than 2^60: it tries powers of
+ * two as long as they are keys, which are in the table's hash part because of the names. */
 #define EIGHT(x) #x "0=1," #x "1=1," #x "2=1," #x "3=1," #x "4=1," #x "5=1," #x "6=1," #x "7=1,"
 #define LONG_BORDER                                                                                \
     "local t = {" EIGHT(a) EIGHT(b) EIGHT(c) EIGHT(d) EIGHT(e) EIGHT(f) EIGHT(g) EIGHT(h) EIGHT(i) \
@@ -113,7 +113,7 @@ TEST(endless_loops_end)
             EIGHT(q) "}\n"                                                                         \
                      "local i = 1 while i > 0 do t[i] = 1 i = i * 2 end assert(#t > 1 << 60) "
 
-/* C functions whose work is not seen by a count of instructions. */
+/* A count of instructions misses the work of C functions. */
 TEST(work_inside_of_c_functions_is_bounded)
 {
     static const struct {
@@ -159,7 +159,7 @@ TEST(work_inside_of_c_functions_is_bounded)
 
 TEST(a_limit_cannot_be_caught)
 {
-    /* Neither through a comparison function nor through a replacement function. */
+    /* A limit also holds within comparison and replacement functions. */
     expect("table.sort({ 3, 2, 1 }, function() while true do end end)", "ran for more than");
     expect("('x'):gsub('x', function() while true do end end)", "ran for more than");
     expect("local t = {} for i = 1, 9 do t[i] = i end table.sort(t, function() return true end)",
@@ -179,7 +179,7 @@ TEST(a_deep_text_is_an_error_and_no_crash)
     expect(text, "");
 }
 
-/* Fails every allocation of Lua's in turn, by a limit that is raised step by step. */
+/* Fails each allocation of Lua in turn, by a limit that rises step by step. */
 TEST(memory_may_run_out_anywhere)
 {
     script_options options = fixture_options();
