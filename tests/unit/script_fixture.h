@@ -1,4 +1,4 @@
-/* Scripts for tests: written to a folder of their own, loaded for a pretended sm_90. */
+/* Scripts for tests, written to a folder of their own and loaded for an sm_90. */
 #ifndef AUTOTUNE_SCRIPT_FIXTURE_H
 #define AUTOTUNE_SCRIPT_FIXTURE_H
 
@@ -30,7 +30,7 @@ static inline int fixture_teardown(void **state)
 
 static inline const char *fixture_path(const char *name)
 {
-    static char paths[4][512]; /* so that a few calls may stand in one expression */
+    static char paths[4][512]; /* so that an expression may have a few calls */
     static int next;
     char *path = paths[next++ % 4];
     snprintf(path, sizeof paths[0], "%s/%s", fixture_dir, name);
@@ -55,7 +55,7 @@ static inline script_options fixture_options(void)
     return (script_options){
         .lua_dir = TEST_SOURCE_DIR "/lua",
         .template_dir = TEST_SOURCE_DIR "/templates",
-        .instruction_limit = 20000000, /* a sanitised build takes long over the default */
+        .instruction_limit = 20000000, /* the default takes long in a build with sanitizers */
         .device = {.name = "sm_90",
                    .major = 9,
                    .sm_count = 132,
@@ -66,8 +66,8 @@ static inline script_options fixture_options(void)
     };
 }
 
-/* The fields of at.pattern{...}; NULL stands for a default. Each is one line of the script, so that
- * `problem` is on line 4, `space` on 5 ... `extra` on 10. */
+/* the fields of at.pattern{...}; NULL is a default. Each is one line of the script: `problem` is
+ * line 4, `space` line 5 ... `extra` line 10. */
 typedef struct fixture_pattern {
     const char *problem, *space, *where, *baseline, *kernel, *launch, *extra;
 } fixture_pattern;
@@ -116,7 +116,7 @@ static inline script *fixture_load_pattern(const fixture_pattern *p)
             fail_msg("\"%s\" does not contain \"%s\"", (text), (part));                            \
     } while (0)
 
-/* The script p.lua fails to load with this message at this line (of whatever file). */
+/* Expects that p.lua fails to load with this message at this line. */
 static inline void fixture_expect_failure(const char *wanted, int line)
 {
     script *s;

@@ -1,6 +1,4 @@
-/* Functions that give Lua a captured launch. */
-#include "script/captured.h"
-
+/* Functions that give the tool's own Lua a captured launch. */
 #include <lauxlib.h>
 #include <string.h>
 
@@ -50,8 +48,8 @@ static void push_variable(lua_State *L, const script_captured_variable *v)
     lua_setfield(L, -2, "size_bytes");
 }
 
-/* host.captured(): the launch as a table, or nothing. */
-int host_captured(lua_State *L)
+/* host.captured() returns the launch as a table, or nothing. */
+static int host_captured(lua_State *L)
 {
     const script_captured *c = script_of(L)->options.captured;
     if (!c)
@@ -82,7 +80,7 @@ int host_captured(lua_State *L)
     return 1;
 }
 
-/* Elements of a file of the capture, as at.file() has them. */
+/* Pushes a part of a captured file, as at.file() describes files. */
 static int push_part(lua_State *L, const char *path, dtype type, uint64_t offset, uint64_t count)
 {
     script *s = script_of(L);
@@ -97,9 +95,9 @@ static int push_part(lua_State *L, const char *path, dtype type, uint64_t offset
     return 1;
 }
 
-/* host.captured_file(i, k, after, type, count): elements of argument i from where its pointer k
- * leads, before or after the launch. */
-int host_captured_file(lua_State *L)
+/* host.captured_file(i, k, after, type, count) returns elements at pointer k of argument i, before
+ * or after the launch. */
+static int host_captured_file(lua_State *L)
 {
     const script_captured *c = script_of(L)->options.captured;
     const lua_Integer i = luaL_checkinteger(L, 1), k = luaL_checkinteger(L, 2);
@@ -114,8 +112,8 @@ int host_captured_file(lua_State *L)
                      (uint64_t)count);
 }
 
-/* host.captured_variable(i): all bytes of a variable. */
-int host_captured_variable(lua_State *L)
+/* host.captured_variable(i) returns all bytes of a variable. */
+static int host_captured_variable(lua_State *L)
 {
     const script_captured *c = script_of(L)->options.captured;
     const lua_Integer i = luaL_checkinteger(L, 1);
@@ -124,8 +122,8 @@ int host_captured_variable(lua_State *L)
     return push_part(L, v->before, DTYPE_UINT8, 0, v->size_bytes);
 }
 
-/* host.is_needed(word): does what is left of the kernel's file have it? */
-int host_is_needed(lua_State *L)
+/* host.is_needed(word) tells whether the word is in the kernel's file after cutting. */
+static int host_is_needed(lua_State *L)
 {
     const kernel_file *k = &script_of(L)->kernel_source;
     const char *word = luaL_checkstring(L, 1);
@@ -141,7 +139,7 @@ int host_is_needed(lua_State *L)
 }
 
 /* host.sizeof(type) */
-int host_sizeof(lua_State *L)
+static int host_sizeof(lua_State *L)
 {
     dtype type;
     luaL_argcheck(L, dtype_find(luaL_checkstring(L, 1), &type), 1, "there is no such type");
@@ -179,8 +177,8 @@ static void push_float(lua_State *L, dtype type, uint64_t bits)
                                                : (double)single);
 }
 
-/* host.unpack(bytes, type): the value of a scalar, which has these bytes in memory. */
-int host_unpack(lua_State *L)
+/* host.unpack(bytes, type) returns the scalar with these bytes. */
+static int host_unpack(lua_State *L)
 {
     size_t size_bytes;
     dtype type;
@@ -195,3 +193,13 @@ int host_unpack(lua_State *L)
         push_integer(L, type, bits);
     return 1;
 }
+
+const luaL_Reg host_captured_functions[] = {
+    {"captured", host_captured},
+    {"captured_file", host_captured_file},
+    {"captured_variable", host_captured_variable},
+    {"is_needed", host_is_needed},
+    {"sizeof", host_sizeof},
+    {"unpack", host_unpack},
+    {NULL, NULL},
+};

@@ -1,54 +1,9 @@
-/* Configurations as text: "tile=64,vec=4". */
+/* Configurations as text, "tile=64,vec=4", and the layouts of data that they choose. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "script/state.h"
-
-at_status script_test_constraint(void *context, const space_question *question, bool *holds,
-                                 at_error *error)
-{
-    script_test *test = context;
-    at_status status =
-        expression_test_each(test->s, &test->s->space.constraint_tests[question->constraint],
-                             test->problem, question, &test->patience, holds, error);
-    /* A space whose making was ended says nothing about the constraint. */
-    test->failed = test->failed || (status != AT_OK && status != AT_INTERRUPTED);
-    return status;
-}
-
-at_status script_valid(script *s, problem_kind problem, const uint16_t *indices, bool *valid,
-                       size_t *broken, at_error *error)
-{
-    *valid = true;
-    for (size_t i = 0; i < s->pattern.constraint_count && *valid; i++) {
-        at_status status =
-            expression_test(s, &s->space.constraint_tests[i], problem, indices, valid, error);
-        if (status || !*valid)
-            *broken = i;
-        if (status)
-            return status;
-    }
-    return AT_OK;
-}
-
-at_status script_check_baseline(script *s, problem_kind problem, at_error *error)
-{
-    bool valid = true;
-    size_t broken = 0;
-    /* Edges and the user may rule the baseline out; the problem that is tuned may not. */
-    if (problem >= PROBLEM_RAGGED || s->space.has_only)
-        return AT_OK;
-    at_status status = script_valid(s, problem, s->pattern.baseline, &valid, &broken, error);
-    if (status || valid)
-        return status;
-    char text[CONFIGURATION_BYTES];
-    script_format_configuration(s, s->pattern.baseline, text, sizeof text);
-    return error_set_at(error, AT_SCRIPT, s->from.path, s->space.constraint_tests[broken].line,
-                        "the baseline (%s) breaks %s: \"%s\"", text,
-                        s->space.constraint_tests[broken].what,
-                        s->space.constraint_tests[broken].text);
-}
 
 size_t script_layout_count(const script *s)
 {
@@ -111,7 +66,7 @@ at_status script_find_parameter(const script *s, const char *name, size_t *param
     return AT_USAGE;
 }
 
-/* Appends what snprintf would to text[0 .. size), as far as it fits. */
+/* Writes the parameter's values, as many as fit. */
 static void list_values(const space_parameter *p, char *text, size_t size_bytes)
 {
     enum { MOST_SHOWN = 24 };
@@ -127,7 +82,7 @@ static void list_values(const space_parameter *p, char *text, size_t size_bytes)
     }
 }
 
-/* The value among those that are texts that may have been meant; NULL: none. */
+/* Returns the text among the values that is nearest to `typed`, or NULL. */
 static const char *nearest_text(const space_parameter *p, const char *typed)
 {
     enum { MOST_COMPARED = 256 };
@@ -146,7 +101,7 @@ size_t script_item_length(const char *list)
     for (; list[length] && (quote || list[length] != ','); length++)
         if (quote ? list[length] == quote : list[length] == '"' || list[length] == '\'')
             quote = quote ? '\0' : list[length];
-    /* A quote that no one ends is a letter. */
+    /* A quote without an end is an ordinary character. */
     return quote ? strcspn(list, ",") : length;
 }
 
@@ -163,7 +118,7 @@ char *script_bare(char *word)
     return word + quoted;
 }
 
-enum { MOST_SHOWN = 60 }; /* bytes of what is typed and no value */
+enum { MOST_SHOWN = 60 }; /* bytes of an unknown value that a message shows */
 
 at_status script_find_value(const script *s, size_t parameter, const char *typed, uint16_t *index,
                             at_error *error)
@@ -171,7 +126,7 @@ at_status script_find_value(const script *s, size_t parameter, const char *typed
     const space_parameter *p = &s->space.parameters[parameter];
     value v = value_parse(typed);
     for (size_t i = 0; i < p->value_count; i++) {
-        /* The 4 that a person types may be the string "4" in the script. */
+        /* A person may type 4 for the string "4". */
         if (value_equal(p->values[i], v) ||
             (p->values[i].kind == VALUE_STRING && strcmp(p->values[i].string, typed) == 0)) {
             *index = (uint16_t)i;
@@ -187,7 +142,7 @@ at_status script_find_value(const script *s, size_t parameter, const char *typed
                      nearest ? "'?" : "");
 }
 
-/* One NAME=VALUE of `length` bytes. */
+/* Parses one NAME=VALUE of `length` bytes. */
 static at_status parse_item(const script *s, const char *item, size_t length, bool *given,
                             uint16_t *indices, at_error *error)
 {

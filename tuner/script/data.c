@@ -1,23 +1,19 @@
-#include "script/data.h"
-
 #include <lauxlib.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/json_text.h"
 #include "base/text.h"
-#include "script/sandbox/sandbox.h"
 #include "script/state.h"
 
 enum {
-    DEEPEST = 100,           /* tables within each other that json() writes */
-    NODE_INSTRUCTIONS = 100, /* what writing a value counts as: it may be in many places */
-    MOST_NAMES = 256         /* that are compared with one that is missing */
+    DEEPEST = 100,           /* most tables within each other that json() writes */
+    NODE_INSTRUCTIONS = 100, /* the work that writing a value counts as */
+    MOST_NAMES = 256         /* most names that are compared with a missing one */
 };
 
-/* Every table that came with the data is known by its JSON value: a table in the registry has a
- * light userdata for each, and for each userdata its table, so that what stands in several places
- * is one table. */
+/* The registry has the JSON value (a light userdata) of each table that came with the data, and the
+ * table of each JSON value, so that a value which occurs several times is one table. */
 
 /* ---- JSON as Lua ---- */
 
@@ -28,7 +24,8 @@ static void push_origins(lua_State *L)
     lua_rawgetp(L, LUA_REGISTRYINDEX, &origins_key);
 }
 
-/* The JSON that the table at `index` was made from; NULL: the table is the template's own. */
+/* Returns the JSON value of the table at `index`, or NULL if the table did not come with the
+ * data. */
 static json_t *origin(lua_State *L, int index)
 {
     json_t *from = NULL;
@@ -48,7 +45,7 @@ static bool is_container(const json_t *j)
     return json_is_object(j) || json_is_array(j);
 }
 
-/* __index of a table that came with the data: gives it the member that is asked for. */
+/* __index of tables that came with the data. Makes the table of a member when it is read first. */
 static int missing_member(lua_State *L)
 {
     const char *names[MOST_NAMES], *name, *key = luaL_tolstring(L, 2, NULL);
@@ -79,7 +76,7 @@ static int refuse_member(lua_State *L)
     return luaL_error(L, "this table came with the data and cannot be changed");
 }
 
-/* The metatable of tables that came with the data, made once. */
+/* Pushes the metatable of tables that came with the data. */
 static void push_metatable(lua_State *L)
 {
     if (!luaL_newmetatable(L, "autotune.data"))
@@ -90,7 +87,8 @@ static void push_metatable(lua_State *L)
     lua_setfield(L, -2, "__newindex");
 }
 
-/* Members that are tables wait until they are asked for: most of the data is not. */
+/* Pushes the table of an object. Members that are tables are made when they are read, for most of
+ * the data never is. */
 static void push_members(lua_State *L, json_t *from)
 {
     const char *name;
@@ -120,7 +118,7 @@ static void push_elements(lua_State *L, json_t *from)
     }
 }
 
-/* Notes what the table on top of the stack was made from. */
+/* Registers the table on top of the stack as that of `from`. */
 static void note_origin(lua_State *L, const json_t *from)
 {
     push_origins(L);
@@ -132,7 +130,7 @@ static void note_origin(lua_State *L, const json_t *from)
     lua_pop(L, 1);
 }
 
-/* Pushes the table that was made of `from`; false: none was. */
+/* Pushes the table of `from`. Returns false if it was not made yet. */
 static bool push_known(lua_State *L, const json_t *from)
 {
     push_origins(L);
@@ -184,7 +182,7 @@ static int free_json(lua_State *L)
     return 0;
 }
 
-/* Gives `to` a member, or an element, which `to` then owns, so that an error loses nothing. */
+/* Gives `to` a member or an element, which it owns then, so that an error leaks nothing. */
 static json_t *attach(lua_State *L, json_t *to, const char *name, json_t *child)
 {
     if (!child || (name ? json_object_set_new(to, name, child) : json_array_append_new(to, child)))
@@ -194,7 +192,7 @@ static json_t *attach(lua_State *L, json_t *to, const char *name, json_t *child)
 
 static void add_json(lua_State *L, json_t *to, const char *name, int index, int depth);
 
-/* The pairs that object { ... } was given. */
+/* Adds the pairs of object { ... }. */
 static void add_pairs(lua_State *L, json_t *to, int index, int depth)
 {
     for (lua_Integer i = 1; lua_rawgeti(L, index, i) == LUA_TTABLE; i++) {
@@ -287,7 +285,7 @@ static void add_json(lua_State *L, json_t *to, const char *name, int index, int 
     }
 }
 
-/* Pushes a userdata that owns the JSON of the value at `index`, in a list of its own. */
+/* Pushes a userdata that owns the JSON of the value at `index`, as the only element of an array. */
 static const json_t *push_owned(lua_State *L, int index)
 {
     json_t **owned = lua_newuserdatauv(L, sizeof *owned, 0);
@@ -310,7 +308,7 @@ static int to_json(lua_State *L)
     luaL_argcheck(L, indent >= 0 && indent <= 16, 2, "an indentation is 0 to 16");
     lua_settop(L, 1);
     const json_t *root = push_owned(L, 1);
-    script_range *text = script_new_range(L);
+    script_bytes *text = script_new_bytes(L);
     at_error error = {0};
     if (json_text_format(root, (size_t)indent, &text->bytes, &error))
         sandbox_raise_error(L, &error);
@@ -358,7 +356,7 @@ static int has_member(lua_State *L)
     return 1;
 }
 
-/* pairs(table), upvalue: that of scripts, which sees what is there. */
+/* pairs(table); its upvalue is the pairs() of scripts, which needs all members to be made */
 static int pairs_of_all(lua_State *L)
 {
     const char *name;

@@ -1,4 +1,4 @@
-/* A pattern that the comment of a kernel's file describes: its fields are assignments. */
+/* A pattern that the comment of a kernel's file describes. Its fields are assignments. */
 #include <lauxlib.h>
 #include <limits.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ bool script_is_kernel_file(const char *path)
     return false;
 }
 
-/* Reads what stands for the comment into s->from.source. */
+/* Reads the file that replaces the comment into s->from.source. */
 static void read_description(lua_State *L, script *s)
 {
     at_error error = {0};
@@ -28,14 +28,14 @@ static void read_description(lua_State *L, script *s)
         sandbox_raise_error(L, &error);
     cpp_span comment;
     int line;
-    /* As 'autotune new --from' prints it, it is a comment. */
+    /* 'autotune new --from' prints it as a comment. */
     if (s->from.source.bytes[strspn(s->from.source.bytes, " \t\r\n")] == '/' &&
         cpp_comment_find(s->from.source.bytes, &comment, &line)) {
         char *body = cpp_comment_body(s->from.source.bytes, comment);
         if (!body)
             sandbox_raise(L, AT_NO_MEMORY, NULL, 0, "out of memory while loading %s", s->from.path);
         free(s->from.source.bytes);
-        s->from.source = (script_range){.bytes = body, .size_bytes = strlen(body)};
+        s->from.source = (script_bytes){.bytes = body, .size_bytes = strlen(body)};
     }
     XXH3_128bits_update(s->from.hash, s->from.source.bytes, s->from.source.size_bytes);
 }
@@ -48,10 +48,10 @@ static int count_lines(cpp_span text)
     return lines;
 }
 
-/* Reads the file's comment into s->from.source: Lua, on the lines that it has in the file. */
+/* Reads the comment of the file into s->from.source, as Lua with the line numbers of the file. */
 static void read_comment(lua_State *L, script *s)
 {
-    script_range *text = script_new_range(L);
+    script_bytes *text = script_new_bytes(L);
     at_error error = {0};
     if (script_read_file(s->from.path, text, &error))
         sandbox_raise_error(L, &error);
@@ -70,7 +70,7 @@ static void read_comment(lua_State *L, script *s)
                       "the comment that begins here has no end, */");
     cpp_span other;
     int other_line;
-    /* One without assignments is prose. */
+    /* A comment without assignments is prose. */
     if (found && cpp_comment_find(comment.text + comment.length, &other, &other_line) &&
         memchr(other.text, '=', other.length))
         sandbox_raise(
@@ -95,7 +95,7 @@ static void read_comment(lua_State *L, script *s)
     lua_pop(L, 1);
 }
 
-/* The assignments of the text go to the first upvalue, each name once. */
+/* Assigns a field of the table in the first upvalue. Raises if the field is set already. */
 static int add_field(lua_State *L)
 {
     lua_pushvalue(L, 2);
@@ -107,7 +107,7 @@ static int add_field(lua_State *L)
     return 0;
 }
 
-/* Reads a name: a field, or one of the environment, which are the first upvalue's. */
+/* Reads a name: a field of the table in the first upvalue, or of its environment. */
 static int read_name(lua_State *L)
 {
     lua_pushvalue(L, 2);
@@ -117,8 +117,9 @@ static int read_name(lua_State *L)
     return luaL_error(L, "there is no %s here; an expression is a text: \"%s\"", name, name);
 }
 
-/* Replaces the environment on top of the stack by a table of fields and, above it, the environment
- * in which the text runs: what it assigns are fields, what it reads are these or the old one's. */
+/* Replaces the environment on top of the stack by the table of fields and, above it, the
+ * environment of the text: assignments in it set fields, and names are looked up in the fields,
+ * then in the old environment. */
 static void push_fields(lua_State *L)
 {
     lua_newtable(L);
@@ -138,7 +139,8 @@ static void push_fields(lua_State *L)
     lua_setmetatable(L, -2);
 }
 
-/* kernel.source of the fields on top of the stack, unless it is given. */
+/* Sets kernel.source of the fields on top of the stack, and kernel.entry if script_sketch() has
+ * one. */
 static void set_source(lua_State *L, const script *s)
 {
     int kind = lua_getfield(L, -1, "kernel");

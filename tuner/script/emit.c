@@ -9,24 +9,24 @@
 #include "base/pack.h"
 #include "script/state.h"
 
-/* Enough for a value of each parameter of every pattern that people write. */
+/* enough for all values of all parameters of a usual pattern */
 enum { MOST_TRIAL_RUNS = 1000 };
 
-/* The source being written, and where the compiler believes it is. */
+/* the source being written, and the position that the compiler believes it has */
 typedef struct output {
     char *bytes;
     size_t size_bytes, capacity_bytes;
     bool line_marks;
-    bool keeps_lines; /* of a file, which is compiled as it stands */
-    bool blank;       /* a blank line is due before the next line */
-    bool continued;   /* the last line ended in a backslash: no directive may follow */
-    lua_Integer file; /* of the next line, as a #line directive or counting from it tells */
+    bool keeps_lines; /* a kernel's own file keeps its lines */
+    bool blank;       /* an empty line is due before the next line */
+    bool continued;   /* the last line ended with a backslash, so no directive may follow */
+    lua_Integer file; /* file and line of the next line, by the last #line directive */
     lua_Integer line;
 } output;
 
 static void append(lua_State *L, output *o, const char *bytes, size_t size_bytes)
 {
-    /* One byte more than asked for, for the NUL in the end. */
+    /* There is always room for the NUL at the end. */
     if (size_bytes >= o->capacity_bytes - o->size_bytes) {
         size_t capacity = o->capacity_bytes ? o->capacity_bytes * 2 : 8192;
         while (capacity - o->size_bytes <= size_bytes)
@@ -41,7 +41,7 @@ static void append(lua_State *L, output *o, const char *bytes, size_t size_bytes
     o->size_bytes += size_bytes;
 }
 
-/* `names` is the stack index of the list of names. */
+/* Appends a #line directive. `names` is the stack index of the list of names. */
 static void append_mark(lua_State *L, output *o, int names, lua_Integer file, lua_Integer line)
 {
     char number[40];
@@ -59,14 +59,15 @@ static void append_mark(lua_State *L, output *o, int names, lua_Integer file, lu
     o->line = line;
 }
 
-/* One line without its end; `mark` 0 when it follows from the line before. */
+/* Appends a line without its end. `mark` is its file and line, or 0 if it follows the line
+ * before. */
 static void append_line(lua_State *L, output *o, int names, const char *text, size_t length,
                         lua_Integer mark)
 {
     while (length > 0 && strchr(" \t\r", text[length - 1]) && text[length - 1] != '\0')
         length--;
     if (length == 0 && !o->keeps_lines) {
-        /* A backslash joins the line after it, so that an empty one ends a macro. */
+        /* An empty line is not written here, so a backslash before it ends its macro. */
         o->blank = o->size_bytes > 0;
         o->continued = false;
         return;
@@ -85,7 +86,7 @@ static void append_line(lua_State *L, output *o, int names, const char *text, si
     o->continued = length > 0 && text[length - 1] == '\\';
 }
 
-/* The table `out` (stack index) holds a mark and a text by turns. */
+/* Appends the lines of the table at stack index `out`, in which marks and texts alternate. */
 static void assemble(lua_State *L, output *o, int out, int names)
 {
     lua_Integer count = (lua_Integer)lua_rawlen(L, out);
@@ -103,7 +104,7 @@ static void assemble(lua_State *L, output *o, int out, int names)
         }
         lua_pop(L, 2);
     }
-    append(L, o, "", 0); /* an empty source is "" */
+    append(L, o, "", 0); /* so that `bytes` is not NULL */
     o->bytes[o->size_bytes] = '\0';
 }
 
@@ -112,14 +113,13 @@ typedef struct emission {
     const script_kernel *kernel;
     problem_kind problem;
     const uint16_t *indices;
-    emit_reads *reads; /* NULL: nobody asks */
+    emit_reads *reads; /* may be NULL */
     bool layout_only;  /* the template is the same for all variants of a layout */
     output output;
     emitted *out;
 } emission;
 
-/* The field of the device that is asked for, which is noted: __index of the `device` of such a
- * run. */
+/* __index of a `device` that notes which of its fields are read. */
 static int noted_device_field(lua_State *L)
 {
     const emission *e = script_of(L)->emission;
@@ -132,7 +132,7 @@ static int noted_device_field(lua_State *L)
     return 1;
 }
 
-/* Gives the scope on top of the stack a `device` that notes what is read of it. */
+/* Sets `device`, in the scope on top of the stack, to one that notes what is read. */
 static void set_noting_device(lua_State *L, const script *s)
 {
     lua_newtable(L);
@@ -146,14 +146,13 @@ static void set_noting_device(lua_State *L, const script *s)
     lua_setfield(L, -2, "device");
 }
 
-/* Pushes the environment of one run: a table of its own, so that what the template assigns is gone
- * with the run. */
+/* Pushes a new environment for one run, so that the template's assignments end with the run. */
 static void push_scope(lua_State *L, const emission *e)
 {
     script *s = e->s;
     lua_createtable(L, 0, (int)(s->pattern.parameter_count + s->pattern.problem_count) + 8);
     lua_rawgeti(L, LUA_REGISTRYINDEX, s->lua.problem_tables[e->problem]);
-    /* Reads that are noted go through derived_or_unknown_name(). */
+    /* derived_or_unknown_name() notes reads. */
     for (size_t i = 0; i < s->pattern.problem_count && !e->reads; i++) {
         lua_rawgeti(L, -1, (lua_Integer)i + 1);
         lua_setfield(L, -3, s->problems[e->problem][i].name);
@@ -173,7 +172,7 @@ static void push_scope(lua_State *L, const emission *e)
     lua_setmetatable(L, -2);
 }
 
-/* Notes the names that an expression reads, for they are read by its evaluation. */
+/* Notes the names that an expression reads. */
 static void note_expression(const emission *e, const expression *from)
 {
     if (!e->reads)
@@ -186,7 +185,7 @@ static void note_expression(const emission *e, const expression *from)
             e->reads->device[i] = true;
 }
 
-/* Evaluates the NVRTC options; the script keeps the strings. What is compiled depends on the
+/* Evaluates the NVRTC options, whose strings the script keeps. The machine code depends on the
  * kernels' names, too. */
 static void write_options(lua_State *L, emission *e)
 {
@@ -212,14 +211,14 @@ static void write_options(lua_State *L, emission *e)
         lua_settop(L, kept);
     }
     lua_pop(L, 1);
-    /* lua/lib/kernel_file.lua puts them so. */
+    /* the first options of lua/lib/kernel_file.lua */
     static const char *const own[] = {"--pre-include=autotune_host.h",
                                       "--device-as-default-execution-space"};
     for (size_t i = 0; k->is_file && i < 2 && i < e->out->option_count; i++)
         e->out->own_option_count += strcmp(e->out->options[i], own[i]) == 0;
 }
 
-/* Pushes the derived value `name`, when there is one, for the template that is running. */
+/* Pushes the value of a derived name for the running template. Returns false if there is none. */
 static bool push_derived(lua_State *L, const script *s, const char *name)
 {
     const emission *e = s->emission;
@@ -241,7 +240,8 @@ static bool push_derived(lua_State *L, const script *s, const char *name)
     return false;
 }
 
-/* Pushes the problem's variable `name` and notes that it is read, where that is asked for. */
+/* Pushes a variable of the problem and notes that it is read. Returns false if reads are not noted
+ * or it is no variable. */
 static bool push_noted(lua_State *L, const script *s, const char *name)
 {
     const emission *e = s->emission;
@@ -257,7 +257,7 @@ static bool push_noted(lua_State *L, const script *s, const char *name)
     return false;
 }
 
-/* Runs the template; leaves on the stack the names of the files and the lines that it wrote. */
+/* Runs the template. Leaves on the stack the names of the files and the lines that were written. */
 static void run_template(lua_State *L, const emission *e)
 {
     lua_rawgeti(L, LUA_REGISTRYINDEX, e->s->lua.template_module);
@@ -282,7 +282,7 @@ static int emit(lua_State *L)
     return 0;
 }
 
-/* Included files are part of the source's meaning, and so of whatever is known by the source. */
+/* Appends the hash of the included files, so that the source identifies them. */
 static at_status note_includes(output *o, const included *i, at_error *error)
 {
     if (i->count == 0)
@@ -309,7 +309,7 @@ static at_status note_includes(output *o, const included *i, at_error *error)
     return AT_OK;
 }
 
-/* Sets out->hash. The source tells what it includes, but nothing of the options. */
+/* Sets out->hash, from the source and the options. */
 static at_status identify(emitted *out, at_error *error)
 {
     XXH3_state_t *state = XXH3_createState();
@@ -318,7 +318,7 @@ static at_status identify(emitted *out, at_error *error)
     XXH3_128bits_reset(state);
     XXH3_128bits_update(state, out->source, out->size_bytes);
     for (size_t i = 0; i < out->option_count; i++) {
-        XXH3_128bits_update(state, "", 1); /* a NUL, which no source and no option holds */
+        XXH3_128bits_update(state, "", 1); /* sources and options have no NUL */
         XXH3_128bits_update(state, out->options[i], strlen(out->options[i]));
     }
     hash_text(XXH3_128bits_digest(state), out->hash);
@@ -418,7 +418,7 @@ void emit_template_hash(const script *s, char hex[33])
         hex);
 }
 
-/* __index of a template's scope, for names that it lacks: derived values. */
+/* __index of a template's scope, for derived values and unknown names. */
 static int derived_or_unknown_name(lua_State *L)
 {
     const script *s = script_of(L);
@@ -446,7 +446,7 @@ void emit_open(lua_State *L)
     lua_rawgeti(L, LUA_REGISTRYINDEX, s->lua.template_environment);
     int environment = lua_gettop(L);
 
-    /* template.lua's helpers call those that are written in C, and both are the templates'. */
+    /* Helpers of template.lua call those written in C; templates see both. */
     lua_getfield(L, module, "helpers");
     lua_getfield(L, environment, "ctype");
     lua_setfield(L, -2, "ctype");
@@ -485,9 +485,9 @@ static int try_template(lua_State *L)
     return 0;
 }
 
-/* Runs the kernel's template once for each parameter value and forgets what it writes, errors
- * included: it is there to read templates that are included under computed names, so that the hash
- * covers them from the start. An error shows when such a variant is wanted. */
+/* Runs the kernel's template once for each value of each parameter and discards the output, errors
+ * included. This reads the templates that are included under computed names, so that the hash
+ * covers them. Errors appear when such a variant is emitted. */
 static void read_computed_includes(lua_State *L, script *s)
 {
     uint16_t indices[SCRIPT_MAX_NAMES];
@@ -508,8 +508,8 @@ static void read_computed_includes(lua_State *L, script *s)
     }
 }
 
-/* The kernel's own file, in place of a template: the Toolkit's headers, what has to be defined,
- * then its text. */
+/* Adds the kernel's own file as a template: the Toolkit's headers, the definitions, then its
+ * text. */
 static void add_file(lua_State *L, const script *s)
 {
     lua_rawgeti(L, LUA_REGISTRYINDEX, s->lua.template_module);

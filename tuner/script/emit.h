@@ -1,9 +1,9 @@
 /* The emitter: template and configuration in, CUDA source out.
  *
- * A line that starts with % is Lua, ${...} a Lua expression; configuration, problem and device
- * values are in scope. The emitted source has #line directives to the template wherever the
- * numbering would drift. At its end a comment gives the hash of each file that it includes
- * (script/include.h), so that equal sources under equal options mean equal kernels. */
+ * A line that starts with % is Lua, and ${...} a Lua expression, with the values of the
+ * configuration, the problem and the device in scope. The source has #line directives where its
+ * lines would differ from the template's. A comment at its end has the hash of the files that it
+ * includes (include.h), so that equal sources under equal options are equal kernels. */
 #ifndef AUTOTUNE_SCRIPT_EMIT_H
 #define AUTOTUNE_SCRIPT_EMIT_H
 
@@ -17,35 +17,34 @@
 #include "script/script.h"
 
 typedef struct emitted {
-    char *source;      /* NUL-terminated; owned, freed by emitted_deinit */
+    char *source;      /* ends with NUL; owned */
     size_t size_bytes; /* without the NUL */
-    char hash[33]; /* XXH3-128 of all that is compiled, hex: the source, what it includes (by the
-                      comment at its end), and the options, each after a NUL */
-    const char
-        *options[16]; /* extra NVRTC options the pattern asks for; borrowed from the script */
+    char hash[33]; /* XXH3-128 in hex of everything that is compiled: the source, its includes (by
+                      the comment at its end), and the options, each after a NUL */
+    const char *options[16]; /* more NVRTC options, borrowed from the script */
     size_t option_count;
-    size_t own_option_count; /* the first of them, which stand for what nvcc does by itself */
-    included includes;       /* files of the script's folder, and of the tool's, for the compiler */
+    size_t own_option_count; /* leading options that do what nvcc does by default */
+    included includes;       /* files from the script's folder and the tool's */
 } emitted;
 
-/* Emits the variant `indices` of the script's template for `problem`. Errors: AT_SCRIPT naming the
- * template and its line. */
+/* Emits the kernel's source for a configuration and a problem. AT_SCRIPT names the template and its
+ * line. The caller frees *out. */
 at_status emit_variant(script *s, problem_kind problem, const uint16_t *indices, bool line_marks,
                        emitted *out, at_error *error);
 
-/* The facts that a source depends on beside the configuration. Problems and devices that agree on
- * these have the same source. */
+/* What a source depends on besides the configuration. Problems and devices that agree on it have
+ * the same source. */
 typedef struct emit_reads {
-    bool problem[PATTERN_MAX_VARIABLES]; /* of variable i of the problem */
-    bool device[DEVICE_MOST_FIELDS];     /* of field i of device_fields() */
+    bool problem[PATTERN_MAX_VARIABLES]; /* it reads variable i of the problem */
+    bool device[DEVICE_MOST_FIELDS];     /* it reads field i of device_fields() */
 } emit_reads;
 
-/* Like emit_variant() without line marks; *reads gets what the template read. */
+/* Emits a source without #line directives, and sets *reads to what the template read. */
 at_status emit_variant_noting(script *s, problem_kind problem, const uint16_t *indices,
                               emit_reads *reads, emitted *out, at_error *error);
 
 /* Emit the kernel that makes the expected results for `problem`, and the kernel that fills inputs.
- * `indices` as script_reference_plan() takes them. AT_NOT_FOUND when the pattern has none. */
+ * `indices` as for script_reference_plan(). AT_NOT_FOUND if the pattern has no such kernel. */
 at_status emit_reference(script *s, problem_kind problem, const uint16_t *indices, bool line_marks,
                          emitted *out, at_error *error);
 at_status emit_filler(script *s, problem_kind problem, const uint16_t *indices, bool line_marks,
@@ -53,9 +52,34 @@ at_status emit_filler(script *s, problem_kind problem, const uint16_t *indices, 
 
 void emitted_deinit(emitted *e);
 
-/* Sum of the XXH3-128 of every template of the kernel and the reference, as 32 hex digits and NUL.
- * All are read when the script is loaded, except an include whose name depends on several
- * parameters: it is added when a variant first needs it. */
+/* Writes the sum of the XXH3-128 of all templates, as 32 hex digits and NUL. All are read when the
+ * script is loaded, except includes whose names depend on several parameters: these are added when
+ * a variant needs them. */
 void emit_template_hash(const script *s, char hex[33]);
+
+/* ---- prototypes (prototype.c) ---- */
+
+/* Compares the parameters of a variant's kernels, as the compiler sees them, with the script's
+ * arguments.
+ *
+ * PTX has the size of a parameter, but not the type of a pointer's target. A kernel that reads a
+ * buffer of doubles as floats computes something, and a reference with the same mistake agrees. So
+ * a source that also tells the kernels' types (cpp/signature.h) is compiled once for each script.
+ * Some types may well differ: void, structs, vectors, bytes, and bits packed into wider words. */
+
+/* Emits a variant's source that tells its kernels' types. `plan` is its launch. Errors as
+ * emit_variant(). */
+at_status prototype_emit(script *s, problem_kind problem, const uint16_t *indices,
+                         const launch_plan *plan, emitted *out, at_error *error);
+
+/* Called for each suspicious but legal difference, with its line of the script. */
+typedef void prototype_doubt(void *context, const char *path, int line, const char *text);
+
+/* Compares the script with the PTX of that source. AT_SCRIPT, with the line of the script, for
+ * another number or size of arguments, a number where the kernel has a pointer, or elements that
+ * are read as another type. Kernels that the PTX does not describe are not checked. */
+at_status prototype_compare(script *s, problem_kind problem, const uint16_t *indices,
+                            const launch_plan *plan, const char *ptx, prototype_doubt *doubt,
+                            void *context, at_error *error);
 
 #endif

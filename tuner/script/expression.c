@@ -23,15 +23,15 @@ int expression_raise(lua_State *L, const expression *e, const char *format, ...)
     sandbox_raise_error(L, &error);
 }
 
-/* Compile-time state: the names found so far, in the order of the function's parameters, and where
- * the code, in which derived values stand for their names, differs from the text. */
+/* The state of a compilation: the names found so far, in the order of the function's parameters,
+ * and the code, in which derived values replace their names. */
 typedef struct names {
     lua_State *L;
     const expression *e;
     expression_reach reach;
     expression_input inputs[2 * SCRIPT_MAX_NAMES];
     size_t count;
-    const char *copied; /* the text up to here is in the code */
+    const char *copied; /* the code has the text up to here */
     uint32_t device_fields;
     uint64_t derived;
     luaL_Buffer *code;
@@ -61,7 +61,7 @@ static void add_input(names *found, expression_input input)
     found->inputs[found->count++] = input;
 }
 
-/* The environment's own names are `device`, helper functions and libraries. */
+/* Tells whether the environment has the name: `device`, a helper function or a library. */
 static bool is_helper(lua_State *L, const char *name)
 {
     lua_rawgeti(L, LUA_REGISTRYINDEX, script_of(L)->lua.expression_environment);
@@ -82,7 +82,8 @@ static void raise_unknown(lua_State *L, const expression *e, const char *name)
                      name);
 }
 
-/* `derived`: the value through which the input is read, or NULL. */
+/* Raises if the expression may not read the input. `derived` is the value through which it is read,
+ * or NULL. */
 static void check_reach(const names *found, expression_input input, const char *derived)
 {
     lua_State *L = found->L;
@@ -103,7 +104,7 @@ static void check_reach(const names *found, expression_input input, const char *
                      remedy);
 }
 
-/* Puts the derived value, or its call, in place of the token that names it. */
+/* Puts a derived value, or its call, in place of its name. */
 static const node *add_derived(names *found, tree *t, token name, script_derived *derived)
 {
     lua_State *L = found->L;
@@ -159,13 +160,14 @@ static const node *read_name(void *context, tree *t, token name, token next)
     }
     if (!is_helper(L, text))
         raise_unknown(L, found->e, text);
-    /* A whole table was handed on: any of its fields may be read. */
+    /* The whole table is passed on, so any of its fields may be read. */
     if (strcmp(text, "device") == 0 && !token_is(next, "."))
         found->device_fields = all_device_fields();
     return reader_plain_name(t, name);
 }
 
-/* Misspelt fields of `device` are told when the script is loaded, like any other name. */
+/* Reads a field. A misspelt field of `device` is an error when the script is loaded, like any other
+ * name. */
 static const node *read_field(void *context, tree *t, const node *of, token field)
 {
     names *found = context;
@@ -184,8 +186,8 @@ static const node *read_field(void *context, tree *t, const node *of, token fiel
     return tree_add(t, &(node){.op = NODE_DEVICE, .name = field.text, .length = field.length});
 }
 
-/* Pushes "return function(a,b) return (text) end": arguments of a function that takes a fixed
- * number cost less than those of a chunk, and constraints are tested by the hundred thousand. */
+/* Pushes "return function(a,b) return (text) end". A function with a fixed number of arguments is
+ * called faster than a chunk, and constraints are tested hundreds of thousands of times. */
 static void push_chunk(lua_State *L, const expression *e, const names *found)
 {
     const script *s = script_of(L);
@@ -213,7 +215,7 @@ const char *expression_failure(lua_State *L)
     return rest ? rest + 2 : message;
 }
 
-/* The remedy for "/", which gives a fraction; in C whole numbers are divided to a whole number. */
+/* Returns the remedy for "/", which gives a fraction in Lua but a whole number in C, or "". */
 static const char *division_of_c(const char *text)
 {
     for (const char *at = strchr(text, '/'); at; at = strchr(at + 1 + (at[1] == '/'), '/'))
@@ -222,8 +224,8 @@ static const char *division_of_c(const char *text)
     return "";
 }
 
-/* Raises Lua's message; an error at the bracket after the text means that the text ends too early.
- */
+/* Raises Lua's message. An error at the bracket behind the text means that the text ends too
+ * early. */
 static void raise_syntax(lua_State *L, const expression *e)
 {
     int line = 0, bracket_line = 2;
@@ -271,7 +273,7 @@ void expression_compile(lua_State *L, expression *e, expression_reach reach)
     lua_rawgeti(L, LUA_REGISTRYINDEX, s->lua.expression_environment);
     if (!sandbox_load(L, chunk, size_bytes, "=expression"))
         raise_syntax(L, e);
-    /* Lua would accept "a) or (b" within the brackets of the function. */
+    /* Within the brackets of the function Lua would accept "a) or (b". */
     if (!e->root)
         expression_raise(L, e, "this is not one expression");
     lua_call(L, 0, 1);
@@ -304,7 +306,7 @@ int expression_push(script *s, const expression *e, problem_kind problem, const 
             script_push_value(L, v);
             continue;
         }
-        /* The string comes from a table, because making one may allocate. */
+        /* The string comes from a table, because making a string may allocate. */
         lua_rawgeti(L, LUA_REGISTRYINDEX,
                     input.is_parameter ? s->lua.value_tables[input.index]
                                        : s->lua.problem_tables[problem]);
@@ -339,8 +341,8 @@ const char *expression_values(const script *s, const expression *e, problem_kind
     return text;
 }
 
-/* Raises what is wrong with a value, and which values the names of the expression had: mostly one
- * of these is at fault. */
+/* Raises an error about a value, with the values that the expression read, for often one of them is
+ * wrong. */
 static int __attribute__((noreturn, format(printf, 5, 6)))
 raise_value(lua_State *L, const expression *e, problem_kind problem, const uint16_t *indices,
             const char *format, ...)
@@ -359,7 +361,7 @@ void expression_any(lua_State *L, const expression *e, problem_kind problem,
 {
     script *s = script_of(L);
     luaL_checkstack(L, 2 * SCRIPT_MAX_NAMES + 16, NULL);
-    /* A protected call of its own, because the place to blame is the expression's. */
+    /* A protected call, because the error has to name the expression. */
     int result = lua_pcall(L, expression_push(s, e, problem, indices), 1, 0);
     if (result == LUA_ERRMEM)
         sandbox_raise_memory(L);

@@ -1,7 +1,7 @@
 /* Expressions: a line of Lua over parameters, problem variables, `device` and helper functions.
  *
- * Compiled once, when the script is loaded, into a Lua function that takes the names it reads as
- * arguments. An expression can call helpers but not define functions, so it always ends. */
+ * An expression is compiled once, when the script is loaded, into a Lua function whose arguments
+ * are the names that it reads. It can call helpers but not define functions, so it always ends. */
 #ifndef AUTOTUNE_SCRIPT_EXPRESSION_H
 #define AUTOTUNE_SCRIPT_EXPRESSION_H
 
@@ -15,79 +15,80 @@
 #include "space/pattern.h"
 #include "space/space.h"
 
-/* ---- patience ----
+/* ---- the budget of work ----
  *
  * A limit on the work of making a space.
  *
- * Work is counted, not timed: a search draws from the configurations that a space has, so that the
- * same script must have the same ones each time, whatever else the machine does. The unit is a
- * nanosecond of a usual machine, roughly; what is counted is told beside each function. A processor
- * that takes many times as long is ended by its clock all the same, and that is told: another run
- * may come to another end. What others do on the machine does not count. */
+ * Work is counted, not timed: a search draws from the configurations of a space, so a script must
+ * have the same ones each time, whatever else the machine does. The unit is about a nanosecond of a
+ * usual machine; each function below says what it counts. A clock stops the work on a processor
+ * that takes many times as long, and this is reported, for another run may stop elsewhere. The
+ * clock is the thread's own processor time. */
 
-typedef struct patience { /* zeroed: it is over */
+typedef struct work_budget { /* zeroed: used up */
     uint64_t spent_ns, most_ns;
-    int64_t deadline_ns; /* as clock_thread_ns() */
-    bool timed_out;      /* the clock ended it, at any time since it was zeroed */
-} patience;
+    int64_t deadline_ns; /* on clock_thread_ns() */
+    bool timed_out;      /* the clock stopped the work, at any time since zeroing */
+} work_budget;
 
-/* Begins anew, with the work that takes a usual machine so long. */
-void patience_begin(patience *p, double seconds);
+/* Starts a new budget, with the work that a usual machine does in this time. */
+void work_budget_begin(work_budget *b, double seconds);
 
-/* So many values were looked at while a space is built: asked about, or known. */
-void patience_look(patience *p, uint64_t values);
+/* Counts values that were looked at while a space is built. */
+void work_budget_look(work_budget *b, uint64_t values);
 
-/* An expression of so many steps was evaluated for so many values at once. */
-void patience_evaluate(patience *p, size_t steps, size_t values);
+/* Counts one evaluation of an expression, of this many steps, for this many values at once. */
+void work_budget_evaluate(work_budget *b, size_t steps, size_t values);
 
-/* Lua evaluated one of so many characters, by which functions in C did work that counts as so many
- * instructions (sandbox_charge). */
-void patience_call(patience *p, size_t characters, uint64_t instructions);
+/* Counts one evaluation in Lua, of an expression with this many characters. `instructions` is the
+ * work of C functions that it called (sandbox_charge()). */
+void work_budget_call(work_budget *b, size_t characters, uint64_t instructions);
 
-bool patience_is_over(patience *p);
+bool work_budget_is_over(work_budget *b);
 
-/* The share of the work that is done. */
-double patience_share(const patience *p);
+/* Returns the share of the work that is done. */
+double work_budget_share(const work_budget *b);
 
 /* ---- expressions ---- */
 
 struct script;
 
 typedef struct expression_input {
-    bool is_parameter; /* else a problem variable */
+    bool is_parameter; /* else a variable of the problem */
     uint16_t index;
 } expression_input;
 
-/* Which parameters an expression may read: all; those that the layout of the data depends on; or
- * none, because the value must be the same for all variants. */
+/* the parameters that an expression may read: all, those of the layout, or none because the value
+ * must be the same for all variants */
 typedef enum expression_reach { REACH_ALL, REACH_LAYOUT, REACH_PROBLEM } expression_reach;
 
 typedef struct expression {
-    const char *text; /* as the script spells it; NULL: absent */
-    /* The text that Lua gets: derived values, or calls of them, in place of their names. */
+    const char *text; /* as in the script; NULL if the expression is absent */
+    /* The text for Lua, with derived values, or calls of them, in place of their names. */
     const char *code;
     const node *root; /* the same in the script's tree */
     const char *what; /* for messages: "where[2]", "launch.grid" */
-    int line;         /* of the script; 0 unknown */
+    int line;         /* in the script; 0 if unknown */
     int function;     /* registry reference */
     size_t input_count;
     expression_input *inputs;
     bool reads_parameters;
     uint32_t device_fields; /* bit i: it reads field i of device_fields() */
-    uint64_t derived;       /* bit i: it reads the i-th derived value, itself or by others */
-    vector_step *steps;     /* of a constraint: the same without Lua */
-    size_t step_count;      /* 0: only Lua can evaluate it */
+    uint64_t derived;       /* bit i: it reads derived value i, perhaps through others */
+    vector_step *steps;     /* of a constraint: its steps without Lua */
+    size_t step_count;      /* 0 if only Lua can evaluate it */
 } expression;
 
-/* Compiles `e`, whose text, what and line are set. Raises (sandbox_raise) for a syntax error or an
- * unknown name, and for parameters that an expression of this reach may not read. */
+/* Compiles `e`, whose text, what and line are set. Raises for a syntax error, an unknown name, and
+ * a parameter that an expression of this reach may not read. */
 void expression_compile(lua_State *L, expression *e, expression_reach reach);
 
-/* Compiles `e` a second time, after expression_compile(), to make expression_test_each() fast. */
+/* Compiles `e` once more, for expression_test_each(). */
 void expression_prepare_tests(lua_State *L, expression *e);
 
-/* Evaluate inside a running sandbox_call(); anything but a value of the right type raises an error
- * that names the expression and its line. */
+/* Evaluate an expression within sandbox_call(). `indices` may be NULL if it reads no parameter. A
+ * value of another type, or out of range, raises an error with the expression, its line and the
+ * values that it read. */
 int64_t expression_integer(lua_State *L, const expression *e, problem_kind problem,
                            const uint16_t *indices, int64_t least, int64_t most);
 double expression_number(lua_State *L, const expression *e, problem_kind problem,
@@ -97,18 +98,18 @@ bool expression_truth(lua_State *L, const expression *e, problem_kind problem,
 /* Leaves the string on the stack. */
 const char *expression_string(lua_State *L, const expression *e, problem_kind problem,
                               const uint16_t *indices);
-/* Leaves the value on the stack, whatever it is. */
+/* Leaves a value of any type on the stack. */
 void expression_any(lua_State *L, const expression *e, problem_kind problem,
                     const uint16_t *indices);
 
-/* Evaluates outside of any sandbox_call(), which is faster; safe because nothing allocates before
- * the protected call. AT_SCRIPT when the result is not a boolean or the expression fails. */
+/* Evaluates a truth outside of sandbox_call(), which is faster, and safe because nothing allocates
+ * before the protected call. AT_SCRIPT if the expression fails or is no truth. */
 at_status expression_test(struct script *s, const expression *e, problem_kind problem,
                           const uint16_t *indices, bool *holds, at_error *error);
 
-/* Like expression_test, for each of the values that `question` has. `work` gets the work. */
+/* Does the same for each value of `question`, and counts the work in `budget`. */
 at_status expression_test_each(struct script *s, const expression *e, problem_kind problem,
-                               const space_question *question, patience *work, bool *holds,
+                               const space_question *question, work_budget *budget, bool *holds,
                                at_error *error);
 
 /* Raises "WHAT: message" at the expression's line. */

@@ -1,4 +1,4 @@
-#include "script/fields.h"
+#include "script/state.h"
 
 #include <lauxlib.h>
 #include <limits.h>

@@ -1,4 +1,4 @@
-/* Files of the user's own data, which scripts name and never read: at.file of autotune.lua. */
+/* Files of the user's data, which scripts name but do not read: at.file of autotune.lua. */
 #include <lauxlib.h>
 #include <limits.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static void push_description(lua_State *L, const data_file *f, size_t number)
     lua_setfield(L, -2, "shape");
 }
 
-/* Finds the file; raises nothing. Returns why there is none, in `why`, or NULL. */
+/* Finds the file. Returns NULL, or the reason, written into `why`, if there is none. */
 static const char *find_path(const script *s, const char *name, char path[PATH_MAX], char why[256])
 {
     const char *link;
@@ -39,7 +39,7 @@ static const char *find_path(const script *s, const char *name, char path[PATH_M
     return why;
 }
 
-/* The place of the file among those that are open, from 1; 0: it is not. */
+/* Returns the number of an open file, from 1, or 0. */
 static size_t find_open(const script *s, const char *path, const dtype *raw)
 {
     for (size_t i = 0; i < s->data.file_count; i++) {
@@ -50,7 +50,7 @@ static size_t find_open(const script *s, const char *path, const dtype *raw)
     return 0;
 }
 
-/* Opens it, unless it is; its place, from 1. */
+/* Opens a file unless it is open, and sets *number to its number, from 1. */
 static at_status open_file(script *s, const char *path, const dtype *raw, size_t *number,
                            at_error *error)
 {

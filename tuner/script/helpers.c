@@ -14,7 +14,7 @@ static lua_Integer check_positive(lua_State *L, int argument)
     return n;
 }
 
-/* ceil_div(a, b): a / b rounded up; a >= 0. */
+/* ceil_div(a, b) returns a / b rounded up; a >= 0. */
 static int ceil_div(lua_State *L)
 {
     lua_Integer a = luaL_checkinteger(L, 1), b = check_positive(L, 2);
@@ -23,7 +23,7 @@ static int ceil_div(lua_State *L)
     return 1;
 }
 
-/* round_up(a, b): the first multiple of b that is not below a. */
+/* round_up(a, b) returns the first multiple of b that is not below a. */
 static int round_up(lua_State *L)
 {
     lua_Integer a = luaL_checkinteger(L, 1), b = check_positive(L, 2);
@@ -32,7 +32,7 @@ static int round_up(lua_State *L)
     return 1;
 }
 
-/* log2(n): the exponent of the largest power of two that is not above n. */
+/* log2(n) returns the exponent of the largest power of two that is not above n. */
 static int log2_floor(lua_State *L)
 {
     lua_Integer n = check_positive(L, 1);
@@ -57,7 +57,7 @@ static int64_t check_up_to(lua_State *L, int argument, int64_t most)
     return n;
 }
 
-/* cluster_load(multiprocessors, clusters, blocks, resident): device/cluster_load.h. */
+/* cluster_load(multiprocessors, clusters, blocks, resident): see device/arch.h. */
 static int load_of_clusters(lua_State *L)
 {
     int64_t multiprocessors = check_up_to(L, 1, CLUSTER_LOAD_MOST);
@@ -101,7 +101,7 @@ static int is_float(lua_State *L)
     return 1;
 }
 
-/* bits_type(dtype): the unsigned integer of the same size, for moving bits about. */
+/* bits_type(dtype) returns the unsigned integer of the same size, to move bits. */
 static int bits_type(lua_State *L)
 {
     static const char *const names[] = {[1] = "unsigned char",
@@ -138,7 +138,7 @@ static void push_device(lua_State *L, const arch_limits *limits)
     sandbox_protect(L, "device");
 }
 
-/* Lua's own functions that expressions call without "math." in front. */
+/* Adds functions of Lua that expressions call without "math.". */
 static void add_math(lua_State *L)
 {
     static const char *const names[] = {"abs", "ceil", "floor", "max", "min"};

@@ -1,4 +1,4 @@
-/* Loading Lua files, and what the tool's own Lua calls. */
+/* Loads Lua files, and has functions for the tool's own Lua. */
 #include <lauxlib.h>
 #include <limits.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 enum { MAX_STEPS = 8 };
 
-/* Reads the arguments of host.line and host.keys: a path of keys and positions. */
+/* Reads a path of keys and positions, the arguments of host.line and host.keys. */
 static size_t read_steps(lua_State *L, source_step steps[MAX_STEPS])
 {
     size_t count = (size_t)lua_gettop(L);
@@ -25,7 +25,7 @@ static size_t read_steps(lua_State *L, source_step steps[MAX_STEPS])
     return count;
 }
 
-/* host.line(STEPS...): returns the line of a field. */
+/* host.line(STEPS...) returns the line of a field. */
 static int host_line(lua_State *L)
 {
     const script *s = script_of(L);
@@ -75,7 +75,8 @@ static int host_warn(lua_State *L)
     return 0;
 }
 
-/* host.missing(table, function): calls it with the table and a name that is not there. */
+/* host.missing(table, function) makes reads of missing names call the function with the table and
+ * the name. */
 static int host_missing(lua_State *L)
 {
     luaL_checktype(L, 1, LUA_TTABLE);
@@ -101,7 +102,7 @@ int script_nearest(lua_State *L)
     const char *typed = luaL_checkstring(L, 1);
     luaL_checktype(L, 2, LUA_TTABLE);
     for (; count < 256 && lua_rawgeti(L, 2, (lua_Integer)count + 1) == LUA_TSTRING; count++) {
-        names[count] = lua_tostring(L, -1); /* kept by the table */
+        names[count] = lua_tostring(L, -1); /* the table keeps it */
         lua_pop(L, 1);
     }
     const char *nearest = nearest_name(typed, names, count);
@@ -115,7 +116,7 @@ int script_parse(lua_State *L)
     return 1;
 }
 
-/* host.is_line(text): is it UTF-8 without control characters? */
+/* host.is_line(text) tells whether a text is UTF-8 without control characters. */
 static int host_is_line(lua_State *L)
 {
     size_t size_bytes;
@@ -149,7 +150,7 @@ static int host_dtypes(lua_State *L)
     return 1;
 }
 
-/* host.is_helper(name): is the name taken by what expressions can call? */
+/* host.is_helper(name) tells whether expressions can call something of that name. */
 static int host_is_helper(lua_State *L)
 {
     lua_rawgeti(L, LUA_REGISTRYINDEX, script_of(L)->lua.template_environment);
@@ -158,7 +159,7 @@ static int host_is_helper(lua_State *L)
     return 1;
 }
 
-/* host.helpers(): a table of the functions that expressions call, and math. */
+/* host.helpers() returns a table of the functions that expressions call, and math. */
 static int host_helpers(lua_State *L)
 {
     lua_newtable(L);
@@ -170,7 +171,7 @@ static int host_helpers(lua_State *L)
     return 1;
 }
 
-/* host.declare(table): keeps the description and returns the token that stands for it. */
+/* host.declare(table) keeps the pattern's table and returns a token for it. */
 static int host_declare(lua_State *L)
 {
     script *s = script_of(L);
@@ -183,7 +184,8 @@ static int host_declare(lua_State *L)
     return 1;
 }
 
-/* host.load(text, source): a function whose first parameter is its environment, or nil, message. */
+/* host.load(text, source) returns a function whose first argument is its environment, or nil and a
+ * message. */
 static int host_load(lua_State *L)
 {
     size_t size_bytes;
@@ -198,22 +200,23 @@ static int host_load(lua_State *L)
     return 2;
 }
 
-/* host.try(function, argument): its result; nil when it fails. */
+/* host.try(function, argument) returns the result, or nil if the function fails. */
 static int host_try(lua_State *L)
 {
     lua_settop(L, 2);
     int result = lua_pcall(L, 1, 1, 0);
     if (result == LUA_ERRMEM)
         sandbox_raise_memory(L);
-    if (result != LUA_OK && script_of(L)->box.raised) /* a limit, an interrupt */
+    if (result != LUA_OK && script_of(L)->box.raised) /* a limit or an interruption */
         lua_error(L);
     if (result != LUA_OK)
         lua_pushnil(L);
     return 1;
 }
 
-/* Skips a byte order mark, and a first line for the shell (not its end, so that lines count on). */
-static void skip_preamble(const script_range *source, const char **text, size_t *size_bytes)
+/* Skips a byte order mark and a first line for the shell; the end of that line stays, so that lines
+ * are counted. */
+static void skip_preamble(const script_bytes *source, const char **text, size_t *size_bytes)
 {
     *text = source->bytes;
     *size_bytes = source->size_bytes;
@@ -227,9 +230,7 @@ static void skip_preamble(const script_range *source, const char **text, size_t 
     }
 }
 
-/* Loads a file as a function with the environment on top of the stack, which is popped. The file's
- * bytes stay with the caller through *source, whatever happens. */
-void script_load_file(lua_State *L, const char *path, const char *chunk_name, script_range *source)
+void script_load_file(lua_State *L, const char *path, const char *chunk_name, script_bytes *source)
 {
     script *s = script_of(L);
     at_error error = {0};
@@ -246,8 +247,8 @@ void script_load_file(lua_State *L, const char *path, const char *chunk_name, sc
 
 enum { WORD_BYTES = 16 };
 
-/* Does the message of Lua's reader end at a word that C does not reserve, as kernels' parameters
- * are called? */
+/* Tells whether Lua's message ends with a word that Lua reserves and C does not: a kernel may have
+ * a parameter of that name. */
 static bool ends_at_word(const char *message, char word[WORD_BYTES])
 {
     static const char *const words[] = {"and", "elseif", "end", "function", "in",   "local",
@@ -268,7 +269,8 @@ void script_load_text(lua_State *L, const char *text, size_t size_bytes, const c
         sandbox_raise(L, AT_SCRIPT, path, 0, "this is compiled Lua; scripts are text");
     if (sandbox_load(L, text, size_bytes, chunk_name))
         return;
-    /* "file.lua:12: message": the name may be cut and may contain anything, the line cannot. */
+    /* The message is "file.lua:12: message". The name may be cut and may contain anything, so the
+     * line is searched for. */
     const char *message = lua_tostring(L, -1);
     int line = 0;
     for (const char *p = strchr(message, ':'); p; p = strchr(p + 1, ':')) {
@@ -292,8 +294,8 @@ void script_load_text(lua_State *L, const char *text, size_t size_bytes, const c
                         : "; fields are assignments, NAME = VALUE, with no comma after them");
 }
 
-/* host.read_template(name): the text and the path of a template; nil and what else is to be said of
- * that when there is none. */
+/* host.read_template(name) returns the text and the path of a template, or nil and the end of a
+ * message. */
 static int host_read_template(lua_State *L)
 {
     script *s = script_of(L);
@@ -302,11 +304,11 @@ static int host_read_template(lua_State *L)
     char path[PATH_MAX];
     if (!script_find_file(folders, 2, name, path, sizeof path))
         return script_push_absent(L, folders, 2, name);
-    script_range *range = script_new_range(L);
+    script_bytes *range = script_new_bytes(L);
     at_error error = {0};
     if (script_read_file(path, range, &error))
         sandbox_raise_error(L, &error);
-    /* Which file comes first depends on which variant is emitted first; the sum does not. */
+    /* A sum does not depend on the order in which variants read the files. */
     XXH128_hash_t h = XXH3_128bits(range->bytes, range->size_bytes);
     s->from.template_hash[0] += h.low64;
     s->from.template_hash[1] += h.high64;
@@ -315,8 +317,7 @@ static int host_read_template(lua_State *L)
     return 2;
 }
 
-/* host.own(file): what another of the tool's own Lua files returns. It is run once: a dozen of them
- * ask for the same. */
+/* host.own(file) returns the result of another of the tool's own Lua files, which runs once. */
 static int host_own(lua_State *L)
 {
     const char *file = luaL_checkstring(L, 1);
@@ -333,11 +334,6 @@ static int host_own(lua_State *L)
 static void push_host(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        {"captured", host_captured},
-        {"captured_file", host_captured_file},
-        {"captured_variable", host_captured_variable},
-        {"is_needed", host_is_needed},
-        {"sizeof", host_sizeof},
         {"declare", host_declare},
         {"dtypes", host_dtypes},
         {"missing", host_missing},
@@ -354,29 +350,15 @@ static void push_host(lua_State *L)
         {"parse", script_parse},
         {"read_template", host_read_template},
         {"settings", host_settings},
-        {"open_kernel", host_open_kernel},
-        {"kernel_words", host_kernel_words},
-        {"variables", host_variables},
-        {"launches", host_launches},
-        {"syntax", host_syntax},
-        {"syntax_text", host_syntax_text},
-        {"texts", host_texts},
-        {"shaping_words", host_shaping_words},
-        {"is_declared", host_is_declared},
-        {"is_type_like", host_is_type_like},
-        {"variable_line", host_variable_line},
-        {"is_index_array", host_is_index_array},
-        {"sketches", host_sketches},
-        {"sketch", host_sketch},
         {"try", host_try},
-        {"unpack", host_unpack},
-        {"cut_kernel", host_cut_kernel},
-        {"kernel_signature", host_kernel_signature},
         {"warn", host_warn},
         {"file", script_open_file},
         {NULL, NULL},
     };
     luaL_newlib(L, functions);
+    luaL_setfuncs(L, host_kernel_functions, 0);
+    luaL_setfuncs(L, host_syntax_functions, 0);
+    luaL_setfuncs(L, host_captured_functions, 0);
 }
 
 void script_run_own(lua_State *L, const char *file)
@@ -384,7 +366,7 @@ void script_run_own(lua_State *L, const char *file)
     char path[PATH_MAX], name[64];
     snprintf(path, sizeof path, "%s/lib/%s", script_of(L)->from.lua_dir, file);
     snprintf(name, sizeof name, "=%s", file);
-    script_range *source = script_new_range(L);
+    script_bytes *source = script_new_bytes(L);
     sandbox_push_environment(L);
     script_load_file(L, path, name, source);
     push_host(L);

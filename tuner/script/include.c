@@ -13,17 +13,17 @@
 
 enum { NAME_BYTES = 256 };
 
-/* One file on its way through the preprocessor's first phases. */
+/* a file in the first phases of the preprocessor */
 typedef struct reader {
     const char *at;
-    const char *own_name; /* below its folder; "" for the source itself */
-    size_t own_folder;    /* of the collection's; of no meaning for the source itself */
+    const char *own_name; /* path below its folder; "" for the source itself */
+    size_t own_folder;    /* index of its folder; unused for the source itself */
     char name[512];       /* for messages; #line changes it */
     int line;
     at_error *error;
 } reader;
 
-/* A name in a directive that the text gets instead of what it has from `start` to `end`. */
+/* a name to write over the text from `start` to `end` */
 typedef struct edit {
     size_t start, end;
     char name[NAME_BYTES];
@@ -38,23 +38,23 @@ typedef struct collection {
     const char *const *folders;
     size_t folder_count;
     included *out;
-    char **paths; /* owned: of the headers' files */
+    char **paths; /* owned paths of the headers' files */
 } collection;
 
-/* The place where a file was found. */
+/* a file that was found */
 typedef struct found_file {
     size_t folder;
-    char name[2 * NAME_BYTES]; /* below it, without "." and ".." */
+    char name[2 * NAME_BYTES]; /* path below the folder, without "." and ".." */
     char path[PATH_MAX];
 } found_file;
 
-/* A #line directive may number lines up to the largest int. */
+/* A #line directive may number a line as high as the largest int. */
 static void count_line(reader *r)
 {
     r->line += r->line < INT_MAX;
 }
 
-/* Bytes of the line splice at `at`: a backslash and an end of line. */
+/* Returns the size of a line splice at `at` (a backslash and an end of line), or 0. */
 static size_t splice_bytes(const char *at)
 {
     if (at[0] != '\\')
@@ -91,7 +91,7 @@ static char peek_second(reader *r)
     return peek(&ahead);
 }
 
-/* Skips one comment; false when there is none. */
+/* Skips a comment. Returns false if there is none. */
 static bool skip_comment(reader *r)
 {
     if (peek(r) != '/' || (peek_second(r) != '/' && peek_second(r) != '*'))
@@ -119,7 +119,7 @@ static void skip_blanks(reader *r)
     }
 }
 
-/* A string or character literal up to its end; one that is not closed ends with its line. */
+/* Skips a string or a character, at most up to the end of the line. */
 static void skip_literal(reader *r)
 {
     char quote = take(r);
@@ -132,7 +132,7 @@ static void skip_literal(reader *r)
     }
 }
 
-/* R"mark( ... )mark", of which the quote is next. */
+/* Skips R"mark( ... )mark" from its quote on. */
 static void skip_raw_literal(reader *r)
 {
     char end[20] = ")";
@@ -154,7 +154,7 @@ static bool is_word_char(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '$' || (c & 0x80);
 }
 
-/* Reads an identifier or a number; what does not fit is left out. */
+/* Reads an identifier or a number, cut to the size of `word`. */
 static void read_word(reader *r, char word[NAME_BYTES])
 {
     size_t n = 0;
@@ -167,7 +167,8 @@ static void read_word(reader *r, char word[NAME_BYTES])
     word[n] = '\0';
 }
 
-/* Most words are neither of those that matter, nor numbers, nor cut by a splice. */
+/* Skips a word without reading it. Returns false if the word may matter, is a number or has a
+ * splice. */
 static bool skip_plain_word(reader *r)
 {
     const char *end = r->at;
@@ -212,8 +213,8 @@ static bool has_parent(const char *name)
     return false;
 }
 
-/* The path `name` from the folder of the file `from` on, without "." and ".."; false: it leads out
- * of the folder that `from` is relative to, or is too long. */
+/* Joins the folder of the file `from` and `name`, without "." and "..". Returns false if the path
+ * leaves the folder that `from` is relative to, or is too long. */
 static bool join(const char *from, const char *name, char out[2 * NAME_BYTES])
 {
     const char *slash = strrchr(from, '/');
@@ -243,7 +244,7 @@ static bool join(const char *from, const char *name, char out[2 * NAME_BYTES])
     return used > 0;
 }
 
-/* "name" or <name>, which must lead nowhere else. */
+/* Reads "name" or <name>, and refuses a name that leads elsewhere. */
 static at_status read_name(reader *r, int line, char name[NAME_BYTES])
 {
     size_t n = 0;
@@ -310,7 +311,7 @@ static void read_line_directive(reader *r)
         }
         r->name[n] = '\0';
     }
-    r->line = (int)line - 1; /* the end of this line counts */
+    r->line = (int)line - 1; /* the end of this line adds 1 */
     while (peek(r) != '\n' && peek(r) != '\0')
         take(r);
 }
@@ -318,7 +319,7 @@ static void read_line_directive(reader *r)
 static at_status scan(collection *c, char **text, const char *own_name, size_t own_folder,
                       const char *name, at_error *error);
 
-/* The path of the file that has that name; NULL: none has. */
+/* Returns the path of the header with this name, or NULL. */
 static const char *find_path(const collection *c, const char *name)
 {
     for (size_t n = 0; n < c->out->count; n++)
@@ -327,7 +328,8 @@ static const char *find_path(const collection *c, const char *name)
     return NULL;
 }
 
-/* Looks as the preprocessor does: beside the file that includes, then in the folders. */
+/* Looks up a file as the preprocessor does: beside the file that includes it, then in the
+ * folders. */
 static bool find_file(const collection *c, const reader *r, const char *name, found_file *out)
 {
     if (r->own_name[0] && join(r->own_name, name, out->name) &&
@@ -343,10 +345,10 @@ static bool find_file(const collection *c, const reader *r, const char *name, fo
     return false;
 }
 
-/* Adds the file to the headers under its name, or if another has that under one with its folder's
- * number before; *as gets it. */
+/* Adds a file to the headers under its name, or, if another file has that name, with the number of
+ * its folder before it. Writes the name into `as`. */
 static at_status add_header(collection *c, const reader *r, int line, const found_file *file,
-                            script_range *text, char as[NAME_BYTES])
+                            script_bytes *text, char as[NAME_BYTES])
 {
     if (strlen(text->bytes) != text->size_bytes)
         return error_set_at(r->error, AT_SCRIPT, r->name, line,
@@ -391,7 +393,7 @@ static at_status read_include(collection *c, reader *r, const char *text, edit_l
     int line = r->line;
     skip_blanks(r);
     const char *link;
-    /* One in angle brackets may be the Toolkit's. */
+    /* A file in angle brackets may be the Toolkit's. */
     const bool is_own = peek(r) == '"';
     e.start = (size_t)(r->at - text) + 1;
     at_status status = read_name(r, line, e.name);
@@ -406,7 +408,7 @@ static at_status read_include(collection *c, reader *r, const char *text, edit_l
                                   e.name, link)
                    : AT_OK;
     }
-    script_range bytes;
+    script_bytes bytes;
     char as[NAME_BYTES];
     status = script_read_file(file.path, &bytes, r->error);
     if (status == AT_IO)
@@ -421,7 +423,7 @@ static at_status read_include(collection *c, reader *r, const char *text, edit_l
     return array_add(&list->edits, &list->count, &e, sizeof e) ? AT_OK : error_no_memory(r->error);
 }
 
-/* A directive, of which the sign is taken. */
+/* Reads a directive whose sign has been taken. */
 static at_status read_directive(collection *c, reader *r, const char *text, edit_list *list)
 {
     char word[NAME_BYTES];
@@ -449,7 +451,7 @@ static bool takes_directive_sign(reader *r)
     return true;
 }
 
-/* Scans the rest of a line after its directive, if it has one. */
+/* Scans the rest of a line. */
 static at_status scan_line(reader *r)
 {
     char word[NAME_BYTES];
@@ -475,7 +477,7 @@ static at_status scan_line(reader *r)
 
 static at_status refuse_trigraph(const char *text, const char *name, at_error *error)
 {
-    /* These stand for a sign of directives and for a backslash with -std=c++11. */
+    /* With -std=c++11 these are the sign of directives and a backslash. */
     const char *trigraph = strstr(text, "?\?=");
     int line = 1;
     if (!trigraph)
@@ -488,7 +490,7 @@ static at_status refuse_trigraph(const char *text, const char *name, at_error *e
                         "the trigraph %.3s, which can hide a directive, is not allowed", trigraph);
 }
 
-/* Replaces *text by one with the names of the edits, which are in its order. */
+/* Writes the names of the edits, which are sorted, into *text. */
 static at_status apply(char **text, const edit_list *list, at_error *error)
 {
     pack to = {0};
@@ -507,7 +509,7 @@ static at_status apply(char **text, const edit_list *list, at_error *error)
     return AT_OK;
 }
 
-/* Collects what the text includes, and has its directives name the files as they are collected. */
+/* Collects the files that a text includes, and writes their names into its directives. */
 static at_status scan(collection *c, char **text, const char *own_name, size_t own_folder,
                       const char *name, at_error *error)
 {
@@ -529,7 +531,7 @@ static at_status scan(collection *c, char **text, const char *own_name, size_t o
     return status;
 }
 
-/* Most sources include nothing, as a quick look shows: no directive of the kind, no splice or
+/* Tells whether a source may include anything: most have no such directive, and no splice or
  * trigraph that could hide one. */
 static bool may_include(const char *source)
 {
@@ -555,4 +557,47 @@ at_status include_collect(char **source, const char *name, const char *const *fo
     if (status)
         included_deinit(out);
     return status;
+}
+
+/* ---- lists of headers ---- */
+
+at_status included_add(included *to, const char *name, char *text, at_error *error)
+{
+    if (!to->headers)
+        to->headers = calloc(SOURCE_HEADERS_MAX, sizeof *to->headers);
+    char *kept = strdup(name);
+    if (!to->headers || !kept || !text || to->count == SOURCE_HEADERS_MAX) {
+        free(kept);
+        free(text);
+        return error_no_memory(error);
+    }
+    to->headers[to->count++] = (source_header){.name = kept, .text = text};
+    return AT_OK;
+}
+
+at_status included_copy(const included *from, included *out, at_error *error)
+{
+    at_status status = AT_OK;
+    *out = (included){0};
+    for (size_t i = 0; !status && i < from->count; i++)
+        status = included_add(out, from->headers[i].name, strdup(from->headers[i].text), error);
+    return status;
+}
+
+/* Frees a text that the list owns but shows as const. */
+static void free_text(const char *text)
+{
+    void *owned;
+    memcpy(&owned, &text, sizeof owned);
+    free(owned);
+}
+
+void included_deinit(included *i)
+{
+    for (size_t n = 0; n < i->count; n++) {
+        free_text(i->headers[n].name);
+        free_text(i->headers[n].text);
+    }
+    free(i->headers);
+    *i = (included){0};
 }

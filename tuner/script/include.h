@@ -1,26 +1,40 @@
-/* The files that CUDA source includes: from the script's folder, those that the command line names,
- * the tool's templates or the CUDA Toolkit; no others.
+/* Collects the files that CUDA source includes: from the script's folder, from folders that the
+ * command line names, from the tool's templates or from the CUDA Toolkit, and from nowhere else.
  *
  * Directives are found as a preprocessor finds them, but without conditions and macros: every
- * #include counts. A file of one of the folders is read here and given to the compiler as text, so
- * that the machine code depends on nothing else; the compiler looks for every other name in the
+ * #include counts. Files of the folders are read here and given to the compiler as text, so that
+ * the machine code depends on nothing else. The compiler looks up all other names in the
  * Toolkit. */
 #ifndef AUTOTUNE_SCRIPT_INCLUDE_H
 #define AUTOTUNE_SCRIPT_INCLUDE_H
 
 #include <stddef.h>
 
-#include "script/included.h"
+#include "base/error.h"
+#include "base/text.h"
 
-/* Collects the files that *source, called `name` in messages, includes, and those that they include
- * in turn: beside the file that includes, else from `folders`, which are searched in order. Their
- * names are the paths below their folders, one name to a file; a directive that spells another gets
- * it, so that *source (owned by the caller) may be replaced.
+typedef struct included {
+    source_header *headers; /* owned, with names and texts, in the order found */
+    size_t count;
+} included;
+
+/* Adds a header. Takes over `text`, also after a failure. AT_NO_MEMORY. */
+at_status included_add(included *to, const char *name, char *text, at_error *error);
+
+/* Copies a list. The caller frees *out, also after a failure. AT_NO_MEMORY. */
+at_status included_copy(const included *from, included *out, at_error *error);
+
+void included_deinit(included *i);
+
+/* Collects the files that *source includes, directly or through others. A file is looked up beside
+ * the file that includes it, then in the folders in their order. Its name is the path below its
+ * folder; a directive that spells the name differently is changed, so *source (owned by the caller)
+ * may be replaced. Messages call the source `name`.
  *
- * AT_SCRIPT, naming file and line (#line directives count): a name that is absolute, or leads out
- * of the folder by ".."; one that a macro makes; a __has_include of such; a "link" out of the
- * folders; a trigraph, which could hide a directive; a file that is not a regular one, is too large
- * or holds a NUL; more than SOURCE_HEADERS_MAX files. */
+ * AT_SCRIPT, with file and line (#line directives count), refuses: a name that is absolute, leaves
+ * the folder by "..", or comes from a macro, also in __has_include; a link that leaves the folders;
+ * a trigraph, which could hide a directive; a file that is not regular, is too large or holds a
+ * NUL; more than SOURCE_HEADERS_MAX files. */
 at_status include_collect(char **source, const char *name, const char *const *folders,
                           size_t folder_count, included *out, at_error *error);
 

@@ -1,12 +1,10 @@
-#include "script/kernel_cut.h"
+#include "script/kernel_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "script/kernel_signature.h"
-
-/* Types that the headers of the Toolkit's libraries have from others of it. */
+/* types that headers of the Toolkit's libraries take from its other headers */
 static const char *const library_types[] = {"half",
                                             "__half",
                                             "half2",
@@ -21,8 +19,8 @@ static const char *const library_types[] = {"half",
                                             "cudaDataType",
                                             NULL};
 
-/* Headers of which the compiler gets a text of our own, where the kernel has one of the words;
- * none: always. A name may be the beginning of many. */
+/* Headers that a text of our own replaces, if the kernel has one of the words, or always if there
+ * are none. A name may be the beginning of several. */
 static const struct replacement {
     const char *name, *file;
     const char *const *words;
@@ -35,7 +33,7 @@ static const struct replacement {
 };
 enum { REPLACED = sizeof replaced / sizeof *replaced };
 
-/* The place of its row; REPLACED: it is the Toolkit's own text. */
+/* Returns the index of the row for a header, or REPLACED if the Toolkit's own text is used. */
 static size_t replacement_of(cpp_span name)
 {
     for (size_t i = 0; i < REPLACED; i++)
@@ -50,7 +48,8 @@ static bool is_replaced(cpp_span name)
     return replacement_of(name) < REPLACED;
 }
 
-/* The unit that the line includes; 0, which no line does: it is none of the file's own. */
+/* Returns the index of the unit that a line includes, or 0 if it includes none of the file's own.
+ * (Unit 0 is the file.) */
 static size_t own_unit(const kernel_file *k, const cpp_include *i)
 {
     for (size_t n = 1; n < k->count; n++)
@@ -64,7 +63,8 @@ static bool is_own(const kernel_file *k, const cpp_include *i)
     return own_unit(k, i) != 0;
 }
 
-/* Names that the compiler cannot be asked about, for they would lead out of its folders. */
+/* Tells whether a name leaves the compiler's folders, so that the compiler cannot be asked about
+ * it. */
 static bool leads_away(cpp_span name)
 {
     char text[256];
@@ -72,20 +72,26 @@ static bool leads_away(cpp_span name)
     return text[0] == '/' || text[0] == '\0' || strstr(text, "..") || strpbrk(text, "\\<>\"\n");
 }
 
-/* Whose parts device code has in the Toolkit's library, or none. */
-static bool is_hostile(cpp_span name)
+static bool is_one_of(cpp_span name, const char *const *names)
+{
+    while (*names && !cpp_span_is(name, *names))
+        names++;
+    return *names != NULL;
+}
+
+/* Tells whether a header is for the host only; device code has its parts in the Toolkit's library,
+ * or does not need them. */
+static bool is_host_only(cpp_span name)
 {
     static const char *const names[] = {"cuda.h",   "nvrtc.h",      "cuda_profiler_api.h",
                                         "cufft.h",  "cufftXt.h",    "cuda_gl_interop.h",
-                                        "cudaGL.h", "nvToolsExt.h", "curand_mtgp32_host.h"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (cpp_span_is(name, names[i]))
-            return true;
-    return name.length > 6 && memcmp(name.text, "nvtx3/", 6) == 0;
+                                        "cudaGL.h", "nvToolsExt.h", "curand_mtgp32_host.h",
+                                        NULL};
+    return is_one_of(name, names) || (name.length > 6 && memcmp(name.text, "nvtx3/", 6) == 0);
 }
 
-/* A source whose PTX has a number for each #include that leads to the Toolkit, in order: is it
- * there? */
+/* Returns a source whose PTX has a number for each #include that leads to the Toolkit, in order: 1
+ * if the header exists. */
 static char *question_text(const kernel_file *k, size_t *count)
 {
     pack p = {0};
@@ -96,7 +102,7 @@ static char *question_text(const kernel_file *k, size_t *count)
         for (size_t i = 0; i < k->units[u].include_count; i++) {
             const cpp_include *one = &k->units[u].includes[i];
             if (is_own(k, one) || is_replaced(one->name) || leads_away(one->name) ||
-                is_hostile(one->name))
+                is_host_only(one->name))
                 continue;
             pack_append_text(&p, "\n#if __has_include(<");
             pack_append(&p, one->name.text, one->name.length);
@@ -107,7 +113,7 @@ static char *question_text(const kernel_file *k, size_t *count)
     return pack_take_text(&p);
 }
 
-/* Reads the numbers of question_text(). */
+/* Goes to the next number of question_text(). */
 static const char *next_answer(const char *at)
 {
     for (int i = 0; at && i < 4; i++) {
@@ -117,17 +123,14 @@ static const char *next_answer(const char *at)
     return at;
 }
 
-/* <vector>, <stdio.h>: nobody wonders that device code has nothing of them. */
+/* Tells whether a header is of the standard library, which device code does not miss. */
 static bool is_standard(const cpp_include *i)
 {
     static const char *const names[] = {
         "assert.h", "ctype.h", "errno.h",  "float.h",  "inttypes.h", "limits.h", "math.h",
         "memory.h", "omp.h",   "signal.h", "stdarg.h", "stdint.h",   "stdio.h",  "stdlib.h",
-        "string.h", "time.h",  "unistd.h", "mpi.h",    "malloc.h"};
-    for (size_t n = 0; n < sizeof names / sizeof *names; n++)
-        if (cpp_span_is(i->name, names[n]))
-            return true;
-    return !memchr(i->name.text, '.', i->name.length) ||
+        "string.h", "time.h",  "unistd.h", "mpi.h",    "malloc.h",   NULL};
+    return is_one_of(i->name, names) || !memchr(i->name.text, '.', i->name.length) ||
            (i->name.length > 4 && memcmp(i->name.text, "sys/", 4) == 0);
 }
 
@@ -153,14 +156,14 @@ static at_status note_missing(kernel_file *k, const char *ptx, at_error *error)
             if (is_own(k, one) || is_replaced(one->name))
                 continue;
             one->is_missing = true;
-            if (!leads_away(one->name) && !is_hostile(one->name)) {
+            if (!leads_away(one->name) && !is_host_only(one->name)) {
                 at = next_answer(at);
-                /* Zeroes at the end are left out. */
+                /* PTX leaves out zeroes at the end. */
                 one->is_missing = !at || at > end || strtol(at, NULL, 10) == 0;
             }
             one->is_empty = one->is_missing && is_standard(one);
             one->is_missing = one->is_missing && !one->is_empty;
-            if (!one->is_missing || is_hostile(one->name) || is_noted(&missing, one->name))
+            if (!one->is_missing || is_host_only(one->name) || is_noted(&missing, one->name))
                 continue;
             pack_append_text(&missing, missing.size_bytes ? ", " : "");
             pack_append(&missing, one->name.text, one->name.length);
@@ -187,29 +190,51 @@ static at_status ask_headers(kernel_file *k, const script_compiler *compiler, at
     return status;
 }
 
-/* Names of std that are in templates/kernel_file/std_few.h. */
+/* Tells whether a name of std is in templates/kernel_file/std_few.h. */
 static bool is_of_few(cpp_token t)
 {
-    static const char *const names[] = {
-        "abs",      "ceil",     "cos",      "exp",     "fabs",          "floor",  "fma",   "fmax",
-        "fmin",     "int16_t",  "int32_t",  "int64_t", "int8_t",        "isinf",  "isnan", "log",
-        "max",      "min",      "pow",      "round",   "sin",           "size_t", "sqrt",  "tanh",
-        "uint16_t", "uint32_t", "uint64_t", "uint8_t", "numeric_limits"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (cpp_is(t, names[i]))
-            return true;
-    return false;
+    static const char *const names[] = {"abs",
+                                        "ceil",
+                                        "cos",
+                                        "exp",
+                                        "fabs",
+                                        "floor",
+                                        "fma",
+                                        "fmax",
+                                        "fmin",
+                                        "int16_t",
+                                        "int32_t",
+                                        "int64_t",
+                                        "int8_t",
+                                        "isinf",
+                                        "isnan",
+                                        "log",
+                                        "max",
+                                        "min",
+                                        "pow",
+                                        "round",
+                                        "sin",
+                                        "size_t",
+                                        "sqrt",
+                                        "tanh",
+                                        "uint16_t",
+                                        "uint32_t",
+                                        "uint64_t",
+                                        "uint8_t",
+                                        "numeric_limits",
+                                        NULL};
+    return cpp_is_any(t, names);
 }
 
 typedef enum std_use { STD_NONE, STD_FEW, STD_ALL } std_use;
 
-/* The names of std that a text uses itself. */
+/* Returns the names of std that a text uses itself. */
 static std_use use_of_std(cpp_span text)
 {
     std_use use = STD_NONE;
     cpp_lexer l = cpp_lexer_make(text.text, text.length, 1);
     for (cpp_token t = cpp_next(&l); t.kind != CPP_END && use != STD_ALL; t = cpp_next(&l)) {
-        if (cpp_is(t, "numeric_limits")) /* after using namespace std */
+        if (cpp_is(t, "numeric_limits")) /* there may be using namespace std */
             use = STD_FEW;
         if (cpp_is(t, "std"))
             use = cpp_is(cpp_next(&l), "::") && is_of_few(cpp_next(&l)) ? STD_FEW : STD_ALL;
@@ -217,8 +242,7 @@ static std_use use_of_std(cpp_span text)
     return use;
 }
 
-/* The names of std that are in anything that is wanted, beside those that it uses. A class counts
- * by its members. */
+/* Returns the names of std that the wanted declarations use. A class counts by its members. */
 static std_use find_std(const kernel_file *k)
 {
     static const char *const words[] = {"std", NULL};
@@ -230,13 +254,13 @@ static std_use find_std(const kernel_file *k)
                 continue;
             std_use own = use_of_std(d->span);
             if (own == STD_NONE && cpp_text_has(k->units, k->count, d->span, words))
-                own = STD_ALL; /* by a macro */
+                own = STD_ALL; /* through a macro */
             use = own > use ? own : use;
         }
     return use;
 }
 
-/* The host's headers that those of the Toolkit include: host.h has their contents. */
+/* headers of the host that the Toolkit's headers include; host.h has their contents */
 static const char *const of_toolkit[] = {"stdint.h", "stdlib.h", "stddef.h",
                                          "string.h", "limits.h", "stdio.h"};
 
@@ -248,7 +272,8 @@ static bool has_header(const kernel_file *k, const char *name)
     return false;
 }
 
-/* <vector> and <stdio.h> stay in the text, for nvcc; for NVRTC there is nothing in them. */
+/* Adds empty headers for <vector>, <stdio.h> and the like, whose #include lines stay in the text
+ * for nvcc. */
 static at_status add_empty_headers(kernel_file *k, at_error *error)
 {
     at_status status = AT_OK;
@@ -263,8 +288,8 @@ static at_status add_empty_headers(kernel_file *k, at_error *error)
     return status;
 }
 
-/* Finds the rows of `replaced` that the wanted declarations have use for; the lines of the others
- * are left out. */
+/* Finds the rows of `replaced` that wanted declarations use, and marks the lines of the other rows
+ * as missing. */
 static void choose_replaced(kernel_file *k, bool in_use[REPLACED])
 {
     for (size_t r = 0; r < REPLACED; r++) {
@@ -284,7 +309,7 @@ static void choose_replaced(kernel_file *k, bool in_use[REPLACED])
         }
 }
 
-/* Adds the texts of our own, under the names that the files include. */
+/* Adds the texts of our own under the names that the files include. */
 static at_status add_replaced(kernel_file *k, const char *host_dir, at_error *error)
 {
     at_status status = AT_OK;
@@ -302,8 +327,8 @@ static at_status add_replaced(kernel_file *k, const char *host_dir, at_error *er
     return status;
 }
 
-/* Appends the Toolkit's headers that a unit begins with, through those of the file's own;
- * replaces[row]: one that has a text of our own is among them. Their lines in the files go. */
+/* Appends the Toolkit's headers at the beginning of a unit, through the file's own headers, and
+ * marks their lines. replaces[row] is set for headers that a text of our own replaces. */
 static void collect_head(kernel_file *k, size_t unit, const cpp_span *given, size_t given_count,
                          bool visited[SOURCE_HEADERS_MAX], bool replaces[REPLACED + 1], pack *out)
 {

@@ -18,8 +18,8 @@ static int line_of(const char *text, const char *at)
     return line;
 }
 
-/* Refuses what the compiler would end at without a word. */
-static at_status check_bytes(const script_range *text, const char *path, at_error *error)
+/* Refuses bytes at which the compiler would silently stop. */
+static at_status check_bytes(const script_bytes *text, const char *path, at_error *error)
 {
     const char *stop = memchr(text->bytes, 0xff, text->size_bytes);
     if (strlen(text->bytes) != text->size_bytes)
@@ -36,7 +36,7 @@ static at_status read_unit(kernel_file *k, const char *name, const char *path, a
     if (k->count == SOURCE_HEADERS_MAX - 1)
         return error_set_at(error, AT_SCRIPT, path, 0, "more than %d files are included",
                             SOURCE_HEADERS_MAX - 2);
-    script_range text;
+    script_bytes text;
     at_status status = script_read_file(path, &text, error);
     if (status)
         return status;
@@ -56,7 +56,7 @@ static at_status read_unit(kernel_file *k, const char *name, const char *path, a
     return status;
 }
 
-/* "../inc/x.h" from beside the file that includes it, where that is below one of the folders. */
+/* Finds "../inc/x.h" from beside the file that includes it, if that is below one of the folders. */
 static bool find_around(const char *const *folders, size_t folder_count, const char *from_path,
                         const char *name, char path[PATH_MAX], char own_name[PATH_MAX])
 {
@@ -76,9 +76,8 @@ static bool find_around(const char *const *folders, size_t folder_count, const c
     return false;
 }
 
-/* The file in one of the folders, and its name from there: beside the one that includes it, where
- * that says "name", else in the folder itself. <name> is not the one beside, as for every compiler.
- */
+/* Finds a file and its name below its folder: beside the file that includes it, if that says
+ * "name", then in the folders. <name> is not looked up beside the file, as in every compiler. */
 static bool find_file(const char *const *folders, size_t folder_count, const char *from,
                       const char *from_path, const char *name, bool is_quoted, char path[PATH_MAX],
                       char own_name[PATH_MAX])
@@ -96,7 +95,7 @@ static bool find_file(const char *const *folders, size_t folder_count, const cha
            find_around(folders, folder_count, from_path, name, path, own_name);
 }
 
-/* The unit that is this file, under whichever name; k->count: there is none yet. */
+/* Returns the index of the unit of this file, by whichever name, or k->count. */
 static size_t find_unit(const kernel_file *k, const char *path)
 {
     char real[PATH_MAX];
@@ -108,8 +107,8 @@ static size_t find_unit(const kernel_file *k, const char *path)
     return u;
 }
 
-/* Has each line name what it includes by the name of that unit, units[i] for the line i, where it
- * says another: the compiler knows headers by their names, and two folders may have a "util.h". */
+/* Writes the units' names into the #include lines; line i includes units[i]. The compiler knows a
+ * header by its name, and two folders may have a "util.h". */
 static at_status rename_includes(kernel_file *k, size_t u, const size_t *units, at_error *error)
 {
     const cpp_unit *unit = &k->units[u];
@@ -135,7 +134,7 @@ static at_status rename_includes(kernel_file *k, size_t u, const size_t *units, 
     return cpp_unit_read(text, NULL, 0, &k->units[u], error);
 }
 
-/* Reads what the unit includes that was not read yet. */
+/* Reads the files that a unit includes and that are not units yet. */
 static at_status read_included(kernel_file *k, size_t u, const char *const *folders,
                                size_t folder_count, at_error *error)
 {
@@ -160,8 +159,8 @@ static at_status read_included(kernel_file *k, size_t u, const char *const *fold
     return status;
 }
 
-/* Reads all units again, where one has macros that open or close scopes in others: how the others
- * divide into declarations depends on them. */
+/* Reads all units again if one has macros that open or close scopes in others, for these decide
+ * where declarations begin. */
 static at_status read_scopes(kernel_file *k, at_error *error)
 {
     cpp_macro *scopes = NULL;

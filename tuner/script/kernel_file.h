@@ -1,42 +1,83 @@
-/* A file of CUDA C++ as its author wrote it, host code and all, of which a kernel is tuned.
+/* A kernel's own file: CUDA C++ as its author wrote it, with host code.
  *
- * In: the file, and those that it includes from the script's folder. Out: their declarations, of
- * which kernel_cut.h leaves what the kernel needs, with line numbers kept, for the compiler;
- * kernel_signature.h has the compiler say what the kernel takes. Tuning parameters are macros:
- * where the file defines them itself, that is left out. They are defined before the file, but after
- * the Toolkit's headers that it begins with: a parameter N or V is no name of theirs, and variants
- * share them read (compile/preamble.h). */
+ * kernel_file.c reads the file, and those that it includes from the script's folder, into
+ * declarations. kernel_cut.c leaves the ones that the kernel needs, with line numbers kept.
+ * kernel_signature.c asks the compiler for the kernel's parameters. Tuning parameters are macros;
+ * their definitions in the file are left out. They are defined before the file, but behind the
+ * Toolkit's headers that the file begins with, so that a parameter N or V does not change these,
+ * and variants share them precompiled (compile/preamble.h). */
 #ifndef AUTOTUNE_SCRIPT_KERNEL_FILE_H
 #define AUTOTUNE_SCRIPT_KERNEL_FILE_H
 
 #include "base/error.h"
+#include "base/pack.h"
+#include "cpp/signature.h"
 #include "cpp/unit.h"
-#include "script/included.h"
+#include "script/include.h"
 #include "script/script.h"
 
 typedef struct kernel_file {
-    char *name, *path; /* as the script spells it; as messages call it */
-    cpp_unit *units;   /* of the file, and of the files that it includes */
-    /* Of each: its text; its name from the folder in which it was found, by which all of its
-     * #include lines have it; its path as found; the real one. */
+    char *name, *path; /* as in the script; as in messages */
+    cpp_unit *units;   /* of the file and the files that it includes */
+    /* For each unit: the text, the name below its folder, which its #include lines have, the path
+     * as found, and the real path. */
     char **texts, **names, **paths, **reals;
     size_t count, capacity;
-    char *text;       /* what is compiled; NULL before kernel_cut() */
-    char *head;       /* likewise: #include lines of the Toolkit that go before what is defined */
-    included headers; /* likewise */
-    char *missing;    /* names of headers that are nowhere, with ", " between; NULL: none */
-    bool is_device;   /* the caller's to set: functions without an annotation are the device's */
+    char *text; /* text for the compiler; NULL before kernel_cut() */
+    char *head; /* #include lines of the Toolkit that stand before the definitions; NULL before
+                   kernel_cut() */
+    included headers; /* empty before kernel_cut() */
+    char *missing;    /* names of missing headers, separated by ", ", or NULL */
+    bool is_device;   /* functions without an annotation are device functions; set by the caller */
 } kernel_file;
 
-/* Reads the file and what it includes from the folders. Of each #include that leads elsewhere
- * nothing is said yet. AT_IO, AT_SCRIPT (a file that is too large, or holds a NUL), AT_NO_MEMORY.
- * The caller frees *out, also after a failure. */
+/* Reads the file and the files that it includes from the folders. Other #include lines are not
+ * judged. AT_IO, AT_SCRIPT (a file that is too large, or holds a NUL), AT_NO_MEMORY. The caller
+ * frees *out, also after a failure. */
 at_status kernel_file_read(const char *name, const char *path, const char *const *folders,
                            size_t folder_count, kernel_file *out, at_error *error);
 void kernel_file_deinit(kernel_file *k);
 
-/* Has the compiler compile a source of the file's. AT_USAGE: there is none. */
+/* Compiles a source. The caller frees *ptx and *log. AT_USAGE if there is no compiler. */
 at_status kernel_file_compile(const script_compiler *compiler, const script_source *source,
                               char **ptx, char **log, at_error *error);
+
+/* ---- cutting (kernel_cut.c) ---- */
+
+/* Asks the compiler which headers exist, and cuts out what the kernels do not need. `roots` are
+ * texts with the kernels' names. `given` names are defined before the file is read. `host_dir` is
+ * the folder of templates, whose headers replace the host's. AT_SCRIPT, AT_NO_MEMORY, and errors of
+ * the compiler's process. */
+at_status kernel_cut(kernel_file *k, const cpp_span *roots, size_t root_count,
+                     const cpp_span *given, size_t given_count, const char *host_dir,
+                     const script_compiler *compiler, at_error *error);
+
+/* ---- signatures (kernel_signature.c) ---- */
+
+/* Compiles the file with `defines` ("#define NAME VALUE\n" ...) before it and reads the parameters
+ * of the kernel `entry`. AT_COMPILE with the compiler's log if it does not compile; *undefined,
+ * which the caller frees, then has an empty line and the undefined names, one a line. */
+at_status kernel_signature(const kernel_file *k, const char *entry, const char *defines,
+                           const char *const *options, size_t option_count, const char *host_dir,
+                           const script_compiler *compiler, cpp_argument out[CPP_MAX_PARAMETERS],
+                           size_t *count, char **undefined, at_error *error);
+
+/* Adds the header by which a source tells the parameters of its kernels (cpp/signature.h), and sets
+ * *name to its name. AT_IO, AT_NO_MEMORY. */
+at_status kernel_signature_header(included *to, const char *host_dir, const char **name,
+                                  at_error *error);
+
+/* ---- headers ----
+ *
+ * The tool's own headers (templates/kernel_file), which replace those of the host and of the
+ * Toolkit's libraries. `dir` is the folder of templates. */
+
+/* Adds the text of one header, or of two (`second` may be NULL), under `name`. AT_IO,
+ * AT_NO_MEMORY. */
+at_status kernel_header_add(included *to, const char *dir, const char *first, const char *second,
+                            const char *name, at_error *error);
+
+/* Appends the #include lines of a header. AT_IO. */
+at_status kernel_header_includes(const char *dir, const char *file, pack *out, at_error *error);
 
 #endif

@@ -1,4 +1,4 @@
-/* Functions that lua/lib/kernel_file.lua calls, for the file whose kernel is tuned. */
+/* Functions for lua/lib/kernel_file.lua and kernel_sketch.lua: the kernel's own file. */
 #include <lauxlib.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -7,9 +7,7 @@
 
 #include "base/value.h"
 #include "cpp/usage.h"
-#include "script/fields.h"
-#include "script/kernel_cut.h"
-#include "script/kernel_signature.h"
+#include "script/kernel_file.h"
 #include "script/state.h"
 
 static void push_span(lua_State *L, cpp_span s)
@@ -50,8 +48,8 @@ static void push_parameters(lua_State *L, cpp_span list)
     }
 }
 
-/* The kernels that have a body, each { text, name, line, file, scope, template, c_linkage,
- * params }. */
+/* Pushes the kernels with a body, each { text, name, line, file, scope, template, c_linkage, params
+ * }. */
 static void push_kernels(lua_State *L, const kernel_file *k)
 {
     lua_newtable(L);
@@ -77,9 +75,8 @@ static void push_kernels(lua_State *L, const kernel_file *k)
         }
 }
 
-/* Macros and constants by name, each { value, line, file, constant, others }: the first of each
- * name; `others`, where there are more, has those after it. A condition, which is not evaluated
- * here, says which is meant. */
+/* Pushes macros and constants by name, each { value, line, file, constant, others }. The first of a
+ * name is in the table; `others` has the ones after it, for conditions are not evaluated. */
 static void push_macros(lua_State *L, const kernel_file *k)
 {
     lua_newtable(L);
@@ -121,7 +118,7 @@ static void add_word(lua_State *L, cpp_span word)
     lua_rawset(L, -3);
 }
 
-/* Words of the text, as keys. */
+/* Adds the words of a text as keys of the table on top of the stack. */
 static void add_words(lua_State *L, cpp_span text)
 {
     cpp_lexer l = cpp_lexer_make(text.text, text.length, 1);
@@ -135,9 +132,9 @@ static void add_words(lua_State *L, cpp_span text)
     }
 }
 
-/* host.open_kernel(name): what stands in the file, { kernels, macros, words, template_words }; nil
- * and what else is to be said when there is no such file. */
-int host_open_kernel(lua_State *L)
+/* host.open_kernel(name) reads a file and returns { kernels, macros, words, template_words }, or
+ * nil and the end of a message if there is no such file. */
+static int host_open_kernel(lua_State *L)
 {
     script *s = script_of(L);
     const char *name = luaL_checkstring(L, 1);
@@ -150,7 +147,7 @@ int host_open_kernel(lua_State *L)
     lua_settop(L, 2);
     fields_includes(L, s, &named);
     kernel_file_deinit(&s->kernel_source);
-    /* Messages use this path if it is the file that the user named. */
+    /* Messages name the file as the user did. */
     const bool is_script = s->from.is_described && strcmp(name, script_own_name(s)) == 0;
     const char *around[SCRIPT_MAX_INCLUDES + 2];
     const size_t around_count = script_include_folders(s, &named, around) - 1;
@@ -177,22 +174,22 @@ int host_open_kernel(lua_State *L)
     return 1;
 }
 
-/* The texts of the list at `index`, as spans. */
+/* Reads the list of texts at `index`. */
 static size_t read_spans(lua_State *L, int index, cpp_span *out, size_t capacity)
 {
     size_t count = 0;
     luaL_checktype(L, index, LUA_TTABLE);
     while (count < capacity && lua_rawgeti(L, index, (lua_Integer)count + 1) == LUA_TSTRING) {
-        out[count].text = lua_tolstring(L, -1, &out[count].length); /* kept by the table */
+        out[count].text = lua_tolstring(L, -1, &out[count].length); /* the table keeps it */
         count++;
         lua_pop(L, 1);
     }
     return count;
 }
 
-/* host.cut_kernel(roots, given, is_device): cuts the file to what the kernels need; is_device: to
- * them functions without an annotation are the device's. */
-int host_cut_kernel(lua_State *L)
+/* host.cut_kernel(roots, given, is_device) cuts the file to what the kernels need. is_device:
+ * functions without an annotation are device functions. */
+static int host_cut_kernel(lua_State *L)
 {
     script *s = script_of(L);
     kernel_file *k = &s->kernel_source;
@@ -228,7 +225,7 @@ static void push_argument(lua_State *L, const cpp_argument *a)
     set_boolean(L, "empty", a->type == CPP_TYPE_EMPTY);
 }
 
-/* Pushes the lines of a text that are not empty, as a list. */
+/* Pushes the lines of a text that are not empty. */
 static void push_lines(lua_State *L, const char *text)
 {
     lua_newtable(L);
@@ -242,10 +239,9 @@ static void push_lines(lua_State *L, const char *text)
     }
 }
 
-/* host.kernel_signature(entry, defines, options): what the kernel takes, as the compiler has it;
- * nil, what the compiler says and the names that it calls undefined if the file does not compile.
- */
-int host_kernel_signature(lua_State *L)
+/* host.kernel_signature(entry, defines, options) returns the kernel's parameters, or, if the file
+ * does not compile, nil, the compiler's message and the undefined names. */
+static int host_kernel_signature(lua_State *L)
 {
     script *s = script_of(L);
     const char *options[SCRIPT_MAX_OPTIONS];
@@ -280,8 +276,9 @@ int host_kernel_signature(lua_State *L)
     return 1;
 }
 
-/* host.kernel_words(): the words of what the kernel needs, and of the macros that these name. */
-int host_kernel_words(lua_State *L)
+/* host.kernel_words() returns the words of what the kernel needs, and of the macros that these
+ * words name, as keys. */
+static int host_kernel_words(lua_State *L)
 {
     const kernel_file *k = &script_of(L)->kernel_source;
     lua_newtable(L);
@@ -304,14 +301,14 @@ int host_kernel_words(lua_State *L)
     return 1;
 }
 
-/* Reads the declaration of a variable of the module: the words before its name, without qualifiers,
- * the text in its brackets, and whether a value follows. Returns false if it declares no variable
- * of the module. */
+/* Reads the declaration of a variable of the module: its type (the words before its name, without
+ * qualifiers), its extents, and whether a value follows. Returns false for other variables. */
 static bool read_variable(const cpp_unit *u, const cpp_declaration *d, luaL_Buffer *type,
                           cpp_span *extents, size_t *extent_count, bool *has_value)
 {
-    static const char *const qualifiers[] = {"static", "extern",    "const",      "volatile",
-                                             "inline", "constexpr", "__device__", "__constant__"};
+    static const char *const qualifiers[] = {"static",     "extern",       "const",
+                                             "volatile",   "inline",       "constexpr",
+                                             "__device__", "__constant__", NULL};
     const cpp_span name = u->names[d->first_name];
     bool of_module = false, after_name = false;
     *extent_count = 0;
@@ -325,9 +322,7 @@ static bool read_variable(const cpp_unit *u, const cpp_declaration *d, luaL_Buff
             return false;
         of_module = of_module || cpp_is(t, "__constant__") || cpp_is(t, "__device__");
         after_name = after_name || t.span.text == name.text;
-        bool is_type = !after_name && t.kind == CPP_WORD;
-        for (size_t i = 0; i < sizeof qualifiers / sizeof *qualifiers; i++)
-            is_type = is_type && !cpp_is(t, qualifiers[i]);
+        const bool is_type = !after_name && t.kind == CPP_WORD && !cpp_is_any(t, qualifiers);
         if (is_type && luaL_bufflen(type) > 0)
             luaL_addchar(type, ' ');
         if (is_type)
@@ -342,9 +337,9 @@ static bool read_variable(const cpp_unit *u, const cpp_declaration *d, luaL_Buff
     return of_module;
 }
 
-/* host.variables(): the module's variables that the kernel needs, each { name, type, extents,
- * has_value, line, file }. */
-int host_variables(lua_State *L)
+/* host.variables() returns the module's variables that the kernel needs, each { name, type,
+ * extents, has_value, line, file }. */
+static int host_variables(lua_State *L)
 {
     const kernel_file *k = &script_of(L)->kernel_source;
     lua_newtable(L);
@@ -385,7 +380,7 @@ int host_variables(lua_State *L)
     return 1;
 }
 
-/* Sets a field to the text on one line, without comments, and without blanks at its ends. */
+/* Sets a field to a text on one line, without comments and outer blanks. */
 static void set_plain(lua_State *L, const char *field, cpp_span s)
 {
     luaL_Buffer b;
@@ -402,8 +397,8 @@ static void set_plain(lua_State *L, const char *field, cpp_span s)
     lua_setfield(L, -2, field);
 }
 
-/* host.launches(kernel): what the file's launches of it have between their brackets. */
-int host_launches(lua_State *L)
+/* host.launches(kernel) returns the launches of a kernel, each { arguments }. */
+static int host_launches(lua_State *L)
 {
     enum { MOST = 8 };
     const kernel_file *k = &script_of(L)->kernel_source;
@@ -420,8 +415,8 @@ int host_launches(lua_State *L)
     return 1;
 }
 
-/* host.texts(): the texts of the file and of those that it includes. */
-int host_texts(lua_State *L)
+/* host.texts() returns the texts of the file and of the files that it includes. */
+static int host_texts(lua_State *L)
 {
     const kernel_file *k = &script_of(L)->kernel_source;
     lua_createtable(L, (int)k->count, 0);
@@ -433,9 +428,9 @@ int host_texts(lua_State *L)
     return 1;
 }
 
-/* host.shaping_words(): the words of what the kernel needs that stand where a kernel's shape does
- * (cpp/usage.h), as keys. */
-int host_shaping_words(lua_State *L)
+/* host.shaping_words() returns the words that decide how the kernel computes (cpp/usage.h), as
+ * keys. */
+static int host_shaping_words(lua_State *L)
 {
     const kernel_file *k = &script_of(L)->kernel_source;
     lua_newtable(L);
@@ -452,22 +447,22 @@ int host_shaping_words(lua_State *L)
     return 1;
 }
 
-/* host.sketches(): is a comment wanted to start from, and no pattern? */
-int host_sketches(lua_State *L)
+/* host.sketches() tells whether a comment is wanted instead of a pattern. */
+static int host_sketches(lua_State *L)
 {
     lua_pushboolean(L, script_of(L)->sketch.wanted);
     return 1;
 }
 
-/* host.sketch(text): ends the loading with that comment. */
-int host_sketch(lua_State *L)
+/* host.sketch(text) ends the loading with that comment. */
+static int host_sketch(lua_State *L)
 {
     script *s = script_of(L);
     s->sketch.text = strdup(luaL_checkstring(L, 1));
     sandbox_raise(L, AT_NOT_FOUND, s->from.path, 0, "no pattern is made of a sketch");
 }
 
-/* Pushes whether `holds` is true of the name in one of the file's units. */
+/* Pushes whether `holds` is true in one of the file's units. */
 static int push_if_any(lua_State *L, bool (*holds)(cpp_span, const char *))
 {
     const kernel_file *k = &script_of(L)->kernel_source;
@@ -479,21 +474,20 @@ static int push_if_any(lua_State *L, bool (*holds)(cpp_span, const char *))
     return 1;
 }
 
-/* host.is_declared(name): is it a variable of a function or of the file, after a type: int N = 4?
- */
-int host_is_declared(lua_State *L)
+/* host.is_declared(name) tells whether the file declares a variable of that name. */
+static int host_is_declared(lua_State *L)
 {
     return push_if_any(L, cpp_is_declared);
 }
 
-/* host.is_type_like(name): does the name stand where a type does, before another name? */
-int host_is_type_like(lua_State *L)
+/* host.is_type_like(name) tells whether the name stands where a type does. */
+static int host_is_type_like(lua_State *L)
 {
     return push_if_any(L, cpp_is_type_like);
 }
 
-/* host.is_index_array(name): do elements of that array of the kernel's say where others are? */
-int host_is_index_array(lua_State *L)
+/* host.is_index_array(name) tells whether elements of the kernel's array are indices of others. */
+static int host_is_index_array(lua_State *L)
 {
     const kernel_file *k = &script_of(L)->kernel_source;
     const char *name = luaL_checkstring(L, 1);
@@ -507,9 +501,9 @@ int host_is_index_array(lua_State *L)
     return 1;
 }
 
-/* host.variable_line(name): the line at which the file declares a variable or an enumerator of that
- * name, and its file; nil: it does not. */
-int host_variable_line(lua_State *L)
+/* host.variable_line(name) returns the line and the file that declare a variable or an enumerator,
+ * or nothing. */
+static int host_variable_line(lua_State *L)
 {
     const kernel_file *k = &script_of(L)->kernel_source;
     const char *name = luaL_checkstring(L, 1);
@@ -523,3 +517,21 @@ int host_variable_line(lua_State *L)
     }
     return 0;
 }
+
+const luaL_Reg host_kernel_functions[] = {
+    {"open_kernel", host_open_kernel},
+    {"cut_kernel", host_cut_kernel},
+    {"kernel_signature", host_kernel_signature},
+    {"kernel_words", host_kernel_words},
+    {"variables", host_variables},
+    {"launches", host_launches},
+    {"texts", host_texts},
+    {"shaping_words", host_shaping_words},
+    {"sketches", host_sketches},
+    {"sketch", host_sketch},
+    {"is_declared", host_is_declared},
+    {"is_type_like", host_is_type_like},
+    {"is_index_array", host_is_index_array},
+    {"variable_line", host_variable_line},
+    {NULL, NULL},
+};

@@ -1,4 +1,4 @@
-#include "script/kernel_signature.h"
+#include "script/kernel_file.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -19,7 +19,7 @@ static int is_source(const struct dirent *entry)
     return found;
 }
 
-/* Has the text a line #include "name", or with a folder before the name? */
+/* Tells whether a text has a line #include "name", perhaps with folders before the name. */
 static bool includes(const char *text, const char *name)
 {
     const size_t length = strlen(name);
@@ -36,10 +36,9 @@ static bool includes(const char *text, const char *name)
     return false;
 }
 
-/* Writes the name of the first C or C++ file, in the order of the alphabet, in the folder of `path`
- * that has an #include line of it. False, and "": there is none. A kernel's file may be a piece of
- * another, which has types and macros above the line that includes it: then that one is the file to
- * name. */
+/* Finds the first C or C++ file (by name) in the folder of `path` that includes the file, and
+ * writes its name, or "". A kernel's file may be a part of another one, which defines types and
+ * macros above its #include line; then the user should name that file. */
 static bool find_includer(const char *path, char *out, size_t size_bytes)
 {
     char folder[PATH_MAX], beside[PATH_MAX];
@@ -51,13 +50,13 @@ static bool find_includer(const char *path, char *out, size_t size_bytes)
              slash ? path : "./");
     const int count = scandir(folder, &entries, is_source, alphasort);
     for (int i = 0; i < count; i++) {
-        script_range text = {0};
+        script_bytes text = {0};
         at_error error = {0};
         const int n = snprintf(beside, sizeof beside, "%s%s", folder, entries[i]->d_name);
         if (!found && strcmp(entries[i]->d_name, name) != 0 && n > 0 && (size_t)n < sizeof beside &&
             !script_read_file(beside, &text, &error))
             found = includes(text.bytes, name);
-        if (found && *out == '\0') /* the first */
+        if (found && *out == '\0') /* the first one */
             snprintf(out, size_bytes, "%s", entries[i]->d_name);
         free(text.bytes);
         free(entries[i]);
@@ -68,15 +67,15 @@ static bool find_includer(const char *path, char *out, size_t size_bytes)
 
 static const char signature_name[] = "autotune_signature.h";
 
-/* The part of a compiler's log that fits beside a message: its first lines that are no warnings'.
- */
+/* Writes the part of a compiler's log that fits into a message: the first ten lines from the first
+ * error on. */
 static void add_log(char *text, size_t size_bytes, const char *log)
 {
     const char *error_line = strstr(log, "error");
     while (error_line && error_line > log && error_line[-1] != '\n')
         error_line--;
     snprintf(text, size_bytes, "%.900s", error_line ? error_line : log);
-    /* What follows from an error in the file is none of the reader's. */
+    /* Drops errors in our header, which follow from an error in the file. */
     char *own = strstr(text, "autotune_signature.h(");
     if (own && own > text)
         *own = '\0';
@@ -88,7 +87,7 @@ static void add_log(char *text, size_t size_bytes, const char *log)
         text[--n] = '\0';
 }
 
-/* Collects the names that the compiler calls undefined, each once, on a line each. */
+/* Collects the names that the compiler calls undefined, one a line. */
 static char *undefined_names(const char *log)
 {
     static const char before[] = "identifier \"", after[] = "\" is undefined";
@@ -110,7 +109,7 @@ static char *undefined_names(const char *log)
     return pack_take_text(&names);
 }
 
-/* The line of the last brace that no other closes; 0: there is none. */
+/* Returns the line of the last brace that is not closed, or 0. */
 static int open_brace(cpp_span text)
 {
     int lines[64] = {0}, depth = 0;
@@ -125,8 +124,8 @@ static int open_brace(cpp_span text)
     return depth > 0 && depth <= 64 ? lines[depth - 1] : 0;
 }
 
-/* The line at which a kernel of the file launches another, as the compiler says it: FILE(LINE):
- * error: ...; 0: it does not. */
+/* Returns the line at which a kernel of the file launches another one, and writes the file's name;
+ * or returns 0. The compiler says FILE(LINE): error: ... */
 static int device_launch(const char *said, char *file, size_t size_bytes)
 {
     const char *at = strstr(said, "error: device-side kernel launch");
@@ -142,7 +141,8 @@ static int device_launch(const char *said, char *file, size_t size_bytes)
     return atoi(at + length + 1);
 }
 
-/* A name that is nowhere may be the host's: it was cut, or is of a header that is not here. */
+/* Sets the error for a kernel that does not compile. An undefined name may be the host's, which was
+ * cut, or of a missing header. */
 static at_status refuse(const kernel_file *k, const char *log, at_error *error)
 {
     char said[1024], missing[400] = "", includer[NAME_MAX + 1], around[NAME_MAX + 80] = "";
@@ -243,7 +243,7 @@ at_status kernel_header_add(included *to, const char *dir, const char *first, co
     at_status status = AT_OK;
     for (size_t i = 0; !status && i < 2 && files[i]; i++) {
         char path[PATH_MAX];
-        script_range text;
+        script_bytes text;
         snprintf(path, sizeof path, "%s/kernel_file/%s", dir, files[i]);
         status = script_read_file(path, &text, error);
         if (!status)
@@ -260,7 +260,7 @@ at_status kernel_header_add(included *to, const char *dir, const char *first, co
 at_status kernel_header_includes(const char *dir, const char *file, pack *out, at_error *error)
 {
     char path[PATH_MAX];
-    script_range text;
+    script_bytes text;
     snprintf(path, sizeof path, "%s/kernel_file/%s", dir, file);
     at_status status = script_read_file(path, &text, error);
     for (const char *at = text.bytes; !status && *at;) {

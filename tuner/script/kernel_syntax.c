@@ -1,11 +1,11 @@
-/* The syntax tree of a kernel's own file, host code and all, with types and templates resolved, as
- * Clang's library has it.
+/* The syntax tree of a kernel's own file, with host code, as libclang builds it: types and
+ * templates are resolved.
  *
- * libclang is loaded when a comment is written, and never else. The declarations below are those of
- * its C interface, clang-c/Index.h, which is stable: no header is needed to build. No header of the
- * Toolkit or the standard library is read: templates/kernel_file/toolkit.h stands for them, and
- * statements that do not compile with it are left out. The tree is read node by node, as Lua asks
- * for it. */
+ * libclang is loaded only when a comment is written. The declarations below are those of its C
+ * interface, clang-c/Index.h, which is stable, so no header is needed to build. No header of the
+ * Toolkit or the standard library is read: templates/kernel_file/toolkit.h replaces them, and
+ * statements that do not compile with it are missing from the tree. Lua asks for the tree node by
+ * node. */
 #include <dlfcn.h>
 #include <lauxlib.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@ typedef struct cx_token {
 typedef void *cx_unit, *cx_file, *cx_value;
 typedef int (*cx_visitor)(cx_cursor, cx_cursor, void *);
 
-/* Kinds of cursors, of evaluated values and of template arguments that are told apart here. */
+/* the kinds of cursors, evaluated values and template arguments that are distinguished here */
 enum {
     KIND_CALL = 103,
     KIND_BINARY = 114,
@@ -56,7 +56,7 @@ enum { VALUE_INT = 1, VALUE_FLOAT = 2, ARGUMENT_TYPE = 1, ARGUMENT_NUMBER = 4 };
 enum { FIRST_SCALAR = 3, LAST_SCALAR = 23, TYPE_POINTER = 101, TYPE_ENUM = 106, TYPE_ARRAY = 112 };
 enum { KEEP_GOING = 0x200, VISIT_ON = 1 };
 
-/* Functions of the interface: the type, the name without clang_, the parameters. */
+/* functions of the interface: type, name without clang_, parameters */
 #define FUNCTIONS(F)                                                                               \
     F(void *, createIndex, (int, int))                                                             \
     F(void, disposeIndex, (void *))                                                                \
@@ -113,19 +113,20 @@ typedef struct kernel_syntax {
 #undef F
     void *library, *index;
     cx_unit unit;
-    cx_cursor *nodes, *children; /* a node's number is its place, from 1; children of one node */
+    cx_cursor *nodes,
+        *children; /* a node's number is its index + 1; `children` are those of one node */
     size_t count, child_count;
-    keymap numbers; /* of nodes by their hashes; nodes of one hash follow each other */
+    keymap numbers; /* of nodes by their hashes; nodes with equal hashes have adjacent keys */
 } kernel_syntax;
 
 static bool load_function(void *library, const char *name, void *function, size_t bytes)
 {
     void *symbol = dlsym(library, name);
-    memcpy(function, &symbol, bytes); /* ISO C has no conversion of one to the other */
+    memcpy(function, &symbol, bytes); /* ISO C cannot convert one to the other */
     return symbol != NULL;
 }
 
-/* Opens the newest library that the loader knows; NULL: there is none. */
+/* Opens the newest library that the loader finds. Returns NULL if it finds none. */
 static void *open_library(void)
 {
     enum { NEWEST = 40, OLDEST = 14 };
@@ -171,7 +172,7 @@ void kernel_syntax_free(kernel_syntax *k)
     free(k);
 }
 
-/* Reads the file with `prelude` before it; includes are looked for in `folders`, too. */
+/* Parses the file with `prelude` before it. Headers are also looked up in `folders`. */
 static at_status read_file(const char *path, const char *prelude, const char *const *folders,
                            size_t folder_count, kernel_syntax *k, at_error *error)
 {
@@ -204,7 +205,7 @@ static at_status read_file(const char *path, const char *prelude, const char *co
     return k->unit ? AT_OK : error_set_at(error, AT_SCRIPT, path, 0, "libclang cannot read it");
 }
 
-/* The node's number; 0: it is none, or there is no memory. */
+/* Returns the node's number, or 0 if it is a null cursor or memory is short. */
 static lua_Integer number_of(kernel_syntax *k, cx_cursor c)
 {
     if (k->Cursor_isNull(c))
@@ -225,8 +226,8 @@ static void push_string(lua_State *L, const kernel_syntax *k, cx_string s)
     k->disposeString(s);
 }
 
-/* Where the first token of the node is written: in the body of a macro, where it comes from one.
- * The bytes of its file; NULL: nowhere. */
+/* Finds where the first token of a node is written, which may be in the body of a macro. Returns
+ * the bytes of that file, or NULL. */
 static const char *find_spelling(const kernel_syntax *k, cx_cursor c, cx_file *file, unsigned *line,
                                  unsigned *offset, size_t *size)
 {
@@ -249,11 +250,11 @@ static int add_child(cx_cursor c, cx_cursor parent, void *context)
     return array_add((void *)&k->children, &k->child_count, &c, sizeof c) ? VISIT_ON : 0;
 }
 
-/* Pushes the numbers of the node's children; *last is the last of them. */
+/* Pushes the numbers of a node's children, and sets *last to the last child. */
 static void push_children(lua_State *L, kernel_syntax *k, cx_cursor c, cx_cursor *last)
 {
     k->child_count = 0;
-    k->visitChildren(c, add_child, k); /* no error of Lua may leave it */
+    k->visitChildren(c, add_child, k); /* must not be left by an error of Lua */
     lua_createtable(L, (int)k->child_count, 0);
     for (size_t i = 0; i < k->child_count; i++) {
         *last = k->children[i];
@@ -262,8 +263,8 @@ static void push_children(lua_State *L, kernel_syntax *k, cx_cursor c, cx_cursor
     }
 }
 
-/* Finds the operator that ends before the byte `at`; its length, 0: none does. A comma stands
- * between arguments of macros, too, and is none. */
+/* Goes back over the operator that ends before the byte `at`. Returns its length, or 0. A comma is
+ * not an operator here, for it also separates arguments of macros. */
 static unsigned operator_before(const char *bytes, unsigned *at)
 {
     unsigned length = 0;
@@ -274,8 +275,8 @@ static unsigned operator_before(const char *bytes, unsigned *at)
     return length;
 }
 
-/* The operator stands before the second operand: in the body of a macro, or in the file, where the
- * operand is a macro, and the first is not of the same one. */
+/* Pushes the operator, which stands before the second operand: in the body of a macro, or in the
+ * file if the operand is a macro and the first operand is not of the same one. */
 static void push_binary(lua_State *L, const kernel_syntax *k, cx_cursor first, cx_cursor second)
 {
     cx_file file = NULL;
@@ -293,7 +294,7 @@ static void push_binary(lua_State *L, const kernel_syntax *k, cx_cursor first, c
     lua_pushlstring(L, bytes ? bytes + at : "", length);
 }
 
-/* The operator's first sign is where the operand is not: before it or, of ++ and --, after it. */
+/* Pushes the operator, which stands before the operand, or, for ++ and --, behind it. */
 static void push_unary(lua_State *L, const kernel_syntax *k, cx_cursor c)
 {
     cx_file file;
@@ -329,8 +330,8 @@ static void push_value(lua_State *L, const kernel_syntax *k, cx_cursor c)
         k->EvalResult_dispose(v);
 }
 
-/* Sets the arguments of a specialised function: types as texts, numbers as numbers, "" of others.
- */
+/* Sets the template arguments of a specialised function: types as texts, numbers as numbers, others
+ * as "". */
 static void set_template_arguments(lua_State *L, const kernel_syntax *k, cx_cursor c)
 {
     const int count = k->Cursor_getNumTemplateArguments(c);
@@ -369,7 +370,7 @@ static void set_type(lua_State *L, kernel_syntax *k, cx_type type)
     const bool is_plain = (type.kind >= FIRST_SCALAR && type.kind <= LAST_SCALAR) ||
                           (type.kind >= TYPE_POINTER && type.kind <= TYPE_ENUM) ||
                           type.kind == TYPE_ARRAY;
-    if (!is_plain) /* the library fails with sizes of what is no type yet */
+    if (!is_plain) /* libclang crashes for the size of a dependent type */
         return;
     set_number(L, "bytes", k->Type_getSizeOf(type));
     const cx_cursor class = k->getTypeDeclaration(type);
@@ -404,10 +405,10 @@ static void set_reference(lua_State *L, kernel_syntax *k, cx_cursor c)
     set_number(L, "ref", number_of(k, k->Cursor_isNull(definition) ? to : definition));
 }
 
-/* host.syntax(number): a node of the tree, { kind, name, type, bytes, pointee_bytes, line, file,
- * children, arguments, ref, op, value, init, template_arguments, printed, template }: numbers of
- * other nodes and what Clang knows of this one. Without a number it is the whole file. */
-int host_syntax(lua_State *L)
+/* host.syntax(number) returns a node, { kind, name, type, bytes, pointee_bytes, line, file,
+ * children, arguments, ref, op, value, init, template_arguments, printed, template }, in which
+ * other nodes are numbers. Without a number it returns the whole file. */
+static int host_syntax(lua_State *L)
 {
     script *s = script_of(L);
     kernel_syntax *k = s->kernel_syntax;
@@ -457,7 +458,7 @@ int host_syntax(lua_State *L)
     if (c.kind == KIND_INTEGER || c.kind == KIND_FLOATING || c.kind == KIND_CHARACTER ||
         c.kind == KIND_SIZEOF || c.kind == KIND_BOOL || c.kind == KIND_ENUMERATOR)
         push_value(L, k, c);
-    else if (c.kind == KIND_BINARY && is_scalar(k, c)) /* for where the operator is not found */
+    else if (c.kind == KIND_BINARY && is_scalar(k, c)) /* in case the operator is not found */
         push_value(L, k, c);
     else
         lua_pushnil(L);
@@ -471,9 +472,9 @@ int host_syntax(lua_State *L)
     return 1;
 }
 
-/* host.syntax_text(number): the text of a node as its file has it, and where its first token is
- * written: the file, the line and the byte, of a macro's body in that. */
-int host_syntax_text(lua_State *L)
+/* host.syntax_text(number) returns the text of a node, and where its first token is written: file,
+ * line and byte, which may be in the body of a macro. */
+static int host_syntax_text(lua_State *L)
 {
     const script *s = script_of(L);
     const kernel_syntax *k = s->kernel_syntax;
@@ -495,3 +496,9 @@ int host_syntax_text(lua_State *L)
     lua_pushinteger(L, begin);
     return 4;
 }
+
+const luaL_Reg host_syntax_functions[] = {
+    {"syntax", host_syntax},
+    {"syntax_text", host_syntax_text},
+    {NULL, NULL},
+};

@@ -1,4 +1,4 @@
-/* Evaluates a launch: grids, blocks, clusters and arguments of a configuration's kernels. */
+/* Evaluates a launch: the grids, blocks, clusters and arguments of a configuration's kernels. */
 #include <lauxlib.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,10 +14,17 @@ typedef struct evaluation {
     const uint16_t *indices;
     const script_kernel *kernel;
     launch_plan *launch;
-    bool *impossible; /* set before an error is raised about a launch that no GPU can make */
+    bool *impossible; /* set before an error if no GPU could make the launch */
 } evaluation;
 
-/* The bytes of a scalar. Little-endian, as every host that CUDA runs on. */
+/* Evaluates a whole number from `least` to `most`. */
+static int64_t whole(lua_State *L, const evaluation *e, const expression *from, int64_t least,
+                     int64_t most)
+{
+    return expression_integer(L, from, e->problem, e->indices, least, most);
+}
+
+/* The bytes of a scalar, little-endian as on every host of CUDA. */
 typedef struct scalar {
     uint64_t bits;
     uint32_t size_bytes;
@@ -30,7 +37,8 @@ static scalar scalar_of(const void *bytes, uint32_t size_bytes)
     return s;
 }
 
-/* An argument without a type: an integer is an int, a boolean a bool; no guess about the rest. */
+/* Evaluates an argument without a type: a whole number is an int, a boolean a bool. Others need a
+ * type. */
 static scalar evaluate_plain(lua_State *L, const evaluation *e, const expression *from)
 {
     scalar out = {0};
@@ -76,8 +84,7 @@ const script_scalar script_scalars[ARGUMENT_TYPES] = {
 static scalar evaluate_integer(lua_State *L, const evaluation *e, const script_argument *from)
 {
     const script_scalar *type = &script_scalars[from->type];
-    int64_t n =
-        expression_integer(L, &from->value, e->problem, e->indices, type->least, type->most);
+    int64_t n = whole(L, e, &from->value, type->least, type->most);
     return scalar_of(&n, type->size_bytes);
 }
 
@@ -145,7 +152,8 @@ __attribute__((noreturn)) static void refuse_struct(lua_State *L, const evaluati
                   "the structs among the arguments have more than %d %s", most, what);
 }
 
-/* Members lie as C lays them out: each at a multiple of its size, all a multiple of the largest. */
+/* Evaluates a struct. Members lie as in C: each at a multiple of its size, and the struct's size is
+ * a multiple of the largest. */
 static void evaluate_struct(lua_State *L, const evaluation *e, const script_argument *from,
                             argument_plan *to)
 {
@@ -185,6 +193,120 @@ static void evaluate_struct(lua_State *L, const evaluation *e, const script_argu
     }
 }
 
+static uint32_t evaluate_place(lua_State *L, const evaluation *e, const expression *from,
+                               const uint32_t *choices, size_t count)
+{
+    if (!from->text)
+        return 0;
+    int64_t wanted = whole(L, e, from, 0, choices[count - 1]);
+    for (uint32_t i = 0; i < count; i++)
+        if (choices[i] == wanted)
+            return i;
+    expression_raise(L, from, "gives %lld; bytes are %u, %u, %u or %u", (long long)wanted,
+                     (unsigned)choices[0], (unsigned)choices[1], (unsigned)choices[2],
+                     (unsigned)choices[3]);
+}
+
+static uint32_t evaluate_word(lua_State *L, const evaluation *e, const expression *from,
+                              const char *const *names, size_t count)
+{
+    return from->text ? (uint32_t)evaluate_name(L, from, e->problem, e->indices, names, count) : 0;
+}
+
+/* Returns the expression to blame for a fault. */
+static const expression *blame(const script_view *v, view_fault fault, uint32_t dimension)
+{
+    const expression *const fields[] = {
+        [VIEW_BAD_SWIZZLE] = &v->swizzle,   [VIEW_BAD_OUTSIDE] = &v->outside,
+        [VIEW_BAD_CHANNELS] = &v->channels, [VIEW_BAD_FILTER] = &v->filter,
+        [VIEW_BAD_ADDRESS] = &v->address,   [VIEW_BAD_READS] = &v->reads,
+        [VIEW_BAD_MEMORY] = &v->memory};
+    if (fault == VIEW_BAD_STRIDE && dimension < v->stride_count)
+        return &v->strides[dimension];
+    if (fault == VIEW_BAD_BOX && dimension < v->box_count)
+        return &v->box[dimension];
+    if (fault >= VIEW_BAD_SWIZZLE && fields[fault]->text)
+        return fields[fault];
+    return dimension == v->rank && v->layers.text ? &v->layers
+                                                  : &v->size[dimension < v->rank ? dimension : 0];
+}
+
+/* Evaluates the strides: elements from one row, plane ... to the next. Without strides, rows follow
+ * one another. */
+static void evaluate_strides(lua_State *L, const evaluation *e, const script_view *from,
+                             view_plan *out)
+{
+    const uint64_t element = dtype_get(out->type)->size_bytes;
+    uint64_t packed = element * out->channels;
+    for (uint32_t i = 0; i + 1 < out->rank; i++) {
+        packed = packed > PLAN_MAX_ELEMENTS ? packed : packed * out->size[i];
+        out->stride_bytes[i] =
+            i < from->stride_count
+                ? element * (uint64_t)whole(L, e, &from->strides[i], 1, (int64_t)PLAN_MAX_ELEMENTS)
+                : packed;
+    }
+}
+
+static void fill_view(lua_State *L, const evaluation *e, const script_argument *from,
+                      view_plan *out)
+{
+    static const char *const outside[] = {"zero", "nan"},
+                             *const coordinates[] = {"elements", "normalised"},
+                             *const reads[] = {"element", "float"},
+                             *const memory[] = {"buffer", "array"};
+    static const view_kind kinds[ARGUMENT_TYPES] = {[ARGUMENT_TENSOR] = VIEW_TENSOR,
+                                                    [ARGUMENT_TEXTURE] = VIEW_TEXTURE,
+                                                    [ARGUMENT_SURFACE] = VIEW_SURFACE};
+    const script *s = e->s;
+    const script_view *v = from->view;
+    char message[VIEW_MESSAGE_BYTES];
+    uint32_t dimension = 0;
+    size_t count;
+    out->kind = kinds[from->type];
+    out->buffer = from->buffer;
+    out->rank = v->rank;
+    if (out->kind == VIEW_TENSOR && s->options.device.major < 9)
+        expression_raise(
+            L, &v->size[0],
+            "is of a tensor map, which needs compute capability 9.0, and this is %d.%d: "
+            "write where = { \"device.major >= 9\" }, or launch it when device.major >= 9",
+            s->options.device.major, s->options.device.minor);
+    uint64_t elements =
+        evaluate_elements(L, e->problem, e->indices, &s->buffers[from->buffer], &out->type);
+    for (uint32_t i = 0; i < v->rank; i++) {
+        out->size[i] = (uint64_t)whole(L, e, &v->size[i], 1, (int64_t)PLAN_MAX_ELEMENTS);
+        if (i < v->box_count)
+            out->box[i] = (uint32_t)whole(L, e, &v->box[i], 1, VIEW_MAX_BOX);
+    }
+    if (v->layers.text) {
+        out->layered = 1;
+        out->size[out->rank++] = (uint64_t)whole(L, e, &v->layers, 1, (int64_t)PLAN_MAX_ELEMENTS);
+    }
+    out->in_array =
+        out->kind == VIEW_SURFACE || (v->memory.text ? evaluate_word(L, e, &v->memory, memory, 2)
+                                                     : out->rank > 2 || out->layered);
+    out->channels = v->channels.text ? (uint32_t)whole(L, e, &v->channels, 1, 4) : 1;
+    evaluate_strides(L, e, v, out);
+    const uint32_t *choices = view_swizzles(&count);
+    out->swizzle = evaluate_place(L, e, &v->swizzle, choices, count);
+    choices = view_promotions(&count);
+    out->promotion = evaluate_place(L, e, &v->l2, choices, count);
+    out->nan_outside = evaluate_word(L, e, &v->outside, outside, 2);
+    const char *const *names = view_filter_names(&count);
+    out->filter = (view_filter)evaluate_word(L, e, &v->filter, names, count);
+    names = view_address_names(&count);
+    out->address = v->address.text ? (view_address)evaluate_word(L, e, &v->address, names, count)
+                                   : ADDRESS_CLAMP;
+    out->normalised = evaluate_word(L, e, &v->coordinates, coordinates, 2);
+    out->as_float = evaluate_word(L, e, &v->reads, reads, 2);
+    if (out->kind != VIEW_TEXTURE)
+        out->address =
+            ADDRESS_WRAP; /* only textures have an address mode; the member is 0 for others */
+    view_fault fault = view_check(out, elements, &dimension, message);
+    if (fault)
+        expression_raise(L, blame(v, fault, dimension), "%s", message);
+}
+
 static void evaluate_view(lua_State *L, const evaluation *e, const script_argument *from,
                           argument_plan *to)
 {
@@ -196,7 +318,7 @@ static void evaluate_view(lua_State *L, const evaluation *e, const script_argume
     to->is_view = true;
     to->bits = plan->view_count;
     to->buffer = (uint8_t)from->buffer;
-    view_evaluate(L, e->problem, e->indices, from, &plan->views[plan->view_count++]);
+    fill_view(L, e, from, &plan->views[plan->view_count++]);
     to->size_bytes = (uint16_t)view_bytes(plan->views[to->bits].kind);
 }
 
@@ -218,8 +340,8 @@ static void evaluate_argument(lua_State *L, const evaluation *e, const script_ar
     }
 }
 
-/* Limits of the CUDA programming model, the same for all compute capabilities since 3.0 (CUDA C++
- * Programming Guide, "Technical Specifications per Compute Capability"). */
+/* Limits of the CUDA programming model for all compute capabilities since 3.0 (CUDA C++ Programming
+ * Guide, "Technical Specifications per Compute Capability"). */
 const int64_t script_most_blocks[3] = {INT32_MAX, 65535, 65535};
 const int64_t script_most_threads[3] = {1024, 1024, 64};
 const int64_t script_most_cluster[3] = {PLAN_MAX_CLUSTER, PLAN_MAX_CLUSTER, PLAN_MAX_CLUSTER};
@@ -231,12 +353,9 @@ static void evaluate_shape(lua_State *L, const evaluation *e, const expression f
         to[i] = 1;
         if (!from[i].text)
             continue;
-        const int64_t n =
-            expression_integer(L, &from[i], e->problem, e->indices, INT64_MIN, INT64_MAX);
+        const int64_t n = whole(L, e, &from[i], INT64_MIN, INT64_MAX);
         *e->impossible = n < 1 || n > most[i];
-        to[i] = *e->impossible
-                    ? (uint32_t)expression_integer(L, &from[i], e->problem, e->indices, 1, most[i])
-                    : (uint32_t)n;
+        to[i] = *e->impossible ? (uint32_t)whole(L, e, &from[i], 1, most[i]) : (uint32_t)n;
     }
 }
 
@@ -253,18 +372,16 @@ static void evaluate_cluster(lua_State *L, const evaluation *e, const script_lau
     }
 }
 
-/* How often it runs; 0: not at all. */
+/* Returns how often a launch runs, 0 if it does not run. */
 static uint32_t evaluate_times(lua_State *L, const evaluation *e, const script_launch *from)
 {
     if (from->when.text && !expression_truth(L, &from->when, e->problem, e->indices))
         return 0;
-    return from->times.text ? (uint32_t)expression_integer(L, &from->times, e->problem, e->indices,
-                                                           0, PLAN_MAX_ROUNDS)
-                            : 1;
+    return from->times.text ? (uint32_t)whole(L, e, &from->times, 0, PLAN_MAX_ROUNDS) : 1;
 }
 
-/* Blanks next to one another, and ends of lines, are one blank: names that differ in them alone
- * name the same. */
+/* Evaluates a kernel's name. Adjacent blanks and ends of lines become one blank, so that names
+ * which differ only in blanks are equal. */
 static void evaluate_entry(lua_State *L, const evaluation *e, const expression *from)
 {
     launch_plan *plan = e->launch;
@@ -289,7 +406,7 @@ static void evaluate_entry(lua_State *L, const evaluation *e, const expression *
     lua_pop(L, 1);
 }
 
-/* `first` is the place of its group's first launch. */
+/* Evaluates a launch. `first` is the index of the first launch in its group. */
 static void evaluate_one_launch(lua_State *L, const evaluation *e, const script_launch *from,
                                 uint32_t times, uint32_t first)
 {
@@ -308,9 +425,8 @@ static void evaluate_one_launch(lua_State *L, const evaluation *e, const script_
         expression_raise(L, &from->block[0], "the block has %llu threads; 1024 are allowed",
                          (unsigned long long)plan_block_threads(to));
     if (from->shared.text)
-        to->dynamic_shared_bytes =
-            (uint32_t)expression_integer(L, &from->shared, e->problem, e->indices, 0, INT32_MAX);
-    /* Said of a launch without clusters it would make two plans of what is launched alike. */
+        to->dynamic_shared_bytes = (uint32_t)whole(L, e, &from->shared, 0, INT32_MAX);
+    /* Without clusters it has no effect, and would make equal launches different plans. */
     if (from->balanced.text)
         to->balanced = expression_truth(L, &from->balanced, e->problem, e->indices) &&
                        plan_cluster_blocks(to) > 1;
@@ -325,7 +441,7 @@ static void evaluate_one_launch(lua_State *L, const evaluation *e, const script_
     }
 }
 
-/* How many elements of each buffer are results, where that is not all of them. */
+/* Evaluates how many elements of each buffer are results, unless all are. */
 static void evaluate_compared(lua_State *L, const evaluation *e)
 {
     const script *s = e->s;
@@ -335,7 +451,7 @@ static void evaluate_compared(lua_State *L, const evaluation *e)
             continue;
         dtype type;
         uint64_t all = evaluate_elements(L, e->problem, e->indices, b, &type);
-        int64_t count = expression_integer(L, &b->compare, e->problem, e->indices, 1, (int64_t)all);
+        int64_t count = whole(L, e, &b->compare, 1, (int64_t)all);
         if (b->record > 1 && count % b->record)
             expression_raise(L, &b->compare, "is %lld, and %s has records of %u elements",
                              (long long)count, b->name, b->record);
@@ -345,7 +461,8 @@ static void evaluate_compared(lua_State *L, const evaluation *e)
     }
 }
 
-/* A CUDA array is a copy of its buffer: no launch may reach the buffer otherwise. */
+/* Refuses a buffer that launches reach both as a CUDA array, which is a copy of it, and
+ * otherwise. */
 static void refuse_two_copies(lua_State *L, const evaluation *e)
 {
     const uint32_t buffer = plan_torn_buffer(e->launch);
@@ -372,7 +489,7 @@ static int evaluate_launch(lua_State *L)
     }
     bool transfers = e->s->transfer.given && k == &e->s->kernel;
     if (transfers)
-        transfer_evaluate_plan(L, e->problem, e->indices, plan->launch_count > 0, &plan->transfer);
+        evaluate_transfer(L, e->problem, e->indices, plan->launch_count > 0, &plan->transfer);
     if (plan->launch_count == 0 && !transfers)
         expression_raise(L, &k->launches[0].when, "no launch is left for this configuration");
     plan->constant_count = (uint32_t)k->constant_count;
@@ -415,21 +532,6 @@ at_status script_planned_launches(script *s, problem_kind problem, const uint16_
                  .launches = out};
     memset(out, 0, PLAN_MAX_LAUNCHES * sizeof *out);
     return sandbox_call(&s->box, find_planned, &p, false, error);
-}
-
-at_status script_entry_places(script *s, problem_kind problem, const uint16_t *indices,
-                              const launch_plan *plan, const launch_c *launch,
-                              int out[PLAN_MAX_LAUNCHES], at_error *error)
-{
-    const script_launch *launches[PLAN_MAX_LAUNCHES];
-    at_status status = script_planned_launches(s, problem, indices, launches, error);
-    for (size_t e = 0; e < PLAN_MAX_LAUNCHES; e++)
-        out[e] = -1;
-    for (uint32_t i = 0; !status && i < plan->launch_count; i++)
-        for (size_t e = 0; e < launch->entry_count; e++)
-            if (strcmp(launch->entries[e], launches[i]->entry_text) == 0)
-                out[e] = (int)plan_entry_place(plan, i);
-    return status;
 }
 
 static at_status plan_launch(script *s, const script_kernel *kernel, problem_kind problem,

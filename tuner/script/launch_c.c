@@ -7,7 +7,7 @@
 
 #include "script/state.h"
 
-/* The first failure is kept; what is written after it is thrown away. */
+/* The writer keeps the first failure, and discards what is written after it. */
 typedef struct writer {
     const script *s;
     term_leaf spell;
@@ -24,7 +24,7 @@ static void refuse(writer *w, const expression *e, const char *why)
                                  e->what, why, e->text);
 }
 
-/* The expression in C; NULL after a failure, else the caller's. */
+/* Returns the expression in C, which the caller frees, or NULL after a failure. */
 static char *translate(writer *w, const expression *e, term_type *type)
 {
     char *c = NULL;
@@ -44,7 +44,7 @@ static char *translate_number(writer *w, const expression *e, term_type *type)
     return c;
 }
 
-/* A whole number from `least` to `most`. */
+/* Prints a whole number from `least` to `most`. */
 static void print_whole(writer *w, const expression *e, int64_t least, int64_t most)
 {
     term_type type;
@@ -93,7 +93,7 @@ static void print_truth_value(writer *w, const expression *e)
     fputs(")", w->to);
 }
 
-/* A value without a type of its own is an int or a bool, as in script/launch.c. */
+/* Prints a value without a type: an int or a bool, as in launch.c. */
 static void print_plain_value(writer *w, const expression *e)
 {
     term_type type;
@@ -256,6 +256,21 @@ at_status script_launch_c(const script *s, term_leaf spell, void *context, launc
     if (w.status)
         free(out->statements);
     return w.status;
+}
+
+at_status script_entry_places(script *s, problem_kind problem, const uint16_t *indices,
+                              const launch_plan *plan, const launch_c *launch,
+                              int out[PLAN_MAX_LAUNCHES], at_error *error)
+{
+    const script_launch *launches[PLAN_MAX_LAUNCHES];
+    at_status status = script_planned_launches(s, problem, indices, launches, error);
+    for (size_t e = 0; e < PLAN_MAX_LAUNCHES; e++)
+        out[e] = -1;
+    for (uint32_t i = 0; !status && i < plan->launch_count; i++)
+        for (size_t e = 0; e < launch->entry_count; e++)
+            if (strcmp(launch->entries[e], launches[i]->entry_text) == 0)
+                out[e] = (int)plan_entry_place(plan, i);
+    return status;
 }
 
 at_status script_constraint_c(const script *s, size_t constraint, term_leaf spell, void *context,

@@ -1,4 +1,5 @@
-/* Evaluates a problem: buffers, their contents and tolerances, and the work of a launch. */
+/* Evaluates a problem: its buffers with their contents and tolerances, its transfer, and its
+ * work. */
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -7,8 +8,6 @@
 #include "base/text.h"
 #include "script/state.h"
 
-static const int64_t most_elements = (int64_t)PLAN_MAX_ELEMENTS;
-
 typedef struct evaluation {
     script *s;
     problem_kind problem;
@@ -16,25 +15,49 @@ typedef struct evaluation {
     problem_plan *plan;
 } evaluation;
 
-static dtype evaluate_type(lua_State *L, const evaluation *e, const expression *type)
+size_t evaluate_name(lua_State *L, const expression *e, problem_kind problem,
+                     const uint16_t *indices, const char *const *names, size_t count)
 {
-    const char *name = expression_string(L, type, e->problem, e->indices);
-    dtype found;
-    if (!dtype_find(name, &found)) {
-        const char *names[DTYPE_COUNT];
-        for (int i = 0; i < DTYPE_COUNT; i++)
-            names[i] = dtype_get((dtype)i)->name;
-        const char *nearest = nearest_name(name, names, DTYPE_COUNT);
-        expression_raise(L, type, "gives '%s', which is no element type%s%s%s", name,
+    const char *name = expression_string(L, e, problem, indices);
+    size_t i = 0;
+    while (i < count && strcmp(names[i], name) != 0)
+        i++;
+    if (i == count) {
+        char known[128] = "";
+        const char *nearest = nearest_name(name, names, count);
+        for (i = 0; i < count; i++)
+            snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? ", " : "",
+                     names[i]);
+        expression_raise(L, e, "gives '%.60s', which is none of %s%s%s%s", name, known,
                          nearest ? "; did you mean '" : "", nearest ? nearest : "",
                          nearest ? "'?" : "");
     }
     lua_pop(L, 1);
-    return found;
+    return i;
 }
 
-/* The names of the fills in scripts. "zero" and "constant" are values; "below" says what "modulo"
- * means. */
+uint64_t evaluate_elements(lua_State *L, problem_kind problem, const uint16_t *indices,
+                           const script_buffer *b, dtype *type)
+{
+    const char *name = expression_string(L, &b->type, problem, indices);
+    if (!dtype_find(name, type)) {
+        const char *names[DTYPE_COUNT];
+        for (int i = 0; i < DTYPE_COUNT; i++)
+            names[i] = dtype_get((dtype)i)->name;
+        const char *nearest = nearest_name(name, names, DTYPE_COUNT);
+        expression_raise(L, &b->type, "gives '%.60s', which is no element type%s%s%s", name,
+                         nearest ? "; did you mean '" : "", nearest ? nearest : "",
+                         nearest ? "'?" : "");
+    }
+    lua_pop(L, 1);
+    return (uint64_t)expression_integer(L, &b->count, problem, indices, 1,
+                                        (int64_t)PLAN_MAX_ELEMENTS);
+}
+
+/* ---- buffers ---- */
+
+/* The names of the fills in scripts. "zero" and "constant" are values; "below" is another name of
+ * "modulo". */
 static const struct {
     const char *name;
     buffer_fill fill;
@@ -63,7 +86,8 @@ static void raise_buffer(lua_State *L, const evaluation *e, const script_buffer 
                   from->name, fill, what);
 }
 
-/* Long lists are data, as those of a file are: plans have room for short ones alone. */
+/* Evaluates a list of values. A plan has room for short lists only, so a long list becomes data, as
+ * if it came from a file. */
 static void evaluate_values(lua_State *L, const evaluation *e, const script_buffer *from,
                             const char *fill, buffer_plan *to)
 {
@@ -127,7 +151,7 @@ static const char *problem_name(problem_kind kind)
                                     : "the simulated problem";
 }
 
-/* Holds a file's elements against the buffer's: type, and how many where these are `counted`. */
+/* Checks a file's element type against the buffer's, and, if `counted`, the number of elements. */
 static void check_file(lua_State *L, const evaluation *e, const script_buffer *from,
                        const buffer_plan *to, const data_file *f, bool counted)
 {
@@ -155,7 +179,8 @@ static void check_file(lua_State *L, const evaluation *e, const script_buffer *f
                 : "");
 }
 
-/* Fills the buffer from a file; all of it, unless the first elements will do. */
+/* Fills a buffer from a file: from all of it, unless the script says that the first elements will
+ * do. */
 static void evaluate_file(lua_State *L, const evaluation *e, const script_buffer *from,
                           buffer_plan *to)
 {
@@ -165,7 +190,8 @@ static void evaluate_file(lua_State *L, const evaluation *e, const script_buffer
     script_file_key(L, from->file, &to->data);
 }
 
-/* Results that files hold are those of the tuned problem, and of others of its size. */
+/* Takes the expected results from files. They are those of the tuned problem, and of other problems
+ * of its size. */
 static void evaluate_expected(lua_State *L, const evaluation *e)
 {
     problem_plan *plan = e->plan;
@@ -208,10 +234,10 @@ static void evaluate_fill(lua_State *L, const evaluation *e, const script_buffer
     lua_pop(L, 1);
 }
 
-/* A share of the elements below 1, or a number of them. */
+/* Evaluates allowed mismatches: a share of the elements below 1, or a number of elements. */
 static double evaluate_mismatches(lua_State *L, const evaluation *e, const expression *from)
 {
-    double amount = expression_number(L, from, e->problem, NULL);
+    double amount = expression_number(L, from, e->problem, e->indices);
     if (!(amount >= 0 && amount <= 0x1p53) || (amount >= 1 && floor(amount) != amount))
         expression_raise(L, from,
                          "gives %g where a share of the elements below 1 or a whole number of them "
@@ -222,7 +248,7 @@ static double evaluate_mismatches(lua_State *L, const evaluation *e, const expre
 
 static tolerance evaluate_tolerance(lua_State *L, const evaluation *e, const script_tolerance *from)
 {
-    double limit = expression_number(L, &from->limit, e->problem, NULL);
+    double limit = expression_number(L, &from->limit, e->problem, e->indices);
     if (limit < 0)
         expression_raise(L, &from->limit, "is negative");
     if (from->kind == TOLERANCE_RELATIVE && limit >= 1)
@@ -245,9 +271,7 @@ static void evaluate_buffer(lua_State *L, const evaluation *e, const script_buff
 {
     *to = (buffer_plan){.role = from->role};
     snprintf(to->name, sizeof to->name, "%s", from->name);
-    to->type = evaluate_type(L, e, &from->type);
-    to->count =
-        (uint64_t)expression_integer(L, &from->count, e->problem, e->indices, 1, most_elements);
+    to->count = evaluate_elements(L, e->problem, e->indices, from, &to->type);
     evaluate_fill(L, e, from, to);
     if (plan_is_compared(to)) {
         const script_tolerance *t =
@@ -273,8 +297,8 @@ static void evaluate_buffer(lua_State *L, const evaluation *e, const script_buff
     uint64_t product = 1;
     for (uint32_t i = 0; i < from->rank; i++) {
         to->shape[i] = (uint64_t)expression_integer(L, &from->shape[i], e->problem, e->indices, 1,
-                                                    most_elements);
-        product = product > (uint64_t)most_elements ? product : product * to->shape[i];
+                                                    (int64_t)PLAN_MAX_ELEMENTS);
+        product = product > PLAN_MAX_ELEMENTS ? product : product * to->shape[i];
         to->rank++;
     }
     if (from->rank > 0 && product != to->count)
@@ -283,12 +307,80 @@ static void evaluate_buffer(lua_State *L, const evaluation *e, const script_buff
                       (unsigned long long)product, (unsigned long long)to->count);
 }
 
-static uint64_t evaluate_work(lua_State *L, const evaluation *e, const expression *from)
+/* ---- transfers ---- */
+
+static uint64_t buffer_bytes(lua_State *L, const script *s, problem_kind problem, uint32_t buffer)
 {
-    return from->text ? (uint64_t)expression_integer(L, from, e->problem, NULL, 1, INT64_MAX) : 0;
+    dtype type;
+    uint64_t count = evaluate_elements(L, problem, NULL, &s->buffers[buffer], &type);
+    return count * dtype_get(type)->size_bytes;
 }
 
-/* A ceiling is of no use without what it is a rate of. */
+static void evaluate_task(lua_State *L, problem_kind problem, transfer_task *out)
+{
+    const script *s = script_of(L);
+    const script_transfer *t = &s->transfer;
+    size_t count;
+    const char *const *names = transfer_direction_names(&count);
+    out->direction =
+        (transfer_direction)(TRANSFER_TO_DEVICE +
+                             evaluate_name(L, &t->direction, problem, NULL, names, count));
+    out->from = t->from;
+    out->to = t->to;
+    uint64_t size = buffer_bytes(L, s, problem, t->from),
+             other = buffer_bytes(L, s, problem, t->to);
+    if (size != other)
+        sandbox_raise(L, AT_SCRIPT, s->from.path, t->line,
+                      "transfer: %s has %llu bytes and %s %llu; both must have the same size",
+                      s->buffers[t->from].name, (unsigned long long)size, s->buffers[t->to].name,
+                      (unsigned long long)other);
+    out->pieces = (uint64_t)expression_integer(L, &t->pieces, problem, NULL, 1, (int64_t)size);
+    if (size % out->pieces != 0)
+        expression_raise(L, &t->pieces, "gives %llu, which does not divide the %llu bytes of %s",
+                         (unsigned long long)out->pieces, (unsigned long long)size,
+                         s->buffers[t->from].name);
+    uint64_t piece = size / out->pieces;
+    out->pitch_bytes = (uint64_t)expression_integer(L, &t->pitch, problem, NULL, 0,
+                                                    (int64_t)(TRANSFER_MAX_BYTES / out->pieces));
+    if (out->pitch_bytes == 0)
+        out->pitch_bytes = piece;
+    if (out->pitch_bytes < piece)
+        expression_raise(L, &t->pitch, "gives %llu, and a piece has %llu bytes",
+                         (unsigned long long)out->pitch_bytes, (unsigned long long)piece);
+}
+
+void evaluate_transfer(lua_State *L, problem_kind problem, const uint16_t *indices, bool has_kernel,
+                       transfer_plan *out)
+{
+    const script_transfer *t = &script_of(L)->transfer;
+    size_t count;
+    evaluate_task(L, problem, &out->task);
+    const char *const *names = host_memory_names(&count);
+    out->memory = (host_memory)evaluate_name(L, &t->memory, problem, indices, names, count);
+    names = host_staging_names(&count);
+    out->staging = (host_staging)evaluate_name(L, &t->staging, problem, indices, names, count);
+    out->chunk_bytes = (uint64_t)expression_integer(L, &t->chunk, problem, indices, 0,
+                                                    (int64_t)TRANSFER_MAX_BYTES);
+    out->streams =
+        (uint32_t)expression_integer(L, &t->streams, problem, indices, 1, TRANSFER_MAX_STREAMS);
+    if (out->memory == HOST_MAPPED && !has_kernel)
+        expression_raise(L, &t->memory,
+                         "gives 'mapped', which a kernel reads or writes, and this "
+                         "configuration launches none");
+    if (out->memory == HOST_MAPPED && out->staging != STAGING_NONE)
+        expression_raise(L, &t->staging,
+                         "asks for a staging buffer, and mapped memory is not copied");
+}
+
+/* ---- the problem ---- */
+
+static uint64_t evaluate_work(lua_State *L, const evaluation *e, const expression *from)
+{
+    return from->text ? (uint64_t)expression_integer(L, from, e->problem, e->indices, 1, INT64_MAX)
+                      : 0;
+}
+
+/* Evaluates the ceiling, which needs the work that it is a rate of. */
 static ceiling_kind evaluate_ceiling(lua_State *L, const evaluation *e)
 {
     static const char *const lacking[WORK_UNITS] = {
@@ -319,7 +411,7 @@ static int evaluate_problem(lua_State *L)
     plan->buffer_count = (uint32_t)s->buffer_count;
     for (size_t i = 0; i < s->buffer_count; i++)
         evaluate_buffer(L, e, &s->buffers[i], &plan->buffers[i]);
-    /* A mistake in the pattern's tolerance is told even if each buffer has its own. */
+    /* Even if each buffer has a tolerance, a mistake in the pattern's own is an error. */
     evaluate_tolerance(L, e, &s->checks.tolerance);
     plan->oracle = script_oracle(s);
     evaluate_expected(L, e);
@@ -329,7 +421,7 @@ static int evaluate_problem(lua_State *L)
     if (s->work.ceiling.text)
         plan->ceiling = evaluate_ceiling(L, e);
     if (s->transfer.given)
-        transfer_evaluate_task(L, e->problem, &plan->transfer);
+        evaluate_task(L, e->problem, &plan->transfer);
     if (plan->ceiling == CEILING_PINNED && !s->transfer.given)
         expression_raise(L, &s->work.ceiling,
                          "gives 'pinned', the ceiling of patterns with a transfer");
@@ -355,7 +447,7 @@ typedef struct replacement {
     size_t count;
 } replacement;
 
-/* The place of the variable, if it may have this value. */
+/* Returns the index of the variable, if its kind of value fits. Raises. */
 static size_t find_variable(lua_State *L, const script *s, const pattern_variable *given)
 {
     size_t i = 0;

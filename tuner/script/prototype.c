@@ -1,4 +1,4 @@
-#include "script/prototype.h"
+#include "script/emit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,12 +6,11 @@
 
 #include "base/pack.h"
 #include "cpp/signature.h"
-#include "script/kernel_signature.h"
 #include "script/state.h"
 
 enum { NAME_BYTES = 32, TYPE_BYTES = 64 };
 
-/* The array of the plan's kernel at a place, as plan_entry_place() numbers them. */
+/* Writes the array's name for a kernel with this number of plan_entry_place(). */
 static void array_name(uint32_t place, char name[NAME_BYTES])
 {
     snprintf(name, NAME_BYTES, "autotune_signature%u", place);
@@ -57,7 +56,7 @@ typedef struct comparison {
     void *context;
 } comparison;
 
-/* Writes the type as C++ does: "const float *", "4 of float". */
+/* Writes a type as C++ does: "const float *", "4 of float". */
 static void type_text(const cpp_argument *a, char text[TYPE_BYTES])
 {
     char base[TYPE_BYTES / 2];
@@ -75,8 +74,9 @@ static void type_text(const cpp_argument *a, char text[TYPE_BYTES])
 
 typedef enum fit { FIT_FINE, FIT_ODD, FIT_WRONG } fit;
 
-/* May a kernel read elements of one type as another? Unsigned words move any number as bits, whole
- * numbers that are wider hold several (half2 in an int), bytes a part. */
+/* Tells whether a kernel may read elements of one type as another. Unsigned words move any number
+ * as bits, wider whole numbers hold several elements (half2 in an int), and bytes hold a part of
+ * one. */
 static fit fit_of(dtype elements, dtype read)
 {
     const dtype_info *is = dtype_get(elements), *as = dtype_get(read);
@@ -120,14 +120,15 @@ static at_status compare_buffer(const comparison *c, uint32_t buffer, uint32_t p
     return AT_OK;
 }
 
-/* The element type of a number among the arguments; one without a type is an int, or a bool. */
+/* Finds the element type of a number. A number without a type is an int or a bool. Returns false
+ * for a bool. */
 static bool number_type(const script_argument *from, const argument_plan *plan, dtype *out)
 {
     *out = from->type == ARGUMENT_PLAIN ? DTYPE_INT32 : (dtype)(from->type - ARGUMENT_INT8);
     return from->type != ARGUMENT_BOOL && (from->type != ARGUMENT_PLAIN || plan->size_bytes == 4);
 }
 
-/* Says what a script has to write for an argument of that type. */
+/* Returns what a script has to write for a parameter of this type. */
 static const char *remedy(const cpp_argument *takes, char text[TYPE_BYTES])
 {
     if (takes->is_pointer)

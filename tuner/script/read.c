@@ -1,13 +1,13 @@
-/* Turns the table that at.pattern{...} made into plain data. The table is autotune.lua's work and
- * has the right shape; only expressions and files remain to be checked here. */
+/* Turns the table that autotune.lua makes of at.pattern{...} into plain data. The table has the
+ * right shape; only expressions and files are checked here. */
 #include <lauxlib.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "script/fields.h"
+#include "script/state.h"
 
-/* The domain of the variable on top of the stack. */
+/* Reads the values that the variable on top of the stack may have. */
 static void read_domain(lua_State *L, pattern_domain *out)
 {
     if (lua_getfield(L, -1, "domain") == LUA_TTABLE) {
@@ -225,7 +225,7 @@ static void read_defines(lua_State *L, script_kernel *k)
         k->defines[i] = script_copy(L, lua_tostring(L, -1));
 }
 
-/* The table on top of the stack. */
+/* Reads the table on top of the stack. */
 static void read_kernel(lua_State *L, script *s, script_kernel *k, expression_reach reach)
 {
     k->template_name = field_string(L, "template");

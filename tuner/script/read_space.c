@@ -1,12 +1,13 @@
-/* The space of a pattern, from its table: parameters, derived values, constraints, the baseline and
- * the starts. */
+/* Reads the space of a pattern from its table: parameters, derived values, constraints, the
+ * baseline and the starts. */
 #include <lauxlib.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "script/fields.h"
+#include "script/state.h"
 
-/* Everywhere a configuration is text it has this much room: what is longer is refused here. */
+/* Refuses a space with a configuration whose text exceeds CONFIGURATION_BYTES, the room that
+ * everybody has for it. */
 static void check_text(lua_State *L, const script *s)
 {
     size_t longest = 1;
@@ -49,7 +50,8 @@ static void read_parameters(lua_State *L, script *s)
     s->pattern.parameters = s->space.parameters;
 }
 
-/* All names are known before the first value is compiled: they may come in any order. */
+/* Reads the derived values. All names are known before the first value is compiled, so they may be
+ * in any order. */
 static void read_derived(lua_State *L, script *s)
 {
     size_t count = fields_enter(L, "derived");
@@ -65,7 +67,7 @@ static void read_derived(lua_State *L, script *s)
         script_derive(L, &s->space.derived[i]);
 }
 
-/* The cases of the parameter on top of the stack. */
+/* Reads the cases of the parameter on top of the stack. */
 static void read_cases(lua_State *L, script_choice *choice)
 {
     size_t count = fields_enter(L, "cases");
@@ -97,7 +99,7 @@ static space_constraint read_constraint(lua_State *L, expression *test)
         .text = test->text, .line = test->line, .parameters = read, .parameter_count = read_count};
 }
 
-/* Adds the value as Lua spells it; strings of values have no control characters. */
+/* Adds a value as Lua writes it. Strings of values have no control characters. */
 static void add_literal(luaL_Buffer *b, value v)
 {
     char number[64];
@@ -115,7 +117,7 @@ static void add_literal(luaL_Buffer *b, value v)
     luaL_addchar(b, '"');
 }
 
-/* NAME=V1,V2,... of --only, as a constraint that shows itself as it was typed. */
+/* Reads NAME=V1,V2,... of --only as a constraint, whose text is the option's. */
 static space_constraint read_only(lua_State *L, script *s, const script_setting *only,
                                   expression *test)
 {
@@ -155,7 +157,7 @@ static space_constraint read_only(lua_State *L, script *s, const script_setting 
     return (space_constraint){.text = test->text, .parameters = read, .parameter_count = 1};
 }
 
-/* Reads the constraints of conditional parameters, then those of the script, then the user's. */
+/* Reads the constraints of conditional parameters, of the script, and of the user. */
 static void read_constraints(lua_State *L, script *s)
 {
     static const char *const fields[] = {"conditions", "constraints"};
@@ -180,8 +182,8 @@ static void read_constraints(lua_State *L, script *s)
     s->pattern.constraints = constraints;
 }
 
-/* The values that a configuration does not name, of conditional parameters: a condition is
- * evaluated once the parameters that it reads have theirs. */
+/* The choice of values that a configuration leaves open. A condition of a parameter is evaluated
+ * after the parameters that it reads have their values. */
 enum choice_state { CHOICE_OPEN, CHOICE_VISITED, CHOICE_MADE };
 
 typedef struct choosing {
@@ -218,8 +220,8 @@ static void choose(lua_State *L, choosing *all, size_t parameter)
     all->states[parameter] = CHOICE_MADE;
 }
 
-/* The list on top of the stack: places of values, one a parameter, 0 where the script names
- * none. */
+/* Reads the list on top of the stack: for each parameter the index of its value, from 1, or 0 if
+ * the script leaves it open. */
 static const uint16_t *read_configuration(lua_State *L, script *s)
 {
     size_t count = s->pattern.parameter_count;

@@ -14,23 +14,22 @@
 #include "base/value.h"
 #include "base/wrap.h"
 #include "device/ceiling.h"
-#include "script/data.h"
 #include "script/state.h"
 
-enum { MOST_NAMES = 256 }; /* that are compared with one that is missing */
+enum { MOST_NAMES = 256 }; /* most names that are compared with a missing one */
 
-/* The tool's own templates do what the data asks for, which may be a hundred thousand entries. */
+/* limits of the tool's own templates, whose data may have a hundred thousand entries */
 static const size_t OWN_MEMORY_BYTES = (size_t)8 << 30;
 static const uint64_t OWN_INSTRUCTIONS = UINT64_C(1) << 48;
 
-/* The state is a script's, without a pattern. */
+/* a rendering, in the state of a script without a pattern */
 typedef struct rendering {
-    script s; /* the first member: script_of() gives it */
+    script s; /* the first member, for script_of() */
     const char *name, *data_path;
     const json_t *table;
     int environment; /* registry reference */
     rendered *out;
-    json_t **value; /* of a module */
+    json_t **value; /* result of a module */
 } rendering;
 
 static rendering *rendering_of(lua_State *L)
@@ -38,7 +37,7 @@ static rendering *rendering_of(lua_State *L)
     return (rendering *)(void *)script_of(L);
 }
 
-/* ---- what templates have beside Lua's own ---- */
+/* ---- functions of all templates ---- */
 
 /* refuse(message, kind, line) */
 static int refuse(lua_State *L)
@@ -86,7 +85,7 @@ static int unknown_name(lua_State *L)
                       nearest ? nearest : "", nearest ? "'?" : "");
 }
 
-/* ---- what those for people have, too ---- */
+/* ---- functions for texts that people read ---- */
 
 /* cut(text, columns) */
 static int cut(lua_State *L)
@@ -101,7 +100,7 @@ static int cut(lua_State *L)
     return 2;
 }
 
-/* A count or a size: what is beyond 64 bits or below 0 does not matter to a reader. */
+/* Returns a count or a size. Numbers beyond 64 bits or below 0 are clipped. */
 static uint64_t whole(lua_State *L)
 {
     if (lua_isinteger(L, 1))
@@ -211,20 +210,20 @@ static void make_environment(lua_State *L, rendering *r)
     r->environment = luaL_ref(L, LUA_REGISTRYINDEX);
 }
 
-/* The names of one run: the table's members, then those of the environment. */
+/* Pushes the names of one run: the table's members, then those of the environment. */
 static void push_scope(lua_State *L, const rendering *r)
 {
-    data_push_members(L, r->table); /* so that json(_ENV) is all of it */
+    data_push_members(L, r->table); /* so that json(_ENV) has all of it */
     lua_createtable(L, 0, 1);
     lua_pushcfunction(L, unknown_name);
     lua_setfield(L, -2, "__index");
     lua_setmetatable(L, -2);
 }
 
-/* ---- what was written ---- */
+/* ---- the written files ---- */
 
-/* Adds what the entries `from` to `to` of `out` (stack index 'out') say: marks and texts by turns.
- */
+/* Adds a file: the entries `from` to `to` of the list at stack index `out`, in which marks and
+ * texts alternate. */
 static void add_file(lua_State *L, rendering *r, int out, lua_Integer from, lua_Integer to,
                      const char *name)
 {
@@ -257,7 +256,8 @@ static void add_file(lua_State *L, rendering *r, int out, lua_Integer from, lua_
     *at = '\0';
 }
 
-/* The list on top of the stack; a mark of 0 begins another file, whose name is the text. */
+/* Takes the files of the list on top of the stack. A mark of 0 begins another file, whose name is
+ * the text. */
 static void take_files(lua_State *L, rendering *r)
 {
     int out = lua_gettop(L);
@@ -298,7 +298,7 @@ static int render(lua_State *L)
     return 0;
 }
 
-/* Runs `function` in a state of its own; `path` names a template that is not the tool's. */
+/* Runs `function` in a new state. `path` is a user's template, or NULL. */
 static at_status run(rendering *r, const char *path, lua_CFunction function, at_error *error)
 {
     paths p;

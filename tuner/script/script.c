@@ -40,18 +40,18 @@ static void run_module(lua_State *L, const char *name)
         luaL_error(L, "require: there is no '%s' in the script's folder (%s) nor in %s%s", relative,
                    s->from.folder, s->from.lua_dir, link);
     }
-    /* An error in the tool's own module is placed where that was called. */
+    /* Errors in the tool's own modules are placed where these are called. */
     bool is_own =
         s->lua.quiet_modules && strncmp(path, s->from.lua_dir, strlen(s->from.lua_dir)) == 0;
     snprintf(chunk_name, sizeof chunk_name, "%c%s", is_own ? '=' : '@', path);
-    script_range *source = script_new_range(L);
+    script_bytes *source = script_new_bytes(L);
     lua_pushvalue(L, lua_upvalueindex(2));
     script_load_file(L, path, chunk_name, source);
     lua_pushstring(L, name);
     lua_call(L, 1, 1);
 }
 
-/* require(name). Upvalues: modules by name, the scripts' environment. */
+/* require(name). Its upvalues are the modules by name, and the environment of scripts. */
 static int require_module(lua_State *L)
 {
     const char *name = luaL_checkstring(L, 1);
@@ -107,7 +107,7 @@ static void make_environments(lua_State *L, script *s)
     s->lua.template_environment = luaL_ref(L, LUA_REGISTRYINDEX);
 }
 
-/* Runs the script with the environment on top of the stack; leaves there what it returns. */
+/* Runs the script with the environment on top of the stack, and leaves its result there. */
 static void load_script(lua_State *L, script *s)
 {
     char chunk_name[PATH_MAX + 1];
@@ -166,7 +166,7 @@ static at_status fill_in(script *s, const char *path, const script_options *opti
                          "pattern.lua'; records and measurements are for 'autotune results', "
                          "'plot' and 'compare'",
                          path, path);
-    /* Messages about fields name this. */
+    /* messages about fields have this path */
     s->from.path = duplicate(options->describe ? options->describe : path, &status);
     s->from.kernel_path = duplicate(path, &status);
     s->from.folder = duplicate(path, &status);
@@ -190,7 +190,7 @@ static at_status fill_in(script *s, const char *path, const script_options *opti
     return AT_OK;
 }
 
-/* Makes a script whose pattern is to be loaded. */
+/* Makes a script, without its pattern. */
 static at_status prepare(const char *path, const script_options *options, script **out,
                          at_error *error)
 {
@@ -332,7 +332,7 @@ void script_hash(const script *s, char hex[33])
     hash_text(XXH3_128bits_digest(s->from.hash), hex);
     if (!state)
         return;
-    /* Other data are another pattern, as far as results go. */
+    /* With other data, results are those of another pattern. */
     XXH3_copyState(state, s->from.hash);
     for (size_t i = 0; i < s->data.file_count; i++)
         if (!data_file_key(s->data.files[i], key, NULL))

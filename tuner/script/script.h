@@ -1,10 +1,10 @@
 /* Pattern scripts: Lua in, a pattern and evaluated plans out.
  *
- * Only the modules of this header and of script/emit.h touch Lua; script/state.h lists them. The
- * script runs in a sandbox with a memory and an instruction limit, without io, os, debug, load,
- * binary chunks, and modules outside its own folder and the tool's Lua folder. Every error names
- * the script, the line and, for a misspelt name, the nearest valid one. A script is used by one
- * thread. */
+ * Lua is used only by the modules of this header, launch_c.h, emit.h and render.h; state.h lists
+ * them. A script runs in a sandbox with limits of memory and instructions, without io, os, debug,
+ * load and binary chunks, and with modules of its own folder and the tool's Lua folder only. Each
+ * error names the script and the line, and for a misspelt name the nearest valid one. One thread
+ * uses a script. */
 #ifndef AUTOTUNE_SCRIPT_SCRIPT_H
 #define AUTOTUNE_SCRIPT_SCRIPT_H
 
@@ -18,7 +18,6 @@
 #include "device/arch.h"
 #include "device/measurement.h"
 #include "device/plan.h"
-#include "script/captured.h"
 #include "space/pattern.h"
 #include "space/space.h"
 
@@ -29,9 +28,9 @@ typedef struct script_setting { /* one --set NAME=VALUE */
     const char *text;
 } script_setting;
 
-/* Questions about a kernel's own file are answered by NVRTC, in a process of its own. */
+/* A source for NVRTC, which answers questions about a kernel's own file in a process of its own. */
 typedef struct script_source {
-    const char *name; /* of the file, in messages */
+    const char *name; /* name of the file, for messages */
     const char *text;
     const source_header *headers;
     size_t header_count;
@@ -40,220 +39,263 @@ typedef struct script_source {
 } script_source;
 
 typedef struct script_compiler {
-    /* Compiles a source that nothing is launched of. *ptx is NULL where it does not compile, *log
-     * what the compiler says; the caller frees both. NULL: there is no compiler. */
+    /* Compiles a source, of which nothing is launched. *ptx is NULL if it does not compile; *log is
+     * the compiler's log. The caller frees both. The function is NULL if there is no compiler. */
     at_status (*compile)(void *context, const script_source *source, char **ptx, char **log,
                          at_error *error);
     void *context;
 } script_compiler;
 
-/* Folders of headers that the command line may name, and as many that a script may. */
+/* ---- a captured launch ----
+ *
+ * A launch that a program made of the kernel in a file. The kernel's arguments have these values,
+ * and they describe the problem. */
+
+/* a captured address: the files of an allocation's contents, the offset of the address in it, and
+ * the bytes from there to its end */
+typedef struct script_captured_pointer {
+    uint32_t at; /* offset in the argument */
+    uint64_t address;
+    const char *before, *after; /* `after` is NULL if the launch changed nothing */
+    uint64_t offset, left_bytes;
+} script_captured_pointer;
+
+typedef struct script_captured_argument {
+    const void *bytes; /* the value */
+    size_t size_bytes;
+    size_t pointer_count; /* a struct may have several */
+    const script_captured_pointer *pointers;
+} script_captured_argument;
+
+/* a variable of the kernel's module, and the file of its contents before the launch */
+typedef struct script_captured_variable {
+    const char *name; /* mangled */
+    const char *before;
+    uint64_t size_bytes;
+} script_captured_variable;
+
+typedef struct script_captured {
+    const char *path;   /* of the capture, for messages */
+    const char *kernel; /* demangled, with types */
+    uint32_t grid[3], block[3];
+    uint32_t dynamic_shared_bytes;
+    size_t argument_count;
+    const script_captured_argument *arguments;
+    size_t variable_count;
+    const script_captured_variable *variables;
+} script_captured;
+
+/* ---- loading ---- */
+
+/* most folders of headers that the command line may name; a script may name as many */
 enum { SCRIPT_INCLUDES_MAX = 16 };
 
 typedef struct script_options {
-    const char *lua_dir; /* holds the installed patterns, in lib/ autotune.lua and template.lua */
-    const char *template_dir; /* installed templates; the script's own folder is searched first */
+    const char *lua_dir; /* has the installed patterns, and in lib/ autotune.lua and template.lua */
+    const char
+        *template_dir; /* has the installed templates; the script's own folder is searched first */
     const script_setting *settings;
     size_t setting_count;
-    const script_setting *only; /* NAME=V1,V2,...: the space has no other values of the parameter */
+    const script_setting *only; /* NAME=V1,V2,...: restricts the parameter to these values */
     size_t only_count;
-    const char *describe; /* a file that stands for the comment of a kernel's file; NULL: none */
-    const char *const *includes; /* folders of the user's, in which headers are looked for, too */
-    size_t include_count;        /* at most SCRIPT_INCLUDES_MAX */
-    script_compiler compiler;    /* for kernel = { source = FILE } */
-    const script_captured *captured; /* a launch of that kernel, borrowed; NULL: none */
-    arch_limits device;              /* what `device.*` means in expressions */
-    /* Nothing is emitted: templates are not read, which is most of the time that loading takes. */
+    const char *describe; /* a file to use instead of the comment of a kernel's file; may be NULL */
+    const char *const *includes;     /* more folders in which headers are looked up */
+    size_t include_count;            /* at most SCRIPT_INCLUDES_MAX */
+    script_compiler compiler;        /* for kernel = { source = FILE } */
+    const script_captured *captured; /* a launch of that kernel, borrowed; may be NULL */
+    arch_limits device;              /* the values of `device.*` in expressions */
+    /* Templates are not read, which saves most of the loading time. Nothing can be emitted. */
     bool without_templates;
     size_t memory_limit_bytes;  /* 0: 256 MiB */
-    uint64_t instruction_limit; /* 0: a default worth a few seconds */
+    uint64_t instruction_limit; /* 0: a default of about two seconds */
     /* Called every few milliseconds while the script is loaded or evaluated; true ends that with
      * AT_INTERRUPTED. May be NULL. */
     bool (*stop)(void *context);
     void *stop_context;
 } script_options;
 
-/* Is it a file of CUDA C++, by its name, in which a comment describes the pattern? */
+/* Tells whether a path names a file of CUDA C++, in which a comment may describe the pattern. */
 bool script_is_kernel_file(const char *path);
 
-/* Loads the script at `path`, or the file of CUDA C++. On success *out owns the pattern. Errors:
- * AT_SCRIPT (with file and line), AT_USAGE (an unknown --set name), AT_IO, AT_NO_MEMORY. */
+/* Loads a script, or a file of CUDA C++. On success *out owns the pattern. Errors: AT_SCRIPT (with
+ * file and line), AT_USAGE (an unknown --set name), AT_IO, AT_NO_MEMORY. */
 at_status script_load(const char *path, const script_options *options, script **out,
                       at_error *error);
-void script_free(script *s); /* NULL is fine */
+void script_free(script *s); /* `s` may be NULL */
 
-/* The place-th oddity of the file that does not change what is tuned, with its line; NULL: there
- * are no more. */
+/* Returns warning number `place` of the script, with its line, or NULL if there are no more. A
+ * warning is about something suspicious that does not change what is tuned. */
 const char *script_warning_text(const script *s, size_t place, int *line);
 
-/* Calls `tell` for each key of a table in the script's text that the table has already: Lua takes
- * the last value without a word. */
+/* Calls `tell` for each key that a table in the script's text has already. Lua silently takes the
+ * last value. */
 void script_tell_repeated_keys(const script *s,
                                void (*tell)(void *context, const char *path, int line,
                                             const char *text),
                                void *context);
 
-/* Writes the comment to start from for a kernel of a file of CUDA C++ that has none, with what can
- * be inferred; `entry` NULL: the file's only kernel. The caller frees *comment. Errors as
- * script_load(), and AT_USAGE if it has a comment. */
+/* Writes a comment to start from for a kernel in a file of CUDA C++ that has none, with everything
+ * that the file tells. `entry` may be NULL if the file has one kernel. The caller frees *comment.
+ * Errors as script_load(), and AT_USAGE if the file has such a comment. */
 at_status script_sketch(const char *path, const char *entry, const script_options *options,
                         char **comment, at_error *error);
 
 const pattern *script_pattern(const script *s);
 
-/* The file of the user's own that the kernel is in (script/kernel_file.h), and the names that are
- * macros of it. False: the kernel is a template. */
+/* Returns the kernel's own file (kernel_file.h), and the names that are macros in it. Returns false
+ * if the kernel is a template. */
 struct kernel_file;
 bool script_file(const script *s, const struct kernel_file **file, const char *const **defines,
                  size_t *define_count);
 
-/* The work of the script up to now, in VM instructions: for whoever asks it again and again. */
+/* Returns the work of the script so far, in VM instructions. */
 uint64_t script_spent(const script *s);
 
 typedef struct script_space_limits {
-    /* Seconds of a usual machine: the work is counted, so that the same script has the same space
-     * each time. */
+    /* Work is counted in seconds of a usual machine, so that a script has the same space each
+     * time. */
     double enumerate_s;  /* a space that takes longer to enumerate, */
     size_t memory_bytes; /* or more memory, is sampled */
-    double sample_s;     /* for the sample */
-    bool *timed_out; /* gets whether a machine was so slow that the clock ended it: then the space
-                        may be another one the next time. May be NULL */
-    uint64_t sample; /* most configurations in it */
-    void (*show)(void *context, const space_progress *progress); /* may be NULL */
+    double sample_s;     /* most work for the sample */
+    bool *timed_out; /* may be NULL; is set if the clock ended the work, on a very slow machine: the
+                        next run may give another space */
+    uint64_t sample; /* most configurations in a sample */
+    void (*show)(void *context,
+                 const space_progress *progress); /* called with the progress; may be NULL */
     void *show_context;
 } script_space_limits;
 
-/* 30 s, 512 MiB; 10 s, 65,536 configurations. */
+/* Returns 30 s, 512 MiB, 10 s for the sample, and 65,536 configurations in it. */
 script_space_limits script_space_defaults(void);
 
-/* The valid configurations for `problem`; the caller frees the space, before the script. Beyond the
- * limits it is a sample of them, of which the baseline is one (space_is_sample()). An empty space
- * is AT_SCRIPT, naming the constraint that removed the last configurations. */
+/* Makes the space of valid configurations for `problem`. The caller frees it before the script.
+ * Beyond the limits it is a sample, with the baseline (space_is_sample()). If the space is empty,
+ * AT_SCRIPT names the constraint that removed the last configurations. */
 at_status script_space_within(script *s, problem_kind problem, const script_space_limits *limits,
                               space **out, at_error *error);
 
-/* Within the default limits. */
+/* Does the same within the default limits. */
 at_status script_space(script *s, problem_kind problem, space **out, at_error *error);
 
-/* Does the configuration satisfy every constraint under `problem`? If not, *broken is the index of
- * the first constraint that fails, also if the constraint cannot be evaluated: AT_SCRIPT. */
+/* Tells whether a configuration satisfies every constraint under `problem`. If not, or if a
+ * constraint cannot be evaluated (AT_SCRIPT), *broken is the index of that constraint. */
 at_status script_valid(script *s, problem_kind problem, const uint16_t *indices, bool *valid,
                        size_t *broken, at_error *error);
 
-/* Does the baseline satisfy them? AT_SCRIPT names the one that it breaks: whoever uses the pattern
- * asks. It may break those of a ragged problem, and --only may rule it out. */
+/* Checks the baseline. AT_SCRIPT names the constraint that it breaks. The baseline may break
+ * constraints under a ragged problem, and --only may exclude it. */
 at_status script_check_baseline(script *s, problem_kind problem, at_error *error);
 
-/* Does a constraint read the problem or the device, themselves or by other names? */
+/* Tells whether a constraint depends on the problem or the device, also through derived values. */
 bool script_constraint_varies(const script *s, size_t constraint);
 
-/* Writes what the derived names stand for that a constraint reads, ", where turned = a == 'b'"; ""
- * where it reads none. */
+/* Writes the definitions of the derived values that a constraint reads, ", where turned = a ==
+ * 'b'", or "" if it reads none. */
 void script_tell_derived(const script *s, size_t constraint, char *text, size_t size_bytes);
 
-/* Evaluates a feature of the pattern for a configuration; `indices` is not read where the feature
- * is not of_configuration. AT_SCRIPT, with its line, when it fails or gives no finite number. */
+/* Evaluates a feature of the pattern for a configuration. `indices` is read only if the feature is
+ * of_configuration. AT_SCRIPT, with the line, if the evaluation fails or gives no finite number. */
 at_status script_feature(script *s, problem_kind problem, size_t feature, const uint16_t *indices,
                          double *out, at_error *error);
 
-/* The feature of this name and definition; SIZE_MAX: the pattern has none. */
+/* Returns the index of the feature with this name and definition, or SIZE_MAX. */
 size_t pattern_find_feature(const pattern *p, const char *name, const char *definition);
 
-/* How data lies in memory may depend on a few parameters (`layout` in the script); variants that
- * agree on them share buffers and what the reference made. Layouts are numbered: a pattern without
- * such parameters has one. */
+/* A few parameters (`layout` in the script) may decide how data lies in memory. Variants that agree
+ * on these share buffers and the reference's results. Layouts are numbered from 0; a pattern
+ * without such parameters has one. */
 enum { SCRIPT_MAX_LAYOUTS = 64 };
 size_t script_layout_count(const script *s);
 size_t script_layout_of(const script *s, const uint16_t *indices);
-/* Does the space use each value that the layout gives its parameters? */
+/* Tells whether the space uses each value that the layout gives its parameters. */
 bool script_layout_occurs(const script *s, const space *space, size_t layout);
-/* Gives the parameters of the layout their values in it; leaves the others alone. */
+/* Sets the parameters of the layout to their values in it, and no others. */
 void script_set_layout(const script *s, size_t layout, uint16_t *indices);
 
 /* Evaluates buffers, tolerances and work for a problem. `indices` is any configuration of the
- * layout wanted; NULL: the baseline. */
+ * wanted layout, or NULL for the baseline. */
 at_status script_problem_plan(script *s, problem_kind problem, const uint16_t *indices,
                               uint64_t seed, problem_plan *out, at_error *error);
 
-/* Gives variables of a problem other values, which costs a hundredth of loading the script
- * for them; the other problems stay as they are. The values that a variable may have (at.one_of,
- * at.within) is not asked. AT_USAGE: there is no such variable, or its values are of another kind;
- * those before it have been set. */
+/* Changes the values of a problem's variables, in a hundredth of the time that loading takes. Other
+ * problems stay. The values that a script allows for a variable (at.one_of, at.within) are not
+ * checked. AT_USAGE if there is no such variable or its values are of another kind; the variables
+ * before it are changed then. */
 at_status script_set_problem(script *s, problem_kind problem, const pattern_variable *values,
                              size_t count, at_error *error);
 
-/* Evaluates what one configuration launches. AT_USAGE: no GPU can make a launch of this shape. */
+/* Evaluates the launches of a configuration. AT_USAGE if no GPU can make them. */
 at_status script_launch_plan(script *s, problem_kind problem, const uint16_t *indices,
                              launch_plan *out, at_error *error);
 
-/* The judge of which results are right. Where files do, that is so of the problems that are as
- * large as these; of others the baseline says it (problem_plan.oracle). */
+/* Returns the source of the expected results. Files have them only for problems of their size; for
+ * others the baseline makes them (problem_plan.oracle). */
 oracle_kind script_oracle(const script *s);
 
-/* The file with these contents, which a plan of the script names; the script's. */
+/* Returns the data with this key, which a plan names. The script owns it. */
 data_file *script_data(const script *s, const data_key *key);
 
-/* Copies of what files hold for the buffers of a problem, for simulations in this process; NULL for
- * other buffers. */
+/* Copies of the files' contents that fill a problem's buffers, for simulations in this process.
+ * NULL for other buffers. */
 typedef struct script_contents {
     const void *of[PLAN_MAX_BUFFERS];
 } script_contents;
 
-/* Reads them. AT_USAGE: they are larger than a simulation is worth. AT_IO, AT_NO_MEMORY. The caller
- * calls script_contents_deinit(), also after a failure. */
+/* Reads the contents. AT_USAGE if they exceed 1 GiB, AT_IO, AT_NO_MEMORY. The caller calls
+ * script_contents_deinit(), also after a failure. */
 at_status script_contents_load(const script *s, const problem_plan *plan, script_contents *out,
                                at_error *error);
 void script_contents_deinit(script_contents *c);
 
-/* The configuration whose results are the oracle of a layout, where that is the baseline: itself,
- * with the layout of `indices`, which become it; or the nearest that `problem` allows. *found is
- * false where it allows none of that layout. */
+/* Finds the configuration that makes the expected results of a layout if the baseline is the
+ * oracle: the baseline with the layout of `indices`, or else the nearest that `problem` allows.
+ * Writes it into `indices`. *found is false if `problem` allows none of that layout. */
 at_status script_oracle_configuration(script *s, problem_kind problem, uint16_t *indices,
                                       bool *found, at_error *error);
 
-/* Like script_launch_plan, for the kernel that makes the expected results and for the kernel that
- * fills inputs which no buffer_fill describes. Of a reference, and of what fills, only the layout
- * of `indices` matters; NULL: the baseline's. Where the baseline is the oracle, `indices` are those
- * of script_oracle_configuration(). AT_NOT_FOUND when the pattern has no such kernel. */
+/* Like script_launch_plan(), for the kernel that makes the expected results, and for the kernel
+ * that fills inputs which have no buffer_fill. Of `indices` only the layout matters; NULL is the
+ * baseline's. If the baseline is the oracle, `indices` are those of script_oracle_configuration().
+ * AT_NOT_FOUND if the pattern has no such kernel. */
 at_status script_reference_plan(script *s, problem_kind problem, const uint16_t *indices,
                                 launch_plan *out, at_error *error);
 bool script_has_filler(const script *s);
 at_status script_filler_plan(script *s, problem_kind problem, const uint16_t *indices,
                              launch_plan *out, at_error *error);
 
-/* The index of the parameter `name`. AT_USAGE naming the nearest, or all. */
+/* Finds the index of a parameter. AT_USAGE names the nearest one, or all. */
 at_status script_find_parameter(const script *s, const char *name, size_t *parameter,
                                 at_error *error);
 
-/* The index of the parameter's value that is spelt `typed`. AT_USAGE listing the values. */
+/* Finds the index of the parameter's value that is written `typed`. AT_USAGE lists the values. */
 at_status script_find_value(const script *s, size_t parameter, const char *typed, uint16_t *index,
                             at_error *error);
 
-/* Parses "tile=64,vec=4,..." into value indices; parameters that are not named keep the baseline's
- * value. Names and values may be in quotes, with blanks around them. AT_USAGE naming the nearest
- * parameter or listing the valid values. */
+/* Parses "tile=64,vec=4,..." into indices of values. Parameters without a value have the
+ * baseline's. Names and values may be in quotes, with blanks around them. AT_USAGE names the
+ * nearest parameter, or lists the valid values. */
 at_status script_parse_configuration(const script *s, const char *text, uint16_t *indices,
                                      at_error *error);
 
-/* Like script_parse_configuration; given[i] tells whether the text names parameter i. */
+/* Does the same; given[i] tells whether the text names parameter i. */
 at_status script_parse_given(const script *s, const char *text, uint16_t *indices, bool *given,
                              at_error *error);
 
 /* Replaces a configuration that is not valid under `problem` by the nearest valid one. Parameters
- * in `is_given` keep their values; those in `is_swept` (NULL: none) may change freely; of the
- * others as few as possible change, by as few values as possible. *changed is false, with `indices`
- * untouched, when the configuration is valid or no valid one was found (a space that takes more
- * than 10 s to enumerate is only sampled). */
+ * in `is_given` keep their values, and those in `is_swept` (may be NULL) may change freely. Of the
+ * others as few as possible change, by as few values as possible. *changed is false, and `indices`
+ * stays, if the configuration is valid or no valid one is found. A space that takes more than 10 s
+ * to enumerate is only sampled. */
 at_status script_complete_configuration(script *s, problem_kind problem, const bool *is_given,
                                         const bool *is_swept, uint16_t *indices, bool *changed,
                                         at_error *error);
 
-/* Writes "tile=64,vec=4,..." in the parameters' order. Returns its length, as snprintf does, which
+/* Writes "tile=64,vec=4,..." in the parameters' order. Returns the length, as snprintf does, which
  * is less than CONFIGURATION_BYTES. */
 int script_format_configuration(const script *s, const uint16_t *indices, char *text,
                                 size_t size_bytes);
 
-/* XXH3-128 of the script, every Lua file that it loaded and the contents of its data files, as 32
+/* Writes the XXH3-128 of the script, of every Lua file that it loaded, and of its data files, as 32
  * hex digits and NUL. */
 void script_hash(const script *s, char hex[33]);
 

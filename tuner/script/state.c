@@ -72,9 +72,9 @@ const char *script_intern(lua_State *L, const char *text)
     return copy;
 }
 
-at_status script_read_file(const char *path, script_range *out, at_error *error)
+at_status script_read_file(const char *path, script_bytes *out, at_error *error)
 {
-    *out = (script_range){0};
+    *out = (script_bytes){0};
     at_status status = file_read(path, SCRIPT_MAX_FILE_BYTES, &out->bytes, &out->size_bytes, error);
     if (status == AT_FORMAT)
         status = error_set(error, AT_IO, "%s is larger than %d MiB: that is no script or template",
@@ -84,7 +84,7 @@ at_status script_read_file(const char *path, script_range *out, at_error *error)
     return status;
 }
 
-/* Plain components only: nothing absolute, no "..", no empty part. */
+/* Tells whether a path is relative and has no empty part, "." or "..". */
 static bool is_plain_path(const char *name)
 {
     for (const char *part = name; part;) {
@@ -160,19 +160,19 @@ int script_push_absent(lua_State *L, const char *const *folders, size_t folder_c
     return 2;
 }
 
-/* Ends the life of a file's bytes when Lua may jump out: they are owned by a userdata. */
+/* Frees a file's bytes, which a userdata owns because Lua may jump out with an error. */
 static int free_range(lua_State *L)
 {
-    script_range *range = lua_touserdata(L, 1);
+    script_bytes *range = lua_touserdata(L, 1);
     free(range->bytes);
     range->bytes = NULL;
     return 0;
 }
 
-script_range *script_new_range(lua_State *L)
+script_bytes *script_new_bytes(lua_State *L)
 {
-    script_range *range = lua_newuserdatauv(L, sizeof *range, 0);
-    *range = (script_range){0};
+    script_bytes *range = lua_newuserdatauv(L, sizeof *range, 0);
+    *range = (script_bytes){0};
     lua_createtable(L, 0, 1);
     lua_pushcfunction(L, free_range);
     lua_setfield(L, -2, "__gc");

@@ -3,7 +3,7 @@
 #include "script/emit.h"
 #include "script_fixture.h"
 
-/* Loads p.lua and asserts that its valid configurations are these, in any order. */
+/* Loads p.lua and checks its valid configurations, in any order. */
 static void expect_configurations(const fixture_pattern *p, const char *const *wanted, size_t count)
 {
     script *s = fixture_load_pattern(p);
@@ -146,7 +146,7 @@ TEST(a_conditional_parameter_that_neither_baseline_nor_start_name_is_the_first_o
         wanted, 3);
 }
 
-/* On other problems it may be one. */
+/* It may be one of another problem. */
 TEST(a_start_need_not_be_a_configuration_of_the_problem)
 {
     static const char *const wanted[] = {"tile=4,mode=a"};
@@ -288,7 +288,7 @@ TEST(derived_values_that_double_are_evaluated_once_each)
                           wanted, 2);
 }
 
-/* So long that it is a function where it is read. */
+/* long enough to be a function */
 #define LONG_SUM(of)                                                                               \
     "derived = { long = '(" of ") + 0" TEN(TEN(TEN(" + 0"))) "', twice = 'long + long' },"
 #define TEN(text) text text text text text text text text text text

@@ -31,7 +31,8 @@ TEST(a_space_without_bounds_is_sampled)
     script_free(s);
 }
 
-/* Loads a pattern of twenty parameters whose one constraint binds when all of them are bound. */
+/* Loads a pattern of twenty parameters, with one constraint that can be tested only after all of
+ * them have values. */
 static script *load_late_binding(const char *constraint)
 {
     char values[2048] = "space = {", baseline[512] = "baseline = {", where[256];
@@ -72,7 +73,7 @@ TEST(constraints_that_bind_late_leave_a_sample_of_what_is_valid)
     script_free(s);
 }
 
-/* Each evaluation is within its limit, and there are 10^20 of them. */
+/* Each of the 10^20 evaluations is within its limit. */
 TEST(the_evaluations_of_a_whole_space_have_a_limit)
 {
     script *s = load_late_binding(
@@ -80,7 +81,7 @@ TEST(the_evaluations_of_a_whole_space_have_a_limit)
         "p16 + p17 + p18 + p19 == 100 and not (\"a\"):rep(1 << 8):find(\".-.-b\")");
     space *sp;
     at_error error = {0};
-    /* What functions in C do is counted, too: the clock, which is patient, has nothing to end. */
+    /* The work of C functions is counted, so the clock ends nothing. */
     bool timed_out = true;
     script_space_limits limits = script_space_defaults();
     limits.enumerate_s = limits.sample_s = 0.2;
@@ -138,7 +139,7 @@ typedef struct waste {
     int calls, every, ms;
 } waste;
 
-/* Spends so many milliseconds of the processor, every so many times that it is called. */
+/* Spends some milliseconds of the processor in every n-th call. */
 static void waste_time(void *context, const space_progress *progress)
 {
     waste *w = context;

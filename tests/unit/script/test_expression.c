@@ -1,7 +1,8 @@
 #include "script/state.h"
 #include "script_fixture.h"
 
-/* The names that an expression reads, as the script loader finds them, joined by spaces. */
+/* Checks the names that an expression reads, as the script loader finds them, separated by
+ * blanks. */
 static void expect_names(const char *text, const char *wanted)
 {
     char where[512], found[512] = "";
@@ -72,7 +73,7 @@ TEST(helpers_say_what_they_promise)
     }
 }
 
-/* String values reach expressions from Lua's own tables; numbers and booleans are pushed. */
+/* Strings come from Lua's own tables; numbers and booleans are pushed. */
 TEST(values_of_every_kind_reach_an_expression)
 {
     script *s = fixture_load_pattern(&(fixture_pattern){
@@ -96,7 +97,7 @@ TEST(values_of_every_kind_reach_an_expression)
     script_free(s);
 }
 
-/* Whatever evaluates them: one constraint after the other, over all values of `v`, of each kind. */
+/* Both ways of evaluation, for each constraint, over all values of `v`, of each kind. */
 TEST(values_tested_together_get_the_answers_that_they_get_alone)
 {
     script *s = fixture_load_pattern(&(fixture_pattern){
@@ -120,7 +121,8 @@ TEST(values_tested_together_get_the_answers_that_they_get_alone)
         for (size_t p = 0; p < 3; p++)
             indices[1 + p] = round / 16 >> p & 1;
         space_question q = {round % 8, indices, 0, choices, 100};
-        assert_ok(expression_test_each(s, e, problem, &q, &(patience){0}, together, &error), error);
+        assert_ok(expression_test_each(s, e, problem, &q, &(work_budget){0}, together, &error),
+                  error);
         for (size_t i = 0; i < 100; i++) {
             indices[0] = choices[i];
             assert_ok(expression_test(s, e, problem, indices, &alone, &error), error);

@@ -24,7 +24,7 @@ static void expect_refusal(const char *source, const char *wanted, int line)
     assert_int_equal(error.line, line);
 }
 
-/* The names of the headers, each with a space after it. */
+/* Checks the names of the headers, each with a blank behind it. */
 static void expect_headers(const char *source, const char *wanted)
 {
     included i;
@@ -112,8 +112,7 @@ TEST(a_refusal_names_the_templates_line)
     assert_string_equal(error.file, "my \"t\".tmpl");
 }
 
-/* The largest number of a line in C, after which more lines follow, spliced and in raw literals,
- * too. */
+/* More lines, spliced or in raw literals, follow the largest line number of C. */
 TEST(lines_are_counted_up_to_the_largest)
 {
     expect_refusal("#line 2147483647\na\n\n#include </etc/x>\n", "/etc/x", 2147483647);

@@ -69,7 +69,7 @@ TEST(a_launch_may_depend_on_the_configuration)
     assert_int_equal(plan_of(&p, "mode=b").launch_count, 2);
 }
 
-/* "0 1 2 1 2 3": the places of a plan's launches, in the order in which they run. */
+/* Checks the indices of a plan's launches in the order in which they run, "0 1 2 1 2 3". */
 static void assert_order(const launch_plan *p, const char *expected)
 {
     char text[256] = "";
@@ -100,7 +100,7 @@ TEST(a_group_of_launches_runs_so_often_in_turn)
     assert_order(&plan, "0 1 2 1 2 1 2 1 2 3 3");
 }
 
-/* So that what runs alike is one plan. */
+/* So equal launches have equal plans. */
 TEST(a_group_that_runs_once_is_no_group)
 {
     const fixture_pattern
@@ -169,7 +169,7 @@ TEST(a_launch_in_clusters_may_be_balanced)
     }
 }
 
-/* Without clusters, too. */
+/* Also without clusters. */
 TEST(balanced_is_true_or_false)
 {
     for (int cluster = 1; cluster <= 4; cluster += 3) {
@@ -390,7 +390,7 @@ TEST(plans_that_cannot_be_are_told)
         at_status status = script_launch_plan(s, PROBLEM_TUNED, NULL, &launch, &error);
         if (!status)
             status = script_problem_plan(s, PROBLEM_TUNED, NULL, 1, &problem, &error);
-        /* A cluster that no GPU has is told from mistakes in the script. */
+        /* A cluster that no GPU supports differs from a mistake in the script. */
         const bool impossible = strstr(or_else(cases[i].launch, ""), "cluster") != NULL;
         assert_int_equal(status, impossible ? AT_USAGE : AT_SCRIPT);
         assert_contains(error.message, cases[i].message);

@@ -1,5 +1,6 @@
-/* Fails each allocation of the C library in turn while a script is loaded and used: AT_NO_MEMORY or
- * success, no leak (the address sanitizer watches) and no crash. */
+/* Fails each allocation of the C library in turn while a script is loaded and used. The result is
+ * AT_NO_MEMORY or success, without a leak (the address sanitizer checks that) and without a
+ * crash. */
 #include "failing_memory.h"
 #include "script/emit.h"
 #include "script_fixture.h"
@@ -31,8 +32,8 @@ TEST(every_allocation_may_fail)
 {
     script_options options = fixture_options();
     size_t failures = 0;
-    /* A load makes some ten thousand; consecutive ones are alike, so a stride that shares no factor
-     * with anything visits all places. */
+    /* A load makes about ten thousand allocations. Adjacent ones are alike, so a stride without
+     * common factors visits all kinds. */
     for (long n = 0;; n += n < 200 ? 1 : 23 * TEST_STRIDE) {
         at_error error = {0};
         until_failure = n;
@@ -43,7 +44,7 @@ TEST(every_allocation_may_fail)
             assert_ok(status, error);
             break;
         }
-        /* Lua collects its garbage and tries again, so that a single failure may go unnoticed. */
+        /* Lua collects garbage and tries again, so a single failure may have no effect. */
         if (status == AT_OK)
             continue;
         failures++;

@@ -1,7 +1,6 @@
-/* Every allocation of the library's rooms fails once: each of the functions below, asked to run
- * with the n-th allocation failing, for n = 1, 2, ..., says AT_NO_MEMORY or does the whole job; it
- * neither crashes, leaks nor writes half of it. The other rooms end their process
- * (base/test_memory.c). */
+/* Fails each allocation of the library's rooms once. Each function below runs with the n-th
+ * allocation failing, for n = 1, 2, ..., and returns AT_NO_MEMORY or does its whole job: no crash,
+ * no leak, no half-written file. The other rooms end their process (base/test_memory.c). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,11 +24,11 @@ typedef struct fixture {
     char *output; /* of the last successful trial */
 } fixture;
 
-/* Does the job once; on AT_OK *output is what it made, for comparison (free). */
+/* Does the job once. On AT_OK *output is its result, for comparison; the caller frees it. */
 typedef at_status (*trial)(fixture *f, char **output, at_error *error);
 
-/* Runs with the n-th allocation failing, until none is left to fail: each of the first, then every
- * 127th, since a Lua state that runs a template makes as many as there are texts in it. */
+/* Fails the first allocations one by one, then every 127th: a Lua state that runs a template makes
+ * one for each text in it. */
 static void fail_each_allocation(fixture *f, trial t)
 {
     enum { MOST = 200000, EACH = 1000, STRIDE = 127 };
@@ -114,7 +113,7 @@ static at_status merge_record(fixture *f, char **output, at_error *error)
     until_failure = -1;
     char *text;
     assert_ok(file_read(path, 1 << 20, &text, NULL, &trouble), trouble);
-    /* Whatever happened, the file is the old one or the new one. */
+    /* The file is the old one or the new one. */
     if (status) {
         assert_string_equal(text, f->record);
         free(text);
@@ -149,7 +148,7 @@ TEST_IN(loading_all_records, set_up, tear_down)
     fail_each_allocation(*state, load_all);
 }
 
-/* Without the pattern's script: what loading one does without memory is script/test_memory.c's. */
+/* The pattern's script is not loaded here; test_memory.c covers that. */
 static at_status pick_from_library(fixture *f, char **output, at_error *error)
 {
     setenv("AUTOTUNE_SHARE", f->folder, 1);
@@ -172,7 +171,7 @@ TEST_IN(picking, set_up, tear_down)
     fail_each_allocation(*state, pick_from_library);
 }
 
-/* Without memory there is no progress, and that is no error. */
+/* A lack of memory hides the progress, and is no error. */
 TEST_IN(showing_progress, set_up, tear_down)
 {
     until_failure = 0;

@@ -86,7 +86,7 @@ TEST(computed_spaces_come_in_alphabetical_order)
     unlink(fixture_path("p.cu.tmpl"));
 }
 
-/* What is wrong with a field, on which line, and what the message must say. */
+/* a mistake in a field, its line, and the message for it */
 typedef struct bad_case {
     fixture_pattern pattern;
     int line;
@@ -269,7 +269,7 @@ TEST(whatever_is_wrong_is_told_with_its_line)
     }
 }
 
-/* Every field with every kind of value: taken, or an error with a line. */
+/* Every field with every kind of value: it is accepted, or an error has a line. */
 TEST(any_value_in_any_field_is_taken_or_told)
 {
     static const char *const fields[] = {
@@ -525,7 +525,7 @@ TEST(settings_override_the_problem)
     const pattern *p = script_pattern(s);
     assert_int_equal(p->problems[PROBLEM_TUNED][0].value.integer, 8);
     assert_int_equal(p->problems[PROBLEM_RAGGED][0].value.integer, 7);
-    /* The user's word outweighs the suggestion for a slow device. */
+    /* The user's value overrides the suggestion for a slow device. */
     assert_int_equal(p->problems[PROBLEM_SIMULATED][0].value.integer, 8);
     assert_string_equal(p->problems[PROBLEM_SIMULATED][3].value.string, "sim");
     assert_int_equal(p->problems[PROBLEM_TUNED][1].value.kind, VALUE_NUMBER);
@@ -542,7 +542,7 @@ TEST(settings_override_the_problem)
     script_free(s);
 }
 
-/* What the tuned problem makes of the baseline: its grid, and its source. */
+/* Checks the baseline of the tuned problem: its grid and its source. */
 static void expect_variant(script *s, uint32_t grid, const char *source)
 {
     launch_plan plan;

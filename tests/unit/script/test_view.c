@@ -1,5 +1,5 @@
-/* Tensor maps, textures and surfaces among the arguments: from a script to plans, and what is said
- * where they cannot be. */
+/* Tensor maps, textures and surfaces among the arguments: their plans, and the messages about
+ * impossible ones. */
 #include "script_fixture.h"
 
 #include <stdlib.h>

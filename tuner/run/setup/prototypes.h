@@ -4,7 +4,7 @@
 #define AUTOTUNE_RUN_SETUP_PROTOTYPES_H
 
 #include "compile/compile.h"
-#include "script/prototype.h"
+#include "script/emit.h"
 
 /* Queues the compilation under an id. *asked is false for a kernel's own file, whose arguments come
  * from the compiler. Errors of emitting. */

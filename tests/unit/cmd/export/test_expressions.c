@@ -259,7 +259,7 @@ TEST(chains_evaluated_at_once_choose_what_they_choose_in_lua)
             const space_question q = {chain - 1u, indices, 1, &(uint16_t){indices[1]}, 1};
             at_status wanted = expression_test(s, e, PROBLEM_TUNED, indices, &alone, NULL);
             assert_int_equal(
-                expression_test_each(s, e, PROBLEM_TUNED, &q, &(patience){0}, &at_once, NULL),
+                expression_test_each(s, e, PROBLEM_TUNED, &q, &(work_budget){0}, &at_once, NULL),
                 wanted);
             if (at_once != alone)
                 fail_msg("question %d of %s: %d", i, e->text, at_once);
