@@ -1,5 +1,6 @@
-/* The space of a script: its constraints, as the space module asks for them; the space of a
- * problem; and the nearest valid configuration with a few given values. */
+/* The space of a script: its constraints, as the space module asks for them; features of
+ * configurations; the space of a problem; and the nearest valid configuration with a few given
+ * values. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,6 +69,42 @@ bool script_constraint_varies(const script *s, size_t constraint)
     for (size_t i = 0; i < e->input_count; i++)
         varies = varies || !e->inputs[i].is_parameter;
     return varies;
+}
+
+/* ---- features ---- */
+
+typedef struct feature_evaluation {
+    const expression *feature;
+    problem_kind problem;
+    const uint16_t *indices;
+    double value;
+} feature_evaluation;
+
+static int evaluate_feature(lua_State *L)
+{
+    feature_evaluation *e = lua_touserdata(L, 1);
+    e->value = expression_number(L, e->feature, e->problem, e->indices);
+    return 0;
+}
+
+at_status script_feature(script *s, problem_kind problem, size_t feature, const uint16_t *indices,
+                         double *out, at_error *error)
+{
+    feature_evaluation e = {
+        .feature = &s->features[feature], .problem = problem, .indices = indices, .value = 0};
+    at_status status = sandbox_call(&s->box, evaluate_feature, &e, false, error);
+    *out = e.value;
+    return status;
+}
+
+size_t pattern_find_feature(const pattern *p, const char *name, const char *definition)
+{
+    for (size_t i = 0; i < p->feature_count; i++) {
+        const pattern_feature *f = &p->features[i];
+        if (strcmp(f->name, name) == 0 && strcmp(f->definition, definition) == 0)
+            return i;
+    }
+    return SIZE_MAX;
 }
 
 /* ---- the space of a problem ---- */

@@ -37,13 +37,6 @@ void work_budget_begin(work_budget *b, double seconds);
 /* Counts values that were looked at while a space is built. */
 void work_budget_look(work_budget *b, uint64_t values);
 
-/* Counts one evaluation of an expression, of this many steps, for this many values at once. */
-void work_budget_evaluate(work_budget *b, size_t steps, size_t values);
-
-/* Counts one evaluation in Lua, of an expression with this many characters. `instructions` is the
- * work of C functions that it called (sandbox_charge()). */
-void work_budget_call(work_budget *b, size_t characters, uint64_t instructions);
-
 bool work_budget_is_over(work_budget *b);
 
 /* Returns the share of the work that is done. */

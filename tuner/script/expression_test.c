@@ -35,12 +35,15 @@ void work_budget_look(work_budget *b, uint64_t values)
     b->spent_ns += values * LOOK_NS;
 }
 
-void work_budget_evaluate(work_budget *b, size_t steps, size_t values)
+/* Counts one evaluation of an expression, of this many steps, for this many values at once. */
+static void count_evaluation(work_budget *b, size_t steps, size_t values)
 {
     b->spent_ns += EVALUATION_NS + steps * (STEP_NS + values * VALUE_OF_STEP_NS);
 }
 
-void work_budget_call(work_budget *b, size_t characters, uint64_t instructions)
+/* Counts one evaluation in Lua, of an expression with this many characters. `instructions` is the
+ * work of C functions that it called (sandbox_charge()). */
+static void count_call(work_budget *b, size_t characters, uint64_t instructions)
 {
     b->spent_ns += CALL_NS + characters * CHARACTER_NS + instructions * INSTRUCTION_NS;
 }
@@ -240,14 +243,14 @@ at_status expression_test_each(script *s, const expression *e, problem_kind prob
         size_t count = q->count - first;
         if (count > VECTOR_MOST_VALUES)
             count = VECTOR_MOST_VALUES;
-        work_budget_evaluate(budget, e->step_count, count);
+        count_evaluation(budget, e->step_count, count);
         if (e->step_count && test_vector(s, e, problem, q, first, count, holds + first))
             continue;
         for (size_t i = first; i < first + count && !status; i++) {
             q->indices[q->varied] = q->choices[i];
             status = test_in_lua(s, e, problem, q->indices, &holds[i], error);
             const int64_t left = s->box.instructions_left > 0 ? s->box.instructions_left : 0;
-            work_budget_call(budget, characters, (uint64_t)(s->box.instruction_limit - left));
+            count_call(budget, characters, (uint64_t)(s->box.instruction_limit - left));
         }
     }
     return status;

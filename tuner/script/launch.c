@@ -559,14 +559,6 @@ at_status script_launch_plan(script *s, problem_kind problem, const uint16_t *in
     return plan_launch(s, &s->kernel, problem, indices, out, error);
 }
 
-oracle_kind script_oracle(const script *s)
-{
-    return !s->checks.has_oracle        ? ORACLE_NONE
-           : s->reference.template_path ? ORACLE_REFERENCE
-           : s->checks.has_expected     ? ORACLE_FILE
-                                        : ORACLE_BASELINE;
-}
-
 at_status script_reference_plan(script *s, problem_kind problem, const uint16_t *indices,
                                 launch_plan *out, at_error *error)
 {

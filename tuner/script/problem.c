@@ -374,6 +374,14 @@ void evaluate_transfer(lua_State *L, problem_kind problem, const uint16_t *indic
 
 /* ---- the problem ---- */
 
+oracle_kind script_oracle(const script *s)
+{
+    return !s->checks.has_oracle        ? ORACLE_NONE
+           : s->reference.template_path ? ORACLE_REFERENCE
+           : s->checks.has_expected     ? ORACLE_FILE
+                                        : ORACLE_BASELINE;
+}
+
 static uint64_t evaluate_work(lua_State *L, const evaluation *e, const expression *from)
 {
     return from->text ? (uint64_t)expression_integer(L, from, e->problem, e->indices, 1, INT64_MAX)

@@ -1,8 +1,10 @@
 /* Reads the space of a pattern from its table: parameters, derived values, constraints, the
  * baseline and the starts. */
+#include <inttypes.h>
 #include <lauxlib.h>
 #include <stdio.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "script/state.h"
 
@@ -65,6 +67,59 @@ static void read_derived(lua_State *L, script *s)
     s->space.derived_count = count;
     for (size_t i = 0; i < count; i++)
         script_derive(L, &s->space.derived[i]);
+}
+
+/* Writes a feature's definition, which a record keeps to detect that a script gives the name
+ * another meaning. It is the script's text, not the compiled one, so that it is valid for other
+ * versions of this program. If the derived values in it are too long, their XXH3-128 stands for
+ * them. */
+static const char *define(lua_State *L, const script *s, const expression *e)
+{
+    luaL_Buffer b;
+    luaL_buffinit(L, &b);
+    for (size_t i = 0; i < s->space.derived_count; i++)
+        if (e->derived >> i & 1) {
+            luaL_addstring(&b, "; ");
+            luaL_addstring(&b, s->space.derived[i].name);
+            luaL_addstring(&b, " = ");
+            luaL_addstring(&b, s->space.derived[i].value.text);
+        }
+    luaL_pushresult(&b);
+    size_t length;
+    const char *derived = lua_tolstring(L, -1, &length);
+    if (strlen(e->text) + length < PATTERN_MAX_DEFINITION_BYTES) {
+        lua_pushfstring(L, "%s%s", e->text, derived);
+    } else {
+        char hex[33];
+        XXH128_hash_t h = XXH3_128bits(derived, length);
+        snprintf(hex, sizeof hex, "%016" PRIx64 "%016" PRIx64, (uint64_t)h.high64,
+                 (uint64_t)h.low64);
+        lua_pushfstring(L, "%s; XXH3 of what it reads: %s", e->text, hex);
+    }
+    char *definition = (char *)(uintptr_t)script_copy(L, lua_tostring(L, -1));
+    lua_pop(L, 2);
+    if (strlen(definition) >= PATTERN_MAX_DEFINITION_BYTES)
+        expression_raise(L, e, "it is longer than %d bytes; give parts of it names (derived)",
+                         PATTERN_MAX_DEFINITION_BYTES - 64);
+    for (char *c = definition; *c; c++)
+        if ((unsigned char)*c < ' ')
+            *c = ' ';
+    return definition;
+}
+
+static void read_features(lua_State *L, script *s)
+{
+    size_t count = fields_enter(L, "features");
+    pattern_feature *features = script_allocate(L, count * sizeof *features);
+    s->features = script_allocate(L, count * sizeof *s->features);
+    for (size_t i = 0; fields_next(L, i, count); i++) {
+        features[i].name = field_string(L, "name");
+        s->features[i] = field_expression(L, "value", REACH_ALL);
+        features[i].definition = define(L, s, &s->features[i]);
+        features[i].of_configuration = s->features[i].reads_parameters;
+    }
+    s->pattern.feature_count = count;
+    s->pattern.features = features;
 }
 
 /* Reads the cases of the parameter on top of the stack. */
@@ -274,7 +329,7 @@ void script_read_space(lua_State *L, script *s)
     read_parameters(L, s);
     check_text(L, s);
     read_derived(L, s);
-    script_read_features(L, s);
+    read_features(L, s);
     read_choices(L, s);
     read_constraints(L, s);
     read_baseline(L, s);

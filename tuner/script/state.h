@@ -376,9 +376,6 @@ void script_read_pattern(lua_State *L);
 /* Reads the space, and the parameters of the layout. Raises. */
 void script_read_space(lua_State *L, script *s);
 
-/* Reads the features. Raises. */
-void script_read_features(lua_State *L, script *s);
-
 /* Evaluates how a configuration transfers data between host and device. `has_kernel`: it launches a
  * kernel. Raises. */
 void evaluate_transfer(lua_State *L, problem_kind problem, const uint16_t *indices, bool has_kernel,
