@@ -12,12 +12,13 @@
 #include "bench/state.h"
 
 enum {
-    CHECK_LAUNCHES = 2,   /* of a slot, when a variant is tried */
-    RECHECK_LAUNCHES = 8, /* and of a finalist: what shows rarely has more chances */
+    CHECK_LAUNCHES = 2,   /* per slot in a try */
+    RECHECK_LAUNCHES = 8, /* per slot for a finalist, because rare errors are more likely to show up */
 };
 
-/* The time of a first launch beside its kernel's: loading it takes a millisecond or two, memory for
- * its stack as long. The device's clock does not see what keeps the host from waiting for it. */
+/* Extra time of a first launch: loading the kernel takes a millisecond or two, and allocating
+ * memory for its stack as long. The clock of the device does not show which part of the time is
+ * extra. */
 static const int64_t first_launch_ns = 10 * 1000000;
 
 static at_status try_samples(device_bench *b, loaded_variant *v, size_t count,
@@ -35,8 +36,9 @@ static at_status try_samples(device_bench *b, loaded_variant *v, size_t count,
     return status;
 }
 
-/* Checks, unless the launch takes longer than variant->too_slow_ns: then *slow_ns is its time. A
- * first launch that may owe it to what only first ones pay for is not believed, but a sample. */
+/* Checks a variant unless a launch takes longer than variant->too_slow_ns; *slow_ns is then the
+ * time of the launch, otherwise 0. If only the extra time of a first launch may be the reason, a
+ * sample decides. */
 static at_status check_or_leave(device_bench *b, const device_variant *variant,
                                 const loaded_variant *v, int64_t *slow_ns, outcome *result,
                                 at_error *error)
@@ -94,7 +96,7 @@ void device_bench_try(device_bench *b, const device_variant *variant, size_t sam
     }
     if (status)
         bench_answer_failure(b, status, &error, answer);
-    /* Unloading from a context that is gone may hang. */
+    /* Unloading from a lost context may hang. */
     if (answer->usable)
         loaded_free(b, &v);
 }
@@ -110,7 +112,7 @@ static loaded_variant *find_held(device_bench *b, uint64_t id)
     return b->held ? bsearch(&id, b->held, b->held_count, sizeof *b->held, compare_held) : NULL;
 }
 
-/* Inserts a variant in the order of the ids. */
+/* Inserts a variant, ordered by id. */
 static void insert_held(device_bench *b, const loaded_variant *v)
 {
     size_t at = b->held_count;
@@ -120,7 +122,7 @@ static void insert_held(device_bench *b, const loaded_variant *v)
     b->held[at] = *v;
 }
 
-/* Runs the check that a try left for later. */
+/* Runs the checks that a try with `unchecked` left out. */
 static at_status check_ragged(device_bench *b, const loaded_variant *v, outcome *result,
                               at_error *error)
 {
@@ -148,7 +150,8 @@ void device_bench_hold(device_bench *b, uint64_t id, const device_variant *varia
         return;
     }
     if (!status) {
-        /* Raises limits and loads lazily what has to be, outside any sample. */
+        /* The first launch raises limits and loads the code, which must not happen during a
+         * sample. */
         bench_notify(b, "the first launch", 0, b->watchdog_ns);
         status = device_slot_restore(&v.stage->slots[0], &error);
     }
@@ -177,7 +180,7 @@ void device_bench_release(device_bench *b, uint64_t id)
     b->held_count--;
 }
 
-/* answer->found.id is the variant in progress, for a failure that must name one. */
+/* Samples a block. answer->found.id is the current variant, for failures. */
 static at_status sample_block(device_bench *b, const uint64_t *ids, size_t count, bool with_copy,
                               device_answer *answer, at_error *error)
 {
@@ -198,7 +201,7 @@ static at_status sample_block(device_bench *b, const uint64_t *ids, size_t count
     }
     if (!status)
         status = bench_sm_clock(b, &answer->found.sm_clock_khz, error);
-    /* A block that is too short for a clock of its own has that of the time just before it. */
+    /* A block too short to measure the clock uses the clock measured before it. */
     if (answer->found.sm_clock_khz <= 0)
         answer->found.sm_clock_khz = before_khz;
     return status;
@@ -230,7 +233,8 @@ static at_status seed_slots(device_bench *b, device_stage *stage, uint64_t seed,
     return status;
 }
 
-/* A write far outside may have hit what belongs to another problem, or to the reference. */
+/* Checks the data of all problems: a write far out of bounds may hit another problem or the
+ * reference results. */
 static at_status check_elsewhere(device_bench *b, outcome *result, at_error *error)
 {
     at_status status = AT_OK;
@@ -271,7 +275,7 @@ void device_bench_recheck(device_bench *b, uint64_t id, uint64_t seed, device_an
         bench_answer_failure(b, status, &error, answer);
 }
 
-/* Chunks of launches with a reading between them (bench/energy.h). */
+/* Reads the board between chunks of launches (bench/meter.h). */
 static at_status read_energy(device_bench *b, const loaded_variant *v, uint32_t chunks,
                              energy_estimate *out, at_error *error)
 {
@@ -284,7 +288,7 @@ static at_status read_energy(device_bench *b, const loaded_variant *v, uint32_t 
     int64_t limit_ns = b->watchdog_ns + 10 * (int64_t)chunk * time_ns;
     for (size_t i = 0; !status && i <= chunks; i++) {
         bench_notify(b, "measuring energy", 0, limit_ns);
-        /* The first chunk brings power to what it will be, and is not counted. */
+        /* The first chunk only brings the power to its level and is not counted. */
         status = b->api->energy->repeat(b->device, v->kernels[0], &v->launches[0],
                                         v->stage->slots[0].buffers, chunk, error);
         if (!status)
@@ -327,7 +331,7 @@ void device_bench_energy(device_bench *b, uint64_t id, uint32_t chunks, device_a
         bench_answer_failure(b, status, &error, answer);
 }
 
-/* One pass after the other: what each of them may take, and the buffers as they were. */
+/* State of a profiling with several passes. */
 typedef struct passes {
     device_bench *bench;
     const loaded_variant *variant;
@@ -376,7 +380,7 @@ void device_bench_count(device_bench *b, uint64_t id, const char *const *metrics
     }
 }
 
-/* NULL: there is none. */
+/* Returns NULL if the slot does not exist. */
 static device_slot *find_slot(device_bench *b, uint32_t layout, uint32_t slot)
 {
     return layout < b->stage_count && slot < b->slot_count ? &b->stages[layout].slots[slot] : NULL;

@@ -1,8 +1,8 @@
-/* The work of a device worker for its requests: the set-up, tries, held variants, blocks.
+/* The requests of a device worker: set-up, tries, held variants, blocks.
  *
  * Works on an open device through device_api. Every function fills in an answer; a failure of the
- * variant is part of the answer, not an error. If the answer's status is not AT_OK and `usable` is
- * false, the device's context is lost. */
+ * variant is part of the answer and not an error. If `usable` is false in the answer, the context
+ * of the device is lost. */
 #ifndef AUTOTUNE_BENCH_BENCH_H
 #define AUTOTUNE_BENCH_BENCH_H
 
@@ -12,24 +12,24 @@
 
 enum { DEVICE_TEXT_BYTES = 3072 };
 
-/* The problems of one layout; variants are measured on the first of them. */
+/* The problems of one layout. Variants are timed on slot 0. */
 typedef struct device_stage {
     device_slot slots[DEVICE_SLOTS];
-    device_context context; /* of slot 0 */
+    device_context context; /* kernels that run before the samples on slot 0 */
     device_meter meter;
 } device_stage;
 
 typedef struct loaded_variant {
     uint64_t id;
-    device_stage *stage; /* of its layout */
+    device_stage *stage; /* stage of its layout */
     bool present[DEVICE_SLOTS];
-    device_kernel *kernels[DEVICE_SLOTS]; /* may be [0]'s */
+    device_kernel *kernels[DEVICE_SLOTS]; /* may be equal to kernels[0] */
     launch_plan launches[DEVICE_SLOTS];
-    int64_t launch_ns;   /* what a launch takes, as the tuner knows; 0: it does not */
-    device_batch *batch; /* of slot 0; NULL until it is to be sampled, and where none is needed */
+    int64_t launch_ns;   /* time of a launch, in ns; 0 if unknown */
+    device_batch *batch; /* batch for slot 0; NULL if samples are single launches */
 } loaded_variant;
 
-/* Called before something that may take up to `limit_ns`. */
+/* Called before a step that may take up to note->limit_ns. */
 typedef void (*device_notify)(void *context, const device_note *note);
 
 typedef struct device_bench {
@@ -37,25 +37,25 @@ typedef struct device_bench {
     device *device;
     device_cache cache;
     int64_t watchdog_floor_ns;
-    bool untimed; /* nothing is sampled */
+    bool untimed; /* nothing is timed */
     device_notify notify;
     void *notify_context;
-    device_stage *stages; /* owned; one a layout */
+    device_stage *stages; /* owned; one per layout */
     size_t stage_count;
-    size_t slot_count;        /* of each; 0: not set up */
-    device_contents contents; /* of files that fill buffers */
+    size_t slot_count;        /* slots per stage; 0 before the set-up */
+    device_contents contents; /* files that fill buffers */
     int64_t watchdog_ns;
-    uint64_t watchdog_work; /* device_analysis.give_up_after */
+    uint64_t watchdog_work; /* limit for device_analysis.give_up_after */
     loaded_variant *held;   /* sorted by id */
     size_t held_count;
-    int64_t *samples_ns; /* of the answer in progress; grown before sampling */
+    int64_t *samples_ns; /* samples of the current answer */
     size_t sample_capacity;
-    double *counters; /* of the answer in progress; PLAN_MAX_LAUNCHES times DEVICE_MAX_METRICS */
-    char text[DEVICE_TEXT_BYTES]; /* message of the answer in progress, */
-    device_fault fault;           /* and the same as fields */
-    uint32_t failed_slot;         /* of the last check that found a fault */
-    void *results;                /* owned; of the last answer */
-    char *printed; /* owned; what the variant of the last check printed; NULL: nothing */
+    double *counters; /* counters of the current answer; PLAN_MAX_LAUNCHES times DEVICE_MAX_METRICS */
+    char text[DEVICE_TEXT_BYTES]; /* message of the current answer */
+    device_fault fault;           /* the same as fields */
+    uint32_t failed_slot;         /* slot of the last failed check */
+    void *results;                /* owned; results in the last answer */
+    char *printed; /* owned; output of the variant in the last check, or NULL */
 } device_bench;
 
 void device_bench_deinit(device_bench *b);
@@ -67,20 +67,20 @@ void device_bench_try(device_bench *b, const device_variant *variant, size_t sam
 void device_bench_hold(device_bench *b, uint64_t id, const device_variant *variant,
                        device_answer *answer);
 void device_bench_release(device_bench *b, uint64_t id);
-/* `ids` holds `count` ids. */
+/* Takes a sample of each of `count` held variants, and with `with_copy` one of the ceiling. */
 void device_bench_block(device_bench *b, const uint64_t *ids, size_t count, bool with_copy,
                         device_answer *answer);
-/* Measures the energy of a launch of the held variant `id`; if that is unknown, the answer's
- * message says why. `chunks` 0: only what throttles the chip and which other processes use it. */
+/* Measures the energy of a launch of the held variant `id`. If it is unknown, the message has the
+ * reason. With `chunks` 0, only reads the reasons for throttling and the number of other
+ * processes. */
 void device_bench_energy(device_bench *b, uint64_t id, uint32_t chunks, device_answer *answer);
-/* Reads counters of the held variant `id`; if they cannot be read, the answer's message says
- * why. */
+/* Reads counters of the held variant `id`. If they cannot be read, the message has the reason. */
 void device_bench_count(device_bench *b, uint64_t id, const char *const *metrics, size_t count,
                         device_answer *answer);
-/* Gives the oracle's results on a problem, as long as the next request is not there; nothing where
- * that is not known, or only on the device. */
+/* Answers with the results of the oracle for a problem, which stay valid until the next request.
+ * Answers with none if they are unknown or cannot be read. */
 void device_bench_results(device_bench *b, uint32_t layout, uint32_t slot, device_answer *answer);
-/* Holds it against what it made on another device. */
+/* Compares the results of the oracle with those of another device. */
 void device_bench_compare(device_bench *b, uint32_t layout, uint32_t slot, const void *results,
                           size_t results_bytes, device_answer *answer);
 void device_bench_recheck(device_bench *b, uint64_t id, uint64_t seed, device_answer *answer);

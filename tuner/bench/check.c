@@ -7,13 +7,13 @@
 
 #include "base/text.h"
 
-/* One check in progress. */
+/* A check in progress. */
 typedef struct check {
     device_slot *slot;
     const launch_plan *launch;
     device_check *how;
-    uint64_t sums[PLAN_MAX_BUFFERS]; /* of the outputs after the first launch */
-    bool differs;                    /* what is wrong is an output's contents */
+    uint64_t sums[PLAN_MAX_BUFFERS]; /* sums of the outputs after the first launch */
+    bool differs;                    /* the contents of an output are wrong */
 } check;
 
 static bool found_wrong(const check *c)
@@ -21,7 +21,7 @@ static bool found_wrong(const check *c)
     return c->how->result != OUTCOME_OK;
 }
 
-/* Keeps the fields of the fault that the device complained of. */
+/* Keeps the fault that the device reports, as fields. */
 static void keep_fault(check *c)
 {
     const device_slot *s = c->slot;
@@ -56,8 +56,8 @@ static at_status prepare(check *c, int pattern, at_error *error)
     return status;
 }
 
-/* Results of so many elements of which one differs may differ by rounding: a point on an edge, a
- * value between two bins. */
+/* A single mismatch among this many results may be due to rounding: a point on an edge, a value
+ * between two bins. */
 enum { RARE = 1000000 };
 
 static void tell_difference(check *c, const buffer_plan *all, const buffer_plan *plan,
@@ -98,7 +98,7 @@ static void tell_difference(check *c, const buffer_plan *all, const buffer_plan 
                  "; rounding may flip a discrete result: at.mismatches() allows that");
 }
 
-/* The error that some sixty roundings make, of what is as large as the largest result. */
+/* Returns the error of some sixty roundings, relative to the largest result. */
 static double rounding_of(dtype type)
 {
     switch (type) {
@@ -115,8 +115,8 @@ static double rounding_of(dtype type)
     }
 }
 
-/* Tells of results that had to be equal bit for bit whether all are near: a sum in another order is
- * no mistake, but that is for the pattern to say. */
+/* If results that must be equal bit for bit differ only by rounding, adds this to the message: the
+ * order of a sum may be legitimate, but the pattern must allow it. */
 static at_status tell_nearness(check *c, uint32_t i, const buffer_plan *compared, at_error *error)
 {
     device_slot *s = c->slot;
@@ -179,7 +179,8 @@ static at_status check_guards(check *c, at_error *error)
     return AT_OK;
 }
 
-/* A changed input explains wrong outputs of the second launch: it is what to tell. */
+/* Checks the inputs. A changed input explains wrong outputs of later launches, so it replaces other
+ * errors. */
 static at_status check_inputs(check *c, at_error *error)
 {
     device_slot *s = c->slot;
@@ -210,7 +211,8 @@ static at_status sum_output(const check *c, uint32_t i, uint64_t *sum, at_error 
     return s->api->checksum(s->device, s->buffers[i], plan_buffer_bytes(&compared), sum, error);
 }
 
-/* Bit-for-bit agreement of all launches; where a comparison is exact it has shown that already. */
+/* Checks that the results of all launches are equal bit for bit. Buffers with an exact comparison
+ * were checked already. */
 static at_status sum_outputs(check *c, int pattern, at_error *error)
 {
     device_slot *s = c->slot;
@@ -235,7 +237,7 @@ static at_status sum_outputs(check *c, int pattern, at_error *error)
     return AT_OK;
 }
 
-/* Keeps what the launch printed, if it is to be told. */
+/* Keeps the output of the launch if it is to be reported. */
 static void note_printed(check *c, bool is_wrong)
 {
     const device_analysis *analysis = c->slot->api->analysis;
@@ -248,8 +250,9 @@ static void note_printed(check *c, bool is_wrong)
     }
 }
 
-/* One launch, and what the device says against it. If it has a choice, it says the same every
- * time. */
+/* Launches once and gets the complaint of the device. If the complaint may depend on other parallel
+ * work of the device, launches again with that work switched off, so that the complaint is the same
+ * each time. */
 static at_status launch_once(check *c, int pattern, uint32_t schedule, device_kernel *k,
                              at_error *error)
 {
@@ -280,8 +283,8 @@ static at_status launch_once(check *c, int pattern, uint32_t schedule, device_ke
     return status;
 }
 
-/* Guard bands first: a band that was hit says more than the elements that the same mistake spoilt.
- * Each launch has a schedule of its own. */
+/* Checks one launch, which has a schedule of its own. Guard bands come first: a damaged band says
+ * more than the elements that the same error damaged. */
 static at_status check_launch(check *c, int pattern, device_kernel *k, at_error *error)
 {
     const device_slot *s = c->slot;
@@ -310,8 +313,8 @@ static at_status sum_expected(const check *c, uint64_t sums[PLAN_MAX_BUFFERS], a
     return status;
 }
 
-/* An output is wrong in a launch of this schedule: is it another one in another? After launches
- * that were right it is. */
+/* An output is wrong under this schedule: determines whether it is different under another one.
+ * After correct launches it is. */
 static at_status tell_order(check *c, uint32_t schedule, device_kernel *k, at_error *error)
 {
     char text[1024];
@@ -347,15 +350,16 @@ static at_status tell_order(check *c, uint32_t schedule, device_kernel *k, at_er
     return AT_OK;
 }
 
-/* Tells the cost of a launch: it is the device's work, and its buffers' bytes, of which many are
- * filled and compared in the time of a unit. */
+/* Returns the cost of a launch: the work of the device and the bytes of the buffers. Many bytes are
+ * filled and compared in the time of a unit of work. */
 static uint64_t cost_of(const device_slot *s)
 {
     enum { BYTES_OF_A_UNIT = 16 };
     return s->api->analysis->work(s->device) + plan_problem_bytes(&s->plan) / BYTES_OF_A_UNIT;
 }
 
-/* Do a result's last bits matter: because they are compared, or because launches must agree? */
+/* Returns true if the last bits of a result matter, because they are compared or because launches
+ * must agree. */
 static bool is_exact(const device_slot *s)
 {
     bool any = false;
@@ -367,9 +371,9 @@ static bool is_exact(const device_slot *s)
     return any;
 }
 
-/* Is it to be launched once more? Where results may hang on the order of threads several orders are
- * tried, the more the less each costs; and of tiny launches many, since few threads that meet in a
- * few places show all that they can do within some hundred orders. */
+/* Returns true if the kernel is to be launched again. If results may depend on the order of
+ * threads, several orders are tried: more if a launch is cheap, and many if it is tiny, because a
+ * few threads that share a few addresses show all possible results within some hundred orders. */
 static bool goes_on(const check *c, int launches, const device_kernel *k)
 {
     enum {
@@ -388,9 +392,9 @@ static bool goes_on(const check *c, int launches, const device_kernel *k)
            (launches < MOST_TINY_ORDERS && cost <= MOST_TINY_COST);
 }
 
-/* Launches again, with the module's variables as the last launch left them. A GPU tunes the kernel
- * so: what is right only once cannot be timed, but is no mistake of that one launch. The oracle's
- * own kernel is not asked. */
+/* Launches again with the module's variables as the last launch left them, because tuning on a GPU
+ * launches the kernel repeatedly. A kernel that is right only once cannot be timed, but the single
+ * launch is not wrong. The oracle's own kernel is not checked. */
 static at_status check_second(check *c, device_kernel *k, at_error *error)
 {
     const device_slot *s = c->slot;
@@ -435,7 +439,7 @@ static at_status check_once(check *c, device_kernel *k, at_error *error)
                : tell_order(c, (uint32_t)pattern - 1, k, error);
 }
 
-/* Blocks of it, on a slot whose problem is too large. */
+/* Checks some blocks, if the problem is too large to run completely. */
 static at_status check_excerpt(check *c, device_kernel *k, const launch_plan *launch,
                                at_error *error)
 {

@@ -7,25 +7,24 @@
 
 #include "bench/problem.h"
 
-/* How a slot is checked, and what came of it. */
+/* Parameters and results of a check. */
 typedef struct device_check {
-    int launches;       /* two or more */
-    uint64_t most_work; /* of each (device_analysis.give_up_after); 0: any */
-    int64_t most_ns;    /* of the first launch (device_hardware.launch_ns); 0: any */
+    int launches;       /* at least two */
+    uint64_t most_work; /* limit per launch (device_analysis.give_up_after); 0 means no limit */
+    int64_t most_ns;    /* limit of the first launch (device_hardware.launch_ns); 0 means no limit */
     outcome result;
-    int64_t
-        slow_ns; /* the first launch took as long, which is more: nothing was checked. 0: not so */
-    char *text;  /* the caller's: why the result is not OUTCOME_OK */
+    int64_t slow_ns; /* time of the first launch if above most_ns: nothing is checked; or 0 */
+    char *text;  /* buffer of the caller; reason if the result is not OUTCOME_OK */
     size_t text_bytes;
-    device_fault fault; /* the same as fields */
-    char *printed; /* owned, also after a failure: by the first launch, or by the one that is wrong;
-                      NULL: nothing */
+    device_fault fault; /* the reason as fields */
+    char *printed; /* owned, also after a failure; output of the first launch, or of the wrong one; NULL if there is none */
 } device_check;
 
 /* Runs the kernel on poisoned outputs, and checks outputs, guard bands and inputs. The bytes in and
- * around its buffers differ from launch to launch. AT_OK: it ran, and how->result says how.
- * *differs: what is wrong is an output's contents. Where the oracle is in trouble outputs are
- * compared with each other alone. AT_COMPILE: the launch was refused. AT_DEVICE: it faulted. */
+ * around its buffers differ from launch to launch. If s->trouble is set, outputs are only compared
+ * with each other. Returns AT_OK if the kernel ran; how->result is then the result of the check,
+ * and *differs is true if the contents of an output are wrong. Returns AT_COMPILE if the launch is
+ * refused, AT_DEVICE if it faults. */
 at_status device_check_once(device_slot *s, device_kernel *k, const launch_plan *launch,
                             device_check *how, bool *differs, at_error *error);
 

@@ -14,19 +14,16 @@
 #include "process/message.h"
 #include "sim/chip.h"
 
-/* The most devices of a kind. */
+/* Most devices of a kind. */
 enum { MAX_DEVICES = 64 };
-
-/* A share of the GPU is sent in millionths. */
-enum { MILLION = 1000000 };
 
 typedef struct child {
     int fd;
-    uint64_t number; /* of the request that it is at */
+    uint64_t number; /* number of the current request */
     device_bench bench;
-    gpu_turn *turn; /* NULL: none is taken, as at a simulated device, which has no UUID */
+    gpu_turn *turn; /* NULL if turns are not needed: a simulated device has no UUID */
     gpu_pace pace;
-    bool steady; /* what it is at is not to be interrupted by a rest */
+    bool steady; /* the current request must not be interrupted by a rest */
 } child;
 
 static at_status send_note(int fd, const device_note *note)
@@ -36,14 +33,15 @@ static at_status send_note(int fd, const device_note *note)
     return message_post(fd, &m, NULL);
 }
 
-/* A note that cannot be sent has no reader: the next answer will find that out. */
+/* Sends a note with the number of the current request. If it cannot be sent, the next answer will
+ * fail. */
 static void number_note(const child *c, device_note note)
 {
     note.number = c->number;
     send_note(c->fd, &note);
 }
 
-/* Notes that the process waits: it does not hang. */
+/* Tells the tuner that this process waits and does not hang. */
 static void note_waiting(void *context)
 {
     number_note(context, (device_note){.what = "waiting for its turn at the GPU",
@@ -56,7 +54,7 @@ static void begin_work(child *c)
     gpu_pace_begin(&c->pace, clock_now_ns());
 }
 
-/* Leaves the GPU to others, for as long as its share says. */
+/* Leaves the GPU to other programs as long as the share requires. */
 static void rest(child *c)
 {
     int64_t rest_ns = gpu_pace_rest(&c->pace, clock_now_ns());
@@ -119,7 +117,8 @@ static at_status open_device(child *c, const device_worker_options *options, at_
     gpu_turn_take(c->turn, GPU_TURN_MOST_NS, NULL, NULL);
     if (!status && api->hardware)
         status = api->hardware->start(c->bench.device, error);
-    /* The tuner compiles what the set-up needs meanwhile. A GPU that is shared is not kept busy. */
+    /* Meanwhile the tuner compiles the support code for the set-up. A shared GPU is not warmed
+     * up. */
     if (!status && api->hardware && c->pace.share >= 1)
         status = api->hardware->warm_up(c->bench.device, error);
     gpu_turn_give(c->turn);
@@ -127,8 +126,8 @@ static at_status open_device(child *c, const device_worker_options *options, at_
     return status ? status : send_note(c->fd, &idle);
 }
 
-/* Each takes what is left of its request (number and id are read) and fills the answer, whose id is
- * the request's. AT_FORMAT: the request makes no sense, which is an answer too. */
+/* A handler reads the rest of its request, after number and id, and fills in the answer, whose id
+ * is already set. AT_FORMAT means that the request is invalid, which becomes an answer too. */
 typedef at_status (*handler)(child *c, pack *asked, device_answer *answer);
 
 static at_status do_setup(child *c, pack *asked, device_answer *answer)
@@ -276,7 +275,7 @@ static at_status send_answer(child *c, const device_answer *answer, at_error *er
     return message_post(c->fd, &m, error);
 }
 
-/* Serves one request; *go becomes false when the device is of no more use. */
+/* Answers one request. *go becomes false if the device cannot be used any more. */
 static at_status serve(child *c, bool *go, at_error *error)
 {
     message m;
@@ -298,8 +297,8 @@ static at_status serve(child *c, bool *go, at_error *error)
             begin_work(c);
         c->steady = m.type == REQUEST_ENERGY;
         status = handlers[m.type](c, &m.body, &answer);
-        /* The rest that this request is owed comes before the work of the next one: the answer does
-         * not wait for it. */
+        /* The rest for this request comes before the work of the next one, so that the answer need
+         * not wait. */
         gpu_pace_rest(&c->pace, clock_now_ns());
         if (on_device)
             gpu_turn_give(c->turn);
@@ -319,7 +318,7 @@ static at_status serve(child *c, bool *go, at_error *error)
 
 void device_child_confine(bool in_process)
 {
-    /* The driver opens what it likes, when it likes; all that it runs it has run by now. */
+    /* A driver may open any file at any time, but has started its programs by now. */
     if (in_process)
         confine_files(NULL, 0);
     confine_system_calls(in_process ? CONFINE_SOCKETS : CONFINE_EXECUTION);
@@ -356,7 +355,7 @@ static int run(int fd, pack *settings)
     while (!status && go)
         status = serve(&c, &go, &error);
     gpu_turn_free(c.turn);
-    /* A context that is gone is left to the operating system: tearing it down may hang. */
+    /* If the context is lost, the operating system frees it: the driver might hang. */
     if (!go)
         return 1;
     device_bench_deinit(&c.bench);
@@ -377,7 +376,7 @@ static at_status list_kind(const device_api *api, bool names, device_properties 
     return status;
 }
 
-/* It is no failure that a kind has no devices, as long as another kind has. */
+/* Lists the devices of all kinds. A kind without devices is an error only if no kind has any. */
 static at_status list_devices(const char *kind, bool names, device_properties *out, size_t *count,
                               at_error *error)
 {

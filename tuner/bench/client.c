@@ -13,7 +13,7 @@
 
 enum { LONGEST_TURN_MS = 1000 };
 
-/* Long enough for a busy machine, short enough that a few endless kernels cost no patience. */
+/* Long enough on a busy machine, and short enough for a search with a few endless kernels. */
 static const int64_t default_watchdog_floor_ns = INT64_C(2) * 1000000000;
 
 static at_status start_child(void *context, worker *out, at_error *error)
@@ -105,7 +105,8 @@ size_t device_worker_pending(const device_worker *w)
     return pending;
 }
 
-/* One round: sends, watches, waits up to `wait_ms` for a reply and reads it. */
+/* Sends requests, waits up to `wait_ms` for a reply and reads it, or ends a worker whose deadline
+ * has passed. */
 static void turn(device_worker *w, int wait_ms)
 {
     device_watch_send(w);
@@ -117,7 +118,7 @@ static void turn(device_worker *w, int wait_ms)
     int ready = poll(&p, 1, wait_ms);
     if (ready > 0 && p.revents & (POLLIN | POLLHUP | POLLERR))
         device_watch_read(w);
-    /* Only then: what was said in time counts, however late the tuner looks. */
+    /* A message that arrived in time counts, even if the tuner reads it late. */
     else if (supervised_is_late(&w->child))
         device_watch_expire(w);
 }
@@ -128,7 +129,7 @@ void device_worker_watch(device_worker *w)
         turn(w, 0);
 }
 
-/* The event that answers `question`, or the oldest that is not claimed (NULL). */
+/* Takes the event that answers `question`, or with NULL the oldest event that is not claimed. */
 static at_status take(device_worker *w, const device_question *question, int timeout_ms,
                       device_event *out, at_error *error)
 {
@@ -142,7 +143,7 @@ static at_status take(device_worker *w, const device_question *question, int tim
         turn(w, left_ms < 0 ? 0 : left_ms < LONGEST_TURN_MS ? (int)left_ms : LONGEST_TURN_MS);
         if (device_events_has(&w->events, question) || w->failed)
             continue;
-        /* Go on while there is something to read, whatever the time. */
+        /* Continue after the time-out as long as there is something to read. */
         struct pollfd p = {.fd = w->child.process.fd, .events = POLLIN};
         if (clock_now_ns() >= end_ns && poll(&p, 1, 0) <= 0)
             break;
@@ -167,7 +168,7 @@ device_question device_worker_claim(device_worker *w)
     return w->failed ? none : device_watch_claim(w);
 }
 
-/* Begins the message of a request: what all of them open with. */
+/* Starts the message of a request with the fields that all requests have. */
 static void begin_request(device_worker *w, message *m, device_message type, uint64_t id)
 {
     *m = (message){.type = type};
@@ -175,7 +176,7 @@ static void begin_request(device_worker *w, message *m, device_message type, uin
     pack_put_u64(&m->body, id);
 }
 
-/* Queues a finished message. */
+/* Queues a complete message. */
 static at_status submit(device_worker *w, message *m, uint64_t id, at_error *error)
 {
     if (w->failed) {
@@ -204,7 +205,7 @@ at_status device_worker_setup(device_worker *w, const device_image support[DEVIC
     return submit(w, &m, 0, error);
 }
 
-/* Are so many bytes of the file with the worker, or on their way? */
+/* Returns true if the worker has this many bytes of the file, or they are queued. */
 static bool has_data(const device_worker *w, const data_file *f, uint64_t size_bytes)
 {
     const request *const lists[] = {w->data.first, w->child.out.waiting.first};

@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "base/memory.h"
 
-/* The bytes before `got` have come; `trouble` says why the others do not. */
+/* The first `got` bytes have arrived; `trouble` is the reason if the others do not. */
 struct device_content {
     unsigned char key[DATA_KEY_BYTES];
     unsigned char *bytes; /* owned */
@@ -32,7 +32,7 @@ static device_content *find(const device_contents *c, const unsigned char *key)
     return NULL;
 }
 
-/* Begins anew what may have come in part, or come shorter. */
+/* Starts a file. Parts of it may have arrived before, or it may have been shorter. */
 static void begin(device_contents *c, const device_chunk *chunk)
 {
     device_content *one = find(c, chunk->key);

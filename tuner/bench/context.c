@@ -29,7 +29,7 @@ static at_status keep_pristine(device_context *c, context_buffer *b, at_error *e
     return status ? status : c->api->copy(c->device, b->pristine, b->buffer, error);
 }
 
-/* The buffers of the kernel that is sampled. */
+/* Makes the buffers of the sampled kernel, as copies of the slot's. */
 static at_status copy_slot(device_context *c, const device_slot *slot, at_error *error)
 {
     at_status status = AT_OK;
@@ -93,7 +93,7 @@ static at_status add_kernel(device_context *c, const device_predecessor *p,
     if (!status)
         status = c->api->kernel_new(c->device, &p->image, &p->launch, &c->kernels[at], error);
     c->before[at].kernel = c->kernels[at];
-    /* Raises limits and loads what is loaded lazily, outside any sample. */
+    /* The first launch raises limits and loads the code, which must not happen during a sample. */
     if (!status)
         status = c->api->launch(c->device, c->kernels[at], &c->launches[at], c->views[at], error);
     if (!status)

@@ -11,35 +11,36 @@
 
 enum { CONTEXT_BUFFERS = (DEVICE_MAX_BEFORE + 1) * PLAN_MAX_BUFFERS };
 
-/* A buffer, and what it is restored from before each sample. */
+/* A buffer, with the contents that it gets before each sample. */
 typedef struct context_buffer {
     char name[PLAN_NAME_BYTES];
     uint64_t size_bytes;
-    device_buffer *buffer, *pristine; /* owned; pristine: of what a kernel reads and writes */
+    device_buffer *buffer, *pristine; /* owned; `pristine` only for a buffer that a kernel reads and writes */
 } context_buffer;
 
 typedef struct device_context {
-    const device_api *api; /* NULL: it has no kernels */
+    const device_api *api; /* NULL if there are no kernels */
     device *device;
     size_t count;
     device_kernel *kernels[DEVICE_MAX_BEFORE]; /* owned */
     launch_plan launches[DEVICE_MAX_BEFORE];
-    device_buffer *views[DEVICE_MAX_BEFORE][PLAN_MAX_BUFFERS]; /* as each kernel is given them */
-    device_before before[DEVICE_MAX_BEFORE];                   /* for device_api.sample */
-    device_buffer *own[PLAN_MAX_BUFFERS];                      /* likewise of the sampled kernel */
+    device_buffer *views[DEVICE_MAX_BEFORE][PLAN_MAX_BUFFERS]; /* buffers of each kernel */
+    device_before before[DEVICE_MAX_BEFORE];                   /* argument of device_api.sample */
+    device_buffer *own[PLAN_MAX_BUFFERS];                      /* buffers of the sampled kernel */
     context_buffer buffers[CONTEXT_BUFFERS];
     size_t buffer_count;
 } device_context;
 
-/* Loads the kernels and makes the buffers, of a slot that is seeded. *c is zeroed first and may be
- * deinitialised whatever the result. `contents`: what files hold of the kernels' buffers.
- * AT_SCRIPT: buffers of one name differ in size, a kernel does not run; AT_DEVICE. */
+/* Loads the kernels and makes the buffers for a seeded slot. Zeroes *c first, so that the caller
+ * may call device_context_deinit() after any result. `contents` has the files for the kernels'
+ * buffers. Returns AT_SCRIPT if buffers with the same name differ in size or a kernel does not run,
+ * AT_DEVICE. */
 at_status device_context_init(device_context *c, const device_slot *slot,
                               const device_problem *problem, const device_contents *contents,
                               at_error *error);
 void device_context_deinit(device_context *c);
 
-/* Gives what a kernel reads and writes its first contents back. */
+/* Restores the buffers that a kernel reads and writes. */
 at_status device_context_restore(device_context *c, at_error *error);
 
 #endif

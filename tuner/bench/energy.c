@@ -4,8 +4,9 @@
 
 #include "base/stats.h"
 
-/* Boards update the counter every 20 to 100 ms: a chunk of this length is known to a half at
- * worst, and eight of them to a few percent, because what one chunk misses the next one counts. */
+/* Length of a chunk. Boards update the counter every 20 to 100 ms, so a single chunk may be off by
+ * half. Eight chunks together are precise to a few percent, because each counts what the previous
+ * one missed. */
 static const int64_t chunk_ns = 200000000;
 
 uint64_t energy_chunk_launches(int64_t time_ns)
@@ -13,7 +14,7 @@ uint64_t energy_chunk_launches(int64_t time_ns)
     return time_ns > 0 && time_ns < chunk_ns ? (uint64_t)(chunk_ns / time_ns) : 1;
 }
 
-/* Joules between two readings; below 0: not known. */
+/* Returns the energy between two readings in J, or a negative number if it is unknown. */
 static double energy_between(const energy_reading *from, const energy_reading *to)
 {
     if (from->energy_mj && to->energy_mj)

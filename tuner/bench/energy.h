@@ -14,24 +14,25 @@
 enum { ENERGY_LEAST_CHUNKS = 3, ENERGY_CHUNKS = 8, ENERGY_READINGS = ENERGY_CHUNKS + 1 };
 
 typedef struct energy_reading {
-    int64_t now_ns;     /* when it was read, with nothing running on the GPU */
-    uint64_t launches;  /* finished since the first reading */
-    uint64_t energy_mj; /* the board's counter; 0: it has none */
-    double power_w;     /* the board's power; used where there is no counter */
+    int64_t now_ns;     /* time of the reading; nothing runs on the GPU then */
+    uint64_t launches;  /* launches finished since the first reading */
+    uint64_t energy_mj; /* counter of the board; 0 if it has none */
+    double power_w;     /* power of the board; used if there is no counter */
 } energy_reading;
 
 typedef struct energy_estimate {
-    double launch_j;      /* of one launch; 0: not known */
-    double low_j, high_j; /* its 95 % interval */
-    double power_w;       /* mean over all launches */
-    size_t chunks;        /* that it rests on */
+    double launch_j;      /* energy of one launch, in J; 0 if unknown */
+    double low_j, high_j; /* 95 % confidence interval */
+    double power_w;       /* mean power over all launches */
+    size_t chunks;        /* number of chunks in the estimate */
 } energy_estimate;
 
-/* How many launches of `time_ns` make a chunk that the counter resolves. At least 1. */
+/* Returns the number of launches of `time_ns` in a chunk, at least 1. */
 uint64_t energy_chunk_launches(int64_t time_ns);
 
-/* Estimates from readings in the order they were taken, each with more launches than the one
- * before. False when there are too few (three chunks are needed), or no board figures. */
+/* Estimates the energy of a launch from readings in the order of time, each with more launches than
+ * the one before. Returns false if there are fewer than ENERGY_LEAST_CHUNKS chunks, or the board
+ * reports neither energy nor power. */
 bool energy_estimate_launch(const energy_reading *readings, size_t count, energy_estimate *out);
 
 #endif

@@ -6,7 +6,7 @@
 
 typedef struct pending_event {
     queue_item item;
-    uint64_t number; /* of the question that it answers; 0: of none */
+    uint64_t number; /* number of the question that it answers; 0 without a question */
     bool claimed;
     device_event event;
 } pending_event;

@@ -6,14 +6,15 @@
 #include "bench/client.h"
 #include "bench/request.h"
 
-/* Appends an event, whose memory it takes; `r` is the request that it answers, or NULL. A zeroed
- * queue has none. */
+/* Queues an event, which takes over the memory of `e`. `r` is the request that it answers, or
+ * NULL. */
 void device_events_push(queue *q, const request *r, const device_event *e);
 
-/* Is there an event that answers a claimed question, or (NULL) one that is not claimed? */
+/* Returns true if there is an event that answers a claimed question, or with NULL an event that is
+ * not claimed. */
 bool device_events_has(const queue *q, const device_question *question);
 
-/* Takes the first such event; false if there is none. */
+/* Takes the first such event. Returns false if there is none. */
 bool device_events_pop(queue *q, const device_question *question, device_event *out);
 
 void device_events_deinit(queue *q);

@@ -1,12 +1,10 @@
-/* The list of devices (bench/client.h): asked of a process of its own, because the tuner loads no
- * driver. */
 
 #include "bench/child.h"
 #include "bench/wire.h"
 #include "process/message.h"
 #include "process/process.h"
 
-/* A driver that has to wake up many GPUs takes tens of seconds. */
+/* A driver that wakes up many GPUs needs tens of seconds. */
 enum { LIST_LIMIT_MS = 120 * 1000 };
 
 static at_status read_list(message *m, device_properties *out, size_t capacity, size_t *count,

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "bench/state.h"
 
-/* Times what a kernel takes that counted work ends. */
+/* Factor for the time limit of kernels that a limit of counted work ends first. */
 enum { LAST_RESORT = 30 };
 
 void loaded_free(device_bench *b, loaded_variant *v)
@@ -71,7 +71,7 @@ device_slot *loaded_slot_at(const device_bench *b, size_t i)
     return &b->stages[i / b->slot_count].slots[i % b->slot_count];
 }
 
-/* All slots but one, of all layouts. */
+/* Restores all damaged slots except `but`, in all layouts. */
 static at_status make_sound(device_bench *b, const device_slot *but, at_error *error)
 {
     at_status status = AT_OK;
@@ -96,8 +96,8 @@ at_status loaded_check_within(device_bench *b, const loaded_variant *v, int laun
     for (size_t i = 0; i < b->slot_count && *result == OUTCOME_OK && !*slow_ns; i++) {
         if (!v->present[i])
             continue;
-        /* A device that counts its work ends a kernel at its own limit, and says where it is. Time
-         * is the last resort then: how long that takes is the machine's matter. */
+        /* A device that counts its work ends a kernel at a limit of its own and reports the
+         * position. Time is only the last resort then, because it depends on the machine. */
         const device_slot *s = &v->stage->slots[i];
         const int64_t limit_ns = s->sampled && s->whole != DEVICE_WHOLE_CHEAP
                                      ? INT64_MAX
@@ -118,7 +118,7 @@ at_status loaded_check_within(device_bench *b, const loaded_variant *v, int laun
         *result = one.result;
         b->fault = one.fault;
         *slow_ns = one.slow_ns;
-        /* The printed text is of the first slot, or of the one where it fails. */
+        /* Keep the output of the first slot, or of the slot where the check fails. */
         char **dropped = !b->printed || *result != OUTCOME_OK ? &b->printed : &one.printed;
         free(*dropped);
         if (dropped == &b->printed)
@@ -147,7 +147,7 @@ at_status loaded_check(device_bench *b, const loaded_variant *v, int launches, o
     return loaded_check_within(b, v, launches, 0, &slow_ns, result, error);
 }
 
-/* Results that differ, though not too many. */
+/* Appends the buffers whose results differ within the allowed number of mismatches. */
 static void tell_allowed(const device_slot *s, const launch_plan *launch, device_coverage *out)
 {
     for (uint32_t i = 0; i < s->plan.buffer_count; i++)
@@ -158,7 +158,7 @@ static void tell_allowed(const device_slot *s, const launch_plan *launch, device
                      s->plan.buffers[i].name, *s->label ? " on " : "", s->label);
 }
 
-/* Does the oracle change the buffer in a slot that is run whole? */
+/* Returns true if the oracle changes buffer `i` in a slot that runs completely. */
 static bool is_changed(const device_slot *const *slots, size_t count, uint32_t i)
 {
     bool any = false;
@@ -175,8 +175,8 @@ bool loaded_is_idle(const device_slot *const *slots, size_t count, const device_
     return !any && oracle_is_own(slots[0]->plan.oracle);
 }
 
-/* The first output that the oracle changes in no slot that is run whole; NULL: there is none, or
- * none of these slots. */
+/* Returns the name of the first output that the oracle changes in no slot that runs completely, or
+ * NULL. */
 static const char *find_unused(const device_slot *const *slots, size_t count)
 {
     const problem_plan *plan = &slots[0]->plan;
@@ -189,8 +189,8 @@ static const char *find_unused(const device_slot *const *slots, size_t count)
     return NULL;
 }
 
-/* Says why results that agree with the oracle's say nothing: it changes none, or a store or an
- * output is never reached. With a reference results say something in any case. */
+/* Explains why agreement with the oracle proves nothing: it changes no result, or a store or an
+ * output is never reached. With a reference, agreement always means something. */
 static void tell_unwritten(const device_slot *const *slots, size_t count, device_coverage *out)
 {
     const bool agrees = slots[0]->plan.oracle == ORACLE_BASELINE;

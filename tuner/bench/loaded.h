@@ -1,47 +1,48 @@
-/* A variant on the device: loaded, checked on its problems, sampled. */
+/* A variant on the device: loaded, checked on its problems, sampled. Also helpers for all requests:
+ * notes to the tuner, answers for failures, memory for samples. */
 #ifndef AUTOTUNE_BENCH_LOADED_H
 #define AUTOTUNE_BENCH_LOADED_H
 
 #include "bench/bench.h"
 
-enum { LOADED_CHECK_ROUNDS = 2 }; /* of a check: all again when the slot was unsound */
+enum { LOADED_CHECK_ROUNDS = 2 }; /* rounds of a check: it is repeated if the slot was damaged */
 
-/* Loads a variant for the slots that it is present on. On failure nothing is loaded. */
+/* Loads a variant for the slots in variant->present. After a failure nothing is loaded. */
 at_status loaded_make(device_bench *b, const device_variant *variant, loaded_variant *v,
                       at_error *error);
 
-/* Unloads what is loaded of it. */
+/* Unloads a variant, which may be loaded in part. */
 void loaded_free(device_bench *b, loaded_variant *v);
 
-/* Slot `i` of all layouts' together. */
+/* Returns slot `i`, counted over all layouts. */
 device_slot *loaded_slot_at(const device_bench *b, size_t i);
 
 at_status loaded_check(device_bench *b, const loaded_variant *v, int launches, outcome *result,
                        at_error *error);
 
-/* Checks on every slot; *result as of device_slot_check, why in b->text. Where the first launch
- * takes longer than `most_ns` (0: however long), *slow_ns is its time, and nothing is checked. */
+/* Checks a variant on every slot. *result is as for device_slot_check(), with the reason in
+ * b->text. If the first launch takes longer than `most_ns` (0: no limit), sets *slow_ns to its time
+ * and checks nothing. */
 at_status loaded_check_within(device_bench *b, const loaded_variant *v, int launches,
                               int64_t most_ns, int64_t *slow_ns, outcome *result, at_error *error);
 
-/* Checks on one slot after the other until the loops of variant->once have gone round twice, and
- * covers those where one did. What goes wrong on the others is not told: a launch that is refused
- * there, too. */
+/* Checks a variant on one slot after another until all loops in variant->once have had two
+ * iterations, and adds the coverage of the slots where one of these loops had. Errors on other
+ * slots are not reported, including a refused launch. */
 at_status loaded_check_loops(device_bench *b, const device_variant *variant, int launches,
                              device_coverage *out, outcome *result, at_error *error);
 
-/* Notes the coverage of a variant's check. */
-/* Does the oracle leave all results in `slots` as they were, as far as these are run whole?
- * `covered` has what ran of the tuned problem; it may be empty. */
+/* Returns true if the oracle changes no result in those of `slots` that run completely. `covered`
+ * is the coverage of the tuned problem and may be empty. */
 bool loaded_is_idle(const device_slot *const *slots, size_t count, const device_coverage *covered);
 
 at_status loaded_cover(device_bench *b, const loaded_variant *v, device_coverage *out,
                        at_error *error);
 
-/* Makes it ready to be sampled. */
+/* Prepares a variant for samples. */
 at_status loaded_prepare(loaded_variant *v, at_error *error);
 
-/* A timed sample on its first slot, which loaded_prepare() has made ready. */
+/* Takes a sample on slot 0, after loaded_prepare(). */
 at_status loaded_sample(const loaded_variant *v, int64_t *time_ns, at_error *error);
 
 #endif

@@ -4,19 +4,19 @@
 
 #include "base/memory.h"
 
-/* A launch shorter than any of these is timed in batches: below 200 ticks the clock's steps are
- * more than half a percent of the time, below 20 floors the launch itself is more than a
+/* A launch shorter than any of these is timed in batches: below 200 ticks of the clock a tick is
+ * more than half a percent of the time, and below 20 floors the launch overhead is more than a
  * twentieth. */
 enum { SHORT_TICKS = 200, SHORT_FLOORS = 20, SHORT_NS = 20000 };
 
 enum {
-    BATCH_SHORTS = 4, /* a batch lasts as long as four launches that need none */
+    BATCH_SHORTS = 4, /* a batch lasts four times the limit below which batches are used */
     BATCH_MOST = 1000,
-    /* A batch of slow kernels lasts at least as long as sixteen launches that need none. */
+    /* A batch of slower kernels lasts at least sixteen times the limit. */
     BATCH_SLOW_SHORTS = 16,
-    CACHES = 3, /* sets of buffers add up to three times the L2 */
-    /* No reference is slower than this many good variants; where it is, batches are only longer
-     * than they need be. */
+    CACHES = 3, /* the sets of buffers add up to three times the L2 */
+    /* Assumed ratio of the reference's time to a good variant's time. If the reference is slower,
+     * batches are only longer than necessary. */
     REFERENCE_SLOWNESS = 16
 };
 
@@ -30,7 +30,7 @@ static bool has_batches(const device_meter *m)
     return !transfers(m) && !m->context && m->api->batches;
 }
 
-/* Sets of buffers. */
+/* ---- sets of buffers ---- */
 
 static uint64_t footprint_bytes(const problem_plan *plan)
 {
@@ -40,7 +40,7 @@ static uint64_t footprint_bytes(const problem_plan *plan)
     return size;
 }
 
-/* Enough sets that a launch never finds what an earlier one of its batch left in the L2. */
+/* Returns the number of sets with which no launch of a batch finds data of an earlier one in L2. */
 static size_t choose_set_count(const device_meter *m)
 {
     if (m->batch == 1 || m->cache == DEVICE_CACHE_WARM)
@@ -95,7 +95,7 @@ static void free_sets(device_meter *m)
     m->views = NULL;
 }
 
-/* Gives in-out buffers of every set their input back, outside the events. */
+/* Restores the in-out buffers of every set, outside the timed interval. */
 static at_status restore(device_meter *m, at_error *error)
 {
     at_status status = device_slot_restore(m->slot, error);
@@ -106,9 +106,9 @@ static at_status restore(device_meter *m, at_error *error)
     return status;
 }
 
-/* The ceiling. */
+/* ---- the ceiling ---- */
 
-/* Chooses the ceiling among those that are measured here; a simulated device knows copies only. */
+/* Chooses a ceiling that this room can measure. A simulated device can only copy. */
 static ceiling_kind choose_ceiling(const device_meter *m)
 {
     ceiling_kind kind = plan_ceiling(&m->slot->plan);
@@ -117,8 +117,8 @@ static ceiling_kind choose_ceiling(const device_meter *m)
     return m->api->properties(m->device)->predicted ? CEILING_COPY : kind;
 }
 
-/* A buffer of the problem that the ceiling may read, or overwrite; PLAN_MAX_BUFFERS: none is large
- * enough. */
+/* Returns an input buffer of the problem, or with `overwritten` an output or scratch buffer, that
+ * is large enough for the ceiling. Returns PLAN_MAX_BUFFERS if there is none. */
 static uint32_t find_end(const device_meter *m, bool overwritten)
 {
     const problem_plan *plan = &m->slot->plan;
@@ -168,13 +168,13 @@ static void free_ceiling(device_meter *m)
     m->owned_count = 0;
 }
 
-/* Makes the ceiling of the link. There is none if the host has no memory to pin. */
+/* Prepares the ceiling of transfers. There is none if the host has no memory to pin. */
 static at_status make_transfer_ceiling(device_meter *m, at_error *error)
 {
     int64_t ignored_ns;
     m->transfer.transfer = (transfer_plan){
         .task = m->slot->plan.transfer, .memory = HOST_PINNED, .streams = 1, .is_ceiling = true};
-    /* The data is in one piece. */
+    /* All data is in one piece. */
     m->transfer.transfer.task.pieces = 1;
     m->transfer.transfer.task.pitch_bytes =
         plan_buffer_bytes(&m->slot->plan.buffers[m->slot->plan.transfer.from]);
@@ -224,13 +224,13 @@ at_status device_meter_ceiling(device_meter *m, int64_t *time_ns, at_error *erro
                                time_ns, error);
 }
 
-/* Batches. */
+/* ---- batches ---- */
 
 static at_status estimate(device_meter *m, int64_t *estimate_ns, at_error *error)
 {
     int64_t reference_ns = 0, ceiling_ns = 0;
     at_status status = AT_OK;
-    /* The first of either may pay for something that the second does not. */
+    /* The first launch and the first copy may include one-time costs. */
     for (int i = 0; !status && i < 2; i++) {
         status = device_meter_sample(m, m->slot->reference, &m->slot->reference_launch, NULL,
                                      &reference_ns, error);
@@ -242,7 +242,7 @@ static at_status estimate(device_meter *m, int64_t *estimate_ns, at_error *error
     return status;
 }
 
-/* A launch that lasts as long needs no batch. */
+/* Returns the time from which a launch needs no batch. */
 static int64_t find_short_ns(const device_ready *r)
 {
     int64_t short_ns = SHORT_NS;
@@ -261,7 +261,8 @@ static uint32_t choose_batch(int64_t short_ns, int64_t estimate_ns)
     return launches < BATCH_MOST ? (uint32_t)launches : BATCH_MOST;
 }
 
-/* Launches that last `batch_ns` together: the estimate for all was of fast ones. */
+/* Returns the number of launches that take `batch_ns` together. The common batch is for fast
+ * kernels. */
 static uint32_t own_batch(const device_meter *m, int64_t launch_ns)
 {
     int64_t launches = launch_ns > 0 ? (m->batch_ns + launch_ns - 1) / launch_ns : m->batch;
@@ -340,7 +341,7 @@ void device_meter_deinit(device_meter *m)
     free_sets(m);
 }
 
-/* Samples. */
+/* ---- samples ---- */
 
 at_status device_meter_prepare(device_meter *m, device_kernel *k, const launch_plan *launch,
                                int64_t launch_ns, device_batch **out, at_error *error)

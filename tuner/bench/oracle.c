@@ -16,7 +16,7 @@ static const char *reference_name(const device_slot *s)
 static at_status fill(device_slot *s, uint32_t i, device_buffer *b, at_error *error)
 {
     buffer_plan plan = s->plan.buffers[i];
-    /* The filler writes what is an input to all others. */
+    /* The filler may write inputs of the other kernels. */
     if (s->filler)
         plan.role = BUFFER_INOUT;
     if (s->contents[i])
@@ -24,14 +24,14 @@ static at_status fill(device_slot *s, uint32_t i, device_buffer *b, at_error *er
     return s->api->fill(s->device, b, &plan, plan_buffer_seed(s->seed, i), error);
 }
 
-/* Runs the reference or the filler. */
+/* Launches the reference or the filler. */
 static at_status launch(device_slot *s, const char *name, device_kernel *k, const launch_plan *plan,
                         device_buffer *const *buffers, uint64_t most_work, at_error *error)
 {
     outcome result;
     at_status status = device_slot_launch(s, k, plan, buffers, most_work, error);
     if (s->api->analysis)
-        free(s->api->analysis->take_printed(s->device)); /* nobody asks what it printed */
+        free(s->api->analysis->take_printed(s->device)); /* its output is not needed */
     const char *complaint = status ? NULL : s->api->complaint(s->device, &result);
     if (complaint && result == OUTCOME_TIMEOUT && s->proves)
         status = error_set(error, AT_NO_DEVICE, "%s" DEVICE_PROOF_ENDED, complaint);
@@ -41,8 +41,8 @@ static at_status launch(device_slot *s, const char *name, device_kernel *k, cons
     return device_slot_blame(name, status, error);
 }
 
-/* Whether the kernel called `name` left the memory around the contents of b, its buffer i,
- * alone. */
+/* Returns AT_SCRIPT if the kernel called `name` has written around buffer `i`, whose memory is
+ * `b`. */
 static at_status check_guards(device_slot *s, const char *name, uint32_t i, const device_buffer *b,
                               at_error *error)
 {
@@ -64,7 +64,7 @@ static at_status run_filler(device_slot *s, at_error *error)
     return status;
 }
 
-/* Gives a buffer, with its guard bands, what the variants' own has before a launch. */
+/* Gives a buffer and its guard bands the contents that the variants' buffer has before a launch. */
 static at_status fill_as_input(device_slot *s, uint32_t i, device_buffer *b, at_error *error)
 {
     if (s->instead[i])
@@ -76,7 +76,7 @@ static at_status fill_as_input(device_slot *s, uint32_t i, device_buffer *b, at_
     return status;
 }
 
-/* Fills everything that variants read. */
+/* Fills all buffers that variants read. */
 static at_status fill_inputs(device_slot *s, at_error *error)
 {
     at_status status = AT_OK;
@@ -93,7 +93,7 @@ static at_status fill_inputs(device_slot *s, at_error *error)
     return status;
 }
 
-/* Sums the elements of `expected` that the reference's results have. */
+/* Sums those elements of `expected` that are results of the reference. */
 static at_status sum_results(const device_slot *s, uint32_t i, uint64_t *sum, at_error *error)
 {
     buffer_plan compared = s->plan.buffers[i];
@@ -101,8 +101,8 @@ static at_status sum_results(const device_slot *s, uint32_t i, uint64_t *sum, at
     return s->api->checksum(s->device, s->expected[i], plan_buffer_bytes(&compared), sum, error);
 }
 
-/* Runs the reference with its own view of the buffers: its outputs are `expected`. Notes which of
- * these it changes. `most_work` is that of device_slot_launch(). */
+/* Runs the reference with `expected` in place of the outputs, and notes which of them it changes.
+ * `most_work` is as for device_slot_launch(). */
 static at_status run_reference_within(device_slot *s, int pattern, uint64_t most_work,
                                       at_error *error)
 {
@@ -140,19 +140,21 @@ static at_status run_reference(device_slot *s, int pattern, at_error *error)
     return run_reference_within(s, pattern, 0, error);
 }
 
-/* In-outs that hold the result before the launch, such as those of a launch that was captured after
- * the program had run the kernel on the same data. A variant that writes nothing would be right. So
- * each element whose result is there before, and that the oracle writes whatever was there, gets
- * other contents. */
+/* ---- in-outs that hold the results before the launch ----
+ *
+ * Buffers of a launch that was captured after the program had run the kernel on the same data hold
+ * the results already. A variant that writes nothing would be right. So other contents replace each
+ * element that holds its result before the launch and that the oracle writes independently of its
+ * contents. */
 
-/* An in-out on the host. */
+/* An in-out buffer in host memory. */
 typedef struct behind {
-    uint64_t count;                /* compared elements; 0: no result is there before */
-    size_t size;                   /* of an element */
-    double magnitude;              /* of `after` */
-    const unsigned char *most;     /* the element of that magnitude, in `after` */
+    uint64_t count;                /* compared elements; 0 if no result is there before */
+    size_t size;                   /* bytes per element */
+    double magnitude;              /* largest magnitude in `after` */
+    const unsigned char *most;     /* the element of `after` with this magnitude */
     unsigned char *before, *after; /* owned; contents before and after a launch of the oracle */
-    unsigned char *now;            /* owned; contents after a launch from others */
+    unsigned char *now;            /* owned; contents after a launch from altered contents */
 } behind;
 
 static void behind_deinit(behind *x)
@@ -163,7 +165,7 @@ static void behind_deinit(behind *x)
     *x = (behind){0};
 }
 
-/* Is `found` right for the element of buffer `i`? */
+/* Returns true if `found` is right for this element of buffer `i`. */
 static bool is_right(const device_slot *s, uint32_t i, const behind *x, uint64_t element,
                      const unsigned char *found)
 {
@@ -173,7 +175,7 @@ static bool is_right(const device_slot *s, uint32_t i, const behind *x, uint64_t
            tolerance_accepts(plan->tolerance, x->magnitude, plan->type, found, expected);
 }
 
-/* Makes a value that differs from `from` by more than rounding. */
+/* Writes a value that differs from `from` by more than rounding. */
 static void oppose(dtype type, unsigned char *to, const unsigned char *from)
 {
     const size_t size = dtype_get(type)->size_bytes;
@@ -186,8 +188,8 @@ static void oppose(dtype type, unsigned char *to, const unsigned char *from)
         memset(to + size - 2, 0x3f, 2); /* about 1 */
 }
 
-/* Gives each element the next value of the buffer that differs from its own, so that what is an
- * index stays one. If all are equal, each gets the opposite. */
+/* Gives each element the next value of the buffer that differs from its own, so that indices stay
+ * valid. If all elements are equal, each gets the opposite value. */
 static void alter(dtype type, const behind *x, unsigned char *to)
 {
     const unsigned char *other = NULL;
@@ -231,8 +233,8 @@ static at_status read_behind(device_slot *s, uint32_t i, behind *x, at_error *er
     return status;
 }
 
-/* Replaces an element by a value that is not right: the one of `altered`, or else the largest
- * result or its opposite. */
+/* Replaces an element by a wrong value: by the value in `altered` if that is wrong, or else by the
+ * largest result or its opposite. */
 static void replace(const device_slot *s, uint32_t i, const behind *x, uint64_t element,
                     unsigned char *altered)
 {
@@ -243,8 +245,8 @@ static void replace(const device_slot *s, uint32_t i, const behind *x, uint64_t 
         oppose(s->plan.buffers[i].type, to, x->most);
 }
 
-/* Keeps the elements of `altered` whose results are there before, and are the same after a launch
- * from `altered`; the others get what they had. Returns how many are kept. */
+/* Keeps those elements of `altered` that held their result before and get the same result from the
+ * altered contents. Restores the others. Returns the number of elements kept. */
 static uint64_t keep_independent(const device_slot *s, uint32_t i, const behind *x,
                                  unsigned char *altered)
 {
@@ -263,8 +265,8 @@ static uint64_t keep_independent(const device_slot *s, uint32_t i, const behind 
     return kept;
 }
 
-/* Runs the oracle from altered contents of one in-out, and leaves in s->instead[i] those that are
- * to replace the filled ones. A launch that fails from altered contents reads them. */
+/* Runs the oracle from altered contents of one in-out. Leaves in s->instead[i] the contents that
+ * replace the filled ones, or NULL. A launch that fails depends on the altered contents. */
 static at_status try_altered(device_slot *s, uint32_t i, int pattern, behind *x, at_error *error)
 {
     const uint64_t bytes = plan_buffer_bytes(&s->plan.buffers[i]);
@@ -286,8 +288,8 @@ static at_status try_altered(device_slot *s, uint32_t i, int pattern, behind *x,
     return status;
 }
 
-/* Gives elements of s->instead[i] back what they had if the oracle's result is not right with them.
- * *all: every result is right. */
+/* Restores elements of s->instead[i] for which the oracle's result is not right. *all becomes false
+ * if too many are wrong. */
 static at_status give_back(device_slot *s, uint32_t i, behind *x, bool *all, at_error *error)
 {
     at_status status = s->api->read(s->device, s->expected[i], x->now,
@@ -313,7 +315,7 @@ static void forget_instead(device_slot *s)
     }
 }
 
-/* Runs the oracle from all replaced contents, until its results are those that it has without. */
+/* Runs the oracle from all replaced contents until its results are the same as without them. */
 static at_status settle(device_slot *s, int pattern, behind x[PLAN_MAX_BUFFERS], at_error *error)
 {
     enum { MOST_ROUNDS = 4 };
@@ -335,8 +337,8 @@ static at_status settle(device_slot *s, int pattern, behind x[PLAN_MAX_BUFFERS],
     return status;
 }
 
-/* Replaces the contents of in-outs that hold results before the launch; `expected` and s->changes
- * are made again. In-outs that the oracle reads first keep their contents. */
+/* Replaces the contents of in-outs that hold results before the launch, and makes `expected` and
+ * s->changes again. In-outs that the oracle reads before it writes them keep their contents. */
 static at_status replace_results(device_slot *s, int pattern, at_error *error)
 {
     behind x[PLAN_MAX_BUFFERS] = {{0}};
@@ -366,7 +368,7 @@ static at_status replace_results(device_slot *s, int pattern, at_error *error)
     return status;
 }
 
-/* Notes which in-outs the oracle changes by more than a comparison allows. */
+/* Notes which in-outs the oracle changes by more than the tolerance. */
 static at_status note_changes(device_slot *s, at_error *error)
 {
     at_status status = AT_OK;
@@ -382,7 +384,7 @@ static at_status note_changes(device_slot *s, at_error *error)
     return status;
 }
 
-/* Runs the baseline for its results. */
+/* Runs the baseline to get the expected results. */
 static at_status run_baseline(device_slot *s, at_error *error)
 {
     at_status status = run_reference(s, 0, error);
@@ -391,8 +393,7 @@ static at_status run_baseline(device_slot *s, at_error *error)
     return status ? status : note_changes(s, error);
 }
 
-/* Sums the expected buffers, and the inputs if `inputs`; each buffer is one, the other or
- * neither. */
+/* Computes a sum of each expected buffer, and with `inputs` of each input. No buffer is both. */
 static at_status sum(device_slot *s, bool inputs, uint64_t *sums, at_error *error)
 {
     at_status status = AT_OK;
@@ -414,8 +415,9 @@ static at_status check_reference_guards(device_slot *s, at_error *error)
     return status;
 }
 
-/* Makes the expected results of a reference kernel. An element that it leaves alone keeps the
- * poison, which differs. A reference with atomics on floats may differ by itself. */
+/* Makes the expected results with a reference kernel, by two launches. An element that the
+ * reference does not write keeps the poison, which differs. A reference with float atomics may also
+ * differ. */
 static at_status seed_reference(device_slot *s, at_error *error)
 {
     uint64_t first[PLAN_MAX_BUFFERS] = {0};
@@ -437,10 +439,10 @@ static at_status seed_reference(device_slot *s, at_error *error)
     return status;
 }
 
-enum { BASELINE_LAUNCHES = 2 }; /* beside the one that makes the expected results */
+enum { BASELINE_LAUNCHES = 2 }; /* in addition to the one that makes the expected results */
 
-/* Makes the expected results of the baseline, and compares with them what it makes in further
- * launches. Sets s->trouble; *differs: that is of results. */
+/* Makes the expected results with the baseline, and compares further launches with them. Sets
+ * s->trouble. *differs receives true if results differ. */
 static at_status try_baseline(device_slot *s, bool *differs, at_error *error)
 {
     char text[900] = "";
@@ -460,8 +462,8 @@ static at_status try_baseline(device_slot *s, bool *differs, at_error *error)
     return status;
 }
 
-/* What it does wrong is told of the set-up or, where it does not concern what else is wrong with
- * variants, of them. */
+/* Reports an error of the oracle: for the set-up, or in proofs for each variant, because a variant
+ * may have other errors as well. */
 static at_status tell_trouble(device_slot *s, at_status status, at_error *error)
 {
     if (status == AT_SCRIPT || status == AT_NO_DEVICE)
@@ -479,8 +481,8 @@ static at_status tell_trouble(device_slot *s, at_status status, at_error *error)
     return sum(s, true, s->sums, error);
 }
 
-/* Puts the results that files hold in the place of the baseline's. What that does wrong does not
- * concern others: it is judged as they are. */
+/* Replaces the results of the baseline by those in files. Errors of the baseline do not matter
+ * then: it is checked like a variant. */
 static at_status seed_file(device_slot *s, at_error *error)
 {
     at_status status = run_baseline(s, error);
@@ -501,7 +503,8 @@ static at_status seed_baseline(device_slot *s, at_error *error)
 {
     bool differs;
     char first[sizeof s->trouble];
-    /* Rounding at the edge of what is allowed is not to end a run later on. */
+    /* Once judged, the baseline is not compared with itself again: a rounding error near the
+     * tolerance must not end a run. */
     if (s->is_judged) {
         at_status made = s->trouble[0] ? AT_OK : run_baseline(s, error);
         return made ? made : sum(s, true, s->sums, error);
@@ -525,7 +528,7 @@ static at_status seed_baseline(device_slot *s, at_error *error)
 
 at_status device_slot_seed(device_slot *s, uint64_t seed, at_error *error)
 {
-    /* Other data have other results than those that were kept. */
+    /* The results in files are for one seed only. */
     if (s->plan.oracle == ORACLE_FILE)
         seed = s->plan.seed;
     if (s->seed != seed)
@@ -576,8 +579,8 @@ at_status device_slot_check(device_slot *s, device_kernel *k, const launch_plan 
         snprintf(how->text, how->text_bytes, "nothing says what is right: %s", s->trouble);
         return AT_OK;
     }
-    /* A buffer that was hit is made again for the next variant. If the expected output was hit,
-     * that may have been an earlier variant's doing: this one gets a second chance. */
+    /* Buffers that were hit are made again for the next variant. If the expected results were hit,
+     * an earlier variant may have done that, so this variant is checked again. */
     status = device_slot_sound(s, &sound, error);
     if (!status)
         status = device_slot_seed(s, s->seed, error);
@@ -588,7 +591,7 @@ at_status device_slot_check(device_slot *s, device_kernel *k, const launch_plan 
     return status || how->result == OUTCOME_OK ? status : device_slot_seed(s, s->seed, error);
 }
 
-/* The bytes of all expected results. */
+/* Returns the number of bytes of all expected results. */
 static uint64_t results_bytes_of(const device_slot *s)
 {
     uint64_t size = 0;

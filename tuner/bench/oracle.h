@@ -10,30 +10,31 @@
 
 #include "bench/check.h"
 
-/* Fills inputs from `seed`, then with the filler; runs the reference and keeps its results.
- * AT_SCRIPT if that writes outside its buffers, does not agree with itself or, being a reference
- * kernel, leaves part of an output unwritten. */
+/* Fills the inputs from `seed`, runs the filler and the reference, and keeps the expected results.
+ * Returns AT_SCRIPT if the reference writes out of bounds or does not agree with itself, or if a
+ * reference kernel leaves a part of an output unwritten. */
 at_status device_slot_seed(device_slot *s, uint64_t seed, at_error *error);
 
-/* device_check_once(), and again where an earlier variant may have spoilt what is expected; of a
- * slot that is sampled some blocks. Where the oracle is in trouble and nothing else is wrong the
- * result is OUTCOME_NOT_SIMULATED: nothing says what is right. The slot is usable afterwards,
- * except after AT_DEVICE. */
+/* Checks a kernel by device_check_once(), and again if an earlier variant may have damaged the
+ * expected results. If s->trouble is set and no other error is found, the result is
+ * OUTCOME_NOT_SIMULATED: there are no expected results. The slot is usable afterwards, except after
+ * AT_DEVICE. */
 at_status device_slot_check(device_slot *s, device_kernel *k, const launch_plan *launch,
                             device_check *how, at_error *error);
 
-/* The oracle's results, buffer after buffer, in memory of the caller's (free); how many bytes. 0,
- * and NULL: it is not known, there is no memory, or the device does not let it be read. */
+/* Copies the results of the oracle, buffer after buffer, to *out, which the caller frees. Returns
+ * the number of bytes, or 0 (and *out NULL) if the results are unknown, the device cannot read them
+ * or there is no memory. */
 size_t device_slot_results(const device_slot *s, void **out);
 
-/* Compares what the oracle made with what it made on another device, of the same seed. OUTCOME_OK,
- * or OUTCOME_WRONG_RESULT, with where they differ in `text`. AT_FORMAT: that is of other
- * buffers. */
+/* Compares the results of the oracle with those of another device for the same seed. *result is
+ * OUTCOME_OK, or OUTCOME_WRONG_RESULT with the difference in `text`. Returns AT_FORMAT if the
+ * results are of other buffers. */
 at_status device_slot_compare(device_slot *s, const void *results, size_t results_bytes,
                               outcome *result, char *text, size_t text_bytes, at_error *error);
 
-/* Are the inputs and the expected outputs unchanged? A variant that writes far outside its buffers
- * can hit those of another slot. */
+/* Sets *sound to true if the inputs and the expected results are unchanged. A variant that writes
+ * far out of bounds can hit them in any slot. */
 at_status device_slot_sound(device_slot *s, bool *sound, at_error *error);
 
 #endif

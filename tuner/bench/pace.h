@@ -9,19 +9,20 @@
 
 #include <stdint.h>
 
-/* Work without a rest, roughly. */
+/* Approximate work without a rest. */
 #define GPU_PACE_WORK_NS (INT64_C(5) * 1000000)
 
 typedef struct gpu_pace {
-    double share;     /* above 0; 1 or more: there is no rest */
-    int64_t begun_ns; /* of the work that is not counted yet */
-    int64_t due_ns;   /* when the work so far will have been the share of its time */
+    double share;     /* greater than 0; 1 or more means no rests */
+    int64_t begun_ns; /* start of the work that is not counted yet */
+    int64_t due_ns;   /* time at which the work so far is exactly the share of the elapsed time */
 } gpu_pace;
 
-/* Work begins now: after a rest, or after time without any. */
+/* Starts counting work: after a rest or a time without work. */
 void gpu_pace_begin(gpu_pace *p, int64_t now_ns);
 
-/* Counts the work since it began, or since the last call; returns the time to rest before more. */
+/* Counts the work since gpu_pace_begin() or the last call. Returns the time to rest before more
+ * work, or 0. */
 int64_t gpu_pace_rest(gpu_pace *p, int64_t now_ns);
 
 #endif

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The work of a launch at which its proof ends (device_analysis.give_up_after): counted, so that
- * the verdict is the same on every machine. Several seconds of a core. */
+/* Limit of the work of a launch in a proof (device_analysis.give_up_after), several seconds of a
+ * core. Work is counted, so that the verdict is the same on every machine. */
 static const uint64_t PROOF_WORK = UINT64_C(1) << 28, BRIEF_WORK = UINT64_C(1) << 25;
 
-/* Making and freeing. */
+/* ---- buffers and kernels ---- */
 
 static at_status new_buffer(device_slot *s, uint32_t i, const char *prefix, device_buffer **out,
                             at_error *error)
@@ -44,7 +44,7 @@ at_status device_slot_blame(const char *kernel, at_status status, at_error *erro
     return error_prefix(error, "%s", kernel);
 }
 
-/* A problem for which there is no room is not looked at. */
+/* Makes the excerpt of a problem. A problem without room for it is not checked. */
 static at_status new_excerpt(device_slot *s, const device_problem *problem, at_error *error)
 {
     at_error trouble = {0};
@@ -63,7 +63,7 @@ static at_status new_excerpt(device_slot *s, const device_problem *problem, at_e
     return AT_OK;
 }
 
-/* The contents of files for its buffers. */
+/* Finds the files for the buffers. */
 static at_status find_contents(device_slot *s, const device_contents *contents, at_error *error)
 {
     at_status status = AT_OK;
@@ -167,7 +167,7 @@ at_status device_slot_launch(device_slot *s, device_kernel *k, const launch_plan
 
 int device_slot_poison(const device_slot *s, int pattern)
 {
-    enum { KEPT_PATTERN = 2 }; /* zeros on a GPU: what is added to them is not lost */
+    enum { KEPT_PATTERN = 2 }; /* zeroes on a GPU: an addition to them is not lost */
     return s->keeps_before ? KEPT_PATTERN : pattern;
 }
 

@@ -14,8 +14,8 @@ request *request_new(message *m, uint64_t id)
     return r;
 }
 
-/* Makes the message of a chunk. A file that cannot be read any more is told to the worker, whose
- * set-up then says so. */
+/* Makes the message of a chunk. If the file cannot be read any more, the message contains the
+ * reason, and the set-up of the worker fails with it. */
 static void load_chunk(outgoing *o)
 {
     request *r = (request *)o;

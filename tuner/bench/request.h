@@ -1,4 +1,4 @@
-/* A request to the device worker, from when it is asked until its answer is settled. */
+/* A request to the device worker, from its submission until its answer is handled. */
 #ifndef AUTOTUNE_BENCH_REQUEST_H
 #define AUTOTUNE_BENCH_REQUEST_H
 
@@ -12,21 +12,21 @@
 typedef struct request {
     outgoing out;
     uint64_t id;
-    uint64_t number; /* of the question, which its answer repeats; a replay has its original's */
-    bool claimed;    /* its answer is waited for by its number */
-    bool silent;     /* a replay: its answer is no event */
-    data_file *data; /* a user of it: the message is a chunk, and made when it is sent; NULL */
-    uint64_t chunk, data_bytes; /* which; how many bytes of the file come in all */
+    uint64_t number; /* unique number, repeated in the answer; a replay has the number of its original */
+    bool claimed;    /* device_worker_await() takes its answer */
+    bool silent;     /* a replay: its answer becomes no event */
+    data_file *data; /* counted reference; the message is a chunk of this file and is made when it is sent. May be NULL */
+    uint64_t chunk, data_bytes; /* number of the chunk; bytes of the file that are sent in total */
     worker_blame blame;
 } request;
 
-/* A request that takes over `m`, which is empty afterwards. */
+/* Returns a request that takes over `m`, which is empty afterwards. */
 request *request_new(message *m, uint64_t id);
-/* A request for a chunk of a file, of which `data_bytes` come in all. */
+/* Returns a request for a chunk of a file. `data_bytes` of the file are sent in total. */
 request *request_new_data(data_file *f, uint64_t chunk, uint64_t data_bytes);
-/* A silent copy. */
+/* Returns a silent copy of a request. */
 request *request_replay(const request *r);
-void request_free(request *r);       /* NULL is fine */
-void requests_free(queue *requests); /* all of a queue */
+void request_free(request *r);       /* NULL is allowed */
+void requests_free(queue *requests); /* frees all requests of a queue */
 
 #endif

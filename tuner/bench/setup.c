@@ -1,5 +1,4 @@
-/* The first request of a device worker: its problems, what the reference makes of them, and how
- * long a variant may take. */
+/* The set-up of a device worker: problems, expected results, and the time limit of variants. */
 #include "bench/bench.h"
 
 #include <stdlib.h>
@@ -12,13 +11,13 @@
 
 enum {
     CEILING_SAMPLES = 11,
-    CEILING_LEAST = 3, /* of slow copies, of which a race takes one a block as well */
+    CEILING_LEAST = 3, /* minimum for slow copies, of which a race takes one per block as well */
     REFERENCE_SAMPLES = 3,
-    WATCHDOG_REFERENCES = 100, /* a variant that much slower than a naive kernel is of no use */
+    WATCHDOG_REFERENCES = 100, /* a variant slower than this multiple of a naive kernel is useless */
 };
 
-/* One sample of a reference that takes as long is enough: nothing is compared with it; and a few of
- * copies that together do. */
+/* If one sample of the reference takes this long, no more are taken, because the reference is not
+ * compared. Samples of the ceiling end after this total time. */
 static const int64_t long_setup_ns = 20 * 1000000;
 
 static at_status sample_reference(device_bench *b, int64_t *reference_ns, at_error *error)
@@ -27,7 +26,7 @@ static at_status sample_reference(device_bench *b, int64_t *reference_ns, at_err
     device_stage *first = &b->stages[0];
     *reference_ns = 0;
     if (!first->slots[0].reference || first->slots[0].trouble[0])
-        return AT_OK; /* nothing is timed where things are proven */
+        return AT_OK; /* nothing is timed in proofs */
     loaded_variant reference = {.stage = first,
                                 .kernels = {first->slots[0].reference},
                                 .launches = {first->slots[0].reference_launch}};
@@ -70,16 +69,16 @@ static at_status measure_setup(device_bench *b, device_answer *answer, at_error 
     return AT_OK;
 }
 
-/* The time of a transfer that is neither clever nor broken: a gigabyte a second, and a hundred
- * thousand pieces. */
+/* Returns the expected time of an average transfer: 1 GB/s, or 100,000 pieces per second. */
 static int64_t transfer_expected_ns(const problem_plan *plan)
 {
     return (int64_t)(plan_buffer_bytes(&plan->buffers[plan->transfer.from]) +
                      10000 * plan->transfer.pieces);
 }
 
-/* Wall time counts too: a simulated device takes longer than the time that it reports. The
- * reference says nothing of the way between host and device, nor of how long pinning takes. */
+/* Returns the time limit of a launch. It includes wall time, because a simulated device takes
+ * longer than the time that it reports. For transfers the reference is no measure, because it
+ * neither moves data between host and device nor pins memory. */
 static int64_t find_watchdog(device_bench *b, int64_t reference_ns)
 {
     bool transfers = b->stages[0].slots[0].plan.transfer.direction != TRANSFER_NONE;
@@ -93,14 +92,15 @@ static int64_t find_watchdog(device_bench *b, int64_t reference_ns)
         if (WATCHDOG_REFERENCES * s->reference_work > b->watchdog_work)
             b->watchdog_work = WATCHDOG_REFERENCES * s->reference_work;
     }
-    /* Without a reference only the limits of a proof hold. */
+    /* Without a reference only the limits of a proof apply. */
     if (b->stages[0].slots[0].plan.oracle == ORACLE_NONE)
         b->watchdog_work = 0;
     int64_t limit_ns = WATCHDOG_REFERENCES * longest_ns;
     return limit_ns > b->watchdog_floor_ns ? limit_ns : b->watchdog_floor_ns;
 }
 
-/* Counts layouts and the slots of each; false when the problems are not in that order. */
+/* Determines the number of layouts and of slots per layout. Returns false if the problems are not
+ * in this order. */
 static bool count_stages(const device_problem *problems, size_t count, size_t *stages,
                          size_t *slots)
 {
@@ -116,7 +116,7 @@ static bool count_stages(const device_problem *problems, size_t count, size_t *s
     return true;
 }
 
-/* Gives up the set-up and what was loaded for it. */
+/* Frees the set-up and all held variants. */
 static void clear(device_bench *b)
 {
     for (size_t i = 0; i < b->held_count; i++)
@@ -135,13 +135,13 @@ static void clear(device_bench *b)
     b->held_count = b->stage_count = b->slot_count = 0;
 }
 
-/* Tells the tuner how much of a launch has run. */
+/* Reports the progress of a launch to the tuner. */
 static void tell_progress(void *context, uint64_t done, uint64_t total)
 {
     bench_notify(context, DEVICE_RUNS_ALL, done * 1000 / total, INT64_MAX);
 }
 
-/* Refuses to tune against an oracle that changes no result. */
+/* Returns an error if the oracle changes no result: a variant that does nothing would be right. */
 static at_status refuse_idle(device_bench *b, at_error *error)
 {
     at_status status = AT_OK;

@@ -6,24 +6,24 @@
 
 #include "bench/bench.h"
 
-/* Limits of what does not depend on the variant, far above what it takes. */
+/* Time limits of steps that do not depend on the variant, far above the usual time. */
 static const int64_t bench_setup_limit_ns = INT64_C(120) * 1000000000;
 static const int64_t bench_load_limit_ns = INT64_C(20) * 1000000000;
 
-/* Says what comes next, and how long it may take. */
+/* Announces the next step and its time limit to the tuner. */
 void bench_notify(device_bench *b, const char *what, uint64_t index, int64_t limit_ns);
 
-/* Turns a failure into an answer. */
+/* Fills in an answer for a failure. */
 void bench_answer_failure(device_bench *b, at_status status, const at_error *error,
                           device_answer *answer);
 
-/* Makes room for so many in b->samples_ns. */
+/* Grows b->samples_ns to hold `count` samples. */
 void bench_reserve_samples(device_bench *b, size_t count);
 
-/* `count` is at least 1. */
+/* Returns the median; `count` is at least 1. */
 int64_t bench_median_ns(const int64_t *samples_ns, size_t count);
 
-/* 0: not known. */
+/* Measures the SM clock; 0 if it is unknown. */
 at_status bench_sm_clock(device_bench *b, double *khz, at_error *error);
 
 #endif

@@ -9,25 +9,25 @@
 #include "bench/wire.h"
 
 enum {
-    MAX_IDLE_DEATHS = 8,   /* in a row, at no request */
-    COLLECT_MS = 1000,     /* from the end of a worker's socket to its own */
-    MAX_FAILED_STARTS = 2, /* in a row, where the worker says why */
-    MAX_SILENT_STARTS = 8  /* in a row, where it does not: it may be killed from outside */
+    MAX_IDLE_DEATHS = 8,   /* deaths in a row while idle */
+    COLLECT_MS = 1000,     /* time in ms for a worker to end after its socket closed */
+    MAX_FAILED_STARTS = 2, /* in a row, with a reason from the worker */
+    MAX_SILENT_STARTS = 8  /* in a row, without a reason: some may be killed from outside */
 };
 
-/* A driver that has to wake up many GPUs takes tens of seconds. */
+/* A driver that wakes up many GPUs needs tens of seconds. */
 static const int64_t start_limit_ns = INT64_C(120) * 1000000000;
-/* The time from a request's arrival to its first note. */
+/* Time from the arrival of a request to its first note. */
 static const int64_t request_limit_ns = INT64_C(30) * 1000000000;
 
-/* Takes over what `e` owns; `r` is the request that it answers, or NULL. */
+/* Queues an event, which takes over what `e` owns. `r` is the request that it answers, or NULL. */
 static void push_event(device_worker *w, const request *r, device_event *e)
 {
     e->restarts = w->restarts;
     device_events_push(&w->events, r, e);
 }
 
-/* Held variants. */
+/* ---- requests that are replayed ---- */
 
 void device_watch_forget_setup(device_worker *w)
 {
@@ -59,13 +59,13 @@ static void forget_held(device_worker *w, uint64_t id)
     }
 }
 
-/* The request whose answer comes next; NULL: there is none. */
+/* Returns the request whose answer comes next, or NULL. */
 static request *oldest(const device_worker *w)
 {
     return w->child.out.waiting.first;
 }
 
-/* Starting and replacing the process. */
+/* ---- starting and replacing the process ---- */
 
 static void set_deadline(device_worker *w, int64_t limit_ns, const char *doing, uint64_t index)
 {
@@ -101,8 +101,8 @@ static void fail_for_good(device_worker *w, at_status why, const char *text)
                &(device_event){.kind = DEVICE_FAILED, .status = why, .message = memory_text(text)});
 }
 
-/* Fills the outbox for a new process: the set-up and the held variants go before everything that is
- * not answered yet. */
+/* Fills the outbox for a new process: files, the set-up and the held variants, then all unanswered
+ * requests. */
 static void queue_replays(device_worker *w)
 {
     outbox *out = &w->child.out;
@@ -145,7 +145,7 @@ static void restart(device_worker *w)
     start_or_fail(w, "replaced");
 }
 
-/* Answers. */
+/* ---- answers ---- */
 
 static device_event_kind event_kind(uint32_t type)
 {
@@ -161,13 +161,13 @@ static device_event_kind event_kind(uint32_t type)
 
 device_question device_watch_claim(device_worker *w)
 {
-    /* Its answer cannot have come: nothing is read while a request is queued. */
+    /* The answer cannot have arrived: nothing is read while a request is queued. */
     request *r = w->child.out.waiting.last;
     r->claimed = true;
     return (device_question){.kind = event_kind(r->out.message.type), .number = r->number};
 }
 
-/* Reads what a request asks for, after its number and its id. */
+/* Returns the fields of a request after its number and id. */
 static pack *read_request(request *r)
 {
     r->out.message.body.position = 0;
@@ -176,7 +176,7 @@ static pack *read_request(request *r)
     return &r->out.message.body;
 }
 
-/* The ids of a block, from its request; the caller frees. */
+/* Returns the ids in the request of a block; the caller frees them. */
 static uint64_t *block_ids(request *r, size_t *count)
 {
     pack *asked = read_request(r);
@@ -188,7 +188,7 @@ static uint64_t *block_ids(request *r, size_t *count)
     return ids;
 }
 
-/* Makes the event of an answered request; takes over what the answer owns. */
+/* Queues the event of an answered request, which takes over what the answer owns. */
 static void push_answer(device_worker *w, request *r, device_answer *answer)
 {
     device_event e = answer->found;
@@ -213,7 +213,7 @@ static bool took_context_down(const device_answer *answer)
     return answer->found.outcome == OUTCOME_CRASHED || answer->found.outcome == OUTCOME_TIMEOUT;
 }
 
-/* Updates what must be replayed after an answer; keeps or frees `r`. */
+/* Keeps the request if it must be replayed later, or frees it. */
 static void settle(device_worker *w, request *r, const device_answer *answer)
 {
     bool ok = answer->found.outcome == OUTCOME_OK;
@@ -248,7 +248,7 @@ static void settle(device_worker *w, request *r, const device_answer *answer)
     request_free(r);
 }
 
-/* Answers the oldest request. */
+/* Finishes the oldest request, whose answer has arrived. */
 static void finish_request(device_worker *w, device_answer *answer)
 {
     request *r = outbox_pop(&w->child.out);
@@ -257,7 +257,7 @@ static void finish_request(device_worker *w, device_answer *answer)
     settle(w, r, answer);
 }
 
-/* A request that no worker will answer: the tuner does, for the variant that is to blame. */
+/* Answers the oldest request in place of the worker, and names the variant that is to blame. */
 static void finish_for_worker(device_worker *w, outcome result, const char *text)
 {
     request *r = oldest(w);
@@ -273,7 +273,7 @@ static void finish_for_worker(device_worker *w, outcome result, const char *text
     finish_request(w, &answer);
 }
 
-/* The process ended, or is ended, while starting. */
+/* Handles the end of a process that was still starting. */
 static void bury_starting(device_worker *w, bool timed_out, const char *how)
 {
     char text[320];
@@ -286,7 +286,7 @@ static void bury_starting(device_worker *w, bool timed_out, const char *how)
         restart(w);
 }
 
-/* The process ended, or is ended, before it was at anything: no variant is to blame. */
+/* Handles the end of a process without a current request: no variant is to blame. */
 static void bury_idle(device_worker *w, const char *how)
 {
     char text[320];
@@ -298,15 +298,15 @@ static void bury_idle(device_worker *w, const char *how)
         restart(w);
 }
 
-/* The request that counts the deaths on the oldest one. A replay is made anew each time, so that
- * the held variant that it replays keeps the count. */
+/* Returns the request that counts the deaths during the oldest one. A replay is a new request each
+ * time, so the held variant that it replays has the count. */
 static request *find_counted(device_worker *w)
 {
     request *r = oldest(w), *held = r->silent ? find_held(w, r->id) : NULL;
     return held ? held : r;
 }
 
-/* The request that the process was at is answered, when that is to blame for the process's end. */
+/* Answers the current request of a dead process if it is to blame. */
 static void blame(device_worker *w, worker_death why, const char *how)
 {
     char text[320];
@@ -324,8 +324,7 @@ static void blame(device_worker *w, worker_death why, const char *how)
     finish_for_worker(w, OUTCOME_CRASHED, text);
 }
 
-/* The process ended, or is ended now. Its request is answered, if it is to blame, and another
- * process takes over. */
+/* Ends the process, answers its current request if that is to blame, and starts another process. */
 static void bury(device_worker *w, worker_death why)
 {
     char how[128];
@@ -340,8 +339,8 @@ static void bury(device_worker *w, worker_death why)
         bury_starting(w, why == DEATH_LATE, how);
         return;
     }
-    /* A process that died by itself or hung with a request on its way may have died of reading
-     * it. */
+    /* A process with a request on its way that died by itself or hung may have died while it read
+     * the request. */
     if (!started || (why == DEATH_KILLED && !begun)) {
         bury_idle(w, how);
         return;
@@ -350,9 +349,9 @@ static void bury(device_worker *w, worker_death why)
     restart(w);
 }
 
-/* Replies. False for one that makes no sense. */
+/* ---- replies: the handlers return false for an invalid one ---- */
 
-/* The process is done with what it was at; the next request may be on its way to it. */
+/* Sets the deadline after a request is finished; the next request may be on its way. */
 static void expect_request(device_worker *w)
 {
     if (outbox_started(&w->child.out))
@@ -399,8 +398,8 @@ static bool on_note(device_worker *w, message *m)
     return true;
 }
 
-/* Starts a process again. A `lasting` trouble ends the worker, and so does any other that comes
- * again. */
+/* Starts a new process after a failed start. The worker fails permanently if the reason is
+ * `lasting` or the start fails again. */
 static void start_again(device_worker *w, bool lasting, at_status why, const char *text)
 {
     if (lasting || ++w->failed_starts >= MAX_FAILED_STARTS) {
@@ -417,7 +416,7 @@ static bool on_failed(device_worker *w, message *m)
     const char *text = pack_get_string(&m->body);
     if (!pack_complete(&m->body) || why == AT_OK || why > AT_INTERNAL || w->phase == PHASE_SERVING)
         return false;
-    /* A missing device stays missing; anything else may have been a passing trouble. */
+    /* A missing device stays missing; other failures may be temporary. */
     bool lasting = why == AT_NO_DEVICE || why == AT_USAGE;
     start_again(w, lasting, (at_status)why, text);
     return true;
@@ -436,7 +435,7 @@ static void on_setup_answer(device_worker *w, device_answer *answer)
     start_again(w, lasting, answer->found.status, answer->message);
 }
 
-/* How many samples an answer of success brings; SIZE_MAX: as many as it likes. */
+/* Returns the number of samples in a successful answer; SIZE_MAX if any number is valid. */
 static size_t samples_asked(request *r)
 {
     pack *asked = read_request(r);
@@ -462,8 +461,8 @@ static bool is_in_block(request *r, uint64_t id)
     return false;
 }
 
-/* Are these the counters that were asked for: of every metric, of one launch or several; or
- * none? */
+/* Returns true if the number of counters fits the request: all metrics of one or more launches, or
+ * no counters. */
 static bool are_counters_of(request *r, const device_answer *a)
 {
     if (r->out.message.type != REQUEST_COUNT)
@@ -474,7 +473,8 @@ static bool are_counters_of(request *r, const device_answer *a)
             a->counter_count / asked <= PLAN_MAX_LAUNCHES);
 }
 
-/* Is this an answer to that request? Kind and number say so; what it holds must agree. */
+/* Returns true if the answer belongs to the request: kind and number are equal, and its contents
+ * are consistent. */
 static bool answers(request *r, const device_answer *a)
 {
     bool ok = a->found.outcome == OUTCOME_OK, block = r->out.message.type == REQUEST_BLOCK;
@@ -530,7 +530,7 @@ static bool on_answer(device_worker *w, message *m)
     return true;
 }
 
-/* One message from the worker. A worker that speaks nonsense is as good as dead. */
+/* Reads one message. A worker that sends an invalid one is ended. */
 void device_watch_read(device_worker *w)
 {
     static bool (*const handlers[])(device_worker *, message *) = {

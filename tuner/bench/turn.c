@@ -15,8 +15,8 @@
 
 enum { TURN_PATH_BYTES = 4096 };
 
-/* A process waits (for `next`), is next (has `next`, waits for `turn`), or has the turn (has `turn`
- * alone). It is over when it waited for too long: from then on it takes and gives none. */
+/* A process waits (for `next`), is next (holds `next`, waits for `turn`), or has its turn (holds
+ * only `turn`). If a process waits for too long, `over` is set: from then on it takes no turns. */
 struct gpu_turn {
     lock *turn, *next;
     bool over;
@@ -24,7 +24,7 @@ struct gpu_turn {
 
 /* ---- where ---- */
 
-/* Another user may have put something in the way in /tmp, which this one cannot remove. */
+/* Another user may have put a file in the way in /tmp that this user cannot remove. */
 static at_status no_turns(at_error *error)
 {
     return error_prefix(error, "no turns at the GPU (AUTOTUNE_TURNS names another folder for "
@@ -37,7 +37,7 @@ static bool is_own_folder(const char *path)
     return path[0] == '/' && lstat(path, &s) == 0 && S_ISDIR(s.st_mode) && s.st_uid == geteuid();
 }
 
-/* Makes a folder of this user alone. *made is false if there is no place for one. */
+/* Makes a folder that only this user may access. *made is false if there is no place for it. */
 static at_status make_own_folder(char out[TURN_PATH_BYTES], bool *made, at_error *error)
 {
     char run[64];
@@ -45,7 +45,7 @@ static at_status make_own_folder(char out[TURN_PATH_BYTES], bool *made, at_error
     struct stat s;
     int n;
     snprintf(run, sizeof run, "/run/user/%lu", (unsigned long)geteuid());
-    /* The folder is another user's after su or sudo, which keep the variable. */
+    /* After su or sudo, which keep the variable, the folder is another user's. */
     if (of_session && is_own_folder(of_session))
         n = snprintf(out, TURN_PATH_BYTES, "%s/autotune", of_session);
     else if (is_own_folder(run))
@@ -72,7 +72,7 @@ static at_status open_turn(const char *folder, const char *uuid, const char *suf
     if (n < 0 || (size_t)n >= sizeof path)
         return error_set(error, AT_IO, "the path of the folder for turns at the GPU is too long");
     at_status status = lock_open(path, 0644, out, error);
-    /* Every user who may come into the folder may use it, whatever the mask of the first. */
+    /* Every user who may access the folder may use the file, whatever the umask of its creator. */
     if (!status)
         fchmod(lock_descriptor(*out), 0644);
     return status;
@@ -103,7 +103,7 @@ at_status gpu_turn_new(const char *uuid, gpu_turn **out, at_error *error)
     return status ? no_turns(error) : AT_OK;
 }
 
-/* Waits until that time, or only tries once it has passed. */
+/* Waits for the lock until `end_ns`; after that time only tries. */
 static bool lock_until(lock *l, int64_t end_ns)
 {
     int64_t left_ns = end_ns - clock_now_ns();
