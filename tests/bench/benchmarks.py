@@ -121,7 +121,7 @@ BENCHMARKS = [
     Benchmark("context", "{tool} {bench}/context/windowed.lua --device sim --set n=4096 --budget 2 --no-record --quiet", (0,),
               "python3 {bench}/context/pipeline.py {build} 48", "a pipeline of three kernels, tuned alone and in context",
               r"run of the pipeline: .* ([\d.]+ to [\d.]+) of it", ENGINE + ("tests/bench/context",)),
-    Benchmark("tune_beside", "", measures=("tuner/library", "tuner/bench/pace.c")), # unit.library.tuning; GPU: by hand
+    Benchmark("tune_beside", "", measures=("tuner/library", "tuner/bench/turn.c")), # unit.library.tuning; GPU: by hand
     Benchmark("heavy_headers", "env HEAVY_VARIANTS=2 {bench}/heavy_headers.sh {build} block_reduce"),
     Benchmark("transpose_132", "{tool} space {bench}/transpose_132.lua", files=("transpose_132.*",)),
 ]

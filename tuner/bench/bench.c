@@ -9,11 +9,11 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "bench/loaded.h"
-#include "bench/state.h"
 
 enum {
-    CHECK_LAUNCHES = 2,   /* per slot in a try */
-    RECHECK_LAUNCHES = 8, /* per slot for a finalist, because rare errors are more likely to show up */
+    CHECK_LAUNCHES = 2, /* per slot in a try */
+    RECHECK_LAUNCHES =
+        8, /* per slot for a finalist, because rare errors are more likely to show up */
 };
 
 /* Extra time of a first launch: loading the kernel takes a millisecond or two, and allocating
@@ -112,6 +112,12 @@ static loaded_variant *find_held(device_bench *b, uint64_t id)
     return b->held ? bsearch(&id, b->held, b->held_count, sizeof *b->held, compare_held) : NULL;
 }
 
+static at_status get_held(device_bench *b, uint64_t id, loaded_variant **out, at_error *error)
+{
+    *out = find_held(b, id);
+    return *out ? AT_OK : error_set(error, AT_FORMAT, "the variant is no longer held");
+}
+
 /* Inserts a variant, ordered by id. */
 static void insert_held(device_bench *b, const loaded_variant *v)
 {
@@ -184,14 +190,16 @@ void device_bench_release(device_bench *b, uint64_t id)
 static at_status sample_block(device_bench *b, const uint64_t *ids, size_t count, bool with_copy,
                               device_answer *answer, at_error *error)
 {
-    for (size_t i = 0; i < count; i++) {
-        answer->found.id = ids[i];
-        if (!find_held(b, ids[i]))
-            return error_set(error, AT_FORMAT, "the variant is no longer held");
-    }
+    loaded_variant *v;
     double before_khz = 0;
+    at_status status = AT_OK;
+    for (size_t i = 0; !status && i < count; i++) {
+        answer->found.id = ids[i];
+        status = get_held(b, ids[i], &v, error);
+    }
     bench_reserve_samples(b, count);
-    at_status status = bench_sm_clock(b, &before_khz, error);
+    if (!status)
+        status = bench_sm_clock(b, &before_khz, error);
     if (!status && with_copy)
         status = device_meter_ceiling(&b->stages[0].meter, &answer->found.ceiling_ns, error);
     for (size_t i = 0; !status && i < count; i++) {
@@ -255,12 +263,10 @@ static at_status check_elsewhere(device_bench *b, outcome *result, at_error *err
 void device_bench_recheck(device_bench *b, uint64_t id, uint64_t seed, device_answer *answer)
 {
     at_error error = {0};
-    const loaded_variant *v = find_held(b, id);
-    at_status status = AT_OK;
+    loaded_variant *v;
     outcome result = OUTCOME_OK;
     int64_t start_ns = clock_now_ns();
-    if (!v)
-        status = error_set(&error, AT_FORMAT, "the variant is no longer held");
+    at_status status = get_held(b, id, &v, &error);
     if (!status)
         status = seed_slots(b, v->stage, seed, &error);
     if (!status)
@@ -307,7 +313,7 @@ void device_bench_energy(device_bench *b, uint64_t id, uint32_t chunks, device_a
 {
     at_error error = {0};
     board_reading board;
-    const loaded_variant *v = find_held(b, id);
+    loaded_variant *v;
     const device_energy *energy = b->api->energy;
     *b->text = '\0';
     if (!energy) {
@@ -321,9 +327,7 @@ void device_bench_energy(device_bench *b, uint64_t id, uint32_t chunks, device_a
     }
     answer->found.throttle = board.throttle;
     answer->found.others = energy->others(b->device);
-    at_status status = AT_OK;
-    if (chunks && !v)
-        status = error_set(&error, AT_FORMAT, "the variant is no longer held");
+    at_status status = chunks ? get_held(b, id, &v, &error) : AT_OK;
     if (!status && chunks)
         status = read_energy(b, v, chunks, &answer->found.energy, &error);
     answer->message = b->text;
@@ -351,8 +355,7 @@ void device_bench_count(device_bench *b, uint64_t id, const char *const *metrics
                         device_answer *answer)
 {
     at_error error = {0};
-    const loaded_variant *v = find_held(b, id);
-    at_status status = AT_OK;
+    loaded_variant *v;
     if (!b->api->counters) {
         answer->message = "this kind of device has no hardware counters";
         return;
@@ -360,8 +363,7 @@ void device_bench_count(device_bench *b, uint64_t id, const char *const *metrics
     if (!b->counters)
         b->counters =
             memory_new((size_t)PLAN_MAX_LAUNCHES * DEVICE_MAX_METRICS, sizeof *b->counters);
-    if (!v)
-        status = error_set(&error, AT_FORMAT, "the variant is no longer held");
+    at_status status = get_held(b, id, &v, &error);
     if (!status) {
         passes p = {.bench = b, .variant = v};
         device_counting what = {metrics, count, b->cache, renew_pass, &p};
@@ -402,9 +404,12 @@ void device_bench_compare(device_bench *b, uint32_t layout, uint32_t slot, const
     at_error error = {0};
     device_slot *s = find_slot(b, layout, slot);
     bench_notify(b, "comparing with another device", 0, bench_setup_limit_ns);
-    at_status status = s ? device_slot_compare(s, results, results_bytes, &answer->found.outcome,
-                                               b->text, sizeof b->text, &error)
-                         : error_set(&error, AT_FORMAT, "there is no such problem");
+    at_status status = s ? AT_OK : error_set(&error, AT_FORMAT, "there is no such problem");
+    if (!status && s->seed != s->plan.seed)
+        status = device_slot_seed(s, s->plan.seed, &error);
+    if (!status)
+        status = device_slot_compare(s, results, results_bytes, &answer->found.outcome, b->text,
+                                     sizeof b->text, &error);
     if (answer->found.outcome != OUTCOME_OK)
         answer->message = b->text;
     if (status)

@@ -7,7 +7,7 @@
 #define AUTOTUNE_BENCH_BENCH_H
 
 #include "bench/meter.h"
-#include "bench/oracle.h"
+#include "bench/problem.h"
 #include "bench/wire.h"
 
 enum { DEVICE_TEXT_BYTES = 3072 };
@@ -50,22 +50,27 @@ typedef struct device_bench {
     size_t held_count;
     int64_t *samples_ns; /* samples of the current answer */
     size_t sample_capacity;
-    double *counters; /* counters of the current answer; PLAN_MAX_LAUNCHES times DEVICE_MAX_METRICS */
+    /* counters of the current answer; PLAN_MAX_LAUNCHES times DEVICE_MAX_METRICS */
+    double *counters;
     char text[DEVICE_TEXT_BYTES]; /* message of the current answer */
     device_fault fault;           /* the same as fields */
     uint32_t failed_slot;         /* slot of the last failed check */
     void *results;                /* owned; results in the last answer */
-    char *printed; /* owned; output of the variant in the last check, or NULL */
+    char *printed;                /* owned; output of the variant in the last check, or NULL */
 } device_bench;
 
 void device_bench_deinit(device_bench *b);
 
+/* Replaces the set-up (see device_worker_setup). `problems` has `count` entries. */
 void device_bench_setup(device_bench *b, const device_image support[DEVICE_SUPPORT_PARTS],
                         const device_problem *problems, size_t count, device_answer *answer);
+/* Checks a variant and takes samples of it (see device_worker_try). */
 void device_bench_try(device_bench *b, const device_variant *variant, size_t sample_count,
                       device_answer *answer);
+/* Loads a variant and keeps it under `id`. */
 void device_bench_hold(device_bench *b, uint64_t id, const device_variant *variant,
                        device_answer *answer);
+/* Unloads a held variant. Unknown ids are ignored. */
 void device_bench_release(device_bench *b, uint64_t id);
 /* Takes a sample of each of `count` held variants, and with `with_copy` one of the ceiling. */
 void device_bench_block(device_bench *b, const uint64_t *ids, size_t count, bool with_copy,
@@ -83,6 +88,7 @@ void device_bench_results(device_bench *b, uint32_t layout, uint32_t slot, devic
 /* Compares the results of the oracle with those of another device. */
 void device_bench_compare(device_bench *b, uint32_t layout, uint32_t slot, const void *results,
                           size_t results_bytes, device_answer *answer);
+/* Checks the held variant `id` on data of another seed. */
 void device_bench_recheck(device_bench *b, uint64_t id, uint64_t seed, device_answer *answer);
 
 #endif

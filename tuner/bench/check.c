@@ -1,4 +1,4 @@
-#include "bench/check.h"
+#include "bench/problem.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "bench/bench.h"
-#include "bench/pace.h"
 #include "bench/turn.h"
 #include "bench/wire.h"
 #include "process/confine.h"
@@ -324,22 +323,21 @@ void device_child_confine(bool in_process)
     confine_system_calls(in_process ? CONFINE_SOCKETS : CONFINE_EXECUTION);
 }
 
+static const pack_field option_fields[] = {
+    PACK_FIELD(device_worker_options, spec),   PACK_FIELD(device_worker_options, cache),
+    PACK_FIELD(device_worker_options, share),  PACK_FIELD(device_worker_options, watchdog_floor_ns),
+    PACK_FIELD(device_worker_options, proves),
+};
+
 void device_child_put_options(pack *p, const device_worker_options *options)
 {
-    pack_put_string(p, options->spec);
-    pack_put_u32(p, options->cache);
-    pack_put_u64(p, (uint64_t)options->watchdog_floor_ns);
-    pack_put_u32(p, options->proves);
-    pack_put_u32(p, (uint32_t)(options->share * MILLION));
+    pack_put_fields(p, options, PACK_FIELDS(option_fields));
 }
 
 static int run(int fd, pack *settings)
 {
-    device_worker_options options = {.spec = pack_get_string(settings)};
-    options.cache = pack_get_u32(settings) ? DEVICE_CACHE_WARM : DEVICE_CACHE_COLD;
-    options.watchdog_floor_ns = (int64_t)pack_get_u64(settings);
-    options.proves = pack_get_u32(settings) != 0;
-    options.share = (double)pack_get_u32(settings) / MILLION;
+    device_worker_options options = {0};
+    pack_get_fields(settings, &options, PACK_FIELDS(option_fields));
     if (!pack_complete(settings))
         return 1;
     child c = {.fd = fd};

@@ -29,14 +29,14 @@
 #include "base/data_file.h"
 #include "base/error.h"
 #include "base/trace.h"
-#include "bench/energy.h"
 #include "device/device.h"
 #include "device/outcome.h"
 #include "device/plan.h"
 #include "process/process.h"
 
 enum {
-    DEVICE_SLOTS = 5, /* problems per layout: 0 is the tuned one, up to three are ragged; in proofs one is run in excerpts */
+    DEVICE_SLOTS = 5, /* problems per layout: 0 is the tuned one, up to three are ragged; in proofs
+                         one is run in excerpts */
     DEVICE_MAX_SAMPLES = 256, /* per try */
     DEVICE_MAX_BLOCK = 65536, /* variants per block */
     DEVICE_LABEL_BYTES = 160,
@@ -49,11 +49,13 @@ enum {
 typedef struct device_worker_options {
     const char *spec;        /* "cuda:0", "sim:sm_90" */
     const worker_host *host; /* host of the device; borrowed; NULL for this host */
-    bool proves;             /* proofs only: nothing is timed, and variants are tried without samples. The process is then called "autotune-proof" instead of "autotune-device" */
-    bool waits;              /* has no process before device_worker_begin() */
-    device_cache cache;      /* state of the cache before every sample */
-    double share;            /* share of the device's time that the worker may use; 0 means all */
-    int64_t watchdog_floor_ns; /* shortest time limit of a launch, in ns; the limit is 100 times the reference's time if that is longer. 0 means 2 s */
+    bool proves; /* proofs only: nothing is timed, and variants are tried without samples. The
+                    process is then called "autotune-proof" instead of "autotune-device" */
+    bool waits;  /* has no process before device_worker_begin() */
+    device_cache cache;        /* state of the cache before every sample */
+    double share;              /* share of the device's time that the worker may use; 0 means all */
+    int64_t watchdog_floor_ns; /* shortest time limit of a launch, in ns; the limit is 100 times the
+                                  reference's time if that is longer. 0 means 2 s */
     trace *trace;              /* borrowed; gets a lane for the worker; may be NULL */
 } device_worker_options;
 
@@ -70,9 +72,13 @@ typedef struct device_predecessor {
 typedef struct device_problem {
     uint32_t layout;                /* number of the layout; a variant is for one layout */
     char label[DEVICE_LABEL_BYTES]; /* for messages: "on LABEL: ..."; may be "" */
-    bool sampled; /* too large to run completely: only some blocks of each variant run, and nothing is timed */
-    bool absent;  /* no configuration is valid for it, and no kernel makes expected results: it gets no buffers, and no variant is checked on it */
-    bool proves;  /* for proofs: errors of the baseline as the oracle are reported for each variant, which runs all the same because it may have other errors. Otherwise such an error fails the set-up */
+    bool sampled; /* too large to run completely: only some blocks of each variant run, and nothing
+                     is timed */
+    bool absent;  /* no configuration is valid for it, and no kernel makes expected results: it gets
+                     no buffers, and no variant is checked on it */
+    bool proves;  /* for proofs: errors of the baseline as the oracle are reported for each variant,
+                     which runs all the same because it may have other errors. Otherwise such an
+                     error fails the set-up */
     device_whole whole; /* if `sampled`: when the problem is run completely anyway */
     bool brief;         /* if `proves`: launches that take longer than most are ended early */
     problem_plan plan;
@@ -80,20 +86,27 @@ typedef struct device_problem {
     launch_plan reference_launch;
     device_image filler; /* kernel that changes inputs after the fills; size 0 if there is none */
     launch_plan filler_launch;
-    const device_predecessor *before; /* kernels that run before each sample, in this order (bench/meter.h); the same for all problems. Borrowed */
+    const device_predecessor *before; /* kernels that run before each sample, in this order
+                                         (bench/meter.h); the same for all problems. Borrowed */
     size_t before_count;
 } device_problem;
 
 /* A variant: for each slot a kernel and its launch. */
 typedef struct device_variant {
-    uint32_t layout;     /* layout that the variant is for */
-    bool unchecked;      /* a try checks only slot 0; the others are checked when it is held */
-    int64_t launch_ns;   /* time of a launch, in ns; 0 if unknown */
-    int64_t too_slow_ns; /* limit in ns for a try: a variant whose launch takes longer is not checked and is answered with OUTCOME_TOO_SLOW and this one time; 0 means no limit */
-    bool present[DEVICE_SLOTS];        /* false: not checked on this slot. A variant without slot 0 cannot be sampled */
+    uint32_t layout;   /* layout that the variant is for */
+    bool unchecked;    /* a try checks only slot 0; the others are checked when it is held */
+    int64_t launch_ns; /* time of a launch, in ns; 0 if unknown */
+    /* limit in ns for a try: a variant whose launch takes longer is not checked and is answered
+     * with OUTCOME_TOO_SLOW and this one time; 0 means no limit */
+    int64_t too_slow_ns;
+    bool present[DEVICE_SLOTS]; /* false: not checked on this slot. A variant without slot 0 cannot
+                                   be sampled */
     device_image images[DEVICE_SLOTS]; /* size 0: use the image of slot 0 */
     launch_plan launches[DEVICE_SLOTS];
-    char once[COVERAGE_TEXT_BYTES]; /* loops that had at most one iteration in an earlier try. Slots are tried until all these loops have had two iterations; errors on slots where none has are not reported. "": try all slots */
+    char once[COVERAGE_TEXT_BYTES]; /* loops that had at most one iteration in an earlier try. Slots
+                                       are tried until all these loops have had two iterations;
+                                       errors on slots where none has are not reported. "": try all
+                                       slots */
 } device_variant;
 
 typedef enum device_event_kind {
@@ -121,9 +134,22 @@ typedef struct device_ready {
     double sm_clock_khz;  /* measured; 0 if unknown */
 } device_ready;
 
+/* Chunks of an energy measurement (bench/meter.h). */
+enum { ENERGY_LEAST_CHUNKS = 3, ENERGY_CHUNKS = 8 };
+
+/* The energy of a launch. */
+typedef struct energy_estimate {
+    double launch_j;      /* energy of one launch, in J; 0 if unknown */
+    double low_j, high_j; /* 95 % confidence interval */
+    double power_w;       /* mean power over all launches */
+    size_t chunks;        /* number of chunks in the estimate */
+} energy_estimate;
+
 typedef struct device_event {
     device_event_kind kind;
-    uint64_t id; /* TRIED, HELD, RECHECKED, COUNTED: id of the request. BLOCK that is not OUTCOME_OK: the variant to blame; after a crash or timeout it is no longer held */
+    /* TRIED, HELD, RECHECKED, COUNTED: id of the request. BLOCK that is not OUTCOME_OK: the variant
+     * to blame; after a crash or timeout it is no longer held */
+    uint64_t id;
     outcome outcome;     /* TRIED, HELD, RECHECKED, BLOCK, COUNTED */
     uint32_t slot;       /* TRIED: slot whose check failed */
     at_status status;    /* FAILED */
@@ -131,9 +157,11 @@ typedef struct device_event {
     device_fault fault;  /* TRIED: the reason as fields */
     char *printed;       /* owned; TRIED: output of the variant's printf calls, or NULL */
     uint64_t *ids;       /* owned; BLOCK: the variants in the order of the samples */
-    int64_t *samples_ns; /* owned; READY: samples of the ceiling; TRIED: samples in order (one for TOO_SLOW); BLOCK: one for each of `ids`, only with OUTCOME_OK */
+    int64_t *samples_ns; /* owned; READY: samples of the ceiling; TRIED: samples in order (one for
+                            TOO_SLOW); BLOCK: one for each of `ids`, only with OUTCOME_OK */
     size_t sample_count;
-    int64_t ceiling_ns;  /* BLOCK: sample of the copy, 0 if not requested; READY: median of the ceiling */
+    int64_t ceiling_ns;  /* BLOCK: sample of the copy, 0 if not requested; READY: median of the
+                            ceiling */
     double sm_clock_khz; /* TRIED, BLOCK: SM clock during the samples; 0 if unknown */
     int64_t check_ns, measure_ns; /* TRIED: wall time spent by the worker */
     int restarts;                 /* number of workers replaced so far */
@@ -141,10 +169,12 @@ typedef struct device_event {
     energy_estimate energy;       /* ENERGY */
     uint64_t throttle;            /* ENERGY: reasons, in the form of board_throttle_text() */
     uint32_t others;              /* ENERGY: number of other processes that compute on the GPU */
-    double *counters; /* owned; COUNTED: all metrics of each launch, NAN for metrics that the device lacks; NULL if they cannot be read, with the reason in `message` */
-    void *results;    /* owned; RESULTS: results of the oracle, buffer after buffer; NULL if they are not available */
+    double *counters; /* owned; COUNTED: all metrics of each launch, NAN for metrics that the device
+                         lacks; NULL if they cannot be read, with the reason in `message` */
+    void *results; /* owned; RESULTS: results of the oracle, buffer after buffer; NULL if they are
+                      not available */
     size_t results_bytes;
-    device_ready ready; /* READY */
+    device_ready ready;       /* READY */
     device_coverage coverage; /* TRIED with OUTCOME_OK: the code that ran, if the device knows it */
 } device_event;
 

@@ -1,8 +1,153 @@
 #include "bench/meter.h"
 
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
+#include "base/stats.h"
+
+/* ---- kernels before a sample ---- */
+
+static context_buffer *find(device_context *c, const char *name)
+{
+    for (size_t i = 0; i < c->buffer_count; i++)
+        if (strcmp(c->buffers[i].name, name) == 0)
+            return &c->buffers[i];
+    return NULL;
+}
+
+static at_status add(device_context *c, const buffer_plan *plan, context_buffer **out,
+                     at_error *error)
+{
+    context_buffer *b = *out = &c->buffers[c->buffer_count++];
+    snprintf(b->name, sizeof b->name, "%s", plan->name);
+    b->size_bytes = plan_buffer_bytes(plan);
+    return c->api->buffer_new(c->device, b->name, b->size_bytes, &b->buffer, error);
+}
+
+static at_status keep_pristine(device_context *c, context_buffer *b, at_error *error)
+{
+    if (b->pristine)
+        return AT_OK;
+    at_status status = c->api->buffer_new(c->device, b->name, b->size_bytes, &b->pristine, error);
+    return status ? status : c->api->copy(c->device, b->pristine, b->buffer, error);
+}
+
+/* Makes the buffers of the sampled kernel, as copies of the slot's. */
+static at_status copy_slot(device_context *c, const device_slot *slot, at_error *error)
+{
+    at_status status = AT_OK;
+    for (uint32_t i = 0; !status && i < slot->plan.buffer_count; i++) {
+        const buffer_plan *plan = &slot->plan.buffers[i];
+        context_buffer *b;
+        status = add(c, plan, &b, error);
+        c->own[i] = b->buffer;
+        if (!status)
+            status = c->api->copy(c->device, b->buffer,
+                                  slot->pristine[i] ? slot->pristine[i] : slot->buffers[i], error);
+        if (!status && plan->role == BUFFER_INOUT)
+            status = keep_pristine(c, b, error);
+    }
+    return status;
+}
+
+static at_status fill(device_context *c, device_buffer *b, const buffer_plan *plan, uint64_t seed,
+                      const device_contents *contents, at_error *error)
+{
+    const void *bytes = NULL;
+    if (plan->fill != FILL_FILE)
+        return c->api->fill(c->device, b, plan, seed, error);
+    at_status status =
+        device_contents_find(contents, plan->data.bytes, plan_buffer_bytes(plan), &bytes, error);
+    return status ? status : c->api->write(c->device, b, plan, bytes, error);
+}
+
+static at_status share(device_context *c, const buffer_plan *plan, uint64_t seed,
+                       const device_contents *contents, context_buffer **out, at_error *error)
+{
+    const uint64_t size_bytes = plan_buffer_bytes(plan);
+    *out = find(c, plan->name);
+    if (*out && (*out)->size_bytes == size_bytes)
+        return AT_OK;
+    if (*out)
+        return error_set(error, AT_SCRIPT,
+                         "its buffer %s has %" PRIu64
+                         " bytes, that of the kernels after it %" PRIu64
+                         ": buffers of one name are one buffer",
+                         plan->name, size_bytes, (*out)->size_bytes);
+    at_status status = add(c, plan, out, error);
+    return status ? status : fill(c, (*out)->buffer, plan, seed, contents, error);
+}
+
+static at_status add_kernel(device_context *c, const device_predecessor *p,
+                            const device_contents *contents, at_error *error)
+{
+    const size_t at = c->count++;
+    at_status status = plan_fits(&p->launch, p->plan.buffer_count, error);
+    c->launches[at] = p->launch;
+    c->before[at] = (device_before){.plan = &c->launches[at], .buffers = c->views[at]};
+    for (uint32_t i = 0; !status && i < p->plan.buffer_count; i++) {
+        context_buffer *b;
+        status =
+            share(c, &p->plan.buffers[i], plan_buffer_seed(p->plan.seed, i), contents, &b, error);
+        c->views[at][i] = status ? NULL : b->buffer;
+        if (!status && p->plan.buffers[i].role == BUFFER_INOUT)
+            status = keep_pristine(c, b, error);
+    }
+    if (!status)
+        status = c->api->kernel_new(c->device, &p->image, &p->launch, &c->kernels[at], error);
+    c->before[at].kernel = c->kernels[at];
+    /* The first launch raises limits and loads the code, which must not happen during a sample. */
+    if (!status)
+        status = c->api->launch(c->device, c->kernels[at], &c->launches[at], c->views[at], error);
+    if (!status)
+        return AT_OK;
+    char name[DEVICE_LABEL_BYTES + 16];
+    snprintf(name, sizeof name, "--after %s", p->name);
+    return status == AT_SCRIPT ? error_prefix(error, "%s", name)
+                               : device_slot_blame(name, status, error);
+}
+
+at_status device_context_init(device_context *c, const device_slot *slot,
+                              const device_problem *problem, const device_contents *contents,
+                              at_error *error)
+{
+    *c = (device_context){0};
+    if (problem->before_count == 0)
+        return AT_OK;
+    c->api = slot->api;
+    c->device = slot->device;
+    at_status status = copy_slot(c, slot, error);
+    for (size_t i = 0; !status && i < problem->before_count; i++)
+        status = add_kernel(c, &problem->before[i], contents, error);
+    return status;
+}
+
+void device_context_deinit(device_context *c)
+{
+    for (size_t i = 0; i < c->count; i++)
+        if (c->kernels[i])
+            c->api->kernel_free(c->device, c->kernels[i]);
+    for (size_t i = 0; i < c->buffer_count; i++) {
+        if (c->buffers[i].buffer)
+            c->api->buffer_free(c->device, c->buffers[i].buffer);
+        if (c->buffers[i].pristine)
+            c->api->buffer_free(c->device, c->buffers[i].pristine);
+    }
+    *c = (device_context){0};
+}
+
+at_status device_context_restore(device_context *c, at_error *error)
+{
+    at_status status = AT_OK;
+    for (size_t i = 0; !status && i < c->buffer_count; i++)
+        if (c->buffers[i].pristine)
+            status = c->api->copy(c->device, c->buffers[i].buffer, c->buffers[i].pristine, error);
+    return status;
+}
 
 /* A launch shorter than any of these is timed in batches: below 200 ticks of the clock a tick is
  * more than half a percent of the time, and below 20 floors the launch overhead is more than a
@@ -377,4 +522,60 @@ at_status device_meter_sample(device_meter *m, device_kernel *k, const launch_pl
         return m->api->batches->sample(m->device, batch, m->cache, time_ns, error);
     return m->api->sample(m->device, k, launch, m->slot->buffers, m->cache, NULL, 0, time_ns,
                           error);
+}
+
+/* ---- energy ---- */
+
+/* Length of a chunk. Boards update the counter every 20 to 100 ms, so a single chunk may be off by
+ * half. Eight chunks together are precise to a few percent, because each counts what the previous
+ * one missed. */
+static const int64_t chunk_ns = 200000000;
+
+uint64_t energy_chunk_launches(int64_t time_ns)
+{
+    return time_ns > 0 && time_ns < chunk_ns ? (uint64_t)(chunk_ns / time_ns) : 1;
+}
+
+/* Returns the energy between two readings in J, or a negative number if it is unknown. */
+static double energy_between(const energy_reading *from, const energy_reading *to)
+{
+    if (from->energy_mj && to->energy_mj)
+        return to->energy_mj >= from->energy_mj ? (double)(to->energy_mj - from->energy_mj) / 1e3
+                                                : -1;
+    if (from->power_w > 0 && to->power_w > 0)
+        return (from->power_w + to->power_w) / 2 * (double)(to->now_ns - from->now_ns) / 1e9;
+    return -1;
+}
+
+bool energy_estimate_launch(const energy_reading *readings, size_t count, energy_estimate *out)
+{
+    *out = (energy_estimate){0};
+    if (count < ENERGY_LEAST_CHUNKS + 1)
+        return false;
+    size_t chunks = count - 1;
+    for (size_t i = 0; i < chunks; i++)
+        if (readings[i + 1].launches <= readings[i].launches ||
+            readings[i + 1].now_ns <= readings[i].now_ns ||
+            energy_between(&readings[i], &readings[i + 1]) < 0)
+            return false;
+    const energy_reading *first = &readings[0], *last = &readings[chunks];
+    double total_j = 0;
+    for (size_t i = 0; i < chunks; i++)
+        total_j += energy_between(&readings[i], &readings[i + 1]);
+    double launches = (double)(last->launches - first->launches), mean = total_j / launches;
+    double squares = 0;
+    for (size_t i = 0; i < chunks; i++) {
+        double n = (double)(readings[i + 1].launches - readings[i].launches);
+        double off = energy_between(&readings[i], &readings[i + 1]) - mean * n;
+        squares += off * off;
+    }
+    /* Standard error of a ratio of sums (Cochran, "Sampling Techniques", 1977, 6.4). */
+    double error = sqrt((double)chunks * squares / (double)(chunks - 1)) / launches;
+    double half = error * stats_t_quantile(0.025, (double)(chunks - 1));
+    out->launch_j = mean;
+    out->low_j = mean > half ? mean - half : 0;
+    out->high_j = mean + half;
+    out->power_w = total_j / ((double)(last->now_ns - first->now_ns) / 1e9);
+    out->chunks = chunks;
+    return mean > 0;
 }

@@ -10,7 +10,55 @@
 #ifndef AUTOTUNE_BENCH_METER_H
 #define AUTOTUNE_BENCH_METER_H
 
-#include "bench/context.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bench/problem.h"
+
+/* ---- kernels before a sample ----
+ *
+ * A context contains the kernels that a program runs before the tuned one, and the buffers that all
+ * of them share: buffers with the same name are one buffer. Samples use buffers of the context,
+ * which start as copies of the slot's, so that these kernels do not change the data of a check. A
+ * zeroed context has no kernels. */
+
+enum { CONTEXT_BUFFERS = (DEVICE_MAX_BEFORE + 1) * PLAN_MAX_BUFFERS };
+
+/* A buffer, with the contents that it gets before each sample. */
+typedef struct context_buffer {
+    char name[PLAN_NAME_BYTES];
+    uint64_t size_bytes;
+    /* Owned; `pristine` only for a buffer that a kernel reads and writes. */
+    device_buffer *buffer, *pristine;
+} context_buffer;
+
+typedef struct device_context {
+    const device_api *api; /* NULL if there are no kernels */
+    device *device;
+    size_t count;
+    device_kernel *kernels[DEVICE_MAX_BEFORE]; /* owned */
+    launch_plan launches[DEVICE_MAX_BEFORE];
+    device_buffer *views[DEVICE_MAX_BEFORE][PLAN_MAX_BUFFERS]; /* buffers of each kernel */
+    device_before before[DEVICE_MAX_BEFORE];                   /* argument of device_api.sample */
+    device_buffer *own[PLAN_MAX_BUFFERS];                      /* buffers of the sampled kernel */
+    context_buffer buffers[CONTEXT_BUFFERS];
+    size_t buffer_count;
+} device_context;
+
+/* Loads the kernels and makes the buffers for a seeded slot. Zeroes *c first, so that the caller
+ * may call device_context_deinit() after any result. `contents` has the files for the kernels'
+ * buffers. Returns AT_SCRIPT if buffers with the same name differ in size or a kernel does not run,
+ * AT_DEVICE. */
+at_status device_context_init(device_context *c, const device_slot *slot,
+                              const device_problem *problem, const device_contents *contents,
+                              at_error *error);
+void device_context_deinit(device_context *c);
+
+/* Restores the buffers that a kernel reads and writes. */
+at_status device_context_restore(device_context *c, at_error *error);
+
+/* ---- samples ---- */
 
 typedef struct device_meter {
     const device_api *api;
@@ -19,13 +67,14 @@ typedef struct device_meter {
     device_slot *slot;
     device_context *context; /* kernels that run before each sample; NULL if there are none */
     uint32_t batch;          /* most launches per sample */
-    int64_t batch_ns; /* duration of a batch of slower kernels */
+    int64_t batch_ns;        /* duration of a batch of slower kernels */
     size_t set_count; /* sets of buffers over which a batch rotates; 1: only the slot's own */
     device_buffer *(*sets)[PLAN_MAX_BUFFERS]; /* [0] is the slot's own */
     device_buffer *const **views;             /* the same in the form of device_api */
     uint64_t ceiling_bytes; /* bytes that a launch of the ceiling copies, reads or writes */
-    device_buffer **copy_to, **copy_from; /* one per set; NULL if the ceiling only reads or only writes */
-    device_buffer **owned;                /* buffers of the ceiling that belong to no set */
+    /* One per set; NULL if the ceiling only reads or only writes. */
+    device_buffer **copy_to, **copy_from;
+    device_buffer **owned; /* buffers of the ceiling that belong to no set */
     size_t owned_count;
     device_batch *ceiling; /* NULL if `batch` is 1 */
     launch_plan transfer;  /* the ceiling of a problem with transfers */
@@ -59,5 +108,29 @@ at_status device_meter_sample(device_meter *m, device_kernel *k, const launch_pl
  * time of one pinned copy in each direction, all at once. *time_ns is 0 if the problem has no
  * traffic, or its ceiling is not measured in runs. */
 at_status device_meter_ceiling(device_meter *m, int64_t *time_ns, at_error *error);
+
+/* ---- energy ----
+ *
+ * The energy counter of a board advances in steps of tens of milliseconds, much longer than a
+ * launch. So a kernel is launched again and again, the counter is read between chunks of launches,
+ * and the chunks give both the energy and its precision. The counter covers the whole board with
+ * its idle power, which is the energy of the launch while nothing else runs. */
+
+enum { ENERGY_READINGS = ENERGY_CHUNKS + 1 };
+
+typedef struct energy_reading {
+    int64_t now_ns;     /* time of the reading; nothing runs on the GPU then */
+    uint64_t launches;  /* launches finished since the first reading */
+    uint64_t energy_mj; /* counter of the board; 0 if it has none */
+    double power_w;     /* power of the board; used if there is no counter */
+} energy_reading;
+
+/* Returns the number of launches of `time_ns` in a chunk, at least 1. */
+uint64_t energy_chunk_launches(int64_t time_ns);
+
+/* Estimates the energy of a launch from readings in the order of time, each with more launches than
+ * the one before. Returns false if there are fewer than ENERGY_LEAST_CHUNKS chunks, or the board
+ * reports neither energy nor power. */
+bool energy_estimate_launch(const energy_reading *readings, size_t count, energy_estimate *out);
 
 #endif

@@ -179,3 +179,81 @@ at_status device_slot_restore(device_slot *s, at_error *error)
             status = s->api->copy(s->device, s->buffers[i], s->pristine[i], error);
     return status;
 }
+
+/* ---- results, for other devices ---- */
+
+/* Returns the number of bytes of all expected results. */
+static uint64_t results_bytes_of(const device_slot *s)
+{
+    uint64_t size = 0;
+    for (uint32_t i = 0; i < s->plan.buffer_count; i++)
+        size += s->expected[i] ? plan_buffer_bytes(&s->plan.buffers[i]) : 0;
+    return size;
+}
+
+size_t device_slot_results(const device_slot *s, void **out)
+{
+    const uint64_t size = results_bytes_of(s);
+    unsigned char *to = NULL;
+    at_status status = AT_OK;
+    if (!s->trouble[0] && size > 0)
+        to = malloc((size_t)size);
+    *out = to;
+    for (uint32_t i = 0; to && !status && i < s->plan.buffer_count; i++) {
+        const uint64_t one = plan_buffer_bytes(&s->plan.buffers[i]);
+        if (!s->expected[i])
+            continue;
+        status = s->api->read(s->device, s->expected[i], to, one, NULL);
+        to += one;
+    }
+    if (status || !to) {
+        free(*out);
+        *out = NULL;
+        return 0;
+    }
+    return (size_t)size;
+}
+
+static void tell_other(const device_slot *s, uint32_t i, const device_comparison *d, char *text,
+                       size_t text_bytes)
+{
+    const buffer_plan *plan = &s->plan.buffers[i];
+    char element[PLAN_NAME_BYTES + 96], here[ELEMENT_TEXT_BYTES], there[ELEMENT_TEXT_BYTES];
+    plan_name_element(plan, d->first, element, sizeof element);
+    element_tell(plan->type, &d->expected, here);
+    element_tell(plan->type, &d->found, there);
+    snprintf(text, text_bytes,
+             "%" PRIu64 " of %" PRIu64 " elements of %s differ, first %s: %s on the GPU, %s on the "
+             "simulated device",
+             d->wrong, plan->count, plan->name, element, here, there);
+}
+
+at_status device_slot_compare(device_slot *s, const void *results, size_t results_bytes,
+                              outcome *result, char *text, size_t text_bytes, at_error *error)
+{
+    const unsigned char *from = results;
+    *result = OUTCOME_OK;
+    if (results_bytes != results_bytes_of(s))
+        return error_set(error, AT_FORMAT, "the results are of other buffers");
+    at_status status = AT_OK;
+    for (uint32_t i = 0; !status && *result == OUTCOME_OK && i < s->plan.buffer_count; i++) {
+        const buffer_plan *plan = &s->plan.buffers[i];
+        device_buffer *other = NULL;
+        device_comparison found = {0};
+        if (!s->expected[i])
+            continue;
+        status = s->api->buffer_new(s->device, plan->name, plan_buffer_bytes(plan), &other, error);
+        if (!status)
+            status = s->api->write(s->device, other, plan, from, error);
+        if (!status)
+            status = s->api->compare(s->device, other, s->expected[i], plan, &found, error);
+        if (other)
+            s->api->buffer_free(s->device, other);
+        from += plan_buffer_bytes(plan);
+        if (status || found.wrong <= tolerance_mismatches(plan->tolerance, plan->count))
+            continue;
+        *result = OUTCOME_WRONG_RESULT;
+        tell_other(s, i, &found, text, text_bytes);
+    }
+    return status;
+}

@@ -2,8 +2,7 @@
  * check of a variant against these.
  *
  * Works only through device_api, so that every kind of device checks in the same way. problem.c
- * makes buffers and runs the oracle's kernel, check.c checks a kernel, oracle.c makes and judges
- * the expected results.
+ * makes the buffers, check.c checks a kernel, and oracle.c makes the expected results.
  *
  * A reference kernel must write all of its outputs and be deterministic. A baseline as the oracle
  * must agree with itself as every variant must agree with it: it is checked like a variant, under
@@ -15,7 +14,7 @@
 #define AUTOTUNE_BENCH_PROBLEM_H
 
 #include "bench/client.h"
-#include "bench/contents.h"
+#include "bench/wire.h"
 #include "device/device.h"
 #include "device/outcome.h"
 
@@ -30,28 +29,31 @@ typedef struct device_slot {
     uint64_t sums[PLAN_MAX_BUFFERS];           /* sums of the inputs and of `expected` */
     /* owned; in-outs: replacement for filled contents that are the result already; may be NULL */
     unsigned char *instead[PLAN_MAX_BUFFERS];
-    bool replaced;                             /* `instead` is made for the current contents */
+    bool replaced;                  /* `instead` is made for the current contents */
     bool changes[PLAN_MAX_BUFFERS]; /* the oracle changes a compared element of the buffer */
     device_kernel *reference;
     device_kernel *filler; /* changes inputs after the fills; may be NULL */
     launch_plan filler_launch;
     launch_plan reference_launch;
     const void *contents[PLAN_MAX_BUFFERS]; /* files that fill buffers; NULL for other buffers */
-    const void *answers[PLAN_MAX_BUFFERS];  /* files with expected results; NULL for other buffers */
-    bool absent;                            /* has no buffers: no variant is checked on it */
-    bool proves;                            /* `trouble` does not fail the set-up */
-    bool brief;                             /* see device_problem */
-    bool is_judged;    /* the baseline has been compared with itself, or has failed */
-    bool keeps_before; /* the oracle leaves elements of an output unwritten: outputs are not poisoned with different patterns */
-    char trouble[1024];                   /* reason why there are no expected results; "" if there are */
-    device_whole whole;                   /* see device_problem */
-    bool sampled;                         /* has no buffers, but an excerpt */
-    device_excerpt *excerpt;              /* NULL if there is no room for it */
-    device_coverage coverage;             /* reason if `excerpt` is NULL; else coverage of the last check */
-    uint64_t differing[PLAN_MAX_BUFFERS]; /* differing elements in the last check, maximum of its launches */
+    const void *answers[PLAN_MAX_BUFFERS]; /* files with expected results; NULL for other buffers */
+    bool absent;                           /* has no buffers: no variant is checked on it */
+    bool proves;                           /* `trouble` does not fail the set-up */
+    bool brief;                            /* see device_problem */
+    bool is_judged;           /* the baseline has been compared with itself, or has failed */
+    bool keeps_before;        /* the oracle leaves elements of an output unwritten: outputs are not
+                                 poisoned with different patterns */
+    char trouble[1024];       /* reason why there are no expected results; "" if there are */
+    device_whole whole;       /* see device_problem */
+    bool sampled;             /* has no buffers, but an excerpt */
+    device_excerpt *excerpt;  /* NULL if there is no room for it */
+    device_coverage coverage; /* reason if `excerpt` is NULL; else coverage of the last check */
+    uint64_t differing[PLAN_MAX_BUFFERS]; /* differing elements in the last check, maximum of its
+                                             launches */
     uint64_t seed;                        /* seed of the current contents */
-    int64_t reference_wall_ns; /* wall time of the last launch of the reference, in ns */
-    uint64_t reference_work;   /* its work in units of the device; 0 if the device does not count work */
+    int64_t reference_wall_ns;            /* wall time of the last launch of the reference, in ns */
+    /* its work in units of the device; 0 if the device does not count work */
+    uint64_t reference_work;
 } device_slot;
 
 /* Allocates the buffers, loads the reference and the filler, and finds the files, which must
@@ -88,5 +90,58 @@ int device_slot_poison(const device_slot *s, int pattern);
 
 /* Restores the contents of in-out buffers. It is queued before a sample. */
 at_status device_slot_restore(device_slot *s, at_error *error);
+
+/* Copies the results of the oracle, buffer after buffer, to *out, which the caller frees. Returns
+ * the number of bytes, or 0 (and *out NULL) if the results are unknown, the device cannot read them
+ * or there is no memory. */
+size_t device_slot_results(const device_slot *s, void **out);
+
+/* Compares the results of the oracle with those of another device for the same seed, plan.seed.
+ * *result is OUTCOME_OK, or OUTCOME_WRONG_RESULT with the difference in `text`. Returns AT_FORMAT
+ * if the results are of other buffers. */
+at_status device_slot_compare(device_slot *s, const void *results, size_t results_bytes,
+                              outcome *result, char *text, size_t text_bytes, at_error *error);
+
+/* ---- the check of a kernel ---- */
+
+/* Parameters and results of a check. */
+typedef struct device_check {
+    int launches;       /* at least two */
+    uint64_t most_work; /* limit per launch (device_analysis.give_up_after); 0 means no limit */
+    int64_t most_ns; /* limit of the first launch (device_hardware.launch_ns); 0 means no limit */
+    outcome result;
+    int64_t slow_ns; /* time of the first launch if above most_ns: nothing is checked; or 0 */
+    char *text;      /* buffer of the caller; reason if the result is not OUTCOME_OK */
+    size_t text_bytes;
+    device_fault fault; /* the reason as fields */
+    char *printed; /* owned, also after a failure; output of the first launch, or of the wrong one;
+                      NULL if there is none */
+} device_check;
+
+/* Runs the kernel on poisoned outputs, and checks outputs, guard bands and inputs. The bytes in and
+ * around its buffers differ from launch to launch. If s->trouble is set, outputs are only compared
+ * with each other. Returns AT_OK if the kernel ran; how->result is then the result of the check,
+ * and *differs is true if the contents of an output are wrong. Returns AT_COMPILE if the launch is
+ * refused, AT_DEVICE if it faults. */
+at_status device_check_once(device_slot *s, device_kernel *k, const launch_plan *launch,
+                            device_check *how, bool *differs, at_error *error);
+
+/* ---- expected results ---- */
+
+/* Fills the inputs from `seed`, runs the filler and the reference, and keeps the expected results.
+ * Returns AT_SCRIPT if the reference writes out of bounds or does not agree with itself, or if a
+ * reference kernel leaves a part of an output unwritten. */
+at_status device_slot_seed(device_slot *s, uint64_t seed, at_error *error);
+
+/* Checks a kernel by device_check_once(), and again if an earlier variant may have damaged the
+ * expected results. If s->trouble is set and no other error is found, the result is
+ * OUTCOME_NOT_SIMULATED: there are no expected results. The slot is usable afterwards, except after
+ * AT_DEVICE. */
+at_status device_slot_check(device_slot *s, device_kernel *k, const launch_plan *launch,
+                            device_check *how, at_error *error);
+
+/* Sets *sound to true if the inputs and the expected results are unchanged. A variant that writes
+ * far out of bounds can hit them in any slot. */
+at_status device_slot_sound(device_slot *s, bool *sound, at_error *error);
 
 #endif

@@ -37,11 +37,6 @@ void device_watch_forget_setup(device_worker *w)
     requests_free(&w->held);
 }
 
-void device_watch_forget_data(device_worker *w)
-{
-    requests_free(&w->data);
-}
-
 static request *find_held(const device_worker *w, uint64_t id)
 {
     request *r = w->held.first;
@@ -131,8 +126,10 @@ static void start_or_fail(device_worker *w, const char *what)
     fail_for_good(w, error.status, text);
 }
 
-void device_watch_begin(device_worker *w)
+void device_worker_begin(device_worker *w)
 {
+    if (!w->waits)
+        return;
     w->waits = false;
     start_or_fail(w, "started");
 }
@@ -147,24 +144,30 @@ static void restart(device_worker *w)
 
 /* ---- answers ---- */
 
-static device_event_kind event_kind(uint32_t type)
-{
-    static const device_event_kind kinds[] = {
-        [REQUEST_SETUP] = DEVICE_READY,       [REQUEST_TRY] = DEVICE_TRIED,
-        [REQUEST_HOLD] = DEVICE_HELD,         [REQUEST_BLOCK] = DEVICE_BLOCK,
-        [REQUEST_RECHECK] = DEVICE_RECHECKED, [REQUEST_ENERGY] = DEVICE_ENERGY,
-        [REQUEST_COUNT] = DEVICE_COUNTED,     [REQUEST_RESULTS] = DEVICE_RESULTS,
-        [REQUEST_COMPARE] = DEVICE_COMPARED,
-    };
-    return kinds[type];
-}
+/* Name of each request in the trace, and the kind of its event. */
+static const struct {
+    const char *name;
+    device_event_kind event;
+} requests[] = {
+    [REQUEST_SETUP] = {"set up", DEVICE_READY},
+    [REQUEST_TRY] = {"try", DEVICE_TRIED},
+    [REQUEST_HOLD] = {"load", DEVICE_HELD},
+    [REQUEST_RELEASE] = {.name = "unload"},
+    [REQUEST_BLOCK] = {"block", DEVICE_BLOCK},
+    [REQUEST_RECHECK] = {"check again", DEVICE_RECHECKED},
+    [REQUEST_ENERGY] = {"energy", DEVICE_ENERGY},
+    [REQUEST_COUNT] = {"count", DEVICE_COUNTED},
+    [REQUEST_DATA] = {.name = "data"},
+    [REQUEST_RESULTS] = {"results", DEVICE_RESULTS},
+    [REQUEST_COMPARE] = {"compare", DEVICE_COMPARED},
+};
 
 device_question device_watch_claim(device_worker *w)
 {
     /* The answer cannot have arrived: nothing is read while a request is queued. */
     request *r = w->child.out.waiting.last;
     r->claimed = true;
-    return (device_question){.kind = event_kind(r->out.message.type), .number = r->number};
+    return (device_question){.kind = requests[r->out.message.type].event, .number = r->number};
 }
 
 /* Returns the fields of a request after its number and id. */
@@ -194,7 +197,7 @@ static void push_answer(device_worker *w, request *r, device_answer *answer)
     device_event e = answer->found;
     answer->found.samples_ns = NULL;
     answer->found.counters = NULL;
-    e.kind = event_kind(r->out.message.type);
+    e.kind = requests[r->out.message.type].event;
     e.id = e.kind == DEVICE_BLOCK ? e.id : r->id;
     e.message = memory_text(answer->message);
     e.printed = answer->printed && *answer->printed ? memory_text(answer->printed) : NULL;
@@ -490,19 +493,6 @@ static bool answers(request *r, const device_answer *a)
     return block && !ok ? is_in_block(r, a->found.id) : a->found.id == r->id;
 }
 
-static const char *request_name(uint32_t type)
-{
-    static const char *const names[] = {
-        [REQUEST_SETUP] = "set up",    [REQUEST_TRY] = "try",
-        [REQUEST_HOLD] = "load",       [REQUEST_RELEASE] = "unload",
-        [REQUEST_BLOCK] = "block",     [REQUEST_RECHECK] = "check again",
-        [REQUEST_ENERGY] = "energy",   [REQUEST_COUNT] = "count",
-        [REQUEST_DATA] = "data",       [REQUEST_RESULTS] = "results",
-        [REQUEST_COMPARE] = "compare",
-    };
-    return names[type];
-}
-
 static bool on_answer(device_worker *w, message *m)
 {
     device_answer answer;
@@ -513,7 +503,7 @@ static bool on_answer(device_worker *w, message *m)
         device_event_deinit(&answer.found);
         return false;
     }
-    supervised_show(&w->child, request_name(oldest(w)->out.message.type), 1);
+    supervised_show(&w->child, requests[oldest(w)->out.message.type].name, 1);
     w->idle_deaths = oldest(w)->silent ? w->idle_deaths : 0;
     if (oldest(w)->out.message.type == REQUEST_SETUP) {
         on_setup_answer(w, &answer);

@@ -5,9 +5,54 @@
 #ifndef AUTOTUNE_BENCH_SUPERVISE_H
 #define AUTOTUNE_BENCH_SUPERVISE_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/data_file.h"
 #include "bench/client.h"
-#include "bench/events.h"
-#include "bench/request.h"
+#include "process/supervised.h"
+
+/* ---- requests ---- */
+
+typedef struct request {
+    outgoing out;
+    uint64_t id;
+    /* unique number, repeated in the answer; a replay has the number of its original */
+    uint64_t number;
+    bool claimed;    /* device_worker_await() takes its answer */
+    bool silent;     /* a replay: its answer becomes no event */
+    data_file *data; /* counted reference; the message is a chunk of this file and is made when it
+                        is sent. May be NULL */
+    uint64_t chunk, data_bytes; /* number of the chunk; bytes of the file that are sent in total */
+    worker_blame blame;
+} request;
+
+/* Returns a request that takes over `m`, which is empty afterwards. */
+request *request_new(message *m, uint64_t id);
+/* Returns a request for a chunk of a file. `data_bytes` of the file are sent in total. */
+request *request_new_data(data_file *f, uint64_t chunk, uint64_t data_bytes);
+/* Returns a silent copy of a request. */
+request *request_replay(const request *r);
+void request_free(request *r);       /* NULL is allowed */
+void requests_free(queue *requests); /* frees all requests of a queue */
+
+/* ---- events ---- */
+
+/* Queues an event, which takes over the memory of `e`. `r` is the request that it answers, or
+ * NULL. */
+void device_events_push(queue *q, const request *r, const device_event *e);
+
+/* Returns true if there is an event that answers a claimed question, or with NULL an event that is
+ * not claimed. */
+bool device_events_has(const queue *q, const device_question *question);
+
+/* Takes the first such event. Returns false if there is none. */
+bool device_events_pop(queue *q, const device_question *question, device_event *out);
+
+void device_events_deinit(queue *q);
+
+/* ---- the worker ---- */
 
 /* The messages of a process so far. */
 typedef enum device_phase {
@@ -26,7 +71,8 @@ struct device_worker {
     void *start_context;
     supervised child; /* its outbox holds the requests */
     device_phase phase;
-    uint64_t begun; /* number of the current request of the process, from its notes; 0 if it has none */
+    /* number of the current request of the process, from its notes; 0 if it has none */
+    uint64_t begun;
     uint64_t last_number; /* number of the last request */
     request *setup;       /* kept for replays; NULL before it is answered */
     queue data;           /* kept for replays: chunks of files, in order */
@@ -52,16 +98,12 @@ at_status device_worker_start_with(const device_worker_options *options, device_
 /* Starts the first process. Returns AT_IO if that is not possible. */
 at_status device_watch_start(device_worker *w, at_error *error);
 
-/* Starts the process of a worker with options.waits. If that is not possible, the worker fails. */
-void device_watch_begin(device_worker *w);
-
 /* Sends as much of the queue as the socket takes. Ignores a dead peer: device_watch_read() detects
  * it after the last messages of the peer. */
 void device_watch_send(device_worker *w);
 
 /* Drops the set-up and the held variants, so that they are not replayed. */
 void device_watch_forget_setup(device_worker *w);
-
 
 /* Reads a part of a reply, or detects the end of the process. */
 void device_watch_read(device_worker *w);

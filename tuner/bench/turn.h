@@ -36,4 +36,27 @@ void gpu_turn_give(gpu_turn *t);
 /* Also gives the turn back. `t` may be NULL. */
 void gpu_turn_free(gpu_turn *t);
 
+/* ---- pauses for other programs ----
+ *
+ * A worker may use a share of the GPU's time. The calculation is on the host's clock: work counts
+ * for as long as it lasts, which is at least as long as the GPU is busy with it. Rests are
+ * postponed until GPU_PACE_WORK_NS of work, so that they are few; time without work gives no
+ * credit. */
+
+/* Approximate work without a rest. */
+#define GPU_PACE_WORK_NS (INT64_C(5) * 1000000)
+
+typedef struct gpu_pace {
+    double share;     /* greater than 0; 1 or more means no rests */
+    int64_t begun_ns; /* start of the work that is not counted yet */
+    int64_t due_ns;   /* time at which the work so far is exactly the share of the elapsed time */
+} gpu_pace;
+
+/* Starts counting work: after a rest or a time without work. */
+void gpu_pace_begin(gpu_pace *p, int64_t now_ns);
+
+/* Counts the work since gpu_pace_begin() or the last call. Returns the time to rest before more
+ * work, or 0. */
+int64_t gpu_pace_rest(gpu_pace *p, int64_t now_ns);
+
 #endif

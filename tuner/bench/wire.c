@@ -1,9 +1,90 @@
 #include "bench/wire.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "device/plan_pack.h"
+
+/* ---- files ---- */
+
+/* The first `got` bytes have arrived; `trouble` is the reason if the others do not. */
+struct device_content {
+    unsigned char key[DATA_KEY_BYTES];
+    unsigned char *bytes; /* owned */
+    uint64_t all, got;
+    char trouble[512];
+};
+
+void device_contents_deinit(device_contents *c)
+{
+    for (size_t i = 0; i < c->count; i++)
+        free(c->items[i].bytes);
+    free(c->items);
+    *c = (device_contents){0};
+}
+
+static device_content *find(const device_contents *c, const unsigned char *key)
+{
+    for (size_t i = 0; i < c->count; i++)
+        if (memcmp(c->items[i].key, key, sizeof c->items[i].key) == 0)
+            return &c->items[i];
+    return NULL;
+}
+
+/* Starts a file. Parts of it may have arrived before, or it may have been shorter. */
+static void begin(device_contents *c, const device_chunk *chunk)
+{
+    device_content *one = find(c, chunk->key);
+    if (!one) {
+        device_content fresh = {.bytes = NULL};
+        memcpy(fresh.key, chunk->key, sizeof fresh.key);
+        memory_add(&c->items, &c->count, &fresh, sizeof fresh);
+        one = &c->items[c->count - 1];
+    }
+    free(one->bytes);
+    one->bytes = malloc(chunk->all_bytes ? (size_t)chunk->all_bytes : 1);
+    one->all = chunk->all_bytes;
+    one->got = 0;
+    one->trouble[0] = '\0';
+    if (!one->bytes)
+        snprintf(one->trouble, sizeof one->trouble,
+                 "there is no memory for the %" PRIu64 " bytes of a file", chunk->all_bytes);
+}
+
+at_status device_contents_take(device_contents *c, const device_chunk *chunk, at_error *error)
+{
+    if (chunk->offset == 0)
+        begin(c, chunk);
+    device_content *one = find(c, chunk->key);
+    if (!one || chunk->all_bytes != one->all || chunk->size_bytes > one->all - one->got ||
+        (!one->trouble[0] && chunk->offset != one->got))
+        return error_set(error, AT_FORMAT, "a part of a file's contents is out of order");
+    if (*chunk->trouble && !one->trouble[0])
+        snprintf(one->trouble, sizeof one->trouble, "%s", chunk->trouble);
+    if (one->trouble[0])
+        return AT_OK;
+    memcpy(one->bytes + one->got, chunk->bytes, chunk->size_bytes);
+    one->got += chunk->size_bytes;
+    return AT_OK;
+}
+
+at_status device_contents_find(const device_contents *c, const unsigned char *key,
+                               uint64_t size_bytes, const void **out, at_error *error)
+{
+    const device_content *one = find(c, key);
+    if (one && one->trouble[0])
+        return error_set(error, AT_SCRIPT, "%s", one->trouble);
+    if (!one || one->got < size_bytes)
+        return error_set(error, AT_INTERNAL, "the contents of a file have not come");
+    *out = one->bytes;
+    return AT_OK;
+}
+
+/* ---- messages ---- */
 
 static const pack_field image_fields[] = {
     PACK_FIELD(device_image, registers),   PACK_FIELD(device_image, static_shared_bytes),
@@ -18,7 +99,15 @@ static const pack_field problem_fields[] = {
     PACK_FIELD(device_problem, whole),
 };
 
+static const pack_field chunk_fields[] = {
+    PACK_FIELD(device_chunk, all_bytes),
+    PACK_FIELD(device_chunk, offset),
+    PACK_FIELD(device_chunk, trouble),
+};
+
 static const pack_field variant_fields[] = {
+    PACK_FIELD(device_variant, layout),    PACK_FIELD(device_variant, unchecked),
+    PACK_FIELD(device_variant, launch_ns), PACK_FIELD(device_variant, too_slow_ns),
     PACK_FIELD(device_variant, once),
 };
 
@@ -130,9 +219,7 @@ static const pack_field answer_fields[] = {
 void device_put_chunk(pack *m, const device_chunk *chunk)
 {
     pack_put_bytes(m, chunk->key, DATA_KEY_BYTES);
-    pack_put_u64(m, chunk->all_bytes);
-    pack_put_u64(m, chunk->offset);
-    pack_put_string(m, chunk->trouble);
+    pack_put_fields(m, chunk, PACK_FIELDS(chunk_fields));
     pack_put_bytes(m, chunk->bytes, chunk->size_bytes);
 }
 
@@ -140,9 +227,7 @@ void device_get_chunk(pack *m, device_chunk *out)
 {
     size_t key_bytes;
     *out = (device_chunk){.key = pack_get_bytes(m, &key_bytes)};
-    out->all_bytes = pack_get_u64(m);
-    out->offset = pack_get_u64(m);
-    out->trouble = pack_get_string(m);
+    pack_get_fields(m, out, PACK_FIELDS(chunk_fields));
     out->bytes = pack_get_bytes(m, &out->size_bytes);
     if (key_bytes != DATA_KEY_BYTES || out->all_bytes > INT64_MAX)
         m->failed = true;
@@ -219,10 +304,6 @@ size_t device_get_predecessors(pack *m, device_predecessor **out)
 
 void device_put_variant(pack *m, const device_variant *variant)
 {
-    pack_put_u32(m, variant->layout);
-    pack_put_u32(m, variant->unchecked);
-    pack_put_u64(m, (uint64_t)variant->launch_ns);
-    pack_put_u64(m, (uint64_t)variant->too_slow_ns);
     pack_put_fields(m, variant, PACK_FIELDS(variant_fields));
     for (int i = 0; i < DEVICE_SLOTS; i++) {
         pack_put_u32(m, variant->present[i]);
@@ -235,10 +316,7 @@ void device_put_variant(pack *m, const device_variant *variant)
 
 void device_get_variant(pack *m, device_variant *out)
 {
-    *out = (device_variant){.layout = pack_get_u32(m)};
-    out->unchecked = pack_get_u32(m) != 0;
-    out->launch_ns = (int64_t)pack_get_u64(m);
-    out->too_slow_ns = (int64_t)pack_get_u64(m);
+    *out = (device_variant){0};
     pack_get_fields(m, out, PACK_FIELDS(variant_fields));
     for (int i = 0; i < DEVICE_SLOTS; i++) {
         out->present[i] = pack_get_u32(m) != 0;
@@ -247,14 +325,12 @@ void device_get_variant(pack *m, device_variant *out)
         device_get_image(m, &out->images[i]);
         plan_get_launch(m, &out->launches[i]);
     }
-    bool any = false;
+    bool any = false, borrows = false;
     for (int i = 0; i < DEVICE_SLOTS; i++) {
-        bool borrows = i > 0 && out->present[i] && out->images[i].size_bytes == 0;
         any = any || out->present[i];
-        if (borrows && !out->present[0])
-            m->failed = true;
+        borrows = borrows || (i > 0 && out->present[i] && out->images[i].size_bytes == 0);
     }
-    if (!any)
+    if (!any || (borrows && !out->present[0]))
         m->failed = true;
 }
 

@@ -7,9 +7,49 @@
 #ifndef AUTOTUNE_BENCH_WIRE_H
 #define AUTOTUNE_BENCH_WIRE_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/data_file.h"
+#include "base/error.h"
 #include "base/pack.h"
 #include "bench/client.h"
-#include "bench/contents.h"
+
+/* ---- files ---- */
+
+typedef struct device_content device_content;
+
+/* Copies of files that fill buffers or contain expected results. The worker cannot open the files
+ * itself, and may be on another host. A file arrives in chunks, in order, before the set-up that
+ * needs it; it is known by the hash of its contents (base/data_file.h) and kept as long as the
+ * worker lives. Initialise with zeroes. */
+typedef struct device_contents {
+    device_content *items; /* owned */
+    size_t count;
+} device_contents;
+
+typedef struct device_chunk {
+    const unsigned char *key;
+    uint64_t all_bytes; /* bytes of the file that are sent in total, from its start */
+    uint64_t offset;    /* offset of this chunk */
+    const void *bytes;  /* borrowed */
+    size_t size_bytes;
+    const char *trouble; /* reason if the file cannot be read; otherwise "" */
+} device_chunk;
+
+void device_contents_deinit(device_contents *c);
+
+/* Copies a chunk. Returns AT_FORMAT if the chunk does not follow the one before it or exceeds the
+ * file. A lack of memory and a file that cannot be read are reported by device_contents_find(). */
+at_status device_contents_take(device_contents *c, const device_chunk *chunk, at_error *error);
+
+/* Finds the first `size_bytes` of a file; the address stays valid. Returns AT_SCRIPT with the
+ * reason if the tuner could not read the file, AT_INTERNAL if it was not sent. */
+at_status device_contents_find(const device_contents *c, const unsigned char *key,
+                               uint64_t size_bytes, const void **out, at_error *error);
+
+/* ---- messages ---- */
 
 typedef enum device_message {
     /* requests, for bench/child.c; the first fields are the number and the id */
@@ -53,9 +93,14 @@ typedef struct device_answer {
     const char *message;  /* a view of the message */
     const char *printed;  /* TRY: output of the variant's kernels; a view of the message */
     size_t counter_count; /* COUNT */
-    const void *results;  /* RESULTS: found.results_bytes bytes; borrowed, or a view of the message */
-    device_event found;   /* kind, ids and message are not used. id: of the request, or the variant to blame in a BLOCK; status: the reason if the outcome is not OUTCOME_OK */
+    const void *results;  /* RESULTS: found.results_bytes bytes; borrowed or a view */
+    device_event found; /* kind, ids and message are not used. id: of the request, or the variant to
+                           blame in a BLOCK; status: the reason if the outcome is not OUTCOME_OK */
 } device_answer;
+
+/* The functions below append a value to a message, or read it. The getters return texts and images
+ * as views of the message. They set m->failed if the message is too short or contains invalid
+ * values. */
 
 void device_put_chunk(pack *m, const device_chunk *chunk);
 void device_put_image(pack *m, const device_image *image);
@@ -66,8 +111,6 @@ void device_put_properties(pack *m, const device_properties *p);
 void device_put_note(pack *m, const device_note *note);
 void device_put_answer(pack *m, const device_answer *answer);
 
-/* The getters return images as views of the message. They set m->failed if the message is too short
- * or contains invalid values. */
 void device_get_chunk(pack *m, device_chunk *out);
 void device_get_image(pack *m, device_image *out);
 void device_get_problem(pack *m, device_problem *out);

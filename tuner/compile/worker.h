@@ -19,6 +19,7 @@ typedef struct compile_worker_config {
 
 /* Its settings are a compile_worker_config. It ends when the tuner closes the socket. */
 extern const worker_program compile_worker_program;
+/* Packs the settings of this program. */
 void compile_worker_put_config(pack *p, const compile_worker_config *config);
 
 /* Confines this process before it reads the first source: it may read the Toolkit's headers, read

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/context.h"
 #include "bench/meter.h"
 #include "check.h"
 

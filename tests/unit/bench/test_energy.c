@@ -1,7 +1,7 @@
 #include <math.h>
 
 #include "base/rng.h"
-#include "bench/energy.h"
+#include "bench/meter.h"
 #include "check.h"
 
 enum { LAUNCHES = 2500 };

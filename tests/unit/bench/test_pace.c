@@ -1,5 +1,5 @@
 /* Tests the time for which a device worker leaves the GPU to other programs. */
-#include "bench/pace.h"
+#include "bench/turn.h"
 #include "check.h"
 
 static const int64_t ms = 1000000;

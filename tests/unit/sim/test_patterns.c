@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/oracle.h"
+#include "bench/problem.h"
 #include "check.h"
 #include "compile/compile.h"
 #include "script/emit.h"
