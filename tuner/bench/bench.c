@@ -56,20 +56,24 @@ static at_status check_or_leave(device_bench *b, const device_variant *variant,
     return loaded_check(b, v, CHECK_LAUNCHES, result, error);
 }
 
-void device_bench_try(device_bench *b, const device_variant *variant, size_t sample_count,
-                      device_answer *answer)
+at_status device_bench_try(device_bench *b, pack *asked, device_answer *answer)
 {
+    device_variant variant;
+    const uint64_t sample_count = pack_get_u64(asked);
+    device_get_variant(asked, &variant);
+    if (!pack_complete(asked) || sample_count > DEVICE_MAX_SAMPLES)
+        return AT_FORMAT;
     at_error error = {0};
     loaded_variant v = {0};
     outcome result = OUTCOME_OK;
     int64_t start_ns = clock_now_ns();
     int64_t slow_ns = 0;
-    const bool whole = !variant->once[0];
-    at_status status = whole ? loaded_make(b, variant, &v, &error)
-                             : loaded_check_loops(b, variant, CHECK_LAUNCHES,
+    const bool whole = !variant.once[0];
+    at_status status = whole ? loaded_make(b, &variant, &v, &error)
+                             : loaded_check_loops(b, &variant, CHECK_LAUNCHES,
                                                   &answer->found.coverage, &result, &error);
     if (!status && whole && sample_count > 0)
-        status = check_or_leave(b, variant, &v, &slow_ns, &result, &error);
+        status = check_or_leave(b, &variant, &v, &slow_ns, &result, &error);
     else if (!status && whole)
         status = loaded_check(b, &v, CHECK_LAUNCHES, &result, &error);
     if (!status && slow_ns > 0) {
@@ -84,7 +88,7 @@ void device_bench_try(device_bench *b, const device_variant *variant, size_t sam
     int64_t checked_ns = clock_now_ns();
     answer->found.check_ns = checked_ns - start_ns;
     if (!status && result == OUTCOME_OK && sample_count > 0 && v.present[0] && !b->untimed) {
-        status = try_samples(b, &v, sample_count, answer, &error);
+        status = try_samples(b, &v, (size_t)sample_count, answer, &error);
         answer->found.measure_ns = clock_now_ns() - checked_ns;
     }
     answer->found.outcome = result;
@@ -99,6 +103,7 @@ void device_bench_try(device_bench *b, const device_variant *variant, size_t sam
     /* Unloading from a lost context may hang. */
     if (answer->usable)
         loaded_free(b, &v);
+    return AT_OK;
 }
 
 static int compare_held(const void *id, const void *held)
@@ -137,23 +142,27 @@ static at_status check_ragged(device_bench *b, const loaded_variant *v, outcome 
     return loaded_check(b, &ragged, CHECK_LAUNCHES, result, error);
 }
 
-void device_bench_hold(device_bench *b, uint64_t id, const device_variant *variant,
-                       device_answer *answer)
+at_status device_bench_hold(device_bench *b, pack *asked, device_answer *answer)
 {
+    const uint64_t id = answer->found.id;
+    device_variant variant;
+    device_get_variant(asked, &variant);
+    if (!pack_complete(asked))
+        return AT_FORMAT;
     at_error error = {0};
     loaded_variant v = {0};
     at_status status = AT_OK;
     if (find_held(b, id))
         status = error_set(&error, AT_FORMAT, "a variant is held under this id already");
     if (!status)
-        status = loaded_make(b, variant, &v, &error);
+        status = loaded_make(b, &variant, &v, &error);
     v.id = id;
-    if (!status && variant->unchecked)
+    if (!status && variant.unchecked)
         status = check_ragged(b, &v, &answer->found.outcome, &error);
     if (!status && answer->found.outcome != OUTCOME_OK) {
         answer->message = b->text;
         loaded_free(b, &v);
-        return;
+        return AT_OK;
     }
     if (!status) {
         /* The first launch raises limits and loads the code, which must not happen during a
@@ -168,22 +177,26 @@ void device_bench_hold(device_bench *b, uint64_t id, const device_variant *varia
         status = loaded_prepare(&v, &error);
     if (!status) {
         insert_held(b, &v);
-        return;
+        return AT_OK;
     }
     bench_answer_failure(b, status, &error, answer);
     if (answer->usable)
         loaded_free(b, &v);
+    return AT_OK;
 }
 
-void device_bench_release(device_bench *b, uint64_t id)
+at_status device_bench_release(device_bench *b, pack *asked, device_answer *answer)
 {
-    loaded_variant *v = find_held(b, id);
+    if (!pack_complete(asked))
+        return AT_FORMAT;
+    loaded_variant *v = find_held(b, answer->found.id);
     if (!v)
-        return;
+        return AT_OK;
     loaded_free(b, v);
     size_t after = b->held_count - (size_t)(v - b->held) - 1;
     memmove(v, v + 1, after * sizeof *v);
     b->held_count--;
+    return AT_OK;
 }
 
 /* Samples a block. answer->found.id is the current variant, for failures. */
@@ -215,18 +228,29 @@ static at_status sample_block(device_bench *b, const uint64_t *ids, size_t count
     return status;
 }
 
-void device_bench_block(device_bench *b, const uint64_t *ids, size_t count, bool with_copy,
-                        device_answer *answer)
+at_status device_bench_block(device_bench *b, pack *asked, device_answer *answer)
 {
+    const bool with_copy = pack_get_u32(asked) != 0;
+    const uint64_t count = pack_get_u64(asked);
+    if (asked->failed || count > DEVICE_MAX_BLOCK)
+        return AT_FORMAT;
+    uint64_t *ids = memory_new((size_t)count, sizeof *ids);
+    for (uint64_t i = 0; i < count; i++)
+        ids[i] = pack_get_u64(asked);
     at_error error = {0};
-    at_status status = sample_block(b, ids, count, with_copy, answer, &error);
+    at_status status = AT_OK;
+    const bool complete = pack_complete(asked);
+    if (complete)
+        status = sample_block(b, ids, (size_t)count, with_copy, answer, &error);
+    free(ids);
     if (status) {
         bench_answer_failure(b, status, &error, answer);
-        return;
+    } else if (complete) {
+        answer->found.id = 0;
+        answer->found.samples_ns = b->samples_ns;
+        answer->found.sample_count = (size_t)count;
     }
-    answer->found.id = 0;
-    answer->found.samples_ns = b->samples_ns;
-    answer->found.sample_count = count;
+    return complete ? AT_OK : AT_FORMAT;
 }
 
 static at_status seed_slots(device_bench *b, device_stage *stage, uint64_t seed, at_error *error)
@@ -260,13 +284,16 @@ static at_status check_elsewhere(device_bench *b, outcome *result, at_error *err
     return status;
 }
 
-void device_bench_recheck(device_bench *b, uint64_t id, uint64_t seed, device_answer *answer)
+at_status device_bench_recheck(device_bench *b, pack *asked, device_answer *answer)
 {
+    const uint64_t seed = pack_get_u64(asked);
+    if (!pack_complete(asked))
+        return AT_FORMAT;
     at_error error = {0};
     loaded_variant *v;
     outcome result = OUTCOME_OK;
     int64_t start_ns = clock_now_ns();
-    at_status status = get_held(b, id, &v, &error);
+    at_status status = get_held(b, answer->found.id, &v, &error);
     if (!status)
         status = seed_slots(b, v->stage, seed, &error);
     if (!status)
@@ -279,6 +306,7 @@ void device_bench_recheck(device_bench *b, uint64_t id, uint64_t seed, device_an
         answer->message = b->text;
     if (status)
         bench_answer_failure(b, status, &error, answer);
+    return AT_OK;
 }
 
 /* Reads the board between chunks of launches (bench/meter.h). */
@@ -309,8 +337,11 @@ static at_status read_energy(device_bench *b, const loaded_variant *v, uint32_t 
     return status ? status : device_slot_restore(&v->stage->slots[0], error);
 }
 
-void device_bench_energy(device_bench *b, uint64_t id, uint32_t chunks, device_answer *answer)
+at_status device_bench_energy(device_bench *b, pack *asked, device_answer *answer)
 {
+    const uint32_t chunks = pack_get_u32(asked);
+    if (!pack_complete(asked) || chunks > ENERGY_CHUNKS)
+        return AT_FORMAT;
     at_error error = {0};
     board_reading board;
     loaded_variant *v;
@@ -318,21 +349,22 @@ void device_bench_energy(device_bench *b, uint64_t id, uint32_t chunks, device_a
     *b->text = '\0';
     if (!energy) {
         answer->message = "this kind of device has no board that tells its energy";
-        return;
+        return AT_OK;
     }
     if (energy->board(b->device, &board, &error)) {
         snprintf(b->text, sizeof b->text, "%s", error.message);
         answer->message = b->text;
-        return;
+        return AT_OK;
     }
     answer->found.throttle = board.throttle;
     answer->found.others = energy->others(b->device);
-    at_status status = chunks ? get_held(b, id, &v, &error) : AT_OK;
+    at_status status = chunks ? get_held(b, answer->found.id, &v, &error) : AT_OK;
     if (!status && chunks)
         status = read_energy(b, v, chunks, &answer->found.energy, &error);
     answer->message = b->text;
     if (status)
         bench_answer_failure(b, status, &error, answer);
+    return AT_OK;
 }
 
 /* State of a profiling with several passes. */
@@ -351,19 +383,24 @@ static at_status renew_pass(void *context, at_error *error)
     return device_slot_restore(&p->variant->stage->slots[0], error);
 }
 
-void device_bench_count(device_bench *b, uint64_t id, const char *const *metrics, size_t count,
-                        device_answer *answer)
+at_status device_bench_count(device_bench *b, pack *asked, device_answer *answer)
 {
+    const char *metrics[DEVICE_MAX_METRICS];
+    const uint32_t count = pack_get_u32(asked);
+    for (uint32_t i = 0; i < count && i < DEVICE_MAX_METRICS; i++)
+        metrics[i] = pack_get_string(asked);
+    if (!pack_complete(asked) || count > DEVICE_MAX_METRICS)
+        return AT_FORMAT;
     at_error error = {0};
     loaded_variant *v;
     if (!b->api->counters) {
         answer->message = "this kind of device has no hardware counters";
-        return;
+        return AT_OK;
     }
     if (!b->counters)
         b->counters =
             memory_new((size_t)PLAN_MAX_LAUNCHES * DEVICE_MAX_METRICS, sizeof *b->counters);
-    at_status status = get_held(b, id, &v, &error);
+    at_status status = get_held(b, answer->found.id, &v, &error);
     if (!status) {
         passes p = {.bench = b, .variant = v};
         device_counting what = {metrics, count, b->cache, renew_pass, &p};
@@ -380,29 +417,37 @@ void device_bench_count(device_bench *b, uint64_t id, const char *const *metrics
         answer->found.counters = b->counters;
         answer->counter_count = count * v->launches[0].launch_count;
     }
+    return AT_OK;
 }
 
-/* Returns NULL if the slot does not exist. */
-static device_slot *find_slot(device_bench *b, uint32_t layout, uint32_t slot)
+/* Reads layout and slot of a request. Returns NULL if they do not exist. */
+static device_slot *get_slot(device_bench *b, pack *asked)
 {
+    const uint32_t layout = pack_get_u32(asked), slot = pack_get_u32(asked);
     return layout < b->stage_count && slot < b->slot_count ? &b->stages[layout].slots[slot] : NULL;
 }
 
-void device_bench_results(device_bench *b, uint32_t layout, uint32_t slot, device_answer *answer)
+at_status device_bench_results(device_bench *b, pack *asked, device_answer *answer)
 {
-    const device_slot *s = find_slot(b, layout, slot);
+    const device_slot *s = get_slot(b, asked);
+    if (!pack_complete(asked))
+        return AT_FORMAT;
     free(b->results);
     b->results = NULL;
     if (s)
         answer->found.results_bytes = device_slot_results(s, &b->results);
     answer->results = b->results;
+    return AT_OK;
 }
 
-void device_bench_compare(device_bench *b, uint32_t layout, uint32_t slot, const void *results,
-                          size_t results_bytes, device_answer *answer)
+at_status device_bench_compare(device_bench *b, pack *asked, device_answer *answer)
 {
     at_error error = {0};
-    device_slot *s = find_slot(b, layout, slot);
+    size_t results_bytes;
+    device_slot *s = get_slot(b, asked);
+    const void *results = pack_get_bytes(asked, &results_bytes);
+    if (!pack_complete(asked))
+        return AT_FORMAT;
     bench_notify(b, "comparing with another device", 0, bench_setup_limit_ns);
     at_status status = s ? AT_OK : error_set(&error, AT_FORMAT, "there is no such problem");
     if (!status && s->seed != s->plan.seed)
@@ -414,4 +459,5 @@ void device_bench_compare(device_bench *b, uint32_t layout, uint32_t slot, const
         answer->message = b->text;
     if (status)
         bench_answer_failure(b, status, &error, answer);
+    return AT_OK;
 }

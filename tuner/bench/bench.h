@@ -61,34 +61,19 @@ typedef struct device_bench {
 
 void device_bench_deinit(device_bench *b);
 
-/* Replaces the set-up (see device_worker_setup). `problems` has `count` entries. */
-void device_bench_setup(device_bench *b, const device_image support[DEVICE_SUPPORT_PARTS],
-                        const device_problem *problems, size_t count, device_answer *answer);
-/* Checks a variant and takes samples of it (see device_worker_try). */
-void device_bench_try(device_bench *b, const device_variant *variant, size_t sample_count,
-                      device_answer *answer);
-/* Loads a variant and keeps it under `id`. */
-void device_bench_hold(device_bench *b, uint64_t id, const device_variant *variant,
-                       device_answer *answer);
-/* Unloads a held variant. Unknown ids are ignored. */
-void device_bench_release(device_bench *b, uint64_t id);
-/* Takes a sample of each of `count` held variants, and with `with_copy` one of the ceiling. */
-void device_bench_block(device_bench *b, const uint64_t *ids, size_t count, bool with_copy,
-                        device_answer *answer);
-/* Measures the energy of a launch of the held variant `id`. If it is unknown, the message has the
- * reason. With `chunks` 0, only reads the reasons for throttling and the number of other
- * processes. */
-void device_bench_energy(device_bench *b, uint64_t id, uint32_t chunks, device_answer *answer);
-/* Reads counters of the held variant `id`. If they cannot be read, the message has the reason. */
-void device_bench_count(device_bench *b, uint64_t id, const char *const *metrics, size_t count,
-                        device_answer *answer);
-/* Answers with the results of the oracle for a problem, which stay valid until the next request.
- * Answers with none if they are unknown or cannot be read. */
-void device_bench_results(device_bench *b, uint32_t layout, uint32_t slot, device_answer *answer);
-/* Compares the results of the oracle with those of another device. */
-void device_bench_compare(device_bench *b, uint32_t layout, uint32_t slot, const void *results,
-                          size_t results_bytes, device_answer *answer);
-/* Checks the held variant `id` on data of another seed. */
-void device_bench_recheck(device_bench *b, uint64_t id, uint64_t seed, device_answer *answer);
+/* The requests of bench/wire.h. Each function reads `asked`, which contains the fields after number
+ * and id, and fills in *answer, whose id is that of the request. Returns AT_FORMAT if the request
+ * is invalid. See the functions of bench/client.h that send these requests. */
+typedef at_status device_request(device_bench *b, pack *asked, device_answer *answer);
+device_request device_bench_setup;
+device_request device_bench_try;
+device_request device_bench_hold;
+device_request device_bench_release;
+device_request device_bench_block;
+device_request device_bench_recheck;
+device_request device_bench_energy;
+device_request device_bench_count;
+device_request device_bench_results; /* the results stay valid until the next request */
+device_request device_bench_compare;
 
 #endif

@@ -142,8 +142,7 @@ static at_status compare_outputs(check *c, at_error *error)
         if (!s->expected[i])
             continue;
         device_comparison d;
-        buffer_plan compared = s->plan.buffers[i];
-        compared.count = plan_compared(&s->plan, c->launch, i);
+        const buffer_plan compared = device_slot_compared(s, c->launch, i);
         at_status status =
             s->api->compare(s->device, s->buffers[i], s->expected[i], &compared, &d, error);
         if (status)
@@ -202,15 +201,6 @@ static at_status check_inputs(check *c, at_error *error)
     return AT_OK;
 }
 
-/* Sums the elements that are results. */
-static at_status sum_output(const check *c, uint32_t i, uint64_t *sum, at_error *error)
-{
-    const device_slot *s = c->slot;
-    buffer_plan compared = s->plan.buffers[i];
-    compared.count = plan_compared(&s->plan, c->launch, i);
-    return s->api->checksum(s->device, s->buffers[i], plan_buffer_bytes(&compared), sum, error);
-}
-
 /* Checks that the results of all launches are equal bit for bit. Buffers with an exact comparison
  * were checked already. */
 static at_status sum_outputs(check *c, int pattern, at_error *error)
@@ -221,7 +211,7 @@ static at_status sum_outputs(check *c, int pattern, at_error *error)
         if (!plan->repeats || (tolerance_is_exact(plan->tolerance) && !s->trouble[0]))
             continue;
         uint64_t sum;
-        at_status status = sum_output(c, i, &sum, error);
+        at_status status = device_slot_sum(s, c->launch, i, s->buffers[i], &sum, error);
         if (status)
             return status;
         if (pattern == 0)
@@ -309,7 +299,7 @@ static at_status sum_expected(const check *c, uint64_t sums[PLAN_MAX_BUFFERS], a
     at_status status = AT_OK;
     for (uint32_t i = 0; i < s->plan.buffer_count && !status; i++)
         if (s->expected[i] && !s->plan.buffers[i].record)
-            status = sum_output(c, i, &sums[i], error);
+            status = device_slot_sum(s, c->launch, i, s->buffers[i], &sums[i], error);
     return status;
 }
 

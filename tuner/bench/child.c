@@ -125,146 +125,26 @@ static at_status open_device(child *c, const device_worker_options *options, at_
     return status ? status : send_note(c->fd, &idle);
 }
 
-/* A handler reads the rest of its request, after number and id, and fills in the answer, whose id
- * is already set. AT_FORMAT means that the request is invalid, which becomes an answer too. */
-typedef at_status (*handler)(child *c, pack *asked, device_answer *answer);
-
-static at_status do_setup(child *c, pack *asked, device_answer *answer)
-{
-    device_image support[DEVICE_SUPPORT_PARTS];
-    for (size_t i = 0; i < DEVICE_SUPPORT_PARTS; i++)
-        device_get_image(asked, &support[i]);
-    uint32_t count = pack_get_u32(asked);
-    if (count == 0 || count > DEVICE_MAX_PROBLEMS)
-        return AT_FORMAT;
-    device_problem *problems = memory_new(count, sizeof *problems);
-    for (uint32_t i = 0; i < count; i++)
-        device_get_problem(asked, &problems[i]);
-    device_predecessor *before;
-    size_t before_count = device_get_predecessors(asked, &before);
-    for (uint32_t i = 0; i < count; i++) {
-        problems[i].before = before;
-        problems[i].before_count = before_count;
-    }
-    bool complete = pack_complete(asked);
-    if (complete)
-        device_bench_setup(&c->bench, support, problems, count, answer);
-    free(before);
-    free(problems);
-    return complete ? AT_OK : AT_FORMAT;
-}
-
-static at_status do_try(child *c, pack *asked, device_answer *answer)
-{
-    device_variant variant;
-    uint64_t samples = pack_get_u64(asked);
-    device_get_variant(asked, &variant);
-    if (!pack_complete(asked) || samples > DEVICE_MAX_SAMPLES)
-        return AT_FORMAT;
-    device_bench_try(&c->bench, &variant, (size_t)samples, answer);
-    return AT_OK;
-}
-
-static at_status do_hold(child *c, pack *asked, device_answer *answer)
-{
-    device_variant variant;
-    device_get_variant(asked, &variant);
-    if (!pack_complete(asked))
-        return AT_FORMAT;
-    device_bench_hold(&c->bench, answer->found.id, &variant, answer);
-    return AT_OK;
-}
-
-static at_status do_release(child *c, pack *asked, device_answer *answer)
-{
-    if (!pack_complete(asked))
-        return AT_FORMAT;
-    device_bench_release(&c->bench, answer->found.id);
-    return AT_OK;
-}
-
-static at_status do_block(child *c, pack *asked, device_answer *answer)
-{
-    bool with_copy = pack_get_u32(asked) != 0;
-    uint64_t count = pack_get_u64(asked);
-    if (asked->failed || count > DEVICE_MAX_BLOCK)
-        return AT_FORMAT;
-    uint64_t *ids = memory_new((size_t)count, sizeof *ids);
-    for (uint64_t i = 0; i < count; i++)
-        ids[i] = pack_get_u64(asked);
-    bool complete = pack_complete(asked);
-    if (complete)
-        device_bench_block(&c->bench, ids, (size_t)count, with_copy, answer);
-    free(ids);
-    return complete ? AT_OK : AT_FORMAT;
-}
-
-static at_status do_recheck(child *c, pack *asked, device_answer *answer)
-{
-    uint64_t seed = pack_get_u64(asked);
-    if (!pack_complete(asked))
-        return AT_FORMAT;
-    device_bench_recheck(&c->bench, answer->found.id, seed, answer);
-    return AT_OK;
-}
-
-static at_status do_energy(child *c, pack *asked, device_answer *answer)
-{
-    uint32_t chunks = pack_get_u32(asked);
-    if (!pack_complete(asked) || chunks > ENERGY_CHUNKS)
-        return AT_FORMAT;
-    device_bench_energy(&c->bench, answer->found.id, chunks, answer);
-    return AT_OK;
-}
-
-static at_status do_count(child *c, pack *asked, device_answer *answer)
-{
-    const char *metrics[DEVICE_MAX_METRICS];
-    uint32_t count = pack_get_u32(asked);
-    if (asked->failed || count > DEVICE_MAX_METRICS)
-        return AT_FORMAT;
-    for (uint32_t i = 0; i < count; i++)
-        metrics[i] = pack_get_string(asked);
-    if (!pack_complete(asked))
-        return AT_FORMAT;
-    device_bench_count(&c->bench, answer->found.id, metrics, count, answer);
-    return AT_OK;
-}
-
-static at_status do_results(child *c, pack *asked, device_answer *answer)
-{
-    uint32_t layout = pack_get_u32(asked), slot = pack_get_u32(asked);
-    if (!pack_complete(asked))
-        return AT_FORMAT;
-    device_bench_results(&c->bench, layout, slot, answer);
-    return AT_OK;
-}
-
-static at_status do_compare(child *c, pack *asked, device_answer *answer)
-{
-    uint32_t layout = pack_get_u32(asked), slot = pack_get_u32(asked);
-    size_t size_bytes;
-    const void *results = pack_get_bytes(asked, &size_bytes);
-    if (!pack_complete(asked))
-        return AT_FORMAT;
-    device_bench_compare(&c->bench, layout, slot, results, size_bytes, answer);
-    return AT_OK;
-}
-
-static at_status do_data(child *c, pack *asked, device_answer *answer)
+static at_status take_data(device_bench *b, pack *asked, device_answer *answer)
 {
     device_chunk chunk;
     (void)answer;
     device_get_chunk(asked, &chunk);
-    return pack_complete(asked) ? device_contents_take(&c->bench.contents, &chunk, NULL)
-                                : AT_FORMAT;
+    return pack_complete(asked) ? device_contents_take(&b->contents, &chunk, NULL) : AT_FORMAT;
 }
 
-static const handler handlers[] = {
-    [REQUEST_SETUP] = do_setup,     [REQUEST_TRY] = do_try,         [REQUEST_HOLD] = do_hold,
-    [REQUEST_RELEASE] = do_release, [REQUEST_BLOCK] = do_block,     [REQUEST_RECHECK] = do_recheck,
-    [REQUEST_ENERGY] = do_energy,   [REQUEST_COUNT] = do_count,     [REQUEST_DATA] = do_data,
-    [REQUEST_RESULTS] = do_results, [REQUEST_COMPARE] = do_compare,
+static device_request *const handlers[] = {
+    [REQUEST_SETUP] = device_bench_setup,
+    [REQUEST_TRY] = device_bench_try,
+    [REQUEST_HOLD] = device_bench_hold,
+    [REQUEST_RELEASE] = device_bench_release,
+    [REQUEST_BLOCK] = device_bench_block,
+    [REQUEST_RECHECK] = device_bench_recheck,
+    [REQUEST_ENERGY] = device_bench_energy,
+    [REQUEST_COUNT] = device_bench_count,
+    [REQUEST_RESULTS] = device_bench_results,
+    [REQUEST_COMPARE] = device_bench_compare,
+    [REQUEST_DATA] = take_data,
 };
 
 static at_status send_answer(child *c, const device_answer *answer, at_error *error)
@@ -295,7 +175,7 @@ static at_status serve(child *c, bool *go, at_error *error)
         if (on_device)
             begin_work(c);
         c->steady = m.type == REQUEST_ENERGY;
-        status = handlers[m.type](c, &m.body, &answer);
+        status = handlers[m.type](&c->bench, &m.body, &answer);
         /* The rest for this request comes before the work of the next one, so that the answer need
          * not wait. */
         gpu_pace_rest(&c->pace, clock_now_ns());

@@ -162,23 +162,19 @@ device_question device_worker_claim(device_worker *w)
     return w->failed ? none : device_watch_claim(w);
 }
 
-/* Starts the message of a request with the fields that all requests have. */
-static void begin_request(device_worker *w, message *m, device_message type, uint64_t id)
+static request *new_request(device_worker *w, device_message type, uint64_t id)
 {
-    *m = (message){.type = type};
-    pack_put_u64(&m->body, ++w->last_number);
-    pack_put_u64(&m->body, id);
+    return request_new(type, ++w->last_number, id);
 }
 
-/* Queues a complete message. */
-static at_status submit(device_worker *w, message *m, uint64_t id, at_error *error)
+/* Queues a request whose message is complete. */
+static at_status submit(device_worker *w, request *r, at_error *error)
 {
+    memory_have(r->out.message.body.failed ? NULL : r);
     if (w->failed) {
-        message_deinit(m);
+        request_free(r);
         return error_set(error, AT_WORKER, "the device worker has failed");
     }
-    request *r = request_new(m, id);
-    r->number = w->last_number;
     outbox_push(&w->child.out, r);
     device_watch_send(w);
     return AT_OK;
@@ -187,16 +183,17 @@ static at_status submit(device_worker *w, message *m, uint64_t id, at_error *err
 at_status device_worker_setup(device_worker *w, const device_image support[DEVICE_SUPPORT_PARTS],
                               const device_problem *problems, size_t count, at_error *error)
 {
-    message m;
     device_watch_forget_setup(w);
-    begin_request(w, &m, REQUEST_SETUP, 0);
+    request *r = new_request(w, REQUEST_SETUP, 0);
+    pack *m = &r->out.message.body;
+    r->samples = SIZE_MAX;
     for (size_t i = 0; i < DEVICE_SUPPORT_PARTS; i++)
-        device_put_image(&m.body, &support[i]);
-    pack_put_u32(&m.body, (uint32_t)count);
+        device_put_image(m, &support[i]);
+    pack_put_u32(m, (uint32_t)count);
     for (size_t i = 0; i < count; i++)
-        device_put_problem(&m.body, &problems[i]);
-    device_put_predecessors(&m.body, problems[0].before, problems[0].before_count);
-    return submit(w, &m, 0, error);
+        device_put_problem(m, &problems[i]);
+    device_put_predecessors(m, problems[0].before, problems[0].before_count);
+    return submit(w, r, error);
 }
 
 /* Returns true if the worker has this many bytes of the file, or they are queued. */
@@ -212,102 +209,93 @@ static bool has_data(const device_worker *w, const data_file *f, uint64_t size_b
 
 at_status device_worker_data(device_worker *w, data_file *f, uint64_t size_bytes, at_error *error)
 {
+    at_status status = AT_OK;
     if (w->failed)
         return error_set(error, AT_WORKER, "the device worker has failed");
     if (has_data(w, f, size_bytes))
         return AT_OK;
-    for (uint64_t i = 0; i * DATA_CHUNK_BYTES < size_bytes; i++) {
-        request *r = request_new_data(f, i, size_bytes);
-        r->number = ++w->last_number;
-        outbox_push(&w->child.out, r);
-    }
-    device_watch_send(w);
-    return AT_OK;
+    for (uint64_t i = 0; !status && i * DATA_CHUNK_BYTES < size_bytes; i++)
+        status = submit(w, request_new_data(++w->last_number, f, i, size_bytes), error);
+    return status;
 }
 
 at_status device_worker_try(device_worker *w, uint64_t id, const device_variant *variant,
                             size_t sample_count, at_error *error)
 {
-    message m;
-    begin_request(w, &m, REQUEST_TRY, id);
-    pack_put_u64(&m.body, sample_count < DEVICE_MAX_SAMPLES ? sample_count : DEVICE_MAX_SAMPLES);
-    device_put_variant(&m.body, variant);
-    return submit(w, &m, id, error);
+    request *r = new_request(w, REQUEST_TRY, id);
+    r->samples = sample_count < DEVICE_MAX_SAMPLES ? sample_count : DEVICE_MAX_SAMPLES;
+    pack_put_u64(&r->out.message.body, r->samples);
+    device_put_variant(&r->out.message.body, variant);
+    return submit(w, r, error);
 }
 
 at_status device_worker_hold(device_worker *w, uint64_t id, const device_variant *variant,
                              at_error *error)
 {
-    message m;
-    begin_request(w, &m, REQUEST_HOLD, id);
-    device_put_variant(&m.body, variant);
-    return submit(w, &m, id, error);
+    request *r = new_request(w, REQUEST_HOLD, id);
+    device_put_variant(&r->out.message.body, variant);
+    return submit(w, r, error);
 }
 
 at_status device_worker_release(device_worker *w, uint64_t id, at_error *error)
 {
-    message m;
-    begin_request(w, &m, REQUEST_RELEASE, id);
-    return submit(w, &m, id, error);
+    return submit(w, new_request(w, REQUEST_RELEASE, id), error);
 }
 
 at_status device_worker_block(device_worker *w, const uint64_t *ids, size_t count, bool with_copy,
                               at_error *error)
 {
-    message m;
-    begin_request(w, &m, REQUEST_BLOCK, 0);
-    pack_put_u32(&m.body, with_copy);
-    pack_put_u64(&m.body, count);
+    request *r = new_request(w, REQUEST_BLOCK, 0);
+    r->samples = count;
+    r->ids = memory_copy(ids, count, sizeof *ids);
+    pack_put_u32(&r->out.message.body, with_copy);
+    pack_put_u64(&r->out.message.body, count);
     for (size_t i = 0; i < count; i++)
-        pack_put_u64(&m.body, ids[i]);
-    return submit(w, &m, 0, error);
+        pack_put_u64(&r->out.message.body, ids[i]);
+    return submit(w, r, error);
 }
 
 at_status device_worker_recheck(device_worker *w, uint64_t id, uint64_t seed, at_error *error)
 {
-    message m;
-    begin_request(w, &m, REQUEST_RECHECK, id);
-    pack_put_u64(&m.body, seed);
-    return submit(w, &m, id, error);
+    request *r = new_request(w, REQUEST_RECHECK, id);
+    pack_put_u64(&r->out.message.body, seed);
+    return submit(w, r, error);
 }
 
 at_status device_worker_energy(device_worker *w, uint64_t id, uint32_t chunks, at_error *error)
 {
-    message m;
-    begin_request(w, &m, REQUEST_ENERGY, id);
-    pack_put_u32(&m.body, chunks);
-    return submit(w, &m, id, error);
+    request *r = new_request(w, REQUEST_ENERGY, id);
+    pack_put_u32(&r->out.message.body, chunks);
+    return submit(w, r, error);
 }
 
 at_status device_worker_results(device_worker *w, uint32_t layout, uint32_t slot, at_error *error)
 {
-    message m;
-    begin_request(w, &m, REQUEST_RESULTS, 0);
-    pack_put_u32(&m.body, layout);
-    pack_put_u32(&m.body, slot);
-    return submit(w, &m, 0, error);
+    request *r = new_request(w, REQUEST_RESULTS, 0);
+    pack_put_u32(&r->out.message.body, layout);
+    pack_put_u32(&r->out.message.body, slot);
+    return submit(w, r, error);
 }
 
 at_status device_worker_compare(device_worker *w, uint32_t layout, uint32_t slot,
                                 const void *results, size_t results_bytes, at_error *error)
 {
-    message m;
-    begin_request(w, &m, REQUEST_COMPARE, 0);
-    pack_put_u32(&m.body, layout);
-    pack_put_u32(&m.body, slot);
-    pack_put_bytes(&m.body, results, results_bytes);
-    return submit(w, &m, 0, error);
+    request *r = new_request(w, REQUEST_COMPARE, 0);
+    pack_put_u32(&r->out.message.body, layout);
+    pack_put_u32(&r->out.message.body, slot);
+    pack_put_bytes(&r->out.message.body, results, results_bytes);
+    return submit(w, r, error);
 }
 
 at_status device_worker_count(device_worker *w, uint64_t id, const char *const *metrics,
                               size_t count, at_error *error)
 {
-    message m;
-    begin_request(w, &m, REQUEST_COUNT, id);
-    pack_put_u32(&m.body, (uint32_t)count);
+    request *r = new_request(w, REQUEST_COUNT, id);
+    r->metrics = count;
+    pack_put_u32(&r->out.message.body, (uint32_t)count);
     for (size_t i = 0; i < count; i++)
-        pack_put_string(&m.body, metrics[i]);
-    return submit(w, &m, id, error);
+        pack_put_string(&r->out.message.body, metrics[i]);
+    return submit(w, r, error);
 }
 
 /* ---- the list of devices: by a process of its own, because the tuner loads no driver ---- */

@@ -140,7 +140,8 @@ void device_context_deinit(device_context *c)
     *c = (device_context){0};
 }
 
-at_status device_context_restore(device_context *c, at_error *error)
+/* Restores the buffers that a kernel reads and writes. */
+static at_status restore_context(device_context *c, at_error *error)
 {
     at_status status = AT_OK;
     for (size_t i = 0; !status && i < c->buffer_count; i++)
@@ -512,7 +513,7 @@ at_status device_meter_sample(device_meter *m, device_kernel *k, const launch_pl
                               device_batch *batch, int64_t *time_ns, at_error *error)
 {
     device_context *c = m->context;
-    at_status status = c ? device_context_restore(c, error) : restore(m, error);
+    at_status status = c ? restore_context(c, error) : restore(m, error);
     if (status)
         return status;
     if (c)

@@ -55,9 +55,6 @@ at_status device_context_init(device_context *c, const device_slot *slot,
                               at_error *error);
 void device_context_deinit(device_context *c);
 
-/* Restores the buffers that a kernel reads and writes. */
-at_status device_context_restore(device_context *c, at_error *error);
-
 /* ---- samples ---- */
 
 typedef struct device_meter {

@@ -93,14 +93,6 @@ static at_status fill_inputs(device_slot *s, at_error *error)
     return status;
 }
 
-/* Sums those elements of `expected` that are results of the reference. */
-static at_status sum_results(const device_slot *s, uint32_t i, uint64_t *sum, at_error *error)
-{
-    buffer_plan compared = s->plan.buffers[i];
-    compared.count = plan_compared(&s->plan, &s->reference_launch, i);
-    return s->api->checksum(s->device, s->expected[i], plan_buffer_bytes(&compared), sum, error);
-}
-
 /* Runs the reference with `expected` in place of the outputs, and notes which of them it changes.
  * `most_work` is as for device_slot_launch(). */
 static at_status run_reference_within(device_slot *s, int pattern, uint64_t most_work,
@@ -117,7 +109,7 @@ static at_status run_reference_within(device_slot *s, int pattern, uint64_t most
         else if (role == BUFFER_INOUT)
             status = fill_as_input(s, i, view[i], error);
         if (!status && s->expected[i])
-            status = sum_results(s, i, &before[i], error);
+            status = device_slot_sum(s, &s->reference_launch, i, s->expected[i], &before[i], error);
     }
     int64_t start_ns = clock_now_ns();
     if (!status)
@@ -129,7 +121,7 @@ static at_status run_reference_within(device_slot *s, int pattern, uint64_t most
         uint64_t after;
         if (!s->expected[i])
             continue;
-        status = sum_results(s, i, &after, error);
+        status = device_slot_sum(s, &s->reference_launch, i, s->expected[i], &after, error);
         s->changes[i] = !status && after != before[i];
     }
     return status;
@@ -210,9 +202,8 @@ static at_status read_behind(device_slot *s, uint32_t i, behind *x, at_error *er
 {
     const buffer_plan *plan = &s->plan.buffers[i];
     const uint64_t bytes = plan_buffer_bytes(plan);
-    buffer_plan compared = *plan;
+    const buffer_plan compared = device_slot_compared(s, &s->reference_launch, i);
     device_comparison d;
-    compared.count = plan_compared(&s->plan, &s->reference_launch, i);
     at_status status =
         s->api->compare(s->device, s->pristine[i], s->expected[i], &compared, &d, error);
     if (status || d.wrong == compared.count)
@@ -373,9 +364,8 @@ static at_status note_changes(device_slot *s, at_error *error)
 {
     at_status status = AT_OK;
     for (uint32_t i = 0; !status && i < s->plan.buffer_count; i++) {
-        buffer_plan compared = s->plan.buffers[i];
+        const buffer_plan compared = device_slot_compared(s, &s->reference_launch, i);
         device_comparison d = {0};
-        compared.count = plan_compared(&s->plan, &s->reference_launch, i);
         if (!s->pristine[i] || !s->expected[i])
             continue;
         status = s->api->compare(s->device, s->pristine[i], s->expected[i], &compared, &d, error);

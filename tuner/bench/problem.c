@@ -171,6 +171,20 @@ int device_slot_poison(const device_slot *s, int pattern)
     return s->keeps_before ? KEPT_PATTERN : pattern;
 }
 
+buffer_plan device_slot_compared(const device_slot *s, const launch_plan *launch, uint32_t i)
+{
+    buffer_plan compared = s->plan.buffers[i];
+    compared.count = plan_compared(&s->plan, launch, i);
+    return compared;
+}
+
+at_status device_slot_sum(const device_slot *s, const launch_plan *launch, uint32_t i,
+                          const device_buffer *b, uint64_t *sum, at_error *error)
+{
+    const buffer_plan compared = device_slot_compared(s, launch, i);
+    return s->api->checksum(s->device, b, plan_buffer_bytes(&compared), sum, error);
+}
+
 at_status device_slot_restore(device_slot *s, at_error *error)
 {
     at_status status = AT_OK;

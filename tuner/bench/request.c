@@ -7,12 +7,12 @@
 
 /* ---- requests ---- */
 
-request *request_new(message *m, uint64_t id)
+request *request_new(device_message type, uint64_t number, uint64_t id)
 {
-    memory_have(m->body.failed ? NULL : m);
     request *r = memory_new(1, sizeof *r);
-    *r = (request){.out.message = *m, .id = id};
-    *m = (message){0};
+    *r = (request){.out.message.type = type, .number = number, .id = id};
+    pack_put_u64(&r->out.message.body, number);
+    pack_put_u64(&r->out.message.body, id);
     return r;
 }
 
@@ -45,10 +45,9 @@ static void load_chunk(outgoing *o)
     free(bytes);
 }
 
-request *request_new_data(data_file *f, uint64_t chunk, uint64_t data_bytes)
+request *request_new_data(uint64_t number, data_file *f, uint64_t chunk, uint64_t data_bytes)
 {
-    message none = {.type = REQUEST_DATA};
-    request *r = request_new(&none, 0);
+    request *r = request_new(REQUEST_DATA, number, 0);
     r->out.fill = load_chunk;
     r->data = data_file_keep(f);
     r->chunk = chunk;
@@ -58,16 +57,19 @@ request *request_new_data(data_file *f, uint64_t chunk, uint64_t data_bytes)
 
 request *request_replay(const request *r)
 {
+    const pack *body = &r->out.message.body;
+    request *replay;
     if (r->data) {
-        request *again = request_new_data(r->data, r->chunk, r->data_bytes);
-        again->number = r->number;
-        again->silent = true;
-        return again;
+        replay = request_new_data(r->number, r->data, r->chunk, r->data_bytes);
+    } else {
+        replay = memory_new(1, sizeof *replay);
+        *replay = (request){.out.message.type = r->out.message.type,
+                            .number = r->number,
+                            .id = r->id,
+                            .samples = r->samples};
+        pack_append(&replay->out.message.body, body->bytes, body->size_bytes);
+        memory_have(replay->out.message.body.failed ? NULL : replay);
     }
-    message copy = {.type = r->out.message.type};
-    pack_append(&copy.body, r->out.message.body.bytes, r->out.message.body.size_bytes);
-    request *replay = request_new(&copy, r->id);
-    replay->number = r->number;
     replay->silent = true;
     return replay;
 }
@@ -78,6 +80,7 @@ void request_free(request *r)
         return;
     message_deinit(&r->out.message);
     data_file_free(r->data);
+    free(r->ids);
     free(r);
 }
 
@@ -95,17 +98,6 @@ typedef struct pending_event {
     bool claimed;
     device_event event;
 } pending_event;
-
-void device_event_deinit(device_event *e)
-{
-    free(e->message);
-    free(e->printed);
-    free(e->ids);
-    free(e->samples_ns);
-    free(e->counters);
-    free(e->results);
-    *e = (device_event){0};
-}
 
 void device_events_push(queue *q, const request *r, const device_event *e)
 {

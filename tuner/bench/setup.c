@@ -206,18 +206,38 @@ static at_status set_up(device_bench *b, const device_image support[DEVICE_SUPPO
     return status;
 }
 
-void device_bench_setup(device_bench *b, const device_image support[DEVICE_SUPPORT_PARTS],
-                        const device_problem *problems, size_t count, device_answer *answer)
+at_status device_bench_setup(device_bench *b, pack *asked, device_answer *answer)
 {
+    device_image support[DEVICE_SUPPORT_PARTS];
+    for (size_t i = 0; i < DEVICE_SUPPORT_PARTS; i++)
+        device_get_image(asked, &support[i]);
+    const uint32_t count = pack_get_u32(asked);
+    if (count == 0 || count > DEVICE_MAX_PROBLEMS)
+        return AT_FORMAT;
+    device_problem *problems = memory_new(count, sizeof *problems);
+    for (uint32_t i = 0; i < count; i++)
+        device_get_problem(asked, &problems[i]);
+    device_predecessor *before;
+    const size_t before_count = device_get_predecessors(asked, &before);
+    for (uint32_t i = 0; i < count; i++) {
+        problems[i].before = before;
+        problems[i].before_count = before_count;
+    }
     at_error error = {0};
-    at_status status = set_up(b, support, problems, count, answer, &error);
+    at_status status = AT_OK;
+    const bool complete = pack_complete(asked);
+    if (complete)
+        status = set_up(b, support, problems, count, answer, &error);
+    free(before);
+    free(problems);
     if (status) {
         bench_answer_failure(b, status, &error, answer);
         answer->usable = false;
-        return;
+    } else if (complete) {
+        b->watchdog_ns = find_watchdog(b, answer->found.ready.reference_ns);
+        answer->found.ready.watchdog_ns = b->watchdog_ns;
     }
-    b->watchdog_ns = find_watchdog(b, answer->found.ready.reference_ns);
-    answer->found.ready.watchdog_ns = b->watchdog_ns;
+    return complete ? AT_OK : AT_FORMAT;
 }
 
 void device_bench_deinit(device_bench *b)

@@ -170,27 +170,6 @@ device_question device_watch_claim(device_worker *w)
     return (device_question){.kind = requests[r->out.message.type].event, .number = r->number};
 }
 
-/* Returns the fields of a request after its number and id. */
-static pack *read_request(request *r)
-{
-    r->out.message.body.position = 0;
-    pack_get_u64(&r->out.message.body);
-    pack_get_u64(&r->out.message.body);
-    return &r->out.message.body;
-}
-
-/* Returns the ids in the request of a block; the caller frees them. */
-static uint64_t *block_ids(request *r, size_t *count)
-{
-    pack *asked = read_request(r);
-    pack_get_u32(asked);
-    *count = (size_t)pack_get_u64(asked);
-    uint64_t *ids = memory_new(*count, sizeof *ids);
-    for (size_t i = 0; i < *count; i++)
-        ids[i] = pack_get_u64(asked);
-    return ids;
-}
-
 /* Queues the event of an answered request, which takes over what the answer owns. */
 static void push_answer(device_worker *w, request *r, device_answer *answer)
 {
@@ -205,9 +184,8 @@ static void push_answer(device_worker *w, request *r, device_answer *answer)
         e.results = memory_new(e.results_bytes, 1);
         memcpy(e.results, answer->results, e.results_bytes);
     }
-    size_t ids = 0;
-    if (e.kind == DEVICE_BLOCK)
-        e.ids = block_ids(r, &ids);
+    e.ids = r->ids;
+    r->ids = NULL;
     push_event(w, r, &e);
 }
 
@@ -266,13 +244,8 @@ static void finish_for_worker(device_worker *w, outcome result, const char *text
     request *r = oldest(w);
     device_answer answer = {.message = text,
                             .found = {.id = r->id, .outcome = result, .status = AT_WORKER}};
-    if (r->out.message.type == REQUEST_BLOCK) {
-        size_t count;
-        uint64_t *ids = block_ids(r, &count);
-        if (count > 0)
-            answer.found.id = ids[w->doing_index < count ? w->doing_index : 0];
-        free(ids);
-    }
+    if (r->ids && r->samples > 0)
+        answer.found.id = r->ids[w->doing_index < r->samples ? w->doing_index : 0];
     finish_request(w, &answer);
 }
 
@@ -438,54 +411,33 @@ static void on_setup_answer(device_worker *w, device_answer *answer)
     start_again(w, lasting, answer->found.status, answer->message);
 }
 
-/* Returns the number of samples in a successful answer; SIZE_MAX if any number is valid. */
-static size_t samples_asked(request *r)
+static bool is_in_block(const request *r, uint64_t id)
 {
-    pack *asked = read_request(r);
-    switch (r->out.message.type) {
-    case REQUEST_SETUP:
-        return SIZE_MAX;
-    case REQUEST_TRY:
-        return (size_t)pack_get_u64(asked);
-    case REQUEST_BLOCK:
-        pack_get_u32(asked);
-        return (size_t)pack_get_u64(asked);
-    default:
-        return 0;
-    }
-}
-
-static bool is_in_block(request *r, uint64_t id)
-{
-    size_t asked = samples_asked(r);
-    for (size_t i = 0; i < asked; i++)
-        if (pack_get_u64(&r->out.message.body) == id)
+    for (size_t i = 0; i < r->samples; i++)
+        if (r->ids[i] == id)
             return true;
     return false;
 }
 
 /* Returns true if the number of counters fits the request: all metrics of one or more launches, or
  * no counters. */
-static bool are_counters_of(request *r, const device_answer *a)
+static bool are_counters_of(const request *r, const device_answer *a)
 {
-    if (r->out.message.type != REQUEST_COUNT)
-        return a->counter_count == 0;
-    uint32_t asked = pack_get_u32(read_request(r));
-    return a->counter_count == 0 ||
-           (a->found.outcome == OUTCOME_OK && asked > 0 && a->counter_count % asked == 0 &&
-            a->counter_count / asked <= PLAN_MAX_LAUNCHES);
+    return a->counter_count == 0 || (a->found.outcome == OUTCOME_OK && r->metrics > 0 &&
+                                     a->counter_count % r->metrics == 0 &&
+                                     a->counter_count / r->metrics <= PLAN_MAX_LAUNCHES);
 }
 
 /* Returns true if the answer belongs to the request: kind and number are equal, and its contents
  * are consistent. */
-static bool answers(request *r, const device_answer *a)
+static bool answers(const request *r, const device_answer *a)
 {
     bool ok = a->found.outcome == OUTCOME_OK, block = r->out.message.type == REQUEST_BLOCK;
-    size_t asked = samples_asked(r);
     if (a->number != r->number || a->kind != r->out.message.type || (ok && !a->usable))
         return false;
     bool slow = a->found.outcome == OUTCOME_TOO_SLOW && r->out.message.type == REQUEST_TRY;
-    if (ok ? asked != SIZE_MAX && a->found.sample_count != asked : a->found.sample_count != slow)
+    if (ok ? r->samples != SIZE_MAX && a->found.sample_count != r->samples
+           : a->found.sample_count != slow)
         return false;
     if (!are_counters_of(r, a) ||
         (a->found.results_bytes > 0 && r->out.message.type != REQUEST_RESULTS))

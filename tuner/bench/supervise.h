@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/data_file.h"
-#include "bench/client.h"
+#include "bench/wire.h"
 #include "process/supervised.h"
 
 /* ---- requests ---- */
@@ -25,13 +25,16 @@ typedef struct request {
     data_file *data; /* counted reference; the message is a chunk of this file and is made when it
                         is sent. May be NULL */
     uint64_t chunk, data_bytes; /* number of the chunk; bytes of the file that are sent in total */
+    size_t samples;             /* number in a successful answer; SIZE_MAX if any number is valid */
+    size_t metrics;             /* COUNT: number of metrics */
+    uint64_t *ids;              /* owned; BLOCK: the variants, one for each of `samples` */
     worker_blame blame;
 } request;
 
-/* Returns a request that takes over `m`, which is empty afterwards. */
-request *request_new(message *m, uint64_t id);
+/* Returns a request whose message contains the fields that all requests have: number and id. */
+request *request_new(device_message type, uint64_t number, uint64_t id);
 /* Returns a request for a chunk of a file. `data_bytes` of the file are sent in total. */
-request *request_new_data(data_file *f, uint64_t chunk, uint64_t data_bytes);
+request *request_new_data(uint64_t number, data_file *f, uint64_t chunk, uint64_t data_bytes);
 /* Returns a silent copy of a request. */
 request *request_replay(const request *r);
 void request_free(request *r);       /* NULL is allowed */

@@ -382,6 +382,17 @@ static void *get_array(pack *m, size_t *count)
     return *count ? memory_new(*count, 8) : NULL;
 }
 
+void device_event_deinit(device_event *e)
+{
+    free(e->message);
+    free(e->printed);
+    free(e->ids);
+    free(e->samples_ns);
+    free(e->counters);
+    free(e->results);
+    *e = (device_event){0};
+}
+
 bool device_get_answer(pack *m, device_answer *out)
 {
     device_event *found = &out->found;

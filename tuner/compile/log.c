@@ -286,35 +286,29 @@ void file_names_complete(char **log, const char *name)
 
 enum { WORD_BYTES = 128, REMEDY_BYTES = 512 };
 
-/* A pattern of names (fnmatch) and its remedy. */
-typedef struct known_name {
-    const char *pattern, *remedy;
-} known_name;
+/* A remedy and the patterns of names (fnmatch) that it is for; ends with NULL. */
+typedef struct known_names {
+    const char *remedy, *patterns[10];
+} known_names;
 
 /* Headers with a special remedy. */
-static const known_name headers[] = {
-    {"cmath", "sqrtf, expf and their like need no header; INFINITY, NAN and cuda::std::sqrt are in "
-              "<cuda/std/cmath>"},
-    {"math.h",
-     "sqrtf, expf and their like need no header; INFINITY and NAN are in <cuda/std/cmath>"},
-    {"cfloat",
-     "#include <cuda/std/limits>, which has cuda::std::numeric_limits<float>::max() for FLT_MAX"},
-    {"float.h",
-     "#include <cuda/std/limits>, which has cuda::std::numeric_limits<float>::max() for FLT_MAX"},
-    {"cstdio", "printf needs no header here: leave it out"},
-    {"stdio.h", "printf needs no header here: leave it out"},
-    {"cassert", "assert needs no header here: leave it out"},
-    {"assert.h", "assert needs no header here: leave it out"},
-    {"cstring", "memcpy and memset need no header here: leave it out"},
-    {"string.h", "memcpy and memset need no header here: leave it out"},
-    {"cstdlib", "malloc and free need no header here: leave it out"},
-    {"stdlib.h", "malloc and free need no header here: leave it out"},
-    {"ctime", "clock needs no header here: leave it out"},
-    {"time.h", "clock needs no header here: leave it out"},
-    {"algorithm", "min and max of numbers need no header here: leave it out"},
-    {"cuda.h", "the driver's interface is the host's: a kernel needs no part of it"},
-    {"helper_*.h",
-     "it is of the CUDA samples, not of the Toolkit: copy it into the script's folder"},
+static const known_names headers[] = {
+    {"sqrtf, expf and their like need no header; INFINITY, NAN and cuda::std::sqrt are in "
+     "<cuda/std/cmath>",
+     {"cmath"}},
+    {"sqrtf, expf and their like need no header; INFINITY and NAN are in <cuda/std/cmath>",
+     {"math.h"}},
+    {"#include <cuda/std/limits>, which has cuda::std::numeric_limits<float>::max() for FLT_MAX",
+     {"cfloat", "float.h"}},
+    {"printf needs no header here: leave it out", {"cstdio", "stdio.h"}},
+    {"assert needs no header here: leave it out", {"cassert", "assert.h"}},
+    {"memcpy and memset need no header here: leave it out", {"cstring", "string.h"}},
+    {"malloc and free need no header here: leave it out", {"cstdlib", "stdlib.h"}},
+    {"clock needs no header here: leave it out", {"ctime", "time.h"}},
+    {"min and max of numbers need no header here: leave it out", {"algorithm"}},
+    {"the driver's interface is the host's: a kernel needs no part of it", {"cuda.h"}},
+    {"it is of the CUDA samples, not of the Toolkit: copy it into the script's folder",
+     {"helper_*.h"}},
 };
 
 static const char host_only[] =
@@ -340,71 +334,49 @@ static const char *const host_headers[] = {
     "tgmath.h",    "threads.h", "unistd.h",  "wchar.h",  "windows.h", "malloc.h",   "sys/*",
     "immintrin.h", "mpi.h",     "bits/*",    "dirent.h", "ctype.h"};
 
-static const char *const cstdint = "#include <cuda/std/cstdint>";
-static const char *const climits = "#include <cuda/std/climits>";
-static const char *const limits =
-    "#include <cuda/std/limits>, for cuda::std::numeric_limits<float>::max(), epsilon() "
-    "and their like";
-static const char *const constants = "#include <math_constants.h>, for CUDART_PI and its like";
-
 /* Names that need a header that NVRTC does not include by default, or that exist only on the
  * host. */
-static const known_name names[] = {
-    {"INFINITY", "#include <cuda/std/cmath>, or write __int_as_float(0x7f800000)"},
-    {"NAN", "#include <cuda/std/cmath>, or write __int_as_float(0x7fc00000)"},
-    {"HUGE_VAL*", "#include <math_constants.h>, for CUDART_INF and CUDART_INF_F"},
-    {"int[0-9]*_t", cstdint},
-    {"uint[0-9]*_t", cstdint},
-    {"*int_fast[0-9]*_t", cstdint},
-    {"*int_least[0-9]*_t", cstdint},
-    {"*intptr_t", cstdint},
-    {"*intmax_t", cstdint},
-    {"*INT[0-9]*_M??", cstdint},
-    {"SIZE_MAX", cstdint},
-    {"PTRDIFF_M??", cstdint},
-    {"CHAR_BIT", climits},
-    {"*CHAR_M??", climits},
-    {"*SHRT_M??", climits},
-    {"INT_M??", climits},
-    {"UINT_MAX", climits},
-    {"*LONG_M??", climits},
-    {"FLT_*", limits},
-    {"DBL_*", limits},
-    {"numeric_limits", "#include <cuda/std/limits>, for cuda::std::numeric_limits"},
-    {"M_*", constants},
-    {"CUDART_*", "#include <math_constants.h>"},
-    {"half", "#include <cuda_fp16.h>"},
-    {"half2", "#include <cuda_fp16.h>"},
-    {"__half*", "#include <cuda_fp16.h>"},
-    {"__float2half*", "#include <cuda_fp16.h>"},
-    {"__hadd*", "#include <cuda_fp16.h>"},
-    {"*nv_bfloat16*", "#include <cuda_bf16.h>"},
-    {"__float2bfloat16*", "#include <cuda_bf16.h>"},
-    {"__nv_fp8*", "#include <cuda_fp8.h>"},
-    {"__nv_fp4*", "#include <cuda_fp4.h>"},
-    {"cu*Complex", "#include <cuComplex.h>"},
-    {"curand*", "#include <curand_kernel.h>"},
-    {"__pipeline_*", "#include <cuda_pipeline.h>"},
-    {"cooperative_groups", "#include <cooperative_groups.h>"},
-    {"nvcuda", "#include <mma.h>"},
-    {"uint", "write unsigned int"},
-    {"uchar", "write unsigned char"},
-    {"ushort", "write unsigned short"},
-    {"ulong", "write unsigned long"},
-    {"exit", "a kernel ends by return, or with an error by __trap()"},
-    {"abort", "a kernel ends with an error by __trap()"},
-    {"rand", "random numbers are in <curand_kernel.h>"},
-    {"cudaMalloc*",
-     "it is the host's: a kernel calls no function of the runtime that allocates or copies"},
-    {"cudaMemcpy*",
-     "it is the host's: a kernel calls no function of the runtime that allocates or copies"},
+static const known_names names[] = {
+    {"#include <cuda/std/cmath>, or write __int_as_float(0x7f800000)", {"INFINITY"}},
+    {"#include <cuda/std/cmath>, or write __int_as_float(0x7fc00000)", {"NAN"}},
+    {"#include <math_constants.h>, for CUDART_INF and CUDART_INF_F", {"HUGE_VAL*"}},
+    {"#include <cuda/std/cstdint>",
+     {"int[0-9]*_t", "uint[0-9]*_t", "*int_fast[0-9]*_t", "*int_least[0-9]*_t", "*intptr_t",
+      "*intmax_t", "*INT[0-9]*_M??", "SIZE_MAX", "PTRDIFF_M??"}},
+    {"#include <cuda/std/climits>",
+     {"CHAR_BIT", "*CHAR_M??", "*SHRT_M??", "INT_M??", "UINT_MAX", "*LONG_M??"}},
+    {"#include <cuda/std/limits>, for cuda::std::numeric_limits<float>::max(), epsilon() and their "
+     "like",
+     {"FLT_*", "DBL_*"}},
+    {"#include <cuda/std/limits>, for cuda::std::numeric_limits", {"numeric_limits"}},
+    {"#include <math_constants.h>, for CUDART_PI and its like", {"M_*"}},
+    {"#include <math_constants.h>", {"CUDART_*"}},
+    {"#include <cuda_fp16.h>", {"half", "half2", "__half*", "__float2half*", "__hadd*"}},
+    {"#include <cuda_bf16.h>", {"*nv_bfloat16*", "__float2bfloat16*"}},
+    {"#include <cuda_fp8.h>", {"__nv_fp8*"}},
+    {"#include <cuda_fp4.h>", {"__nv_fp4*"}},
+    {"#include <cuComplex.h>", {"cu*Complex"}},
+    {"#include <curand_kernel.h>", {"curand*"}},
+    {"#include <cuda_pipeline.h>", {"__pipeline_*"}},
+    {"#include <cooperative_groups.h>", {"cooperative_groups"}},
+    {"#include <mma.h>", {"nvcuda"}},
+    {"write unsigned int", {"uint"}},
+    {"write unsigned char", {"uchar"}},
+    {"write unsigned short", {"ushort"}},
+    {"write unsigned long", {"ulong"}},
+    {"a kernel ends by return, or with an error by __trap()", {"exit"}},
+    {"a kernel ends with an error by __trap()", {"abort"}},
+    {"random numbers are in <curand_kernel.h>", {"rand"}},
+    {"it is the host's: a kernel calls no function of the runtime that allocates or copies",
+     {"cudaMalloc*", "cudaMemcpy*"}},
 };
 
-static const char *find_name(const known_name *known, size_t count, const char *name)
+static const char *find_name(const known_names *known, size_t count, const char *name)
 {
     for (size_t i = 0; i < count; i++)
-        if (fnmatch(known[i].pattern, name, 0) == 0)
-            return known[i].remedy;
+        for (const char *const *pattern = known[i].patterns; *pattern; pattern++)
+            if (fnmatch(*pattern, name, 0) == 0)
+                return known[i].remedy;
     return NULL;
 }
 

@@ -136,68 +136,36 @@ static bool is_allowed(const char *option)
 
 /* ---- options of nvcc ---- */
 
-/* The name is without dashes. In the script it is followed by the end, or by '=' or a blank and a
- * value. */
-typedef struct nvcc_option {
-    const char *name, *meaning;
-} nvcc_option;
+/* Options with the same meaning, by their names without dashes; ends with NULL. In a script a name
+ * is followed by the end, or by '=' or a blank and a value. */
+typedef struct nvcc_options {
+    const char *meaning;
+    const char *names[10];
+} nvcc_options;
 
-/* Options with another name in NVRTC; "" for options that do not affect device code. */
-static const nvcc_option translated[] = {
-    {"O", ""},
-    {"O0", ""},
-    {"O1", ""},
-    {"O2", ""},
-    {"O3", ""},
-    {"optimize", ""},
-    {"g", ""},
-    {"debug", ""},
-    {"m64", ""},
-    {"machine", ""},
-    {"c", ""},
-    {"compile", ""},
-    {"shared", ""},
-    {"Xcompiler", ""},
-    {"compiler-options", ""},
-    {"Xlinker", ""},
-    {"linker-options", ""},
-    {"ccbin", ""},
-    {"compiler-bindir", ""},
-    {"cudart", ""},
-    {"threads", ""},
-    {"t", ""},
-    {"extended-lambda", ""},
-    {"expt-extended-lambda", ""},
-    {"Wno-deprecated-gpu-targets", ""},
-    {"Werror", ""},
-    {"Wreorder", ""},
-    {"resource-usage", ""},
-    {"res-usage", ""},
-    {"verbose", ""},
-    {"v", ""},
-    {"keep", ""},
-    {"source-in-ptx", ""},
-    {"src-in-ptx", ""},
-    {"ptxas-options=-v", ""},
-    {"Xptxas=-v", ""},
-    {"expt-relaxed-constexpr", "--device-as-default-execution-space"},
-    {"Xptxas", "--ptxas-options"},
-    {"ptxas-options", "--ptxas-options"},
-    {"std", "--std"},
-    {"define-macro", "--define-macro"},
-    {"D", "--define-macro"},
-    {"undefine-macro", "--undefine-macro"},
-    {"U", "--undefine-macro"},
-    {"maxrregcount", "--maxrregcount"},
-    {"fmad", "--fmad"},
-    {"ftz", "--ftz"},
-    {"prec-div", "--prec-div"},
-    {"prec-sqrt", "--prec-sqrt"},
-    {"diag-suppress", "--diag-suppress"},
-    {"Xcudafe=--diag_suppress", "--diag-suppress"},
+/* The option of NVRTC; "" for options that do not affect device code. */
+static const nvcc_options translated[] = {
+    {"", {"O", "O0", "O1", "O2", "O3", "optimize", "g", "debug"}},
+    {"", {"m64", "machine", "c", "compile", "shared", "cudart", "threads", "t"}},
+    {"",
+     {"Xcompiler", "compiler-options", "Xlinker", "linker-options", "ccbin", "compiler-bindir"}},
+    {"", {"extended-lambda", "expt-extended-lambda", "source-in-ptx", "src-in-ptx"}},
+    {"", {"Wno-deprecated-gpu-targets", "Werror", "Wreorder", "keep", "verbose", "v"}},
+    {"", {"resource-usage", "res-usage", "ptxas-options=-v", "Xptxas=-v"}},
+    {"--device-as-default-execution-space", {"expt-relaxed-constexpr"}},
+    {"--ptxas-options", {"Xptxas", "ptxas-options"}},
+    {"--std", {"std"}},
+    {"--define-macro", {"define-macro", "D"}},
+    {"--undefine-macro", {"undefine-macro", "U"}},
+    {"--maxrregcount", {"maxrregcount"}},
+    {"--fmad", {"fmad"}},
+    {"--ftz", {"ftz"}},
+    {"--prec-div", {"prec-div"}},
+    {"--prec-sqrt", {"prec-sqrt"}},
+    {"--diag-suppress", {"diag-suppress", "Xcudafe=--diag_suppress"}},
 };
 
-/* Options that are refused, with the reason or an alternative. */
+/* The reason why options are refused, or an alternative. */
 static const char architecture[] =
     "code is made for the device at hand: --device names it, or --arch where there is none";
 static const char folders[] = "folders of headers are named by kernel = { include = { \"DIR\" } }, "
@@ -206,32 +174,13 @@ static const char whole[] =
     "a kernel is compiled as a whole: all that it calls must be in its source or its headers";
 static const char debugging[] = "what is measured must be the code that runs without it";
 static const char outputs[] = "what is made of a source is for the tuner to say";
-static const nvcc_option refused[] = {
-    {"arch", architecture},
-    {"gpu-architecture", architecture},
-    {"gencode", architecture},
-    {"generate-code", architecture},
-    {"code", architecture},
-    {"gpu-code", architecture},
-    {"I", folders},
-    {"include-path", folders},
-    {"isystem", folders},
-    {"system-include", folders},
-    {"include", "write #include at the top of the source"},
-    {"pre-include", "write #include at the top of the source"},
-    {"rdc", whole},
-    {"relocatable-device-code", whole},
-    {"dc", whole},
-    {"device-c", whole},
-    {"dlto", whole},
-    {"dlink-time-opt", whole},
-    {"G", debugging},
-    {"device-debug", debugging},
-    {"o", outputs},
-    {"output-file", outputs},
-    {"ptx", outputs},
-    {"cubin", outputs},
-    {"fatbin", outputs},
+static const nvcc_options refused[] = {
+    {architecture, {"arch", "gpu-architecture", "gencode", "generate-code", "code", "gpu-code"}},
+    {folders, {"I", "include-path", "isystem", "system-include"}},
+    {"write #include at the top of the source", {"include", "pre-include"}},
+    {whole, {"rdc", "relocatable-device-code", "dc", "device-c", "dlto", "dlink-time-opt"}},
+    {debugging, {"G", "device-debug"}},
+    {outputs, {"o", "output-file", "ptx", "cubin", "fatbin"}},
 };
 
 /* Returns the value of an option: after its name and '=' or a blank, or directly after a name of
@@ -248,12 +197,13 @@ static const char *value_of(const char *given, const char *name)
     return n == 1 && strchr("IDU", name[0]) ? given + n : NULL;
 }
 
-static const char *find_option(const nvcc_option *list, size_t count, const char *given,
+static const char *find_option(const nvcc_options *list, size_t count, const char *given,
                                const char **value)
 {
     for (size_t i = 0; i < count; i++)
-        if ((*value = value_of(given, list[i].name)) != NULL)
-            return list[i].meaning;
+        for (const char *const *name = list[i].names; *name; name++)
+            if ((*value = value_of(given, *name)) != NULL)
+                return list[i].meaning;
     return NULL;
 }
 
