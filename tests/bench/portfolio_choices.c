@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "portfolio/kriging.h"
-#include "portfolio/question.h"
 #include "portfolio/tree.h"
 #include "portfolio_data.h"
 

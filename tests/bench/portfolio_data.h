@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "portfolio/matrix.h"
+#include "portfolio/cover.h"
 #include "portfolio/problems.h"
 
 typedef struct portfolio_data {

@@ -23,7 +23,6 @@
 #include "base/rng.h"
 #include "base/stats.h"
 #include "portfolio/cover.h"
-#include "portfolio/shortlist.h"
 #include "portfolio_data.h"
 
 enum {

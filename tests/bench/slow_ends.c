@@ -13,7 +13,6 @@
 
 #include "base/memory.h"
 #include "history/recorded.h"
-#include "history/space.h"
 #include "search/strategy.h"
 
 /* On an H200 loading a variant, filling its outputs and comparing them took 2 ms beside its

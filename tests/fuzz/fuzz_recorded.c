@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "history/recorded.h"
-#include "history/space.h"
 #include "script/render.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

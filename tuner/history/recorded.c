@@ -5,23 +5,26 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <xxhash.h>
 #include <zlib.h>
 
 #include "base/file.h"
 #include "base/json_text.h"
+#include "base/keymap.h"
 #include "base/memory.h"
 #include "base/paths.h"
 #include "journal/journal.h"
 #include "journal/line.h"
 #include "script/render.h"
 
-/* Unpacked: a few MiB of gzip may become anything. */
+/* The limit of unpacked size: a few MiB of gzip may expand without bound. */
 static const size_t size_limit_bytes = (size_t)512 << 20;
 
-/* The limit of the parsed document. */
+/* The limit of memory for the parsed document. */
 static const size_t memory_limit_bytes = (size_t)4 << 30;
 
-/* Kernel Tuner leaves out the last two brackets of a cache that it may go on writing. */
+/* Parses a cache of Kernel Tuner without its last two brackets, which Kernel Tuner omits while it
+ * may continue the cache. */
 static at_status parse_unclosed(const char *text, size_t size_bytes, const char *path,
                                 json_t **root, at_error *error)
 {
@@ -36,8 +39,9 @@ static at_status parse_unclosed(const char *text, size_t size_bytes, const char 
     return status;
 }
 
-/* About what jansson takes on a 64-bit machine: an object begins with a table of 8 buckets, an
- * array with 8 places, and any other value is a number or a short string, with its key perhaps. */
+/* Estimates the memory that jansson takes on a 64-bit machine: an object begins with a table of 8
+ * buckets, an array with room for 8 elements, and any other value is a number or a short string,
+ * perhaps with its key. */
 static size_t parsed_bytes(const char *text, size_t size_bytes)
 {
     enum { OBJECT_BYTES = 320, ARRAY_BYTES = 128, VALUE_BYTES = 64 };
@@ -50,10 +54,10 @@ static size_t parsed_bytes(const char *text, size_t size_bytes)
     return total;
 }
 
-/* The names that Python's json module writes for what is no number. */
+/* The words that Python's json module writes for numbers that are not finite. */
 static const char *const nonfinite[] = {"NaN", "Infinity", "-Infinity"};
 
-/* The length of such a word at `at`, of which `left` bytes are text; 0: there is none. */
+/* Returns the length of such a word at `at`, where `left` bytes remain, or 0 if there is none. */
 static size_t nonfinite_length(const char *at, size_t left)
 {
     for (size_t i = 0; i < sizeof nonfinite / sizeof *nonfinite; i++) {
@@ -64,8 +68,8 @@ static size_t nonfinite_length(const char *at, size_t left)
     return 0;
 }
 
-/* Observers of other tools write NaN and Infinity, which JSON lacks, for values that they could not
- * measure: they become null, which is a missing value. The caller frees. */
+/* Returns a copy of the text with null instead of NaN and Infinity, which JSON does not have; tools
+ * write these for values that they could not measure. The caller frees the copy. */
 static char *drop_nonfinite(const char *text, size_t size_bytes, size_t *out_bytes)
 {
     static const char missing[] = "null";
@@ -116,7 +120,7 @@ static at_status parse_json(const char *text, size_t size_bytes, const char *pat
     return status;
 }
 
-/* Packs what Lua is given, and takes the content. */
+/* Packs the argument for Lua; takes the content. */
 static at_status pack_source(const char *format, json_t *content, json_t **out)
 {
     *out = memory_have(json_pack("{ss so}", "format", format, "content", content));
@@ -139,7 +143,7 @@ static bool is_journal(const char *text, size_t size_bytes)
     return is_line;
 }
 
-/* Lists the lines of variants, the newest first. */
+/* Lists the journal's lines of variants, newest first. */
 static json_t *read_journal(const char *text, size_t size_bytes)
 {
     json_t *lines = json_array();
@@ -172,7 +176,7 @@ static bool is_wisdom(const char *text, size_t size_bytes)
     return is;
 }
 
-/* Lists the lines of wisdom, {line, value}, without comments and empty lines. */
+/* Lists the lines of a wisdom file as {line, value}, without comments and empty lines. */
 static at_status read_wisdom(const char *text, size_t size_bytes, const char *path, json_t **lines,
                              at_error *error)
 {
@@ -214,7 +218,7 @@ at_status recorded_open_text(const char *text, size_t size_bytes, const char *pa
     return status ? status : pack_source("document", content, out);
 }
 
-/* Reads a whole file, unpacking it when it is gzip. */
+/* Reads a whole file, and unpacks it if it is gzip. */
 static at_status read_file(const char *path, char **out, size_t *size_bytes, at_error *error)
 {
     int fd;
@@ -277,7 +281,7 @@ at_status recorded_open(const char *path, json_t **out, at_error *error)
     return status;
 }
 
-/* Takes what lua/commands/recorded.lua returned. */
+/* Fills *out from the result of lua/commands/recorded.lua, which it takes. */
 static void fill(json_t *root, recorded *out)
 {
     const json_t *names = json_object_get(root, "names"), *costs = json_object_get(root, "costs"),
@@ -304,7 +308,7 @@ static void fill(json_t *root, recorded *out)
     }
 }
 
-/* Takes `source`. */
+/* Has Lua read the source, which it takes. */
 static at_status read_source(json_t *source, const char *path, recorded *out, at_error *error)
 {
     json_t *root;
@@ -337,13 +341,15 @@ static int compare_values(const void *a, const void *b)
     return value_compare(*(const value *)a, *(const value *)b);
 }
 
-size_t recorded_place_of(const value *v, const value *sorted, size_t count)
+/* Returns the index of a value in a sorted array, or `count` if it is not there. */
+static size_t place_of(const value *v, const value *sorted, size_t count)
 {
     const value *at = bsearch(v, sorted, count, sizeof *v, compare_values);
     return at ? (size_t)(at - sorted) : count;
 }
 
-value *recorded_values_of(const recorded *r, size_t p, size_t *count)
+/* Returns the distinct values of parameter `p`, sorted; the caller frees them. */
+static value *values_of(const recorded *r, size_t p, size_t *count)
 {
     value *all = memory_new(r->result_count, sizeof *all);
     for (size_t i = 0; i < r->result_count; i++)
@@ -384,4 +390,138 @@ void recorded_deinit(recorded *r)
     free(r->names);
     json_decref(r->root);
     *r = (recorded){0};
+}
+
+/* ---- as a search space ---- */
+
+/* The prefixes of the recorded configurations. Constraint n holds for a prefix of n + 1 values if a
+ * recorded configuration begins with it. So the space is built without walking the whole
+ * product. */
+typedef struct prefixes {
+    size_t parameter_count;
+    keymap *known; /* for each length, the hashes of the value indices */
+} prefixes;
+
+static uint64_t hash_prefix(const uint16_t *indices, size_t length)
+{
+    return XXH3_64bits(indices, length * sizeof *indices);
+}
+
+static at_status test_prefix(void *context, const space_question *q, bool *holds, at_error *error)
+{
+    (void)error;
+    const prefixes *p = context;
+    for (size_t i = 0; i < q->count; i++) {
+        uint64_t ignored;
+        q->indices[q->varied] = q->choices[i];
+        holds[i] = keymap_get(&p->known[q->constraint], hash_prefix(q->indices, q->constraint + 1),
+                              &ignored);
+    }
+    return AT_OK;
+}
+
+static uint16_t index_of(const space_parameter *parameter, const value *v)
+{
+    size_t at = place_of(v, parameter->values, parameter->value_count);
+    return at < parameter->value_count ? (uint16_t)at : 0;
+}
+
+static void indices_of(const recorded_space *rs, const recorded *r, size_t result,
+                       uint16_t *indices)
+{
+    for (size_t p = 0; p < r->parameter_count; p++)
+        indices[p] = index_of(&rs->parameters[p], &r->results[result].values[p]);
+}
+
+static void collect_parameters(recorded_space *rs, const recorded *r)
+{
+    rs->parameters = memory_new(r->parameter_count, sizeof *rs->parameters);
+    rs->values = memory_new(r->parameter_count, sizeof *rs->values);
+    rs->parameter_count = r->parameter_count;
+    for (size_t p = 0; p < r->parameter_count; p++) {
+        rs->values[p] = values_of(r, p, &rs->parameters[p].value_count);
+        rs->parameters[p].name = r->names[p];
+        rs->parameters[p].values = rs->values[p];
+    }
+}
+
+static void collect_prefixes(prefixes *known, const recorded_space *rs, const recorded *r)
+{
+    for (size_t i = 0; i < r->result_count; i++) {
+        uint16_t indices[RECORDED_MAX_PARAMETERS];
+        indices_of(rs, r, i, indices);
+        for (size_t n = 0; n < r->parameter_count; n++)
+            memory_have(keymap_put(&known->known[n], hash_prefix(indices, n + 1), 0) ? known
+                                                                                     : NULL);
+    }
+}
+
+static at_status make_space(recorded_space *rs, const recorded *r, at_error *error)
+{
+    size_t count = r->parameter_count;
+    size_t places[RECORDED_MAX_PARAMETERS];
+    prefixes known = {.parameter_count = count, .known = memory_new(count, sizeof *known.known)};
+    space_constraint *constraints = memory_new(count, sizeof *constraints);
+    collect_parameters(rs, r);
+    collect_prefixes(&known, rs, r);
+    for (size_t n = 0; n < count; n++) {
+        places[n] = n;
+        constraints[n] =
+            (space_constraint){.text = "recorded", .parameters = places, .parameter_count = n + 1};
+    }
+    at_status status = space_new(rs->parameters, count, constraints, count, test_prefix, &known, 0,
+                                 &rs->space, error);
+    for (size_t n = 0; n < count; n++)
+        keymap_deinit(&known.known[n]);
+    free(known.known);
+    free(constraints);
+    return status;
+}
+
+static at_status fill_costs(recorded_space *rs, const recorded *r, at_error *error)
+{
+    rs->count = space_count(rs->space);
+    /* Only a collision of 64-bit hashes could add a configuration that was not recorded. */
+    if (rs->count != r->result_count)
+        return error_set(error, AT_INTERNAL, "the recorded space has %llu configurations, not %zu",
+                         (unsigned long long)rs->count, r->result_count);
+    rs->cost = memory_new(rs->count, sizeof *rs->cost);
+    rs->elapsed_s = memory_new(rs->count, sizeof *rs->elapsed_s);
+    rs->result = memory_new(rs->count, sizeof *rs->result);
+    for (size_t i = 0; i < r->result_count; i++) {
+        const recorded_result *result = &r->results[i];
+        uint16_t indices[RECORDED_MAX_PARAMETERS];
+        uint64_t index;
+        indices_of(rs, r, i, indices);
+        if (!space_find(rs->space, indices, &index))
+            return error_set(error, AT_INTERNAL, "a recorded configuration is not in its space");
+        rs->cost[index] = result->cost;
+        rs->elapsed_s[index] = result->elapsed_s;
+        rs->result[index] = i;
+    }
+    return AT_OK;
+}
+
+at_status recorded_space_init(recorded_space *rs, const recorded *r, at_error *error)
+{
+    *rs = (recorded_space){0};
+    at_status status = make_space(rs, r, error);
+    if (!status)
+        status = fill_costs(rs, r, error);
+    if (status)
+        recorded_space_deinit(rs);
+    return status;
+}
+
+void recorded_space_deinit(recorded_space *rs)
+{
+    space_free(rs->space);
+    for (size_t p = 0; p < rs->parameter_count; p++)
+        free(rs->values[p]);
+    free(rs->values);
+    free(rs->parameters);
+    free(rs->cost);
+    free(rs->elapsed_s);
+    free(rs->result);
+    *rs = (recorded_space){0};
 }

@@ -1,61 +1,95 @@
-/* Recorded measurements: what a search has measured before, here or with another tool.
+/* Recorded measurements of earlier searches, of autotune or of other tools: read from files, as a
+ * search space, as the start of a search.
  *
- * Kernel Tuner's caches, T4 results, our own journals, runs and records, and Kernel Launcher's
- * wisdom, plain or gzip. lua/lib/recorded.lua reads the formats. Files come from other people: what
- * is missing or of the wrong type is an error that names the file and the result. */
+ * Formats: Kernel Tuner's caches, T4 results, autotune's journals, runs and records, Kernel
+ * Launcher's wisdom; plain or gzip. lua/lib/recorded.lua reads them. Files may come from other
+ * people: a missing member or a wrong type is an error that names the file and the result. */
 #ifndef AUTOTUNE_HISTORY_RECORDED_H
 #define AUTOTUNE_HISTORY_RECORDED_H
 
 #include <jansson.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 #include "base/value.h"
+#include "space/space.h"
 
 enum { RECORDED_MAX_PARAMETERS = 256 };
 
 typedef struct recorded_result {
-    value *values;    /* one for each parameter */
+    value *values;    /* one per parameter */
     double cost;      /* in milliseconds, or in the unit of the file's objective; INFINITY if the
                        * configuration did not work */
     double elapsed_s; /* time spent compiling, checking and running */
 } recorded_result;
 
-/* Owns all its memory. */
+/* All measurements of one file; owns its memory. */
 typedef struct recorded {
-    const char **names; /* of the parameters */
+    const char **names; /* names of the parameters */
     size_t parameter_count;
     recorded_result *results; /* each configuration once */
     size_t result_count;
     const char *device, *kernel; /* "" if unknown */
     const char *objective;       /* "time" */
-    json_t *root;                /* owns the texts */
+    json_t *root;                /* the parsed file, which owns the texts */
 } recorded;
 
 /* Reads a file as the JSON that lua/lib/recorded.lua takes, {format, content}: a new reference.
- * Errors: AT_NOT_FOUND, AT_IO, AT_FORMAT. */
+ * AT_NOT_FOUND, AT_IO, AT_FORMAT. */
 at_status recorded_open(const char *path, json_t **out, at_error *error);
 
-/* Reads such JSON from text; `path` is for messages. */
+/* Reads such JSON from a text; `path` is for messages. */
 at_status recorded_open_text(const char *text, size_t size_bytes, const char *path, json_t **out,
                              at_error *error);
 
-/* Reads a file or a text. Errors: as recorded_open(); AT_NOT_FOUND for a record without an entry.
- * After AT_OK the caller calls recorded_deinit(). */
+/* Read a file or a text. After AT_OK the caller calls recorded_deinit(). Errors as recorded_open();
+ * AT_NOT_FOUND also for a record without an entry. */
 at_status recorded_read(const char *path, recorded *out, at_error *error);
 at_status recorded_parse(const char *text, size_t size_bytes, const char *path, recorded *out,
                          at_error *error);
 
-void recorded_deinit(recorded *r); /* a zeroed one is fine */
+void recorded_deinit(recorded *r); /* `r` may be zeroed */
 
-/* Returns the place of a value among sorted ones, or `count` if it is not among them. */
-size_t recorded_place_of(const value *v, const value *sorted, size_t count);
-
-/* Returns the different values of parameter `p`, sorted; the caller frees. */
-value *recorded_values_of(const recorded *r, size_t p, size_t *count);
-
-/* Returns the results that work, best first, the first of equals before the others; the caller
- * frees. */
+/* Returns the results that work, best first; equal ones in the order of the file. The caller frees
+ * the array. */
 const recorded_result **recorded_rank(const recorded *r, size_t *count);
+
+/* ---- recorded measurements as a search space ---- */
+
+typedef struct recorded_space {
+    space *space;
+    uint64_t count;
+    double *cost;      /* cost of each configuration; INFINITY if it failed */
+    double *elapsed_s; /* time of compiling, checking and running it */
+    size_t *result;    /* its index in the recorded results */
+    size_t parameter_count;
+    space_parameter *parameters;
+    value **values; /* values of each parameter */
+} recorded_space;
+
+/* Makes the space of exactly the recorded configurations. Its parameters have the values that
+ * occur, sorted. Borrows from `r`. AT_INTERNAL if two hashes collide. After AT_OK the caller calls
+ * recorded_space_deinit(). */
+at_status recorded_space_init(recorded_space *rs, const recorded *r, at_error *error);
+void recorded_space_deinit(recorded_space *rs); /* `rs` may be zeroed */
+
+/* ---- starting a search from recorded measurements ---- */
+
+typedef struct warm_start {
+    uint64_t *configurations; /* for strategy_options.start; owned */
+    double *costs; /* recorded costs, for strategy_tell() if they are comparable; owned */
+    size_t count;
+    size_t unmatched; /* number of recorded configurations that work but are not in the space */
+} warm_start;
+
+/* Lists recorded configurations that work and are in the space, fastest first, at most `most`.
+ * Times of another device, problem or version are not comparable, but a configuration that was fast
+ * there is worth trying here. Parameters are matched by name and value. A parameter that was not
+ * recorded takes its value from `otherwise`: one value index per parameter, usually the baseline's.
+ * AT_NOT_FOUND if no parameter matches. */
+at_status warm_start_init(warm_start *w, const recorded *r, const space *s,
+                          const uint16_t *otherwise, size_t most, at_error *error);
+void warm_start_deinit(warm_start *w); /* `w` may be zeroed */
 
 #endif

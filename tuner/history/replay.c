@@ -7,12 +7,11 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "history/score.h"
 #include "search/strategy.h"
 
 enum { PLACES = REPLAY_POINTS > REPLAY_MARKS ? REPLAY_POINTS : REPLAY_MARKS, MAX_THREADS = 256 };
 
-/* The places where curves are read off, and the means over runs there. */
+/* Points on an axis, and the means over all runs there. */
 typedef struct curve {
     double at[PLACES]; /* evaluations or seconds, ascending */
     double cost[PLACES];
@@ -20,11 +19,11 @@ typedef struct curve {
     size_t count;
 } curve;
 
-/* The curves of a replay, in the order in which everything here lists them. */
+/* The curves of a replay. */
 enum { POINTS_BY_COUNT, MARKS_BY_COUNT, POINTS_BY_TIME, MARKS_BY_TIME, CURVES };
 
-/* One seed's run: the best cost known at each place of each curve; infinity while all have failed,
- * NAN before the first evaluation has ended. */
+/* The run of one seed: the best cost at each point of each curve; INFINITY as long as all have
+ * failed, NAN before the first evaluation has ended. */
 typedef struct seed_run {
     double best[CURVES][PLACES];
     const char *strategy;
@@ -35,14 +34,14 @@ typedef struct replay {
     const replay_options *options;
     replay_result *out;
     score_space scores;
-    double mean_s; /* of an evaluation */
+    double mean_s; /* mean time of an evaluation */
     curve curves[CURVES];
-    uint64_t evaluations; /* at which a run may stop */
-    double seconds;       /* and before which it must not */
+    uint64_t evaluations; /* a run may stop after these, */
+    double seconds;       /* but not before this time */
     seed_run *runs;
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* guards the rest */
     size_t next_run;
-    at_status status; /* the first failure's */
+    at_status status; /* of the first failure */
     at_error *error;
 } replay;
 
@@ -50,10 +49,10 @@ typedef struct progress {
     seed_run *run;
     uint64_t evaluations;
     double elapsed_s, best;
-    size_t next[CURVES]; /* the first place of each curve not yet passed */
+    size_t next[CURVES]; /* for each curve, the first point that is not yet reached */
 } progress;
 
-/* Brings the curves up to just before the evaluation that ends at the given places. */
+/* Fills in all points before the evaluation that ends at the given position. */
 static void advance(const replay *r, progress *p, double evaluations, double elapsed_s)
 {
     const double position[CURVES] = {evaluations, evaluations, elapsed_s, elapsed_s};
@@ -77,7 +76,7 @@ static void evaluate(const replay *r, progress *p, strategy *s, uint64_t configu
 
 static bool finished(const replay *r, const progress *p)
 {
-    /* Nothing later can change a curve. */
+    /* The optimum is found: no later evaluation changes a curve. */
     if (p->best <= score_optimum(&r->scores))
         return true;
     if (r->options->evaluations)
@@ -110,7 +109,7 @@ static at_status run_once(const replay *r, uint64_t seed, seed_run *out, at_erro
     return AT_OK;
 }
 
-/* A thread: takes seeds until there are no more. */
+/* Runs seeds until none is left; the body of a thread. */
 static void *work(void *argument)
 {
     replay *r = argument;
@@ -130,7 +129,8 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* Each run owes its result to its seed alone, so how many threads there are changes nothing. */
+/* Runs all seeds in parallel. A run depends only on its seed, so the number of threads changes
+ * nothing. */
 static at_status run_seeds(replay *r, at_error *error)
 {
     pthread_t threads[MAX_THREADS];
@@ -181,8 +181,8 @@ static void place_marks(replay *r)
     by_count->count = by_time->count = r->out->mark_count;
 }
 
-/* The charge of a run that knows no better. Until its first evaluation has ended it is the expected
- * cost of one random configuration, as the baseline's is. */
+/* Returns the cost that a run is charged. Before its first evaluation has ended, this is the
+ * expected cost of one random configuration, as for the baseline. */
 static double charged(const score_space *s, double best)
 {
     return isnan(best) ? score_random_cost(s, 1) : isinf(best) ? score_worst(s) : best;
@@ -212,12 +212,13 @@ static void take_means(replay *r)
 
 typedef double (*baseline_cost)(const score_space *s, uint64_t m);
 
-/* Random search has evaluated at/scale configurations at each of the curve's places. */
+/* Returns the score of a curve. At each point, random search has evaluated at/scale
+ * configurations. */
 static double score_against(const replay *r, const curve *c, double scale, baseline_cost f)
 {
     double baseline[REPLAY_POINTS];
     for (size_t i = 0; i < c->count; i++) {
-        /* The division must not lose an evaluation to rounding. */
+        /* Rounding in the division must not lose an evaluation. */
         double m = floor(c->at[i] / scale * (1 + 1e-12));
         baseline[i] = f(&r->scores, m > 1 ? (uint64_t)m : 1);
     }

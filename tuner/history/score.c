@@ -1,4 +1,4 @@
-#include "history/score.h"
+#include "history/replay.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -57,11 +57,11 @@ static double share_at(const score_space *s, size_t rank)
     return s->costs[0] / s->costs[rank];
 }
 
-/* Expectation of value(rank of the best of m); `nothing` when all m failed. */
+/* Returns the expectation of f(rank of the best of m); `nothing` is its value if all m failed. */
 static double expect(const score_space *s, uint64_t m, rank_value f, double nothing)
 {
     double n = (double)s->count, draws = (double)(m < s->count ? m : s->count);
-    /* P(the best has rank i) from P(rank i - 1), for ranks from 0. */
+    /* P(best has rank i) follows from P(rank i - 1); ranks begin at 0. */
     double probability = draws / n, sum = 0, left = 1;
     for (size_t i = 0; i < s->works && probability > 0; i++) {
         sum += probability * f(s, i);

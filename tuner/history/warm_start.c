@@ -1,4 +1,4 @@
-#include "history/warm_start.h"
+#include "history/recorded.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,11 +11,12 @@ typedef struct indexed {
     uint16_t index;
 } indexed;
 
-/* The parameters of the recording that match the space's. */
+/* How the space's parameters match the recorded ones. */
 typedef struct match {
     size_t parameter_count;
-    size_t *place;    /* of each parameter; SIZE_MAX: it has none */
-    indexed **values; /* of each that has one, sorted */
+    /* for each parameter, the index of the recorded one; SIZE_MAX if there is none */
+    size_t *place;
+    indexed **values; /* for each matched parameter, its values, sorted */
 } match;
 
 static int compare_indexed(const void *a, const void *b)
@@ -57,7 +58,7 @@ static size_t match_names(const recorded *r, const space *s, size_t *place)
     return matched;
 }
 
-/* Finds the recorded configuration in the space. */
+/* Finds the recorded configuration in the space. Returns false if it is not there. */
 static bool match_result(const recorded_result *result, const space *s, const match *m,
                          const uint16_t *otherwise, uint16_t *indices, uint64_t *index)
 {

@@ -1,10 +1,10 @@
-/* Kokkos' interface for tools that tune, as its C ABI has it: what a library that KOKKOS_TOOLS_LIBS
- * names is called with. Layouts and names of functions are those of Kokkos 3.4 to 4.6
- * (Kokkos_Profiling_C_Interface.h there); only what is used here is declared.
+/* Kokkos' C interface for tuning tools: the functions that Kokkos calls in a library that
+ * KOKKOS_TOOLS_LIBS names. Layouts and names are those of Kokkos 3.4 to 4.6
+ * (Kokkos_Profiling_C_Interface.h); only the parts used here are declared.
  *
- * A program declares variables: inputs, which say what a piece of work is about, and outputs, which
- * the tool may choose. In a context, which has a number while it is open, it asks for values of
- * outputs, given those of the inputs, and does the work. */
+ * A program declares variables: inputs, which describe a piece of work, and outputs, which the tool
+ * may choose. In a context, which has a number while it is open, the program asks for values of
+ * outputs, given values of inputs, and does the work. */
 #ifndef AUTOTUNE_KOKKOS_INTERFACE_H
 #define AUTOTUNE_KOKKOS_INTERFACE_H
 
@@ -55,7 +55,7 @@ typedef struct kokkos_info {
         kokkos_set set;
         kokkos_range range;
     };
-    void *own; /* the tool's */
+    void *own; /* for the tool's use */
 } kokkos_info;
 
 typedef struct kokkos_variable {

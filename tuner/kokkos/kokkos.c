@@ -1,6 +1,6 @@
-/* libautotune_kokkos.so: each combination of variables that a Kokkos program asks for is a site,
- * each combination of its inputs' values a problem. Kokkos' default, which it asks with, is the
- * site's. */
+/* libautotune_kokkos.so: tunes what a Kokkos program asks for. Each combination of output variables
+ * is a tuning site; each combination of input values is a problem. The value that Kokkos passes in
+ * is the site's default. */
 #include "kokkos/interface.h"
 
 #include <pthread.h>
@@ -12,13 +12,13 @@
 #include "autotune.h"
 
 enum {
-    MOST_VARIABLES = 4096, /* ids are counted up by Kokkos */
-    MOST_VALUES = 64,      /* of an output; of a set of more every second, third ... */
+    MOST_VARIABLES = 4096, /* Kokkos numbers them from 0 */
+    MOST_VALUES = 64,      /* of an output; of a larger set every second, third ... is taken */
     FEW_STEPS = 8,
-    WITHIN = 5, /* places of a range of more steps */
+    WITHIN = 5, /* points within a range of more than FEW_STEPS steps */
     MOST_OUTPUTS = 16,
     MOST_INPUTS = 60,
-    MOST_OPEN = 64, /* contexts */
+    MOST_OPEN = 64, /* open contexts */
     NAME_BYTES = 64
 };
 
@@ -26,24 +26,24 @@ typedef struct variable {
     bool is_output;
     char name[NAME_BYTES]; /* an identifier */
     kokkos_type type;
-    size_t count; /* of an output's values; 0: it cannot be tuned */
+    size_t count; /* values of an output; 0 if it cannot be tuned */
     int64_t integers[MOST_VALUES];
     double numbers[MOST_VALUES];
     kokkos_text texts[MOST_VALUES];
 } variable;
 
-/* Contexts that asked for values. Those within each other have other numbers. */
+/* A context that asked for values. Nested contexts have different numbers. */
 typedef struct open_context {
     size_t number;
     at_site *site;
     at_values values;
 } open_context;
 
-/* The interface has no handle to keep it in. */
+/* The state of the tool; the interface has no handle for it. */
 static struct {
     pthread_mutex_t lock; /* guards the rest */
     at_sites *sites;
-    bool failed; /* to open them: Kokkos' defaults are used */
+    bool failed; /* opening them failed: Kokkos' defaults are used */
     variable *variables[MOST_VARIABLES];
     open_context open[MOST_OPEN];
     size_t open_count;
@@ -51,7 +51,7 @@ static struct {
 
 /* ---- variables ---- */
 
-/* Letters and digits of the name, the end of it where it is too long. */
+/* Makes an identifier of a name: its letters and digits, or the end of it if it is too long. */
 static void name_of(const char *given, char out[NAME_BYTES])
 {
     size_t length = strlen(given), used = 0;
@@ -78,7 +78,8 @@ static void copy_text(const char *from, kokkos_text to)
 
 static void add_set(variable *v, const kokkos_set *set)
 {
-    size_t step = (set->size + MOST_VALUES - 2) / (MOST_VALUES - 1); /* the default has a place */
+    /* keeps room for the default */
+    size_t step = (set->size + MOST_VALUES - 2) / (MOST_VALUES - 1);
     for (size_t i = 0; i < set->size && step; i += step) {
         if (v->type == KOKKOS_INT64)
             v->integers[v->count] = set->integers[i];
@@ -90,9 +91,9 @@ static void add_set(variable *v, const kokkos_set *set)
     }
 }
 
-/* A range of few steps is taken in these. Of another a few places within are taken: Kokkos' ranges
- * are of shares of a list (the sizes of tiles that are possible), whose ends are no good and may
- * take a thousand times as long. */
+/* Adds the values of a range: each step if there are few; otherwise a few points inside. Kokkos'
+ * ranges are often shares of a list (the possible sizes of tiles), whose ends are slow: up to a
+ * thousand times. */
 static void add_range(variable *v, const kokkos_range *r)
 {
     bool whole = v->type == KOKKOS_INT64;
@@ -144,7 +145,7 @@ void kokkosp_declare_input_type(const char *name, size_t id, kokkos_info *info)
 
 /* ---- sites ---- */
 
-/* A program does not say which version it is: its file does. */
+/* Writes a version of the program: size and time of its file, since the program states none. */
 static void version_of_program(char *out, size_t out_bytes)
 {
     struct stat s;
@@ -154,7 +155,8 @@ static void version_of_program(char *out, size_t out_bytes)
                  (long long)s.st_mtim.tv_sec, s.st_mtim.tv_nsec);
 }
 
-/* Where there is a driver and Kokkos does not use it, the host's clock is right. */
+/* Opens the sites at the first use. If a CUDA driver exists but Kokkos does not use it, the host's
+ * clock is right. */
 static bool open_sites(void)
 {
     char code[128];
@@ -179,8 +181,8 @@ static const variable *variable_of(const kokkos_variable *v)
     return v->id < MOST_VARIABLES ? tool.variables[v->id] : NULL;
 }
 
-/* The lists of a site: Kokkos' default first. One that is none of the candidates (it asks with 0
- * where it has none) gives way to that in their middle. They live as long as the call. */
+/* The parameters of a site, with Kokkos' default first. If the default is no candidate (Kokkos
+ * passes 0 if it has none), the middle candidate takes its place. Valid during one call. */
 typedef struct lists {
     at_parameter parameters[MOST_OUTPUTS];
     int64_t integers[MOST_OUTPUTS][MOST_VALUES];
@@ -227,7 +229,8 @@ static void list_values(lists *l, size_t at, const variable *v, const kokkos_var
     }
 }
 
-/* "kokkos_" and the outputs' names, as far as they fit; a sum tells apart what does not. */
+/* Writes "kokkos_" and the outputs' names, as far as they fit, and a checksum that distinguishes
+ * the rest. */
 static void name_site(const at_parameter *parameters, size_t count, char out[NAME_BYTES])
 {
     uint32_t sum = 2166136261u;
@@ -307,7 +310,7 @@ void kokkosp_request_values(size_t context, size_t input_count, const kokkos_var
     pthread_mutex_unlock(&tool.lock);
 }
 
-/* All that the context asked for ends with it. */
+/* Ends all calls that the context began. */
 void kokkosp_end_context(size_t context, kokkos_variable goal)
 {
     at_error error;

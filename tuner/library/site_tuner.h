@@ -8,7 +8,6 @@
  *   first  launches a configuration that has not run before, one at a time
  *   block  calls of the race (search/race/race.h), whose entrants take successive calls; it decides
  *
- *
  * The cost of tuning is the time of each trial beyond the incumbent's, plus the time that timing
  * takes. A trial begins only if its expected cost is at most `share` of the time seen so far, less
  * the cost so far; for the trials of a block, the sum of their costs counts. A configuration that

@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 
-/* Sets that are looked at one by one. */
+/* The most sets that are tried one by one. */
 static const double exact_sets = 20000;
 
 bool portfolio_contains(const size_t *list, size_t count, size_t configuration)
@@ -17,7 +17,8 @@ bool portfolio_contains(const size_t *list, size_t count, size_t configuration)
     return i < count;
 }
 
-/* The loss of a configuration on a problem; infinite where it does not serve it. */
+/* Returns the loss of a configuration on a problem, or INFINITY if it does not serve the
+ * problem. */
 static double loss_with(const portfolio_matrix *m, size_t problem, size_t configuration)
 {
     return portfolio_serves(m, problem, configuration)
@@ -52,7 +53,7 @@ static double set_count(size_t n, size_t k)
     return sets;
 }
 
-/* Tries all sets of `count`, in order. */
+/* Tries all sets of `count` configurations. Returns the least mean loss. */
 static double choose_exactly(const portfolio_matrix *m, size_t count, size_t *scratch, size_t *best)
 {
     double least = INFINITY;
@@ -75,7 +76,7 @@ static double choose_exactly(const portfolio_matrix *m, size_t count, size_t *sc
     }
 }
 
-/* Puts the configuration that helps most into place `at` of `chosen`; the loss then. */
+/* Puts the configuration that helps most into place `at` of `chosen`. Returns the loss with it. */
 static double fill_place(const portfolio_matrix *m, size_t *chosen, size_t count, size_t at,
                          double loss)
 {
@@ -96,7 +97,7 @@ static double fill_place(const portfolio_matrix *m, size_t *chosen, size_t count
     return loss;
 }
 
-/* Extends the best set of one less, then exchanges. */
+/* Extends the best set of one configuration less, then exchanges. */
 static double choose_greedily(const portfolio_matrix *m, size_t count, size_t *chosen)
 {
     size_t first = 0;
@@ -132,5 +133,124 @@ size_t portfolio_cover(const portfolio_matrix *m, size_t most, double least_gain
         memcpy(chosen, trial, k * sizeof *chosen);
     }
     free(trial);
+    return count;
+}
+
+/* ---- shortlists ---- */
+
+/* The weight of the mean of all in the mean of a configuration, in problems. */
+static const double drawn = 4;
+
+/* A greater loss counts as this, since no reader gets such a configuration. */
+static const double most_loss = 1;
+
+/* A problem counts its loss with its best listed configuration, a quarter of its loss with the next
+ * one, and so on: the next one matters if the best is not as good as it seems. */
+enum { DEPTH = 3 };
+static const double next_counts = 0.25;
+
+static double *row_of(double *losses, const portfolio_matrix *m, size_t problem)
+{
+    return &losses[problem * m->configuration_count];
+}
+
+/* Writes the known losses, NAN if unknown, INFINITY if impossible. Returns the mean of the known
+ * ones. */
+static double known_losses(const portfolio_matrix *m, double *losses)
+{
+    double sum = 0;
+    size_t known = 0;
+    for (size_t i = 0; i < m->problem_count * m->configuration_count; i++) {
+        losses[i] = m->ratios[i] > 0   ? fmin(m->ratios[i] - 1, most_loss)
+                    : m->ratios[i] < 0 ? NAN
+                                       : INFINITY;
+        if (m->ratios[i] > 0) {
+            sum += losses[i];
+            known++;
+        }
+    }
+    return known ? sum / (double)known : 0;
+}
+
+/* Fills in the unknown losses of a configuration. Returns false if it is possible nowhere. */
+static bool complete(const portfolio_matrix *m, double *losses, size_t configuration,
+                     double mean_of_all)
+{
+    double sum = mean_of_all * drawn, weight = drawn;
+    size_t possible = 0;
+    for (size_t p = 0; p < m->problem_count; p++) {
+        double loss = row_of(losses, m, p)[configuration];
+        possible += isnan(loss) || isfinite(loss);
+        if (isfinite(loss)) {
+            sum += loss;
+            weight++;
+        }
+    }
+    for (size_t p = 0; p < m->problem_count; p++)
+        if (isnan(row_of(losses, m, p)[configuration]))
+            row_of(losses, m, p)[configuration] = sum / weight;
+    return possible > 0;
+}
+
+/* Inserts a loss into a problem's least losses. Returns their weighted sum. */
+static double put(double *least, double loss)
+{
+    double sum = 0, counts = 1;
+    for (size_t i = 0; i < DEPTH; i++, counts *= next_counts) {
+        double kept = least[i];
+        least[i] = fmin(kept, loss);
+        loss = fmax(kept, loss);
+        sum += counts * least[i];
+    }
+    return sum;
+}
+
+/* Returns the loss of all problems with one more configuration. `least` has each problem's DEPTH
+ * least losses with the listed ones. */
+static double loss_of_list_with(const portfolio_matrix *m, double *losses, const double *least,
+                                size_t configuration)
+{
+    double sum = 0, with[DEPTH];
+    for (size_t p = 0; p < m->problem_count; p++) {
+        memcpy(with, &least[p * DEPTH], sizeof with);
+        sum += put(with, row_of(losses, m, p)[configuration]);
+    }
+    return sum;
+}
+
+size_t portfolio_shortlist(const portfolio_matrix *m, size_t most, size_t *list)
+{
+    size_t problems = m->problem_count, width = m->configuration_count, count = 0;
+    double *losses = memory_new(problems * width, sizeof *losses),
+           *least = memory_new(problems * DEPTH, sizeof *least);
+    bool *possible = memory_new(width, sizeof *possible);
+    double mean_of_all = known_losses(m, losses);
+    for (size_t c = 0; c < width; c++)
+        possible[c] = complete(m, losses, c, mean_of_all);
+    for (size_t i = 0; i < problems * DEPTH; i++) {
+        double fallback = m->defaults[i / DEPTH];
+        least[i] = fallback > 0 ? fmin(fallback - 1, most_loss) : most_loss;
+    }
+    while (count < most) {
+        size_t best = width;
+        double lowest = INFINITY;
+        for (size_t c = 0; c < width; c++) {
+            if (!possible[c] || portfolio_contains(list, count, c))
+                continue;
+            double loss = loss_of_list_with(m, losses, least, c);
+            if (loss < lowest) {
+                lowest = loss;
+                best = c;
+            }
+        }
+        if (best == width)
+            break;
+        list[count++] = best;
+        for (size_t p = 0; p < problems; p++)
+            put(&least[p * DEPTH], row_of(losses, m, p)[best]);
+    }
+    free(losses);
+    free(least);
+    free(possible);
     return count;
 }

@@ -10,56 +10,56 @@
 enum {
     COLUMNS = RECORD_MAX_KEPT + 1,
     LENGTHS = PORTFOLIO_MAX_AXES * (PORTFOLIO_MAX_AXES + 1) / 2 + PORTFOLIO_MAX_FEATURES,
-    FIT_ROWS = 320, /* tell one measure from another; of 160 more was lost, cross-validated */
+    /* rows that the kernel is fitted on; with 160, more was lost in cross-validation */
+    FIT_ROWS = 320,
     FIT_ROUNDS = 2,
-    NOISE_ROWS =
-        1024, /* that tell how much of what was timed is noise: of half as many it seems more */
-    NOISE_PARTS = 5,    /* of them, each expected from the others */
-    LEAST_FIT_ROWS = 40 /* of fewer chance would choose */
+    NOISE_ROWS = 1024,  /* rows that the noise is fitted on; with half as many it seems greater */
+    NOISE_PARTS = 5,    /* parts of them; each is expected from the others */
+    LEAST_FIT_ROWS = 40 /* with fewer rows, the fit would be random */
 };
 
-/* The measure of how alike two problems are. */
+/* The parameters of the kernel, which says how similar two problems are. */
 typedef struct measure {
-    /* One over the doublings within which times change little: of each axis, then of the product of
-     * each two variables. */
+    /* One over the doublings within which times change little: for each axis, then for each product
+     * of two variables. */
     double scales[LENGTHS];
-    /* The share of the likeness that is left, for each axis and divisor, where the divisor divides
-     * only one of two numbers. */
+    /* The factor on the similarity, for each axis and divisor, if the divisor divides only one of
+     * the two numbers. */
     double divided[PORTFOLIO_MOST_AXES][PORTFOLIO_MAX_DIVISORS];
-    double noise; /* its variance, over that of what was timed */
+    double noise; /* variance of the noise, relative to that of the times */
 } measure;
 
-/* The measure for few problems, chosen on the portfolios of five patterns by cross-validation, and
- * the measures that are tried instead. `usual_divided` was chosen for any divisors that differ,
- * before each had a number of its own. */
+/* The parameters for few problems, chosen by cross-validation on portfolios of five patterns, and
+ * the candidates in a fit. `usual_divided` was chosen for all divisors of an axis together. */
 static const double usual_scale = 0.25, usual_divided = 0.7, usual_noise = 0.02;
 static const double scales[] = {0, 0.06, 0.125, 0.25, 0.5, 1},
                     parts_left[] = {0.5, 0.7, 0.85, 0.95, 1},
                     noises[] = {0.01, 0.02, 0.05, 0.1, 0.2},
                     more_noises[] = {0.2, 0.4, 0.8, 1.6, 3.2};
 
-/* More noise than is likely has to lose so much less, of what is lost: less may be chance. */
+/* More noise than the likeliest must lose this much less, relatively; a smaller saving may be
+ * chance. */
 static const double clear_saving = 0.1;
 
-/* The weight, beside the time itself, of the risk that the default is faster. */
+/* The weight of the risk that the default is faster, relative to the time. */
 static const double caution = 0.5;
 
-/* Slower ones count as this. */
+/* A greater ratio counts as this. */
 static const double most_ratio = 4;
 
-/* `likeness` is the kernel's matrix of all rows by the measure `by`. A column's weights solve that
- * matrix, with noise on its diagonal, for the logarithms of the column's ratios less their mean,
- * over the rows where the column was possible. So an expectation is means[column] plus the weights
- * times the likeness to each row; a column that is not `known` was possible nowhere. */
+/* `likeness` is the kernel matrix of all rows by the parameters `by`. The weights of a column solve
+ * that matrix, with noise on its diagonal, for the logarithms of the column's ratios minus their
+ * mean, over the rows where the column was possible. An expectation is means[column] plus the sum
+ * of weights times similarities to the rows. A column that is not `known` was possible nowhere. */
 struct kriging {
     const portfolio_axis *axes;
     size_t axis_count;
     const value *problems;
     size_t rows, columns;
     measure by;
-    double *likeness; /* of all rows: the lower triangle */
-    double *factor;   /* Cholesky's, of that with noise */
-    double *weights;  /* of the rows, for each column; 0 where it was impossible */
+    double *likeness; /* lower triangle, of all rows */
+    double *factor;   /* Cholesky factor of the kernel matrix with noise */
+    double *weights;  /* for each column, the weights of the rows; 0 where it was impossible */
     double *scratch;  /* rows */
     double means[COLUMNS], spreads[COLUMNS];
     bool known[COLUMNS];
@@ -125,7 +125,7 @@ static const value *row_of(const kriging *k, size_t row)
     return &k->problems[row * k->axis_count];
 }
 
-/* The factor of the likenesses of some rows, ascending. */
+/* Computes the Cholesky factor of the kernel matrix of some rows, ascending. */
 static void factorise_rows(const kriging *k, const size_t *rows, size_t count, double *factor)
 {
     for (size_t i = 0; i < count; i++)
@@ -135,8 +135,8 @@ static void factorise_rows(const kriging *k, const size_t *rows, size_t count, d
     cholesky_factor(factor, count, 1e-12);
 }
 
-/* The logarithms of a column's ratios, less their mean, at those of `among` where it was possible;
- * how many. */
+/* Writes the logarithms of a column's ratios, minus their mean, for those rows of `among` where it
+ * was possible. Returns their number. */
 static size_t gather(const portfolio_matrix *m, size_t column, const size_t *among,
                      size_t among_count, size_t *rows, double *y, double *mean)
 {
@@ -156,7 +156,7 @@ static size_t gather(const portfolio_matrix *m, size_t column, const size_t *amo
     return count;
 }
 
-/* The scratch of learning. */
+/* Buffers for learning. */
 typedef struct work {
     size_t *all, *rows, *before;
     double *factor;
@@ -199,8 +199,8 @@ static void learn_all(kriging *k, const portfolio_matrix *m, const work *w)
 
 /* ---- the measure ---- */
 
-/* The logarithm of the likelihood of what was timed on some rows, each column with the variance
- * that suits it (Rasmussen & Williams, equation 5.8). */
+/* Returns the logarithm of the likelihood of the times on some rows; each column has its own
+ * likeliest variance (Rasmussen & Williams, equation 5.8). */
 static double likelihood_of(kriging *k, const portfolio_matrix *m, const size_t *among,
                             size_t among_count, const work *w)
 {
@@ -225,7 +225,7 @@ static double likelihood_of(kriging *k, const portfolio_matrix *m, const size_t 
     return sum;
 }
 
-/* Leaves the candidate at `place` in the measure that makes what was timed most likely. */
+/* Sets *place, a parameter of the kernel, to the candidate that makes the times most likely. */
 static void fit_one(kriging *k, const portfolio_matrix *m, const size_t *among, size_t among_count,
                     const work *w, double *place, const double *candidates, size_t candidate_count,
                     double *best)
@@ -242,7 +242,7 @@ static void fit_one(kriging *k, const portfolio_matrix *m, const size_t *among, 
     *place = kept;
 }
 
-/* Fits one number after the other, on rows that are spread over all. */
+/* Fits one parameter after the other, on rows that are spread over all. */
 static void fit(kriging *k, const portfolio_matrix *m, const work *w, size_t *among)
 {
     size_t step = 1 + (k->rows - 1) / FIT_ROWS, count = 0, variables = 0;
@@ -264,10 +264,10 @@ static void fit(kriging *k, const portfolio_matrix *m, const work *w, size_t *am
     }
 }
 
-/* ---- one that has learnt ---- */
+/* ---- learning ---- */
 
-/* Makes one with a measure. Without one it takes the usual measure, which `fits` suits to the
- * matrix. */
+/* Learns with the parameters `by`. If `by` is NULL, takes the usual parameters, and fits them to
+ * the matrix if `fits` is true. */
 static kriging *new_by(const portfolio_matrix *m, const portfolio_axis *axes, size_t axis_count,
                        const value *problems, const measure *by, bool fits);
 
@@ -286,7 +286,7 @@ static void add_row(some_rows *s, const portfolio_matrix *from, const value *pro
     s->defaults[at] = from->defaults[row];
 }
 
-/* The loss on a row of a reader who takes the configuration that is expected to be best there. */
+/* Returns the loss on a row if the configuration that is expected to be best is used. */
 static double loss_on(const kriging *k, const portfolio_matrix *m, size_t row, const value *problem)
 {
     double expected[COLUMNS], least = INFINITY, ratio = 0;
@@ -299,8 +299,8 @@ static double loss_on(const kriging *k, const portfolio_matrix *m, size_t row, c
     return ratio > 0 ? fmin(ratio / best_of(m, row), most_ratio) - 1 : 0;
 }
 
-/* The same on some rows, summed, each part of them expected from the others. `s` has room for
- * them. */
+/* Returns the sum of these losses on some rows, each part expected from the others. `s` has room
+ * for the rows. */
 static double cross_validate(const kriging *k, const portfolio_matrix *m, const measure *by,
                              const size_t *among, size_t count, some_rows *s)
 {
@@ -318,8 +318,8 @@ static double cross_validate(const kriging *k, const portfolio_matrix *m, const 
     return loss;
 }
 
-/* The noise that makes the times of all likely need not choose well among the best. If the best one
- * changes from problem to problem, a reader loses less who takes most of that for noise. */
+/* Raises the noise if that clearly lowers the loss in cross-validation: the noise that makes all
+ * times likely need not choose well among the best. */
 static void fit_noise(kriging *k, const portfolio_matrix *m, size_t *among)
 {
     size_t step = 1 + (k->rows - 1) / NOISE_ROWS, count = 0;
@@ -407,7 +407,7 @@ void kriging_expect(const kriging *k, const value *problem, double *ratios)
         ratios[c] = k->known[c] ? exp(logs[c]) : 0;
 }
 
-/* The variance that is left on a problem: 0 where it was timed, 1 far from all that were. */
+/* Returns the remaining variance on a problem: 0 if it was timed, 1 far from all timed ones. */
 static double doubt_of(const kriging *k, const value *problem)
 {
     double known = 0, *x = k->scratch;
@@ -419,8 +419,9 @@ static double doubt_of(const kriging *k, const value *problem)
     return fmax(0, fmin(1, 1 - known));
 }
 
-/* The mean lead of a configuration that is expected to be slower by `behind`, if the difference has
- * the standard deviation `off`: the expected improvement of Jones, Schonlau & Welch, 1998. */
+/* Returns the expected lead of a configuration that is expected to be slower by `behind`, if the
+ * difference has the standard deviation `off`: the expected improvement of Jones, Schonlau & Welch,
+ * 1998. */
 static double mean_gain(double behind, double off)
 {
     double z = behind / off;
@@ -430,7 +431,7 @@ static double mean_gain(double behind, double off)
 void kriging_beware(const kriging *k, const value *problem, double *ratios)
 {
     size_t last = k->columns - 1;
-    /* The noise of the samples is no doubt about the problem. */
+    /* The noise of the samples does not add to the uncertainty about the problem. */
     double doubt = sqrt(fmax(0, doubt_of(k, problem) - k->by.noise));
     for (size_t c = 0; c < last && ratios[last] > 0; c++) {
         double off = doubt * hypot(k->spreads[c], k->spreads[last]);

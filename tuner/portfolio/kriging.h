@@ -1,34 +1,34 @@
-/* The expected loss of each configuration on a problem, from the problems that were timed: kriging,
- * also known as regression by Gaussian processes (Rasmussen & Williams, "Gaussian Processes for
- * Machine Learning", 2006, algorithm 2.1).
+/* Expects the time of each configuration on a problem, from the problems that were timed: kriging,
+ * also known as Gaussian process regression (Rasmussen & Williams, "Gaussian Processes for Machine
+ * Learning", 2006, algorithm 2.1).
  *
- * The logarithm of a configuration's time over the best one's changes gradually with the sizes of a
- * problem, in doublings (Matern's kernel of order 3/2), with a step between sizes of different
- * divisibility; problems with different words tell nothing of each other. Features, which come
- * after the variables, count as far as what was timed says that they do. */
+ * The logarithm of a configuration's time over the best time changes gradually with the sizes of a
+ * problem, in doublings (Matern kernel of order 3/2), with a step between sizes of different
+ * divisibility. Problems with different words are independent. Features, which come after the
+ * variables, count as far as the timed problems show that they matter. */
 #ifndef AUTOTUNE_PORTFOLIO_KRIGING_H
 #define AUTOTUNE_PORTFOLIO_KRIGING_H
 
-#include "portfolio/matrix.h"
+#include "portfolio/cover.h"
 #include "portfolio/problems.h"
 
 typedef struct kriging kriging;
 
-/* Learns from a matrix; `problems` has one value an axis for each of its problems, and is borrowed
- * as the axes are. `fits`: chooses, where there are enough problems, how far each size and each
- * product of two reaches, what divisibility matters and how much is noise, by what makes the times
- * most likely; and more noise, where the choices of who knows the others' times clearly lose less
- * by that (cross-validation). It takes seconds. The caller frees it. */
+/* Learns from a matrix. `problems` has one value per axis for each problem of the matrix; it is
+ * borrowed, as the axes are. If `fits` is true and there are enough problems, the scale of each
+ * size and each product of two, the weight of divisibility, and the noise are chosen to make the
+ * times most likely. More noise is chosen if it clearly lowers the loss in cross-validation. This
+ * takes seconds. The caller frees the result with kriging_free(). */
 kriging *kriging_new(const portfolio_matrix *m, const portfolio_axis *axes, size_t axis_count,
                      const value *problems, bool fits);
-void kriging_free(kriging *k); /* NULL is fine */
+void kriging_free(kriging *k); /* `k` may be NULL */
 
-/* Sets the expected ratio of each configuration, and after them that of the default. 0: it is known
- * nowhere. A ratio is a time over that of the best of them. */
+/* Writes the expected ratio of each configuration, then of the default: its time over the time of
+ * the best. 0 if it was possible nowhere. */
 void kriging_expect(const kriging *k, const value *problem, double *ratios);
 
-/* Adds to what kriging_expect() expects of each configuration what it may be slower than the
- * default: the less is known of the problem, the more. */
+/* Adds to the ratios of kriging_expect() a margin for the risk that a configuration is slower than
+ * the default. The margin grows as less is known about the problem. */
 void kriging_beware(const kriging *k, const value *problem, double *ratios);
 
 #endif

@@ -7,10 +7,10 @@
 #include "base/rng.h"
 
 enum {
-    MOST_TRIES = 200,  /* of the sequence, for each problem that is wanted */
-    PATIENCE = 16,     /* with refusals in a row */
-    MOST_STEPS = 4096, /* to the nearest number of a class */
-    EVERY = 8          /* so many problems, one is round and one square */
+    MOST_TRIES = 200,  /* points of the sequence tried per wanted problem */
+    PATIENCE = 16,     /* refusals in a row before another class is tried */
+    MOST_STEPS = 4096, /* steps to the nearest number of a class */
+    EVERY = 8          /* one in EVERY problems is round, and one has equal numbers */
 };
 
 /* ---- classes ---- */
@@ -23,8 +23,8 @@ static int64_t prime_of(int64_t power)
     return p;
 }
 
-/* The divisors that are powers of one prime: a class tells of each prime how many of them
- * divide. */
+/* Counts the divisors that are powers of a prime. A class says for each prime how many of these
+ * divide the number. */
 static size_t powers_of(const portfolio_axis *axis, int64_t prime)
 {
     size_t count = 0;
@@ -65,7 +65,7 @@ size_t portfolio_class(const portfolio_axis *axis, int64_t v)
     return class;
 }
 
-/* The number that every number of a class is a multiple of. */
+/* Returns the number of which every number of the class is a multiple. */
 static int64_t unit_of(const portfolio_axis *axis, size_t class)
 {
     int64_t unit = 1;
@@ -105,14 +105,15 @@ static bool suits(const portfolio_axis *axis, int64_t v, size_t class, shape wan
            (wanted != PRIME || is_prime(v));
 }
 
-/* The nearest whole number of the range. */
+/* Returns the nearest whole number in the range. */
 static int64_t nearest(const portfolio_axis *axis, double x)
 {
     int64_t v = (int64_t)(x + 0.5);
     return v < axis->least ? axis->least : v > axis->most ? axis->most : v;
 }
 
-/* The nearest number of the class; where the range has none, the nearest of the range. */
+/* Returns the nearest number of the class and shape in the range; if there is none, the nearest of
+ * the class, or of the range. */
 static int64_t snap(const portfolio_axis *axis, double x, size_t class, shape wanted)
 {
     int64_t unit = unit_of(axis, class);
@@ -129,13 +130,13 @@ static int64_t snap(const portfolio_axis *axis, double x, size_t class, shape wa
     return wanted != NEAREST ? snap(axis, x, class, NEAREST) : nearest(axis, x);
 }
 
-/* The number at share `u` of a range. */
+/* Returns the number at share `u` (0 to 1) of a range, on a logarithmic scale. */
 static double number_at(const portfolio_axis *axis, double u)
 {
     return (double)axis->least * pow((double)axis->most / (double)axis->least, u);
 }
 
-/* The value at share `u` of the axis. Another number is taken where none of the shape is left. */
+/* Returns the value at share `u` of the axis. After refusals, takes another shape. */
 static value value_at(const portfolio_axis *axis, double u, size_t class, size_t chosen,
                       size_t refused)
 {
@@ -152,11 +153,11 @@ static value value_at(const portfolio_axis *axis, double u, size_t class, size_t
     return (value){.kind = VALUE_INTEGER, .integer = snap(axis, number_at(axis, u), class, wanted)};
 }
 
-/* ---- what people have ---- */
+/* ---- habits: sizes that are common in practice ---- */
 
 typedef enum habit { NONE, ALL_ROUND, ALL_EQUAL } habit;
 
-/* The habit of the next problem in between the corners, after `chosen` of them. */
+/* Returns the habit of the next problem, after `chosen` problems beside the corners. */
 static habit habit_of(size_t chosen)
 {
     return chosen % EVERY == EVERY / 2 - 1 ? ALL_ROUND
@@ -164,14 +165,14 @@ static habit habit_of(size_t chosen)
                                            : NONE;
 }
 
-/* The nearest power of two or three times one, by its logarithm. */
+/* Returns the nearest number of the form 2^k or 3 * 2^k, on a logarithmic scale. */
 static int64_t round_in_binary(double x)
 {
     double power = exp2(floor(log2(x))), share = x / power;
     return (int64_t)(power * (share < sqrt(1.5) ? 1 : share < sqrt(3) ? 1.5 : 2));
 }
 
-/* Gives the numbers of a problem the habit; false where the ranges do not allow it. */
+/* Applies the habit to the numbers of a problem. Returns false if the ranges do not allow it. */
 static bool follow(habit wanted, const portfolio_axis *axes, size_t count, value *problem)
 {
     const int64_t *first = NULL;
@@ -193,7 +194,7 @@ static bool follow(habit wanted, const portfolio_axis *axes, size_t count, value
 
 /* ---- the sequence ---- */
 
-/* The generalised golden ratio: the root of x^(d + 1) = x + 1. */
+/* Returns the generalised golden ratio, the root of x^(d + 1) = x + 1. */
 static double golden(size_t dimensions)
 {
     double x = 2;
@@ -202,7 +203,8 @@ static double golden(size_t dimensions)
     return x;
 }
 
-/* All large, all small, then each axis large among small ones and small among large ones. */
+/* Writes corner number `corner`: all large, all small, then each axis large with the others small,
+ * and small with the others large. Returns false if there is no more. */
 static bool corner_at(const portfolio_axis *axes, size_t count, size_t corner, value *out)
 {
     size_t alone = corner / 2 - 1;
@@ -219,7 +221,7 @@ static bool corner_at(const portfolio_axis *axes, size_t count, size_t corner, v
     return true;
 }
 
-/* The number of problems that go through the classes of all axes together. */
+/* Returns the number of combinations of the classes of all axes. */
 static size_t joint_classes(const portfolio_axis *axes, size_t count)
 {
     size_t joint = 1;
@@ -228,10 +230,10 @@ static size_t joint_classes(const portfolio_axis *axes, size_t count)
     return joint;
 }
 
-/* The first problems go through all classes, of all axes together or of each. */
+/* How the first problems go through the classes: of all axes together, or of each axis. */
 typedef struct course {
     bool joint;
-    size_t length; /* problems */
+    size_t length; /* number of problems */
 } course;
 
 static course plan_course(const portfolio_axis *axes, size_t count, size_t wanted)
@@ -244,8 +246,8 @@ static course plan_course(const portfolio_axis *axes, size_t count, size_t wante
     return c;
 }
 
-/* The class of an axis. After the course it is that of the number at share `u`: two of four numbers
- * are odd. A problem that is refused again and again is tried with the next class. */
+/* Returns the class that a problem takes on an axis. After the course, it is the class of the
+ * number at share `u`. A problem that is refused repeatedly is tried with the next class. */
 static size_t class_at(const portfolio_axis *axes, size_t axis, course c, double u, size_t chosen,
                        size_t refused)
 {
@@ -256,7 +258,7 @@ static size_t class_at(const portfolio_axis *axes, size_t axis, course c, double
     return (c.joint ? place / joint_classes(axes, axis) : place + axis) % portfolio_classes(of);
 }
 
-/* Equal values, of whichever kinds, have the same. */
+/* Returns a hash that is equal for equal values, whatever their kinds. */
 static uint64_t hash(const value *problem, size_t axis_count)
 {
     uint64_t h = 0;
@@ -276,7 +278,7 @@ static uint64_t hash(const value *problem, size_t axis_count)
     return h;
 }
 
-/* Which of the problems chosen so far it is; false: none, and *key is what a new one goes under. */
+/* Returns whether the problem was chosen before. If not, *key is the key for adding it. */
 static bool find(const keymap *places, const value *known, const value *problem, size_t axis_count,
                  uint64_t *key)
 {

@@ -1,17 +1,20 @@
 /* Chooses the problems on which a portfolio is tuned and tested.
  *
- * In: the variables, each with a range or a list, and the divisors that constraints ask of it. Out:
- * different problems that fill the ranges, evenly by their logarithms: the corners first (all
- * large, all small, tall, flat), then an additive recurrence of low discrepancy (Roberts, "The
- * unreasonable effectiveness of quasirandom sequences", 2018). Which vectors a problem allows
- * depends on what its variables are divisible by, so numbers are moved to the nearest of a class: a
- * variable whose constraints ask for 2 and 4 has the classes odd, even and multiple of 4. The first
- * problems go through the classes of all variables together, as far as a quarter of the problems
- * does for that, else through those of each; then numbers are of the class that they happen to be.
- * A number that nothing divides is a prime; of those that all divisors divide, every other one is
- * round in binary. After the corners one in eight problems has only powers of two and three times
- * such, and one in eight has equal numbers, whatever their classes: people's problems often do.
- * Deterministic: the same axes and seed give the same problems. */
+ * Input: the variables, each with a range or a list, and the divisors that constraints require.
+ * Output: distinct problems that fill the ranges evenly on a logarithmic scale. The corners come
+ * first (all large, all small, tall, flat), then an additive recurrence of low discrepancy
+ * (Roberts, "The unreasonable effectiveness of quasirandom sequences", 2018).
+ *
+ * The vectors that a problem allows depend on the divisibility of its variables. So each number is
+ * moved to the nearest one of a class: a variable with the divisors 2 and 4 has the classes odd,
+ * even and multiple of 4. The first problems go through the classes of all variables together, if a
+ * quarter of the problems suffices for that, otherwise through those of each variable. Later
+ * numbers keep the class that they happen to have. A number of the class without divisors is a
+ * prime. Of the numbers that all divisors divide, every second one is round in binary.
+ *
+ * After the corners, one problem in eight has only numbers of the form 2^k or 3 * 2^k, and one in
+ * eight has equal numbers, whatever their classes, since real problems often do. The result is
+ * deterministic: the same axes and seed give the same problems. */
 #ifndef AUTOTUNE_PORTFOLIO_PROBLEMS_H
 #define AUTOTUNE_PORTFOLIO_PROBLEMS_H
 
@@ -26,43 +29,42 @@
 enum {
     PORTFOLIO_MAX_AXES = 8, /* variables */
     PORTFOLIO_MAX_DIVISORS = 16,
-    PORTFOLIO_MAX_FEATURES = 32, /* axes after those: each of each configuration, as far as there
-                                    is room */
+    PORTFOLIO_MAX_FEATURES = 32, /* axes after the variables: features of configurations */
     PORTFOLIO_MOST_AXES = PORTFOLIO_MAX_AXES + PORTFOLIO_MAX_FEATURES
 };
 
-/* A variable of a problem; or a feature of one of the configurations, a number that follows from
- * the problem. Problems are chosen, and their distances measured, by variables alone. */
+/* A variable of a problem; or a feature of a configuration, a number that follows from the problem.
+ * Problems are chosen, and their distances measured, by variables only. */
 typedef struct portfolio_axis {
     const char *name;
-    const record_feature *feature; /* NULL: a variable; else there is no range, no list */
-    bool is_of_one;                /* it is that of the configuration at place `of`; else of any */
+    const record_feature *feature; /* NULL for a variable; a feature has neither range nor list */
+    bool is_of_one;                /* the feature is that of configuration `of`; otherwise of any */
     size_t of;
-    int64_t least, most;                      /* of a range: 1 <= least <= most; unless there is */
-    const value *values;                      /* a list; borrowed */
-    size_t value_count;                       /* 0: a range */
+    int64_t least, most;                      /* range: 1 <= least <= most */
+    const value *values;                      /* list, if it is no range; borrowed */
+    size_t value_count;                       /* 0 for a range */
     size_t divisor_count;                     /* 0 of a list */
     int64_t divisors[PORTFOLIO_MAX_DIVISORS]; /* powers of primes, ascending */
 } portfolio_axis;
 
-/* Is the problem valid? It has one value for each axis. May be called again for the same
+/* Returns whether a problem, with one value per axis, is valid. May be called again for the same
  * problem. */
 typedef bool (*portfolio_accepts)(void *context, const value *problem);
 
-/* Chooses `wanted` problems that `accept` takes, or as many as there are. `out` has room for one
- * value an axis of each; *count is how many. Any first part of them covers the ranges, too.
- * AT_NO_MEMORY. */
+/* Chooses `wanted` problems that `accept` accepts, or as many as there are. `out` has room for one
+ * value per axis of each; *count is their number. Every initial part of them also covers the
+ * ranges. AT_USAGE, AT_NO_MEMORY. */
 at_status portfolio_choose_problems(const portfolio_axis *axes, size_t axis_count, size_t wanted,
                                     uint64_t seed, portfolio_accepts accept, void *context,
                                     value *out, size_t *count, at_error *error);
 
-/* The distance of two problems: doublings, summed over the axes; plus 1 for each axis on which
- * other vectors are possible; 2 for a value of a list that differs. */
+/* Returns the distance of two problems, summed over the axes: the doublings between two numbers,
+ * plus 1 if their classes differ; 2 for different values of a list. */
 double portfolio_distance(const portfolio_axis *axes, size_t axis_count, const value *a,
                           const value *b);
 
-/* The class of a number, from 0, which no divisor divides, to portfolio_classes() - 1, which all
- * do. A list has one. */
+/* Returns the class of a number: 0 if no divisor divides it, up to portfolio_classes() - 1 if all
+ * do. A list has one class. */
 size_t portfolio_class(const portfolio_axis *axis, int64_t v);
 size_t portfolio_classes(const portfolio_axis *axis);
 

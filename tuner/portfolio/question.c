@@ -1,4 +1,4 @@
-#include "portfolio/question.h"
+#include "portfolio/tree.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -28,7 +28,8 @@ record_node question_node(const question *q, const portfolio_axis *axes)
                          .bound = q->bound};
 }
 
-/* Products of sizes mean something; those of what a script has made of them it would have named. */
+/* Returns whether the axis may be a factor of a product. Products of features are not tried: the
+ * script would have named them. */
 static bool may_be_factor(const portfolio_axis *axis)
 {
     return !axis->feature && question_has_numbers(axis);
@@ -42,7 +43,7 @@ bool question_has_numbers(const portfolio_axis *axis)
     return true;
 }
 
-/* The question that is made, the rows that it parts, and the function that is told. */
+/* The arguments of question_each(). */
 typedef struct asking {
     const portfolio_axis *axes;
     size_t axis_count;
@@ -51,11 +52,11 @@ typedef struct asking {
     size_t count, most_bounds;
     void (*each)(void *context, const question *q);
     void *context;
-    double *numbers; /* room for one a row */
+    double *numbers; /* room for one per row */
 } asking;
 
-/* Bounds between two neighbours among the numbers that the rows have: a whole number where there is
- * one. */
+/* Asks about bounds between neighbouring values of the rows; takes a whole number if one lies
+ * between. */
 static void ask_bounds(const asking *a, question q)
 {
     for (size_t i = 0; i < a->count; i++) {

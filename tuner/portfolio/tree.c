@@ -6,24 +6,21 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "portfolio/matrix.h"
-#include "portfolio/question.h"
-#include "record/record.h"
 
 /* ---- leaves ---- */
 
 enum { LEAF_COLUMNS = RECORD_MAX_KEPT + 1 };
 
-/* The cost of each configuration, and after them of the pattern's default, on each problem: its
- * loss beside the best one, and more where it is slower than the default. INFINITY: it is
+/* The cost of each configuration, and then of the pattern's default, on each problem: its loss
+ * relative to the best, plus a penalty if it is slower than the default; INFINITY if it is
  * impossible. */
 typedef struct leaf_costs {
     size_t columns;
-    double *values; /* of the first problem, then of the next ... */
+    double *values; /* one row of columns for each problem */
 } leaf_costs;
 
-/* A user who is given what is slower than the default is worse off than without any portfolio; and
- * where that is expected to be a little slower, or as fast, it may well be more. */
+/* The penalty for a time slower than the default: it leaves a user worse off than without a
+ * portfolio. An expected time a little slower than the default may really be much slower. */
 static const double harm_weight = 10;
 
 static double cost_of(double ratio, double fallback)
@@ -47,7 +44,7 @@ static void leaf_set_costs(const portfolio_matrix *m, leaf_costs *costs)
     }
 }
 
-/* The cost of the best column on a row, or PORTFOLIO_UNCOVERED. */
+/* Returns the cost of the best column on a row, at most PORTFOLIO_UNCOVERED. */
 static double leaf_least_cost(const leaf_costs *costs, size_t row)
 {
     double least = PORTFOLIO_UNCOVERED;
@@ -56,7 +53,7 @@ static double leaf_least_cost(const leaf_costs *costs, size_t row)
     return least;
 }
 
-/* Makes a leaf of some rows: columns by what they cost in the mean of those where they are
+/* Makes a leaf of some rows: orders the columns by their mean cost on the rows where they are
  * possible. */
 static void leaf_order(const leaf_costs *costs, const size_t *rows, size_t count, record_node *leaf)
 {
@@ -70,7 +67,7 @@ static void leaf_order(const leaf_costs *costs, const size_t *rows, size_t count
                 seen[c]++;
             }
     }
-    /* Columns that are possible nowhere here come last. */
+    /* Columns that are possible on no row come last. */
     for (size_t c = 0; c <= last; c++)
         scores[c] = seen[c] ? scores[c] / (double)seen[c] : PORTFOLIO_UNCOVERED;
     *leaf = (record_node){.has_default = true};
@@ -91,7 +88,7 @@ static double cost_at(const double *cost, size_t last, const record_node *leaf)
     return isfinite(cost[last]) ? cost[last] : PORTFOLIO_UNCOVERED;
 }
 
-/* The cost of a leaf, summed over the readers of its rows, who take the first possible column. */
+/* Returns the cost of a leaf, summed over its rows. Each row takes the first possible column. */
 static double leaf_cost(const leaf_costs *costs, const size_t *rows, size_t count)
 {
     record_node leaf;
@@ -103,53 +100,53 @@ static double leaf_cost(const leaf_costs *costs, const size_t *rows, size_t coun
 }
 
 enum {
-    LEAST_ROWS = 2,    /* of a leaf, where there are more than a few */
-    FEW_ROWS = 10,     /* of which each may have a leaf of its own */
-    LEAST_PARTED = 16, /* rows of a leaf whose question saves nothing by itself */
-    MOST_BOUNDS =
-        50, /* that are tried for a number: of more rows only some neighbours are looked between */
-    MOST_GROWN = 4 * RECORD_MAX_NODES /* before what pays least is taken back */
+    LEAST_ROWS = 2,                   /* rows of a leaf, if there are FEW_ROWS problems or more */
+    FEW_ROWS = 10,                    /* with fewer problems, each may have its own leaf */
+    LEAST_PARTED = 16,                /* rows; least: rows of a leaf */
+    MOST_BOUNDS = 50,                 /* bounds that are tried for a number */
+    MOST_GROWN = 4 * RECORD_MAX_NODES /* branches before those that pay least are removed */
 };
 
-/* The least that a question has to save in the end, in the mean of all problems. Cross-validation
- * on portfolios of four patterns (a transpose, sums, a convolution, products) lost least with this,
- * in their mean; 0.0001 has a quarter of the nodes. */
+/* The least that a question must save in the end, in the mean of all problems. In cross-validation
+ * on portfolios of four patterns (a transpose, sums, a convolution, products) this value lost least
+ * on average; 0.0001 gives a quarter of the nodes. */
 static const double least_mean_gain = 0.00001;
 
-/* A question that saves this share of a leaf's loss is a good one by itself. */
+/* A question that saves this share of a leaf's loss is good by itself. */
 static const double good_share = 0.25;
 
-/* A greater cost counts as this when columns are parted: a hopeless one tells nothing of the
+/* A greater cost counts as this when columns are separated: a hopeless one says nothing about the
  * others. */
 static const double most_cost = 0.5;
 
-/* A node of the growing tree. Its rows lie side by side, and those of its children within them. */
+/* A node of the growing tree. Its rows are adjacent, and include those of its children. */
 typedef struct branch {
     size_t first, count;
     bool is_parted, is_done; /* done: no question helps */
     question by;
     size_t then, otherwise;
-    double cost;      /* as a leaf */
-    double avoidable; /* of that: what the best column of each row would save */
-    double pruned;    /* of what is left of the branch */
-    size_t leaves;    /* of that */
+    double cost;      /* cost as a leaf */
+    double avoidable; /* the part of it that the best column of each row would save */
+    double pruned;    /* cost of the branch after pruning */
+    size_t leaves;    /* leaves after pruning */
 } branch;
 
-/* `rows` is a permutation of the problems. A branch is a range of it, and divide() orders that
- * range so that the rows of `then` come before those of `otherwise`. Branch 0 is the root. Children
- * have higher numbers than their parent, so that a loop downwards meets them first. */
+/* The state of growing a tree. `rows` is a permutation of the problems, and a branch is a range of
+ * it. divide() orders that range so that the rows of `then` come before those of `otherwise`.
+ * Branch 0 is the root. Children have higher numbers than their parent, so a loop downwards meets
+ * them first. */
 typedef struct grower {
     leaf_costs costs;
     const portfolio_axis *axes;
     size_t axis_count;
     const value *problems;
     size_t problem_count;
-    double least_gain; /* in times of a problem */
-    bool words_first;  /* problems with different words have nothing in common */
+    double least_gain; /* summed over all problems */
+    bool words_first;  /* split problems with different words first */
     size_t *rows, *scratch;
     branch branches[MOST_GROWN];
     size_t branch_count;
-    record_node *nodes; /* the tree in the end */
+    record_node *nodes; /* the finished tree */
     size_t node_count;
 } grower;
 
@@ -165,16 +162,16 @@ static branch branch_of(const grower *g, size_t first, size_t count)
 
 /* ---- questions ---- */
 
-/* The best questions about the rows of a branch. */
+/* The best questions for the rows of a branch. */
 typedef struct best_questions {
     const grower *g;
-    size_t *rows, count, least; /* rows of a leaf */
+    size_t *rows, count, least; /* least: rows of a leaf */
     question by_cost, by_parting;
-    double cost, parting; /* of all leaves then; a sum of squares, 0: there is no question yet */
+    double cost, parting; /* cost of both leaves; sum of squares, 0 if there is no question yet */
     bool has_cost;
 } best_questions;
 
-/* Moves the rows of which it is so ahead; how many. */
+/* Moves the rows with the answer yes to the front. Returns their number. */
 static size_t divide(const grower *g, const question *by, size_t *rows, size_t count)
 {
     size_t then = 0, otherwise = 0;
@@ -203,8 +200,8 @@ static void add_up(const leaf_costs *costs, const size_t *rows, size_t count, do
     }
 }
 
-/* The squares of deviations from the mean that a division takes away, summed over columns: n1 n2 /
- * n (m1 - m2)^2. */
+/* Returns the squared deviations from the mean that a split removes, summed over columns: n1 n2 / n
+ * (m1 - m2)^2. */
 static double parting_of(const leaf_costs *costs, const size_t *rows, size_t then, size_t count)
 {
     double sums[2][LEAF_COLUMNS], seen[2][LEAF_COLUMNS], parted = 0;
@@ -218,7 +215,7 @@ static double parting_of(const leaf_costs *costs, const size_t *rows, size_t the
     return parted;
 }
 
-/* The first of several equal questions stays. */
+/* Notes the question if it is better; the first of equal ones stays. */
 static void try_question(void *context, const question *q)
 {
     best_questions *b = context;
@@ -241,7 +238,7 @@ static void try_question(void *context, const question *q)
     }
 }
 
-/* The question that a branch is parted by; false: none helps. */
+/* Finds the question that splits a branch. Returns false if none helps. */
 static bool find_question(const grower *g, const branch *of, question *by)
 {
     best_questions best = {.g = g,
@@ -260,7 +257,8 @@ static bool find_question(const grower *g, const branch *of, question *by)
 
 /* ---- growing ---- */
 
-/* The leaf that loses most, words first; SIZE_MAX: none is worth a question. */
+/* Returns the leaf with the greatest loss, after leaves with different words; SIZE_MAX if none is
+ * worth a question. */
 static size_t next_leaf(const grower *g)
 {
     size_t next = SIZE_MAX;
@@ -297,7 +295,7 @@ static void part(grower *g, size_t leaf)
     g->branches[b->otherwise] = branch_of(g, b->first + then, b->count - then);
 }
 
-/* Takes back the questions that save too little, and adds up the others. Children come after their
+/* Removes the questions that save too little, and sums up the rest. Children come after their
  * parents. */
 static void take_back(grower *g)
 {
@@ -316,13 +314,13 @@ static void take_back(grower *g)
     }
 }
 
-/* The saving for each leaf more than one. */
+/* Returns the saving per further leaf. */
 static double saving(const branch *b)
 {
     return (b->cost - b->pruned) / (double)(b->leaves - 1);
 }
 
-/* The parted branch of what is left at `from` that saves least for each of its leaves. */
+/* Returns the split branch below `from` that saves least per leaf. */
 static size_t weakest(const grower *g, size_t from)
 {
     const branch *b = &g->branches[from];
@@ -337,8 +335,8 @@ static size_t weakest(const grower *g, size_t from)
     return least;
 }
 
-/* Takes back what does not pay, and then what pays least until the rest has room (Breiman's weakest
- * links). Returns what the tree costs. */
+/* Removes questions that do not pay, and then those that pay least until the tree fits into a
+ * record (weakest-link pruning of Breiman et al.). Returns the cost of the tree. */
 static double prune(grower *g)
 {
     for (take_back(g); 2 * g->branches[0].leaves - 1 > RECORD_MAX_NODES; take_back(g))
@@ -346,7 +344,7 @@ static double prune(grower *g)
     return g->branches[0].pruned;
 }
 
-/* Grows the tree anew; returns what it costs. */
+/* Grows a new tree. Returns its cost. */
 static double grow(grower *g, bool words_first)
 {
     g->words_first = words_first;
@@ -359,7 +357,7 @@ static double grow(grower *g, bool words_first)
     return prune(g);
 }
 
-/* Writes a branch, and all below it. */
+/* Writes a branch and everything below it. */
 static void write_nodes(grower *g, size_t from)
 {
     const branch *b = &g->branches[from];

@@ -1,26 +1,65 @@
 /* A small decision tree over the variables of a problem, which orders a portfolio's configurations.
  *
- * Each leaf lists all of them, and the pattern's default, in order; a reader takes the first that
- * is possible. A configuration that is slower than the default loses more than one that only misses
- * a gain. Trees grow as in CART (Breiman, Friedman, Olshen & Stone, "Classification and Regression
- * Trees", 1984), the leaf that loses most first: by the question that saves most of its loss, if
- * that is a good part of it; else by the one that parts the losses of all configurations best,
- * because where several questions have to come together none of them saves anything alone.
- * Questions that have not paid in the end are taken back; and if a record has no room for the tree,
- * those that pay least. Problems with different words are parted first, if that is better. Nothing
- * guards against chance: a tree is grown on what is expected (portfolio/kriging.h), on thousands of
- * problems. */
+ * Each leaf orders all configurations and the pattern's default; a reader takes the first that is
+ * possible. A configuration that is slower than the default costs more than one that misses a gain.
+ *
+ * Trees grow as in CART (Breiman, Friedman, Olshen & Stone, "Classification and Regression Trees",
+ * 1984), the leaf with the greatest loss first. A leaf is split by the question that saves most of
+ * its loss, if that is a good part. Otherwise it is split by the question that best separates the
+ * losses of all configurations: if several questions are needed together, none of them saves
+ * anything alone. Questions that did not pay in the end are removed, and if the record has no room
+ * for the tree, those that pay least. Problems with different words are split first, if that is
+ * better. There is no protection against overfitting: a tree is grown on thousands of expected
+ * times (portfolio/kriging.h). */
 #ifndef AUTOTUNE_PORTFOLIO_TREE_H
 #define AUTOTUNE_PORTFOLIO_TREE_H
 
-#include "portfolio/matrix.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "portfolio/cover.h"
 #include "portfolio/problems.h"
 #include "record/record.h"
 
-/* Makes the tree of a matrix of at most RECORD_MAX_KEPT configurations; `problems` has one value an
- * axis for each of the matrix's problems. `nodes` has room for RECORD_MAX_NODES; they borrow from
- * axes and problems. Returns how many there are. */
+/* Makes the tree for a matrix of at most RECORD_MAX_KEPT configurations. `problems` has one value
+ * per axis for each problem of the matrix. `nodes` has room for RECORD_MAX_NODES; the nodes borrow
+ * from axes and problems. Returns the number of nodes. */
 size_t portfolio_grow(const portfolio_matrix *m, const portfolio_axis *axes, size_t axis_count,
                       const value *problems, record_node *nodes);
+
+/* ---- questions ----
+ *
+ * A question is the test of an inner node, as record/pick.c evaluates it: is a variable, a feature
+ * or the product of two variables below a bound; is a variable a multiple of a number; does it
+ * equal a word? */
+
+typedef struct question {
+    size_t axis, times;  /* times: second factor, or QUESTION_ALONE */
+    int64_t multiple_of; /* 0 if the bound is tested */
+    value bound;
+} question;
+
+#define QUESTION_ALONE SIZE_MAX
+
+/* Returns the answer for a problem, which has one value per axis. */
+bool question_asks(const question *q, const value *problem);
+
+/* Returns a record's node with this test, without children. */
+record_node question_node(const question *q, const portfolio_axis *axes);
+
+/* Calls `each` with questions that split the problems, simple ones first. Of a number's range, at
+ * most `most_bounds` bounds are tried. `rows` are indices of problems; `each` may reorder them. */
+void question_each(const portfolio_axis *axes, size_t axis_count, const value *problems,
+                   const size_t *rows, size_t count, size_t most_bounds,
+                   void (*each)(void *context, const question *q), void *context);
+
+/* Finds a question that splits the problems by their words. Returns false if all have the same
+ * words. */
+bool question_of_words(const value *problems, size_t axis_count, const size_t *rows, size_t count,
+                       question *out);
+
+/* Returns whether all values of an axis are numbers. */
+bool question_has_numbers(const portfolio_axis *axis);
 
 #endif

@@ -11,12 +11,12 @@
 #include "base/text.h"
 
 static const int64_t second_ns = 1000000000;
-/* Faster than this flickers and tells nothing. */
+/* A shorter interval flickers. */
 static const int64_t redraw_ns = 100000000;
-/* A log file wants a sign of life, not a film. */
+/* A log file needs few lines. */
 static const int64_t plain_line_ns = 5000000000;
-/* The rate is that of the last one to two of these: it follows a run that speeds up or slows down
- * (compiling is done, a strategy turns to slower variants) without jumping. */
+/* The rate is measured over the last one to two of these windows, so that it follows changes
+ * (compiling is done, the strategy turns to slower variants) without jumping. */
 static const int64_t rate_window_ns = 5000000000;
 
 enum { LINE_BYTES = 512, DEFAULT_COLUMNS = 80, MOST_FIELDS = 8 };
@@ -29,15 +29,16 @@ typedef struct checkpoint {
 struct progress {
     int fd;
     bool terminal;
-    bool gone;  /* writing failed: nothing is written any more */
-    bool drawn; /* the line stands on the terminal */
+    bool gone;  /* writing failed; nothing more is written */
+    bool drawn; /* the line is on the terminal */
     int64_t shown_ns;
     char stage[32];
-    checkpoint older, newer; /* where the rate is counted from; newer becomes older */
+    checkpoint older, newer; /* starts of the last two windows */
     char line[LINE_BYTES];
 };
 
-/* Fields of a line in reading order. Those of high rank go first on a narrow terminal. */
+/* A field of a line, in reading order. On a narrow terminal, fields of high rank are left out
+ * first. */
 typedef struct field {
     int rank;
     char text[64];
@@ -65,7 +66,7 @@ static void put(progress *p, const char *bytes, size_t size_bytes)
         ssize_t n = write(p->fd, bytes, size_bytes);
         if (n < 0 && errno == EINTR)
             continue;
-        /* A terminal that does not read just now misses a line, no more. */
+        /* A terminal that does not read at the moment misses this line. */
         if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             return;
         if (n <= 0) {
@@ -92,7 +93,7 @@ static void start_stage(progress *p, const progress_state *s)
     p->shown_ns = s->now_ns;
 }
 
-/* Items a second, and 0 before there is one to count. */
+/* Returns the items per second, 0 until one is done. */
 static double find_rate(progress *p, const progress_state *s)
 {
     if (s->now_ns - p->newer.now_ns >= rate_window_ns) {
@@ -116,7 +117,8 @@ __attribute__((format(printf, 4, 5))) static void add(field *fields, size_t *cou
     va_end(args);
 }
 
-/* Until all is done at this rate, or the time is up; 0: not known, or none. */
+/* Returns the time until all is done at this rate, or until the deadline if that is earlier; 0 if
+ * unknown or over. */
 static double seconds_left(const progress_state *s, double rate)
 {
     if (s->until_end_s < 0)
@@ -159,7 +161,7 @@ static size_t joined_length(const field *fields, size_t count, int highest)
     return length;
 }
 
-/* Joins the fields into p->line, leaving out what has no room in `room` columns. */
+/* Joins the fields into p->line; leaves out those that do not fit into `room` columns. */
 static void build_line(progress *p, const progress_state *s, size_t room)
 {
     field fields[MOST_FIELDS];
@@ -175,7 +177,7 @@ static void build_line(progress *p, const progress_state *s, size_t room)
                                      fields[i].text);
 }
 
-/* One write a redraw, so that a line is never seen half drawn. */
+/* Draws the line with one write, so that it is never seen half drawn. */
 static void draw(progress *p)
 {
     char bytes[LINE_BYTES + 16];
@@ -195,7 +197,7 @@ void progress_update(progress *p, const progress_state *state)
     if (!due)
         return;
     p->shown_ns = state->now_ns;
-    /* In the last column some terminals wrap. */
+    /* Some terminals wrap after the last column. */
     build_line(p, state, p->terminal ? columns(p) - 1 : LINE_BYTES);
     char line[LINE_BYTES];
     plain_text_escape(p->line, line, sizeof line);

@@ -1,8 +1,7 @@
-/* The findings of a run as JSON: what --json prints, and what the text that people see needs beside
- * it (templates/pages/tune.tmpl).
+/* The results of runs and of curves as JSON: the object that --json prints, and the further values
+ * that the text needs (templates/pages).
  *
- * In: the summary of a run. Out: new references; NULL when memory ran out, or where a name is not
- * UTF-8. */
+ * All functions return new references, or NULL if memory is short or a name is not UTF-8. */
 #ifndef AUTOTUNE_REPORT_REPORT_H
 #define AUTOTUNE_REPORT_REPORT_H
 
@@ -11,12 +10,49 @@
 
 #include "record/summary.h"
 
-/* The object that --json prints; `top` limits "results". Its members are documented in
- * report/json.c. */
+/* Makes the object that --json prints, with at most `top` results. Its members are described in
+ * report/report.c. */
 json_t *report_pack(const run_summary *s, size_t top);
 
-/* The values that text needs beside it, documented in report/words.c: the `top` rows of its table,
- * the baseline below them when it is not among them. */
+/* Makes the further values for the text, described in report/report.c: `top` rows of its table, and
+ * the baseline below them if it is not among them. */
 json_t *report_pack_words(const run_summary *s, size_t top);
+
+/* ---- curves: the best configuration at each point of a sweep over variables of the problem ----
+ *
+ * Points are added in the order of a product of axes; the first axis varies slowest. A point
+ * without a winner has a message that says why. */
+
+enum { CURVE_MAX_AXES = 8 };
+
+/* A curve. If memory is short, a list becomes NULL and stays NULL, so callers check once, at the
+ * end. */
+typedef struct curve {
+    json_t *over, *points, *words;  /* owned */
+    char pattern[128], device[256]; /* "" until a point has a summary */
+    char unit[WORK_RATE_BYTES];     /* unit of the shown rates */
+    /* the ceiling that the shares relate to; "ceiling" if there are several */
+    char ceiling[WORK_RATE_BYTES];
+    work_unit shown;
+    bool predicted, warm_cache;
+    size_t found; /* number of points with a winner */
+} curve;
+
+/* Makes a curve over `count` variables called `names`, at most CURVE_MAX_AXES. */
+void curve_init(curve *c, const char *const *names, size_t count);
+void curve_deinit(curve *c); /* `c` may be zeroed */
+
+/* Appends the point at `values`, one text for each variable. If `s` is NULL or has no winner, the
+ * point's message is `why`. Copies everything. */
+void curve_add(curve *c, const char *const *values, const run_summary *s, const char *why);
+
+/* Makes {pattern, device, ceiling, rate_unit, predicted, cache, over [name], points [{at {name:
+ * text}, problem {name: value}, config {name: value}, time_ns, ci_ns [low, high], gbps, gflops,
+ * gitems, ceiling_fraction, speedup, baseline_gbps, verdict, tied, record} or {at, message}]}. */
+json_t *curve_pack(const curve *c);
+
+/* Makes the unrounded values of each point, [{rate, share, speedup}], 0 if unknown; {} for a point
+ * without a winner. */
+json_t *curve_pack_words(const curve *c);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "history/warm_start.h"
+#include "history/recorded.h"
 #include "record/record.h"
 #include "record/summary.h"
 #include "report/progress.h"

@@ -8,7 +8,6 @@
 
 #include "check.h"
 #include "history/recorded.h"
-#include "history/space.h"
 #include "journal/line.h"
 #include "script/render.h"
 

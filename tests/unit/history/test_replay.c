@@ -5,7 +5,6 @@
 #include "check.h"
 #include "history/recorded.h"
 #include "history/replay.h"
-#include "history/score.h"
 
 enum { SIDE = 12 };
 

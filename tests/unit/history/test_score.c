@@ -2,7 +2,7 @@
 
 #include "base/rng.h"
 #include "check.h"
-#include "history/score.h"
+#include "history/replay.h"
 
 enum { N = 9 };
 static const double costs[N] = {5, 2, INFINITY, 9, 3, 7, INFINITY, 2.5, 30};

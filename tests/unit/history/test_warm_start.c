@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "history/warm_start.h"
+#include "history/recorded.h"
 
 static const char cache[] =
     "{\"tune_params_keys\": [\"y\", \"x\", \"gone\"], \"cache\": {"

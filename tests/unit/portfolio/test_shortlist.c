@@ -5,7 +5,6 @@
 
 #include "base/rng.h"
 #include "portfolio/cover.h"
-#include "portfolio/shortlist.h"
 
 enum {
     PROBLEMS = 30,

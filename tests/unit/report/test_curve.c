@@ -4,7 +4,7 @@
 
 #include "check.h"
 #include "rendered.h"
-#include "report/curve.h"
+#include "report/report.h"
 #include "sample_run.h"
 
 static void add(curve *c, const char *rows, const char *type, int64_t median_ns)

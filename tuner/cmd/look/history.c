@@ -11,7 +11,6 @@
 #include "cmd/look/plot.h"
 #include "history/recorded.h"
 #include "history/replay.h"
-#include "history/space.h"
 #include "script/render.h"
 
 /* ---- importance ---- */

@@ -10,7 +10,7 @@
 #include "cmd/line/page.h"
 #include "cmd/line/series.h"
 #include "record/record.h"
-#include "report/curve.h"
+#include "report/report.h"
 #include "run/recall.h"
 #include "run/setup/setup.h"
 #include "run/setup/workers.h"

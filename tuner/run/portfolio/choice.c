@@ -8,7 +8,6 @@
 
 #include "base/memory.h"
 #include "portfolio/cover.h"
-#include "portfolio/shortlist.h"
 #include "record/pick.h"
 #include "run/setup/setup.h"
 

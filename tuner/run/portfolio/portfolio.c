@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "portfolio/shortlist.h"
+#include "portfolio/cover.h"
 #include "run/portfolio/spending.h"
 #include "run/setup/setup.h"
 
