@@ -31,7 +31,8 @@ static bool is_plain(const char *text)
     return *text && text[strspn(text, plain)] == '\0';
 }
 
-/* Is it the name of a GPU's folder, and not of a file beside these? */
+/* Returns whether `name` is the name of a GPU's folder, and not of another file beside these
+ * folders. */
 static bool is_slug(const char *name)
 {
     char slug[PATHS_SLUG_BYTES];
@@ -39,7 +40,8 @@ static bool is_slug(const char *name)
     return strcmp(slug, name) == 0;
 }
 
-/* The names in a folder that end in `suffix`, without it; "": those of folders of GPUs. */
+/* Prints the names in a folder that end in `suffix`, without the suffix. An empty suffix prints the
+ * folders of GPUs. */
 static void print_names(const char *folder, const char *suffix)
 {
     struct dirent **list = NULL;
@@ -162,7 +164,7 @@ static void print_parameters(const options *o)
     script_free(s);
 }
 
-/* `options` and `operand`: whose values are such words. */
+/* A kind of words. `options` and `operand` list the options and operands that take such words. */
 static const struct kind {
     const char *name;
     void (*print)(const options *o);
@@ -180,7 +182,7 @@ static const struct kind {
 
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-/* Is it one of the words in `list`? */
+/* Returns whether the first `length` bytes of `word` are a word of `list`. */
 static bool is_listed(const char *list, const char *word, size_t length)
 {
     for (; *list && length; list += strcspn(list, " "), list += *list == ' ')
@@ -238,8 +240,8 @@ static at_status print_words(const options *o, at_error *error)
 static const char *const printed[] = {"bash", "zsh", "fish", "man"};
 enum { PRINTED = sizeof printed / sizeof *printed, MOST_COMMANDS = 64 };
 
-/* {name, help, argument (null: it takes none), words ("cold|warm"; "": anything), asks (a kind of
- * 'completion words'; "": none)} each. */
+/* Packs each option as {name, help, argument, words, asks}. `argument` is null if the option takes
+ * none, `words` is "cold|warm" or "", and `asks` is a kind of 'completion words' or "". */
 static json_t *pack_options(const command *c)
 {
     json_t *list = json_array();
@@ -251,7 +253,8 @@ static json_t *pack_options(const command *c)
     return list;
 }
 
-/* `words`: what the operand may be; "": a file, or a name of the kind `asks`. */
+/* Packs a command. `words` are the words of its first operand; if they are empty, the operand is a
+ * file with an ending of `files`, or a word of the kind `asks`. */
 static json_t *pack_command(const command *c)
 {
     const char *operand = c->operand ? c->operand : "";
@@ -274,7 +277,7 @@ static at_status print_page(const char *page, json_t *found, at_error *error)
     return status;
 }
 
-/* [{name, summary}] */
+/* Packs the strategies: [{name, summary}]. */
 static json_t *pack_strategies(void)
 {
     size_t count;
@@ -286,7 +289,7 @@ static json_t *pack_strategies(void)
     return list;
 }
 
-/* The manual page of one command. */
+/* Prints the manual page of one command. */
 static at_status print_manual(const options *o, at_error *error)
 {
     const char *names[MOST_COMMANDS], *wanted = o->operands[1];
@@ -320,7 +323,7 @@ static at_status run(const options *o, at_error *error)
                          o->operand, nearest ? "; did you mean " : "", nearest ? nearest : "",
                          nearest ? "?" : "");
     }
-    /* The first is what is meant where no command is named. */
+    /* A command line without a command means the first one. */
     json_t *commands = json_array();
     const command *tune = options_command(o, "tune");
     json_append(&commands, pack_command(tune));

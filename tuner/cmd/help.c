@@ -1,4 +1,4 @@
-/* autotune help: the pages of docs/, what templates can include, and the help of commands. */
+/* autotune help: the pages of docs/, the includes of templates, and the help of commands. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,10 +14,10 @@
 
 enum { MOST_BYTES = 1 << 20, MOST_TOPICS = 96, TOPIC_BYTES = 48 };
 
-/* The folder of pages for those who work on autotune, in that of the others. */
+/* The folder of the pages for people who work on autotune, below the folder of the other pages. */
 #define BUILDERS "development"
 
-/* Pages for users first, of which the tutorial is the first; then those for builders; then
+/* The topics of help: pages for users with the tutorial first, pages for builders, then
  * commands. */
 typedef struct topics {
     char pages[MOST_TOPICS][TOPIC_BYTES];
@@ -30,7 +30,7 @@ static bool starts_with(const char *line, const char *with)
     return strncmp(line, with, strlen(with)) == 0;
 }
 
-/* Prints of a template what its first comment says, and each global function with its comment. */
+/* Prints the first comment of a template, and each global function with its comment. */
 static void print_template(const char *name, char *text)
 {
     char *rest = text, *comment = NULL;
@@ -60,7 +60,7 @@ static at_status read_text(const char *folder, const char *name, char **text, at
     return file_read(path, MOST_BYTES, text, &size_bytes, error);
 }
 
-/* Templates of a pattern are its own: their names start with the pattern's. */
+/* Returns whether the template belongs to a pattern: its name starts with the pattern's name. */
 static bool is_of_pattern(const paths *p, const char *name)
 {
     char path[PATHS_BYTES + 300];
@@ -146,8 +146,8 @@ static at_status find_topics(const options *o, const char *folder, topics *out, 
     return status;
 }
 
-/* Returns a row's first cell, which may be empty, without blanks around it. *rest is behind the bar
- * that ends it. The row is changed. */
+/* Returns the first cell of a table row, without blanks around it, and sets *rest behind the bar
+ * that ends the cell. The cell may be empty. Changes the row. */
 static char *take_cell(char **rest)
 {
     char *cell = *rest + strspn(*rest, " ");
@@ -160,7 +160,7 @@ static char *take_cell(char **rest)
 
 enum { MOST_COLUMNS = 8, GAP = 2, LEAST_COLUMN = 8, MOST_PARAGRAPH_LINE = 1024 };
 
-/* Takes the cells of a row, which is changed; returns how many there are. */
+/* Splits a row into cells and returns their number. Changes the row. */
 static size_t take_cells(char *row, char *cells[MOST_COLUMNS])
 {
     size_t count = 0;
@@ -169,7 +169,7 @@ static size_t take_cells(char *row, char *cells[MOST_COLUMNS])
     return count;
 }
 
-/* Narrows the widest columns until all fit on a page. */
+/* Narrows the widest columns until all columns fit on the page. */
 static void fit_columns(size_t widths[MOST_COLUMNS], size_t count, size_t page)
 {
     for (;;) {
@@ -184,7 +184,7 @@ static void fit_columns(size_t widths[MOST_COLUMNS], size_t count, size_t page)
     }
 }
 
-/* Returns how much of the text fits into a line, up to a blank where there is one. */
+/* Returns the length of the text that fits into a line, up to a blank if there is one. */
 static size_t cut_line(const char *text, size_t width)
 {
     const size_t length = strlen(text);
@@ -213,8 +213,8 @@ static void print_cells(char *cells[MOST_COLUMNS], size_t count, const size_t wi
     }
 }
 
-/* Prints a table of `size` bytes, which is changed: its head, a line below that, and rows whose
- * cells are wrapped in their columns. */
+/* Prints a table: its head, a line, and the rows, with cells wrapped in their columns. Changes the
+ * text. */
 static void print_table(char *text, size_t page)
 {
     char *cells[MOST_COLUMNS];
@@ -243,8 +243,7 @@ static void print_table(char *text, size_t page)
     }
 }
 
-/* Returns the length of the mark that begins an item of a list, "- " or "1. "; 0 for other lines.
- */
+/* Returns the length of the mark that begins a list item, "- " or "1. ", or 0 for other lines. */
 static size_t item_mark(const char *line)
 {
     const size_t digits = strspn(line, "0123456789");
@@ -253,7 +252,8 @@ static size_t item_mark(const char *line)
     return digits > 0 && line[digits] == '.' && line[digits + 1] == ' ' ? digits + 2 : 0;
 }
 
-/* Does the line go on the paragraph or the item above it? `mark`: of that item; 0: a paragraph. */
+/* Returns whether the line continues the paragraph or list item above it. `mark` is the length of
+ * the item's mark, 0 for a paragraph. */
 static bool goes_on(const char *line, size_t mark)
 {
     const size_t blanks = strspn(line, " ");
@@ -262,8 +262,7 @@ static bool goes_on(const char *line, size_t mark)
            (blanks == 0 || (mark > 0 && blanks == mark));
 }
 
-/* Prints a paragraph or an item of a list, whose lines are broken anew; returns what is after it.
- */
+/* Prints a paragraph or list item with new line breaks, and returns the text after it. */
 static const char *print_paragraph(const char *at, size_t page)
 {
     char text[8192] = "", mark_text[16];
@@ -280,8 +279,8 @@ static const char *print_paragraph(const char *at, size_t page)
     return at;
 }
 
-/* Prints the text of a page, which is changed: paragraphs and tables fit the terminal; code is as
- * it stands. */
+/* Prints the text of a page. Paragraphs and tables fit the terminal; code stays as it is. Changes
+ * the text. */
 static void print_lines(char *text)
 {
     const size_t page = terminal_page();
@@ -330,7 +329,7 @@ static at_status print_page(const paths *p, const char *folder, const char *page
     return !status && strcmp(page, "templates") == 0 ? print_includes(p, error) : status;
 }
 
-/* Prints the pages, each beside its heading, which is its first line. */
+/* Prints the names of the pages, each with its heading, which is its first line. */
 static at_status print_topics(const char *folder, const topics *t, at_error *error)
 {
     char builders[1024] = "for those who work on autotune itself:";

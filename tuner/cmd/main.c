@@ -1,4 +1,4 @@
-/* The program: picks the subcommand, prints its error, turns its status into an exit code. */
+/* The program: finds the subcommand, prints its error, and turns its status into an exit code. */
 #define _GNU_SOURCE /* pthread_setattr_default_np */
 #include <limits.h>
 #include <locale.h>
@@ -29,7 +29,7 @@
 #include "process/interrupt.h"
 #include "ranks/ranks.h"
 
-/* Documented in the README and in --help; scripts of users depend on them. */
+/* The exit codes, which the README and --help document; scripts of users depend on them. */
 enum {
     EXIT_OK = 0,
     EXIT_NO_WINNER = 1,
@@ -105,15 +105,16 @@ static void print_help(void)
     printf("\n%s", text);
 }
 
-/* The reader of stdout has seen enough (head): no error, unlike a full disk. */
+/* Returns whether the reader of stdout has closed it (head). That is no error, unlike a full
+ * disk. */
 static bool reader_left(void)
 {
     struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
     return ferror(stdout) && poll(&out, 1, 0) == 1 && (out.revents & POLLERR);
 }
 
-/* Wraps lines at the width of a terminal, or at $COLUMNS, until end_wrapping(), which takes what
- * this returns. */
+/* Wraps lines at the width of the terminal, or at $COLUMNS, until end_wrapping(). Returns the
+ * stream for end_wrapping(). */
 static FILE *start_wrapping(bool wanted)
 {
     FILE *whole = stdout;
@@ -131,7 +132,7 @@ static void end_wrapping(FILE *whole)
         fclose(f);
 }
 
-/* The exit code, once all that was printed is where it should be. */
+/* Flushes stdout, prints an error and returns the exit code. */
 static int end_output(at_status status, int code, at_error *error)
 {
     if ((fflush(stdout) != 0 || ferror(stdout)) && !status)
@@ -145,7 +146,8 @@ static int end_output(at_status status, int code, at_error *error)
     return exit_code_of(status);
 }
 
-/* --config baseline and --config best are names for configurations; `text` keeps the latter. */
+/* Replaces the names --config baseline and --config best by configurations; `text` holds the
+ * latter. */
 static at_status name_configuration(options *o, char text[CONFIGURATION_BYTES], at_error *error)
 {
     if (!o->configuration || !o->operand)
@@ -178,8 +180,8 @@ static int run(const command *c, int argc, char **argv)
     return end_output(status, code, &error);
 }
 
-/* A first word that is neither a command, a file nor an installed script is likelier a misspelt
- * command when it has neither dot nor slash. */
+/* Returns the command that a first word misspells, or NULL. The word is neither a command, a file
+ * nor an installed script, and has neither dot nor slash. */
 static const char *misspelt_command(const char *word)
 {
     struct stat s;
@@ -199,7 +201,7 @@ static const char *misspelt_command(const char *word)
     return nearest_name(word, names, count);
 }
 
-/* There is nothing to keep while interrupts are not held back. */
+/* Ends the program: while interrupts are not held back, there is nothing to save. */
 static void end_at_once(int signal_number)
 {
     static const char said[] = "autotune: interrupted\n";
@@ -214,16 +216,16 @@ static void end_at_once(int signal_number)
 static void set_signals(void)
 {
     interrupt_begin(end_at_once);
-    signal(SIGPIPE, SIG_IGN); /* a reader that left is an error of write() */
-    signal(SIGXFSZ, SIG_IGN); /* and so is a limit on the size of files */
+    signal(SIGPIPE, SIG_IGN); /* write() reports a reader that left */
+    signal(SIGXFSZ, SIG_IGN); /* write() reports a limit on file sizes */
 }
 
-/* The workers that this program can be. */
+/* The workers that this program can become. */
 static const worker_program *const workers[] = {&compile_worker_program, &device_child_program,
                                                 &device_proof_program, &device_list_program, NULL};
 
-/* Everything that is printed goes through here, from whatever source: nothing of it is an order to
- * the terminal. Without memory for that it is printed as it is. */
+/* Sends stdout and stderr through streams that escape control characters, whatever their source.
+ * Without memory the streams stay as they are. */
 static void set_streams(FILE *own[2])
 {
     FILE *out = plain_text_stream(STDOUT_FILENO, terminal_wants_colour(), true);
@@ -247,7 +249,8 @@ static void restore_streams(FILE *const own[2])
         fclose(err);
 }
 
-/* One of several ranks of mpirun or srun is not a tuner, but may start one. */
+/* Runs this process as one of several ranks of mpirun or srun: it may start the tuner, but is not
+ * the tuner. */
 static int become_rank(char **argv)
 {
     at_error error = {0};
@@ -280,8 +283,7 @@ static int run_command_line(int argc, char **argv)
     return run(tune, argc, argv);
 }
 
-/* Sets the plain locale for all that follows: a preloaded library or a driver may have chosen the
- * user's. */
+/* Sets the C locale: a preloaded library or a driver may have set the user's locale. */
 static void set_locale(void)
 {
     thread_state loaders;
@@ -289,9 +291,9 @@ static void set_locale(void)
     thread_state_plain(&loaders, NULL);
 }
 
-/* A stack that may not grow as far as scripts, records and the compiler of CUDA C++ recurse ends a
- * process without a word: this one's, its threads' and its workers' may be larger from here on.
- * False, with the words: not by enough. */
+/* Raises a low limit of the stack for this process, its threads and its workers. Scripts, records
+ * and the compiler of CUDA C++ recurse, and a stack overflow ends a process without a message.
+ * Returns false, after a message, if the limit stays too low. */
 static bool widen_stack(void)
 {
     const rlim_t least_bytes = 1 << 20, usual_bytes = 8 << 20;

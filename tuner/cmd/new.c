@@ -1,5 +1,5 @@
-/* autotune new: a commented script, template and reference to start from, that tune as they
- * stand. */
+/* autotune new: writes a commented script, template and reference to start from, which can be tuned
+ * at once; or prints the comment that a kernel's file needs. */
 #define _GNU_SOURCE /* asprintf */
 #include <ctype.h>
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "cpp/token.h"
 #include "run/setup/setup.h"
 
-/* The word in the starter's files that becomes the pattern's name. */
+/* The word in the starter's files that the pattern's name replaces. */
 static const char PLACE[] = "starter";
 static const char *const suffixes[] = {".lua", ".cu.tmpl", "_ref.cu.tmpl"};
 enum {
@@ -40,7 +40,7 @@ static at_status check_name(const char *name, at_error *error)
                       name, MOST_NAME);
 }
 
-/* The caller frees the text. */
+/* Returns the text with the pattern's name. The caller frees it. */
 static char *renamed(const char *text, const char *name)
 {
     char *out = NULL;
@@ -61,7 +61,7 @@ static at_status write_one(const char *from, const char *to, const char *name, a
     at_status status = file_read(from, MOST_BYTES, &text, &size_bytes, error);
     if (!status)
         own = renamed(text, name);
-    /* The file never replaces what someone wrote. */
+    /* O_EXCL: the file never replaces an existing one. */
     if (!status && (fd = descriptor_open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)) < 0)
         status = error_set(error, AT_IO, "%s cannot be written: %s", to, strerror(errno));
     if (!status)
@@ -75,7 +75,7 @@ static at_status write_one(const char *from, const char *to, const char *name, a
     return status;
 }
 
-/* Puts the comment before the file's first declaration or directive: its licence stays on top. */
+/* Inserts the comment before the file's first declaration or directive, below a licence. */
 static at_status write_comment(const char *path, const char *comment, at_error *error)
 {
     char *text = NULL;

@@ -1,5 +1,5 @@
-/* autotune --version: the version, and with --verbose all that a bug report should say of the
- * machine: driver, Toolkit, locale, file systems and their locks, environment variables. */
+/* autotune --version: the version, and with --verbose the facts about the machine that a bug report
+ * needs: driver, Toolkit, locale, file systems and their locks, environment variables. */
 #define _GNU_SOURCE /* gnu_get_libc_version, environ */
 #include <errno.h>
 #include <fnmatch.h>
@@ -26,8 +26,8 @@
 #include "process/confine.h"
 #include "record/folders.h"
 
-/* Variables that change what a run does or measures, by whoever reads them: autotune, the driver,
- * the loader, MPI. */
+/* Environment variables of autotune, the driver, the loader and MPI that change what a run does or
+ * measures. */
 static const struct {
     const char *name, *effect;
 } variables[] = {
@@ -79,12 +79,12 @@ static const struct {
     {"NO_COLOR", "no colour"},
 };
 
-/* Families of which a value may matter, though none is known by name; no SLURM_* and PMI_*, which
- * hold keys. */
+/* Families of variables that may matter although their names are not in the table. SLURM_* and
+ * PMI_* are left out, since they contain keys. */
 static const char *const families[] = {"AUTOTUNE_*", "CUDA_*",         "NVIDIA_*", "CUPTI_*",
                                        "NSYS_*",     "GLIBC_TUNABLES", "MALLOC_*"};
 
-/* statfs(2) and <linux/magic.h>; those of Lustre, GPFS, BeeGFS, WekaFS and ZFS are in their own
+/* Numbers from statfs(2) and <linux/magic.h>; for Lustre, GPFS, BeeGFS, WekaFS and ZFS from their
  * sources. */
 static const struct {
     uint32_t magic;
@@ -149,7 +149,7 @@ static const char *file_system(const char *path, char text[32])
     return text;
 }
 
-/* Prints a folder, or, for one that a run would make, the nearest that exists. */
+/* Prints a folder or, if a run would create it, its nearest existing parent. */
 static void print_folder(const char *what, const char *path)
 {
     char there[PATH_MAX], text[32];
@@ -247,7 +247,7 @@ static void print_environment(void)
     print_toolkit();
 }
 
-/* Prints the version, and what bounds the workers on this machine. */
+/* Prints the version and the confinement of workers on this machine. */
 static at_status print_version_json(at_error *error)
 {
     confinement c = confine_available();
@@ -258,7 +258,7 @@ static at_status print_version_json(at_error *error)
         2, stdout, error);
 }
 
-/* The same for people. */
+/* Prints the version and the confinement for people. */
 static void print_version(void)
 {
     confinement c = confine_available();

@@ -17,11 +17,9 @@
 
 /* ---- one record ----
  *
- * The table of a record: what templates are given of it (docs/development/record_table.md describes
- * each member).
- *
- * Every member is there in every record; what is not known is null. New references, NULL when out
- * of memory. Entries and portfolios keep the order that they have in the record. */
+ * The table of a record for templates; docs/development/record_table.md describes its members.
+ * Every record has every member; unknown values are null. Entries and portfolios keep their order
+ * in the record. Functions return new references. */
 
 static json_t *text_or_null(const char *text)
 {
@@ -38,7 +36,7 @@ static json_t *time_or_null(int64_t time_ns)
     return time_ns > 0 ? json_integer(time_ns) : json_null();
 }
 
-/* The object of an entry or a portfolio as the file has it. */
+/* Returns the JSON object of an entry or a portfolio in the record's file. */
 static json_t *in_file(const record *r, const char *list, size_t place)
 {
     json_t *found = json_array_get(json_object_get(r->root, list), place);
@@ -160,7 +158,7 @@ static json_t *record_table(const record *r)
 
 /* ---- what is exported ---- */
 
-/* Texts of kernels are as their authors typed them, in whatever encoding. */
+/* Packs source text, whose encoding is not checked. */
 static json_t *source_text(const char *text)
 {
     return text ? json_string_nocheck(text) : json_null();
@@ -209,7 +207,7 @@ static json_t *columns_table(const export_column *columns, size_t count)
 
 /* ---- rows ---- */
 
-/* The member of `name` in the record's table at `place`, shared by both. */
+/* Returns element `place` of the member `name`, as a new reference. */
 static json_t *shared(const json_t *of, const char *name, size_t place)
 {
     return json_incref(json_array_get(json_object_get(of, name), place));
@@ -399,7 +397,7 @@ static json_t *fields_table(void)
     return out;
 }
 
-/* Each compute capability once: of those with variants (sm_90, sm_90a) the limits are the same. */
+/* Lists each compute capability once: variants of it (sm_90, sm_90a) have the same limits. */
 static json_t *capabilities_table(void)
 {
     size_t count, field_count;
@@ -468,7 +466,7 @@ static void choose_name(const export_files *f, const char *name, char out[EXPORT
         snprintf(out, EXPORT_FILE_NAME_BYTES, "%.*s-%u%.20s", stem, name, n, dot ? dot : "");
 }
 
-/* Adds a file, whose text it owns in any case. If the name is taken, "-2" (or more) goes before its
+/* Adds a file and takes its text. If the name is taken, "-2" (or more) goes before its
  * extension. */
 static void export_files_add(export_files *f, const char *name, char *text, size_t size_bytes)
 {

@@ -1,7 +1,7 @@
-/* Exporters: what was recorded, in forms that other programs use without autotune.
+/* Exporters: records in formats that other programs use without autotune.
  *
  * An exporter is a name and a template over the table that docs/development/record_table.md
- * describes. Adding one is adding a template to templates/export and a line of the table in
+ * describes. A new exporter is a template in templates/export and a line of the table in
  * export/export.c. */
 #ifndef AUTOTUNE_EXPORT_EXPORT_H
 #define AUTOTUNE_EXPORT_EXPORT_H
@@ -14,9 +14,7 @@
 
 /* ---- files ----
  *
- * The files that an exporter writes: names and texts in memory.
- *
- * Owned by whoever initialised it. Names have no slash in them. */
+ * The files that an exporter writes: names without slashes, and texts in memory. */
 
 enum { EXPORT_FILE_NAME_BYTES = 160 };
 
@@ -31,25 +29,25 @@ typedef struct export_files {
     export_file *files;
 } export_files;
 
-void export_files_deinit(export_files *f); /* a zeroed one is fine */
+void export_files_deinit(export_files *f); /* accepts zeroed ones */
 
 /* ---- exporters ---- */
 
 typedef struct exporter {
-    const char *name;          /* as --format takes it */
-    const char *extension;     /* of the file that it writes, ".h" */
-    const char *template_name; /* the tool's own */
-    const char *path;          /* of a user's template, in its place; NULL: none */
-    bool several;              /* patterns may share a file; else each has files of its own */
-    bool pair;                 /* it writes two files, of one stem */
-    bool kernels;              /* models have a launch and kernels */
+    const char *name;          /* the word of --format */
+    const char *extension;     /* of its file: ".h" */
+    const char *template_name; /* an installed template */
+    const char *path;          /* a user's template, used instead; NULL if there is none */
+    bool several;              /* patterns may share a file; otherwise each has its own files */
+    bool pair;                 /* it writes two files with one stem */
+    bool kernels;              /* it needs a model with a launch and kernels */
 } exporter;
 
-/* AT_USAGE for an unknown name, listing those that are known. */
+/* Finds an exporter. AT_USAGE for an unknown name; the message lists the known names. */
 at_status exporter_find(const char *name, const exporter **out, at_error *error);
 
-/* Adds files for the models; `stem` is the file's name without its extension. AT_USAGE for
- * something that the format cannot express, AT_SCRIPT at a place of the template, AT_NO_MEMORY. */
+/* Adds the files of the models; `stem` is the name of the file without its extension. AT_USAGE if
+ * the format cannot express the models, AT_SCRIPT at a line of the template, AT_NO_MEMORY. */
 at_status exporter_write(const exporter *e, const export_model *const *models, size_t count,
                          const char *stem, export_files *files, at_error *error);
 

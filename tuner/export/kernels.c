@@ -90,8 +90,8 @@ void export_kernels_deinit(export_kernels *k)
 typedef struct kernel {
     const ptx_module *m;
     const ptx_function *f;
-    bool *is_dynamic; /* of the module's variables: is it the dynamic shared memory that the kernel
-                         uses? */
+    bool *is_dynamic; /* per variable of the module: whether it is dynamic shared memory that the
+                         kernel uses */
 } kernel;
 
 static const ptx_operand *operand(const kernel *k, const ptx_statement *s, int i)
@@ -99,7 +99,7 @@ static const ptx_operand *operand(const kernel *k, const ptx_statement *s, int i
     return &k->m->operands[s->first + i];
 }
 
-/* The variable whose address is `o`, or that it is; NULL: none. */
+/* Returns the variable that the operand is, or whose address it is, or NULL. */
 static const ptx_variable *variable_of(const kernel *k, const ptx_operand *o)
 {
     if (o->kind == PTX_OPERAND_ADDRESS)
@@ -114,14 +114,14 @@ static const ptx_variable *parameter(const kernel *k, int i)
 
 /* ---- what can be written ---- */
 
-/* A number as a parameter in CUDA C++, and the letter of its operand in PTX's inline assembly. */
+/* A number parameter in CUDA C++, and its constraint letter in inline PTX. */
 typedef struct number {
     uint64_t size_bytes;
     const char *type;
     char constraint;
 } number;
 
-/* NULL: a parameter of this size is no number. */
+/* Returns the type of a parameter of this size, or NULL if it is not a number. */
 static const number *number_of(uint64_t size_bytes)
 {
     static const number numbers[] = {
@@ -132,8 +132,8 @@ static const number *number_of(uint64_t size_bytes)
     return NULL;
 }
 
-/* Which of the kernel's parameters a statement reads whole, into a register of its size; NULL:
- * none. */
+/* Returns the kernel parameter that a statement reads whole into a register of its size, or
+ * NULL. */
 static const ptx_variable *parameter_read(const kernel *k, const ptx_statement *s)
 {
     ptx_type type;
@@ -154,8 +154,8 @@ static bool is_in_body(const kernel *k, const ptx_variable *v)
     return v->name.at >= k->f->body.at && v->name.at < k->f->body.at + k->f->body.length;
 }
 
-/* Is an operand at hand in the kernel's body, or the start of the dynamic shared memory, which is
- * noted? */
+/* Returns whether the operand is defined in the kernel's body, or is the start of the dynamic
+ * shared memory, which is marked as used. */
 static bool is_at_hand(const kernel *k, const ptx_statement *s, const ptx_operand *o)
 {
     const ptx_variable *v = variable_of(k, o);
@@ -164,7 +164,7 @@ static bool is_at_hand(const kernel *k, const ptx_statement *s, const ptx_operan
     const ptx_operand *name = o->kind == PTX_OPERAND_ADDRESS ? &k->m->operands[o->first] : o;
     if (name->kind == PTX_OPERAND_LABEL && k->m->labels[name->index].statement == PTX_NONE &&
         k->m->labels[name->index].count == 0)
-        return false; /* its declaration is not there or was not understood */
+        return false; /* its declaration is missing or was not understood */
     if (!v || is_in_body(k, v))
         return true;
     if (v->space != PTX_SPACE_SHARED || v->size_bytes > 0)
@@ -208,7 +208,7 @@ static bool can_be_written(const kernel *k)
 
 /* ---- writing ---- */
 
-/* Each line is a literal of its own: of a raw one with as many lines clang 22 takes twenty times as
+/* Each line is a string literal of its own. With one raw literal clang 22 takes twenty times as
  * long. */
 static const char next_line[] = "\\n\"\n    \"";
 
@@ -216,14 +216,14 @@ static void print_text(ptx_text text, FILE *to)
 {
     for (uint32_t i = 0; i < text.length; i++) {
         if (text.at[i] == '%')
-            fputc('%', to); /* alone it would begin an operand's number */
+            fputc('%', to); /* a single '%' would begin an operand */
         if (text.at[i] == '"' || text.at[i] == '\\')
             fputc('\\', to);
         fputc(text.at[i], to);
     }
 }
 
-/* The token with its quotes, after a line end or a blank where there was one since `last`. */
+/* Prints the token with its quotes, after a line end or a blank if there was one since `last`. */
 static void print_token(const ptx_token *t, const char *last, FILE *to)
 {
     uint32_t quote = t->kind == PTX_TOKEN_STRING;
@@ -235,9 +235,9 @@ static void print_token(const ptx_token *t, const char *last, FILE *to)
     print_text(whole, to);
 }
 
-/* Writes the text that replaces a statement that reads a parameter, or the opcode of one that takes
- * the address of dynamic shared memory into 64 bits, and goes over that. The lexer is after the
- * opcode's first word. False: nothing is replaced. */
+/* Writes the replacement of a statement that reads a parameter, or of the opcode that moves the
+ * address of dynamic shared memory into 64 bits, and moves the lexer past it. The lexer is after
+ * the opcode's first word. Returns false if nothing is replaced. */
 static bool print_instead(const kernel *k, const ptx_statement *s, ptx_lexer *l, FILE *to)
 {
     const ptx_variable *read = parameter_read(k, s);
@@ -266,7 +266,7 @@ static void skip_line(ptx_lexer *l)
     l->at = end ? end : l->end;
 }
 
-/* The text between the braces without comments and source lines. */
+/* Prints the text between the braces, without comments and source lines. */
 static void print_body(const kernel *k, FILE *to)
 {
     const ptx_statement *s = NULL, *past = NULL;
@@ -289,7 +289,7 @@ static void print_body(const kernel *k, FILE *to)
     }
 }
 
-/* A register of the name that the PTX has for something outside the kernel's body. */
+/* Declares a register with the PTX name of something outside the kernel's body. */
 static void print_register(const ptx_variable *v, uint64_t size_bytes, FILE *to)
 {
     fprintf(to, "%s.reg .b%u ", next_line, (unsigned)(8 * size_bytes));
@@ -297,9 +297,8 @@ static void print_register(const ptx_variable *v, uint64_t size_bytes, FILE *to)
     fputc(';', to);
 }
 
-/* The operands under the names that the PTX has for them: in a block around its own, whose
- * registers may have the names of the operands. Shared memory has addresses of 32 bits, those of
- * its space. */
+/* Copies the operands into registers with their PTX names. They are in an outer block, because the
+ * kernel's registers may have the same names. Addresses of shared memory have 32 bits. */
 static void print_operands(const kernel *k, bool dynamic, FILE *to)
 {
     const int count = k->f->parameter_count;
@@ -322,7 +321,8 @@ static void print_operands(const kernel *k, bool dynamic, FILE *to)
         }
 }
 
-/* The alignment in bytes of the dynamic shared memory that the kernel uses; 0: it uses none. */
+/* Returns the alignment of the dynamic shared memory that the kernel uses, in bytes, or 0 if it
+ * uses none. */
 static uint32_t dynamic_alignment(const kernel *k)
 {
     uint32_t most = 0;
@@ -365,7 +365,7 @@ static void print_kernel(const kernel *k, const char *entry, FILE *to)
 
 /* ---- a module ---- */
 
-/* False: the kernel cannot be written so. */
+/* Writes a kernel. Returns false if it cannot be written as inline PTX. */
 static bool write_kernel(const ptx_module *m, const ptx_function *f, const char *entry, FILE *to)
 {
     kernel k = {.m = m, .f = f, .is_dynamic = memory_new(m->variable_count, sizeof(bool))};
@@ -376,7 +376,7 @@ static bool write_kernel(const ptx_module *m, const ptx_function *f, const char 
     return written;
 }
 
-/* Names that are no identifiers are those of templates and of namespaces. */
+/* Returns whether the name is an identifier. Names of templates and namespaces are not. */
 static bool is_identifier(const char *name)
 {
     return name[strspn(name, "0123456789_ABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -1,6 +1,7 @@
-/* The kernel sources in an exported .cu file, and which configurations use each.
+/* The kernel sources of an exported .cu file, and the configurations that use each source.
  *
- * A source that contains sizes of the problem or limits of the device is used for those alone. */
+ * A source that contains sizes of the problem or limits of the device is used for these values
+ * alone. */
 #ifndef AUTOTUNE_EXPORT_KERNELS_H
 #define AUTOTUNE_EXPORT_KERNELS_H
 
@@ -13,36 +14,35 @@
 #include "device/plan.h"
 #include "record/record.h"
 
-/* One of the launch's entries in a source. */
+/* A kernel of the launch in a source. */
 typedef struct export_entry {
-    char *name;   /* owned: the kernel as an expression of C++; NULL: it is not launched */
-    size_t place; /* among the source's kernels, as they are compiled */
+    char *name;   /* owned; the kernel as an expression in C++; NULL if it is not launched */
+    size_t place; /* its place among the kernels of the compiled source */
 } export_entry;
 
 /* CUDA C++, as NVRTC compiles it. */
 typedef struct export_source {
-    char *text;      /* owned; at its end a comment tells of what it includes (script/emit.h) */
-    json_t *headers; /* owned; name and text each of what it includes, other than the Toolkit's */
-    char *ptx;       /* owned; the kernels by what was measured as inline PTX; NULL: by the text
-                        alone */
-    int capability;  /* as 90: the least of the devices that use it, for which the PTX is; 0: there
-                        is none */
-    export_entry entries[PLAN_MAX_LAUNCHES]; /* each of the launch's */
+    char *text;      /* owned; ends with a comment about its includes (script/emit.h) */
+    json_t *headers; /* owned; {name, text} of each included file that is not the Toolkit's */
+    char *ptx;       /* owned; the kernels as inline PTX; NULL if only the text can be used */
+    int capability;  /* the least capability of the devices that use it, such as 90, for which the
+                        PTX is made; 0 without PTX */
+    export_entry entries[PLAN_MAX_LAUNCHES]; /* one per kernel of the launch */
 } export_source;
 
 enum { EXPORT_IDENTIFIER_BYTES = 80 };
 
 typedef struct export_condition {
     bool of_device;
-    size_t index; /* of the variable, or of the field of device_fields() */
+    size_t index; /* of the variable, or of the field in device_fields() */
 } export_condition;
 
-/* A configuration whose kernels are in a source, when the conditions hold. */
+/* A configuration whose kernels are in a source, and the conditions for it. */
 typedef struct export_use {
     size_t source;
     const record_values *configuration; /* borrowed */
-    const record_values *problem;       /* borrowed; conditions compare with its variables */
-    arch_limits device;                 /* and with these fields */
+    const record_values *problem;       /* borrowed; conditions compare its variables */
+    arch_limits device;                 /* conditions compare its fields */
     size_t condition_count;
     export_condition *conditions; /* owned */
 } export_use;
@@ -56,21 +56,21 @@ typedef struct export_kernels {
 
 /* The launches of all configurations, in C (script/launch_c.h). */
 typedef struct export_launch {
-    char *statements; /* owned; NULL: none */
+    char *statements; /* owned; NULL if there is no launch */
     size_t entry_count;
-    const char *entries[PLAN_MAX_LAUNCHES]; /* kernels, as the script has them */
+    const char *entries[PLAN_MAX_LAUNCHES]; /* names of the kernels in the script */
     size_t buffer_count;
     const char *buffer_names[PLAN_MAX_BUFFERS];              /* borrowed from the script */
-    char buffers[PLAN_MAX_BUFFERS][EXPORT_IDENTIFIER_BYTES]; /* as members of a struct */
+    char buffers[PLAN_MAX_BUFFERS][EXPORT_IDENTIFIER_BYTES]; /* names of the members of a struct */
     bool is_input[PLAN_MAX_BUFFERS];
     size_t constant_count;
     constant_plan constants[PLAN_MAX_CONSTANTS];
 } export_launch;
 
-/* Adds a source, or frees it when an equal one is there. Returns its index. */
+/* Adds a source, or frees it if there is an equal one. Returns its index. */
 size_t export_kernels_add_source(export_kernels *k, export_source source);
 
-/* Adds a use unless the same is there. Owns its conditions in any case. */
+/* Adds a use, unless there is an equal one. Takes its conditions. */
 void export_kernels_add_use(export_kernels *k, export_use use);
 
 /* Writes kernels whose bodies are PTX, as inline assembly in CUDA C++.
@@ -92,6 +92,6 @@ at_status export_inline_ptx(const char *ptx, size_t ptx_bytes, const char *symbo
                             at_error *error);
 
 void export_source_deinit(export_source *s);
-void export_kernels_deinit(export_kernels *k); /* a zeroed one is fine */
+void export_kernels_deinit(export_kernels *k); /* accepts zeroed ones */
 
 #endif

@@ -16,9 +16,9 @@ static void hold(json_t **held, const value *v)
         json_append(held, json_from_value(*v));
 }
 
-/* ---- the values that a column must hold, in the order in which its words are named ---- */
+/* ---- the values of a column, in the order in which its words are named ---- */
 
-/* Readers ask a portfolio of problems like those that it was made on. */
+/* Adds the problems of the portfolio's sample: programs may ask about problems like these. */
 static void hold_made_on(json_t **held, const export_column *c, const record *from)
 {
     for (size_t i = 0; i < from->seen_problem_count; i++)
@@ -30,7 +30,7 @@ static void hold_portfolio(json_t **held, const export_column *c, const record_p
     hold(held, record_get(&p->fixed, c->name));
     for (size_t i = 0; i < p->node_count; i++) {
         const record_node *n = &p->nodes[i];
-        /* A feature's or a product's bound and a divisor are no values of the variable. */
+        /* Bounds of features and products, and divisors, are not values of the variable. */
         if (n->variable && !n->feature && !n->times && !n->multiple_of &&
             strcmp(n->variable, c->name) == 0)
             hold(held, &n->bound);
@@ -88,7 +88,7 @@ static json_t *given_columns(const export_model *m)
     return columns;
 }
 
-/* ---- their names ---- */
+/* ---- names of columns ---- */
 
 static void read_column(const json_t *from, export_column *c)
 {
@@ -230,7 +230,7 @@ static const export_feature *find_feature(const export_model *m, const record_fe
     return NULL;
 }
 
-/* Can what a node asks be asked in the model? */
+/* Returns whether the model has the variables or the feature of a node. */
 static bool is_asked_of_model(const export_model *m, const record_node *n)
 {
     if (n->feature)
@@ -239,7 +239,8 @@ static bool is_asked_of_model(const export_model *m, const record_node *n)
            (find_variable(m, n->variable) && (!n->times || find_variable(m, n->times)));
 }
 
-/* A portfolio with a name that the model lacks is of another script. */
+/* Returns whether the model has all names of the portfolio. If not, the portfolio is from another
+ * script. */
 static bool is_of_model(const export_model *m, const record_portfolio *p)
 {
     bool has = true;
@@ -277,8 +278,8 @@ static void add_rows(export_model *m, const record *from)
     }
 }
 
-/* Stable: of equally far ones the first is picked. Entries between the rows of two records'
- * portfolios stay there. */
+/* Sorts entries by preference. The order is stable, since the first of equal distance is picked.
+ * The rows of portfolios stay in their places. */
 static void sort_by_preference(export_model *m)
 {
     export_row *sorted = memory_new(m->row_count, sizeof *sorted);
@@ -295,7 +296,7 @@ static void sort_by_preference(export_model *m)
     free(sorted);
 }
 
-/* Has the default a place in every leaf of the tree? */
+/* Returns whether every leaf of the tree contains the default. */
 static bool has_default(const record_portfolio *p)
 {
     for (size_t i = 0; i < p->node_count; i++)
@@ -311,14 +312,16 @@ bool export_tells_of(const export_model *m, const export_seen *s, const export_r
     return r->from == s->from && s->seen->warm_cache == (r->entry && r->entry->warm_cache);
 }
 
-/* While rows are chosen: what is equal, and the chain of rows of each class of configurations. */
+/* State of the choice of rows: classes of equal configurations and problems, and the first row of
+ * each. */
 typedef struct chooser {
     record_classes configurations, problems;
-    size_t *heads; /* of each class its first row, from 1 */
-    keymap firsts; /* questions that have their first row */
+    size_t *heads; /* the first row of each class of configurations, from 1 */
+    keymap firsts; /* questions that have a first row */
 } chooser;
 
-/* Rows are sorted by preference. */
+/* Links rows with equal configurations, and marks the first row of each question. Rows are sorted
+ * by preference. */
 static void link_rows(export_model *m, chooser *c)
 {
     for (size_t i = 0; i < m->row_count; i++) {
@@ -346,11 +349,11 @@ static size_t first_row(const chooser *c, const record_seen *s)
     return class == RECORD_NO_CLASS ? 0 : c->heads[class];
 }
 
-/* Chooses what was seen of the rows' configurations that were no faster than the default
- * anywhere. */
+/* Keeps the timings of the rows' configurations that were not always faster than the default. */
 static void choose_seen(export_model *m, const chooser *c, const record *from)
 {
-    /* Was each class of configurations, cold and warm, ever no faster? */
+    /* Whether each class of configurations was ever not faster, with a cold and with a warm
+     * cache. */
     bool(*matters)[2] = memory_new(c->configurations.count, sizeof *matters);
     for (size_t i = 0; i < from->seen_count; i++) {
         const record_seen *s = &from->seen[i];
@@ -458,7 +461,7 @@ const export_column *export_spell(const export_model *m, const char *name, char 
     return NULL;
 }
 
-/* The script's default; without a script, what the latest record says it was. */
+/* Takes the default from the script or, without a script, from the latest record. */
 static at_status choose_default(export_model *m, const record_set *records, const pattern *p,
                                 at_error *error)
 {

@@ -1,4 +1,4 @@
-/* autotune export: what was recorded, for programs that run without autotune. */
+/* autotune export: writes records for programs that run without autotune. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,16 +20,16 @@
 
 enum { OWN_EXTENSION_BYTES = 40 };
 
-/* The exporter of a user's template: its name and its files. */
+/* The name and the extension of an exporter that uses a template of the user. */
 typedef struct own_template {
     char name[PATHS_BYTES], extension[OWN_EXTENSION_BYTES];
 } own_template;
 
-/* Constraints are exported, not asked, so that any architecture will do. */
+/* Constraints are exported and not evaluated, so any architecture serves to load the script. */
 static const char any_arch[] = "sm_90";
 
-/* The pattern's script, when it can be found: its parameters and its default are the surest.
- * AT_NOT_FOUND without one. */
+/* Loads the pattern's script, which knows parameters and default better than records do.
+ * AT_NOT_FOUND if there is no script. */
 static at_status load_script(const settings *run, script **out, at_error *error)
 {
     arch_limits limits;
@@ -79,7 +79,8 @@ static void say_what_is_missing(const options *o, const export_model *m)
                 m->skipped, m->pattern);
 }
 
-/* Tells the user, before a program does, that kernels are for the recorded problems alone. */
+/* Prints how many kernels are exported for how many problems, and which variables are fixed in
+ * them. */
 static void say_what_is_fixed(const export_model *m, size_t problem_count)
 {
     char names[1024] = "";
@@ -103,10 +104,10 @@ static void say_what_is_fixed(const export_model *m, size_t problem_count)
     fputs("\n", stderr);
 }
 
-/* A pattern that is exported. */
+/* An exported pattern. */
 typedef struct subject {
     char name[RECORD_NAME_BYTES];
-    script *script; /* NULL: not found */
+    script *script; /* NULL if it was not found */
     record_set records;
     export_model model;
     kernel_problems problems;
@@ -151,7 +152,7 @@ static at_status subject_init(const options *o, const exporter *e, const char *o
 
 /* ---- where files go ---- */
 
-/* Is -o a folder: one that is there, or a name with a slash at its end? */
+/* Returns whether -o names a folder: an existing one, or a name that ends in a slash. */
 static bool is_folder(const char *output)
 {
     struct stat s;
@@ -160,7 +161,7 @@ static bool is_folder(const char *output)
            (output[length - 1] == '/' || (stat(output, &s) == 0 && S_ISDIR(s.st_mode)));
 }
 
-/* The name of the output, without folder and extension, as text: a template gets it. */
+/* Writes the name of the output, without folder and extension, as plain text for templates. */
 static void stem_of(const char *output, char out[EXPORT_FILE_NAME_BYTES])
 {
     enum { MOST_BYTES = 100 };
@@ -171,7 +172,7 @@ static void stem_of(const char *output, char out[EXPORT_FILE_NAME_BYTES])
         *dot = '\0';
 }
 
-/* Writes the files into the folder, the first one under the path `first` unless that is NULL. */
+/* Writes the files into the folder. The first file gets the path `first`, unless that is NULL. */
 static at_status write_into(const char *folder, const char *first, const export_files *files,
                             at_error *error)
 {
@@ -190,8 +191,8 @@ static at_status write_into(const char *folder, const char *first, const export_
     return status;
 }
 
-/* Two files beside each other; the first has the name that is asked for, the second one that C++
- * can include. */
+/* Writes two files beside each other. The first has the name of -o; the second has a name that the
+ * first can include. */
 static at_status write_pair(const options *o, const export_files *files, at_error *error)
 {
     char folder[PATHS_BYTES];
@@ -201,7 +202,8 @@ static at_status write_pair(const options *o, const export_files *files, at_erro
     return write_into(folder, o->output, files, error);
 }
 
-/* What the command line alone shows to be wrong is said before any kernel is compiled. */
+/* Checks everything that the command line alone can show to be wrong, before kernels are
+ * compiled. */
 static at_status check_output(const options *o, const exporter *e, at_error *error)
 {
     const char *to = o->output ? o->output : "";
@@ -284,8 +286,8 @@ static void extension_of(const char *template, char out[OWN_EXTENSION_BYTES])
     snprintf(out, OWN_EXTENSION_BYTES, "%s", dot ? dot : "");
 }
 
-/* Makes an exporter write what the template of --template says: a file, or by its name one of those
- * that come with the tool. */
+/* Makes `e` an exporter for the template of --template: a file, or the name of an installed
+ * template. */
 static at_status use_template(const char *template, own_template *own, exporter *e, at_error *error)
 {
     paths p;

@@ -28,11 +28,12 @@ bool exported_spell(void *model, const char *name, term_type *type, char *text, 
     return c || d;
 }
 
-/* The forms that templates/export/header.h has. */
+/* The forms of expressions in templates/export/header.h. */
 static const c_text_form as_value = {NULL, 0}, to_derived = {"derived->value_", 8},
                          to_feature = {"value", 4};
 
-/* Adds the derived values that can be translated; the others are put in place. */
+/* Adds the derived values that can be written in C. Expressions contain the other derived
+ * values. */
 static at_status add_derived(const script *s, export_model *out, at_error *error)
 {
     at_status status = AT_OK;
@@ -52,7 +53,7 @@ static at_status add_derived(const script *s, export_model *out, at_error *error
     return status;
 }
 
-/* Adds the features that are numbers in C. */
+/* Adds the features that are numbers and can be written in C. */
 static at_status add_features(const script *s, export_model *out, at_error *error)
 {
     const pattern *p = script_pattern(s);
@@ -105,7 +106,7 @@ void kernel_problems_deinit(kernel_problems *p)
     *p = (kernel_problems){0};
 }
 
-/* A problem that is there already is left out. `values` has all variables, in any order. */
+/* Adds a problem unless it is listed already. `values` has all variables, in any order. */
 static at_status add_problem(kernel_problems *p, const export_model *m, const record_values *values,
                              at_error *error)
 {
@@ -123,7 +124,7 @@ static at_status add_problem(kernel_problems *p, const export_model *m, const re
     return AT_OK;
 }
 
-/* Adds the problems that were tuned or, if `sampled`, those that portfolios were made on. */
+/* Adds the tuned problems, or with `sampled` the problems that portfolios were made on. */
 static at_status add_known(kernel_problems *p, const export_model *m, const record_set *records,
                            bool sampled, at_error *error)
 {
@@ -139,7 +140,7 @@ static at_status add_known(kernel_problems *p, const export_model *m, const reco
     return status;
 }
 
-/* Reads a value as the script reads --set: a number if the variable has one. */
+/* Reads a value as the script reads --set. The variable's value `like` gives the type. */
 static at_status read_value(kernel_problems *p, value like, const char *text, value *out,
                             at_error *error)
 {
@@ -161,7 +162,7 @@ static at_status read_value(kernel_problems *p, value like, const char *text, va
     return AT_OK;
 }
 
-/* The product of all --over, from the sweep `at` on; `pairs` are the problem so far. */
+/* Adds the product of the sweeps of --over from `at` on; `pairs` is the problem so far. */
 static at_status add_swept(const options *o, size_t at, kernel_problems *p, const export_model *m,
                            record_pair *pairs, at_error *error)
 {

@@ -33,6 +33,6 @@ typedef struct kernel_problems {
 at_status exported_problems(const struct options *o, const export_model *m,
                             const record_set *records, const script *s, kernel_problems *p,
                             at_error *error);
-void kernel_problems_deinit(kernel_problems *p); /* a zeroed one is fine */
+void kernel_problems_deinit(kernel_problems *p); /* accepts zeroed ones */
 
 #endif

@@ -22,7 +22,7 @@
 
 enum {
     VALUE_BYTES = RECORD_TEXT_BYTES + 8,
-    CAPABILITIES = 1000 /* the id of a compilation: place of the source * this + capability */
+    CAPABILITIES = 1000 /* a compilation's id is its source's place * this + the capability */
 };
 
 static at_status open_pool(kernel_ptx *k, at_error *error)
@@ -58,7 +58,7 @@ static at_status compile_for(kernel_ptx *k, export_kernels *kernels, size_t plac
                          arch, true, error);
 }
 
-/* Gives a source its kernels, if it is compiled for the least of its capabilities. */
+/* Gives a source its kernels, if the compilation is the one for its least capability. */
 static at_status keep_ptx(const compile_result *r, const export_launch *launch,
                           export_kernels *kernels, at_error *error)
 {
@@ -67,7 +67,7 @@ static at_status keep_ptx(const compile_result *r, const export_launch *launch,
         return AT_OK;
     at_status status = export_inline_ptx(r->ptx, r->ptx_bytes, r->symbols, source->entries,
                                          launch->entry_count, &source->ptx, error);
-    return error_forgive(status, AT_FORMAT, error); /* legal PTX that the parser does not know */
+    return error_forgive(status, AT_FORMAT, error); /* the parser does not know all legal PTX */
 }
 
 /* Waits for all compilations, and gives each source its kernels. Errors are those of
@@ -103,8 +103,8 @@ void kernel_ptx_deinit(kernel_ptx *k)
 
 /* ---- who may ask ---- */
 
-/* A GPU of the records, one of the same capability, one of the same major, and one that is like
- * none: the name is not the records', or the minor or the major capability is not. */
+/* How a program's GPU is related to a recorded GPU: the same GPU, the same compute capability, the
+ * same major capability, or neither. */
 typedef enum kinship { SAME_GPU, SAME_CAPABILITY, SAME_MAJOR, UNLIKE, KINSHIPS } kinship;
 
 static pick_target target_of(const record *r, kinship k)
@@ -119,10 +119,10 @@ typedef struct making {
     pick_table table; /* of the records */
     export_model *m;
     const kernel_problems *problems;
-    const record_values *problem; /* one of them */
+    const record_values *problem; /* one of `problems` */
     arch_limits device;
-    script *script;   /* for the problem and the device; borrowed */
-    script **scripts; /* one a record, for its device; NULL until it is needed */
+    script *script;   /* the script for the problem and the device; borrowed */
+    script **scripts; /* one script per record, for its device; NULL until it is needed */
     kernel_ptx *ptx;
 } making;
 
@@ -138,8 +138,8 @@ static at_status load(const making *k, script **out, at_error *error)
     return target_load_script(&run, &k->device, out, error);
 }
 
-/* The script for the problem. That it takes those of a portfolio's sample was seen when they were
- * measured. */
+/* Sets *kept to the script for the problem. Problems of a portfolio's sample need no new script:
+ * they were valid when they were measured. */
 static at_status ready_script(making *k, script **kept, at_error *error)
 {
     pattern_variable values[RECORD_MAX_VALUES];
@@ -158,8 +158,8 @@ static at_status ready_script(making *k, script **kept, at_error *error)
 
 /* ---- sources ---- */
 
-/* Tells whether nvcc takes the option, as NVRTC gets it, for granted, or it changes nothing that is
- * computed. */
+/* Returns whether nvcc needs no such option: nvcc does by default what the option asks, or the
+ * option does not change results. */
 static bool is_harmless(const char *option)
 {
     static const char *const harmless[] = {
@@ -172,7 +172,8 @@ static bool is_harmless(const char *option)
     return option[0] == '\0';
 }
 
-/* NAME=VALUE of -DNAME=VALUE, which a source can say itself; NULL: the option is another. */
+/* Returns NAME=VALUE of -DNAME=VALUE, which the source can define itself, or NULL for other
+ * options. */
 static const char *definition_in(const char *option)
 {
     static const char longer[] = "--define-macro=";
@@ -181,8 +182,8 @@ static const char *definition_in(const char *option)
     return strncmp(option, longer, sizeof longer - 1) == 0 ? option + sizeof longer - 1 : NULL;
 }
 
-/* Turns options into text before the source; AT_USAGE for those that a file of several sources
- * cannot say. */
+/* Writes the variant's compiler options as text before the source. AT_USAGE for options that a file
+ * of several sources cannot express. */
 static at_status put_options(const making *k, const emitted *variant, pack *text, at_error *error)
 {
     char option[COMPILE_OPTION_BYTES];
@@ -229,7 +230,7 @@ static at_status note_entries(const making *k, const uint16_t *indices, const la
     return status;
 }
 
-/* Conditions for what the source has read. */
+/* Lists a condition for each variable and device field that the template read. */
 static void list_conditions(const making *k, const emit_reads *reads, export_use *use)
 {
     size_t fields;
@@ -243,8 +244,8 @@ static void list_conditions(const making *k, const emit_reads *reads, export_use
             use->conditions[use->condition_count++] = (export_condition){true, i};
 }
 
-/* Is the problem of a portfolio's sample, for which nobody has asked, and does the kernel hold
- * values in which those problems differ? */
+/* Returns whether only a portfolio's sample has the problem, and the kernel contains values in
+ * which the problems of the sample differ. */
 static bool is_sample_only(const making *k, const emit_reads *reads)
 {
     const size_t at = (size_t)(k->problem - k->problems->problems);
@@ -255,7 +256,7 @@ static bool is_sample_only(const making *k, const emit_reads *reads)
     return false;
 }
 
-/* Adds the source of a variant, whose place is *place. */
+/* Adds the source of a variant, and sets *place to its place. */
 static at_status add_source(making *k, const uint16_t *indices, const emitted *variant,
                             size_t *place, at_error *error)
 {
@@ -311,7 +312,7 @@ static at_status add_configuration(making *k, const uint16_t *indices,
     return AT_OK;
 }
 
-/* Adds the kernels that such a GPU gets, and the default, which is left to any. */
+/* Adds the kernels that a program on the target GPU gets. */
 static at_status add_for_target(making *k, pick_target target, at_error *error)
 {
     uint16_t indices[RECORD_MAX_VALUES];
@@ -339,10 +340,11 @@ static at_status add_default(making *k, at_error *error)
     return add_configuration(k, p->baseline, &k->m->defaults, error);
 }
 
-/* `place` of the record among them; r may be NULL. */
+/* Adds the kernels for the GPUs of a record, and the default's. `place` is the record's place; `r`
+ * is NULL if there are no records. */
 static at_status add_for_record(making *k, const record *r, size_t place, at_error *error)
 {
-    /* Nothing can be said of a capability that this version does not know. */
+    /* This version does not know the capability, so no kernel can be made for it. */
     if (r ? arch_of_gpu(r->gpu, r->major, r->minor, &k->device, NULL)
           : arch_find("sm_90", &k->device, NULL))
         return AT_OK;

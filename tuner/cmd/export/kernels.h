@@ -26,7 +26,7 @@ typedef struct kernel_ptx {
     size_t submitted, taken;
 } kernel_ptx;
 
-void kernel_ptx_deinit(kernel_ptx *k); /* a zeroed one is fine */
+void kernel_ptx_deinit(kernel_ptx *k); /* accepts a zeroed one */
 
 /* Adds launch and kernels to the model of the script `run->script`, which was loaded as `s`; `ptx`
  * compiles them. *problems must live as long as the model. AT_USAGE if --over is wrong, or if the

@@ -1,5 +1,5 @@
-/* autotune pick: what a program gets that asks for a configuration, by which rule, and why not the
- * better ones. */
+/* autotune pick: the configuration that a program gets, the rule that gives it, and why better ones
+ * are refused. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,8 @@
 
 enum { LINE_BYTES = CONFIGURATION_BYTES };
 
-/* It has the limits of its capability. Words that several GPUs have name none. */
+/* Finds a recorded GPU by name, with the limits of its compute capability. Words that several GPUs
+ * share name no GPU. */
 static bool find_recorded(const record_set *records, const char *name, arch_limits *out)
 {
     bool found = false, several = false;
@@ -70,7 +71,7 @@ static at_status find_gpu(const options *o, const record_set *records, arch_limi
                      *known ? known + 2 : "");
 }
 
-/* Says what a candidate was measured for. */
+/* Describes the measurement that a candidate comes from. */
 static void describe(const pick_candidate *c, char *text, size_t size_bytes)
 {
     char problem[LINE_BYTES] = "";
@@ -103,14 +104,14 @@ static void say_why(const library_check *check, pick_verdict verdict, const reco
     }
 }
 
-/* A candidate that was refused, and why. */
+/* A refused candidate, and the reason. */
 typedef struct refusal {
     pick_candidate candidate;
-    bool by_tree; /* the tree of its portfolio chooses the default */
+    bool by_tree; /* the tree of its portfolio chose the default */
     char why[LINE_BYTES + 64];
 } refusal;
 
-/* The answer to a question. */
+/* The pick for one problem on one GPU. */
 typedef struct picking {
     library_check check;
     pick_candidate choice;
@@ -138,7 +139,8 @@ static void refused(void *context, const pick_candidate *c, pick_verdict verdict
     memory_add(&a->refused, &a->refused_count, &r, sizeof r);
 }
 
-/* Finds the configuration's place in its portfolio, from 0; -1: it is of none. */
+/* Returns the place of the configuration in its portfolio, from 0 on, or -1 if no portfolio has
+ * it. */
 static int place_in_portfolio(const pick_candidate *c)
 {
     for (size_t i = 0; i < c->from->portfolio_count; i++) {
@@ -150,7 +152,8 @@ static int place_in_portfolio(const pick_candidate *c)
     return -1;
 }
 
-/* Returns the portfolio's record whose tree chose the default; NULL: another rule did. */
+/* Returns the record of the portfolio whose tree chose the default, or NULL if another rule gave
+ * it. */
 static const record *tree_of_default(const picking *a)
 {
     for (size_t i = 0; i < a->refused_count && a->choice.rule == PICK_DEFAULT; i++)
@@ -159,8 +162,8 @@ static const record *tree_of_default(const picking *a)
     return NULL;
 }
 
-/* Says why the default is given: a portfolio chose it, nothing is recorded, or of other GPUs alone,
- * or the rest was refused. */
+/* Explains why the default is given: a portfolio chose it, nothing is recorded, only other GPUs are
+ * recorded, or all other candidates were refused. */
 static void say_default(const options *o, const record_set *records, const arch_limits *gpu,
                         const picking *a, char *text, size_t size_bytes)
 {
@@ -191,7 +194,7 @@ static void say_default(const options *o, const record_set *records, const arch_
         text_add(text, size_bytes, ", and another major capability is another kind of GPU");
 }
 
-/* Says in words what the rule means for the answer. */
+/* Explains the rule that gave the configuration. */
 static void say_rule(const options *o, const record_set *records, const arch_limits *gpu,
                      const picking *a, char *text, size_t size_bytes)
 {
@@ -228,7 +231,7 @@ static void say_rule(const options *o, const record_set *records, const arch_lim
                  place, c->from->pattern);
 }
 
-/* Counts the refusals from `first` on that have one source and one reason. */
+/* Counts the refusals from `first` on that have the same source and the same reason. */
 static size_t count_alike(const picking *a, size_t first)
 {
     const refusal *r = &a->refused[first];
@@ -240,7 +243,7 @@ static size_t count_alike(const picking *a, size_t first)
     return count;
 }
 
-/* A label and words beside it. */
+/* Prints a label with words beside it. */
 static void print_beside(const char *label, const char *words)
 {
     wrap_print(terminal_page(), 10, label, words, stdout);
@@ -320,7 +323,8 @@ static at_status answer(const options *o, int *exit_code, at_error *error)
         goto cleanup;
     const pattern *p = script_pattern(s);
     record_set own = {.records = records.records};
-    /* Records of other patterns are only asked for their GPUs' names. */
+    /* Moves the pattern's records to the front. The others were only needed for the names of their
+     * GPUs. */
     for (size_t i = 0; i < records.count; i++)
         if (strcmp(records.records[i].pattern, p->name) == 0) {
             record moved = records.records[i];

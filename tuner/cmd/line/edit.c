@@ -23,13 +23,13 @@ void edit_add(edit_list *list, size_t begin, size_t length, const char *text)
     size_t at = list->count;
     edit one = {.begin = begin, .length = length, .text = memory_text(text)};
     memory_add(&list->edits, &list->count, &one, sizeof one);
-    /* In the order of the text. */
+    /* Keeps the edits in the order of the text. */
     for (; at > 0 && list->edits[at - 1].begin > begin; at--)
         list->edits[at] = list->edits[at - 1];
     list->edits[at] = one;
 }
 
-/* Appends the text from `at` to `end` with the edits in it. */
+/* Appends the text from `at` to `end`, with the edits made. */
 static void put_edited(pack *out, const edit_list *list, const char *text, size_t at, size_t end)
 {
     for (size_t i = 0; i < list->count; i++) {
@@ -63,12 +63,13 @@ static size_t next_line(const char *text, size_t at)
     return end ? (size_t)(end + 1 - text) : strlen(text);
 }
 
-/* Whole lines that differ: of the text before, and what they become. */
+/* The bounds of changed lines in the text before the edits. */
 typedef struct change {
     size_t begin, end;
 } change;
 
-/* The lines that the edit at *i touches, with those of edits that share them; *i is past these. */
+/* Returns the lines that the edit at *i changes, together with the edits that share these lines.
+ * Moves *i past these edits. */
 static change touched(const edit_list *list, const char *text, size_t *i)
 {
     const edit *e = &list->edits[*i];
@@ -117,7 +118,8 @@ static size_t ahead(const char *text, size_t at, int lines)
     return at;
 }
 
-/* One hunk, from the edit at *i on; *grown is by how many lines what stands before it has grown. */
+/* Prints one hunk, from the edit at *i on. *grown is the number of lines by which earlier hunks
+ * made the text longer. */
 static void print_hunk(const edit_list *list, const char *text, size_t *i, long *grown, FILE *to)
 {
     pack body = {0};

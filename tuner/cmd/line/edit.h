@@ -1,5 +1,4 @@
-/* Changes of a text file that a person wrote: what stands where is replaced, shown as a unified
- * diff, and written. */
+/* Edits of a text file that a person wrote: they are shown as a unified diff, and written. */
 #ifndef AUTOTUNE_CMD_LINE_EDIT_H
 #define AUTOTUNE_CMD_LINE_EDIT_H
 
@@ -8,7 +7,7 @@
 
 #include "base/error.h"
 
-/* `length` bytes from `begin` on become `text`. */
+/* Replaces `length` bytes from `begin` on by `text`. */
 typedef struct edit {
     size_t begin, length;
     char *text; /* owned by the list */
@@ -24,14 +23,15 @@ void edit_list_deinit(edit_list *list);
 /* Appends an edit with a copy of `text`. */
 void edit_add(edit_list *list, size_t begin, size_t length, const char *text);
 
-/* The text with all edits made; the caller frees it. */
+/* Returns the text with all edits made. The caller frees it. */
 char *edit_apply(const edit_list *list, const char *text);
 
-/* Prints a unified diff of three lines of context, of `path`, from `before` to `after`, whose edits
- * are these. Nothing, if the texts are equal. */
+/* Prints a unified diff of `path`, with three lines of context, from `before` to the edited text.
+ * Prints nothing if the texts are equal. */
 void edit_print(const edit_list *list, const char *before, const char *path, FILE *to);
 
-/* Replaces the file, which keeps its mode. AT_USAGE if it is not `before` any more, AT_IO. */
+/* Replaces the file's text by `after` and keeps its mode. AT_USAGE if the file is no longer
+ * `before`; AT_IO. */
 at_status edit_write(const char *path, const char *before, const char *after, at_error *error);
 
 #endif

@@ -15,41 +15,42 @@
 #include "cmd/line/page.h"
 #include "search/strategy.h"
 
-/* The type of an option's value, and so of its place in the options. */
+/* The type of an option's value. It determines the type of the member in `options`. */
 typedef enum cell_type {
     CELL_TRUE,
     CELL_FALSE,  /* bool; takes no value */
     CELL_TEXT,   /* const char *, borrowed */
     CELL_COUNT,  /* uint64_t, from `least` to `most` */
-    CELL_SIZE,   /* size_t, likewise */
-    CELL_INT,    /* int, likewise */
-    CELL_NUMBER, /* double, likewise; kept times `scale` */
-    CELL_CHOICE, /* bool: which of the two words of `argument`, "false|true" */
+    CELL_SIZE,   /* size_t, from `least` to `most` */
+    CELL_INT,    /* int, from `least` to `most` */
+    CELL_NUMBER, /* double, from `least` to `most`; stored times `scale` */
+    CELL_CHOICE, /* bool: false for the first word of `argument`, true for the second ("false|true")
+                  */
     CELL_SET,
     CELL_ONLY,
-    CELL_OVER,    /* script_setting: NAME=VALUE, one more each time */
-    CELL_INCLUDE, /* a folder, one more each time */
-    CELL_AFTER,   /* a script, one more each time */
+    CELL_OVER,    /* script_setting, NAME=VALUE; repeatable, like the two before */
+    CELL_INCLUDE, /* a folder; repeatable */
+    CELL_AFTER,   /* a script; repeatable */
     CELL_BUDGET,
     CELL_EFFORT
 } cell_type;
 
 typedef struct option_info {
     const char *name;
-    const char *argument; /* NULL: takes none */
+    const char *argument; /* NULL if the option takes none */
     const char *help;
     cell_type type;
-    size_t offset; /* in `options` */
+    size_t offset; /* of the member in `options` */
     double least, most, scale;
-    const char *takes; /* for the message about a wrong number; NULL: a whole number */
-    const char *words; /* "a|b|c": what it may be; NULL: see words_of() */
+    const char *takes; /* accepted values, for error messages about numbers that are not whole */
+    const char *words; /* "a|b|c": the accepted words; NULL: words_of() decides */
 } option_info;
 
 static const char details[] = {
 #include "commands.txt.inc"
 };
 
-/* All commands have these; what another code means to one of them is in its own paragraphs. */
+/* All commands have these codes. A command's own paragraphs explain its other codes. */
 static const char exit_codes[] =
     "Exit codes of every command: 0 done, 2 the command line or the script is wrong, 3 there is no "
     "usable device or CUDA toolchain, 4 a file cannot be read or written, 5 a bug, 130 "
@@ -59,7 +60,7 @@ enum { PARAGRAPH_BYTES = 4096, MOST_HELP_COLUMNS = 110 };
 
 #define AT(member) offsetof(options, member)
 
-/* --help lists them in this order. */
+/* The options, in the order of --help. */
 static const option_info known[] = {
     {"set", "NAME=VALUE", "override a problem variable of the script; repeatable",
      .type = CELL_SET},
@@ -105,7 +106,7 @@ static const option_info known[] = {
      0, 1e6},
     {"fixed", "N", "no race: N samples of each variant, the lowest median wins", .type = CELL_SIZE,
      AT(run.race.fixed_samples), 1, 256},
-    /* Below 6 blocks there is no interval of a median. */
+    /* The interval of a median needs at least 6 blocks. */
     {"finals", "N", "blocks of the finals (default 40)", .type = CELL_SIZE,
      AT(run.race.finals_blocks), 6, 10000},
     {"tie", "PERCENT", "smaller differences count as a tie (default 0.5)", .type = CELL_NUMBER,
@@ -199,7 +200,7 @@ static const option_info known[] = {
 
 enum { KNOWN = sizeof known / sizeof *known };
 
-/* Options that are something else to one command than to the others. */
+/* Options that have another meaning for one command. */
 static const struct {
     const char *command, *option, *help;
 } particular[] = {
@@ -259,7 +260,8 @@ bool options_are_words(const char *argument)
            strchr(argument, '|');
 }
 
-/* NULL: it may be anything, or is checked where it is used. */
+/* Returns the words that the option accepts, or NULL if it accepts any text or is checked
+ * elsewhere. */
 static const char *words_of(const command *c, const option_info *info)
 {
     if (c->chooses && strcmp(c->chooses, info->name) == 0)
@@ -286,7 +288,7 @@ static at_status check_word(const char *option, const char *words, const char *t
                      nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
 }
 
-/* Cuts NAME=VALUE apart in place: the text is argv's, which belongs to the program. */
+/* Splits NAME=VALUE in place: argv belongs to the program. */
 static at_status read_assignment(const option_info *info, const char *text, script_setting *list,
                                  size_t *count, at_error *error)
 {
@@ -357,7 +359,7 @@ static at_status read_after(const char *text, settings *out, at_error *error)
     return AT_OK;
 }
 
-/* Puts the value of an option where its row of the table says. */
+/* Stores the value of an option in its member. */
 static at_status read_option(const option_info *info, const char *text, options *out,
                              at_error *error)
 {
@@ -438,11 +440,11 @@ static int place_of(const char *name)
     return i;
 }
 
-/* The number that getopt_long() gives for the option at a place of the table: it is no character,
- * which stand for other things. */
+/* getopt_long() returns this plus the option's place in the table. Smaller numbers are
+ * characters. */
 enum { FIRST_LONG = 256 };
 
-/* getopt_long wants an array of its own. */
+/* Writes the options of the command in the form of getopt_long(). */
 static void getopt_table(const command *c, struct option *longs)
 {
     size_t n = 0;
@@ -465,7 +467,7 @@ static at_status unknown_option(const command *c, const char *word, at_error *er
     char typed[64];
     snprintf(typed, sizeof typed, "%.*s", (int)strcspn(word + 2, "="), word + 2);
     const char *nearest = nearest_name(typed, names, n);
-    /* Both name what a kernel is for; a command takes one of them. */
+    /* --device and --arch both select a target; a command takes one of them. */
     const char *other = strcmp(typed, "device") == 0 ? "arch" : "device";
     for (size_t i = 0; i < n && (strcmp(typed, "device") == 0 || strcmp(typed, "arch") == 0); i++)
         nearest = strcmp(names[i], other) == 0 ? other : nearest;
@@ -490,7 +492,7 @@ at_status options_parse(int argc, char **argv, const command *c, options *out, a
     struct option longs[KNOWN + 1];
     getopt_table(c, longs);
     opterr = 0;
-    optind = 0; /* glibc: start over, also after an earlier parse */
+    optind = 0; /* glibc: starts over after an earlier parse */
     for (;;) {
         int at = optind ? optind : 1;
         int choice = getopt_long(argc, argv, c->runs_program ? "+:o:h" : ":I:o:h", longs, NULL);
@@ -566,7 +568,7 @@ const command *options_command(const options *o, const char *name)
     return NULL;
 }
 
-/* Returns what the option does, as this command has it. */
+/* Returns the help of an option for this command. */
 static const char *help_of(const command *c, const option_info *info)
 {
     for (size_t i = 0; i < sizeof particular / sizeof *particular; i++)
@@ -576,7 +578,7 @@ static const char *help_of(const command *c, const option_info *info)
     return info->help;
 }
 
-/* Writes the values of --strategy, which is checked where the table of strategies is. */
+/* Writes the words of --strategy, which the table of strategies checks. */
 static void strategy_words(char words[OPTION_WORDS_BYTES])
 {
     size_t count;
@@ -611,8 +613,7 @@ void options_details(const char *name, char text[OPTIONS_DETAILS_BYTES])
              begin);
 }
 
-/* Paragraphs, whose lines are broken anew for the page; a line that is indented is one of its
- * own. */
+/* Prints paragraphs with new line breaks for the page. Indented lines keep their breaks. */
 static void print_paragraphs(const char *text, size_t columns, FILE *to)
 {
     char paragraph[PARAGRAPH_BYTES];
@@ -633,7 +634,7 @@ static void print_paragraphs(const char *text, size_t columns, FILE *to)
     }
 }
 
-/* A name in a column of its own, and words beside it. */
+/* Prints a name in a column of its own, and words beside it. */
 static void print_described(const char *name, const char *words, size_t columns, FILE *to)
 {
     char label[64];
@@ -653,7 +654,7 @@ static void print_strategies(size_t columns, FILE *to)
 void options_print_help(const command *c, FILE *to)
 {
     size_t columns = terminal_page() < MOST_HELP_COLUMNS ? terminal_page() : MOST_HELP_COLUMNS;
-    /* Options after a program are its own. */
+    /* The program's own options follow the program. */
     fprintf(to, "Usage: autotune %s%s%s%s%s\n\n%s\n\nOptions:\n", c->name,
             c->runs_program ? " [OPTION]..." : "", c->operand ? " " : "",
             c->operand ? c->operand : "", c->runs_program ? "" : " [OPTION]...", c->summary);

@@ -9,7 +9,7 @@
 
 #include "base/memory.h"
 
-enum { SHOWN = 3 }; /* numbers that show how a series goes on */
+enum { SHOWN = 3 }; /* numbers that define how a series continues */
 
 static at_status append(const char *name, const char *text, series *s, at_error *error)
 {
@@ -23,7 +23,7 @@ static at_status append(const char *name, const char *text, series *s, at_error 
     return AT_OK;
 }
 
-/* Whole numbers of a size whose product does not overflow. */
+/* Reads a whole number of 32 bits, so that products of two do not overflow. */
 static bool read_whole(const char *text, int64_t *out)
 {
     char *end;
@@ -33,7 +33,7 @@ static bool read_whole(const char *text, int64_t *out)
     return end != text && *end == '\0' && !errno && v < INT32_MAX && v > INT32_MIN;
 }
 
-/* How a series goes on: x to factor * x + step. */
+/* The rule of a series: the number after x is factor * x + step. */
 typedef struct progression {
     int64_t factor, step;
 } progression;
@@ -53,7 +53,7 @@ static bool find_progression(const int64_t *known, size_t count, progression *ou
     return even || (steady && factor > 1);
 }
 
-/* Appends the values between the last one and `to`, without `to`. */
+/* Appends the values after the last one and before `to`. */
 static at_status continue_to(const char *name, const char *to, series *s, at_error *error)
 {
     int64_t known[SHOWN], end;

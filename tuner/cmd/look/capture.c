@@ -1,4 +1,5 @@
-/* autotune capture: what a program launches, and the arguments and memory of chosen launches. */
+/* autotune capture: lists the kernels that a program launches, and saves the arguments and memory
+ * of chosen launches. */
 #define _XOPEN_SOURCE 700 /* nftw */
 #include <dirent.h>
 #include <errno.h>
@@ -35,7 +36,7 @@ static bool is_empty(const char *dir)
     return others == 0;
 }
 
-/* The program may change its folder: its path is absolute. */
+/* Makes the folder and writes its absolute path, because the program may change its folder. */
 static at_status make_folder(const options *o, char path[PATH_MAX], at_error *error)
 {
     if (!o->output)
@@ -65,7 +66,7 @@ static json_t *program_json(char *const *arguments)
     return out;
 }
 
-/* Says why nothing is there that was asked for. */
+/* Checks that the capture has what was asked for; the error says why not. */
 static at_status check_found(const options *o, const json_t *capture, at_error *error)
 {
     const json_t *trouble = json_array_get(json_object_get(capture, "trouble"), 0);
@@ -101,7 +102,7 @@ static at_status check_found(const options *o, const json_t *capture, at_error *
                      o->capture.kernel, (long long)matched, (unsigned long long)o->capture.nth);
 }
 
-/* Writes DIR/capture.json, which no one else may read. */
+/* Writes DIR/capture.json, readable by its owner alone. */
 static at_status write_capture(const char *dir, const json_t *capture, at_error *error)
 {
     char path[PATH_BYTES], *text = NULL;
@@ -157,7 +158,7 @@ static at_status run(const options *o, at_error *error)
             page_show(o, "capture", 2, json_incref(capture),
                       json_pack("{ss sI}", "dir", o->output, "top", (json_int_t)o->top), error);
     json_decref(capture);
-    if (status) /* a capture that failed is of no use */
+    if (status) /* an incomplete capture is useless */
         nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
     return status;
 }

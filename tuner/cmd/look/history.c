@@ -53,7 +53,7 @@ static at_status convert(const options *o, at_error *error)
         status = json_text_format(document, 1, &text, error);
     size_t length = text ? strlen(text) : 0;
     if (!status) {
-        text[length] = '\n'; /* in the place of the NUL: a file of text ends in a newline */
+        text[length] = '\n'; /* replaces the NUL, since a text file ends in a newline */
         status = terminal_or_file(o->output, text, length + 1, error);
     }
     free(text);
@@ -76,10 +76,10 @@ const command cmd_convert = {
 /* ---- replay ---- */
 
 static const size_t default_repeat = 100;
-/* Figures are means over seeds: more digits than these are noise. */
+/* The figures are means over seeds: further digits are noise. */
 enum { DIGITS = 6 };
 
-/* {"1": share, ...} by evaluations, or by seconds. */
+/* Packs the shares by evaluations, {"1": share, ...}, or by seconds. */
 static json_t *shares(const replay_result *result, bool by_time, bool random)
 {
     json_t *object = json_object();
@@ -96,7 +96,7 @@ static json_t *shares(const replay_result *result, bool by_time, bool random)
     return object;
 }
 
-/* Text rounds these figures itself. */
+/* Packs the figures that text needs; the text rounds them itself. */
 static json_t *pack_words(const char *path, const recorded *r, const replay_result *result)
 {
     json_t *marks = json_array();

@@ -1,4 +1,4 @@
-/* autotune plot: a picture of what was measured. */
+/* autotune plot: a picture of measurements. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,7 +72,7 @@ at_status plot_draw(const char *path, json_t *given, char **picture, size_t *siz
     } else if (!status) {
         status = page_draw(program, picture, size_bytes, error);
     }
-    /* The first page for the terminal begins a new sheet. */
+    /* gnuplot begins the first page for a terminal with a form feed. */
     if (!status && (*picture)[0] == '\f')
         (*picture)[0] = '\n';
     if (!status && drawn)
@@ -93,7 +93,7 @@ static at_status choose_format(const options *o, const char **out, at_error *err
     return AT_OK;
 }
 
-/* A record keeps the best few; beside some lies the whole space. */
+/* A record keeps the best few variants. Says where the whole space is, if it is known. */
 static void tell_landscape(const options *o, const json_t *drawn)
 {
     char path[PATHS_BYTES];
@@ -107,7 +107,7 @@ static void tell_landscape(const options *o, const json_t *drawn)
                 path);
 }
 
-/* Adds the ceilings of the GPU that the measurements are of. */
+/* Adds the ceilings of the GPU of the measurements. */
 static at_status put_ceilings(const options *o, json_t *given, at_error *error)
 {
     record_folders folders;
@@ -143,7 +143,7 @@ static at_status run(const options *o, at_error *error)
         status = put_ceilings(o, given, error);
     if (!status)
         status = plot_draw(o->operand, json_incref(given), &picture, &size_bytes, &drawn, error);
-    /* A PNG is the only output to stdout that is no text for a terminal. */
+    /* A PNG is the only format that must not go to a terminal. */
     if (!status && !o->output && strcmp(format, "png") == 0)
         status = file_write_all(STDOUT_FILENO, "stdout", picture, size_bytes, error);
     else if (!status)

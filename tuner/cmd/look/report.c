@@ -1,4 +1,4 @@
-/* autotune report: one page of what won, why, and how it was measured. */
+/* autotune report: one HTML page with the winners, the reasons, and the measurements. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,160 +21,118 @@
 #include "report/progress.h"
 #include "script/render.h"
 
-enum { TEXT_BYTES = 1024 };
-
 static const char style[] = {
 #include "page.css.inc"
 };
 
-/* Sorts a table by the column whose head was pressed: by number where all its cells begin with
- * one. */
+/* Sorts a table by the column whose head is clicked, as numbers if all cells of the column begin
+ * with one. */
 static const char script_text[] = {
 #include "page.js.inc"
 };
 
-/* ---- why: the counters of the baseline and of the winner ---- */
+/* ---- the counters of the baseline and of the winner ---- */
 
-typedef struct counts {
-    bool known;
-    char why_not[TEXT_BYTES];
-    double load_sectors, store_sectors; /* a request */
-    double load_ideal, store_ideal;     /* that its bytes would fill */
-    double load_bytes;                  /* a request */
-    double conflicts;                   /* extra wavefronts a request of shared memory */
-    double requests;                    /* of global memory, of all launches whole */
-    double instructions;                /* of warps, likewise */
-    double occupancy, flight_bytes, needed_bytes;
-    uint32_t registers, spill_bytes;
-    char limit[64];
-} counts;
-
-static double ratio(double a, double b)
+static json_t *ratio(uint64_t a, uint64_t b)
 {
-    return b > 0 ? a / b : 0;
+    return json_exact(b > 0 ? (double)a / (double)b : 0);
 }
 
-static void sum_counts(const explained *x, counts *out)
+/* Packs the counters of all launches of a variant. Sectors, bytes and conflicts are per request;
+ * `ideal` is the least number of sectors that hold a request's bytes; a conflict is an extra
+ * wavefront. Predictions are those of the longest launch. */
+static json_t *pack_counts(const explained *x)
 {
     sim_counter load = {0}, store = {0}, shared = {0};
-    double longest = -1;
+    double requests = 0, instructions = 0;
+    const sim_prediction *longest = &x->launches[0].found.prediction;
+    const kernel_resources *r = &x->compiled.resources;
     for (uint32_t i = 0; i < x->launch.launch_count; i++) {
         const sim_estimated *f = &x->launches[i].found;
         const sim_totals *t = &f->profile.totals;
         const double scale = x->launches[i].explanation.scale * plan_rounds(&x->launch, i);
-        out->requests += scale * (double)(t->global_load.requests + t->async_copy.requests +
-                                          t->global_store.requests);
-        out->instructions += scale * (double)t->issued_total;
+        requests += scale * (double)(t->global_load.requests + t->async_copy.requests +
+                                     t->global_store.requests);
+        instructions += scale * (double)t->issued_total;
         sim_counter_sum(&load, &t->global_load);
         sim_counter_sum(&load, &t->async_copy);
         sim_counter_sum(&store, &t->global_store);
         sim_counter_sum(&shared, &t->shared_load);
         sim_counter_sum(&shared, &t->shared_store);
-        if (f->prediction.time_ns > longest) {
-            longest = f->prediction.time_ns;
-            out->occupancy = f->prediction.occupancy.fraction;
-            out->flight_bytes = f->prediction.flight_bytes;
-            out->needed_bytes = f->prediction.needed_bytes;
-            snprintf(out->limit, sizeof out->limit, "%s", sim_term_name(f->prediction.limit));
-        }
+        if (f->prediction.time_ns > longest->time_ns)
+            longest = &f->prediction;
     }
-    out->known = true;
-    out->load_sectors = ratio((double)load.sectors, (double)load.requests);
-    out->load_ideal = ratio((double)load.fewest, (double)load.requests);
-    out->load_bytes = ratio((double)load.bytes, (double)load.requests);
-    out->store_sectors = ratio((double)store.sectors, (double)store.requests);
-    out->store_ideal = ratio((double)store.fewest, (double)store.requests);
-    out->conflicts = ratio((double)shared.conflicts, (double)shared.shared_requests);
-    out->registers = x->compiled.resources.registers;
-    out->spill_bytes =
-        x->compiled.resources.spill_store_bytes + x->compiled.resources.spill_load_bytes;
+    return json_pack(
+        "{so so so so so so so so so so so sI sI ss}", "load_sectors",
+        ratio(load.sectors, load.requests), "load_ideal", ratio(load.fewest, load.requests),
+        "store_sectors", ratio(store.sectors, store.requests), "store_ideal",
+        ratio(store.fewest, store.requests), "load_bytes", ratio(load.bytes, load.requests),
+        "conflicts", ratio(shared.conflicts, shared.shared_requests), "requests",
+        json_exact(requests), "instructions", json_exact(instructions), "occupancy",
+        json_exact(longest->occupancy.fraction), "flight_bytes", json_exact(longest->flight_bytes),
+        "needed_bytes", json_exact(longest->needed_bytes), "registers", (json_int_t)r->registers,
+        "spill_bytes", (json_int_t)r->spill_store_bytes + r->spill_load_bytes, "limit",
+        sim_term_name(longest->limit));
 }
 
-/* A variant of a pattern on an architecture, which records of several GPUs may share. */
-typedef struct counted {
-    char *key; /* owned: pattern, architecture and configuration */
-    counts found;
-} counted;
-
-typedef struct counted_list {
-    counted *items; /* owned */
-    size_t count;
-} counted_list;
-
-/* Counts on the script's problem, of which a sample of blocks is run; where that cannot be run
- * here, on its problem for simulated devices. */
-static void count_variant(const record *r, const char *configuration, counts *out)
+/* Counts a sample of the blocks of the script's problem, or of its problem for simulated devices if
+ * the former cannot run here. Returns the counters, or a string that says why there are none. */
+static json_t *count_variant(const record *r, const char *configuration)
 {
     char arch[16];
-    at_status status = AT_DEVICE;
-    at_error error = {0};
+    json_t *counts = NULL;
+    at_error error;
     snprintf(arch, sizeof arch, "sm_%d%d", r->major, r->minor);
     settings wanted = {.pattern.script = r->pattern,
                        .machine.arch = arch,
                        .machine.use_cache = true,
                        .quiet = true};
-    for (int simulated = 0; simulated < 2 && status; simulated++) {
+    for (int simulated = 0; simulated < 2 && !counts; simulated++) {
         explained *x = memory_new(1, sizeof *x);
         error = (at_error){0};
-        status = explained_count(&wanted, configuration, simulated, x, &error);
+        at_status status = explained_count(&wanted, configuration, simulated, x, &error);
         if (!status && explained_faulted(x))
             status = error_set(&error, AT_DEVICE, "the simulated kernel faulted");
         if (!status)
-            sum_counts(x, out);
+            counts = pack_counts(x);
         explained_deinit(x);
         free(x);
     }
-    if (status)
-        snprintf(out->why_not, sizeof out->why_not, "%s", error.message);
+    return counts ? counts : json_said(error.message);
 }
 
-static counts find_counts(counted_list *list, const record *r, const record_values *configuration)
+/* Returns the counters of a variant, borrowed from `cache`: records of several GPUs may share them.
+ */
+static json_t *find_counts(json_t *cache, const record *r, const record_values *configuration)
 {
     char text[CONFIGURATION_BYTES], key[CONFIGURATION_BYTES + RECORD_NAME_BYTES + 32];
     record_format_values(configuration, text, sizeof text);
     snprintf(key, sizeof key, "%s sm_%d%d %s", r->pattern, r->major, r->minor, text);
-    for (size_t i = 0; i < list->count; i++)
-        if (strcmp(list->items[i].key, key) == 0)
-            return list->items[i].found;
-    counted new = {.key = memory_text(key)};
-    count_variant(r, text, &new.found);
-    memory_add(&list->items, &list->count, &new, sizeof new);
-    return new.found;
+    if (!json_object_get(cache, key))
+        json_object_set_new(cache, key, memory_have(count_variant(r, text)));
+    return json_object_get(cache, key);
 }
 
-static json_t *pack_counts(const counts *c)
-{
-    return json_pack(
-        "{so so so so so so so so so so so sI sI ss}", "load_sectors", json_exact(c->load_sectors),
-        "load_ideal", json_exact(c->load_ideal), "store_sectors", json_exact(c->store_sectors),
-        "store_ideal", json_exact(c->store_ideal), "load_bytes", json_exact(c->load_bytes),
-        "conflicts", json_exact(c->conflicts), "requests", json_exact(c->requests), "instructions",
-        json_exact(c->instructions), "occupancy", json_exact(c->occupancy), "flight_bytes",
-        json_exact(c->flight_bytes), "needed_bytes", json_exact(c->needed_bytes), "registers",
-        (json_int_t)c->registers, "spill_bytes", (json_int_t)c->spill_bytes, "limit", c->limit);
-}
-
-/* The counters of the first entry's baseline and winner, or why there are none to compare. */
-static void put_counts(json_t **page, const record *r, counted_list *list)
+/* Adds the counters of the first entry's baseline and winner, or the reason why they are
+ * missing. */
+static void put_counts(json_t **page, const record *r, json_t *cache)
 {
     const record_entry *e = &r->entries[0];
-    counts baseline = {0}, winner = {0};
-    if (e->baseline.count) {
-        baseline = find_counts(list, r, &e->baseline);
-        winner = find_counts(list, r, &e->configuration);
+    if (!e->baseline.count) {
+        json_put(page, "why_no_counts", json_string("the record has no baseline"));
+        return;
     }
-    if (baseline.known && winner.known)
-        json_put(page, "counts", json_pack("[o, o]", pack_counts(&baseline), pack_counts(&winner)));
+    json_t *baseline = find_counts(cache, r, &e->baseline),
+           *winner = find_counts(cache, r, &e->configuration);
+    if (json_is_object(baseline) && json_is_object(winner))
+        json_put(page, "counts", json_pack("[O, O]", baseline, winner));
     else
-        json_put(page, "why_no_counts",
-                 json_said(!e->baseline.count  ? "the record has no baseline"
-                           : *baseline.why_not ? baseline.why_not
-                                               : winner.why_not));
+        json_put(page, "why_no_counts", json_incref(json_is_string(baseline) ? baseline : winner));
 }
 
 /* ---- pictures ---- */
 
-/* New text. */
+/* Returns new text. */
 static char *base64(const void *bytes, size_t size_bytes)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -192,7 +150,7 @@ static char *base64(const void *bytes, size_t size_bytes)
     return out;
 }
 
-/* Adds {words, data}, or {why} when there is no picture. Takes `given`. */
+/* Adds {words, data}, or {why} if there is no picture. Takes `given`. */
 static void add_picture(json_t **list, const char *path, json_t *given, const char *kind,
                         const char *words)
 {
@@ -211,8 +169,8 @@ static void add_picture(json_t **list, const char *path, json_t *given, const ch
     free(bytes);
 }
 
-/* Beneath what the GPU can do at most, where that was measured. Without flops or without bytes the
- * few points of a record would lie on one line, of which the share of the ceiling says all. */
+/* Adds a roofline, if the GPU's ceilings were measured. Without flops or bytes all points of a
+ * record lie on one line, and the share of the ceiling says the same. */
 static void add_roofline(json_t **list, const record *r)
 {
     json_t *ceilings, *source;
@@ -228,8 +186,8 @@ static void add_roofline(json_t **list, const record *r)
     json_decref(ceilings);
 }
 
-/* Adds the pictures of the landscape that lies beside the record; without one, the picture of what
- * the record keeps. */
+/* Adds the pictures of the landscape beside the record, or else the picture of the variants in the
+ * record. */
 static void add_landscape(json_t **list, const record *r)
 {
     static const char *const pictures[][2] = {
@@ -269,8 +227,8 @@ static void add_landscape(json_t **list, const record *r)
 
 /* ---- the page ---- */
 
-/* Packs what lua/commands/report_record.lua is given. */
-static json_t *pack_record(const record *r, size_t place, counted_list *list)
+/* Packs a record for lua/commands/report_record.lua. */
+static json_t *pack_record(const record *r, size_t place, json_t *cache)
 {
     const record_set one = {.records = (record *)(uintptr_t)r, .count = 1};
     json_t *records = results_pack(NULL, &one), *pictures = json_array();
@@ -280,7 +238,7 @@ static json_t *pack_record(const record *r, size_t place, counted_list *list)
     if (r->entry_count) {
         add_roofline(&pictures, r);
         add_landscape(&pictures, r);
-        put_counts(&given, r, list);
+        put_counts(&given, r, cache);
     }
     json_put(&given, "pictures", pictures);
     return given;
@@ -294,7 +252,8 @@ static bool is_wanted(const options *o, const record *r)
     return o->operand_count == 0;
 }
 
-/* Checks that each pattern which is asked for has a record or, if none is, that there is any. */
+/* Checks that each requested pattern has a record or, without a request, that there is any
+ * record. */
 static at_status check_wanted(const options *o, const record_set *set, at_error *error)
 {
     const char **names = memory_new(set->count + 1, sizeof *names);
@@ -338,7 +297,7 @@ static at_status write_page(const options *o, const record_set *set, FILE *to, a
                                       set->records[i].gpu, "place", (json_int_t)i));
         wanted++;
     }
-    counted_list counted_variants = {0};
+    json_t *cache = json_object();
     progress *shown = progress_new(STDERR_FILENO, false);
     at_status status = add_part(
         to, "report_head",
@@ -350,16 +309,14 @@ static at_status write_page(const options *o, const record_set *set, FILE *to, a
                                                  .done = done++,
                                                  .total = wanted,
                                                  .now_ns = clock_now_ns()});
-        json_t *page, *given = pack_record(&set->records[i], i, &counted_variants);
+        json_t *page, *given = pack_record(&set->records[i], i, cache);
         status = script_compute("commands.report_record", NULL, given, &page, error);
         json_decref(given);
         if (!status)
             status = add_part(to, "report_record", page, error);
     }
     progress_free(shown);
-    for (size_t i = 0; i < counted_variants.count; i++)
-        free(counted_variants.items[i].key);
-    free(counted_variants.items);
+    json_decref(cache);
     fprintf(to, "<script>\n%s</script>\n</body></html>\n", script_text);
     return status;
 }

@@ -1,4 +1,5 @@
-/* autotune compare: what became faster or slower between two records, runs or journals. */
+/* autotune compare: the problems that became faster or slower between two records, runs or
+ * journals. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,12 +22,12 @@
 
 enum { EXIT_SLOWER = 6, TEXT_BYTES = 512 };
 
-/* A race's difference below this does not matter. */
+/* The largest difference of a race that counts as equal. */
 static const double race_margin = 0.0025;
 
 /* ---- reading: the steps of lua/commands/compare.lua ---- */
 
-/* Takes `given`, adds the step's name and runs it. */
+/* Adds the name of the step to `given` and runs the module. Takes `given`. */
 static at_status compute(const char *step, const char *path, json_t *given, json_t **out,
                          at_error *error)
 {
@@ -36,8 +37,8 @@ static at_status compute(const char *step, const char *path, json_t *given, json
     return status;
 }
 
-/* Reads {gpu, subjects}, the best of each problem, from a record, or else the fastest result of a
- * run, a journal or another tool's file. */
+/* Reads {gpu, subjects}, the best of each problem: from a record, or else from a run, a journal or
+ * another tool's file. */
 static at_status read_side(const char *path, json_t **out, at_error *error)
 {
     record_set set = {.records = memory_new(1, sizeof *set.records), .count = 1};
@@ -59,7 +60,7 @@ static at_status read_side(const char *path, json_t **out, at_error *error)
     status = recorded_open(path, &source, error);
     if (!status)
         status = compute("read", path, json_pack("{so}", "source", source), out, error);
-    /* Of a damaged record, say what is wrong with it. */
+    /* A damaged record keeps the error that says what is wrong with it. */
     if (!status && json_is_true(json_object_get(*out, "is_record"))) {
         *error = as_record;
         status = as_record.status;
@@ -74,7 +75,7 @@ static const char *text_of(const json_t *object, const char *name)
 
 /* ---- racing ---- */
 
-/* The problem as settings; `text` is cut apart. */
+/* Stores the problem in the settings. Splits `text` in place. */
 static at_status set_problem(settings *s, char *text, at_error *error)
 {
     char *rest = NULL;
@@ -119,7 +120,7 @@ static at_status compile_side(session *s, const char *configuration, compile_res
     return status;
 }
 
-/* One device worker for all, so that the GPU is opened and its clocks are brought up once. */
+/* One device worker serves all races: the GPU is opened and its clocks are raised once. */
 typedef struct course {
     workers workers;
     bool warm;
@@ -187,9 +188,8 @@ static at_status race(const options *o, course *on, size_t place, json_t *c, dou
 
 /* ---- counting ---- */
 
-/* Counts sectors, conflicts, registers and spills of the winner on a simulated device: exact, and
- * no times. Counts that cannot be had (no such pattern here, an instruction that it lacks) are left
- * out. */
+/* Counts sectors, conflicts, registers and spills of a winner on a simulated device. Skips a winner
+ * that cannot be counted, for example if its pattern is not known here. */
 static bool count_subject(const options *o, json_t *s)
 {
     explained x = {0};
@@ -229,8 +229,7 @@ static bool count_subject(const options *o, json_t *s)
     return is_counted;
 }
 
-/* Counts both sides if different configurations won; the same configuration would have the same
- * counts. */
+/* Counts both sides if their configurations differ. Equal configurations have equal counts. */
 static void count_sides(const options *o, const json_t *c)
 {
     json_t *a = json_object_get(c, "a"), *b = json_object_get(c, "b");

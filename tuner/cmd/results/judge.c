@@ -4,7 +4,7 @@
 
 #include "search/race/paired.h"
 
-/* One in two hundred that a kernel is called slower than itself. */
+/* The probability of a wrong SLOWER for two equal kernels. */
 static const double tail = 0.005;
 
 const char *judge_name(verdict v)

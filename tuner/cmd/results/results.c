@@ -1,4 +1,4 @@
-/* autotune results: records are listed, shown, compared, merged, pruned and validated. */
+/* autotune results: lists, shows, compares, merges, prunes and validates records. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ enum { EXIT_FAULTS = 4, TEXT_BYTES = 1024, WHY_BYTES = 1024, VALUE_BYTES = 300 }
 
 /* ---- list, show, diff: lua/commands/results_<verb>.lua ---- */
 
-/* Lists the values of --set. */
+/* Packs the values of --set. */
 static json_t *pack_wanted(const options *o)
 {
     json_t *wanted = json_array();
@@ -81,7 +81,7 @@ static at_status show(const options *o, at_error *error)
     return status;
 }
 
-/* A file is a set of one. */
+/* Reads a folder of records, or a file as a set of one record. */
 static at_status read_side(const char *path, record_set *out, at_error *error)
 {
     struct stat s;
@@ -119,10 +119,10 @@ static at_status diff(const options *o, at_error *error)
 
 /* ---- what merge and prune tell ---- */
 
-/* An account of what was done, for people as it happens, for programs at the end. */
+/* Reports each change: to people as it happens, to programs at the end. */
 typedef struct account {
     const options *options;
-    json_t *list; /* NULL: for people */
+    json_t *list; /* NULL for people */
     size_t counts[COMBINE_REMOVED + 1];
 } account;
 
@@ -213,11 +213,11 @@ static at_status merge(const options *o, at_error *error)
 
 typedef struct pruning {
     const options *options;
-    char before[32]; /* "": no age was given */
+    char before[32]; /* "" if no age was given */
     char why[WHY_BYTES];
 } pruning;
 
-/* "90d" or "2026-01-31" to a date in UTC, as records spell it. */
+/* Turns "90d" or "2026-01-31" into a date in UTC, in the form of records. */
 static at_status read_age(const char *text, char out[32], at_error *error)
 {
     char *end;
@@ -239,7 +239,7 @@ static at_status read_age(const char *text, char out[32], at_error *error)
         "--older-than takes an age in days or a date, such as 90d or 2026-01-31, not '%s'", text);
 }
 
-/* The script of the entry's pattern for its problem and GPU. */
+/* Loads the script of the record's pattern for the entry's problem and GPU. */
 static at_status load_script_of(const record *r, const record_entry *e, script **out,
                                 at_error *error)
 {
@@ -330,7 +330,7 @@ static at_status prune(const options *o, at_error *error)
         status = record_load_all(o->run.results.results_dir, NULL, &set, error);
     for (size_t i = 0; i < set.count && !status; i++) {
         at_error why = {0};
-        /* What is removed is named in full. */
+        /* Pruning needs the full name of a GPU. */
         bool exactly = true;
         if (o->gpu)
             known_gpu(set.records[i].gpu, o->gpu, &exactly);
@@ -367,7 +367,8 @@ static void add_file(file_list *list, const char *path)
     memory_add(&list->paths, &list->count, &copy, sizeof copy);
 }
 
-/* A file of which nothing can be read is a fault of the folder's, with no pointer. */
+/* Adds the records of a folder, and its unreadable files: their faults have no pointer. With
+ * `may_lack` the folder may be missing. */
 static at_status add_folder(file_list *list, const char *folder, bool may_lack, at_error *error)
 {
     record_set set;
@@ -402,7 +403,7 @@ static at_status list_files(const options *o, file_list *list, at_error *error)
     return status || list->count > 0 ? status : record_check_folders(&folders, error);
 }
 
-/* The last part of the path, or the one before it. */
+/* Packs the last part of the path, or with `folder` the part before it. */
 static json_t *pack_part(const char *path, bool folder)
 {
     const char *end = strrchr(path, '/'), *begin = end;
@@ -414,7 +415,7 @@ static json_t *pack_part(const char *path, bool folder)
     return json_said(folder ? text : end ? end + 1 : path);
 }
 
-/* Packs what lua/commands/results_validate.lua is given of a file: with what readers refuse. */
+/* Packs a file and the faults that readers report, for lua/commands/results_validate.lua. */
 static json_t *pack_file(const char *path, const char *text, size_t size_bytes, json_t *root,
                          size_t *entries)
 {
@@ -448,7 +449,7 @@ static json_t *pack_file(const char *path, const char *text, size_t size_bytes, 
     return given;
 }
 
-/* Adds the faults of a file. */
+/* Adds the faults of a file to `faults`. */
 static at_status validate_file(const char *path, record_faults *faults, size_t *entries,
                                at_error *error)
 {

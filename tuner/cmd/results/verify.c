@@ -1,4 +1,4 @@
-/* autotune verify: which recorded winners still hold on the GPU that is here. */
+/* autotune verify: races recorded winners on this machine's GPU, and reports which still win. */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,28 +20,28 @@
 
 enum { EXIT_FAILED = 6, TEXT_BYTES = 512 };
 
-/* A pattern that was asked for. */
+/* A requested pattern. */
 typedef struct wanted {
     char name[RECORD_NAME_BYTES];
-    const char *script; /* name or path */
+    const char *script; /* name or path of its script */
 } wanted;
 
 typedef struct verification {
     wanted patterns[OPTIONS_MAX_OPERANDS];
-    size_t pattern_count; /* 0: all */
+    size_t pattern_count; /* 0 for all */
     record_set records;
     workers workers;
     size_t count;
     standing_question *questions;
     standing_answer *answers;
-    size_t others; /* entries of other GPUs */
+    size_t others; /* number of entries of other GPUs */
     size_t answered;
     double wall_s;
 } verification;
 
 /* ---- what is verified ---- */
 
-/* A file names its pattern; a bare word is the pattern's name. */
+/* Reads an operand: the path of a script, or a pattern's name. */
 static at_status read_operand(const options *o, const char *operand, wanted *out, at_error *error)
 {
     size_t length = strlen(operand);
@@ -65,7 +65,7 @@ static at_status read_operand(const options *o, const char *operand, wanted *out
     return status;
 }
 
-/* The script of a record's pattern; NULL: it was not asked for. */
+/* Returns the script of a record's pattern, or NULL if the pattern was not requested. */
 static const char *script_of(const verification *v, const record *r)
 {
     for (size_t i = 0; i < v->pattern_count; i++)
@@ -105,8 +105,8 @@ static at_status choose(const options *o, verification *v, at_error *error)
     return status ? status : refuse_unknown(v, error);
 }
 
-/* Lists the questions of this GPU. Those whose cache was warm come last, so that the device is set
- * up once for each. */
+/* Lists the entries of this GPU. Entries with a warm cache come last, so that the device is set up
+ * once for each cache state. */
 static at_status list_questions(const options *o, verification *v, at_error *error)
 {
     at_status status = AT_OK;
@@ -151,7 +151,7 @@ static at_status open_gpu(const options *o, verification *v, at_error *error)
     return workers_open(&v->workers, &asked, error);
 }
 
-/* Entries with one state of the cache, from `first` on. */
+/* Verifies the next entries, which have one state of the cache. */
 static at_status verify_part(const options *o, verification *v, bool warm, progress *shown,
                              at_error *error)
 {
@@ -173,7 +173,8 @@ static at_status verify_part(const options *o, verification *v, bool warm, progr
 
 /* ---- what changed since ---- */
 
-/* "driver 570.1 -> 580.2, template", as far as it fits; "" when nothing did that is known. */
+/* Writes what changed since the measurement, as far as it fits: "driver 570.1 -> 580.2, template".
+ * Writes "" if no change is known. */
 static void say_changes(const verification *v, size_t at, char *text, size_t size_bytes)
 {
     const standing_question *q = &v->questions[at];
@@ -238,7 +239,7 @@ static json_t *pack_answer(const verification *v, size_t at)
     return object;
 }
 
-/* Packs what text says of an answer beside that. */
+/* Packs data that only the text of an answer needs. */
 static json_t *pack_words(const standing_answer *a)
 {
     json_t *words = json_object();
@@ -273,7 +274,7 @@ static at_status print(const options *o, const verification *v, at_error *error)
 
 /* ---- the command ---- */
 
-/* Finds what --fail-on names, and all that is worse for a user of the records. */
+/* Sets the verdicts that fail for a word of --fail-on. */
 static void find_fail_on(const char *word, bool fails[STANDINGS])
 {
     static const struct {

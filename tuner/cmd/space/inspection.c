@@ -12,7 +12,7 @@
 
 /* ---- sweeps ---- */
 
-/* Appends a value; false when the sweep has it already. */
+/* Appends a value. Returns false if the sweep has the value already. */
 static bool append(sweep_axis *axis, uint16_t v)
 {
     for (size_t i = 0; i < axis->count; i++)
@@ -32,7 +32,7 @@ static bool append_between(sweep_axis *axis, uint16_t from, uint16_t to)
     return true;
 }
 
-/* `list` is cut apart in place; NULL: every value. */
+/* Reads a list of values, and splits it in place. A NULL `list` stands for every value. */
 static at_status read_axis(const script *s, char *list, sweep_axis *axis, at_error *error)
 {
     const char *name = script_pattern(s)->parameters[axis->parameter].name;
@@ -148,8 +148,8 @@ void inspect_row_deinit(inspect_row *row)
     row->log = NULL;
 }
 
-/* Lines before the source that replace what the kernel says of its own registers: the compiler's
- * option is ignored where a kernel has launch bounds. */
+/* Lines before the source that replace the kernel's own limits on registers. A kernel with launch
+ * bounds ignores the compiler's option. */
 static const char cap_lines[] = "#undef __launch_bounds__\n"
                                 "#define __launch_bounds__(...) __attribute__((maxnreg(%u)))\n"
                                 "#undef __maxnreg__\n"
@@ -157,7 +157,8 @@ static const char cap_lines[] = "#undef __launch_bounds__\n"
                                 "#line 1\n";
 static const char spill_line[] = " asm volatile(\".pragma \\\"enable_smem_spilling\\\";\");";
 
-/* The place after the brace that opens the body of the kernel `entry`; NULL: it is not found. */
+/* Returns the place after the brace that opens the body of the kernel `entry`, or NULL if it is not
+ * found. */
 static const char *find_body(const char *source, const char *entry)
 {
     size_t length = strlen(entry);
@@ -180,7 +181,7 @@ static const char *find_body(const char *source, const char *entry)
     return NULL;
 }
 
-/* Changes the text of the source. False: that cannot be done. */
+/* Changes the text of the source. Returns false if the change is impossible. */
 static bool change_source(emitted *source, const launch_plan *launch, const inspect_change *change)
 {
     size_t room = source->size_bytes + sizeof cap_lines + sizeof spill_line + 64;

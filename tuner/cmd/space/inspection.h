@@ -24,8 +24,8 @@ typedef struct sweep {
     sweep_axis *axes;
     size_t axis_count;
     size_t row_count;                      /* product of the axes' counts; 1 without axes */
-    uint16_t base[PATTERN_MAX_PARAMETERS]; /* what is not swept */
-    size_t width;                          /* parameters */
+    uint16_t base[PATTERN_MAX_PARAMETERS]; /* values of the other parameters */
+    size_t width;                          /* number of parameters */
 } sweep;
 
 enum { SWEEP_MOST_ROWS = 100000 };
@@ -36,44 +36,44 @@ at_status sweep_init(script *s, const char *configuration, const script_setting 
                      size_t over_count, sweep *out, at_error *error);
 void sweep_deinit(sweep *w);
 
-/* The configuration of a row: fills `width` value indices. */
+/* Writes the configuration of a row: `width` value indices. */
 void sweep_row(const sweep *w, size_t row, uint16_t *indices);
 
-/* The position of a row along `axis`: an index into its values. */
+/* Returns the position of a row along `axis`: an index into the axis' values. */
 size_t sweep_position(const sweep *w, size_t row, size_t axis);
 
 typedef struct inspect_row {
-    bool valid;    /* no constraint is broken; else only `broken` is set */
-    size_t broken; /* the first constraint that is */
+    bool valid;    /* whether it breaks no constraint; if false, only `broken` is set */
+    size_t broken; /* the first broken constraint */
     compile_outcome outcome;
     kernel_resources resources;
-    int threads;         /* a block */
-    size_t shared_bytes; /* static and dynamic, a block */
+    int threads;         /* per block */
+    size_t shared_bytes; /* per block, static and dynamic */
     occupancy occupancy;
-    char *log; /* owned; of a variant that does not compile */
+    char *log; /* owned; the compiler's messages if it does not compile */
 } inspect_row;
 
 void inspect_row_deinit(inspect_row *row);
 
-/* A change to how the pattern compiles a variant. */
+/* A change to the compilation of a variant. */
 typedef struct inspect_change {
-    unsigned most_registers; /* a thread; instead of what the kernel says itself. 0: as it is */
+    unsigned most_registers; /* per thread, in place of the kernel's own limit; 0 for no change */
     bool shared_spills;      /* spill to shared memory first (CUDA 13) */
     bool want_ptx;
 } inspect_change;
 
-/* Queues one configuration of the tuned problem as request `id`, compiled for `arch` with a change
- * (NULL: none). *submitted is false if a constraint is broken (the row says which), or if the
- * change cannot be made: a kernel with dynamic shared memory cannot spill there. Fills `launch`. */
+/* Queues one configuration as request `id`, compiled for `arch` with `change`, which may be NULL.
+ * Fills `launch`. *submitted is false if a constraint is broken (the row says which), or if the
+ * change is impossible: a kernel with dynamic shared memory cannot spill there. */
 at_status inspect_submit(script *s, problem_kind problem, const uint16_t *indices,
                          const arch_limits *arch, compile_pool *pool, uint64_t id,
                          const inspect_change *change, inspect_row *row, launch_plan *launch,
                          bool *submitted, at_error *error);
 
-/* Fills the row from a result and takes its log. */
+/* Fills the row from a result, and takes the result's log. */
 void inspect_take(compile_result *r, const arch_limits *arch, inspect_row *row);
 
-/* Local memory traffic that the compiler added: bytes of spill stores and loads. */
+/* Returns the bytes of spill stores and loads, the local memory traffic that the compiler added. */
 uint32_t inspect_spill_bytes(const kernel_resources *r);
 
 #endif

@@ -29,7 +29,7 @@ static at_status count_unchecked(script *s, const space *sp, uint64_t *out, at_e
     for (size_t i = 0; !status && i < p->ragged_count; i++) {
         at_error none = {0};
         status = script_space(s, (problem_kind)(PROBLEM_RAGGED + i), &ragged[i], &none);
-        /* An empty space accepts no value. */
+        /* An empty space allows no configuration. */
         if (status == AT_SCRIPT)
             status = AT_OK;
         else if (status)
@@ -108,7 +108,7 @@ static at_status print_list(const script *s, const space *sp, at_error *error)
     for (uint64_t i = 0; !status && i < space_count(sp); i++) {
         space_at(sp, i, indices);
         script_format_configuration(s, indices, text, sizeof text);
-        /* The reader has left (head), or the disk is full. */
+        /* stdout was closed (head), or the disk is full. */
         if (puts(text) == EOF)
             status = error_set(error, AT_IO, "stdout could not be written");
     }
@@ -170,8 +170,8 @@ const command cmd_space = {
 
 /* ---- lint ---- */
 
-/* Configurations whose neighbours are looked at for what a parameter changes, pairs of them, and
- * the work of the script for all parameters: some seconds. */
+/* Limits of the search for unused parameters: configurations whose neighbours are compared, pairs
+ * of variants per parameter, and Lua instructions for all parameters (some seconds). */
 enum { MOST_LOOKED_AT = 48, MOST_PAIRS = 256, MOST_INSTRUCTIONS = 1000000000 };
 
 typedef struct linting {
@@ -179,10 +179,10 @@ typedef struct linting {
     space *space;
     uint16_t one[PATTERN_MAX_PARAMETERS], other[PATTERN_MAX_PARAMETERS];
     json_t *warnings; /* owned: {file, line, message} */
-    size_t unseen;    /* parameters whose variants took too much work */
+    size_t unseen;    /* number of parameters whose variants took too much work */
 } linting;
 
-/* Adds a warning; a `path` that is NULL and a `line` that is 0 are not told. */
+/* Adds a warning. `path` may be NULL, and `line` may be 0. */
 static void __attribute__((format(printf, 4, 5)))
 warn(linting *l, const char *path, int line, const char *format, ...)
 {
@@ -216,8 +216,8 @@ static void tell_doubt(void *context, const char *path, int line, const char *te
     warn(context, path, line, "%s", text);
 }
 
-/* Compares the script with what the default's kernels take, as the compiler has it; without a
- * compiler nothing is said. */
+/* Compares the script's launches with the parameters of the compiled default kernels. Does nothing
+ * without a compiler. */
 static at_status lint_prototype(linting *l, const options *o, const arch_limits *limits,
                                 at_error *error)
 {
@@ -236,7 +236,8 @@ static at_status lint_prototype(linting *l, const options *o, const arch_limits 
     return status;
 }
 
-/* One that reads the problem or the device may remove something on others: it is left alone. */
+/* Warns of constraints that remove nothing. A constraint that reads the problem or the device may
+ * remove something elsewhere, so it is skipped. */
 static void lint_constraints(linting *l)
 {
     const pattern *p = script_pattern(l->script);
@@ -263,8 +264,8 @@ static void lint_values(linting *l)
         }
 }
 
-/* A search leaves them out without a word: on other problems they may be what they are meant to
- * be. */
+/* Warns of start configurations that are not valid: a search skips them silently, because they may
+ * be valid for other problems. */
 static at_status lint_starts(linting *l, at_error *error)
 {
     const pattern *p = script_pattern(l->script);
@@ -324,8 +325,8 @@ static at_status compare_variants(linting *l, bool *same, at_error *error)
     return status;
 }
 
-/* Looks at a parameter in configurations spread over the space, beside the same with another value:
- * nothing is said of a parameter that never differs alone. */
+/* Warns if a parameter changes no variant. Compares variants, spread over the space, that differ in
+ * this parameter alone; without such a pair there is no warning. */
 static at_status lint_parameter(linting *l, size_t parameter, at_error *error)
 {
     const space_parameter *p = &script_pattern(l->script)->parameters[parameter];

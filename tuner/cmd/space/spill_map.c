@@ -8,7 +8,7 @@
 
 static const char cap_name[] = "registers";
 
-/* Below 16 the compiler refuses; 255 is every architecture's most. */
+/* The compiler refuses caps below 16; no architecture allows more than 255. */
 enum { LEAST_CAP = 16, MOST_CAP = 255, TENTH = 10 };
 
 /* ---- axes ---- */
@@ -25,7 +25,7 @@ static at_status add_cap(spill_axis *axis, unsigned cap, at_error *error)
     return AT_OK;
 }
 
-/* "32,40,...,128": every whole number between stands in for "...", or steps as wide as the last. */
+/* Reads "32,40,...,128". "..." continues with the last step, or by ones after one cap. */
 static at_status read_caps(spill_axis *axis, const char *text, at_error *error)
 {
     bool gap = false;
@@ -78,7 +78,7 @@ static bool are_numbers(const pattern *p, const sweep_axis *swept)
     return true;
 }
 
-/* A cap is no parameter: --config cannot have it, but a single value of --over stands for all. */
+/* Refuses a cap in --config, since it is not a parameter: one value of --over caps all variants. */
 static at_status check_no_cap(const script *s, const char *configuration, at_error *error)
 {
     const size_t length = sizeof cap_name - 1;
@@ -260,7 +260,7 @@ static at_status take_one(spill_map *m, size_t *index, bool *shared, at_error *e
 
 /* ---- lines ---- */
 
-/* The largest cap of each number of resident blocks: where occupancy changes. */
+/* Asks for the largest cap of each number of resident blocks, where occupancy changes. */
 static void wish_occupancy_steps(spill_map *m, spill_line *l)
 {
     const spill_axis *a = &m->axes[0];
@@ -277,8 +277,8 @@ static void wish_occupancy_steps(spill_map *m, spill_line *l)
     }
 }
 
-/* Asks for the caps that begin to bind, and for those just above the least that the compiler takes.
- * A few caps there may spill while those around them do not. */
+/* Asks for the caps just below the registers that a variant uses, and just above the least cap that
+ * the compiler accepts. A few caps there may spill while their neighbours do not. */
 static void wish_caps_that_bind(spill_map *m, spill_line *l)
 {
     enum { BESIDE = 3 };
@@ -295,8 +295,8 @@ static void wish_caps_that_bind(spill_map *m, spill_line *l)
     }
 }
 
-/* Supposes that a variant that needs fewer registers than the highest cap allows, and spills none,
- * fits into any cap above its need. */
+/* If a variant does not spill below the highest cap, supposes that it does not spill at any cap
+ * above the registers that it uses. */
 static void suppose_above_need(spill_map *m, spill_line *l)
 {
     const spill_axis *a = &m->axes[0];
@@ -309,8 +309,8 @@ static void suppose_above_need(spill_map *m, spill_line *l)
             threshold_suppose(&l->search, i, THRESHOLD_NO);
 }
 
-/* Finds where a solved line's yes begins (rising) or its no (falling), so that the lines between
- * two can be guessed. */
+/* Finds the place where a solved line starts to spill (rising) or stops (falling), as a guess for
+ * the lines between two solved ones. Returns false if the line has no such place. */
 static bool boundary(const spill_map *m, const spill_line *l, bool rising, size_t *at)
 {
     switch (l->kind) {
@@ -346,7 +346,7 @@ static void suppose_between(spill_map *m, spill_line *l, const spill_line *a, co
     }
 }
 
-/* Solves these lines side by side, so that every worker has something to do. */
+/* Solves these lines together, so that every worker is busy. */
 static at_status solve_lines(spill_map *m, const size_t *lines, size_t count, at_error *error)
 {
     size_t waiting = 0;
@@ -391,8 +391,8 @@ static at_status solve_lines(spill_map *m, const size_t *lines, size_t count, at
     return status;
 }
 
-/* The nearest solved lines on both sides: only along one more axis of numbers do neighbours
- * tell. */
+/* Takes suppositions from the nearest solved lines on both sides. They are used only if there is
+ * one more axis and its values are numbers. */
 static void suppose_from_neighbours(spill_map *m, size_t line)
 {
     size_t before = line, after = line;
@@ -429,7 +429,7 @@ at_status spill_map_solve(spill_map *m, at_error *error)
     bool bisect = m->axes[0].ordered && !m->whole;
     size_t *batch = memory_new(m->line_count, sizeof *batch);
     size_t tenth = m->line_count * m->line_length / TENTH;
-    /* The outermost lines first, then those halfway between, and so on. */
+    /* Solves the outermost lines first, then the lines halfway between, and so on. */
     size_t step = 1;
     while (step < m->line_count)
         step *= 2;

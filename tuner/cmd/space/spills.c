@@ -1,5 +1,4 @@
-/* autotune spills: where the compiler begins to keep values in memory, and whether that ever
- * pays. */
+/* autotune spills: the thresholds at which variants spill registers, and whether spilling pays. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,11 +22,11 @@ enum { MOST_ARCHS = 32, BLOCKS = 20 };
 
 typedef struct explored {
     arch_limits arch;
-    script *script; /* owned, unless a session's */
+    script *script; /* owned, unless it belongs to a session */
     spill_map map;
     bool timed;
     int64_t tick_ns;
-    side *sides; /* of every point with an image: its own, then spilling to shared memory */
+    side *sides; /* every compiled image: of a point, then with spills to shared memory */
     size_t side_count;
     size_t *point_of_side;
 } explored;
@@ -83,7 +82,8 @@ static at_status time_points(explored *x, session *s, uint64_t seed, at_error *e
     return status;
 }
 
-/* The fastest side that spills nothing (wanted 0), or something: of the line. NULL: none. */
+/* Returns the fastest side of the line that spills, or does not spill, or NULL if there is none.
+ * *point is its point. */
 static const side *fastest(const explored *x, size_t line, bool spilling, spill_point **point)
 {
     const side *best = NULL;
@@ -102,9 +102,9 @@ static const side *fastest(const explored *x, size_t line, bool spilling, spill_
     return best;
 }
 
-/* Does spilling pay on this line? From samples of the same blocks: the interval of the ratio of the
- * fastest that spills to the fastest that does not, and where that one is. Null: nothing to
- * compare. */
+/* Packs the confidence interval of the ratio of the fastest variant that spills to the fastest that
+ * does not, from samples of the same blocks, and the place of the former. Packs null if there is
+ * nothing to compare. */
 static json_t *pack_payoff(const explored *x, size_t line)
 {
     spill_point *without_point = NULL, *with_point = NULL;
@@ -125,7 +125,7 @@ static json_t *pack_payoff(const explored *x, size_t line)
 
 /* ---- what is shown ---- */
 
-/* The points of a line that have something to show, from `place` on; line_length: no more. */
+/* Returns the first compiled point of a line from `place` on, or line_length. */
 static size_t next_shown(const spill_map *m, size_t line, size_t place)
 {
     for (; place < m->line_length; place++) {
@@ -136,7 +136,8 @@ static size_t next_shown(const spill_map *m, size_t line, size_t place)
     return place;
 }
 
-/* Nothing is new at a point whose neighbours on both sides need the same and have no times. */
+/* Returns whether a point has the same resources as its neighbours on both sides, and no point has
+ * times. */
 static bool says_nothing_new(const spill_map *m, size_t line, size_t before, size_t place)
 {
     size_t after = next_shown(m, line, place + 1);
@@ -169,7 +170,8 @@ static json_t *line_json(const explored *x, size_t line)
     for (size_t i = 1; i < m->axis_count; i++)
         json_put(&common, m->axes[i].name, json_from_value(spill_map_get(m, i, line, 0)));
     json_put(&out, "config", common);
-    json_put(&out, "kind", json_string(kinds[l->kind])); /* "mixed": the threshold has exceptions */
+    json_put(&out, "kind",
+             json_string(kinds[l->kind])); /* "mixed" has exceptions from the threshold */
     size_t place, at = l->place < m->line_length ? l->place : 0;
     threshold_kind mostly =
         l->kind == THRESHOLD_MIXED ? threshold_mostly(&l->search, &place) : l->kind;
@@ -196,7 +198,7 @@ static json_t *line_json(const explored *x, size_t line)
 
 /* ---- what text needs beside that ---- */
 
-/* The stretches in which it spills, [first, last] each, of a line that was asked for everywhere. */
+/* Packs the stretches [first, last] of a line in which it spills. */
 static json_t *pack_stretches(const explored *x, size_t line)
 {
     const threshold *t = &x->map.lines[line].search;
@@ -223,8 +225,8 @@ static json_t *why_nothing(const explored *x, size_t line)
              : json_pack("{so}", "log", json_said(row->log ? row->log : ""));
 }
 
-/* Lists the constraints that points of the line break, each with how many do, and counts the points
- * that do not compile. */
+/* Packs the constraints that points of the line break, each with the number of points, and counts
+ * the points that do not compile. */
 static json_t *pack_left_out(const explored *x, size_t line, json_int_t *uncompiled)
 {
     const pattern *p = script_pattern(x->script);
@@ -244,7 +246,7 @@ static json_t *pack_left_out(const explored *x, size_t line, json_int_t *uncompi
     return out;
 }
 
-/* The value on the line before the threshold at which something was compiled. */
+/* Packs the last compiled value before the threshold. */
 static json_t *pack_before(const spill_map *m, size_t line)
 {
     const spill_line *l = &m->lines[line];

@@ -1,4 +1,4 @@
-/* autotune check: variants run on a simulated device with every fault watched. */
+/* autotune check: proves variants on a simulated device, and reports every fault. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <limits.h>
@@ -27,7 +27,7 @@
 
 enum { STEP_MS = 100, MOST_SOURCE = 16 << 20, MESSAGE_BYTES = 2048 };
 
-/* After so long a terminal shows that something is done. */
+/* A terminal shows progress after this time. */
 static const int64_t quiet_ns = INT64_C(3) * 1000000000;
 
 typedef struct checking {
@@ -35,12 +35,12 @@ typedef struct checking {
     script *script;
     compile_pool *pool;
     prover *prover;
-    uint16_t *indices; /* of all variants that are checked */
+    uint16_t *indices; /* configurations of the checked variants */
     hangs hangs;
     size_t count, submitted, done, uncompiled;
     uint64_t counts[PROOF_UNKNOWN + 1];
-    json_t *variants; /* --json */
-    char *told;       /* owned: what was said of the variant before; NULL: nothing */
+    json_t *variants; /* for --json */
+    char *told;       /* owned; the last message; NULL if there is none */
 } checking;
 
 static size_t width(const checking *c)
@@ -54,14 +54,15 @@ static void allocate(checking *c, size_t count)
     c->count = count;
 }
 
-/* The one that --config names, else the script's default. */
+/* Chooses the configuration of --config, or the script's default. */
 static at_status choose_one(checking *c, const char *text, at_error *error)
 {
     allocate(c, 1);
     return setup_choose_valid(c->script, PROBLEM_TUNED, text, c->indices, error);
 }
 
-/* `wanted` of the space, each once, in random order (Knuth's selection sampling). */
+/* Chooses `wanted` different configurations of the space, in random order (Knuth's selection
+ * sampling). */
 static at_status choose_many(checking *c, uint64_t wanted, uint64_t seed, at_error *error)
 {
     space *all;
@@ -86,10 +87,10 @@ static json_t *text_json(const char *text)
     return text[0] ? json_string(text) : json_null();
 }
 
-/* Packs what kernels printed, which may be anything. */
+/* Packs the output of kernels, which may have any bytes. */
 static json_t *printed_json(const char *text)
 {
-    const size_t most = 6 * strlen(text) + 1; /* an escaped character has 6 */
+    const size_t most = 6 * strlen(text) + 1; /* an escaped character takes 6 bytes */
     char *plain = memory_new(most, 1);
     plain_text_escape(text, plain, most);
     json_t *out = json_string(plain);
@@ -97,7 +98,7 @@ static json_t *printed_json(const char *text)
     return out;
 }
 
-/* A line number or a column; null for 0. */
+/* Packs a line number or a column; 0 becomes null. */
 static json_t *number_json(uint32_t n)
 {
     return n ? json_integer(n) : json_null();
@@ -109,7 +110,7 @@ static json_t *position_json(bool known, const uint32_t at[3])
                  : json_null();
 }
 
-/* Packs a fault; null where there is none. */
+/* Packs a fault; null if there is none. */
 static json_t *fault_json(const device_fault *f)
 {
     const fault_line *at = &f->lines[0];
@@ -132,8 +133,8 @@ static json_t *fault_json(const device_fault *f)
     return json_null();
 }
 
-/* Reads the line of source at which a fault is; null if it cannot be read. Its file lies beside the
- * script or beside a template of the script. */
+/* Reads the source line of a fault, or null if that fails. The file is beside the script or beside
+ * its template. */
 static json_t *source_json(const checking *c, const fault_line *l)
 {
     const pattern *p = script_pattern(c->script);
@@ -157,8 +158,8 @@ static json_t *source_json(const checking *c, const fault_line *l)
     return out ? out : json_null();
 }
 
-/* Tells what was found of a variant. Programs are told at the end, people as it happens; of many
- * variants people are only told of those that are not proven, or that printed something. */
+/* Reports the result of a variant: to programs at the end, to people at once. Among many variants,
+ * people see only those that are not proven or that printed something. */
 static at_status tell(checking *c, const options *o, const proof *one, at_error *error)
 {
     const oracle_kind oracle = script_oracle(c->script);
@@ -198,7 +199,7 @@ static at_status tell(checking *c, const options *o, const proof *one, at_error 
                      error);
 }
 
-/* Is it likely to hang as others did? Then it is told so and not run. */
+/* Reports a variant that is likely to hang, as similar ones did, without running it. */
 static at_status leave_out(checking *c, const options *o, size_t number, bool *left_out,
                            at_error *error)
 {
@@ -212,8 +213,8 @@ static at_status leave_out(checking *c, const options *o, size_t number, bool *l
     return tell(c, o, &(proof){.id = number, .verdict = PROOF_UNKNOWN, .message = why}, error);
 }
 
-/* Keeps the pool busy, without compiling the whole space ahead. While all variants may hang it
- * takes one at a time. */
+/* Keeps the workers busy without compiling far ahead. Submits one variant at a time until one has
+ * ended. */
 static at_status feed(checking *c, const options *o, at_error *error)
 {
     const size_t busy = compile_width(c->pool);
@@ -230,7 +231,7 @@ static at_status feed(checking *c, const options *o, at_error *error)
     return status;
 }
 
-/* Withdraws queued variants that are likely to hang as others did. */
+/* Withdraws queued variants that are likely to hang, as similar ones did. */
 static void withdraw(checking *c)
 {
     for (size_t i = 0; i < c->submitted; i++) {
@@ -251,8 +252,8 @@ static void note_hang(checking *c, const proof *one)
         withdraw(c);
 }
 
-/* If no variant compiles nothing was checked, and the script or a template is wrong. People were
- * told why the first one does not compile. */
+/* Returns the error for a check in which no variant compiles: the script or a template is wrong.
+ * People saw the first compiler error already. */
 static at_status refuse_source(const checking *c, const char *why, at_error *error)
 {
     if (c->told)
@@ -263,7 +264,7 @@ static at_status refuse_source(const checking *c, const char *why, at_error *err
                      c->count > 1 ? "\nNone of the variants compiles." : "");
 }
 
-/* Shows how much of the tuned problem has run, where all of it runs; else the variants. */
+/* Shows how much of the tuned problem has run, if all of it runs; else the number of variants. */
 static void show_progress(const checking *c, progress *shown)
 {
     const uint64_t permille = prover_permille(c->prover);
@@ -341,7 +342,7 @@ static at_status open_all(const options *o, checking *c, at_error *error)
             &c->pool, error);
     if (status)
         return status;
-    /* A launch that no GPU can make is a verdict. */
+    /* A launch that no GPU accepts is a verdict, and no error here. */
     return error_forgive(prototypes_check(c->script, PROBLEM_TUNED, c->indices, c->pool,
                                           c->chip.arch, prototypes_warn, NULL, error),
                          AT_USAGE, error);
@@ -360,10 +361,8 @@ static at_status print_end(const checking *c, const options *o, at_error *error)
                      NULL, error);
 }
 
-/* About twenty seconds of a usual core. */
+/* About twenty seconds on a usual core. */
 static const uint64_t captured_work = UINT64_C(1) << 31;
-
-/* A launch of a program's own kernel, without its source. */
 
 static void say_difference(const captured_launch *c, const relaunch_difference *d, char *message)
 {

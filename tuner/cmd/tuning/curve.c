@@ -1,5 +1,5 @@
-/* autotune sweep: tune along variables of the problem, one run after the other with the same
- * workers. (The axes of --over that inspect takes are in cmd/space/sweep.c.) */
+/* autotune sweep: tunes along variables of the problem, one run after the other with the same
+ * workers. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@
 
 enum { MOST_POINTS = 10000, LABEL_BYTES = 256 };
 
-typedef struct course { /* the points, a product of series */
+typedef struct course { /* the points: a product of series */
     size_t axis_count;
     const char *names[CURVE_MAX_AXES];
     series axes[CURVE_MAX_AXES];
@@ -47,7 +47,7 @@ static at_status course_init(course *c, const options *o, at_error *error)
     return status;
 }
 
-/* The settings of a run at a point, and its values, the first axis varying slowest. */
+/* Returns the settings of a run at a point, and its values. The first axis varies slowest. */
 static settings settings_at(const course *c, const options *o, size_t point,
                             const char *values[CURVE_MAX_AXES])
 {
@@ -72,7 +72,7 @@ static void show(const course *c, const options *o, const char *const *values, s
     fputc('\n', stderr);
 }
 
-/* Tells whether an error at one point is one at all of them. */
+/* Returns whether an error at one point would occur at all points. */
 static bool is_general(at_status status)
 {
     return status == AT_USAGE || status == AT_NOT_FOUND || status == AT_NO_DEVICE ||
@@ -80,8 +80,8 @@ static bool is_general(at_status status)
            status == AT_IO || status == AT_FORMAT;
 }
 
-/* Measures a point and adds it. A failure of the point alone is part of the curve, and kept in
- * *first when it is the first one. */
+/* Measures a point and adds it. A failure of this point alone is part of the curve; *first keeps
+ * the first such failure. */
 static at_status measure(const settings *asked, const char *const *values, curve *out,
                          at_error *first, at_error *error)
 {
@@ -94,7 +94,7 @@ static at_status measure(const settings *asked, const char *const *values, curve
         curve_add(out, values, s, why.message);
     tune_free(t);
     if (status)
-        workers_close(asked->machine.workers); /* who knows what state they are in */
+        workers_close(asked->machine.workers); /* their state is unknown */
     if (status && !first->status)
         *first = why;
     if (is_general(status) && error)
@@ -102,7 +102,7 @@ static at_status measure(const settings *asked, const char *const *values, curve
     return is_general(status) ? status : AT_OK;
 }
 
-/* Takes a point from a GPU's record. */
+/* Adds a point from a GPU's record. */
 static at_status recall(const options *o, const settings *asked, const record *r,
                         const char *const *values, curve *out, at_error *error)
 {
@@ -152,8 +152,8 @@ static at_status draw(const options *o, const curve *c, at_error *error)
     return status;
 }
 
-/* Tells what no script takes before any point is measured. An error of one point alone is that
- * point's. */
+/* Refuses problems that the script cannot load at all, before any point is measured. An error of
+ * one point alone belongs to that point. */
 static at_status check_points(const options *o, const course *c, at_error *error)
 {
     arch_limits any;
@@ -212,7 +212,7 @@ static at_status sweep_measured(const options *o, const course *c, int *exit_cod
     return status;
 }
 
-/* The curve of a GPU's record; what has no point is left out. */
+/* Adds the curve of a GPU's record, unless it has no points. */
 static at_status add_recorded(const options *o, const course *c, const record *r, json_t **curves,
                               json_t **words, at_error *error)
 {

@@ -22,7 +22,7 @@
 
 enum { MOST_DEVICES = 64 };
 
-/* `no_gpu`: why there is none among them; NULL: there is one. */
+/* Prints the devices. `no_gpu` is the reason why there is no GPU among them, or NULL. */
 static at_status print_devices(const options *o, const device_properties *d, size_t count,
                                const char *no_gpu, at_error *error)
 {
@@ -40,7 +40,7 @@ static at_status print_devices(const options *o, const device_properties *d, siz
                      error);
 }
 
-/* GPUs first. */
+/* Lists GPUs first. */
 static at_status list_devices(const options *o, at_error *error)
 {
     device_properties found[MOST_DEVICES];
@@ -72,9 +72,9 @@ enum { FIGURE_DIGITS = 6 };
 typedef struct trial {
     ceiling_kind kind;
     const char *script;
-    script_setting setting; /* name NULL: as the script says */
-    bool warm;              /* what it goes over stays in the L2 */
-    bool predicts;          /* predicted times rest on it (sim/chip.h) */
+    script_setting setting; /* a NULL name sets nothing */
+    bool warm;              /* its data stays in the L2 */
+    bool predicts;          /* predictions use it (sim/chip.h) */
 } trial;
 
 static const trial trials[] = {
@@ -101,10 +101,10 @@ static const trial trials[] = {
 enum { TRIALS = sizeof trials / sizeof *trials };
 
 typedef struct sheet {
-    json_t *ceilings;       /* for programs; owned, as is what follows */
-    json_t *words;          /* for people */
-    char file[PATHS_BYTES]; /* "": nothing was kept */
-    size_t missed;          /* ceilings of which no kernel worked */
+    json_t *ceilings;       /* JSON for programs; owned */
+    json_t *words;          /* data for text; owned */
+    char file[PATHS_BYTES]; /* "" if no record was written */
+    size_t missed;          /* number of ceilings for which no kernel worked */
 } sheet;
 
 static bool is_wanted(const options *o, bool for_predictions, const trial *t)
@@ -137,7 +137,7 @@ static at_status check_names(const options *o, at_error *error)
     return AT_OK;
 }
 
-/* Opens one GPU, and a real one. */
+/* Opens one GPU that is not simulated. */
 static at_status open_gpu(const settings *asked, workers *w, at_error *error)
 {
     if (asked->machine.device &&
@@ -181,7 +181,7 @@ static void add_missed(sheet *on, ceiling_kind kind)
     on->missed++;
 }
 
-/* Tunes the kernels of a ceiling, and keeps the best's rate. */
+/* Tunes the kernels of a ceiling, and keeps the rate of the best. */
 static at_status measure(const options *o, const paths *own, const trial *t, workers *w, sheet *on,
                          at_error *error)
 {
@@ -241,7 +241,7 @@ static at_status measure_all(const options *o, bool for_predictions, int *exit_c
             status = measure(o, &own, &trials[i], &shared, &on, error);
             measured += !status;
         }
-    /* The ceilings measured until then are printed. */
+    /* After an error the ceilings that were measured are printed. */
     at_status printed =
         measured ? print_ceilings(o, &on, &shared.properties, status ? NULL : error) : AT_OK;
     status = status ? status : printed;

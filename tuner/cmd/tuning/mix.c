@@ -1,10 +1,10 @@
-/* autotune mix: the configuration that serves all captured launches of a kernel best, each counted
- * as often as the program made it.
+/* autotune mix: the configuration that serves all captured launches of a kernel best, weighted by
+ * how often the program makes each launch.
  *
- * Each launch is tuned, and its own best recorded; then what was good for one, and the baseline, is
- * timed on all. What serves the mix is recorded as a portfolio of one configuration: with it
- * 'autotune apply --captured DIR' changes the file, and a pick gives it to launches that were not
- * captured. */
+ * Each launch is tuned, and its best configuration is recorded. Then the best configurations of
+ * every launch, and the baseline, are timed on all launches. The winner is recorded as a portfolio
+ * of one configuration: 'autotune apply --captured DIR' writes it into the file, and a pick gives
+ * it to launches that were not captured. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@
 #include "run/setup/workers.h"
 #include "run/tune.h"
 
-/* So many of the fastest of each launch are tried on all; each is sampled so often there. */
+/* KEPT configurations of each launch are timed on all launches, with SAMPLES samples each. */
 enum { KEPT = 6, SAMPLES = 25, MOST_LAUNCHES = 16, MOST_TRIED = KEPT * MOST_LAUNCHES + 1 };
 enum { NAME_BYTES = 4096 };
 
@@ -30,8 +30,8 @@ typedef struct mixed_launch {
     char name[NAME_BYTES]; /* "DIR:2" */
     captured_launch captured;
     record_values problem;  /* owned */
-    int64_t own_ns;         /* the fastest when it was tuned for itself */
-    int64_t ns[MOST_TRIED]; /* of each that was tried; 0: it does not work here */
+    int64_t own_ns;         /* fastest time in its own tuning */
+    int64_t ns[MOST_TRIED]; /* time of each tried configuration; 0 if it does not work */
 } mixed_launch;
 
 typedef struct mix {
@@ -39,12 +39,12 @@ typedef struct mix {
     workers workers;
     size_t launch_count, tried_count, recorded_count;
     mixed_launch *launches;           /* owned */
-    char *tried[MOST_TRIED];          /* configurations; owned; the first is the baseline */
-    record_values values[MOST_TRIED]; /* the same; owned */
+    char *tried[MOST_TRIED];          /* configurations, the baseline first; owned */
+    record_values values[MOST_TRIED]; /* the values of `tried`; owned */
     char pattern[128], script_hash[33], template_hash[33];
     arch_limits device;
     bool predicted;
-    char record_path[PATH_MAX]; /* of the mix; "": it is not recorded */
+    char record_path[PATH_MAX]; /* of the record; "" if nothing is recorded */
     at_error *error;
 } mix;
 
@@ -107,7 +107,7 @@ static void say(const mix *m, const char *what, const mixed_launch *l)
                 (unsigned long long)l->captured.count);
 }
 
-/* Runs one launch's tuning; a failure of a run ends the command. */
+/* Runs one launch's tuning. A failed run ends the command. */
 static at_status run(mix *m, const settings *asked, tune **out)
 {
     at_status status = tune_run(asked, out, m->error);
@@ -117,7 +117,7 @@ static at_status run(mix *m, const settings *asked, tune **out)
     return AT_OK;
 }
 
-/* The settings of a run of one launch. */
+/* Returns the settings for a run of one launch. */
 static settings settings_of(mix *m, const mixed_launch *l)
 {
     settings asked = m->o->run;
@@ -151,7 +151,7 @@ static at_status tune_alone(mix *m, mixed_launch *l)
     return status;
 }
 
-/* Times all that were good somewhere on one launch, without a race that would drop any. */
+/* Times all configurations on one launch, without a race that would drop any. */
 static at_status time_all(mix *m, mixed_launch *l)
 {
     settings asked = settings_of(m, l);
@@ -163,7 +163,7 @@ static at_status time_all(mix *m, mixed_launch *l)
     asked.search.has_effort = false;
     asked.search.counts_twins = true;
     asked.results.record = asked.results.must_record =
-        false; /* no race: less is known than of its own tuning */
+        false; /* without a race the record would be worse than that of its own tuning */
     asked.race.fixed_samples = SAMPLES;
     say(m, "timing", l);
     at_status status = run(m, &asked, &t);
@@ -178,7 +178,8 @@ static at_status time_all(mix *m, mixed_launch *l)
 
 /* ---- what came of it ---- */
 
-/* The time of all launches of the program under a configuration; 0: one does not work. */
+/* Returns the time of all launches of the program with a configuration, or 0 if it fails on one of
+ * them. */
 static double total_ns(const mix *m, size_t c)
 {
     double sum = 0;
@@ -203,8 +204,7 @@ static bool find_best(const mix *m, size_t *best)
     return least > 0;
 }
 
-/* Records the mix as a portfolio: whoever picks for a problem without an entry of its own has it.
- */
+/* Records the mix as a portfolio, which a pick uses for problems without an entry. */
 static at_status record_mix(mix *m, size_t best)
 {
     char date[32];

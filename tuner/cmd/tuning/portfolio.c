@@ -1,5 +1,5 @@
-/* autotune portfolio: few configurations that serve a range of problems, and a tree that
- * chooses. */
+/* autotune portfolio: a few configurations that serve a range of problems, and a tree that chooses
+ * among them. */
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -36,7 +36,7 @@ static void ranges_deinit(ranges *r)
     }
 }
 
-/* "256", "16K"; what follows it. */
+/* Reads a number such as "256" or "16K". Returns the text after it, or NULL. */
 static const char *read_bound(const char *text, int64_t *out)
 {
     char *end;
@@ -54,7 +54,7 @@ static const char *read_bound(const char *text, int64_t *out)
     return unit ? end + 1 : end;
 }
 
-/* LO..HI; false: it is something else. */
+/* Reads LO..HI. Returns false for other text. */
 static bool read_range(const char *text, portfolio_axis *axis)
 {
     const char *rest = read_bound(text, &axis->least);
@@ -157,7 +157,7 @@ static json_t *pack_tried(const portfolio_tried *t, const ranges *r)
     return object;
 }
 
-/* Packs what text needs beside that: figures to the last digit, and what is told of a problem. */
+/* Packs data that only the text needs: exact figures, and remarks. */
 static json_t *pack_words(const portfolio_found *f, const ranges *r)
 {
     json_t *axes = json_array(), *tried = json_array();

@@ -32,7 +32,7 @@ enum { MODELS_MOST = 16, MODELS_SPEC_BYTES = 512, MOST_GPUS = 64 };
 typedef struct gpu_models {
     size_t count;
     char names[MODELS_MOST][256];
-    char specs[MODELS_MOST][MODELS_SPEC_BYTES]; /* "cuda:0,2": as settings.device */
+    char specs[MODELS_MOST][MODELS_SPEC_BYTES]; /* "cuda:0,2", in the form of settings.device */
 } gpu_models;
 
 /* Returns whether --device names several GPUs, or all. */
@@ -60,7 +60,7 @@ static at_status add_gpu(gpu_models *m, const device_properties *p, at_error *er
     return AT_OK;
 }
 
-/* "cuda:0,2" names devices of the list, each once. */
+/* Adds the GPUs of "cuda:0,2", each once. */
 static at_status add_named(gpu_models *m, const char *names, const device_properties *found,
                            size_t count, at_error *error)
 {
@@ -112,7 +112,7 @@ static void become_tuner(const gpu_models *models, size_t which, FILE *output, p
                          settings *asked)
 {
     size_t cores = asked->machine.jobs > 0 ? (size_t)asked->machine.jobs : cores_usable();
-    /* The terminal's signals go to the parent, which passes them on: once, not twice. */
+    /* The terminal's signals reach the parent alone, which passes them on once. */
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent)
@@ -200,7 +200,7 @@ static at_status models_side_by_side(const gpu_models *models, settings *asked, 
 
 /* ---- the command ---- */
 
-/* Appends the --config of a variant: what --config leaves out has the default's value. */
+/* Appends the --config of a variant, without the parameters that have the default's value. */
 static void add_differences(char *text, size_t size_bytes, const run_summary *s,
                             const run_result *r)
 {
@@ -220,8 +220,8 @@ static void add_differences(char *text, size_t size_bytes, const run_summary *s,
     }
 }
 
-/* Adds to the words the command that explains the winner where no record is kept of it: its many
- * names are not to be typed. */
+/* Packs data for the text. If no record is kept, this includes the command that explains the
+ * winner, ready to copy. */
 static json_t *pack_words(const options *o, const settings *asked, const run_summary *s)
 {
     const run_result *best = run_summary_best(s);
@@ -253,8 +253,7 @@ static at_status tune_and_print(const options *o, const settings *asked, int *ex
     if (!t)
         return status;
     const run_summary *s = tune_summary(t);
-    /* An error before anything was tried says all there is to say; so it does where nothing
-     * compiles. */
+    /* If nothing was tried, or nothing compiles, the error alone is printed. */
     bool empty = status && s->result_count == s->counts[OUTCOME_COMPILE_ERROR];
     at_status printed =
         empty ? AT_OK
@@ -271,7 +270,7 @@ static at_status answer(const options *o, int *exit_code, at_error *error)
     settings asked = o->run;
     gpu_models models = {0};
     at_status status = AT_OK;
-    /* The session finds the GPUs of several ranks. */
+    /* With several ranks the session finds the GPUs. */
     if (models_asked(asked.machine.device) && !getenv(CLUSTER_VARIABLE)) {
         bool mine = true;
         status = models_find(asked.machine.device, &models, error);

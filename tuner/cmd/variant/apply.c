@@ -1,4 +1,5 @@
-/* autotune apply: the winner's values into a kernel's own file, as the defaults of its macros. */
+/* autotune apply: writes the winner's values into a kernel's own file, as defaults of its macros
+ * and as numbers of its launches. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,8 @@
 
 enum { MOST_LAUNCHES = 16 };
 
-/* A kernel's launch in the pattern, and the parameters on which it depends, by its parts. */
+/* A kernel's launch in the pattern, and for each part of the launch the parameters that change
+ * it. */
 typedef struct shape {
     const pattern *pattern;
     char kernel[KERNEL_NAME_BYTES];
@@ -30,15 +32,15 @@ typedef struct shape {
     const bool *is_macro;
     bool grid[PATTERN_MAX_PARAMETERS], block[PATTERN_MAX_PARAMETERS],
         shared[PATTERN_MAX_PARAMETERS], entry[PATTERN_MAX_PARAMETERS];
-    bool is_block[PATTERN_MAX_PARAMETERS]; /* the first side of the block is the parameter */
+    bool is_block[PATTERN_MAX_PARAMETERS]; /* whether block.x is the parameter */
 } shape;
 
-/* A launch in the file, and where changes of its unit go. */
+/* A launch in the file, and the edits of its unit. */
 typedef struct change {
     const kernel_file *file;
     const cpp_launch *launch;
     edit_list *edits;
-    long before, after; /* the number that is replaced, and by which */
+    long before, after; /* the number to replace, and its replacement */
 } change;
 
 static void add_number(const change *c, cpp_span at, long number)
@@ -52,8 +54,9 @@ static void add_number(const change *c, cpp_span at, long number)
     edit_add(c->edits, begin, at.length, text);
 }
 
-/* Replaces the number in the text, in the values of variables that it names and in those of the
- * file's constants; one less, where that is added to round up. Returns how many there are. */
+/* Replaces the number in the text, in the values of variables that the text uses, and in the file's
+ * constants. Replaces number - 1 by after - 1 where it is added to round up. Returns the number of
+ * replacements. */
 static size_t change_numbers(const change *c, cpp_span text, int depth)
 {
     enum { MOST_DEPTH = 4, MOST_VALUES = 4 };
@@ -84,7 +87,8 @@ static size_t change_numbers(const change *c, cpp_span text, int depth)
     return found;
 }
 
-/* Does another parameter have the same number, so that it does not say which is meant? */
+/* Returns whether another parameter has the same number but another new value, so that the number's
+ * meaning is unclear. */
 static bool is_ambiguous(const shape *s, size_t parameter)
 {
     const pattern *p = s->pattern;
@@ -97,7 +101,7 @@ static bool is_ambiguous(const shape *s, size_t parameter)
     return false;
 }
 
-/* The number that the first side of the launch's block is, through a variable; 0: it is none. */
+/* Returns the x size of the launch's block, also through a variable, or 0 if it is not a number. */
 static long block_number(const change *c, cpp_span text, int depth)
 {
     cpp_assignment of[2];
@@ -116,8 +120,8 @@ static long block_number(const change *c, cpp_span text, int depth)
                : 0;
 }
 
-/* Changes the launch for the parameter, which is no macro. False if a part of it that depends on it
- * has no such number. */
+/* Changes the launch for a parameter that is not a macro. Returns false if a part that depends on
+ * the parameter has no such number. */
 static bool change_launch(const shape *s, size_t parameter, change *c)
 {
     const pattern *p = s->pattern;
@@ -126,7 +130,7 @@ static bool change_launch(const shape *s, size_t parameter, change *c)
     if (before.kind != VALUE_INTEGER || after.kind != VALUE_INTEGER)
         return value_equal(before, after);
     const cpp_launch *l = c->launch;
-    /* What the file has goes before what the pattern says of it. */
+    /* The block size in the file is used in preference to the pattern's baseline. */
     const long own =
         s->block[parameter] && s->is_block[parameter] ? block_number(c, l->parts[1], 0) : 0;
     c->before = own > 0 ? own : (long)before.integer;
@@ -212,7 +216,7 @@ static bool change_launches_of(const shape *s, const kernel_file *f, edit_list *
     return complete;
 }
 
-/* Sets which parameters, each changed alone, change which part of which launch. */
+/* Finds the parameters that change each part of each launch when they alone change. */
 static void find_dependences(script *s, const uint16_t *indices, const bool *is_macro,
                              const launch_plan *before, shape *shapes)
 {
@@ -221,8 +225,8 @@ static void find_dependences(script *s, const uint16_t *indices, const bool *is_
     for (size_t i = 0; i < p->parameter_count; i++) {
         uint16_t one[PATTERN_MAX_PARAMETERS];
         at_error ignored = {0};
-        /* A macro that keeps its value changes nothing; what a launch has for another is not known.
-         */
+        /* A macro that keeps its value changes no launch, and other values of it are not
+         * applied. */
         if ((indices[i] == p->baseline[i] && is_macro[i]) || p->parameters[i].value_count < 2)
             continue;
         memcpy(one, p->baseline, p->parameter_count * sizeof *one);
@@ -284,7 +288,7 @@ static bool follow_launches(script *s, const uint16_t *indices, const bool *is_m
 
 enum { MOST_ARCHES = 16, NAME_BYTES = 4096 };
 
-/* A configuration, and the architecture that it is for. */
+/* A configuration for an architecture. */
 typedef struct choice {
     int major, minor;
     uint16_t indices[PATTERN_MAX_PARAMETERS];
@@ -293,17 +297,18 @@ typedef struct choice {
 typedef struct application {
     const options *o;
     script *s;
-    bool is_mix; /* --captured names a folder with several launches, for which one was found */
+    bool is_mix; /* --captured names a folder with several launches; use the configuration of their
+                    mix */
     const kernel_file *file;
     const char *const *defines;
     size_t define_count;
-    choice choices[MOST_ARCHES]; /* of one alone the architecture does not count */
+    choice choices[MOST_ARCHES]; /* the architecture of a single choice does not matter */
     size_t choice_count;
-    edit_list *edits; /* of each unit */
-    pack added;       /* definitions that the file has no place for */
+    edit_list *edits; /* one list per unit */
+    pack added;       /* definitions of macros that the file does not define */
 } application;
 
-/* The text that a macro of that value is defined as, as C writes it. */
+/* Writes the value as the text of a macro in C. */
 static void format(value v, char text[RECORD_TEXT_BYTES])
 {
     if (v.kind == VALUE_BOOLEAN)
@@ -312,8 +317,8 @@ static void format(value v, char text[RECORD_TEXT_BYTES])
         value_format(v, text, RECORD_TEXT_BYTES);
 }
 
-/* The only place where the file defines the name; *unit says in which of its files. NULL: nowhere.
- * AT_USAGE: in several. */
+/* Finds the only definition of the macro; *unit is its unit. *out is NULL if the file does not
+ * define it. AT_USAGE if there are several definitions. */
 static at_status find_definition(const application *a, const char *name, const cpp_macro **out,
                                  size_t *unit, at_error *error)
 {
@@ -357,7 +362,8 @@ static bool is_same_everywhere(const application *a, size_t parameter)
     return true;
 }
 
-/* The host's code has no __CUDA_ARCH__: what it reads is the same for all. */
+/* Refuses a macro that the host code reads: __CUDA_ARCH__ is not defined there, so one value must
+ * serve all architectures. */
 static at_status check_host(const application *a, const char *name, at_error *error)
 {
     const char *const words[] = {name, NULL};
@@ -376,7 +382,8 @@ static at_status check_host(const application *a, const char *name, at_error *er
     return AT_OK;
 }
 
-/* The definition with another value, by architecture where that makes a difference. */
+/* Returns the definition with the new value, with a case per architecture if there are several
+ * choices. The caller frees it. */
 static char *redefined(const application *a, size_t parameter, const cpp_macro *m)
 {
     char text[RECORD_TEXT_BYTES];
@@ -409,7 +416,7 @@ static at_status apply_parameter(application *a, size_t parameter, at_error *err
     const cpp_macro *m;
     size_t unit = 0;
     char text[RECORD_TEXT_BYTES], was[RECORD_TEXT_BYTES];
-    if (!is_define(a, name)) /* the launches have it */
+    if (!is_define(a, name)) /* the launches contain it */
         return AT_OK;
     const bool same = is_same_everywhere(a, parameter);
     at_status status = find_definition(a, name, &m, &unit, error);
@@ -441,7 +448,8 @@ static at_status apply_parameter(application *a, size_t parameter, at_error *err
     return AT_OK;
 }
 
-/* Definitions of what the file leaves to -D go after its comment, or before everything. */
+/* Adds the definitions of macros that the file takes from -D, after the file's first comment or at
+ * its start. */
 static void add_definitions(application *a)
 {
     char *text = memory_have(pack_take_text(&a->added));
@@ -484,7 +492,7 @@ static int older_first(const void *a, const void *b)
     return x->major != y->major ? x->major - y->major : x->minor - y->minor;
 }
 
-/* One choice for each architecture whose records there are. */
+/* Chooses a configuration for each recorded architecture. */
 static at_status choose_each(application *a, at_error *error)
 {
     record_set records = {0};
@@ -532,7 +540,7 @@ static at_status write_units(const application *a, bool complete, at_error *erro
     return status;
 }
 
-/* False if a launch of the file does not follow, which is told. */
+/* Changes the launches. Returns false, after a warning, if one of them cannot be changed. */
 static bool change_launches(const application *a)
 {
     bool is_macro[PATTERN_MAX_PARAMETERS], complete = true;
@@ -544,8 +552,8 @@ static bool change_launches(const application *a)
     return complete;
 }
 
-/* Does it name a folder with several launches? Then the first says what the script is told: all are
- * of one kernel. What is wrong with a folder is told when the script is loaded. */
+/* Returns whether --captured names a folder with several launches. Then the script is loaded for
+ * the first one: all launches are of one kernel. Loading reports a wrong folder. */
 static bool take_mix(settings *asked, char first[NAME_BYTES])
 {
     at_error ignored = {0};

@@ -1,4 +1,4 @@
-/* The configuration that is known to be fastest. */
+/* The fastest known configuration. */
 #ifndef AUTOTUNE_CMD_VARIANT_BEST_H
 #define AUTOTUNE_CMD_VARIANT_BEST_H
 
@@ -7,17 +7,17 @@
 #include "record/pick.h"
 #include "script/script.h"
 
-/* Finds what the records give for the script's problem on this GPU; *rule says by which rule.
- * AT_USAGE: nothing that is known is possible there. */
+/* Picks from the records for the script's problem on this GPU; *rule is the rule of the pick.
+ * AT_USAGE if no known configuration is possible. */
 at_status best_find(const options *o, script *s, const arch_limits *gpu, uint16_t *indices,
                     pick_rule *rule, at_error *error);
 
-/* Writes the configuration that the records give the options' script for its problem, on --arch or
- * on this machine's GPU, as --config takes it. AT_USAGE: nothing is recorded that could be it. */
+/* Writes the configuration that the records give for the script and problem of the options, on
+ * --arch or this machine's GPU, in the form of --config. AT_USAGE if nothing is recorded for it. */
 at_status best_text(const options *o, char text[CONFIGURATION_BYTES], at_error *error);
 
-/* Finds the configuration that 'autotune mix' found on this GPU: that of a portfolio of one.
- * AT_USAGE: none is recorded, or it is not possible for the script. */
+/* Finds the configuration that 'autotune mix' recorded for this GPU: a portfolio of one. AT_USAGE
+ * if there is none, or if the script does not allow it. */
 at_status best_find_mix(const options *o, script *s, const arch_limits *gpu, uint16_t *indices,
                         at_error *error);
 

@@ -1,4 +1,4 @@
-/* autotune emit: the CUDA source, or the PTX, of one variant. */
+/* autotune emit: prints the CUDA source, or the PTX, of one variant. */
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -34,7 +34,8 @@ static at_status print_ptx(const emitted *source, script *s, const uint16_t *ind
     return status;
 }
 
-/* A configuration that breaks a constraint is still emitted: people look at it to see why. */
+/* Warns of a broken constraint. The source is printed nevertheless, to show why the constraint is
+ * there. */
 static at_status warn_if_invalid(script *s, const uint16_t *indices, at_error *error)
 {
     bool valid;
@@ -84,8 +85,8 @@ static void print_arguments(const launch_plan *plan, const kernel_launch *l,
     fputs("\n", to);
 }
 
-/* Prints what the launch asks for beyond CUDA's defaults: without it, results are wrong or there is
- * an error. */
+/* Prints launch attributes other than CUDA's defaults. A launch without them fails or gives wrong
+ * results. */
 static void print_attributes(const kernel_launch *l, FILE *to)
 {
     const bool in_clusters = plan_cluster_blocks(l) > 1;
@@ -114,8 +115,7 @@ static void print_transfer(const transfer_plan *t, const problem_plan *problem, 
             host_staging_names(&count)[t->staging], (unsigned long long)t->chunk_bytes, t->streams);
 }
 
-/* Prints what the source needs before it is launched: how it is compiled, and what its variables
- * hold. */
+/* Prints what precedes a launch: the compiler options, and the contents of constants. */
 static void print_preparations(const emitted *source, const launch_plan *plan,
                                const problem_plan *problem, FILE *to)
 {
@@ -133,7 +133,7 @@ static void print_preparations(const emitted *source, const launch_plan *plan,
         fputs("\n", to);
 }
 
-/* The launch of the source below it: what a program that compiles the source needs to know. */
+/* Prints the launch of the source below, for a program that compiles this source. */
 static at_status print_launch(script *s, const uint16_t *indices, pick_rule rule,
                               const emitted *source, FILE *to, at_error *error)
 {

@@ -21,10 +21,10 @@ enum {
     PREDICTED_DIGITS = 6
 };
 
-/* After so long it is shown that something is done. */
+/* A terminal shows progress after this time. */
 static const int64_t quiet_ns = INT64_C(2) * 1000000000;
 
-/* Keeps what the proof says is wrong, or why it could not be had. */
+/* Proves the variant. Keeps the message if it is wrong or not proven. */
 static at_status prove(explained *x, at_error *error)
 {
     progress *shown = progress_new(STDERR_FILENO, false);
@@ -67,7 +67,7 @@ static json_t *metrics_json(const explained *x, uint32_t launch)
     return out;
 }
 
-/* One kind of access of one line: what there was of it. */
+/* Packs the counts of one kind of access of one line. */
 static json_t *access_json(const explained *x, double scale, const explain_line *l,
                            const char *kind, const sim_counter *c)
 {
@@ -75,7 +75,7 @@ static json_t *access_json(const explained *x, double scale, const explain_line 
     const struct {
         const char *name;
         uint64_t count;
-        bool is_told; /* also when there was nothing */
+        bool is_told; /* also packed if it is 0 */
     } counts[] = {{"shared_requests", c->shared_requests, false},
                   {"wavefronts", c->wavefronts, is_shared},
                   {"ideal_wavefronts", c->ideal, is_shared},
@@ -135,7 +135,7 @@ static json_t *prediction_json(const sim_prediction *p)
     return out;
 }
 
-/* Adds what one launch does to `out`. */
+/* Adds the work of one launch to `out`. */
 static void add_launch(json_t **out, const explained *x, uint32_t i)
 {
     const explained_launch *l = &x->launches[i];
@@ -181,7 +181,7 @@ static json_t *pack_explained(const explained *x)
 
 /* ---- what text needs beside that ---- */
 
-/* The counts are of the blocks that were run. */
+/* Packs the counts of the executed blocks. */
 static json_t *counter_words(const char *kind, const sim_counter *c)
 {
     return json_pack(
@@ -192,7 +192,7 @@ static json_t *counter_words(const char *kind, const sim_counter *c)
         (json_int_t)c->constant_requests, "constant_passes", (json_int_t)c->constant_passes);
 }
 
-/* A line, with each kind of access in the order of their columns. */
+/* Packs a line, with each kind of access in the order of the columns. */
 static json_t *line_words(const explain_line *l)
 {
     json_t *kinds = json_array();
@@ -254,8 +254,8 @@ static json_t *launch_words(const explained *x, uint32_t i)
         "blocks", (json_int_t)profile->blocks, "alone", alone);
 }
 
-/* Lists which line of a kernel's own file, which is cut, each line of the source is; 0: none. Empty
- * for templates, whose lines are not the source's. */
+/* Lists, for each line of the source, its line in the kernel's own file, or 0. The list is empty
+ * for templates, whose lines differ from the source's. */
 static json_t *own_numbers(const explained *x)
 {
     const kernel_file *file;
@@ -297,14 +297,14 @@ static json_t *pack_words(const explained *x)
 
 /* ---- the command ---- */
 
-/* The same, and proves it. */
+/* Counts the variant and proves it. */
 static at_status make_proven(const settings *wanted, const char *configuration, explained *x,
                              at_error *error)
 {
     at_status status = explained_count(wanted, configuration, true, x, error);
     if (!status && script_pattern(x->script)->measurable)
         status = prove(x, error);
-    /* A fault is told once, by the proof, which names the template's line. */
+    /* If the proof found the fault, the proof alone reports it, with the template's line. */
     for (uint32_t i = 0; i < x->launch.launch_count; i++)
         if (x->wrong && x->launches[i].found.fault.kind != SIM_FAULT_NONE)
             x->launches[i].explanation.sentence_count = 0;

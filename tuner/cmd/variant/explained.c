@@ -14,8 +14,8 @@
 
 enum { NAME_BYTES = 512 };
 
-/* Launches that execute fewer instructions of warps are run whole, others by a sample of their
- * blocks: that takes a second or two. */
+/* Launches with fewer warp instructions run whole, which takes a second or two; others run a sample
+ * of their blocks. */
 static const double whole_instructions = 4e6;
 
 void explained_deinit(explained *x)
@@ -38,8 +38,8 @@ void explained_deinit(explained *x)
     script_free(x->script);
 }
 
-/* The name of the source. No file that it includes has it, for the preprocessor knows files by
- * their names. */
+/* Writes the source's name for the preprocessor. It differs from the names of all included files,
+ * because the preprocessor identifies files by name. */
 static const char *source_name(const explained *x, char *name)
 {
     snprintf(name, NAME_BYTES, "(emitted) %s.cu", script_pattern(x->script)->name);
@@ -56,8 +56,7 @@ static at_status compile(explained *x, at_error *error)
                                    x->chip.arch, true, &x->compiled, error);
 }
 
-/* Finds where the lines of the source come from: the same source with its #line directives
- * tells. */
+/* Finds the template line of each source line, from the #line directives of the same source. */
 static at_status find_places(explained *x, at_error *error)
 {
     emitted marked = {0};
@@ -96,7 +95,7 @@ static void show_count(void *context, uint64_t done, uint64_t total)
     show_progress(context, "explain", done, total);
 }
 
-/* Runs every launch: a sample of its blocks, or all. */
+/* Runs every launch, with a sample of its blocks or whole. */
 static at_status run_launches(explained *x, bool whole, progress *shown, at_error *error)
 {
     const device_image image = result_image(&x->compiled, true);
@@ -116,7 +115,7 @@ static at_status run_launches(explained *x, bool whole, progress *shown, at_erro
     return status;
 }
 
-/* Was a part counted, though all of it would take little? */
+/* Returns whether a sample was counted although the whole launch takes little time. */
 static bool may_run_whole(const explained *x)
 {
     double instructions = 0;
@@ -157,7 +156,7 @@ static at_status run_sample(explained *x, const settings *wanted, at_error *erro
     return status;
 }
 
-/* Takes the predictions of the tuned problem, and what is said of them. */
+/* Takes the predictions, and the sentences about them, from the tuned problem. */
 static void take_predictions(explained *x, const explained *tuned)
 {
     for (uint32_t i = 0; i < x->launch.launch_count; i++) {
@@ -173,7 +172,8 @@ static void take_predictions(explained *x, const explained *tuned)
     x->predicts_tuned = true;
 }
 
-/* A problem that cannot be run here leaves the predictions of the smaller one. */
+/* Predicts the tuned problem. If it cannot run here, the predictions of the smaller problem
+ * stay. */
 static void predict_tuned(const settings *wanted, explained *x)
 {
     explained tuned = {0};
@@ -240,7 +240,7 @@ bool explained_faulted(const explained *x)
 const char *explained_metric(const explained *x, uint32_t launch, size_t i, double *count)
 {
     const sim_totals *t = &x->launches[launch].found.profile.totals;
-    /* For the hardware an asynchronous copy is a load from global memory, too. */
+    /* The hardware counts an asynchronous copy as a load from global memory, too. */
     sim_counter load = t->global_load;
     sim_counter_sum(&load, &t->async_copy);
     const struct {

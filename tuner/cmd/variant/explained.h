@@ -1,4 +1,4 @@
-/* An explained variant: what `autotune explain` found. */
+/* A variant whose work a simulated device has counted. */
 #ifndef AUTOTUNE_CMD_VARIANT_EXPLAINED_H
 #define AUTOTUNE_CMD_VARIANT_EXPLAINED_H
 
@@ -14,13 +14,13 @@
 #include "sim/chip.h"
 #include "sim/explain.h"
 
-/* The work of one of its launches. */
+/* The work of one launch. */
 typedef struct explained_launch {
     sim_estimated found;
     explanation explanation;
 } explained_launch;
 
-/* One explained variant and everything it depends on; cmd/variant/explain.c makes and frees it. */
+/* A counted variant and everything that it depends on. */
 typedef struct explained {
     sim_chip chip;
     script *script;
@@ -29,34 +29,35 @@ typedef struct explained {
     uint16_t indices[PATTERN_MAX_PARAMETERS];
     char configuration[CONFIGURATION_BYTES];
     emitted source;
-    char **places; /* owned; of the source's lines: "file:line" of the template, or NULL */
+    char **places; /* owned; per source line "file:line" in the template, or NULL */
     size_t place_count;
-    compile_result compiled, filler; /* that prepares inputs; without bytes: none */
+    compile_result compiled, filler; /* the filler prepares inputs; without bytes there is none */
     launch_plan launch, filler_launch;
     problem_plan plan;
-    script_contents contents; /* of files */
+    script_contents contents; /* contents of files that are inputs */
     sim_estimate *estimate;
     explained_launch launches[PLAN_MAX_LAUNCHES];
-    bool predicts_tuned; /* predictions are of the tuned problem, counts of the smaller one */
-    char *wrong;         /* owned; what it does wrong, as the proof found; NULL: nothing is known */
-    char *unproven;      /* owned; why the proof could not be had; NULL: it could */
-    bool is_script_wrong; /* unproven: an error of the script, such as a reference that faults */
+    bool predicts_tuned;  /* predictions are for the tuned problem, counts for the smaller one */
+    char *wrong;          /* owned; the error that the proof found; NULL if there is none */
+    char *unproven;       /* owned; the reason why the proof failed; NULL if it did not */
+    bool is_script_wrong; /* the proof failed because of the script, for example a reference that
+                             faults */
 } explained;
 
-/* Compiles a configuration (NULL: the script's default) of the script that `wanted` names and runs
- * it on the simulated device: for the tuned problem or, with `simulated`, for the script's problem
- * for simulated devices if it has one, of which times are predicted for the tuned one all the same,
- * where that can be run. It is not proven. The caller calls explained_deinit, also
- * after a failure; *x starts zeroed. */
+/* Compiles a configuration of the script that `wanted` names, and counts its work on the simulated
+ * device. A NULL `configuration` is the script's default. With `simulated` the script's problem for
+ * simulated devices is counted, if there is one; times are still predicted for the tuned problem if
+ * that can run here. Does not prove the variant. *x starts zeroed. The caller calls
+ * explained_deinit, also after a failure. */
 at_status explained_count(const settings *wanted, const char *configuration, bool simulated,
                           explained *x, at_error *error);
 void explained_deinit(explained *x);
 
-/* Lists which of Nsight Compute's metrics a simulated device counts: the metric at place `i`; NULL
- * past the last. *count covers the whole grid, however many of its blocks were run. */
+/* Returns the name of metric `i` among Nsight Compute's metrics that the simulated device counts,
+ * or NULL past the last. *count is for the whole grid, even if a sample of its blocks was run. */
 const char *explained_metric(const explained *x, uint32_t launch, size_t i, double *count);
 
-/* Did a launch end in a fault of the kernel? */
+/* Returns whether a launch ended in a fault of the kernel. */
 bool explained_faulted(const explained *x);
 
 #endif

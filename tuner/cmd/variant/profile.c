@@ -1,4 +1,5 @@
-/* autotune profile: what a GPU counts of one variant, beside what the simulated device counts. */
+/* autotune profile: the hardware counters of one variant on a GPU, beside the counts of the
+ * simulated device. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@
 
 enum { SAMPLES = 9, THE_VARIANT = 1, DIGITS = 9 };
 
-/* The counters that are worth a look, in plain words. */
+/* The most useful counters, with a description. */
 static const struct {
     const char *name, *words;
 } usual[] = {
@@ -48,16 +49,16 @@ typedef struct profiled {
     char configuration[CONFIGURATION_BYTES];
     launch_plan launch;
     compile_result compiled;
-    char *names_text; /* owned; what `names` are views of */
+    char *names_text; /* owned; `names` point into it */
     const char *names[DEVICE_MAX_METRICS];
     size_t name_count;
     outcome outcome;
-    char message[DEVICE_LABEL_BYTES * 4]; /* why the variant is not ok */
+    char message[DEVICE_LABEL_BYTES * 4]; /* the reason if the outcome is not ok */
     int64_t time_ns;
-    double *counters; /* owned; of each launch all names */
+    double *counters; /* owned; all names of launch 0, then of launch 1 and so on */
     explained simulated;
     bool is_simulated;
-    at_error why_not; /* it is not simulated */
+    at_error why_not; /* the reason why it is not simulated */
 } profiled;
 
 static const char *words_of(const char *name)
@@ -130,7 +131,7 @@ static at_status compile_variant(const options *o, profiled *x, at_error *error)
     return status;
 }
 
-/* The answer to the latest request; keeps how it ended. */
+/* Waits for the answer to the latest request, and keeps its outcome. */
 static at_status await(profiled *x, device_event *e, at_error *error)
 {
     device_worker *w = x->session.workers->device;
@@ -142,7 +143,7 @@ static at_status await(profiled *x, device_event *e, at_error *error)
     return AT_OK;
 }
 
-/* Checks the variant, times it, and keeps it on the device. */
+/* Checks and times the variant, and keeps it loaded on the device. */
 static at_status hold(profiled *x, const device_variant *v, at_error *error)
 {
     device_event e;
@@ -194,8 +195,8 @@ static at_status count(profiled *x, at_error *error)
     return status;
 }
 
-/* A name that the user gave is a mistake where the chip has no such counter; of the usual ones it
- * is left out. */
+/* Refuses a counter of --metrics that the chip does not have. Usual counters that it lacks are left
+ * out. */
 static at_status check_names(const options *o, const profiled *x, at_error *error)
 {
     for (size_t i = 0; o->metrics && x->counters && i < x->name_count; i++)
@@ -207,8 +208,7 @@ static at_status check_names(const options *o, const profiled *x, at_error *erro
     return AT_OK;
 }
 
-/* The same on the simulated device; what it cannot run it says, and the GPU's counts stand
- * alone. */
+/* Counts the variant on the simulated device. If that fails, the GPU's counts are printed alone. */
 static void simulate(const options *o, profiled *x)
 {
     settings wanted = o->run;
@@ -219,7 +219,7 @@ static void simulate(const options *o, profiled *x)
         x->simulated.launch.launch_count == x->launch.launch_count;
 }
 
-/* Not a number: the simulated device does not count it. */
+/* Returns NaN if the simulated device does not count the metric. */
 static double simulated_count(const profiled *x, uint32_t launch, const char *name)
 {
     const char *found;
@@ -236,7 +236,7 @@ static double counter(const profiled *x, uint32_t launch, size_t metric)
     return x->counters[launch * x->name_count + metric];
 }
 
-/* Sums are counts; averages and shares are not. */
+/* Sums are whole counts; averages and shares are not. */
 static json_t *figure_json(const char *name, double v)
 {
     const char *last = strrchr(name, '.');
@@ -257,8 +257,8 @@ static json_t *launch_json(const profiled *x, uint32_t launch)
                      simulated);
 }
 
-/* Packs what text needs beside that: the name of each counter in plain words and its figures to the
- * last digit; null: there is none. */
+/* Packs data that only the text needs: the words and the exact figures of each counter, null if
+ * there is none. */
 static json_t *pack_words(const profiled *x)
 {
     json_t *launches = json_array();
