@@ -48,6 +48,12 @@ offered() {
     [ "$(complete_fish 'autotune plot x --kind he')" = heatmap ]
     [ "$(complete_fish 'autotune transpose.lua --verify-on a')" = all ]
     complete_fish 'autotune results v' | grep -qx validate
+    mkdir files files/folder
+    touch files/a.lua files/b.cu files/c.json files/d.txt
+    [ "$(complete_fish 'autotune explain files/' | xargs)" = "files/a.lua files/b.cu files/folder/" ]
+    [ "$(complete_fish 'autotune files/' | xargs)" = "files/a.lua files/b.cu files/folder/" ]
+    [ "$(complete_fish 'autotune compare files/' | xargs)" = "files/c.json files/folder/" ]
+    complete_fish 'autotune explain x --describe files/' | grep -qx files/d.txt
 }
 
 @test "zsh completes commands, a command's own options and the words that an option takes" {
