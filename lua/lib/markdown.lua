@@ -96,12 +96,16 @@ return function(text, p)
   local lines, parts, at, is_code = {}, {}, 1, false
   for line in string.gmatch(text, "([^\n]*)\n") do lines[#lines + 1] = line end
   while at <= #lines do
-    local line, from = lines[at], at
+    local line = lines[at]
     at = at + 1
     if find(line, "^```") then is_code = not is_code end
     if not is_code and find(line, "^|") then
-      while lines[at] and find(lines[at], "^|") do at = at + 1 end
-      parts[#parts + 1] = table_text(table.move(lines, from, at - 1, 1, {}), p.page.columns)
+      local rows = { line }
+      while lines[at] and find(lines[at], "^|") do
+        rows[#rows + 1] = lines[at]
+        at = at + 1
+      end
+      parts[#parts + 1] = table_text(rows, p.page.columns)
     elseif not is_code and not find(line, "^[ #]") and not find(line, "^```") and line ~= "" and #line < MOST_PARAGRAPH_LINE then
       local mark = mark_of(line)
       local words = { match(line, "^ *(.*)$", #mark + 1) }

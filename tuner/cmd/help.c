@@ -5,11 +5,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <jansson.h>
+
 #include "base/file.h"
+#include "base/json_text.h"
 #include "base/paths.h"
 #include "base/text.h"
 #include "base/wrap.h"
-#include "cmd/line/options.h"
 #include "cmd/line/page.h"
 
 enum { MOST_BYTES = 1 << 20, MOST_TOPICS = 96, TOPIC_BYTES = 48 };
@@ -24,33 +26,6 @@ typedef struct topics {
     const char *names[MOST_TOPICS];
     size_t user_count, page_count, count;
 } topics;
-
-static bool starts_with(const char *line, const char *with)
-{
-    return strncmp(line, with, strlen(with)) == 0;
-}
-
-/* Prints the first comment of a template, and each global function with its comment. */
-static void print_template(const char *name, char *text)
-{
-    char *rest = text, *comment = NULL;
-    bool at_top = true;
-    printf("\n%s\n", name);
-    for (char *line; (line = strsep(&rest, "\n")) != NULL;) {
-        bool is_comment = starts_with(line, "% -- ");
-        if (at_top && is_comment) {
-            printf("  %s\n", line + 5);
-            continue;
-        }
-        at_top = false;
-        if (starts_with(line, "% function ")) {
-            printf("\n  %s\n", line + 11);
-            for (char *c = comment; c && c < line; c += strlen(c) + 1)
-                printf("      %s\n", c + 5);
-        }
-        comment = !is_comment ? NULL : comment ? comment : line;
-    }
-}
 
 static at_status read_text(const char *folder, const char *name, char **text, at_error *error)
 {
@@ -78,7 +53,8 @@ static int is_plain_template(const struct dirent *e)
     return dot && strcmp(dot, ".tmpl") == 0;
 }
 
-static at_status print_includes(const paths *p, at_error *error)
+/* Packs {name, text} of each template that other templates can include. */
+static at_status pack_templates(const paths *p, json_t **out, at_error *error)
 {
     struct dirent **list = NULL;
     int count = scandir(p->template_dir, &list, is_plain_template, alphasort);
@@ -87,11 +63,10 @@ static at_status print_includes(const paths *p, at_error *error)
     at_status status = AT_OK;
     for (int i = 0; i < count; i++) {
         char *text = NULL;
-        if (!status && !is_of_pattern(p, list[i]->d_name)) {
+        if (!status && !is_of_pattern(p, list[i]->d_name))
             status = read_text(p->template_dir, list[i]->d_name, &text, error);
-            if (!status)
-                print_template(list[i]->d_name, text);
-        }
+        if (text)
+            json_append(out, json_pack("{ss ss}", "name", list[i]->d_name, "text", text));
         free(text);
         free(list[i]);
     }
@@ -146,169 +121,6 @@ static at_status find_topics(const options *o, const char *folder, topics *out, 
     return status;
 }
 
-/* Returns the first cell of a table row, without blanks around it, and sets *rest behind the bar
- * that ends the cell. The cell may be empty. Changes the row. */
-static char *take_cell(char **rest)
-{
-    char *cell = *rest + strspn(*rest, " ");
-    char *end = *cell == '|' ? cell : strstr(cell, " |");
-    *rest = end ? end + strspn(end, " ") + 1 : cell + strlen(cell);
-    if (end)
-        *end = '\0';
-    return cell;
-}
-
-enum { MOST_COLUMNS = 8, GAP = 2, LEAST_COLUMN = 8, MOST_PARAGRAPH_LINE = 1024 };
-
-/* Splits a row into cells and returns their number. Changes the row. */
-static size_t take_cells(char *row, char *cells[MOST_COLUMNS])
-{
-    size_t count = 0;
-    for (char *rest = row + 1; *rest && count < MOST_COLUMNS;)
-        cells[count++] = take_cell(&rest);
-    return count;
-}
-
-/* Narrows the widest columns until all columns fit on the page. */
-static void fit_columns(size_t widths[MOST_COLUMNS], size_t count, size_t page)
-{
-    for (;;) {
-        size_t sum = GAP * (count - 1), widest = 0;
-        for (size_t i = 0; i < count; i++) {
-            sum += widths[i];
-            widest = widths[i] > widths[widest] ? i : widest;
-        }
-        if (sum <= page || widths[widest] <= LEAST_COLUMN)
-            return;
-        widths[widest]--;
-    }
-}
-
-/* Returns the length of the text that fits into a line, up to a blank if there is one. */
-static size_t cut_line(const char *text, size_t width)
-{
-    const size_t length = strlen(text);
-    size_t at = width;
-    if (length <= width)
-        return length;
-    while (at > 0 && text[at] != ' ')
-        at--;
-    return at > 0 ? at : width;
-}
-
-static void print_cells(char *cells[MOST_COLUMNS], size_t count, const size_t widths[MOST_COLUMNS])
-{
-    for (bool is_more = count > 0; is_more;) {
-        size_t blanks = 0;
-        is_more = false;
-        for (size_t i = 0; i < count; i++) {
-            const size_t length = cut_line(cells[i], widths[i]);
-            if (length > 0)
-                printf("%*s%.*s", (int)blanks, "", (int)length, cells[i]);
-            blanks = (length > 0 ? 0 : blanks) + widths[i] - length + GAP;
-            cells[i] += length + strspn(cells[i] + length, " ");
-            is_more = is_more || *cells[i];
-        }
-        puts("");
-    }
-}
-
-/* Prints a table: its head, a line, and the rows, with cells wrapped in their columns. Changes the
- * text. */
-static void print_table(char *text, size_t page)
-{
-    char *cells[MOST_COLUMNS];
-    size_t widths[MOST_COLUMNS] = {0}, column_count = 0, row = 0;
-    char *measured = strdup(text);
-    for (char *line, *rest = measured; (line = strsep(&rest, "\n")) != NULL;) {
-        const size_t count = line[strspn(line, "|- ")] ? take_cells(line, cells) : 0;
-        column_count = count > column_count ? count : column_count;
-        for (size_t i = 0; i < count; i++)
-            widths[i] = strlen(cells[i]) > widths[i] ? strlen(cells[i]) : widths[i];
-    }
-    free(measured);
-    if (column_count > 0)
-        fit_columns(widths, column_count, page);
-    for (char *line, *rest = text; (line = strsep(&rest, "\n")) != NULL;) {
-        if (!line[strspn(line, "|- ")])
-            continue;
-        print_cells(cells, take_cells(line, cells), widths);
-        for (size_t i = 0; row == 0 && i < column_count; i++) {
-            for (size_t k = 0; k < widths[i]; k++)
-                putchar('-');
-            printf("%*s", i + 1 < column_count ? GAP : 0, "");
-        }
-        if (row++ == 0)
-            puts("");
-    }
-}
-
-/* Returns the length of the mark that begins a list item, "- " or "1. ", or 0 for other lines. */
-static size_t item_mark(const char *line)
-{
-    const size_t digits = strspn(line, "0123456789");
-    if (line[0] == '-' && line[1] == ' ')
-        return 2;
-    return digits > 0 && line[digits] == '.' && line[digits + 1] == ' ' ? digits + 2 : 0;
-}
-
-/* Returns whether the line continues the paragraph or list item above it. `mark` is the length of
- * the item's mark, 0 for a paragraph. */
-static bool goes_on(const char *line, size_t mark)
-{
-    const size_t blanks = strspn(line, " ");
-    return line[blanks] != '\n' && line[blanks] && !strchr("|#", *line) &&
-           strncmp(line, "```", 3) != 0 && !item_mark(line) &&
-           (blanks == 0 || (mark > 0 && blanks == mark));
-}
-
-/* Prints a paragraph or list item with new line breaks, and returns the text after it. */
-static const char *print_paragraph(const char *at, size_t page)
-{
-    char text[8192] = "", mark_text[16];
-    const size_t mark = item_mark(at);
-    snprintf(mark_text, sizeof mark_text, "%.*s", (int)mark, at);
-    at += mark;
-    do {
-        at += strspn(at, " ");
-        const size_t length = strcspn(at, "\n");
-        text_add(text, sizeof text, "%s%.*s", *text ? " " : "", (int)length, at);
-        at += length + (at[length] == '\n');
-    } while (goes_on(at, mark));
-    wrap_print(page, (int)mark, mark_text, text, stdout);
-    return at;
-}
-
-/* Prints the text of a page. Paragraphs and tables fit the terminal; code stays as it is. Changes
- * the text. */
-static void print_lines(char *text)
-{
-    const size_t page = terminal_page();
-    bool is_code = false;
-    for (char *at = text; *at;) {
-        char *end = at;
-        while (!is_code && *end == '|') {
-            end += strcspn(end, "\n");
-            end += *end == '\n';
-        }
-        if (end > at) {
-            end[-1] = '\0';
-            print_table(at, page);
-            at = end;
-            continue;
-        }
-        if (!is_code && !strchr(" #\n", *at) && !starts_with(at, "```") &&
-            strcspn(at, "\n") < MOST_PARAGRAPH_LINE) {
-            at = text + (print_paragraph(at, page) - text);
-            continue;
-        }
-        is_code = is_code != starts_with(at, "```");
-        end += strcspn(end, "\n");
-        printf("%.*s\n", (int)(end - at), at);
-        at = end + (*end == '\n');
-    }
-}
-
 static at_status read_page(const char *folder, const char *page, char **text, at_error *error)
 {
     char path[PATHS_BYTES + TOPIC_BYTES], name[TOPIC_BYTES + sizeof BUILDERS + 8];
@@ -319,14 +131,21 @@ static at_status read_page(const char *folder, const char *page, char **text, at
     return read_text(folder, name, text, error);
 }
 
-static at_status print_page(const paths *p, const char *folder, const char *page, at_error *error)
+static at_status print_page(const options *o, const paths *p, const char *folder, const char *page,
+                            at_error *error)
 {
     char *text = NULL;
+    json_t *templates = json_array();
     at_status status = read_page(folder, page, &text, error);
-    if (!status)
-        print_lines(text);
+    if (!status && strcmp(page, "templates") == 0)
+        status = pack_templates(p, &templates, error);
+    if (status)
+        json_decref(templates);
+    else
+        status = page_show(o, "help", 0, json_pack("{ss so}", "text", text, "templates", templates),
+                           NULL, error);
     free(text);
-    return !status && strcmp(page, "templates") == 0 ? print_includes(p, error) : status;
+    return status;
 }
 
 /* Prints the names of the pages, each with its heading, which is its first line. */
@@ -366,7 +185,7 @@ static at_status run(const options *o, at_error *error)
     const command *c = options_command(o, o->operand);
     for (size_t i = 0; i < t.page_count; i++)
         if (strcmp(t.names[i], o->operand) == 0) {
-            status = print_page(&p, folder, o->operand, error);
+            status = print_page(o, &p, folder, o->operand, error);
             if (!status && c)
                 printf("\n'autotune %s --help' has the options of the command.\n", c->name);
             return status;
