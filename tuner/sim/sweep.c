@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "base/rng.h"
-#include "sim/program/operands.h"
+#include "sim/program/program.h"
 #include "sim/symbolic.h"
 
 enum { MOST_WAITING = 4096, MOST_WAYS = 256 };

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "sim/program/operands.h"
+#include "sim/program/program.h"
 
 /* Do any two of such atomics give the same whichever comes first? Sums of floats are rounded. */
 static bool commutes_as(const sim_instruction *c, int op)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "sim/program/operands.h"
+#include "sim/program/program.h"
 
 static bool is_arithmetic(const sim_instruction *c)
 {

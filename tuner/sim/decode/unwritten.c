@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "sim/program/operands.h"
+#include "sim/program/program.h"
 
 /* A slot that a block of instructions reads before it writes it is live where the block begins, and
  * from there backwards to the blocks that write it. One that is live where the program begins may

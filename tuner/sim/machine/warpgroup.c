@@ -8,7 +8,6 @@
 #include "sim/machine/fault.h"
 #include "sim/machine/shared.h"
 #include "sim/machine/values.h"
-#include "sim/program/operands.h"
 #include "sim/program/warpgroup.h"
 
 enum { WARPS = SIM_WARPGROUP_WARPS, PIECE_BYTES = SIM_WARPGROUP_PIECE_BYTES };

@@ -1,39 +1,9 @@
+/* Comparisons over 32 lanes, and the arithmetic of atomics. */
 #include <math.h>
 #include <string.h>
 
 #include "base/bits.h"
 #include "sim/program/operations.h"
-
-static const sim_operation *const tables[] = {sim_integer_operations, sim_bit_operations,
-                                              sim_float_operations, sim_half_operations};
-
-/* Is the name one of those of the list? */
-static bool is_among(const char *names, const char *name, size_t length)
-{
-    for (const char *at = names; at; at = strchr(at, ' ')) {
-        at += *at == ' ';
-        if (strncmp(at, name, length) == 0 && (at[length] == ' ' || at[length] == '\0'))
-            return true;
-    }
-    return false;
-}
-
-const sim_operation *sim_operation_find(const char *name)
-{
-    const size_t length = strlen(name);
-    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
-        for (const sim_operation *o = tables[t]; o->names; o++)
-            if (is_among(o->names, name, length))
-                return o;
-    return NULL;
-}
-
-affine_order sim_number_of(ptx_type t)
-{
-    return t == PTX_S8 || t == PTX_S16 || t == PTX_S32 || t == PTX_S64 ? AFFINE_SIGNED
-           : t == PTX_F32 || t == PTX_F64                              ? AFFINE_REAL
-                                                                       : AFFINE_UNSIGNED;
-}
 
 #define COMPARE(name, T, load, expression)                                                         \
     static uint32_t name(const void *pa, const void *pb)                                           \
@@ -60,7 +30,7 @@ affine_order sim_number_of(ptx_type t)
     COMPARE(gt_##s, T, load, x > y)                                                                \
     COMPARE(ge_##s, T, load, x >= y)
 #define ORDERED(s, T, load) BUT_NE(s, T, load) COMPARE(ne_##s, T, load, x != y)
-/* "ne" of floats is false when an operand is NaN; the u forms are true then. */
+/* "ne" of floats is false if an operand is NaN; the u forms are true then. */
 #define FLOATING(s, T, load)                                                                       \
     BUT_NE(s, T, load)                                                                             \
     COMPARE(ne_##s, T, load, x<y || x> y)                                                          \
@@ -73,7 +43,7 @@ affine_order sim_number_of(ptx_type t)
     COMPARE(num_##s, T, load, x == x && y == y)                                                    \
     COMPARE(nan_##s, T, load, x != x || y != y)
 
-/* testp: what a number is; its second operand is the first again. */
+/* testp: the class of a number. Its second operand equals the first. */
 #define CLASSES(s, T, least, magnitude)                                                            \
     COMPARE(finite_##s, T, magnitude, x < INFINITY && y < INFINITY)                                \
     COMPARE(infinite_##s, T, magnitude, x == INFINITY && y == INFINITY)                            \
@@ -146,14 +116,14 @@ sim_compare sim_compare_find(const char *name, ptx_type type, sim_rule *rule)
 {
     for (size_t i = 0; i < sizeof comparisons / sizeof *comparisons; i++)
         if (comparisons[i].type == type && strcmp(comparisons[i].name, name) == 0) {
-            /* Comparisons of 16 bits have no rule. */
+            /* 16-bit comparisons have no rule. */
             *rule = ptx_type_bytes(type) < 4 ? RULE_NUMBERS : (sim_rule)comparisons[i].rule;
             return comparisons[i].compare;
         }
     return NULL;
 }
 
-/* What atomics compute. */
+/* Atomics. */
 
 static double to_double(uint64_t bits, ptx_type t)
 {
@@ -174,8 +144,8 @@ static float flushed(float v)
     return fabsf(v) < 0x1p-126f ? copysignf(0.0f, v) : v;
 }
 
-/* PTX ISA, atom: additions of floats in global memory take and give zeros for subnormal numbers; in
- * shared memory not. */
+/* PTX ISA, "atom": additions of floats in global memory replace subnormal operands and results by
+ * zero; in shared memory they do not. */
 static uint64_t add_float(uint64_t a, uint64_t b, ptx_type t, bool flush)
 {
     if (t == PTX_F32 && flush)
@@ -240,7 +210,7 @@ static uint64_t combine(sim_atomic_op op, ptx_type t, bool flush, uint64_t old, 
     }
 }
 
-/* Both halves of a packed pair. */
+/* Combines both halves of a packed pair. */
 static uint64_t combine_pair(sim_atomic_op op, ptx_type half, uint64_t old, uint64_t v)
 {
     uint64_t low = combine(op, half, false, old & 0xffff, v & 0xffff, 0) & 0xffff;
@@ -256,7 +226,7 @@ static uint64_t next_value(sim_atomic_op op, ptx_type t, bool flush, uint64_t ol
     return combine(op, t, flush, old, v, other);
 }
 
-/* A compare-and-swap loop: blocks run on several host threads. */
+/* A compare-and-swap loop, because blocks run on several host threads. */
 #define APPLY(T)                                                                                   \
     do {                                                                                           \
         T *p = (T *)(void *)at;                                                                    \

@@ -3,9 +3,103 @@
 
 #include "base/bits.h"
 #include "sim/program/operations.h"
-#include "sim/program/small_float.h"
 
-/* A conversion reads its source into the widest type of its kind, rounds there and writes. */
+/* Small floats. */
+
+const small_float *small_float_of(ptx_type type)
+{
+    static const small_float f16 = {5, 10, 0, true}, bf16 = {8, 7, 0, true},
+                             tf32 = {8, 10, 13, true}, e4m3 = {4, 3, 0, false},
+                             e5m2 = {5, 2, 0, true};
+    switch (type) {
+    case PTX_F16:
+    case PTX_F16X2:
+        return &f16;
+    case PTX_BF16:
+    case PTX_BF16X2:
+        return &bf16;
+    case PTX_TF32:
+        return &tf32;
+    case PTX_E4M3X2:
+        return &e4m3;
+    case PTX_E5M2X2:
+        return &e5m2;
+    default:
+        return NULL;
+    }
+}
+
+/* Returns whether a fraction `part` of a unit above the integer `below` is rounded up. */
+static bool rounds_up(double part, uint64_t below, bool negative, sim_rounding rounding)
+{
+    switch (rounding) {
+    case SIM_ROUND_ZERO:
+        return false;
+    case SIM_ROUND_DOWN:
+        return negative && part > 0.0;
+    case SIM_ROUND_UP:
+        return !negative && part > 0.0;
+    case SIM_ROUND_AWAY:
+        return part >= 0.5;
+    default:
+        return part > 0.5 || (part == 0.5 && (below & 1));
+    }
+}
+
+uint32_t small_float_encode(const small_float *f, double v, sim_rounding rounding, bool finite)
+{
+    uint32_t ones = (1u << (f->exponent_bits + f->fraction_bits)) - 1,
+             bias = (1u << (f->exponent_bits - 1)) - 1;
+    uint32_t largest = f->has_infinity ? ones - (1u << f->fraction_bits) : ones - 1,
+             beyond = largest + 1;
+    bool negative = signbit(v);
+    uint32_t sign = negative ? (ones + 1) << f->unused_bits : 0;
+    if (isnan(v))
+        return ones << f->unused_bits;
+    v = fabs(v);
+    uint64_t bits = beyond;
+    int exponent;
+    frexp(v, &exponent);
+    exponent--; /* v = 1.x * 2^exponent */
+    if (v < ldexp(1.0, (int)bias + 2)) {
+        int least = 1 - (int)bias, lead = exponent < least || v == 0.0 ? least : exponent;
+        double units = ldexp(v, f->fraction_bits - lead), whole = floor(units);
+        bits = (uint64_t)whole + rounds_up(units - whole, (uint64_t)whole, negative, rounding);
+        if (lead > least || whole >= ldexp(1.0, f->fraction_bits))
+            bits += (uint64_t)(lead - least) << f->fraction_bits;
+    }
+    if (bits > largest) {
+        bool towards_zero =
+            rounding == SIM_ROUND_ZERO || rounding == (negative ? SIM_ROUND_UP : SIM_ROUND_DOWN);
+        bool was_infinite = isinf(v);
+        bits = finite || (towards_zero && !was_infinite) ? largest : beyond;
+    }
+    return sign | (uint32_t)bits << f->unused_bits;
+}
+
+double small_float_value(const small_float *f, uint32_t bits)
+{
+    bits >>= f->unused_bits;
+    uint32_t ones = (1u << (f->exponent_bits + f->fraction_bits)) - 1, magnitude = bits & ones;
+    uint32_t fraction = magnitude & ((1u << f->fraction_bits) - 1),
+             exponent = magnitude >> f->fraction_bits;
+    int bias = (1 << (f->exponent_bits - 1)) - 1;
+    double v;
+    if (f->has_infinity && exponent == (1u << f->exponent_bits) - 1)
+        v = fraction ? NAN : INFINITY;
+    else if (magnitude == ones)
+        v = NAN;
+    else if (exponent == 0)
+        v = ldexp(fraction, 1 - bias - f->fraction_bits);
+    else
+        v = ldexp(fraction + (1u << f->fraction_bits), (int)exponent - bias - f->fraction_bits);
+    return bits & (ones + 1) ? -v : v;
+}
+
+/* Conversions. */
+
+/* A conversion reads its source into the widest type of its domain, rounds there, and writes the
+ * result. */
 typedef enum domain { DOMAIN_NONE, DOMAIN_SIGNED, DOMAIN_UNSIGNED, DOMAIN_FLOAT } domain;
 
 static const struct {
@@ -111,7 +205,7 @@ static void write_integers(ptx_type to, void *restrict d, const int64_t *v)
     }
 }
 
-/* Clamps to the destination's range; `is_unsigned` says how to read the 64 bits. */
+/* Clamps to the range of the destination. `is_unsigned` says how the 64 bits of v are read. */
 static int64_t clamp(int64_t v, bool is_unsigned, domain to, int bits)
 {
     if (to == DOMAIN_UNSIGNED) {
@@ -140,7 +234,8 @@ static double round_integral(double v, sim_rounding rounding)
     }
 }
 
-/* Out of range clamps; NaN is 0, or the top bit when either side has 64 bits (PTX ISA, cvt). */
+/* Clamps values out of range. NaN becomes 0, or only the top bit if source or destination has 64
+ * bits, which `wide` says. PTX ISA, "cvt". */
 static int64_t float_to_integer(double v, domain to, int bits, bool wide)
 {
     if (isnan(v))
@@ -158,7 +253,7 @@ static int64_t float_to_integer(double v, domain to, int bits, bool wide)
     return v < -top ? (bits == 64 ? INT64_MIN : -(int64_t)top) : (int64_t)v;
 }
 
-/* The host's mode for a direction of rounding; SIM_ROUND_NONE and to nearest are its own. */
+/* Returns the rounding mode of the host. SIM_ROUND_NONE rounds to nearest. */
 static int host_rounding(sim_rounding r)
 {
     static const int modes[] = {[SIM_ROUND_ZERO] = FE_TOWARDZERO,
@@ -167,7 +262,7 @@ static int host_rounding(sim_rounding r)
     return r >= SIM_ROUND_ZERO && r <= SIM_ROUND_UP ? modes[r] : FE_TONEAREST;
 }
 
-/* A double that is NaN, as a half: its sign and the top of its payload. */
+/* Converts a double that is NaN: keeps the sign and the top bits of the payload. */
 static uint32_t short_nan(double v, const small_float *f)
 {
     uint64_t bits = bits_of_double(v), exponent = (1ull << f->exponent_bits) - 1;
@@ -176,7 +271,7 @@ static uint32_t short_nan(double v, const small_float *f)
                       (bits & ((1ull << 52) - 1)) >> (52 - f->fraction_bits));
 }
 
-/* v as a half or another small float. */
+/* Returns v as a half or another small float. */
 static uint32_t encode(const sim_conversion *c, double v)
 {
     if (isnan(v) && c->from == PTX_F64)
@@ -191,7 +286,7 @@ static uint32_t encode(const sim_conversion *c, double v)
                               c->finite || kinds[c->to].bits == 8);
 }
 
-/* Writes lane l; the host rounds as the conversion does. */
+/* Writes lane l. The caller has set the rounding mode of the host. */
 static void write_float(const sim_conversion *c, void *restrict d, int l, double v)
 {
     if (c->saturate)
@@ -199,7 +294,7 @@ static void write_float(const sim_conversion *c, void *restrict d, int l, double
     if (c->relu && (v < 0.0 || v == 0.0))
         v = 0.0;
     if (c->to == PTX_F64) {
-        /* NaN of a float is that of all floats where .ftz has it pass an addition. */
+        /* With .ftz, a NaN passes an addition of 32-bit floats, which returns its own NaN. */
         ((double *)d)[l] =
             isnan(v) && c->flush ? (double)float_of_bits(SIM_NAN_FLOAT) : sim_quiet(v);
     } else if (c->to == PTX_F32) {
@@ -210,8 +305,9 @@ static void write_float(const sim_conversion *c, void *restrict d, int l, double
     }
 }
 
-/* Long integers are not exact as doubles: their bits that a double has no room for are put into its
- * last one, which rounds as they would (see base/half.c, to_odd). */
+/* Converts an integer to a double, rounding to odd: the bits for which a double has no room are
+ * combined into its last bit. A second rounding to fewer bits is then exact (see to_odd in
+ * base/half.c). */
 static double double_to_odd(int64_t v, bool is_unsigned)
 {
     bool negative = !is_unsigned && v < 0;
@@ -255,8 +351,8 @@ static void float_to_float(const sim_conversion *c, void *restrict d, double *v)
         fesetround(FE_TONEAREST);
 }
 
-/* Conversions of NaN that an H100 does by moving bits: NaN stays as it is; of rna.tf32 the low bits
- * are dropped. */
+/* Returns whether an H100 converts NaN by moving bits, as measured: the payload of NaN stays;
+ * rna.tf32 drops the low bits. */
 static bool moves(const sim_conversion *c)
 {
     if (c->to == PTX_TF32 && c->rounding == SIM_ROUND_AWAY)

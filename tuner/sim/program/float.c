@@ -1,13 +1,15 @@
+/* Operations on floats. The rows of sim/instructions.def use the functions of this file. */
 #include <fenv.h>
 #include <math.h>
 
 #include "base/bits.h"
 #include "sim/program/operations.h"
 
-/* Is the result below `least` where exponents have no end? Numbers there are `unit` apart, so that
- * it is where the exact one is below least by more than half of that; by all of it, where it was
- * rounded away from zero: any other direction gives no `least`. On an H100 so it is with a million
- * products and sums of floats, and with all products of halves. */
+/* Returns whether a result with unbounded exponents would be below the smallest normal number
+ * `least`. Numbers at `least` are `unit` apart, so the exact result is below `least` by more than
+ * half a unit; by a whole unit if it was rounded away from zero, the only directed rounding that
+ * yields `least`. An H100 agrees for a million products and sums of floats and for all products of
+ * halves. */
 static bool was_tiny(sim_tiny how, double least, double unit, float a, float b, float c)
 {
     const bool directed = how & SIM_TINY_DIRECTED;
@@ -81,7 +83,7 @@ void sim_flush_lanes(sim_flush what, uint32_t *lanes)
                 (lanes[l] & exponent << 16 ? 0xffff0000u : 0x80000000u);
 }
 
-/* min and max return the operand that is a number; -0 is below +0. */
+/* min and max return the operand that is a number if the other is NaN; -0 is below +0. */
 #define EXTREME(name, T, is_min, first)                                                            \
     static T name(T a, T b)                                                                        \
     {                                                                                              \
@@ -99,7 +101,8 @@ static float either_nan(float a, float b, float otherwise)
     return a != a || b != b ? float_of_bits(SIM_NAN_FLOAT) : otherwise;
 }
 
-/* .xorsign.abs: the extreme of the magnitudes, whose sign is the product's. */
+/* .xorsign.abs: returns `extreme`, the minimum or maximum of the magnitudes, with the sign of the
+ * product. */
 static float product_sign(float a, float b, float extreme)
 {
     if (extreme != extreme)
@@ -108,20 +111,20 @@ static float product_sign(float a, float b, float extreme)
                          ((bits_of_float(a) ^ bits_of_float(b)) & 0x80000000u));
 }
 
-/* Powers of two beyond a float's range come out as infinity or zero of the host's conversion. */
+/* Powers of two out of the range of float become infinity or zero in the conversion. */
 static float exp2_approx(float a)
 {
     return (float)exp2((double)a);
 }
 
-/* PTX ISA, div.approx: beyond 2^126 the divisor's reciprocal is zero. */
+/* PTX ISA, "div.approx": for divisors beyond 2^126 the reciprocal is zero. */
 static float divide_approx(float a, float b)
 {
     return fabsf(b) > 0x1p126f ? a * copysignf(0.0f, b) : a / b;
 }
 
-/* PTX ISA, rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64: of doubles their upper halves are read and
- * written, and subnormal ones are zeros. */
+/* PTX ISA, "rcp.approx.ftz.f64" and "rsqrt.approx.ftz.f64": only the upper halves of doubles are
+ * read and written, and subnormal doubles are zeros. */
 static double coarse(double v)
 {
     double upper = double_of_bits(bits_of_double(v) & 0xffffffff00000000u);
@@ -133,7 +136,7 @@ static double coarse_result(double v)
     return v == v ? coarse(v) : double_of_bits(0x7fffffff00000000u);
 }
 
-/* a * b + c: where several are NaN, b goes before c and c before a. */
+/* Returns v = a * b + c, or the NaN of an operand: b goes before c, and c before a. */
 static double fused_nan(double v, double a, double b, double c)
 {
     return sim_double(v, b, c == c ? a : c);
@@ -151,8 +154,7 @@ static double fused_nan(double v, double a, double b, double c)
     }
 #if defined(__x86_64__) && defined(__GNUC__)
 FMA_LANES(fma_f32_portable, fmaf)
-/* Without this, every lane is a call of fmaf(): the baseline of x86-64 has no fused
- * multiply-add. */
+/* The baseline of x86-64 has no fused multiply-add, so each lane would call fmaf(). */
 __attribute__((target("avx2,fma"))) FMA_LANES(fma_f32_vector, __builtin_fmaf)
 
     static void fma_f32(void *restrict d, const void *const sources[4])
@@ -166,7 +168,7 @@ __attribute__((target("avx2,fma"))) FMA_LANES(fma_f32_vector, __builtin_fmaf)
 FMA_LANES(fma_f32, fmaf)
 #endif
 
-/* Two floats in a 64-bit register, since sm_100. */
+/* Two floats in a 64-bit register, from sm_100 on. */
 static float half_of(uint64_t pair, int which)
 {
     return float_of_bits((uint32_t)(pair >> (32 * which)));
@@ -177,6 +179,65 @@ static uint64_t pair_of(float low, float high)
     return bits_of_float(R(low)) | (uint64_t)bits_of_float(R(high)) << 32;
 }
 
+/* Halves and bfloat16: each half is computed as a float, whose result is rounded again. */
+
+/* Returns a * b + c as a double, rounded to odd: the product of two halves is exact, and Knuth's
+ * two-sum gives the error of the sum. */
+static double fma_to_odd(float a, float b, float c)
+{
+    double p = (double)a * b, s = p + c;
+    if (isnan(s) || isinf(s))
+        return s;
+    double t = s - p, error = (p - (s - t)) + (c - t);
+    uint64_t bits = bits_of_double(s);
+    if (error != 0.0 && !(bits & 1))
+        bits += (error > 0) == (s > 0) ? 1 : UINT64_MAX;
+    return double_of_bits(bits);
+}
+
+static float min_of(float a, float b)
+{
+    return isnan(a) ? b : isnan(b) ? a : a == b ? (signbit(a) ? a : b) : a < b ? a : b;
+}
+
+static float max_of(float a, float b)
+{
+    return isnan(a) ? b : isnan(b) ? a : a == b ? (signbit(a) ? b : a) : a > b ? a : b;
+}
+
+/* The same for halves. */
+static uint16_t product_sign_half(uint16_t a, uint16_t b, uint16_t extreme)
+{
+    if (extreme == 0x7fffu) /* NaN has no sign */
+        return extreme;
+    return (extreme & 0x7fffu) | ((a ^ b) & 0x8000u);
+}
+
+static float propagate(float a, float b, float v)
+{
+    return isnan(a) || isnan(b) ? (float)NAN : v;
+}
+
+static float relu(float v)
+{
+    return v > 0.0f ? v : isnan(v) ? v : 0.0f;
+}
+
+static float saturate(float v)
+{
+    return v > 1.0f ? 1.0f : v > 0.0f ? v : 0.0f;
+}
+
+#define LO(x) ((uint16_t)(x))
+#define HI(x) ((uint16_t)((x) >> 16))
+/* The bits of a half without its sign. */
+#define MAGNITUDE(x) ((uint16_t)((x)&0x7fffu))
+#define PAIR(low, high) ((uint32_t)(low) | (uint32_t)(high) << 16)
+
+/* Sums and products of 11-bit or 8-bit significands may be rounded to the 24 bits of float first:
+ * the second rounding yields the correct half or bfloat16. Figueroa, "When is double rounding
+ * innocuous?" (1995). */
 #define SIM_TABLE sim_float_operations
 #define SIM_ROWS_FLOAT
+#define SIM_ROWS_HALF
 #include "sim/program/rows.h"

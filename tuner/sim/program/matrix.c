@@ -5,7 +5,6 @@
 
 #include "base/bits.h"
 #include "sim/program/operations.h"
-#include "sim/program/small_float.h"
 
 static const struct {
     const char *modifier;
@@ -37,7 +36,7 @@ static int32_t rows_of(const sim_matrix *x, sim_operand operand)
     return operand == SIM_MATRIX_B ? x->k : x->m;
 }
 
-/* As the registers have it. */
+/* Returns the number of columns that the registers hold. */
 static int32_t columns_of(const sim_matrix *x, sim_operand operand)
 {
     return operand != SIM_MATRIX_A ? x->n : x->sparse ? x->k / 2 : x->k;
@@ -52,14 +51,15 @@ int32_t sim_matrix_elements(const sim_matrix *x, sim_operand operand)
 int32_t sim_matrix_least(const sim_matrix *x, sim_operand operand)
 {
     const bool is_sum = operand == SIM_MATRIX_C || operand == SIM_MATRIX_D;
-    if (x->quads) /* 4 or 8 elements a lane */
+    if (x->quads) /* 4 or 8 elements per lane */
         return (is_sum ? 8 : 4) / sim_matrix_elements(x, operand);
     int32_t all = rows_of(x, operand) * columns_of(x, operand),
             held = SIM_LANES * sim_matrix_elements(x, operand);
     return all % held ? 0 : all / held;
 }
 
-/* Lanes of one row have so many elements, c's and d's two, in two registers or in one. */
+/* Returns the elements that a lane holds in a row of a block: for c and d two, in two registers or
+ * in one. */
 static int32_t along_of_lane(const sim_matrix *x, sim_operand operand)
 {
     return operand == SIM_MATRIX_A || operand == SIM_MATRIX_B ? sim_matrix_elements(x, operand) : 2;
@@ -70,18 +70,18 @@ sim_fragment sim_matrix_fragment(const sim_matrix *x, sim_operand operand, int32
     if (x->quads)
         return (sim_fragment){0, 0};
     int32_t of_lane = along_of_lane(x, operand), of_register = sim_matrix_elements(x, operand);
-    int32_t together = of_lane / of_register; /* registers of a block */
+    int32_t together = of_lane / of_register; /* registers of a lane per block */
     int32_t across = operand == SIM_MATRIX_B ? x->n : x->m;
     number %= sim_matrix_least(x, operand);
     int32_t block = number / together, blocks = across / 8;
-    if (operand == SIM_MATRIX_B) /* its blocks go along k first */
+    if (operand == SIM_MATRIX_B) /* the blocks of b follow one another along k first */
         return (sim_fragment){block / (x->k / (4 * of_lane)) * 8,
                               block % (x->k / (4 * of_lane)) * 4 * of_lane};
     return (sim_fragment){block % blocks * 8,
                           block / blocks * 4 * of_lane + number % together * of_register};
 }
 
-/* Row and column of an element of a lane, of a register that begins at `f`. */
+/* Computes row and column of an element of a lane, in a register whose position is `f`. */
 static inline void place_of(sim_fragment f, int32_t of_lane, sim_operand operand, int element,
                             int lane, int32_t *row, int32_t *column)
 {
@@ -90,7 +90,8 @@ static inline void place_of(sim_fragment f, int32_t of_lane, sim_operand operand
     *column = operand == SIM_MATRIX_B ? across : along;
 }
 
-/* PTX ISA, "Matrix Fragments for mma.m8n8k4 with .f16 floating point type". */
+/* Computes row and column of element `i` of a lane: PTX ISA, "Matrix Fragments for mma.m8n8k4 with
+ * .f16 floating point type". */
 static void quad_place(const sim_matrix *x, sim_operand operand, int32_t i, int lane, int32_t *row,
                        int32_t *column)
 {
@@ -112,7 +113,7 @@ static void quad_place(const sim_matrix *x, sim_operand operand, int32_t i, int 
     }
 }
 
-/* The same of element `e` of register `i`, whose fragment is `f`. */
+/* Computes row and column of element `e` of register `i`, whose position is `f`, in any shape. */
 static inline void find_place(const sim_matrix *x, sim_operand operand, sim_fragment f, int32_t i,
                               int e, int lane, int32_t *row, int32_t *column)
 {
@@ -138,7 +139,7 @@ double sim_element_value(sim_element element, uint64_t bits)
         return half_to_float((uint16_t)bits);
     case SIM_ELEMENT_BF16:
         return bfloat_to_float((uint16_t)bits);
-    case SIM_ELEMENT_TF32: /* what is below its fraction is not looked at */
+    case SIM_ELEMENT_TF32: /* the bits below the fraction are ignored */
         return float_of_bits((uint32_t)bits & ~UINT32_C(0x1fff));
     case SIM_ELEMENT_F32:
         return float_of_bits((uint32_t)bits);
@@ -176,9 +177,9 @@ uint64_t sim_element_encode(sim_element element, double v, bool saturate)
     }
 }
 
-/* Where an index of two bits is: PTX ISA, the figures of metadata of "Matrix fragments for
- * multiply-accumulate operation with sparse matrix A". Rows g and g + 8 share words where elements
- * have 16 or 32 bits, else they are in lanes side by side. */
+/* The position of a 2-bit index in the metadata: PTX ISA, the figures of metadata in "Matrix
+ * fragments for multiply-accumulate operation with sparse matrix A". Rows g and g + 8 share words
+ * if elements have 16 or 32 bits; otherwise they are in neighbouring lanes. */
 typedef struct index_place {
     int lane;
     uint32_t shift;
@@ -206,7 +207,8 @@ static int index_at(const sim_matrix *x, const uint32_t *metadata, int row, int 
     return (int)(metadata[at.lane] >> at.shift & 3);
 }
 
-/* Of a row: two for each of its elements of tf32, one for two of those of 4 bits. */
+/* Returns the number of indices of a row: two for each tf32 element that is held, one for two 4-bit
+ * elements, one for each other element. */
 static int indices_of_row(const sim_matrix *x)
 {
     const uint32_t bits = elements[x->elements[SIM_MATRIX_A]].bits;
@@ -281,7 +283,7 @@ static void gather(const sim_program *p, const sim_instruction *c, sim_operand o
                 find_place(x, operand, f, i, e, l, &row, &column);
                 double v = sim_element_value((sim_element)x->elements[operand],
                                              bits_in(registers, slots[i], bits, e, l));
-                /* Rows of a beside columns of b. */
+                /* Rows of a and columns of b both lie along k. */
                 if (operand == SIM_MATRIX_B)
                     to[column][row] = v;
                 else

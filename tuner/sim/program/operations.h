@@ -1,9 +1,10 @@
-/* PTX arithmetic: tables from an opcode's name to a function over 32 lanes.
+/* PTX arithmetic over the 32 lanes of a warp: operations by name, comparisons, conversions,
+ * atomics, and small floats.
  *
- * Values of up to 32 bits live in 32-bit lanes, 16-bit ones zero-extended; 64-bit values in 64-bit
- * lanes. Semantics are those of the PTX ISA reference; the approximate functions (ex2.approx ...)
- * are computed to full precision, which lies within their documented error. All lanes are computed
- * whether active or not: an operation must be defined for every bit pattern. */
+ * Values of up to 32 bits are in 32-bit lanes, 16-bit values zero-extended; 64-bit values are in
+ * 64-bit lanes. The semantics are those of the PTX ISA reference. Approximate functions (ex2.approx
+ * ...) are computed with full precision, which is within their documented error. Inactive lanes are
+ * computed too, so an operation must be defined for every bit pattern. */
 #ifndef AUTOTUNE_SIM_PROGRAM_OPERATIONS_H
 #define AUTOTUNE_SIM_PROGRAM_OPERATIONS_H
 
@@ -11,70 +12,74 @@
 #include "sim/program/program.h"
 
 typedef struct sim_operation {
-    const char *names; /* opcodes without modifiers that do not matter, separated by spaces */
+    const char *names; /* canonical names (sim/instructions.def), separated by spaces */
     sim_compute compute;
-    uint8_t sources;   /* 1 .. 4 */
-    uint8_t width;     /* of the result: 4 or 8 */
-    uint8_t widths[4]; /* of the sources */
-    uint8_t count_class;
-    uint8_t flow; /* sim_flow */
+    uint8_t sources;     /* number of source operands: 1 to 4 */
+    uint8_t width;       /* bytes of a lane of the result: 4 or 8 */
+    uint8_t widths[4];   /* bytes of a lane of each source */
+    uint8_t count_class; /* sim_class */
+    uint8_t flow;        /* sim_flow */
     struct {
         uint8_t rule, number; /* sim_rule; affine_order of the operands */
     } range;
     sim_cost cost;
 } sim_operation;
 
-/* One table a section of sim/instructions.def; each ends in an entry without a name. */
+/* The tables of operations. Each ends in an entry without names. */
 extern const sim_operation sim_integer_operations[];
-extern const sim_operation sim_bit_operations[];
 extern const sim_operation sim_float_operations[];
-extern const sim_operation sim_half_operations[];
 
-/* Finds an operation by its canonical name; NULL when there is none. */
+/* Finds an operation by its canonical name. Returns NULL if the name is unknown. */
 const sim_operation *sim_operation_find(const char *name);
 
-/* Finds the comparison "lt" of a type, and its rule (may be NULL); NULL when there is none. */
+/* Finds the comparison of that name, such as "lt", for a type, and its rule. Returns NULL if it is
+ * unknown; *rule is then not set. */
 sim_compare sim_compare_find(const char *comparison, ptx_type type, sim_rule *rule);
 
 typedef struct sim_conversion {
-    ptx_type to, from; /* of a packed type one element is converted */
+    ptx_type to, from; /* of a packed type, one element is converted */
     sim_rounding rounding;
-    bool flush;    /* subnormal floats of 32 bits are zeros */
-    bool saturate; /* a float to 0 .. 1 */
-    bool relu;     /* negative results are zero, */
-    bool finite;   /* and those beyond the largest number are that; of 8 bits always */
+    bool flush;    /* .ftz: subnormal 32-bit floats become zeros */
+    bool saturate; /* floats are clamped to [0, 1], integers to the range of `to` */
+    bool relu;     /* negative results become zero */
+    bool finite;   /* too large results become the largest number; always so for 8-bit floats */
 } sim_conversion;
 
-/* Is there such a conversion? */
+/* Returns whether the conversion is simulated. */
 bool sim_converts(ptx_type to, ptx_type from);
 
-/* d = a converted. */
+/* Converts all lanes of a into d. The host rounding mode is to nearest before and after the call.
+ */
 void sim_convert(const sim_conversion *c, void *restrict d, const void *a);
 
-/* Replaces by zeros the results that became the smallest normal number because less than that is
- * spaced so widely: .ftz looks at what they are with all digits of a normal number. */
+/* Replaces by zero each result that is the smallest normal number only because it was rounded up.
+ * With .ftz, a GPU decides that a result is subnormal before it rounds the result to the spacing of
+ * subnormal numbers. `sources` are the operands of the operation `how`, `lanes` its results. */
 void sim_flush_tiny(sim_flush what, sim_tiny how, const uint32_t *const sources[3],
                     uint32_t *lanes);
 
-/* Replaces subnormal numbers by zeros of their sign. */
+/* Replaces subnormal numbers by zeros of the same sign. */
 void sim_flush_lanes(sim_flush what, uint32_t *lanes);
 
-/* NaN as arithmetic gives it on an H100: of floats of 32 bits always the same, of doubles the first
- * operand that is one, made quiet. */
+/* NaN results, as measured on an H100: 32-bit float arithmetic always returns one pattern;
+ * arithmetic on doubles returns the first operand that is NaN, made quiet. */
 #define SIM_NAN_FLOAT 0x7fffffffu
 #define SIM_NAN_DOUBLE 0xfff8000000000000u
 
+/* Returns v, or the pattern of NaN if v is NaN. */
 static inline float sim_float(float v)
 {
     return v == v ? v : float_of_bits(SIM_NAN_FLOAT);
 }
 
+/* Returns v with a signalling NaN made quiet. */
 static inline double sim_quiet(double v)
 {
     return v == v ? v : double_of_bits(bits_of_double(v) | 1ull << 51);
 }
 
-/* The result v of operands of which `first` goes before `second` where both are NaN. */
+/* Returns v, or if it is NaN, the NaN that an operation on doubles returns: that of `first`, else
+ * that of `second`, else the default. */
 static inline double sim_double(double v, double first, double second)
 {
     if (v == v)
@@ -86,9 +91,31 @@ static inline double sim_double(double v, double first, double second)
 
 #define SIM_EACH_LANE(l) for (int l = 0; l < SIM_LANES; l++)
 
-/* Applies an atomic at host address `at` of one lane; returns the old value. `flush`: sums of
- * floats of 32 bits take and give zeros for subnormal numbers. */
+/* Applies an atomic of one lane at host address `at`, atomically among host threads, and returns
+ * the old value. `other` is the new value of a compare-and-swap. `flush`: sums of 32-bit floats
+ * replace subnormal operands and results by zero. */
 uint64_t sim_atomic_apply(uint8_t *at, sim_atomic_op op, ptx_type type, bool flush,
                           uint64_t operand, uint64_t other);
+
+/* A float format of at most 32 bits: f16, bf16, tf32, e4m3 or e5m2. PTX ISA, "Alternate
+ * Floating-Point Data Formats". */
+typedef struct small_float {
+    int exponent_bits, fraction_bits;
+    int unused_bits;   /* bits below the fraction: 13 for tf32, which is held in 32 bits */
+    bool has_infinity; /* false for e4m3: its patterns above the largest exponent are numbers, and
+                          all ones is NaN */
+} small_float;
+
+/* Returns the format of a type, or of the elements of a packed type. Returns NULL for other types.
+ */
+const small_float *small_float_of(ptx_type type);
+
+/* Returns v as bits of the format, rounded. A too large v becomes infinity or the largest number,
+ * as the rounding says; with `finite` always the largest number. NaN becomes all ones without a
+ * sign. */
+uint32_t small_float_encode(const small_float *f, double v, sim_rounding rounding, bool finite);
+
+/* Returns the value of bits of the format. */
+double small_float_value(const small_float *f, uint32_t bits);
 
 #endif

@@ -1,10 +1,11 @@
-/* A kernel decoded for execution: sim/decode/decode.h makes it of PTX, sim/machine/run.h runs it.
+/* The decoded form of a kernel: sim/decode/decode.h makes it from PTX, sim/machine/run.h executes
+ * it.
  *
- * Registers become slots: byte offsets into a block of memory that each warp has for itself, 32
- * lanes of 4 or 8 bytes side by side, so that a handler is a loop over 32 neighbours that the host
- * compiler vectorises. A predicate is one 32-bit mask, a register of 128 bits two slots, the lower
- * half first. Constants and special registers are slots
- * too, filled before the kernel starts, so that handlers treat all operands alike. */
+ * A register becomes a slot: a byte offset into a warp's block of registers, where the 32 lanes of
+ * 4 or 8 bytes lie side by side. A handler is then a loop over 32 neighbours, which the host
+ * compiler vectorises. A predicate is one 32-bit mask. A register of 128 bits takes two slots,
+ * lower half first. Constants and special registers are slots that are filled before the kernel
+ * starts, so that handlers treat all operands alike. */
 #ifndef AUTOTUNE_SIM_PROGRAM_PROGRAM_H
 #define AUTOTUNE_SIM_PROGRAM_PROGRAM_H
 
@@ -17,27 +18,29 @@
 enum {
     SIM_LANES = 32,
     SIM_NO_SLOT = -1,
-    SIM_SLOT_STEP = 64,            /* slots begin at multiples of this */
-    SIM_EXIT_PC = INT32_MAX,       /* reconvergence "at the end of the kernel" */
-    SIM_LANE_OF_PREDICATE = 1,     /* sim_program.slot_lanes: a bit a lane */
-    SIM_HIGH_HALF = 8 * SIM_LANES, /* from the slot of the lower half of 128 bits to the upper's */
+    SIM_SLOT_STEP = 64,            /* alignment of slots, in bytes */
+    SIM_EXIT_PC = INT32_MAX,       /* the paths of a branch meet at the end of the kernel */
+    SIM_LANE_OF_PREDICATE = 1,     /* value of sim_program.slot_lanes: one bit per lane */
+    SIM_HIGH_HALF = 8 * SIM_LANES, /* distance from the slot of the lower half of 128 bits to that
+                                      of the upper half */
 };
 
-/* Loop over the lanes of a mask. */
+/* Loops over the lanes of a mask. */
 #define SIM_EACH_OF(l, mask)                                                                       \
     for (int left_##l = (int)(mask), l = 0;                                                        \
          left_##l && (l = __builtin_ctz((uint32_t)left_##l), true);                                \
          left_##l = (int)((uint32_t)left_##l & ((uint32_t)left_##l - 1)))
 
-/* One operation on all lanes: d from up to four sources. The result never overlaps a source. */
+/* Computes one operation on all lanes: d from up to four sources. d never overlaps a source. */
 typedef void (*sim_compute)(void *restrict d, const void *const sources[4]);
-/* One comparison of all lanes; a bit a lane. */
+/* Compares all lanes. Returns one bit per lane. */
 typedef uint32_t (*sim_compare)(const void *a, const void *b);
 
 typedef enum sim_kind {
     SIM_COMPUTE, /* compute(d, a, b, c, e) */
-    SIM_COMPARE, /* predicate d (and its complement d2) = compare(a, b) [combine] c */
-    SIM_LOGIC,   /* predicates: d = a logic b */
+    SIM_COMPARE, /* predicate d = compare(a, b) [combined with c]; d2 = the same with the opposite
+                    comparison */
+    SIM_LOGIC,   /* predicates: d = a op b */
     SIM_SELECT,  /* d = c ? a : b */
     SIM_CONVERT, /* d = convert(a) */
     SIM_LOAD,
@@ -52,60 +55,62 @@ typedef enum sim_kind {
     SIM_TRAP,
     SIM_BARRIER,
     SIM_WARP_BARRIER,
-    SIM_CLUSTER_BARRIER, /* sim_cluster_op */
-    SIM_CLUSTER_MAP,     /* sim_cluster_op: d of the shared address a and block b */
+    SIM_CLUSTER_BARRIER, /* op: sim_cluster_op */
+    SIM_CLUSTER_MAP, /* d = the address or rank of shared address a in block b. op: sim_cluster_op
+                      */
     SIM_SHUFFLE,
     SIM_VOTE,
     SIM_MATCH,
     SIM_REDUCE,
     SIM_ACTIVE_MASK,
-    SIM_CLOCK, /* d = a counter that grows */
+    SIM_CLOCK, /* d = a clock counter */
     SIM_FENCE,
     SIM_NOTHING,
-    SIM_MBARRIER,    /* the barrier in shared memory at a: sim_mbarrier_op */
-    SIM_BULK_LOAD,   /* c bytes from global a to shared b, completing on the mbarrier at e; of each
-                        block of the cluster in the set in the slot `target`, unless it is
-                        SIM_NO_SLOT. With `target_count` coordinates in lists: a box of the tensor
-                        whose map is at a */
-    SIM_BULK_MOVE,   /* the same from the block's own shared memory at a */
-    SIM_BULK_STORE,  /* c bytes from shared b to global a. With coordinates: likewise */
-    SIM_STORE_ASYNC, /* a vector in lists to shared a, completing on the mbarrier at e */
-    SIM_TEXTURE,     /* the vector in lists of the texture a, at a place of
-                        `source_width` sides: after the vector in lists are `target_count`
-                        slots, a layer and coordinates first. op: sim_texture_op */
-    SIM_SURFACE,     /* d = the address of `vector` bytes of the surface a, at a place in lists,
-                        likewise; predicate d2: they are within it. op: sim_surface_op */
+    SIM_MBARRIER,    /* operation on the barrier in shared memory at a. op: sim_mbarrier_op */
+    SIM_BULK_LOAD,   /* copies c bytes from global a to shared b and completes on the mbarrier at e.
+                        The slot `target` holds a mask of the blocks of the cluster that receive the
+                        copy; SIM_NO_SLOT: this block only. With `target_count` coordinates in lists,
+                        the source is a box of the tensor whose map is at a */
+    SIM_BULK_MOVE,   /* the same copy, from the block's own shared memory at a */
+    SIM_BULK_STORE,  /* copies c bytes from shared b to global a; coordinates as in SIM_BULK_LOAD */
+    SIM_STORE_ASYNC, /* stores a vector in lists to shared a and completes on the mbarrier at e */
+    SIM_TEXTURE, /* reads texture a, with `source_width` dimensions, into the vector in lists. After
+                    the vector, lists holds `target_count` slots: the layer, then the coordinates.
+                    op: sim_texture_op */
+    SIM_SURFACE, /* d = the address of `vector` bytes of surface a at the coordinates in lists, as
+                    in SIM_TEXTURE; predicate d2 = the bytes are inside the surface. op:
+                    sim_surface_op */
     SIM_BULK_COMMIT,
-    SIM_BULK_WAIT, /* at most `offset` groups stay under way; op: it is enough that they have
-                      read */
-    SIM_MATRIX,    /* d = a * b + c of matrices: sim/program/matrix.h */
+    SIM_BULK_WAIT, /* waits until at most `offset` groups are pending; op: true if it is enough that
+                      they have read their source */
+    SIM_MATRIX,    /* matrix product d = a * b + c: sim/program/matrix.h */
     SIM_WARPGROUP_FENCE,
-    SIM_WARPGROUP_PRODUCT, /* sim/program/warpgroup.h: d and a as lists say, a in shared memory
-                              where the descriptor in the slot a says, b likewise; predicate c: what
-                              is in d is added */
+    SIM_WARPGROUP_PRODUCT, /* d and a are registers in lists; descriptors in the slots a and b if
+                              they lie in shared memory. Predicate c: d is added to the product. See
+                              sim/program/warpgroup.h */
     SIM_WARPGROUP_COMMIT,
-    SIM_WARPGROUP_WAIT, /* at most `offset` groups stay under way */
-    SIM_FORGET,  /* `target` bytes of local memory from `offset` on have no value any more; from the
-                    address a on, if it is a slot, as many; 0: all up to the end */
-    SIM_DISCARD, /* `vector` bytes of global memory at a have no value any more */
-    SIM_ALIGNED, /* a fault where an address a of the lanes `target` is no multiple of `vector` */
-    SIM_SPACE_TEST, /* predicate d = is address a in `space`? */
-    SIM_CALLEE,    /* d = which of the `target_count` functions in lists at `target` has the address
-                      a */
-    SIM_CALL,      /* of a function that has frames. In lists from `list` on: the number among
-                      sim_program.bodies of the callee and of the caller (-1: the kernel), how many
-                      parameters and how many results lie in local memory, and of each where it lies
-                      in the caller's frame, where in the callee's, and its bytes. `target`: the
-                      callee's first instruction. d = where the callee's frame begins */
-    SIM_RETURN,    /* from it. d = where the caller's frame begins */
-    SIM_PRINT,     /* vprintf: where its variables lie in local memory is in lists from `target` on,
+    SIM_WARPGROUP_WAIT, /* waits until at most `offset` groups are pending */
+    SIM_FORGET, /* `target` bytes of local memory at `offset` become undefined, counted from address
+                   a if it is a slot; 0: everything up to the end */
+    SIM_DISCARD, /* `vector` bytes of global memory at a become undefined */
+    SIM_ALIGNED, /* faults if address a of a lane in the mask `target` is no multiple of `vector` */
+    SIM_SPACE_TEST, /* predicate d = address a is in `space` */
+    SIM_CALLEE, /* d = the number of the function with address a, among `target_count` functions in
+                   lists at `target` */
+    SIM_CALL, /* calls a function that has stack frames. lists holds, from `list` on: the numbers of
+                 callee and caller in sim_program.bodies (-1: the kernel), the numbers of parameters
+                 and of results in local memory, and for each its offset in the caller's frame, its
+                 offset in the callee's frame, and its bytes. `target`: first instruction of the
+                 callee. d = the start of the callee's frame */
+    SIM_RETURN,    /* returns from such a function. d = the start of the caller's frame */
+    SIM_PRINT,     /* vprintf; lists holds the local addresses of its parameters from `target` on,
                       results last */
-    SIM_ASSERTION, /* __assertfail: likewise */
-    SIM_HEAP,      /* malloc and free: likewise; sim_heap_op */
-    SIM_UNKNOWN    /* not simulated, for sim_program.reasons[target] */
+    SIM_ASSERTION, /* __assertfail; operands as in SIM_PRINT */
+    SIM_HEAP,      /* malloc or free; operands as in SIM_PRINT. op: sim_heap_op */
+    SIM_UNKNOWN    /* not simulated; sim_program.reasons[target] says why */
 } sim_kind;
 
-/* Classes by which issued instructions are counted. */
+/* Classes in which issued instructions are counted. */
 typedef enum sim_class {
     SIM_CLASS_INTEGER,
     SIM_CLASS_FLOAT,
@@ -187,33 +192,33 @@ typedef enum sim_mbarrier_op {
     SIM_MBARRIER_INIT,
     SIM_MBARRIER_DROP,
     SIM_MBARRIER_ARRIVE,
-    SIM_MBARRIER_ARRIVE_ONLY, /* completes no phase */
-    SIM_MBARRIER_ARRIVE_DROP, /* and is not waited for from then on */
+    SIM_MBARRIER_ARRIVE_ONLY, /* must not complete the phase */
+    SIM_MBARRIER_ARRIVE_DROP, /* arrives, and later phases expect one arrival less */
     SIM_MBARRIER_EXPECT,
     SIM_MBARRIER_ARRIVE_EXPECT,
     SIM_MBARRIER_COMPLETE,
-    SIM_MBARRIER_ARRIVE_COPIED,      /* once the thread's copies by cp.async are there */
-    SIM_MBARRIER_ARRIVE_COPIED_MORE, /* and one more arrival is waited for */
+    SIM_MBARRIER_ARRIVE_COPIED,      /* arrives once the thread's cp.async copies are complete */
+    SIM_MBARRIER_ARRIVE_COPIED_MORE, /* the same, and the phase expects one more arrival */
     SIM_MBARRIER_TEST,
     SIM_MBARRIER_TEST_PARITY
 } sim_mbarrier_op;
 
-/* Flags; a gather's component is from bit 2 on. */
+/* Flags. A gather has its component from bit 2 on. */
 typedef enum sim_texture_op { SIM_TEXTURE_LAYERED = 1, SIM_TEXTURE_GATHER = 2 } sim_texture_op;
 
-/* Flags; without the last two it is a fault to leave the surface. */
+/* Flags. Without CLAMP and ZERO, an access outside the surface is a fault. */
 typedef enum sim_surface_op {
     SIM_SURFACE_LAYERED = 1,
     SIM_SURFACE_CLAMP = 2,
     SIM_SURFACE_ZERO = 4
 } sim_surface_op;
 
-/* From this bit on the state of an arrival has how many were pending before it. */
+/* First bit of the number of pending arrivals in the state that an arrival returns. */
 enum { SIM_MBARRIER_PENDING = 40 };
 
 typedef enum sim_heap_op { SIM_HEAP_MALLOC, SIM_HEAP_FREE, SIM_HEAP_ALIGNED } sim_heap_op;
 
-typedef enum sim_rounding { /* of conversions and arithmetic */
+typedef enum sim_rounding { /* rounding of conversions and arithmetic */
                             SIM_ROUND_NONE,
                             SIM_ROUND_NEAREST,
                             SIM_ROUND_ZERO,
@@ -226,48 +231,49 @@ typedef enum sim_rounding { /* of conversions and arithmetic */
                             SIM_ROUND_INTEGER_UP
 } sim_rounding;
 
-typedef enum sim_flush { /* which subnormal sources and results .ftz makes zeros */
+typedef enum sim_flush { /* subnormal sources and results that .ftz replaces by zero */
                          SIM_FLUSH_NOTHING,
                          SIM_FLUSH_FLOATS,
                          SIM_FLUSH_HALVES,
-                         SIM_FLUSH_BFLOATS /* one or a pair */
+                         SIM_FLUSH_BFLOATS /* one or two in a register */
 } sim_flush;
 
-typedef enum sim_tiny { /* operations of .ftz whose results may be rounded up to the smallest normal
-                           number */
+typedef enum sim_tiny { /* operations with .ftz whose result may be rounded up to the smallest
+                           normal number */
                         SIM_TINY_NEVER,
                         SIM_TINY_PRODUCT,
                         SIM_TINY_SUM,
                         SIM_TINY_QUOTIENT,
                         SIM_TINY_RECIPROCAL,
-                        SIM_TINY_DIRECTED = 8 /* with one: it does not round to the nearest */
+                        SIM_TINY_DIRECTED = 8 /* flag: the rounding is directed */
 } sim_tiny;
 
-/* The operands' bits that a result's bits come from, for an operation of which not all operands
- * have a value. */
+/* Which bits of the operands a bit of the result depends on. Used when only some operands are
+ * defined. */
 typedef enum sim_flow {
-    SIM_FLOW_MIXES,     /* each from any bit of the operands */
-    SIM_FLOW_MOVES_ONE, /* each from one bit of the first, two or four operands; the others say from
-                           which */
+    SIM_FLOW_MIXES,     /* on every bit of the operands */
+    SIM_FLOW_MOVES_ONE, /* on one bit of the first, the first two or all four operands; the other
+                           operands select it */
     SIM_FLOW_MOVES_TWO,
     SIM_FLOW_MOVES_FOUR,
     SIM_FLOW_AND,
     SIM_FLOW_OR,
-    SIM_FLOW_BITWISE,    /* each from the same bit of the operands */
-    SIM_FLOW_DIFFERENCE, /* as MIXES, and nothing where both operands are the same register */
-    SIM_FLOW_EXCLUSIVE,  /* as BITWISE, likewise */
-    SIM_FLOW_PRODUCT,    /* as MIXES, and nothing where one operand is zero */
-    SIM_FLOW_HALVES      /* each from the same 16 bits of the operands */
+    SIM_FLOW_BITWISE,    /* on the same bit of each operand */
+    SIM_FLOW_DIFFERENCE, /* as MIXES, but on nothing if both operands are the same register */
+    SIM_FLOW_EXCLUSIVE,  /* as BITWISE, but on nothing if both operands are the same register */
+    SIM_FLOW_PRODUCT,    /* as MIXES, but on nothing if one operand is zero */
+    SIM_FLOW_HALVES      /* on the same 16-bit half of each operand */
 } sim_flow;
 
 /* How the bits of a register are read as a number. */
 typedef enum affine_order { AFFINE_SIGNED, AFFINE_UNSIGNED, AFFINE_REAL } affine_order;
 
+/* Returns how the bits of a register of type `t` are read as a number. */
 affine_order sim_number_of(ptx_type t);
 
-/* By which rule an instruction computes with functions of a thread's place (sim/symbolic.h). */
+/* Rules by which an instruction is computed for many threads at once (sim/affine.h). */
 typedef enum sim_rule {
-    RULE_NUMBERS, /* has no rule: it is computed for single threads only */
+    RULE_NUMBERS, /* no rule: the instruction is computed for known numbers only */
     RULE_COPY,
     RULE_ADD,
     RULE_SUBTRACT,
@@ -286,7 +292,7 @@ typedef enum sim_rule {
     RULE_WIDEN,
     RULE_LEAST,
     RULE_MOST,
-    RULE_MONOTONE, /* in each operand, as long as it keeps its sign */
+    RULE_MONOTONE, /* monotone in each operand while that keeps its sign */
     RULE_EQUAL,
     RULE_UNEQUAL,
     RULE_LESS,
@@ -295,28 +301,28 @@ typedef enum sim_rule {
     RULE_GREATER_EQUAL
 } sim_rule;
 
-/* The pipes of a multiprocessor. */
+/* Execution pipes of a streaming multiprocessor. */
 typedef enum sim_pipe {
-    SIM_PIPE_FLOAT,   /* additions and products of 32 bits, and what is packed into them */
-    SIM_PIPE_INTEGER, /* additions, comparisons, shifts, logic */
-    SIM_PIPE_PRODUCT, /* products of integers */
+    SIM_PIPE_FLOAT,   /* 32-bit float arithmetic, and packed halves */
+    SIM_PIPE_INTEGER, /* integer additions, comparisons, shifts, logic */
+    SIM_PIPE_PRODUCT, /* integer products */
     SIM_PIPE_DOUBLE,
-    SIM_PIPE_SPECIAL, /* reciprocals, roots, exponentials, conversions of and to 64 bits */
-    SIM_PIPE_MEMORY,  /* all loads, stores, atomics, shuffles */
+    SIM_PIPE_SPECIAL, /* reciprocals, roots, exponentials, conversions from and to 64 bits */
+    SIM_PIPE_MEMORY,  /* loads, stores, atomics, shuffles */
     SIM_PIPE_MATRIX,
     SIM_PIPE_BARRIER,
-    SIM_PIPE_OTHER, /* branches, votes: issued and no more */
+    SIM_PIPE_OTHER, /* branches, votes: cost only their issue slot */
     SIM_PIPE_COUNT,
-    SIM_PIPE_EITHER = SIM_PIPE_COUNT /* of INTEGER or PRODUCT, whichever is free */
+    SIM_PIPE_EITHER = SIM_PIPE_COUNT /* INTEGER or PRODUCT, whichever is free */
 } sim_pipe;
 
-/* What ptxas makes of one instruction: machine instructions, and the pipe that executes them. Some
- * become a chain of instructions that wait for one another: `specials` of the special function unit
- * and `others`. */
+/* Machine instructions that ptxas emits for one PTX instruction, and the pipe that executes them.
+ * Some PTX instructions become a chain of dependent machine instructions: `specials` of the special
+ * function unit and `others`. */
 typedef struct sim_cost {
     uint8_t pipe; /* sim_pipe */
     float instructions;
-    uint8_t specials, others; /* 0 if there is no chain */
+    uint8_t specials, others; /* 0 if the instruction is no chain */
 } sim_cost;
 
 #define SIM_COST(pipe, instructions)                                                               \
@@ -328,18 +334,18 @@ typedef struct sim_cost {
         SIM_PIPE_##pipe, instructions, specials, others                                            \
     }
 
-typedef enum sim_hint { /* of a load from global memory: what the caches are asked to do */
+typedef enum sim_hint { /* cache hint of a load from global memory */
                         SIM_HINT_NONE,
                         SIM_HINT_STREAMING,
                         SIM_HINT_NO_ALLOCATE,
                         SIM_HINT_WIDE,
-                        SIM_HINT_L2, /* not to look in the L1: .cg */
+                        SIM_HINT_L2, /* .cg: bypasses the L1 */
                         SIM_HINT_COUNT,
-                        /* Wide, and allocates no line in the L1. DRAM sees the wide hint. */
+                        /* WIDE and NO_ALLOCATE together. For DRAM it counts as WIDE. */
                         SIM_HINT_WIDE_NO_ALLOCATE = SIM_HINT_COUNT
 } sim_hint;
 
-/* The threads that a strong memory access or a fence reaches. PTX ISA, "scope". */
+/* Scope of a strong memory access or a fence. PTX ISA, "Scope". */
 typedef enum sim_scope {
     SIM_SCOPE_NONE,
     SIM_SCOPE_BLOCK,
@@ -347,91 +353,95 @@ typedef enum sim_scope {
     SIM_SCOPE_GPU
 } sim_scope;
 
-/* Does a read acquire what was released there? LOOSELY: an atomic that names no order
+/* Whether a read has acquire semantics. LOOSELY: an atomic without a stated memory order
  * (sim/machine/order.h). */
 typedef enum sim_acquires { SIM_ACQUIRES_NOTHING, SIM_ACQUIRES_LOOSELY, SIM_ACQUIRES } sim_acquires;
 
-/* A load or store as the GPU carries it out, for counting: see sim/decode/reshape.h. */
+/* One of the machine accesses that replace a load or store, for counting: see sim/decode/reshape.h.
+ */
 typedef struct sim_piece {
-    int8_t skip; /* from the address that is written */
+    int8_t skip; /* offset from the address in the PTX, in bytes */
     uint8_t bytes;
 } sim_piece;
 
 typedef struct sim_shape {
-    bool reshaped; /* false: as it is written */
-    uint8_t count; /* 0: another instruction's piece has all of it, or nothing needs it */
+    bool reshaped; /* false: the machine access is the one in the PTX */
+    uint8_t count; /* number of machine accesses; 0: another instruction's access covers it, or its
+                      result is unused */
     sim_piece pieces[4];
 } sim_shape;
 
-enum { SIM_TENSOR_RANK = 5 }; /* the most dimensions of a tensor */
+enum { SIM_TENSOR_RANK = 5 }; /* highest number of dimensions of a tensor */
 
 typedef struct sim_instruction {
     uint8_t kind;         /* sim_kind */
     uint8_t count_class;  /* sim_class */
-    uint8_t width;        /* bytes of a lane of d: 4, 8; 0: a predicate */
-    uint8_t source_width; /* of a, where it may differ */
+    uint8_t width;        /* bytes of a lane of d: 4 or 8; 0: a predicate */
+    uint8_t source_width; /* bytes of a lane of a, for kinds where it may differ */
     uint8_t type;         /* ptx_type of the operation */
-    uint8_t source_type;  /* conversions */
+    uint8_t source_type;  /* ptx_type of the source of a conversion */
     uint8_t op;           /* sim_logic, sim_atomic_op, sim_warp_op, sim_barrier_op, sim_rounding,
-                             sim_mbarrier_op, sim_cluster_op, sim_tiny;
-                             loads: sim_hint; clocks: bits by which they are shifted right;
-                             fences: are they sequentially consistent? */
+                             sim_mbarrier_op, sim_cluster_op or sim_tiny. Loads: sim_hint. Clocks: right shift
+                             in bits. Fences: true if sequentially consistent */
     uint8_t space;        /* ptx_space */
-    uint8_t vector;       /* elements of a load or store; of an atomic 2: halves of 128 bits */
+    uint8_t vector;       /* number of elements of a load or store; 2 for a 128-bit atomic */
     bool guard_negated;
     uint8_t flush; /* sim_flush */
     bool saturate;
-    bool relu;                         /* of a conversion: negative results are zero, */
-    bool finite;                       /* and too large ones the largest number */
-    bool negate_a, negate_b, negate_c; /* predicate sources */
-    bool drops_negated;                /* of `drops`: the lanes in which it does not hold */
-    bool extra;                        /* part of the PTX instruction before: not counted */
-    uint8_t scope;                     /* sim_scope: of a strong memory access, or of a fence */
-    uint8_t acquires;                  /* sim_acquires */
+    bool relu;   /* conversions: negative results become zero */
+    bool finite; /* conversions: too large results become the largest number */
+    bool negate_a, negate_b, negate_c; /* the predicate source is negated */
+    bool drops_negated; /* the lanes are those where the predicate of `drops` is false */
+    bool extra;         /* belongs to the previous PTX instruction: is not counted */
+    uint8_t scope;      /* sim_scope of a strong memory access or a fence */
+    uint8_t acquires;   /* sim_acquires */
     bool releases;
-    bool is_volatile; /* strong for that reason alone */
-    bool noncoherent; /* a load through the read-only path, */
-    bool is_surface;  /* of a surface: what it reads may be written later */
-    bool cluster;     /* of shared memory: also of other blocks of the cluster */
-    bool proxy;       /* a proxy fence: orders accesses of threads and of the copy engine */
+    bool is_volatile; /* strong only because it is volatile */
+    bool noncoherent; /* load through the read-only cache */
+    bool is_surface;  /* non-coherent load of a surface, whose contents may be written later */
+    bool cluster;     /* shared memory address that may belong to another block of the cluster */
+    bool proxy;       /* proxy fence: orders accesses of threads and of the copy engine */
     uint8_t flow;     /* SIM_COMPUTE: sim_flow */
     uint8_t rule;     /* SIM_COMPUTE, SIM_COMPARE: sim_rule */
-    uint8_t number;   /* likewise: affine_order of the operands */
+    uint8_t number;   /* SIM_COMPUTE, SIM_COMPARE: affine_order of the operands */
     int8_t
-        reduction; /* of copies and asynchronous stores: the sim_atomic_op by which they are added
-                      to what is there, as `type` (of boxes: as the tensor's); -1: they are not */
-    uint8_t widths[4]; /* SIM_COMPUTE: bytes of a lane of a, b, c, e; 0: there is none */
-    int32_t guard;     /* slot; SIM_NO_SLOT */
+        reduction; /* copies and asynchronous stores: sim_atomic_op that combines the data with the
+                      destination, as `type` (tensors: as the type of the map); -1: a plain copy */
+    uint8_t widths[4]; /* SIM_COMPUTE: bytes of a lane of a, b, c, e; 0: no such operand */
+    int32_t guard;     /* slot of a predicate, or SIM_NO_SLOT */
     int32_t d, d2;     /* slots */
     int32_t a, b, c, e;
-    int64_t offset; /* added to an address */
-    int32_t object; /* loads, stores, atomics, copies to shared memory: the module's variable that
-                       the address (of copies, b) is computed from; negative: not known */
-    int32_t list;   /* vector loads and stores: slots in sim_program.lists */
-    int32_t drops;  /* loads: the instruction whose predicate tells the lanes that use nothing of
-                       what  they load, or -1 */
-    int32_t target; /* branches: instruction, or first of `target_count` in lists */
+    int64_t offset; /* bytes added to the address */
+    int32_t
+        object;   /* loads, stores, atomics, copies to shared memory: index of the module's variable
+                     from which the address (of copies: b) is computed; negative if unknown */
+    int32_t list; /* vector loads and stores: index in sim_program.lists of their slots */
+    int32_t drops;  /* loads: index of the instruction whose predicate tells the lanes that use
+                       nothing of the loaded value; -1: unknown */
+    int32_t target; /* branches: index of the target instruction, or of the first of `target_count`
+                       targets in lists */
     int32_t target_count;
-    int32_t e_offset;   /* bulk loads: added to e */
-    int32_t reconverge; /* branches: where the paths meet again */
+    int32_t e_offset;   /* bulk loads: bytes added to e */
+    int32_t reconverge; /* branches: index of the instruction where the paths meet again */
     union {
         sim_compute compute;
         sim_compare compare;
     };
     const sim_cost *cost;
-    sim_shape shape;   /* loads and stores of shared and global memory */
-    int32_t line;      /* of the PTX */
-    int32_t location;  /* ptx_module.locations */
-    int32_t statement; /* ptx_module.statements */
+    sim_shape shape;   /* machine accesses of a load or store of shared or global memory */
+    int32_t line;      /* line of the PTX */
+    int32_t location;  /* index in ptx_module.locations */
+    int32_t statement; /* index in ptx_module.statements */
 } sim_instruction;
 
-/* Does what it accesses lie in global memory, or may it, by a generic address? */
+/* Returns whether the accessed memory is global, or may be global because the address is generic.
+ */
 static inline bool sim_reaches_global(const sim_instruction *c)
 {
     return c->space == PTX_SPACE_GLOBAL || c->space == PTX_SPACE_GENERIC;
 }
 
-/* Does it compare two integers, and nothing else? */
+/* Returns whether the instruction only compares two integers. */
 static inline bool sim_is_comparison(const sim_instruction *c)
 {
     return c->kind == SIM_COMPARE && c->number != AFFINE_REAL && c->c == SIM_NO_SLOT && !c->flush;
@@ -443,14 +453,14 @@ typedef struct sim_constant {
     uint64_t bits;
 } sim_constant;
 
-/* A function whose calls have frames: it may be called again while it runs. */
+/* A function whose calls have stack frames, because it may be recursive. */
 typedef struct sim_body {
     int function;
-    int32_t entry;                  /* its first instruction */
-    int32_t first_slot, slot_bytes; /* its registers: each frame has values of its own */
+    int32_t entry;                  /* index of its first instruction */
+    int32_t first_slot, slot_bytes; /* its registers, which each frame saves */
 } sim_body;
 
-enum { SIM_MOST_LEVELS = 1024 }; /* of frames, in a thread */
+enum { SIM_MOST_LEVELS = 1024 }; /* highest depth of calls of a thread */
 
 typedef enum sim_special {
     SIM_TID_X,
@@ -478,7 +488,8 @@ typedef enum sim_special {
     SIM_GRIDID,
     SIM_DYNAMIC_SMEM,
     SIM_TOTAL_SMEM,
-    SIM_RESERVED_SMEM, /* where shared memory of the system's begins, zeros as a block begins */
+    SIM_RESERVED_SMEM, /* start of the shared memory that CUDA reserves, which is zero when a block
+                          starts */
     SIM_CLUSTERID_X,
     SIM_CLUSTERID_Y,
     SIM_CLUSTERID_Z,
@@ -494,12 +505,12 @@ typedef enum sim_special {
     SIM_CLUSTER_CTARANK,
     SIM_CLUSTER_NCTARANK,
     SIM_ENVREG1,
-    SIM_ENVREG2,             /* the high and the low word of the workspace's address */
-    SIM_IS_EXPLICIT_CLUSTER, /* a predicate: all bits */
+    SIM_ENVREG2,             /* the high and the low word of the address of the workspace */
+    SIM_IS_EXPLICIT_CLUSTER, /* a predicate: all bits are equal */
     SIM_SPECIAL_COUNT
 } sim_special;
 
-enum { SIM_RESERVED_SMEM_BYTES = 288 }; /* which CUDA's cooperative groups rely on */
+enum { SIM_RESERVED_SMEM_BYTES = 288 }; /* used by CUDA's cooperative groups */
 
 #define SIM_NO_ADDRESS UINT64_MAX
 
@@ -511,71 +522,85 @@ typedef struct sim_program {
     size_t code_count;
     int32_t *lists;
     size_t list_count;
-    char **reasons; /* owned; why instructions are not simulated */
+    char **reasons; /* owned; texts that say why an instruction is not simulated */
     size_t reason_count;
     sim_constant *constants;
     size_t constant_count;
-    int32_t special_slots[SIM_SPECIAL_COUNT]; /* SIM_NO_SLOT where not read */
-    uint32_t register_bytes;  /* of a warp's block of registers, constants included */
-    uint32_t parameter_bytes; /* of the kernel's arguments */
+    int32_t special_slots[SIM_SPECIAL_COUNT]; /* SIM_NO_SLOT if the program does not read the
+                                                 register */
+    uint32_t register_bytes;  /* size of a warp's block of registers, constants included */
+    uint32_t parameter_bytes; /* size of the kernel's arguments */
     uint32_t parameter_count;
     uint32_t *parameter_offsets, *parameter_sizes;
-    uint32_t static_shared_bytes; /* dynamic shared memory starts here */
-    uint32_t local_bytes;         /* a thread */
+    uint32_t static_shared_bytes; /* static shared memory; dynamic shared memory follows */
+    uint32_t local_bytes;         /* local memory of a thread */
     sim_body *bodies;
     size_t body_count;
-    uint8_t *slot_lanes; /* for each step of slots: bytes of a lane of the slot that begins
-                            there; SIM_LANE_OF_PREDICATE; 0: none that changes begins
-                            there */
+    uint8_t *slot_lanes; /* for each SIM_SLOT_STEP of the registers: bytes of a lane of the variable
+                            slot that starts there; SIM_LANE_OF_PREDICATE; 0 if none starts there */
     size_t slot_steps;
-    uint32_t frames_at;    /* where the frames begin in local memory, */
-    uint32_t frame_bytes;  /* what each takes, */
-    uint32_t most_levels;  /* and how many of a thread there is room for */
-    uint64_t *addresses;   /* of each variable of the module, in its own space; SIM_NO_ADDRESS of
-                              shared memory   that the kernel does not name */
-    uint64_t global_bytes; /* of the module's global and constant variables */
-    uint32_t shared_cell_bytes; /* smallest shared access: 1, 2 or 4 */
-    uint32_t global_cell_bytes; /* likewise, global */
-    bool *deciding; /* for each step of slots: does what it holds decide where the program goes? */
-    bool reads_unwritten; /* may a thread read a register that nothing wrote? */
-    bool allocates;       /* does it call malloc() or free()? */
-    bool shares;          /* do threads synchronise, or meet, in places that they share? */
-    bool rounds;          /* does it change places by what does not commute, as sums of floats? */
-    bool writes_strongly; /* are there strong writes? */
-    bool reorders;        /* may strong reads return one of several writes, or writes of a location
-                             have one of several orders? */
-    bool communicates;    /* may a block see what others do meanwhile, or the result depend on which
-                             comes first? */
+    uint32_t frames_at;   /* offset of the first stack frame in local memory */
+    uint32_t frame_bytes; /* bytes of a frame */
+    uint32_t most_levels; /* number of frames for which a thread has room */
+    uint64_t *addresses; /* address of each variable of the module, in its own space; SIM_NO_ADDRESS
+                            for shared variables that the kernel does not name */
+    uint64_t global_bytes;      /* size of the module's global and constant variables */
+    uint32_t shared_cell_bytes; /* bytes of the smallest access to shared memory: 1, 2 or 4 */
+    uint32_t global_cell_bytes; /* bytes of the smallest access to global memory */
+    bool *deciding;       /* for each SIM_SLOT_STEP of the registers: whether the value decides the
+                             control flow */
+    bool reads_unwritten; /* a thread may read a register that was never written */
+    bool allocates;       /* calls malloc() or free() */
+    bool shares;          /* threads synchronise, or communicate through shared locations */
+    bool rounds; /* updates memory by operations that do not commute, such as sums of floats */
+    bool writes_strongly; /* has strong writes */
+    bool reorders; /* a strong read may return one of several writes, or the writes of a location
+                      may have several orders */
+    bool communicates; /* a block may observe other blocks that run at the same time, or the result
+                          may depend on the order of blocks */
 } sim_program;
 
-/* Do its blocks have shared memory of the system's? */
+/* Returns whether the blocks have shared memory that CUDA reserves. */
 static inline bool sim_program_reserves(const sim_program *p)
 {
     return p->special_slots[SIM_RESERVED_SMEM] != SIM_NO_SLOT;
 }
 
-/* The start of a module's global and constant variables, and the windows through which generic
+/* Address map. Global and constant variables of the module, and the windows through which generic
  * addresses reach shared and local memory. Buffers lie elsewhere (sim/machine/memory.h). */
 #define SIM_MODULE_BASE 0x7a0000000000ull
 #define SIM_SHARED_WINDOW 0x7c0000000000ull
 #define SIM_LOCAL_WINDOW 0x7d0000000000ull
 #define SIM_PARAM_WINDOW 0x7e0000000000ull
 #define SIM_WINDOW_BYTES 0x010000000000ull
-/* The address of a function: nothing can be read there. */
+/* Addresses of functions. They cannot be read. */
 #define SIM_CODE_BASE 0x7b0000000000ull
 #define SIM_CODE_STEP 16
+
+/* Returns the address of the module's function with that index. */
 static inline uint64_t sim_function_address(int function)
 {
     return SIM_CODE_BASE + ((uint64_t)function + 1) * SIM_CODE_STEP;
 }
-/* malloc() gives addresses from here on: sim/machine/heap.h. */
+/* First address that malloc() returns: sim/machine/heap.h. */
 #define SIM_HEAP_BASE 0x79e000000000ull
-/* The workspace of a cooperative launch, in which its blocks meet, in the form of CUDA's
+/* The workspace of a cooperative launch, where its blocks synchronise, in the layout of CUDA's
  * cooperative_groups/details/driver_abi.h. */
 #define SIM_WORKSPACE_BASE 0x79f000000000ull
 enum { SIM_WORKSPACE_BYTES = 64 };
-/* Shared addresses of the block with rank r in its cluster begin at (r + 1) times so many bytes; a
- * block's own begin at 0, too. */
+/* The shared memory of the block with rank r in its cluster starts at (r + 1) * SIM_PEER_BYTES. The
+ * own shared memory of a block also starts at 0. */
 #define SIM_PEER_BYTES 0x1000000ull
+
+enum { SIM_MOST_OPERANDS = 144 }; /* a warpgroup product has 128 accumulators */
+
+/* The slots that an instruction reads and writes, predicates included. */
+typedef struct sim_operands {
+    int32_t reads[SIM_MOST_OPERANDS], writes[SIM_MOST_OPERANDS];
+    int read_count, write_count;
+} sim_operands;
+
+/* Finds all slots of an instruction of the program. The guard is among those that are read. */
+void sim_operands_of(const sim_program *p, const sim_instruction *c, sim_operands *out);
 
 #endif

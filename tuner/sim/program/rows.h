@@ -1,9 +1,9 @@
-/* Makes the operations of one section of sim/instructions.def: a function over 32 lanes of each
- * row, and the table of them.
+/* Defines the operations of some sections of sim/instructions.def: a function over 32 lanes for
+ * each row, and the table of the rows.
  *
- * A file of operations defines SIM_ROWS_<SECTION> and SIM_TABLE, the name of its table, after what
- * the expressions of its rows need, and includes this once. The functions are named by their line
- * in instructions.def. */
+ * A file of operations first defines the functions that its rows use, SIM_ROWS_<SECTION> for each
+ * of its sections, and SIM_TABLE, the name of its table. It includes this header once. The name of
+ * a function contains its line in instructions.def. */
 #include <stddef.h>
 
 typedef uint32_t u32;
@@ -18,7 +18,8 @@ typedef double f64;
 #define HANDLER AT_LINE(row_, __LINE__)
 #define HANDLER_OF(prefix) AT_LINE(prefix, __LINE__)
 
-/* Expands to the function of a row: `e` of lane l over sources a, b, c, e, of types A, B, C, E. */
+/* Defines the function of a row: the expression for lane l over the sources a, b, c, e of types A,
+ * B, C, E. */
 #define FUNCTION(name, D, A, B, C, E, expression)                                                  \
     static void name(void *restrict to, const void *const sources[4])                              \
     {                                                                                              \
@@ -36,8 +37,8 @@ typedef double f64;
 #define OP4(names, D, A, B, C, E, expression, ...) FUNCTION(HANDLER, D, A, B, C, E, expression)
 #define CALL3(...)
 
-/* Directed rounding is rare, so the processor's mode is changed around one loop. The volatile
- * operands keep the arithmetic between the two changes. */
+/* Directed rounding is rare, so the function changes the rounding mode of the host around its loop.
+ * Volatile operands keep the compiler from moving the arithmetic out of the two changes. */
 #define ROUNDED(name, T, count, mode, expression, result)                                          \
     static void name(void *restrict to, const void *const sources[4])                              \
     {                                                                                              \
@@ -60,7 +61,8 @@ typedef double f64;
     ROUNDED(HANDLER_OF(rm_), T, count, FE_DOWNWARD, expression, result)                            \
     ROUNDED(HANDLER_OF(rp_), T, count, FE_UPWARD, expression, result)
 
-/* The functions of one half of either type, and those of 32 lanes of one or two halves. */
+/* Define the functions of one half, for f16 and bf16, and those over 32 lanes of one or two halves.
+ */
 #define OF_HALVES(T, from, to, to_double, expression)                                              \
     static uint16_t HANDLER_OF(T)(uint16_t x, uint16_t y, uint16_t z)                              \
     {                                                                                              \

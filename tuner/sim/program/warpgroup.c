@@ -3,28 +3,29 @@
 #include <string.h>
 
 enum {
-    PIECE = SIM_WARPGROUP_PIECE_BYTES,
-    MOST_BYTES = 2 * SIM_WARPGROUP_BYTES, /* of a column of b */
+    CHUNK = SIM_WARPGROUP_PIECE_BYTES,
+    MOST_BYTES = 2 * SIM_WARPGROUP_BYTES, /* bytes of a column of b */
     LINES_OF_ATOM = 8
 };
 
-/* Bytes along k of a row of a, a column of b. */
+/* Returns the bytes along k of a row of a or a column of b. */
 static int row_bytes(const sim_warpgroup_product *x, sim_operand operand)
 {
     return operand == SIM_MATRIX_B && x->part.sparse ? MOST_BYTES : SIM_WARPGROUP_BYTES;
 }
 
-/* Elements of a row of a as it is held. */
+/* Returns the number of elements of a row of a that are held: half of them if a is sparse. */
 static int held_of(const sim_warpgroup_product *x)
 {
     return x->part.sparse ? x->part.k / 2 : x->part.k;
 }
 
-/* PTX ISA, "matrix descriptor": addresses of 18 bits without their last four. */
+/* A decoded descriptor. PTX ISA, "Matrix descriptor": it holds addresses of 18 bits without their
+ * last four. */
 typedef struct layout {
-    uint32_t start, leading, stride; /* bytes */
-    uint32_t base;                   /* where the swizzle's pattern begins, in rows of 128 bytes */
-    uint32_t swizzle;                /* bits of the address that are exchanged */
+    uint32_t start, leading, stride; /* in bytes */
+    uint32_t base;                   /* start of the pattern of the swizzle, in rows of 128 bytes */
+    uint32_t swizzle;                /* number of address bits that the swizzle exchanges */
 } layout;
 
 static uint32_t field(uint64_t descriptor, int first)
@@ -42,19 +43,20 @@ static layout layout_of(uint64_t descriptor)
                     .swizzle = bits[descriptor >> 62]};
 }
 
-/* PTX ISA, "Strides" and "canonical layouts": lines are in groups of eight, which lie 16 bytes
- * apart without a swizzle and as far as it reaches with one. */
-static uint32_t place_of(const layout *x, bool turned, uint32_t line, uint32_t piece)
+/* Returns the address of a chunk. PTX ISA, "Strides" and "Canonical layouts": lines form groups of
+ * eight. The lines of a group are 16 bytes apart without a swizzle, and a row of the swizzle apart
+ * with one. */
+static uint32_t address_of(const layout *x, bool turned, uint32_t line, uint32_t chunk)
 {
-    const uint32_t within = (uint32_t)PIECE << x->swizzle, reach = 1u << x->swizzle;
+    const uint32_t within = (uint32_t)CHUNK << x->swizzle, reach = 1u << x->swizzle;
     const uint32_t group = line / LINES_OF_ATOM;
     uint32_t at = x->start + line % LINES_OF_ATOM * within;
     if (x->swizzle == 0)
-        at += turned ? piece * x->stride + group * x->leading
-                     : piece * x->leading + group * x->stride;
+        at += turned ? chunk * x->stride + group * x->leading
+                     : chunk * x->leading + group * x->stride;
     else
         at += group * x->stride +
-              (turned ? piece / reach * x->leading + piece % reach * PIECE : piece * PIECE);
+              (turned ? chunk / reach * x->leading + chunk % reach * CHUNK : chunk * CHUNK);
     at &= 0x3ffff;
     return at ^ (((at >> 7) - x->base) & (reach - 1)) << 4;
 }
@@ -62,46 +64,46 @@ static uint32_t place_of(const layout *x, bool turned, uint32_t line, uint32_t p
 bool sim_warpgroup_knows(const sim_warpgroup_product *x, uint64_t b_descriptor)
 {
     const layout in = layout_of(b_descriptor);
-    return x->turned[1] || in.swizzle == 0 || (PIECE << in.swizzle) >= row_bytes(x, SIM_MATRIX_B);
+    return x->turned[1] || in.swizzle == 0 || (CHUNK << in.swizzle) >= row_bytes(x, SIM_MATRIX_B);
 }
 
 int sim_warpgroup_pieces(const sim_warpgroup_product *x, sim_operand operand, uint64_t descriptor,
-                         uint32_t warp, uint32_t pieces[SIM_WARPGROUP_PIECES])
+                         uint32_t warp, uint32_t chunks[SIM_WARPGROUP_PIECES])
 {
     const layout in = layout_of(descriptor);
     const bool is_a = operand == SIM_MATRIX_A, turned = x->turned[is_a ? 0 : 1];
     const uint32_t across = (uint32_t)(is_a ? x->part.m : x->part.n), first = is_a ? warp : 0;
     const uint32_t along = (uint32_t)(is_a ? held_of(x) : x->part.k),
                    lines = turned ? along : across,
-                   of_line = turned ? across / 8 : (uint32_t)row_bytes(x, operand) / PIECE;
+                   of_line = turned ? across / 8 : (uint32_t)row_bytes(x, operand) / CHUNK;
     int n = 0;
     for (uint32_t line = 0; line < lines; line++)
-        for (uint32_t piece = 0; piece < of_line; piece++)
-            pieces[n++] = turned ? place_of(&in, true, line, first * of_line + piece)
-                                 : place_of(&in, false, first * lines + line, piece);
+        for (uint32_t chunk = 0; chunk < of_line; chunk++)
+            chunks[n++] = turned ? address_of(&in, true, line, first * of_line + chunk)
+                                 : address_of(&in, false, first * lines + line, chunk);
     return n;
 }
 
-/* The bytes of an operand, row by row of a, column by column of b. */
+/* The bytes of an operand: rows of a, or columns of b. */
 typedef uint8_t image[SIM_WARPGROUP_COLUMNS][MOST_BYTES];
 
 static void take_from_shared(const sim_warpgroup_product *x, sim_operand operand,
-                             const uint8_t *shared, const uint32_t *pieces, image to)
+                             const uint8_t *shared, const uint32_t *chunks, image to)
 {
     const bool is_a = operand == SIM_MATRIX_A;
-    const int across = is_a ? x->part.m : x->part.n, of_line = row_bytes(x, operand) / PIECE,
+    const int across = is_a ? x->part.m : x->part.n, of_line = row_bytes(x, operand) / CHUNK,
               along = is_a ? held_of(x) : x->part.k;
     if (!x->turned[is_a ? 0 : 1]) {
         for (int i = 0; i < across * of_line; i++)
-            memcpy(&to[i / of_line][i % of_line * PIECE], shared + pieces[i], PIECE);
+            memcpy(&to[i / of_line][i % of_line * CHUNK], shared + chunks[i], CHUNK);
         return;
     }
     for (int k = 0; k < along; k++)
         for (int i = 0; i < across; i++)
-            memcpy(&to[i][k * 2], shared + pieces[k * (across / 8) + i / 8] + i % 8 * 2, 2);
+            memcpy(&to[i][k * 2], shared + chunks[k * (across / 8) + i / 8] + i % 8 * 2, 2);
 }
 
-/* The fragment that begins at `f` of a lane: its row, and its first element along it. */
+/* Returns the row of a lane, in a register whose position is `f`. */
 static inline int32_t row_of(sim_fragment f, int lane)
 {
     return f.across + lane / 4;
@@ -122,15 +124,15 @@ static void take_from_registers(const sim_program *p, const sim_instruction *c,
 }
 
 static void take(const sim_program *p, const sim_instruction *c, const uint8_t *shared,
-                 const uint32_t *a_pieces, const uint32_t *b_pieces, const uint8_t *registers,
+                 const uint32_t *a_chunks, const uint32_t *b_chunks, const uint8_t *registers,
                  image a, image b)
 {
     const sim_warpgroup_product *x = sim_warpgroup_product_of(p, c);
     if (x->part.registers[SIM_MATRIX_A] > 0)
         take_from_registers(p, c, registers, a);
     else
-        take_from_shared(x, SIM_MATRIX_A, shared, a_pieces, a);
-    take_from_shared(x, SIM_MATRIX_B, shared, b_pieces, b);
+        take_from_shared(x, SIM_MATRIX_A, shared, a_chunks, a);
+    take_from_shared(x, SIM_MATRIX_B, shared, b_chunks, b);
 }
 
 static double element_at(sim_element element, const uint8_t *row, int k)
@@ -168,7 +170,8 @@ static void add_products(const sim_warpgroup_product *x, image a, image b, sums 
     }
 }
 
-/* The same of sparse rows: each element meets the one of b that its index names. */
+/* Adds products of sparse rows: the metadata gives the element of b that an element of a is
+ * multiplied with. */
 static void add_sparse_products(const sim_warpgroup_product *x, const uint32_t *metadata, image a,
                                 image b, sums to)
 {
@@ -184,15 +187,15 @@ static void add_sparse_products(const sim_warpgroup_product *x, const uint32_t *
         }
 }
 
-/* Row, column and bits of an element of d, of a lane's register that begins at `f`. */
-typedef struct spot {
+/* Row, column and shift of an element of d in a register of a lane. */
+typedef struct position {
     int32_t row, column;
     uint32_t shift;
-} spot;
+} position;
 
-static inline spot spot_of(sim_fragment f, uint32_t bits, int lane, int element)
+static inline position position_of(sim_fragment f, uint32_t bits, int lane, int element)
 {
-    return (spot){row_of(f, lane), f.along + lane % 4 * 2 + element, bits * (uint32_t)element};
+    return (position){row_of(f, lane), f.along + lane % 4 * 2 + element, bits * (uint32_t)element};
 }
 
 static uint32_t *words_of(uint8_t *registers, int32_t slot)
@@ -201,7 +204,7 @@ static uint32_t *words_of(uint8_t *registers, int32_t slot)
 }
 
 void sim_warpgroup_multiply(const sim_program *p, const sim_instruction *c, const uint8_t *shared,
-                            const uint32_t *a_pieces, const uint32_t *b_pieces, bool keeps,
+                            const uint32_t *a_chunks, const uint32_t *b_chunks, bool keeps,
                             uint8_t *registers)
 {
     const sim_warpgroup_product *x = sim_warpgroup_product_of(p, c);
@@ -212,12 +215,12 @@ void sim_warpgroup_multiply(const sim_program *p, const sim_instruction *c, cons
     image a, b;
     sums sum;
     memset(sum, 0, sizeof sum);
-    take(p, c, shared, a_pieces, b_pieces, registers, a, b);
+    take(p, c, shared, a_chunks, b_chunks, registers, a, b);
     for (int i = 0; keeps && i < x->part.registers[SIM_MATRIX_D]; i++) {
         const sim_fragment f = sim_matrix_fragment(&x->part, SIM_MATRIX_D, i);
         for (int l = 0; l < SIM_LANES; l++)
             for (int e = 0; e < each; e++) {
-                const spot s = spot_of(f, bits, l, e);
+                const position s = position_of(f, bits, l, e);
                 sum[s.row][s.column] =
                     sim_element_value(of_d, words_of(registers, slots[i])[l] >> s.shift & mask);
             }
@@ -233,7 +236,7 @@ void sim_warpgroup_multiply(const sim_program *p, const sim_instruction *c, cons
         for (int l = 0; l < SIM_LANES; l++) {
             uint32_t word = 0;
             for (int e = 0; e < each; e++) {
-                const spot s = spot_of(f, bits, l, e);
+                const position s = position_of(f, bits, l, e);
                 word |= (uint32_t)sim_element_encode(of_d, sum[s.row][s.column], c->saturate)
                         << s.shift;
             }
@@ -251,7 +254,7 @@ static bool has_any(const uint8_t *row, int bytes)
 }
 
 bool sim_warpgroup_lose(const sim_program *p, const sim_instruction *c, const uint8_t *written,
-                        const uint32_t *a_pieces, const uint32_t *b_pieces, bool keeps,
+                        const uint32_t *a_chunks, const uint32_t *b_chunks, bool keeps,
                         uint8_t *lacks)
 {
     const sim_warpgroup_product *x = sim_warpgroup_product_of(p, c);
@@ -263,7 +266,7 @@ bool sim_warpgroup_lose(const sim_program *p, const sim_instruction *c, const ui
     const int of_b = row_bytes(x, SIM_MATRIX_B);
     bool of_row[SIM_WARPGROUP_ROWS], of_column[SIM_WARPGROUP_COLUMNS], any = false;
     image a, b;
-    take(p, c, written, a_pieces, b_pieces, lacks, a, b);
+    take(p, c, written, a_chunks, b_chunks, lacks, a, b);
     for (int i = 0; i < x->part.m; i++) {
         for (int k = 0; a_is_shared && k < SIM_WARPGROUP_BYTES; k++)
             a[i][k] = !a[i][k];
@@ -279,7 +282,7 @@ bool sim_warpgroup_lose(const sim_program *p, const sim_instruction *c, const ui
         for (int l = 0; l < SIM_LANES; l++) {
             uint32_t *word = &words_of(lacks, slots[i])[l], lost = 0;
             for (int e = 0; e < each; e++) {
-                const spot s = spot_of(f, bits, l, e);
+                const position s = position_of(f, bits, l, e);
                 if (of_row[s.row] || of_column[s.column] || (keeps && (*word >> s.shift & mask)))
                     lost |= mask << s.shift;
             }

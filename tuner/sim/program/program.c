@@ -1,6 +1,38 @@
-#include "sim/program/operands.h"
+#include <string.h>
 
+#include "sim/program/operations.h"
 #include "sim/program/warpgroup.h"
+
+/* Returns whether a list of names separated by spaces has the name. */
+static bool is_among(const char *names, const char *name, size_t length)
+{
+    for (const char *at = names; at; at = strchr(at, ' ')) {
+        at += *at == ' ';
+        if (strncmp(at, name, length) == 0 && (at[length] == ' ' || at[length] == '\0'))
+            return true;
+    }
+    return false;
+}
+
+const sim_operation *sim_operation_find(const char *name)
+{
+    const size_t length = strlen(name);
+    const sim_operation *const tables[] = {sim_integer_operations, sim_float_operations};
+    for (size_t t = 0; t < 2; t++)
+        for (const sim_operation *o = tables[t]; o->names; o++)
+            if (is_among(o->names, name, length))
+                return o;
+    return NULL;
+}
+
+affine_order sim_number_of(ptx_type t)
+{
+    return t == PTX_S8 || t == PTX_S16 || t == PTX_S32 || t == PTX_S64 ? AFFINE_SIGNED
+           : t == PTX_F32 || t == PTX_F64                              ? AFFINE_REAL
+                                                                       : AFFINE_UNSIGNED;
+}
+
+/* Operands. */
 
 static void add(int32_t *slots, int *count, int32_t slot)
 {
@@ -8,7 +40,7 @@ static void add(int32_t *slots, int *count, int32_t slot)
         slots[(*count)++] = slot;
 }
 
-/* d is read where a constant does not say that it is not. */
+/* d is read unless its predicate is known to be false. */
 static void add_warpgroup(const sim_program *p, const sim_instruction *c, sim_operands *out)
 {
     const sim_warpgroup_product *x = sim_warpgroup_product_of(p, c);
@@ -65,7 +97,7 @@ void sim_operands_of(const sim_program *p, const sim_instruction *c, sim_operand
         if (c->c != SIM_NO_SLOT)
             add(out->reads, &out->read_count, c->c + SIM_HIGH_HALF);
     }
-    /* Elsewhere d2 is a number. */
+    /* d2 of other kinds is a number. */
     if (c->kind == SIM_COMPARE || c->kind == SIM_SHUFFLE || c->kind == SIM_MATCH ||
         c->kind == SIM_REDUCE || c->kind == SIM_SURFACE)
         add(out->writes, &out->write_count, c->d2);
