@@ -1,23 +1,24 @@
+/* Buffers of the simulated device: their addresses, contents, fills and comparison. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <xxhash.h>
 
+#include "base/bits.h"
+#include "base/half.h"
 #include "base/memory.h"
-#include "device/device.h"
 #include "sim/device.h"
-#include "sim/fill.h"
 
 static const uint64_t alignment = 512; /* cuMemAlloc aligns to at least 256 bytes */
 
-/* The addresses of buffers: any will do below the windows of sim/program/program.h. Two buffers are
- * further apart than an index of 32 bits reaches, so that no stray access ends in another buffer,
- * as long as there is room. Thousands of buffers lie closer together. */
+/* Addresses of buffers are below the windows of sim/program/program.h. While there is room, two
+ * buffers are further apart than a 32-bit index reaches, so that no stray access ends in another
+ * buffer. Thousands of buffers lie closer together. */
 static const uint64_t first_base = 0x010000000000ull;
 static const uint64_t distances[] = {UINT64_C(1) << 36, UINT64_C(1) << 33};
 
-/* The lowest place with room for the buffer at that distance from others; *before is the link that
- * it goes to. False: none. */
+/* Finds the lowest address with room for a buffer at that distance from others. *before is the link
+ * that will point to it. Returns false if there is no room. */
 static bool find_place(device *d, uint64_t size_bytes, uint64_t distance, device_buffer ***before,
                        uint64_t *place)
 {
@@ -44,7 +45,6 @@ uint8_t *sim_map(uint64_t size_bytes)
     return bytes == MAP_FAILED ? NULL : bytes;
 }
 
-/* NULL is fine. */
 static void sim_unmap(uint8_t *bytes, uint64_t size_bytes)
 {
     if (bytes)
@@ -53,7 +53,7 @@ static void sim_unmap(uint8_t *bytes, uint64_t size_bytes)
 
 void sim_map_clear(uint8_t *bytes, uint64_t size_bytes)
 {
-    /* Private pages of no file are zeros when they are touched again. */
+    /* The kernel gives zero pages when anonymous pages are touched again. */
     if (bytes && madvise(bytes, mapped(size_bytes), MADV_DONTNEED) != 0)
         memset(bytes, 0, (size_t)size_bytes);
 }
@@ -92,7 +92,7 @@ at_status sim_buffer_new(device *d, const char *name, uint64_t size_bytes, devic
     return AT_OK;
 }
 
-void sim_buffer_forget_valid(device_buffer *b)
+void sim_buffer_mark_written(device_buffer *b)
 {
     sim_unmap(b->valid, b->size_bytes);
     b->valid = NULL;
@@ -110,8 +110,160 @@ void sim_buffer_free(device *d, device_buffer *b)
     }
     sim_unmap(b->bytes, b->size_bytes);
     sim_unmap(b->made, sim_buffer_chunks(b));
-    sim_buffer_forget_valid(b);
+    sim_buffer_mark_written(b);
     free(b);
+}
+
+/* Fills. */
+
+/* The output function of SplitMix64 (Steele, Lea and Flood, 2014). */
+static uint64_t random_bits(uint64_t seed, uint64_t i)
+{
+    uint64_t z = seed + (i + 1) * 0x9e3779b97f4a7c15ull;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    return z ^ (z >> 31);
+}
+
+static uint64_t convert_integer(uint64_t v, dtype type)
+{
+    switch (type) {
+    case DTYPE_HALF:
+        return half_from_float((float)v);
+    case DTYPE_BFLOAT16:
+        return bfloat_from_float((float)v);
+    case DTYPE_FLOAT:
+        return bits_of_float((float)v);
+    case DTYPE_DOUBLE:
+        return bits_of_double((double)v);
+    default:
+        return v;
+    }
+}
+
+static uint64_t uniform(uint64_t r, dtype type)
+{
+    float sign = (int64_t)r < 0 ? -1.0f : 1.0f;
+    switch (type) {
+    case DTYPE_HALF:
+        return half_from_float(sign * (float)(r & 0x7ff) * 0x1p-11f);
+    case DTYPE_BFLOAT16:
+        return bfloat_from_float(sign * (float)(r & 0xff) * 0x1p-8f);
+    case DTYPE_FLOAT:
+        return bits_of_float(sign * (float)(r & 0xffffff) * 0x1p-24f);
+    case DTYPE_DOUBLE:
+        return bits_of_double((double)sign * (double)(r & 0x1fffffffffffff) * 0x1p-53);
+    default:
+        return r;
+    }
+}
+
+/* A bijection of [0, 2^(2 * half)): a Feistel network of four rounds. */
+static uint64_t shuffle_bits(uint64_t v, unsigned half, uint64_t seed)
+{
+    uint64_t mask = (UINT64_C(1) << half) - 1, left = v >> half, right = v & mask;
+    for (uint64_t round = 0; round < 4; round++) {
+        uint64_t next = left ^ (random_bits(seed + round, right) & mask);
+        left = right;
+        right = next;
+    }
+    return left << half | right;
+}
+
+/* Follows the cycle of the bijection until it is back in [0, count). */
+static uint64_t permuted(uint64_t i, uint64_t count, uint64_t seed)
+{
+    unsigned half = 1;
+    while (2 * half < 64 && UINT64_C(1) << 2 * half < count)
+        half++;
+    do
+        i = shuffle_bits(i, half, seed);
+    while (i >= count);
+    return i;
+}
+
+/* Draws an octave, then a value in it. */
+static uint64_t skewed(uint64_t r, uint64_t limit)
+{
+    uint64_t octaves = 64 - (uint64_t)__builtin_clzll(limit);
+    uint64_t octave = high_product(r, octaves), low = UINT64_C(1) << octave;
+    uint64_t v = low - 1 + (random_bits(r, octave) & (low - 1));
+    return v < limit ? v : v % limit;
+}
+
+static uint64_t offset_of(const buffer_plan *p, uint64_t i, uint64_t r)
+{
+    if (i == 0 || i == p->count - 1)
+        return i == 0 ? 0 : p->fill_limit;
+    return (i * p->fill_limit - high_product(r, p->fill_limit)) / (p->count - 1);
+}
+
+static uint64_t local_of(const buffer_plan *p, uint64_t i, uint64_t r)
+{
+    uint64_t limit = p->fill_limit, block = p->fill_block;
+    uint64_t windows = limit / block + (limit % block != 0), start = i / block % windows * block;
+    uint64_t width = limit - start < block ? limit - start : block;
+    return start + high_product(r, width);
+}
+
+static uint64_t element(const buffer_plan *p, uint64_t seed, uint64_t i)
+{
+    uint64_t r = random_bits(seed, i);
+    switch (p->fill) {
+    case FILL_UNIFORM:
+        return uniform(r, p->type);
+    case FILL_BITS:
+        return r;
+    case FILL_INDEX:
+        return convert_integer(i, p->type);
+    case FILL_VALUES:
+        return dtype_bits(p->type, p->values[i % p->value_count]);
+    case FILL_PERMUTATION:
+        return convert_integer(permuted(i, p->count, seed), p->type);
+    case FILL_SORTED:
+        return convert_integer((i * p->fill_limit + high_product(r, p->fill_limit)) / p->count,
+                               p->type);
+    case FILL_LOCAL:
+        return convert_integer(local_of(p, i, r), p->type);
+    case FILL_SKEWED:
+        return convert_integer(skewed(r, p->fill_limit), p->type);
+    case FILL_OFFSETS:
+        return convert_integer(offset_of(p, i, r), p->type);
+    default:
+        return convert_integer(high_product(r, p->fill_limit), p->type);
+    }
+}
+
+/* Fills like uniform() for floats, in a loop that the compiler vectorises. */
+#if defined __x86_64__ && defined __GLIBC__ && !defined __clang__ &&                               \
+    !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
+__attribute__((target_clones("arch=x86-64-v4", "default"), optimize("O3")))
+#endif
+static void
+fill_floats(uint8_t *bytes, uint64_t seed, uint64_t first, uint64_t end)
+{
+    for (uint64_t i = first; i < end; i++) {
+        const uint64_t r = random_bits(seed, i);
+        const float v = (float)(int32_t)(r & 0xffffff) * 0x1p-24f;
+        uint32_t bits;
+        memcpy(&bits, &v, sizeof bits);
+        bits |= (uint32_t)(r >> 32) & 0x80000000u;
+        memcpy(bytes + i * sizeof bits, &bits, sizeof bits);
+    }
+}
+
+void sim_fill(uint8_t *bytes, const buffer_plan *plan, uint64_t seed, uint64_t first, uint64_t end)
+{
+    size_t size = dtype_get(plan->type)->size_bytes;
+    /* Most scripts use this fill, and long loops of sampled blocks wait for it. */
+    if (plan->fill == FILL_UNIFORM && plan->type == DTYPE_FLOAT) {
+        fill_floats(bytes, seed, first, end);
+        return;
+    }
+    for (uint64_t i = first; i < end; i++) {
+        uint64_t bits = element(plan, seed, i);
+        memcpy(bytes + i * size, &bits, size);
+    }
 }
 
 at_status sim_buffer_fill(device *d, device_buffer *b, const buffer_plan *plan, uint64_t seed,
@@ -122,9 +274,9 @@ at_status sim_buffer_fill(device *d, device_buffer *b, const buffer_plan *plan, 
     if (plan->count > b->size_bytes / bytes)
         return error_set(error, AT_INTERNAL, "the plan of %s is larger than the buffer",
                          plan->name);
-    sim_fill(b->bytes, plan, seed);
+    sim_fill(b->bytes, plan, seed, 0, plan->count);
     b->read_only = plan->role == BUFFER_INPUT;
-    sim_buffer_forget_valid(b);
+    sim_buffer_mark_written(b);
     return AT_OK;
 }
 
@@ -138,9 +290,11 @@ at_status sim_buffer_write(device *d, device_buffer *b, const buffer_plan *plan,
                          plan->name);
     memcpy(b->bytes, contents, size);
     b->read_only = plan->role == BUFFER_INPUT;
-    sim_buffer_forget_valid(b);
+    sim_buffer_mark_written(b);
     return AT_OK;
 }
+
+/* Contents. */
 
 at_status sim_buffer_read(device *d, const device_buffer *b, void *to, uint64_t size_bytes,
                           at_error *error)
@@ -160,7 +314,7 @@ at_status sim_buffer_poison(device *d, device_buffer *b, int pattern, at_error *
         b->valid = sim_map(b->size_bytes);
     if (!b->valid)
         return error_set(error, AT_NO_MEMORY, "no memory to watch %s", b->name);
-    /* Pattern 2 is zeros, as on a GPU (cuda/buffer.c): what stays of it is compared with that. */
+    /* Pattern 2 is zeros, as on a GPU (cuda/buffer.c): remaining zeros are compared with zeros. */
     memset(b->bytes, pattern == 0 ? 0xa5 : pattern == 2 ? 0 : 0x6b, b->size_bytes);
     b->read_only = false;
     return AT_OK;
@@ -175,7 +329,7 @@ at_status sim_buffer_copy(device *d, device_buffer *to, const device_buffer *fro
     if (from->valid && to->valid)
         memcpy(to->valid, from->valid, to->size_bytes);
     else if (!from->valid)
-        sim_buffer_forget_valid(to);
+        sim_buffer_mark_written(to);
     return AT_OK;
 }
 
@@ -188,7 +342,7 @@ at_status sim_buffer_checksum(device *d, const device_buffer *b, uint64_t size_b
     return AT_OK;
 }
 
-/* Nothing can write outside a simulated buffer: it faults. */
+/* A write outside a simulated buffer is a fault, so there are no guards to check. */
 at_status sim_buffer_guards(device *d, const device_buffer *b, device_guard_report *out,
                             at_error *error)
 {

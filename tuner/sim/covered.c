@@ -1,21 +1,21 @@
-#include "sim/covered.h"
-
+/* Coverage: which lines of kernels were executed, and which loops were repeated. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "sim/device.h"
 
-/* The facts known of a line. */
+/* Facts about a source line. */
 enum { LINE_RAN = 1, LINE_LOOPS = 2, LINE_WENT_BACK = 4, LINE_STORES = 8, LINE_STORED = 16 };
 
 typedef struct line {
     ptx_text file;
     int number;
     unsigned bits;
-    ptx_text guard_file; /* the branch that leads past a store that did not run; */
-    int guard;           /* its line; 0: not known */
+    ptx_text guard_file; /* file of the branch that skipped a store of this line */
+    int guard;           /* line of that branch; 0 if unknown */
 } line;
 
 typedef struct lines {
@@ -23,13 +23,14 @@ typedef struct lines {
     size_t count;
 } lines;
 
-/* A file of the Toolkit has its whole path; what is never executed of it is its own matter. */
+/* Returns whether a file belongs to the script. Files of the CUDA Toolkit have absolute paths;
+ * their coverage is not reported. */
 static bool is_of_script(ptx_text file)
 {
     return file.length > 0 && file.at[0] != '/';
 }
 
-/* How often such a loop goes round is a matter of when the others run. */
+/* Returns whether a loop waits for other threads: how often it repeats then depends on timing. */
 static bool waits_for_others(const sim_program *p, size_t first, size_t last)
 {
     for (size_t i = first; i <= last; i++)
@@ -39,7 +40,7 @@ static bool waits_for_others(const sim_program *p, size_t first, size_t last)
     return false;
 }
 
-/* Adds what is known of the same line elsewhere. */
+/* Adds the facts known about another copy of the line. */
 static void add_bits(line *to, const line *from)
 {
     to->bits |= from->bits;
@@ -55,9 +56,8 @@ static bool stores(const sim_instruction *c)
            c->kind == SIM_BULK_STORE;
 }
 
-/* Finds the conditional branch that leads past an instruction that did not run: the last one that
- * ran before the stretch of code that did not. Returns the instruction itself if that has a guard
- * of its own, and p->code_count if no branch is found. */
+/* Finds the conditional branch that skipped the instruction at index `at`: the last branch that ran
+ * before the code that did not run. Returns p->code_count if there is none. */
 static size_t find_guard(const sim_program *p, const uint8_t *ran, size_t at)
 {
     for (size_t steps = 0; steps < p->code_count; steps++) {
@@ -76,7 +76,7 @@ static size_t find_guard(const sim_program *p, const uint8_t *ran, size_t at)
     return p->code_count;
 }
 
-/* Adds that the line has a store, and what keeps that from running. */
+/* Notes that the line has a store, and the guard or branch that kept it from running. */
 static void note_store(line *l, const ptx_module *m, const sim_program *p, const uint8_t *ran,
                        size_t at)
 {
@@ -109,7 +109,7 @@ static void add_program(lines *all, const ptx_module *m, const sim_program *p, c
             one.bits |= ran[i] & SIM_RAN_BACK ? LINE_LOOPS | LINE_WENT_BACK : LINE_LOOPS;
         if (stores(c))
             note_store(&one, m, p, ran, i);
-        /* The end of a kernel has the line of what stands before it, if not its own. */
+        /* The exit at the end of a kernel often has the line of the statement before it. */
         if (one.number <= 0 || !is_of_script(one.file) || c->extra || c->kind == SIM_EXIT)
             continue;
         line *before = all->count ? &all->items[all->count - 1] : NULL;
@@ -127,7 +127,7 @@ static int compare_lines(const void *a, const void *b)
     return order ? order : (x->number > y->number) - (x->number < y->number);
 }
 
-/* One item for each line. */
+/* Sorts the items and joins those of the same line. */
 static void join(lines *all)
 {
     size_t kept = 0;
@@ -142,7 +142,7 @@ static void join(lines *all)
     all->count = kept;
 }
 
-/* "a.cu:3, a.cu:7", or the first of them and how many there are. */
+/* Lists the selected lines as "a.cu:3, a.cu:7"; those without room are counted. */
 static void tell(const lines *all, bool (*is_told)(const line *l), bool with_guard,
                  char text[COVERAGE_TEXT_BYTES])
 {
@@ -167,7 +167,7 @@ static void tell(const lines *all, bool (*is_told)(const line *l), bool with_gua
         text_add(text, COVERAGE_TEXT_BYTES, "%sand %zu more", told ? ", " : "", left);
 }
 
-/* Takes the loops that went round twice off a list. */
+/* Removes the loops that were repeated now from a list of loops that were not. */
 static void take_off(const lines *all, char text[COVERAGE_TEXT_BYTES])
 {
     char left[COVERAGE_TEXT_BYTES] = "";
@@ -196,7 +196,8 @@ static bool never_ran(const line *l)
     return !(l->bits & LINE_RAN);
 }
 
-/* The rounds of an unrolled loop may never have run, but for the odd one that stands beside it. */
+/* An unrolled loop may never have run: the copy for the remaining iterations then has the same
+ * line. */
 static bool ran_once(const line *l)
 {
     return l->bits & LINE_RAN && l->bits & LINE_LOOPS && !(l->bits & LINE_WENT_BACK);

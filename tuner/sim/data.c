@@ -6,25 +6,25 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "sim/fill.h"
 #include "sim/owners.h"
 
-/* Threads of a kernel that prepares inputs: so few are run at once; more than the second number
- * never, where their places are not found. */
+/* A filler with at most FEW_THREADS threads runs at once as a whole. One with more than
+ * MOST_THREADS never does, even if the blocks that write a chunk are not found. */
 enum { FEW_THREADS = 1 << 16, MOST_THREADS = 1 << 22 };
 
-/* Instructions of a sweep (sim/sweep.h) that tells how much such a kernel writes. */
+/* Highest number of instructions of a sweep (sim/sweep.h) that counts the writes of a filler. */
 enum { MOST_SWEPT = 1 << 20 };
 
-/* The source of each buffer. */
+/* Where the contents of a buffer come from. */
 typedef struct source {
     sim_data *data;
     uint32_t index;
     const buffer_plan *plan;
     uint64_t seed;
-    const unsigned char *contents; /* borrowed; of the file that fills it; NULL: none does */
-    device_buffer *work;           /* what variants are given */
-    device_buffer *raw;            /* what the filler is given; NULL: there is none */
+    const unsigned char
+        *contents;       /* borrowed contents of a file; NULL if no file fills the buffer */
+    device_buffer *work; /* buffer for variants */
+    device_buffer *raw;  /* buffer for the filler; NULL if there is no filler */
     uint64_t *touched;
     size_t touched_count;
 } source;
@@ -35,11 +35,11 @@ struct sim_data {
     source sources[PLAN_MAX_BUFFERS], twins[PLAN_MAX_BUFFERS];
     device_buffer *work[PLAN_MAX_BUFFERS + 1], *raw[PLAN_MAX_BUFFERS + 1];
     launch_plan filler_launch;
-    device_kernel *filler; /* NULL: none */
-    sim_owners *owners;    /* of the filler */
-    bool is_all_filled;    /* all of the filler's blocks have run */
+    device_kernel *filler; /* NULL if there is no filler */
+    sim_owners *owners;    /* blocks of the filler by the bytes that they write */
+    bool is_all_filled;    /* all blocks of the filler have run */
     char trouble[512];
-    pthread_mutex_t lock; /* of what is touched, and of the filler */
+    pthread_mutex_t lock; /* protects the lists of touched chunks and the filler */
 };
 
 /* Contents. */
@@ -48,12 +48,11 @@ static void fill_chunk(const source *s, device_buffer *b, uint64_t chunk)
 {
     uint64_t size = dtype_get(s->plan->type)->size_bytes;
     uint64_t first = chunk * SIM_CHUNK_BYTES / size, end = (chunk + 1) * SIM_CHUNK_BYTES / size;
-    if (s->contents) {
-        const uint64_t last = end < s->plan->count ? end : s->plan->count;
+    const uint64_t last = end < s->plan->count ? end : s->plan->count;
+    if (s->contents)
         memcpy(b->bytes + first * size, s->contents + first * size, (last - first) * size);
-        return;
-    }
-    sim_fill_part(b->bytes, s->plan, s->seed, first, end < s->plan->count ? end : s->plan->count);
+    else
+        sim_fill(b->bytes, s->plan, s->seed, first, last);
 }
 
 static void make_raw(void *context, uint64_t chunk)
@@ -68,7 +67,18 @@ static void note_trouble(sim_data *d, const char *why)
         snprintf(d->trouble, sizeof d->trouble, "the kernel that prepares inputs: %s", why);
 }
 
-/* Counts how often the filler's whole grid writes elements before `end`; false: it cannot. */
+/* Runs all blocks of the filler. */
+static at_status fill_all(sim_data *d, at_error *error)
+{
+    d->is_all_filled = true;
+    at_status status = sim_owners_write_all(d->owners, error);
+    if (!status && sim_owners_fault(d->owners)->kind != SIM_FAULT_NONE)
+        note_trouble(d, sim_owners_fault(d->owners)->message);
+    return status;
+}
+
+/* Counts how often the whole grid of the filler writes elements before `end`. Returns false if that
+ * is unknown. */
 static bool count_writes(const source *s, uint64_t end, uint64_t *count)
 {
     const sim_data *d = s->data;
@@ -82,8 +92,8 @@ static bool count_writes(const source *s, uint64_t end, uint64_t *count)
     return swept.ended && swept.written[s->index].is_known;
 }
 
-/* Has the filler written all that it writes of these bytes? As many elements are written there as
- * its grid writes. */
+/* Returns whether the filler has written all that it ever writes to these bytes: as many elements
+ * are written as the sweep counts for the whole grid. */
 static bool is_complete(const source *s, uint64_t from, uint64_t to)
 {
     const uint64_t size = dtype_get(s->plan->type)->size_bytes;
@@ -94,7 +104,7 @@ static bool is_complete(const source *s, uint64_t from, uint64_t to)
            all - before == found;
 }
 
-/* Has the filler write what it writes of the chunk. */
+/* Makes the filler write its output in these bytes. */
 static void prepare_chunk(source *s, uint64_t from, uint64_t to)
 {
     sim_data *d = s->data;
@@ -109,18 +119,16 @@ static void prepare_chunk(source *s, uint64_t from, uint64_t to)
         if (s->raw->valid[at] == SIM_BYTE_LAST)
             continue;
         status = sim_owners_write(d->owners, s->index, at, &found, &error);
-        /* A buffer that the filler does not write at all is as filled. */
+        /* The filler does not write this buffer. */
         if (!status && !found && !sim_owners_knows(d->owners, s->index))
             return;
         all_found = all_found && found;
     }
     if (!status && !all_found && !d->is_all_filled && !(single && is_complete(s, from, to))) {
-        if (single && blocks <= MOST_THREADS / (threads ? threads : 1)) {
-            d->is_all_filled = true;
-            status = sim_owners_write_all(d->owners, &error);
-        } else {
+        if (single && blocks <= MOST_THREADS / (threads ? threads : 1))
+            status = fill_all(d, &error);
+        else
             note_trouble(d, "which of its blocks write what cannot be told");
-        }
     }
     if (status)
         note_trouble(d, error.message);
@@ -173,7 +181,7 @@ static at_status new_buffer(const source *s, const char *prefix, sim_make make, 
     return AT_OK;
 }
 
-/* Makes the buffer that kernels other than the filler are given. */
+/* Makes the buffer for variants or the reference. */
 static at_status new_work(source *s, const char *prefix, at_error *error)
 {
     const buffer_role role = s->plan->role;
@@ -183,7 +191,7 @@ static at_status new_work(source *s, const char *prefix, at_error *error)
     s->work->read_only = role == BUFFER_INPUT;
     s->work->filled = role == BUFFER_INOUT;
     if (role == BUFFER_INPUT)
-        sim_buffer_forget_valid(s->work);
+        sim_buffer_mark_written(s->work);
     return AT_OK;
 }
 
@@ -215,12 +223,8 @@ static at_status start_filler(sim_data *d, at_error *error)
         d->owners = sim_owners_new(d->device, d->filler, plan, d->raw, UINT64_MAX);
     if (!status && plan_launches_run(plan) == 1 &&
         plan_grid_blocks(&plan->launches[0]) * plan_block_threads(&plan->launches[0]) <=
-            FEW_THREADS) {
-        d->is_all_filled = true;
-        status = sim_owners_write_all(d->owners, error);
-        if (!status && sim_owners_fault(d->owners)->kind != SIM_FAULT_NONE)
-            note_trouble(d, sim_owners_fault(d->owners)->message);
-    }
+            FEW_THREADS)
+        status = fill_all(d, error);
     return status;
 }
 
@@ -265,13 +269,7 @@ at_status sim_data_fill_all(sim_data *s, bool *done, at_error *error)
     *done = !s->filler || s->is_all_filled ||
             (plan_launches_run(&s->filler_launch) == 1 &&
              plan_grid_blocks(launch) <= MOST_THREADS / plan_block_threads(launch));
-    if (!s->filler || s->is_all_filled || !*done)
-        return AT_OK;
-    s->is_all_filled = true;
-    at_status status = sim_owners_write_all(s->owners, error);
-    if (!status && sim_owners_fault(s->owners)->kind != SIM_FAULT_NONE)
-        note_trouble(s, sim_owners_fault(s->owners)->message);
-    return status;
+    return !s->filler || s->is_all_filled || !*done ? AT_OK : fill_all(s, error);
 }
 
 device_buffer *const *sim_data_buffers(const sim_data *s)

@@ -1,8 +1,10 @@
-/* The state that the files of the simulated device share; no other room includes this.
+/* State and functions that the files of the simulated device share. No other room includes this
+ * header.
  *
- * sim/sim.c opens and predicts; sim/launch.c loads and launches; sim/buffer.c keeps contents: fill,
- * poison, comparison, checksum, all on the host; sim/data.c has those of problems that are too
- * large to be filled. */
+ * sim.c opens devices and predicts times; launch.c loads kernels and launches them; buffer.c keeps,
+ * fills and compares contents, all on the host; data.c makes the contents of problems that are too
+ * large to be filled; covered.c reports coverage; excerpt*.c check some blocks of large problems.
+ */
 #ifndef AUTOTUNE_SIM_DEVICE_H
 #define AUTOTUNE_SIM_DEVICE_H
 
@@ -16,13 +18,14 @@
 
 struct device_buffer {
     char name[64];
-    uint64_t base;  /* simulated address: its place, or of the variable whose contents it holds */
-    uint64_t place; /* simulated address that no other buffer has */
+    uint64_t base;  /* simulated address: `place`, or the address of the variable whose contents the
+                       buffer receives */
+    uint64_t place; /* simulated address of its own */
     uint64_t size_bytes;
     uint8_t *bytes;
-    uint8_t *valid; /* for each byte, whether it was written; NULL: all were */
-    bool read_only; /* an input */
-    bool filled;    /* as sim_region's, like the next three */
+    uint8_t *valid; /* for each byte, whether it was written; NULL if all are */
+    bool read_only; /* the buffer is an input */
+    bool filled;    /* this and the next three as in sim_region */
     uint8_t *made;
     sim_make make;
     void *context;
@@ -30,31 +33,34 @@ struct device_buffer {
     device_buffer *next;
 };
 
-/* The number of chunks of a buffer. */
+/* Returns the number of chunks of a buffer. */
 static inline uint64_t sim_buffer_chunks(const device_buffer *b)
 {
     return (b->size_bytes + SIM_CHUNK_BYTES - 1) / SIM_CHUNK_BYTES;
 }
 
-/* Zeros, of which only the pages that something touches take memory; NULL: there is no room. Any
- * size. */
+/* Maps zeros, of which only touched pages take memory. Returns NULL if there is no room. Free them
+ * with munmap(). */
 uint8_t *sim_map(uint64_t size_bytes);
-/* Makes them zeros again. */
+/* Sets mapped bytes to zero and gives their pages back. `bytes` may be NULL. */
 void sim_map_clear(uint8_t *bytes, uint64_t size_bytes);
 
 struct device {
     device_properties properties;
     sim_chip chip;
-    device_buffer *buffers; /* by base */
-    sim_fault fault;        /* of the last launch */
-    uint64_t most_work;     /* of each of those that follow; 0: any */
-    char *printed;     /* owned; by the first launch since it was taken, or the last that faulted */
-    uint32_t schedule; /* of those that follow */
-    bool alone;        /* on one host thread */
-    bool carries_on;   /* launches find the module's variables as the last one left them, */
-    char changed[64];  /* and this is the name of one that the last one had changed */
-    uint64_t work;     /* as sim_launch's, of launches since a kernel was loaded, */
-    uint64_t last_work;                                             /* and of the last one */
+    device_buffer *buffers; /* sorted by `place` */
+    sim_fault fault;        /* fault of the last launch */
+    uint64_t
+        most_work; /* most work of each launch from now on (sim_launch.work_limit); 0: no limit */
+    char *printed; /* owned; output of the first launch since it was taken, or of the last launch
+                      that faulted */
+    uint32_t schedule;  /* schedule of the launches from now on */
+    bool alone;         /* launches run on one host thread */
+    bool carries_on;    /* launches keep the contents of the module's variables from the previous
+                           launch */
+    char changed[64];   /* name of a variable that the previous launch changed */
+    uint64_t work;      /* work (sim_launch.work) of all launches since a kernel was loaded */
+    uint64_t last_work; /* work of the last launch */
     void (*progress)(void *context, uint64_t done, uint64_t total); /* may be NULL */
     void *progress_context;
 };
@@ -62,73 +68,75 @@ struct device {
 struct device_kernel {
     sim_kernel kernel;
     uint32_t registers;
-    uint32_t image_shared_bytes; /* static, as the compiler says, like these: */
-    uint32_t stack_bytes, spill_bytes;
-    uint8_t *ran[PLAN_MAX_LAUNCHES]; /* owned; sim_launch.ran of each program, of all launches that
-                                        were checked */
-    /* The last prediction: it does not change while the launch, here packed, does not. */
+    uint32_t image_shared_bytes;       /* static shared memory, as the compiler reports it */
+    uint32_t stack_bytes, spill_bytes; /* of a thread, as the compiler reports them */
+    uint8_t *ran[PLAN_MAX_LAUNCHES];   /* owned; for each program, the union of sim_launch.ran over
+                                          all checked launches */
+    /* The last prediction. It is valid for the launch that `predicted` packs. */
     pack predicted;
     device_cache predicted_cache;
-    int64_t predicted_ns; /* 0: none yet */
+    int64_t predicted_ns; /* 0 if nothing was predicted yet */
 };
 
-/* Which blocks of a launch run, and how. */
+/* Which blocks of a launch run, and how. Fields without a comment are as in sim_launch. */
 typedef struct sim_part {
-    const uint64_t *clusters; /* as sim_launch's */
+    const uint64_t *clusters;
     uint64_t count;
-    uint64_t instruction_limit, block_limit; /* as sim_launch's, like these: */
+    uint64_t instruction_limit, block_limit;
     uint64_t work_limit, lane_limit;
     bool check;
-    bool shows; /* its progress */
+    bool shows; /* call the device's progress callback */
     sim_excerpt *excerpt;
-    uint64_t *work, *lanes; /* as sim_launch's */
+    uint64_t *work, *lanes;
     sim_observer observer;
     void *observer_context;
-    uint32_t schedule;    /* as sim_launch's, of an excerpt */
-    bool first_warp_only; /* as sim_launch's */
-    int threads;          /* of the host; 0: as many as cores */
-    char **printed; /* an owned text to which is added what threads print, as long as there is room;
-                       NULL: it is dropped */
-    char *unwatched; /* as sim_launch's */
+    uint32_t schedule; /* used only with `excerpt`; else the schedule of the device */
+    bool first_warp_only;
+    int threads;    /* host threads; 0: as many as cores */
+    char **printed; /* owned text to which the output of the threads is added, up to
+                       SIM_PRINT_BYTES; NULL drops the output */
+    char *unwatched;
 } sim_part;
 
-/* Blocks of a cluster along each axis: 1 where blocks are alone. */
+/* Returns the blocks of a cluster along each axis of the launch at index `i`: 1 if the launch has
+ * no clusters. */
 const uint32_t *sim_device_cluster(const device_kernel *k, const launch_plan *plan, uint32_t i);
 
-/* Does the plan have a launch that the device cannot make, as *fault then says? */
+/* Returns whether the device cannot make a launch of the plan. *fault then says why. */
 bool sim_device_refuses(const device *d, const device_kernel *k, const launch_plan *plan,
                         sim_fault *fault);
 
-/* Runs a part of the launch at place `i` of the plan; constants are set before. AT_OK with *fault
- * set when the kernel faulted. AT_COMPILE: it cannot run on this device. */
+/* Runs a part of the launch at index `i` of the plan. Constants must be set before. Returns AT_OK
+ * with *fault set if the kernel faulted, AT_COMPILE if it cannot run on this device. */
 at_status sim_device_run(const device *d, const device_kernel *k, const launch_plan *plan,
                          uint32_t i, device_buffer *const *buffers, const sim_part *part,
                          sim_fault *fault, at_error *error);
 
-/* Follows all threads of the launch at place `i` of the plan (sim/sweep.h), of each buffer the
- * elements before ends[]; with `parts` sim_sweep_part(). AT_COMPILE: it cannot run on this device.
- */
+/* Sweeps all threads of the launch at index `i` of the plan (sim/sweep.h); only elements before
+ * ends[] of each buffer count. With `parts` it calls sim_sweep_part(). Returns AT_COMPILE if the
+ * kernel cannot run on this device. */
 at_status sim_device_sweep(const device *d, const device_kernel *k, const launch_plan *plan,
                            uint32_t i, device_buffer *const *buffers, const problem_plan *problem,
                            const uint64_t *ends, uint64_t most, bool parts, sim_sweep *out,
                            at_error *error);
 
-/* Fills the constants of a plan from buffers. AT_COMPILE for one that the kernel lacks. */
+/* Sets the constants of a plan from buffers. Returns AT_COMPILE if the kernel lacks a constant. */
 at_status sim_device_set_constants(const device_kernel *k, const launch_plan *plan,
                                    device_buffer *const *buffers, at_error *error);
 
-/* The outcome of a variant with a fault. Results that depend on luck are wrong results; a fault
- * that stops a GPU is a crash. */
+/* Returns the outcome of a variant with a fault. A result that depends on timing is a wrong result;
+ * a fault that stops a GPU is a crash. */
 outcome sim_fault_outcome(sim_fault_kind kind);
 
-/* Runs `sample` blocks (0: a default) of the launch at place `i` of the plan, and predicts.
- * `counters` may be NULL. AT_OK with d->fault set when the kernel faulted. */
+/* Profiles `sample` blocks (0: a default number) of the launch at index `i` of the plan, and
+ * predicts its time. `warm`: the L2 holds the data. `counters` may be NULL, or has one entry per
+ * instruction. Returns AT_OK with d->fault set if the kernel faulted. */
 at_status sim_device_profile(device *d, const device_kernel *k, const launch_plan *plan, uint32_t i,
                              device_buffer *const *buffers, uint64_t sample, bool warm,
                              sim_counter *counters, sim_profile *profile,
                              sim_prediction *prediction, at_error *error);
 
-/* Functions of device_api (device/device.h). */
+/* Functions of device_api: device/device.h has their contracts. */
 at_status sim_kernel_load(device *d, const device_image *image, const launch_plan *plan,
                           device_kernel **out, at_error *error);
 void sim_kernel_unload(device *d, device_kernel *k);
@@ -139,9 +147,9 @@ const device_fault *sim_device_fault(const device *d);
 at_status sim_buffer_new(device *d, const char *name, uint64_t size_bytes, device_buffer **out,
                          at_error *error);
 void sim_buffer_free(device *d, device_buffer *b);
-/* Marks all of it as written. */
-void sim_buffer_forget_valid(device_buffer *b);
-/* Makes all that is absent of a buffer whose contents are made where they are touched. */
+/* Marks all bytes as written. */
+void sim_buffer_mark_written(device_buffer *b);
+/* Makes all chunks of a buffer whose contents are made on first touch. */
 void sim_buffer_make_all(const device_buffer *b);
 at_status sim_buffer_fill(device *d, device_buffer *b, const buffer_plan *plan, uint64_t seed,
                           at_error *error);
@@ -157,5 +165,23 @@ at_status sim_buffer_guards(device *d, const device_buffer *b, device_guard_repo
                             at_error *error);
 at_status sim_buffer_compare(device *d, const device_buffer *found, const device_buffer *expected,
                              const buffer_plan *plan, device_comparison *out, at_error *error);
+
+/* Fills elements `first` to `end` - 1 of a buffer that begins at `bytes`, as buffer_fill in
+ * device/plan.h says. Element i depends on plan, seed and i alone, and equals that of the support
+ * kernels of a GPU (templates/device_support.cu). */
+void sim_fill(uint8_t *bytes, const buffer_plan *plan, uint64_t seed, uint64_t first, uint64_t end);
+
+/* Reports executed lines and repeated loops of variants. A loop is a branch to an earlier
+ * instruction, unless it waits for other threads. A loop that the compiler copied, for example to
+ * run the rest of an unrolled one, was repeated if any copy was. */
+at_status sim_covered(const device *d, const device_kernel *const *kernels, size_t count,
+                      device_coverage *coverage, at_error *error);
+void sim_suspect(const device_kernel *k, char *text, size_t bytes);
+
+at_status sim_excerpt_new(device *d, const device_excerpt_plan *plan, device_excerpt **out,
+                          at_error *error);
+void sim_excerpt_free(device *d, device_excerpt *x);
+at_status sim_excerpt_check(device *d, device_excerpt *x, device_kernel *k, const launch_plan *plan,
+                            device_excerpt_result *out, device_coverage *coverage, at_error *error);
 
 #endif

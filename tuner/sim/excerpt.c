@@ -1,25 +1,109 @@
 #include "sim/excerpt.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/memory.h"
-#include "sim/excerpt_choice.h"
-#include "sim/excerpt_compare.h"
-#include "sim/excerpt_holes.h"
+#include "base/rng.h"
 
-enum { MOST_LAUNCHES = 16 }; /* of a plan, the first */
+enum { MOST_LAUNCHES = 16 }; /* the first launches of a plan, which are run */
 
-/* This share of the work (sim_launch) of whole problems is spent on the excerpt, within bounds: on
- * the last block, on the others, and on the reference, or on it as much as the blocks took. A block
- * that has begun goes on to its end, or to a limit at which nothing is said but that it has none.
- * All of that is counted, so that a verdict is the same on every machine. */
+/* The budget of an excerpt is this share of the work (sim_launch) of whole problems, within bounds.
+ * The budget is spent once on the last block, once on the other blocks, and once on the reference,
+ * or as much on the reference as the blocks took. A block that has started runs to its end, or to a
+ * limit after which it counts as unfinished. Work is counted, not timed, so that a verdict is the
+ * same on every machine. */
 enum { WHOLE_SHARE = 8 };
 static const uint64_t least_spent = 1 << 16, most_block = 1 << 25;
 
-/* Instructions that the sweep follows that looks for parts of a kernel that no block went through.
- */
+/* Instructions of the sweep that looks for parts of a kernel that no block went through. */
 static const uint64_t most_parted = 1 << 19;
+
+/* Choosing clusters. */
+
+enum { MOST_CLUSTERS = 32 }; /* clusters of a launch that are run */
+
+typedef struct choice {
+    uint64_t extent[3], total; /* clusters along each axis, and all clusters */
+    uint64_t blocks;           /* blocks of a cluster */
+    const uint32_t *cluster;   /* blocks of a cluster along each axis */
+    uint64_t chosen[MOST_CLUSTERS];
+    size_t count, most;
+} choice;
+
+/* Adds a cluster, if there is room and it was not chosen before. */
+static void choose(choice *c, const uint64_t at[3])
+{
+    uint64_t number = at[0] + c->extent[0] * (at[1] + c->extent[1] * at[2]);
+    for (size_t i = 0; i < c->count; i++)
+        if (c->chosen[i] == number)
+            return;
+    if (c->count < c->most && number < c->total)
+        c->chosen[c->count++] = number;
+}
+
+/* Chooses the clusters that are first, middle or last along each axis, in the middle along exactly
+ * `middles` axes. */
+static void choose_edges(choice *c, int middles)
+{
+    for (int place = 0; place < 27; place++) {
+        uint64_t at[3];
+        int in_middle = 0;
+        for (int axis = 0, rest = place; axis < 3; axis++, rest /= 3) {
+            const uint64_t last = c->extent[axis] - 1, places[] = {last, 0, last / 2};
+            at[axis] = places[rest % 3];
+            in_middle += rest % 3 == 2;
+        }
+        if (in_middle == middles)
+            choose(c, at);
+    }
+}
+
+/* Chooses a cluster for each path that threads take through the kernel. */
+static void choose_paths(choice *c, const sim_sweep *swept)
+{
+    for (size_t i = 0; i < swept->block_count + swept->is_outside; i++) {
+        uint64_t block = i < swept->block_count ? swept->blocks[i] : swept->outside, at[3];
+        for (int axis = 0; axis < 3; axis++) {
+            const uint64_t extent = c->extent[axis] * c->cluster[axis];
+            at[axis] = block % extent / c->cluster[axis];
+            block /= extent;
+        }
+        choose(c, at);
+    }
+}
+
+/* Chooses `most` clusters besides the last one, the most different ones first: one for each path
+ * that threads take through the kernel, as the sweeps found; the edges of the grid; neighbours at
+ * random places drawn from the seed. */
+static void choose_clusters(choice *c, size_t most, const sim_sweep *swept, const sim_sweep *parts,
+                            uint64_t seed)
+{
+    rng r = rng_seeded(seed);
+    c->chosen[0] = c->total - 1;
+    c->count = 1;
+    c->most = most + 1;
+    for (uint64_t n = 0; c->total <= most + 1 && n < c->total; n++)
+        choose(c, (const uint64_t[3]){n, 0, 0});
+    choose_paths(c, swept);
+    choose_paths(c, parts);
+    choose_edges(c, 0);
+    choose(c, (const uint64_t[3]){c->extent[0] > 1, 0, 0});
+    choose_edges(c, 1);
+    for (int tries = 0; tries < 4 * MOST_CLUSTERS && c->count < c->most; tries++) {
+        uint64_t at[3];
+        for (int axis = 0; axis < 3; axis++)
+            at[axis] = rng_below(&r, c->extent[axis]);
+        choose(c, at);
+        at[0] += at[0] + 1 < c->extent[0];
+        choose(c, at);
+    }
+    c->count--;
+    memmove(c->chosen, c->chosen + 1, c->count * sizeof *c->chosen);
+}
+
+/* Running clusters. */
 
 void sim_excerpt_free(device *d, device_excerpt *x)
 {
@@ -60,9 +144,10 @@ static at_status make(device *d, const device_excerpt_plan *plan, const problem_
     return status ? status : start_reference(x, plan, error);
 }
 
-/* Runs on one host thread, so that the same of several faults is told every time. */
-static at_status run_some(excerpt_check *c, uint32_t i, const excerpt_choice *some,
-                          uint32_t schedule, sim_excerpt *seen, uint64_t *work, at_error *error)
+/* Runs the chosen clusters on one host thread, so that the same of several faults is reported every
+ * time. */
+static at_status run_some(excerpt_check *c, uint32_t i, const choice *some, uint32_t schedule,
+                          sim_excerpt *seen, uint64_t *work, at_error *error)
 {
     const sim_part part = {.clusters = some->chosen,
                            .count = some->count,
@@ -98,7 +183,7 @@ static at_status run_launch(excerpt_check *c, uint32_t i, at_error *error)
     const uint64_t share = c->spend / (c->launches < MOST_LAUNCHES ? c->launches : MOST_LAUNCHES);
     const bool is_last = ++c->launched == c->launches;
     const uint8_t mark = is_last ? SIM_BYTE_LAST : SIM_BYTE_WRITTEN;
-    excerpt_choice all = {
+    choice all = {
         .blocks = (uint64_t)cluster[0] * cluster[1] * cluster[2], .cluster = cluster, .count = 1};
     for (int axis = 0; axis < 3; axis++)
         all.extent[axis] = launch->grid[axis] / cluster[axis];
@@ -111,18 +196,18 @@ static at_status run_launch(excerpt_check *c, uint32_t i, at_error *error)
     if (status || c->fault.kind != SIM_FAULT_NONE)
         return status;
     const uint64_t affordable = share / (work ? work : 1);
-    const size_t most = affordable < 1                           ? 1
-                        : affordable > EXCERPT_MOST_CLUSTERS - 1 ? EXCERPT_MOST_CLUSTERS - 1
-                                                                 : (size_t)affordable;
+    const size_t most = affordable < 1                   ? 1
+                        : affordable > MOST_CLUSTERS - 1 ? MOST_CLUSTERS - 1
+                                                         : (size_t)affordable;
     sim_sweep parts = {.ended = false};
     status = sweep(c, i, EXCERPT_MOST_SWEPT, false, &c->swept, error);
-    /* Where all clusters run, none is to be found. */
+    /* If all clusters run, no sweep is needed. */
     if (!status && all.total > most + 1)
         status = sweep(c, i, most_parted, true, &parts, error);
     if (status)
         return status;
-    excerpt_choose(&all, most, &c->swept, &parts, c->excerpt->plan.seed + c->launched);
-    /* Blocks that wait for others wait for those of lower numbers, most often. */
+    choose_clusters(&all, most, &c->swept, &parts, c->excerpt->plan.seed + c->launched);
+    /* Blocks mostly wait for blocks with lower numbers. */
     if (c->kernel->kernel.programs[i]->communicates)
         qsort(all.chosen, all.count, sizeof *all.chosen, ascending_u64);
     sim_excerpt others = {.later = last.later,
@@ -168,7 +253,7 @@ static at_status run_blocks(excerpt_check *c, at_error *error)
     return status;
 }
 
-/* Runs a sample of the blocks, and compares what they wrote. */
+/* Runs some blocks, and compares their results. */
 static at_status run_sample(excerpt_check *c, device_excerpt_result *out, at_error *error)
 {
     device_excerpt *x = c->excerpt;
@@ -183,7 +268,8 @@ static at_status run_sample(excerpt_check *c, device_excerpt_result *out, at_err
     return status;
 }
 
-/* Watches some blocks for races in buffers that are too large to be watched when all blocks run. */
+/* Runs some blocks to find races in buffers that are too large to be watched while all blocks run.
+ */
 static at_status watch_some(excerpt_check *c, at_error *error)
 {
     device_coverage covered = {0};
@@ -196,8 +282,8 @@ static at_status watch_some(excerpt_check *c, at_error *error)
     return status;
 }
 
-/* Does the baseline run without a fault where nothing wrote the in-out? Then it does not read what
- * was there. What cannot be found out is taken for read. */
+/* Returns whether the baseline overwrites in-out buffer `i` without reading it: it runs without a
+ * fault if the buffer counts as unwritten. If that is unknown, the buffer counts as read. */
 static bool is_overwritten(device *d, const device_excerpt_plan *plan, uint32_t i)
 {
     problem_plan problem = *plan->problem;
@@ -236,7 +322,8 @@ at_status sim_excerpt_check(device *d, device_excerpt *x, device_kernel *k, cons
     *out = (device_excerpt_result){.result = OUTCOME_OK};
     begin(&c);
     at_status status = AT_OK;
-    /* The baseline may have the same launch, and its faults are not told as the variant's. */
+    /* If the launch is impossible, the baseline may have the same launch. Its fault must not be
+     * reported as the variant's. */
     done = sim_device_refuses(d, k, plan, &c.fault);
     if (!done)
         status = excerpt_run_whole(&c, x->whole == DEVICE_WHOLE_ALWAYS ? 0 : 1, out, &done, error);
@@ -248,7 +335,7 @@ at_status sim_excerpt_check(device *d, device_excerpt *x, device_kernel *k, cons
     if (!status && coverage->whole && coverage->unwatched[0] && out->result == OUTCOME_OK &&
         c.fault.kind == SIM_FAULT_NONE)
         status = watch_some(&c, error);
-    /* Nothing follows from other data than the script's. */
+    /* No verdict follows from wrong input data. */
     if (!status && sim_data_trouble(x->data)) {
         *coverage = (device_coverage){0};
         *out = (device_excerpt_result){.result = OUTCOME_OK};

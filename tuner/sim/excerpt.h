@@ -1,22 +1,73 @@
-/* Blocks of a variant on a problem that is too large to be run whole.
+/* Checks of a variant on a problem that is too large to be run whole, by an excerpt of its blocks.
  *
- * The last block runs first, to see what a block takes; then the corners of the grid, the middles
- * of its edges, and neighbours at places drawn from the problem's seed, as many as a number of
- * instructions allows. An error of one block by itself, or of two of these to each other, is a
- * fault as in any launch. An error of a block for want of the others is none (sim_excerpt). The
- * plain writes of the last launch are compared with those of the reference's blocks there, if these
- * are found (sim/owners.h) and nothing that a block computes depends on when the others run.
- *
- * Functions of device_api (device/device.h). */
+ * excerpt_whole.c runs all blocks where that is affordable. Otherwise excerpt.c runs some: first
+ * the last block, to measure its work; then the corners of the grid, the middles of its edges, and
+ * neighbours at random places drawn from the seed of the problem, as many as the budget of
+ * instructions allows. An error within one of these blocks, or between two of them, is a fault as
+ * in any launch. An error that only shows that other blocks did not run is not a fault
+ * (sim_excerpt). excerpt_compare.c compares the plain writes of the last launch with the reference.
+ * It runs the reference's blocks that write there (sim/owners.h), if no result depends on when
+ * other blocks run. excerpt_holes.c looks for results that no block writes. */
 #ifndef AUTOTUNE_SIM_EXCERPT_H
 #define AUTOTUNE_SIM_EXCERPT_H
 
-#include "sim/device.h"
+#include "sim/data.h"
+#include "sim/owners.h"
 
-at_status sim_excerpt_new(device *d, const device_excerpt_plan *plan, device_excerpt **out,
-                          at_error *error);
-void sim_excerpt_free(device *d, device_excerpt *x);
-at_status sim_excerpt_check(device *d, device_excerpt *x, device_kernel *k, const launch_plan *plan,
-                            device_excerpt_result *out, device_coverage *coverage, at_error *error);
+enum {
+    EXCERPT_MOST_SPENT = 1 << 21, /* highest budget of work of each step (excerpt.c) */
+    EXCERPT_NEEDED_TIMES =
+        16, /* budgets that a whole run may cost if nothing else can be compared */
+    EXCERPT_MOST_SWEPT = 1 << 24 /* instructions that a sweep follows */
+};
+
+struct device_excerpt {
+    device *device;
+    problem_plan plan;
+    sim_data *data;
+    launch_plan reference_launch;
+    device_buffer *view[PLAN_MAX_BUFFERS + 1]; /* buffers of the reference */
+    const device_kernel *reference;
+    const void *answers[PLAN_MAX_BUFFERS]; /* results from files; NULL for other buffers */
+    device_whole whole;
+    bool is_expected;  /* `view` has all results of the reference */
+    uint64_t too_dear; /* budgets that did not suffice to run the whole reference */
+    bool overwritten[PLAN_MAX_BUFFERS]; /* in-out buffers that the baseline overwrites without
+                                           reading them, as far as its blocks were run */
+};
+
+typedef struct excerpt_check {
+    device_excerpt *excerpt;
+    const device_kernel *kernel;
+    const launch_plan *plan;
+    device_coverage *coverage;
+    bool complete;  /* all launches so far ran whole */
+    uint64_t spend; /* budget of work of each step */
+    uint64_t spent; /* work of the variant's blocks */
+    uint64_t launches, launched;
+    uint64_t unfinished; /* clusters of the last launch that did not end: a bit each, in the order
+                            in which they ran */
+    sim_sweep swept;     /* sweep of the last launch */
+    uint64_t ends[PLAN_MAX_BUFFERS]; /* for each buffer, the number of elements that are results */
+    sim_fault fault;
+} excerpt_check;
+
+/* Runs all blocks and compares all results, if that costs at most `times` budgets; 0: any cost.
+ * Sets *done if it ran them: c->coverage, c->fault and *out then have the result. Returns AT_SCRIPT
+ * if the reference faults. */
+at_status excerpt_run_whole(excerpt_check *c, uint64_t times, device_excerpt_result *out,
+                            bool *done, at_error *error);
+
+/* Compares the plain writes of the last launch. c->coverage then has the number of compared
+ * elements, or the reason why there are none. Returns AT_SCRIPT if the reference faults. */
+at_status excerpt_compare(excerpt_check *c, device_excerpt_result *out, at_error *error);
+
+/* Compares elements of a buffer that both kernels have written. */
+void excerpt_compare_elements(excerpt_check *c, uint32_t buffer, const uint64_t *elements,
+                              size_t count, device_excerpt_result *out);
+
+/* Looks for results that no block writes, and for wrong results where index arithmetic overflows.
+ * Both kernels start with the initial data. */
+at_status excerpt_find_holes(excerpt_check *c, device_excerpt_result *out, at_error *error);
 
 #endif

@@ -1,4 +1,5 @@
-#include "sim/excerpt_compare.h"
+/* Compares the results of the blocks of an excerpt with the reference. */
+#include "sim/excerpt.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -7,17 +8,16 @@
 #include "base/array.h"
 #include "base/memory.h"
 #include "base/rng.h"
-#include "sim/owners.h"
 
-enum { MOST_CHUNKS = 64 }; /* compared, of a buffer */
+enum { MOST_CHUNKS = 64 }; /* chunks of a buffer that are compared */
 
-/* A reference whose blocks take longer than all that gets more, for a few chunks: without one
- * result there is no proof. */
+/* If nothing could be compared within the budget, a few chunks are compared within this larger
+ * budget: a proof needs at least one compared result. */
 enum { FEW_CHUNKS = 4 };
 static const uint64_t most_dear = 1 << 25;
 
-/* Does what a block computes depend on when others run? Such a value need not be the reference's
- * while these have not run. */
+/* Returns whether no result of a block depends on when other blocks run. Otherwise it may differ
+ * from the reference, because not all blocks run. */
 static bool is_independent(const device_kernel *k, const launch_plan *plan)
 {
     for (uint32_t i = 0; i < plan->launch_count; i++) {
@@ -36,14 +36,15 @@ typedef struct comparing {
     device_excerpt *excerpt;
     uint32_t buffer;
     uint64_t end;        /* elements of the buffer that are results */
-    size_t chunks;       /* compared, at most */
-    sim_owners *owners;  /* of the reference */
-    uint64_t unfinished; /* as excerpt_check's */
-    double magnitude;    /* of what is expected, as far as it is known */
+    size_t chunks;       /* highest number of compared chunks */
+    sim_owners *owners;  /* blocks of the reference */
+    uint64_t unfinished; /* as in excerpt_check */
+    double magnitude;    /* magnitude of the expected elements known so far */
     device_excerpt_result *out;
 } comparing;
 
-/* Written to the end by the last launch, in which the clusters of `unfinished` came to none. */
+/* Returns whether the last launch wrote all these bytes, in clusters that ended. `unfinished` has a
+ * bit for each cluster that did not end. */
 static bool is_final(const device_buffer *b, uint64_t offset, uint64_t bytes, uint64_t unfinished)
 {
     for (uint64_t i = 0; i < bytes; i++)
@@ -53,7 +54,7 @@ static bool is_final(const device_buffer *b, uint64_t offset, uint64_t bytes, ui
     return true;
 }
 
-/* The elements [*first, *end) of a chunk. */
+/* Computes the elements [*first, *end) of a chunk. */
 static void elements_of(const comparing *c, uint64_t chunk, uint64_t *first, uint64_t *end)
 {
     const uint64_t size = dtype_get(c->excerpt->plan.buffers[c->buffer].type)->size_bytes;
@@ -63,7 +64,7 @@ static void elements_of(const comparing *c, uint64_t chunk, uint64_t *first, uin
         *end = c->end;
 }
 
-/* Has the reference write what the variant wrote of the chunk. */
+/* Runs the blocks of the reference that write what the variant wrote in the chunk. */
 static at_status expect(comparing *c, uint64_t chunk, at_error *error)
 {
     device_excerpt *x = c->excerpt;
@@ -90,8 +91,8 @@ static at_status expect(comparing *c, uint64_t chunk, at_error *error)
 
 static void compare_chunk(comparing *c, uint64_t chunk)
 {
-    /* The largest that is expected is not known where only some are, and what is sought is no
-     * matter of rounding. */
+    /* The tolerance scales with the largest expected element. Only some elements are known here,
+     * and a wrong index causes larger errors than rounding, so the tolerance is widened. */
     static const double slack = 16;
     device_excerpt *x = c->excerpt;
     const buffer_plan *plan = &x->plan.buffers[c->buffer];
@@ -118,16 +119,16 @@ static void compare_chunk(comparing *c, uint64_t chunk)
     }
 }
 
-/* The number of compared elements that may be wrong. */
+/* Returns the number of compared elements that may be wrong. */
 static uint64_t allowed(const tolerance *t, uint64_t compared)
 {
-    enum { SAMPLE_SLACK = 4 }; /* they may lie together */
+    enum { SAMPLE_SLACK = 4 }; /* the wrong elements may lie together */
     if (t->mismatches >= 1)
         return tolerance_mismatches(*t, compared);
     return t->mismatches > 0 ? SAMPLE_SLACK * (tolerance_mismatches(*t, compared) + 1) : 0;
 }
 
-/* Wrong, if more elements are than may be: true, with the result. */
+/* Sets the result to wrong and returns true if too many elements are wrong. */
 static bool judge(const comparing *c)
 {
     device_excerpt_result *out = c->out;
@@ -139,7 +140,7 @@ static bool judge(const comparing *c)
     return true;
 }
 
-/* The first and the last chunk that were written, and some between. */
+/* Compares the first and the last written chunk, and random chunks between them. */
 static at_status compare_buffer(comparing *c, at_error *error)
 {
     size_t count;
@@ -167,7 +168,8 @@ static at_status compare_buffer(comparing *c, at_error *error)
     return status;
 }
 
-/* Is each element compared with the reference's at its place? Blocks tell nothing of a multiset. */
+/* Returns whether each element is compared with the element of the reference at the same index. A
+ * multiset is not: some blocks alone tell nothing about it. */
 static bool is_placed(const buffer_plan *b)
 {
     return plan_is_compared(b) && !b->record;
@@ -197,8 +199,8 @@ static at_status compare_buffers(excerpt_check *c, sim_owners *owners, size_t ch
     return status;
 }
 
-/* Did blocks write results that are no matter of what the others do? A sum of all blocks is none.
- */
+/* Returns whether blocks wrote final results, which no other block changes: a sum over all blocks
+ * is not final. */
 static bool has_results(const excerpt_check *c)
 {
     const device_excerpt *x = c->excerpt;
@@ -219,7 +221,7 @@ static bool has_results(const excerpt_check *c)
     return false;
 }
 
-/* Can a warp of the kernel's block compute what it does without the others? */
+/* Returns whether the warps of a block do not depend on each other. */
 static bool has_warps_apart(const device_kernel *k, const launch_plan *plan)
 {
     const sim_program *p = k->kernel.programs[0];
@@ -230,8 +232,9 @@ static bool has_warps_apart(const device_kernel *k, const launch_plan *plan)
            !sim_program_reserves(p);
 }
 
-/* Compares a few results with those of a reference whose blocks take long: with those of their
- * first warps, if these suffice. Blocks that were cut may have changed what they read. */
+/* Compares a few results with a reference whose blocks take long: only their first warps run, if
+ * that suffices. Earlier blocks may have been stopped and may have changed their input, so the data
+ * is reset. */
 static at_status compare_few(excerpt_check *c, sim_owners **owners, device_excerpt_result *out,
                              at_error *error)
 {
@@ -275,7 +278,8 @@ at_status excerpt_compare(excerpt_check *c, device_excerpt_result *out, at_error
         return AT_OK;
     }
     uint64_t as_much = c->spent < EXCERPT_MOST_SPENT / 2 ? c->spent : EXCERPT_MOST_SPENT / 2;
-    /* One of its blocks is likely to take as much of the whole as one of the variant's does. */
+    /* A block of the reference probably takes the same share of all work as a block of the variant.
+     */
     const uint64_t reference_blocks = plan_grid_blocks(&x->reference_launch.launches[0]);
     if (c->coverage->run == 0 ||
         c->spent / c->coverage->run * c->coverage->blocks / reference_blocks > as_much)
@@ -298,8 +302,8 @@ at_status excerpt_compare(excerpt_check *c, device_excerpt_result *out, at_error
     return status;
 }
 
-void excerpt_compare_places(excerpt_check *c, uint32_t buffer, const sim_hole *hole,
-                            device_excerpt_result *out)
+void excerpt_compare_elements(excerpt_check *c, uint32_t buffer, const uint64_t *elements,
+                              size_t count, device_excerpt_result *out)
 {
     device_excerpt *x = c->excerpt;
     const buffer_plan *plan = &x->plan.buffers[buffer];
@@ -307,15 +311,15 @@ void excerpt_compare_places(excerpt_check *c, uint32_t buffer, const sim_hole *h
     comparing one = {.excerpt = x, .buffer = buffer, .out = out, .end = c->ends[buffer]};
     out->compared = 0;
     out->found = (device_comparison){0};
-    for (size_t i = 0; i < hole->written_count; i++) {
-        const uint8_t *expected = x->view[buffer]->bytes + hole->written[i] * size;
+    for (size_t i = 0; i < count; i++) {
+        const uint8_t *expected = x->view[buffer]->bytes + elements[i] * size;
         one.magnitude = fmax(one.magnitude, element_magnitude(plan->type, expected, 1));
     }
-    for (size_t i = 0; i < hole->written_count; i++) {
-        const uint64_t chunk = hole->written[i] * size / SIM_CHUNK_BYTES;
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t chunk = elements[i] * size / SIM_CHUNK_BYTES;
         bool is_new = true;
         for (size_t k = 0; k < i; k++)
-            is_new = is_new && hole->written[k] * size / SIM_CHUNK_BYTES != chunk;
+            is_new = is_new && elements[k] * size / SIM_CHUNK_BYTES != chunk;
         if (is_new)
             compare_chunk(&one, chunk);
     }

@@ -1,19 +1,305 @@
-#include "sim/excerpt_holes.h"
-
+/* Finds results that no block of a kernel writes, for a kernel that is too large to be run whole.
+ *
+ * Errors that appear only at large sizes occur where an index overflows its arithmetic: 24 bits of
+ * a float or a product, 31 or 32 bits of elements or bytes, a grid that is cut at a limit, a
+ * quotient that is rounded at the end of a row. This module looks at elements there, at random, and
+ * at the ends: if the reference writes an element, a block of the variant must write it, too.
+ * Blocks are found as far as they write as evenly as the first ones (sim/owners.h), so a missing
+ * block does not prove a hole. A hole is certain if two blocks, or two threads of a block, write to
+ * one place while a neighbouring place is left out; or if all blocks together write too little. */
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "sim/excerpt_compare.h"
-#include "sim/owners.h"
+#include "base/rng.h"
+#include "sim/excerpt.h"
 
-/* At least so much is spent on places, of which each may need a block of its own. */
+enum { MOST_PLACES = 512 }; /* elements that are compared */
+
+typedef enum hole_kind {
+    HOLE_NONE,
+    HOLE_LIKELY, /* no block was found */
+    HOLE_CERTAIN
+} hole_kind;
+
+typedef struct hole {
+    hole_kind kind;
+    char why[320];                 /* one sentence */
+    uint64_t written[MOST_PLACES]; /* elements that both kernels write, each of them by
+                                              blocks that ran */
+    size_t written_count;
+} hole;
+
+enum {
+    LOW = 4,      /* elements at the start of the buffer, and in its first part */
+    PART = 64,    /* that part of the buffer: if all its elements are found, the search for blocks
+                     works */
+    ANYWHERE = 8, /* random elements */
+    GROUP = 4,    /* neighbouring elements: holes lie between other elements */
+    AROUND = 64,  /* distance within which a hole has written elements on both sides */
+    SIDES = 3     /* ends of rows for each argument that may be the length of a row */
+};
+
+typedef struct search {
+    sim_owners *variant, *reference;
+    const buffer_plan *plan;
+    uint32_t buffer;
+    uint64_t end, size; /* number of elements that are results; bytes of each */
+    hole *out;
+    size_t asked, expected, found; /* elements looked at; written by the reference; by both */
+    uint64_t missing; /* an element for which no block was found; UINT64_MAX if there is none */
+    bool is_certain;
+    rng random;
+} search;
+
+static bool goes_on(const search *s)
+{
+    return !s->is_certain && !sim_owners_spent(s->variant) && !sim_owners_spent(s->reference) &&
+           sim_owners_fault(s->variant)->kind == SIM_FAULT_NONE &&
+           sim_owners_fault(s->reference)->kind == SIM_FAULT_NONE;
+}
+
+/* Reports a certain hole if two blocks write to the same place. */
+static void judge_doubled(search *s, uint64_t element)
+{
+    uint64_t blocks[2], from;
+    if (!sim_owners_doubled(s->variant, s->buffer, blocks, &from))
+        return;
+    s->is_certain = true;
+    snprintf(s->out->why, sizeof s->out->why,
+             "blocks %" PRIu64 " and %" PRIu64 " both write %s from element %" PRIu64
+             " on, and no block writes element %" PRIu64
+             ": an index is too large for its type or for its arithmetic",
+             blocks[0], blocks[1], s->plan->name, from / s->size, element);
+}
+
+/* Reports a certain hole if elements on both sides are written. */
+static void judge_between(search *s, uint64_t element)
+{
+    bool before = false, after = false;
+    for (uint64_t d = 1; d < AROUND; d++) {
+        before = before || (element >= d &&
+                            sim_owners_has_written(s->variant, s->buffer, (element - d) * s->size));
+        after = after || (element + d < s->end &&
+                          sim_owners_has_written(s->variant, s->buffer, (element + d) * s->size));
+    }
+    if (!before || !after)
+        return;
+    s->is_certain = true;
+    snprintf(s->out->why, sizeof s->out->why,
+             "no block writes element %" PRIu64
+             " of %s, though those beside it are written: an index is rounded, as a float is from "
+             "16777216 on",
+             element, s->plan->name);
+}
+
+/* Runs the blocks of both kernels that write an element, and notes whether they do. */
+static at_status look(search *s, uint64_t element, at_error *error)
+{
+    bool expected = false, found = false;
+    if (element >= s->end || !goes_on(s))
+        return AT_OK;
+    at_status status =
+        sim_owners_write(s->reference, s->buffer, element * s->size, &expected, error);
+    if (!status && expected)
+        status = sim_owners_write(s->variant, s->buffer, element * s->size, &found, error);
+    if (status || !goes_on(s))
+        return status;
+    /* The initial contents may be the expected result. */
+    if (expected && !found && s->plan->role == BUFFER_INOUT)
+        return AT_OK;
+    s->asked++;
+    s->expected += expected;
+    s->found += expected && found;
+    if (found && s->out->written_count < MOST_PLACES)
+        s->out->written[s->out->written_count++] = element;
+    if (!expected || found)
+        return AT_OK;
+    s->missing = element;
+    judge_doubled(s, element);
+    if (!s->is_certain)
+        judge_between(s, element);
+    return AT_OK;
+}
+
+static at_status look_at_group(search *s, uint64_t element, at_error *error)
+{
+    at_status status = AT_OK;
+    for (uint64_t k = 0; !status && k < GROUP; k++)
+        status = look(s, element + k, error);
+    return status;
+}
+
+/* Looks at the first elements or, with `further`, at random elements of the first part. *all tells
+ * whether every element was found: the search for blocks then works. */
+static at_status look_where_all_is_small(search *s, bool further, bool *all, at_error *error)
+{
+    const size_t expected = s->expected, found = s->found;
+    at_status status = AT_OK;
+    for (uint64_t k = 0; !status && k < LOW; k++)
+        status = look(s, further ? rng_below(&s->random, s->end / PART + 1) : k, error);
+    *all = s->found > 0 && s->found - found == s->expected - expected;
+    s->is_certain = false;
+    return status;
+}
+
+/* Looks where the index of an element or a byte overflows. */
+static at_status look_where_numbers_end(search *s, at_error *error)
+{
+    static const uint64_t ends[] = {UINT64_C(1) << 24, UINT64_C(1) << 32, UINT64_C(1) << 31,
+                                    UINT64_C(1) << 16};
+    at_status status = AT_OK;
+    for (size_t k = 0; !status && k < sizeof ends / sizeof *ends; k++) {
+        status = look_at_group(s, ends[k], error);
+        if (!status && s->size > 1)
+            status = look_at_group(s, ends[k] / s->size, error);
+    }
+    return status;
+}
+
+/* Looks around the powers of two, from the largest down: tables, logarithms and multipliers that
+ * replace divisions end there. */
+static at_status look_at_powers(search *s, at_error *error)
+{
+    at_status status = AT_OK;
+    for (int k = 63; !status && k > 1; k--)
+        for (int d = -1; !status && d <= 1; d++)
+            status = look(s, (UINT64_C(1) << k) + (uint64_t)d, error);
+    return status;
+}
+
+static bool may_be_a_size(const search *s, const argument_plan *a)
+{
+    return !a->is_buffer && (a->size_bytes == 4 || a->size_bytes == 8) && a->bits >= GROUP &&
+           a->bits <= s->end / 2;
+}
+
+/* Looks at the starts of rows whose number times another size overflows. */
+static at_status look_where_products_end(search *s, const launch_plan *launch, at_error *error)
+{
+    static const uint64_t ends[] = {UINT64_C(1) << 24, UINT64_C(1) << 31, UINT64_C(1) << 32};
+    at_status status = AT_OK;
+    for (uint32_t k = 0; k < launch->argument_count; k++)
+        for (uint32_t n = 0; n < launch->argument_count; n++) {
+            const argument_plan *row = &launch->arguments[k], *other = &launch->arguments[n];
+            if (!may_be_a_size(s, row) || !may_be_a_size(s, other))
+                continue;
+            for (size_t i = 0; !status && i < sizeof ends / sizeof *ends; i++)
+                if (ends[i] / other->bits < s->end / row->bits)
+                    status = look_at_group(s, (ends[i] / other->bits + 1) * row->bits - 2, error);
+        }
+    return status;
+}
+
+/* Looks at the first row, the last row and the ends of others, for each argument that may be the
+ * length of a row. */
+static at_status look_where_rows_end(search *s, const launch_plan *launch, at_error *error)
+{
+    at_status status = AT_OK;
+    for (uint32_t k = 0; k < launch->argument_count; k++) {
+        const argument_plan *a = &launch->arguments[k];
+        if (!may_be_a_size(s, a))
+            continue;
+        for (int n = 0; !status && n < SIDES; n++)
+            status = look(s, rng_below(&s->random, a->bits), error);
+        for (int n = 0; !status && n < SIDES; n++)
+            status = look(s, s->end - 1 - rng_below(&s->random, a->bits), error);
+        for (int n = 0; !status && n < SIDES; n++)
+            status = look_at_group(
+                s,
+                (s->end / a->bits - rng_below(&s->random, s->end / a->bits / 2 + 1)) * a->bits - 2,
+                error);
+    }
+    return status;
+}
+
+static at_status look_anywhere(search *s, at_error *error)
+{
+    at_status status = AT_OK;
+    for (int k = 0; !status && k < ANYWHERE; k++)
+        status = k % 2
+                     ? look(s, rng_below(&s->random, s->end), error)
+                     : look_at_group(s, s->end / 2 + rng_below(&s->random, s->end / 2 + 1), error);
+    return status;
+}
+
+/* Returns whether all blocks together write less than is expected. */
+static bool are_too_few(const search *s, uint64_t blocks)
+{
+    const uint64_t most = sim_owners_most_bytes(s->variant, s->buffer);
+    return most < UINT64_MAX &&
+           (double)most * (double)blocks <
+               (double)s->expected / (double)s->asked * (double)s->end * (double)s->size;
+}
+
+static void conclude(search *s, uint64_t blocks)
+{
+    hole *out = s->out;
+    if (s->is_certain) {
+        out->kind = HOLE_CERTAIN;
+    } else if (s->missing < UINT64_MAX && are_too_few(s, blocks)) {
+        out->kind = HOLE_CERTAIN;
+        snprintf(out->why, sizeof out->why,
+                 "no block writes element %" PRIu64 " of %s: %" PRIu64
+                 " blocks are too few, of which each writes %" PRIu64 " elements at most",
+                 s->missing, s->plan->name, blocks,
+                 sim_owners_most_bytes(s->variant, s->buffer) / s->size);
+    } else if (s->missing < UINT64_MAX && 4 * s->found >= 3 * s->expected) {
+        out->kind = HOLE_LIKELY;
+        snprintf(out->why, sizeof out->why,
+                 "no block was found that writes element %" PRIu64 " of %s", s->missing,
+                 s->plan->name);
+    }
+}
+
+/* Looks for a hole in buffer `i`, of which the elements before `end` are results. `launch` is the
+ * plan of the variant. */
+static at_status look_for_holes(sim_owners *variant, sim_owners *reference, const buffer_plan *plan,
+                                uint32_t i, uint64_t end, const launch_plan *launch, uint64_t seed,
+                                hole *out, at_error *error)
+{
+    search s = {.variant = variant,
+                .reference = reference,
+                .plan = plan,
+                .buffer = i,
+                .end = end,
+                .size = dtype_get(plan->type)->size_bytes,
+                .out = out,
+                .missing = UINT64_MAX,
+                .random = rng_seeded(seed)};
+    bool all = false;
+    *out = (hole){.kind = HOLE_NONE};
+    /* If blocks take long, the budget may allow only the last element. */
+    at_status status = end == 0 ? AT_OK : look_where_all_is_small(&s, false, &all, error);
+    if (!status && all)
+        status = look(&s, end - 1, error);
+    if (!status && all)
+        status = look_where_all_is_small(&s, true, &all, error);
+    if (status || !all)
+        return status;
+    status = look_anywhere(&s, error);
+    if (!status)
+        status = look_where_numbers_end(&s, error);
+    if (!status)
+        status = look_at_powers(&s, error);
+    if (!status)
+        status = look_where_products_end(&s, launch, error);
+    if (!status)
+        status = look_where_rows_end(&s, launch, error);
+    if (!status)
+        conclude(&s, plan_grid_blocks(&launch->launches[0]) / sim_owners_cluster_blocks(variant));
+    return status;
+}
+
+/* Sweeps. */
+
+/* Lowest budget of work for elements, each of which may need a block of its own. */
 static const uint64_t most_at_places = 1 << 20;
 
-/* Instructions that all sweeps together follow that look for an element. */
+/* Instructions of all sweeps that look for one element. */
 static const uint64_t most_sought = 1 << 24;
 
-/* Does the reference write all results? One that cannot be followed is believed: one that leaves
- * some alone is refused on smaller problems. A baseline may leave some. */
+/* Returns whether the reference writes all results. A reference that cannot be followed is trusted,
+ * because smaller problems reject one that leaves results out. A baseline is not trusted. */
 static at_status writes_all(const excerpt_check *c, uint32_t i, bool *all, at_error *error)
 {
     const device_excerpt *x = c->excerpt;
@@ -27,8 +313,8 @@ static at_status writes_all(const excerpt_check *c, uint32_t i, bool *all, at_er
     return status;
 }
 
-/* Finds how many elements before `end` are written beyond those that are there, in *beyond; *known
- * tells whether that could be found. */
+/* Counts the writes to elements before `end`, less the number of these elements, in *beyond. *known
+ * tells whether the sweep found it. */
 static at_status count_before(const excerpt_check *c, uint32_t i, uint64_t end, int64_t *beyond,
                               uint64_t *work, bool *known, at_error *error)
 {
@@ -44,11 +330,11 @@ static at_status count_before(const excerpt_check *c, uint32_t i, uint64_t end, 
     return status;
 }
 
-/* Seeks an element that is not written: between two places where fewer are written than there are.
- * *found says if there are such places among those that were looked at, *element which it is; the
- * buffer's end: that would take too long. */
-static at_status seek(const excerpt_check *c, uint32_t i, bool *found, uint64_t *element,
-                      at_error *error)
+/* Finds an unwritten element by bisection: between two indices where fewer elements are written
+ * than there are. *found tells whether there are such indices among those tried; *element is the
+ * unwritten element, or the end of the buffer if the search takes too long. */
+static at_status find_gap(const excerpt_check *c, uint32_t i, bool *found, uint64_t *element,
+                          at_error *error)
 {
     enum { PARTS = 16 };
     const uint64_t end = c->ends[i];
@@ -85,9 +371,9 @@ static at_status seek(const excerpt_check *c, uint32_t i, bool *found, uint64_t 
     return status;
 }
 
-/* Does the whole grid leave results alone? */
+/* Finds out whether the whole grid leaves results unwritten. */
 static at_status find_unwritten(const excerpt_check *c, uint32_t i, const buffer_plan *plan,
-                                sim_hole *hole, at_error *error)
+                                hole *out, at_error *error)
 {
     const sim_written *w = &c->swept.written[i];
     const uint64_t end = c->ends[i];
@@ -96,23 +382,23 @@ static at_status find_unwritten(const excerpt_check *c, uint32_t i, const buffer
     if (!c->swept.ended || !w->is_known || plan->role != BUFFER_OUTPUT)
         return AT_OK;
     if (sim_written_all(w, end)) {
-        hole->kind = SIM_HOLE_NONE;
+        out->kind = HOLE_NONE;
         return AT_OK;
     }
     at_status status = writes_all(c, i, &due, error);
     if (!status && due)
-        status = seek(c, i, &found, &element, error);
-    /* As many as there are, but others. */
+        status = find_gap(c, i, &found, &element, error);
+    /* Enough elements are written, but not each of them. */
     if (status || !due || (!found && w->count > end))
         return status;
-    hole->kind = SIM_HOLE_CERTAIN;
+    out->kind = HOLE_CERTAIN;
     if (element < end)
-        snprintf(hole->why, sizeof hole->why,
+        snprintf(out->why, sizeof out->why,
                  "no block writes element %" PRIu64 " of %s: the whole grid writes %" PRIu64
                  " elements, and %" PRIu64 " are due",
                  element, plan->name, w->count, end);
     else
-        snprintf(hole->why, sizeof hole->why,
+        snprintf(out->why, sizeof out->why,
                  "no block writes some elements of %s: the whole grid writes %" PRIu64
                  " elements%s, and %" PRIu64 " are due",
                  plan->name, w->count, w->count < end ? "" : ", some of them twice", end);
@@ -131,28 +417,28 @@ at_status excerpt_find_holes(excerpt_check *c, device_excerpt_result *out, at_er
     sim_owners *reference =
         sim_owners_new(x->device, x->reference, &x->reference_launch, x->view, most);
     for (uint32_t i = 0; !status && i < x->plan.buffer_count && out->result == OUTCOME_OK; i++) {
-        sim_hole hole;
+        hole found;
         buffer_plan plan = x->plan.buffers[i];
         if (!plan_is_compared(&plan) || plan.record)
             continue;
         if (x->overwritten[i])
             plan.role = BUFFER_OUTPUT;
-        status = sim_holes_find(variant, reference, &plan, i, c->ends[i], c->plan, x->plan.seed,
-                                &hole, error);
+        status = look_for_holes(variant, reference, &plan, i, c->ends[i], c->plan, x->plan.seed,
+                                &found, error);
         if (status)
             break;
-        excerpt_compare_places(c, i, &hole, out);
+        excerpt_compare_elements(c, i, found.written, found.written_count, out);
         if (out->result != OUTCOME_OK)
             continue;
-        if (hole.kind != SIM_HOLE_CERTAIN)
-            status = find_unwritten(c, i, &plan, &hole, error);
-        if (status || hole.kind == SIM_HOLE_NONE)
+        if (found.kind != HOLE_CERTAIN)
+            status = find_unwritten(c, i, &plan, &found, error);
+        if (status || found.kind == HOLE_NONE)
             continue;
-        if (hole.kind == SIM_HOLE_LIKELY)
-            coverage_owe(c->coverage, "a result may be missing", hole.why);
+        if (found.kind == HOLE_LIKELY)
+            coverage_owe(c->coverage, "a result may be missing", found.why);
         else
             out->result = OUTCOME_WRONG_RESULT;
-        snprintf(c->fault.message, sizeof c->fault.message, "%s", hole.why);
+        snprintf(c->fault.message, sizeof c->fault.message, "%s", found.why);
     }
     const sim_fault *fault = sim_owners_fault(variant);
     if (!status && out->result == OUTCOME_OK && fault->kind != SIM_FAULT_NONE)

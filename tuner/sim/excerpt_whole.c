@@ -1,29 +1,30 @@
-/* Runs all blocks of a variant on the problem of an excerpt, where that is affordable, and compares
- * all results with the reference's. */
+/* Runs all blocks of a variant on the problem of an excerpt, if that is affordable, and compares
+ * all results with the reference. */
 #include <string.h>
 
-#include "sim/excerpt_state.h"
+#include "sim/excerpt.h"
 
-/* A launch of a variant is affordable up to MOST_LANES thread-instructions and MOST_WORK of work,
- * which narrow warps and accesses to memory raise; one of a reference, which runs once for all
- * variants, up to twice that. All of that is counted, so that a verdict is the same everywhere. */
+/* The budget of a launch of a variant, in thread-instructions and in work; narrow warps and memory
+ * accesses cost more work. The reference runs once for all variants and may cost twice that.
+ * Everything is counted, not timed, so that a verdict is the same on every machine. */
 enum { REFERENCE_TIMES = 2 };
 static const uint64_t most_lanes = 300000000, most_work = 1 << 28;
 
-/* Bytes of all buffers, which the watch for races multiplies. */
+/* Most bytes of all buffers: the search for races takes several times as much memory. */
 static const uint64_t most_bytes = 1 << 29;
 
-/* What is set in the place of an element that nothing wrote. */
+/* Contents of elements that were not written. */
 enum { POISON = 0xa5 };
 
 typedef struct whole_run {
     const device_kernel *kernel;
     const launch_plan *plan;
     device_buffer *const *buffers;
-    uint64_t times; /* of what is affordable; 0: any cost is */
+    uint64_t times; /* budgets that the run may cost; 0: any cost */
 } whole_run;
 
-/* Estimates from some of its clusters whether a launch is affordable. Few clusters are tried. */
+/* Estimates from a few clusters whether a launch is affordable. A launch of few clusters counts as
+ * affordable. */
 static at_status estimate(const device_excerpt *x, const whole_run *r, uint32_t i, bool *affordable,
                           at_error *error)
 {
@@ -63,8 +64,8 @@ static at_status is_affordable(const device_excerpt *x, const whole_run *r, bool
     return status;
 }
 
-/* Runs all launches of the plan, and looks for faults if `unwatched` is not NULL (sim_part).
- * *ended: they came to their end, or to a fault, within what is affordable. */
+/* Runs all launches of the plan, and looks for faults if `unwatched` is not NULL (sim_part). *ended
+ * tells whether they ended or faulted within the budget. */
 static at_status run_all(const device_excerpt *x, const whole_run *r, char *unwatched,
                          sim_fault *fault, bool *ended, at_error *error)
 {
@@ -88,7 +89,8 @@ static at_status run_all(const device_excerpt *x, const whole_run *r, char *unwa
     return status;
 }
 
-/* Has the reference make all results, if it has not made them yet. *made: it could. */
+/* Makes all results of the reference, if that was not done before. *made tells whether they are
+ * there. */
 static at_status make_expected(device_excerpt *x, uint64_t times, bool *made, at_error *error)
 {
     const whole_run r = {x->reference, &x->reference_launch, x->view, times * REFERENCE_TIMES};
@@ -127,8 +129,8 @@ static uint64_t count_written(const device_buffer *expected, uint64_t count, uin
     return expected->valid ? written : count;
 }
 
-/* Makes bytes differ that the reference wrote without having read them, and the variant did not
- * write: they may have held the result before. */
+/* Changes bytes that the reference overwrote and the variant did not write, so that they compare as
+ * wrong: they may have held the expected result before. */
 static void spoil_missed(const device_buffer *found, const device_buffer *expected)
 {
     for (uint64_t i = 0; found->valid && expected->valid && i < found->size_bytes; i++)
@@ -153,7 +155,7 @@ static at_status compare_all(excerpt_check *c, device_excerpt_result *out, at_er
             memcpy(x->view[i]->bytes, x->answers[i], plan_buffer_bytes(&plan));
         plan.count = c->ends[i];
         status = sim_buffer_compare(x->device, found, x->view[i], &plan, &out->found, error);
-        /* The contents of an in-out are there without being written. */
+        /* In-out buffers have contents without being written. */
         out->found.unwritten =
             out->found.unwritten && (plan.role == BUFFER_OUTPUT || x->overwritten[i]);
         c->coverage->compared +=

@@ -1,3 +1,4 @@
+/* Loads kernels into the simulated device and launches them, whole or in part. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,10 +8,11 @@
 #include "sim/machine/tensor_map.h"
 #include "sim/machine/texture_view.h"
 
-/* Blocks that a sample runs. */
+/* Default number of blocks of a sample. */
 enum { SAMPLE_BLOCKS = 16 };
 
-/* CUDA C++ Programming Guide, "Thread Block Clusters": with the size beyond 8 allowed by name. */
+/* CUDA C++ Programming Guide, "Thread Block Clusters": the limit if the kernel allows non-portable
+ * cluster sizes. */
 enum { MOST_CLUSTER_BLOCKS = 16 };
 
 void sim_kernel_unload(device *d, device_kernel *k)
@@ -28,7 +30,7 @@ void sim_kernel_unload(device *d, device_kernel *k)
 static uint32_t static_shared_bytes(const device_kernel *k, uint32_t i)
 {
     uint32_t own = k->kernel.programs[i]->static_shared_bytes;
-    /* The compiler reports the most that any of several kernels has. */
+    /* The compiler reports the largest size among the kernels of an image. */
     return k->kernel.program_count == 1 && k->image_shared_bytes > own ? k->image_shared_bytes
                                                                        : own;
 }
@@ -53,7 +55,7 @@ at_status sim_kernel_load(device *d, const device_image *image, const launch_pla
                      plan_entry(plan, i));
         free(entries[i]);
     }
-    /* PTX that cannot be run here is this variant's fate, not the run's. */
+    /* Unsupported PTX fails this variant, not the run. */
     status = status == AT_FORMAT ? AT_NO_DEVICE : status == AT_NOT_FOUND ? AT_COMPILE : status;
     for (uint32_t i = 0; !status && i < plan->launch_count; i++) {
         k->ran[i] = calloc(k->kernel.programs[i]->code_count + 1, sizeof *k->ran[i]);
@@ -80,9 +82,9 @@ static const ptx_launch_limits *limits_of(const device_kernel *k, uint32_t i)
     return &k->kernel.module->functions[k->kernel.programs[i]->function].limits;
 }
 
-/* Blocks of a cluster: those that the launch asks for, else those that the kernel was compiled for.
- * A launch in clusters of one block asks for none, as the driver has it. The first number is 0 if
- * there are none. */
+/* Returns the blocks of a cluster along each axis: those of the launch, else those that the kernel
+ * was compiled for. Like the driver, this treats clusters of one block as a launch without
+ * clusters. The first number is 0 if there are no clusters. */
 static const uint32_t *cluster_of(const kernel_launch *launch, const ptx_launch_limits *l)
 {
     return plan_cluster_blocks(launch) > 1 ? launch->cluster : l->cluster;
@@ -93,11 +95,6 @@ const uint32_t *sim_device_cluster(const device_kernel *k, const launch_plan *pl
     static const uint32_t alone[3] = {1, 1, 1};
     const uint32_t *used = cluster_of(&plan->launches[i], limits_of(k, i));
     return used[0] > 0 ? used : alone;
-}
-
-static const char *name_of(const device_kernel *k, uint32_t i)
-{
-    return k->kernel.programs[i]->entry;
 }
 
 static at_status check_cluster(const device *d, const char *entry, const kernel_launch *launch,
@@ -148,10 +145,11 @@ static at_status check_cluster(const device *d, const char *entry, const kernel_
     return AT_OK;
 }
 
-/* The kernel's own limits, to which the driver holds a launch. */
+/* Checks the limits that the kernel itself declares, as the driver does. */
 static at_status check_limits(const device *d, const device_kernel *k, uint32_t i,
                               const kernel_launch *launch, at_error *error)
 {
+    const char *name = k->kernel.programs[i]->entry;
     const ptx_launch_limits *l = limits_of(k, i);
     uint64_t threads = plan_block_threads(launch);
     const uint32_t *block = l->required_block;
@@ -159,19 +157,18 @@ static at_status check_limits(const device *d, const device_kernel *k, uint32_t 
         return error_set(error, AT_USAGE,
                          "%s is launched with blocks of %llu threads; its launch bounds (.maxntid) "
                          "allow %llu: raise __launch_bounds__, or make the block smaller",
-                         name_of(k, i), (unsigned long long)threads,
-                         (unsigned long long)l->max_threads);
+                         name, (unsigned long long)threads, (unsigned long long)l->max_threads);
     if (block[0] > 0 && memcmp(block, launch->block, sizeof l->required_block) != 0)
         return error_set(
             error, AT_USAGE,
             "%s is launched with blocks of %u x %u x %u threads; it requires (.reqntid) "
             "%u x %u x %u: launch it so, or change __block_size__",
-            name_of(k, i), launch->block[0], launch->block[1], launch->block[2], block[0], block[1],
+            name, launch->block[0], launch->block[1], launch->block[2], block[0], block[1],
             block[2]);
-    return check_cluster(d, name_of(k, i), launch, l, error);
+    return check_cluster(d, name, launch, l, error);
 }
 
-/* Blocks that are on the chip at a time; 0: none fits. */
+/* Returns the number of blocks that the chip holds at a time; 0 if a block does not fit. */
 static uint64_t blocks_held(const device *d, const device_kernel *k, uint32_t i,
                             const kernel_launch *launch)
 {
@@ -181,35 +178,34 @@ static uint64_t blocks_held(const device *d, const device_kernel *k, uint32_t i,
     return (uint64_t)fits.blocks_per_sm * (uint64_t)d->properties.limits.sm_count;
 }
 
-/* Refuses, as AT_USAGE, a launch that the device cannot make. */
+/* Returns AT_USAGE for a launch that the device cannot make. */
 static at_status check_resources(const device *d, const device_kernel *k, uint32_t i,
                                  const kernel_launch *launch, at_error *error)
 {
     const arch_limits *limits = &d->properties.limits;
+    const char *name = k->kernel.programs[i]->entry;
     uint64_t threads = plan_block_threads(launch);
     uint64_t shared = (uint64_t)static_shared_bytes(k, i) + launch->dynamic_shared_bytes;
+    uint64_t held = blocks_held(d, k, i, launch), blocks = plan_grid_blocks(launch);
     if (threads < 1 || threads > (uint64_t)limits->max_threads_per_block)
         return error_set(error, AT_USAGE, "%s asks for blocks of %llu threads; %d are possible",
-                         name_of(k, i), (unsigned long long)threads, limits->max_threads_per_block);
+                         name, (unsigned long long)threads, limits->max_threads_per_block);
     if (shared > limits->max_shared_per_block_bytes)
         return error_set(error, AT_USAGE,
                          "%s asks for %llu bytes of shared memory, more than the device gives a "
                          "block (%zu)",
-                         name_of(k, i), (unsigned long long)shared,
-                         limits->max_shared_per_block_bytes);
-    if (blocks_held(d, k, i, launch) == 0)
+                         name, (unsigned long long)shared, limits->max_shared_per_block_bytes);
+    if (held == 0)
         return error_set(error, AT_USAGE,
                          "%s does not fit on an SM: %u registers a thread, %llu "
                          "threads, %llu bytes of shared memory",
-                         name_of(k, i), k->registers, (unsigned long long)threads,
+                         name, k->registers, (unsigned long long)threads,
                          (unsigned long long)shared);
-    uint64_t held = blocks_held(d, k, i, launch);
-    uint64_t blocks = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
     if (launch->cooperative && blocks > held)
         return error_set(
             error, AT_USAGE,
             "the cooperative launch of %s has %llu blocks; the device holds %llu of them at a time",
-            name_of(k, i), (unsigned long long)blocks, (unsigned long long)held);
+            name, (unsigned long long)blocks, (unsigned long long)held);
     return check_limits(d, k, i, launch, error);
 }
 
@@ -218,7 +214,7 @@ static uint64_t address_of(const void *buffers, uint32_t buffer)
     return ((device_buffer *const *)buffers)[buffer]->base;
 }
 
-/* The texture or surface that a view makes; of a tensor map one of rank 0. */
+/* Returns the texture or surface of a view; one of rank 0 for a tensor map. */
 static sim_texture texture_of(const view_plan *v, device_buffer *const *buffers)
 {
     static const sim_texture_mode modes[ADDRESS_COUNT] = {[ADDRESS_WRAP] = SIM_TEXTURE_WRAP,
@@ -261,12 +257,12 @@ static ptx_type tensor_type(dtype type)
     return types[type];
 }
 
-/* Makes the value that is passed for a view, the plan's at `place`. */
-static void make_view(const launch_plan *plan, uint64_t place, device_buffer *const *buffers,
+/* Makes the kernel argument for view `number` of the plan. */
+static void make_view(const launch_plan *plan, uint64_t number, device_buffer *const *buffers,
                       uint8_t out[VIEW_TENSOR_BYTES])
 {
-    const view_plan *v = &plan->views[place];
-    const uint64_t texture = SIM_TEXTURE_HANDLES + place;
+    const view_plan *v = &plan->views[number];
+    const uint64_t texture = SIM_TEXTURE_HANDLES + number;
     sim_tensor_map map = {.magic = SIM_TENSOR_MAGIC,
                           .base = buffers[v->buffer]->base,
                           .rank = (uint8_t)v->rank,
@@ -290,7 +286,7 @@ static void make_view(const launch_plan *plan, uint64_t place, device_buffer *co
     memcpy(out, &map, sizeof map);
 }
 
-/* The arguments as the kernel's parameters lie in memory. */
+/* Copies the arguments of a launch to their offsets in parameter memory. */
 static at_status pack_arguments(const sim_program *p, const launch_plan *plan,
                                 const kernel_launch *launch, device_buffer *const *buffers,
                                 uint8_t *out, at_error *error)
@@ -335,8 +331,8 @@ static at_status add_buffer(const device_buffer *b, sim_memory *out, at_error *e
     return sim_memory_add(out, &r, error);
 }
 
-/* Gathers all buffers of the problem and the kernel's own variables. A launch may have the address
- * of a buffer that is not among its arguments: an earlier launch has kept it in memory. */
+/* Adds all buffers of the problem and the kernel's variables to a memory. A launch may know the
+ * address of a buffer that is not among its arguments, because an earlier launch stored it. */
 static at_status gather_memory(const device_kernel *k, device_buffer *const *buffers,
                                sim_memory *out, at_error *error)
 {
@@ -346,8 +342,8 @@ static at_status gather_memory(const device_kernel *k, device_buffer *const *buf
     return status ? status : sim_kernel_add_variables(&k->kernel, out, error);
 }
 
-/* Has buffers that get a variable's contents lie where the variable is, and others at their own
- * places. */
+/* Gives each buffer its address: a buffer that receives the contents of a variable takes the
+ * address of the variable. */
 static at_status place_results(const device_kernel *k, const launch_plan *plan,
                                device_buffer *const *buffers, at_error *error)
 {
@@ -365,7 +361,7 @@ static at_status place_results(const device_kernel *k, const launch_plan *plan,
 
 typedef struct prepared {
     sim_memory memory;
-    uint8_t workspace[SIM_WORKSPACE_BYTES]; /* zeros when a launch begins */
+    uint8_t workspace[SIM_WORKSPACE_BYTES]; /* zero at the start of a launch */
     uint8_t parameters[32768];
     sim_texture textures[PLAN_MAX_VIEWS];
     sim_launch launch;
@@ -378,7 +374,7 @@ static void prepared_free(prepared *p)
     free(p);
 }
 
-/* Prepares the launch at place `i` of the plan. AT_USAGE: no GPU can make it. */
+/* Prepares the launch at index `i` of the plan. Returns AT_USAGE if no GPU can make it. */
 static at_status prepare(const device *d, const device_kernel *k, const launch_plan *plan,
                          uint32_t i, device_buffer *const *buffers, prepared **out, at_error *error)
 {
@@ -404,7 +400,8 @@ static at_status prepare(const device *d, const device_kernel *k, const launch_p
         prepared_free(p);
         return status;
     }
-    /* What one launch of the plan has taken is there for those after it. */
+    /* Heap memory that one launch of the plan allocates stays allocated for the following launches.
+     */
     if (k->kernel.heap && i == 0)
         sim_heap_reset(k->kernel.heap);
     for (uint32_t n = 0; n < plan->view_count; n++)
@@ -441,8 +438,8 @@ at_status sim_device_set_constants(const device_kernel *k, const launch_plan *pl
     return status;
 }
 
-/* Adds what a launch printed to the text of those before it; after a fault, only what was printed
- * until then. */
+/* Appends the output of a launch to the text of earlier launches. After a fault, only the output
+ * before the fault counts. */
 static void keep_printed(const sim_launch *launch, const sim_prints *prints, const sim_fault *fault,
                          char **printed)
 {
@@ -519,7 +516,8 @@ at_status sim_device_run(const device *d, const device_kernel *k, const launch_p
     return status == AT_USAGE ? AT_COMPILE : status;
 }
 
-/* A launch that cannot be made is of no use to a caller that only measures. */
+/* Turns AT_USAGE into AT_COMPILE for callers that only measure: for them an impossible launch is a
+ * failed variant. */
 static at_status refuse(at_status status, at_error *error)
 {
     if (status != AT_USAGE)

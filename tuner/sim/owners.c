@@ -7,38 +7,40 @@
 #include "base/memory.h"
 
 enum {
-    MOST_INTERVALS = 1 << 20, /* of what a block writes: rows of a tile, or scattered elements */
-    MOST_DIGITS = 8,          /* of all axes */
-    TRIES = 4,                /* blocks that may not be the one looked for */
-    MOST_TURNS = 6            /* blocks that took the places of others */
+    MOST_INTERVALS =
+        1 << 20,     /* intervals that a block writes: rows of a tile, or scattered elements */
+    MOST_DIGITS = 8, /* digits of all axes */
+    TRIES = 4,       /* candidate blocks that are run for a byte */
+    MOST_TURNS = 6   /* blocks that are followed if blocks are permuted */
 };
 
-typedef struct interval { /* bytes of a buffer */
+typedef struct interval { /* bytes of a buffer, `to` excluded */
     uint64_t from, to;
 } interval;
 
-/* A block's places grow evenly with each digit of its place on an axis: with the place itself, or
- * with remainder and quotient if the kernel divides it. The digit is place / unit % radix. */
+/* The offset that a block writes at grows by `step` with a digit of the block's index along an
+ * axis: the index itself, or its remainder and quotient if the kernel divides it. The digit is
+ * index / unit % radix. */
 typedef struct digit {
     int axis;
     uint64_t unit, radix;
     int64_t step;
 } digit;
 
-/* The places that the first block writes in a buffer, ascending, and how much further others
- * begin. */
+/* The intervals that the first block writes in a buffer, ascending, and how the offsets of other
+ * blocks differ. */
 typedef struct footprint {
     interval *rows;
     size_t count;
     digit digits[MOST_DIGITS];
     int digit_count;
-    bool is_refined; /* digits are, rather than axes */
+    bool is_refined; /* the axes were split into digits */
 } footprint;
 
 typedef struct ran_cluster {
     uint64_t number;
-    uint64_t *from;  /* owned; of each buffer the first byte that it wrote; UINT64_MAX: none */
-    uint64_t *bytes; /* that it wrote of each; within `from` */
+    uint64_t *from;  /* owned; for each buffer the first byte that it wrote, or UINT64_MAX */
+    uint64_t *bytes; /* bytes that it wrote of each buffer; in the allocation of `from` */
 } ran_cluster;
 
 typedef struct stores {
@@ -46,36 +48,36 @@ typedef struct stores {
     size_t counts[PLAN_MAX_BUFFERS];
 } stores;
 
-/* The cluster from which places are counted: blocks at an end may be shared out in another way than
- * the first ones. */
-enum { FROM_FIRST, FROM_LAST, WAYS };
+/* The cluster from which offsets are measured. Blocks at the end of the grid may be distributed
+ * differently from the first ones. */
+enum { FROM_FIRST, FROM_LAST, ORIGINS };
 
-/* A way's prints[i] is what its cluster writes in buffer i and how far that moves along each digit
- * of a cluster's place, as learnt once from the first clusters of the axes. Each cluster runs at
- * most once: `ran` has those that did, ascending. `work` counts the instructions of all of them,
- * and none begins once it reaches `most`. */
+/* For each origin, prints[i] is the footprint of its cluster in buffer i. It is learnt once, from
+ * the neighbours of the origin along the axes. Each cluster runs at most once: `ran` lists those
+ * that did, ascending. `work` counts the instructions of all of them; no cluster starts once it
+ * reaches `most`. */
 struct sim_owners {
     const device *device;
     const device_kernel *kernel;
     const launch_plan *plan;
     device_buffer *const *buffers;
     uint32_t buffer_count;
-    uint64_t most, work; /* as sim_launch's */
+    uint64_t most, work; /* work, as in sim_launch */
     uint64_t extent[3];  /* clusters along each axis */
     bool first_warps, cut;
     struct {
         bool is_learnt;
         footprint prints[PLAN_MAX_BUFFERS];
-    } ways[WAYS];
-    int way;           /* the present one */
-    stores ends[WAYS]; /* of their clusters; owned by prints once these are learnt */
-    ran_cluster *ran;  /* by their numbers */
+    } origins[ORIGINS];
+    int origin;           /* the current origin */
+    stores ends[ORIGINS]; /* writes of the two clusters; moved to prints[] once these are learnt */
+    ran_cluster *ran;     /* sorted by number */
     size_t ran_count;
     sim_excerpt excerpt;
     sim_fault fault;
 };
 
-/* The stores that the observer of a run adds to. */
+/* Context of the observer of a run. */
 typedef struct watching {
     const sim_owners *owners;
     stores *seen;
@@ -107,10 +109,10 @@ static void forget(stores *seen)
 
 void sim_owners_free(sim_owners *o)
 {
-    for (int way = 0; o && way < WAYS; way++) {
+    for (int origin = 0; o && origin < ORIGINS; origin++) {
         for (uint32_t i = 0; i < o->buffer_count; i++)
-            free(o->ways[way].prints[i].rows);
-        forget(&o->ends[way]);
+            free(o->origins[origin].prints[i].rows);
+        forget(&o->ends[origin]);
     }
     for (size_t k = 0; o && k < o->ran_count; k++)
         free(o->ran[k].from);
@@ -152,7 +154,7 @@ uint64_t sim_owners_cluster_blocks(const sim_owners *o)
 
 bool sim_owners_knows(const sim_owners *o, uint32_t i)
 {
-    return o->ways[FROM_FIRST].prints[i].count > 0;
+    return o->origins[FROM_FIRST].prints[i].count > 0;
 }
 
 static void add_store(const watching *to, uint64_t address, uint32_t bytes)
@@ -190,7 +192,7 @@ static int compare_intervals(const void *a, const void *b)
     return (x->from > y->from) - (x->from < y->from);
 }
 
-/* Joins what touches; returns how many are left. */
+/* Sorts intervals and joins those that touch. Returns the number of intervals left. */
 static size_t join(interval *rows, size_t count)
 {
     size_t kept = 0;
@@ -205,21 +207,21 @@ static size_t join(interval *rows, size_t count)
     return kept;
 }
 
-/* The number of the last cluster. */
+/* Returns the number of the last cluster. */
 static uint64_t last_of(const sim_owners *o)
 {
     return o->extent[0] * o->extent[1] * o->extent[2] - 1;
 }
 
-/* The cluster so far along the axes from the present way's. */
+/* Returns the number of the cluster at that distance along the axes from the current origin. */
 static uint64_t number_of(const sim_owners *o, const uint64_t at[3])
 {
     const uint64_t distance = at[0] + o->extent[0] * (at[1] + o->extent[1] * at[2]);
-    return o->way == FROM_LAST ? last_of(o) - distance : distance;
+    return o->origin == FROM_LAST ? last_of(o) - distance : distance;
 }
 
-/* The place of a cluster among those that ran, or that it is to have. */
-static size_t place_of(const sim_owners *o, uint64_t cluster)
+/* Returns the index of a cluster in `ran`, or the index where it belongs. */
+static size_t index_of(const sim_owners *o, uint64_t cluster)
 {
     size_t i = o->ran_count;
     while (i > 0 && o->ran[i - 1].number >= cluster)
@@ -227,15 +229,15 @@ static size_t place_of(const sim_owners *o, uint64_t cluster)
     return i;
 }
 
-/* The work that is left for each block of a cluster. */
+/* Returns the work left for each block of a cluster. */
 static uint64_t block_limit(const sim_owners *o)
 {
     const uint64_t left = o->work < o->most ? o->most - o->work : 0;
     return left / sim_owners_cluster_blocks(o) + 1;
 }
 
-/* Marks the writes of a block that came to its end; takes back those of one that did not: they are
- * not what it would have left. */
+/* Marks the writes of a cluster that ended as final. Takes back the writes of a cluster that did
+ * not end, because it could have overwritten them. */
 static void own(const sim_owners *o, stores *seen, bool ended)
 {
     for (uint32_t i = 0; i < o->buffer_count; i++) {
@@ -261,10 +263,10 @@ static void note_extent(ran_cluster *r, uint32_t i, const interval *rows, size_t
     r->bytes[i] = bytes_of(rows, count);
 }
 
-/* Runs the cluster, unless it has run; *out is valid until the next one. */
+/* Runs the cluster, unless it has run. *out is valid until the next call. */
 static at_status run(sim_owners *o, uint64_t cluster, const ran_cluster **out, at_error *error)
 {
-    const size_t place = place_of(o, cluster);
+    const size_t place = index_of(o, cluster);
     if (place == o->ran_count || o->ran[place].number != cluster) {
         stores mine = {0}, *seen = cluster == 0            ? &o->ends[FROM_FIRST]
                                    : cluster == last_of(o) ? &o->ends[FROM_LAST]
@@ -306,8 +308,8 @@ static at_status run(sim_owners *o, uint64_t cluster, const ran_cluster **out, a
     return AT_OK;
 }
 
-/* How much further than the first block that at `place` of an axis begins to write in buffer `i`;
- * false: it does not write there. */
+/* Runs the block at distance `place` along an axis and finds how far from the first interval of the
+ * origin it begins to write in buffer `i`. *writes is false if it does not write there. */
 static at_status step_to(sim_owners *o, uint32_t i, int axis, uint64_t place, int64_t *step,
                          bool *writes, at_error *error)
 {
@@ -316,11 +318,11 @@ static at_status step_to(sim_owners *o, uint32_t i, int axis, uint64_t place, in
     at[axis] = place;
     at_status status = run(o, number_of(o, at), &found, error);
     *writes = !status && found->from[i] != UINT64_MAX;
-    *step = *writes ? (int64_t)(found->from[i] - o->ways[o->way].prints[i].rows[0].from) : 0;
+    *step = *writes ? (int64_t)(found->from[i] - o->origins[o->origin].prints[i].rows[0].from) : 0;
     return status;
 }
 
-/* A block at the end may have less to write than others: it gets the first one's shape. */
+/* The last block may write less than others, so it gets the shape of the first one. */
 static void widen(const footprint *first, footprint *last)
 {
     if (last->count == 0 ||
@@ -338,17 +340,17 @@ static void widen(const footprint *first, footprint *last)
 
 static at_status learn(sim_owners *o, at_error *error)
 {
-    stores *end = &o->ends[o->way];
+    stores *end = &o->ends[o->origin];
     const ran_cluster *found;
-    o->ways[o->way].is_learnt = true;
+    o->origins[o->origin].is_learnt = true;
     at_status status = run(o, number_of(o, (const uint64_t[3]){0}), &found, error);
     for (uint32_t i = 0; i < o->buffer_count; i++)
-        o->ways[o->way].prints[i] = (footprint){.rows = end->of[i], .count = end->counts[i]};
+        o->origins[o->origin].prints[i] = (footprint){.rows = end->of[i], .count = end->counts[i]};
     *end = (stores){0};
-    for (uint32_t i = 0; o->way == FROM_LAST && i < o->buffer_count; i++)
-        widen(&o->ways[FROM_FIRST].prints[i], &o->ways[FROM_LAST].prints[i]);
+    for (uint32_t i = 0; o->origin == FROM_LAST && i < o->buffer_count; i++)
+        widen(&o->origins[FROM_FIRST].prints[i], &o->origins[FROM_LAST].prints[i]);
     for (uint32_t i = 0; !status && i < o->buffer_count; i++) {
-        footprint *f = &o->ways[o->way].prints[i];
+        footprint *f = &o->origins[o->origin].prints[i];
         for (int axis = 0; !status && f->count > 0 && axis < 3; axis++) {
             digit d = {.axis = axis, .unit = 1, .radix = o->extent[axis]};
             bool writes;
@@ -362,8 +364,8 @@ static at_status learn(sim_owners *o, at_error *error)
     return status;
 }
 
-/* The smallest multiple of the digit's unit at which blocks no longer begin evenly further;
- * d->radix of them: none. */
+/* Finds the radix of a digit: the smallest multiple of its unit at which the offsets stop growing
+ * evenly. It stays as it is if there is none. */
 static at_status find_radix(sim_owners *o, uint32_t i, digit *d, at_error *error)
 {
     uint64_t even = 1, odd = d->radix;
@@ -384,10 +386,10 @@ static at_status find_radix(sim_owners *o, uint32_t i, digit *d, at_error *error
     return status;
 }
 
-/* Splits the places on each axis into digits. */
+/* Splits the index along each axis into digits. */
 static at_status refine(sim_owners *o, uint32_t i, at_error *error)
 {
-    footprint *f = &o->ways[o->way].prints[i];
+    footprint *f = &o->origins[o->origin].prints[i];
     at_status status = AT_OK;
     f->is_refined = true;
     for (int k = 0; !status && k < f->digit_count; k++) {
@@ -412,7 +414,8 @@ static uint64_t magnitude(int64_t v)
     return v < 0 ? -(uint64_t)v : (uint64_t)v;
 }
 
-/* The block whose bytes `row` of the shape have `offset` among them; false: there is none. */
+/* Finds the distance of the block that writes `offset` in interval `row` of the footprint. Returns
+ * false if there is none. */
 static bool solve(const sim_owners *o, const footprint *f, const interval *row, uint64_t offset,
                   uint64_t at[3])
 {
@@ -440,12 +443,13 @@ static bool solve(const sim_owners *o, const footprint *f, const interval *row, 
            at[1] < o->extent[1] && at[2] < o->extent[2];
 }
 
-/* Blocks may share out places in another order. The block whose place another one took took the
- * place of a further one; where each place is one block's, that leads to the one looked for. */
+/* Blocks may be permuted: the expected block wrote elsewhere, in the place of another block.
+ * Following that other block, and so on, leads to the block sought if the permutation is a cycle.
+ */
 static at_status follow(sim_owners *o, uint32_t i, uint64_t offset, const ran_cluster *first,
                         at_error *error)
 {
-    const footprint *f = &o->ways[o->way].prints[i];
+    const footprint *f = &o->origins[o->origin].prints[i];
     const ran_cluster *at_turn = first;
     const uint64_t begun = first->number;
     at_status status = AT_OK;
@@ -461,11 +465,11 @@ static at_status follow(sim_owners *o, uint32_t i, uint64_t offset, const ran_cl
     return status;
 }
 
-/* Has the block run of which `row` would have the byte. */
+/* Runs the block whose interval `row` would contain the byte. */
 static at_status try_row(sim_owners *o, uint32_t i, const interval *row, uint64_t offset,
                          int *tries, at_error *error)
 {
-    const footprint *f = &o->ways[o->way].prints[i];
+    const footprint *f = &o->origins[o->origin].prints[i];
     const ran_cluster *found;
     uint64_t at[3];
     if (!solve(o, f, row, offset, at))
@@ -476,25 +480,25 @@ static at_status try_row(sim_owners *o, uint32_t i, const interval *row, uint64_
 
 static at_status try_owners(sim_owners *o, uint32_t i, uint64_t offset, at_error *error)
 {
-    const footprint *f = &o->ways[o->way].prints[i];
+    const footprint *f = &o->origins[o->origin].prints[i];
     at_status status = AT_OK;
     int tries = 0;
     for (size_t row = 0; !status && row < f->count && tries < TRIES && o->work < o->most &&
                          !is_written(o->buffers[i], offset);
          row++)
         status = try_row(o, i, &f->rows[row], offset, &tries, error);
-    /* Another block may leave no gaps where the first one does. */
+    /* Other blocks may leave no gaps where the first one does. */
     if (!status && f->count > 1 && tries == 0 && o->work < o->most)
         status = try_row(o, i, &(interval){f->rows[0].from, f->rows[f->count - 1].to}, offset,
                          &tries, error);
     return status;
 }
 
-/* Has the byte written if the present way leads to its block. */
-static at_status try_way(sim_owners *o, uint32_t i, uint64_t offset, at_error *error)
+/* Runs the block that writes the byte, as measured from the current origin. */
+static at_status try_origin(sim_owners *o, uint32_t i, uint64_t offset, at_error *error)
 {
-    const footprint *f = &o->ways[o->way].prints[i];
-    at_status status = o->ways[o->way].is_learnt ? AT_OK : learn(o, error);
+    const footprint *f = &o->origins[o->origin].prints[i];
+    at_status status = o->origins[o->origin].is_learnt ? AT_OK : learn(o, error);
     if (!status)
         status = try_owners(o, i, offset, error);
     if (!status && !is_written(o->buffers[i], offset) && f->count > 0 && !f->is_refined) {
@@ -508,11 +512,11 @@ static at_status try_way(sim_owners *o, uint32_t i, uint64_t offset, at_error *e
 at_status sim_owners_write(sim_owners *o, uint32_t i, uint64_t offset, bool *found, at_error *error)
 {
     at_status status = AT_OK;
-    const int ways = last_of(o) > 0 ? WAYS : 1;
-    for (o->way = 0; !status && o->way < ways && !is_written(o->buffers[i], offset) &&
-                     (o->way == 0 || o->work < o->most);
-         o->way++)
-        status = try_way(o, i, offset, error);
+    const int origins = last_of(o) > 0 ? ORIGINS : 1;
+    for (o->origin = 0; !status && o->origin < origins && !is_written(o->buffers[i], offset) &&
+                        (o->origin == 0 || o->work < o->most);
+         o->origin++)
+        status = try_origin(o, i, offset, error);
     *found = is_written(o->buffers[i], offset);
     return status;
 }

@@ -6,9 +6,7 @@
 
 #include "base/memory.h"
 #include "device/plan_pack.h"
-#include "sim/covered.h"
 #include "sim/device.h"
-#include "sim/excerpt.h"
 
 static void describe(const sim_chip *chip, device_properties *out)
 {
@@ -105,7 +103,7 @@ static bool hangs_on_order(const device_kernel *k, bool exactly)
     return any;
 }
 
-static uint64_t work(const device *d)
+static uint64_t last_work(const device *d)
 {
     return d->last_work;
 }
@@ -123,8 +121,8 @@ static char *take_printed(device *d)
     return taken;
 }
 
-/* The launches follow one another: their times add up. Each finds in the caches what the one before
- * left there, which is not modelled. */
+/* Adds up the times of the launches, which run one after the other. What a launch finds in the
+ * caches from the previous launch is not modelled. */
 static at_status predict(device *d, const device_kernel *k, const launch_plan *plan,
                          device_buffer *const *buffers, device_cache cache, double *time_ns,
                          at_error *error)
@@ -194,7 +192,7 @@ static const device_analysis analysis = {
     .arrange = arrange,
     .carry_on = carry_on,
     .give_up_after = give_up_after,
-    .work = work,
+    .work = last_work,
     .fault = sim_device_fault,
     .varies = varies,
     .hangs_on_order = hangs_on_order,
