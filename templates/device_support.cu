@@ -176,7 +176,7 @@ struct Values {
     double v[32];
 };
 
-// What a fill means is said in device/plan.h; tuner/sim/fill.c makes the same.
+// What a fill means is said in device/plan.h; tuner/sim/buffer.c makes the same.
 
 // A bijection of [0, 2^(2 * half)): a Feistel network of four rounds.
 static __device__ u64 shuffle_bits(u64 v, u32 half, u64 seed)

@@ -1,6 +1,9 @@
 #include "sim/affine.h"
 
+#include <math.h>
 #include <string.h>
+
+#include "base/bits.h"
 
 affine affine_number(uint64_t bits)
 {
@@ -55,7 +58,7 @@ bool affine_is_number(const affine *v)
     return true;
 }
 
-/* From the first place of the axis to the last. */
+/* Returns the change from the first to the last coordinate of the axis. */
 static affine_integer change_along(const affine_box *box, const int64_t step[AFFINE_AXES], int axis)
 {
     return (affine_integer)step[axis] * (affine_integer)(box->count[axis] - 1);
@@ -104,7 +107,7 @@ int affine_widest(const affine_box *box, const int64_t step[AFFINE_AXES], affine
 
 static affine_integer floor_divide(affine_integer a, affine_integer by)
 {
-    if (a == (int64_t)a && by == (int64_t)by) /* a division of 128 bits takes ten times as long */
+    if (a == (int64_t)a && by == (int64_t)by) /* a 128-bit division takes ten times as long */
         return (int64_t)a / (int64_t)by - ((int64_t)a % (int64_t)by < 0);
     return a >= 0 ? a / by : -((-a + by - 1) / by);
 }
@@ -118,7 +121,8 @@ bool affine_whole_of(const affine_box *box, const affine *v, int bits, affine_or
     memcpy(out->step, v->step, sizeof out->step);
     affine_find_ends(box, out);
     const affine_integer turned =
-        (out->low - least) & -period; /* rounded down, in two's complement */
+        (out->low - least) &
+        -period; /* a multiple of the period, rounded down, in two's complement */
     out->base -= turned;
     out->low -= turned;
     out->high -= turned;
@@ -134,7 +138,7 @@ affine affine_cut_where(const affine_box *box, const affine_whole *v, affine_int
     const int axis = affine_widest(box, v->step, &widest);
     if (widest == 0)
         return affine_data();
-    /* Along the axis the value rises by `rise` from `low`, or else falls; the others add up to
+    /* The value rises by `rise` along the axis, counted from its low end; the other axes add up to
      * `others`. */
     const affine_integer count = (affine_integer)box->count[axis], step = v->step[axis],
                          rise = step < 0 ? -step : step, others = v->high - v->low - widest;
@@ -148,11 +152,11 @@ affine affine_cut_where(const affine_box *box, const affine_whole *v, affine_int
     return (affine){.kind = AFFINE_CUT, .axis = (uint8_t)axis, .base = (int64_t)at};
 }
 
-/* The cut where the remainder reaches `by` again, or, where it does so often, into every nth place:
- * from i to i + n it changes by n times its step modulo `by`, which is least, for so small an n,
- * where n is the denominator of a convergent of step / by (Khinchin, "Continued Fractions", theorem
- * 16). So boxes are few for a division by 12, be it written as a product with 2863311531 and a
- * shift by 35. */
+/* Returns the cut where the remainder reaches `by` again. If it does so often, returns a cut into
+ * every nth coordinate instead: from i to i + n the value changes by n times its step modulo `by`.
+ * That change is small if n is the denominator of a convergent of step / by (Khinchin, "Continued
+ * Fractions", theorem 16). So few boxes suffice for a division by 12, even if it is a product with
+ * 2863311531 and a shift by 35. */
 static affine cut_of_remainder(const affine_box *box, const affine_whole *rest, affine_integer next,
                                int64_t by)
 {
@@ -184,7 +188,7 @@ static affine cut_of_remainder(const affine_box *box, const affine_whole *rest, 
     return cut;
 }
 
-/* The quotient rounded to the nearest: steps of what remains are short, up or down. */
+/* Returns the quotient rounded to nearest, so that the steps of the remainder are short. */
 static int64_t nearest_quotient(int64_t a, int64_t by)
 {
     const int64_t q = a / by, rest = a % by, magnitude = rest < 0 ? -rest : rest;
@@ -247,4 +251,125 @@ int affine_zero_bits(const affine_box *box, const affine *v)
     for (int i = 0; i < AFFINE_AXES; i++)
         any |= box->count[i] > 1 ? (uint64_t)v->step[i] : 0;
     return __builtin_ctzll(any);
+}
+
+/* Values of any kind. */
+
+uint64_t affine_bits(const affine *v, int bytes)
+{
+    return bytes == 4 ? (uint32_t)(uint64_t)v->base : (uint64_t)v->base;
+}
+
+bool affine_is_less(uint64_t a, uint64_t b, int bytes, affine_order order)
+{
+    if (order == AFFINE_REAL && bytes == 4)
+        return float_of_bits((uint32_t)a) < float_of_bits((uint32_t)b);
+    if (order == AFFINE_REAL)
+        return double_of_bits(a) < double_of_bits(b);
+    if (order == AFFINE_SIGNED && bytes == 4)
+        return (int32_t)(uint32_t)a < (int32_t)(uint32_t)b;
+    return order == AFFINE_SIGNED ? (int64_t)a < (int64_t)b : a < b;
+}
+
+affine affine_obstacle(const affine_box *box, const affine *const v[], int count)
+{
+    for (int i = 0; i < count; i++)
+        if (v[i]->kind == AFFINE_DATA)
+            return *v[i];
+    for (int i = 0; i < count; i++)
+        if (v[i]->kind == AFFINE_CUT)
+            return *v[i];
+    for (int i = 0; i < count; i++)
+        if (v[i]->kind == AFFINE_RANGE)
+            return affine_cut_range(box, v[i]);
+    for (int i = 0; i < count; i++) {
+        affine_whole whole = {.base = 0};
+        if (affine_is_number(v[i]))
+            continue;
+        memcpy(whole.step, v[i]->step, sizeof whole.step);
+        affine_find_ends(box, &whole);
+        return affine_cut_where(box, &whole, (whole.low + whole.high) / 2 + 1);
+    }
+    return affine_halve(box);
+}
+
+uint8_t affine_axis(const affine_box *box, const affine *v)
+{
+    affine_integer change;
+    return v->kind == AFFINE_EXACT ? (uint8_t)affine_widest(box, v->step, &change) : v->axis;
+}
+
+bool affine_ends(const affine_box *box, const affine *v, int bytes, affine_order order,
+                 uint64_t ends[2], affine *cut)
+{
+    affine_whole whole;
+    if (v->kind == AFFINE_RANGE && v->order == order) {
+        ends[0] = (uint64_t)v->base;
+        ends[1] = (uint64_t)v->step[0];
+        return true;
+    }
+    if (affine_is_number(v)) {
+        ends[0] = ends[1] = affine_bits(v, bytes);
+        return true;
+    }
+    *cut = affine_obstacle(box, (const affine *const[]){v}, 1);
+    if (v->kind == AFFINE_RANGE && v->order != AFFINE_REAL && order != AFFINE_REAL) {
+        /* Both orders agree if the ends have the same sign bit. */
+        const int shift = 8 * bytes - 1;
+        if (((uint64_t)v->base >> shift & 1) != ((uint64_t)v->step[0] >> shift & 1))
+            return false;
+        ends[0] = (uint64_t)v->base;
+        ends[1] = (uint64_t)v->step[0];
+        return true;
+    }
+    if (v->kind != AFFINE_EXACT || order == AFFINE_REAL ||
+        !affine_whole_of(box, v, 8 * bytes, order, &whole, cut))
+        return false;
+    ends[0] = (uint64_t)whole.low;
+    ends[1] = (uint64_t)whole.high;
+    return true;
+}
+
+/* Returns whether a result is NaN or infinite. */
+static bool is_odd(uint64_t v, int bytes, affine_order order)
+{
+    return order == AFFINE_REAL &&
+           (bytes == 4 ? !isfinite(float_of_bits((uint32_t)v)) : !isfinite(double_of_bits(v)));
+}
+
+affine affine_between(const affine_box *box, const uint64_t *results, int count, int bytes,
+                      affine_order order, uint8_t axis)
+{
+    affine v = {.kind = AFFINE_RANGE, .order = (uint8_t)order, .axis = axis};
+    uint64_t low = results[0], high = results[0];
+    for (int i = 0; i < count; i++) {
+        if (count > 1 && is_odd(results[i], bytes, order))
+            return affine_halve_range(box, &v);
+        low = affine_is_less(results[i], low, bytes, order) ? results[i] : low;
+        high = affine_is_less(high, results[i], bytes, order) ? results[i] : high;
+    }
+    if (low == high)
+        return affine_number(low);
+    v.base = (int64_t)low;
+    v.step[0] = (int64_t)high;
+    return v;
+}
+
+affine affine_widen(const affine_box *box, const affine *v, affine_order order)
+{
+    affine_whole whole;
+    affine cut;
+    if (v->kind == AFFINE_RANGE && v->order == order && order != AFFINE_REAL) {
+        affine wide = *v;
+        if (order == AFFINE_SIGNED) {
+            wide.base = (int32_t)(uint32_t)(uint64_t)v->base;
+            wide.step[0] = (int32_t)(uint32_t)(uint64_t)v->step[0];
+        }
+        return wide;
+    }
+    if (v->kind != AFFINE_EXACT)
+        return affine_obstacle(box, &v, 1);
+    if (!affine_whole_of(box, v, 32, order, &whole, &cut))
+        return cut;
+    return affine_of_whole(&whole);
 }

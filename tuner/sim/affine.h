@@ -1,91 +1,157 @@
-/* Integers of many threads at once: exact functions of a thread's place in a box of threads.
+/* Computes instructions for many threads at once: values as exact functions of a thread's
+ * coordinates in a box of threads.
  *
- * A box is a range along each axis of the block and of the grid, or every nth place of one, so that
- * quotients and remainders by n are exact in n boxes of any length. An exact value is base + the
- * sum of step times place, modulo 2^32 or 2^64 as a register holds it. What is no such function is,
- * where an operation keeps the order of its operands, a range, whose ends are the box's; else it
- * asks for a smaller box: where to cut. In a box of one thread every value is exact, unless it
- * depends on data. (Cousot & Halbwachs, "Automatic discovery of linear restraints among variables
- * of a program", POPL 1978, of which these are the simplest.) */
+ * A box is a range of coordinates along each axis of the block and of the grid, or every nth
+ * coordinate of a range; then quotients and remainders by n are exact in n boxes of any length. An
+ * exact value is base + the sum of step times coordinate, modulo 2^32 or 2^64 as in a register. A
+ * value that is no such function can be a range, whose ends are results for the box, if the
+ * operation keeps the order of its operands. Otherwise the operation asks for a smaller box: it
+ * returns where to cut. In a box of one thread every value is exact, unless it depends on data.
+ * (The simplest case of Cousot and Halbwachs, "Automatic discovery of linear restraints among
+ * variables of a program", POPL 1978.)
+ *
+ * affine.c has the arithmetic of values, symbolic.c the instructions of a program. */
 #ifndef AUTOTUNE_SIM_AFFINE_H
 #define AUTOTUNE_SIM_AFFINE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sim/program/program.h"
+#include "sim/program/operations.h"
 
 __extension__ typedef __int128 affine_integer;
 
-/* x, y, z of the thread, x, y, z of the block. */
+/* x, y, z of the thread; x, y, z of the block */
 enum { AFFINE_AXES = 6 };
 
-/* Places along an axis are `stride` apart, from `from` on. */
+/* Coordinates along an axis are `stride` apart, from `from` on. */
 typedef struct affine_box {
     uint64_t from[AFFINE_AXES], count[AFFINE_AXES], stride[AFFINE_AXES];
 } affine_box;
 
 typedef enum affine_kind {
-    AFFINE_DATA, /* it depends on what memory holds */
-    AFFINE_CUT,  /* known of a smaller box: cut before place `base` of `axis`, */
-                 /* or, fewer boxes: into step[0] ones of every step[0]th place, if it is not 0 */
+    AFFINE_DATA, /* the value depends on the contents of memory */
+    AFFINE_CUT,  /* known in a smaller box: cut before coordinate number `base` of `axis`; */
+                 /* or, if step[0] is not 0, into step[0] boxes of every step[0]th coordinate, which
+                  * are fewer */
     AFFINE_RANGE,
     AFFINE_EXACT
 } affine_kind;
 
 typedef struct affine {
     uint8_t kind;
-    uint8_t order; /* of a range: how its ends are to be read */
-    uint8_t axis;  /* of a cut; of a range: along which to cut */
-    int64_t base;  /* of a range: the bits of its lowest value, as a register has them */
-    int64_t step[AFFINE_AXES]; /* of a range: [0] those of its highest; if not 0, [1] a place to
-                                  cut before, and [2] a number of boxes to cut into */
+    uint8_t order;             /* of a range: how its ends are read */
+    uint8_t axis;              /* of a cut; of a range, the axis to cut along */
+    int64_t base;              /* of a range, the bits of its lowest value as in a register */
+    int64_t step[AFFINE_AXES]; /* of a range: [0] the bits of its highest value; if not 0, [1] a
+                                  coordinate number to cut before and [2] a number of boxes to cut
+                                  into */
 } affine;
 
-/* An exact value as integers that do not wrap in the box. */
+/* An exact value as integers that do not wrap in the box, with its ends. */
 typedef struct affine_whole {
     affine_integer base, low, high;
     int64_t step[AFFINE_AXES];
 } affine_whole;
 
+/* Return a known number, and a value that depends on data. */
 affine affine_number(uint64_t bits);
 affine affine_data(void);
-/* A cut in the middle of the longest axis of the grid, else of the block; DATA of one thread. */
+
+/* Returns a cut in the middle of the longest axis of the grid, or of the block if the grid is one
+ * block; DATA for a box of one thread. */
 affine affine_halve(const affine_box *box);
-/* Likewise, of a range's axis: half of it, or where it says. */
+
+/* Return a cut of the axis of a range: in its middle, or where the range says. */
 affine affine_halve_range(const affine_box *box, const affine *range);
 affine affine_cut_range(const affine_box *box, const affine *range);
 
+/* Returns whether the value is one known number for all threads. */
 bool affine_is_number(const affine *v);
 
 /* Sets low and high from base and steps. */
 void affine_find_ends(const affine_box *box, affine_whole *v);
-/* a - b. */
+
+/* Returns a - b. */
 affine_whole affine_difference(const affine_box *box, const affine_whole *a, const affine_whole *b);
-/* As a register of 64 bits holds it. */
+
+/* Returns the value as a 64-bit register holds it. */
 affine affine_of_whole(const affine_whole *v);
-/* The axis along which a value with such steps changes most; *change: by how much, 0: by nothing.
- */
+
+/* Returns the axis along which a value with these steps changes most, and by how much in *change; 0
+ * if it is constant. */
 int affine_widest(const affine_box *box, const int64_t step[AFFINE_AXES], affine_integer *change);
 
-/* The value of `bits` bits in an order as whole numbers; false: *cut says where it wraps. */
+/* Reads a value of `bits` bits as integers in an order. Returns false if it wraps in the box; *cut
+ * then says where. */
 bool affine_whole_of(const affine_box *box, const affine *v, int bits, affine_order order,
                      affine_whole *out, affine *cut);
 
-/* The cut nearest to an end of the box at which v >= limit changes. */
+/* Returns the cut nearest to an end of the box where v >= limit changes. */
 affine affine_cut_where(const affine_box *box, const affine_whole *v, affine_integer limit);
 
-/* The rounded down quotient by a positive number, and the remainder; false: *cut. */
+/* Computes the quotient, rounded down, and the remainder of a division by a positive number.
+ * Returns false if they are not exact; *cut then says where to cut. */
 bool affine_divide(const affine_box *box, const affine_whole *v, int64_t by, affine *quotient,
                    affine *remainder, affine *cut);
 
-/* Modulo 2^64: exact values alone. */
+/* Return the sum and the product modulo 2^64. The values must be exact. */
 affine affine_add(const affine *a, const affine *b);
 affine affine_scale(const affine *a, int64_t by);
-/* A register of 32 bits holds the value modulo 2^32. */
+
+/* Returns the value modulo 2^32, as a 32-bit register holds it. */
 affine affine_wrap32(const affine *v);
 
-/* Trailing bits that are zero in all its values. */
+/* Returns the number of trailing bits that are zero in all values. The value must be exact. */
 int affine_zero_bits(const affine_box *box, const affine *v);
+
+/* Returns the reason why an operation cannot continue with the values: DATA if one depends on data,
+ * otherwise a cut. */
+affine affine_obstacle(const affine_box *box, const affine *const v[], int count);
+
+/* Finds the two ends of a value in an order, as a register has them. Returns false if they are
+ * unknown; *cut then has the reason. */
+bool affine_ends(const affine_box *box, const affine *v, int bytes, affine_order order,
+                 uint64_t ends[2], affine *cut);
+
+/* Returns the range between the least and the greatest of the results of an operation on the ends
+ * of its operands; a number if they are equal. `axis` is the axis to cut the range along. Returns a
+ * cut for floats that are not finite. */
+affine affine_between(const affine_box *box, const uint64_t *results, int count, int bytes,
+                      affine_order order, uint8_t axis);
+
+/* Returns the bits of a number in a register of 4 or 8 bytes. */
+uint64_t affine_bits(const affine *v, int bytes);
+
+/* Returns whether a < b in an order. */
+bool affine_is_less(uint64_t a, uint64_t b, int bytes, affine_order order);
+
+/* Returns the axis along which a value changes most. */
+uint8_t affine_axis(const affine_box *box, const affine *v);
+
+/* Returns the value, which has 32 bits, extended to 64 bits. */
+affine affine_widen(const affine_box *box, const affine *v, affine_order order);
+
+/* The values of a program's registers in a box of threads. A predicate is a number, 0 or 1. */
+typedef struct symbolic {
+    const sim_program *program; /* borrowed */
+    affine *values;             /* one for each SIM_SLOT_STEP of the registers */
+    affine_box box;
+} symbolic;
+
+void symbolic_init(symbolic *s, const sim_program *p);
+void symbolic_deinit(symbolic *s);
+
+/* Returns the value of a slot. */
+affine *symbolic_value(const symbolic *s, int32_t slot);
+
+/* Return the result of the instruction at index `pc`. Each rule is exact, or it keeps the order of
+ * its operands, so that the ends of a range give those of the result. Operations without a rule are
+ * computed for numbers alone, by the function that computes the lanes of a warp. */
+affine symbolic_compute(const symbolic *s, int32_t pc);
+affine symbolic_convert(const symbolic *s, int32_t pc);
+affine symbolic_compare(const symbolic *s, int32_t pc);
+affine symbolic_logic(sim_logic op, const affine *a, const affine *b);
+affine symbolic_negated(const affine *p, bool negate);
 
 #endif

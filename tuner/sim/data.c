@@ -86,7 +86,7 @@ static bool count_writes(const source *s, uint64_t end, uint64_t *count)
     sim_sweep swept;
     ends[s->index] = end;
     if (sim_device_sweep(d->device, d->filler, &d->filler_launch, 0, d->raw, &d->plan, ends,
-                         MOST_SWEPT, false, &swept, NULL))
+                         MOST_SWEPT, SWEEP_WRITES, &swept, NULL))
         return false;
     *count = swept.written[s->index].count;
     return swept.ended && swept.written[s->index].is_known;

@@ -112,12 +112,11 @@ at_status sim_device_run(const device *d, const device_kernel *k, const launch_p
                          uint32_t i, device_buffer *const *buffers, const sim_part *part,
                          sim_fault *fault, at_error *error);
 
-/* Sweeps all threads of the launch at index `i` of the plan (sim/sweep.h); only elements before
- * ends[] of each buffer count. With `parts` it calls sim_sweep_part(). Returns AT_COMPILE if the
- * kernel cannot run on this device. */
+/* Sweeps the launch at index `i` of the plan (sim/sweep.h); only elements before ends[] of each
+ * buffer count. Returns AT_COMPILE if the kernel cannot run on this device. */
 at_status sim_device_sweep(const device *d, const device_kernel *k, const launch_plan *plan,
                            uint32_t i, device_buffer *const *buffers, const problem_plan *problem,
-                           const uint64_t *ends, uint64_t most, bool parts, sim_sweep *out,
+                           const uint64_t *ends, uint64_t most, sweep_aim aim, sim_sweep *out,
                            at_error *error);
 
 /* Sets the constants of a plan from buffers. Returns AT_COMPILE if the kernel lacks a constant. */

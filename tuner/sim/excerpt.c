@@ -168,12 +168,12 @@ static at_status run_some(excerpt_check *c, uint32_t i, const choice *some, uint
     return status;
 }
 
-static at_status sweep(const excerpt_check *c, uint32_t i, uint64_t most, bool parts,
+static at_status sweep(const excerpt_check *c, uint32_t i, uint64_t most, sweep_aim aim,
                        sim_sweep *out, at_error *error)
 {
     return sim_device_sweep(c->excerpt->device, c->kernel, c->plan, i,
                             sim_data_buffers(c->excerpt->data), &c->excerpt->plan, c->ends, most,
-                            parts, out, error);
+                            aim, out, error);
 }
 
 static at_status run_launch(excerpt_check *c, uint32_t i, at_error *error)
@@ -200,10 +200,10 @@ static at_status run_launch(excerpt_check *c, uint32_t i, at_error *error)
                         : affordable > MOST_CLUSTERS - 1 ? MOST_CLUSTERS - 1
                                                          : (size_t)affordable;
     sim_sweep parts = {.ended = false};
-    status = sweep(c, i, EXCERPT_MOST_SWEPT, false, &c->swept, error);
+    status = sweep(c, i, EXCERPT_MOST_SWEPT, SWEEP_WRITES, &c->swept, error);
     /* If all clusters run, no sweep is needed. */
     if (!status && all.total > most + 1)
-        status = sweep(c, i, most_parted, true, &parts, error);
+        status = sweep(c, i, most_parted, SWEEP_DIVERGENCE, &parts, error);
     if (status)
         return status;
     choose_clusters(&all, most, &c->swept, &parts, c->excerpt->plan.seed + c->launched);

@@ -306,7 +306,7 @@ static at_status writes_all(const excerpt_check *c, uint32_t i, bool *all, at_er
     sim_sweep swept;
     at_status status =
         sim_device_sweep(x->device, x->reference, &x->reference_launch, 0, x->view, &x->plan,
-                         c->ends, EXCERPT_MOST_SWEPT, false, &swept, error);
+                         c->ends, EXCERPT_MOST_SWEPT, SWEEP_WRITES, &swept, error);
     *all = !status && (swept.ended && swept.written[i].is_known
                            ? sim_written_all(&swept.written[i], c->ends[i])
                            : x->plan.oracle == ORACLE_REFERENCE);
@@ -322,8 +322,9 @@ static at_status count_before(const excerpt_check *c, uint32_t i, uint64_t end, 
     uint64_t ends[PLAN_MAX_BUFFERS] = {0};
     sim_sweep swept;
     ends[i] = end;
-    at_status status = sim_device_sweep(x->device, c->kernel, c->plan, 0, sim_data_buffers(x->data),
-                                        &x->plan, ends, EXCERPT_MOST_SWEPT, false, &swept, error);
+    at_status status =
+        sim_device_sweep(x->device, c->kernel, c->plan, 0, sim_data_buffers(x->data), &x->plan,
+                         ends, EXCERPT_MOST_SWEPT, SWEEP_WRITES, &swept, error);
     *work += swept.work;
     *known = !status && swept.ended && swept.written[i].is_known && *work < most_sought;
     *beyond = (int64_t)(swept.written[i].count - end);

@@ -529,7 +529,7 @@ static at_status refuse(at_status status, at_error *error)
 
 at_status sim_device_sweep(const device *d, const device_kernel *k, const launch_plan *plan,
                            uint32_t i, device_buffer *const *buffers, const problem_plan *problem,
-                           const uint64_t *ends, uint64_t most, bool parts, sim_sweep *out,
+                           const uint64_t *ends, uint64_t most, sweep_aim aim, sim_sweep *out,
                            at_error *error)
 {
     prepared *p;
@@ -543,10 +543,7 @@ at_status sim_device_sweep(const device *d, const device_kernel *k, const launch
                                     .end = ends[n],
                                     .element_bytes =
                                         (uint32_t)dtype_get(problem->buffers[n].type)->size_bytes};
-    if (parts)
-        sim_sweep_part(&p->launch, all, problem->buffer_count, most, problem->seed, out);
-    else
-        sim_sweep_run(&p->launch, all, problem->buffer_count, most, out);
+    sim_sweep_run(&p->launch, all, problem->buffer_count, most, aim, problem->seed, out);
     prepared_free(p);
     return AT_OK;
 }

@@ -1,18 +1,19 @@
-#include "sim/pipes.h"
-
+/* Counts the work of the pipes of an SM, in machine instructions. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "sim/profile.h"
 #include "sim/program/warpgroup.h"
 
-/* An instruction of machine code has 128 bits since sm_70: CUDA Binary Utilities, "Instruction Set
+/* A machine instruction has 128 bits from sm_70 on: CUDA Binary Utilities, "Instruction Set
  * Reference". */
 enum { INSTRUCTION_BYTES = 16 };
 
-/* Tells how many copies of each statement's block ptxas made when it unrolled the loop, by place in
- * the code: each is executed that many times less often than the statement is. What it neither adds
- * nor removes tells, else the branch at the block's end. Owned by the caller. */
+/* Returns, for each instruction, how many copies ptxas made of its basic block when it unrolled a
+ * loop: each copy is executed that many times less often than the statement. The notes of
+ * instructions that ptxas neither adds nor removes tell the number, else the branch at the end of
+ * the block. The caller frees the result. */
 static double *find_copies(const sim_program *p)
 {
     double *copies = memory_new(p->code_count, sizeof *copies);
@@ -68,8 +69,8 @@ static void add_cost(const sim_cost *cost, double issued, sim_issue *out)
     const double n = (double)cost->instructions * issued;
     out->total += n;
     out->code_bytes += (double)cost->instructions * INSTRUCTION_BYTES;
-    /* ptxas has products of one add and shift where the other pipe is busy: about every fourth
-     * time. */
+    /* ptxas adds and shifts by products with one, if the other pipe is busy. That is about every
+     * fourth addition and shift. */
     if (cost->pipe == SIM_PIPE_EITHER) {
         out->pipes[SIM_PIPE_INTEGER] += 0.75 * n;
         out->pipes[SIM_PIPE_PRODUCT] += 0.25 * n;
@@ -93,8 +94,8 @@ void sim_issue_find(const sim_program *p, const sim_counter *counters, double bl
             add_noted(&s->note, c->cost, n / copies[i], out);
         else
             add_cost(c->cost, n, out);
-        /* It is issued once and does the work of n / 8 times mma.m16n8: as many clocks of an SM's
-         * tensor cores for 64 rows (sim/machine/trace.c has the source). */
+        /* It is issued once, and takes as many clocks of the tensor cores for 64 rows as n / 8
+         * instructions mma.m16n8 (sim/machine/trace.c has the source). */
         if (c->kind == SIM_WARPGROUP_PRODUCT)
             out->pipes[SIM_PIPE_MATRIX] +=
                 n / (copies ? copies[i] : 1) * (sim_warpgroup_product_of(p, c)->part.n / 8.0 - 1);
@@ -108,7 +109,7 @@ void sim_issue_find(const sim_program *p, const sim_counter *counters, double bl
 
 void sim_pipe_rates(int major, int minor, double out[SIM_PIPE_COUNT])
 {
-    const bool is_large = minor == 0 || (major == 10 && minor == 3); /* a chip of data centres */
+    const bool is_large = minor == 0 || (major == 10 && minor == 3); /* a data centre chip */
     out[SIM_PIPE_FLOAT] = major == 7 || (major == 8 && minor == 0) ? 2 : 4;
     out[SIM_PIPE_INTEGER] = 2;
     out[SIM_PIPE_PRODUCT] = 2;
@@ -116,8 +117,9 @@ void sim_pipe_rates(int major, int minor, double out[SIM_PIPE_COUNT])
     out[SIM_PIPE_SPECIAL] = 0.5;
     out[SIM_PIPE_MEMORY] = 1;
     out[SIM_PIPE_MATRIX] = 1;
-    /* An SM full of warps that do nothing but meet takes 138 clocks for its 64 on an H200, in
-     * blocks of any size (tests/bench/microbenchmarks.cu). No source for the others. */
+    /* An SM full of warps that only execute barriers takes 138 clocks for its 64 warps on an H200,
+     * with blocks of any size (tests/bench/microbenchmarks.cu). No source is known for other chips.
+     */
     out[SIM_PIPE_BARRIER] = 64.0 / 138;
     out[SIM_PIPE_OTHER] = 4;
 }

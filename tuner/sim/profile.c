@@ -1,73 +1,60 @@
-#include "sim/profile.h"
-
+/* Profiles a launch by running some of its blocks. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/array.h"
-#include "sim/hot_lines.h"
-#include "sim/profile_wave.h"
-#include "sim/sector_set.h"
+#include "sim/profile_parts.h"
 
-/* Clusters (blocks, where these are alone) sampled side by side, so that what they share is seen.
- * Below, what is said of a block is said of a cluster where there are any. */
+/* Number of adjacent clusters that are sampled together, to see what they share. A launch without
+ * clusters counts as clusters of one block; below, "block" means cluster. */
 enum { RUN_BLOCKS = 4 };
 
-/* A sample ends after the run of blocks in which it came to so much work (sim_launch.work): one
- * more costs time and shows little. */
+/* A sample ends after the run of blocks in which it reaches this work (sim_launch.work): more
+ * blocks cost time and change little. */
 enum { ENOUGH_WORK = 1 << 18 };
-
-/* A word from which a lane takes a number by an atomic: with it a block may learn that it is the
- * last. */
-typedef struct ticket {
-    uint64_t address;
-    uint32_t bytes;
-    uint64_t initial; /* what it held */
-    uint64_t draws;
-} ticket;
-enum { MOST_TICKETS = 8 };
 
 enum { LINE_BYTES = 128 };
 
-/* The stores of a warp one after the other merge on their way to the L2 where they are of the same
- * few lines: of structs of K words that warps store word by word, K lines a store, so many lines of
- * what could merge did, by the counts of Nsight Compute on an H100 (microbenchmarks.cu "fields"):
- * 2: 0.99, 3: 0.98, 4: 0.96, 6: 0.54, 8: 0.08, 16: none. */
+/* Consecutive stores of a warp merge on their way to the L2 if they go to the same few lines. If
+ * warps store structs of K words one word at a time, each store covers K lines. The share of lines
+ * that could merge and did is, by counts of Nsight Compute on an H100 (microbenchmarks.cu
+ * "fields"): 0.99 for K = 2, 0.98 for 3, 0.96 for 4, 0.54 for 6, 0.08 for 8, 0 for 16. */
 enum { MERGED_LINES = 4, APART_LINES = 8 };
 
+/* The lines and sectors of the previous stores of a warp. */
 typedef struct merging {
     uint64_t lines[APART_LINES];
     uint64_t sectors[APART_LINES * 4];
-    int line_count, sector_count; /* line_count 0: the next store begins anew */
+    int line_count, sector_count; /* line_count is 0 if the next store cannot merge */
 } merging;
 
 typedef struct watcher {
-    sector_set block[2]; /* loads, stores of the current block */
-    sector_set run[2];   /* of the current run of blocks */
-    sector_set held;     /* loads of the current block; `used`: number of the miss that filled it */
-    uint32_t misses;     /* of the current block */
-    sector_set lines;    /* in the L1; `used`: how many came before, */
-    uint32_t *came;      /* and the miss with which each came, of the current block; owned */
-    uint32_t line_count; /* that came */
-    uint32_t l1_lines;
+    sector_set block[2]; /* sectors of loads and of stores of the current block */
+    sector_set run[2];   /* the same for the current run of blocks */
+    sector_set held; /* loads of the current block; the word is the number of the miss that loaded
+                        the sector */
+    uint32_t misses; /* misses of the current block */
+    sector_set
+        lines; /* lines in the L1; the word is the number of lines that were loaded before it */
+    uint32_t *came; /* owned; for each line loaded by the current block, the number of the miss */
+    uint32_t line_count; /* lines loaded by the current block */
+    uint32_t l1_lines;   /* capacity of the L1 for a block */
     sim_traffic sum[2];
     merging merging;
-    hot_lines hot;
+    atomics atomics;
     sim_buffer_reads buffers[SIM_PROFILE_BUFFERS];
     buffer_table table;
     uint64_t position; /* blocks begun */
-    double critical;   /* clocks: sum of clusters */
-    ticket tickets[MOST_TICKETS];
-    size_t ticket_count;
-    bool kept; /* in the L2: all that there is */
+    double critical;   /* sum of the clocks of all blocks */
+    bool kept;         /* the L2 holds all buffers */
     const sim_launch *launch;
     sim_trace *trace;
-    uint64_t *sorted; /* scratch */
+    uint64_t *sorted; /* sorted sectors of a block, for close_block() */
     size_t sorted_capacity;
-    bool failed; /* out of memory */
+    bool failed; /* memory is exhausted */
 } watcher;
 
-/* Adds what the block that just ended did. */
+/* Adds the traffic of the block that just ended. */
 static void close_block(watcher *w, int kind)
 {
     sector_set *s = &w->block[kind];
@@ -115,8 +102,8 @@ static void close_block(watcher *w, int kind)
     sector_set_clear(s);
 }
 
-/* Forgets what the run accessed, after a look at what it left unfinished: sectors that it wrote in
- * part and did not read. */
+/* Forgets the accesses of the run of blocks. Counts the sectors that it wrote in part and did not
+ * read. */
 static void close_run(watcher *w)
 {
     const sector_set *s = &w->run[1];
@@ -141,11 +128,11 @@ static void end_block(watcher *w)
         w->critical += (double)sim_trace_end(w->trace);
 }
 
-/* For how many lines of 128 bytes that come after it the L1 keeps one: it replaces what it has held
- * longest, and keeps what is read once, too, unless it is told not to allocate a line (PTX ISA,
- * "Cache Operators", .cg, and "Cache Eviction Priority Hints"). A line of .cs, evict-first, goes
- * with the next that its set takes; no source says how many lines a set has: four, as of most
- * caches. */
+/* Returns for how many further lines the L1 keeps a line that this load brings in. The L1 replaces
+ * the oldest line, and also keeps data that is read once, unless the load has a hint not to
+ * allocate a line (PTX ISA, "Cache Operators", .cg, and "Cache Eviction Priority Hints"). A line of
+ * .cs (evict-first) is replaced by the next line of its set. No source is known for the number of
+ * lines of a set: four is assumed. */
 static uint32_t lines_until_gone(const watcher *w, const sim_instruction *c)
 {
     enum { WAYS = 4 };
@@ -162,8 +149,9 @@ static uint32_t lines_until_gone(const watcher *w, const sim_instruction *c)
     }
 }
 
-/* Does the L1 have the sector, which was filled by that miss? Its line has room there as a whole;
- * sectors come when they are asked for. Else it has it from now on. */
+/* Returns whether the L1 has the sector. `filled` is the number of the miss that loaded it before,
+ * if `was_filled`. The L1 allocates whole lines, and loads only the requested sectors. Afterwards
+ * the L1 has the sector. */
 static bool look_in_l1(watcher *w, const sim_instruction *c, uint64_t sector, bool was_filled,
                        uint32_t filled)
 {
@@ -175,7 +163,7 @@ static bool look_in_l1(watcher *w, const sim_instruction *c, uint64_t sector, bo
         w->failed = true;
         return true;
     }
-    uint32_t *line = &w->lines.used[sector_set_place(&w->lines, sector / 4)];
+    uint32_t *line = &w->lines.used[sector_set_index(&w->lines, sector / 4)];
     if (!is_new && w->line_count - *line <= keeps)
         return was_filled && filled >= w->came[*line];
     uint32_t *grown = array_grow(w->came, w->line_count, sizeof *grown);
@@ -189,7 +177,7 @@ static bool look_in_l1(watcher *w, const sim_instruction *c, uint64_t sector, bo
     return false;
 }
 
-/* The level that has the sector for a load. */
+/* Returns the level of memory that serves a load of the sector. */
 static sim_level find_level(watcher *w, const sim_instruction *c, uint64_t sector)
 {
     bool is_new;
@@ -197,7 +185,7 @@ static sim_level find_level(watcher *w, const sim_instruction *c, uint64_t secto
         w->failed = true;
         return SIM_LEVEL_L1;
     }
-    uint32_t *filled = &w->held.used[sector_set_place(&w->held, sector)];
+    uint32_t *filled = &w->held.used[sector_set_index(&w->held, sector)];
     if (look_in_l1(w, c, sector, !is_new, *filled))
         return SIM_LEVEL_L1;
     if (!is_new) {
@@ -211,43 +199,6 @@ static sim_level find_level(watcher *w, const sim_instruction *c, uint64_t secto
     return in_l2 ? SIM_LEVEL_L2 : SIM_LEVEL_DRAM;
 }
 
-static uint64_t ticket_value(const sim_launch *l, const ticket *t)
-{
-    const sim_region *r = sim_memory_find(l->memory, t->address);
-    uint64_t v = 0;
-    if (r)
-        memcpy(&v, r->bytes + (t->address - r->base), t->bytes);
-    return v;
-}
-
-static void put_ticket(const sim_launch *l, const ticket *t, uint64_t v)
-{
-    const sim_region *r = sim_memory_find(l->memory, t->address);
-    if (r)
-        memcpy(r->bytes + (t->address - r->base), &v, t->bytes);
-}
-
-static void note_ticket(watcher *w, const sim_instruction *c, const sim_sectors *s)
-{
-    const uint32_t bytes = ptx_type_bytes((ptx_type)c->type);
-    if (c->d2 == 0 || s->count != 1 || s->lanes[0] != 1 || c->type == PTX_F32 ||
-        c->type == PTX_F64 || (bytes != 4 && bytes != 8))
-        return;
-    const uint64_t address = s->sector[0] * SIM_SECTOR_BYTES + (uint64_t)__builtin_ctz(s->used[0]);
-    size_t i = 0;
-    while (i < w->ticket_count && w->tickets[i].address != address)
-        i++;
-    if (i == MOST_TICKETS)
-        return;
-    /* The lane has not drawn yet. */
-    if (i == w->ticket_count) {
-        w->tickets[i] = (ticket){.address = address, .bytes = bytes};
-        w->tickets[i].initial = ticket_value(w->launch, &w->tickets[i]);
-        w->ticket_count++;
-    }
-    w->tickets[i].draws++;
-}
-
 static bool holds(const uint64_t *values, int count, uint64_t v)
 {
     for (int i = 0; i < count; i++)
@@ -256,13 +207,14 @@ static bool holds(const uint64_t *values, int count, uint64_t v)
     return false;
 }
 
-/* The share of the sectors of a store to so many lines that merge with the one before. */
+/* Returns the share of the sectors of a store to that many lines that merges with the previous
+ * store. */
 static double merging_share(int lines)
 {
     return fmin(1, fmax(0, (double)(APART_LINES - lines) / (APART_LINES - MERGED_LINES)));
 }
 
-/* Counts what a store sends to the L2. */
+/* Counts the sectors and lines that a store sends to the L2. */
 static void send(watcher *w, const sim_sectors *s)
 {
     merging *m = &w->merging, next = {.line_count = 0};
@@ -325,7 +277,7 @@ static void watch(void *context, const sim_instruction *c, bool is_store, const 
         if (!is_store)
             level = find_level(w, c, s->sector[i]);
         sim_trace_reach(w->trace, level);
-        /* Neighbours come one after the other, most often. */
+        /* Sectors of a line are usually adjacent in the list. */
         if (!is_store && level != SIM_LEVEL_L1 && s->sector[i] / 4 != line) {
             line = s->sector[i] / 4;
             w->sum[0].moved++;
@@ -335,20 +287,20 @@ static void watch(void *context, const sim_instruction *c, bool is_store, const 
     if (is_store)
         send(w, s);
     if (c->kind == SIM_ATOMIC) {
-        w->failed = !hot_lines_note(&w->hot, w->position, c, s) || w->failed;
-        note_ticket(w, c, s);
+        w->failed = !atomics_note(&w->atomics, w->launch->memory, w->position, c, s) || w->failed;
     }
 }
 
-/* Tells where in its part of the grid a run begins: by the golden ratio, so that runs begin in
- * different columns of a grid whose rows divide its parts, and in none at its edge. */
-static double place_in_part(uint64_t run)
+/* Returns where a run starts within its part of the grid, in [0, 1), by the golden ratio: runs then
+ * start in different columns, even if rows divide the parts evenly, and not only at edges of the
+ * grid. */
+static double start_in_part(uint64_t run)
 {
     static const double golden = 0.6180339887498949;
     return fmod((double)(run + 1) * golden, 1);
 }
 
-/* Picks runs of neighbouring blocks, spread evenly; returns how many blocks. */
+/* Picks runs of adjacent blocks, spread evenly. Returns the number of blocks. */
 static uint64_t pick_blocks(uint64_t total, uint64_t sample, uint64_t *blocks)
 {
     uint64_t n = 0;
@@ -359,7 +311,7 @@ static uint64_t pick_blocks(uint64_t total, uint64_t sample, uint64_t *blocks)
     }
     uint64_t runs = (sample + RUN_BLOCKS - 1) / RUN_BLOCKS;
     for (uint64_t r = 0; r < runs; r++) {
-        uint64_t start = (uint64_t)((double)total * ((double)r + place_in_part(r)) / (double)runs);
+        uint64_t start = (uint64_t)((double)total * ((double)r + start_in_part(r)) / (double)runs);
         if (start + RUN_BLOCKS > total)
             start = total > RUN_BLOCKS ? total - RUN_BLOCKS : 0;
         for (uint64_t i = 0; i < RUN_BLOCKS && start + i < total && n < sample; i++)
@@ -368,6 +320,7 @@ static uint64_t pick_blocks(uint64_t total, uint64_t sample, uint64_t *blocks)
     return n;
 }
 
+/* Turns sums over all blocks into averages. */
 static void divide(sim_traffic *t, double n)
 {
     t->between /= fmax(t->again, 1);
@@ -411,8 +364,8 @@ static void summarise(const watcher *w, const sim_launch *launch, sim_profile *o
     out->loads =
         (double)(out->totals.global_load.requests + out->totals.async_copy.requests) / n / warps;
     out->barriers = (double)out->totals.issued[SIM_CLASS_BARRIER] / n / warps;
-    out->hot = hot_lines_find(&w->hot, (double)out->blocks / n);
-    out->atomic_sectors = w->hot.sectors / n;
+    out->hot = atomics_find_hottest(&w->atomics, (double)out->blocks / n);
+    out->atomic_sectors = w->atomics.sectors / n;
     sim_issue_find(launch->program, launch->counters, n, &out->issue);
     out->critical_clocks = w->critical / (double)w->position;
     double squares = 0;
@@ -421,7 +374,8 @@ static void summarise(const watcher *w, const sim_launch *launch, sim_profile *o
     out->trips = out->issued > 0 ? squares / (out->issued * n) / (warps * n) : 0;
 }
 
-/* Runs the clusters of *l, a run of neighbours at a time, until these have executed enough. */
+/* Runs the clusters of *l, one run of adjacent clusters at a time, until they have executed enough
+ * or, with `all`, to the last. */
 static at_status run_sample(sim_launch *l, bool all, sim_fault *fault, at_error *error)
 {
     const uint64_t *clusters = l->clusters;
@@ -440,42 +394,6 @@ static at_status run_sample(sim_launch *l, bool all, sim_fault *fault, at_error 
     l->clusters = clusters;
     l->cluster_count = done;
     l->work = NULL;
-    return status;
-}
-
-/* Runs a cluster of *l, whose observer is `w`, as the one that draws the last tickets: each cluster
- * takes as many as the one that is run before. */
-static at_status run_last(sim_launch *l, watcher *w, uint64_t total, double *clocks,
-                          at_error *error)
-{
-    const uint64_t number = total - 1, drawn = w->position;
-    uint64_t before[MOST_TICKETS], step[MOST_TICKETS];
-    size_t count = 0;
-    sim_fault fault;
-    for (size_t i = 0; i < w->ticket_count; i++)
-        if (w->tickets[i].draws == drawn)
-            w->tickets[count++] = w->tickets[i];
-    if (count == 0 || total < 2)
-        return AT_OK;
-    for (size_t i = 0; i < count; i++)
-        before[i] = ticket_value(l, &w->tickets[i]);
-    l->clusters = &number;
-    l->cluster_count = 1;
-    l->counters = NULL;
-    l->progress = NULL;
-    at_status status = sim_run(l, &fault, error);
-    for (size_t i = 0; i < count; i++)
-        step[i] = ticket_value(l, &w->tickets[i]) - before[i];
-    /* The first ticket may wind up what the counter held before the launch. */
-    for (int wound = 0; wound < 2 && !status && fault.kind == SIM_FAULT_NONE; wound++) {
-        for (size_t i = 0; i < count; i++)
-            put_ticket(l, &w->tickets[i],
-                       (wound ? 0 : w->tickets[i].initial) + step[i] * (total - 1));
-        status = sim_run(l, &fault, error);
-        *clocks = fmax(*clocks, (double)sim_trace_end(w->trace));
-    }
-    for (size_t i = 0; i < count; i++)
-        put_ticket(l, &w->tickets[i], w->tickets[i].initial);
     return status;
 }
 
@@ -522,7 +440,7 @@ at_status sim_profile_launch(const sim_launch *launch, const sim_sampling *how,
     sim_totals_compute(l.program, l.counters, &out->totals);
     summarise(&w, &l, out);
     w.kept = memory_bytes < how->l2_bytes;
-    status = run_last(&l, &w, total / each, &out->last_clocks, error);
+    status = atomics_run_last(&w.atomics, &l, w.position, total / each, &out->last_clocks, error);
     if (status)
         goto cleanup;
     if (how->wave > 0)
@@ -535,7 +453,7 @@ cleanup:
     sector_set_deinit(&w.held);
     sector_set_deinit(&w.lines);
     free(w.came);
-    hot_lines_deinit(&w.hot);
+    atomics_deinit(&w.atomics);
     sim_trace_free(trace);
     free(w.sorted);
     free(own);

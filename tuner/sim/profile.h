@@ -1,101 +1,125 @@
-/* The profile of a launch: what it does to memory, from a sample of its blocks.
+/* The profile of a launch: its memory traffic and machine instructions, from a sample of its
+ * blocks.
  *
- * In: a launch, how it is to be sampled. Out: every counter's average for a block; what only
- * addresses show: how many distinct sectors a block reads and writes, how many of them its share of
- * the L1 does not hold, how many other blocks of the sample access too, how long the runs of
- * neighbouring sectors are; and how long a block is busy by its dependences alone
- * (sim/machine/trace.h). Runs of neighbouring blocks are sampled at several places of the grid; of
- * two waves of blocks, the first accesses of the first warp of each. */
+ * In: a launch, and how it is sampled. Out: the average of every counter per block; facts that only
+ * addresses show, such as distinct sectors, sectors that the L1 does not hold, sectors that other
+ * blocks access too, and lengths of runs of adjacent sectors; and the time of a block by its
+ * dependences alone (sim/machine/trace.h). The sample has runs of adjacent blocks at several points
+ * of the grid, and the first accesses of the first warp of each block in two waves. */
 #ifndef AUTOTUNE_SIM_PROFILE_H
 #define AUTOTUNE_SIM_PROFILE_H
 
 #include "sim/machine/counters.h"
 #include "sim/machine/run.h"
 #include "sim/machine/trace.h"
-#include "sim/pipes.h"
 
-typedef struct sim_traffic { /* of loads or stores, a block */
-    double sectors;          /* requested */
-    double passes;   /* of the L1, which serves a sector of each quarter of a line at a time */
-    double distinct; /* different ones */
-    double missed;   /* loads: that were not in the block's share of the L1, */
-    double again;    /* and of these, those that the block had read before, */
-    double between;  /* so many misses earlier, on average */
-    double partial;  /* of the different ones, written only in part, */
-    double torn;     /* also by all blocks of the run together */
-    double fresh;    /* different ones that no earlier block of the run touched */
-    double runs;     /* maximal runs of neighbouring sectors among the different ones */
-    double lines;    /* different aligned pieces of 128 bytes */
-    double moved;    /* such pieces of each request that goes to the L2, summed; stores: */
-    double sent;     /* and sectors, after neighbours of one warp have merged, */
-    double parts;    /* and of these, those of which a store alone writes a part */
+typedef struct sim_traffic { /* traffic of loads or of stores, per block */
+    double sectors;          /* sectors requested */
+    double passes;           /* passes of the L1: one sector of each quarter of a line */
+    double distinct;         /* distinct sectors */
+    double missed;  /* loads: sectors that the share of the L1 of the block does not hold */
+    double again;   /* loads: missed sectors that the block had read before */
+    double between; /* misses between such two reads, on average */
+    double partial; /* distinct sectors that the block writes only in part */
+    double torn;    /* distinct sectors that the whole run of blocks writes only in part */
+    double fresh;   /* distinct sectors that no earlier block of the run touched */
+    double runs;    /* maximal runs of adjacent distinct sectors */
+    double lines;   /* distinct lines of 128 bytes */
+    double moved;   /* lines of each request that goes to the L2, summed */
+    double sent;    /* stores: sectors sent to the L2, after stores of a warp have merged */
+    double parts;   /* stores: sent sectors that one store writes only in part */
 } sim_traffic;
 
-/* All that runs at the same time, as L2 and DRAM see it: by the first warps of all blocks of a
- * wave, and of the next one. */
+/* The accesses that run at the same time, as L2 and DRAM see them: those of the first warps of all
+ * blocks of a wave, and of the next wave. */
 typedef struct sim_wave {
-    double read_run, write_run; /* mean length of runs of neighbouring sectors; 0: not sampled */
-    double first_fresh;         /* share of the sectors read that no other block of the wave read */
-    double later_fresh;         /* and that no block of the wave before read, either */
-    double bytes; /* different ones that all its warps read in as many accesses; 0: not sampled */
+    double read_run, write_run; /* mean run of adjacent sectors; 0 if not sampled */
+    double first_fresh; /* share of the read sectors that no earlier block of the wave read */
+    double later_fresh; /* the same for the next wave: share that neither wave read before */
+    double bytes; /* bytes of distinct sectors that all its warps read in as many accesses; 0 if no
+                     wave was sampled */
 } sim_wave;
 
-/* Atomics of the launch on the line of 128 bytes that gets the most of them: they follow one
- * another. */
+/* Atomics of the launch on the line of 128 bytes that gets the most of them. They are executed one
+ * after the other. */
 typedef struct sim_hot {
-    double operations; /* those on one word of it, of lanes; integers of one warp count once, for
-                          it adds them up before */
-    double sectors;    /* sectors of warps' operations */
-    double doubles;    /* share of the sectors where floats of 64 bits are added, */
-    double floats;     /* and of 32 */
+    double operations; /* operations of lanes on its busiest word; integers of a warp count once,
+                          because the hardware adds them up before */
+    double sectors;    /* sectors of the operations of warps */
+    double doubles;    /* share of the sectors with additions of doubles */
+    double floats;     /* share of the sectors with additions of floats */
 } sim_hot;
 
-typedef struct sim_buffer_reads {    /* of a buffer that is read */
-    double bytes;                    /* its size */
-    double distinct, fresh, runs;    /* as sim_traffic's, */
-    double first_fresh, later_fresh; /* and sim_wave's, of this buffer; 0: not sampled */
+typedef struct sim_buffer_reads {    /* reads of one buffer, per block */
+    double bytes;                    /* size of the buffer */
+    double distinct, fresh, runs;    /* as in sim_traffic */
+    double first_fresh, later_fresh; /* as in sim_wave; 0 if no wave was sampled */
 } sim_buffer_reads;
 
 enum { SIM_PROFILE_BUFFERS = 6 };
 
+/* Machine instructions of a block. Notes in the PTX tell what ptxas made of each statement
+ * (ptx/notes.h). Without notes, the cost in sim/instructions.def is used. */
+typedef struct sim_issue {
+    double total;                 /* machine instructions of all warps */
+    double pipes[SIM_PIPE_COUNT]; /* the same by pipe */
+    double code_bytes;            /* size of the executed machine code */
+    double locals; /* accesses to local memory, spilled registers included; negative if only those
+                      in the PTX are known */
+} sim_issue;
+
 typedef struct sim_profile {
-    uint64_t blocks, threads;      /* of the launch: blocks; threads a block */
-    uint64_t sampled;              /* blocks */
-    sim_totals totals;             /* of the sampled blocks */
-    sim_issue issue;               /* machine instructions a block */
-    double issued;                 /* warp instructions of PTX a block */
-    double loads;                  /* global load instructions a warp */
-    double barriers;               /* a warp */
+    uint64_t blocks, threads;      /* blocks of the launch; threads per block */
+    uint64_t sampled;              /* number of sampled blocks */
+    sim_totals totals;             /* counters of all sampled blocks */
+    sim_issue issue;               /* machine instructions per block */
+    double issued;                 /* PTX warp instructions per block */
+    double loads;                  /* global load instructions per warp */
+    double barriers;               /* barriers per warp */
     double hinted[SIM_HINT_COUNT]; /* share of the global loads with each hint */
     sim_traffic read, write;
-    sim_buffer_reads buffers[SIM_PROFILE_BUFFERS]; /* the first ones that are read; bytes 0: none */
+    sim_buffer_reads buffers[SIM_PROFILE_BUFFERS]; /* the first buffers that are read; bytes is 0
+                                                      for unused entries */
     sim_wave wave;
     sim_hot hot;
-    double atomic_sectors;  /* of all atomics on global memory, a block */
-    double critical_clocks; /* until a block ends that has an SM for itself */
-    double last_clocks;     /* the same of one that finds, by the tickets that all draw, that it is
-                               the last; 0: no block can tell */
-    double trips; /* of a warp through an instruction that it executes, on average of all times
-                     that it executes one: through the loop where most of its work is */
-    double memory_bytes; /* of all buffers */
+    double atomic_sectors;  /* sectors of all atomics on global memory, per block */
+    double critical_clocks; /* clocks of a block that has an SM for itself */
+    double last_clocks; /* clocks of the block that finds that it is the last, by a counter that all
+                           blocks update; 0 if there is no such counter */
+    double trips;       /* executions of an instruction by a warp, averaged over all executed
+                           instructions: the trip count of the loop where most of the work is */
+    double memory_bytes; /* size of all buffers */
 } sim_profile;
 
 /* How a launch is sampled. */
 typedef struct sim_sampling {
-    uint64_t blocks;   /* to run, about; fewer where these execute much */
-    bool all;          /* run them all, however much they execute */
-    uint64_t wave;     /* blocks that the chip holds; 0: no wave is sampled */
-    uint64_t l1_bytes; /* of the first level, for each block */
-    uint64_t l2_bytes; /* what the chip keeps of what blocks write */
-    uint32_t window;   /* words of loads that a thread has registers for */
+    uint64_t blocks;   /* blocks to run, about; fewer if they execute much */
+    bool all;          /* run all of them */
+    uint64_t wave;     /* blocks that the chip holds at a time; 0: no wave is sampled */
+    uint64_t l1_bytes; /* share of the L1 of each block */
+    uint64_t l2_bytes; /* capacity of the L2 for data that blocks wrote */
+    uint32_t window;   /* words of pending loads for which a thread has registers */
     sim_latencies latencies;
 } sim_sampling;
 
-/* Runs blocks of the launch, and the first warps of waves, and fills *out; the launch's own
- * clusters, counters and observer are ignored. `counters`, one for each instruction, may be NULL;
- * else they get the sample's. Writes of the blocks stay written. The rest is as in sim_run(). */
+/* Runs blocks of the launch and the first warps of waves, and fills *out. The clusters, counters
+ * and observer of `launch` are ignored. `counters` has one element per instruction and receives the
+ * counters of the sample; it may be NULL. Writes of the blocks remain in memory. Faults and errors
+ * are as in sim_run(). */
 at_status sim_profile_launch(const sim_launch *launch, const sim_sampling *how,
                              sim_counter *counters, sim_profile *out, sim_fault *fault,
                              at_error *error);
+
+/* Counts the machine instructions of a program per block, from the counters of that many blocks. */
+void sim_issue_find(const sim_program *p, const sim_counter *counters, double blocks,
+                    sim_issue *out);
+
+/* Returns the warp instructions that each pipe of an SM executes per clock, by compute capability.
+ * CUDA C++ Programming Guide 13.0, "Throughput of Native Arithmetic Instructions", over 32 lanes.
+ */
+void sim_pipe_rates(int major, int minor, double out[SIM_PIPE_COUNT]);
+
+/* Returns what a pipe executes, as text: "arithmetic on floats". */
+const char *sim_pipe_name(sim_pipe pipe);
 
 #endif

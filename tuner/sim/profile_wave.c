@@ -1,12 +1,11 @@
-#include "sim/profile_wave.h"
-
+/* Samples the first accesses of all blocks that run at the same time. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "sim/sector_set.h"
+#include "sim/profile_parts.h"
 
-/* A wave is known by what each of its blocks accesses at the same time. */
+/* Number of accesses that are sampled in each block of a wave. */
 enum { WAVE_ACCESSES = 64 };
 
 size_t buffer_table_find(buffer_table *t, uint64_t sector)
@@ -26,14 +25,15 @@ size_t buffer_table_find(buffer_table *t, uint64_t sector)
     return t->last = i;
 }
 
-/* The sectors that clusters read, and those of them that none did before; of each buffer, and of
- * all together as the last. */
+/* Sectors that clusters read, and those that no earlier cluster read: for each buffer, and for all
+ * memory as the last element. */
 typedef struct wave_reads {
     double all[SIM_PROFILE_BUFFERS + 1], fresh[SIM_PROFILE_BUFFERS + 1];
 } wave_reads;
 
 typedef struct wave_watcher {
-    sector_set touched[2]; /* loads, stores; `used`: number of the last cluster that did */
+    sector_set touched[2]; /* loads, stores; the word is the number of the last cluster that
+                              accessed the sector */
     uint32_t position;     /* clusters begun */
     buffer_table *table;
     wave_reads reads;
@@ -51,7 +51,7 @@ static void watch_wave(void *context, const sim_instruction *c, bool is_store, c
             w->failed = true;
             return;
         }
-        uint32_t *last = &set->used[sector_set_place(set, s->sector[i])];
+        uint32_t *last = &set->used[sector_set_index(set, s->sector[i])];
         for (int k = 0; !is_store && *last != w->position && k < 2; k++) {
             const size_t of = k ? SIM_PROFILE_BUFFERS : buffer_table_find(w->table, s->sector[i]);
             if (k || of < SIM_PROFILE_BUFFERS) {
@@ -63,7 +63,7 @@ static void watch_wave(void *context, const sim_instruction *c, bool is_store, c
     }
 }
 
-/* Runs the first warps of `count` clusters from `first` on. */
+/* Runs the first warps of `count` clusters from number `first` on. */
 static at_status run_wave(const sim_launch *launch, uint64_t first, uint64_t count, wave_watcher *w,
                           sim_fault *fault, at_error *error)
 {

@@ -1,7 +1,8 @@
-#include "sim/sector_set.h"
-
+/* Sets of sectors, as hash tables with open addressing. */
 #include <stdlib.h>
 #include <string.h>
+
+#include "sim/profile_parts.h"
 
 void sector_set_deinit(sector_set *s)
 {
@@ -16,7 +17,7 @@ void sector_set_clear(sector_set *s)
     s->count = 0;
 }
 
-size_t sector_set_place(const sector_set *s, uint64_t sector)
+size_t sector_set_index(const sector_set *s, uint64_t sector)
 {
     size_t at = (size_t)((sector * 0x9e3779b97f4a7c15ull) >> 20) & (s->capacity - 1);
     while (s->keys[at] != 0 && s->keys[at] != sector + 1)
@@ -36,7 +37,7 @@ static bool set_grow(sector_set *s)
     for (size_t i = 0; i < s->capacity; i++) {
         if (s->keys[i] == 0)
             continue;
-        size_t at = sector_set_place(&larger, s->keys[i] - 1);
+        size_t at = sector_set_index(&larger, s->keys[i] - 1);
         larger.keys[at] = s->keys[i];
         larger.used[at] = s->used[i];
     }
@@ -49,7 +50,7 @@ bool sector_set_add(sector_set *s, uint64_t sector, uint32_t used, bool *is_new)
 {
     if (s->count * 2 >= s->capacity && !set_grow(s))
         return false;
-    size_t at = sector_set_place(s, sector);
+    size_t at = sector_set_index(s, sector);
     *is_new = s->keys[at] == 0;
     if (*is_new) {
         s->keys[at] = sector + 1;
@@ -62,7 +63,7 @@ bool sector_set_add(sector_set *s, uint64_t sector, uint32_t used, bool *is_new)
 
 bool sector_set_has(const sector_set *s, uint64_t sector)
 {
-    return s->count > 0 && s->keys[sector_set_place(s, sector)] != 0;
+    return s->count > 0 && s->keys[sector_set_index(s, sector)] != 0;
 }
 
 double sector_set_run_length(const sector_set *s)
@@ -70,6 +71,6 @@ double sector_set_run_length(const sector_set *s)
     size_t runs = 0;
     for (size_t i = 0; i < s->capacity; i++)
         if (s->keys[i] > 1)
-            runs += s->keys[sector_set_place(s, s->keys[i] - 2)] == 0;
+            runs += s->keys[sector_set_index(s, s->keys[i] - 2)] == 0;
     return runs ? (double)s->count / (double)runs : 0;
 }

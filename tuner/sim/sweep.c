@@ -5,21 +5,22 @@
 
 #include "base/memory.h"
 #include "base/rng.h"
+#include "sim/affine.h"
 #include "sim/program/program.h"
-#include "sim/symbolic.h"
 
 enum { MOST_WAITING = 4096, MOST_WAYS = 256 };
 
-/* A branch that depends on data may skip a region: from it to where its sides meet again. */
+/* The code between a branch that depends on data and the point where its paths meet. */
 typedef struct region {
-    bool is_known, is_harmless; /* it writes nothing that counts */
-    int32_t *slots;             /* that it writes */
+    bool is_known,
+        is_harmless; /* it has no effect that counts: no writes to buffers, calls or traps */
+    int32_t *slots;  /* slots that it writes */
     size_t count;
 } region;
 
 typedef struct waiting {
     affine_box box;
-    uint64_t muted; /* instructions of which what they write has been added */
+    uint64_t muted; /* instructions whose writes were counted before the box was cut */
 } waiting;
 
 typedef struct sweep {
@@ -27,24 +28,24 @@ typedef struct sweep {
     const sim_program *program;
     const sim_sweep_buffer *buffers;
     size_t buffer_count;
-    symbolic values; /* of the present box */
+    symbolic values; /* values in the current box */
     region *regions;
     uint64_t executed, muted, most;
-    uint64_t way; /* a hash of how its branches went */
-    affine cut;   /* where the box is to be cut; DATA: nowhere */
+    uint64_t way; /* hash of the directions of the branches */
+    affine cut;   /* where to cut the box; DATA if that would not help */
     waiting *waiting;
     size_t waiting_count;
     uint64_t ways[MOST_WAYS];
     size_t way_count;
-    double followed; /* share of the threads, */
-    uint64_t boxes;  /* in so many boxes */
-    bool parts;      /* what is sought are blocks in which threads part, */
-    uint64_t parted; /* of which so many were met */
+    double followed;       /* share of the threads that were followed */
+    uint64_t boxes;        /* number of boxes followed */
+    bool seeks_divergence; /* looks for blocks in which threads diverge */
+    uint64_t met;          /* number of such blocks met */
     rng random;
     sim_sweep *out;
 } sweep;
 
-/* An instruction leads to the next one, to the end of its threads, or to a cut of their box. */
+/* What follows an instruction: the next one, the end of the threads, or a cut of their box. */
 typedef enum turn { TURN_ON, TURN_END, TURN_CUT } turn;
 
 static affine *value_of(const sweep *s, int32_t slot)
@@ -52,8 +53,8 @@ static affine *value_of(const sweep *s, int32_t slot)
     return symbolic_value(&s->values, slot);
 }
 
-/* Asks for a box in which the value is exact. */
-static turn want(sweep *s, const affine *v)
+/* Asks for a smaller box, in which the value is exact. */
+static turn ask_for_cut(sweep *s, const affine *v)
 {
     s->cut = v->kind == AFFINE_CUT     ? *v
              : v->kind == AFFINE_RANGE ? affine_cut_range(&s->values.box, v)
@@ -61,14 +62,14 @@ static turn want(sweep *s, const affine *v)
     return TURN_CUT;
 }
 
-/* The program. */
-
+/* Adds the direction of a branch to the hash. */
 static void hash_way(sweep *s, uint64_t with)
 {
     s->way = (s->way ^ with) * UINT64_C(0x9e3779b97f4a7c15);
     s->way ^= s->way >> 29;
 }
 
+/* Assigns a value to a slot. An unknown guard makes the value unknown. */
 static void put(sweep *s, int32_t slot, affine v, int width, const affine *guard)
 {
     if (slot == SIM_NO_SLOT)
@@ -78,7 +79,8 @@ static void put(sweep *s, int32_t slot, affine v, int width, const affine *guard
     *value_of(s, slot) = width == 4 && v.kind == AFFINE_EXACT ? affine_wrap32(&v) : v;
 }
 
-static void lose(sweep *s, const sim_instruction *c)
+/* Makes the results of an instruction unknown. */
+static void forget_results(sweep *s, const sim_instruction *c)
 {
     sim_operands of;
     sim_operands_of(s->program, c, &of);
@@ -86,6 +88,7 @@ static void lose(sweep *s, const sim_instruction *c)
         *value_of(s, of.writes[i]) = affine_data();
 }
 
+/* The sums of 0 .. n - 1, and of their squares. */
 static uint64_t triangle(uint64_t n)
 {
     return n < 2 ? 0 : (uint64_t)((affine_integer)n * (n - 1) / 2);
@@ -97,8 +100,8 @@ static uint64_t pyramid(uint64_t n)
                  : (uint64_t)((affine_integer)n * (n - 1) / 2 * (2 * (affine_integer)n - 1) / 3);
 }
 
-/* Adds elements that all threads of the box write; a box is a product of ranges, so that sums over
- * it are products of sums. */
+/* Adds the elements that the threads of the box write. A box is a product of ranges, so the sums
+ * over it are products of sums. */
 static void add_elements(const affine_box *box, sim_written *w, const affine_whole *element)
 {
     const uint64_t base = (uint64_t)element->base;
@@ -149,8 +152,9 @@ static turn write_elements(sweep *s, size_t i, const affine *to, const affine_wh
         e.step[k] = s->values.box.count[k] < 2 ? 0 : e.step[k] / size;
     const affine_integer end = b->end, of_each = bytes / size;
     if (e.low < end && e.high + of_each > end && e.low < e.high) {
-        s->cut = e.low + of_each > end ? symbolic_worst(&s->values, (const affine *const[]){to}, 1)
-                                       : affine_cut_where(&s->values.box, &e, end - of_each + 1);
+        s->cut = e.low + of_each > end
+                     ? affine_obstacle(&s->values.box, (const affine *const[]){to}, 1)
+                     : affine_cut_where(&s->values.box, &e, end - of_each + 1);
         return TURN_CUT;
     }
     for (affine_integer n = 0; n < of_each && e.low < end && s->executed >= s->muted; n++) {
@@ -172,7 +176,8 @@ static uint64_t first_block(const sweep *s)
     return block_of(s, &s->values.box);
 }
 
-/* Is it in memory that does not count: shared or local, or a variable of the module? */
+/* Returns whether addresses are in memory that does not count: shared or local memory, or variables
+ * of the module. */
 static bool is_elsewhere(affine_integer low, affine_integer high)
 {
     return low >= (affine_integer)SIM_WORKSPACE_BASE &&
@@ -187,7 +192,7 @@ static turn store(sweep *s, const sim_instruction *c)
     if (!sim_reaches_global(c))
         return TURN_ON;
     if (to->kind != AFFINE_EXACT)
-        return want(s, to);
+        return ask_for_cut(s, to);
     const affine offset = affine_number((uint64_t)c->offset), sum = affine_add(to, &offset);
     if (!affine_whole_of(&s->values.box, &sum, 64, AFFINE_UNSIGNED, &at, &s->cut))
         return TURN_CUT;
@@ -217,8 +222,9 @@ static turn store(sweep *s, const sim_instruction *c)
     return TURN_ON;
 }
 
-/* Values are added up, or another unit writes them: which elements that are is not known. */
-static void blur(sweep *s, const affine *address)
+/* Marks the written elements of a buffer as unknown: after atomics and bulk copies. Marks all
+ * buffers if the address is unknown. */
+static void forget_written(sweep *s, const affine *address)
 {
     affine_whole at;
     affine cut;
@@ -231,6 +237,7 @@ static void blur(sweep *s, const affine *address)
             s->out->written[i].is_known = false;
 }
 
+/* Returns whether an instruction has an effect that counts. */
 static bool counts(const sim_instruction *c)
 {
     return c->kind == SIM_BULK_STORE || c->kind == SIM_BRANCH_INDEXED || c->kind == SIM_CALLEE ||
@@ -239,6 +246,7 @@ static bool counts(const sim_instruction *c)
            ((c->kind == SIM_STORE || c->kind == SIM_ATOMIC) && sim_reaches_global(c));
 }
 
+/* Collects the slots that the code from `from` to `to` writes, and looks for effects that count. */
 static void explore(sweep *s, region *r, int32_t from, int32_t to, uint8_t *seen)
 {
     const sim_program *p = s->program;
@@ -264,7 +272,8 @@ static void explore(sweep *s, region *r, int32_t from, int32_t to, uint8_t *seen
     free(due);
 }
 
-/* A branch that data decide: its sides are as good as not run where neither writes what counts. */
+/* Skips a branch that depends on data, if neither of its paths has an effect that counts. The
+ * values that the paths write become unknown. */
 static turn skip_region(sweep *s, int32_t *pc)
 {
     const sim_instruction *c = &s->program->code[*pc];
@@ -277,7 +286,7 @@ static turn skip_region(sweep *s, int32_t *pc)
         free(seen);
     }
     if (!r->is_harmless)
-        return want(s, &(affine){.kind = AFFINE_DATA});
+        return ask_for_cut(s, &(affine){.kind = AFFINE_DATA});
     for (size_t i = 0; i < r->count; i++)
         *value_of(s, r->slots[i]) = affine_data();
     if (c->reconverge == SIM_EXIT_PC)
@@ -304,7 +313,7 @@ static void load_parameters(sweep *s, const sim_instruction *c, const affine *gu
     }
 }
 
-/* Executes what only computes. False: it is another one. */
+/* Executes instructions that only compute. Returns false for others. */
 static bool step_plain(sweep *s, const sim_instruction *c, int32_t pc, const affine *guard)
 {
     affine v, third, p;
@@ -335,21 +344,22 @@ static bool step_plain(sweep *s, const sim_instruction *c, int32_t pc, const aff
         if (c->space == PTX_SPACE_PARAM)
             load_parameters(s, c, guard);
         else
-            lose(s, c);
+            forget_results(s, c);
         return true;
     default:
         return false;
     }
 }
 
-/* Blocks that go different ways are told apart, threads are not. */
-static bool parts_blocks(const affine *p)
+/* Returns whether a value differs between blocks. Paths of blocks are told apart; paths of threads
+ * within a block are not. */
+static bool differs_by_block(const affine *p)
 {
     return p->kind == AFFINE_CUT && p->axis >= 3;
 }
 
-/* A place that is read, or a value that is stored, which is known of a smaller box; NULL: none. */
-static const affine *unsettled_of(const sweep *s, const sim_instruction *c)
+/* Returns an address or a stored value that is exact only in a smaller box, or NULL. */
+static const affine *inexact_of(const sweep *s, const sim_instruction *c)
 {
     if (!sim_reaches_global(c) || (c->kind != SIM_LOAD && c->kind != SIM_STORE))
         return NULL;
@@ -375,16 +385,16 @@ static turn step(sweep *s, int32_t *pc)
             hash_way(s, ((uint64_t)*pc << 1) | (guard.base & 1));
         if (guard.kind == AFFINE_DATA && c->kind == SIM_BRANCH)
             return skip_region(s, pc);
-        if (guard.kind != AFFINE_EXACT && (decides || parts_blocks(&guard)))
-            return want(s, &guard);
+        if (guard.kind != AFFINE_EXACT && (decides || differs_by_block(&guard)))
+            return ask_for_cut(s, &guard);
         if (guard.kind == AFFINE_EXACT && !(guard.base & 1)) {
             ++*pc;
             return TURN_ON;
         }
     }
-    const affine *unsettled = s->parts ? unsettled_of(s, c) : NULL;
-    if (unsettled)
-        return want(s, unsettled);
+    const affine *inexact = s->seeks_divergence ? inexact_of(s, c) : NULL;
+    if (inexact)
+        return ask_for_cut(s, inexact);
     const int32_t here = (*pc)++;
     if (step_plain(s, c, here, &guard))
         return TURN_ON;
@@ -394,8 +404,8 @@ static turn step(sweep *s, int32_t *pc)
     case SIM_SELECT:
         chosen_by = symbolic_negated(value_of(s, c->c), c->negate_c);
         p = &chosen_by;
-        if (parts_blocks(p))
-            return want(s, p);
+        if (differs_by_block(p))
+            return ask_for_cut(s, p);
         if (p->kind == AFFINE_EXACT)
             hash_way(s, ((uint64_t)here << 1) | (p->base & 1));
         put(s, c->d, p->kind == AFFINE_EXACT ? *value_of(s, p->base & 1 ? c->a : c->b) : *p,
@@ -410,10 +420,10 @@ static turn step(sweep *s, int32_t *pc)
         return store(s, c);
     case SIM_ATOMIC:
         if (counts(c))
-            blur(s, value_of(s, c->a));
+            forget_written(s, value_of(s, c->a));
         break;
     case SIM_BULK_STORE:
-        blur(s, NULL);
+        forget_written(s, NULL);
         break;
     case SIM_BRANCH_INDEXED:
     case SIM_CALLEE:
@@ -421,15 +431,15 @@ static turn step(sweep *s, int32_t *pc)
     case SIM_RETURN:
     case SIM_TRAP:
     case SIM_UNKNOWN:
-        return want(s, &(affine){.kind = AFFINE_DATA});
+        return ask_for_cut(s, &(affine){.kind = AFFINE_DATA});
     default:
         break;
     }
-    lose(s, c);
+    forget_results(s, c);
     return TURN_ON;
 }
 
-/* Values where a thread begins. */
+/* Initial values. */
 
 static void set_special(sweep *s, sim_special which, affine v)
 {
@@ -474,7 +484,7 @@ static void begin(sweep *s)
 static void note_way(sweep *s)
 {
     sim_sweep *out = s->out;
-    if (s->parts)
+    if (s->seeks_divergence)
         return;
     for (size_t i = 0; i < s->way_count; i++)
         if (s->ways[i] == s->way)
@@ -489,8 +499,8 @@ static void note_way(sweep *s)
         out->blocks[out->block_count++] = block;
 }
 
-/* Keeps each of the blocks that are met with the same probability (Vitter's algorithm R). */
-static void note_part(sweep *s)
+/* Keeps each block that is met with the same probability (algorithm R of Vitter). */
+static void note_divergence(sweep *s)
 {
     sim_sweep *out = s->out;
     const affine_box *box = &s->values.box;
@@ -498,7 +508,7 @@ static void note_part(sweep *s)
     if (box->count[3] * box->count[4] * box->count[5] > 2)
         return;
     const uint64_t place =
-        s->parted++ < SWEEP_MOST_BLOCKS ? s->parted - 1 : rng_below(&s->random, s->parted);
+        s->met++ < SWEEP_MOST_BLOCKS ? s->met - 1 : rng_below(&s->random, s->met);
     if (place >= SWEEP_MOST_BLOCKS)
         return;
     affine_box here = *box;
@@ -507,7 +517,7 @@ static void note_part(sweep *s)
     out->block_count += out->block_count == place;
 }
 
-/* Cuts the box as is wanted. False: it cannot be cut. */
+/* Cuts the box and queues its parts. Returns false if it cannot be cut. */
 static bool cut(sweep *s)
 {
     const affine_box *box = &s->values.box;
@@ -518,8 +528,9 @@ static bool cut(sweep *s)
         return false;
     if (s->muted > s->executed)
         part.muted = s->muted;
-    /* Neighbours are sought where the places of parting are: those of a class are none. */
-    if (!s->parts && classes > 1 && s->waiting_count + classes <= MOST_WAITING) {
+    /* The search for divergence needs neighbouring threads, which classes of every nth coordinate
+     * do not contain. */
+    if (!s->seeks_divergence && classes > 1 && s->waiting_count + classes <= MOST_WAITING) {
         for (uint64_t i = classes; i-- > 0;) {
             part.box.from[axis] = box->from[axis] + i * box->stride[axis];
             part.box.count[axis] = (box->count[axis] - i + classes - 1) / classes;
@@ -530,15 +541,15 @@ static bool cut(sweep *s)
     }
     if (s->waiting_count + 2 > MOST_WAITING)
         return false;
-    /* The first part is followed first, unless the last places are sought. */
+    /* The first part is followed first; the search for divergence begins with the last. */
     for (int i = 0; i < 2; i++) {
-        const bool is_first = i != s->parts;
+        const bool is_first = i != s->seeks_divergence;
         part.box.from[axis] = box->from[axis] + (is_first ? 0 : at * box->stride[axis]);
         part.box.count[axis] = is_first ? at : box->count[axis] - at;
         memory_add(&s->waiting, &s->waiting_count, &part, sizeof part);
     }
-    if (s->parts)
-        note_part(s);
+    if (s->seeks_divergence)
+        note_divergence(s);
     return true;
 }
 
@@ -551,15 +562,15 @@ static double share_of(const sweep *s)
     return share;
 }
 
-/* Is the grid falling into so many boxes that there is no end to be seen? */
+/* Returns whether so many boxes are needed that the limit of instructions will not suffice. */
 static bool is_hopeless(const sweep *s)
 {
     enum { MANY_BOXES = 10000, AT_ODDS = 4 };
-    return !s->parts && s->boxes > MANY_BOXES &&
+    return !s->seeks_divergence && s->boxes > MANY_BOXES &&
            s->followed * (double)s->most * AT_ODDS < (double)s->out->work;
 }
 
-/* Follows the box to the end of its threads, or to where it is cut. False: it is not known. */
+/* Follows the box to the end of its threads, or to a cut. Returns false if the sweep fails. */
 static bool follow(sweep *s)
 {
     int32_t pc = 0;
@@ -582,8 +593,8 @@ static bool follow(sweep *s)
     return !is_hopeless(s);
 }
 
-static void run(const sim_launch *launch, const sim_sweep_buffer *buffers, size_t buffer_count,
-                uint64_t most, bool parts, uint64_t seed, sim_sweep *out)
+void sim_sweep_run(const sim_launch *launch, const sim_sweep_buffer *buffers, size_t buffer_count,
+                   uint64_t most, sweep_aim aim, uint64_t seed, sim_sweep *out)
 {
     const sim_program *p = launch->program;
     sweep s = {.launch = launch,
@@ -592,7 +603,7 @@ static void run(const sim_launch *launch, const sim_sweep_buffer *buffers, size_
                .buffer_count = buffer_count,
                .regions = memory_new(p->code_count + 1, sizeof *s.regions),
                .most = most,
-               .parts = parts,
+               .seeks_divergence = aim == SWEEP_DIVERGENCE,
                .random = rng_seeded(seed),
                .out = out};
     waiting all = {.muted = 0};
@@ -616,18 +627,6 @@ static void run(const sim_launch *launch, const sim_sweep_buffer *buffers, size_
     free(s.regions);
     symbolic_deinit(&s.values);
     free(s.waiting);
-}
-
-void sim_sweep_run(const sim_launch *launch, const sim_sweep_buffer *buffers, size_t buffer_count,
-                   uint64_t most, sim_sweep *out)
-{
-    run(launch, buffers, buffer_count, most, false, 0, out);
-}
-
-void sim_sweep_part(const sim_launch *launch, const sim_sweep_buffer *buffers, size_t buffer_count,
-                    uint64_t most, uint64_t seed, sim_sweep *out)
-{
-    run(launch, buffers, buffer_count, most, true, seed, out);
 }
 
 bool sim_written_all(const sim_written *w, uint64_t end)

@@ -1,11 +1,11 @@
-/* Finds what all threads of a grid write, without running each.
+/* Finds the elements that all threads of a grid write, without running each thread.
  *
- * A program is followed for a whole box of threads at once (sim/affine.h): registers are functions
- * of the thread's place, and the box is cut where its threads part, be it at a branch, where an
- * index wraps or where a quotient or a rounded float changes. Memory is not looked at: what was
- * loaded is unknown, and so is a kernel in which that decides where it writes. What comes out is
- * exact, for grids of any size: how many elements are written, and which, as far as their sum and
- * the sum of their squares tell. */
+ * The sweep follows a program for a whole box of threads at once (sim/affine.h). Registers are
+ * functions of the thread's coordinates. The box is cut where its threads diverge: at a branch,
+ * where an index wraps, or where a quotient or a rounded float changes. The contents of memory are
+ * not followed: a loaded value is unknown, and the sweep fails for a kernel in which such a value
+ * decides where to write. The result is exact for grids of any size: how many elements are written,
+ * and a check of which, by the sum and the sum of squares of their indices. */
 #ifndef AUTOTUNE_SIM_SWEEP_H
 #define AUTOTUNE_SIM_SWEEP_H
 
@@ -15,39 +15,45 @@
 enum { SWEEP_MOST_BLOCKS = 8 };
 
 typedef struct sim_sweep_buffer {
-    uint64_t base, size_bytes, end; /* elements from `end` on do not count */
+    uint64_t base, size_bytes,
+        end; /* address of the buffer, its size, and the number of elements that count */
     uint32_t element_bytes;
 } sim_sweep_buffer;
 
-/* Elements that are written, as often as they are; sums modulo 2^64. */
+/* Counts and sums of written elements, each as often as it is written. Sums are modulo 2^64. */
 typedef struct sim_written {
     bool is_known;
     uint64_t count, sum, squares;
 } sim_written;
 
 typedef struct sim_sweep {
-    bool ended; /* all threads were followed to their end; nothing else is known if not, */
+    bool ended; /* all threads were followed to their end; otherwise only the fields below `written`
+                   are valid */
     sim_written written[PLAN_MAX_BUFFERS];
-    /* but blocks whose threads go different ways, one for each way; linear indices */
+    /* blocks whose threads take different paths, one for each path: linear indices */
     uint64_t blocks[SWEEP_MOST_BLOCKS];
     size_t block_count;
-    /* and a block that writes outside of all buffers */
+    /* a block, if any, that writes outside of all buffers */
     bool is_outside;
     uint64_t outside;
-    uint64_t work; /* instructions, each for a box */
+    uint64_t work; /* executed instructions, counted once per box */
 } sim_sweep;
 
-/* Follows at most `most` instructions. */
+typedef enum sweep_aim {
+    SWEEP_WRITES,    /* finds the written elements, and blocks that take different paths */
+    SWEEP_DIVERGENCE /* finds blocks in which the accesses of the threads change from one formula to
+                        another, as at the end of a row or where a float is rounded; keeps a random
+                        sample of them, searched from the end of the grid on. Sets out->blocks alone
+                      */
+} sweep_aim;
+
+/* Sweeps a launch. Executes at most `most` instructions. `seed` draws the sample of
+ * SWEEP_DIVERGENCE. */
 void sim_sweep_run(const sim_launch *launch, const sim_sweep_buffer *buffers, size_t buffer_count,
-                   uint64_t most, sim_sweep *out);
+                   uint64_t most, sweep_aim aim, uint64_t seed, sim_sweep *out);
 
-/* Finds blocks in which what their threads read or write changes from one rule to another, as at
- * the end of a row or where a float is rounded: some of them, at random, the last first.
- * out->blocks alone is set. */
-void sim_sweep_part(const sim_launch *launch, const sim_sweep_buffer *buffers, size_t buffer_count,
-                    uint64_t most, uint64_t seed, sim_sweep *out);
-
-/* Are these the elements [0, end), each once? */
+/* Returns whether exactly the elements [0, end) were written, each once, as far as count and sums
+ * tell. */
 bool sim_written_all(const sim_written *w, uint64_t end);
 
 #endif

@@ -1,6 +1,6 @@
-#include "sim/symbolic.h"
+/* Computes the instructions of a program for a box of threads (sim/affine.h). */
+#include "sim/affine.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,121 +23,17 @@ affine *symbolic_value(const symbolic *s, int32_t slot)
     return &s->values[slot / SIM_SLOT_STEP];
 }
 
-/* Values. */
+/* Operands. */
 
 typedef union lanes {
     uint32_t w32[SIM_LANES];
     uint64_t w64[SIM_LANES];
 } lanes;
 
-/* A value that an operation cannot go on with: the first that is of data, else the first that is
- * known of a smaller box. */
-affine symbolic_worst(const symbolic *s, const affine *const v[], int count)
-{
-    for (int i = 0; i < count; i++)
-        if (v[i]->kind == AFFINE_DATA)
-            return *v[i];
-    for (int i = 0; i < count; i++)
-        if (v[i]->kind == AFFINE_CUT)
-            return *v[i];
-    for (int i = 0; i < count; i++)
-        if (v[i]->kind == AFFINE_RANGE)
-            return affine_cut_range(&s->box, v[i]);
-    for (int i = 0; i < count; i++) {
-        affine_whole whole = {.base = 0};
-        if (affine_is_number(v[i]))
-            continue;
-        memcpy(whole.step, v[i]->step, sizeof whole.step);
-        affine_find_ends(&s->box, &whole);
-        return affine_cut_where(&s->box, &whole, (whole.low + whole.high) / 2 + 1);
-    }
-    return affine_halve(&s->box);
-}
-
-/* A cut in the middle of the axis, or of another where it cannot be cut. */
+/* Returns a cut in the middle of the axis, or of another axis if that has one coordinate. */
 static affine halve_along(const symbolic *s, uint8_t axis)
 {
     return affine_halve_range(&s->box, &(affine){.kind = AFFINE_RANGE, .axis = axis});
-}
-
-static uint64_t bits_of(const affine *v, int bytes)
-{
-    return bytes == 4 ? (uint32_t)(uint64_t)v->base : (uint64_t)v->base;
-}
-
-/* The two ends of a value, as a register has them. False: *cut. */
-static bool ends_of(const symbolic *s, const affine *v, int bytes, affine_order order,
-                    uint64_t ends[2], affine *cut)
-{
-    affine_whole whole;
-    if (v->kind == AFFINE_RANGE && v->order == order) {
-        ends[0] = (uint64_t)v->base;
-        ends[1] = (uint64_t)v->step[0];
-        return true;
-    }
-    if (affine_is_number(v)) {
-        ends[0] = ends[1] = bits_of(v, bytes);
-        return true;
-    }
-    *cut = symbolic_worst(s, (const affine *const[]){v}, 1);
-    if (v->kind == AFFINE_RANGE && v->order != AFFINE_REAL && order != AFFINE_REAL) {
-        /* Both orders agree where the ends have one sign. */
-        const int shift = 8 * bytes - 1;
-        if (((uint64_t)v->base >> shift & 1) != ((uint64_t)v->step[0] >> shift & 1))
-            return false;
-        ends[0] = (uint64_t)v->base;
-        ends[1] = (uint64_t)v->step[0];
-        return true;
-    }
-    if (v->kind != AFFINE_EXACT || order == AFFINE_REAL ||
-        !affine_whole_of(&s->box, v, 8 * bytes, order, &whole, cut))
-        return false;
-    ends[0] = (uint64_t)whole.low;
-    ends[1] = (uint64_t)whole.high;
-    return true;
-}
-
-/* The axis along which the value changes most. */
-static uint8_t axis_of(const symbolic *s, const affine *v)
-{
-    affine_integer change;
-    return v->kind == AFFINE_EXACT ? (uint8_t)affine_widest(&s->box, v->step, &change) : v->axis;
-}
-
-static bool is_less(uint64_t a, uint64_t b, int bytes, affine_order order)
-{
-    if (order == AFFINE_REAL && bytes == 4)
-        return float_of_bits((uint32_t)a) < float_of_bits((uint32_t)b);
-    if (order == AFFINE_REAL)
-        return double_of_bits(a) < double_of_bits(b);
-    if (order == AFFINE_SIGNED && bytes == 4)
-        return (int32_t)(uint32_t)a < (int32_t)(uint32_t)b;
-    return order == AFFINE_SIGNED ? (int64_t)a < (int64_t)b : a < b;
-}
-
-static bool is_odd(uint64_t v, int bytes, affine_order order)
-{
-    return order == AFFINE_REAL &&
-           (bytes == 4 ? !isfinite(float_of_bits((uint32_t)v)) : !isfinite(double_of_bits(v)));
-}
-
-/* The value between the least and the greatest of results. */
-static affine between(const symbolic *s, const uint64_t *results, int count, int bytes,
-                      affine_order order, uint8_t axis)
-{
-    affine v = {.kind = AFFINE_RANGE, .order = (uint8_t)order, .axis = axis};
-    uint64_t low = results[0], high = results[0];
-    for (int i = 0; i < count; i++) {
-        if (count > 1 && is_odd(results[i], bytes, order))
-            return affine_halve_range(&s->box, &v);
-        low = is_less(results[i], low, bytes, order) ? results[i] : low;
-        high = is_less(high, results[i], bytes, order) ? results[i] : high;
-    }
-    if (low == high)
-        return affine_number(low);
-    v.base = (int64_t)low;
-    v.step[0] = (int64_t)high;
-    return v;
 }
 
 static const affine *operand(const symbolic *s, const sim_instruction *c, int i)
@@ -168,7 +64,8 @@ static void compute_lanes(const sim_instruction *c, lanes sources[4], lanes *res
         sim_flush_lanes(c->flush, result->w32);
 }
 
-/* Computes it of each choice of the operands' ends. */
+/* Computes an operation for each combination of the ends of its operands, and returns the range of
+ * the results. */
 static affine compute_ends(const symbolic *s, const sim_instruction *c, const uint64_t ends[4][2],
                            int count, affine_order order, uint8_t axis)
 {
@@ -184,10 +81,10 @@ static affine compute_ends(const symbolic *s, const sim_instruction *c, const ui
     compute_lanes(c, sources, &result);
     for (int k = 0; k < 1 << count; k++)
         results[k] = c->width == 8 ? result.w64[k] : result.w32[k];
-    return between(s, results, 1 << count, c->width, order, axis);
+    return affine_between(&s->box, results, 1 << count, c->width, order, axis);
 }
 
-/* Does a divisor change its sign? */
+/* Returns whether a range of divisors contains zero. */
 static bool meets_zero(const uint64_t ends[2], int bytes)
 {
     const double low = bytes == 4 ? float_of_bits((uint32_t)ends[0]) : double_of_bits(ends[0]),
@@ -195,13 +92,14 @@ static bool meets_zero(const uint64_t ends[2], int bytes)
     return !(low > 0 || high < 0);
 }
 
-/* Has a product operands of 32 bits and a result of 64? */
+/* Returns whether a product has 32-bit operands and a 64-bit result. */
 static bool is_wide(const sim_instruction *c)
 {
     return (c->rule == RULE_MULTIPLY || c->rule == RULE_MULTIPLY_ADD) && c->width == 8 &&
            c->widths[0] == 4;
 }
 
+/* Computes an operation that is monotone in each operand, at the ends of the operands. */
 static affine monotone(const symbolic *s, const sim_instruction *c, bool divides)
 {
     uint64_t ends[4][2];
@@ -210,10 +108,10 @@ static affine monotone(const symbolic *s, const sim_instruction *c, bool divides
     const int count = operand_count(c);
     for (int i = 0; i < count; i++) {
         const affine *v = operand(s, c, i);
-        if (!ends_of(s, v, c->widths[i], (affine_order)c->number, ends[i], &cut))
+        if (!affine_ends(&s->box, v, c->widths[i], (affine_order)c->number, ends[i], &cut))
             return cut;
         if (ends[i][0] != ends[i][1])
-            axis = axis_of(s, v);
+            axis = affine_axis(&s->box, v);
     }
     if (divides && ends[count - 1][0] != ends[count - 1][1] && c->number == AFFINE_REAL &&
         meets_zero(ends[count - 1], c->widths[count - 1]))
@@ -221,7 +119,8 @@ static affine monotone(const symbolic *s, const sim_instruction *c, bool divides
     return compute_ends(s, c, (const uint64_t(*)[2])ends, count, (affine_order)c->number, axis);
 }
 
-/* Integers of which one is a range: the operation on intervals, where its result does not wrap. */
+/* Computes an operation on integers, of which at least one is a range, by interval arithmetic. Asks
+ * for a cut if the result wraps. */
 static affine on_ranges(const symbolic *s, const sim_instruction *c, sim_rule r)
 {
     const affine_integer most = (affine_integer)1 << 62;
@@ -239,13 +138,14 @@ static affine on_ranges(const symbolic *s, const sim_instruction *c, sim_rule r)
     for (int i = 0; i < count; i++) {
         uint64_t ends[2];
         const int bytes = c->widths[i];
-        if (order == AFFINE_REAL || !ends_of(s, operand(s, c, i), bytes, order, ends, &cut))
-            return symbolic_worst(s, (const affine *const[]){operand(s, c, i)}, 1);
+        if (order == AFFINE_REAL ||
+            !affine_ends(&s->box, operand(s, c, i), bytes, order, ends, &cut))
+            return affine_obstacle(&s->box, (const affine *const[]){operand(s, c, i)}, 1);
         for (int k = 0; k < 2; k++)
             *(k ? &high[i] : &low[i]) = order == AFFINE_UNSIGNED ? (affine_integer)ends[k]
                                         : bytes == 4 ? (affine_integer)(int32_t)(uint32_t)ends[k]
                                                      : (affine_integer)(int64_t)ends[k];
-        /* Their products fit. */
+        /* Limits within which products fit. */
         if (low[i] < -most || high[i] > most)
             return halve_along(s, axis);
     }
@@ -271,7 +171,7 @@ static affine on_ranges(const symbolic *s, const sim_instruction *c, sim_rule r)
         least += low[2];
         greatest += high[2];
     }
-    /* A difference of unsigned numbers may be negative for a while. */
+    /* The difference of unsigned numbers may be negative until a number is added. */
     const int bits = 8 * c->width;
     const affine_integer half = (affine_integer)1 << (bits - 1);
     if (order == AFFINE_UNSIGNED && least < 0)
@@ -280,10 +180,10 @@ static affine on_ranges(const symbolic *s, const sim_instruction *c, sim_rule r)
         return halve_along(s, axis);
     const uint64_t results[] = {bits == 32 ? (uint32_t)least : (uint64_t)least,
                                 bits == 32 ? (uint32_t)greatest : (uint64_t)greatest};
-    return between(s, results, 2, c->width, order, axis);
+    return affine_between(&s->box, results, 2, c->width, order, axis);
 }
 
-/* Notes where a range would be exact after a cut. */
+/* Notes in a range the cut after which its value is exact. */
 static affine exact_after(affine range, const affine *cut)
 {
     if (range.kind == AFFINE_RANGE && cut->kind == AFFINE_CUT) {
@@ -294,11 +194,13 @@ static affine exact_after(affine range, const affine *cut)
     return range;
 }
 
+/* Computes a monotone operation whose exact value needs a cut. */
 static affine ordered(const symbolic *s, const sim_instruction *c, const affine *cut)
 {
     return exact_after(monotone(s, c, false), cut);
 }
 
+/* Computes quotient, remainder or right shift by a known number. */
 static affine quotient(const symbolic *s, const sim_instruction *c, sim_rule r)
 {
     const affine *a = operand(s, c, 0), *b = operand(s, c, 1);
@@ -310,23 +212,23 @@ static affine quotient(const symbolic *s, const sim_instruction *c, sim_rule r)
     else if (c->widths[1] == 4 && c->number == AFFINE_UNSIGNED)
         by = (int64_t)(uint32_t)(uint64_t)by;
     if (by <= 0)
-        return symbolic_worst(s, (const affine *const[]){a, b}, 2);
+        return affine_obstacle(&s->box, (const affine *const[]){a, b}, 2);
     if (a->kind == AFFINE_RANGE && r != RULE_REMAINDER)
         return monotone(s, c, false);
     if (a->kind != AFFINE_EXACT)
-        return symbolic_worst(s, (const affine *const[]){a}, 1);
+        return affine_obstacle(&s->box, (const affine *const[]){a}, 1);
     if (!affine_whole_of(&s->box, a, 8 * c->widths[0], (affine_order)c->number, &whole, &cut))
         return cut;
-    /* Division rounds to zero, a shift down. */
+    /* Division rounds towards zero, a shift down. */
     if (r != RULE_SHIFT_RIGHT && whole.low < 0)
-        return whole.high < 0 ? symbolic_worst(s, (const affine *const[]){a}, 1)
+        return whole.high < 0 ? affine_obstacle(&s->box, (const affine *const[]){a}, 1)
                               : affine_cut_where(&s->box, &whole, 0);
     if (affine_divide(&s->box, &whole, by, &q, &rest, &cut))
         return r == RULE_REMAINDER ? rest : q;
     return r == RULE_REMAINDER ? cut : ordered(s, c, &cut);
 }
 
-/* Finds the range in which the bits of two numbers can be together. */
+/* Returns the range of the bitwise combination of two integers. */
 static affine bounded(const symbolic *s, const sim_instruction *c, const affine_whole of[2],
                       const affine *cut)
 {
@@ -341,11 +243,11 @@ static affine bounded(const symbolic *s, const sim_instruction *c, const affine_
         return *cut;
     const uint64_t ends[] = {is_either ? (uint64_t)least : 0,
                              is_both ? (uint64_t)lesser : (UINT64_C(1) << width) - 1};
-    return exact_after(between(s, ends, 2, c->width, AFFINE_UNSIGNED, cut->axis), cut);
+    return exact_after(affine_between(&s->box, ends, 2, c->width, AFFINE_UNSIGNED, cut->axis), cut);
 }
 
-/* Bit by bit, of numbers of which the second is below a power of two: what the first has above it
- * stays as it is, or is lost. */
+/* Computes a bitwise operation on two integers, of which one is below a power of two: the bits of
+ * the other above that power are kept or lost as a whole. */
 static affine combined(const symbolic *s, const sim_instruction *c)
 {
     const affine *v[] = {operand(s, c, 0), operand(s, c, 1)};
@@ -354,7 +256,7 @@ static affine combined(const symbolic *s, const sim_instruction *c)
     affine quotient, rest, cut;
     for (int i = 0; i < 2; i++)
         if (v[i]->kind != AFFINE_EXACT)
-            return symbolic_worst(s, v, 2);
+            return affine_obstacle(&s->box, v, 2);
         else if (!affine_whole_of(&s->box, v[i], bits, AFFINE_UNSIGNED, &whole[i], &cut))
             return cut;
     const int low = whole[0].high < whole[1].high ? 0 : 1, high = 1 - low;
@@ -362,7 +264,7 @@ static affine combined(const symbolic *s, const sim_instruction *c)
     while (whole[low].high >> width > 0)
         width++;
     if (width > 61)
-        return symbolic_worst(s, v, 2);
+        return affine_obstacle(&s->box, v, 2);
     const int64_t period = INT64_C(1) << width;
     /* Nothing in common. */
     if (whole[low].high < (affine_integer)1 << affine_zero_bits(&s->box, v[high]) &&
@@ -372,19 +274,19 @@ static affine combined(const symbolic *s, const sim_instruction *c)
         return bounded(s, c, whole, &cut);
     const affine *parts[] = {&rest, v[low]};
     if (!affine_is_number(&rest) || !affine_is_number(v[low])) {
-        cut = symbolic_worst(s, parts, 2);
+        cut = affine_obstacle(&s->box, parts, 2);
         return bounded(s, c, whole, &cut);
     }
     lanes sources[4] = {0}, result;
     for (int i = 0; i < 2; i++)
-        sources[i].w64[0] = bits_of(parts[i], c->width);
+        sources[i].w64[0] = affine_bits(parts[i], c->width);
     compute_lanes(c, sources, &result);
     const affine together = affine_number(c->width == 8 ? result.w64[0] : result.w32[0]);
     quotient = affine_scale(&quotient, c->flow == SIM_FLOW_AND ? 0 : period);
     return affine_add(&quotient, &together);
 }
 
-/* A mask of bits that lie together. */
+/* Computes an AND with a mask of adjacent bits. */
 static affine masked(const symbolic *s, const sim_instruction *c)
 {
     const affine *a = operand(s, c, 0), *b = operand(s, c, 1);
@@ -394,7 +296,7 @@ static affine masked(const symbolic *s, const sim_instruction *c)
         b = t;
     }
     const int bits = 8 * c->width;
-    const uint64_t mask = bits_of(b, c->width), lowest = mask & (0 - mask);
+    const uint64_t mask = affine_bits(b, c->width), lowest = mask & (0 - mask);
     const bool is_high = mask >> (bits - 1) & 1, together = ((mask + lowest) & mask) == 0;
     affine_whole whole;
     affine q, part, rest, cut;
@@ -418,7 +320,8 @@ static affine masked(const symbolic *s, const sim_instruction *c)
     return affine_add(&part, &rest);
 }
 
-/* A field of so many bits from a place on: cut out of the first operand, or put into the second. */
+/* Computes bfe or bfi: extracts a field of the first operand, or inserts it into the second.
+ * Position and length must be known. */
 static affine field(const symbolic *s, const sim_instruction *c, bool inserts)
 {
     const int bits = 8 * c->widths[0];
@@ -428,10 +331,10 @@ static affine field(const symbolic *s, const sim_instruction *c, bool inserts)
     affine q, low, rest, cut;
     if (a->kind != AFFINE_EXACT || b->kind != AFFINE_EXACT || !affine_is_number(place) ||
         !affine_is_number(length))
-        return symbolic_worst(s, (const affine *const[]){a, b, place, length}, 4);
+        return affine_obstacle(&s->box, (const affine *const[]){a, b, place, length}, 4);
     const int64_t first = place->base & 255, count = length->base & 255;
     if (first + count > bits || first + count > 61 || count == 0)
-        return symbolic_worst(s, (const affine *const[]){a, b}, 2);
+        return affine_obstacle(&s->box, (const affine *const[]){a, b}, 2);
     if (!affine_whole_of(&s->box, a, bits, AFFINE_UNSIGNED, &from, &cut) ||
         !affine_whole_of(&s->box, b, bits, AFFINE_UNSIGNED, &into, &cut))
         return cut;
@@ -454,48 +357,29 @@ static affine field(const symbolic *s, const sim_instruction *c, bool inserts)
     return affine_add(&rest, &q);
 }
 
-static affine widened(const symbolic *s, const affine *v, affine_order order)
-{
-    affine_whole whole;
-    affine cut;
-    if (v->kind == AFFINE_RANGE && v->order == order && order != AFFINE_REAL) {
-        affine wide = *v;
-        if (order == AFFINE_SIGNED) {
-            wide.base = (int32_t)(uint32_t)(uint64_t)v->base;
-            wide.step[0] = (int32_t)(uint32_t)(uint64_t)v->step[0];
-        }
-        return wide;
-    }
-    if (v->kind != AFFINE_EXACT)
-        return symbolic_worst(s, &v, 1);
-    if (!affine_whole_of(&s->box, v, 32, order, &whole, &cut))
-        return cut;
-    return affine_of_whole(&whole);
-}
-
 static affine product(const symbolic *s, const sim_instruction *c, const affine *a, const affine *b)
 {
     const affine *v[] = {a, b};
     affine wide[2];
     for (int i = 0; is_wide(c) && i < 2; i++) {
-        wide[i] = widened(s, v[i], (affine_order)c->number);
+        wide[i] = affine_widen(&s->box, v[i], (affine_order)c->number);
         if (wide[i].kind != AFFINE_EXACT)
             return wide[i];
         v[i] = &wide[i];
     }
     if (affine_is_number(v[0]))
         return affine_scale(v[1], v[0]->base);
-    return affine_is_number(v[1]) ? affine_scale(v[0], v[1]->base) : symbolic_worst(s, v, 2);
+    return affine_is_number(v[1]) ? affine_scale(v[0], v[1]->base) : affine_obstacle(&s->box, v, 2);
 }
 
-/* The lesser or the greater of two. */
+/* Returns the minimum or maximum of two integers. */
 static affine chosen(const symbolic *s, const sim_instruction *c, bool least)
 {
     const affine *v[] = {operand(s, c, 0), operand(s, c, 1)};
     affine_whole a, b;
     affine cut;
     if (v[0]->kind != AFFINE_EXACT || v[1]->kind != AFFINE_EXACT)
-        return symbolic_worst(s, v, 2);
+        return affine_obstacle(&s->box, v, 2);
     if (!affine_whole_of(&s->box, v[0], 8 * c->width, (affine_order)c->number, &a, &cut) ||
         !affine_whole_of(&s->box, v[1], 8 * c->width, (affine_order)c->number, &b, &cut))
         return cut;
@@ -522,28 +406,29 @@ affine symbolic_compute(const symbolic *s, int32_t pc)
     affine t;
     switch (c->rule) {
     case RULE_COPY:
-        /* Half of a range need not be one. */
-        return v[0]->kind == AFFINE_RANGE && c->width < c->widths[0] ? symbolic_worst(s, v, 1)
-                                                                     : *v[0];
+        /* The lower half of a range is not always a range. */
+        return v[0]->kind == AFFINE_RANGE && c->width < c->widths[0]
+                   ? affine_obstacle(&s->box, v, 1)
+                   : *v[0];
     case RULE_WIDEN:
-        return widened(s, v[0], (affine_order)c->number);
+        return affine_widen(&s->box, v[0], (affine_order)c->number);
     case RULE_ADD:
     case RULE_SUBTRACT:
         if (!exact)
-            return ranges ? on_ranges(s, c, (sim_rule)c->rule) : symbolic_worst(s, v, count);
+            return ranges ? on_ranges(s, c, (sim_rule)c->rule) : affine_obstacle(&s->box, v, count);
         t = affine_scale(v[1], c->rule == RULE_ADD ? 1 : -1);
         return affine_add(v[0], &t);
     case RULE_MULTIPLY:
     case RULE_MULTIPLY_ADD:
         if (!exact)
-            return ranges ? on_ranges(s, c, (sim_rule)c->rule) : symbolic_worst(s, v, count);
+            return ranges ? on_ranges(s, c, (sim_rule)c->rule) : affine_obstacle(&s->box, v, count);
         t = product(s, c, v[0], v[1]);
         return c->rule == RULE_MULTIPLY || t.kind != AFFINE_EXACT ? t : affine_add(&t, v[2]);
     case RULE_SHIFT_LEFT:
         if (!affine_is_number(v[1]))
-            return symbolic_worst(s, v, count);
+            return affine_obstacle(&s->box, v, count);
         if (!exact)
-            return ranges ? on_ranges(s, c, RULE_SHIFT_LEFT) : symbolic_worst(s, v, count);
+            return ranges ? on_ranges(s, c, RULE_SHIFT_LEFT) : affine_obstacle(&s->box, v, count);
         return (uint64_t)v[1]->base >= 8u * c->width
                    ? affine_number(0)
                    : affine_scale(v[0], (int64_t)(UINT64_C(1) << v[1]->base));
@@ -569,7 +454,7 @@ affine symbolic_compute(const symbolic *s, int32_t pc)
     case RULE_NOT:
     case RULE_NEGATE:
         if (!exact)
-            return symbolic_worst(s, v, count);
+            return affine_obstacle(&s->box, v, count);
         t = affine_scale(v[0], -1);
         t.base = (int64_t)((uint64_t)t.base - (c->rule == RULE_NOT));
         return t;
@@ -580,16 +465,16 @@ affine symbolic_compute(const symbolic *s, int32_t pc)
         break;
     case RULE_MONOTONE:
         if (!numbers)
-            return ranges || exact ? monotone(s, c, true) : symbolic_worst(s, v, count);
+            return ranges || exact ? monotone(s, c, true) : affine_obstacle(&s->box, v, count);
         break;
     default:
         break;
     }
     if (!numbers)
-        return symbolic_worst(s, v, count);
+        return affine_obstacle(&s->box, v, count);
     uint64_t ends[4][2];
     for (int i = 0; i < count; i++)
-        ends[i][0] = ends[i][1] = bits_of(v[i], c->widths[i]);
+        ends[i][0] = ends[i][1] = affine_bits(v[i], c->widths[i]);
     return compute_ends(s, c, (const uint64_t(*)[2])ends, count, AFFINE_UNSIGNED, 0);
 }
 
@@ -617,13 +502,13 @@ affine symbolic_convert(const symbolic *s, int32_t pc)
         return affine_of_whole(&part);
     }
     if (!affine_is_number(v) && (!plain || least < 4))
-        return symbolic_worst(s, &v, 1);
+        return affine_obstacle(&s->box, &v, 1);
     if (whole && !affine_is_number(v)) {
         if (bytes == 4 && ptx_type_bytes(to) == 8)
-            return widened(s, v, sim_number_of(from));
-        return v->kind == AFFINE_EXACT ? *v : symbolic_worst(s, &v, 1);
+            return affine_widen(&s->box, v, sim_number_of(from));
+        return v->kind == AFFINE_EXACT ? *v : affine_obstacle(&s->box, &v, 1);
     }
-    if (!ends_of(s, v, lane, sim_number_of(from), ends, &cut))
+    if (!affine_ends(&s->box, v, lane, sim_number_of(from), ends, &cut))
         return cut;
     lanes source = {0}, result;
     for (int k = 0; k < 2; k++) {
@@ -638,10 +523,11 @@ affine symbolic_convert(const symbolic *s, int32_t pc)
     uint64_t results[2];
     for (int k = 0; k < 2; k++)
         results[k] = c->width == 8 ? result.w64[k] : result.w32[k];
-    return between(s, results, affine_is_number(v) ? 1 : 2, c->width, order, axis_of(s, v));
+    return affine_between(&s->box, results, affine_is_number(v) ? 1 : 2, c->width, order,
+                          affine_axis(&s->box, v));
 }
 
-/* Predicates are numbers: 0 or 1. */
+/* Predicates. */
 
 affine symbolic_negated(const affine *p, bool negate)
 {
@@ -669,7 +555,8 @@ affine symbolic_logic(sim_logic op, const affine *a, const affine *b)
     return known[0] || (!known[1] && a->kind == AFFINE_DATA) ? *b : *a;
 }
 
-/* Is a < b, and a > b? Of both, and of what the rule asks: 1: yes, 0: no, -1: of some threads. */
+/* Evaluates a comparison. `less` tells whether a < b, `greater` whether a > b, and the result
+ * whether the comparison holds: 1 for all threads, 0 for no thread, -1 for some. */
 static int settle(sim_rule r, int less, int greater)
 {
     const int equal = less == 1 || greater == 1 ? 0 : less == 0 && greater == 0 ? 1 : -1;
@@ -713,8 +600,8 @@ affine symbolic_compare(const symbolic *s, int32_t pc)
     uint64_t ends[2][2];
     if (affine_is_number(v[0]) && affine_is_number(v[1])) {
         lanes x = {0}, y = {0};
-        x.w64[0] = bits_of(v[0], lane);
-        y.w64[0] = bits_of(v[1], lane);
+        x.w64[0] = affine_bits(v[0], lane);
+        y.w64[0] = affine_bits(v[1], lane);
         if (c->flush) {
             sim_flush_lanes(c->flush, x.w32);
             sim_flush_lanes(c->flush, y.w32);
@@ -722,7 +609,7 @@ affine symbolic_compare(const symbolic *s, int32_t pc)
         return affine_number(c->compare(&x, &y) & 1);
     }
     if (c->rule == RULE_NUMBERS || v[0]->kind <= AFFINE_CUT || v[1]->kind <= AFFINE_CUT)
-        return symbolic_worst(s, v, 2);
+        return affine_obstacle(&s->box, v, 2);
     if (c->number != AFFINE_REAL && v[0]->kind == AFFINE_EXACT && v[1]->kind == AFFINE_EXACT) {
         if (!affine_whole_of(&s->box, v[0], 8 * bytes, (affine_order)c->number, &a, &cut) ||
             !affine_whole_of(&s->box, v[1], 8 * bytes, (affine_order)c->number, &b, &cut))
@@ -730,15 +617,15 @@ affine symbolic_compare(const symbolic *s, int32_t pc)
         return compare_exact(s, (sim_rule)c->rule, &a, &b);
     }
     for (int i = 0; i < 2; i++)
-        if (!ends_of(s, v[i], bytes, (affine_order)c->number, ends[i], &cut))
+        if (!affine_ends(&s->box, v[i], bytes, (affine_order)c->number, ends[i], &cut))
             return cut;
     const affine_order order = (affine_order)c->number;
-    const int less = is_less(ends[0][1], ends[1][0], bytes, order)    ? 1
-                     : !is_less(ends[0][0], ends[1][1], bytes, order) ? 0
-                                                                      : -1,
-              greater = is_less(ends[1][1], ends[0][0], bytes, order)    ? 1
-                        : !is_less(ends[1][0], ends[0][1], bytes, order) ? 0
-                                                                         : -1;
+    const int less = affine_is_less(ends[0][1], ends[1][0], bytes, order)    ? 1
+                     : !affine_is_less(ends[0][0], ends[1][1], bytes, order) ? 0
+                                                                             : -1,
+              greater = affine_is_less(ends[1][1], ends[0][0], bytes, order)    ? 1
+                        : !affine_is_less(ends[1][0], ends[0][1], bytes, order) ? 0
+                                                                                : -1;
     const int found = settle((sim_rule)c->rule, less, greater);
     return found < 0 ? affine_halve_range(&s->box, v[0]->kind == AFFINE_RANGE ? v[0] : v[1])
                      : affine_number((uint64_t)found);

@@ -1,10 +1,10 @@
-/* Every fill holds what device/plan.h says of it. */
+/* Fills have the contents that device/plan.h describes. */
 #include "check.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/fill.h"
+#include "sim/device.h"
 
 enum { COUNT = 1000 };
 
@@ -13,7 +13,7 @@ static void make(const buffer_plan *plan, uint32_t out[COUNT])
     buffer_plan p = *plan;
     p.type = DTYPE_UINT32;
     p.count = COUNT;
-    sim_fill((uint8_t *)out, &p, 7);
+    sim_fill((uint8_t *)out, &p, 7, 0, p.count);
 }
 
 TEST(a_permutation_has_every_index_once)
@@ -22,7 +22,7 @@ TEST(a_permutation_has_every_index_once)
         uint32_t v[COUNT];
         bool seen[COUNT] = {false};
         const buffer_plan p = {.fill = FILL_PERMUTATION, .type = DTYPE_UINT32, .count = count};
-        sim_fill((uint8_t *)v, &p, 7);
+        sim_fill((uint8_t *)v, &p, 7, 0, p.count);
         size_t moved = 0;
         for (uint32_t i = 0; i < count; i++) {
             assert_true(v[i] < count && !seen[v[i]]);
@@ -86,7 +86,7 @@ TEST(values_repeat)
                            .count = COUNT,
                            .value_count = 3,
                            .values = {1, -0.5, 4}};
-    sim_fill((uint8_t *)v, &p, 7);
+    sim_fill((uint8_t *)v, &p, 7, 0, p.count);
     assert_true(v[0] == 1 && v[1] == -0.5f && v[2] == 4 && v[3] == 1 && v[999] == 1);
     uint32_t w[COUNT];
     make(&(buffer_plan){.fill = FILL_VALUES, .value_count = 1, .values = {-1}}, w);
@@ -108,7 +108,7 @@ TEST(limits_of_one_and_of_all_bits_are_right)
                                .count = COUNT,
                                .fill_limit = limit,
                                .fill_block = 1 << 20};
-        sim_fill((uint8_t *)wide, &p, 7);
+        sim_fill((uint8_t *)wide, &p, 7, 0, p.count);
         for (int i = 0; i < COUNT; i++)
             assert_true(wide[i] < limit);
     }

@@ -4,7 +4,7 @@
 
 #include "check.h"
 #include "sim/kernel.h"
-#include "sim/pipes.h"
+#include "sim/profile.h"
 
 enum { TURNS = 100 };
 

@@ -76,7 +76,7 @@ static void follow_blocks(const char *ptx, const char *entry, uint32_t blocks, u
     /* As if it were that long: nothing is written. */
     const sim_sweep_buffer b = {
         .base = base, .size_bytes = (uint64_t)n * 4, .end = n, .element_bytes = 4};
-    sim_sweep_run(&launch, &b, 1, most, out);
+    sim_sweep_run(&launch, &b, 1, most, SWEEP_WRITES, 0, out);
     sim_test_deinit(&t);
 }
 

@@ -1,0 +1,161 @@
+/* Atomics of sampled blocks: the line where they queue, and the counters that tell a block that it
+ * is the last. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "sim/profile_parts.h"
+
+enum { LINE_WORDS = 128 / 4 };
+
+typedef struct hot_line {
+    sim_hot sum;             /* `doubles` and `floats` count sectors; `operations` is unused */
+    float words[LINE_WORDS]; /* operations on each word */
+    uint64_t first;          /* first cluster that updated the line */
+    bool shared;             /* another cluster updated it, too */
+} hot_line;
+
+/* Returns the mean number of lanes per accessed word of a sector. */
+static double meeting(const sim_instruction *c, const sim_sectors *s, int i)
+{
+    const double words = (double)__builtin_popcount(s->used[i]) / ptx_type_bytes((ptx_type)c->type);
+    return words > 0 ? s->lanes[i] / words : 1;
+}
+
+static bool note_line(atomics *a, uint64_t cluster, const sim_instruction *c, const sim_sectors *s)
+{
+    const bool floats = c->type == PTX_F32 || c->type == PTX_F64;
+    a->sectors += s->count;
+    for (int i = 0; i < s->count; i++) {
+        bool is_new;
+        if (!sector_set_add(&a->lines, s->sector[i] / 4, 0, &is_new))
+            return false;
+        uint32_t *index = &a->lines.used[sector_set_index(&a->lines, s->sector[i] / 4)];
+        if (is_new) {
+            hot_line *grown = array_grow(a->hot, a->lines.count - 1, sizeof *grown);
+            if (!grown)
+                return false;
+            a->hot = grown;
+            *index = (uint32_t)(a->lines.count - 1);
+            grown[*index] = (hot_line){.first = cluster};
+        }
+        hot_line *line = &a->hot[*index];
+        line->shared = line->shared || line->first != cluster;
+        line->sum.sectors++;
+        for (int k = 0; k < SIM_SECTOR_BYTES / 4; k++)
+            if (s->used[i] >> (4 * k) & 1)
+                line->words[s->sector[i] % 4 * (SIM_SECTOR_BYTES / 4) + (uint64_t)k] +=
+                    floats ? (float)meeting(c, s, i) : 1;
+        line->sum.doubles += c->type == PTX_F64;
+        line->sum.floats += c->type == PTX_F32;
+    }
+    return true;
+}
+
+sim_hot atomics_find_hottest(const atomics *a, double scale)
+{
+    sim_hot most = {0};
+    for (size_t i = 0; i < a->lines.count; i++) {
+        const hot_line *line = &a->hot[i];
+        const double times = line->shared ? scale : 1;
+        if (line->sum.sectors * times <= most.sectors)
+            continue;
+        most = (sim_hot){.sectors = line->sum.sectors * times,
+                         .doubles = line->sum.doubles / line->sum.sectors,
+                         .floats = line->sum.floats / line->sum.sectors};
+        for (int k = 0; k < LINE_WORDS; k++)
+            most.operations = fmax(most.operations, line->words[k] * times);
+    }
+    return most;
+}
+
+/* Tickets. */
+
+static uint64_t ticket_value(const sim_memory *memory, const ticket *t)
+{
+    const sim_region *r = sim_memory_find(memory, t->address);
+    uint64_t v = 0;
+    if (r)
+        memcpy(&v, r->bytes + (t->address - r->base), t->bytes);
+    return v;
+}
+
+static void put_ticket(const sim_memory *memory, const ticket *t, uint64_t v)
+{
+    const sim_region *r = sim_memory_find(memory, t->address);
+    if (r)
+        memcpy(r->bytes + (t->address - r->base), &v, t->bytes);
+}
+
+/* Notes an atomic of one lane that returns an integer. */
+static void note_ticket(atomics *a, const sim_memory *memory, const sim_instruction *c,
+                        const sim_sectors *s)
+{
+    const uint32_t bytes = ptx_type_bytes((ptx_type)c->type);
+    if (c->d2 == 0 || s->count != 1 || s->lanes[0] != 1 || c->type == PTX_F32 ||
+        c->type == PTX_F64 || (bytes != 4 && bytes != 8))
+        return;
+    const uint64_t address = s->sector[0] * SIM_SECTOR_BYTES + (uint64_t)__builtin_ctz(s->used[0]);
+    size_t i = 0;
+    while (i < a->ticket_count && a->tickets[i].address != address)
+        i++;
+    if (i == MOST_TICKETS)
+        return;
+    /* The atomic is not executed yet. */
+    if (i == a->ticket_count) {
+        a->tickets[i] = (ticket){.address = address, .bytes = bytes};
+        a->tickets[i].initial = ticket_value(memory, &a->tickets[i]);
+        a->ticket_count++;
+    }
+    a->tickets[i].draws++;
+}
+
+bool atomics_note(atomics *a, const sim_memory *memory, uint64_t cluster, const sim_instruction *c,
+                  const sim_sectors *s)
+{
+    note_ticket(a, memory, c, s);
+    return note_line(a, cluster, c, s);
+}
+
+at_status atomics_run_last(const atomics *a, sim_launch *l, uint64_t sampled, uint64_t total,
+                           double *clocks, at_error *error)
+{
+    const uint64_t number = total - 1;
+    const ticket *drawn[MOST_TICKETS];
+    uint64_t before[MOST_TICKETS], step[MOST_TICKETS];
+    size_t count = 0;
+    sim_fault fault;
+    for (size_t i = 0; i < a->ticket_count; i++)
+        if (a->tickets[i].draws == sampled)
+            drawn[count++] = &a->tickets[i];
+    if (count == 0 || total < 2)
+        return AT_OK;
+    for (size_t i = 0; i < count; i++)
+        before[i] = ticket_value(l->memory, drawn[i]);
+    l->clusters = &number;
+    l->cluster_count = 1;
+    l->counters = NULL;
+    l->progress = NULL;
+    at_status status = sim_run(l, &fault, error);
+    for (size_t i = 0; i < count; i++)
+        step[i] = ticket_value(l->memory, drawn[i]) - before[i];
+    /* A block that is not the last may reset the counter to zero, so both are tried: from the
+     * initial value, and from zero. */
+    for (int wound = 0; wound < 2 && !status && fault.kind == SIM_FAULT_NONE; wound++) {
+        for (size_t i = 0; i < count; i++)
+            put_ticket(l->memory, drawn[i],
+                       (wound ? 0 : drawn[i]->initial) + step[i] * (total - 1));
+        status = sim_run(l, &fault, error);
+        *clocks = fmax(*clocks, (double)sim_trace_end(l->trace));
+    }
+    for (size_t i = 0; i < count; i++)
+        put_ticket(l->memory, drawn[i], drawn[i]->initial);
+    return status;
+}
+
+void atomics_deinit(atomics *a)
+{
+    sector_set_deinit(&a->lines);
+    free(a->hot);
+}

@@ -1,0 +1,87 @@
+/* Parts of the profiler of launches (sim/profile.h). Only profile*.c and sector_set.c include this
+ * header. */
+#ifndef AUTOTUNE_SIM_PROFILE_PARTS_H
+#define AUTOTUNE_SIM_PROFILE_PARTS_H
+
+#include "sim/profile.h"
+
+/* A set of sectors of memory (sim/machine/counters.h) with a word for each: the mask of the touched
+ * bytes, or a number of the user's. A zeroed set is empty. It is a hash table with open addressing.
+ */
+typedef struct sector_set {
+    uint64_t *keys; /* sector + 1; 0: a free entry */
+    uint32_t *used; /* the word of each entry */
+    size_t capacity, count;
+} sector_set;
+
+void sector_set_deinit(sector_set *s);
+void sector_set_clear(sector_set *s);
+
+/* Adds a sector, or bits to its word. *is_new tells whether the sector was not in the set. Returns
+ * false if memory is exhausted. */
+bool sector_set_add(sector_set *s, uint64_t sector, uint32_t used, bool *is_new);
+bool sector_set_has(const sector_set *s, uint64_t sector);
+
+/* Returns the index in keys[] and used[] of a sector that is in the set. */
+size_t sector_set_index(const sector_set *s, uint64_t sector);
+
+/* Returns the mean length of runs of adjacent sectors; 0 for an empty set. */
+double sector_set_run_length(const sector_set *s);
+
+/* The buffers that are read, in the order of their first read. */
+typedef struct buffer_table {
+    const sim_memory *memory;
+    uint64_t bases[SIM_PROFILE_BUFFERS];
+    size_t count;
+    size_t last; /* buffer of the previous call, with addresses [last_from, last_to) */
+    uint64_t last_from, last_to;
+} buffer_table;
+
+/* Returns the index of the buffer that contains the sector, and adds it to the table. Returns
+ * SIM_PROFILE_BUFFERS if no buffer contains it or the table is full. */
+size_t buffer_table_find(buffer_table *t, uint64_t sector);
+
+/* Samples what blocks that run at the same time share: fills out->wave and the shares of
+ * out->buffers. `wave` is the number of blocks that the chip holds. If the kernel faults because
+ * only some of its warps run, the fields stay unset. */
+at_status sim_profile_wave(const sim_launch *launch, uint64_t wave, buffer_table *table,
+                           sim_profile *out, at_error *error);
+
+/* A counter from which each block takes a number by an atomic; a block may learn from it that it is
+ * the last. */
+typedef struct ticket {
+    uint64_t address;
+    uint32_t bytes;
+    uint64_t initial; /* value before the launch */
+    uint64_t draws;
+} ticket;
+enum { MOST_TICKETS = 8 };
+
+/* The atomics of the sampled blocks. Zeroed: none. */
+typedef struct atomics {
+    sector_set lines;     /* lines of 128 bytes with atomics; the word is the index in `hot` */
+    struct hot_line *hot; /* owned */
+    double sectors;       /* sectors of all atomics */
+    ticket tickets[MOST_TICKETS];
+    size_t ticket_count;
+} atomics;
+
+/* Notes an atomic of a warp of a cluster, before it is executed. Returns false if memory is
+ * exhausted. */
+bool atomics_note(atomics *a, const sim_memory *memory, uint64_t cluster, const sim_instruction *c,
+                  const sim_sectors *s);
+
+/* Returns the line with the most sectors, and the operations on its busiest word. `scale` is the
+ * number of launched blocks per sampled block. A line that only one cluster updates is not scaled.
+ */
+sim_hot atomics_find_hottest(const atomics *a, double scale);
+
+/* Runs a cluster that draws the last tickets, if all `sampled` clusters drew some, and finds when
+ * it ends, in clocks. `total` is the number of clusters of the launch. Changes l->clusters and
+ * restores the tickets. */
+at_status atomics_run_last(const atomics *a, sim_launch *l, uint64_t sampled, uint64_t total,
+                           double *clocks, at_error *error);
+
+void atomics_deinit(atomics *a);
+
+#endif
