@@ -5,30 +5,31 @@
 
 #include "base/text.h"
 
-/* One product each; `gpu` is in the name that the driver gives it. SMs, L2, boost clock and
- * bandwidth of those that device/arch.c does not have (0: it has them):
+/* One row per product. `gpu` is part of the name that the driver gives it. SMs, L2, boost clock and
+ * bandwidth are those of device/arch.c where the row has 0. Sources:
  *   H100 SXM5 80GB: "NVIDIA H100 Tensor Core GPU" datasheet (3.35 TB/s); SMs, L2 and clock as the
  *     driver reports them.
  *   A100 40GB: "NVIDIA A100 Tensor Core GPU" datasheet (1555 GB/s).
  *
- * Latencies in clocks, of L2 and of DRAM when it is idle:
+ * Latencies of L2 and of idle DRAM, in clocks:
  *   sm_75: Jia et al., "Dissecting the NVidia Turing T4 GPU via Microbenchmarking" (2019): L2 188.
- *     DRAM: no source known for the T4; L2 plus 250.
+ *     No source is known for the DRAM of the T4: L2 plus 250.
  *   sm_80, sm_89, sm_90: Luo et al., "Benchmarking and Dissecting the Nvidia Hopper GPU
  *     Architecture" (arXiv:2402.13499), table of memory latencies of A100, RTX 4090 and H100.
- *   sm_86: no source known; taken from sm_89, whose SM is closest.
- *   sm_100, sm_103, sm_120: no source known; taken from sm_90 and sm_89.
+ *   sm_86: no source is known; the figures of sm_89, whose SM is closest.
+ *   sm_100, sm_103, sm_120: no source is known; the figures of sm_90 and sm_89.
  *
- * Pieces: runs of 32, 64, 128 and 256 bytes at random places are read at 0.33, 0.65, 0.91 and 0.96
- * of the bandwidth of long ones on an H100 and written at 0.26, 0.50, 0.88 and 0.95; on an H200 at
- * 0.29, 0.57, 0.92, 0.97 and 0.23, 0.44, 0.80, 0.98 (microbenchmarks.cu "runs"). Hints: a copy by
- * loads with none, streaming, no_allocate, wide: measured on both (microbenchmarks.cu "hint"). The
- * others: no source known; pieces as the H100's, no cost of hints.
+ * Pieces of DRAM: runs of 32, 64, 128 and 256 bytes at random addresses are read with 0.33, 0.65,
+ * 0.91 and 0.96 of the bandwidth of long runs on an H100, and written with 0.26, 0.50, 0.88 and
+ * 0.95; on an H200 with 0.29, 0.57, 0.92, 0.97 and 0.23, 0.44, 0.80, 0.98 (microbenchmarks.cu
+ * "runs"). Costs of hints: copies by loads with no hint, streaming, no_allocate and wide, measured
+ * on both (microbenchmarks.cu "hint"). No source is known for other chips: pieces of the H100,
+ * hints without cost.
  *
- * Bytes a clock of the whole L2: A100: its whitepaper (5120), of which kernels reach 0.8, as on
- * the H200. H100, H200: measured on each (results, "l2": 7279 and 8169 bytes a ns; by "l2 sectors"
- * 7315 and 8448). T4, GA102, AD102: no source known; 32 bytes a
- * clock for each of the L2's slices, taken as 24, 48 and 96 of them. Others: as the H200. */
+ * Bytes per clock of the whole L2: the whitepaper of the A100 says 5120, of which kernels reach
+ * 0.8, as on the H200. H100 and H200 are measured (results, "l2": 7279 and 8169 bytes per ns; "l2
+ * sectors": 7315 and 8448). No source is known for T4, GA102 and AD102: 32 bytes per clock for each
+ * slice of the L2, taken as 24, 48 and 96 slices. Other chips: as the H200. */
 static const struct row {
     const char *name, *gpu, *arch;
     int l2_mib;
@@ -51,30 +52,29 @@ static const struct row {
 };
 static const size_t table_count = sizeof table / sizeof *table;
 
-/* Bytes a ns that kernels which do nothing else read, write and copy (results, device.json). */
+/* Bytes per ns of kernels that only read, write or copy (results, device.json). */
 static const struct {
     const char *name;
     double read, write, copy;
 } bandwidths[] = {{"h200", 4622, 4662, 4262}, {"h100", 3184, 3294, 3061}};
 
-/* Shares of the datasheet's bandwidth that these are, on average: taken for the others, of which no
+/* Average shares of the datasheet's bandwidth that these are. Taken for other chips, for which no
  * source is known. */
 static const double read_share = 0.957, write_share = 0.977, copy_share = 0.901;
 
-/* The L2 is written at this share of what it is read at: an H100 reads 226 sectors a ns and writes
- * 98, in part, to 140, whole. */
+/* Bandwidth of writes to the L2, as a share of that of reads: an H100 reads 226 sectors per ns, and
+ * writes 98 (in part) to 140 (whole). */
 static const double written_share = 0.62;
 
-/* A round trip to DRAM when this is busy, over one when it is idle: what makes the speed of a read
- * by its bytes in flight come out (sim/model.c, flight_norm), on an H200 and an H100. Taken for the
- * others. */
+/* Latency of DRAM under load over that of idle DRAM. It is fitted to the speed of reads by their
+ * bytes in flight (sim/model.c, flight_norm) on an H200 and an H100, and taken for other chips. */
 static const double loaded = 1.78;
 
-/* Chip-wide clocks between two blocks that start (0.604 ns on an H200); between two atomics on one
- * address, by type (floats 1.765 ns, integers 0.88 once a warp has added up its own); between two
- * sectors of one line with atomics (0.65 ns, doubles 1.19); sectors with atomics a clock of all of
- * the L2 (102 a ns): measured on an H200 by tests/bench/microbenchmarks.cu; taken for the others.
- */
+/* Measured on an H200 by tests/bench/microbenchmarks.cu, and taken for other chips. Clocks of the
+ * chip between the starts of two blocks (0.604 ns); between two atomics on one address (floats
+ * 1.765 ns, integers 0.88 ns once a warp has added up its own); between atomics on two sectors of
+ * one line (0.65 ns, doubles 1.19 ns); and sectors with atomics per clock of the whole L2 (102 per
+ * ns). */
 static const double block_every = 1.2, float_atomic = 3.5, integer_atomic = 1.74,
                     atomic_sector = 1.28, double_sector = 2.35, atomic_sectors = 52;
 
@@ -108,12 +108,14 @@ static void fill(const struct row *r, sim_chip *out)
         }
     out->l2_bytes_per_ns = r->l2 * clock;
     out->l2_written_per_ns = r->l2 * clock * written_share;
-    /* "NVIDIA A100 Tensor Core GPU Architecture" whitepaper: 64 bytes a clock and SM. */
+    /* "NVIDIA A100 Tensor Core GPU Architecture" whitepaper: 64 bytes per clock and SM. */
     out->l2_bytes_per_clock_sm = 64;
+    /* CUDA C++ Programming Guide, "Shared Memory" of 8.0 and 9.0: at most 164 of 192 KiB and 228 of
+     * 256 KiB are shared memory. Taken for the others. */
     out->l1_least_bytes = 28 * 1024;
-    /* Luo et al., as above, for shared memory (29) and L1 (33); Jia et al., "Dissecting the NVIDIA
-     * Volta GPU Architecture via Microbenchmarking" (2018), for arithmetic: 4 clocks, doubles 8,
-     * special functions and shuffles about 20. Barriers: measured ("barrier"). */
+    /* Shared memory (29) and L1 (33): Luo et al., as above. Arithmetic: Jia et al., "Dissecting the
+     * NVIDIA Volta GPU Architecture via Microbenchmarking" (2018): 4 clocks, doubles 8, special
+     * functions and shuffles about 20. Barriers: measured (microbenchmarks.cu "barrier"). */
     out->compute_clocks = 4;
     out->wide_clocks = out->constant_clocks = 8;
     out->special_clocks = 20;
@@ -124,13 +126,15 @@ static void fill(const struct row *r, sim_chip *out)
     out->l1_wavefronts = 1;
     out->l2_clocks = r->l2_latency;
     out->dram_clocks = r->dram_latency * loaded;
-    /* 4 warp schedulers an SM, one instruction a clock each: CUDA C++ Programming Guide, "Compute
-     * Capabilities", 7.5 to 12.0. Kernels that do nothing but multiply and add reach 0.95 of that
-     * on an H100 and an H200 (results, "fp32"); taken for the others. */
+    /* 4 warp schedulers per SM with one instruction per clock each: CUDA C++ Programming Guide,
+     * "Compute Capabilities", 7.5 to 12.0. Kernels that only multiply and add reach 0.95 of that on
+     * an H100 and an H200 (results, "fp32"); taken for other chips. */
     out->issue_per_clock = 4 * 0.95;
-    /* Measured on an H200: an empty kernel between two events. No source for the others. */
+    /* Measured on an H200 with an empty kernel between two events. No source is known for other
+     * chips. */
     out->launch_ns = 2900;
     out->block_ns = block_every / clock;
+    /* 60 ns. No source is known. */
     out->block_clocks = 60 * clock;
     out->read_piece_bytes = r->read_piece;
     out->write_piece_bytes = r->write_piece;
@@ -143,7 +147,7 @@ static void fill(const struct row *r, sim_chip *out)
     out->integer_atomic_ns = integer_atomic / clock;
 }
 
-/* The first row that `is` true of. */
+/* Finds the first row for which `is` returns true. */
 static at_status find(const char *name, bool (*is)(const struct row *r, const char *name),
                       sim_chip *out, bool *found, at_error *error)
 {
@@ -169,6 +173,7 @@ static bool is_in_name(const struct row *r, const char *gpu)
     return strstr(gpu, r->gpu) != NULL;
 }
 
+/* Returns the first row with the same name. */
 static size_t first_of_name(size_t row)
 {
     size_t i = 0;
@@ -177,7 +182,7 @@ static size_t first_of_name(size_t row)
     return i;
 }
 
-/* Adds a chip and its architectures: "h200 (sm_90, sm_90a)". */
+/* Appends a chip and its architectures to a text: "h200 (sm_90, sm_90a)". */
 static void add_chip(char *text, size_t size_bytes, size_t first)
 {
     text_add(text, size_bytes, "%s%s (%s", *text ? ", " : "", table[first].name, table[first].arch);
@@ -216,8 +221,8 @@ at_status sim_chip_of_gpu(const char *gpu, const arch_limits *limits, const char
     return status;
 }
 
-/* Round trips to DRAM under load, over those of the ceiling "round_trips", where nothing else runs.
- */
+/* Latency of DRAM under load over that of the ceiling "round_trips", which is measured on an idle
+ * chip. No source is known for this figure. */
 static const double loaded_round_trip = 1.25;
 
 void sim_chip_measured(sim_chip *chip, const double rates[CEILING_KINDS])
@@ -227,8 +232,8 @@ void sim_chip_measured(sim_chip *chip, const double rates[CEILING_KINDS])
     memcpy(own, rates, sizeof own);
     const struct {
         ceiling_kind kind;
-        double *figure, factor; /* figure: factor * rate, */
-        double over;            /* or over / rate */
+        double *figure, factor; /* figure = factor * rate; */
+        double over;            /* otherwise figure = over / rate */
     } measured[] = {
         {CEILING_READ, &chip->read_bytes_per_ns, 1, 0},
         {CEILING_WRITE, &chip->write_bytes_per_ns, 1, 0},
@@ -240,7 +245,7 @@ void sim_chip_measured(sim_chip *chip, const double rates[CEILING_KINDS])
         {CEILING_ROUND_TRIPS, &chip->dram_clocks, 0, clock * loaded_round_trip},
         {CEILING_PIECES_READ, &chip->read_piece_bytes, 0, 32 * own[CEILING_READ]},
         {CEILING_PIECES_WRITTEN, &chip->write_piece_bytes, 0, 32 * own[CEILING_WRITE]},
-        /* A warp adds up its own integers before. */
+        /* A warp adds up its own integers before it accesses memory. */
         {CEILING_ONE_WORD, &chip->integer_atomic_ns, 0, 32},
         {CEILING_ONE_FLOAT, &chip->float_atomic_ns, 0, 1},
         {CEILING_ONE_DOUBLE, &chip->double_atomic_ns, 0, 1},

@@ -1,8 +1,8 @@
-/* Predictions for kernels of one problem, without running them whole.
+/* Predicts the times of kernels of one problem without running them whole.
  *
- * In: a chip and a problem; then PTX and a launch at a time. Out: predicted time, profile
- * and counters of a sample of blocks. Inputs hold what the script says (sim/data.h), where the
- * sample touches them. */
+ * In: a chip and a problem; then PTX and a launch at a time. Out: the predicted time, and profile
+ * and counters of a sample of blocks. Inputs have the contents that the script asks for, where the
+ * sample touches them (sim/data.h). */
 #ifndef AUTOTUNE_SIM_ESTIMATE_H
 #define AUTOTUNE_SIM_ESTIMATE_H
 
@@ -13,40 +13,43 @@
 
 typedef struct sim_estimate sim_estimate;
 
-/* Prepares buffers for the problem on a chip; `filler`, which is copied, prepares inputs, NULL:
- * nothing does; `contents` as sim_data_new() takes them. AT_DEVICE, AT_COMPILE, AT_NO_MEMORY. The
- * caller frees *out with sim_estimate_free. */
+/* Prepares the buffers of a problem on a chip. `filler` is copied and may be NULL; `contents` is as
+ * in sim_data_new(). Returns AT_DEVICE, AT_COMPILE or AT_NO_MEMORY. The caller frees *out with
+ * sim_estimate_free(). */
 at_status sim_estimate_new(const sim_chip *chip, const problem_plan *plan, const sim_filler *filler,
                            const void *const *contents, sim_estimate **out, at_error *error);
-void sim_estimate_free(sim_estimate *e); /* NULL is fine */
+void sim_estimate_free(sim_estimate *e); /* `e` may be NULL */
 
-/* Has `progress` called from now on, with the number of sampled blocks that were run. */
+/* Calls `progress` from now on, with the number of sampled blocks that have run. */
 void sim_estimate_watch(sim_estimate *e,
                         void (*progress)(void *context, uint64_t done, uint64_t total),
                         void *context);
 
-/* Why some inputs are not what the script says; NULL: all are, as far as they were touched. */
+/* Returns why some inputs differ from those that the script asks for, or NULL if no touched input
+ * does. */
 const char *sim_estimate_trouble(const sim_estimate *e);
 
-/* The findings of an estimate of one launch. */
+/* The results for one launch. */
 typedef struct sim_estimated {
-    uint32_t launch; /* its place in the plan, and its program's in the kernel */
+    uint32_t launch; /* index of the launch in the plan, and of its program in the kernel */
     sim_profile profile;
     sim_prediction prediction;
-    sim_kernel kernel;     /* owned: lines and locations of the counters */
-    sim_counter *counters; /* owned; one for each instruction of the program, of the sample */
-    sim_fault fault;       /* if not SIM_FAULT_NONE, only `launch` and `kernel` above are valid */
+    sim_kernel kernel; /* owned; has the source lines of the counters */
+    sim_counter
+        *counters;   /* owned; counters of the sample, one for each instruction of the program */
+    sim_fault fault; /* if its kind is not SIM_FAULT_NONE, only `launch` and `kernel` are valid */
 } sim_estimated;
 
 void sim_estimated_deinit(sim_estimated *s);
 
-/* Runs `sample` blocks (0: a default) of the launch at place `i` of the plan. `image` is PTX. AT_OK
- * also when the kernel faults (out->fault). AT_COMPILE: it cannot run on this chip. */
+/* Runs `sample` blocks (0: a default number) of the launch at index `i` of the plan. `image` is
+ * PTX. Returns AT_OK also if the kernel faults (out->fault), and AT_COMPILE if it cannot run on
+ * this chip. On success the caller frees *out with sim_estimated_deinit(). */
 at_status sim_estimate_kernel(sim_estimate *e, const device_image *image, const launch_plan *plan,
                               uint32_t i, uint64_t sample, sim_estimated *out, at_error *error);
 
-/* Estimates, like above, but only the time of all launches together, by which a search orders
- * variants. The data that earlier variants wrote is gone. */
+/* Predicts the time of all launches of a plan together; a search orders variants by it. Resets the
+ * data that earlier variants wrote. */
 at_status sim_estimate_time(sim_estimate *e, const device_image *image, const launch_plan *plan,
                             double *time_ns, at_error *error);
 

@@ -8,7 +8,8 @@
 #include "base/memory.h"
 #include "base/text.h"
 
-/* Below this a line is not worth a sentence: times the fewest sectors or wavefronts. */
+/* Lowest ratio of sectors or wavefronts to the fewest possible ones at which a line gets a
+ * sentence. */
 static const double good_ratio = 1.05;
 
 void explanation_deinit(explanation *e)
@@ -24,7 +25,8 @@ const char *explain_kind_name(explain_kind kind)
     return names[kind];
 }
 
-/* Bytes requested over bytes in the sectors moved: 1 is best; 1 also when nothing moved. */
+/* Returns the requested bytes over the bytes of the moved sectors: 1 is best, and is also returned
+ * if nothing was moved. */
 static double sector_efficiency(const sim_counter *c)
 {
     return c->sectors ? (double)c->bytes / ((double)c->sectors * SIM_SECTOR_BYTES) : 1.0;
@@ -81,7 +83,8 @@ static void say(explanation *e, const char *format, ...)
     va_end(arguments);
 }
 
-/* "Line 34 (transpose_tile.tmpl:31)", or "Line 31" where the listing has the file's own lines. */
+/* Writes the name of a line: "Line 34 (transpose_tile.tmpl:31)", or "Line 31" if the listing shows
+ * the line numbers of that file. */
 static const char *name_line(const explain_source *s, const explain_line *l, char *text,
                              size_t text_bytes)
 {
@@ -141,7 +144,7 @@ static void judge_access(explanation *e, const char *line, explain_kind kind, co
             line, per(c->constant_passes, c->constant_requests));
 }
 
-/* True: nothing is wasted. */
+/* Writes the sentences about lines. Returns whether nothing is wasted. */
 static bool judge_lines(explanation *e, const explain_source *source)
 {
     size_t before = e->sentence_count;
@@ -161,8 +164,9 @@ static bool judge_lines(explanation *e, const explain_source *source)
     return wasteless;
 }
 
-/* "The bottleneck, by prediction: latency. DRAM 61 us, latency 118 us: more loads in flight would
- * help." All that takes at least half as long as the longest is told. */
+/* Writes the sentences about the prediction: "The bottleneck, by prediction: latency. DRAM 61 us,
+ * latency 118 us: more loads in flight would help." Terms of at least half of the longest are
+ * listed. */
 static void judge_terms(explanation *e, const sim_prediction *p, bool wasteless)
 {
     char told[256] = "", time[UNITS_BYTES];

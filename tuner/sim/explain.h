@@ -1,9 +1,8 @@
-/* Explains what one variant does, line by line: counters of a simulated run summed by source line,
- * and a verdict in words.
+/* Explains the performance of a variant: counters of a simulated run by source line, and sentences.
  *
- * In: the emitted source and what an estimate found (sim/estimate.h). Out: one row for each source
- * line that touches memory, with loads, stores and atomics apart, and sentences about what is
- * wasted, where, and what limits. */
+ * In: the emitted source and the results of an estimate (sim/estimate.h). Out: one row for each
+ * source line that accesses memory, with loads, stores and atomics apart, and sentences about
+ * wasted accesses and the bottleneck. */
 #ifndef AUTOTUNE_SIM_EXPLAIN_H
 #define AUTOTUNE_SIM_EXPLAIN_H
 
@@ -12,50 +11,53 @@
 enum { EXPLAIN_SENTENCES = 24, EXPLAIN_SENTENCE_BYTES = 512 };
 
 typedef enum explain_kind {
-    EXPLAIN_LOAD, /* asynchronous copies too */
+    EXPLAIN_LOAD, /* loads and asynchronous copies */
     EXPLAIN_STORE,
     EXPLAIN_ATOMIC,
     EXPLAIN_KIND_COUNT
 } explain_kind;
 
 typedef struct explain_line {
-    ptx_text
-        file; /* that the source includes; a view of the kernel's PTX; empty: the source itself */
-    int line; /* of the file; 0: code of the toolkit's headers */
-    sim_counter kinds[EXPLAIN_KIND_COUNT]; /* global, shared and constant memory */
-    sim_counter local;
+    ptx_text file; /* included file, a view into the kernel's PTX; empty for the source itself */
+    int line;      /* line of the file; 0 for code of the headers of the CUDA Toolkit */
+    sim_counter kinds[EXPLAIN_KIND_COUNT]; /* accesses to global, shared and constant memory */
+    sim_counter local;                     /* accesses to local memory */
 } explain_line;
 
-/* How messages name the lines of the source. */
+/* How the sentences name the lines of the source. */
 typedef struct explain_source {
-    const char *name;          /* under which it was compiled */
-    const char *const *places; /* "file:line" of line i + 1, or NULL; may itself be NULL */
+    const char *name; /* file name under which the source was compiled */
+    const char *const
+        *places; /* places[i] is "file:line" for line i + 1, or NULL; may itself be NULL */
     size_t place_count;
-    const char *listed; /* file after whose lines the listing is numbered; NULL: the source */
+    const char *listed; /* file whose line numbers the listing shows; NULL if it shows those of the
+                           source */
 } explain_source;
 
 typedef struct explanation {
-    explain_line *lines; /* owned; ascending, those of the source before each of the files */
+    explain_line *lines; /* owned; ascending, lines of the source before those of other files */
     size_t line_count;
-    double scale; /* blocks of the launch over blocks run: 1 when all ran */
+    double scale; /* blocks of the launch over blocks that were run */
     char sentences[EXPLAIN_SENTENCES][EXPLAIN_SENTENCE_BYTES];
     size_t sentence_count;
-    size_t of_lines; /* of these, the first ones, which are about lines: the others are about the
-                        prediction */
+    size_t of_lines; /* number of the first sentences, which are about lines; the others are about
+                        the prediction */
 } explanation;
 
-/* Is it a line of the source, or code of headers, and not of a file that the source includes? */
+/* Returns whether a line belongs to the source or to a header of the Toolkit, and not to an
+ * included file. */
 static inline bool explain_line_is_own(const explain_line *l)
 {
     return l->file.length == 0;
 }
 
-/* Sums and judges. A kernel that faulted has no lines, and its fault is the only sentence.
- * The caller frees *out's lines with explanation_deinit. */
+/* Sums the counters by line and writes the sentences. For a kernel that faulted there are no lines,
+ * and the only sentence is the fault. The caller frees the result with explanation_deinit(). */
 void explain_variant(const sim_estimated *s, const sim_chip *chip, const explain_source *source,
                      explanation *out);
 void explanation_deinit(explanation *e);
 
-const char *explain_kind_name(explain_kind kind); /* "load" ... */
+/* Returns "load", "store" or "atomic". */
+const char *explain_kind_name(explain_kind kind);
 
 #endif

@@ -8,7 +8,7 @@
 #include "ptx/parse.h"
 #include "sim/decode/decode.h"
 
-/* A module with more than this is no kernel that anybody wants to simulate. */
+/* Limit of the size of all variables of a module. */
 static const uint64_t max_variable_bytes = 256u << 20;
 
 void sim_kernel_deinit(sim_kernel *k)
@@ -22,13 +22,14 @@ void sim_kernel_deinit(sim_kernel *k)
     *k = (sim_kernel){0};
 }
 
+/* Returns whether a variable lies in `variables`. */
 static bool in_module_memory(const sim_kernel *k, const ptx_variable *v, size_t index)
 {
     return (v->space == PTX_SPACE_GLOBAL || v->space == PTX_SPACE_CONST) &&
            k->programs[0]->addresses[index] >= SIM_MODULE_BASE;
 }
 
-/* Addresses in initial values of variables. */
+/* Writes the addresses that initial values contain. */
 static void relocate(const sim_kernel *k)
 {
     for (size_t i = 0; i < k->module->relocation_count; i++) {

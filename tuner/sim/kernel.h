@@ -1,8 +1,8 @@
-/* A kernel of a simulated device: PTX parsed and decoded once, with its module's variables.
+/* A kernel of a simulated device: parsed and decoded PTX, with the variables of its module.
  *
- * Owns everything but the buffers that a launch names. __device__ and __constant__ variables start
- * as the PTX says and keep their contents from launch to launch, as on a GPU, until they are
- * reset. */
+ * A kernel owns everything but the buffers of a launch. As on a GPU, __device__ and __constant__
+ * variables start with the values in the PTX and keep their contents from launch to launch, until
+ * they are reset. */
 #ifndef AUTOTUNE_SIM_KERNEL_H
 #define AUTOTUNE_SIM_KERNEL_H
 
@@ -15,38 +15,40 @@
 typedef struct sim_kernel {
     ptx_module *module;
     size_t program_count;
-    sim_program *programs[PLAN_MAX_LAUNCHES]; /* of each entry; they share the variables */
-    uint8_t *variables;                       /* programs[0]->global_bytes, from SIM_MODULE_BASE */
-    uint8_t *initial;                         /* as many: what the module defines */
-    sim_heap *heap;                           /* NULL: no program uses it */
+    sim_program
+        *programs[PLAN_MAX_LAUNCHES]; /* programs of the entries, which share the variables */
+    uint8_t *variables;               /* contents of the variables: programs[0]->global_bytes, from
+                                         SIM_MODULE_BASE on */
+    uint8_t *initial;                 /* initial contents, as the module defines them */
+    sim_heap *heap;                   /* NULL if no program allocates memory */
 } sim_kernel;
 
-/* Makes a kernel of PTX text; `name` is used in messages. An entry may occur more than once; NULL
- * is the module's first. On success free it with sim_kernel_deinit. AT_FORMAT, AT_NOT_FOUND,
- * AT_NO_MEMORY. */
+/* Makes a kernel from PTX text. `name` is used in messages. An entry may occur more than once; NULL
+ * stands for the first of the module. On success free it with sim_kernel_deinit(). Returns
+ * AT_FORMAT, AT_NOT_FOUND or AT_NO_MEMORY. */
 at_status sim_kernel_init(sim_kernel *k, const char *ptx, size_t size, const char *name,
                           const char *const *entries, size_t entry_count, at_error *error);
 void sim_kernel_deinit(sim_kernel *k);
 
-/* Gives the module's variables the values that the module defines. */
+/* Sets the variables to their initial values. */
 void sim_kernel_reset(const sim_kernel *k);
 
-/* Finds a variable that differs from what the module defines and that no constant of the plan
- * fills; NULL if there is none. */
+/* Returns a variable that differs from its initial value and is not filled by a constant of the
+ * plan; NULL if there is none. */
 const ptx_variable *sim_kernel_find_changed(const sim_kernel *k, const launch_plan *plan);
 
-/* Finds the address of the module's variable `name`. AT_COMPILE when there is none or it has less
- * than `size_bytes`. */
+/* Finds the address of the variable `name`. Returns AT_COMPILE if there is none, or if it has fewer
+ * than `size_bytes` bytes. */
 at_status sim_kernel_find_variable(const sim_kernel *k, const char *name, uint64_t size_bytes,
                                    uint64_t *address, at_error *error);
 
-/* Overwrites the start of such a variable. */
+/* Overwrites the start of the variable `name`. Errors as above. */
 at_status sim_kernel_set_variable(const sim_kernel *k, const char *name, const uint8_t *bytes,
                                   uint64_t size_bytes, at_error *error);
 
-/* Adds the kernel's heap and its variables to `memory`, which must be given to sim_run() and freed
- * by the caller before the kernel is. Where a region begins at a variable's address, only what is
- * behind that region is added. */
+/* Adds the heap and the variables of the kernel to `memory`, which the caller must free before the
+ * kernel. If a region of `memory` begins at the address of a variable, only the part of the
+ * variable behind that region is added. */
 at_status sim_kernel_add_variables(const sim_kernel *k, sim_memory *memory, at_error *error);
 
 #endif

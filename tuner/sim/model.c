@@ -2,20 +2,22 @@
 
 #include <math.h>
 
-/* Exponent of the norm by which latency meets bandwidth: reads of 256 MiB with 4 KiB in flight to
- * an SM tell the latency, long ones the bandwidth; those with 8, 16 and 32 KiB are between by an
- * exponent of 2.2 to 2.6, on an H100 and an H200 (microbenchmarks.cu "flight"). */
+/* Exponent of the norm that combines latency and bandwidth: reads of 256 MiB with 4 KiB in flight
+ * to an SM show the latency, reads with much more in flight the bandwidth. Reads with 8, 16 and 32
+ * KiB lie between, as by an exponent of 2.2 to 2.6, on an H100 and an H200 (microbenchmarks.cu
+ * "flight"). */
 static const double flight_norm = 2.5;
 
-/* A first-level cache and the shared memory of a block are the same memory: CUDA C++ Programming
- * Guide, "Shared Memory" of 8.0 and 9.0: 192 and 256 KiB together. The system keeps 1 KiB a block.
- */
+/* L1 and shared memory of an SM share one memory: CUDA C++ Programming Guide, "Shared Memory" of
+ * 8.0 and 9.0: 192 and 256 KiB. The system reserves 1 KiB per block. */
 enum { RESERVED_BYTES = 1024 };
 
-enum { SCHEDULERS = 4 }; /* of an SM: CUDA C++ Programming Guide, "Compute Capabilities", 7.5 on */
+enum {
+    SCHEDULERS = 4
+}; /* schedulers of an SM: CUDA C++ Programming Guide, "Compute Capabilities", from 7.5 on */
 
-/* Registers of a thread that hold no loaded value: addresses, counters, sums. A load takes a
- * register from its issue on. */
+/* Registers of a thread that hold no pending loads: addresses, counters, sums. No source is known
+ * for the numbers. A load occupies its register from its issue on. */
 enum { OTHER_REGISTERS = 10, FEWEST_FREE = 8, UNKNOWN_REGISTERS = 64 };
 
 static double norm(double p, double a, double b)
@@ -26,7 +28,7 @@ static double norm(double p, double a, double b)
 
 static double mixed_ns(const sim_chip *chip, double read, double written)
 {
-    /* What a copy takes beyond a read and a write: DRAM's bus turns between them. */
+    /* Extra time of a copy over a read and a write, because the bus of DRAM turns around. */
     const double turn =
         2 / chip->copy_bytes_per_ns - 1 / chip->read_bytes_per_ns - 1 / chip->write_bytes_per_ns;
     return read / chip->read_bytes_per_ns + written / chip->write_bytes_per_ns +
@@ -40,7 +42,7 @@ double sim_model_copy_ns(const sim_chip *chip, double bytes, bool warm)
            (held ? 2 * bytes / chip->l2_bytes_per_ns : mixed_ns(chip, bytes, bytes));
 }
 
-static double clock_of(const sim_chip *chip) /* GHz: clocks a nanosecond */
+static double clock_of(const sim_chip *chip) /* in GHz, which is clocks per ns */
 {
     return chip->limits.clock_khz * 1e-6;
 }
@@ -82,23 +84,24 @@ occupancy sim_model_sampling(const sim_needs *needs, uint64_t threads, const sim
     return o;
 }
 
-/* How much longer DRAM takes for runs of neighbours than for long ones: it is read and written in
- * pieces, of which one costs the same when less of it is asked for (microbenchmarks.cu "runs": the
- * curve is theirs). What blocks of a wave access side by side is one run where they go together:
- * how far, no microbenchmark tells. */
+/* Returns how much longer DRAM takes for runs of adjacent bytes than for long runs. DRAM transfers
+ * whole pieces; the curve is that of microbenchmarks.cu "runs". `wave_sectors` is the mean run of
+ * all blocks of a wave together: such blocks may run side by side, so their runs partly count as
+ * one. No measurement tells how much (`together`), nor at which length the benefit ends
+ * (`longest_bytes`). */
 static double short_runs(double bytes, double runs, double wave_sectors, double piece)
 {
-    static const double sharpness = 4, together = 0.15;
+    static const double sharpness = 4, together = 0.15, longest_bytes = 4096;
     if (bytes <= 0 || runs <= 0)
         return 1;
     const double own = bytes / runs, wave = fmax(wave_sectors * SIM_SECTOR_BYTES, own);
-    const double run = pow(own, 1 - together) * pow(fmin(wave, 4096), together);
+    const double run = pow(own, 1 - together) * pow(fmin(wave, longest_bytes), together);
     return pow(1 + pow(piece / run, sharpness), 1 / sharpness);
 }
 
-/* Accesses to local memory, in sectors of a block: those that the machine code tells. Without them
- * those in the program, and those of spilled registers, which a thread loads and stores as often as
- * it runs through an instruction on average. */
+/* Returns the accesses to local memory, in sectors per block: those of the machine code. If the
+ * machine code is unknown: those of the PTX, and those of spilled registers, of which a thread
+ * executes each as often as an average instruction. */
 static double local_sectors(const sim_profile *p, const sim_needs *needs)
 {
     const double own = (double)p->totals.local.sectors / (double)p->sampled;
@@ -108,32 +111,34 @@ static double local_sectors(const sim_profile *p, const sim_needs *needs)
     return own + needs->spill_bytes / 4.0 * 4 * p->trips * warps;
 }
 
-/* The share of `bytes` that a cache does not hold. */
+/* Returns the share of `bytes` that a cache does not hold. */
 static double overflow(double bytes, double capacity)
 {
     return bytes > capacity ? 1 - capacity / bytes : 0;
 }
 
-typedef struct flow { /* bytes of the launch, and sectors of a block */
-    double read, written;
-    double read_long; /* bytes of long runs that would take as long to read */
-    double l1_wavefronts, l2_read, l2_written; /* sectors; */
-    double l2_parts;                           /* those written that a store covers in part; */
-    double l2_read_lines, l2_written_lines;    /* and lines of 128 bytes */
+typedef struct flow { /* where the accesses are served: bytes per launch, or sectors per block */
+    double read, written; /* bytes read from and written to DRAM */
+    double read_long;     /* bytes in long runs that would take as long to read */
+    double l1_wavefronts, l2_read, l2_written; /* wavefronts of the L1; sectors of the L2 */
+    double l2_parts;                        /* written sectors that a store covers only in part */
+    double l2_read_lines, l2_written_lines; /* lines of 128 bytes of the L2 */
 } flow;
 
-/* The L2 is in two halves, and what SMs of both read is in both: "NVIDIA A100 Tensor Core GPU
- * Architecture" whitepaper; random reads of 64 MiB find 0.44 of the L2's size there (H100). */
+/* Share of the L2 that holds distinct data: the L2 has two halves, and data that SMs of both halves
+ * read is in both ("NVIDIA A100 Tensor Core GPU Architecture" whitepaper). Random reads of 64 MiB
+ * find 0.44 of the size of the L2 there (H100). */
 static const double held_share = 0.45;
 
-/* The part that the L2 serves of what blocks share. */
+/* How far the L2 serves data that blocks share. */
 typedef struct sharing {
-    bool stays; /* it holds what a wave reads until the next one */
-    double fit; /* share that it holds of what a wave reads at about the same time */
+    bool stays; /* it keeps the data that a wave reads until the next wave */
+    double fit; /* share that it holds of the data that a wave reads at about the same time */
 } sharing;
 
-/* The share of the sectors that are fresh to a run of blocks which come from DRAM: no block of its
- * wave has read them before, nor, where the L2 keeps what a wave reads, one of the wave before. */
+/* Returns the share of the sectors fresh to a run of blocks that come from DRAM: neither another
+ * block of the wave has read them before, nor, if the L2 keeps the data of a wave, a block of the
+ * previous wave. */
 static double wave_share(double distinct, double fresh, double first, double later,
                          const sharing *s)
 {
@@ -143,7 +148,7 @@ static double wave_share(double distinct, double fresh, double first, double lat
     return fmin(distinct * (1 - shared) / fresh, 1);
 }
 
-/* DRAM's pieces for loads; those of .L2::256B bring so much (PTX ISA, "ld"). */
+/* Returns the piece of DRAM for loads. Loads with .L2::256B fetch 256 bytes (PTX ISA, "ld"). */
 static double read_piece(const sim_profile *p, const sim_chip *chip)
 {
     static const double wide_bytes = 256;
@@ -151,8 +156,8 @@ static double read_piece(const sim_profile *p, const sim_chip *chip)
     return (1 - wide) * chip->read_piece_bytes + wide * wide_bytes;
 }
 
-/* Adds what is read of DRAM. A buffer of which more is read than it has is read again: then the L2
- * has what it holds of it. */
+/* Adds the reads from DRAM. If more bytes of a buffer are read than it has, some are read again,
+ * and the L2 serves them as far as it holds the buffer. */
 static void add_reads(const sim_profile *p, const sim_chip *chip, const sharing *with,
                       double l2_held, flow *f)
 {
@@ -177,10 +182,10 @@ static void add_reads(const sim_profile *p, const sim_chip *chip, const sharing 
                                       p->wave.read_run, piece);
 }
 
-/* Bytes that blocks read again after so much else that the L2 has lost them: all blocks of a wave
- * read and write meanwhile. What is replaced is what was used longest ago, so that all of it is
- * lost where that is more than the L2 holds: between the share that it holds of what all SMs read,
- * and twice that, which it holds of what one of them does. */
+/* Returns the bytes that blocks read again after the L2 has evicted them, because all blocks of a
+ * wave read and write meanwhile. The L2 evicts the least recently used data, so it loses all of it
+ * if more is accessed meanwhile than it holds. The loss begins at the share of the L2 that holds
+ * data of all SMs, and is complete at twice that, the share that holds data of one SM. */
 static double read_again(const sim_profile *p, double wave_blocks, double l2_held)
 {
     const double written = p->read.missed > 0 ? p->write.distinct / p->read.missed : 0;
@@ -191,7 +196,7 @@ static double read_again(const sim_profile *p, double wave_blocks, double l2_hel
            fmin(fmax(most / l2_held - 1, 0), 1);
 }
 
-/* Where a block's accesses are served. */
+/* Computes where the accesses of a launch are served. */
 static flow find_flow(const sim_profile *p, const sim_needs *needs, const sim_chip *chip,
                       double resident)
 {
@@ -204,17 +209,17 @@ static flow find_flow(const sim_profile *p, const sim_needs *needs, const sim_ch
         .stays =
             resident * sms * SIM_SECTOR_BYTES * p->read.distinct * p->wave.first_fresh < l2_held,
         .fit = 1 - overflow(p->wave.bytes, l2_held)};
-    /* What is read with a hint that it is read once is the first to leave the L2. */
+    /* Data that is read with a hint that it is read only once leaves the L2 first. */
     const double kept = 1 - p->hinted[SIM_HINT_STREAMING] - p->hinted[SIM_HINT_NO_ALLOCATE];
     flow f = {.written = blocks * SIM_SECTOR_BYTES * p->write.fresh};
     add_reads(p, chip, &with, l2_held * fmax(kept, 0), &f);
-    /* Where a block's own share of the L1 does not hold what it reads again, the L2 does. */
+    /* What the share of the L1 of a block does not hold, the L2 serves. */
     const double local_dram =
         blocks * SIM_SECTOR_BYTES * local_missed * overflow(held * sms, l2_bytes);
     const double again = read_again(p, resident * sms, l2_held);
     if (needs->warm && f.read + f.written <= l2_bytes)
         f.read = f.read_long = f.written = 0;
-    /* What is written in part is read to be made whole. */
+    /* Sectors that are written only in part are read first. */
     const double more = (f.written > 0 ? blocks * SIM_SECTOR_BYTES * p->write.torn : 0) +
                         local_dram / 2 + (f.read > 0 ? again : 0);
     f.read += more;
@@ -223,8 +228,8 @@ static flow find_flow(const sim_profile *p, const sim_needs *needs, const sim_ch
     f.written += local_dram / 2;
     f.l1_wavefronts = p->read.passes + p->write.passes + local / 4;
     f.l2_read = p->read.missed + local_missed / 2;
-    /* Local memory is written through: the counters of Nsight Compute have each sector of local
-     * stores in the L2, too (microbenchmarks.cu "local"). */
+    /* Local memory is written through: by the counters of Nsight Compute, each sector of local
+     * stores reaches the L2 (microbenchmarks.cu "local"). */
     f.l2_written = p->write.sent + local / 2;
     f.l2_parts = p->write.parts;
     f.l2_read_lines = p->read.moved + local_missed / 8;
@@ -232,11 +237,11 @@ static flow find_flow(const sim_profile *p, const sim_needs *needs, const sim_ch
     return f;
 }
 
-/* Tells what the L2 takes for the sectors of a block, in sectors that are read: a line of which one
- * sector is read costs as much as one of which two are; a line that is written costs beside its
- * sectors, of which those written in part cost more (microbenchmarks.cu "l2 sectors": sectors a ns
- * by words between lanes: 1.92, 1.72 on an H100, 1.89, 1.77 on an H200; "fields", 512 MiB: what
- * this says of structs of 6, 8 and 16 words is within 5 % of what an H100 takes). */
+/* Returns the time of the L2 for the sectors of a block. A line of which one sector is read costs
+ * as much as one of which two are. A written line costs something besides its sectors, and sectors
+ * that are written in part cost more. (microbenchmarks.cu "l2 sectors", by words between lanes:
+ * 1.92 and 1.72 sectors per ns on an H100, 1.89 and 1.77 on an H200. "fields", 512 MiB: the result
+ * for structs of 6, 8 and 16 words is within 5 % of the time of an H100.) */
 static double l2_ns(const sim_chip *chip, const flow *f)
 {
     static const double read_line = 1.75, written_line = 1.75, part = 1.9;
@@ -253,27 +258,30 @@ static double dram_ns(const sim_profile *p, const sim_chip *chip, const flow *f)
     const double writes = short_runs(SIM_SECTOR_BYTES * p->write.distinct, p->write.runs,
                                      p->wave.write_run, chip->write_piece_bytes);
     double hints = 1;
+    /* The costs of hints are those of copies: a launch that writes less than a twentieth of what it
+     * reads is no copy. No source is known for the limit. */
     for (int i = 0; i < SIM_HINT_COUNT && f->written > f->read / 20; i++)
         hints += p->hinted[i] * chip->hint_costs[i];
     return mixed_ns(chip, f->read_long, f->written * writes) * hints;
 }
 
-/* How much longer DRAM takes for more bytes in flight to an SM than it needs: its queues reorder
- * less well. From 32 to 256 KiB in flight a copy takes 1 % longer each time they double on an H100,
- * 2 % on an H200 (microbenchmarks.cu "oneshot"); reads lose half as much, which is left out. */
+/* Returns how much longer DRAM takes if more bytes are in flight to an SM than it needs: its queues
+ * reorder less well. From 32 to 256 KiB in flight, a copy takes 1 % longer with each doubling on an
+ * H100, 2 % on an H200 (microbenchmarks.cu "oneshot"). Reads lose half as much, which is ignored.
+ */
 static double crowding(double flight_bytes)
 {
     static const double enough_bytes = 32768, each_doubling = 0.015;
     return flight_bytes > enough_bytes ? 1 + each_doubling * log2(flight_bytes / enough_bytes) : 1;
 }
 
-/* Blocks that stay while they loop drift apart, and the last ones find the others gone: a copy
- * takes 3 % longer by them than by many short ones (as above). */
+/* Extra time of resident blocks that loop: they drift apart, and the last ones run alone. A copy by
+ * such blocks takes 3 % longer than one by many short blocks (microbenchmarks.cu "oneshot"). */
 static const double drifting = 1.03;
 
-/* Tells how much longer instructions take that the instruction cache does not hold: an SM with 16
- * and 32 warps takes 1.03 clocks an instruction of a scheduler in a loop of up to 32 KiB, 1.8 on
- * average in one of 64, 128 and 256 KiB (microbenchmarks.cu "code", on an H100). */
+/* Returns how much longer instructions take if the instruction cache does not hold the code: an SM
+ * with 16 and 32 warps takes 1.03 clocks per instruction of a scheduler in a loop of up to 32 KiB,
+ * and 1.8 on average in loops of 64, 128 and 256 KiB (microbenchmarks.cu "code", on an H100). */
 static double fetching(double code_bytes)
 {
     static const double held_bytes = 32768, longer = 0.7;
@@ -306,10 +314,10 @@ static double atomics_ns(const sim_profile *p, const sim_chip *chip)
                 (double)p->blocks * p->atomic_sectors / chip->atomic_sectors_per_ns);
 }
 
-/* Tells what work takes where `customers` visit all stations in turn, none of which is at two at a
- * time: mean value analysis of a closed network (Reiser and Lavenberg,
- * "Mean-Value Analysis of Closed Multichain Queuing Networks", JACM 27, 1980), one chain. Between
- * whole numbers of customers it goes in a straight line. */
+/* Returns the time of work if `customers` visit all stations in turn, each at one station at a
+ * time: mean value analysis of a closed network with one chain (Reiser and Lavenberg, "Mean-Value
+ * Analysis of Closed Multichain Queuing Networks", JACM 27, 1980). Fractions of customers are
+ * interpolated linearly. */
 static double queueing_ns(const double *stations_ns, size_t count, double customers)
 {
     enum { MOST_STATIONS = 8 };
@@ -336,9 +344,12 @@ static void find_terms(const sim_profile *p, const sim_needs *needs, const sim_c
     const double blocks = (double)p->blocks, n = (double)p->sampled, sms = chip->limits.sm_count;
     const double clock = clock_of(chip), per_sm = blocks / sms;
     const double resident = fmin(out->occupancy.blocks_per_sm, fmax(ceil(per_sm), 1));
-    /* The busiest SM: with few blocks an SM, it has one more than others. */
+    /* With few blocks per SM, the busiest SM has one more than others. No source is known for the
+     * limit of 8, from which on the excess is ignored. */
     const double busiest = per_sm < 8 ? ceil(per_sm) : per_sm;
     double waves = fmax(per_sm / resident, 1);
+    /* A last wave that is not full takes as long as a full one. With many waves, blocks of
+     * different waves overlap. No source is known for the limit of 4 waves. */
     if (waves < 4)
         waves = ceil(waves - 1e-9);
     const flow f = find_flow(p, needs, chip, resident);
@@ -352,10 +363,10 @@ static void find_terms(const sim_profile *p, const sim_needs *needs, const sim_c
     out->waves = blocks / (sms * out->occupancy.blocks_per_sm);
     out->dram_read_bytes = f.read;
     out->dram_written_bytes = f.written;
-    /* A block is as long as its dependences, and its own part of what its SM's pipes do: one after
-     * the other in a block of one phase; in a block of many, in which no barrier holds the warps
-     * together, phases of some warps hide those of others. A pipe that is busy for longer than the
-     * dependences take limits by its own term. */
+    /* The time of a block is that of its dependences and of its own work in the pipes of its SM. In
+     * a block of one phase they follow one another. In a block of many phases without barriers, the
+     * phases of some warps hide those of others. A pipe that is busy for longer than the
+     * dependences limits the launch by its own term. */
     const double rounds = fmax(p->critical_clocks / chip->dram_clocks, 1);
     const double phases = fmax(rounds / (1 + p->barriers), 1);
     const double alone =
@@ -370,7 +381,7 @@ static void find_terms(const sim_profile *p, const sim_needs *needs, const sim_c
         fmax(blocks * l2_ns(chip, &f), SIM_SECTOR_BYTES * busiest * (f.l2_read + f.l2_written) /
                                            chip->l2_bytes_per_clock_sm / clock);
     t[SIM_TERM_ATOMICS] = atomics_ns(p, chip);
-    /* The slice of the L2 that has the address serves its part of all other sectors besides. */
+    /* The slice of the L2 that has the address also serves its share of all other sectors. */
     if (t[SIM_TERM_ATOMICS] > 0) {
         const double others = fmax(1 - p->atomic_sectors / fmax(f.l2_written, 1), 0);
         flow rest = f;
@@ -380,6 +391,8 @@ static void find_terms(const sim_profile *p, const sim_needs *needs, const sim_c
         t[SIM_TERM_ATOMICS] += blocks * l2_ns(chip, &rest);
     }
     t[SIM_TERM_LAST] = fmax(p->last_clocks - p->critical_clocks, 0) / clock;
+    /* Blocks loop if they wait for memory more than once. No source is known for the limit of 1.5.
+     */
     const bool stays = blocks <= sms * out->occupancy.blocks_per_sm && rounds > 1.5;
     out->flight_bytes = resident * SIM_SECTOR_BYTES * p->read.distinct / rounds;
     out->needed_bytes = chip->read_bytes_per_ns / sms * chip->dram_clocks / clock;
@@ -391,12 +404,13 @@ static void find_terms(const sim_profile *p, const sim_needs *needs, const sim_c
         queueing_ns(stations, sizeof stations / sizeof *stations, fmax(warps / SCHEDULERS, 1));
 }
 
-/* The factor within which nine of ten predictions lay of what was measured, by what limits, rounded
- * up: of 600 variants of twelve patterns on an H100 that the model was not made by, where these
- * have 40 that it limits, and no less than of 1,800 of 18 patterns on an H100 and an H200 that it
- * was (tests/bench/predicted.py prints it, and how many of a pattern's are within those of the
- * others). It is squared for a chip whose figures are published ones or taken from another: how far
- * those are off nobody has measured. */
+/* Returns the factor within which nine of ten predictions were of the measured times, by the
+ * limiting term, rounded up. It is the factor of 600 variants of twelve patterns on an H100 that
+ * were not used to make the model, for terms that limit at least 40 of them; and at least that of
+ * 1,800 variants of 18 patterns on an H100 and an H200 that were used (tests/bench/predicted.py
+ * prints it, and how many variants of a pattern are within the factors of the others). It is
+ * squared for a chip with published figures, or figures of another chip, whose errors nobody has
+ * measured. */
 static double error_factor(sim_term limit, const sim_chip *chip)
 {
     static const double factors[SIM_TERM_COUNT] = {
@@ -424,7 +438,7 @@ void sim_model_predict(const sim_profile *p, const sim_needs *needs, const sim_c
         if (out->terms_ns[i] > out->terms_ns[out->limit])
             out->limit = (sim_term)i;
     }
-    /* Who waits for dependences stands in no queue meanwhile. */
+    /* A warp that waits for dependences waits in no queue. */
     out->terms_ns[SIM_TERM_TURNS] = fmax(out->terms_ns[SIM_TERM_TURNS] - longest, 0);
     if (out->terms_ns[SIM_TERM_LAST] > out->terms_ns[out->limit])
         out->limit = SIM_TERM_LAST;

@@ -1,39 +1,40 @@
-/* Predicted time of a launch on a chip: a sum of mechanisms, each of which could be measured alone.
+/* The predicted time of a launch on a chip: a sum of mechanisms, each of which could be measured
+ * alone.
  *
- * In: a profile (sim/profile.h), the kernel's resources, a chip. Out: the time, and the time that
- * each mechanism alone would take. No coefficient belongs to a pattern. A chip's figures are
- * published or measured by kernels that do one thing (sim/chip.h; microbenchmarks.md of results);
- * one constant has no measurement of its own (`together`, sim/model.c).
+ * In: a profile (sim/profile.h), the resources of the kernel, a chip. Out: the time, and the time
+ * that each mechanism alone would take. No coefficient belongs to a pattern. The figures of a chip
+ * are published, or measured by kernels that do one thing (sim/chip.h; microbenchmarks.md in
+ * results). Constants of sim/model.c without a measurement of their own say so.
  *
- *   launch + turns + last + max of
+ *   time = launch + turns + last + max of
  *     norm(DRAM, latency), blocks, issue, L1, shared, constant, L2, atomics
  *
- * DRAM       bytes read and written over the bandwidth of either; more where runs of neighbours are
- *            short, where both are mixed, or where blocks read again what the L2 has lost
- * latency    waves of blocks, each as long as its dependences take: Little's law by counting
- * blocks     the grid's blocks over the rate at which the chip starts them
- * issue      machine instructions of a block over the rate of the busiest pipe, on the busiest SM
- * L1         a sector of each quarter of a line, a clock an SM
- * shared, constant   wavefronts, one a clock an SM
- * L2         sectors over the bandwidth of all of it, or of one SM's way to it
- * atomics    those on the line that gets the most, one after the other, beside what else its slice
- *            of the L2 has to do; or all, over the rate of the L2
- * turns      what memory, issue, shared memory and L1 take beyond that, as they wait for each
- * other: a warp is at one of them at a time, and the fewer warps a scheduler has, the less one
- *            hides another
- * last       what a block does that finds itself the last one, when all others have ended */
+ *   DRAM      bytes read and written over the bandwidth of each; more if runs of adjacent sectors
+ * are short, if reads and writes mix, or if blocks read again what the L2 has evicted latency waves
+ * of blocks, each as long as its dependences take (Little's law, by counting) blocks    blocks of
+ * the grid over the rate at which the chip starts them issue     machine instructions of a block
+ * over the rate of the busiest pipe, on the busiest SM L1        one sector of each quarter of a
+ * line per clock and SM shared    wavefronts of shared memory, one per clock and SM constant
+ * wavefronts of constant memory, one per clock and SM L2        sectors over the bandwidth of the
+ * whole L2, or of the path from the L2 to one SM atomics   those on the busiest line, one after the
+ * other, and the other work of its slice of the L2; or all atomics over the rate of the L2 turns
+ * extra time because warps wait for each other at memory, issue, shared memory and L1: a warp is at
+ * one of them at a time, and few warps per scheduler hide little last      extra work of the block
+ * that finds that it is the last, after all others have ended */
 #ifndef AUTOTUNE_SIM_MODEL_H
 #define AUTOTUNE_SIM_MODEL_H
 
 #include "sim/chip.h"
 #include "sim/profile.h"
 
-typedef struct sim_needs { /* of the kernel, a block */
-    uint32_t registers;    /* a thread; 0 unknown */
-    uint64_t shared_bytes; /* static and dynamic */
-    uint32_t local_bytes;  /* a thread, of arrays and of spilled registers */
-    uint32_t spill_bytes;  /* a thread: what its spilling instructions load and store, each once */
-    bool warm;             /* L2 holds as much of the data as fits */
+/* Resources of a kernel. */
+typedef struct sim_needs {
+    uint32_t registers;    /* registers of a thread; 0 if unknown */
+    uint64_t shared_bytes; /* static and dynamic shared memory of a block */
+    uint32_t local_bytes;  /* local memory of a thread: arrays and spilled registers */
+    uint32_t spill_bytes;  /* bytes that the spilling instructions of a thread load and store, each
+                              executed once */
+    bool warm;             /* the L2 holds as much of the data as fits */
 } sim_needs;
 
 typedef enum sim_term {
@@ -53,34 +54,38 @@ typedef enum sim_term {
 
 typedef struct sim_prediction {
     double time_ns;
-    double low_ns, high_ns; /* nine of ten variants of the landscapes took so long; wider on a chip
-                               of which little was measured */
-    double terms_ns[SIM_TERM_COUNT]; /* the time that each alone would take, without the launch */
-    sim_term limit;                  /* the longest */
+    double low_ns, high_ns; /* interval that held the measured times of nine of ten variants; wider
+                               for a chip with few measured figures */
+    double terms_ns[SIM_TERM_COUNT]; /* time that each mechanism alone would take, without the
+                                        launch */
+    sim_term limit;                  /* the longest mechanism */
     occupancy occupancy;
-    double waves; /* blocks over what the chip holds at a time */
+    double waves; /* blocks over the number that the chip holds at a time */
     double dram_read_bytes, dram_written_bytes;
-    double flight_bytes; /* in flight to an SM at a time */
-    double needed_bytes; /* in flight that would keep DRAM busy: latency x bandwidth of an SM */
-    sim_pipe busiest;    /* pipe */
+    double flight_bytes; /* bytes in flight to an SM */
+    double needed_bytes; /* bytes in flight to an SM that keep DRAM busy: its latency times the
+                            bandwidth of an SM */
+    sim_pipe busiest;    /* the busiest pipe */
 } sim_prediction;
 
-/* How a launch of that kernel is sampled so that the model can be asked. A kernel that does not fit
- * has OCCUPANCY_IMPOSSIBLE. */
+/* Computes how a launch is sampled for the model. Returns the occupancy: OCCUPANCY_IMPOSSIBLE for a
+ * kernel that does not fit. */
 occupancy sim_model_sampling(const sim_needs *needs, uint64_t threads, const sim_chip *chip,
                              sim_sampling *out);
 
-/* Never fails; a kernel that does not fit gets time_ns 0 and OCCUPANCY_IMPOSSIBLE. */
+/* Predicts the time of a launch. A kernel that does not fit gets time_ns 0 and
+ * OCCUPANCY_IMPOSSIBLE. */
 void sim_model_predict(const sim_profile *profile, const sim_needs *needs, const sim_chip *chip,
                        sim_prediction *out);
 
-/* A device-to-device copy of `bytes` (read and written once each). */
+/* Returns the predicted time of a copy on the device that reads and writes `bytes` bytes each. */
 double sim_model_copy_ns(const sim_chip *chip, double bytes, bool warm);
 
-const char *sim_term_name(sim_term term); /* "DRAM", "shared memory" ... */
-const char *sim_term_key(sim_term term);  /* "dram", "shared" ...: as JSON has it */
+/* Return the name of a term for people, "shared memory", and its key in JSON, "shared". */
+const char *sim_term_name(sim_term term);
+const char *sim_term_key(sim_term term);
 
-/* The end of a sentence: the change that would make a launch faster that this term limits. */
+/* Returns advice for a launch that this term limits, as the end of a sentence. */
 const char *sim_term_advice(sim_term term);
 
 #endif
