@@ -53,8 +53,8 @@ PARTS = {
     "larger problems": Part((), {"run/variant/proof_problems.c:proof_problems_enlarge": ""}, "executed/|sizes/"),
     "bits of values": Part(
         (), {"sim/machine/values.c:put": """SIM_EACH_OF(l, mask) {
-                 if (width == 8) lacks64(w, slot)[l] = lacks[l] ? UINT64_MAX : 0;
-                 else lacks32(w, slot)[l] = (uint32_t)lacks[l] ? UINT32_MAX : 0; }""",
+                 if (width == 8) sim_lacks64(w, slot)[l] = lacks[l] ? UINT64_MAX : 0;
+                 else sim_lacks32(w, slot)[l] = (uint32_t)lacks[l] ? UINT32_MAX : 0; }""",
              "sim/machine/values.c:compute_lane": """uint64_t any = 0;
                  for (int i = 0; i < 4; i++)
                      if (c->widths[i] && slots[i] >= 0)

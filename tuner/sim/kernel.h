@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "device/plan.h"
-#include "sim/machine/heap.h"
 #include "sim/machine/memory.h"
 #include "sim/program/program.h"
 

@@ -5,8 +5,7 @@
 
 #include "base/memory.h"
 #include "sim/device.h"
-#include "sim/machine/tensor_map.h"
-#include "sim/machine/texture_view.h"
+#include "sim/machine/arguments.h"
 
 /* Default number of blocks of a sample. */
 enum { SAMPLE_BLOCKS = 16 };

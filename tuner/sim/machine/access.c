@@ -1,18 +1,159 @@
-#include "sim/machine/access.h"
+#include "sim/machine/execute.h"
 
 #include <string.h>
 
-#include "sim/machine/atomic.h"
-#include "sim/machine/bytes.h"
 #include "sim/machine/fault.h"
-#include "sim/machine/peers.h"
 #include "sim/machine/places.h"
 #include "sim/machine/repeat.h"
-#include "sim/machine/requests.h"
 #include "sim/machine/strong.h"
-#include "sim/machine/unwritten.h"
-#include "sim/machine/watched.h"
+#include "sim/machine/values.h"
+#include "sim/machine/watch.h"
 #include "sim/program/operations.h"
+
+/* Executes an atomic of 128 bits on `at`: an exchange with `operand`, or a compare-and-swap of
+ * `operand` and `other`; lower half first. Returns whether it has written. No other host thread may
+ * execute an atomic there meanwhile: such programs run on one host thread, since these atomics do
+ * not commute. */
+static bool exchange(uint8_t *at, sim_atomic_op op, const uint64_t operand[2],
+                     const uint64_t other[2], uint64_t old[2])
+{
+    uint64_t *halves = (uint64_t *)(void *)at;
+    const uint64_t *fresh = op == SIM_ATOMIC_CAS ? other : operand;
+    for (int i = 0; i < 2; i++)
+        old[i] = __atomic_load_n(&halves[i], __ATOMIC_SEQ_CST);
+    if (op == SIM_ATOMIC_CAS && (old[0] != operand[0] || old[1] != operand[1]))
+        return false;
+    for (int i = 0; i < 2; i++)
+        __atomic_store_n(&halves[i], fresh[i], __ATOMIC_SEQ_CST);
+    return true;
+}
+
+static uint64_t operand_of(const sim_warp *w, const sim_instruction *c, int32_t first, int32_t v,
+                           int l)
+{
+    const int32_t slot = first + v * SIM_HIGH_HALF;
+    return c->width == 8 ? sim_lanes64(w, slot)[l] : sim_lanes32(w, slot)[l];
+}
+
+/* The operands of a lane's atomic; `other` is the new value of a compare-and-swap. */
+typedef struct operands {
+    uint64_t first[2], other[2];
+} operands;
+
+static operands operands_of(const sim_warp *w, const sim_instruction *c, int l)
+{
+    operands o = {{0}, {0}};
+    for (int32_t v = 0; v < c->vector; v++) {
+        o.first[v] = operand_of(w, c, c->b, v, l);
+        if (c->c != SIM_NO_SLOT)
+            o.other[v] = operand_of(w, c, c->c, v, l);
+    }
+    return o;
+}
+
+/* Executes the atomic of a lane on `at`. Returns false if a compare-and-swap found another value.
+ */
+static bool apply_lane(const sim_instruction *c, const operands *o, ptx_space space, uint8_t *at,
+                       uint64_t old[2])
+{
+    if (c->vector == 2)
+        return exchange(at, (sim_atomic_op)c->op, o->first, o->other, old);
+    old[0] = sim_atomic_apply(at, (sim_atomic_op)c->op, (ptx_type)c->type,
+                              space == PTX_SPACE_GLOBAL, o->first[0], o->other[0]);
+    return c->op != SIM_ATOMIC_CAS || old[0] == o->first[0];
+}
+
+/* Returns whether the lanes execute an atomic from the last to the first; a GPU leaves the order
+ * open. An adverse schedule does so, or draws the order if fewer lanes are here than got results of
+ * the last atomic, since these results may decide which lanes are here. */
+static bool begins_with_last(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    const uint32_t given = w->order.given;
+    if (c->d2 != 0)
+        w->order.given = mask;
+    return b->adverse && ((mask & ~given) || mask == given || rng_below(&b->order, 2));
+}
+
+/* Finds the bits without a value that a lane is about to get by an exchange. Returns whether there
+ * are any. */
+static bool find_lost(const sim_instruction *c, int lane, ptx_space space, const sim_places *p,
+                      uint32_t bytes, uint64_t lost[2][SIM_LANES])
+{
+    uint64_t all = 0;
+    for (uint32_t v = 0; v < c->vector; v++) {
+        uint32_t first = v * bytes;
+        all |= lost[v][lane] = sim_unwritten_bits(p, lane, space, bytes, &first);
+    }
+    return all != 0;
+}
+
+static bool execute_atomic(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
+                           ptx_space space, const sim_places *p, uint32_t bytes)
+{
+    const uint32_t total = bytes * c->vector;
+    uint64_t old[2][SIM_LANES], lost[2][SIM_LANES];
+    uint32_t old32[SIM_LANES], losing = 0; /* lanes that get bits without a value */
+    bool changed = false;
+    sim_race_access a = sim_race_access_of(b, w, c, 0);
+    const bool backwards = begins_with_last(b, w, c, mask);
+    sim_repeat_end(w);
+    for (uint32_t left = mask; left;) {
+        int l = backwards ? 31 - __builtin_clz(left) : __builtin_ctz(left);
+        left &= ~(1u << l);
+        if (b->launch->check && c->op == SIM_ATOMIC_EXCH && find_lost(c, l, space, p, bytes, lost))
+            losing |= 1u << l;
+        const operands o = operands_of(w, c, l);
+        const void *const sought = c->op == SIM_ATOMIC_CAS ? o.first : NULL;
+        _Alignas(SIM_WRITE_BYTES) uint8_t older[SIM_WRITE_BYTES];
+        const int from = sim_strong_choose(b, w, l, space, p, total, sought, older);
+        uint8_t *const at = from == SIM_READS_MEMORY ? p->at[l] : older;
+        /* A compare-and-swap that fails is a read, and no race with other reads: a kernel that
+         * marks nodes by it may do so while others read them. */
+        const sim_touch touch =
+            sought && memcmp(at, sought, total) != 0 ? SIM_TOUCH_READ : SIM_TOUCH_ATOMIC;
+        if (b->launch->check && (!sim_touch_lane(&a, l, space, p, total, touch, NULL) ||
+                                 !sim_check_written(b, w, c, l, space, p, total, "atomic")))
+            return false;
+        b->met_unwritten = false;
+        uint64_t was[2] = {0};
+        const bool writes = apply_lane(c, &o, space, at, was);
+        for (uint32_t v = 0; v < c->vector; v++)
+            changed = changed || sim_load_bytes(at + v * bytes, bytes) != was[v];
+        sim_strong_updated(b, w, c, l, space, p, total, from, was, writes, at, o.first[0]);
+        for (uint32_t i = 0;
+             space == PTX_SPACE_GLOBAL && b->launch->excerpt && p->valid[l] && i < total; i++)
+            __atomic_store_n(&p->valid[l][i], SIM_BYTE_UPDATED, __ATOMIC_RELAXED);
+        for (uint32_t v = 0; v < c->vector; v++)
+            old[v][l] = was[v];
+        old32[l] = (uint32_t)was[0];
+        if (!b->launch->check)
+            continue;
+        if (losing >> l & 1 && space == PTX_SPACE_SHARED)
+            memset(p->owner->shared_valid + p->address[l], SIM_WRITTEN, total);
+        else if (losing >> l & 1)
+            sim_mark_written(b, p->valid[l], total, space);
+    }
+    if (c->releases)
+        w->order.epoch++;
+    if (changed)
+        sim_note_change(b, w);
+    else if (c->d2 != 0)
+        sim_strong_looked(b, w, c, mask, space, p, bytes,
+                          c->width == 8 ? NULL : sim_lanes32(w, c->b));
+    if (c->d2 != 0 || b->program->communicates)
+        sim_give_way(b, w, space);
+    if (c->d2 == 0)
+        return true;
+    for (int32_t v = 0; c->width == 8 && v < c->vector; v++)
+        sim_put64(w, c->d + v * SIM_HIGH_HALF, old[v], mask);
+    if (c->width != 8)
+        sim_put32(w, c->d, old32, mask);
+    for (int32_t v = 0; v < c->vector; v++)
+        SIM_EACH_OF(l, losing)
+    if (!sim_lose_exchanged(b, w, c, l, space, p, c->d + v * SIM_HIGH_HALF, lost[v][l]))
+        return false;
+    return true;
+}
 
 static uint64_t extend(uint64_t v, ptx_type type)
 {
@@ -48,7 +189,8 @@ static void load_element(sim_warp *w, const sim_instruction *c, uint32_t mask, c
     sim_put32(w, to, r32, mask);
 }
 
-/* Reads strongly, and loads what the lanes find that read older writes. Returns these lanes. */
+/* Lets lanes read strongly, and loads the values of those that read older writes. Returns these
+ * lanes. */
 static uint32_t load_strongly(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                               ptx_space space, const sim_places *p, uint32_t bytes)
 {
@@ -62,7 +204,7 @@ static uint32_t load_strongly(sim_block *b, sim_warp *w, const sim_instruction *
     return stale;
 }
 
-/* Returns the lanes that use nothing of what they load (sim/decode/deciding.h). */
+/* Returns the lanes that use nothing of the values that they load (sim/decode/deciding.h). */
 static uint32_t find_dropping(const sim_block *b, const sim_warp *w, const sim_instruction *c)
 {
     const sim_instruction *by = &b->program->code[c->drops];
@@ -105,7 +247,7 @@ static bool load(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t m
     return true;
 }
 
-/* Stores element `v` of each lane; true: something has another value now. */
+/* Stores one element of each lane. Returns whether any byte has changed. */
 static inline bool store_elements(const sim_warp *w, const sim_instruction *c, uint32_t mask,
                                   const sim_places *p, int32_t slot, uint32_t skip, uint32_t bytes)
 {
@@ -120,8 +262,8 @@ static inline bool store_elements(const sim_warp *w, const sim_instruction *c, u
     return changed != 0;
 }
 
-/* Returns what each lane stores, one after the other: in the registers themselves or in `packed`.
- */
+/* Returns the bytes that each lane stores, one lane after the other: the register itself, or
+ * `packed`. */
 static const uint8_t *pack_fresh(const sim_block *b, const sim_warp *w, const sim_instruction *c,
                                  uint32_t mask, uint32_t bytes, uint8_t *packed)
 {
@@ -136,8 +278,8 @@ static const uint8_t *pack_fresh(const sim_block *b, const sim_warp *w, const si
     return packed;
 }
 
-/* `fresh` is what the lane stores, or NULL where nobody watches. False, with a fault: it stores
- * what has no value. */
+/* Stores the elements of one lane. `fresh` are the bytes that it stores, or NULL if races are not
+ * checked. Returns false, with a fault, if it stores a value that is missing. */
 static bool store_lane(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                        ptx_space space, const sim_places *p, uint32_t bytes, const uint8_t *fresh,
                        bool *changed)
@@ -157,7 +299,7 @@ static bool store(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t 
     const uint32_t total = bytes * c->vector;
     const int32_t *slots = b->program->lists + c->list;
     const bool watch = b->launch->check && (space == PTX_SPACE_SHARED || space == PTX_SPACE_GLOBAL);
-    /* Local memory is nobody else's. */
+    /* No other thread sees local memory. */
     bool changed = space == PTX_SPACE_LOCAL, fine = true;
     uint8_t packed[SIM_LANES * 64];
     const uint8_t *fresh = watch ? pack_fresh(b, w, c, mask, bytes, packed) : NULL;
@@ -172,7 +314,8 @@ static bool store(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t 
                            : store_elements(w, c, mask, p, slots[v], (uint32_t)v * bytes, bytes);
         SIM_EACH_OF(l, fine ? mask : 0) sim_mark_written(b, p->valid[l], total, space);
     } else {
-        /* Lanes may write to one place: each looks at what the one before it left. */
+        /* Lanes may write the same bytes: each is compared with the value that the lane before it
+         * left. */
         SIM_EACH_OF(l, fine ? mask : 0)
         fine = fine &&
                (!(left >> l & 1) || sim_touch_lane(&a, l, space, p, total, SIM_TOUCH_WRITE,
@@ -204,10 +347,10 @@ static bool access_space(sim_block *b, sim_warp *w, const sim_instruction *c, ui
         return load(b, w, c, mask, space, p, bytes);
     if (c->kind == SIM_STORE)
         return store(b, w, c, mask, space, p, bytes);
-    return sim_atomic(b, w, c, mask, space, p, bytes);
+    return execute_atomic(b, w, c, mask, space, p, bytes);
 }
 
-/* Shared memory of whichever block of the cluster: one after the other. */
+/* Accesses shared memory of blocks of the cluster, one block after the other. */
 static bool access_cluster(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                            sim_places *p)
 {
@@ -240,7 +383,7 @@ bool sim_access(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t ma
         return access_cluster(b, w, c, mask, &p);
     if (c->space != PTX_SPACE_GENERIC)
         return access_space(b, w, c, mask, (ptx_space)c->space, &p);
-    /* Each lane's address says where it points. */
+    /* The generic address of each lane tells its space. */
     static const struct {
         uint64_t window;
         ptx_space space;

@@ -1,10 +1,11 @@
-/* Orders the whole block, or the warps that took part in a barrier. */
 #include "sim/machine/barrier.h"
 
+#include "sim/machine/execute.h"
 #include "sim/machine/fault.h"
 #include "sim/machine/paths.h"
-#include "sim/machine/warpgroup.h"
+#include "sim/machine/products.h"
 
+/* Orders the warps that wait at a barrier: the whole block, or only these. */
 static void order(sim_block *b, uint32_t id)
 {
     sim_barrier_state *state = &b->barriers[id];
@@ -57,9 +58,9 @@ static void release(sim_block *b, uint32_t id)
     *state = opened;
 }
 
-/* Whoever comes to a barrier of some warps, or one at which some only arrive, must be certain that
- * it has opened since others came there: else it may be counted with these. Those who waited there
- * know. */
+/* Checks that a warp arrives after the last opening of a barrier of some warps, or of a barrier at
+ * which some only arrive. Otherwise it may be counted with the earlier warps. The warps that waited
+ * there know of the opening. */
 static bool comes_after(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                         const sim_barrier_state *s)
 {
@@ -87,7 +88,8 @@ uint32_t sim_warps_left(const sim_block *b)
     return n;
 }
 
-/* Has each warp arrived or ended? One that arrived and then ended is not counted twice. */
+/* Returns whether each warp has arrived or ended. A warp that arrived and then ended is not counted
+ * twice. */
 static bool all_arrived(const sim_block *b, const sim_barrier_state *s)
 {
     for (uint32_t i = 0; i < b->warp_count; i++)
@@ -96,7 +98,6 @@ static bool all_arrived(const sim_block *b, const sim_barrier_state *s)
     return true;
 }
 
-/* Opens the barriers that enough warps have reached. */
 bool sim_barriers_open(sim_block *b)
 {
     bool opened = false;
@@ -111,9 +112,9 @@ bool sim_barriers_open(sim_block *b)
     return opened;
 }
 
-/* The warps that a barrier waits for: its thread count, or 0 for all that have not ended. PTX ISA,
- * "barrier" and "exit": a thread that ends holds up no barrier of all threads, and is not counted
- * by one with a count, be it that of the block. */
+/* Finds the number of warps that a barrier waits for, or 0 for all that have not ended. PTX ISA,
+ * "barrier" and "exit": a barrier of all threads does not wait for threads that have ended, and a
+ * barrier with a count does not count them, even if the count is that of the block. */
 static bool find_needed(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                         uint32_t *needed)
 {
@@ -134,7 +135,7 @@ static bool is_reduction(const sim_instruction *c)
     return c->op == SIM_BARRIER_POPC || c->op == SIM_BARRIER_AND || c->op == SIM_BARRIER_OR;
 }
 
-/* All who meet at a barrier must mean the same: as many threads, and the same reduction or none. */
+/* Checks that the warps at a barrier give the same count and the same reduction. */
 static bool agrees(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                    const sim_barrier_state *s, uint32_t needed)
 {
@@ -153,7 +154,7 @@ static bool agrees(sim_block *b, sim_warp *w, const sim_instruction *c, int lane
     return true;
 }
 
-/* All threads of the warp must reach a barrier. */
+/* Checks that all threads of the warp reach the barrier. */
 static bool is_whole(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     return mask == w->live ||
@@ -197,7 +198,7 @@ bool sim_barrier_arrive(sim_block *b, sim_warp *w, const sim_instruction *c, uin
         w->wait.pc = (int32_t)(c - b->program->code);
         w->wait.mask = mask;
     }
-    /* A warp that comes after the last that is counted begins the next round. */
+    /* A warp that arrives after the last one of this round begins the next round. */
     if (s->needed && s->arrived == s->needed && !b->launch->first_warp_only)
         release(b, id);
     return true;
@@ -216,8 +217,8 @@ static bool arrive(sim_block *b, sim_warp *w, const sim_instruction *c, int lane
     return true;
 }
 
-/* It has seen the barrier of its cluster complete. No other can complete before it arrives
- * again. */
+/* Notes that a warp has seen the barrier of its cluster complete. The next one cannot complete
+ * before the warp arrives again. */
 static void pass(sim_block *b, sim_warp *w)
 {
     w->wait.waited++;
@@ -279,7 +280,6 @@ bool sim_cluster_barrier_open(sim_cluster *cl)
     return true;
 }
 
-/* No warp can go on: some wait for warps that have ended or wait elsewhere. */
 void sim_report_deadlock(sim_block *b)
 {
     for (uint32_t i = 0; i < b->warp_count; i++) {

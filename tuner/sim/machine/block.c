@@ -1,19 +1,17 @@
-#include "sim/machine/block.h"
+#include "sim/machine/schedule.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim/machine/barrier.h"
-#include "sim/machine/engine.h"
+#include "sim/machine/copies.h"
+#include "sim/machine/execute.h"
 #include "sim/machine/fault.h"
 #include "sim/machine/paths.h"
-#include "sim/machine/peers.h"
-#include "sim/machine/print.h"
+#include "sim/machine/products.h"
 #include "sim/machine/repeat.h"
-#include "sim/machine/shared.h"
 #include "sim/machine/values.h"
-#include "sim/machine/warp.h"
-#include "sim/machine/warpgroup.h"
+#include "sim/machine/watch.h"
 
 static void fill32(const sim_warp *w, int32_t slot, uint32_t value)
 {
@@ -24,13 +22,13 @@ static void fill32(const sim_warp *w, int32_t slot, uint32_t value)
 
 enum { RESERVED_ALIGNMENT = 16 };
 
-/* Bytes of shared memory that the kernel asks for, */
+/* Returns the shared memory that the kernel asks for, in bytes. */
 static uint32_t own_shared(const sim_launch *launch)
 {
     return launch->program->static_shared_bytes + launch->dynamic_shared_bytes;
 }
 
-/* and with those of the system's after them. */
+/* Returns the same with the system's reserved bytes after it. */
 static uint32_t whole_shared(const sim_launch *launch)
 {
     const uint32_t own = own_shared(launch);
@@ -40,7 +38,7 @@ static uint32_t whole_shared(const sim_launch *launch)
                : own;
 }
 
-/* Special registers that stay the same for every block of this rank. */
+/* Fills the special registers that stay the same for all blocks of this rank. */
 static void fill_fixed(sim_block *b, sim_warp *w, uint32_t number)
 {
     const sim_launch *launch = b->launch;
@@ -131,7 +129,7 @@ at_status sim_block_init(sim_block *b, const sim_launch *launch, sim_cluster *cl
     b->shared = calloc(1, b->shared_bytes + 16u);
     if (launch->check) {
         b->shared_valid = calloc(1, b->shared_bytes + 16u);
-        /* The last line is whole. */
+        /* The last line has all its cells. */
         b->lines = calloc(sim_line_count(cells) + 1, sizeof *b->lines);
         b->cells = calloc((sim_line_count(cells) + 1) * SIM_LINE_CELLS, sizeof *b->cells);
         b->local_valid = calloc(1, b->warp_count * local + 1);
@@ -144,8 +142,8 @@ at_status sim_block_init(sim_block *b, const sim_launch *launch, sim_cluster *cl
         (launch->check && p->reads_unwritten && !sim_values_reserve(b)))
         return error_set(error, AT_NO_MEMORY, "no memory to simulate a block of %u threads",
                          b->thread_count);
-    /* A register that nothing writes has any value: one that is no number, no address and no index,
-     * and another one in another schedule. */
+    /* A register that nothing writes has an arbitrary value: no valid number, address or index, and
+     * different in other schedules. */
     memset(b->memory, launch->schedule ? 0x5a : 0xff, b->warp_count * registers);
     for (uint32_t i = 0; i < b->warp_count; i++) {
         sim_warp *w = &b->warps[i];
@@ -263,7 +261,8 @@ void sim_block_start(sim_block *b, const uint32_t position[3])
     sim_values_start(b);
 }
 
-/* A warp that spins on what another warp will write must let it run. */
+/* Instructions of a slice. A warp that spins on a value that another warp will write must let it
+ * run. */
 enum {
     SLICE_INSTRUCTIONS = 1 << 16,
     SHORTEST_SLICE_BITS = 3,
@@ -271,7 +270,7 @@ enum {
     SLICE_OF_TRACE = 32
 };
 
-/* The cost of an access to the host, in other instructions. */
+/* The cost to the host of an access to memory, in other instructions. */
 enum { ACCESS_WORK = 16 };
 
 static uint64_t work_of(const sim_warp *w)
@@ -279,11 +278,12 @@ static uint64_t work_of(const sim_warp *w)
     return w->executed + (ACCESS_WORK - 1) * w->accesses;
 }
 
-/* One that is not adverse shares out what is left of the block's limit. */
+/* Returns the number of instructions of a warp's next slice. A schedule that is not adverse shares
+ * out the rest of the block's limit. */
 static uint64_t slice_of(sim_block *b)
 {
     const uint64_t most = b->launch->block_limit;
-    /* Warps of a GPU go on side by side: what one brings into a cache others find there. */
+    /* Warps of a GPU run side by side: they find in a cache the lines that others have loaded. */
     if (b->launch->trace)
         return SLICE_OF_TRACE;
     if (b->adverse)
@@ -295,14 +295,15 @@ static uint64_t slice_of(sim_block *b)
     return share < SLICE_INSTRUCTIONS ? share : SLICE_INSTRUCTIONS;
 }
 
-/* Orders the warps by their numbers; adverse: from the last on, each a few places from where it
- * would be. */
+/* Orders the warps of a turn: by their numbers, or, in an adverse schedule, from the last to the
+ * first, each moved by a few positions. */
 static void order_warps(sim_block *b, uint8_t order[SIM_MAX_WARPS])
 {
     enum { REACH = 3 };
     for (uint32_t i = 0; i < b->warp_count; i++)
         order[i] = (uint8_t)(b->adverse ? b->warp_count - 1 - i : i);
-    /* The first turn is from the last to the first: two warps are never in their order. */
+    /* The first turn has the exact reverse order, so that no two warps are in their natural order.
+     */
     if (!b->adverse || b->warps[0].executed == 0)
         return;
     for (uint32_t i = 0; i + 1 < b->warp_count; i++) {
@@ -315,13 +316,14 @@ static void order_warps(sim_block *b, uint8_t order[SIM_MAX_WARPS])
 }
 
 enum {
-    HOLDS_ONE_IN = 4, /* turns in which none is held */
-    HELD_TURNS = 256, /* after which others that wait may have changed memory meanwhile */
-    HELD_POLLS = 8 /* of the others, after which those that are held go on: fewer than those after
-                      which a cluster is put aside, or left there */
+    HOLDS_ONE_IN = 4, /* one turn in this many begins to hold warps back */
+    HELD_TURNS = 256, /* turns after which a warp is let go, since others that wait may change
+                         memory meanwhile */
+    HELD_POLLS = 8 /* polls of the others after which a warp is let go: fewer than those after which
+                      a cluster is put aside */
 };
 
-/* Holds some of the warps that can go on back from now on: one, or any. */
+/* Begins to hold back some of the warps that can run: one, or a random set. */
 static void hold_some(sim_block *b)
 {
     uint32_t ready = 0;
@@ -339,8 +341,8 @@ static void hold_some(sim_block *b)
     b->held_turns = 0;
 }
 
-/* Lets one of those that are held go on where no other does, or the others only look whether it
- * did. */
+/* Lets one of the held warps go on if no other makes progress, or the others only poll. Returns
+ * whether it did. */
 static bool let_one_go_on(sim_block *b, bool others_ran)
 {
     if (!b->held ||
@@ -355,7 +357,8 @@ static bool let_one_go_on(sim_block *b, bool others_ran)
     return true;
 }
 
-/* Ends the block where its busiest warp is. False: it is nowhere. */
+/* Records the fault of a limit at the warp that has executed most. Returns false if no warp is
+ * left. */
 static bool end_late(sim_block *b, sim_fault_kind kind, const char *of)
 {
     const sim_warp *w = NULL;
@@ -369,7 +372,7 @@ static bool end_late(sim_block *b, sim_fault_kind kind, const char *of)
                      (unsigned long long)w->executed, of);
 }
 
-/* Has it, or has the launch, come to the limit of what is tried? */
+/* Returns whether the block or the launch has reached its limit, with a fault. */
 static bool is_over(sim_block *b)
 {
     const sim_launch *l = b->launch;
@@ -400,7 +403,7 @@ static sim_turn run_warps(sim_block *b)
         b->lanes += w->lanes - lanes_before;
         if (!fine)
             return SIM_TURN_FAULT;
-        if (w->wait.state == SIM_READY && w->executed - w->polls.looked > SIM_BETWEEN_LOOKS)
+        if (w->wait.state == SIM_READY && w->executed - w->polls.looked > SIM_BETWEEN_POLLS)
             b->cluster->idle_polls = 0;
         ran = ran || w->wait.state != SIM_POLLING;
         polled = polled || w->wait.state == SIM_POLLING;

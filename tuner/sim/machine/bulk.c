@@ -1,30 +1,44 @@
-#include "sim/machine/bulk.h"
+/* Bulk copies, also of boxes of a tensor, and asynchronous stores. PTX ISA, "cp.async.bulk",
+ * "st.async", "proxies", "tensors", "cp.async.bulk.tensor" in tiled mode, and "swizzling modes".
+ *
+ * A copy to shared memory lands when a thread tests the mbarrier that it reports to (mbarrier.c). A
+ * box of a tensor is copied row by row: elements outside the tensor are read as zeros or NaN, and
+ * are not written. */
+#include "sim/machine/copies.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
-#include "sim/machine/bytes.h"
-#include "sim/machine/engine.h"
+#include "sim/machine/arguments.h"
+#include "sim/machine/execute.h"
 #include "sim/machine/fault.h"
-#include "sim/machine/global.h"
-#include "sim/machine/mbarrier.h"
-#include "sim/machine/peers.h"
 #include "sim/machine/places.h"
-#include "sim/machine/requests.h"
-#include "sim/machine/shared.h"
-#include "sim/machine/unwritten.h"
+#include "sim/machine/values.h"
+#include "sim/machine/watch.h"
 #include "sim/program/operations.h"
 
-enum { BULK_BYTES = 16 };
+_Static_assert(sizeof(sim_tensor_map) <= SIM_TENSOR_MAP_BYTES, "a tensor map is an argument");
+
+enum { BULK_BYTES = 16, BOX_ALIGNMENT = 128, SWIZZLED_BYTES = 16 };
+
+/* A part of a copy between shared memory, at an address of the block's own or of the cluster, and
+ * global memory: `moved` of its `bytes`, from byte `skip` on. On the way to shared memory the other
+ * bytes become zeros, or NaN of `nan_bytes` each. */
+typedef struct bulk_part {
+    uint64_t shared, global;
+    uint32_t bytes, skip, moved;
+    uint32_t nan_bytes; /* 0: zeros */
+    ptx_type type;      /* of the elements, if they are added to those in memory */
+} bulk_part;
 
 static bool no_memory(sim_block *b, const sim_warp *w, const sim_instruction *c, int lane)
 {
     return sim_fail(b, w, c, lane, SIM_FAULT_INTERNAL, "no memory for bulk copies");
 }
 
-/* Finds the global side of a copy, counted in requests of 512 bytes. */
+/* Finds the global side of a copy, and counts it in requests of 512 bytes. */
 static bool resolve(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t address,
                     uint32_t bytes, bool is_write, sim_places *p)
 {
@@ -41,7 +55,7 @@ static bool resolve(sim_block *b, sim_warp *w, const sim_instruction *c, int lan
     return true;
 }
 
-/* Reads it; the copy is under way from now on, and *region and *offset say where. */
+/* Reads the global side of a copy, which is under way from now on. Tells its region and offset. */
 static bool read_global(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                         uint64_t address, uint32_t bytes, uint32_t number, uint8_t *to,
                         const sim_region **region, uint64_t *offset)
@@ -59,7 +73,7 @@ static bool read_global(sim_block *b, sim_warp *w, const sim_instruction *c, int
     return true;
 }
 
-/* Writes it, likewise. */
+/* Writes the global side of a copy, likewise. */
 static bool write_global(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                          ptx_type type, uint64_t address, uint32_t bytes, uint32_t number,
                          const uint8_t *from, const sim_region **region, uint64_t *offset)
@@ -92,7 +106,7 @@ static bool take(sim_engine *e, const sim_flight *f)
     return array_add(&e->flights, &e->flight_count, f, sizeof *f);
 }
 
-/* Sends the copy on its way; `data` becomes the flight's. */
+/* Puts a copy to shared memory of `owner` under way. Takes f->data, also if it fails. */
 static bool depart(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, sim_block *owner,
                    sim_flight *f, bool bulk)
 {
@@ -117,17 +131,18 @@ static sim_flight flight_of(sim_block *b, sim_warp *w, const sim_instruction *c,
                         .instruction = c};
 }
 
-/* What a part brings where it moves nothing. */
-static void fill_outside(const sim_bulk_part *p, uint8_t *data)
+/* Fills the data of a part that lies outside the tensor. */
+static void fill_outside(const bulk_part *p, uint8_t *data)
 {
     memset(data, p->nan_bytes ? 0xff : 0, p->bytes);
     for (uint32_t i = p->nan_bytes; p->nan_bytes && i <= p->bytes; i += p->nan_bytes)
         data[i - 1] = 0x7f;
 }
 
-/* `rank`: the block of the cluster whose memory is filled; -1: as the address says. */
+/* Begins a copy to shared memory of the block with that rank in the cluster, or, if `rank` is -1,
+ * of the block that the address belongs to. */
 static bool copy_in(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                    const sim_bulk_part *p, int rank)
+                    const bulk_part *p, int rank)
 {
     uint64_t to = p->shared, barrier = sim_lane_address(w, c->e, c->vector, c->e_offset, lane);
     sim_block *owner = b;
@@ -161,8 +176,8 @@ static bool copy_in(sim_block *b, sim_warp *w, const sim_instruction *c, int lan
     return depart(b, w, c, lane, owner, &f, true);
 }
 
-bool sim_bulk_part_in(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                      const sim_bulk_part *p)
+static bool part_in(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                    const bulk_part *p)
 {
     if (!sim_engine_of(b))
         return no_memory(b, w, c, lane);
@@ -171,6 +186,205 @@ bool sim_bulk_part_in(sim_block *b, sim_warp *w, const sim_instruction *c, int l
     SIM_EACH_OF(rank, sim_lanes32(w, c->target)[lane] & 0xffff)
     {
         if (!copy_in(b, w, c, lane, p, rank))
+            return false;
+    }
+    return true;
+}
+
+static bool part_out(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                     const bulk_part *p)
+{
+    sim_flight f = flight_of(b, w, c, lane, p->moved);
+    if (!sim_engine_of(b))
+        return no_memory(b, w, c, lane);
+    f.moved = p->moved;
+    f.leaving = true;
+    f.group = b->engine->groups[f.thread];
+    f.number = b->engine->flights_begun++;
+    if (!sim_own_place(b, w, c, lane, p->shared, p->bytes, BULK_BYTES, "a bulk copy", &f.at))
+        return false;
+    f.at += p->skip;
+    return sim_shared_begin(b, b, w, c, lane, f.at, f.bytes, SIM_TOUCH_READ, f.number, true) &&
+           write_global(b, w, c, lane, p->type, p->global, f.bytes, f.number, b->shared + f.at,
+                        &f.region, &f.offset) &&
+           (take(b->engine, &f) || no_memory(b, w, c, lane));
+}
+
+/* Begins a part of a lane's copy in the direction of its instruction. */
+static bool copy_part(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                      const bulk_part *p)
+{
+    return c->kind == SIM_BULK_STORE ? part_out(b, w, c, lane, p) : part_in(b, w, c, lane, p);
+}
+
+/* Begins a lane's copy of consecutive bytes. */
+static bool copy_bytes(sim_block *b, sim_warp *w, const sim_instruction *c, int lane)
+{
+    const uint64_t other = sim_lane_address(w, c->a, c->source_width, c->offset, lane);
+    const uint32_t bytes = sim_lanes32(w, c->c)[lane];
+    const bulk_part all = {.shared = sim_lane_address(w, c->b, c->op, c->d2, lane),
+                           .global = other,
+                           .bytes = bytes,
+                           .type = (ptx_type)c->type,
+                           .moved = bytes};
+    if (c->kind != SIM_BULK_MOVE && (other % BULK_BYTES || bytes % BULK_BYTES))
+        return sim_fail(b, w, c, lane, SIM_FAULT_MISALIGNED,
+                        "a bulk copy of %u bytes at global address 0x%" PRIx64
+                        ": both must be multiples of %d",
+                        bytes, other, BULK_BYTES);
+    if (bytes % BULK_BYTES)
+        return sim_fail(b, w, c, lane, SIM_FAULT_MISALIGNED,
+                        "a bulk copy of %u bytes: it must be a multiple of %d", bytes, BULK_BYTES);
+    return copy_part(b, w, c, lane, &all);
+}
+
+/* A row of a box. */
+typedef struct row {
+    const sim_tensor_map *map;
+    int64_t x;       /* x of its first element, which may be outside */
+    uint64_t global; /* address of the element at x = 0 */
+    bool is_outside; /* by another coordinate than x */
+} row;
+
+static bool find_map(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                     sim_tensor_map *out)
+{
+    uint64_t at = sim_lanes64(w, c->a)[lane] + (uint64_t)c->offset;
+    if (c->space == PTX_SPACE_GENERIC)
+        at -= SIM_PARAM_WINDOW;
+    if (at % 64 != 0 || at + sizeof *out > b->program->parameter_bytes)
+        return sim_fail(b, w, c, lane, SIM_FAULT_UNKNOWN,
+                        "a tensor map that is no argument of the kernel (__grid_constant__) is not "
+                        "simulated");
+    memcpy(out, b->launch->parameters + at, sizeof *out);
+    if (out->magic != SIM_TENSOR_MAGIC)
+        return sim_fail(b, w, c, lane, SIM_FAULT_BOUNDS,
+                        "the argument at byte %" PRIu64 " is no tensor map: at.tensor makes one",
+                        at);
+    return out->rank == c->target_count ||
+           sim_fail(b, w, c, lane, SIM_FAULT_BOUNDS,
+                    "%d coordinates for a tensor map of %u dimensions", (int)c->target_count,
+                    out->rank);
+}
+
+/* Finds the row with that number, counted over the box's outer dimensions. */
+static row find_row(const sim_tensor_map *map, const int32_t at[SIM_TENSOR_RANK], uint32_t number)
+{
+    row r = {.map = map, .x = at[0], .global = map->base};
+    for (uint32_t i = 1; i < map->rank; i++) {
+        const int64_t place = (int64_t)at[i] + number % map->box[i];
+        number /= map->box[i];
+        r.is_outside = r.is_outside || place < 0 || place >= (int64_t)map->size[i];
+        r.global += (uint64_t)place * map->stride_bytes[i - 1];
+    }
+    return r;
+}
+
+/* Swizzles an address: bits 4 and up are changed by those from 7 on (PTX ISA, "swizzling modes").
+ */
+static uint64_t swizzled(uint64_t address, uint32_t bits)
+{
+    return address ^ (address >> 7 & ((1u << bits) - 1)) << 4;
+}
+
+/* Makes the part that copies `bytes` of a row, from byte `from` on, from or to the address
+ * `shared`. */
+static bulk_part part_of(const row *r, uint32_t from, uint32_t bytes, uint64_t shared)
+{
+    const sim_tensor_map *map = r->map;
+    const int64_t each = map->element_bytes, begin = r->x * each + from, end = begin + bytes,
+                  most = r->is_outside ? 0 : (int64_t)map->size[0] * each,
+                  first = begin < 0 ? 0 : begin, last = end > most ? most : end;
+    bulk_part p = {.shared = swizzled(shared, map->swizzle),
+                   .bytes = bytes,
+                   .type = (ptx_type)map->type,
+                   .nan_bytes = map->nan_outside ? map->element_bytes : 0};
+    if (first < last) {
+        p.skip = (uint32_t)(first - begin);
+        p.moved = (uint32_t)(last - first);
+        p.global = r->global + (uint64_t)first;
+    }
+    return p;
+}
+
+static bool copy_row(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, const row *r,
+                     uint64_t shared)
+{
+    const uint32_t bytes = (uint32_t)r->map->box[0] * r->map->element_bytes;
+    const uint32_t step = r->map->swizzle ? SWIZZLED_BYTES : bytes;
+    for (uint32_t from = 0; from < bytes; from += step) {
+        const bulk_part p = part_of(r, from, step, shared + from);
+        const bool is_outside = c->kind == SIM_BULK_STORE && p.moved == 0;
+        if (!is_outside && !copy_part(b, w, c, lane, &p))
+            return false;
+    }
+    return true;
+}
+
+/* Returns whether elements of that type can be reduced so (PTX ISA, "cp.reduce.async.bulk.tensor").
+ */
+static bool is_added(ptx_type type, sim_atomic_op op)
+{
+    const bool compares = op == SIM_ATOMIC_MIN || op == SIM_ATOMIC_MAX;
+    switch (type) {
+    case PTX_U32:
+    case PTX_U64:
+        return true;
+    case PTX_S32:
+    case PTX_S64:
+        return op != SIM_ATOMIC_INC && op != SIM_ATOMIC_DEC;
+    case PTX_F16:
+    case PTX_BF16:
+        return op == SIM_ATOMIC_ADD || compares;
+    case PTX_F32:
+    case PTX_F64:
+        return op == SIM_ATOMIC_ADD;
+    default:
+        return false;
+    }
+}
+
+/* Begins a lane's copy of a box of a tensor. */
+static bool copy_box(sim_block *b, sim_warp *w, const sim_instruction *c, int lane)
+{
+    const uint64_t shared = sim_lane_address(w, c->b, c->op, c->d2, lane);
+    int32_t at[SIM_TENSOR_RANK] = {0};
+    uint32_t rows = 1;
+    sim_tensor_map map;
+    if (!find_map(b, w, c, lane, &map))
+        return false;
+    if (c->reduction >= 0 && !is_added((ptx_type)map.type, (sim_atomic_op)c->reduction))
+        return sim_fail(b, w, c, lane, SIM_FAULT_UNKNOWN,
+                        "such a reduction of a tensor of these elements is not simulated");
+    if (shared % BOX_ALIGNMENT)
+        return sim_fail(b, w, c, lane, SIM_FAULT_MISALIGNED,
+                        "a copy of a box at shared address %llu: %d is needed",
+                        (unsigned long long)(shared % SIM_WINDOW_BYTES), BOX_ALIGNMENT);
+    for (uint32_t i = 0; i < map.rank; i++)
+        at[i] = (int32_t)sim_lanes32(w, b->program->lists[c->list + (int32_t)i])[lane];
+    for (uint32_t i = 1; i < map.rank; i++)
+        rows *= map.box[i];
+    if ((int64_t)at[0] * map.element_bytes % SWIZZLED_BYTES != 0)
+        return sim_fail(b, w, c, lane, SIM_FAULT_MISALIGNED,
+                        "a box that begins at element %d of a row: the row's bytes before it "
+                        "must be a multiple of %d",
+                        at[0], SWIZZLED_BYTES);
+    /* Swizzled rows are as long as the swizzle (measured on an H200). */
+    const uint32_t pitch = map.swizzle ? (uint32_t)SWIZZLED_BYTES << map.swizzle
+                                       : (uint32_t)map.box[0] * map.element_bytes;
+    for (uint32_t n = 0; n < rows; n++) {
+        const row r = find_row(&map, at, n);
+        if (!copy_row(b, w, c, lane, &r, shared + (uint64_t)n * pitch))
+            return false;
+    }
+    return true;
+}
+
+bool sim_bulk_copy(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    SIM_EACH_OF(l, mask)
+    {
+        if (!(c->target_count > 0 ? copy_box : copy_bytes)(b, w, c, l))
             return false;
     }
     return true;
@@ -208,53 +422,8 @@ bool sim_store_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32
     return true;
 }
 
-bool sim_bulk_part_out(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                       const sim_bulk_part *p)
-{
-    sim_flight f = flight_of(b, w, c, lane, p->moved);
-    if (!sim_engine_of(b))
-        return no_memory(b, w, c, lane);
-    f.moved = p->moved;
-    f.leaving = true;
-    f.group = b->engine->groups[f.thread];
-    f.number = b->engine->flights_begun++;
-    if (!sim_own_place(b, w, c, lane, p->shared, p->bytes, BULK_BYTES, "a bulk copy", &f.at))
-        return false;
-    f.at += p->skip;
-    return sim_shared_begin(b, b, w, c, lane, f.at, f.bytes, SIM_TOUCH_READ, f.number, true) &&
-           write_global(b, w, c, lane, p->type, p->global, f.bytes, f.number, b->shared + f.at,
-                        &f.region, &f.offset) &&
-           (take(b->engine, &f) || no_memory(b, w, c, lane));
-}
-
-bool sim_bulk_copy(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
-{
-    SIM_EACH_OF(l, mask)
-    {
-        const uint64_t other = sim_lane_address(w, c->a, c->source_width, c->offset, l);
-        const uint32_t bytes = sim_lanes32(w, c->c)[l];
-        const sim_bulk_part all = {.shared = sim_lane_address(w, c->b, c->op, c->d2, l),
-                                   .global = other,
-                                   .bytes = bytes,
-                                   .type = (ptx_type)c->type,
-                                   .moved = bytes};
-        if (c->kind != SIM_BULK_MOVE && (other % BULK_BYTES || bytes % BULK_BYTES))
-            return sim_fail(b, w, c, l, SIM_FAULT_MISALIGNED,
-                            "a bulk copy of %u bytes at global address 0x%" PRIx64
-                            ": both must be multiples of %d",
-                            bytes, other, BULK_BYTES);
-        if (bytes % BULK_BYTES)
-            return sim_fail(b, w, c, l, SIM_FAULT_MISALIGNED,
-                            "a bulk copy of %u bytes: it must be a multiple of %d", bytes,
-                            BULK_BYTES);
-        if (!(c->kind == SIM_BULK_STORE ? sim_bulk_part_out(b, w, c, l, &all)
-                                        : sim_bulk_part_in(b, w, c, l, &all)))
-            return false;
-    }
-    return true;
-}
-
-/* It has read shared memory; `wholly`: it has written global memory, too. */
+/* Ends a copy from shared memory, which has been read; `wholly`: global memory has been written,
+ * too. */
 static void end_leaving(sim_block *b, sim_warp *w, sim_flight *f, bool wholly)
 {
     int lane = (int)(f->thread - w->first_thread);
@@ -287,7 +456,7 @@ bool sim_bulk_group(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
         size_t kept = 0;
         for (size_t i = 0; i < e->flight_count; i++) {
             sim_flight *f = &e->flights[i];
-            /* Copies that no group holds yet are not waited for. */
+            /* A wait does not include copies that are not committed yet. */
             bool over = f->leaving && f->thread == thread && f->group < committed &&
                         f->group + stay < committed;
             if (over)

@@ -6,11 +6,12 @@
 struct sim_clock {
     int references; /* atomic */
     uint32_t count;
-    /* Sorted by block and unit; the furthest of one unit comes first, and no lane twice. */
+    /* Sorted by block and unit. Of one unit, the entry with the highest `until` comes first, and no
+     * lane is in two entries. */
     sim_known known[];
 };
 
-enum { FEW = 8 }; /* so many times fewer entries are looked up one by one */
+enum { FEW = 8 }; /* a list with this many times fewer entries is looked up entry by entry */
 
 sim_clock *sim_clock_keep(sim_clock *clock)
 {
@@ -32,7 +33,7 @@ static int compare_units(const sim_known *a, const sim_known *b)
     return a->unit < b->unit ? -1 : a->unit > b->unit;
 }
 
-/* The first entry of that unit or a later one. */
+/* Returns the index of the first entry of that unit or a later one. */
 static uint32_t find(const sim_clock *clock, uint32_t block, uint32_t unit)
 {
     const sim_known wanted = {.block = block, .unit = unit};
@@ -68,6 +69,7 @@ uint32_t sim_clock_epoch(const sim_clock *clock, uint32_t block)
     return found ? clock->known[i].until : 0;
 }
 
+/* Returns whether the clock knows all these entries. */
 static bool covers(const sim_clock *clock, const sim_known *known, uint32_t count)
 {
     if (!clock)
@@ -83,7 +85,7 @@ static bool covers(const sim_clock *clock, const sim_known *known, uint32_t coun
             while (at < clock->count && compare_units(&clock->known[at], k) < 0)
                 at++;
         }
-        /* Both have the furthest of one unit first. */
+        /* Both lists have the highest `until` of a unit first. */
         for (; at < clock->count && compare_units(&clock->known[at], k) == 0 &&
                clock->known[at].until >= k->until;
              at++)
@@ -94,7 +96,8 @@ static bool covers(const sim_clock *clock, const sim_known *known, uint32_t coun
     return true;
 }
 
-/* One unit's entries of both, the furthest first; each lane stays where it is known furthest. */
+/* Merges the entries of one unit, the highest `until` first. Each lane stays in the entry with the
+ * highest. */
 static uint32_t merge_unit(sim_known *to, const sim_known *a, uint32_t a_count, const sim_known *b,
                            uint32_t b_count)
 {
@@ -131,7 +134,7 @@ static uint32_t merge(sim_known *to, const sim_known *a, uint32_t a_count, const
         uint32_t i = order <= 0 ? unit_length(a, a_count) : 0,
                  j = order >= 0 ? unit_length(b, b_count) : 0;
         n += merge_unit(to + n, a, i, b, j);
-        a = i > 0 ? a + i : a; /* NULL where there are none */
+        a = i > 0 ? a + i : a; /* `a` may be NULL */
         a_count -= i;
         b += j;
         b_count -= j;

@@ -1,14 +1,14 @@
-#include "sim/machine/cluster.h"
+#include "sim/machine/schedule.h"
 
 #include <stdlib.h>
 
 #include "sim/machine/barrier.h"
-#include "sim/machine/block.h"
+#include "sim/machine/copies.h"
 #include "sim/machine/fault.h"
-#include "sim/machine/mbarrier.h"
 #include "sim/machine/repeat.h"
 
-/* A kernel may count its questions before it gives up. */
+/* Turns in which all warps poll before it is a deadlock. A kernel may count its polls before it
+ * gives up. */
 enum { STALLED_ROUNDS = 1000 };
 
 at_status sim_cluster_init(sim_cluster *cl, const sim_launch *launch, sim_watch *watch,
@@ -43,9 +43,8 @@ void sim_cluster_start(sim_cluster *cl, uint64_t position)
     uint64_t index = l->clusters ? l->clusters[position] : position;
     uint32_t of[3], first[3];
     cl->number = (uint32_t)index + 1;
-    for (int k = 0; k < 3; k++)
-        of[k] = l->cluster[0] == 0 ? 1 : l->cluster[k];
     for (int k = 0; k < 3; k++) {
+        of[k] = l->cluster[0] == 0 ? 1 : l->cluster[k];
         first[k] = (uint32_t)(index % (l->grid[k] / of[k])) * of[k];
         index /= l->grid[k] / of[k];
     }
@@ -66,7 +65,8 @@ void sim_cluster_start(sim_cluster *cl, uint64_t position)
     }
 }
 
-/* Nothing can go on: warps wait, or poll what nothing completes. */
+/* Records the fault of a cluster in which no warp can go on: all wait, or poll mbarriers that
+ * nothing completes. */
 static void report_standstill(sim_cluster *cl, bool polling)
 {
     for (uint32_t r = 0; r < cl->size && cl->fault.kind == SIM_FAULT_NONE; r++) {
@@ -135,21 +135,23 @@ void sim_cluster_run(sim_cluster *cl, uint64_t position)
     }
 }
 
-/* Does a warp poll what other clusters may change, or has one so far? */
+/* Returns whether a warp polls memory that other clusters may change, now or (`ever`) at any time
+ * so far. */
 static bool asks_others(const sim_cluster *cl, bool ever)
 {
     for (uint32_t r = 0; r < cl->size; r++)
         for (uint32_t i = 0; i < cl->blocks[r].warp_count; i++) {
             const sim_warp *w = &cl->blocks[r].warps[i];
             const bool is_recent =
-                w->wait.state != SIM_DONE && w->executed - w->polls.asked <= SIM_BETWEEN_LOOKS;
+                w->wait.state != SIM_DONE && w->executed - w->polls.asked <= SIM_BETWEEN_POLLS;
             if (w->polls.asked > 0 && (ever || is_recent))
                 return true;
         }
     return false;
 }
 
-/* One that waits in vain may also say so itself, by a trap. */
+/* Returns whether the cluster ended because it waits for others. A kernel that waits in vain may
+ * also trap. */
 static bool waits_for_others(const sim_cluster *cl)
 {
     const sim_fault_kind kind = cl->fault.kind;

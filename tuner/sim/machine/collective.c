@@ -1,16 +1,16 @@
-/* The lanes that a warp operation's mask names must all be here, unless they have exited, and the
- * lane that executes it is one of them. */
-#include "sim/machine/collective.h"
+/* PTX ISA, shfl.sync: the control word holds a clamp (bits 0-4) and a segment mask (8-12). */
+/* Values that the lanes of a warp exchange. The lanes that the mask of an operation names must all
+ * execute it, unless they have exited, and the lane that executes it must be one of them. */
+#include "sim/machine/execute.h"
 
 #include <stdio.h>
 
 #include "sim/machine/fault.h"
 #include "sim/machine/paths.h"
 #include "sim/machine/repeat.h"
-#include "sim/machine/shuffle.h"
 #include "sim/machine/values.h"
-#include "sim/program/matrix.h"
 #include "sim/program/operations.h"
+
 static bool check_members(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                           int32_t members_slot)
 {
@@ -36,19 +36,45 @@ static bool lacks_members(const sim_warp *w, int32_t members_slot, uint32_t mask
     return (named & w->live & ~mask) != 0;
 }
 
-/* The values that lanes bring to an operation of their warp, each by its own instruction, and those
- * that they take away. */
+/* The values that lanes bring to a warp operation, each by its own instruction, and the results. */
 typedef struct exchange {
     const sim_instruction *of[SIM_LANES];
     uint32_t lanes;
-    uint64_t a[SIM_LANES]; /* a vote's: 0 or 1 */
-    uint32_t b[SIM_LANES], c[SIM_LANES], members[SIM_LANES];
-    uint32_t result[SIM_LANES], yes; /* `yes`: of predicates */
+    uint64_t a[SIM_LANES]; /* of a vote: 0 or 1 */
+    uint32_t members[SIM_LANES];
+    int8_t from[SIM_LANES];          /* the lane that a shuffle reads */
+    uint32_t result[SIM_LANES], yes; /* `yes`: results that are predicates */
 } exchange;
 
 static int32_t members_slot(const sim_instruction *c)
 {
     return c->kind == SIM_WARP_BARRIER ? c->a : c->e;
+}
+
+/* Finds the lane that a lane of a shuffle reads, and whether it is within bounds. The control word
+ * holds a clamp (bits 0-4) and a segment mask (bits 8-12): PTX ISA, "shfl.sync". */
+static void find_source(exchange *x, uint32_t operand, uint32_t control, int lane)
+{
+    const uint32_t op = x->of[lane]->op;
+    int n = (int)(operand & 31), clamp = (int)(control & 31), segment = (int)(control >> 8 & 31);
+    int first = lane & segment, last = first | (clamp & ~segment), from;
+    switch (op) {
+    case SIM_SHUFFLE_UP:
+        from = lane - n;
+        break;
+    case SIM_SHUFFLE_DOWN:
+        from = lane + n;
+        break;
+    case SIM_SHUFFLE_XOR:
+        from = lane ^ n;
+        break;
+    default:
+        from = first | (n & ~segment);
+        break;
+    }
+    const bool inside = op == SIM_SHUFFLE_UP ? from >= last : from <= last;
+    x->from[lane] = (int8_t)((inside ? from : lane) & 31);
+    x->yes |= (uint32_t)inside << lane;
 }
 
 static void bring(exchange *x, const sim_warp *w, const sim_instruction *c, uint32_t mask)
@@ -64,8 +90,8 @@ static void bring(exchange *x, const sim_warp *w, const sim_instruction *c, uint
         x->a[l] = votes                                          ? p >> l & 1
                   : c->kind == SIM_MATCH && c->source_width == 8 ? sim_lanes64(w, c->a)[l]
                                                                  : a32[l];
-        x->b[l] = shuffles ? sim_lanes32(w, c->b)[l] : 0;
-        x->c[l] = shuffles ? sim_lanes32(w, c->c)[l] : 0;
+        if (shuffles)
+            find_source(x, sim_lanes32(w, c->b)[l], sim_lanes32(w, c->c)[l], l);
     }
 }
 
@@ -79,8 +105,8 @@ static void take_away(const exchange *x, sim_warp *w, const sim_instruction *c, 
         sim_put_predicate(w, c->d2, x->yes, mask);
 }
 
-/* What comes from a lane that does not take part is unpredictable, and no fault until it is used:
- * PTX ISA, "shfl.sync". */
+/* Marks the value that a shuffle reads from a lane that does not take part as missing. It is
+ * unpredictable, and no fault until it is used: PTX ISA, "shfl.sync". */
 static bool lose_absent(sim_block *b, sim_warp *w, const exchange *x, int lane, int from)
 {
     const sim_instruction *c = x->of[lane];
@@ -92,21 +118,17 @@ static bool lose_absent(sim_block *b, sim_warp *w, const exchange *x, int lane, 
 
 static bool shuffle(sim_block *b, sim_warp *w, exchange *x)
 {
-    int8_t of[SIM_LANES];
     uint32_t given = 0;
     SIM_EACH_OF(l, x->lanes)
     {
-        bool inside;
-        int from = sim_shuffle_source(x->of[l], x->b[l], x->c[l], l, &inside);
+        const int from = x->from[l];
         const bool present = x->lanes & x->members[l] & 1u << from;
         if (!present && b->launch->check && !lose_absent(b, w, x, l, from))
             return false;
-        of[l] = (int8_t)from;
         given |= (uint32_t)present << l;
         x->result[l] = (uint32_t)x->a[from];
-        x->yes |= (uint32_t)inside << l;
     }
-    sim_order_exchange(b, w, given, of);
+    sim_order_exchange(b, w, given, x->from);
     return true;
 }
 
@@ -171,12 +193,12 @@ static void reduce(exchange *x, const sim_instruction *c)
     }
 }
 
-/* The lanes have met, by instructions that are all alike. */
+/* Computes the results of lanes that have met, by instructions that are all alike. */
 static bool exchange_values(sim_block *b, sim_warp *w, exchange *x)
 {
     const sim_instruction *c = x->of[__builtin_ctz(x->lanes)];
     sim_repeat_forget(w);
-    if (w->lacks && !sim_values_exchange(b, w, x->of, x->lanes))
+    if (w->lacks && !sim_values_exchange(b, w, x->of, x->from, x->lanes))
         return false;
     switch (c->kind) {
     case SIM_SHUFFLE:
@@ -193,7 +215,7 @@ static bool exchange_values(sim_block *b, sim_warp *w, exchange *x)
     }
 }
 
-/* Lanes with different masks are different barriers. */
+/* Executes bar.warp.sync. Lanes with different masks are at different barriers. */
 static bool warp_barrier(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     const uint32_t *members = sim_lanes32(w, c->a);
@@ -208,8 +230,8 @@ static bool warp_barrier(sim_block *b, sim_warp *w, const sim_instruction *c, ui
     return true;
 }
 
-/* Do lanes that wait at these meet? PTX ISA, "shfl.sync" and its like: the same qualifiers; "the
- * same membermask" is for the caller. */
+/* Returns whether lanes that wait at these instructions meet: the qualifiers must be the same (PTX
+ * ISA, "shfl.sync"). The caller compares the masks. */
 static bool are_alike(const sim_instruction *c, const sim_instruction *other)
 {
     return c->kind == other->kind &&
@@ -217,7 +239,7 @@ static bool are_alike(const sim_instruction *c, const sim_instruction *other)
                                             c->source_width == other->source_width));
 }
 
-/* The lanes among `named` that wait to meet them by an instruction like this. */
+/* Returns the lanes among `named` that wait for each other at an instruction like this one. */
 static uint32_t find_waiting(const sim_block *b, const sim_warp *w, const sim_instruction *c,
                              uint32_t named)
 {
@@ -231,7 +253,7 @@ static uint32_t find_waiting(const sim_block *b, const sim_warp *w, const sim_in
     return waiting;
 }
 
-/* The lanes all wait for each other, and need to no more. */
+/* Executes the operation of lanes that have all arrived, and releases them. */
 static bool let_go(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t lanes)
 {
     exchange x = {.lanes = 0};
@@ -249,9 +271,9 @@ static bool let_go(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
     return true;
 }
 
-/* Lanes may arrive at an operation of their warp by different instructions: those of this path
- * wait, and the last to come lets all go on. *done: this path is done with it, or has given way to
- * others. False: a fault. */
+/* Handles lanes that arrive at one operation by different instructions: the lanes of this path
+ * wait, and the last to arrive releases all. *done: this path has its result, or another path runs
+ * now. Returns false if there is a fault. */
 static bool meet_elsewhere(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                            bool *done)
 {
@@ -303,39 +325,5 @@ bool sim_collective(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
     if (!exchange_values(b, w, &x))
         return false;
     take_away(&x, w, c, mask);
-    return true;
-}
-
-bool sim_check_metadata(sim_block *b, const sim_warp *w, const sim_instruction *c)
-{
-    int lane;
-    return sim_matrix_has_meaning(b->program, c, w->registers, &lane) ||
-           sim_fail(b, w, c, lane, SIM_FAULT_SHUFFLE,
-                    "what lane %d has of the metadata, 0x%08x, says of no element where it is",
-                    lane, sim_lanes32(w, c->e)[lane]);
-}
-
-bool sim_has_all_lanes(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                       bool *out)
-{
-    if (mask == UINT32_MAX)
-        return true;
-    *out = sim_paths_give_way(b, w) ||
-           sim_fail(b, w, c, __builtin_ctz(mask), SIM_FAULT_SHUFFLE,
-                    "it needs all lanes of a warp, and lane %d does not execute it",
-                    __builtin_ctz(~mask));
-    return false;
-}
-
-bool sim_multiply(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
-{
-    bool early;
-    if (!sim_has_all_lanes(b, w, c, mask, &early))
-        return early;
-    if (w->lacks && !sim_values_multiply(b, w, c))
-        return false;
-    if (sim_matrix_of(b->program, c)->sparse && !sim_check_metadata(b, w, c))
-        return false;
-    sim_matrix_multiply(b->program, c, w->registers);
     return true;
 }

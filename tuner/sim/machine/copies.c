@@ -1,17 +1,18 @@
+/* Copies by cp.async. A copy reads its source at once; its data appears in shared memory when the
+ * thread waits for its group, or an mbarrier that tracks it completes. */
 #include "sim/machine/copies.h"
 
 #include <string.h>
 
 #include "base/array.h"
 #include "sim/machine/clock.h"
+#include "sim/machine/execute.h"
 #include "sim/machine/fault.h"
-#include "sim/machine/global.h"
 #include "sim/machine/order.h"
 #include "sim/machine/places.h"
 #include "sim/machine/race.h"
-#include "sim/machine/requests.h"
-#include "sim/machine/shared.h"
-#include "sim/machine/unwritten.h"
+#include "sim/machine/values.h"
+#include "sim/machine/watch.h"
 #include "sim/program/operations.h"
 
 bool sim_copy_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
@@ -29,7 +30,7 @@ bool sim_copy_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
     }
     if (reading && !sim_places_check_alignment(b, w, c, reading, from.address, bytes))
         return false;
-    /* What is not read is filled with zeros, and need not be there. */
+    /* Bytes that are not read become zeros, and need not exist. */
     for (uint32_t left = reading; left;) {
         const uint32_t first = given[__builtin_ctz(left)];
         uint32_t alike = 0;
@@ -70,14 +71,16 @@ bool sim_copy_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
     return true;
 }
 
-void sim_copy_commit(sim_warp *w, uint32_t mask)
+bool sim_copy_commit(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
+    (void)b, (void)c;
     SIM_EACH_OF(l, mask)
     w->copies.groups[l]++;
+    return true;
 }
 
-/* The thread may use what it brought, as if it had read there and written here now. Others that an
- * mbarrier told may, too, where it tracks the copy. */
+/* Lands a copy, as if the thread had read and written the bytes now. If an mbarrier tracks the
+ * copy, the threads that it has told may use the data, too. */
 static void land_copy(sim_block *b, sim_warp *w, const sim_copy *copy)
 {
     int lane = (int)copy->lane;
@@ -113,7 +116,7 @@ void sim_copy_land(sim_block *b, sim_warp *w, int lane, uint32_t before)
     w->copies.count = kept;
 }
 
-/* The thread itself knows of a copy that it waited for, whoever else will. */
+/* Adds a tracked copy that the thread has waited for to the thread's own knowledge. */
 static void learn_of(sim_block *b, sim_warp *w, const sim_copy *copy)
 {
     sim_clock *landed = NULL;
@@ -129,7 +132,8 @@ bool sim_copy_wait(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
     size_t kept = 0;
     for (size_t i = 0; i < w->copies.count; i++) {
         const sim_copy *copy = &w->copies.list[i];
-        /* offset: groups that may stay in flight; -1: none, and copies not committed land too. */
+        /* c->offset is the number of groups that may stay under way; -1: none, and copies that are
+         * not committed land, too. */
         uint64_t group = w->copies.groups[copy->lane];
         uint64_t landed = c->offset < 0                 ? UINT64_MAX
                           : (uint64_t)c->offset < group ? group - (uint64_t)c->offset

@@ -1,24 +1,93 @@
-/* Copies from global to shared memory that a warp's threads have begun and that are under way: in
- * groups, which a thread waits for, or tracked by an mbarrier. */
+/* Asynchronous copies: cp.async (copies.c), bulk copies (bulk.c), and the mbarriers in shared
+ * memory on which they complete (mbarrier.c). execute.h has their instructions; race.c knows which
+ * bytes may be accessed while a copy is under way.
+ *
+ * Copies land as late as the rules allow: when a thread waits for their group, or tests their
+ * mbarrier. A kernel that forgets to wait reads what was there before. */
 #ifndef AUTOTUNE_SIM_MACHINE_COPIES_H
 #define AUTOTUNE_SIM_MACHINE_COPIES_H
 
 #include "sim/machine/machine.h"
 
-/* Begins those of the lanes of `mask`: reads now; what it writes to shared memory appears when the
- * thread waits for the group, so that a kernel that forgets to wait reads what was there before. */
-bool sim_copy_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
-
-/* What each lane of the mask began since its last group becomes its next group. */
-void sim_copy_commit(sim_warp *w, uint32_t mask);
-
-/* The lane's copies up to now are tracked by an mbarrier: they have numbers below the result. */
+/* Has an mbarrier track the cp.async copies that the lane has begun. Returns a number above the
+ * numbers of these copies. */
 uint32_t sim_copy_track(sim_warp *w, int lane);
 
-/* Lands the copies with numbers below `before` that have not landed yet. */
+/* Lands the lane's cp.async copies whose numbers are below `before`. */
 void sim_copy_land(sim_block *b, sim_warp *w, int lane, uint32_t before);
 
-/* Lands what lanes of the mask wait for: all but the groups that may stay under way. */
-bool sim_copy_wait(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
+enum { SIM_MOST_THREADS = 1024 };
+
+typedef struct sim_tracked { /* an arrival at an mbarrier that waits for a lane's cp.async copies */
+    sim_warp *warp;
+    int lane;
+    uint32_t before; /* number above those of the copies */
+} sim_tracked;
+
+/* What passes through an mbarrier, as clocks: knowledge of threads of its own block, of other
+ * blocks, and of the reads alone of other blocks. */
+typedef enum sim_party { SIM_PARTY_OWN, SIM_PARTY_OTHERS, SIM_PARTY_READS, SIM_PARTIES } sim_party;
+
+typedef struct sim_mbarrier_state {
+    uint32_t at;                /* offset in shared memory */
+    uint32_t expected, pending; /* arrivals */
+    sim_tracked *tracked;       /* pending arrivals that wait for copies; owned */
+    size_t tracked_count;
+    int64_t due_bytes; /* expected and not arrived; negative: arrived and not expected yet */
+    uint64_t phase;    /* completed phases */
+    sim_clock *brought[SIM_PARTIES]; /* by arrivals to the current phase; owned */
+    sim_clock *passed[SIM_PARTIES];  /* to threads that see the last phase complete; owned */
+} sim_mbarrier_state;
+
+typedef struct sim_flight { /* a bulk copy or asynchronous store under way */
+    bool leaving;           /* it reads shared memory; otherwise it writes there */
+    uint32_t at, bytes;     /* in shared memory */
+    uint32_t barrier;       /* arriving copies: offset of the mbarrier */
+    uint32_t thread, group;
+    uint32_t number;          /* of this copy among the block's copies */
+    bool has_read;            /* leaving copies: only the writes are not complete */
+    const sim_region *region; /* the global side, at `offset`; NULL if there is no global side */
+    uint64_t offset;
+    uint32_t moved;   /* bytes on the global side */
+    uint32_t from_at; /* copies between blocks: offset in the shared memory of `by` */
+    sim_block *by;    /* block whose thread began the copy. The block of the mbarrier keeps it */
+    sim_warp *warp;   /* warp of that thread */
+    const sim_instruction *instruction;
+    uint8_t *data; /* arriving copies: the bytes to write; owned */
+} sim_flight;
+
+/* Returns whether a copy adds to the contents of shared memory. */
+static inline bool sim_flight_adds(const sim_instruction *c)
+{
+    return c->kind != SIM_BULK_STORE && c->reduction >= 0;
+}
+
+/* The copy engine of a block. */
+struct sim_engine {
+    sim_mbarrier_state *barriers;
+    size_t barrier_count;
+    sim_flight *flights;
+    size_t flight_count;
+    uint32_t groups[SIM_MOST_THREADS]; /* the bulk group that each thread fills */
+    uint32_t flights_begun;
+};
+
+/* Returns the block's engine, made at the first call, or NULL if there is no memory. */
+sim_engine *sim_engine_of(sim_block *b);
+
+/* Tells whether the block may end: false, with a fault, if a copy still reads or writes its shared
+ * memory. */
+bool sim_engine_allows_end(sim_block *b);
+void sim_engine_reset(sim_block *b);
+void sim_engine_free(sim_engine *engine); /* NULL is fine */
+
+/* Finds the mbarrier at address `barrier`, on which a copy of the lane into `owner`'s shared memory
+ * completes: *at is its offset in shared memory. Returns false, with a fault, if there is no such
+ * mbarrier in that block. */
+bool sim_mbarrier_find_report(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                              uint64_t barrier, sim_block *owner, uint32_t *at);
+
+/* Records the fault of a block whose warps all poll mbarriers that nothing will complete. */
+void sim_mbarrier_report_stall(sim_block *b);
 
 #endif

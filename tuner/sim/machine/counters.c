@@ -39,7 +39,8 @@ void sim_counter_add_sectors(sim_counter *c, const sim_sectors *s)
     c->fewest += (bytes + SIM_SECTOR_BYTES - 1) / SIM_SECTOR_BYTES;
 }
 
-/* Wavefronts that the lanes of `mask` need: the most distinct words that any bank must deliver. */
+/* Returns the wavefronts that the lanes of `mask` need: the most distinct words that any bank must
+ * deliver. */
 static uint32_t wavefronts_of(const uint64_t *addresses, uint32_t mask, uint32_t words)
 {
     uint64_t first[SIM_BANKS];
@@ -76,8 +77,8 @@ static uint32_t wavefronts_of(const uint64_t *addresses, uint32_t mask, uint32_t
     return most;
 }
 
-/* Does every active lane share its address with its neighbour at lane ^ distance, where that is
- * active? */
+/* Returns whether each active lane has the same address as its neighbour at lane ^ distance, if
+ * that is active. */
 static bool neighbours_agree(const uint64_t *addresses, uint32_t mask, int distance)
 {
     SIM_EACH_OF(l, mask)
@@ -105,7 +106,7 @@ void sim_counter_add_shared(sim_counter *c, const uint64_t *addresses, uint32_t 
     }
 }
 
-/* Most lanes at one bank among those of `mask`. */
+/* Returns the largest number of lanes of `mask` at one bank. */
 static uint32_t queue_of(const uint64_t *addresses, uint32_t mask)
 {
     uint8_t counts[SIM_BANKS] = {0};
@@ -131,7 +132,7 @@ void sim_counter_add_shared_atomic(sim_counter *c, const uint64_t *addresses, ui
 {
     c->shared_requests++;
     if (bytes <= 4) {
-        /* Lanes on the same word take turns, as do those on different words of a bank. */
+        /* Lanes on the same word take turns, as do lanes on different words of a bank. */
         uint32_t n = queue_of(addresses, mask);
         c->wavefronts += n;
         c->ideal++;
@@ -139,8 +140,7 @@ void sim_counter_add_shared_atomic(sim_counter *c, const uint64_t *addresses, ui
         return;
     }
     /* A loop of compare and swap: each half of the warp takes part, with two wavefronts a round,
-     * until its last lane is through. The hardware counts rounds as requests and none as
-     * conflicts. */
+     * until its last lane is done. The hardware counts rounds as requests, and no conflicts. */
     uint32_t low = mask & 0xffffu, high = mask & 0xffff0000u;
     uint32_t low_ends = queue_of(addresses, low), high_ends = queue_of(addresses, high);
     if (share_an_address(addresses, low, high))
@@ -149,7 +149,8 @@ void sim_counter_add_shared_atomic(sim_counter *c, const uint64_t *addresses, ui
     c->ideal += 2 * (uint64_t)((low != 0) + (high != 0));
 }
 
-/* Different addresses among those of `mask`; *most: lanes at the commonest. */
+/* Returns the number of distinct addresses of the lanes of `mask`. *most is the largest number of
+ * lanes at one address. */
 static uint32_t count_distinct(const uint64_t *addresses, uint32_t mask, uint32_t *most)
 {
     uint64_t seen[SIM_LANES];
@@ -186,23 +187,16 @@ void sim_counter_add_constant(sim_counter *c, const uint64_t *addresses, uint32_
 
 void sim_counter_sum(sim_counter *to, const sim_counter *from)
 {
-    to->issued += from->issued;
-    to->threads += from->threads;
-    to->requests += from->requests;
-    to->sectors += from->sectors;
-    to->fewest += from->fewest;
-    to->bytes += from->bytes;
-    to->turns += from->turns;
-    to->shared_requests += from->shared_requests;
-    to->wavefronts += from->wavefronts;
-    to->ideal += from->ideal;
-    to->conflicts += from->conflicts;
-    to->constant_requests += from->constant_requests;
-    to->constant_passes += from->constant_passes;
+    enum { MEMBERS = sizeof *to / sizeof(uint64_t) };
+    _Static_assert(MEMBERS == 13, "all members of sim_counter are 64-bit counts");
+    uint64_t *sum = &to->issued;
+    const uint64_t *more = &from->issued;
+    for (size_t i = 0; i < MEMBERS; i++)
+        sum[i] += more[i];
 }
 
-/* The counter of an instruction's accesses; NULL for one that does not touch memory. A generic
- * access that reached shared memory has wavefronts and counts there. */
+/* Adds the counter of an instruction that accesses memory to the totals. A generic access that
+ * reached shared memory has wavefronts and counts there. */
 static void add_access(const sim_instruction *i, const sim_counter *c, sim_totals *t)
 {
     sim_counter global = *c, shared = *c;

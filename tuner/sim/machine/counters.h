@@ -1,15 +1,17 @@
 /* Requests, sectors and wavefronts of a warp's memory accesses, by Nsight Compute's definitions.
- * Ptxas decides what one access is: sim/decode/reshape.h.
+ * sim/decode/reshape.h gives the accesses that ptxas makes of an instruction.
  *
  * Global memory: a request is one load or store instruction of a warp with at least one active
- * lane; its sectors are the distinct aligned 32-byte pieces that its lanes touch
+ * lane. Its sectors are the distinct aligned 32-byte pieces that its lanes access
  * (l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum, l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum
- * and the same for st). Shared memory: 32 banks of 4 bytes; a wavefront serves one word of each
- * bank to any number of lanes. 8-byte accesses are served in halves of a warp and 16-byte accesses
- * in quarters; loads in groups twice as large when throughout the warp neighbouring active lanes
- * (lane ^ 1, or all at lane ^ 2) request the same words. Each wavefront beyond one for every group
- * with active lanes is a conflict (l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum and
- * st). The rule was found from 469 access shapes on an H200 (tests/bench/shared_shapes.py). */
+ * and the same for st).
+ *
+ * Shared memory has 32 banks of 4 bytes. A wavefront serves one word of each bank to any number of
+ * lanes. Accesses of 8 bytes are served in halves of a warp, and those of 16 bytes in quarters.
+ * Loads are served in groups twice as large if throughout the warp neighbouring active lanes (all
+ * at lane ^ 1, or all at lane ^ 2) request the same words. Each wavefront beyond one for every
+ * group with active lanes is a conflict (l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum
+ * and st). The rule was found from 469 access shapes on an H200 (tests/bench/shared_shapes.py). */
 #ifndef AUTOTUNE_SIM_MACHINE_COUNTERS_H
 #define AUTOTUNE_SIM_MACHINE_COUNTERS_H
 
@@ -20,31 +22,32 @@
 
 enum { SIM_SECTOR_BYTES = 32, SIM_BANKS = 32, SIM_BANK_BYTES = 4 };
 
-typedef struct sim_counter { /* of one instruction, or a sum of several */
-    uint64_t issued;         /* times a warp issued it */
-    uint64_t threads;        /* lanes active then */
-    uint64_t requests;       /* global or local memory */
+typedef struct sim_counter { /* the counters of one instruction, or the sum of several */
+    uint64_t issued;         /* times that a warp issued the instruction */
+    uint64_t threads;        /* active lanes, summed over these */
+    uint64_t requests;       /* requests to global or local memory */
     uint64_t sectors;
-    uint64_t fewest; /* sectors that the requested bytes would fill, summed over requests */
-    uint64_t bytes;  /* distinct bytes requested */
-    uint64_t turns;  /* of atomics: lanes that wait for others on the same bytes, one by one */
+    uint64_t
+        fewest; /* sectors that the requested bytes would fill without gaps, summed over requests */
+    uint64_t bytes; /* distinct bytes requested */
+    uint64_t turns; /* atomics: lanes that wait for other lanes on the same bytes */
     uint64_t shared_requests;
-    uint64_t wavefronts; /* shared memory */
+    uint64_t wavefronts; /* of shared memory */
     uint64_t ideal;      /* wavefronts without conflicts */
-    uint64_t conflicts;  /* wavefronts - ideal; none of atomics of 8 bytes */
+    uint64_t conflicts;  /* wavefronts - ideal; 0 for atomics of 8 bytes */
     uint64_t constant_requests;
-    uint64_t constant_passes; /* one for each address in a request */
+    uint64_t constant_passes; /* one for each distinct address in a request */
 } sim_counter;
 
 /* The sectors of one request. */
 typedef struct sim_sectors {
     int count;
     uint64_t sector[SIM_LANES]; /* address / 32 */
-    uint32_t used[SIM_LANES];   /* one bit for each byte requested */
-    uint8_t lanes[SIM_LANES];   /* number of lanes that access it */
+    uint32_t used[SIM_LANES];   /* a bit for each requested byte */
+    uint8_t lanes[SIM_LANES];   /* number of lanes that access each sector */
 } sim_sectors;
 
-/* Finds the sectors of an access of `bytes` (a power of two, at most 32) a lane at naturally
+/* Finds the sectors of an access of `bytes` a lane (a power of two, at most 32) at naturally
  * aligned addresses. */
 void sim_sectors_collect(const uint64_t *addresses, uint32_t mask, uint32_t bytes,
                          sim_sectors *out);
@@ -52,22 +55,22 @@ void sim_sectors_collect(const uint64_t *addresses, uint32_t mask, uint32_t byte
 /* Adds a request with these sectors. */
 void sim_counter_add_sectors(sim_counter *c, const sim_sectors *s);
 
-/* Adds a load or a store of shared memory of `bytes` a lane (at most 16). */
+/* Adds a load or store of shared memory of `bytes` a lane (at most 16). */
 void sim_counter_add_shared(sim_counter *c, const uint64_t *addresses, uint32_t mask,
                             uint32_t bytes, bool is_store);
-/* Adds atomics, whose lanes on one word are served one after the other. */
+/* Adds an atomic on shared memory, which serves lanes on one word one after the other. */
 void sim_counter_add_shared_atomic(sim_counter *c, const uint64_t *addresses, uint32_t mask,
                                    uint32_t bytes);
 
-/* Adds the turns of an atomic on global memory, where lanes on one address are served one after the
- * other; its sectors are added separately. */
+/* Adds the turns of an atomic on global memory, which serves lanes on one address one after the
+ * other. Its sectors are added separately. */
 void sim_counter_add_turns(sim_counter *c, const uint64_t *addresses, uint32_t mask);
 
 /* Adds a load from constant memory, whose cache serves one address a pass, to any number of lanes
- * (CUDA C++ Programming Guide, "Constant Memory": a request is split into as many as there are
- * different addresses in it). */
+ * (CUDA C++ Programming Guide, "Constant Memory"). */
 void sim_counter_add_constant(sim_counter *c, const uint64_t *addresses, uint32_t mask);
 
+/* Adds `from` to `to`. */
 void sim_counter_sum(sim_counter *to, const sim_counter *from);
 
 /* Sums over a program by memory space and kind of access. */
@@ -82,6 +85,6 @@ typedef struct sim_totals {
 /* Sums `counters`, one for each instruction of the program. */
 void sim_totals_compute(const sim_program *p, const sim_counter *counters, sim_totals *out);
 
-const char *sim_class_name(sim_class c); /* "integer", "float" ... */
+const char *sim_class_name(sim_class c); /* returns "integer", "float" ... */
 
 #endif

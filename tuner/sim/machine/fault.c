@@ -48,15 +48,15 @@ ptx_text sim_declared_name(ptx_text name)
     return name;
 }
 
-/* Finds the variable that has a byte of the block's shared memory, and which of its bytes that is.
- * False: none has it. */
+/* Finds the variable that contains a byte of the block's shared memory, and the index of the byte
+ * in it. Returns false if no variable contains it. */
 static bool find_shared(const sim_block *b, uint64_t offset, ptx_text *name, uint64_t *within)
 {
     const ptx_module *m = b->program->module;
     for (size_t i = 0; i < m->variable_count; i++) {
         const ptx_variable *v = &m->variables[i];
         const uint64_t from = b->program->addresses[i];
-        /* The launch says how long an unsized array is. */
+        /* The launch gives the length of an unsized array. */
         const uint64_t size = v->size_bytes ? v->size_bytes : b->shared_bytes - from;
         if (v->space != PTX_SPACE_SHARED || offset < from || offset - from >= size)
             continue;

@@ -1,27 +1,30 @@
-/* Faults: what went wrong, and where. */
+/* Faults: what a kernel does wrong, and where. */
 #ifndef AUTOTUNE_SIM_MACHINE_FAULT_H
 #define AUTOTUNE_SIM_MACHINE_FAULT_H
 
 #include "sim/machine/machine.h"
 
-/* Records a fault of one lane; returns false, so that a handler can return it. */
+/* Records a fault of one lane in b->fault. Returns false, for the caller to return. */
 bool sim_fail(sim_block *b, const sim_warp *w, const sim_instruction *c, int lane,
               sim_fault_kind kind, const char *format, ...) __attribute__((format(printf, 6, 7)));
 
-/* Adds the address to the fault that was just recorded, and the buffer or variable that has it;
- * `owner` is the block whose shared memory it is of, and may be NULL for other spaces. Returns
- * false, too. */
+/* Adds to the fault that was just recorded the address, and the buffer or variable that contains
+ * it. `owner` is the block whose shared memory it is; it may be NULL for other spaces. Returns
+ * false. */
 bool sim_fault_touches(sim_block *b, const sim_block *owner, ptx_space space, uint64_t address);
 
-/* A variable's name as it was declared: of one inside a function the last part of "_ZZ1kE4tile". */
+/* Returns a variable's name as it was declared: for a variable inside a function, the last part of
+ * "_ZZ1kE4tile". */
 ptx_text sim_declared_name(ptx_text name);
 
-/* Names a place in the block's shared memory: "byte 4 of tile (shared memory byte 12 of 512)". */
+/* Names a byte of the block's shared memory: "byte 4 of tile (shared memory byte 12 of 512)". */
 void sim_shared_name(const sim_block *b, uint32_t offset, char *text, size_t size_bytes);
 
-/* The branch back of the innermost loop around an instruction, which says where it is whatever the
- * moment; the instruction itself where it is in none. */
+/* Returns the branch back of the innermost loop around an instruction, which names the loop
+ * whatever instruction runs at the moment. Returns the instruction itself if it is in no loop. */
 const sim_instruction *sim_loop_around(const sim_program *p, int32_t pc);
+
+/* Tells the position in its block of the thread with that linear index. */
 void sim_thread_position(const sim_block *b, uint32_t thread, uint32_t position[3]);
 
 #endif

@@ -1,4 +1,6 @@
-#include "sim/machine/global.h"
+/* Global memory, watched for races. Blocks on several host threads share the cells of a launch:
+ * groups of neighbouring cells have a lock each. */
+#include "sim/machine/watch.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -10,8 +12,8 @@
 
 enum {
     STRIPES = 256,
-    STRIPE_CELLS = 64,   /* neighbours under one lock */
-    MOST_CELLS = 1 << 24 /* of a region */
+    STRIPE_CELLS = 64,   /* neighbouring cells under one lock */
+    MOST_CELLS = 1 << 24 /* most cells of a region that is watched */
 };
 
 static size_t cell_count(const sim_watch *w, const sim_region *r)
@@ -40,8 +42,8 @@ void sim_watch_free(sim_watch *watch)
 {
     if (!watch)
         return;
-    for (size_t i = 0; watch->cells && watch->lines && watch->values && i < watch->memory->count;
-         i++)
+    const bool mapped = watch->cells && watch->lines && watch->values;
+    for (size_t i = 0; mapped && i < watch->memory->count; i++)
         unwatch(watch, i);
     free(watch->cells);
     free(watch->lines);
@@ -67,7 +69,7 @@ static bool watch_region(sim_watch *w, size_t i, bool whole_run)
     w->lines[i] = map(lines * sizeof(sim_line));
     w->values[i] = map(lines * SIM_LINE_CELLS * sizeof(uint32_t));
     bool whole = w->cells[i] && w->lines[i] && w->values[i];
-    /* If one cell of a page is touched most are: a fault for all of many is cheaper. */
+    /* Huge pages cost fewer page faults, and most cells of a touched page are touched. */
     if (whole && whole_run)
         madvise(w->cells[i], lines * SIM_LINE_CELLS * sizeof(sim_cell), MADV_HUGEPAGE);
     if (!whole)
@@ -75,7 +77,7 @@ static bool watch_region(sim_watch *w, size_t i, bool whole_run)
     return whole;
 }
 
-/* Notes, once, that nobody looks for races in the region. */
+/* Notes, once, that races in the region are not looked for. */
 static void note_unwatched(const sim_launch *launch, const sim_region *r)
 {
     char all[SIM_UNWATCHED_BYTES + 8], one[SIM_UNWATCHED_BYTES];
@@ -109,8 +111,8 @@ at_status sim_watch_new(const sim_launch *launch, bool concurrent, sim_watch **o
             continue;
         const bool watched =
             (count <= MOST_CELLS || launch->excerpt) && watch_region(w, i, !launch->excerpt);
-        /* An excerpt touches a little of what it has, however large that is; but some systems
-         * promise no more than they have. */
+        /* An excerpt touches a small part of its memory, however large that is. But some systems
+         * promise no more memory than they have. */
         failed = !watched && count <= MOST_CELLS;
         if (!watched)
             note_unwatched(launch, r);
@@ -135,29 +137,29 @@ static void unlock(const sim_watch *w, bool *which)
         __atomic_clear(which, __ATOMIC_RELEASE);
 }
 
-/* The pieces of a region that is watched. */
-typedef struct pieces {
+/* The cells of a region, their lines, and the last values written to them. */
+typedef struct region_cells {
     sim_cell *cells;
     sim_line *lines;
     uint32_t *values;
-} pieces;
+} region_cells;
 
-static bool pieces_of(const sim_watch *watch, const sim_region *region, pieces *out)
+static bool cells_of(const sim_watch *watch, const sim_region *region, region_cells *out)
 {
     const size_t i = (size_t)(region - watch->memory->regions);
-    *out = (pieces){watch->cells[i], watch->lines[i], watch->values[i]};
+    *out = (region_cells){watch->cells[i], watch->lines[i], watch->values[i]};
     return out->cells != NULL;
 }
 
-/* The lock of piece `n`: a whole line has one. */
+/* Returns the lock of cell `n`. The cells of a line have the same lock. */
 static bool *lock_of(const sim_watch *watch, size_t n)
 {
     _Static_assert(STRIPE_CELLS % SIM_LINE_CELLS == 0, "lines are not in two stripes");
     return &watch->locks[n / STRIPE_CELLS % STRIPES];
 }
 
-/* The cell of a byte of a region, locked, and its number; NULL: it is not watched. */
-static sim_cell *take_cell(sim_watch *watch, const pieces *p, uint64_t offset, bool **which,
+/* Locks and returns the cell of a byte of a region, with its lock and its number. */
+static sim_cell *take_cell(sim_watch *watch, const region_cells *p, uint64_t offset, bool **which,
                            size_t *number)
 {
     sim_cell *cells = p->cells;
@@ -167,14 +169,14 @@ static sim_cell *take_cell(sim_watch *watch, const pieces *p, uint64_t offset, b
     lock(watch, *which);
     sim_line_part(&watch->pool, &p->lines[n / SIM_LINE_CELLS],
                   &cells[n / SIM_LINE_CELLS * SIM_LINE_CELLS], 0);
-    /* A page that is read before it is written is mapped twice, the first time as the page of
-     * zeros, and the second time interrupts the other processors. */
+    /* A page that is read before it is written is mapped twice, first as the page of zeros, and the
+     * second time interrupts other processors. So write to it first. */
     cells[n].touched = true;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     return &cells[n];
 }
 
-/* A weak write leaves one value that a strong read may return. */
+/* Ends the history of a location: after a weak write a strong read can return one value only. */
 static void end_history(sim_watch *watch, sim_cell *cell, uint64_t address)
 {
     if (!watch->concurrent)
@@ -182,7 +184,8 @@ static void end_history(sim_watch *watch, sim_cell *cell, uint64_t address)
     cell->kept = false;
 }
 
-/* Another block's write may not have reached the region's bytes yet. */
+/* Returns whether a cell holds `value` already. A write of another block may not have reached the
+ * region's bytes yet. */
 static bool is_same(const sim_cell *cell, const uint32_t *before, const sim_region *region,
                     uint64_t at, uint32_t value, uint32_t bytes)
 {
@@ -199,8 +202,8 @@ bool sim_global_touch(sim_race_access *a, uint64_t offset, uint32_t bytes, sim_t
     const sim_region *region = a->region;
     uint32_t step = watch->cell_bytes;
     bool fine = true;
-    pieces p;
-    if (!pieces_of(watch, region, &p))
+    region_cells p;
+    if (!cells_of(watch, region, &p))
         return true;
     for (uint64_t at = offset; fine && at < offset + bytes; at += step) {
         bool *which = NULL;
@@ -224,9 +227,10 @@ bool sim_global_touch(sim_race_access *a, uint64_t offset, uint32_t bytes, sim_t
     return fine;
 }
 
-/* A whole warp writes the line of piece `n`, locked: false, nothing done, where some of it was so
- * before and some not, or it was touched in another way. */
-static bool write_line(sim_race_access *a, const pieces *p, size_t n, uint32_t first,
+/* Records the write of a whole warp to the line of cell `n`, which is locked. Returns false, and
+ * does nothing, if only some of the values are the same as before, or the line was accessed in
+ * another way. */
+static bool write_line(sim_race_access *a, const region_cells *p, size_t n, uint32_t first,
                        uint32_t shift, const uint8_t *fresh, bool *fine)
 {
     const uint32_t step = a->block->watch->cell_bytes;
@@ -234,7 +238,7 @@ static bool write_line(sim_race_access *a, const pieces *p, size_t n, uint32_t f
     sim_line *line = &p->lines[n / SIM_LINE_CELLS];
     if (!sim_line_join(&a->block->watch->pool, line, 0, first, shift))
         return false;
-    /* If nothing was there before, it does not matter. */
+    /* Without earlier accesses it does not matter. */
     const bool before = line->cell.reads.last.block != 0 || line->cell.writes.last.block != 0;
     for (uint32_t i = 0; i < SIM_LINE_CELLS; i++)
         memcpy(&values[i], fresh + (size_t)i * step, step);
@@ -255,8 +259,8 @@ uint32_t sim_global_touch_row(sim_race_access *a, uint64_t offset, uint32_t byte
     const uint32_t step = watch->cell_bytes, of_lane = bytes / step,
                    shift = (uint32_t)__builtin_ctz(of_lane), line_bytes = step * SIM_LINE_CELLS;
     uint32_t done = 0;
-    pieces p;
-    if (offset % line_bytes != 0 || !sim_line_suits(a, touch) || !pieces_of(watch, a->region, &p))
+    region_cells p;
+    if (offset % line_bytes != 0 || !sim_line_suits(a, touch) || !cells_of(watch, a->region, &p))
         return 0;
     for (uint32_t j = 0; *fine && j < of_lane; j++) {
         uint32_t first;
@@ -285,9 +289,9 @@ bool sim_global_begin(sim_block *b, sim_warp *w, const sim_instruction *c, int l
     sim_race_access a = sim_race_access_of(b, w, c, lane);
     a.region = region;
     bool fine = true;
-    pieces p;
+    region_cells p;
     size_t n;
-    if (!pieces_of(watch, region, &p))
+    if (!cells_of(watch, region, &p))
         return true;
     for (uint64_t at = offset; fine && at < offset + bytes; at += watch->cell_bytes) {
         bool *which = NULL;
@@ -307,9 +311,9 @@ void sim_global_land(sim_block *b, sim_warp *w, const sim_instruction *c, int la
 {
     sim_race_access a = sim_race_access_of(b, w, c, lane);
     a.region = region;
-    pieces p;
+    region_cells p;
     size_t n;
-    if (!pieces_of(b->watch, region, &p))
+    if (!cells_of(b->watch, region, &p))
         return;
     for (uint64_t at = offset; at < offset + bytes; at += b->watch->cell_bytes) {
         bool *which = NULL;

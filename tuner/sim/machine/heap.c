@@ -1,4 +1,4 @@
-#include "sim/machine/heap.h"
+#include "sim/machine/execute.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -6,12 +6,13 @@
 
 #include "base/array.h"
 #include "sim/machine/fault.h"
-#include "sim/machine/global.h"
+#include "sim/machine/memory.h"
+#include "sim/machine/watch.h"
 
 enum {
-    ALIGNMENT = 16, /* and the least distance of what is given */
+    ALIGNMENT = 16, /* also the least distance between two pieces */
     ROOM = 64 << 20,
-    MOST_HELD = 8 << 20 /* cudaLimitMallocHeapSize, where a program does not change it */
+    MOST_HELD = 8 << 20 /* the default of cudaLimitMallocHeapSize */
 };
 
 typedef struct piece {
@@ -20,10 +21,10 @@ typedef struct piece {
 } piece;
 
 struct sim_heap {
-    uint8_t *bytes, *written, *held; /* one of each byte; owned */
-    piece *pieces;                   /* in the order of their places; owned */
+    uint8_t *bytes, *written, *held; /* one for each byte; owned */
+    piece *pieces;                   /* in the order of their addresses; owned */
     size_t piece_count;
-    uint64_t used; /* of the room, by all that was ever given */
+    uint64_t used; /* bytes of ROOM that were ever allocated */
     uint64_t held_bytes;
 };
 
@@ -32,7 +33,7 @@ sim_heap *sim_heap_new(void)
     sim_heap *h = calloc(1, sizeof *h);
     if (!h)
         return NULL;
-    /* Only the pages that something touches take memory. */
+    /* Only touched pages take memory of the host. */
     h->bytes = calloc(1, ROOM);
     h->written = calloc(1, ROOM);
     h->held = calloc(1, ROOM);
@@ -85,7 +86,8 @@ static piece *find(const sim_heap *h, uint64_t address)
     return found ? &h->pieces[low] : NULL;
 }
 
-/* Gives memory to a lane; *address is 0 where there is too little, or no such alignment. */
+/* Allocates memory for a lane. *address is 0 if there is too little, or the alignment is not
+ * possible. */
 static bool give(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t bytes,
                  uint64_t alignment, uint64_t *address)
 {
@@ -109,7 +111,8 @@ static bool give(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, 
     return true;
 }
 
-/* It writes there, as far as others are concerned, and nothing that one of them did. */
+/* Records free() as a write to the piece that differs from all earlier writes, so that unordered
+ * accesses are races. */
 static bool overwrite(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, const piece *p)
 {
     enum { AT_ONCE = 256 };

@@ -1,11 +1,11 @@
 /* The recent writes of each location that threads access strongly.
  *
- * PTX ISA, "memory consistency model": the writes of a location have one order, its coherence
- * order, which need not be the order in which they were executed, and a strong read may return any
+ * PTX ISA, "memory consistency model": the writes of a location have one order, the coherence
+ * order, which may differ from the order in which they are executed. A strong read may return any
  * of them that coherence and causality allow. So a location keeps its recent writes in coherence
- * order, each with its value, with what a reader acquires of it, and with its readers. In the order
- * of schedule 0 only the newest write is kept, and that only if it releases something. (The
- * technique: Luo and Demsky, C11Tester, ASPLOS 2021; Gao et al., PCTWM, ASPLOS 2023.)
+ * order, each with its value, the clocks that a reader acquires, and its readers. Schedule 0 keeps
+ * only the newest write, and only if it releases something. (The technique: Luo and Demsky,
+ * C11Tester, ASPLOS 2021; Gao et al., PCTWM, ASPLOS 2023.)
  *
  * Memory itself holds the newest write: its record has a value only once another write follows. */
 #ifndef AUTOTUNE_SIM_MACHINE_HISTORY_H
@@ -13,7 +13,7 @@
 
 #include "sim/machine/race.h"
 
-/* The reach of a release: threads of the block, of the cluster, and of the GPU. */
+/* The threads that a release reaches: of the block, of the cluster, or of the GPU. */
 typedef enum sim_reach { SIM_REACH_BLOCK, SIM_REACH_CLUSTER, SIM_REACH_GPU, SIM_REACHES } sim_reach;
 
 enum { SIM_WRITE_BYTES = 16, SIM_MOST_WRITES = 8, SIM_MOST_READERS = 16 };
@@ -21,16 +21,16 @@ enum { SIM_WRITE_BYTES = 16, SIM_MOST_WRITES = 8, SIM_MOST_READERS = 16 };
 typedef struct sim_write {
     sim_stamp by;     /* the writer; block 0: the value from before all strong writes */
     uint32_t cluster; /* of the writer: linear index + 1 */
-    sim_clock *clocks[SIM_REACHES]; /* acquired by readers; a narrower reach has at least as much;
+    sim_clock *clocks[SIM_REACHES]; /* that readers acquire; a narrower reach has at least as much;
                                        owned */
     sim_clock *sequential;          /* the writer's SIM_CLOCK_SEQUENTIAL; owned */
-    const sim_instruction
-        *update;      /* it reads the write before it and changes that; NULL: a store */
-    uint64_t operand; /* of `update` */
-    bool movable;     /* an update whose old value no thread has: others may still come before it */
-    bool observed;    /* a thread has its value */
+    const sim_instruction *update;  /* read-modify-write of the write before; NULL for a store */
+    uint64_t operand;               /* of `update` */
+    bool movable;  /* an update whose old value no thread has: other writes may come before it */
+    bool observed; /* a thread has its value */
     uint32_t reader_count;
-    sim_stamp *readers; /* SIM_MOST_READERS; their `seen` counts stale reads; NULL: none; owned */
+    sim_stamp
+        *readers; /* SIM_MOST_READERS, or NULL; `seen` of each counts its stale reads; owned */
     _Alignas(SIM_WRITE_BYTES) uint8_t value[SIM_WRITE_BYTES];
 } sim_write;
 
@@ -43,21 +43,21 @@ typedef struct sim_location {
 
 typedef struct sim_history { /* a hash table */
     sim_location *slots;
-    size_t count, capacity; /* a power of two, or 0 */
+    size_t count, capacity; /* capacity is a power of two, or 0 */
 } sim_history;
 
 /* Returns the location at `at`, or NULL if it has no history. */
 sim_location *sim_history_find(const sim_history *h, uint64_t at);
-/* Returns the location of `bytes` at `at`, made if there is none; others that overlap it are
- * removed. Returns NULL if there is no memory. */
+/* Returns the location of `bytes` at `at`, and makes it if there is none. Removes other locations
+ * that overlap it. Returns NULL if there is no memory. */
 sim_location *sim_history_put(sim_history *h, uint64_t at, uint32_t bytes);
 /* Removes the locations that overlap `bytes` at `at`. */
 void sim_history_forget(sim_history *h, uint64_t at, uint32_t bytes);
 void sim_history_clear(sim_history *h); /* keeps its memory */
 void sim_history_deinit(sim_history *h);
 
-/* Inserts a write of zeros before the write with that index, and drops the oldest if there are
- * SIM_MOST_WRITES. Returns NULL if there is no memory. */
+/* Inserts a write of zeros before the write with that index, and drops the oldest write if there
+ * are SIM_MOST_WRITES. Returns NULL if there is no memory. */
 sim_write *sim_location_insert(sim_location *x, uint32_t index);
 /* Drops the `count` oldest writes. */
 void sim_location_drop(sim_location *x, uint32_t count);

@@ -1,17 +1,101 @@
-#include "sim/machine/mbarrier.h"
+/* The copy engine of a block, and the mbarriers in shared memory. Copies land when a thread tests
+ * the mbarrier that they report to. PTX ISA, "mbarrier". */
+#include "sim/machine/copies.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
-#include "sim/machine/copies.h"
+#include "sim/machine/execute.h"
 #include "sim/machine/fault.h"
-#include "sim/machine/global.h"
-#include "sim/machine/peers.h"
 #include "sim/machine/places.h"
-#include "sim/machine/shared.h"
+#include "sim/machine/watch.h"
 #include "sim/program/operations.h"
+
+sim_engine *sim_engine_of(sim_block *b)
+{
+    if (!b->engine)
+        b->engine = calloc(1, sizeof *b->engine);
+    return b->engine;
+}
+
+static void drop_brought(sim_mbarrier_state *m)
+{
+    for (int i = 0; i < SIM_PARTIES; i++) {
+        sim_clock_drop(m->brought[i]);
+        m->brought[i] = NULL;
+    }
+}
+
+static void drop_barrier(sim_mbarrier_state *m)
+{
+    drop_brought(m);
+    for (int i = 0; i < SIM_PARTIES; i++) {
+        sim_clock_drop(m->passed[i]);
+        m->passed[i] = NULL;
+    }
+    free(m->tracked);
+    m->tracked = NULL;
+    m->tracked_count = 0;
+}
+
+static void drop_contents(sim_engine *e)
+{
+    for (size_t i = 0; i < e->flight_count; i++)
+        free(e->flights[i].data);
+    for (size_t i = 0; i < e->barrier_count; i++)
+        drop_barrier(&e->barriers[i]);
+    e->flight_count = e->barrier_count = 0;
+}
+
+void sim_engine_reset(sim_block *b)
+{
+    sim_engine *e = b->engine;
+    if (!e)
+        return;
+    drop_contents(e);
+    e->flights_begun = 0;
+    memset(e->groups, 0, sizeof e->groups);
+}
+
+void sim_engine_free(sim_engine *engine)
+{
+    if (!engine)
+        return;
+    drop_contents(engine);
+    free(engine->flights);
+    free(engine->barriers);
+    free(engine);
+}
+
+/* Finds a copy that has not finished to read or write the shared memory of the block that ends. */
+static const sim_flight *find_unfinished(const sim_block *b)
+{
+    for (uint32_t r = 0; r < b->cluster->size; r++) {
+        const sim_block *keeper = &b->cluster->blocks[r];
+        const sim_engine *e = keeper->engine;
+        for (size_t i = 0; e && i < e->flight_count; i++)
+            if (keeper == b
+                    ? !e->flights[i].has_read
+                    : e->flights[i].by == b && e->flights[i].instruction->kind == SIM_BULK_MOVE)
+                return &e->flights[i];
+    }
+    return NULL;
+}
+
+bool sim_engine_allows_end(sim_block *b)
+{
+    const sim_flight *f = find_unfinished(b);
+    if (!f)
+        return true;
+    bool from = f->leaving || (f->by == b && f->instruction->kind == SIM_BULK_MOVE);
+    sim_fail(f->by, f->warp, f->instruction, (int)(f->thread - f->warp->first_thread),
+             SIM_FAULT_RACE, "the block ends while %s copy %s shared memory is on its way",
+             f->by == b ? "its bulk" : "another block's", from ? "from" : "to");
+    b->fault = f->by->fault;
+    return false;
+}
 
 enum { MBARRIER_BYTES = 8, MOST_DUE_BYTES = (1 << 20) - 1 };
 
@@ -35,21 +119,17 @@ static void complete_if_due(sim_block *b, sim_mbarrier_state *m)
         return;
     m->pending = m->expected;
     m->phase++;
-    /* The phase hands on what the arrivals released and what the engine brought for it. */
+    /* The phase hands on the knowledge of its arrivals, and the engine's copies. */
     const sim_known engine = {.block = b->number,
                               .unit = SIM_UNIT_ENGINE + m->at / MBARRIER_BYTES,
                               .lanes = 1,
                               .until = (uint32_t)m->phase};
     if (!b->launch->check)
         return;
-    b->starved = !sim_clock_join(&m->passed, m->brought) ||
-                 !sim_clock_join(&m->passed_by_others, m->brought_by_others) ||
-                 !sim_clock_join(&m->reads_passed, m->read_by_others) ||
-                 !sim_clock_add(&m->passed, &engine, 1) || b->starved;
-    sim_clock_drop(m->brought);
-    sim_clock_drop(m->brought_by_others);
-    sim_clock_drop(m->read_by_others);
-    m->brought = m->brought_by_others = m->read_by_others = NULL;
+    for (int i = 0; i < SIM_PARTIES; i++)
+        b->starved = !sim_clock_join(&m->passed[i], m->brought[i]) || b->starved;
+    b->starved = !sim_clock_add(&m->passed[SIM_PARTY_OWN], &engine, 1) || b->starved;
+    drop_brought(m);
 }
 
 static bool init_barrier(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint32_t at)
@@ -69,7 +149,7 @@ static bool init_barrier(sim_block *b, sim_warp *w, const sim_instruction *c, in
     const sim_mbarrier_state fresh = {.at = at, .expected = count, .pending = count};
     sim_mbarrier_state *known = find_barrier(e, at);
     if (known) {
-        sim_mbarrier_drop(known);
+        drop_barrier(known);
         *known = fresh;
     } else if (!array_add(&e->barriers, &e->barrier_count, &fresh, sizeof fresh))
         return no_memory(b, w, c, lane);
@@ -77,7 +157,7 @@ static bool init_barrier(sim_block *b, sim_warp *w, const sim_instruction *c, in
     return true;
 }
 
-/* Lands the copies that report to this barrier; all have arrived when somebody asks. */
+/* Lands the copies that report to this mbarrier: all have arrived when a thread tests it. */
 static void land(sim_block *b, sim_mbarrier_state *m)
 {
     sim_engine *e = b->engine;
@@ -101,8 +181,7 @@ static void land(sim_block *b, sim_mbarrier_state *m)
             memcpy(b->shared + f.at, f.data, f.bytes);
         }
         free(f.data);
-        /* The engine's accesses are known to whoever sees this phase complete, and to no one
-         * before. */
+        /* The engine's accesses are known to threads that see this phase complete. */
         int lane = (int)(f.thread - f.warp->first_thread);
         sim_stamp landed = sim_race_access_of(f.by, f.warp, f.instruction, lane).stamp;
         landed.block = b->number;
@@ -158,16 +237,16 @@ static bool arrive(sim_block *b, sim_block *owner, sim_warp *w, const sim_instru
         return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
                         "it completes the phase, as .noComplete says that it does not");
     if (c->releases && (owner == b || c->scope > SIM_SCOPE_BLOCK))
-        sim_order_give(b, w, lane, owner == b ? &m->brought : &m->brought_by_others);
-    /* What it has read is in its registers, whatever its scope. */
+        sim_order_give(b, w, lane, &m->brought[owner == b ? SIM_PARTY_OWN : SIM_PARTY_OTHERS]);
+    /* Its reads are over, whatever its scope. */
     if (c->releases && owner != b)
-        sim_order_give(b, w, lane, &m->read_by_others);
+        sim_order_give(b, w, lane, &m->brought[SIM_PARTY_READS]);
     complete_if_due(owner, m);
     return true;
 }
 
-/* The arrival comes with the thread's copies up to now, which land when somebody asks; it releases
- * nothing else. */
+/* Adds an arrival that is complete once the thread's copies up to now land. It releases nothing
+ * else. */
 static bool arrive_copied(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                           sim_mbarrier_state *m)
 {
@@ -179,7 +258,7 @@ static bool arrive_copied(sim_block *b, sim_warp *w, const sim_instruction *c, i
                         "of %u, all with copies",
                         m->tracked_count, m->expected);
     const sim_tracked fresh = {.warp = w, .lane = lane, .before = sim_copy_track(w, lane)};
-    sim_order_copies(b, w, lane, fresh.before, &m->brought);
+    sim_order_copies(b, w, lane, fresh.before, &m->brought[SIM_PARTY_OWN]);
     b->moment++;
     return array_add(&m->tracked, &m->tracked_count, &fresh, sizeof fresh) ||
            no_memory(b, w, c, lane);
@@ -194,16 +273,16 @@ static bool test(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
             ? sim_lanes64(w, c->b)[lane] & ((UINT64_C(1) << SIM_MBARRIER_PENDING) - 1)
             : sim_lanes32(w, c->b)[lane];
     bool done = c->op == SIM_MBARRIER_TEST ? m->phase > asked : (m->phase & 1) != asked;
-    /* One warp alone cannot wait for what others do. */
+    /* A single warp must not wait for other warps. */
     done = done || b->launch->first_warp_only;
     sim_put_predicate(w, c->d, done ? UINT32_MAX : 0, 1u << lane);
-    if (done && c->acquires)
-        sim_order_get(b, w, lane, m->passed);
-    if (done && c->acquires && c->scope > SIM_SCOPE_BLOCK)
-        sim_order_get(b, w, lane, m->passed_by_others);
-    if (done && c->acquires)
-        sim_order_get_reads(b, w, lane, m->reads_passed);
-    return done;
+    if (!done || !c->acquires)
+        return done;
+    sim_order_get(b, w, lane, m->passed[SIM_PARTY_OWN]);
+    if (c->scope > SIM_SCOPE_BLOCK)
+        sim_order_get(b, w, lane, m->passed[SIM_PARTY_OTHERS]);
+    sim_order_get_reads(b, w, lane, m->passed[SIM_PARTY_READS]);
+    return true;
 }
 
 static bool apply(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c, int lane,
@@ -228,7 +307,7 @@ static bool apply(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruc
         complete_if_due(owner, m);
         return true;
     case SIM_MBARRIER_DROP:
-        sim_mbarrier_drop(m);
+        drop_barrier(m);
         *m = b->engine->barriers[--b->engine->barrier_count];
         b->moment++;
         return true;
@@ -242,7 +321,7 @@ static bool apply(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruc
     }
 }
 
-/* Tells whether another block of the cluster may do this to a barrier. */
+/* Returns whether another block of the cluster may execute this operation on the mbarrier. */
 static bool is_for_all(const sim_instruction *c)
 {
     return (c->op >= SIM_MBARRIER_ARRIVE && c->op <= SIM_MBARRIER_ARRIVE_DROP) ||
@@ -250,8 +329,8 @@ static bool is_for_all(const sim_instruction *c)
            c->op == SIM_MBARRIER_COMPLETE;
 }
 
-/* Lanes that arrive in step are told one state, that before the first of them: an H100 gives 128,
- * 96, 64 and 32 pending to four warps' lanes. */
+/* Gives lanes that arrive together the same state, that before the first of them. An H100 gives
+ * 128, 96, 64 and 32 pending arrivals to the lanes of four warps. */
 static void share_state(sim_warp *w, const sim_instruction *c, const uint64_t *address,
                         uint32_t mask)
 {

@@ -31,7 +31,7 @@ at_status sim_memory_add(sim_memory *m, const sim_region *region, at_error *erro
     return AT_OK;
 }
 
-/* Index of the last region that starts at or below `address`; -1 when there is none. */
+/* Returns the index of the last region that starts at or below `address`, or -1. */
 static ptrdiff_t last_below(const sim_memory *m, uint64_t address)
 {
     size_t low = 0, high = m->count;
@@ -74,7 +74,7 @@ void sim_region_make(const sim_region *r, uint64_t offset, uint64_t bytes)
             make_chunk(r, chunk);
 }
 
-/* "dst[12][5]", and what goes before and after it; nothing where the elements are not known. */
+/* Writes "dst[12][5]" and the text `after`, or nothing if the elements are not known. */
 static void name_element(const sim_region *r, uint64_t offset, const char *after, char *text,
                          size_t size_bytes)
 {

@@ -27,7 +27,7 @@ static void put(sim_clock **at, sim_clock *clock)
     *at = clock;
 }
 
-/* An order lost for lack of memory would end as a race that there is not. */
+/* Notes a lack of memory. A lost order would look like a race. */
 static void expect_memory(sim_block *b, bool fine)
 {
     b->starved = b->starved || !fine;
@@ -127,7 +127,7 @@ sim_reach sim_order_reach(const sim_block *b, const sim_stamp *s)
     return SIM_REACH_GPU;
 }
 
-/* Adds what the threads know, with what they did themselves. */
+/* Adds the knowledge of the lanes of `mask` and their own operations to *to. */
 static void add_own(sim_block *b, const sim_warp *w, uint32_t mask, sim_clock **to)
 {
     uint32_t unit = w->first_thread / SIM_LANES, n = 0;
@@ -201,7 +201,7 @@ void sim_order_exchange(sim_block *b, sim_warp *w, uint32_t mask, const int8_t f
     SIM_EACH_OF(l, mask) any = any || known[from[l]] != known[l];
     if (!any)
         return;
-    /* What a lane learns here it hands on later. */
+    /* A lane must not hand on what it learns here in the same exchange. */
     for (int l = 0; l < SIM_LANES; l++)
         sim_clock_keep(known[l]);
     SIM_EACH_OF(l, mask)
@@ -312,9 +312,9 @@ void sim_order_learn(sim_block *b, sim_warp *w, uint32_t unit, uint32_t until)
     sim_clock_drop(before);
 }
 
-/* Passes a sequentially consistent fence. Such fences have one order if their scopes reach each
- * other's threads (PTX ISA, "Fence-SC"). So a fence of block scope or wider knows what the earlier
- * ones of its block knew, and likewise in a cluster and on the GPU. Only adverse schedules, in
+/* Passes a sequentially consistent fence. Such fences have one order if their scopes include each
+ * other's threads (PTX ISA, "Fence-SC"). So a fence of block scope or wider knows the knowledge of
+ * earlier fences of its block, and likewise in a cluster and on the GPU. Only adverse schedules, in
  * which reads choose among writes, need this. */
 static void pass_sequential_fence(sim_block *b, sim_warp *w, int scope, uint32_t mask)
 {
@@ -356,7 +356,7 @@ void sim_order_fence(sim_block *b, sim_warp *w, const sim_instruction *c, uint32
     {
         sim_clock **clocks = w->order.clocks[l].of, *now = NULL;
         add_own(b, w, 1u << l, &now);
-        /* Its knowledge now includes that of earlier fences. */
+        /* The knowledge includes that of earlier fences. */
         for (int i = 0; i < c->scope; i++)
             put(&clocks[SIM_CLOCK_FENCED + i], now);
         sim_clock_drop(now);
@@ -406,7 +406,7 @@ bool sim_order_hand_on(sim_block *b, const sim_write *from, sim_write *to)
     const sim_clock *before[2] = {NULL, NULL};
     bool any = false;
     for (int i = 0; i < to->by.scope; i++) {
-        /* What another thread released goes on as far as it reached. */
+        /* A release of another thread reaches as far as it did before. */
         int reach = i;
         if (from && from->by.block != to->by.block && i < SIM_REACH_CLUSTER)
             reach = SIM_REACH_CLUSTER;

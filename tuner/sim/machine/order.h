@@ -1,108 +1,106 @@
 /* The order of the operations of a launch: program order, barriers of warps, blocks and clusters,
- * mbarriers, and what was read from where it was released (PTX ISA, "memory consistency model",
- * causality order).
+ * mbarriers, and reads of released writes (PTX ISA, "memory consistency model", causality order).
  *
- * What a thread does is ordered by sim_warp_order.epoch, which grows whenever its warp synchronises
- * or releases. Its knowledge of others has three parts: all that its block did before the last
- * barrier of the whole block (sim_block.epoch); all that its warp did before the last barrier of
- * the whole warp (sim_warp_order.met); a clock of any others, which most kernels never need.
- * Barriers join what their participants know.
+ * Operations of a thread are ordered by sim_warp_order.epoch, which grows whenever its warp
+ * synchronises or releases. A thread's knowledge of others has three parts: all that its block did
+ * before the last barrier of the whole block (sim_block.epoch); all that its warp did before the
+ * last barrier of the whole warp (sim_warp_order.met); and a clock for any others, which most
+ * kernels never need. Barriers join the knowledge of their participants.
  *
- * Two rules are wider than the ISA's, as CUDA's own documentation and samples rely on them and GPUs
- * keep them. A fence also serves the threads that its thread meets at a barrier: before it (all
- * fence, then one sets the flag), or after it (one looks at the flag, then all fence). And an
- * atomic that names no order, and whose result is used, acquires loosely: what its own block
- * released, wholly; what other blocks did, as far as no cache can have it from before (the last
- * block to take a ticket adds up what the others left, which nobody had read yet). */
+ * Two rules are wider than the ISA's, because CUDA's documentation and samples rely on them and
+ * GPUs keep them:
+ *   - A fence also serves the threads that its thread meets at a barrier, before the fence (all
+ *     fence, then one sets the flag) or after it (one reads the flag, then all fence).
+ *   - An atomic without a stated order, whose result is used, acquires loosely: the releases of its
+ *     own block as a whole, and those of other blocks as far as no cache can hold an older value.
+ * The last block to take a ticket may thus add up the results of the others, which nobody has read
+ *     yet. */
 #ifndef AUTOTUNE_SIM_MACHINE_ORDER_H
 #define AUTOTUNE_SIM_MACHINE_ORDER_H
 
-#include "sim/machine/clock.h"
 #include "sim/machine/history.h"
-#include "sim/machine/race.h"
 
-/* The clocks of what a thread knows of others. */
+/* The clocks of a thread: its knowledge of others. */
 enum {
-    SIM_CLOCK_KNOWN,  /* happened before what it does now */
+    SIM_CLOCK_KNOWN,  /* happened before its next operation */
     SIM_CLOCK_FENCED, /* was known at its last fence; by sim_reach of the fence */
     SIM_CLOCK_SEEN = SIM_CLOCK_FENCED +
-                     SIM_REACHES, /* read where it was released, not yet acquired; by sim_reach */
-    SIM_CLOCK_LOOSE = SIM_CLOCK_SEEN + SIM_REACHES, /* acquired loosely of other blocks */
-    SIM_CLOCK_READ,       /* whose reads are over, though not whose writes have arrived */
-    SIM_CLOCK_PROXIED,    /* was known at its last fence between proxies */
-    SIM_CLOCK_SEQUENTIAL, /* was known at sequentially consistent fences before its own ones, */
-    SIM_CLOCK_SEEN_SEQUENTIAL, /* and of this as SIM_CLOCK_SEEN; by sim_reach */
+                     SIM_REACHES, /* was read from a release, not acquired yet; by sim_reach */
+    SIM_CLOCK_LOOSE = SIM_CLOCK_SEEN + SIM_REACHES, /* was acquired loosely of other blocks */
+    SIM_CLOCK_READ,       /* operations whose reads are over; their writes may not have arrived */
+    SIM_CLOCK_PROXIED,    /* was known at its last proxy fence */
+    SIM_CLOCK_SEQUENTIAL, /* was known at sequentially consistent fences before its own */
+    SIM_CLOCK_SEEN_SEQUENTIAL, /* the same, as read from a release; by sim_reach */
     SIM_CLOCK_COUNT = SIM_CLOCK_SEEN_SEQUENTIAL + SIM_REACHES
 };
 
 typedef struct sim_clocks {
     sim_clock *of[SIM_CLOCK_COUNT]; /* owned */
-    sim_clock
-        *polled; /* what the thread read last where it was released, which has been joined; owned */
-    bool acquired; /* then, and did not only see it */
+    sim_clock *polled; /* the release that the thread read last, already joined; owned */
+    bool acquired;     /* the thread acquired it; false: it only saw it */
 } sim_clocks;
 
-void sim_clocks_deinit(sim_clocks *clocks); /* of one that is all 0, too */
+void sim_clocks_deinit(sim_clocks *clocks); /* also of all zeros */
 
-/* Does what the lane does now follow that access? */
+/* Returns whether the lane's next operation follows that access. */
 bool sim_order_follows(const sim_block *b, const sim_warp *w, int lane, const sim_stamp *access);
-/* Is it a read that is over, whether or not its thread's writes can be seen yet? */
+/* Returns whether the access is a read that is over, even if its thread's writes are not visible
+ * yet. */
 bool sim_order_follows_read(const sim_warp *w, int lane, const sim_stamp *access);
-/* Was it acquired loosely? */
+/* Returns whether the access was acquired loosely. */
 bool sim_order_follows_loosely(const sim_warp *w, int lane, const sim_stamp *access);
-/* May the lane no longer read what was there before that write? It follows the write, or acquired
- * it loosely, or a sequentially consistent fence before it follows one after the write (PTX ISA,
- * "Fence-SC"). The order of such fences may have been the other one, so that it excuses no race; it
- * is known in adverse schedules alone. */
+/* Returns whether the lane may no longer read a value from before that write: it follows the write,
+ * acquired it loosely, or passed a sequentially consistent fence after one that follows the write
+ * (PTX ISA, "Fence-SC"). Such fences could have had the other order, so that this excuses no race.
+ * Their order is known in adverse schedules alone. */
 bool sim_order_has_reached(const sim_block *b, const sim_warp *w, int lane,
                            const sim_stamp *access);
-/* How far apart is the thread of an access? */
+/* Returns the smallest reach that includes the block and the thread of the access. */
 sim_reach sim_order_reach(const sim_block *b, const sim_stamp *access);
 
-/* Warps begin anew: they know nothing. */
+/* Resets the order of a block that starts: its warps know nothing. */
 void sim_order_reset(sim_block *b);
 void sim_order_deinit(sim_block *b);
 
-/* The lanes of `mask` meet. */
+/* Orders the lanes of `mask`, which meet at a barrier. */
 void sim_order_warp(sim_block *b, sim_warp *w, uint32_t mask);
-/* All warps that wait at that barrier meet; no other is left. */
+/* Orders all warps of the block, which wait at that barrier. */
 void sim_order_block(sim_block *b, uint32_t barrier);
-/* A barrier of some: what a warp brings to it, and what it takes away. */
+/* Add a warp's knowledge to a barrier of some warps, and the barrier's knowledge to a warp. */
 void sim_order_bring(sim_block *b, sim_warp *w, sim_clocks *to);
 void sim_order_take(sim_block *b, sim_warp *w, const sim_clocks *from);
-/* It brings what it has fenced alone: a relaxed arrival. */
+/* Adds only the knowledge that the warp has fenced: a relaxed arrival. */
 void sim_order_bring_fenced(sim_block *b, sim_warp *w, sim_clocks *to);
 
-/* Lanes have got values of others, lane l of from[l]: they know of other warps what those have
- * acquired, as cooperative groups rely on, and nothing of what their own warp did. */
+/* Notes that lane l got a value of lane from[l]: it learns what that lane has acquired of other
+ * warps, as cooperative groups rely on, and nothing of their own warp. */
 void sim_order_exchange(sim_block *b, sim_warp *w, uint32_t mask, const int8_t from[SIM_LANES]);
 
-/* One lane releases into a clock, and acquires from it: an mbarrier. */
+/* Release a lane's knowledge into the clock of an mbarrier, and acquire from one. */
 void sim_order_give(sim_block *b, sim_warp *w, int lane, sim_clock **to);
 void sim_order_get(sim_block *b, sim_warp *w, int lane, sim_clock *from);
-/* The lane learns of reads alone: its own writes may follow them. */
+/* Acquires knowledge of reads alone, which the lane's writes may then follow. */
 void sim_order_get_reads(sim_block *b, sim_warp *w, int lane, sim_clock *from);
 
-/* The copies by a lane whose numbers are below `before`, and that an mbarrier tracks, have landed
- * for whoever knows the clock. */
+/* Adds to *to the lane's copies that an mbarrier tracks and whose numbers are below `before`. */
 void sim_order_copies(sim_block *b, const sim_warp *w, int lane, uint32_t before, sim_clock **to);
 
-/* All lanes of the warp learn of the operations of that unit of their block, up to the number. */
+/* Adds the operations of a unit of the block, up to the number `until`, to all lanes' knowledge. */
 void sim_order_learn(sim_block *b, sim_warp *w, uint32_t unit, uint32_t until);
 
 void sim_order_fence(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
 void sim_order_proxy_fence(sim_block *b, sim_warp *w, uint32_t mask);
-/* Was the access known at a proxy fence that happened before what the lane does now? */
+/* Returns whether the access was known at a proxy fence before the lane's next operation. */
 bool sim_order_proxied(const sim_warp *w, int lane, const sim_stamp *access);
 
-/* The lane has read that write by a strong access. */
+/* Notes that the lane has read that write by a strong access. */
 void sim_order_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                     const sim_write *from);
-/* Fills in what readers of `to`, a strong write of the lane, acquire. `before` is the write that a
- * read-modify-write reads, else NULL. Returns false if it is nothing. */
+/* Fills in the clocks that readers of `to`, a strong write of the lane, acquire. `before` is the
+ * write that a read-modify-write reads, otherwise NULL. Returns false if all clocks are empty. */
 bool sim_order_write(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                      const sim_write *before, sim_write *to);
-/* Adds to `to`, a read-modify-write of `from`, what `from` releases. Does likewise. */
+/* Adds the releases of `from` to `to`, a read-modify-write of it. Returns false likewise. */
 bool sim_order_hand_on(sim_block *b, const sim_write *from, sim_write *to);
 
 #endif

@@ -1,13 +1,14 @@
-/* The paths of a warp that diverged lie on its stack as a tree does: each with the paths that it
- * waits for above it. Paths whose lanes are apart are siblings, or of different families, and any
- * of them may go on: threads of a warp advance independently. CUDA C++ Programming Guide,
- * "Independent Thread Scheduling". */
+/* The stack of paths of a diverged warp is a tree in preorder: above each path lie the paths that
+ * it waits for. Paths without common lanes are siblings, or in different families, and any of them
+ * may run: threads of a warp advance independently. CUDA C++ Programming Guide, "Independent Thread
+ * Scheduling". */
 #include "sim/machine/paths.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
+#include "sim/machine/execute.h"
 #include "sim/machine/fault.h"
 #include "sim/machine/repeat.h"
 
@@ -16,7 +17,7 @@ static bool are_apart(const sim_path *a, const sim_path *b)
     return (a->mask & b->mask) == 0;
 }
 
-/* Puts the paths from `middle` on below those from `first` on. */
+/* Moves the paths from `middle` on below those from `first` on. */
 static void rotate(sim_warp_flow *f, int first, int middle)
 {
     sim_path above[SIM_MAX_PATHS];
@@ -26,7 +27,7 @@ static void rotate(sim_warp_flow *f, int first, int middle)
     memcpy(&f->paths[first], above, count * sizeof *above);
 }
 
-/* The end of the family of the path at `at`: the lowest of its siblings. */
+/* Returns the lowest sibling of the path at `at`: the start of its family. */
 static int find_siblings(const sim_warp_flow *f, int at)
 {
     int first = at;
@@ -35,8 +36,8 @@ static int find_siblings(const sim_warp_flow *f, int at)
     return first;
 }
 
-/* Lanes that arrived where they are to meet others go on alone, since the others may be waiting for
- * them. */
+/* Splits off lanes that wait to meet others, so that they go on alone: the others may be waiting
+ * for them. Returns whether there were any. */
 static bool part_waiting(sim_warp_flow *f)
 {
     uint32_t above = 0;
@@ -61,8 +62,8 @@ static bool part_waiting(sim_warp_flow *f)
     return false;
 }
 
-/* Lists the families of which the top path is one, from the innermost on, as far as others lie
- * beside them. */
+/* Lists, from the innermost on, the families with several members that the top path is in, by their
+ * highest member. */
 static int find_families(const sim_warp_flow *f, int begins[SIM_MAX_PATHS])
 {
     int count = 0;
@@ -80,8 +81,9 @@ static bool turn_family(sim_block *b, sim_warp *w)
     int begins[SIM_MAX_PATHS], count = find_families(&w->flow, begins);
     if (count == 0)
         return false;
-    /* Families take turns, too: what a path waits for may be a cousin. */
-    const uint32_t spread = w->flow.turned++ * 0x9e3779b9u >> 16; /* no choice depends on parity */
+    /* Families take turns, too: a path may wait for one of another family. */
+    const uint32_t spread = w->flow.turned++ * 0x9e3779b9u >>
+                            16; /* spreads the choice, so that it does not depend on parity */
     uint32_t choice =
         b->adverse ? (uint32_t)rng_below(&b->order, (uint64_t)count) : spread % (uint32_t)count;
     rotate(&w->flow, find_siblings(&w->flow, begins[choice]), begins[choice]);
@@ -90,15 +92,16 @@ static bool turn_family(sim_block *b, sim_warp *w)
 
 void sim_paths_turn(sim_block *b, sim_warp *w, bool polls)
 {
-    enum { PARTS_ONE_IN = 4 }; /* threads meet again sooner or later */
+    enum { PARTS_ONE_IN = 4 }; /* one turn in this many splits off lanes that wait */
     if (w->flow.depth > 1 && (polls || rng_below(&b->order, PARTS_ONE_IN) == 0) &&
         part_waiting(&w->flow))
         return;
     turn_family(b, w);
 }
 
-/* Siblings at the same instruction that wait for no path join the top one. Those that have met at
- * an operation of the warp and are to leave it do not join others that arrive there. */
+/* Merges siblings that are at the instruction of the top path, and wait for no path, into the top
+ * path. Paths that have met at a warp operation and are about to leave it do not merge with paths
+ * that arrive there. Returns whether any merged. */
 static bool merge(sim_warp *w)
 {
     const sim_path top = *sim_top(w);
@@ -123,8 +126,8 @@ static bool merge(sim_warp *w)
     return joined != 0;
 }
 
-/* Ends lanes that arrived where they are to meet others and have nothing to do there but to end:
- * they do not wait. False: there were none. */
+/* Ends lanes that wait to meet others where they have nothing to do but to exit. Returns whether
+ * there were any. */
 static bool end_waiting(const sim_block *b, sim_warp *w)
 {
     uint32_t above = sim_top(w)->mask, ended = 0;
@@ -168,7 +171,7 @@ bool sim_paths_let_go(sim_warp *w)
             continue;
         sim_top(w)->pc--;
         w->flow.stalled = 0;
-        if (gone == path->mask) /* it goes on by itself at its turn */
+        if (gone == path->mask) /* it will go on by itself when it runs */
             return true;
         memmove(path + 2, path + 1, (size_t)(w->flow.depth++ - 1 - i) * sizeof *path);
         path[1] = (sim_path){path->pc + 1, path->reconverge, gone, path->frame};
@@ -179,7 +182,20 @@ bool sim_paths_let_go(sim_warp *w)
     return false;
 }
 
-/* Does the code go straight on after it, so that lanes that are apart may stay apart? */
+bool sim_has_all_lanes(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
+                       bool *out)
+{
+    if (mask == UINT32_MAX)
+        return true;
+    *out = sim_paths_give_way(b, w) ||
+           sim_fail(b, w, c, __builtin_ctz(mask), SIM_FAULT_SHUFFLE,
+                    "it needs all lanes of a warp, and lane %d does not execute it",
+                    __builtin_ctz(~mask));
+    return false;
+}
+
+/* Returns whether the next instruction always follows this one, so that split lanes may stay split.
+ */
 static bool goes_straight(const sim_instruction *c)
 {
     return c->kind == SIM_COMPUTE || c->kind == SIM_COMPARE || c->kind == SIM_LOGIC ||
@@ -187,8 +203,8 @@ static bool goes_straight(const sim_instruction *c)
            c->kind == SIM_STORE || c->kind == SIM_ATOMIC || c->kind == SIM_FENCE;
 }
 
-/* Where code that goes straight from `pc` on ends. *shared: it comes to another place in memory
- * that threads share. */
+/* Returns the end of the straight code from `pc` on. *shared tells whether it accesses memory that
+ * threads share after `pc`. */
 static int32_t find_end(const sim_program *p, int32_t pc, int32_t reconverge, bool *shared)
 {
     *shared = false;
@@ -200,7 +216,7 @@ static int32_t find_end(const sim_program *p, int32_t pc, int32_t reconverge, bo
     return pc;
 }
 
-/* Has it just looked at what it looks at now, and found what it had found? */
+/* Returns whether the warp polls there and has just found the same values as before. */
 static bool polls_there(const sim_warp *w, int32_t pc)
 {
     enum { RECENT = 64 };
@@ -211,10 +227,10 @@ bool sim_paths_part(sim_block *b, sim_warp *w)
 {
     enum {
         PARTS_ONE_IN = 4,
-        IN_STEP_ONE_IN = 2, /* where lanes are known to rely on their step */
-        FAR_ONE_IN = 4,     /* of these part until they have to meet, */
-        MOST_FAR = 2,       /* so often, */
-        MOST_PATHS = 6      /* as each executes the code anew */
+        IN_STEP_ONE_IN = 2, /* where lanes are known to rely on running in step */
+        FAR_ONE_IN = 4,     /* one split in this many lasts until the lanes have to meet, */
+        MOST_FAR = 2,       /* at most that often between two barriers */
+        MOST_PATHS = 6      /* each path costs the time of its code */
     };
     const sim_path top = *sim_top(w);
     const uint32_t some = (uint32_t)rng_next(&b->order) & top.mask;
@@ -245,24 +261,24 @@ bool sim_paths_part(sim_block *b, sim_warp *w)
     return true;
 }
 
-/* Frames of calls: what a warp keeps of the caller of a function that may be called again while it
- * runs. All lanes of a path call together and share a frame. They may return apart. */
+/* Frames of calls: the state of the caller of a function that may be called again while it runs.
+ * All lanes of a path call together and share a frame. They may return separately. */
 
 struct sim_frame {
-    const sim_instruction *call; /* NULL: it has ended */
-    uint32_t outer;              /* the caller's, as sim_path.frame */
-    uint32_t level;              /* from 1 on */
+    const sim_instruction *call; /* NULL if the call has ended */
+    uint32_t outer;              /* the caller's frame, as sim_path.frame */
+    uint32_t level;              /* depth of the call, from 1 on */
     uint32_t mask;               /* lanes that have not returned */
-    int32_t reconverge;          /* the caller's */
-    uint8_t *saved;              /* the caller's registers; owned; NULL: the kernel called */
-    uint8_t *lacks;              /* their bits without a value; NULL: all had one; in `saved` */
-    uint16_t *origin_of;         /* likewise */
+    int32_t reconverge;          /* sim_path.reconverge of the caller */
+    uint8_t *saved; /* registers of the caller; NULL if the kernel is the caller; owned */
+    uint8_t *lacks; /* sim_warp.lacks of these registers, in `saved`; NULL if all had a value */
+    uint16_t *origin_of; /* sim_warp.origin_of of these registers, likewise */
 };
 
-/* What a call has in lists. */
+/* The entries of a call in sim_program.lists. */
 enum { LIST_CALLEE, LIST_CALLER, LIST_PARAMETERS, LIST_RESULTS, LIST_PLACES };
 
-/* The address of a frame; that of the kernel's variables is 0. */
+/* Returns the address of a frame in local memory; the kernel's variables are at 0. */
 static uint64_t base_of(const sim_program *p, uint32_t level)
 {
     return level ? p->frames_at + (uint64_t)(level - 1) * p->frame_bytes : 0;
@@ -279,7 +295,7 @@ static void put_base(const sim_program *p, sim_warp *w, const sim_instruction *c
     SIM_EACH_OF(l, mask) sim_lanes64(w, c->d)[l] = base_of(p, level);
 }
 
-/* The memory of a frame has no value: not yet, or not any more. */
+/* Marks the memory of a frame as not written. */
 static void forget(const sim_program *p, sim_warp *w, uint32_t level, uint32_t mask)
 {
     SIM_EACH_OF(l, w->local_valid ? mask : 0)
@@ -320,7 +336,8 @@ static bool save(sim_warp *w, const sim_body *caller, sim_frame *f)
     return true;
 }
 
-/* Puts what was saved into lanes of the body's registers; NULL: bytes of that value. */
+/* Writes saved registers of a body into the lanes of `mask`; if `saved` is NULL, fills them with
+ * bytes of `value`. */
 static void put_lanes(const sim_program *p, const sim_body *body, uint8_t *registers,
                       const uint8_t *saved, uint8_t value, uint32_t mask)
 {
@@ -403,7 +420,7 @@ bool sim_frames_call(sim_block *b, sim_warp *w, const sim_instruction *c, uint32
     return true;
 }
 
-void sim_frames_return(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
+bool sim_frames_return(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     const sim_program *p = b->program;
     sim_path *top = sim_top(w);
@@ -425,6 +442,7 @@ void sim_frames_return(sim_block *b, sim_warp *w, const sim_instruction *c, uint
     if (f->mask == 0)
         end_frame(w, f);
     sim_repeat_forget(w);
+    return true;
 }
 
 void sim_frames_drop(const sim_block *b, sim_warp *w)

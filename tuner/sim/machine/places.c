@@ -3,7 +3,10 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "sim/machine/counters.h"
+#include "sim/machine/execute.h"
 #include "sim/machine/fault.h"
+#include "sim/machine/watch.h"
 #include "sim/program/operations.h"
 
 void sim_places_address(const sim_warp *w, int32_t slot, uint32_t width, int64_t offset,
@@ -37,7 +40,8 @@ bool sim_places_check_alignment(sim_block *b, sim_warp *w, const sim_instruction
     return true;
 }
 
-/* The usual access: all lanes are within one region. False: each is to be looked for. */
+/* Finds the bytes of all lanes in one region, which is the usual case. Returns false, and finds
+ * nothing, if the general search must be used. */
 static bool resolve_within(const sim_region *r, uint32_t bytes, bool is_write, sim_places *p)
 {
     uint64_t low = UINT64_MAX, high = 0;
@@ -49,7 +53,7 @@ static bool resolve_within(const sim_region *r, uint32_t bytes, bool is_write, s
     if (r->held || low < r->base || high - r->base >= r->size_bytes ||
         bytes > r->size_bytes - (high - r->base) || (is_write && r->read_only))
         return false;
-    /* Chunks between those that are touched are not to be made. */
+    /* Chunks between those of the lanes must not be made. */
     if (r->made && high - low > (uint64_t)SIM_LANES * bytes)
         return false;
     if (r->made)
@@ -64,13 +68,39 @@ static bool resolve_within(const sim_region *r, uint32_t bytes, bool is_write, s
     return true;
 }
 
+/* Records the fault of a lane whose access does not lie within `r`, the region of its first byte,
+ * or is not allowed there. Returns false. */
+static bool refuse(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                   const sim_region *r, uint64_t address, uint32_t bytes, bool is_write)
+{
+    const char *const access = is_write ? "write" : "read";
+    char where[SIM_PLACE_BYTES];
+    if (!r || bytes > r->size_bytes - (address - r->base)) {
+        sim_memory_describe(b->launch->memory, address, where, sizeof where);
+        w->region_hit = 0;
+        sim_fail(b, w, c, lane, SIM_FAULT_BOUNDS,
+                 "%s of %u bytes at global address 0x%" PRIx64 ", %s", access, bytes, address,
+                 where);
+    } else if (r->held && memchr(r->held + (address - r->base), 0, bytes)) {
+        sim_fail(b, w, c, lane, SIM_FAULT_BOUNDS,
+                 "%s of %u bytes at global address 0x%" PRIx64
+                 ", which malloc() has not given or free() has taken back",
+                 access, bytes, address);
+    } else {
+        sim_region_name(r, address - r->base, where, sizeof where);
+        sim_fail(b, w, c, lane, SIM_FAULT_READ_ONLY, "write to %s, which is %s", where,
+                 r->base >= SIM_MODULE_BASE ? "constant" : "an input");
+    }
+    return sim_fault_touches(b, b, PTX_SPACE_GLOBAL, address);
+}
+
 bool sim_places_find_global(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                             uint32_t bytes, bool is_write, sim_places *p)
 {
     const sim_memory *memory = b->launch->memory;
     const sim_region *r = w->region_hit ? &memory->regions[w->region_hit - 1] : NULL,
                      *made_of = NULL;
-    uint64_t made = 0; /* chunk of it */
+    uint64_t made = 0; /* the chunk of `made_of` that was made last */
     p->only = NULL;
     if (r && mask == UINT32_MAX && resolve_within(r, bytes, is_write, p))
         return true;
@@ -81,28 +111,9 @@ bool sim_places_find_global(sim_block *b, sim_warp *w, const sim_instruction *c,
             r = sim_memory_find(memory, p->address[l]);
             offset = r ? p->address[l] - r->base : 0;
         }
-        if (!r || bytes > r->size_bytes - offset) {
-            char where[SIM_PLACE_BYTES];
-            sim_memory_describe(memory, p->address[l], where, sizeof where);
-            w->region_hit = 0;
-            return sim_fail(b, w, c, l, SIM_FAULT_BOUNDS,
-                            "%s of %u bytes at global address 0x%" PRIx64 ", %s",
-                            is_write ? "write" : "read", bytes, p->address[l], where) ||
-                   sim_fault_touches(b, b, PTX_SPACE_GLOBAL, p->address[l]);
-        }
-        if (r->held && memchr(r->held + offset, 0, bytes))
-            return sim_fail(b, w, c, l, SIM_FAULT_BOUNDS,
-                            "%s of %u bytes at global address 0x%" PRIx64
-                            ", which malloc() has not given or free() has taken back",
-                            is_write ? "write" : "read", bytes, p->address[l]) ||
-                   sim_fault_touches(b, b, PTX_SPACE_GLOBAL, p->address[l]);
-        if (is_write && r->read_only) {
-            char where[SIM_PLACE_BYTES];
-            sim_region_name(r, offset, where, sizeof where);
-            return sim_fail(b, w, c, l, SIM_FAULT_READ_ONLY, "write to %s, which is %s", where,
-                            r->base >= SIM_MODULE_BASE ? "constant" : "an input") ||
-                   sim_fault_touches(b, b, PTX_SPACE_GLOBAL, p->address[l]);
-        }
+        if (!r || bytes > r->size_bytes - offset ||
+            (r->held && memchr(r->held + offset, 0, bytes)) || (is_write && r->read_only))
+            return refuse(b, w, c, l, r, p->address[l], bytes, is_write);
         /* Neighbours are most often in one chunk. */
         if (r->made && (r != made_of || offset / SIM_CHUNK_BYTES != made ||
                         (offset + bytes - 1) / SIM_CHUNK_BYTES != made)) {
@@ -118,8 +129,8 @@ bool sim_places_find_global(sim_block *b, sim_warp *w, const sim_instruction *c,
     return true;
 }
 
-/* Shared, local and parameter memory: a block of bytes from address 0, each lane's `stride` after
- * the one before. */
+/* Finds the bytes of lanes in shared, local or parameter memory: `size` bytes from address 0 on,
+ * which begin at `first`; those of each lane `stride` bytes after those of the lane before. */
 static bool resolve_window(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                            ptx_space space, uint32_t bytes, uint64_t size, uint8_t *first,
                            uint8_t *valid, size_t stride, sim_places *p)
@@ -139,14 +150,14 @@ static bool resolve_window(sim_block *b, sim_warp *w, const sim_instruction *c, 
     return true;
 }
 
-/* Is what an address was computed from where the access is, too? Beyond its end another variable
- * may lie here, and something else on a GPU. */
+/* Checks that an access lies within the variable that its address was computed from. Beyond the end
+ * of the variable lies another one here, and perhaps something else on a GPU. */
 static bool is_within_object(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                              ptx_space space, uint32_t bytes, const sim_places *p)
 {
     const ptx_variable *v = &b->program->module->variables[c->object];
     const uint64_t first = b->program->addresses[c->object],
-                   /* The launch says how long an unsized array is. */
+                   /* The launch gives the length of an unsized array. */
         size = v->size_bytes ? v->size_bytes : b->shared_bytes - first;
     const bool shared = v->space == PTX_SPACE_SHARED;
     if (shared ? space != PTX_SPACE_SHARED : space != PTX_SPACE_GLOBAL && space != PTX_SPACE_CONST)
@@ -176,7 +187,7 @@ static bool find(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t m
         return resolve_window(b, w, c, mask, space, bytes, program->local_bytes, w->local,
                               w->local_valid, program->local_bytes, p);
     case PTX_SPACE_PARAM:
-        /* Only loads reach parameters: decoding refuses others. */
+        /* Only loads reach parameters: decoding refuses other accesses. */
         return resolve_window(b, w, c, mask, space, bytes, program->parameter_bytes,
                               (uint8_t *)(uintptr_t)b->launch->parameters, NULL, 0, p);
     default:
@@ -196,5 +207,97 @@ bool sim_aligned(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t m
 {
     uint64_t address[SIM_LANES];
     sim_places_address(w, c->a, c->source_width, c->offset, address);
-    return sim_places_check_alignment(b, w, c, mask, address, c->vector);
+    return sim_places_check_alignment(b, w, c, mask & (uint32_t)c->target, address, c->vector);
+}
+
+void sim_count_request(sim_block *b, const sim_instruction *c, uint32_t mask, ptx_space space,
+                       const uint64_t *address, uint32_t bytes)
+{
+    sim_counter *n = b->counters ? &b->counters[c - b->program->code] : NULL;
+    if (space == PTX_SPACE_SHARED && n) {
+        if (c->kind == SIM_ATOMIC)
+            sim_counter_add_shared_atomic(n, address, mask, bytes);
+        else
+            sim_counter_add_shared(n, address, mask, bytes, c->kind == SIM_STORE);
+    } else if (space == PTX_SPACE_LOCAL && n) {
+        /* Local memory is interleaved: lanes at the same offset share sectors. */
+        n->requests++;
+        n->bytes += (uint64_t)__builtin_popcount(mask) * bytes;
+        n->sectors += ((uint64_t)__builtin_popcount(mask) * bytes + 31) / 32;
+    } else if (space == PTX_SPACE_CONST && n) {
+        sim_counter_add_constant(n, address, mask);
+    } else if (space == PTX_SPACE_GLOBAL && (n || b->launch->observer)) {
+        sim_sectors s;
+        sim_sectors_collect(address, mask, bytes, &s);
+        if (n)
+            sim_counter_add_sectors(n, &s);
+        if (n && c->kind == SIM_ATOMIC)
+            sim_counter_add_turns(n, address, mask);
+        if (b->launch->observer)
+            b->launch->observer(
+                b->launch->observer_context, c,
+                c->kind == SIM_STORE || c->kind == SIM_ATOMIC || c->kind == SIM_BULK_STORE, &s);
+    }
+}
+
+void sim_count_requests(sim_block *b, const sim_instruction *c, uint32_t mask, ptx_space space,
+                        const uint64_t *address, uint32_t bytes)
+{
+    if (!c->shape.reshaped) {
+        sim_count_request(b, c, mask, space, address, bytes);
+        return;
+    }
+    for (int i = 0; i < c->shape.count; i++) {
+        uint64_t moved[SIM_LANES];
+        SIM_EACH_LANE(l) moved[l] = address[l] + (uint64_t)(int64_t)c->shape.pieces[i].skip;
+        sim_count_request(b, c, mask, space, moved, c->shape.pieces[i].bytes);
+    }
+}
+
+bool sim_touch_lane(sim_race_access *a, int lane, ptx_space space, const sim_places *p,
+                    uint32_t bytes, sim_touch kind, const uint8_t *fresh)
+{
+    sim_race_access_by(a, lane);
+    if (space == PTX_SPACE_SHARED) {
+        a->owner = p->owner;
+        return sim_shared_touch(a, (uint32_t)p->address[lane], bytes, kind, fresh);
+    }
+    if (space == PTX_SPACE_GLOBAL) {
+        const sim_region *r = a->region = p->region[lane];
+        return !sim_is_watched(a->block->watch, r) ||
+               sim_global_touch(a, p->address[lane] - r->base, bytes, kind, fresh);
+    }
+    return true;
+}
+
+/* Returns whether all lanes are active and their bytes are side by side. */
+static bool is_row(uint32_t mask, const sim_places *p, uint32_t bytes)
+{
+    uint64_t apart = 0;
+    if (mask != UINT32_MAX)
+        return false;
+    SIM_EACH_LANE(l) apart |= p->address[l] ^ (p->address[0] + (uint64_t)l * bytes);
+    return apart == 0;
+}
+
+uint32_t sim_touch_together(sim_race_access *a, uint32_t mask, ptx_space space, const sim_places *p,
+                            uint32_t bytes, sim_touch kind, const uint8_t *fresh, bool *fine)
+{
+    if (space == PTX_SPACE_SHARED) {
+        a->owner = p->owner;
+        if (kind == SIM_TOUCH_READ && p->address[0] == p->address[1]) {
+            const uint64_t word = p->address[__builtin_ctz(mask)];
+            uint64_t apart = 0;
+            SIM_EACH_OF(l, mask) apart |= p->address[l] ^ word;
+            return apart == 0 && sim_shared_read_word(a, mask, (uint32_t)word, bytes) ? 0 : mask;
+        }
+        if (!is_row(mask, p, bytes))
+            return mask;
+        return mask & ~sim_shared_touch_row(a, (uint32_t)p->address[0], bytes, kind, fresh, fine);
+    }
+    if (space != PTX_SPACE_GLOBAL || !is_row(mask, p, bytes) || p->region[0] != p->region[31])
+        return mask;
+    a->region = p->region[0];
+    return mask &
+           ~sim_global_touch_row(a, p->address[0] - a->region->base, bytes, kind, fresh, fine);
 }

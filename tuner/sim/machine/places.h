@@ -1,27 +1,28 @@
-/* The places on the host where the lanes of one access find their bytes.
+/* The bytes on the host that the lanes of one access read or write.
  *
- * In: an address of each lane, in a space. Out: these places, of which each is within an array that
- * the lane may reach so; false, with a fault, where one is not. */
+ * Every access to memory by the lanes of a warp takes these steps: compute an address for each
+ * lane, find its bytes within an array that the lane may access, count the requests of a GPU, and
+ * show the access to the race detector. */
 #ifndef AUTOTUNE_SIM_MACHINE_PLACES_H
 #define AUTOTUNE_SIM_MACHINE_PLACES_H
 
 #include "sim/machine/machine.h"
 
 typedef struct sim_places {
-    sim_block *owner;            /* of shared memory */
-    uint64_t address[SIM_LANES]; /* in the space */
+    sim_block *owner;            /* block whose shared memory is accessed */
+    uint64_t address[SIM_LANES]; /* in the space of the access */
     uint8_t *at[SIM_LANES];
-    uint8_t *valid[SIM_LANES];           /* NULL: not tracked, or all written */
-    const sim_region *region[SIM_LANES]; /* of global memory, */
-    const sim_region *only;              /* and that of all lanes; NULL: not known */
+    uint8_t *valid[SIM_LANES]; /* map of written bytes; NULL: not tracked, or all written */
+    const sim_region *region[SIM_LANES]; /* global memory: the region of each lane, */
+    const sim_region *only;              /* and of all lanes; NULL if that is not known */
 } sim_places;
 
-/* Computes the addresses of all lanes from the register at `slot`, of `width` bytes, and `offset`.
- */
+/* Computes the addresses of all lanes: the register at `slot`, of `width` bytes a lane, plus
+ * `offset`. */
 void sim_places_address(const sim_warp *w, int32_t slot, uint32_t width, int64_t offset,
                         uint64_t *address);
 
-/* That of one lane. */
+/* Computes the address of one lane. */
 static inline uint64_t sim_lane_address(const sim_warp *w, int32_t slot, uint32_t width,
                                         int64_t offset, int lane)
 {
@@ -29,19 +30,21 @@ static inline uint64_t sim_lane_address(const sim_warp *w, int32_t slot, uint32_
     return base + (uint64_t)offset;
 }
 
-/* Are the addresses of the lanes of `mask` multiples of `bytes`, a power of two? */
+/* Tells whether the addresses of the lanes of `mask` are multiples of `bytes`, a power of two.
+ * Returns false, with a fault, if one is not. */
 bool sim_places_check_alignment(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                                 const uint64_t *address, uint32_t bytes);
 
-/* Finds `bytes` at p->address of each lane of `mask`, of shared memory in p->owner's. */
+/* Finds `bytes` at p->address of each lane of `mask`, in p->owner's shared memory or in another
+ * space, and checks their alignment. Returns false, with a fault, if a lane may not access them. */
 bool sim_places_find(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                      ptx_space space, uint32_t bytes, bool is_write, sim_places *p);
 
-/* Does the same of global memory, at any alignment. */
+/* Does the same for global memory, at any alignment. */
 bool sim_places_find_global(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                             uint32_t bytes, bool is_write, sim_places *p);
 
-/* Tells where in global memory a lane's was found, for the end of a copy. */
+/* Tells the region and the offset of a lane's bytes in global memory, for the end of a copy. */
 static inline void sim_places_tell(const sim_places *p, int lane, const sim_region **region,
                                    uint64_t *offset)
 {
@@ -49,7 +52,58 @@ static inline void sim_places_tell(const sim_places *p, int lane, const sim_regi
     *offset = p->address[lane] - p->region[lane]->base;
 }
 
-/* Are the addresses of those lanes aligned as the instruction demands? */
-bool sim_aligned(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
+/* Counts an access of `bytes` a lane as one request (counters.h), and shows the sectors of global
+ * memory to the launch's observer. */
+void sim_count_request(sim_block *b, const sim_instruction *c, uint32_t mask, ptx_space space,
+                       const uint64_t *address, uint32_t bytes);
+
+/* Does the same for the requests that ptxas makes of one access (sim/decode/reshape.h). */
+void sim_count_requests(sim_block *b, const sim_instruction *c, uint32_t mask, ptx_space space,
+                        const uint64_t *address, uint32_t bytes);
+
+/* Shows an access of a lane to `bytes` of shared or global memory to the race detector (watch.h).
+ * `fresh` are the bytes written, or NULL. Returns false, with a fault, if there is a race. */
+bool sim_touch_lane(sim_race_access *a, int lane, ptx_space space, const sim_places *p,
+                    uint32_t bytes, sim_touch kind, const uint8_t *fresh);
+
+/* Does the same at once for the lanes of `mask` that can be checked together. Returns the lanes
+ * that are left. Sets *fine to false, with a fault, if there is a race. */
+uint32_t sim_touch_together(sim_race_access *a, uint32_t mask, ptx_space space, const sim_places *p,
+                            uint32_t bytes, sim_touch kind, const uint8_t *fresh, bool *fine);
+
+/* Loads 1, 2, 4 or 8 bytes. Host threads that run other blocks may access the same bytes meanwhile:
+ * plain accesses of the kernel are relaxed atomics of the host. */
+static inline uint64_t sim_load_bytes(const uint8_t *at, uint32_t bytes)
+{
+    switch (bytes) {
+    case 1:
+        return __atomic_load_n(at, __ATOMIC_RELAXED);
+    case 2:
+        return __atomic_load_n((const uint16_t *)(const void *)at, __ATOMIC_RELAXED);
+    case 4:
+        return __atomic_load_n((const uint32_t *)(const void *)at, __ATOMIC_RELAXED);
+    default:
+        return __atomic_load_n((const uint64_t *)(const void *)at, __ATOMIC_RELAXED);
+    }
+}
+
+/* Stores the low 1, 2, 4 or 8 bytes of `v` likewise. */
+static inline void sim_store_bytes(uint8_t *at, uint32_t bytes, uint64_t v)
+{
+    switch (bytes) {
+    case 1:
+        __atomic_store_n(at, (uint8_t)v, __ATOMIC_RELAXED);
+        break;
+    case 2:
+        __atomic_store_n((uint16_t *)(void *)at, (uint16_t)v, __ATOMIC_RELAXED);
+        break;
+    case 4:
+        __atomic_store_n((uint32_t *)(void *)at, (uint32_t)v, __ATOMIC_RELAXED);
+        break;
+    default:
+        __atomic_store_n((uint64_t *)(void *)at, v, __ATOMIC_RELAXED);
+        break;
+    }
+}
 
 #endif

@@ -1,4 +1,4 @@
-#include "sim/machine/print.h"
+#include "sim/machine/execute.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -7,8 +7,9 @@
 
 #include "base/array.h"
 #include "sim/machine/fault.h"
+#include "sim/machine/run.h"
 
-/* The limits of a format or string, of one conversion, and of its number. */
+/* The largest size of a format or string, of one width or precision, and of one conversion. */
 enum { MOST_TEXT = 1024, MOST_FIELD = 400, MOST_NUMBER = 1600 };
 
 void sim_prints_init(sim_prints *p)
@@ -25,7 +26,7 @@ void sim_prints_deinit(sim_prints *p)
     pthread_mutex_destroy(&p->lock);
 }
 
-/* Takes the text of a block, which is freed where there is no room for it. Any thread. */
+/* Takes the text of a block, and frees it if there is no room. Any host thread may call it. */
 static void add_block(sim_prints *p, const sim_printed *block, bool cut)
 {
     pthread_mutex_lock(&p->lock);
@@ -43,7 +44,7 @@ static void add_block(sim_prints *p, const sim_printed *block, bool cut)
         free(block->text);
     }
     p->cut = p->cut || cut || !grown;
-    /* Whoever comes first, the blocks that are kept are the same. */
+    /* The blocks that are kept do not depend on their order of arrival. */
     while (p->count > 0 && p->bytes - p->blocks[p->count - 1].bytes >= SIM_PRINT_BYTES) {
         p->count--;
         p->bytes -= p->blocks[p->count].bytes;
@@ -68,7 +69,7 @@ char *sim_prints_text(const sim_prints *p, uint64_t last)
         return NULL;
     }
     used = used > SIM_PRINT_BYTES ? SIM_PRINT_BYTES : used;
-    size_t whole = used; /* lines */
+    size_t whole = used; /* text up to the last whole line */
     while (cut && whole > 0 && text[whole - 1] != '\n')
         whole--;
     used = whole > 0 ? whole : used;
@@ -76,7 +77,8 @@ char *sim_prints_text(const sim_prints *p, uint64_t last)
     return text;
 }
 
-/* Reads memory of any space as a thread sees it, watched by nobody; false where there is none. */
+/* Reads memory of any space as a thread sees it, without checks. Returns false if there is no such
+ * memory. */
 static bool peek(const sim_block *b, const sim_warp *w, int lane, uint64_t address, void *to,
                  uint32_t bytes)
 {
@@ -112,7 +114,7 @@ static const char *peek_string(const sim_block *b, const sim_warp *w, int lane, 
     return text;
 }
 
-/* The value of the i-th variable that a call hands over. */
+/* Returns the value of the variable with index `i` that a call hands over. */
 static uint64_t argument(const sim_block *b, const sim_warp *w, const sim_instruction *c, int lane,
                          int i, uint32_t bytes)
 {
@@ -133,13 +135,13 @@ bool sim_assertion(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
                     (unsigned)argument(b, w, c, lane, 2, 4), function);
 }
 
-/* A thread's printf on its way: the values that are left, and where the text goes. */
+/* A printf() of a thread in progress. */
 typedef struct printing {
     sim_block *block;
     const sim_warp *warp;
     int lane;
-    uint64_t values; /* their address */
-    uint64_t at;     /* of the next */
+    uint64_t values; /* address of the values */
+    uint64_t at;     /* offset of the next value */
 } printing;
 
 static void put(sim_block *b, const char *text, size_t bytes)
@@ -157,8 +159,8 @@ static void put(sim_block *b, const char *text, size_t bytes)
     b->printed.bytes += bytes;
 }
 
-/* The next value, aligned to its size, as the compiler lays them down; zeros where there is
- * none. */
+/* Returns the next value, aligned to its size, as the compiler lays them out. Returns 0 if there is
+ * no more. */
 static uint64_t take(printing *p, uint32_t bytes)
 {
     uint64_t v = 0;
@@ -168,7 +170,7 @@ static uint64_t take(printing *p, uint32_t bytes)
     return v;
 }
 
-/* Width or precision: digits, or a value for '*'. */
+/* Reads a width or precision: digits, or a value for '*'. */
 static int take_field(printing *p, const char **at)
 {
     int n = 0;
@@ -181,9 +183,8 @@ static int take_field(printing *p, const char **at)
     return n > MOST_FIELD ? MOST_FIELD : n < -MOST_FIELD ? -MOST_FIELD : n;
 }
 
-/* Prints the conversion after a '%', which `at` points to; returns what follows it. It knows all
- * conversions of the C standard but 'n', which is printed as it stands, as CUDA prints what it does
- * not know. */
+/* Prints the conversion after a '%', which `at` points to. Returns the text that follows it. All
+ * conversions of the C standard but 'n' are known. Others are printed as they are, as in CUDA. */
 static const char *convert(printing *p, const char *at)
 {
     const char *begin = at;
@@ -205,7 +206,7 @@ static const char *convert(printing *p, const char *at)
     const char kind = *at;
     const bool is_signed = kind == 'd' || kind == 'i', is_unsigned = kind && strchr("uoxX", kind);
     const char *length =
-        is_signed || is_unsigned ? PRId64 : "d"; /* "ld": its last letter is replaced */
+        is_signed || is_unsigned ? PRId64 : "d"; /* "ld", whose last letter is replaced */
     snprintf(form + n, sizeof form - n, "*.*%.*s%c",
              is_signed || is_unsigned ? (int)strlen(length) - 1 : 0, length, kind);
     if (is_signed) {
@@ -240,7 +241,7 @@ static const char *convert(printing *p, const char *at)
     return kind ? at + 1 : at;
 }
 
-/* Returns how many conversions there were, as CUDA's printf does. */
+/* Prints a format for one lane. Returns the number of conversions, as CUDA's printf() does. */
 static uint32_t print(sim_block *b, const sim_warp *w, int lane, uint64_t format, uint64_t values)
 {
     uint32_t conversions = 0;

@@ -1,16 +1,89 @@
 #include "sim/machine/race.h"
 
+#include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "sim/machine/fault.h"
-#include "sim/machine/race_words.h"
+#include "sim/machine/machine.h"
+#include "sim/machine/order.h"
+
+enum { CHUNK_BYTES = 1 << 16, HEAD_BYTES = 16 };
+
+static void lock(sim_pool *pool)
+{
+    while (__atomic_test_and_set(&pool->lock, __ATOMIC_ACQUIRE))
+        sched_yield();
+}
+
+static void unlock(sim_pool *pool)
+{
+    __atomic_clear(&pool->lock, __ATOMIC_RELEASE);
+}
+
+/* The first bytes of a chunk, and of a free piece, point to the next one. */
+static void *pop(void **list)
+{
+    void *first = *list;
+    if (first)
+        memcpy(list, first, sizeof *list);
+    return first;
+}
+
+static void push(void **list, void *piece)
+{
+    memcpy(piece, list, sizeof *list);
+    *list = piece;
+}
+
+static void *cut(sim_pool *pool, size_t bytes)
+{
+    if (bytes > pool->left_bytes) {
+        size_t whole = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
+        char *chunk = malloc(HEAD_BYTES + whole);
+        if (!chunk)
+            return NULL;
+        push(&pool->chunks, chunk);
+        pool->at = chunk + HEAD_BYTES;
+        pool->left_bytes = whole;
+    }
+    void *piece = pool->at;
+    pool->at += bytes;
+    pool->left_bytes -= bytes;
+    return piece;
+}
+
+static void *take_piece(sim_pool *pool, int class)
+{
+    lock(pool);
+    void *piece = pop(&pool->free[class]);
+    if (!piece)
+        piece = cut(pool, (size_t)1 << class);
+    unlock(pool);
+    return piece;
+}
+
+static void give_piece(sim_pool *pool, void *piece, int class)
+{
+    lock(pool);
+    push(&pool->free[class], piece);
+    unlock(pool);
+}
+
+void sim_pool_deinit(sim_pool *pool)
+{
+    void *chunk;
+    while ((chunk = pop(&pool->chunks)))
+        free(chunk);
+    *pool = (sim_pool){0};
+}
 
 enum {
-    FIRST_CLASS = 7, /* of sim_more: 128 bytes, four stamps */
+    FIRST_CLASS = 7, /* the smallest sim_more: 128 bytes for four stamps */
     MOST_CLASS = 17,
-    MOST_LOOKED_AT = 64 /* of a set, by those who add to it */
+    MOST_LOOKED_AT = 64 /* stamps of a set that are compared with a new one */
 };
 
 sim_race_access sim_race_access_of(sim_block *b, sim_warp *w, const sim_instruction *c, int lane)
@@ -42,52 +115,52 @@ static size_t capacity(const sim_more *more)
 void sim_set_clear(sim_pool *pool, sim_set *set)
 {
     if (set->more)
-        sim_pool_give(pool, set->more, set->more->class);
+        give_piece(pool, set->more, set->more->class);
     set->more = NULL;
     set->last.block = 0;
 }
 
-/* Makes room for one more stamp in a set. False: there is no memory, or the set is as long as it
- * may become. */
+/* Makes room for one more stamp in a set. Returns false if there is no memory, or the set is as
+ * long as it may become. */
 static bool make_room(sim_pool *pool, sim_set *set)
 {
     sim_more *old = set->more;
     if (old && old->count < capacity(old))
         return true;
     int class = old ? old->class + 1 : FIRST_CLASS;
-    sim_more *grown = class <= MOST_CLASS ? sim_pool_take(pool, class) : NULL;
+    sim_more *grown = class <= MOST_CLASS ? take_piece(pool, class) : NULL;
     if (!grown)
         return false;
     grown->count = 0;
     if (old) {
         memcpy(grown, old, sizeof *old + old->count * sizeof *old->stamps);
-        sim_pool_give(pool, old, old->class);
+        give_piece(pool, old, old->class);
     }
     grown->class = class;
     set->more = grown;
     return true;
 }
 
-/* Like sim_order_follows(), which is asked only if a glance does not tell. */
+/* Does the work of sim_order_follows(), and calls it only if a glance does not tell. */
 static inline bool follows(const sim_race_access *a, const sim_stamp *s)
 {
     if (sim_race_is_past(a, s))
         return true;
-    /* Without a clock it knows of nothing outside its warp. */
+    /* Without clocks the warp knows of nothing outside itself. */
     if (!a->warp->order.clocks && (s->block != a->stamp.block || s->unit != a->stamp.unit))
         return false;
     return sim_order_follows(a->block, a->warp, a->lane, s);
 }
 
-/* Does every access that may still come follow `old`? Only the block itself has access to its
- * shared memory, and all its threads have passed the same barriers. */
+/* Returns whether all accesses to come follow `old`: only the block itself accesses its shared
+ * memory, and all its threads have passed the same barriers. */
 static bool is_settled(const sim_race_access *a, const sim_stamp *old)
 {
     return !a->region && a->block->cluster->size == 1 && old->epoch < a->block->epoch &&
            sim_is_by_thread(old);
 }
 
-/* Does whatever conflicts with `old` conflict with `fresh`, too? */
+/* Returns whether each access that conflicts with `old` also conflicts with `fresh`. */
 static bool is_stricter(const sim_race_access *a, const sim_stamp *fresh, const sim_stamp *old)
 {
     if ((old->flags & SIM_STAMP_NONCOHERENT) && !(fresh->flags & SIM_STAMP_NONCOHERENT))
@@ -106,14 +179,13 @@ static bool is_superfluous(const sim_race_access *a, const sim_stamp *fresh, con
 
 void sim_set_add(const sim_race_access *a, sim_set *set, const sim_stamp *stamp)
 {
-    sim_pool *pool = &a->block->watch->pool;
     sim_stamp fresh = *stamp;
     if (set->last.block != 0 && sim_race_is_alike(&set->last, &fresh)) {
         sim_race_unite(&set->last, &fresh);
         return;
     }
-    /* Others' accesses are older than this block's own, and without a clock this thread knows
-     * nothing of them. */
+    /* Accesses of other blocks are older than this block's own, and without clocks this thread
+     * knows nothing of them. */
     bool learned = a->warp->order.clocks != NULL;
     sim_more *more = set->more;
     uint32_t looked = 0;
@@ -129,9 +201,9 @@ void sim_set_add(const sim_race_access *a, sim_set *set, const sim_stamp *stamp)
         *old = more->stamps[--more->count];
     }
     if (set->last.block != 0 && !is_superfluous(a, &fresh, &set->last)) {
-        /* If there is no room the oldest stamp is given up: a race with that access alone is not
+        /* If there is no room, the oldest stamp is dropped: a race with that access alone is not
          * found. */
-        if (make_room(pool, set))
+        if (make_room(&a->block->watch->pool, set))
             set->more->stamps[set->more->count++] = set->last;
         else if (set->more)
             set->more->stamps[0] = set->last;
@@ -139,8 +211,8 @@ void sim_set_add(const sim_race_access *a, sim_set *set, const sim_stamp *stamp)
     set->last = fresh;
 }
 
-/* Notes volatile accesses of lanes of one warp. They are no race, and order nothing either; kernels
- * have them that rely on lanes that go in step. Adverse schedules part lanes there. */
+/* Notes volatile accesses by lanes of one warp. They are no race, and order nothing: kernels have
+ * them that rely on lanes running in step. Adverse schedules split lanes there. */
 static void note_lanes_in_step(const sim_race_access *a, const sim_stamp *s)
 {
     uint8_t *ran = a->block->adverse ? NULL : a->block->launch->ran;
@@ -152,7 +224,7 @@ static void note_lanes_in_step(const sim_race_access *a, const sim_stamp *s)
         __atomic_fetch_or(&ran[s->pc], SIM_RAN_IN_STEP, __ATOMIC_RELAXED);
 }
 
-/* Are both strong, and does the scope of each have the thread of the other? */
+/* Returns whether both are strong and the scope of each includes the other's thread. */
 static bool is_morally_strong(const sim_race_access *a, const sim_stamp *s)
 {
     const sim_stamp *own = &a->stamp;
@@ -172,23 +244,23 @@ static bool conflicts(const sim_race_access *a, const sim_cell *cell, const sim_
     return !fresh || !sim_order_follows_loosely(a->warp, a->lane, s);
 }
 
-/* Did a strong read that the access follows, or an atomic, find what that strong write had left?
- * PTX ISA: what was observed happened before what follows the observer. */
+/* Returns whether a strong read or an atomic that the access follows has read the value of that
+ * strong write. PTX ISA: a write that was observed happened before the operations that follow the
+ * observer. */
 static bool was_observed(const sim_race_access *a, const sim_cell *cell, const sim_stamp *write)
 {
     if (write->scope == 0)
         return false;
-    const sim_more *more = cell->reads.more;
-    for (uint32_t i = 0, n = more ? more->count : 0; i <= n; i++) {
-        const sim_stamp *s = i == n ? &cell->reads.last : &more->stamps[i];
+    for (uint32_t i = 0; i <= sim_set_older(&cell->reads); i++) {
+        const sim_stamp *s = sim_set_get(&cell->reads, i);
         if (s->block != 0 && s->scope > 0 && s->seen >= write->seen && follows(a, s))
             return true;
     }
     return false;
 }
 
-/* Do both write one value? `same`: `a` writes what is there now, which no copy under way has left
- * yet. */
+/* Returns whether both write one value. `same`: `a` writes the value that is in memory now, where
+ * no copy under way has written yet. */
 static bool writes_alike(const sim_race_access *a, const sim_stamp *s, bool same)
 {
     if (s->flags & SIM_STAMP_UNDER_WAY)
@@ -197,20 +269,19 @@ static bool writes_alike(const sim_race_access *a, const sim_stamp *s, bool same
     return (same || (landed && a->as_there)) && s->scope == 0;
 }
 
-/* The newest access of a set that `a` conflicts with; NULL: none. `same`: weak ones do not
- * count. */
+/* Returns the newest access of a set that `a` conflicts with, or NULL. `same`: weak writes do not
+ * conflict. */
 static const sim_stamp *find_conflict(const sim_race_access *a, const sim_cell *cell,
                                       const sim_set *set, bool same, bool reads)
 {
-    const sim_more *more = set->more;
     if (set->last.block == 0)
         return NULL;
-    for (uint32_t i = more ? more->count + 1 : 1; i > 0; i--) {
-        const sim_stamp *s = more && i <= more->count ? &more->stamps[i - 1] : &set->last;
+    for (uint32_t i = sim_set_older(set) + 1; i > 0; i--) {
+        const sim_stamp *s = sim_set_get(set, i - 1);
         if (!conflicts(a, cell, s, reads) || (set == &cell->writes && writes_alike(a, s, same)))
             continue;
-        /* The reads of what a copy brought are over, so that the copy has arrived: its destination
-         * may be written again. */
+        /* If the reads of a copy's data are over, the copy has arrived: its destination may be
+         * written again. */
         const bool is_over = set == &cell->reads || (!reads && s->unit >= SIM_UNIT_ENGINE);
         if ((set == &cell->writes && was_observed(a, cell, s)) ||
             (is_over && sim_order_follows_read(a->warp, a->lane, s)))
@@ -222,12 +293,12 @@ static const sim_stamp *find_conflict(const sim_race_access *a, const sim_cell *
 
 static bool check_writes(const sim_race_access *a, const sim_cell *cell, bool same, bool reads)
 {
-    /* All accesses in the set are atomics of the GPU's scope, and so is this one. */
+    /* All accesses in the set are atomics of GPU scope, and so is this one. */
     if (a->stamp.scope > SIM_REACH_GPU && cell->weakest_write > SIM_REACH_GPU &&
         !a->instruction->is_volatile)
         return true;
     const sim_set *set = &cell->writes;
-    bool alone = !set->more || set->more->count == 0;
+    const bool alone = sim_set_older(set) == 0;
     const sim_stamp *s =
         alone && sim_race_is_past(a, &set->last) ? NULL : find_conflict(a, cell, set, same, reads);
     if (!s)
@@ -260,14 +331,14 @@ static bool check_reads(const sim_race_access *a, const sim_cell *cell)
 
 static const sim_stamp *noncoherent_read(const sim_set *reads)
 {
-    for (uint32_t i = 0; reads->more && i < reads->more->count; i++)
+    for (uint32_t i = 0; i < sim_set_older(reads); i++)
         if (reads->more->stamps[i].flags & SIM_STAMP_NONCOHERENT)
             return &reads->more->stamps[i];
     return &reads->last;
 }
 
-/* Does the instruction that read last read again, by another lane or once more, where nothing was
- * written but before a barrier that the whole block has passed? Most reads are such. */
+/* Returns whether the last read was by the same instruction of the same warp, and nothing was
+ * written except before a barrier that the whole block has passed. Most reads are such. */
 static inline bool is_again(const sim_race_access *a, const sim_cell *cell)
 {
     const sim_stamp *last = &cell->reads.last, *own = &a->stamp;
@@ -275,8 +346,8 @@ static inline bool is_again(const sim_race_access *a, const sim_cell *cell)
     return last->block == own->block && last->pc == own->pc && last->unit == own->unit &&
            last->order == own->order && last->epoch == own->epoch && own->scope == 0 &&
            last->flags == own->flags && last->seen == cell->strong &&
-           (writes->last.block == 0 || ((!writes->more || writes->more->count == 0) &&
-                                        !own->flags && sim_race_is_past(a, &writes->last)));
+           (writes->last.block == 0 ||
+            (sim_set_older(writes) == 0 && !own->flags && sim_race_is_past(a, &writes->last)));
 }
 
 static bool observes(const sim_race_access *a)
@@ -314,25 +385,31 @@ static bool check_write(const sim_race_access *a, sim_cell *cell, bool same)
     return cell->reads.last.block == 0 || check_reads(a, cell);
 }
 
+/* Removes the access with that index from a set. Another access takes its place. */
+static void remove_at(sim_set *set, uint32_t i)
+{
+    sim_stamp *removed = sim_set_at(set, i);
+    if (sim_set_older(set) > 0)
+        *removed = set->more->stamps[--set->more->count];
+    else
+        removed->block = 0;
+}
+
 /* Removes the accesses of a set for which `goes` is true. */
 static void remove_those(const sim_race_access *a, sim_set *set,
                          bool (*goes)(const sim_race_access *, const sim_stamp *))
 {
-    sim_more *more = set->more;
-    for (uint32_t i = more ? more->count : 0; i > 0; i--)
-        if (goes(a, &more->stamps[i - 1]))
-            more->stamps[i - 1] = more->stamps[--more->count];
-    if (set->last.block != 0 && goes(a, &set->last)) {
-        set->last.block = 0;
-        if (more && more->count > 0)
-            set->last = more->stamps[--more->count];
-    }
+    for (uint32_t i = sim_set_older(set); i > 0; i--)
+        if (goes(a, &set->more->stamps[i - 1]))
+            remove_at(set, i - 1);
+    if (set->last.block != 0 && goes(a, &set->last))
+        remove_at(set, sim_set_older(set));
 }
 
-/* Forgets what a weak write of another value replaces. The write follows all earlier writes, so
- * that an access that conflicts with one of them conflicts with the write, too. Reads are kept
- * until all accesses to come follow them: a later write of the same value is no race with the
- * write, but may be one with a read before the write. */
+/* Forgets the accesses that a weak write of another value replaces. The write follows all earlier
+ * writes, so that an access that conflicts with one of them also conflicts with the write. Reads
+ * are kept until all accesses to come follow them: a later write of the same value is no race with
+ * the write, but may race with a read before it. */
 static void forget_replaced(const sim_race_access *a, sim_cell *cell)
 {
     cell->stale = cell->stale || cell->reads.last.block != 0;
@@ -347,7 +424,7 @@ static void note_write(const sim_race_access *a, sim_cell *cell, const sim_stamp
     if (cell->writes.last.block == 0 || stamp->scope < cell->weakest_write)
         cell->weakest_write = stamp->scope;
     sim_set_add(a, &cell->writes, stamp);
-    if (!cell->writes.more || cell->writes.more->count == 0)
+    if (sim_set_older(&cell->writes) == 0)
         cell->weakest_write = cell->writes.last.scope;
 }
 
@@ -358,14 +435,14 @@ bool sim_race_write(const sim_race_access *a, sim_cell *cell, bool same)
     sim_stamp stamp = a->stamp;
     if (stamp.scope) {
         cell->kept = true;
-        /* Writes between which nobody looked may count as one. */
+        /* Writes between which no thread reads may count as one. */
         if (stamp.scope && (cell->strong == cell->observed || observes(a)))
             cell->strong++;
         stamp.seen = cell->strong;
         if (observes(a)) {
             cell->observed = cell->strong;
-            /* The writes that it observed are ordered before whatever follows it; and whatever
-             * does not follow it conflicts with it, too. */
+            /* The writes that it observed are ordered before all accesses that follow it. Accesses
+             * that do not follow it conflict with it, too. */
             remove_those(a, &cell->writes, is_morally_strong);
         }
     } else if (!same) {
@@ -375,13 +452,13 @@ bool sim_race_write(const sim_race_access *a, sim_cell *cell, bool same)
     return true;
 }
 
-/* The engine sees what threads wrote only after a fence between proxies. Whether the fence of
- * another block of the grid came with what that block released is not followed. */
+/* Checks that a proxy fence orders the writes of threads before a read by the engine. Fences of
+ * other blocks of the grid are not followed: their writes are not checked. */
 static bool check_proxies(const sim_race_access *a, const sim_cell *cell)
 {
     const sim_set *set = &cell->writes;
-    for (uint32_t i = 0; i <= (set->more ? set->more->count : 0); i++) {
-        const sim_stamp *s = set->more && i < set->more->count ? &set->more->stamps[i] : &set->last;
+    for (uint32_t i = 0; i <= sim_set_older(set); i++) {
+        const sim_stamp *s = sim_set_get(set, i);
         if (s->block == 0 || s->unit >= SIM_UNIT_ENGINE ||
             sim_order_reach(a->block, s) == SIM_REACH_GPU || sim_order_proxied(a->warp, a->lane, s))
             continue;
@@ -414,29 +491,22 @@ bool sim_race_begin(const sim_race_access *a, sim_cell *cell, sim_touch touch, u
 
 static void remove_under_way(const sim_race_access *a, sim_set *set, uint32_t number)
 {
-    sim_more *more = set->more;
-    for (uint32_t i = 0; i <= (more ? more->count : 0); i++) {
-        sim_stamp *s = more && i < more->count ? &more->stamps[i] : &set->last;
+    for (uint32_t i = 0; i <= sim_set_older(set); i++) {
+        const sim_stamp *s = sim_set_get(set, i);
         if (!(s->flags & SIM_STAMP_UNDER_WAY) || s->block != a->stamp.block ||
             s->unit != a->stamp.unit || s->lanes != a->stamp.lanes || s->order != number)
             continue;
-        if (s != &set->last)
-            *s = more->stamps[--more->count];
-        else if (more && more->count > 0)
-            set->last = more->stamps[--more->count];
-        else
-            set->last.block = 0;
+        remove_at(set, i);
         return;
     }
 }
 
-/* A thread that knows of a product knows of the earlier ones of its warpgroup: one stamp stands for
- * all. False: there was none. */
+/* Records a read by a product in the stamp of earlier products of its warpgroup: a thread that
+ * knows of a product knows of the earlier ones. Returns false if there is no such stamp. */
 static bool follow_product(sim_set *reads, const sim_stamp *landed)
 {
-    sim_more *more = reads->more;
-    for (uint32_t i = 0; i <= (more ? more->count : 0); i++) {
-        sim_stamp *s = more && i < more->count ? &more->stamps[i] : &reads->last;
+    for (uint32_t i = 0; i <= sim_set_older(reads); i++) {
+        sim_stamp *s = sim_set_at(reads, i);
         if (s->block != landed->block || s->unit != landed->unit)
             continue;
         if (s->order < landed->order)
@@ -457,4 +527,41 @@ void sim_race_land(const sim_race_access *a, sim_cell *cell, bool writes, uint32
         note_write(a, cell, landed);
     else
         sim_set_add(a, &cell->reads, landed);
+}
+
+bool sim_line_suits(const sim_race_access *a, sim_touch touch)
+{
+    return touch != SIM_TOUCH_ATOMIC && a->stamp.scope == 0 && !a->warp->order.clocks;
+}
+
+/* Copies the set of a line's cell for another cell, which `lanes` accessed. */
+static sim_set copy_of(sim_pool *pool, const sim_set *set, uint32_t lanes)
+{
+    sim_set copy = {.last = set->last};
+    copy.last.lanes = lanes;
+    if (!set->more || set->more->count == 0)
+        return copy;
+    /* Without memory the older accesses are dropped, as in a full set. */
+    copy.more = take_piece(pool, set->more->class);
+    if (!copy.more)
+        return copy;
+    memcpy(copy.more, set->more, sizeof *set->more + set->more->count * sizeof *set->more->stamps);
+    for (uint32_t i = 0; i < copy.more->count; i++)
+        copy.more->stamps[i].lanes = lanes;
+    return copy;
+}
+
+void sim_line_part_now(sim_pool *pool, sim_line *line, sim_cell *cells, uint32_t run)
+{
+    const bool together = line->state == SIM_LINE_TOGETHER && line->run == run;
+    for (uint32_t i = 0; together && i < SIM_LINE_CELLS; i++) {
+        const uint32_t lanes = 1u << (line->first + (i >> line->shift));
+        sim_set_clear(pool, &cells[i].writes);
+        sim_set_clear(pool, &cells[i].reads);
+        cells[i] = line->cell;
+        cells[i].writes = copy_of(pool, &line->cell.writes, lanes);
+        cells[i].reads = copy_of(pool, &line->cell.reads, lanes);
+    }
+    line->state = SIM_LINE_APART;
+    line->run = run;
 }

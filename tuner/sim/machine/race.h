@@ -1,52 +1,67 @@
-/* Race detection: what is remembered of the accesses to a piece of memory, shared or global.
+/* Race detection: the accesses to each piece of shared or global memory that are remembered.
  *
- * Two accesses to a piece conflict when one of them writes. A conflict is a race unless one
- * happened before the other (sim/machine/order.h), or both are strong and the scope of each reaches
- * the other's thread (PTX ISA, "memory consistency model": morally strong), or both write the same
- * value there. A read and a write conflict even if the write leaves the value as it was. A copy
- * that is under way happened before nothing, but cp.async of one value to one place are no race
- * among themselves: cg::memcpy_async() of a tile has the lanes past the end copy its last element.
+ * Two accesses to a piece conflict if one of them writes. A conflict is a race unless
+ *   - one access happened before the other (order.h);
+ *   - or both are strong and the scope of each includes the other's thread (PTX ISA, "memory
+ *     consistency model": morally strong);
+ *   - or both write the same value. A read and a write conflict even if the write does not change
+ *     the value.
+ * A copy under way happened before nothing. But two cp.async of the same value to the same bytes
+ * are no race: cg::memcpy_async() has the lanes past the end of a tile copy its last element.
  *
- * The reads and the writes of each piece are remembered that no later one makes superfluous: an
- * access is forgotten where a later one follows it that conflicts with at least as much
- * (FastTrack's rule, with sets in place of its last write, as unordered atomics, and unordered
- * writes of one value, are no race among themselves). */
+ * An access is forgotten once a later access follows it that conflicts with at least as much
+ * (FastTrack's rule). There are sets instead of FastTrack's last write, because unordered atomics,
+ * and unordered writes of one value, do not race with each other. */
 #ifndef AUTOTUNE_SIM_MACHINE_RACE_H
 #define AUTOTUNE_SIM_MACHINE_RACE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "sim/machine/clock.h"
 #include "sim/machine/memory.h"
-#include "sim/machine/pool.h"
 #include "sim/program/program.h"
 
 typedef struct sim_block sim_block;
 typedef struct sim_warp sim_warp;
 
-enum {                          /* sim_stamp.flags */
-       SIM_STAMP_UNDER_WAY = 1, /* by a copy that has not been waited for: `order` is its number */
-       SIM_STAMP_BULK = 2,      /* by the copy engine */
-       SIM_STAMP_VOLATILE = 4,  /* strong for being volatile, and no atomic */
-       SIM_STAMP_NONCOHERENT = 8, /* a read by ld.global.nc */
+enum { SIM_POOL_CLASSES = 32 };
+
+/* The memory of all sets of a launch: pieces of 1 << class bytes, all freed at once. Several host
+ * threads may use a pool. All zeros is an empty pool. */
+typedef struct sim_pool {
+    void *free[SIM_POOL_CLASSES]; /* lists of free pieces, by class */
+    void *chunks;                 /* list of all memory; owned */
+    char *at;                     /* the unused part of the newest chunk */
+    size_t left_bytes;            /* of that part */
+    bool lock;
+} sim_pool;
+void sim_pool_deinit(sim_pool *pool);
+
+/* Flags of a stamp. */
+enum {
+    SIM_STAMP_UNDER_WAY = 1,   /* a copy that nobody has waited for: `order` is its number */
+    SIM_STAMP_BULK = 2,        /* made by the copy engine */
+    SIM_STAMP_VOLATILE = 4,    /* strong because it is volatile, and not an atomic */
+    SIM_STAMP_NONCOHERENT = 8, /* a read by ld.global.nc */
 };
 
-typedef struct sim_stamp { /* an access: who made it, and when */
-    uint32_t block;        /* linear index + 1; 0: there was none */
-    uint32_t
-        epoch; /* barriers of the block before it; of a bulk copy that has landed: the thread */
-    uint32_t order; /* sim_warp_order.epoch then; of a bulk copy that has landed: the mbarrier's
-                       phase; of a thread's that an mbarrier tracks: its number */
-    uint32_t lanes; /* of the warp, all at the same order */
-    int32_t pc;     /* of the instruction; -1: several */
-    uint32_t seen;  /* sim_cell.strong then, itself included */
+/* An access: its threads and its time. */
+typedef struct sim_stamp {
+    uint32_t block; /* linear index + 1; 0: no access */
+    uint32_t epoch; /* barriers of the block before it. Landed bulk copies: the thread */
+    uint32_t order; /* sim_warp_order.epoch at the access. Landed bulk copies: the phase of the
+                       mbarrier. Copies that an mbarrier tracks: their number */
+    uint32_t lanes; /* lanes of the warp that made the same access at the same time */
+    int32_t pc;     /* of the instruction; -1: of several */
+    uint32_t seen;  /* sim_cell.strong at the access, itself included */
     uint16_t unit;  /* sim_known.unit: a warp, its copies, or an mbarrier */
-    uint8_t scope;  /* sim_scope; 0: it was weak */
+    uint8_t scope;  /* sim_scope; 0: weak */
     uint8_t flags;
 } sim_stamp;
 
-/* Was it made by a thread itself, in the order of its program? */
+/* Returns whether a thread itself made the access, in its program order. */
 static inline bool sim_is_by_thread(const sim_stamp *s)
 {
     return s->unit < SIM_UNIT_BLOCK;
@@ -54,26 +69,62 @@ static inline bool sim_is_by_thread(const sim_stamp *s)
 
 typedef struct sim_more { /* older accesses of a set; from the pool */
     uint32_t count;
-    int32_t class;
+    int32_t class; /* size in the pool */
     sim_stamp stamps[];
 } sim_more;
 
-typedef struct sim_set { /* the newest access, and the others that are remembered */
-    sim_stamp last;
+typedef struct sim_set { /* the newest access, and the older ones that are remembered */
+    sim_stamp last;      /* last.block is 0 if the set is empty */
     sim_more *more;
 } sim_set;
 
+/* Returns the number of older accesses of a set. */
+static inline uint32_t sim_set_older(const sim_set *set)
+{
+    return set->more ? set->more->count : 0;
+}
+
+/* Returns the access with index `i`: the older ones first, then the newest, at sim_set_older(). */
+static inline sim_stamp *sim_set_at(sim_set *set, uint32_t i)
+{
+    return i < sim_set_older(set) ? &set->more->stamps[i] : &set->last;
+}
+static inline const sim_stamp *sim_set_get(const sim_set *set, uint32_t i)
+{
+    return i < sim_set_older(set) ? &set->more->stamps[i] : &set->last;
+}
+
+/* The accesses to a piece of memory: the smallest unit that the program accesses. */
 typedef struct sim_cell {
     sim_set writes, reads;
-    uint32_t run;          /* of shared memory: sim_block.run that the cell is of */
-    uint32_t strong;       /* strong writes, of which some in a row may count as one */
-    uint32_t observed;     /* `strong` when a strong read looked last */
-    uint8_t weakest_write; /* the smallest scope among the writes; too small at worst */
-    bool noncoherent;      /* it was read by ld.global.nc */
-    bool stale;            /* it was read before it was written: a cache may have what was there */
+    uint32_t run;          /* shared memory: sim_block.run of the block that used the cell last */
+    uint32_t strong;       /* strong writes so far; some in a row may count as one */
+    uint32_t observed;     /* `strong` at the last strong read */
+    uint8_t weakest_write; /* the smallest scope among the writes, or a smaller one */
+    bool noncoherent;      /* ld.global.nc has read it */
+    bool stale;            /* it was read before it was written: a cache may hold the old value */
     bool touched;
-    bool kept; /* its location may have a history (sim/machine/history.h) */
+    bool kept; /* its location may have a history (history.h) */
 } sim_cell;
+
+enum { SIM_LINE_CELLS = 32 };
+
+typedef enum sim_line_state {
+    SIM_LINE_UNTOUCHED,
+    SIM_LINE_TOGETHER, /* only whole warps have accessed the line, lane after lane */
+    SIM_LINE_APART     /* each cell has its own accesses */
+} sim_line_state;
+
+/* 32 cells side by side. A warp whose lanes access neighbouring cells accesses all cells of a line
+ * in the same way, apart from the lane. As long as there are only such accesses, one cell stands
+ * for all, which costs a 32nd of the time and the memory. Faults are the same. */
+typedef struct sim_line {
+    uint32_t run;  /* as sim_cell.run */
+    uint8_t state; /* sim_line_state */
+    uint8_t first; /* lane of the first cell */
+    uint8_t shift; /* each lane has 1 << shift cells */
+    sim_cell cell; /* SIM_LINE_TOGETHER: stands for all cells, with the lane of the first */
+} sim_line;
 
 /* An access in progress. */
 typedef struct sim_race_access {
@@ -82,38 +133,37 @@ typedef struct sim_race_access {
     const sim_instruction *instruction;
     int lane;
     sim_block *owner;         /* of shared memory */
-    const sim_region *region; /* of global memory, else NULL */
-    uint64_t offset;          /* in either */
-    bool as_under_way;        /* it begins a cp.async; all others to there bring the same, */
-    bool as_there;            /* and the same is there now */
+    const sim_region *region; /* of global memory, otherwise NULL */
+    uint64_t offset;          /* in shared memory or the region */
+    bool as_under_way;        /* it begins a cp.async: all others under way bring the same value, */
+    bool as_there;            /* and memory holds the same value */
     sim_stamp stamp;
 } sim_race_access;
 
-/* Makes the access of the thread in that lane by its instruction. The place is still to be filled
- * in. */
+/* Makes the access of a lane by the instruction. The caller fills in owner, region and offset. */
 sim_race_access sim_race_access_of(sim_block *b, sim_warp *w, const sim_instruction *c, int lane);
-/* Makes it that of another lane by the same instruction. */
+
+/* Makes it the access of another lane by the same instruction. */
 static inline void sim_race_access_by(sim_race_access *a, int lane)
 {
     a->lane = lane;
     a->stamp.lanes = 1u << lane;
 }
 
-/* Did the whole block pass a barrier since? */
+/* Returns whether the whole block has passed a barrier since that access of its own. */
 static inline bool sim_race_is_past(const sim_race_access *a, const sim_stamp *s)
 {
     return s->block == a->stamp.block && s->epoch < a->stamp.epoch && sim_is_by_thread(s) &&
            !(s->flags & SIM_STAMP_UNDER_WAY);
 }
 
-/* Is the set empty, or one access that the block has passed a barrier since? */
+/* Returns whether the set is empty, or is one access before a barrier that the block has passed. */
 static inline bool sim_race_is_over(const sim_race_access *a, const sim_set *set)
 {
-    return (set->last.block == 0 || sim_race_is_past(a, &set->last)) &&
-           (!set->more || set->more->count == 0);
+    return (set->last.block == 0 || sim_race_is_past(a, &set->last)) && sim_set_older(set) == 0;
 }
 
-/* May both be one entry: the same warp at the same time, in the same way? */
+/* Returns whether both can be one stamp: by the same warp, at the same time, in the same way. */
 static inline bool sim_race_is_alike(const sim_stamp *s, const sim_stamp *t)
 {
     return s->unit == t->unit && s->order == t->order && s->block == t->block &&
@@ -128,9 +178,9 @@ static inline void sim_race_unite(sim_stamp *s, const sim_stamp *t)
         s->pc = -1;
 }
 
-/* The usual access to a piece of shared memory that one block alone has: weak, after a barrier, or
- * by the warp that read it last. Does what sim_race_read() and sim_race_write() do; false: they are
- * to be asked. */
+/* Do the work of sim_race_read() and sim_race_write() in the usual case: a weak access to shared
+ * memory of a block without a cluster, after a barrier or by the warp that read it last. Return
+ * false, and do nothing, in any other case. */
 static inline bool sim_race_read_quickly(const sim_race_access *a, sim_cell *cell)
 {
     sim_stamp stamp = a->stamp;
@@ -159,21 +209,79 @@ static inline bool sim_race_write_quickly(const sim_race_access *a, sim_cell *ce
     return true;
 }
 
-/* Checks a read or write against what the cell has, and adds it: false, with a fault, for a race.
- * `same`: a weak write of the value that is there. */
+/* Check a read or a write against the accesses of the cell, and add it. `same`: a weak write of the
+ * value that is there. Return false, with a fault, if there is a race. */
 bool sim_race_read(const sim_race_access *a, sim_cell *cell);
 bool sim_race_write(const sim_race_access *a, sim_cell *cell, bool same);
 
-/* A copy begins to read or write there, or to add to what is there by atomics of the GPU's scope;
- * and it is no longer under way: what it did becomes the access `landed`. */
+/* SIM_TOUCH_ATOMIC: an atomic of the GPU's scope, or a copy that adds to memory by such atomics. */
 typedef enum sim_touch { SIM_TOUCH_READ, SIM_TOUCH_WRITE, SIM_TOUCH_ATOMIC } sim_touch;
+
+/* Begins the access of a copy, whose number is `number`. Returns false, with a fault, if there is a
+ * race. */
 bool sim_race_begin(const sim_race_access *a, sim_cell *cell, sim_touch touch, uint32_t number,
                     bool bulk);
+/* Ends it: the access becomes `landed`. */
 void sim_race_land(const sim_race_access *a, sim_cell *cell, bool writes, uint32_t number,
                    const sim_stamp *landed);
 
-/* Adds an access to a set: those that it makes superfluous go. */
+/* Adds an access to a set, and removes those that it makes superfluous. */
 void sim_set_add(const sim_race_access *a, sim_set *set, const sim_stamp *stamp);
 void sim_set_clear(sim_pool *pool, sim_set *set);
+
+/* Returns the number of lines for that many cells. */
+static inline size_t sim_line_count(size_t cells)
+{
+    return (cells + SIM_LINE_CELLS - 1) / SIM_LINE_CELLS;
+}
+
+/* Returns the lanes whose cells are in the line with index `j` of a row, if each lane has 1 <<
+ * shift cells. *first is the lowest of them. */
+static inline uint32_t sim_line_lanes(uint32_t j, uint32_t shift, uint32_t *first)
+{
+    const uint32_t lanes = SIM_LANES >> shift;
+    *first = j * lanes;
+    return (lanes < SIM_LANES ? (1u << lanes) - 1 : UINT32_MAX) << *first;
+}
+
+/* Returns whether an access can be recorded for a whole line: it is weak, and its warp knows of
+ * other warps by barriers of the block alone. (Clocks may differ from lane to lane.) */
+bool sim_line_suits(const sim_race_access *a, sim_touch touch);
+
+/* Prepares an access to the line by a whole warp, whose lanes from `first` on have 1 << shift cells
+ * each; `run` is 0 in global memory. Returns true if line->cell, with the lane `first`, stands for
+ * the line. */
+static inline bool sim_line_join(sim_pool *pool, sim_line *line, uint32_t run, uint32_t first,
+                                 uint32_t shift)
+{
+    if (line->state == SIM_LINE_UNTOUCHED || line->run != run) {
+        line->state = SIM_LINE_TOGETHER;
+        line->run = run;
+        line->first = (uint8_t)first;
+        line->shift = (uint8_t)shift;
+        sim_set_clear(pool, &line->cell.writes);
+        sim_set_clear(pool, &line->cell.reads);
+        line->cell = (sim_cell){.run = run};
+    }
+    return line->state == SIM_LINE_TOGETHER && line->first == first && line->shift == shift;
+}
+
+/* Prepares an access to a single cell of the line, whose cells are `cells`. */
+void sim_line_part_now(sim_pool *pool, sim_line *line, sim_cell *cells, uint32_t run);
+static inline void sim_line_part(sim_pool *pool, sim_line *line, sim_cell *cells, uint32_t run)
+{
+    if (line->state != SIM_LINE_APART || line->run != run)
+        sim_line_part_now(pool, line, cells, run);
+}
+
+/* Report races as faults (race_words.c): `a` is the present access, `s` the other one. All return
+ * false. `what` continues with the other thread: "written by this thread after a read by". */
+bool sim_race_report(const sim_race_access *a, const sim_stamp *s, const char *what);
+/* The other access is a copy under way, to the piece or (if `to` is false) from it. */
+bool sim_race_report_under_way(const sim_race_access *a, const sim_stamp *s, bool reads, bool to);
+/* One of the accesses goes through the read-only path, or through a surface. */
+bool sim_race_report_noncoherent(const sim_race_access *a, const sim_stamp *s, bool reads);
+/* No proxy fence orders a thread's write before the engine's access. */
+bool sim_race_report_proxy(const sim_race_access *a, const sim_stamp *s);
 
 #endif

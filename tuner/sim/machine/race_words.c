@@ -1,12 +1,14 @@
-#include "sim/machine/race_words.h"
+/* Faults of races, in words: the operation, the place, the other thread, and the missing order. */
+#include "sim/machine/race.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "base/text.h"
 #include "sim/machine/fault.h"
+#include "sim/machine/order.h"
 
-/* A place in words: "dst[1] (byte 4 of dst)". */
+/* Describes the place of an access: "dst[1] (byte 4 of dst)". */
 static void describe_place(const sim_race_access *a, char *text, size_t bytes)
 {
     const sim_block *owner = a->owner;
@@ -19,8 +21,8 @@ static void describe_place(const sim_race_access *a, char *text, size_t bytes)
                  owner->block[2]);
 }
 
-/* The thread that made an access. Where several lanes made it, this is one that is not the present
- * thread and, if `ordered` matters, that the present thread does not follow. */
+/* Returns the thread that made an access. If several lanes made it, returns one that the present
+ * thread does not follow, and not the present thread, if possible. */
 static uint32_t thread_of(const sim_race_access *a, const sim_stamp *s)
 {
     if (s->unit >= SIM_UNIT_PRODUCTS)
@@ -44,8 +46,8 @@ static bool is_this_thread(const sim_race_access *a, const sim_stamp *s)
            thread_of(a, s) == a->warp->first_thread + (uint32_t)a->lane;
 }
 
-/* Writes "thread (1,0,0) of block (2,0,0)". The block is left out where only one block has the
- * memory. */
+/* Writes "thread (1,0,0) of block (2,0,0)". The block is left out if only one block has the memory.
+ */
 static void describe_party(const sim_race_access *a, const sim_stamp *s, char *text, size_t bytes)
 {
     const uint32_t *grid = a->block->launch->grid;
@@ -70,7 +72,7 @@ static void describe_line(const sim_race_access *a, const sim_stamp *s, char *te
     snprintf(text, bytes, "; the other access is at %s", place);
 }
 
-/* All reports tell this: the place, the other thread, and where the other access is. */
+/* The parts of all reports. */
 typedef struct in_words {
     char place[SIM_PLACE_BYTES], party[96], line[PTX_PLACE_BYTES + 32];
 } in_words;
@@ -84,7 +86,7 @@ static in_words put_in_words(const sim_race_access *a, const sim_stamp *s)
     return told;
 }
 
-/* Adds the place to the fault. */
+/* Adds the place to the fault. Returns false. */
 static bool touches(const sim_race_access *a)
 {
     return a->region
@@ -117,8 +119,9 @@ static const char *what_is_missing(const sim_race_access *a, const sim_stamp *s)
                                                  : "a barrier of the cluster between";
 }
 
-/* Where a thread stands, if a row of the data has a row of blocks; or, where the grid is a single
- * row of blocks, one block. The thread's next column is `step` further on. */
+/* The position of a thread in the data, if a row of blocks covers a row of the data; or, if the
+ * grid is a single row of blocks, if a block covers a row. The thread's next column is `step`
+ * further on. */
 typedef struct spot {
     uint64_t column, row, step;
 } spot;
@@ -136,7 +139,7 @@ static spot find_spot(const sim_block *b, uint32_t block, uint32_t thread)
 }
 
 /* Writes "; perhaps an index runs past its row ..." if the element is in the row of one of the two
- * threads and would lie beyond the end of the other one's, an earlier row. */
+ * threads, and in that of the other thread, an earlier row, would lie beyond the end. */
 static void describe_overrun(const sim_race_access *a, const sim_stamp *s, char *text, size_t bytes)
 {
     const sim_instruction *c = a->instruction;

@@ -7,12 +7,13 @@
 #include "sim/machine/fault.h"
 
 enum {
-    LOOK_EVERY = 64,          /* branches back */
-    LOOK_FROM = 1 << 14,      /* instructions */
-    POLLS_BEFORE = 1 << 13,   /* of a cluster, in which nothing changed */
-    POLLS_FOR_SOME = 1 << 14, /* after which some lanes of a warp speak for all: others may wait for
-                                 these where they are to meet */
-    ONE_POLL_IN = 31          /* is looked at: a prime, so that each of a loop's polls is */
+    LOOK_EVERY = 64,          /* branches back between two comparisons */
+    LOOK_FROM = 1 << 14,      /* instructions of a warp before the first comparison */
+    POLLS_BEFORE = 1 << 13,   /* polls of a cluster without a change before the first comparison */
+    POLLS_FOR_SOME = 1 << 14, /* polls after which some lanes of a warp stand for all: others may
+                                 wait for these where they are to meet */
+    ONE_POLL_IN =
+        31 /* one poll in this many is compared; a prime, so that each of a loop's polls is */
 };
 
 static size_t path_bytes(const sim_warp *w)
@@ -58,7 +59,7 @@ bool sim_repeat_branch(sim_block *b, sim_warp *w, const sim_instruction *c, uint
     return true;
 }
 
-/* The hash of all that decides where the warp goes: what it merely counts is left out. */
+/* Returns the hash of the registers that decide where the warp goes. Mere counters are left out. */
 static uint64_t state_of(const sim_block *b, const sim_warp *w)
 {
     const size_t steps = b->program->register_bytes / SIM_SLOT_STEP;
@@ -111,4 +112,40 @@ bool sim_repeat_is_stuck(const sim_cluster *cl)
                 return false;
         }
     return true;
+}
+
+/* Returns whether the warp has seen that hash lately, and notes it. The polls of one loop seldom
+ * fall into one set of the table, and hardly ever more of them than its size: they would seem new
+ * for ever. */
+static bool has_seen(sim_warp *w, uint64_t found)
+{
+    enum { PLACES = 4 };
+    uint64_t *set = &w->polls.seen[found % (SIM_SEEN / PLACES) * PLACES];
+    for (int i = 0; i < PLACES; i++)
+        if (set[i] == found)
+            return true;
+    memmove(&set[1], &set[0], (PLACES - 1) * sizeof *set);
+    set[0] = found;
+    return false;
+}
+
+void sim_note_poll(const sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
+                   uint64_t found, bool is_global)
+{
+    enum { NEWS_POLLS = 4 };
+    /* The number tells this block's polls from those of an earlier block in its place. */
+    if (!has_seen(w, found ^ (uint64_t)b->number << 32)) {
+        w->polls.news = NEWS_POLLS;
+        return;
+    }
+    w->polls.news -= w->polls.news > 0;
+    b->cluster->idle_polls++;
+    w->polls.looked = w->executed;
+    if (is_global)
+        w->polls.asked = w->executed;
+    w->polls.pc = (int32_t)(c - b->program->code);
+    w->polls.mask = mask;
+    sim_repeat_poll(b, w, w->polls.pc, mask);
+    if (++w->polls.count >= SIM_SLICE_POLLS)
+        w->polls.slice_end = w->executed;
 }

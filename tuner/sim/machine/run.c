@@ -4,12 +4,12 @@
 #include <pthread.h>
 
 #include "base/clock.h"
-#include "sim/machine/cluster.h"
-#include "sim/machine/global.h"
-#include "sim/machine/residents.h"
+#include "sim/machine/schedule.h"
+#include "sim/machine/watch.h"
 
-/* More wait for each other at the locks of a watched launch: on a host of 64 cores the proofs of a
- * transpose's finalists took 12 s with 64 threads, and 0.3 s on one of 16 cores. */
+/* Most host threads. More threads wait for each other at the locks of a watched launch: on a host
+ * of 64 cores the proofs of a transpose's finalists took 12 s with 64 threads, and 0.3 s on a host
+ * of 16 cores. */
 enum {
     MAX_HOST_THREADS = 16,
     MAX_BLOCK_THREADS = 1024,
@@ -21,11 +21,11 @@ enum {
 typedef struct crew {
     const sim_launch *launch;
     sim_watch *watch;
-    uint64_t total;       /* clusters to run */
-    uint64_t next;        /* atomic: position of the next one */
-    pthread_mutex_t lock; /* of what follows */
-    sim_fault fault;      /* of the lowest cluster */
-    uint64_t fault_at;    /* its position; UINT64_MAX: none. Also read without the lock */
+    uint64_t total;       /* number of clusters to run */
+    uint64_t next;        /* position of the next cluster; atomic */
+    pthread_mutex_t lock; /* of the members below */
+    sim_fault fault;      /* fault of the lowest cluster */
+    uint64_t fault_at; /* its position; UINT64_MAX if there is none; also read without the lock */
     at_status status;
     at_error error;
 } crew;
@@ -49,7 +49,7 @@ static void *work(void *context)
     at_status status = sim_cluster_init(&cluster, launch, c->watch, &error);
     while (!status) {
         uint64_t at = __atomic_fetch_add(&c->next, 1, __ATOMIC_RELAXED);
-        /* Clusters before a faulty one still run: the lowest fault is the one reported. */
+        /* Clusters before a faulty one still run: the fault of the lowest one is reported. */
         if (at >= c->total || at > __atomic_load_n(&c->fault_at, __ATOMIC_RELAXED))
             break;
         if (launch->excerpt) {
@@ -117,13 +117,14 @@ static long thread_count(const sim_launch *l, uint64_t total)
     return (uint64_t)n > total ? (long)total : n;
 }
 
-/* Runs on as many host threads as there may be. */
+/* Distributes the clusters over at most `wanted` host threads. */
 static at_status run_apart(crew *c, long wanted, at_error *error)
 {
     pthread_t helpers[MAX_HOST_THREADS];
     long started = 0;
     pthread_mutex_init(&c->lock, NULL);
-    /* The caller's own thread is one of the crew; fewer helpers than wanted only take longer. */
+    /* The caller's own thread is one of the crew. With fewer helpers than wanted the run only takes
+     * longer. */
     while (started < wanted - 1 && pthread_create(&helpers[started], NULL, work, c) == 0)
         started++;
     work(c);
@@ -142,7 +143,7 @@ at_status sim_run(const sim_launch *launch, sim_fault *fault, at_error *error)
     at_status status = check_launch(launch, &c.total, error);
     if (status || c.total == 0)
         return status;
-    /* A sample runs block by block, for its observer counts so. */
+    /* A sampled run goes block by block, since its observer counts by blocks. */
     bool together = launch->program->communicates && !launch->observer && !launch->first_warp_only;
     long wanted = together ? 1 : thread_count(launch, c.total);
     if (launch->check)

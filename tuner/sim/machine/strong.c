@@ -3,20 +3,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/machine/bytes.h"
-#include "sim/machine/global.h"
+#include "sim/machine/places.h"
 #include "sim/machine/race.h"
 #include "sim/machine/repeat.h"
+#include "sim/machine/watch.h"
 #include "sim/program/operations.h"
 
 enum {
-    MOST_STALE_READS = 4, /* of one write by a thread, which reads a newer one after them */
-    MOST_STRONG_ACCESSES = 1 << 10 /* of a warp, after which others are scheduled */
+    MOST_STALE_READS =
+        4, /* stale reads of one write by a thread, after which it reads a newer one */
+    MOST_STRONG_ACCESSES =
+        1 << 10 /* strong accesses of a warp after which other warps are scheduled */
 };
 
-/* Returns the history of the memory that a lane accesses, or NULL if no strong read can find what
- * others release there. Global memory that several host threads share has none: blocks that read
- * strongly what others write run on one. */
+/* Returns the history of the memory that a lane accesses. Returns NULL if no strong read can return
+ * a released value there. Global memory that several host threads share has no history: blocks that
+ * read strongly what others write run on one host thread. */
 static sim_history *history_of(const sim_block *b, ptx_space space, const sim_places *p, int lane)
 {
     if (!b->launch->check)
@@ -39,7 +41,7 @@ static bool keeps_older(const sim_block *b, uint32_t bytes)
     return b->adverse && b->program->reorders && bytes <= SIM_WRITE_BYTES;
 }
 
-/* Does the lane follow one of the lanes that read? */
+/* Returns whether the lane follows the access of one of the stamp's lanes. */
 static bool has_reached_any(const sim_block *b, const sim_warp *w, int lane, const sim_stamp *s)
 {
     if (!w->order.clocks && s->block != b->number)
@@ -87,7 +89,7 @@ static bool is_exhausted(const sim_block *b, const sim_warp *w, int lane, const 
              : write->reader_count == SIM_MOST_READERS;
 }
 
-/* Notes that the lane has read a write. What follows that read reads no older one. */
+/* Notes that the lane has read a write. Reads that follow this one return no older write. */
 static void note_reader(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                         sim_location *x, uint32_t index)
 {
@@ -112,14 +114,14 @@ static void note_reader(sim_block *b, sim_warp *w, const sim_instruction *c, int
     }
     if (!write->readers)
         write->readers = malloc(SIM_MOST_READERS * sizeof *write->readers);
-    /* Without room nobody reads what is older. */
+    /* Without room no thread may read older writes. */
     if (!write->readers || write->reader_count == SIM_MOST_READERS)
         sim_location_drop(x, index);
     else
         write->readers[write->reader_count++] = a.stamp;
 }
 
-/* May a write come right before the one with that index? */
+/* Returns whether a write may come right before the one with that index. */
 static bool may_precede(const sim_location *x, uint32_t index)
 {
     for (; index < x->count && x->writes[index].update; index++)
@@ -130,9 +132,9 @@ static bool may_precede(const sim_location *x, uint32_t index)
 
 typedef enum leaning { TO_NEWEST, TO_NEWER, TO_OLDER, TO_OLDEST } leaning;
 
-/* Draws what the lanes of an instruction prefer. Outcomes that no interleaving has need old values:
- * at random, everywhere (store buffering), or right after a new one (message passing). Each adverse
- * schedule leans to one of these. */
+/* Draws the kind of write that the lanes of an instruction prefer. Outcomes that no interleaving
+ * has need old values: at random and everywhere (store buffering), or right after a new value
+ * (message passing). Each adverse schedule prefers one of these. */
 static leaning draw_leaning(sim_block *b, const sim_warp *w, uint32_t mask, bool reads)
 {
     enum { AT_RANDOM, OLD, AFTER_NEW, MODES, OF = 8 };
@@ -235,8 +237,7 @@ static const sim_write *find_predecessor(const sim_location *x, uint32_t index)
     return NULL;
 }
 
-/* Only the newest write counts: it replaces the one that was there, and is kept if it releases
- * anything. */
+/* Replaces the only write of a location by a new one, which is kept if it releases anything. */
 static void replace(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, sim_history *h,
                     uint64_t at, uint32_t bytes)
 {
@@ -255,8 +256,8 @@ static void replace(sim_block *b, sim_warp *w, const sim_instruction *c, int lan
         sim_location_drop(x, x->count - 1);
 }
 
-/* Returns the location of an access, whose newest write has the value `old`: at first, what is
- * there from before. Returns NULL if there is no memory. */
+/* Returns the location of an access, whose newest write has the value `old`. A new location starts
+ * with the value from before all strong writes. Returns NULL if there is no memory. */
 static sim_location *open_location(sim_block *b, sim_history *h, uint64_t at, uint32_t bytes,
                                    const void *old)
 {
@@ -269,7 +270,7 @@ static sim_location *open_location(sim_block *b, sim_history *h, uint64_t at, ui
     return x;
 }
 
-/* Moves the value of a write on through the read-modify-writes after it. */
+/* Passes the value of a write on through the read-modify-writes after it. */
 static void pass_on(sim_block *b, sim_location *x, uint32_t index, bool flush)
 {
     for (; index + 1 < x->count && x->writes[index + 1].update; index++) {
@@ -387,8 +388,8 @@ void sim_strong_updated(sim_block *b, sim_warp *w, const sim_instruction *c, int
     memcpy(p->at[lane], sim_location_newest(x)->value, bytes);
 }
 
-/* Stands for the instruction, where its lanes look, what they find there and what they offer for
- * it. */
+/* Returns a hash of the instruction, the addresses of its lanes, the values found there, and the
+ * operands. */
 static uint64_t look_at(const sim_block *b, const sim_instruction *c, uint32_t mask,
                         const sim_places *p, uint32_t bytes, const uint32_t *offered)
 {
@@ -409,7 +410,7 @@ void sim_strong_looked(const sim_block *b, sim_warp *w, const sim_instruction *c
     sim_note_poll(b, w, c, mask, look_at(b, c, mask, p, bytes, offered), space == PTX_SPACE_GLOBAL);
 }
 
-/* Has it found what it had found before, and nothing new just now? */
+/* Returns whether the warp's last read found the same as before, and nothing new shortly before. */
 static bool polls(const sim_warp *w)
 {
     return w->polls.looked == w->executed && w->polls.news == 0;
@@ -417,7 +418,7 @@ static bool polls(const sim_warp *w)
 
 bool sim_strong_waits(sim_block *b, const sim_warp *w, const sim_instruction *c)
 {
-    enum { SELDOM = 2, OFTEN = 8 }; /* a read in so many is not put off */
+    enum { SELDOM = 2, OFTEN = 8 }; /* one read in this many is not delayed */
     const bool reads = c->kind == SIM_LOAD || (c->kind == SIM_ATOMIC && c->d2 != 0);
     return reads && c->scope != 0 && b->program->reorders && w->flow.stalled == 0 && !polls(w) &&
            rng_below(&b->order, b->launch->schedule / 2 % 2 ? SELDOM : OFTEN) != 0;

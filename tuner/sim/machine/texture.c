@@ -1,32 +1,32 @@
-#include "sim/machine/texture.h"
+/* Reads through textures, and addresses of surface elements, whose accesses follow as of global
+ * memory. CUDA C++ Programming Guide, "Texture Fetching"; PTX ISA, "tex", "tld4", "suld", "sust",
+ * "sured". */
+#include "sim/machine/execute.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/bits.h"
-#include "sim/machine/bytes.h"
+#include "sim/machine/arguments.h"
 #include "sim/machine/fault.h"
 #include "sim/machine/places.h"
-#include "sim/machine/requests.h"
-#include "sim/machine/texture_view.h"
-#include "sim/machine/unwritten.h"
-#include "sim/machine/watched.h"
+#include "sim/machine/values.h"
 
 enum { CHANNELS = 4, SIDES = 3 };
 
-/* One lane's read. */
+/* The read of one lane. */
 typedef struct fetch {
     sim_block *block;
     sim_warp *warp;
     const sim_instruction *instruction;
     const sim_texture *texture;
     int lane;
-    uint64_t *first; /* address of a texel that it reads; 0: of none */
+    uint64_t *first; /* address of the first texel that it reads; 0: it reads none */
     uint64_t layer;
 } fetch;
 
-/* Weights have 8 bits after the point, rounded up from the middle (measured on an H200). */
+/* Weights of a filter have 8 bits after the point, rounded half up (measured on an H200). */
 static const float weights = 256;
 
 static uint32_t value_of(const sim_texture *t, const uint8_t *at)
@@ -43,7 +43,8 @@ static uint32_t value_of(const sim_texture *t, const uint8_t *at)
     return bits_of_float(fmaxf((float)wide / most, -1));
 }
 
-/* The place that the addressing mode makes of a texel's; -1: outside, where all is 0. */
+/* Applies the addressing mode to the index of a texel. Returns -1 if the texel is outside and reads
+ * as 0. */
 static int64_t place_of(const sim_texture *t, int64_t i, uint32_t axis)
 {
     const int64_t n = t->size[axis];
@@ -58,8 +59,8 @@ static int64_t place_of(const sim_texture *t, int64_t i, uint32_t axis)
     return i < 0 ? 0 : i >= n ? n - 1 : i;
 }
 
-/* Reads bytes of global memory for a lane by the path that is not coherent; they are counted later.
- */
+/* Reads bytes of global memory for a lane through the read-only path. The caller counts the
+ * request. */
 static bool read_bytes(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                        uint64_t address, uint32_t bytes, uint8_t *to)
 {
@@ -100,7 +101,7 @@ static bool read_texel(const fetch *f, const int64_t at[SIDES], uint32_t out[CHA
     return true;
 }
 
-/* The coordinate in texels, from 0 on, where it lies within a few of the texture. */
+/* Converts a coordinate to texels. The result is at most 2 texels outside the texture. */
 static float texels_of(const sim_texture *t, float at, uint32_t axis)
 {
     const float n = (float)t->size[axis], whole = floorf(at);
@@ -112,7 +113,8 @@ static float texels_of(const sim_texture *t, float at, uint32_t axis)
     return fminf(fmaxf(at, -2), n + 2);
 }
 
-/* The first of the two texels along each side that a filter mixes, and the weight of the second. */
+/* Finds the first of the two texels that a filter mixes along each axis, and the weight of the
+ * second. */
 static void find_footprint(uint32_t rank, const float at[SIDES], int64_t first[SIDES],
                            float part[SIDES])
 {
@@ -148,8 +150,8 @@ static bool mix(const fetch *f, const float at[SIDES], uint32_t out[CHANNELS])
     return true;
 }
 
-/* PTX ISA, "tld4": one component of the four texels that a filter would mix, counterclockwise from
- * the lower left one. */
+/* Reads one component of the four texels that a filter would mix, counterclockwise from the lower
+ * left one (PTX ISA, "tld4"). */
 static bool gather(const fetch *f, const float at[SIDES], uint32_t out[CHANNELS])
 {
     static const struct {
@@ -193,8 +195,10 @@ static bool fetch_one(fetch *f, uint32_t out[CHANNELS])
     return t->is_linear && c->source_type == PTX_F32 ? mix(f, at, out) : read_texel(f, texel, out);
 }
 
-const sim_texture *sim_texture_of(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                                  bool is_surface)
+/* Returns the texture or surface of the handle in a lane's slot a. Returns NULL, with a fault, if
+ * the handle is wrong, or the dimensions or layers differ from those of the instruction. */
+static const sim_texture *texture_of(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                                     bool is_surface)
 {
     const uint64_t handle = sim_lanes64(w, c->a)[lane], number = handle - SIM_TEXTURE_HANDLES;
     const sim_texture *t = number < b->launch->texture_count ? &b->launch->textures[number] : NULL;
@@ -221,7 +225,7 @@ bool sim_texture_fetch(sim_block *b, sim_warp *w, const sim_instruction *c, uint
     SIM_EACH_OF(l, mask)
     {
         uint32_t one[CHANNELS];
-        const sim_texture *t = sim_texture_of(b, w, c, l, false);
+        const sim_texture *t = texture_of(b, w, c, l, false);
         if (!t)
             return false;
         if ((t->is_float || t->as_float) != (c->type == PTX_F32))
@@ -242,5 +246,81 @@ bool sim_texture_fetch(sim_block *b, sim_warp *w, const sim_instruction *c, uint
         sim_count_request(b, c, read, PTX_SPACE_GLOBAL, first, bytes);
     for (int i = 0; i < CHANNELS; i++)
         sim_put32(w, b->program->lists[c->list + i], found[i], mask);
+    return true;
+}
+
+/* The coordinates that a lane gives: x in bytes, y, z, and the layer. */
+typedef struct spot {
+    int64_t at[SIDES], layer;
+} spot;
+
+static spot read_spot(const sim_block *b, const sim_warp *w, const sim_instruction *c, int lane)
+{
+    const int32_t *slots = b->program->lists + c->list;
+    spot s = {{0}, 0};
+    if (c->op & SIM_SURFACE_LAYERED)
+        s.layer = (int32_t)sim_lanes32(w, *slots++)[lane];
+    for (uint32_t i = 0; i < c->source_width; i++)
+        s.at[i] = (int32_t)sim_lanes32(w, slots[i])[lane];
+    return s;
+}
+
+/* Moves a coordinate into 0 ... most. Returns whether it was there already. */
+static bool clamp(int64_t *at, int64_t most)
+{
+    const int64_t was = *at;
+    *at = was < 0 ? 0 : was > most ? most : was;
+    return *at == was;
+}
+
+static bool clamp_all(const sim_texture *t, spot *s, uint32_t bytes)
+{
+    const int64_t row = (int64_t)(t->size[0] * t->step_bytes[0]) - bytes;
+    bool inside = clamp(&s->at[0], row > 0 ? row : 0) && row >= 0;
+    for (uint32_t i = 1; i < t->rank; i++)
+        inside = clamp(&s->at[i], (int64_t)t->size[i] - 1) && inside;
+    return clamp(&s->layer, t->layers ? (int64_t)t->layers - 1 : 0) && inside;
+}
+
+static bool leave(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                  const sim_texture *t, const spot *s)
+{
+    return sim_fail(b, w, c, lane, SIM_FAULT_BOUNDS,
+                    "%u bytes at x = %lld (in bytes), y = %lld, z = %lld, layer %lld of a surface "
+                    "of %u x %u x %u texels of %u bytes, %u layers",
+                    c->vector, (long long)s->at[0], (long long)s->at[1], (long long)s->at[2],
+                    (long long)s->layer, t->size[0], t->size[1], t->size[2],
+                    (unsigned)t->step_bytes[0], t->layers);
+}
+
+bool sim_surface_find(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    uint64_t address[SIM_LANES] = {0};
+    uint32_t within = 0;
+    SIM_EACH_OF(l, mask)
+    {
+        const sim_texture *t = texture_of(b, w, c, l, true);
+        if (!t)
+            return false;
+        const spot asked = read_spot(b, w, c, l);
+        spot s = asked;
+        const bool inside = clamp_all(t, &s, c->vector);
+        if (!inside && !(c->op & (SIM_SURFACE_CLAMP | SIM_SURFACE_ZERO)))
+            return leave(b, w, c, l, t, &asked);
+        address[l] = t->base + (uint64_t)s.layer * t->layer_bytes + (uint64_t)s.at[0];
+        for (uint32_t i = 1; i < t->rank; i++)
+            address[l] += (uint64_t)s.at[i] * t->step_bytes[i];
+        if (asked.at[0] % c->vector != 0)
+            return sim_fail(b, w, c, l, SIM_FAULT_MISALIGNED,
+                            "x = %lld bytes of a surface's row, for %u bytes",
+                            (long long)asked.at[0], c->vector);
+        if (address[l] % c->vector != 0)
+            return sim_fail(b, w, c, l, SIM_FAULT_UNKNOWN,
+                            "%u bytes of a surface whose rows have %llu are not simulated",
+                            c->vector, (unsigned long long)(t->size[0] * t->step_bytes[0]));
+        within |= inside || (c->op & SIM_SURFACE_CLAMP) ? 1u << l : 0;
+    }
+    sim_put64(w, c->d, address, mask);
+    sim_put_predicate(w, c->d2, within, mask);
     return true;
 }

@@ -10,40 +10,42 @@ enum { LOADS = 64, GROUPS = 8, MBARRIERS = 64 };
 
 /* Asynchronous operations of one kind, which are waited for in groups. */
 typedef struct flights {
-    uint64_t open;           /* the last that was not committed ends */
-    uint64_t groups[GROUPS]; /* ends of the committed ones, in a ring */
+    uint64_t open;           /* end of the last operation that is not committed */
+    uint64_t groups[GROUPS]; /* ends of the committed groups, in a ring */
     uint32_t group_count;
 } flights;
 
 typedef struct traced_warp {
-    uint64_t front;      /* no instruction begins before */
-    uint64_t begun;      /* the last instruction that began */
-    uint64_t stored;     /* the last store, or other instruction without a result, began */
-    uint64_t written[2]; /* the last store to global, to shared memory began */
+    uint64_t front;      /* no instruction begins before this time */
+    uint64_t begun;      /* start of the last instruction */
+    uint64_t stored;     /* start of the last store or other instruction without a result */
+    uint64_t written[2]; /* start of the last store to global and to shared memory */
     flights copies, products;
-    uint64_t multiplied;   /* the tensor core is busy until then */
+    uint64_t multiplied;   /* end of the tensor core's work */
     uint64_t loads[LOADS]; /* ends of the last words loaded, in a ring */
     uint32_t load_count;
-    uint32_t passed[SIM_BARRIERS]; /* barriers arrived at */
-    int32_t waits;                 /* for this barrier; -1: none */
+    uint32_t passed[SIM_BARRIERS]; /* arrivals at each barrier */
+    int32_t waits;                 /* 2 * barrier + turn that it waits for; -1: it does not wait */
 } traced_warp;
 
 struct sim_trace {
     sim_latencies latencies;
-    uint8_t *unrolled; /* iterations of the loop that a branch back ends, by pc; owned */
-    uint32_t *turns;   /* [warp][pc]: of that loop; owned */
+    uint8_t
+        *unrolled;   /* by pc of a branch back: iterations of its loop that ptxas unrolls; owned */
+    uint32_t *turns; /* [warp][pc]: iterations of that loop so far; owned */
     size_t code_count;
-    uint32_t window; /* words of loads under way of a thread */
+    uint32_t window; /* words of loads under way of a thread, at most */
     uint32_t slots;
-    traced_warp *warps; /* of the cluster's blocks; owned */
-    uint64_t *ready;    /* [warp][slot]; owned */
-    /* [rank][barrier][turn]: the last arrival. A warp that is two turns ahead has been released by
-     * all others. */
+    traced_warp *warps; /* of the blocks of the cluster; owned */
+    uint64_t *ready;    /* [warp][slot]: end of the instruction that wrote the register; owned */
+    /* [rank][barrier][turn]: the last arrival. A warp cannot be two turns ahead before all others
+     * have left the first turn. Owned. */
     uint64_t (*barriers)[SIM_BARRIERS][2];
     size_t ranks; /* blocks of a cluster */
     uint64_t mbarriers[MBARRIERS];
-    sim_level reached; /* by the present access: the observer's to set; taken by the next step */
-    uint64_t end;      /* of the cluster so far */
+    sim_level
+        reached;  /* level of the current access, set by the observer and taken by the next step */
+    uint64_t end; /* latest end in the cluster so far */
 };
 
 void sim_trace_free(sim_trace *t)
@@ -58,7 +60,7 @@ void sim_trace_free(sim_trace *t)
     free(t);
 }
 
-/* Is that slot a constant? */
+/* Returns whether the slot holds a constant. */
 static bool is_constant(const sim_program *p, int32_t slot)
 {
     for (size_t i = 0; i < p->constant_count; i++)
@@ -67,7 +69,7 @@ static bool is_constant(const sim_program *p, int32_t slot)
     return false;
 }
 
-/* Does the loop from `first` to `last` only add a constant to the register? */
+/* Returns whether the loop from `first` to `last` only adds a constant to the register. */
 static bool steps_evenly(const sim_program *p, int32_t first, int32_t last, int32_t slot)
 {
     int writes = 0;
@@ -83,9 +85,9 @@ static bool steps_evenly(const sim_program *p, int32_t first, int32_t last, int3
     return writes == 1 && even;
 }
 
-/* Iterations that ptxas makes one of, for the loop that ends with a branch: as seen in machine code
- * of CUDA 13 for sm_90, four where the body is short, nothing forbids it, and the counter that the
- * loop compares grows by a constant. */
+/* Returns the number of iterations that ptxas unrolls into one, for the loop that ends with the
+ * branch at `pc`. In machine code of CUDA 13 for sm_90 it is four if the body is short, nothing
+ * forbids it, and the counter that the loop compares grows by a constant. */
 static uint8_t unrolls(const sim_program *p, int32_t pc)
 {
     enum { LONGEST = 64, ITERATIONS = 4 };
@@ -106,9 +108,8 @@ static uint8_t unrolls(const sim_program *p, int32_t pc)
     return 1;
 }
 
-/* Is it a chain of machine instructions that wait for one another, with a branch past a function
- * for rare operands? The chain stays where it is, and what comes after it comes after the branch.
- */
+/* Returns whether the instruction becomes a chain of dependent machine instructions, with a branch
+ * around a function for rare operands. Later instructions stay after that branch. */
 static bool is_chain(const sim_instruction *c)
 {
     return c->kind == SIM_COMPUTE && c->cost->specials > 0;
@@ -206,7 +207,8 @@ static void list_put(const view *v, const sim_instruction *c, int count, uint64_
         put(v, v->block->program->lists[c->list + i], at);
 }
 
-/* A load waits until there is room for each of its words among the `window` under way. */
+/* Returns the time at which there is room for `words` more words among the `window` under way, from
+ * `at` on. */
 static uint64_t reserve(const traced_warp *w, uint32_t window, uint32_t words, uint64_t at)
 {
     for (uint32_t i = 0; i < words && w->load_count + i >= window; i++)
@@ -214,7 +216,8 @@ static uint64_t reserve(const traced_warp *w, uint32_t window, uint32_t words, u
     return at;
 }
 
-/* Words under way of a thread: as the machine code orders its loads, where that is known. */
+/* Returns the most words of loads under way of a thread: by the order of loads in the machine code,
+ * if it is known. */
 static uint32_t window_of(const sim_trace *t, const sim_program *p, const sim_instruction *c)
 {
     const uint32_t ahead =
@@ -222,7 +225,7 @@ static uint32_t window_of(const sim_trace *t, const sim_program *p, const sim_in
     return ahead == 0 ? t->window : ahead < LOADS ? ahead : LOADS;
 }
 
-/* When it begins. */
+/* Adds a load. Returns its start. */
 static uint64_t load(const sim_trace *t, traced_warp *w, const view *v, const sim_instruction *c,
                      sim_level reached, uint64_t at)
 {
@@ -232,7 +235,7 @@ static uint64_t load(const sim_trace *t, traced_warp *w, const view *v, const si
                              : c->space == PTX_SPACE_SHARED ? t->latencies.shared
                                                             : t->latencies.constant;
     const uint32_t words = (c->width == 8 ? 2u : 1u) * c->vector;
-    /* A load is not moved over a store that may be to the same place. */
+    /* A load is not moved over a store that may write the same bytes. */
     if (!c->noncoherent && (is_global || c->space == PTX_SPACE_SHARED))
         at = later(at, w->written[!is_global]);
     if (is_global) {
@@ -275,7 +278,7 @@ static uint64_t *mbarrier_at(sim_trace *t, const sim_warp *w, int32_t slot, uint
     return &t->mbarriers[((address + (uint64_t)offset) / 8) % MBARRIERS];
 }
 
-/* The end of the committed group after which `left` others may still be under way. */
+/* Returns the end of the committed groups, apart from the last `left`. */
 static uint64_t group_end(const flights *f, uint32_t left)
 {
     uint64_t at = 0;
@@ -291,9 +294,9 @@ static void commit(flights *f)
     f->open = 0;
 }
 
-/* A product of a warpgroup, whose warps each have a tensor core, takes n / 2 clocks whatever its
- * elements: 64 * n * 16 products of halves at the 512 a clock of a tensor core of sm_90 (H100
- * white paper: 989 teraflops at 1.83 GHz on 132 SMs), and m64n256k16 took 128 clocks in Luo et al.,
+/* Adds a product of a warpgroup. Each of its warps has a tensor core. A product takes n / 2 clocks
+ * for all types: 64 * n * 16 products of halves, at 512 a clock of a tensor core of sm_90 (H100
+ * white paper: 989 teraflops at 1.83 GHz on 132 SMs); and m64n256k16 took 128 clocks in Luo et al.,
  * "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture via Microbenchmarking". Not
  * measured here. */
 static void multiply(traced_warp *w, const sim_program *p, const sim_instruction *c, uint64_t at)
@@ -307,12 +310,12 @@ static void synchronise(sim_trace *t, traced_warp *w, uint32_t rank, uint32_t id
 {
     uint64_t *last = &t->barriers[rank][id][w->passed[id] & 1];
     const uint64_t at = later(w->front, w->stored);
-    /* The first of a turn finds what was left by the one before the last. */
+    /* The first arrival of a turn finds the time of the turn before the last. */
     *last = later(*last, at);
     w->waits = (int32_t)(id * 2 + (w->passed[id]++ & 1));
 }
 
-/* What it waited for at a barrier is there. */
+/* Ends the wait of a warp at a barrier. */
 static void resume(sim_trace *t, traced_warp *w, uint32_t rank)
 {
     w->front =
@@ -320,8 +323,8 @@ static void resume(sim_trace *t, traced_warp *w, uint32_t rank)
     w->waits = -1;
 }
 
-/* Is it a branch in machine code, too? ptxas predicates a few instructions that one skips. What was
- * stored before a branch stays before it, and has waited for what it stores. */
+/* Returns whether it is a branch in machine code, too: ptxas predicates a few skipped instructions.
+ * A store before a branch stays before it, and has waited for its operands. */
 static bool is_jump(const sim_program *p, const sim_instruction *c)
 {
     enum { MOST_PREDICATED = 12 };
@@ -329,7 +332,8 @@ static bool is_jump(const sim_program *p, const sim_instruction *c)
     return c->target > pc + MOST_PREDICATED;
 }
 
-/* A branch back: what comes follows all that has begun, unless ptxas unrolls the loop. */
+/* Adds a branch back: later instructions follow all that have begun, unless ptxas unrolls the loop.
+ */
 static void repeat(const sim_trace *t, traced_warp *w, const view *v, const sim_warp *warp,
                    const sim_instruction *c, uint32_t mask)
 {
@@ -435,7 +439,7 @@ void sim_trace_step(sim_trace *t, const sim_block *b, const sim_warp *warp,
         other(t, w, &v, warp, c, mask, b->rank, at);
         break;
     }
-    /* The branch is the last but one of them. */
+    /* The branch is the last but one of the chain's instructions. */
     if (is_chain(c))
         w->front = later(w->front, at + latency_of(t, c) - t->latencies.compute);
     if (!c->extra && c->count_class != SIM_CLASS_MOVE)

@@ -1,12 +1,138 @@
-#include "sim/machine/unwritten.h"
+/* Values that nothing wrote: the masks of a block, the origins that faults name, loads that find
+ * bytes that nothing wrote, and stores that leave such bytes. */
+#include "sim/machine/values.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "base/array.h"
 #include "sim/machine/fault.h"
-#include "sim/machine/values.h"
 
-/* Others may write the marks meanwhile. */
+/* A load that read bytes that nothing wrote. */
+struct sim_origin {
+    int32_t pc;
+    char where[SIM_ORIGIN_BYTES];
+    bool is_placed; /* the members below are known */
+    const sim_block *owner;
+    ptx_space space;
+    uint64_t address;
+};
+
+enum { MOST_ORIGINS = 64 };
+
+void sim_values_free(sim_block *b)
+{
+    free(b->lacks);
+    free(b->origin_of);
+    free(b->origins);
+    free(b->origin_in);
+    b->origin_in = NULL;
+    b->lacks = NULL;
+    b->origin_of = NULL;
+    b->origins = NULL;
+    b->origin_count = 0;
+}
+
+bool sim_values_reserve(sim_block *b)
+{
+    size_t bytes = b->program->register_bytes;
+    b->lacks = aligned_alloc(64, (b->warp_count * bytes + 63) / 64 * 64 + 64);
+    b->origin_of = calloc(b->warp_count * bytes / SIM_SLOT_STEP + 1, sizeof *b->origin_of);
+    return b->lacks && b->origin_of;
+}
+
+/* Begins to keep masks for the block. At first all bits have a value. */
+static void begin(sim_block *b)
+{
+    size_t bytes = b->program->register_bytes, slots = bytes / SIM_SLOT_STEP;
+    memset(b->lacks, 0, b->warp_count * bytes);
+    memset(b->origin_of, 0, b->warp_count * slots * sizeof *b->origin_of);
+    b->origin_count = 0;
+    free(b->origin_in);
+    b->origin_in = NULL;
+    for (uint32_t i = 0; i < b->warp_count; i++) {
+        b->warps[i].lacks = b->lacks + i * bytes;
+        b->warps[i].origin_of = b->origin_of + i * slots;
+    }
+}
+
+void sim_values_start(sim_block *b)
+{
+    const sim_program *p = b->program;
+    for (uint32_t i = 0; i < b->warp_count; i++)
+        b->warps[i].lacks = NULL;
+    if (!b->launch->check || !p->reads_unwritten)
+        return;
+    begin(b);
+    for (uint32_t i = 0; i < b->warp_count; i++) {
+        const sim_warp *w = &b->warps[i];
+        memset(w->lacks, 0xff, p->register_bytes);
+        for (size_t k = 0; k < p->constant_count; k++)
+            memset(w->lacks + p->constants[k].slot, 0, (size_t)p->constants[k].width * SIM_LANES);
+        for (int k = 0; k < SIM_SPECIAL_COUNT; k++)
+            if (p->special_slots[k] != SIM_NO_SLOT)
+                memset(w->lacks + p->special_slots[k], 0, sizeof(uint32_t) * SIM_LANES);
+    }
+}
+
+bool sim_values_fail(sim_block *b, const sim_warp *w, const sim_instruction *c, int lane,
+                     int32_t slot, const char *what)
+{
+    uint16_t origin = w->origin_of[slot / SIM_SLOT_STEP];
+    if (origin == SIM_ORIGIN_REGISTER || origin > b->origin_count)
+        return sim_fail(b, w, c, lane, SIM_FAULT_UNINITIALISED,
+                        "%s comes from a variable or register that nothing wrote", what);
+    const sim_origin *o = &b->origins[origin - 1];
+    char place[PTX_PLACE_BYTES];
+    ptx_place(b->program->module, b->program->code[o->pc].location, place, sizeof place);
+    return sim_fail(b, w, c, lane, SIM_FAULT_UNINITIALISED, "%s comes from %s, read at %s", what,
+                    o->where, place) ||
+           (o->is_placed && sim_fault_touches(b, o->owner, o->space, o->address));
+}
+
+uint16_t sim_values_origin(sim_block *b, int32_t pc, const char *where)
+{
+    for (size_t i = 0; i < b->origin_count; i++)
+        if (b->origins[i].pc == pc)
+            return (uint16_t)(i + 1);
+    sim_origin o = {.pc = pc};
+    snprintf(o.where, sizeof o.where, "%s", where);
+    if (b->origin_count == MOST_ORIGINS || !array_add(&b->origins, &b->origin_count, &o, sizeof o))
+        return SIM_ORIGIN_REGISTER;
+    return (uint16_t)b->origin_count;
+}
+
+bool sim_values_keep(sim_block *b, sim_warp *w, const sim_instruction *c, int lane)
+{
+    if (w->lacks)
+        return true;
+    if (!b->lacks && !sim_values_reserve(b))
+        return sim_fail(b, w, c, lane, SIM_FAULT_INTERNAL,
+                        "no memory to follow values that nothing wrote");
+    begin(b);
+    return true;
+}
+
+bool sim_values_lose(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, int32_t slot,
+                     uint64_t bits, const char *where, const uint8_t *local)
+{
+    if (!sim_values_keep(b, w, c, lane))
+        return false;
+    if (c->width == 8)
+        sim_lacks64(w, slot)[lane] = bits;
+    else
+        sim_lacks32(w, slot)[lane] = (uint32_t)bits;
+    uint16_t kept =
+        local && b->origin_in ? b->origin_in[local - b->local_valid] : SIM_ORIGIN_REGISTER;
+    w->origin_of[slot / SIM_SLOT_STEP] =
+        kept != SIM_ORIGIN_REGISTER ? kept
+                                    : sim_values_origin(b, (int32_t)(c - b->program->code), where);
+    return true;
+}
+
+/* Returns whether bytes are marked as written. Other host threads may write the marks meanwhile. */
 static bool all_written(const uint8_t *valid, uint32_t bytes)
 {
     for (uint32_t i = 0; i < bytes; i++)
@@ -15,8 +141,8 @@ static bool all_written(const uint8_t *valid, uint32_t bytes)
     return true;
 }
 
-/* Tells, in a later launch of an excerpt, whether the blocks that did run wrote these bytes, or
- * nothing may write them. */
+/* Returns, in a later launch of an excerpt, whether the blocks that ran wrote these bytes, or no
+ * launch may write them. */
 static bool is_seen(const sim_region *r, const uint8_t *valid, uint32_t bytes)
 {
     for (uint32_t i = 0; !r->read_only && i < bytes; i++) {
@@ -85,7 +211,7 @@ static void tell_byte(const sim_block *b, int lane, ptx_space space, const sim_p
     }
 }
 
-/* The map of a lane's bytes that were written; NULL: all were. */
+/* Returns the map of a lane's written bytes, or NULL if all are written. */
 static const uint8_t *written_map(const sim_places *p, int lane, ptx_space space)
 {
     if (space == PTX_SPACE_SHARED)
@@ -108,6 +234,23 @@ uint64_t sim_unwritten_bits(const sim_places *p, int lane, ptx_space space, uint
     return bits;
 }
 
+/* Adds the address at which the register's value is missing to its origin: in a space, of shared
+ * memory in the owner's. The first address of a load stays. */
+static void place_origin(sim_block *b, const sim_warp *w, int32_t slot, const sim_block *owner,
+                         ptx_space space, uint64_t address)
+{
+    const uint16_t number = w->origin_of[slot / SIM_SLOT_STEP];
+    if (number == SIM_ORIGIN_REGISTER || number > b->origin_count)
+        return;
+    sim_origin *o = &b->origins[number - 1];
+    if (o->is_placed)
+        return;
+    o->is_placed = true;
+    o->owner = owner;
+    o->space = space;
+    o->address = address;
+}
+
 static bool lose(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, ptx_space space,
                  const sim_places *p, uint32_t first, int32_t slot, uint64_t bits)
 {
@@ -116,7 +259,7 @@ static bool lose(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, 
     if (!sim_values_lose(b, w, c, lane, slot, bits, where,
                          space == PTX_SPACE_LOCAL ? &p->valid[lane][first] : NULL))
         return false;
-    sim_values_place(b, w, slot, p->owner, space, p->address[lane] + first);
+    place_origin(b, w, slot, p->owner, space, p->address[lane] + first);
     return true;
 }
 
@@ -146,18 +289,31 @@ bool sim_lose_exchanged(sim_block *b, sim_warp *w, const sim_instruction *c, int
     return bits == 0 || lose(b, w, c, lane, space, p, 0, slot, bits);
 }
 
+/* Notes the origin of the register's missing bits for bytes of local memory, to which the lane has
+ * stored them. `valid` is the entry of the bytes in local_valid. */
+static void keep_origin(sim_block *b, const sim_warp *w, int32_t slot, const uint8_t *valid,
+                        uint32_t bytes)
+{
+    if (!b->origin_in)
+        b->origin_in = calloc(b->warp_count, (size_t)b->program->local_bytes * SIM_LANES + 1);
+    if (b->origin_in) /* without memory the fault only lacks its origin */
+        memset(b->origin_in + (valid - b->local_valid), w->origin_of[slot / SIM_SLOT_STEP], bytes);
+}
+
 bool sim_store_missing(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                        ptx_space space, const sim_places *p, uint32_t bytes)
 {
     const int32_t *slots = b->program->lists + c->list;
     uint32_t part = c->vector > 1 || bytes < 4 ? bytes : bytes / 2, kept = 0;
-    const uint64_t whole = part < 8 ? (UINT64_C(1) << 8 * part) - 1 : UINT64_MAX;
+    const uint64_t whole = sim_low_bits(part);
     uint8_t *written =
         space == PTX_SPACE_SHARED ? p->owner->shared_valid + p->address[lane] : p->valid[lane];
     int32_t lost = SIM_NO_SLOT;
     bool broken = false;
     for (int v = 0; v < c->vector; v++) {
-        uint64_t missing = sim_values_missing(w, c, lane, slots[v]);
+        const uint64_t lacks = c->width == 8 ? sim_lacks64(w, slots[v])[lane]
+                                             : sim_lacks32(w, slots[v])[lane],
+                       missing = lacks & sim_low_bits(bytes);
         for (uint32_t at = 0; at < bytes; at += part) {
             uint64_t of_part = missing >> 8 * at & whole;
             kept += of_part == 0;
@@ -168,7 +324,7 @@ bool sim_store_missing(sim_block *b, sim_warp *w, const sim_instruction *c, int 
         }
         lost = missing ? slots[v] : lost;
         if (missing && space == PTX_SPACE_LOCAL)
-            sim_values_keep(b, w, slots[v], &written[(uint32_t)v * bytes], bytes);
+            keep_origin(b, w, slots[v], &written[(uint32_t)v * bytes], bytes);
     }
     if (lost == SIM_NO_SLOT || space == PTX_SPACE_LOCAL || space == PTX_SPACE_SHARED ||
         (kept > 0 && !broken && written))

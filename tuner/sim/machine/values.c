@@ -1,112 +1,26 @@
 #include "sim/machine/values.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/array.h"
 #include "sim/machine/fault.h"
-#include "sim/machine/shuffle.h"
 #include "sim/program/operations.h"
 #include "sim/program/warpgroup.h"
 
-/* A load from which missing values come. */
-struct sim_origin {
-    int32_t pc;
-    char where[SIM_ORIGIN_BYTES];
-    bool is_placed; /* the three that follow are known */
-    const sim_block *owner;
-    ptx_space space;
-    uint64_t address;
-};
-
-enum { UNWRITTEN_REGISTER = 0, MOST_ORIGINS = 64 };
-
-static uint32_t *lacks32(const sim_warp *w, int32_t slot)
-{
-    return (uint32_t *)(void *)(w->lacks + slot);
-}
-
-static uint64_t *lacks64(const sim_warp *w, int32_t slot)
-{
-    return (uint64_t *)(void *)(w->lacks + slot);
-}
-
-void sim_values_free(sim_block *b)
-{
-    free(b->lacks);
-    free(b->origin_of);
-    free(b->origins);
-    free(b->origin_in);
-    b->origin_in = NULL;
-    b->lacks = NULL;
-    b->origin_of = NULL;
-    b->origins = NULL;
-    b->origin_count = 0;
-}
-
-bool sim_values_reserve(sim_block *b)
-{
-    size_t bytes = b->program->register_bytes;
-    b->lacks = aligned_alloc(64, (b->warp_count * bytes + 63) / 64 * 64 + 64);
-    b->origin_of = calloc(b->warp_count * bytes / SIM_SLOT_STEP + 1, sizeof *b->origin_of);
-    return b->lacks && b->origin_of;
-}
-
-/* Begins to keep which bits have values, for the block. At first all have. */
-static void begin(sim_block *b)
-{
-    size_t bytes = b->program->register_bytes, slots = bytes / SIM_SLOT_STEP;
-    memset(b->lacks, 0, b->warp_count * bytes);
-    memset(b->origin_of, 0, b->warp_count * slots * sizeof *b->origin_of);
-    b->origin_count = 0;
-    free(b->origin_in);
-    b->origin_in = NULL;
-    for (uint32_t i = 0; i < b->warp_count; i++) {
-        b->warps[i].lacks = b->lacks + i * bytes;
-        b->warps[i].origin_of = b->origin_of + i * slots;
-    }
-}
-
-void sim_values_start(sim_block *b)
-{
-    const sim_program *p = b->program;
-    for (uint32_t i = 0; i < b->warp_count; i++)
-        b->warps[i].lacks = NULL;
-    if (!b->launch->check || !p->reads_unwritten)
-        return;
-    begin(b);
-    for (uint32_t i = 0; i < b->warp_count; i++) {
-        const sim_warp *w = &b->warps[i];
-        memset(w->lacks, 0xff, p->register_bytes);
-        for (size_t k = 0; k < p->constant_count; k++)
-            memset(w->lacks + p->constants[k].slot, 0, (size_t)p->constants[k].width * SIM_LANES);
-        for (int k = 0; k < SIM_SPECIAL_COUNT; k++)
-            if (p->special_slots[k] != SIM_NO_SLOT)
-                memset(w->lacks + p->special_slots[k], 0, sizeof(uint32_t) * SIM_LANES);
-    }
-}
-
-static uint64_t low_bits(uint32_t bytes)
-{
-    return bytes < 8 ? (UINT64_C(1) << 8 * bytes) - 1 : UINT64_MAX;
-}
-
-/* The lanes of which some bit of `bits` has no value. Width 0: a predicate. */
+/* Returns the lanes of a register in which some bit of `bits` has no value. Width 0: a predicate.
+ */
 static uint32_t lacking(const sim_warp *w, int32_t slot, uint32_t width, uint64_t bits)
 {
     uint32_t lanes = 0;
     if (slot < 0)
         return 0;
     if (width == 0)
-        return *lacks32(w, slot);
+        return *sim_lacks32(w, slot);
     for (int l = 0; l < SIM_LANES; l++)
-        lanes |= (uint32_t)(((width == 8 ? lacks64(w, slot)[l] : lacks32(w, slot)[l]) & bits) != 0)
+        lanes |= (uint32_t)(((width == 8 ? sim_lacks64(w, slot)[l] : sim_lacks32(w, slot)[l]) &
+                             bits) != 0)
                  << l;
     return lanes;
 }
 
-/* Gives `to` the origin of what is missing in `from`. */
+/* Gives register `to` the origin of the bits that are missing in `from`. */
 static void inherit(sim_warp *w, int32_t to, int32_t from)
 {
     w->origin_of[to / SIM_SLOT_STEP] = w->origin_of[from / SIM_SLOT_STEP];
@@ -117,19 +31,20 @@ static void put(sim_warp *w, int32_t slot, uint32_t width, const uint64_t *lacks
     SIM_EACH_OF(l, mask)
     {
         if (width == 8)
-            lacks64(w, slot)[l] = lacks[l];
+            sim_lacks64(w, slot)[l] = lacks[l];
         else
-            lacks32(w, slot)[l] = (uint32_t)lacks[l];
+            sim_lacks32(w, slot)[l] = (uint32_t)lacks[l];
     }
 }
 
 static void put_predicate(sim_warp *w, int32_t slot, uint32_t lanes, uint32_t mask)
 {
     if (slot >= 0)
-        *lacks32(w, slot) = (*lacks32(w, slot) & ~mask) | (lanes & mask);
+        *sim_lacks32(w, slot) = (*sim_lacks32(w, slot) & ~mask) | (lanes & mask);
 }
 
-/* All bits of the lanes' result have a value, or none has. */
+/* Marks all bits of a result: those of `lanes` have no value, those of the other lanes of `mask`
+ * have. */
 static void put_whole(sim_warp *w, int32_t slot, uint32_t width, uint32_t lanes, uint32_t mask)
 {
     uint64_t lacks[SIM_LANES];
@@ -143,37 +58,8 @@ static void put_whole(sim_warp *w, int32_t slot, uint32_t width, uint32_t lanes,
     put(w, slot, width, lacks, mask);
 }
 
-bool sim_values_fail(sim_block *b, const sim_warp *w, const sim_instruction *c, int lane,
-                     int32_t slot, const char *what)
-{
-    uint16_t origin = w->origin_of[slot / SIM_SLOT_STEP];
-    if (origin == UNWRITTEN_REGISTER || origin > b->origin_count)
-        return sim_fail(b, w, c, lane, SIM_FAULT_UNINITIALISED,
-                        "%s comes from a variable or register that nothing wrote", what);
-    const sim_origin *o = &b->origins[origin - 1];
-    char place[PTX_PLACE_BYTES];
-    ptx_place(b->program->module, b->program->code[o->pc].location, place, sizeof place);
-    return sim_fail(b, w, c, lane, SIM_FAULT_UNINITIALISED, "%s comes from %s, read at %s", what,
-                    o->where, place) ||
-           (o->is_placed && sim_fault_touches(b, o->owner, o->space, o->address));
-}
-
-void sim_values_place(sim_block *b, const sim_warp *w, int32_t slot, const sim_block *owner,
-                      ptx_space space, uint64_t address)
-{
-    const uint16_t number = w->origin_of[slot / SIM_SLOT_STEP];
-    if (number == UNWRITTEN_REGISTER || number > b->origin_count)
-        return;
-    sim_origin *o = &b->origins[number - 1];
-    if (o->is_placed)
-        return;
-    o->is_placed = true;
-    o->owner = owner;
-    o->space = space;
-    o->address = address;
-}
-
-/* The lanes of `mask` need all of the register. */
+/* Checks that the lanes of `mask` have a whole value in the register, which they need for `what`.
+ */
 static bool need(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask, int32_t slot,
                  uint32_t width, const char *what)
 {
@@ -188,11 +74,11 @@ static uint64_t bits_of(const sim_warp *w, int32_t slot, uint32_t width, int l)
 
 static uint64_t lacks_of(const sim_warp *w, int32_t slot, uint32_t width, int l)
 {
-    return width == 8 ? lacks64(w, slot)[l] : lacks32(w, slot)[l];
+    return width == 8 ? sim_lacks64(w, slot)[l] : sim_lacks32(w, slot)[l];
 }
 
-/* Moves what is missing as the operation moves bits. All is missing where the operand that says
- * from where to take them has no value. */
+/* Moves the masks as the operation moves bits. All bits are missing if an operand that selects them
+ * has no value. */
 static void move_bits(const sim_warp *w, const sim_instruction *c, const int32_t slots[4],
                       int moved, uint64_t lacks[SIM_LANES])
 {
@@ -295,7 +181,7 @@ static bool is_integer(ptx_type t)
 static void convert(sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     uint32_t bytes = ptx_type_bytes((ptx_type)c->source_type), width = bytes > 4 ? 8 : 4;
-    uint32_t lanes = lacking(w, c->a, width, low_bits(bytes)) & mask;
+    uint32_t lanes = lacking(w, c->a, width, sim_low_bits(bytes)) & mask;
     if (lanes)
         inherit(w, c->d, c->a);
     if (!is_integer((ptx_type)c->type) || !is_integer((ptx_type)c->source_type) || c->saturate ||
@@ -332,14 +218,14 @@ static uint32_t combine(uint32_t op, uint32_t x, uint32_t xl, uint32_t y, uint32
 static void compare(sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     uint32_t bytes = ptx_type_bytes((ptx_type)c->type), width = bytes > 4 ? 8 : 4;
-    uint32_t a = lacking(w, c->a, width, low_bits(bytes)),
-             b = lacking(w, c->b, width, low_bits(bytes));
+    uint32_t a = lacking(w, c->a, width, sim_low_bits(bytes)),
+             b = lacking(w, c->b, width, sim_low_bits(bytes));
     uint32_t lanes = a | b, third = 0;
     if ((a | b) & mask)
         inherit(w, c->d, a & mask ? c->a : c->b);
     if (c->c != SIM_NO_SLOT) {
-        /* The result of the comparison does not matter here: it may be either. */
-        third = *lacks32(w, c->c);
+        /* The result of the comparison may be either. */
+        third = *sim_lacks32(w, c->c);
         if (third & mask)
             inherit(w, c->d, c->c);
         lanes = combine(c->op, UINT32_MAX, lanes, sim_predicate(w, c->c, c->negate_c), third) |
@@ -353,7 +239,7 @@ static void compare(sim_warp *w, const sim_instruction *c, uint32_t mask)
 
 static void logic(sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
-    uint32_t a = *lacks32(w, c->a), b = *lacks32(w, c->b);
+    uint32_t a = *sim_lacks32(w, c->a), b = *sim_lacks32(w, c->b);
     if ((a | b) & mask)
         inherit(w, c->d, a & mask ? c->a : c->b);
     put_predicate(w, c->d,
@@ -364,7 +250,7 @@ static void logic(sim_warp *w, const sim_instruction *c, uint32_t mask)
 
 static void select_lanes(sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
-    uint32_t p = sim_predicate(w, c->c, c->negate_c), lost = *lacks32(w, c->c);
+    uint32_t p = sim_predicate(w, c->c, c->negate_c), lost = *sim_lacks32(w, c->c);
     uint64_t lacks[SIM_LANES];
     SIM_EACH_LANE(l)
     {
@@ -381,18 +267,16 @@ static const char address[] = "the address", condition[] = "the condition",
                   operand[] = "an operand",
                   places_of_elements[] = "where elements of a sparse row are";
 
-/* A shuffle moves what its lane reads. The results of votes, matches and reductions come from all
- * lanes that the mask names; each bit of a ballot comes from one. */
+/* Returns the bits that are missing in the result of a lane, and their register in *from. A shuffle
+ * moves bits of the lane that it reads. The results of votes, matches and reductions come from all
+ * lanes of the mask; each bit of a ballot comes from one lane. */
 static uint64_t lost_in_exchange(const sim_warp *w, const sim_instruction *const of[], int lane,
-                                 uint32_t lost, int32_t *from)
+                                 int source, uint32_t lost, int32_t *from)
 {
     const sim_instruction *c = of[lane];
     if (c->kind == SIM_SHUFFLE) {
-        bool inside;
-        int source = sim_shuffle_source(c, sim_lanes32(w, c->b)[lane], sim_lanes32(w, c->c)[lane],
-                                        lane, &inside);
         *from = of[source] ? of[source]->a : c->a;
-        return of[source] ? lacks32(w, *from)[source] : 0;
+        return of[source] ? sim_lacks32(w, *from)[source] : 0;
     }
     lost &= sim_lanes32(w, c->e)[lane];
     *from = of[lost ? __builtin_ctz(lost) : lane]->a;
@@ -401,11 +285,11 @@ static uint64_t lost_in_exchange(const sim_warp *w, const sim_instruction *const
 }
 
 bool sim_values_exchange(sim_block *b, sim_warp *w, const sim_instruction *const of[],
-                         uint32_t mask)
+                         const int8_t from[SIM_LANES], uint32_t mask)
 {
     uint32_t lost = 0;
     uint64_t lacks[SIM_LANES];
-    int32_t from[SIM_LANES];
+    int32_t lost_from[SIM_LANES];
     SIM_EACH_OF(l, mask)
     {
         const sim_instruction *c = of[l];
@@ -417,13 +301,13 @@ bool sim_values_exchange(sim_block *b, sim_warp *w, const sim_instruction *const
         uint32_t width = c->kind == SIM_VOTE ? 0 : c->kind == SIM_MATCH ? c->source_width : 4;
         lost |= lacking(w, c->a, width, UINT64_MAX) & 1u << l;
     }
-    SIM_EACH_OF(l, mask) lacks[l] = lost_in_exchange(w, of, l, lost, &from[l]);
+    SIM_EACH_OF(l, mask) lacks[l] = lost_in_exchange(w, of, l, from[l], lost, &lost_from[l]);
     SIM_EACH_OF(l, mask)
     {
         const sim_instruction *c = of[l];
         bool is_predicate = c->kind == SIM_VOTE && c->op != SIM_VOTE_BALLOT;
         if (lacks[l])
-            inherit(w, c->d, from[l]);
+            inherit(w, c->d, lost_from[l]);
         if (is_predicate)
             put_predicate(w, c->d, lacks[l] ? UINT32_MAX : 0, 1u << l);
         else
@@ -585,7 +469,7 @@ static bool step(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t m
     case SIM_VOTE:
     case SIM_MATCH:
     case SIM_REDUCE:
-        return true; /* when its lanes have met */
+        return true; /* followed when its lanes have met */
     default:
         return step_other(b, w, c, mask);
     }
@@ -594,7 +478,7 @@ static bool step(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t m
 bool sim_values_step(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     uint32_t path = sim_top(w)->mask;
-    uint32_t unsure = c->guard != SIM_NO_SLOT ? *lacks32(w, c->guard) & path : 0;
+    uint32_t unsure = c->guard != SIM_NO_SLOT ? *sim_lacks32(w, c->guard) & path : 0;
     bool is_pure = c->kind == SIM_COMPUTE || c->kind == SIM_CONVERT || c->kind == SIM_COMPARE ||
                    c->kind == SIM_LOGIC || c->kind == SIM_SELECT || c->kind == SIM_SPACE_TEST;
     if (unsure && !is_pure)
@@ -609,51 +493,17 @@ bool sim_values_step(sim_block *b, sim_warp *w, const sim_instruction *c, uint32
     return true;
 }
 
-/* The number of the load among the origins, counted from 1. */
-static uint16_t origin_at(sim_block *b, int32_t pc, const char *where)
-{
-    for (size_t i = 0; i < b->origin_count; i++)
-        if (b->origins[i].pc == pc)
-            return (uint16_t)(i + 1);
-    sim_origin o = {.pc = pc};
-    snprintf(o.where, sizeof o.where, "%s", where);
-    if (b->origin_count == MOST_ORIGINS || !array_add(&b->origins, &b->origin_count, &o, sizeof o))
-        return UNWRITTEN_REGISTER;
-    return (uint16_t)b->origin_count;
-}
-
-void sim_values_keep(sim_block *b, const sim_warp *w, int32_t slot, const uint8_t *valid,
-                     uint32_t bytes)
-{
-    if (!b->origin_in)
-        b->origin_in = calloc(b->warp_count, (size_t)b->program->local_bytes * SIM_LANES + 1);
-    if (b->origin_in) /* else that it is missing is told with less */
-        memset(b->origin_in + (valid - b->local_valid), w->origin_of[slot / SIM_SLOT_STEP], bytes);
-}
-
-/* Begins to keep values for the block, unless it does already. */
-static bool keep(sim_block *b, sim_warp *w, const sim_instruction *c, int lane)
-{
-    if (w->lacks)
-        return true;
-    if (!b->lacks && !sim_values_reserve(b))
-        return sim_fail(b, w, c, lane, SIM_FAULT_INTERNAL,
-                        "no memory to follow values that nothing wrote");
-    begin(b);
-    return true;
-}
-
 bool sim_values_warpgroup(sim_block *b, sim_warp *w, const sim_instruction *c,
                           const uint32_t *a_pieces, const uint32_t *b_pieces, bool keeps)
 {
     const sim_warpgroup_product *x = sim_warpgroup_product_of(b->program, c);
     const int32_t *d = sim_warpgroup_slots(b->program, c, SIM_MATRIX_D),
                   *a = sim_warpgroup_slots(b->program, c, SIM_MATRIX_A);
-    if (!keep(b, w, c, 0))
+    if (!sim_values_keep(b, w, c, 0))
         return false;
-    uint16_t origin = b->met_unwritten ? origin_at(b, (int32_t)(c - b->program->code),
-                                                   "shared memory that nothing wrote")
-                                       : UNWRITTEN_REGISTER;
+    uint16_t origin = b->met_unwritten ? sim_values_origin(b, (int32_t)(c - b->program->code),
+                                                           "shared memory that nothing wrote")
+                                       : SIM_ORIGIN_REGISTER;
     b->met_unwritten = false;
     for (int i = 0; i < x->part.registers[SIM_MATRIX_A]; i++)
         if (lacking(w, a[i], 4, UINT64_MAX))
@@ -665,25 +515,4 @@ bool sim_values_warpgroup(sim_block *b, sim_warp *w, const sim_instruction *c,
         for (int i = 0; i < x->part.registers[SIM_MATRIX_D]; i++)
             w->origin_of[d[i] / SIM_SLOT_STEP] = origin;
     return true;
-}
-
-bool sim_values_lose(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, int32_t slot,
-                     uint64_t bits, const char *where, const uint8_t *local)
-{
-    if (!keep(b, w, c, lane))
-        return false;
-    if (c->width == 8)
-        lacks64(w, slot)[lane] = bits;
-    else
-        lacks32(w, slot)[lane] = (uint32_t)bits;
-    uint16_t kept =
-        local && b->origin_in ? b->origin_in[local - b->local_valid] : UNWRITTEN_REGISTER;
-    w->origin_of[slot / SIM_SLOT_STEP] =
-        kept != UNWRITTEN_REGISTER ? kept : origin_at(b, (int32_t)(c - b->program->code), where);
-    return true;
-}
-
-uint64_t sim_values_missing(const sim_warp *w, const sim_instruction *c, int lane, int32_t slot)
-{
-    return lacks_of(w, slot, c->width, lane) & low_bits(ptx_type_bytes((ptx_type)c->type));
 }

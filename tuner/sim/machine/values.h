@@ -1,69 +1,137 @@
-/* Which bits of registers have a value.
+/* Which bits of registers and which bytes of memory have a value.
  *
- * In: each instruction of a warp before it runs. Out: a fault where a register that nothing wrote,
- * or what was loaded from memory that nothing wrote, becomes an address, a condition, an operand of
- * a warp operation or a barrier, or is stored; what is only moved, computed with and then dropped
- * is none. A mask of bits lies beside each register (Seward & Nethercote, "Using Valgrind to detect
- * undefined value errors with bit-precision", USENIX 2005).
+ * values.c looks at each instruction of a warp before it runs. A fault is recorded if an address, a
+ * condition, or an operand of a warp operation or barrier comes from a register that nothing wrote,
+ * or from memory that nothing wrote, or if such a value is stored. Values that are only moved or
+ * computed with, and then dropped, are no fault. A mask of bits without a value lies beside each
+ * register (Seward & Nethercote, "Using Valgrind to detect undefined value errors with
+ * bit-precision", USENIX 2005).
  *
- * Nothing is kept, and nothing is paid, for a block until it loads what nothing wrote, unless its
- * program may read a register before it writes it (sim_program.reads_unwritten). */
+ * unwritten.c has the loads that find bytes that nothing wrote, the stores that leave such bytes,
+ * and the origins that faults name.
+ *
+ * A block keeps no masks until it loads bytes that nothing wrote, unless its program may read a
+ * register before it writes it (sim_program.reads_unwritten). */
 #ifndef AUTOTUNE_SIM_MACHINE_VALUES_H
 #define AUTOTUNE_SIM_MACHINE_VALUES_H
 
-#include "sim/machine/machine.h"
+#include "sim/machine/places.h"
 
-enum { SIM_ORIGIN_BYTES = SIM_PLACE_BYTES + 64 }; /* of where a value is missing, in words */
-
-/* Makes room for a block's values. False: no memory. */
-bool sim_values_reserve(sim_block *b);
-/* A block begins; one whose program may read unwritten registers has room. */
-void sim_values_start(sim_block *b);
-void sim_values_free(sim_block *b);
-
-/* The lanes of `mask` of the top path are about to execute the instruction; its result has no value
- * where its operands have none. False, with a fault: it needs one that has none. Asked only where
- * values are kept: w->lacks. */
+/* Follows an instruction that the lanes of `mask` of the top path are about to execute: bits of its
+ * result have no value if the bits that they come from have none. Returns false, with a fault, if
+ * the instruction needs a value that is missing. Call it only if w->lacks is not NULL. */
 bool sim_values_step(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
 
-/* The same of lanes that exchange values, each by its own instruction, when they have met. */
+/* Does the same for lanes that exchange values, lane l by the instruction of[l], when they have
+ * met. from[l] is the lane that a shuffle reads. */
 bool sim_values_exchange(sim_block *b, sim_warp *w, const sim_instruction *const of[],
-                         uint32_t mask);
+                         const int8_t from[SIM_LANES], uint32_t mask);
 
-/* The same of a product of matrices. */
+/* Does the same for a product of matrices by one warp. */
 bool sim_values_multiply(sim_block *b, sim_warp *w, const sim_instruction *c);
 
-/* Does the same of one by a warpgroup, whose pieces are there in shared memory. False, with a
- * fault: no memory. */
+/* Does the same for a product by a warpgroup, whose pieces of shared memory are given. `keeps`: the
+ * product is added to the old value of d. Returns false, with a fault, if there is no memory. */
 bool sim_values_warpgroup(sim_block *b, sim_warp *w, const sim_instruction *c,
                           const uint32_t *a_pieces, const uint32_t *b_pieces, bool keeps);
 
-/* May it read what nothing wrote? What is loaded and not used is no fault: a structure is copied
- * with the gaps in it, an exchange may be meant as a store. */
+/* The functions below are in unwritten.c. */
+
+enum {
+    SIM_ORIGIN_BYTES =
+        SIM_PLACE_BYTES + 64, /* size of a text that tells where a value is missing */
+    SIM_ORIGIN_REGISTER = 0   /* the origin of registers that nothing wrote */
+};
+
+/* Allocates the masks of a block. Returns false if there is no memory. */
+bool sim_values_reserve(sim_block *b);
+/* Starts a block. If its program may read registers that nothing wrote, the masks are there. */
+void sim_values_start(sim_block *b);
+void sim_values_free(sim_block *b);
+
+/* Begins to keep masks for the block, unless it does already. Returns false, with a fault, if there
+ * is no memory. */
+bool sim_values_keep(sim_block *b, sim_warp *w, const sim_instruction *c, int lane);
+
+/* Returns the number of the load at `pc` among the block's origins, and adds it if it is new;
+ * `where` tells its place. Returns SIM_ORIGIN_REGISTER if there is no room. */
+uint16_t sim_values_origin(sim_block *b, int32_t pc, const char *where);
+
+/* Returns the mask of a register, 4 or 8 bytes a lane: bits that have no value. */
+static inline uint32_t *sim_lacks32(const sim_warp *w, int32_t slot)
+{
+    return (uint32_t *)(void *)(w->lacks + slot);
+}
+static inline uint64_t *sim_lacks64(const sim_warp *w, int32_t slot)
+{
+    return (uint64_t *)(void *)(w->lacks + slot);
+}
+
+/* Returns a mask with the low `bytes` of 8 bytes set. */
+static inline uint64_t sim_low_bits(uint32_t bytes)
+{
+    return bytes < 8 ? (UINT64_C(1) << 8 * bytes) - 1 : UINT64_MAX;
+}
+
+/* Records the fault of a lane that needs the register for `what`, such as "the address". Returns
+ * false. */
+bool sim_values_fail(sim_block *b, const sim_warp *w, const sim_instruction *c, int lane,
+                     int32_t slot, const char *what);
+
+/* Tells whether the instruction may read bytes that nothing wrote. An unused load is no fault: a
+ * structure is copied with its gaps, and an exchange may be meant as a store. */
 static inline bool sim_values_may_lack(const sim_instruction *c)
 {
     return c->kind == SIM_LOAD || c->kind == SIM_WARPGROUP_PRODUCT ||
            (c->kind == SIM_ATOMIC && c->op == SIM_ATOMIC_EXCH);
 }
 
-/* The lane has loaded bits into that register that nothing wrote, or got what is unpredictable,
- * from the place that `where` tells; `local`, unless NULL, is where its local memory says that it
- * was not written. False, with a fault: no memory. */
+/* Notes that the lane got `bits` without a value into the register, from the place that `where`
+ * tells. `local` is the entry of the byte in local_valid if it comes from local memory, otherwise
+ * NULL. Returns false, with a fault, if there is no memory. */
 bool sim_values_lose(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, int32_t slot,
                      uint64_t bits, const char *where, const uint8_t *local);
-/* The lane has stored what is missing in the register to its local memory, at that place among
- * those of all lanes. */
-void sim_values_keep(sim_block *b, const sim_warp *w, int32_t slot, const uint8_t *valid,
-                     uint32_t bytes);
-/* Bits of a lane of a store's element without a value. */
-uint64_t sim_values_missing(const sim_warp *w, const sim_instruction *c, int lane, int32_t slot);
-/* Says at which address the register's value is missing: in a space, of shared memory in the
- * owner's. What was said first of a load stays. */
-void sim_values_place(sim_block *b, const sim_warp *w, int32_t slot, const sim_block *owner,
-                      ptx_space space, uint64_t address);
 
-/* Records the fault of a lane that needs the register for `what`; returns false. */
-bool sim_values_fail(sim_block *b, const sim_warp *w, const sim_instruction *c, int lane,
-                     int32_t slot, const char *what);
+/* Checks that a lane's bytes are all written. If they are not, and the instruction may read such
+ * bytes, sets b->met_unwritten. Otherwise returns false, with a fault that names the access by
+ * `what`. */
+bool sim_look_for_unwritten(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                            ptx_space space, const sim_places *p, uint32_t bytes, const char *what);
+static inline bool sim_check_written(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                                     ptx_space space, const sim_places *p, uint32_t bytes,
+                                     const char *what)
+{
+    /* Bytes without a map may still be missing in an excerpt. */
+    return (!p->valid[lane] && !b->launch->excerpt) ||
+           sim_look_for_unwritten(b, w, c, lane, space, p, bytes, what);
+}
+
+/* Returns whether all these bytes are written and no launch changes them. */
+bool sim_is_constant(uint32_t mask, ptx_space space, const sim_places *p);
+
+/* Marks the bytes that nothing wrote of the elements of `bytes` that the lanes have loaded as bits
+ * without a value. Returns false, with a fault, if there is no memory. */
+bool sim_lose_unwritten(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
+                        ptx_space space, const sim_places *p, uint32_t bytes);
+
+/* Returns the bits that nothing wrote of a lane's `bytes` from byte *first on. *first becomes the
+ * first such byte. */
+uint64_t sim_unwritten_bits(const sim_places *p, int lane, ptx_space space, uint32_t bytes,
+                            uint32_t *first);
+
+/* Marks `bits` of a register as having no value after the lane got them by an exchange. Returns
+ * false, with a fault, if there is no memory. */
+bool sim_lose_exchanged(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                        ptx_space space, const sim_places *p, int32_t slot, uint64_t bits);
+
+/* Marks bytes of memory as written; `valid` is their map, or NULL. */
+void sim_mark_written(const sim_block *b, uint8_t *valid, uint32_t bytes, ptx_space space);
+
+/* Handles a store of a lane whose value is missing in part. Gaps of a structure stay unwritten: a
+ * gap is a whole element of a vector, or a half of a scalar. Local memory and shared memory may
+ * hold missing values: a tile often has elements beyond the end of a problem, and their use is a
+ * fault later. Any other store returns false, with a fault. */
+bool sim_store_missing(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                       ptx_space space, const sim_places *p, uint32_t bytes);
 
 #endif

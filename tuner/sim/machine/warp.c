@@ -1,31 +1,21 @@
-#include "sim/machine/warp.h"
+#include "sim/machine/schedule.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#include "sim/machine/access.h"
 #include "sim/machine/barrier.h"
-#include "sim/machine/bulk.h"
-#include "sim/machine/collective.h"
-#include "sim/machine/copies.h"
+#include "sim/machine/execute.h"
 #include "sim/machine/fault.h"
-#include "sim/machine/heap.h"
-#include "sim/machine/mbarrier.h"
+#include "sim/machine/memory.h"
 #include "sim/machine/paths.h"
-#include "sim/machine/peers.h"
-#include "sim/machine/places.h"
-#include "sim/machine/print.h"
+#include "sim/machine/products.h"
 #include "sim/machine/repeat.h"
+#include "sim/machine/run.h"
 #include "sim/machine/strong.h"
-#include "sim/machine/surface.h"
-#include "sim/machine/tensor.h"
-#include "sim/machine/texture.h"
 #include "sim/machine/trace.h"
 #include "sim/machine/values.h"
-#include "sim/machine/warpgroup.h"
 #include "sim/program/operations.h"
 
-/* Lanes of the instruction's width. */
 static void put_result(sim_warp *w, const sim_instruction *c, const void *result, uint32_t mask)
 {
     if (c->width == 8)
@@ -42,7 +32,7 @@ static void compute(sim_warp *w, const sim_instruction *c, uint32_t mask)
         float f[SIM_LANES];
     } result;
     uint32_t flushed[3][SIM_LANES];
-    /* Slots that an operation does not use point anywhere valid. */
+    /* Slots that an operation does not use may point anywhere valid. */
     const void *sources[4] = {
         w->registers + (c->a < 0 ? 0 : c->a), w->registers + (c->b < 0 ? 0 : c->b),
         w->registers + (c->c < 0 ? 0 : c->c), w->registers + (c->e < 0 ? 0 : c->e)};
@@ -146,9 +136,9 @@ static void select_lanes(sim_warp *w, const sim_instruction *c, uint32_t mask)
     }
 }
 
-/* Four cycles an instruction: only that it grows matters. In an adverse schedule each block begins
- * at another time, and goes on at another rate. */
-static void put_clock(const sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
+/* Counts four cycles for each instruction: it matters only that the clock grows. In an adverse
+ * schedule each block starts at another time, and its clock runs faster. */
+static bool put_clock(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     const uint64_t begun =
         b->adverse ? ((uint64_t)b->index + 1) * UINT64_C(0x9e3779b97f4a7c15) >> 24 : 0;
@@ -156,9 +146,10 @@ static void put_clock(const sim_block *b, sim_warp *w, const sim_instruction *c,
     uint32_t r32[SIM_LANES];
     SIM_EACH_LANE(l) r64[l] = cycles, r32[l] = (uint32_t)cycles;
     put_result(w, c, c->width == 8 ? (const void *)r64 : r32, mask);
+    return true;
 }
 
-static void test_space(sim_warp *w, const sim_instruction *c, uint32_t mask)
+static bool test_space(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     const uint64_t *a = sim_lanes64(w, c->a);
     uint32_t p = 0;
@@ -171,7 +162,9 @@ static void test_space(sim_warp *w, const sim_instruction *c, uint32_t mask)
                                                  : PTX_SPACE_GLOBAL;
         p |= (uint32_t)(space == c->space) << l;
     }
+    (void)b;
     sim_put_predicate(w, c->d, p, mask);
+    return true;
 }
 
 static bool push(sim_block *b, sim_warp *w, const sim_instruction *c, int32_t pc,
@@ -186,8 +179,8 @@ static bool push(sim_block *b, sim_warp *w, const sim_instruction *c, int32_t pc
     return true;
 }
 
-/* The top path splits into `count` groups of lanes. It stays as the place where they meet, unless
- * they meet where it was to meet others anyway. */
+/* Splits the top path into `count` groups of lanes. The old path stays as the place where they
+ * meet, unless they meet where it was to meet others anyway. */
 static bool split(sim_block *b, sim_warp *w, const sim_instruction *c, const sim_path *groups,
                   int count)
 {
@@ -206,8 +199,8 @@ static bool split(sim_block *b, sim_warp *w, const sim_instruction *c, const sim
     return true;
 }
 
-/* Which of two ways ends sooner? It should go first: its lanes are gone when the others reach a
- * barrier. */
+/* Returns whether the code from `pc` on soon ends the thread. Such a path should go first: its
+ * lanes are gone when the others reach a barrier. */
 static bool ends_at(const sim_program *p, int32_t pc)
 {
     for (int n = 0; n < 64 && (size_t)pc < p->code_count; n++, pc++) {
@@ -277,7 +270,8 @@ static bool branch_indexed(sim_block *b, sim_warp *w, const sim_instruction *c, 
     return split(b, w, c, groups, count);
 }
 
-/* Is the address that of a function without code in the module, as those of the driver are? */
+/* Returns whether it is the address of a function without code in the module, such as those of the
+ * driver. */
 static bool is_outside(const ptx_module *m, uint64_t address)
 {
     bool outside = false;
@@ -286,7 +280,7 @@ static bool is_outside(const ptx_module *m, uint64_t address)
     return outside;
 }
 
-/* The place of each lane's function among those that its address may be of. */
+/* Finds the index of each lane's function among those that its address may belong to. */
 static bool find_callee(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     const uint64_t *address = sim_lanes64(w, c->a);
@@ -311,16 +305,45 @@ static bool find_callee(sim_block *b, sim_warp *w, const sim_instruction *c, uin
     return true;
 }
 
-static void leave(sim_warp *w, uint32_t mask)
+static bool leave(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
+    (void)b, (void)c;
     w->live &= ~mask;
     for (int i = 0; i < w->flow.depth; i++)
         w->flow.paths[i].mask &= ~mask;
     sim_repeat_forget(w);
+    return true;
 }
 
-/* Memory of the stack has been given back. An address beyond it is of no consequence here. */
-static void forget(const sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
+static bool trap(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    return sim_fail(b, w, c, __builtin_ctz(mask), SIM_FAULT_TRAP, "the kernel trapped");
+}
+
+static bool refuse(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    return sim_fail(b, w, c, __builtin_ctz(mask), SIM_FAULT_UNKNOWN, "%s",
+                    b->program->reasons[c->target]);
+}
+
+static bool fence(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (c->scope)
+        sim_order_fence(b, w, c, mask);
+    if (c->proxy)
+        sim_order_proxy_fence(b, w, mask);
+    return true;
+}
+
+static bool do_nothing(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    (void)b, (void)w, (void)c, (void)mask;
+    return true;
+}
+
+/* Marks stack memory that was given back as not written. Addresses beyond it are ignored. */
+static bool forget(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     const uint64_t all = b->program->local_bytes;
     SIM_EACH_OF(l, w->local_valid ? mask : 0)
@@ -331,97 +354,55 @@ static void forget(const sim_block *b, sim_warp *w, const sim_instruction *c, ui
         memset(w->local_valid + (size_t)l * all + (from < all ? from : 0), SIM_NEVER_WRITTEN,
                bytes < left ? bytes : left);
     }
+    return true;
 }
 
-/* Executes instructions that are rare or stop the warp. */
-static bool step_other(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
-{
-    sim_repeat_end(w);
-    switch (c->kind) {
-    case SIM_BRANCH_INDEXED:
-        return branch_indexed(b, w, c, mask);
-    case SIM_PRINT:
-        return sim_print(b, w, c, mask);
-    case SIM_HEAP:
-        return sim_heap_call(b, w, c, mask);
-    case SIM_ASSERTION:
-        return sim_assertion(b, w, c, mask);
-    case SIM_CALLEE:
-        return find_callee(b, w, c, mask);
-    case SIM_CALL:
-        return sim_frames_call(b, w, c, mask);
-    case SIM_RETURN:
-        sim_frames_return(b, w, c, mask);
-        return true;
-    case SIM_EXIT:
-        leave(w, mask);
-        return true;
-    case SIM_TRAP:
-        return sim_fail(b, w, c, __builtin_ctz(mask), SIM_FAULT_TRAP, "the kernel trapped");
-    case SIM_UNKNOWN:
-        return sim_fail(b, w, c, __builtin_ctz(mask), SIM_FAULT_UNKNOWN, "%s",
-                        b->program->reasons[c->target]);
-    case SIM_BARRIER:
-        return sim_barrier_arrive(b, w, c, mask);
-    case SIM_CLUSTER_BARRIER:
-        return sim_cluster_barrier(b, w, c, mask);
-    case SIM_CLUSTER_MAP:
-        return sim_cluster_map(b, w, c, mask);
-    case SIM_COPY_ASYNC:
-        return sim_copy_async(b, w, c, mask);
-    case SIM_COPY_COMMIT:
-        sim_copy_commit(w, mask);
-        return true;
-    case SIM_COPY_WAIT:
-        return sim_copy_wait(b, w, c, mask);
-    case SIM_MBARRIER:
-        return sim_mbarrier(b, w, c, mask);
-    case SIM_STORE_ASYNC:
-        return sim_store_async(b, w, c, mask);
-    case SIM_BULK_LOAD:
-    case SIM_BULK_MOVE:
-    case SIM_BULK_STORE:
-        return c->target_count > 0 ? sim_tensor_copy(b, w, c, mask) : sim_bulk_copy(b, w, c, mask);
-    case SIM_BULK_COMMIT:
-    case SIM_BULK_WAIT:
-        return sim_bulk_group(b, w, c, mask);
-    case SIM_TEXTURE:
-        return sim_texture_fetch(b, w, c, mask);
-    case SIM_SURFACE:
-        return sim_surface_find(b, w, c, mask);
-    case SIM_MATRIX:
-        return sim_multiply(b, w, c, mask);
-    case SIM_WARPGROUP_FENCE:
-    case SIM_WARPGROUP_PRODUCT:
-    case SIM_WARPGROUP_COMMIT:
-    case SIM_WARPGROUP_WAIT:
-        return sim_warpgroup_execute(b, w, c, mask);
-    case SIM_DISCARD:
-        return sim_discard(b, w, c, mask);
-    case SIM_ALIGNED:
-        return sim_aligned(b, w, c, mask & (uint32_t)c->target);
-    case SIM_CLOCK:
-        put_clock(b, w, c, mask);
-        return true;
-    case SIM_SPACE_TEST:
-        test_space(w, c, mask);
-        return true;
-    case SIM_FENCE:
-        __atomic_thread_fence(__ATOMIC_SEQ_CST);
-        if (c->scope)
-            sim_order_fence(b, w, c, mask);
-        if (c->proxy)
-            sim_order_proxy_fence(b, w, mask);
-        return true;
-    case SIM_FORGET:
-        forget(b, w, c, mask);
-        return true;
-    case SIM_NOTHING:
-        return true;
-    default:
-        return sim_collective(b, w, c, mask);
-    }
-}
+/* Instructions that are rare or may stop the warp. step() has the others. */
+static sim_executor *const executors[] = {
+    [SIM_BRANCH_INDEXED] = branch_indexed,
+    [SIM_CALLEE] = find_callee,
+    [SIM_CALL] = sim_frames_call,
+    [SIM_RETURN] = sim_frames_return,
+    [SIM_EXIT] = leave,
+    [SIM_TRAP] = trap,
+    [SIM_UNKNOWN] = refuse,
+    [SIM_PRINT] = sim_print,
+    [SIM_ASSERTION] = sim_assertion,
+    [SIM_HEAP] = sim_heap_call,
+    [SIM_BARRIER] = sim_barrier_arrive,
+    [SIM_CLUSTER_BARRIER] = sim_cluster_barrier,
+    [SIM_CLUSTER_MAP] = sim_cluster_map,
+    [SIM_COPY_ASYNC] = sim_copy_async,
+    [SIM_COPY_COMMIT] = sim_copy_commit,
+    [SIM_COPY_WAIT] = sim_copy_wait,
+    [SIM_MBARRIER] = sim_mbarrier,
+    [SIM_STORE_ASYNC] = sim_store_async,
+    [SIM_BULK_LOAD] = sim_bulk_copy,
+    [SIM_BULK_MOVE] = sim_bulk_copy,
+    [SIM_BULK_STORE] = sim_bulk_copy,
+    [SIM_BULK_COMMIT] = sim_bulk_group,
+    [SIM_BULK_WAIT] = sim_bulk_group,
+    [SIM_TEXTURE] = sim_texture_fetch,
+    [SIM_SURFACE] = sim_surface_find,
+    [SIM_MATRIX] = sim_multiply,
+    [SIM_WARPGROUP_FENCE] = sim_warpgroup_execute,
+    [SIM_WARPGROUP_PRODUCT] = sim_warpgroup_execute,
+    [SIM_WARPGROUP_COMMIT] = sim_warpgroup_execute,
+    [SIM_WARPGROUP_WAIT] = sim_warpgroup_execute,
+    [SIM_WARP_BARRIER] = sim_collective,
+    [SIM_SHUFFLE] = sim_collective,
+    [SIM_VOTE] = sim_collective,
+    [SIM_MATCH] = sim_collective,
+    [SIM_REDUCE] = sim_collective,
+    [SIM_ACTIVE_MASK] = sim_collective,
+    [SIM_DISCARD] = sim_discard,
+    [SIM_ALIGNED] = sim_aligned,
+    [SIM_CLOCK] = put_clock,
+    [SIM_SPACE_TEST] = test_space,
+    [SIM_FENCE] = fence,
+    [SIM_FORGET] = forget,
+    [SIM_NOTHING] = do_nothing,
+};
 
 static bool step(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
@@ -451,11 +432,12 @@ static bool step(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t m
     case SIM_BRANCH:
         return branch(b, w, c, mask);
     default:
-        return step_other(b, w, c, mask);
+        sim_repeat_end(w);
+        return executors[c->kind](b, w, c, mask);
     }
 }
 
-/* Shared by all host threads. */
+/* Sets bits of sim_launch.ran, which all host threads share. */
 static void note_ran(uint8_t *ran, bool back)
 {
     const uint8_t bits = back ? SIM_RAN | SIM_RAN_BACK : SIM_RAN;
@@ -471,9 +453,10 @@ static void end_early(const sim_block *b, sim_warp *w)
     sim_note_change(b, w);
 }
 
-/* Do lanes of the top path that go on apart make a difference to it? At strong accesses, if some of
- * these write; and where some lanes ask who is with them, which nothing promises (CUDA C++
- * Programming Guide, "__activemask"). Before the first branch all are, on every GPU. */
+/* Returns whether a split of the top path may change the result: at strong accesses, if the program
+ * has strong writes; and at activemask, since nothing promises that lanes run together (CUDA C++
+ * Programming Guide, "__activemask"). Before the first branch all lanes run together on every GPU.
+ */
 static bool may_part(const sim_block *b, sim_warp *w, const sim_instruction *c)
 {
     return (c->scope != 0 && c->kind != SIM_FENCE && b->program->writes_strongly) ||
@@ -510,7 +493,7 @@ bool sim_warp_run(sim_block *b, sim_warp *w)
             n->issued++;
             n->threads += (uint64_t)__builtin_popcount(mask);
         }
-        /* A branch that nobody takes has asked its question. */
+        /* A branch that no lane takes has been evaluated, too. */
         if (b->launch->ran && (mask != 0 || c->kind == SIM_BRANCH))
             note_ran(&b->launch->ran[top->pc],
                      mask != 0 && c->kind == SIM_BRANCH && c->target <= top->pc);
@@ -526,7 +509,7 @@ bool sim_warp_run(sim_block *b, sim_warp *w)
         if (stalled != 0 && w->flow.stalled == stalled)
             w->flow.stalled = 0;
     }
-    /* Lanes that poll may be waiting for others of their warp. */
+    /* Lanes that poll may be waiting for other lanes of their warp. */
     bool polls = w->polls.count > 0 || w->wait.state == SIM_POLLING;
     if ((w->wait.state == SIM_READY && !b->launch->trace) || polls)
         sim_paths_turn(b, w, polls);

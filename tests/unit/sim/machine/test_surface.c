@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "fault_fixture.h"
-#include "sim/machine/texture_view.h"
+#include "sim/machine/arguments.h"
 
 enum { WIDTH = 5, HEIGHT = 4, DEPTH = 3, TEXEL = 16, ROW = WIDTH * TEXEL, THREADS = 64, MOST = 16 };
 

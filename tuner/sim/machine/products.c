@@ -1,18 +1,43 @@
-#include "sim/machine/warpgroup.h"
+#include "sim/machine/products.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
-#include "sim/machine/collective.h"
+#include "sim/machine/execute.h"
 #include "sim/machine/fault.h"
-#include "sim/machine/shared.h"
+#include "sim/machine/paths.h"
 #include "sim/machine/values.h"
+#include "sim/machine/watch.h"
+#include "sim/program/matrix.h"
 #include "sim/program/warpgroup.h"
+
+/* Checks that the metadata of a sparse product gives the place of each element. */
+static bool check_metadata(sim_block *b, const sim_warp *w, const sim_instruction *c)
+{
+    int lane;
+    return sim_matrix_has_meaning(b->program, c, w->registers, &lane) ||
+           sim_fail(b, w, c, lane, SIM_FAULT_SHUFFLE,
+                    "what lane %d has of the metadata, 0x%08x, says of no element where it is",
+                    lane, sim_lanes32(w, c->e)[lane]);
+}
+
+bool sim_multiply(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    bool early;
+    if (!sim_has_all_lanes(b, w, c, mask, &early))
+        return early;
+    if (w->lacks && !sim_values_multiply(b, w, c))
+        return false;
+    if (sim_matrix_of(b->program, c)->sparse && !check_metadata(b, w, c))
+        return false;
+    sim_matrix_multiply(b->program, c, w->registers);
+    return true;
+}
 
 enum { WARPS = SIM_WARPGROUP_WARPS, PIECE_BYTES = SIM_WARPGROUP_PIECE_BYTES };
 
-typedef struct part { /* of a warp, of a product under way */
+typedef struct part { /* a warp's part of a product under way */
     uint32_t number;  /* of the product among those of its warpgroup */
     sim_warp *warp;
     const sim_instruction *instruction;
@@ -24,23 +49,24 @@ struct sim_warpgroup {
     size_t part_count;
 };
 
-typedef struct held { /* a register; numbers of products are counted from 1, 0 is none */
-    uint32_t filled;  /* by that product, or moved from one that it fills */
-    uint32_t read;    /* by that product, as a fragment of a */
-    uint32_t fences;  /* before its value was computed, and one more; 0: it was not, since the first
-                         fence */
+typedef struct held { /* how products use a register; numbers of products are from 1; 0: none */
+    uint32_t filled;  /* the last product that fills it, or the register from which it was moved */
+    uint32_t read;    /* the last product that reads it, as a fragment of a */
+    uint32_t fences;  /* 1 + fences before its value was computed; 0: not since the first fence */
 } held;
 
-/* A warp has these of its own. */
+/* The products of one warp. */
 struct sim_products {
-    uint32_t begun, waited; /* all whose numbers are up to `waited` are complete */
+    uint32_t begun, waited; /* products issued; products known to be complete */
     uint32_t fences;
-    uint32_t *groups; /* `begun` when each group was committed that may be under way; owned */
+    uint32_t *groups; /* `begun` at the commit of each group that may be under way; owned */
     size_t group_count;
-    uint64_t told; /* stands for all that it issued */
+    uint64_t told; /* hash of all products and their operands */
     const sim_instruction *last;
-    held *registers; /* by slot / SIM_SLOT_STEP; owned; NULL: nobody looks for races */
+    held *registers; /* by slot / SIM_SLOT_STEP; NULL if races are not checked; owned */
 };
+
+/* Products by a warpgroup. */
 
 static bool no_memory(sim_block *b, const sim_warp *w, const sim_instruction *c)
 {
@@ -96,7 +122,7 @@ void sim_warpgroups_free(sim_block *b)
     free(b->warpgroups);
 }
 
-/* The warp's product of that number, which is under way. */
+/* Returns the warp's product with that number, which is under way. */
 static const sim_instruction *find_product(const sim_block *b, const sim_warp *w, uint32_t number)
 {
     const sim_warpgroup *g = &b->warpgroups[group_of(w)];
@@ -121,7 +147,7 @@ static held *held_in(const sim_products *s, int32_t slot)
     return &s->registers[slot / SIM_SLOT_STEP];
 }
 
-/* Does it only move what its operands hold? */
+/* Returns whether the instruction only moves the bits of its operands. */
 static bool moves(const sim_instruction *c)
 {
     return c->kind == SIM_COMPUTE &&
@@ -158,7 +184,7 @@ bool sim_warpgroup_step(sim_block *b, sim_warp *w, const sim_instruction *c)
     return true;
 }
 
-/* Are the two of one shape? Then the one may add to what the other has yet to fill. */
+/* Returns whether both have one shape: one may then add to an accumulator that the other fills. */
 static bool are_alike(const sim_block *b, const sim_instruction *c, const sim_instruction *other)
 {
     const sim_matrix *x = &sim_warpgroup_product_of(b->program, c)->part,
@@ -166,8 +192,8 @@ static bool are_alike(const sim_block *b, const sim_instruction *c, const sim_in
     return x->n == y->n && x->k == y->k && x->elements[SIM_MATRIX_D] == y->elements[SIM_MATRIX_D];
 }
 
-/* The registers of a product: what was computed in them comes before a wgmma.fence, and what
- * another product fills is an accumulator of one of the same shape. */
+/* Checks and marks the registers of a product: their values were computed before a wgmma.fence, and
+ * another product may fill them only as accumulators of the same shape. */
 static bool take_registers(sim_block *b, sim_warp *w, const sim_instruction *c)
 {
     sim_products *s = w->products;
@@ -199,7 +225,7 @@ static bool take_registers(sim_block *b, sim_warp *w, const sim_instruction *c)
     return true;
 }
 
-/* Its metadata says where all elements are, and meets a layout of b that is known. */
+/* Checks the metadata of a sparse product, and that the layout of b is known. */
 static bool take_metadata(sim_block *b, sim_warp *w, const sim_instruction *c, uint64_t of_b)
 {
     const sim_products *s = w->products;
@@ -209,14 +235,14 @@ static bool take_metadata(sim_block *b, sim_warp *w, const sim_instruction *c, u
     if (!sim_warpgroup_knows(x, of_b))
         return sim_fail(b, w, c, 0, SIM_FAULT_UNKNOWN,
                         "the layout of b is not simulated: its swizzle is shorter than a column");
-    if (!sim_check_metadata(b, w, c))
+    if (!check_metadata(b, w, c))
         return false;
     const held *h = b->launch->check ? held_in(s, c->e) : NULL;
     return !h || h->filled <= s->waited ||
            misuse(b, w, c, h->filled, "takes as metadata an accumulator");
 }
 
-/* The engine begins to read the pieces. */
+/* Begins to read the pieces of shared memory. */
 static bool begin(sim_block *b, sim_warp *w, const sim_instruction *c, const uint32_t *pieces,
                   int count)
 {
@@ -232,7 +258,8 @@ static bool begin(sim_block *b, sim_warp *w, const sim_instruction *c, const uin
     return true;
 }
 
-/* The descriptors, and whether it keeps what is in d: alike in all lanes. */
+/* Reads the descriptors, and whether the product is added to d: both must be the same in all lanes.
+ */
 static bool find_descriptors(sim_block *b, sim_warp *w, const sim_instruction *c, part *of,
                              bool *keeps)
 {
@@ -285,14 +312,15 @@ static bool multiply(sim_block *b, sim_warp *w, const sim_instruction *c)
     return array_add(&g->parts, &g->part_count, &of, sizeof of) || no_memory(b, w, c);
 }
 
-/* The number of products up to which a wait needs them complete. */
+/* Returns the number of the last product that a wait needs complete. */
 static uint32_t needed(const sim_products *s, const sim_instruction *c)
 {
     const size_t stay = (size_t)c->offset;
     return s->group_count > stay ? s->groups[s->group_count - 1 - stay] : s->waited;
 }
 
-/* Have all warps of its warpgroup issued what it waits for? Those that have ended never will. */
+/* Returns whether all warps of its warpgroup that have not ended have issued the products up to
+ * that number. */
 static bool may_pass(const sim_block *b, const sim_warp *w, uint32_t until)
 {
     const uint32_t first = group_of(w) * WARPS;
@@ -305,7 +333,7 @@ static bool may_pass(const sim_block *b, const sim_warp *w, uint32_t until)
     return true;
 }
 
-/* What the part read of shared memory is no longer being read. */
+/* Ends the part's reads of shared memory. */
 static void land(sim_block *b, const part *of)
 {
     const sim_warpgroup_product *x = sim_warpgroup_product_of(b->program, of->instruction);
