@@ -8,9 +8,9 @@
 #include <xxhash.h>
 #include <zlib.h>
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/json_text.h"
-#include "base/keymap.h"
 #include "base/memory.h"
 #include "base/paths.h"
 #include "journal/journal.h"

@@ -5,7 +5,6 @@
 #include <xxhash.h>
 
 #include "base/bits.h"
-#include "base/half.h"
 #include "base/memory.h"
 #include "sim/device.h"
 

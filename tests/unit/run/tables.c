@@ -244,6 +244,12 @@ void device_worker_begin(device_worker *w)
     (void)w;
 }
 
+uint64_t device_worker_permille(const device_worker *w)
+{
+    (void)w;
+    return 0;
+}
+
 bool device_worker_waits(const device_worker *w)
 {
     (void)w;
