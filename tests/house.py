@@ -114,8 +114,8 @@ def private_uses(source):
 
 
 # Each of these figures may only fall: a change that lowers one lowers its limit, too.
-MOST_FILES = 811  # .c and .h
-MOST_LONELY_HEADERS = 114
+MOST_FILES = 610  # .c and .h
+MOST_LONELY_HEADERS = 48
 
 
 def size(source):

@@ -15,7 +15,9 @@ affine affine_data(void)
     return (affine){.kind = AFFINE_DATA};
 }
 
-affine affine_halve(const affine_box *box)
+/* Returns a cut in the middle of the longest axis of the grid, or of the block if the grid is one
+ * block; DATA for a box of one thread. */
+static affine affine_halve(const affine_box *box)
 {
     int longest = AFFINE_AXES;
     for (int half = 1; half >= 0 && longest == AFFINE_AXES; half--)
@@ -91,7 +93,10 @@ affine affine_of_whole(const affine_whole *v)
     return of;
 }
 
-int affine_widest(const affine_box *box, const int64_t step[AFFINE_AXES], affine_integer *change)
+/* Returns the axis along which a value with these steps changes most, and by how much in *change; 0
+ * if it is constant. */
+static int affine_widest(const affine_box *box, const int64_t step[AFFINE_AXES],
+                         affine_integer *change)
 {
     int axis = 0;
     *change = 0;

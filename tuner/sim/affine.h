@@ -58,10 +58,6 @@ typedef struct affine_whole {
 affine affine_number(uint64_t bits);
 affine affine_data(void);
 
-/* Returns a cut in the middle of the longest axis of the grid, or of the block if the grid is one
- * block; DATA for a box of one thread. */
-affine affine_halve(const affine_box *box);
-
 /* Return a cut of the axis of a range: in its middle, or where the range says. */
 affine affine_halve_range(const affine_box *box, const affine *range);
 affine affine_cut_range(const affine_box *box, const affine *range);
@@ -77,10 +73,6 @@ affine_whole affine_difference(const affine_box *box, const affine_whole *a, con
 
 /* Returns the value as a 64-bit register holds it. */
 affine affine_of_whole(const affine_whole *v);
-
-/* Returns the axis along which a value with these steps changes most, and by how much in *change; 0
- * if it is constant. */
-int affine_widest(const affine_box *box, const int64_t step[AFFINE_AXES], affine_integer *change);
 
 /* Reads a value of `bits` bits as integers in an order. Returns false if it wraps in the box; *cut
  * then says where. */
