@@ -17,7 +17,7 @@ enum Type { INT8, UINT8, INT16, UINT16, INT32, UINT32, INT64, UINT64, HALF, BFLO
 enum Fill {
     UNIFORM, BITS, INDEX, MODULO, VALUES, PERMUTATION, SORTED, LOCAL, SKEWED, OFFSETS
 };
-// In the order of tolerance_kind in device/tolerance.h.
+// In the order of tolerance_kind in device/plan.h.
 enum Tolerance { EXACT, SCALED, RELATIVE, ABSOLUTE, ULPS };
 // Words of the result block, in the order of cuda_result in cuda/queue.h. All start at zero, so a
 // minimum is kept as the maximum of the complement.

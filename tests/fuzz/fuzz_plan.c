@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/pack.h"
-#include "device/plan_pack.h"
+#include "device/plan.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 #include "base/memory.h"
-#include "device/plan_pack.h"
+#include "device/plan.h"
 
 /* ---- files ---- */
 

@@ -12,6 +12,7 @@
 
 #include "cuda/driver.h"
 #include "device/plan.h"
+#include "device/view.h"
 
 /* ---- tensor maps, textures and surfaces (view.c) ---- */
 

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "device/measurement.h"
+#include "device/outcome.h"
 
 typedef struct nvml nvml;
 

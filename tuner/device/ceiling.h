@@ -1,16 +1,16 @@
-/* The ceilings of a kernel: the rates of a device that patterns name, and the units of a launch's
- * work. Static tables; nothing here fails. */
+/* Ceilings: the rates of a device with which a kernel's rate is compared, and the units of work.
+ *
+ * This table is the one place where a ceiling gets its name, its words and its unit. */
 #ifndef AUTOTUNE_DEVICE_CEILING_H
 #define AUTOTUNE_DEVICE_CEILING_H
 
 #include <stdbool.h>
 
-/* The unit of a launch's work. Rates are in 10^9 of these a second. */
+/* The unit of a launch's work. Rates are in 10^9 units per second. */
 typedef enum work_unit { WORK_BYTES, WORK_FLOPS, WORK_ITEMS, WORK_UNITS } work_unit;
 
 typedef enum ceiling_kind {
-    CEILING_DEFAULT, /* chosen from the work that the pattern states: plan_ceiling() in
-                        device/plan.h */
+    CEILING_DEFAULT, /* chosen by plan_ceiling() (device/plan.h) from the work in the script */
     CEILING_NONE,
     CEILING_COPY,
     CEILING_READ,
@@ -36,20 +36,19 @@ typedef enum ceiling_kind {
 } ceiling_kind;
 
 typedef struct ceiling_info {
-    const char *name;  /* as scripts and files spell it: "fp32" */
-    const char *words; /* "the FP32 rate": a share is of that */
+    const char *name;  /* name in scripts and files: "fp32" */
+    const char *words; /* text after "92 % of": "the FP32 rate" */
     work_unit unit;
-    bool in_run; /* each run measures it, on as many bytes as the problem's */
+    bool in_run; /* measured in each run, with the bytes of the problem */
 } ceiling_info;
 
-/* The row of a ceiling below CEILING_KINDS. That of CEILING_DEFAULT, which has no name, is
- * empty. */
+/* Returns the row of a ceiling below CEILING_KINDS. The row of CEILING_DEFAULT is empty. */
 const ceiling_info *ceiling_get(ceiling_kind kind);
 
-/* Finds a ceiling, or "none", by its name. */
+/* Finds a ceiling, or "none", by its name. Returns false if there is none. */
 bool ceiling_find(const char *name, ceiling_kind *out);
 
-/* "GB/s", "GFLOP/s", "Gkeys/s" where `item` is "keys". */
+/* Writes the unit of a rate: "GB/s", "GFLOP/s", or "Gkeys/s" if `item` is "keys". Returns `out`. */
 enum { WORK_RATE_BYTES = 32 };
 const char *work_rate_name(work_unit unit, const char *item, char out[WORK_RATE_BYTES]);
 

@@ -1,5 +1,5 @@
-/* A device's limits by name: the fields of `device` in scripts, and of autotune_device in exported
- * headers. */
+/* The limits of a device by name: the fields of `device` in scripts, and of autotune_device in
+ * exported headers. Apart from arch.h, because it needs the values of scripts. */
 #ifndef AUTOTUNE_DEVICE_FIELD_H
 #define AUTOTUNE_DEVICE_FIELD_H
 
@@ -10,7 +10,7 @@
 
 typedef enum device_field_kind {
     DEVICE_FIELD_INT,
-    DEVICE_FIELD_SIZE, /* size_t */
+    DEVICE_FIELD_SIZE, /* a size_t */
     DEVICE_FIELD_DOUBLE,
     DEVICE_FIELD_TEXT /* an array of char */
 } device_field_kind;
@@ -18,18 +18,19 @@ typedef enum device_field_kind {
 typedef struct device_field {
     const char *name;
     device_field_kind kind;
-    size_t offset; /* in arch_limits */
+    size_t offset; /* offset in arch_limits */
 } device_field;
 
 enum { DEVICE_MOST_FIELDS = 32 };
 
-/* All of them, by name; static storage. */
+/* Returns all fields, ordered by name, in static storage. */
 const device_field *device_fields(size_t *count);
 
-/* NULL: there is none of that name. */
+/* Returns the field with that name. Returns NULL if there is none. */
 const device_field *device_field_find(const char *name);
 
-/* The kind of the field's values, and its value for a device, whose texts it borrows. */
+/* Return the kind of a field's value, and its value for a device. A text is borrowed from
+ * `device`. */
 value_kind device_field_value_kind(const device_field *f);
 value device_field_value(const device_field *f, const arch_limits *device);
 

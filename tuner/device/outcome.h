@@ -1,140 +1,174 @@
-/* The verdict on a variant: its outcome, what its check covered, and the oracle. Every variant of a
- * run has exactly one outcome; it is counted in the summary, kept in the journal with its message,
- * and never ends the run. */
+/* The verdict on a variant: outcome, coverage of its check, oracle, measurement.
+ *
+ * Each variant of a run has exactly one outcome. The summary counts outcomes, the journal keeps
+ * them with their messages, and none ends the run. */
 #ifndef AUTOTUNE_DEVICE_OUTCOME_H
 #define AUTOTUNE_DEVICE_OUTCOME_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+#include "device/arch.h"
 
 typedef enum outcome {
     OUTCOME_OK,
-    OUTCOME_REJECTED, /* a constraint rules it out; of a run: not tried, because it is likely to
-                         hang */
-    OUTCOME_COMPILE_ERROR, /* the compiler refused the source */
+    OUTCOME_REJECTED,      /* excluded by a constraint, or not tried because it is likely to hang */
+    OUTCOME_COMPILE_ERROR, /* the compiler rejected the source */
     OUTCOME_LAUNCH_ERROR,  /* the device refused the launch (resources) */
-    OUTCOME_WRONG_RESULT,  /* it ran and its output, guard bands or inputs are wrong */
-    OUTCOME_CRASHED,       /* it took the compiler or the device's context down */
+    OUTCOME_WRONG_RESULT,  /* its outputs, guard bands or inputs are wrong after a launch */
+    OUTCOME_CRASHED,       /* the compiler or the device's context crashed */
     OUTCOME_TIMEOUT,       /* it did not end within its time limit */
-    OUTCOME_NOT_SIMULATED, /* a simulated device does not know what it executes: nothing is known of
-                              it */
-    OUTCOME_TOO_SLOW, /* its first launch took so long that it cannot be the fastest: it has that
-                         one time, and was not checked */
+    OUTCOME_NOT_SIMULATED, /* the simulated device does not support an instruction that it uses */
+    OUTCOME_TOO_SLOW,      /* not checked, because by its first launch it cannot be the fastest */
     OUTCOME_COUNT
 } outcome;
 
 enum { FAULT_LINES = 5 };
 
-/* A line of source; column 0: it is not known. */
+/* A line of source. `column` is 0 if it is unknown. */
 typedef struct fault_line {
-    char file[128]; /* relative to the script's folder; "": there is no line */
+    char file[128]; /* relative to the script's folder; empty if the line is unknown */
     uint32_t line, column;
 } fault_line;
 
-/* A fault of a kernel as fields, of which its message is the text. Everything but the kind may be
- * unknown. */
+/* The facts in the message of a kernel's fault. All but the kind may be unknown. */
 typedef struct device_fault {
-    char kind[32]; /* "data race"; "": there is no fault, or no more than its text */
-    fault_line lines[FAULT_LINES]; /* the place; then the calls through which it was inlined */
+    char kind[32];                 /* "data race"; empty if there is no fault, or only a message */
+    fault_line lines[FAULT_LINES]; /* the line; then the calls through which it was inlined */
     bool has_thread;
     uint32_t thread[3], block[3];
-    char space[8]; /* of the address: "global"; "": there is none */
+    char space[8]; /* memory space of the address: "global"; empty without address */
     uint64_t address;
-    char buffer[64]; /* the buffer or variable there, or the nearest; "": unknown */
+    char buffer[64]; /* buffer or variable at the address, or the nearest; may be empty */
     bool has_element;
-    uint64_t element; /* of the buffer; its count or more: past the end */
+    uint64_t element; /* index in the buffer; past the end if it is the count or more */
 } device_fault;
 
-/* The name in tables, journals and JSON ("ok", "compile_error" ...). Static storage;
- * "unknown" for a number that is no outcome. */
+/* Returns the name in tables, journals and JSON ("ok", "compile_error" ...), "unknown" for any
+ * other number. Static storage. */
 const char *outcome_name(outcome o);
 
-/* Finds an outcome by that name; false, leaving *out alone, when there is none. */
+/* Finds an outcome by its name. Returns false, and leaves `*out` alone, if there is none. */
 bool outcome_find(const char *name, outcome *out);
 
 /* ---- coverage ----
  *
- * How much of a variant was run by a device that sees what its kernels do. It is part of
- * the verdict on the variant. */
+ * How much of a variant was run by a device that observes its kernels (the simulated device). */
 
 enum { COVERAGE_TEXT_BYTES = 320, COVERAGE_PROBLEMS_BYTES = 1024 };
 
-/* When all blocks of a problem run in the place of a sample: if that is affordable, which is
- * counted; at a higher price if no result could be compared otherwise, too; or always. */
+/* When all blocks of a large problem run, and not only a sample of them. */
 typedef enum device_whole {
-    DEVICE_WHOLE_CHEAP,
-    DEVICE_WHOLE_NEEDED,
+    DEVICE_WHOLE_CHEAP,  /* if they are estimated to be cheap */
+    DEVICE_WHOLE_NEEDED, /* also if they cost more and no result could be compared otherwise */
     DEVICE_WHOLE_ALWAYS
 } device_whole;
 
 typedef struct device_coverage {
-    char problems[COVERAGE_PROBLEMS_BYTES]; /* that it was run on, in words; "" where nothing was
-                                               covered */
-    /* The tuned problem, if it is too large to be run whole: */
-    uint64_t blocks; /* of all launches; 0: it was run whole, or not at all */
-    uint64_t run;    /* of these */
-    uint64_t
-        cut; /* clusters, or blocks that are alone, that were left where they wait for others */
-    uint64_t blind;    /* the same that needed what blocks would have written that were not run */
-    bool whole;        /* all of them ran, and all results are compared */
-    bool smaller;      /* no result of the tuned problem is compared, but those of smaller ones */
-    uint64_t compared; /* elements, with what the reference makes of them */
-    char skipped[COVERAGE_TEXT_BYTES]; /* why nothing of it was run, or compared; "": there is no
-                                          reason to give */
-    bool owes;                         /* that leaves the variant without a proof */
-    /* Places in the sources ("file:line") of all problems together, separated by ", ": */
-    char never[COVERAGE_TEXT_BYTES];  /* lines with instructions of which none was ever executed */
-    char once[COVERAGE_TEXT_BYTES];   /* loops whose body no thread executed twice in turn */
-    char stores[COVERAGE_TEXT_BYTES]; /* lines with stores to global memory of which none was ever
-                                         executed, each with its condition */
-    bool stored;                      /* a store to global memory was executed */
-    char unwritten[2 * COVERAGE_TEXT_BYTES]; /* why results that agree say nothing: stores or
-                                                outputs that no launch has reached; "": they do */
-    bool together; /* what a block does may depend on what others do, or did in an earlier launch */
-    char allowed[COVERAGE_TEXT_BYTES];   /* results that differ, as the script allows: "2 of 4096
-                                            elements of dst" */
-    char unwatched[COVERAGE_TEXT_BYTES]; /* buffers in which races were looked for only where some
-                                            blocks of the tuned problem ran, or not at all */
+    char problems[COVERAGE_PROBLEMS_BYTES]; /* the problems it was run on, as text, or empty */
+    /* The tuned problem, if it is too large to be run whole. */
+    uint64_t blocks;   /* blocks of all launches; 0 if the problem was run whole or not at all */
+    uint64_t run;      /* blocks that were run */
+    uint64_t cut;      /* clusters or blocks that were stopped because they wait for others */
+    uint64_t blind;    /* clusters or blocks that read results of blocks that were not run */
+    bool whole;        /* all blocks ran, and all results were compared */
+    bool smaller;      /* only results of smaller problems were compared */
+    uint64_t compared; /* number of compared elements */
+    char skipped[COVERAGE_TEXT_BYTES]; /* why no block was run or compared, or empty */
+    bool owes;                         /* because of that, the variant has no proof */
+    /* Source lines ("file:line") over all problems, separated by ", ". */
+    char never[COVERAGE_TEXT_BYTES];  /* lines without any executed instruction */
+    char once[COVERAGE_TEXT_BYTES];   /* loops in which no thread reached a second iteration */
+    char stores[COVERAGE_TEXT_BYTES]; /* lines whose stores to global memory were never executed,
+                                         with the condition of each */
+    bool stored;                      /* some store to global memory was executed */
+    char unwritten[2 * COVERAGE_TEXT_BYTES]; /* stores or outputs that no launch reached, which
+                                                makes equal results meaningless; or empty */
+    bool together; /* a block may depend on other blocks or on earlier launches */
+    char allowed[COVERAGE_TEXT_BYTES];   /* mismatches that the script allows: "2 of 4096 elements
+                                            of dst" */
+    char unwatched[COVERAGE_TEXT_BYTES]; /* buffers that were searched for races only partly, or
+                                            not at all */
 } device_coverage;
 
-/* Says why something was left out; the first reason stays. */
+/* Records why something was left out. The first reason stays. */
 void coverage_skip(device_coverage *c, const char *what, const char *why);
 
-/* Says the same of what the proof needs, in place of what was said before. */
+/* Records why something that the proof needs was left out. Replaces the reason before. */
 void coverage_owe(device_coverage *c, const char *what, const char *why);
 
-/* A copy on the heap, freed with free(); NULL for NULL, and without memory. */
+/* Returns a copy that the caller frees. Returns NULL if `c` is NULL or memory ran out. */
 device_coverage *coverage_copy(const device_coverage *c);
 
 /* ---- oracles ----
  *
- * The oracle says which results of a variant are right. A reference kernel is independent of the
- * variants, so that agreeing with it is being right. Where the pattern has none, what its baseline
- * computes is the oracle: a variant that agrees with it makes no other mistake than the baseline
- * does. Results that were kept in files are what a program computed, or whatever made the files.
- * Data, races and accesses are judged alike under all three. */
+ * The oracle is the source of the expected results. A reference kernel is independent of the
+ * variants, so equal results are right results. Without a reference, the results of the baseline
+ * are expected: a variant that agrees with them makes no mistake that the baseline does not make.
+ * Files hold the results of another program. Races and invalid accesses are found with any
+ * oracle. */
 
 typedef enum oracle_kind {
-    ORACLE_REFERENCE, /* a kernel that shares nothing with the variants */
-    ORACLE_BASELINE,  /* the pattern's own baseline */
-    ORACLE_FILE,      /* results that were kept; the baseline where a problem has none */
-    ORACLE_NONE,      /* nothing: results are not compared */
+    ORACLE_REFERENCE, /* a kernel that shares no code with the variants */
+    ORACLE_BASELINE,  /* the baseline of the pattern */
+    ORACLE_FILE,      /* results in files; the baseline for problems without a file */
+    ORACLE_NONE,      /* results are not compared */
     ORACLE_KINDS
 } oracle_kind;
 
-/* "reference", "baseline", "file", "none", as records and --json have it; static storage. */
+/* Returns the name in records and JSON: "reference", "baseline", "file", "none". Static storage. */
 const char *oracle_name(oracle_kind kind);
 
-/* The name that messages have for the kernel that makes the expected results; static storage. */
+/* Returns how messages name the kernel that computes the expected results. Static storage. */
 const char *oracle_kernel(oracle_kind kind);
 
-/* Does the baseline run in the reference's place, for some problems at least? */
+/* Returns whether the baseline computes expected results, for some problems at least. */
 bool oracle_is_own(oracle_kind kind);
 
-/* The words for elements that differ from its results: "are wrong"; static storage. */
+/* Returns the words for elements that differ from the expected ones: "are wrong". Static
+ * storage. */
 const char *oracle_blame(oracle_kind kind);
 
-/* False: there is none of that name. */
+/* Finds an oracle by its name. Returns false if there is none. */
 bool oracle_find(const char *name, oracle_kind *out);
+
+/* ---- measurements ---- */
+
+/* The size of a configuration as text ("tile=64,vec=4,..."), with its NUL. Scripts are checked. */
+enum { CONFIGURATION_BYTES = 16 * 1024 };
+
+/* The measurement of a variant. */
+typedef struct measurement {
+    outcome outcome;
+    const char *message;       /* reason of an outcome that is not ok; may be NULL or empty */
+    const int64_t *samples_ns; /* in the order of measurement */
+    size_t sample_count;
+    int64_t compile_ns, check_ns; /* duration of compilation (0 if not compiled) and of the check */
+    bool has_resources;           /* `resources` is set: the variant was compiled */
+    kernel_resources resources;
+} measurement;
+
+/* Replaces message and samples by copies that `*m` owns. Returns false if memory ran out; a member
+ * that could not be copied is then empty. */
+bool measurement_own(measurement *m);
+
+/* Frees these copies. */
+void measurement_deinit(measurement *m);
+
+/* Returns the fastest sample in ns, 0 without samples. */
+int64_t measurement_fastest_ns(const measurement *m);
+
+/* The state of a GPU's board. Unknown figures are 0. */
+typedef struct board_reading {
+    double sm_clock_khz;
+    uint64_t throttle;  /* bits of throttle reasons: board_throttle_text() */
+    double power_w;     /* power, averaged by the board over up to a second */
+    uint64_t energy_mj; /* energy since the driver was loaded */
+} board_reading;
+
+/* Writes the reasons for throttling ("power cap, thermal limit"), "" without any. Idleness and
+ * clocks set by the user are not throttling. Returns `out`. */
+char *board_throttle_text(uint64_t throttle, char *out, size_t size_bytes);
 
 #endif

@@ -9,7 +9,6 @@
 #include "base/rng.h"
 #include "base/text.h"
 
-/* Each buffer of a problem draws from a stream of its own. */
 uint64_t plan_buffer_seed(uint64_t seed, uint32_t i)
 {
     rng r = rng_seeded(seed + i);
@@ -45,8 +44,7 @@ uint64_t plan_problem_bytes(const problem_plan *plan)
 {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < plan->buffer_count; i++)
-        bytes +=
-            plan_buffer_bytes(&plan->buffers[i]); /* PLAN_MAX_ELEMENTS keeps that within 64 bits */
+        bytes += plan_buffer_bytes(&plan->buffers[i]);
     return bytes;
 }
 
@@ -62,7 +60,7 @@ uint64_t plan_work(const problem_plan *plan, work_unit unit)
                                 : plan->items;
 }
 
-enum { ONE_SIDED = 16 }; /* one side moves that many times what the other does */
+enum { ONE_SIDED = 16 }; /* ratio of inputs to outputs from which only one side counts */
 
 static ceiling_kind traffic_ceiling(const problem_plan *plan)
 {
@@ -99,7 +97,7 @@ bool plan_transfers(const launch_plan *plan)
     return plan->transfer.task.direction != TRANSFER_NONE;
 }
 
-/* Does the plan reach the buffer otherwise than by that array? */
+/* Returns whether the plan uses the buffer of `array` other than through that CUDA array. */
 static bool is_torn(const launch_plan *plan, const view_plan *array)
 {
     bool torn = false;
@@ -261,7 +259,7 @@ const char *plan_entry(const launch_plan *plan, uint32_t launch)
     return plan->launch_count > 0 ? plan->entries + plan->launches[launch].entry : "";
 }
 
-/* The bytes in use: those up to an empty name. */
+/* Returns the number of used bytes of `entries`. An empty name follows the last. */
 static uint32_t entries_used(const launch_plan *plan)
 {
     uint32_t used = 0;
@@ -280,7 +278,6 @@ bool plan_set_entry(launch_plan *plan, uint32_t launch, const char *name)
     plan->launches[launch].entry = at;
     if (at < used)
         return true;
-    /* An empty name stays after the last. */
     if (room == 1 || room >= PLAN_ENTRIES_BYTES - used || strchr(name, '\n'))
         return false;
     memcpy(plan->entries + used, name, room);
@@ -313,4 +310,37 @@ char *plan_symbol(const launch_plan *plan, uint32_t launch, const char *symbols)
 bool plan_same_entries(const launch_plan *a, const launch_plan *b)
 {
     return memcmp(a->entries, b->entries, sizeof a->entries) == 0;
+}
+
+/* ---- transfers ---- */
+
+bool transfer_from_host(const transfer_task *task)
+{
+    return task->direction == TRANSFER_TO_DEVICE || task->direction == TRANSFER_BOTH;
+}
+
+bool transfer_to_host(const transfer_task *task)
+{
+    return task->direction == TRANSFER_TO_HOST || task->direction == TRANSFER_BOTH;
+}
+
+const char *const *transfer_direction_names(size_t *count)
+{
+    static const char *const names[] = {"to_device", "to_host", "both"};
+    *count = sizeof names / sizeof *names;
+    return names;
+}
+
+const char *const *host_memory_names(size_t *count)
+{
+    static const char *const names[] = {"pageable", "pinned", "write_combined", "mapped"};
+    *count = sizeof names / sizeof *names;
+    return names;
+}
+
+const char *const *host_staging_names(size_t *count)
+{
+    static const char *const names[] = {"none", "pinned", "write_combined"};
+    *count = sizeof names / sizeof *names;
+    return names;
 }

@@ -1,43 +1,162 @@
-/* Plain data that says what to run: buffers, launches, arguments.
+/* Plans: the buffers of a problem, and the launches, arguments and transfers of a variant.
  *
- * A plan is what remains of a pattern once every expression is evaluated for one problem and one
- * configuration: no Lua, no pointers into a device, nothing that only one process understands.
- * device/plan_pack.h packs it and unpacks it. */
+ * A plan is a pattern after all its expressions are evaluated for one problem and one
+ * configuration. It is plain data, without Lua values and device pointers, and can be packed for
+ * another process. */
 #ifndef AUTOTUNE_DEVICE_PLAN_H
 #define AUTOTUNE_DEVICE_PLAN_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/data_file.h"
 #include "base/error.h"
+#include "base/pack.h"
 #include "base/value.h"
 #include "device/ceiling.h"
 #include "device/outcome.h"
-#include "device/tolerance.h"
-#include "device/transfer.h"
 #include "device/view.h"
 
-/* More elements than any device holds; products with an element's size still fit 64 bits. */
+/* More elements than any device holds. Multiplied by an element's size it fits into 64 bits. */
 #define PLAN_MAX_ELEMENTS (UINT64_C(1) << 48)
 
 enum {
     PLAN_MAX_BUFFERS = 256,
-    PLAN_MAX_LAUNCHES = 32, /* that differ; a group of them runs in rounds */
+    PLAN_MAX_LAUNCHES = 32, /* different launches; a group of launches runs in rounds */
     PLAN_MAX_ROUNDS = 1 << 20,
-    PLAN_MAX_ARGUMENTS = 1024,     /* of all launches together */
-    PLAN_MAX_STRUCT_BYTES = 32768, /* of all arguments that are larger than 8 bytes */
-    PLAN_MAX_ADDRESSES = 512,      /* of buffers, within them */
-    PLAN_MAX_CLUSTER = 16,         /* blocks along a side; the chip has a limit for all of them */
+    PLAN_MAX_ARGUMENTS = 1024,     /* arguments of all launches */
+    PLAN_MAX_STRUCT_BYTES = 32768, /* size of all arguments larger than 8 bytes */
+    PLAN_MAX_ADDRESSES = 512,      /* buffer addresses within these */
+    PLAN_MAX_CLUSTER = 16,         /* blocks along a side; the chip also limits the product */
     PLAN_MAX_CONSTANTS = 4,
-    PLAN_MAX_VIEWS = 8,   /* of all launches together */
-    PLAN_MAX_VALUES = 32, /* a longer list is data: FILL_FILE */
+    PLAN_MAX_VIEWS = 8,   /* views of all launches */
+    PLAN_MAX_VALUES = 32, /* a longer list is a FILL_FILE */
     PLAN_NAME_BYTES = 64,
-    PLAN_ENTRIES_BYTES = 4096 /* of the names of all kernels, with a byte after each */
+    PLAN_ENTRIES_BYTES = 4096 /* the names of all kernels, with a NUL after each */
 };
 
+/* ---- tolerances ----
+ *
+ * How far an element that a kernel wrote may be from the expected element. The code that decides is
+ * in device/tolerance.c; templates/device_support.cu has the same rules for a GPU, and
+ * tests/unit/sim/test_support.c compares both. */
+
+/* All kinds but TOLERANCE_EXACT accept NaN for NaN and an infinity for the same infinity, and treat
+ * zeros of either sign as equal. */
+typedef enum tolerance_kind {
+    TOLERANCE_EXACT,    /* equal bits */
+    TOLERANCE_SCALED,   /* error up to limit * the largest finite magnitude of all expected elements
+                         */
+    TOLERANCE_RELATIVE, /* error up to limit * the magnitude of the expected element */
+    TOLERANCE_ABSOLUTE, /* error up to the limit */
+    TOLERANCE_ULPS,     /* up to `limit` representable values away; for integers, the difference */
+    TOLERANCE_KINDS
+} tolerance_kind;
+
+typedef struct tolerance {
+    tolerance_kind kind;
+    double limit;      /* 0 for TOLERANCE_EXACT */
+    double mismatches; /* elements that may be further away: a share of all below 1, else a count */
+} tolerance;
+
+/* Returns the tolerance of a plain number in a script: exact for 0, else TOLERANCE_SCALED. */
+tolerance tolerance_of(double limit);
+
+/* Returns whether the limit suits the kind (finite, not negative, whole for ULPs), and `mismatches`
+ * is a share or a whole number. */
+bool tolerance_is_valid(tolerance t);
+
+/* Returns whether all elements must have equal bits. */
+bool tolerance_is_exact(tolerance t);
+
+/* Returns how many of `count` elements may be further away. A share is rounded down. */
+uint64_t tolerance_mismatches(tolerance t, uint64_t count);
+
+/* Writes the distance, without the mismatches: "within 4 ULPs", "within 1e-05 of its magnitude". */
+enum { TOLERANCE_TEXT_BYTES = 64 };
+void tolerance_tell(tolerance t, char text[TOLERANCE_TEXT_BYTES]);
+
+/* Returns whether `found` is close enough to `expected`. `magnitude` is element_magnitude() of all
+ * expected elements; only TOLERANCE_SCALED uses it. */
+bool tolerance_accepts(tolerance t, double magnitude, dtype type, const void *found,
+                       const void *expected);
+
+/* Writes an element with all its digits, so that different elements read differently. A byte is
+ * also written in hexadecimal, and a NaN with its bits. */
+enum { ELEMENT_TEXT_BYTES = 48 };
+void element_tell(dtype type, const void *element, char text[ELEMENT_TEXT_BYTES]);
+
+/* Returns the largest finite magnitude of the elements, 0 if no element is finite. */
+double element_magnitude(dtype type, const void *elements, uint64_t count);
+
+/* ---- transfers ----
+ *
+ * A transfer task is the same for all variants of a problem: the contents of one buffer become
+ * those of another, and one or both of them are in the host's memory. A transfer plan is the way in
+ * which a variant does that. */
+
+enum { TRANSFER_MAX_STREAMS = 16 };
+
+/* More bytes than any host has. */
+#define TRANSFER_MAX_BYTES (UINT64_C(1) << 48)
+
+typedef enum transfer_direction {
+    TRANSFER_NONE,      /* no transfer: the kernels work on device memory */
+    TRANSFER_TO_DEVICE, /* `from` is on the host */
+    TRANSFER_TO_HOST,   /* `to` is on the host */
+    TRANSFER_BOTH,      /* both are on the host */
+    TRANSFER_DIRECTIONS
+} transfer_direction;
+
+typedef enum host_memory {
+    HOST_PAGEABLE,       /* from malloc, with its pages touched */
+    HOST_PINNED,         /* page-locked by the driver */
+    HOST_WRITE_COMBINED, /* page-locked and not cached by the host, which reads it slowly */
+    HOST_MAPPED,         /* page-locked and mapped into the device's address space */
+    HOST_MEMORIES
+} host_memory;
+
+/* The kind of staging buffer through which the host copies each chunk. */
+typedef enum host_staging {
+    STAGING_NONE,
+    STAGING_PINNED,
+    STAGING_WRITE_COMBINED,
+    STAGING_COUNT
+} host_staging;
+
+typedef struct transfer_task {
+    transfer_direction direction;
+    uint32_t from, to;    /* buffers of the problem, of equal size */
+    uint64_t pieces;      /* number of equal pieces of the data on the host; 1 if contiguous */
+    uint64_t pitch_bytes; /* from the start of a piece on the host to the start of the next */
+} transfer_task;
+
+typedef struct transfer_plan {
+    transfer_task task;
+    host_memory memory;
+    host_staging staging;
+    uint64_t chunk_bytes; /* size of a chunk; 0 for all data at once */
+    uint32_t streams;     /* chunks use them in turn; 1 or more */
+    /* Measures the link: both directions at once, without waiting for each other, and without
+     * overwriting an input. Not packed. */
+    bool is_ceiling;
+} transfer_plan;
+
+/* Return whether this end of the task is on the host. */
+bool transfer_from_host(const transfer_task *task);
+bool transfer_to_host(const transfer_task *task);
+
+/* Return the names that scripts use, in the order of the enumerations (directions from
+ * TRANSFER_TO_DEVICE on), and their number in `*count`. */
+const char *const *transfer_direction_names(size_t *count);
+const char *const *host_memory_names(size_t *count);
+const char *const *host_staging_names(size_t *count);
+
+/* ---- buffers ---- */
+
 typedef enum buffer_role {
-    BUFFER_INPUT,  /* filled, must not change */
+    BUFFER_INPUT,  /* filled; must not change */
     BUFFER_OUTPUT, /* poisoned before each check, every element compared with the reference */
     BUFFER_INOUT,  /* filled, restored before every launch, compared */
     BUFFER_SCRATCH /* contents free, not compared */
@@ -45,23 +164,23 @@ typedef enum buffer_role {
 
 typedef enum buffer_fill {
     FILL_UNIFORM, /* floats: uniform in [-1, 1), all mantissa bits random; integers: random bits */
-    FILL_BITS,    /* random bits whatever the type (floats may be NaN: for pure data movement) */
+    FILL_BITS,    /* random bits for any type: floats may be NaN, so only for copying kernels */
     FILL_INDEX,   /* element i holds i, converted to the type */
-    FILL_MODULO,  /* element i holds a random integer in [0, fill_limit): index buffers */
+    FILL_MODULO,  /* random integers in [0, fill_limit), for index buffers */
     FILL_VALUES,  /* element i holds values[i % value_count], converted to the type */
     FILL_PERMUTATION, /* the integers in [0, count), each once, in random order */
     FILL_SORTED,      /* random integers in [0, fill_limit), ascending; count * fill_limit < 2^63 */
-    FILL_LOCAL,  /* as FILL_MODULO, but of each `fill_block` neighbours all values lie in one window
-                    of fill_block integers: the windows follow one another and start again at 0 */
-    FILL_SKEWED, /* random integers in [0, fill_limit), v about as often as 1 / (v + 1) says
-                    (Zipf) */
-    FILL_OFFSETS, /* ascending from 0 to fill_limit, which is the last: rows of random lengths,
-                     twice the mean at most; count > 1, count * fill_limit < 2^63 */
+    FILL_LOCAL,       /* as FILL_MODULO, but each block of `fill_block` elements has a window of
+                         fill_block integers; the windows follow each other, from 0 */
+    FILL_SKEWED,      /* random integers in [0, fill_limit), v with a frequency of about 1 / (v + 1)
+                         (Zipf) */
+    FILL_OFFSETS, /* ascending from 0 to fill_limit, the last element: offsets of rows with random
+                     lengths up to twice the mean; count > 1, count * fill_limit < 2^63 */
     FILL_FILE,    /* the first elements of a file, or of a long list (base/data_file.h) */
     FILL_COUNT
 } buffer_fill;
 
-/* A file's contents, by their hash. */
+/* The hash of a file's contents. */
 typedef struct data_key {
     unsigned char bytes[DATA_KEY_BYTES];
 } data_key;
@@ -71,201 +190,211 @@ typedef struct buffer_plan {
     buffer_role role;
     buffer_fill fill;
     dtype type;
-    uint32_t record; /* elements that are kept together where results are compared as a multiset of
-                        records; 0: they are compared in their order */
-    tolerance tolerance; /* of what is compared with the reference; exact for all others */
-    bool repeats;   /* two launches must leave the same bits in it; false of what is not compared */
-    uint64_t count; /* elements */
-    uint64_t fill_limit; /* of the random integers: exclusive upper bound; FILL_OFFSETS: the last */
-    uint64_t fill_block; /* FILL_LOCAL */
+    uint32_t record;     /* elements of a record if results are compared as a multiset of records; 0
+                            if they are compared in order */
+    tolerance tolerance; /* exact for buffers that are not compared */
+    bool repeats;        /* every launch must leave the same bits; false if it is not compared */
+    uint64_t count;      /* number of elements */
+    uint64_t fill_limit; /* upper bound of random integers, exclusive; FILL_OFFSETS: inclusive */
+    uint64_t fill_block; /* FILL_LOCAL only */
     uint32_t value_count; /* FILL_VALUES: 1 or more */
     double values[PLAN_MAX_VALUES];
-    data_key data;     /* FILL_FILE */
-    data_key expected; /* of what is compared, where the oracle is a file */
-    uint32_t rank;     /* of `shape`; 0: report a bare index */
+    data_key data;     /* FILL_FILE only */
+    data_key expected; /* expected contents, if the oracle is a file */
+    uint32_t rank;     /* dimensions of `shape`; 0 if messages give a plain index */
     uint64_t shape[4]; /* row-major, for reporting the coordinates of a wrong element */
 } buffer_plan;
 
+/* ---- launches ---- */
+
 typedef struct argument_plan {
-    uint64_t bits; /* a scalar: its bytes, little-endian; a struct: its offset in `structs`; a
-                      view: its index */
-    uint16_t
-        size_bytes; /* 8 for a buffer, 1 to 8 for a scalar or a small struct, more for another */
+    uint64_t bits; /* scalar: its bytes, little-endian; struct: offset in `structs`; view: index */
+    uint16_t size_bytes; /* 8 for a buffer; up to 8 for a scalar or a small struct */
     bool is_buffer, is_view;
-    uint8_t buffer; /* is_buffer: index of the buffer */
+    uint8_t buffer; /* index of the buffer if is_buffer */
 } argument_plan;
 
 typedef struct kernel_launch {
-    uint32_t entry; /* of the kernel: where its name begins in the plan's `entries` */
+    uint32_t entry; /* offset of the kernel's name in the plan's `entries` */
     uint32_t grid[3], block[3];
-    uint32_t cluster[3]; /* blocks; all 1: none */
+    uint32_t cluster[3]; /* in blocks; all 1 without clusters */
     uint32_t dynamic_shared_bytes;
-    bool balanced;    /* several blocks of a cluster may share a multiprocessor; false without
-                         clusters */
-    bool cooperative; /* all blocks are resident at once: they may wait for each other */
-    uint32_t group;   /* launches that run in rounds: 1 + the place of the first of them; 0: it runs
-                         once */
-    uint32_t rounds;  /* how often its group runs: 2 or more; 0: it is in none */
+    bool balanced;    /* several blocks of a cluster may share an SM; false without clusters */
+    bool cooperative; /* all blocks are resident at once and may wait for each other */
+    uint32_t group;   /* 1 + the index of the first launch of its group; 0 outside of groups */
+    uint32_t rounds;  /* how often its group runs, 2 or more; 0 outside of groups */
     uint32_t first_argument, argument_count;
 } kernel_launch;
 
-/* Eight bytes of the structs that hold a buffer's address. */
+/* A place in the structs where a buffer's address goes: 8 bytes. */
 typedef struct address_plan {
-    uint16_t at; /* in `structs`; 0 there */
+    uint16_t at; /* offset in `structs`, which has 0 there */
     uint8_t buffer;
 } address_plan;
 
-/* A variable of the kernels' module that gets a buffer's contents before the launches. */
+/* A variable of the module that gets a buffer's contents before the launches. */
 typedef struct constant_plan {
-    char name[PLAN_NAME_BYTES]; /* extern "C" name of a __constant__ (or __device__) array */
+    char name[PLAN_NAME_BYTES]; /* extern "C" name of a __constant__ or __device__ array */
     uint32_t buffer;
-    bool is_result; /* the buffer gets the variable's contents after the launches */
+    bool is_result; /* after the launches the variable is copied back to the buffer */
 } constant_plan;
 
-/* Only the first `count` elements of a buffer that is compared are results: 1 or more. */
+/* For a buffer of which only the first `count` elements, 1 or more, are results. */
 typedef struct compared_plan {
     uint32_t buffer;
     uint64_t count;
 } compared_plan;
 
-/* The launches of a variant: kernels of one module, one after the other. In a group the first runs
- * again after the last, until its rounds are over. Launches of a group lie side by side and have
- * the same rounds. What the counts leave out of the last four arrays is undefined.
+/* The launches of a variant: kernels of one module, one after the other. After the last launch of a
+ * group, its first launch follows again, until all rounds are done. Launches of a group are
+ * adjacent and have the same `rounds`. The last four arrays are undefined beyond their counts.
  *
- * With a transfer the kernels, of which there may be none, are launched once a chunk. Each then has
- * two more arguments of 8 bytes: the chunk's first byte in the buffers, and its number of bytes. */
+ * With a transfer, all launches (possibly 0) run once for each chunk. Each kernel then has two
+ * further arguments of 8 bytes: the chunk's offset in the buffers, and its size in bytes. */
 typedef struct launch_plan {
-    uint32_t launch_count; /* 1 or more; with a transfer also 0 */
+    uint32_t launch_count; /* 1 or more; 0 is allowed with a transfer */
     kernel_launch launches[PLAN_MAX_LAUNCHES];
-    /* The names of the kernels as C++ has them ("scale", "ns::scale<64, float>"), each once, in the
-     * order of the launches that first use them, with a NUL after each. */
+    /* The names of the kernels in C++ ("scale", "ns::scale<64, float>"), each once, in the order of
+     * their first launches, with a NUL after each. */
     char entries[PLAN_ENTRIES_BYTES];
     uint32_t constant_count;
     constant_plan constants[PLAN_MAX_CONSTANTS];
     uint32_t view_count;
     view_plan views[PLAN_MAX_VIEWS]; /* tensor maps, textures and surfaces among the arguments */
-    transfer_plan transfer;          /* all zero: none */
-    uint32_t argument_count;         /* of all launches */
+    transfer_plan transfer;          /* zeroed if there is no transfer */
+    uint32_t argument_count;         /* arguments of all launches */
     uint32_t struct_bytes, address_count, compared_count;
     argument_plan arguments[PLAN_MAX_ARGUMENTS];
-    unsigned char
-        structs[PLAN_MAX_STRUCT_BYTES]; /* values of arguments; each at a multiple of 16 */
+    unsigned char structs[PLAN_MAX_STRUCT_BYTES]; /* values, each aligned to 16 bytes */
     address_plan addresses[PLAN_MAX_ADDRESSES];
-    compared_plan compared[PLAN_MAX_BUFFERS]; /* a buffer at most once */
+    compared_plan compared[PLAN_MAX_BUFFERS]; /* each buffer at most once */
 } launch_plan;
 
-/* Makes it a plan of nothing. */
+/* Makes an empty plan. */
 void plan_clear(launch_plan *plan);
 
-/* One problem: the buffers, how outputs compare, and what a perfect kernel must move. */
+/* ---- problems ---- */
+
+/* A problem: its buffers, how results are compared, and the work of a launch. */
 typedef struct problem_plan {
     uint32_t buffer_count;
-    oracle_kind oracle;     /* what says which results are right */
-    uint64_t traffic_bytes; /* GB/s = traffic_bytes / time_ns; this and the next two 0: not given */
+    oracle_kind oracle;     /* source of the expected results */
+    uint64_t traffic_bytes; /* GB/s = traffic_bytes / time_ns; 0 if unknown, like the next two */
     uint64_t flops, items;  /* work of a launch */
-    ceiling_kind ceiling;   /* as the script names it; plan_ceiling() resolves CEILING_DEFAULT */
-    uint64_t seed;          /* of the fills */
-    transfer_task transfer; /* what variants move between host and device; all zero: nothing */
+    ceiling_kind ceiling;   /* as in the script; plan_ceiling() resolves CEILING_DEFAULT */
+    uint64_t seed;          /* seed of the fills */
+    transfer_task transfer; /* zeroed if variants transfer nothing */
     buffer_plan buffers[PLAN_MAX_BUFFERS]; /* undefined from buffer_count on */
 } problem_plan;
 
-/* The ceiling of the problem: the one that the script names, or by the work that it states. For
- * traffic that is a copy of as many bytes; a read or a write where inputs and outputs differ
- * sixteenfold; a pinned copy each way where variants transfer. For flops without traffic it is the
- * FP32 rate, or FP64 where a result is double. For items alone there is none. */
+/* Returns the ceiling of the problem: the script's, or one that follows from the stated work. For
+ * traffic that is a copy of the same bytes; a read or a write if inputs and outputs differ by a
+ * factor of 16; a pinned copy in each direction if variants transfer. For flops without traffic it
+ * is the FP32 rate, or the FP64 rate if a result is double. For items it is CEILING_NONE. */
 ceiling_kind plan_ceiling(const problem_plan *plan);
 
-/* The work of a launch in a unit; 0: not given. */
+/* Returns the work of a launch in a unit, 0 if the script does not state it. */
 uint64_t plan_work(const problem_plan *plan, work_unit unit);
 
-/* Are the buffer's contents compared with the reference's? */
+/* Returns whether the buffer's contents are compared with the expected results. */
 bool plan_is_compared(const buffer_plan *plan);
 
-/* The seed of the contents of buffer `i`; `seed` is the problem's. */
+/* Returns the seed of buffer `i` of a problem with seed `seed`. */
 uint64_t plan_buffer_seed(uint64_t seed, uint32_t i);
 
-/* Names an element in messages, one past the end too: "dst[12][5]". */
+/* Writes the name of an element for messages: "dst[12][5]". `index` may be beyond the end. */
 void plan_name_element(const buffer_plan *plan, uint64_t index, char *out, size_t size_bytes);
 
-/* Bytes that a buffer holds, and all of a problem's. */
+/* Return the size of a buffer, and of all buffers of a problem. */
 uint64_t plan_buffer_bytes(const buffer_plan *plan);
 uint64_t plan_problem_bytes(const problem_plan *plan);
 
-/* Threads of a block, blocks of a cluster (1: there are none), blocks of the grid. */
+/* Return the threads of a block, the blocks of a cluster (1 without clusters), of the grid. */
 uint64_t plan_block_threads(const kernel_launch *launch);
 uint64_t plan_cluster_blocks(const kernel_launch *launch);
 uint64_t plan_grid_blocks(const kernel_launch *launch);
 
-/* Most dynamic shared memory, and most threads of a block, of any launch. */
+/* Return the largest dynamic shared memory, and the largest block, of all launches. */
 uint32_t plan_most_shared_bytes(const launch_plan *plan);
 uint32_t plan_most_threads(const launch_plan *plan);
 
-/* A walk over the launches in the order in which they run. It begins where all is zero. */
+/* A walk over the launches in the order in which they run; zeroed at the start. */
 typedef struct launch_walk {
     uint32_t next, round;
-    uint32_t place; /* of the launch that plan_walk() came to */
+    uint32_t place; /* index of the current launch */
 } launch_walk;
 
-/* Goes to the next launch; false: there is none. */
+/* Moves to the next launch. Returns false after the last. */
 bool plan_walk(const launch_plan *plan, launch_walk *walk);
 
-/* How often the launch at a place runs: 1 or more. */
+/* Returns how often launch `place` runs, 1 or more. */
 uint32_t plan_rounds(const launch_plan *plan, uint32_t place);
 
-/* How many launches run. */
+/* Returns the number of launches that run, over all rounds. */
 uint64_t plan_launches_run(const launch_plan *plan);
 
-/* Does the plan move data between host and device? */
+/* Returns whether the plan transfers data between host and device. */
 bool plan_transfers(const launch_plan *plan);
 
-/* How many elements of buffer `i` the variant's results have. */
+/* Returns how many elements of buffer `i` are results of the variant. */
 uint64_t plan_compared(const problem_plan *problem, const launch_plan *launch, uint32_t i);
 
-/* Does the plan name only buffers that there are? AT_FORMAT if not. */
+/* Checks that the plan names only existing buffers. AT_FORMAT. */
 at_status plan_fits(const launch_plan *plan, uint32_t buffer_count, at_error *error);
 
-/* The name of a launch's kernel: a view of the plan. "": the plan launches none. */
+/* Returns the name of a launch's kernel, borrowed from the plan, or "" if it launches none. */
 const char *plan_entry(const launch_plan *plan, uint32_t launch);
 
-/* Names the kernel of a launch, whose place is below launch_count. False: there is no room for the
- * name, which is not empty and one line. */
+/* Sets the kernel name of a launch below launch_count. Returns false if the name is empty, has a
+ * newline or does not fit. */
 bool plan_set_entry(launch_plan *plan, uint32_t launch, const char *name);
 
-/* The names of the plan's kernels on a line each: those that a compile request asks for. */
+/* Writes the names of the kernels, one per line, for a compile request. */
 void plan_entries(const launch_plan *plan, char text[PLAN_ENTRIES_BYTES]);
 
-/* Which of those lines is that of a launch's kernel. */
+/* Returns the number of the line, from 0, with the kernel of a launch. */
 uint32_t plan_entry_place(const launch_plan *plan, uint32_t launch);
 
-/* The name of that kernel in machine code: a copy, which the caller frees; NULL: no memory.
- * `symbols` are such names of the plan's kernels, one on each of those lines; NULL or "": the
- * kernels have C linkage, and are called there as in the source. */
+/* Returns the kernel's name in machine code; the caller frees it. Returns NULL if memory ran out.
+ * `symbols` has these names in the order of plan_entries(), one per line. If it is NULL or "", the
+ * kernels have C linkage, and both names are the same. */
 char *plan_symbol(const launch_plan *plan, uint32_t launch, const char *symbols);
 
-/* Do two plans launch the same kernels, in this sense? */
+/* Returns whether plan_entries() of two plans are the same. */
 bool plan_same_entries(const launch_plan *a, const launch_plan *b);
 
-/* Is the argument a struct? Its bytes are among the plan's structs. */
+/* Returns whether the argument is a struct, whose bytes are in `structs`. */
 static inline bool plan_is_struct(const argument_plan *a)
 {
     return !a->is_buffer && !a->is_view && a->size_bytes > 8;
 }
 
-/* The value of an argument that is neither a buffer nor a view: size_bytes of it. */
+/* Returns the value, of size_bytes, of an argument that is neither a buffer nor a view. */
 const void *plan_argument_value(const launch_plan *plan, const argument_plan *argument);
 
-/* The first buffer that the plan reaches through a CUDA array and otherwise, too; PLAN_MAX_BUFFERS:
- * none. */
+/* Returns a buffer that the plan uses both through a CUDA array and in another way, which is not
+ * allowed. Returns PLAN_MAX_BUFFERS if none is. */
 uint32_t plan_torn_buffer(const launch_plan *plan);
 
-/* The address of buffer `i` on the device. */
+/* Returns the address of a buffer on the device. */
 typedef uint64_t plan_address_of(const void *context, uint32_t buffer);
 
-/* Copies the structs with the buffers' addresses in them. */
+/* Copies the structs and fills in the buffers' addresses. */
 void plan_copy_structs(const launch_plan *plan, plan_address_of *address_of, const void *context,
                        unsigned char out[PLAN_MAX_STRUCT_BYTES]);
 
-/* plan_argument_value(), of such a copy. */
+/* Returns the same as plan_argument_value(), from such a copy. */
 const void *plan_argument_in(const argument_plan *argument, const unsigned char *structs);
+
+/* ---- packing ----
+ *
+ * Write a plan to a pack, for another process or for a hash, and read it. Everything that is read
+ * is checked: counts, enumerations, names, sizes. Reading returns false, and the pack has failed,
+ * if the plan is not valid. */
+
+void plan_put_problem(pack *m, const problem_plan *plan);
+bool plan_get_problem(pack *m, problem_plan *out);
+void plan_put_launch(pack *m, const launch_plan *plan);
+bool plan_get_launch(pack *m, launch_plan *out);
 
 #endif

@@ -1,13 +1,15 @@
-#include "device/plan_pack.h"
-
+/* Packing of plans (device/plan.h). The packed bytes of a plan are part of keys: their order must
+ * not change without a reason. */
 #include <string.h>
 
-/* Three sides of a grid, block or cluster. */
+#include "device/plan.h"
+
+/* The three sides of a grid, block or cluster. */
 #define SIDES(member)                                                                              \
     PACK_FIELD(kernel_launch, member[0]), PACK_FIELD(kernel_launch, member[1]),                    \
         PACK_FIELD(kernel_launch, member[2])
 
-/* A buffer is its head, its shape, its fill, the fill's values and file, and how it is compared. */
+/* A packed buffer is its head, shape, fill, values, file, and comparison. */
 static const pack_field head_fields[] = {
     PACK_FIELD(buffer_plan, name),  PACK_FIELD(buffer_plan, role),
     PACK_FIELD(buffer_plan, fill),  PACK_FIELD(buffer_plan, type),
@@ -57,7 +59,22 @@ static const pack_field compared_fields[] = {
     PACK_FIELD(compared_plan, count),
 };
 
-/* A value of an enumeration or a count, below `limit`. */
+/* The direction is packed before, because it says whether a task follows. */
+static const pack_field task_fields[] = {
+    PACK_FIELD(transfer_task, from),
+    PACK_FIELD(transfer_task, to),
+    PACK_FIELD(transfer_task, pieces),
+    PACK_FIELD(transfer_task, pitch_bytes),
+};
+
+static const pack_field transfer_fields[] = {
+    PACK_FIELD(transfer_plan, memory),
+    PACK_FIELD(transfer_plan, staging),
+    PACK_FIELD(transfer_plan, chunk_bytes),
+    PACK_FIELD(transfer_plan, streams),
+};
+
+/* Reads an enumeration or a count. Returns false if it is not below `limit`. */
 static bool get_below(pack *m, uint32_t limit, uint32_t *out)
 {
     *out = pack_get_u32(m);
@@ -82,7 +99,7 @@ static void put_buffer(pack *m, const buffer_plan *b)
     pack_put_fields(m, b, PACK_FIELDS(comparison_fields));
 }
 
-/* The hash of a file's contents, or that there is none. */
+/* Reads the hash of a file's contents, or its absence if it is not `wanted`. */
 static bool get_key(pack *m, bool wanted, data_key *out)
 {
     size_t size_bytes;
@@ -125,6 +142,14 @@ static bool get_buffer(pack *m, buffer_plan *b)
     return tolerance_is_valid(b->tolerance);
 }
 
+static bool get_task(pack *m, uint32_t direction, uint32_t buffer_count, transfer_task *t)
+{
+    t->direction = (transfer_direction)direction;
+    pack_get_fields(m, t, PACK_FIELDS(task_fields));
+    return !m->failed && t->from < buffer_count && t->to < buffer_count && t->from != t->to &&
+           t->pieces > 0 && t->pitch_bytes > 0 && t->pitch_bytes <= TRANSFER_MAX_BYTES / t->pieces;
+}
+
 void plan_put_problem(pack *m, const problem_plan *plan)
 {
     pack_put_u32(m, plan->buffer_count);
@@ -136,7 +161,7 @@ void plan_put_problem(pack *m, const problem_plan *plan)
             pack_put_bytes(m, plan->buffers[i].expected.bytes, DATA_KEY_BYTES);
     pack_put_u32(m, plan->transfer.direction);
     if (plan->transfer.direction)
-        transfer_put_task(m, &plan->transfer);
+        pack_put_fields(m, &plan->transfer, PACK_FIELDS(task_fields));
 }
 
 static bool get_problem(pack *m, problem_plan *out)
@@ -155,8 +180,7 @@ static bool get_problem(pack *m, problem_plan *out)
             return false;
     if (!get_below(m, TRANSFER_DIRECTIONS, &direction))
         return false;
-    return !direction ||
-           transfer_get_task(m, (transfer_direction)direction, out->buffer_count, &out->transfer);
+    return !direction || get_task(m, direction, out->buffer_count, &out->transfer);
 }
 
 bool plan_get_problem(pack *m, problem_plan *out)
@@ -166,7 +190,7 @@ bool plan_get_problem(pack *m, problem_plan *out)
     return !m->failed;
 }
 
-/* The kind of an argument, as it is packed. */
+/* The packed kind of an argument. */
 enum { IS_VALUE, IS_BUFFER, IS_VIEW };
 
 static void put_argument(pack *m, const argument_plan *a)
@@ -203,7 +227,7 @@ static void put_launch(pack *m, const launch_plan *plan, const kernel_launch *la
         put_argument(m, &plan->arguments[launch->first_argument + i]);
 }
 
-/* 0 blocks along a side of a cluster are none, as is 1. */
+/* Checks the sides of grid, block and cluster. A cluster side of 0 becomes 1. */
 static bool are_sides_good(kernel_launch *launch)
 {
     for (int i = 0; i < 3; i++) {
@@ -214,7 +238,8 @@ static bool are_sides_good(kernel_launch *launch)
     return true;
 }
 
-/* Is launch `i` alone, or one of the group before it, or the first of its own? */
+/* Returns whether launch `i` is in no group, in the group of the launch before, or begins a
+ * group. */
 static bool is_grouped_well(const launch_plan *plan, uint32_t i)
 {
     const kernel_launch *launch = &plan->launches[i];
@@ -263,8 +288,24 @@ void plan_put_launch(pack *m, const launch_plan *plan)
     for (uint32_t i = 0; i < plan->launch_count; i++)
         put_launch(m, plan, &plan->launches[i]);
     pack_put_u32(m, plan_transfers(plan));
-    if (plan_transfers(plan))
-        transfer_put_plan(m, &plan->transfer);
+    if (plan_transfers(plan)) {
+        pack_put_u32(m, plan->transfer.task.direction);
+        pack_put_fields(m, &plan->transfer.task, PACK_FIELDS(task_fields));
+        pack_put_fields(m, &plan->transfer, PACK_FIELDS(transfer_fields));
+    }
+}
+
+static bool get_transfer(pack *m, transfer_plan *t)
+{
+    uint32_t direction;
+    if (!get_below(m, TRANSFER_DIRECTIONS, &direction) || direction == TRANSFER_NONE ||
+        !get_task(m, direction, PLAN_MAX_BUFFERS, &t->task))
+        return false;
+    pack_get_fields(m, t, PACK_FIELDS(transfer_fields));
+    return !m->failed && t->memory < HOST_MEMORIES && t->staging < STAGING_COUNT &&
+           t->chunk_bytes <= TRANSFER_MAX_BYTES && t->streams > 0 &&
+           t->streams <= TRANSFER_MAX_STREAMS &&
+           (t->memory != HOST_MAPPED || t->staging == STAGING_NONE);
 }
 
 static bool get_address(pack *m, const launch_plan *plan, address_plan *out)
@@ -317,10 +358,8 @@ static bool get_plan(pack *m, launch_plan *out)
     for (uint32_t i = 0; i < out->launch_count; i++)
         if (!get_launch(m, out, i))
             return false;
-    if (!get_below(m, 2, &transfers) ||
-        (transfers && !transfer_get_plan(m, PLAN_MAX_BUFFERS, &out->transfer)))
-        return false;
-    return transfers || out->launch_count > 0;
+    return get_below(m, 2, &transfers) && (!transfers || get_transfer(m, &out->transfer)) &&
+           (transfers || out->launch_count > 0);
 }
 
 bool plan_get_launch(pack *m, launch_plan *out)

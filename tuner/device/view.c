@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The limits of cuTensorMapEncodeTiled, and for textures the least of any device of compute
+/* Limits of cuTensorMapEncodeTiled; for textures, the smallest limits of all devices of compute
  * capability 5.0 or newer (CUDA C++ Programming Guide, "Technical Specifications per Compute
  * Capability"). */
 #define MOST_TENSOR_SIZE (UINT64_C(1) << 32)
@@ -15,12 +15,12 @@ enum {
     MOST_LINEAR_TEXELS = 1 << 27,
     MOST_TEXTURE_WIDTH = 65536,
     MOST_TEXTURE_HEIGHT = 65000,
-    TEXTURE_PITCH_BYTES = 32, /* a pitch is a multiple of it */
+    TEXTURE_PITCH_BYTES = 32, /* pitches are multiples of this */
     MOST_PITCH_BYTES = 2097120,
     MOST_ARRAY_RANK = 3,
     MOST_LAYERS = 2048
 };
-/* Texels along each side of an array, by its dimensions. */
+/* The most texels along each side of an array with 1, 2 and 3 dimensions. */
 static const uint64_t most_sides[MOST_ARRAY_RANK] = {16384, 32768, 4096};
 static const uint64_t most_layered_side = 16384;
 
@@ -78,7 +78,7 @@ bool view_same_array(const view_plan *a, const view_plan *b)
     return same;
 }
 
-/* The place where a complaint is written. */
+/* Where the description of a fault is written. */
 typedef struct complaint {
     uint32_t *dimension;
     char *message;
@@ -95,7 +95,7 @@ complain(const complaint *c, view_fault fault, uint32_t dimension, const char *f
     return fault;
 }
 
-/* No element of a view lies beyond the buffer's last. */
+/* Checks that no element of the view lies beyond the buffer. */
 static view_fault check_extent(const view_plan *v, uint64_t count, const complaint *c)
 {
     uint64_t element = dtype_get(v->type)->size_bytes,
@@ -262,14 +262,25 @@ view_fault view_check(const view_plan *v, uint64_t count, uint32_t *dimension,
     return fault ? fault : check_extent(v, count, &c);
 }
 
-/* Its numbers, in the order in which they are packed. */
+/* The members that every view packs, with their limits (exclusive). */
+static const struct {
+    pack_field field;
+    uint32_t limit;
+} packed[] = {
+    {PACK_FIELD(view_plan, kind), VIEW_KINDS},     {PACK_FIELD(view_plan, buffer), UINT32_MAX},
+    {PACK_FIELD(view_plan, type), DTYPE_COUNT},    {PACK_FIELD(view_plan, rank), VIEW_MAX_RANK + 1},
+    {PACK_FIELD(view_plan, swizzle), SWIZZLES},    {PACK_FIELD(view_plan, promotion), PROMOTIONS},
+    {PACK_FIELD(view_plan, nan_outside), 2},       {PACK_FIELD(view_plan, channels), 5},
+    {PACK_FIELD(view_plan, filter), FILTER_COUNT}, {PACK_FIELD(view_plan, address), ADDRESS_COUNT},
+    {PACK_FIELD(view_plan, normalised), 2},        {PACK_FIELD(view_plan, as_float), 2},
+    {PACK_FIELD(view_plan, in_array), 2},          {PACK_FIELD(view_plan, layered), 2},
+};
+enum { PACKED = sizeof packed / sizeof *packed };
+
 void view_put(pack *m, const view_plan *v)
 {
-    const uint32_t words[] = {v->kind,       v->buffer,      v->type,     v->rank,   v->swizzle,
-                              v->promotion,  v->nan_outside, v->channels, v->filter, v->address,
-                              v->normalised, v->as_float,    v->in_array, v->layered};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        pack_put_u32(m, words[i]);
+    for (size_t i = 0; i < PACKED; i++)
+        pack_put_fields(m, v, &packed[i].field, 1);
     for (uint32_t i = 0; i < v->rank; i++) {
         pack_put_u64(m, v->size[i]);
         pack_put_u32(m, v->box[i]);
@@ -280,44 +291,17 @@ void view_put(pack *m, const view_plan *v)
 
 bool view_get(pack *m, uint32_t buffer_count, view_plan *out)
 {
-    const uint32_t limits[] = {VIEW_KINDS,
-                               buffer_count,
-                               DTYPE_COUNT,
-                               VIEW_MAX_RANK + 1,
-                               SWIZZLES,
-                               PROMOTIONS,
-                               2,
-                               5,
-                               FILTER_COUNT,
-                               ADDRESS_COUNT,
-                               2,
-                               2,
-                               2,
-                               2};
-    enum { WORDS = sizeof limits / sizeof *limits };
-    uint32_t words[WORDS], dimension;
+    uint32_t number, dimension;
     char message[VIEW_MESSAGE_BYTES];
     memset(out, 0, sizeof *out);
-    for (size_t i = 0; i < WORDS; i++) {
-        words[i] = pack_get_u32(m);
-        if (m->failed || words[i] >= limits[i])
+    for (size_t i = 0; i < PACKED; i++) {
+        pack_get_fields(m, out, &packed[i].field, 1);
+        memcpy(&number, (const char *)out + packed[i].field.offset, sizeof number);
+        if (m->failed || number >= packed[i].limit)
             return false;
     }
-    out->kind = (view_kind)words[0];
-    out->buffer = words[1];
-    out->type = (dtype)words[2];
-    out->rank = words[3];
-    out->swizzle = words[4];
-    out->promotion = words[5];
-    out->nan_outside = words[6];
-    out->channels = words[7];
-    out->filter = (view_filter)words[8];
-    out->address = (view_address)words[9];
-    out->normalised = words[10];
-    out->as_float = words[11];
-    out->in_array = words[12];
-    out->layered = words[13];
-    if (out->in_array ? out->kind == VIEW_TENSOR : out->kind == VIEW_SURFACE)
+    if (out->buffer >= buffer_count ||
+        (out->in_array ? out->kind == VIEW_TENSOR : out->kind == VIEW_SURFACE))
         return false;
     for (uint32_t i = 0; i < out->rank; i++) {
         out->size[i] = pack_get_u64(m);

@@ -10,7 +10,7 @@
 
 #include "base/json_text.h"
 #include "base/memory.h"
-#include "device/plan_pack.h"
+#include "device/plan.h"
 
 /* ---- keys ---- */
 

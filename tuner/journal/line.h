@@ -31,7 +31,7 @@
 #include "base/error.h"
 #include "base/pack.h"
 #include "device/device.h"
-#include "device/measurement.h"
+#include "device/outcome.h"
 #include "device/plan.h"
 
 /* ---- keys ---- */

@@ -10,7 +10,7 @@
 #include "base/value.h"
 #include "cuda/driver.h"
 #include "device/device.h"
-#include "device/measurement.h"
+#include "device/outcome.h"
 #include "library/pattern.h"
 #include "record/pick.h"
 #include "record/record.h"

@@ -16,7 +16,6 @@
 #include "device/arch.h"
 #include "device/ceiling.h"
 #include "device/device.h"
-#include "device/measurement.h"
 #include "device/outcome.h"
 #include "record/record.h"
 #include "space/pattern.h"

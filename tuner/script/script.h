@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "device/arch.h"
-#include "device/measurement.h"
+#include "device/outcome.h"
 #include "device/plan.h"
 #include "space/pattern.h"
 #include "space/space.h"

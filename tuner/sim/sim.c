@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "device/plan_pack.h"
+#include "device/plan.h"
 #include "sim/device.h"
 
 static void describe(const sim_chip *chip, device_properties *out)

@@ -1,4 +1,4 @@
-/* Rounds of clusters against a GPU whose clusters are placed one by one. */
+/* Compares cluster_load() with a simulation that places clusters one by one. */
 #include "check.h"
 
 #include "base/rng.h"
@@ -10,23 +10,23 @@ TEST(an_h200_takes_this_many_clusters_in_a_round)
         int64_t multiprocessors, clusters, blocks, resident, load;
     } cases[] = {
         {132, 1, 8, 1, 1},
-        {132, 15, 8, 1, 1}, /* two in each of seven GPCs, one in that of 8, none in pairs */
+        {132, 15, 8, 1, 1}, /* two in each of seven GPCs, one in the GPC of 8 SMs */
         {132, 16, 8, 1, 2},
         {132, 16, 8, 2, 2},
-        {132, 66, 2, 1, 1}, /* two find room together anywhere */
+        {132, 66, 2, 1, 1}, /* two blocks fit anywhere */
         {132, 67, 2, 1, 2},
         {132, 132, 1, 1, 1},
         {132, 133, 1, 4, 2},
         {132, 4 * 132 + 1, 1, 4, 5},
         {132, 30, 4, 1, 1},
         {132, 31, 4, 2, 2},
-        {132, 17, 6, 1, 1}, /* three in each of the two that have 18 */
+        {132, 17, 6, 1, 1}, /* three in each GPC of 18 SMs */
         {132, 18, 6, 1, 2},
-        {16, 2, 8, 1, 1}, /* one GPC of all */
+        {16, 2, 8, 1, 1}, /* a single GPC */
         {43, 43, 3, 3, 3},
         {43, 15, 3, 1, 2},
-        {44, 9, 4, 1, 2},        /* two of 18 and the pairs */
-        {4, 3, 8, 1, 1 * 3 * 8}, /* not even one finds room */
+        {44, 9, 4, 1, 2},        /* two GPCs of 18 SMs and the pairs */
+        {4, 3, 8, 1, 1 * 3 * 8}, /* no cluster fits */
         {1024, INT64_C(1) << 40, 1, 1024, INT64_C(1) << 30},
         {1, INT64_C(1) << 40, 1024, 1023, 1023 * (INT64_C(1) << 50)},
     };
@@ -36,8 +36,8 @@ TEST(an_h200_takes_this_many_clusters_in_a_round)
                          cases[i].load);
 }
 
-/* Places clusters until one finds none: gpcs[i] multiprocessors share their clusters, each takes
- * `each` blocks. */
+/* Places clusters until no further one fits, in GPCs of gpcs[i] SMs with `each` blocks per SM.
+ * Returns their number. */
 static int64_t placed(const int *gpcs, int count, int blocks, int each)
 {
     int64_t clusters = 0;
@@ -47,7 +47,7 @@ static int64_t placed(const int *gpcs, int count, int blocks, int each)
     return clusters;
 }
 
-/* The GPCs of that many multiprocessors, as clusters of so many blocks meet them. */
+/* Lists the GPCs of a GPU for clusters of `blocks` blocks. Returns their number. */
 static int divide(int multiprocessors, int blocks, int *gpcs)
 {
     int count = 0;
@@ -80,7 +80,7 @@ TEST(clusters_run_in_rounds_and_the_last_is_spread)
     }
 }
 
-/* The source of the form that is used. */
+/* Figures measured on one H200. */
 TEST(it_has_the_room_that_one_h200_had)
 {
     static const int measured[] = {8, 16, 16, 16, 16, 16, 18, 18, 2, 2, 2, 2};

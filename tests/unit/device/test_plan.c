@@ -1,6 +1,6 @@
 #include "base/pack.h"
 #include "base/rng.h"
-#include "device/plan_pack.h"
+#include "device/plan.h"
 #include "script_fixture.h"
 
 static bool tolerance_equal(tolerance a, tolerance b)
@@ -32,7 +32,7 @@ static transfer_task random_task(rng *r, uint32_t buffer_count)
     return t;
 }
 
-/* Into zeroed memory. */
+/* `t` is zeroed before. */
 static void random_transfer(rng *r, transfer_plan *t)
 {
     t->task = random_task(r, PLAN_MAX_BUFFERS);
@@ -198,7 +198,7 @@ TEST(plans_come_back_as_they_were)
     }
 }
 
-/* As their keys are: what is packed of a launch names its measurements. */
+/* The packed launch is the key of its measurements. */
 TEST(kernels_are_named_once_in_the_order_of_the_launches)
 {
     launch_plan p, back;
@@ -239,7 +239,7 @@ TEST(kernels_are_named_once_in_the_order_of_the_launches)
     assert_string_equal(entries, longest);
 }
 
-/* By what it packs a problem is known to the journal. */
+/* The packed problem is its key in the journal. */
 TEST(other_data_and_another_oracle_make_another_problem)
 {
     problem_plan p;
@@ -296,7 +296,7 @@ TEST(no_launch_without_clusters_is_balanced)
     pack_deinit(&m);
 }
 
-/* What is accepted is a plan that could have been sent: counts and enumerations are in range. */
+/* If a corrupt plan is accepted, its counts and enumerations are in range. */
 TEST(a_corrupt_plan_is_an_error_or_a_plan)
 {
     rng r = rng_seeded(2);
@@ -384,7 +384,8 @@ TEST(a_problem_is_evaluated)
     assert_int_equal(p.buffers[1].shape[1], 20);
     assert_int_equal(p.buffers[2].type, DTYPE_FLOAT);
     assert_true(tolerance_equal(p.buffers[0].tolerance, tolerance_of(1e-2)));
-    assert_true(tolerance_equal(p.buffers[1].tolerance, tolerance_of(0))); /* an input */
+    assert_true(
+        tolerance_equal(p.buffers[1].tolerance, tolerance_of(0))); /* inputs are compared exactly */
     assert_false(p.buffers[0].repeats);
     assert_int_equal(p.traffic_bytes, 20);
     assert_int_equal(p.seed, 42);
@@ -425,7 +426,7 @@ TEST(each_buffer_has_its_own_tolerance_or_that_of_the_pattern)
     script_free(s);
 }
 
-/* Anything would do where all elements may differ. */
+/* A tolerance that lets all elements differ would accept any result. */
 TEST(not_all_of_an_output_may_differ)
 {
     fixture_write("p.cu.tmpl", "x\n");
@@ -443,7 +444,7 @@ TEST(not_all_of_an_output_may_differ)
     script_free(s);
 }
 
-/* How many elements are results is the configuration's to say; all of them needs no saying. */
+/* The count of results may depend on the configuration; by default all elements are results. */
 TEST(a_configuration_says_how_many_elements_are_results)
 {
     fixture_write("p.cu.tmpl", "x\n");
@@ -473,7 +474,7 @@ TEST(a_configuration_says_how_many_elements_are_results)
     script_free(s);
 }
 
-/* A pattern that gives what `extra` says, of a double result. */
+/* Returns the plan of a pattern with a double result and the members `extra`. */
 static problem_plan plan_of(const char *extra)
 {
     char text[512];
@@ -610,7 +611,7 @@ TEST(a_launch_is_evaluated)
     }
     assert_ok(script_reference_plan(s, PROBLEM_TUNED, NULL, &p, &error), error);
     assert_string_equal(plan_entry(&p, 0), "reference");
-    assert_int_equal(p.launches[0].grid[0], 4); /* one thread an element of the first output */
+    assert_int_equal(p.launches[0].grid[0], 4); /* one thread per element of the first output */
     assert_int_equal(p.launches[0].block[0], 256);
     assert_int_equal(p.argument_count, 1);
     script_free(s);
@@ -646,7 +647,7 @@ TEST(launches_that_cannot_be_are_told)
         script *s = fixture_load_pattern(&(fixture_pattern){.kernel = kernel, .launch = launch});
         launch_plan p;
         at_error error = {0};
-        /* Grids and blocks that no GPU has are told from mistakes in the script. */
+        /* A grid or block beyond the limits of all GPUs is not a mistake in the script. */
         assert_int_equal(script_launch_plan(s, PROBLEM_TUNED, (uint16_t[]){0, 0}, &p, &error),
                          launch_cases[i].launch ? AT_USAGE : AT_SCRIPT);
         assert_contains(error.message, launch_cases[i].message);

@@ -1,5 +1,5 @@
-/* Tolerances against definitions that share nothing with them: tables of all values of a type,
- * steps to the neighbour, wide arithmetic. */
+/* Compares tolerances with independent definitions: tables of all values of a type, steps to the
+ * next value, 128-bit arithmetic. */
 #include "check.h"
 
 #include <float.h>
@@ -9,9 +9,9 @@
 
 #include "base/bits.h"
 #include "base/rng.h"
-#include "device/tolerance.h"
+#include "device/plan.h"
 
-/* Holds what any two elements are apart. */
+/* Holds the difference of any two elements. */
 __extension__ typedef __int128 integer;
 
 static bool accepts(tolerance_kind kind, double limit, dtype type, const void *found,
@@ -31,7 +31,7 @@ static double short_value(dtype type, uint16_t bits)
     return type == DTYPE_HALF ? half_to_float(bits) : bfloat_to_float(bits);
 }
 
-/* Place of each finite value of a type of 16 bits among all of them; zeros share theirs. */
+/* Computes the rank of each finite value of a 16-bit type. Both zeros have the same rank. */
 static void rank_values(dtype type, int32_t rank[65536])
 {
     static double sorted[65536];
@@ -99,7 +99,7 @@ TEST(ulps_are_steps_to_the_neighbour)
     }
 }
 
-/* One of the type's extremes, or any bits. */
+/* Returns an extreme value of the type, or random bits. */
 static uint64_t random_integer(rng *r)
 {
     static const uint64_t special[] = {0, 1, INT64_MAX, UINT64_C(1) << 63, UINT64_MAX};
@@ -142,7 +142,7 @@ TEST(integers_are_compared_without_rounding)
         assert_int_equal(accepts(TOLERANCE_ULPS, limit, type, &f, &e), apart <= (integer)limit);
         const integer magnitude =
             wide_integer(type, e) < 0 ? -wide_integer(type, e) : wide_integer(type, e);
-        /* A power of two: the product is exact where the magnitude is. */
+        /* The limit is a power of two, so the product is exact if the magnitude is. */
         if (magnitude < (integer)1 << 53)
             assert_int_equal(accepts(TOLERANCE_RELATIVE, 0.25, type, &f, &e),
                              4 * apart <= magnitude);
@@ -201,7 +201,7 @@ TEST(an_exact_comparison_is_of_bits)
     assert_true(accepts(TOLERANCE_ULPS, 0, DTYPE_FLOAT, &zero, &minus_zero));
 }
 
-/* What is expected to be infinite does not make everything right. */
+/* An infinite expected element must not make all results right. */
 TEST(the_largest_magnitude_is_a_finite_one)
 {
     const float values[] = {1, -3, INFINITY, NAN, 2};
@@ -255,7 +255,7 @@ TEST(elements_are_told_by_their_type)
     assert_told(DTYPE_DOUBLE, &(double){0.1}, "0.10000000000000001");
 }
 
-/* All numbers of 16 bits are tried. */
+/* Tries all 16-bit numbers. */
 TEST(different_numbers_read_differently)
 {
     for (int type = DTYPE_HALF; type <= DTYPE_BFLOAT16; type++) {

@@ -1,6 +1,6 @@
 /* Several launches, their attributes, arguments of every type, constants and fills: from a script
  * to plans. */
-#include "device/plan_pack.h"
+#include "device/plan.h"
 #include "script_fixture.h"
 
 static launch_plan plan_of(const fixture_pattern *p, const char *configuration)

@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "base/rng.h"
 #include "base/value.h"
-#include "device/tolerance.h"
+#include "device/plan.h"
 #include "sim_fixture.h"
 
 enum {

@@ -11,7 +11,7 @@
 #include "base/paths.h"
 #include "base/text.h"
 #include "bench/client.h"
-#include "device/plan_pack.h"
+#include "device/plan.h"
 #include "process/interrupt.h"
 #include "record/ceilings.h"
 #include "record/record.h"

@@ -7,7 +7,7 @@
 
 #include "base/pack.h"
 #include "compile/cubin.h"
-#include "device/plan_pack.h"
+#include "device/plan.h"
 #include "run/setup/setup.h"
 
 static at_status emit_ragged(session *s, const uint16_t *indices, candidate *c, sources *out,

@@ -45,7 +45,6 @@
 #include "base/array.h"
 #include "bench/client.h"
 #include "compile/compile.h"
-#include "device/measurement.h"
 #include "device/outcome.h"
 #include "device/plan.h"
 #include "journal/journal.h"
