@@ -1,4 +1,4 @@
-#include "search/draw.h"
+#include "search/strategies.h"
 
 #include "base/memory.h"
 

@@ -1,4 +1,4 @@
-#include "search/ledger.h"
+#include "search/strategies.h"
 
 #include <stdlib.h>
 
@@ -26,7 +26,7 @@ void ledger_deinit(ledger *l)
     draw_deinit(&l->unseen);
 }
 
-/* The trial of a configuration, SIZE_MAX when it is unseen. */
+/* Returns the trial of a configuration, SIZE_MAX if it is unseen. */
 static size_t ledger_find(const ledger *l, uint64_t configuration)
 {
     uint64_t trial = SIZE_MAX;

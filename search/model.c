@@ -1,9 +1,9 @@
-/* Follows predicted costs, such as a simulated device gives: tries what is predicted fastest, with
- * predictions corrected by how wrong they were nearby.
+/* Tries the configuration with the lowest predicted cost, as predicted by a simulated device and
+ * corrected by measurements.
  *
- * The correction is the mean error, in logarithms, of the predictions for the nearest
- * configurations already measured, shrunk towards the mean error of all. Without predictions every
- * cost is predicted equal, and it is a search by nearest neighbours. */
+ * The correction is the mean error, in logarithms, of the predictions for the nearest measured
+ * configurations, shrunk towards the mean error of all. Without predictions all costs are predicted
+ * equal, which makes this a search by nearest neighbours. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -11,20 +11,19 @@
 #include "search/strategies.h"
 
 enum { NEAREST = 5, FIRST = 5, LOOKED_AT = 64 };
-/* One proposal in so many is random: predictions that are wrong everywhere must not lead for
- * ever. */
+/* Every tenth proposal is random, in case the predictions are wrong everywhere. */
 enum { RANDOM_EVERY = 10, DRAWS = 8 };
 
-/* What is predicted to take so many times as long as the fastest comes after all others: nineteen
- * of twenty predictions lay within a factor of two of what was measured (tests/bench/predicted.py),
- * so two that are this far apart are seldom the other way round. */
+/* Configurations whose predicted cost is above this times the lowest are tried last. 19 of 20
+ * predictions are within a factor of 2 of the measurement (tests/bench/predicted.py), so the real
+ * order of two costs that differ by this factor is seldom reversed. */
 static const double hopeless = 4;
 
 typedef struct model {
     strategy base;
     const double *prior; /* borrowed; may be NULL */
     uint64_t *order;     /* configurations by predicted cost; NULL without predictions */
-    uint64_t hopeful;    /* the first ones, which are not hopeless */
+    uint64_t hopeful;    /* number of configurations below the limit `hopeless` */
 } model;
 
 typedef struct predicted {
@@ -68,14 +67,15 @@ static void model_deinit(strategy *s)
     free(((model *)s)->order);
 }
 
-/* INFINITY for what was not predicted, or was predicted not to work. */
+/* Returns the logarithm of the predicted cost, INFINITY if it is unknown or a failure is
+ * predicted. */
 static double log_prior(const model *p, uint64_t configuration)
 {
     double cost = p->prior ? p->prior[configuration] : 1;
     return cost > 0 && isfinite(cost) ? log(cost) : INFINITY;
 }
 
-/* The logarithm of a candidate's expected cost: the prediction plus the error of the nearest. */
+/* Returns the logarithm of a candidate's expected cost: the prediction plus the correction. */
 static double corrected(model *p, uint64_t configuration)
 {
     const ledger *l = &p->base.ledger;
@@ -88,7 +88,7 @@ static double corrected(model *p, uint64_t configuration)
     for (size_t i = 0; i < l->trial_count; i++) {
         const ledger_trial *t = &l->trials[i];
         double e = log(t->cost) - log_prior(p, t->configuration);
-        if (!isfinite(e)) /* it failed, or was not predicted */
+        if (!isfinite(e)) /* failed, or not predicted */
             continue;
         size_t d = moves_difference(&p->base.moves, configuration, t->configuration);
         all += e;
@@ -107,8 +107,9 @@ static double corrected(model *p, uint64_t configuration)
     return prior + (error + mean) / ((double)count + 1);
 }
 
-/* Unseen configurations to look at: those predicted fastest, or random ones. */
-static size_t look(model *p, uint64_t *out)
+/* Lists unseen candidates: those with the lowest predictions, or random ones; and the neighbours of
+ * the best trial. Returns their number. */
+static size_t list_candidates(model *p, uint64_t *out)
 {
     ledger *l = &p->base.ledger;
     size_t count = 0;
@@ -127,8 +128,8 @@ static size_t look(model *p, uint64_t *out)
     return count;
 }
 
-/* One that is not hopeless, as long as some draws find such a one. */
-static bool at_random(model *p, uint64_t *configuration)
+/* Proposes a random configuration, if a few draws find one, below the limit `hopeless`. */
+static bool propose_random(model *p, uint64_t *configuration)
 {
     ledger *l = &p->base.ledger;
     for (int i = 0; i < DRAWS && p->hopeful > 0; i++) {
@@ -144,9 +145,9 @@ static bool model_propose(strategy *s, uint64_t *configuration)
     model *p = (model *)s;
     ledger *l = &s->ledger;
     if ((!p->order && l->trial_count < FIRST) || l->trial_count % RANDOM_EVERY == RANDOM_EVERY - 1)
-        return at_random(p, configuration);
+        return propose_random(p, configuration);
     uint64_t candidates[2 * LOOKED_AT];
-    size_t count = look(p, candidates);
+    size_t count = list_candidates(p, candidates);
     double least = INFINITY;
     if (count == 0)
         return ledger_random(l, configuration);

@@ -1,4 +1,4 @@
-#include "search/moves.h"
+#include "search/strategies.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ void moves_deinit(moves *m)
     *m = (moves){0};
 }
 
-/* A value in use other than `value_index`, drawn uniformly. */
+/* Draws a value in use other than `value_index`, uniformly. */
 static uint16_t other_value(moves *m, size_t parameter, uint16_t value_index)
 {
     const space *s = m->ledger->space;
@@ -58,7 +58,7 @@ uint64_t moves_mutate(moves *m, uint64_t configuration, size_t changes)
     return space_project(m->ledger->space, m->here);
 }
 
-/* The value in use next to `value_index` in one direction; itself at the end. */
+/* Returns the value in use next to `value_index` in a direction, or itself at the end. */
 static uint16_t next_value(const space *s, size_t parameter, uint16_t value_index, int direction)
 {
     int count = (int)space_get_parameter(s, parameter)->value_count;

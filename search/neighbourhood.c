@@ -1,18 +1,19 @@
-/* Variable-neighbourhood search with a memory: from where it stands it looks at a few candidates,
- * from three neighbourhoods and from crossing the best, and tries the one whose nearest neighbours
- * among all tried were fastest.
+/* Variable-neighbourhood search with a memory. Each step generates a few candidates, from three
+ * neighbourhoods of the current configuration and by crossing the best ones. It tries the candidate
+ * whose nearest neighbours among all trials were fastest.
  *
- * Variable neighbourhoods: Mladenovic & Hansen (1997); the filter by nearest neighbours follows the
+ * Variable neighbourhoods: Mladenovic & Hansen (1997). The filter by nearest neighbours follows the
  * search that van Stein et al., "Automated algorithm design for auto-tuning optimizers" (2025),
- * found. Nothing tried is ever tried again, which is a tabu list without end. Which neighbourhood
- * is drawn from adapts to what each has brought. */
+ * generated. No configuration is tried twice, as with an unlimited tabu list. Neighbourhoods are
+ * drawn with weights that adapt to their success. */
 #include <math.h>
 
 #include "search/strategies.h"
 
-enum { CANDIDATES = 8, NEAREST = 5, ELITE = 5, FIRST_RANDOM = 10, PATIENCE = 60 };
+enum { CANDIDATES = 8, NEAREST = 5, ELITE = 5, FIRST_RANDOM = 10, MOST_IDLE = 60 };
 
-/* Logarithms of costs: how much worse a step may be, at first, with a chance of 1 / e. */
+/* Simulated annealing on logarithms of costs: a step that is worse by the temperature is accepted
+ * with probability 1 / e. */
 static const double first_temperature = 0.1, cooling = 0.98;
 static const double reward = 1.1, penalty = 0.95, least_weight = 0.1;
 
@@ -23,7 +24,7 @@ typedef struct neighbourhood {
     double weight[NEIGHBOURHOODS];
     size_t drawn; /* the neighbourhood of the last proposal */
     double temperature;
-    size_t idle; /* outcomes since the last step */
+    size_t idle; /* number of outcomes since the last step */
 } neighbourhood;
 
 static void neighbourhood_init(strategy *s, const strategy_options *options)
@@ -85,7 +86,7 @@ static bool neighbourhood_propose(strategy *s, uint64_t *configuration)
            ledger_random(l, configuration);
 }
 
-/* Goes on from one of the best after too long without a step. */
+/* Continues from one of the best trials, after too long without a step. */
 static void restart(neighbourhood *n)
 {
     ledger *l = &n->base.ledger;
@@ -113,7 +114,7 @@ static void neighbourhood_learn(strategy *s, size_t trial)
     n->idle = step ? 0 : n->idle + 1;
     if (step)
         n->base.moves.current = trial;
-    else if (n->idle > PATIENCE)
+    else if (n->idle > MOST_IDLE)
         restart(n);
 }
 

@@ -8,9 +8,9 @@
 #include "base/memory.h"
 #include "search/regression/gp.h"
 
-/* ---- the chance that a candidate works ---- */
+/* ---- feasibility ---- */
 
-/* Outcomes half of a parameter's range away weigh 1/12, neighbours on a scale of ten 0.9. */
+/* At half of a parameter's range the weight is 1/12; between neighbours of ten values it is 0.9. */
 static const double sharpness = 10;
 
 void feasibility_init(feasibility *f, encoding *e, size_t most)
@@ -74,9 +74,9 @@ double feasibility_chance(const feasibility *f, size_t candidate)
     return works / (works + (double)f->breaks[candidate]);
 }
 
-/* ---- the candidates ---- */
+/* ---- candidates ---- */
 
-/* Large enough to hold most spaces whole; a model's memory and time grow with it. */
+/* Most spaces have fewer configurations. The memory and time of the model grow with the pool. */
 enum { POOL_LIMIT = 8192, ELITE = 8 };
 
 void pool_init(pool *p, const ledger *l, const encoding *e)

@@ -1,7 +1,6 @@
-/* The configurations whose cost a model predicts: all of a small space; of a large one the
- * neighbours of the best found so far, and a random sample.
+/* The candidates of the strategy `surrogate`, and the probability that each of them works.
  *
- * Owns its arrays; the ledger is borrowed. */
+ * Apart from surrogate.c, because the choice of candidates and the model are independent. */
 #ifndef AUTOTUNE_POOL_H
 #define AUTOTUNE_POOL_H
 
@@ -9,53 +8,53 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "search/ledger.h"
-#include "search/moves.h"
 #include "search/regression/encoding.h"
+#include "search/strategies.h"
 
-/* ---- the chance that a candidate works ----
+/* ---- feasibility ----
  *
- * The chance that a configuration works, from the outcomes of those around it.
- *
- * A weighted share of successes (Nadaraya-Watson): each outcome has the weight exp(-sharpness x
- * squared distance) in the features of encoding.h, and one success is assumed, so that few failures
- * prove little. Costs nothing until something has failed. Owns its sums; the candidates are
- * borrowed. */
+ * Estimates the probability that a configuration works, by the weighted share of successes
+ * (Nadaraya-Watson): an outcome has the weight exp(-sharpness * squared distance), with the
+ * distance of encoding.h. One success is assumed everywhere, so that few failures prove little.
+ * Before the first failure nothing is computed. */
 
 typedef struct feasibility {
     encoding *encoding;
-    const float *candidates; /* candidate_count x features */
+    const float *candidates; /* candidate_count x features; borrowed */
     size_t candidate_count;
-    float *works, *breaks; /* weights around each candidate */
-    bool any_broken;       /* as soon as anything has failed */
+    float *works, *breaks; /* for each candidate, weights of successes and of failures; owned */
+    bool any_broken;       /* something has failed */
 } feasibility;
 
-/* Makes room for `most` candidates; false when memory ran out. */
+/* Allocates for up to `most` candidates. */
 void feasibility_init(feasibility *f, encoding *e, size_t most);
-void feasibility_deinit(feasibility *f); /* a zeroed one is fine */
+void feasibility_deinit(feasibility *f);
 
-/* Takes new candidates and counts all outcomes told so far. */
+/* Sets new candidates and counts all outcomes so far. */
 void feasibility_reset(feasibility *f, const float *candidates, size_t count, const ledger *l);
 
-/* Counts the outcome of a trial of the ledger, just told. */
+/* Counts the outcome of a trial that was just told. */
 void feasibility_learn(feasibility *f, const ledger *l, size_t trial);
 
-/* Estimated chance that the candidate works, above 0 and at most 1. */
+/* Returns the estimated probability, in (0, 1], that the candidate works. */
 double feasibility_chance(const feasibility *f, size_t candidate);
 
-/* ---- the candidates ---- */
+/* ---- candidates ----
+ *
+ * All configurations of a small space. Of a large space, the neighbours of the best trials and a
+ * random sample. */
 
 typedef struct pool {
     uint64_t *configurations; /* ascending */
-    float *points;            /* of each, as the encoding has it */
-    uint8_t *least;           /* of each, how many least values: encoding_least */
+    float *points;            /* encoding_point() of each */
+    uint8_t *least;           /* encoding_least() of each */
     size_t count, most;
 } pool;
 
 void pool_init(pool *p, const ledger *l, const encoding *e);
-void pool_deinit(pool *p); /* a zeroed one is fine */
+void pool_deinit(pool *p);
 
-/* Chooses the candidates anew; the moves have room for neighbours, and the ledger. */
+/* Chooses the candidates. Uses the ledger and the scratch memory of `m`. */
 void pool_fill(pool *p, moves *m, encoding *e);
 
 #endif

@@ -7,19 +7,20 @@
 #include "base/memory.h"
 #include "base/text.h"
 
-/* Fewer evaluations than this say nothing about what more would bring. */
+/* Fewer evaluations do not predict the gain of further ones. */
 static const uint64_t least_half = 50;
 
 struct stopping_step {
-    uint64_t evaluation; /* counted from 1 */
+    uint64_t evaluation; /* number of the evaluation, from 1 */
     double cost;
 };
 
-/* Evaluations by effort: what the default strategy needs, on the curves of search/README.md, to be
- * near what it finds at all, and several times as many; quick: as many as its seconds allow. */
+/* By the curves in search/README.md, `normal` brings the default strategy close to its final
+ * result, `thorough` has several times as many evaluations, and `quick` as many as its time limit
+ * allows. */
 static const struct {
     const char *name;
-    uint64_t evaluations; /* 0: all */
+    uint64_t evaluations; /* 0 for all */
     double gain;
 } efforts[EFFORTS] = {
     [EFFORT_QUICK] = {"quick", 240, 0},
@@ -48,7 +49,7 @@ void stopping_note(stopping *s, double cost)
     memory_add(&s->steps, &s->step_count, &step, sizeof step);
 }
 
-/* The best cost after the first `evaluations`; INFINITY when nothing had worked by then. */
+/* Returns the best cost of the first `evaluations`, INFINITY if all of them failed. */
 static double best_after(const stopping *s, uint64_t evaluations)
 {
     double best = INFINITY;
@@ -57,7 +58,8 @@ static double best_after(const stopping *s, uint64_t evaluations)
     return best;
 }
 
-static bool pays_no_more(const stopping *s)
+/* Returns whether the second half of the evaluations gained too little. */
+static bool has_stalled(const stopping *s)
 {
     uint64_t half = s->evaluations / 2;
     if (s->limits.gain <= 0 || half < least_half || s->step_count == 0)
@@ -76,7 +78,7 @@ stop_reason stopping_check(const stopping *s, double elapsed_s)
         return STOP_EVALUATIONS;
     if (l->seconds > 0 && elapsed_s >= l->seconds)
         return STOP_SECONDS;
-    return pays_no_more(s) ? STOP_GAIN : STOP_NONE;
+    return has_stalled(s) ? STOP_GAIN : STOP_NONE;
 }
 
 const char *effort_name(effort e)

@@ -1,9 +1,8 @@
-/* When a search stops: limits on evaluations, time, target and gain.
+/* Stopping rules of a search: limits on evaluations, time, cost and gain; efforts, which are named
+ * sets of limits.
  *
- * In: limits, any of which may be absent, the outcomes as they come, and the time that has passed
- * (by the caller's clock). Out: whether to stop, and by which limit. The first limit that is
- * reached ends the search. Also the named efforts, which stand for sets of limits. Owns its
- * history. */
+ * Each limit is optional. The first limit that is reached ends the search. The caller supplies the
+ * outcomes and the elapsed time. */
 #ifndef AUTOTUNE_STOPPING_H
 #define AUTOTUNE_STOPPING_H
 
@@ -14,41 +13,41 @@
 #include "base/error.h"
 
 typedef enum stop_reason {
-    STOP_NONE,        /* go on */
-    STOP_EVALUATIONS, /* as many as allowed */
-    STOP_SECONDS,     /* the time is up */
-    STOP_TARGET,      /* the target cost was reached */
-    STOP_GAIN,        /* the best cost hardly falls any more */
+    STOP_NONE,        /* continue */
+    STOP_EVALUATIONS, /* number of evaluations reached */
+    STOP_SECONDS,     /* time is up */
+    STOP_TARGET,      /* target cost reached */
+    STOP_GAIN,        /* the best cost hardly improves any more */
     STOP_REASONS
 } stop_reason;
 
 typedef struct stopping_limits {
-    uint64_t evaluations; /* 0: no limit */
-    double seconds;       /* 0: no limit */
-    double target_cost;   /* stop once the best is as low; 0: none. For a fraction f of a ceiling it
-                           * is the cost at the ceiling over f. */
-    double gain;          /* stop when the second half of the evaluations, 50 at least, has lowered
-                           * the best cost by less than this share of it; 0: never */
+    /* 0 means no limit. */
+    uint64_t evaluations;
+    double seconds;
+    double target_cost; /* for a fraction f of a ceiling, the cost at the ceiling / f */
+    double gain;        /* least relative improvement by the second half of the evaluations, which
+                           are 50 or more */
 } stopping_limits;
 
 typedef struct stopping {
     stopping_limits limits;
     uint64_t evaluations;
-    struct stopping_step *steps; /* each time the best became better */
+    struct stopping_step *steps; /* improvements of the best cost; owned */
     size_t step_count;
 } stopping;
 
 void stopping_init(stopping *s, const stopping_limits *limits);
 void stopping_deinit(stopping *s);
 
-/* Notes the outcome of an evaluation; INFINITY when it failed. */
+/* Records the cost of an evaluation, INFINITY if it failed. */
 void stopping_note(stopping *s, double cost);
 
-/* Should the search stop, `elapsed_s` seconds after it began? */
+/* Returns the limit that is reached `elapsed_s` seconds after the start, or STOP_NONE. */
 stop_reason stopping_check(const stopping *s, double elapsed_s);
 
-/* How much to search, from least to most. A record made with one effort is final for equal or lower
- * ones. */
+/* How thoroughly to search, in ascending order. A record made with an effort is not tuned again
+ * with the same or a lower effort. */
 typedef enum effort {
     EFFORT_QUICK,
     EFFORT_NORMAL,
@@ -57,13 +56,13 @@ typedef enum effort {
     EFFORTS
 } effort;
 
-/* "quick", "normal", "thorough", "exhaustive". Static storage. */
+/* Returns "quick", "normal", "thorough" or "exhaustive". Static storage. */
 const char *effort_name(effort e);
 
-/* Finds an effort by name. AT_USAGE names the nearest. */
+/* Finds an effort by its name. AT_USAGE names the nearest. */
 at_status effort_find(const char *name, effort *out, at_error *error);
 
-/* The limits of an effort on a space of `space_count` configurations. */
+/* Returns the limits of an effort for a space of `space_count` configurations. */
 stopping_limits effort_limits(effort e, uint64_t space_count);
 
 #endif

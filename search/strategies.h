@@ -1,23 +1,137 @@
-/* The struct that all strategies begin with, and the strategies that the table in strategy.c lists.
- * Private to search/; each strategy is described at the top of its own file. */
+/* What all strategies share: the ledger of trials, the random draw, moves between configurations,
+ * and the struct that each strategy begins with. Private to search/. */
 #ifndef AUTOTUNE_STRATEGIES_H
 #define AUTOTUNE_STRATEGIES_H
 
-#include "search/moves.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/array.h"
+#include "base/rng.h"
 #include "search/strategy.h"
 
-/* Every strategy's struct begins with this. */
+/* ---- random draw (draw.c) ----
+ *
+ * Draws the numbers 0 to count - 1 in random order, each once. This is a Fisher-Yates shuffle that
+ * stores only the places that differ from their number, so memory grows with the numbers drawn. */
+
+typedef struct draw {
+    uint64_t left; /* numbers that are not drawn yet */
+    keymap moved;  /* place -> number, if they differ; owned */
+    rng rng;
+} draw;
+
+draw draw_new(uint64_t count, rng r);
+void draw_deinit(draw *d);
+
+/* Draws the next number. Returns false if all are drawn. */
+bool draw_next(draw *d, uint64_t *number);
+
+/* ---- ledger (ledger.c) ----
+ *
+ * The trials of a strategy: the configurations that were proposed to or told by the caller, in the
+ * order of their first appearance, with their outcomes. */
+
+typedef struct ledger_trial {
+    uint64_t configuration;
+    double cost; /* lower is better; NAN while outstanding; STRATEGY_FAILED after a failure */
+} ledger_trial;
+
+typedef struct ledger {
+    const space *space; /* borrowed */
+    uint64_t space_count;
+    uint64_t budget; /* as in strategy_options, but from 1 to space_count */
+    rng rng;         /* for the choices of the strategy */
+    ledger_trial *trials;
+    size_t trial_count;
+    size_t outstanding; /* number of trials without an outcome */
+    size_t told;        /* number of trials with an outcome */
+    size_t best;        /* trial with the lowest cost; SIZE_MAX before the first success */
+    size_t last;        /* trial that was told last; SIZE_MAX before the first */
+    keymap trial_of;    /* configuration -> trial */
+    uint64_t *start;
+    size_t start_count, start_next;
+    draw unseen;
+} ledger;
+
+void ledger_init(ledger *l, const strategy_options *options);
+void ledger_deinit(ledger *l);
+
+/* Returns whether the configuration was proposed or told before. */
+bool ledger_seen(const ledger *l, uint64_t configuration);
+
+/* Lists up to `most` trials with the lowest costs, the best first. Returns their number. */
+size_t ledger_elite(const ledger *l, size_t *trials, size_t most);
+
+/* Draws an unseen configuration uniformly. Returns false if none is left. */
+bool ledger_random(ledger *l, uint64_t *configuration);
+
+/* Takes the next unseen start configuration. Returns false if none is left. */
+bool ledger_start(ledger *l, uint64_t *configuration);
+
+/* Adds an unseen configuration as an outstanding trial. */
+void ledger_ask(ledger *l, uint64_t configuration);
+
+/* Records an outcome, also of a configuration that was never proposed. Returns its trial. Returns
+ * SIZE_MAX, and changes nothing, if the configuration is invalid or was told before. */
+size_t ledger_tell(ledger *l, uint64_t configuration, double cost);
+
+/* ---- moves (moves.c) ----
+ *
+ * Moves from a configuration to another. Every result is valid: if the changed values are not a
+ * valid configuration, space_project() gives the nearest one. Random numbers come from the
+ * ledger. */
+
+typedef struct moves {
+    ledger *ledger; /* borrowed; must not move */
+    size_t parameter_count;
+    size_t *free_parameters; /* parameters with more than one value in use */
+    size_t free_count;
+    uint16_t *here, *there; /* scratch: value indices of two configurations */
+    uint64_t *near;         /* scratch: neighbours */
+    size_t near_limit;
+    size_t current; /* trial at which a walk stands; SIZE_MAX before its start */
+} moves;
+
+void moves_init(moves *m, ledger *l);
+void moves_deinit(moves *m);
+
+/* Returns the configuration after `changes` random parameters got another value. */
+uint64_t moves_mutate(moves *m, uint64_t configuration, size_t changes);
+
+/* Moves each parameter to the previous value, to the next, or not at all, each with probability
+ * 1/3. */
+uint64_t moves_shift(moves *m, uint64_t configuration);
+
+/* Takes each parameter from `a` or from `b`, at random. */
+uint64_t moves_cross(moves *m, uint64_t a, uint64_t b);
+
+/* Lists the unseen Hamming neighbours of a configuration in m->near. Returns their number. */
+size_t moves_unseen_neighbours(moves *m, uint64_t configuration);
+
+/* Draws one of these. Returns false if there is none. */
+bool moves_neighbour(moves *m, uint64_t configuration, uint64_t *neighbour);
+
+/* Returns the number of parameters in which two configurations differ. */
+size_t moves_difference(moves *m, uint64_t a, uint64_t b);
+
+/* Returns the mean logarithm of the costs of the `count` (at most 8) told configurations with the
+ * fewest differing parameters. A failure counts as the worst cost so far. Returns NAN before the
+ * first success. */
+double moves_nearest_cost(moves *m, uint64_t configuration, size_t count);
+
+/* ---- strategies ---- */
+
+/* The first member of the struct of each strategy. */
 struct strategy {
     const strategy_kind *kind;
     ledger ledger;
     moves moves;
 };
 
-extern const strategy_kind strategy_automatic;
-extern const strategy_kind strategy_exhaustive;
 extern const strategy_kind strategy_model;
 extern const strategy_kind strategy_neighbourhood;
-extern const strategy_kind strategy_random;
 extern const strategy_kind strategy_surrogate;
 
 #endif

@@ -7,6 +7,73 @@
 #include "base/text.h"
 #include "search/strategies.h"
 
+/* ---- simple strategies ---- */
+
+static bool random_propose(strategy *s, uint64_t *configuration)
+{
+    return ledger_random(&s->ledger, configuration);
+}
+
+static const strategy_kind strategy_random = {
+    .name = "random",
+    .summary = "configurations drawn uniformly, none twice",
+    .size_bytes = sizeof(strategy),
+    .blind = true,
+    .propose = random_propose,
+};
+
+/* Every configuration: SPREAD of them from all over the space, then the others in order.
+ *
+ * The first configurations in order have the least values, which are usually slow
+ * (search/surrogate.c). A good configuration is wanted early, because callers may drop much slower
+ * ones. Multiples of the golden ratio leave the smallest gaps, however many are taken. */
+enum { SPREAD = 32 };
+
+typedef struct exhaustive {
+    strategy base;
+    uint64_t spread; /* number of these that were proposed */
+    uint64_t next;   /* next configuration in order */
+} exhaustive;
+
+static bool exhaustive_propose(strategy *s, uint64_t *configuration)
+{
+    static const double golden = 0.6180339887498949;
+    exhaustive *e = (exhaustive *)s;
+    const ledger *l = &s->ledger;
+    while (e->spread < SPREAD && l->space_count > SPREAD) {
+        double at = (double)++e->spread * golden;
+        *configuration = (uint64_t)((at - (double)(uint64_t)at) * (double)l->space_count);
+        if (!ledger_seen(l, *configuration))
+            return true;
+    }
+    while (e->next < l->space_count && ledger_seen(l, e->next))
+        e->next++;
+    *configuration = e->next;
+    return e->next < l->space_count;
+}
+
+static const strategy_kind strategy_exhaustive = {
+    .name = "exhaustive",
+    .summary = "every configuration, a few from all over the space first",
+    .size_bytes = sizeof(exhaustive),
+    .blind = true,
+    .propose = exhaustive_propose,
+};
+
+static const strategy_kind *automatic_choose(const strategy_options *options)
+{
+    /* A budget for everything needs no search. */
+    if (options->budget == 0 || options->budget >= space_count(options->space))
+        return &strategy_exhaustive;
+    return &strategy_surrogate;
+}
+
+static const strategy_kind strategy_automatic = {
+    .name = "auto",
+    .summary = "chosen by the size of the space and the budget",
+    .choose = automatic_choose,
+};
+
 /* ---- all strategies by name ---- */
 
 static const strategy_kind *const kinds[] = {
@@ -67,8 +134,8 @@ const strategy_kind *strategy_get_kind(const strategy *s)
     return s->kind;
 }
 
-/* Start configurations come first. A strategy that has nothing to propose although nothing is
- * outstanding is helped out with a random configuration: each goes on until the space is
+/* Finds the next configuration: a start configuration, the strategy's proposal, or, if the strategy
+ * has none and nothing is outstanding, a random one. A search therefore ends only when the space is
  * exhausted. */
 static bool next(strategy *s, uint64_t *configuration)
 {

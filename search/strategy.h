@@ -1,10 +1,10 @@
 /* A search strategy proposes configurations and learns from their outcomes.
  *
  * The caller asks for a batch of configurations (indices into a space), runs them in any order, and
- * tells each outcome. A strategy never proposes a configuration twice and never an invalid one. It
- * knows nothing of CUDA, Lua or the clock; the same seed, space and outcomes told in the same order
- * give the same proposals. Adding a strategy is adding a file, a line in strategies.h and a line of
- * the table in strategy.c. */
+ * tells each outcome. A strategy never proposes an invalid configuration, or one twice. It knows
+ * nothing of CUDA, Lua or the clock. The same seed, space and outcomes in the same order give the
+ * same proposals. A new strategy needs a file, a line in strategies.h and a line in the table of
+ * strategy.c. */
 #ifndef AUTOTUNE_STRATEGY_H
 #define AUTOTUNE_STRATEGY_H
 
@@ -18,59 +18,61 @@
 typedef struct strategy strategy;
 
 typedef struct strategy_options {
-    const space *space; /* borrowed; outlives the strategy */
+    const space *space; /* borrowed; must outlive the strategy */
     uint64_t seed;
-    uint64_t budget;       /* evaluations the caller will pay for; 0: as many as there are */
-    const uint64_t *start; /* configurations to try first (a script's default, a warm start) */
+    uint64_t budget;       /* number of evaluations that the caller allows; 0 for all */
+    const uint64_t *start; /* configurations to try first: the script's default, a warm start */
     size_t start_count;
-    const double *prior; /* predicted cost of each configuration, or NULL; borrowed, outlives the
-                            strategy. Not finite: not known, or predicted to fail */
+    /* Predicted cost of each configuration, not finite if it is unknown or predicted to fail. NULL
+     * without predictions. Borrowed; must outlive the strategy. */
+    const double *prior;
 } strategy_options;
 
-/* Cost told for a configuration that failed in any way (did not compile, was wrong, crashed). */
+/* The cost of a configuration that failed: did not compile, was wrong, crashed ... */
 #define STRATEGY_FAILED INFINITY
 
-/* A way to search: it decides what to try next. The ledger (ledger.h) does what all strategies
- * share: start configurations, what was asked and told, nothing proposed twice. */
+/* A kind of strategy. It only decides what to try next. The ledger (strategies.h) handles start
+ * configurations and outcomes, and prevents that a configuration is proposed twice. */
 typedef struct strategy_kind {
-    const char *name;    /* as --strategy takes it */
+    const char *name;    /* value of --strategy */
     const char *summary; /* one line for --help */
-    /* A kind that only chooses another has this and nothing below; NULL in all others. */
+    /* Chooses another kind. A kind with this function has no members below. May be NULL. */
     const struct strategy_kind *(*choose)(const strategy_options *options);
-    bool wants_prior;  /* works worse, or not at all, without strategy_options.prior */
+    bool wants_prior;  /* works badly or not at all without strategy_options.prior */
     bool blind;        /* its proposals do not depend on outcomes */
-    size_t size_bytes; /* of its struct, whose first member is a struct strategy */
-    void (*init)(strategy *s, const strategy_options *options); /* NULL: nothing to do */
-    void (*deinit)(strategy *s);                                /* the same */
-    /* The next configuration to try, unseen so far. False: nothing until more is told, or nothing
-     * at all. */
+    size_t size_bytes; /* size of its struct, which begins with a struct strategy */
+    /* May be NULL. */
+    void (*init)(strategy *s, const strategy_options *options);
+    void (*deinit)(strategy *s);
+    /* Proposes an unseen configuration. Returns false if there is none, or none before the next
+     * outcome. */
     bool (*propose)(strategy *s, uint64_t *configuration);
-    void (*learn)(strategy *s, size_t trial); /* of the ledger, just told; NULL: nothing to do */
+    /* Called after the outcome of a trial of the ledger was told. May be NULL. */
+    void (*learn)(strategy *s, size_t trial);
 } strategy_kind;
 
-/* The kind that made `s`: for a choosing kind, the one it chose. */
+/* Returns the kind of `s`, after a choice by strategy_kind.choose. */
 const strategy_kind *strategy_get_kind(const strategy *s);
 
-/* Makes a strategy of a kind. */
+/* Makes a strategy of a kind. strategy_free() frees it. */
 strategy *strategy_new(const strategy_kind *kind, const strategy_options *options);
 
-/* Up to `capacity` configurations to try next. Returns how many. 0 while outcomes are outstanding
- * means that it needs one of them first; 0 with none outstanding means that the strategy has ended:
- * the space is exhausted. */
+/* Writes up to `capacity` configurations to try next, and returns their number. If it returns 0,
+ * the strategy waits for an outstanding outcome, or, without one, the space is exhausted. */
 size_t strategy_ask(strategy *s, size_t capacity, uint64_t *configurations);
 
-/* Tells the outcome of one configuration: its cost (time in ns, say; lower is better; more than 0)
- * or STRATEGY_FAILED. One that was never asked was measured elsewhere (a warm start): the strategy
- * learns from it and will not propose it. Only the first outcome told for a configuration
- * counts. */
+/* Tells the outcome of a configuration: its cost (above 0, lower is better, for example a time in
+ * ns) or STRATEGY_FAILED. A configuration that was not asked for, measured elsewhere, is learned
+ * from and not proposed later. Only the first outcome of a configuration counts. */
 void strategy_tell(strategy *s, uint64_t configuration, double cost);
 
-void strategy_free(strategy *s); /* NULL is fine */
+/* Frees a strategy. `s` may be NULL. */
+void strategy_free(strategy *s);
 
-/* All strategies, the default first. *count receives how many. Static storage. */
+/* Returns all kinds, the default first, and their number in `*count`. Static storage. */
 const strategy_kind *const *strategy_kinds(size_t *count);
 
-/* Finds a strategy; NULL is the default. AT_USAGE for an unknown name, naming the nearest. */
+/* Finds a kind by its name; NULL means the default. AT_USAGE names the nearest. */
 at_status strategy_find(const char *name, const strategy_kind **out, at_error *error);
 
 #endif

@@ -1,31 +1,30 @@
-/* Bayesian optimisation: after a first sample that fills the space, tries what a Gaussian process
- * over all outcomes so far expects to improve most on the best.
+/* Bayesian optimisation: after a space-filling first sample, tries the candidate with the largest
+ * expected improvement over the best cost, by a Gaussian process over all outcomes.
  *
- * Expected improvement (Jones, Schonlau & Welch 1998) on a scale of costs
- * (search/regression/cost_scale.h) times the chance that the configuration works at all
- * (pool.h). Configurations that are being tried count with the value that the model predicts
- * for them (the "kriging believer" of Ginsbourger, Le Riche & Carraro 2010), so that batches
- * spread. */
+ * The criterion is the expected improvement (Jones, Schonlau & Welch 1998) of the cost's score
+ * (regression/encoding.h), times the probability that the configuration works (pool.h). Outstanding
+ * configurations count with their predicted value (the "kriging believer" of Ginsbourger, Le Riche
+ * & Carraro 2010), so that the configurations of a batch differ. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
 #include "search/pool.h"
-#include "search/regression/cost_scale.h"
 #include "search/regression/encoding.h"
 #include "search/regression/gp.h"
 #include "search/strategies.h"
 
-/* These bound the time of a decision. The model keeps KEPT_ROWS of more outcomes: the better half
- * and an even sample of the others; lengths are fitted to at most FITTED_ROWS. */
+/* These bound the time of a decision. From more outcomes, the model keeps KEPT_ROWS: one half of
+ * them the best, the other an even sample of the rest. Lengths are fitted to at most
+ * FITTED_ROWS. */
 enum { ROW_LIMIT = 400, KEPT_ROWS = 300, FITTED_ROWS = 150, FITTED_EACH = 50, FIT_STEPS = 25 };
 
-/* The first sample: where nothing is known to begin with, the most central of CENTRE_TRIES random
- * ones with few least values, for extremes are slower than most; then each the farthest, of a few
- * random ones, from those before it. A thirtieth of the budget goes into it, and all that is tried
- * between the first failure and the first success. Other trials before the first outcome follow the
- * model's prior, as later ones follow the model: dozens are compiled side by side before there is a
- * device, and a small budget has none to spare. */
+/* The first sample begins, without start configurations, with the most central of CENTRE_TRIES
+ * random configurations with few least values, because extremes are usually slow. Each further one
+ * is the one of DESIGN_TRIES random configurations that is farthest from all trials. The sample
+ * takes a thirtieth of the budget, and all trials between the first failure and the first success.
+ * Other trials before the first outcome follow the prior of the model: dozens are compiled before
+ * the device is open, and a small budget cannot spare them. */
 enum {
     DESIGN_LEAST = 1,
     DESIGN_MOST = 10,
@@ -34,20 +33,18 @@ enum {
     CENTRE_TRIES = 64
 };
 
-/* The score of a cost is expected to be worse by this for each least value (encoding_least): 1
- * element a thread, the smallest block or tile are what a kernel has before it is tuned. It weighs
- * as much as penalty_weight outcomes against what the outcomes say. */
+/* The score is expected to be worse by this for each least value (encoding_least()), such as one
+ * element per thread or the smallest tile. The prior weighs as much as penalty_weight outcomes. */
 static const double least_penalty = 0.25, penalty_weight = 16;
 
-/* The kernel is fitted at every outcome up to FITTED_EACH; after that, when they have grown by this
- * factor. */
+/* The kernel is fitted after each success up to FITTED_EACH, then whenever their number has grown
+ * by this factor. */
 static const double fit_growth = 1.3;
 
-/* Row i of the model is trial row_trial[i]. Trials before next_trial are rows or left out; trials
- * that were asked and not told yet are rows without an outcome. The model learns scores
- * (cost_scale) less expected_score(). It is made anew by fit() at next_fit successes, or when its
- * rows are full; in between update() only adds rows. `chosen`, `costs` and `points` are scratch of
- * fit(). */
+/* Row i of the model is trial row_trial[i]. Trials before next_trial are rows or left out;
+ * outstanding trials are rows without a value. The values are scores (cost_scale) minus
+ * expected_score(). fit() makes the model anew at next_fit successes, or when its rows are full;
+ * between, update() only adds rows. */
 typedef struct surrogate {
     strategy base;
     encoding encoding;
@@ -56,14 +53,14 @@ typedef struct surrogate {
     cost_scale scale;
     gp_kernel kernel;
     gp model;
-    size_t *row_trial; /* the trial of each of the model's rows */
-    size_t next_trial; /* trials before it are in the model, or left out */
+    size_t *row_trial; /* trial of each row of the model */
+    size_t next_trial;
     size_t successes, next_fit;
-    double penalty;          /* of a least value, by prior and outcomes */
-    size_t fitted_successes; /* when the model was made anew */
+    double penalty;          /* fitted penalty of a least value */
+    size_t fitted_successes; /* number of successes at the last fit */
     bool ready;              /* the model exists */
-    bool stale;              /* its means do not yet know the last outcomes */
-    size_t *chosen;          /* room for trials to fit to */
+    bool stale;              /* the means do not include the last outcomes */
+    size_t *chosen;          /* scratch of fit(): trials, their costs and points */
     double *costs;
     float *points;
     size_t chosen_capacity;
@@ -96,7 +93,8 @@ static void surrogate_deinit(strategy *s)
     free(g->points);
 }
 
-/* The score that is expected where nothing is known; the model learns the difference from it. */
+/* Returns the score that is expected before any outcome. The model learns the difference from
+ * it. */
 static double expected_score(surrogate *g, uint64_t configuration)
 {
     return g->penalty * (double)encoding_least(&g->encoding, configuration);
@@ -121,7 +119,8 @@ static size_t design_count(const surrogate *g)
     return share < DESIGN_LEAST ? DESIGN_LEAST : share > DESIGN_MOST ? DESIGN_MOST : (size_t)share;
 }
 
-/* The one with the least mean distance to all others, and few least values. */
+/* Returns the random configuration with the least mean distance to the others and few least
+ * values. */
 static uint64_t propose_centre(surrogate *g)
 {
     ledger *l = &g->base.ledger;
@@ -152,7 +151,8 @@ static bool propose_design(surrogate *g, uint64_t *configuration)
         *configuration = propose_centre(g);
         return true;
     }
-    /* Nothing worked so far: far from everything is as good as anywhere, and this is quicker. */
+    /* After many failures a random configuration is as good as a distant one, and faster to
+     * find. */
     size_t tries = l->trial_count < 4 * DESIGN_MOST ? DESIGN_TRIES : 0;
     double best = -1;
     for (size_t t = 0; t < tries; t++) {
@@ -183,14 +183,14 @@ static void reserve_chosen(surrogate *g, size_t needed)
     g->points = memory_new(g->chosen_capacity * g->encoding.features, sizeof *g->points);
 }
 
-/* Should the i-th of `count` be among `wanted` evenly spread ones? */
+/* Returns whether the i-th of `count` items is among `wanted` evenly spread items. */
 static bool is_even_pick(size_t i, size_t count, size_t wanted)
 {
     return wanted >= count || i * wanted / count != (i + 1) * wanted / count;
 }
 
-/* Returns how many trials to model, which are in g->chosen in their order: all that worked, or
- * KEPT_ROWS of them. Also makes the scale of costs, from all. */
+/* Lists the trials for the model in g->chosen: all successes, or KEPT_ROWS of them. Returns their
+ * number. Also makes the scale of costs, from all successes. */
 static size_t choose_trials(surrogate *g)
 {
     const ledger *l = &g->base.ledger;
@@ -217,7 +217,7 @@ static size_t choose_trials(surrogate *g)
     return kept;
 }
 
-/* The value of a trial in a row of the model; NAN without an outcome. */
+/* Returns the value of a trial in the model, NAN without an outcome. */
 static double row_value(surrogate *g, const ledger_trial *t)
 {
     return isnan(t->cost)
@@ -225,8 +225,8 @@ static double row_value(surrogate *g, const ledger_trial *t)
                : cost_scale_score(&g->scale, t->cost) - expected_score(g, t->configuration);
 }
 
-/* The slope of a line through scores by how many least values there are (ridge regression towards
- * least_penalty). */
+/* Fits the penalty: the slope of a line through the scores over the number of least values, by
+ * ridge regression towards least_penalty. */
 static void fit_penalty(surrogate *g, size_t count)
 {
     double x = 0, y = 0, xx = 0, xy = 0, n = (double)count;
@@ -268,7 +268,7 @@ static void add_row(surrogate *g, size_t trial)
     g->stale = true;
 }
 
-/* Makes the model anew from what is known, which before the first success is the prior. */
+/* Makes the model anew. Before the first success it is the prior. */
 static void fit(surrogate *g)
 {
     ledger *l = &g->base.ledger;
@@ -293,11 +293,10 @@ static void fit(surrogate *g)
     g->ready = true;
 }
 
-/* Brings the model up to date with all trials asked and told. */
+/* Adds all new trials and outcomes to the model. */
 static void update(surrogate *g)
 {
     const ledger *l = &g->base.ledger;
-    /* Rows of trials without an outcome stay rows until there is one. */
     bool full = g->model.rows + l->trial_count - g->next_trial > ROW_LIMIT &&
                 g->successes > g->fitted_successes;
     if (!g->ready || full || g->successes >= g->next_fit)
@@ -327,9 +326,9 @@ static bool surrogate_propose(strategy *s, uint64_t *configuration)
     if (l->trial_count < design_count(g) || failed || g->encoding.features == 0)
         return propose_design(g, configuration);
     update(g);
-    if (g->successes > 1 && g->scale.count == 1) /* equal costs teach a model nothing */
+    if (g->successes > 1 && g->scale.count == 1) /* all costs are equal: nothing to model */
         return propose_design(g, configuration);
-    /* Without an outcome, better than what is expected where no value is the least. */
+    /* Without an outcome, the improvement is over the score expected without least values. */
     double best = g->successes ? cost_scale_score(&g->scale, l->trials[l->best].cost) : 0,
            most = -1;
     for (size_t c = 0; c < g->pool.count; c++) {

@@ -47,9 +47,9 @@ void threshold_tell(threshold *t, size_t place, threshold_answer answer)
         t->supposed[i] = THRESHOLD_UNKNOWN;
 }
 
-/* The known answers in order: where they change, and how often. */
+/* The changes among the known and expected answers. */
 typedef struct shape {
-    size_t first, last;   /* places that are no gap */
+    size_t first, last;   /* outermost points that may have an answer */
     size_t before, after; /* the change lies in (before, after] */
     size_t changes;
     bool any;
@@ -82,7 +82,7 @@ static shape shape_of(const threshold *t)
     return s;
 }
 
-/* The untried place in [low, high] that is nearest to the middle. */
+/* Finds the untried point in [low, high] that is nearest to the middle. */
 static bool middle_of(const threshold *t, size_t low, size_t high, bool suppositions_count,
                       size_t *place)
 {
@@ -100,8 +100,8 @@ static bool middle_of(const threshold *t, size_t low, size_t high, bool supposit
     return false;
 }
 
-/* The middle of the longest stretch in [low, high] that was not asked for, or of which nothing is
- * supposed either; its length. */
+/* Finds the middle of the longest range in [low, high] without answers; with `suppositions_count`,
+ * without expected answers, too. Returns its length. */
 static size_t middle_of_longest(const threshold *t, size_t low, size_t high,
                                 bool suppositions_count, size_t *place)
 {
@@ -120,7 +120,7 @@ static size_t middle_of_longest(const threshold *t, size_t low, size_t high,
     return best;
 }
 
-/* The first place that was not asked for, of all or of the wished ones. */
+/* Finds the first point, or the first preferred point, that was not told. */
 static bool first_untold(const threshold *t, bool wished, size_t *place)
 {
     for (*place = 0; *place < t->count; ++*place)
@@ -129,14 +129,14 @@ static bool first_untold(const threshold *t, bool wished, size_t *place)
     return false;
 }
 
-/* Finds the next place where a response that is not monotone would show. */
+/* Finds the next point at which a further change would be noticed. */
 static bool next_doubt(const threshold *t, const shape *s, size_t *place)
 {
     enum {
-        BESIDE = 3,
-        AROUND = 8,
-        COARSE = 6
-    }; /* an eighth of the line on both sides of the change */
+        BESIDE = 3, /* points beside the change */
+        AROUND = 8, /* 1 / AROUND of the line on both sides of the change is searched, */
+        COARSE = 6  /* down to ranges of this length */
+    };
     if (t->asked >= t->budget)
         return false;
     for (size_t d = 0; s->changes && d < BESIDE; d++) {
@@ -181,7 +181,7 @@ threshold_kind threshold_mostly(const threshold *t, size_t *place)
     threshold_kind kind = THRESHOLD_NOTHING;
     *place = 0;
     for (int rises = 0; rises < 2; rises++) {
-        size_t wrong = 0; /* of a change at 0: all that is not what follows it */
+        size_t wrong = 0; /* number of exceptions for a change at 0 */
         for (size_t i = 0; i < t->count; i++)
             wrong += t->told[i] == (rises ? THRESHOLD_NO : THRESHOLD_YES);
         for (size_t at = 0; at <= t->count; at++) {

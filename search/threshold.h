@@ -1,10 +1,11 @@
-/* Finds where along a line a yes-or-no response changes, with as few answers as possible.
+/* Finds the point on a line at which a yes-or-no response changes, with as few answers as possible.
  *
- * A line has places 0 .. count - 1; the caller finds the answer at a place (does this variant
- * spill?) and tells it. A monotone response is bisected. Then, within the budget, other places are
- * tried, because the response may change back and forth: those beside the change, every few places
- * around it, the wished ones, then the middles of untried ranges. If it does, every place is asked
- * for. Places without an answer (a variant that does not compile) are left out. */
+ * The line has the points 0 to count - 1. The caller finds the answer at a point, for example
+ * whether a variant spills. A monotone response is bisected. Then, within the budget, other points
+ * are tried, because the response may change back: points beside the change, every few points
+ * around it, the preferred points, then the middles of untried ranges. If the response does change
+ * back, every point is asked for. Points without an answer (a variant that does not compile) are
+ * ignored. */
 #ifndef AUTOTUNE_SEARCH_THRESHOLD_H
 #define AUTOTUNE_SEARCH_THRESHOLD_H
 
@@ -16,47 +17,49 @@ typedef enum threshold_answer {
     THRESHOLD_UNKNOWN,
     THRESHOLD_NO,
     THRESHOLD_YES,
-    THRESHOLD_GAP /* there is no answer here */
+    THRESHOLD_GAP /* the point has no answer */
 } threshold_answer;
 
 typedef enum threshold_kind {
-    THRESHOLD_NOTHING, /* every place is a gap */
+    THRESHOLD_NOTHING, /* no point has an answer */
     THRESHOLD_NEVER,   /* no everywhere */
     THRESHOLD_ALWAYS,  /* yes everywhere */
     THRESHOLD_RISES,   /* no, then yes from `place` on */
     THRESHOLD_FALLS,   /* yes, then no from `place` on */
-    THRESHOLD_MIXED    /* back and forth: every place was asked for */
+    THRESHOLD_MIXED    /* several changes; every point was asked for */
 } threshold_kind;
 
 typedef struct threshold {
     size_t count;
-    uint8_t *told;     /* threshold_answer of each place; owned */
-    uint8_t *supposed; /* expected from the lines beside this one; owned */
-    bool *wished;      /* owned */
-    size_t asked;      /* answers told, gaps included */
-    size_t budget;     /* answers for finding out that a response is not monotone */
+    uint8_t *told;     /* threshold_answer of each point; owned */
+    uint8_t *supposed; /* expected answer of each point, from neighbouring lines; owned */
+    bool *wished;      /* points that are preferred after the change; owned */
+    size_t asked;      /* number of points told, without an answer included */
+    size_t budget;     /* most points told in the search for further changes */
 } threshold;
 
-/* A line of `count` places without answers. */
+/* Makes a line of `count` points. */
 void threshold_init(threshold *t, size_t count, size_t budget);
-void threshold_deinit(threshold *t); /* a zeroed one is fine */
+void threshold_deinit(threshold *t);
 
-/* A place to try after the change and the places around it. */
+/* Prefers a point in the search for further changes. */
 void threshold_wish(threshold *t, size_t place);
 
-/* The answer expected at a place. Expected answers are used until one is contradicted, then none
- * is. */
+/* Sets the expected answer at a point. All expected answers are dropped when one is
+ * contradicted. */
 void threshold_suppose(threshold *t, size_t place, threshold_answer answer);
 
-/* The next place to ask for; false when the line is decided. */
+/* Finds the next point to ask for. Returns false if the line is decided. */
 bool threshold_next(const threshold *t, size_t *place);
 
+/* Tells the answer at a point. */
 void threshold_tell(threshold *t, size_t place, threshold_answer answer);
 
-/* The kind of the line, once threshold_next() is false; *place is where it changes.
- * threshold_mostly() gives for a mixed line the kind and the change with the fewest exceptions (0
- * or `count`: no change). */
+/* Returns the kind of a decided line, and its change in `*place`. */
 threshold_kind threshold_result(const threshold *t, size_t *place);
+
+/* Returns the kind and the change with the fewest exceptions, for a mixed line. `*place` is 0 or
+ * the count if the line has no change then. */
 threshold_kind threshold_mostly(const threshold *t, size_t *place);
 
 #endif

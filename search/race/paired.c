@@ -4,8 +4,8 @@
 
 #include "base/stats.h"
 
-/* Yuen 1974; a tenth drops the outliers of 2 % of samples that a shared host causes, and costs
- * little when there are none. */
+/* Yuen 1974. A tenth removes the outliers that a shared host causes in 2 % of samples, and costs
+ * little without outliers. */
 static const double trimmed_share = 0.1;
 
 paired paired_compare(const int64_t *a, const int64_t *b, size_t blocks, int64_t tick_ns,
@@ -33,4 +33,25 @@ double paired_half_width(const paired *p, double quantile)
 {
     double half = quantile * p->error;
     return half > p->tick ? half : p->tick;
+}
+
+/* ---- balanced orders ---- */
+
+size_t balance_rows(size_t items)
+{
+    if (items < 2)
+        return 1;
+    return items % 2 ? 2 * items : items;
+}
+
+void balance_row(size_t items, size_t row, uint32_t *order)
+{
+    row %= balance_rows(items);
+    size_t shift = row % (items ? items : 1);
+    /* Rows are shifts of the zigzag 0, 1, n-1, 2, n-2, ...; for odd n their mirror images, too. */
+    int mirrored = row >= items;
+    for (size_t i = 0; i < items; i++) {
+        size_t zigzag = i % 2 ? (i + 1) / 2 : (items - i / 2) % items;
+        order[mirrored ? items - 1 - i : i] = (uint32_t)((zigzag + shift) % items);
+    }
 }

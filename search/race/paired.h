@@ -1,8 +1,9 @@
-/* Two series of samples compared block by block.
+/* Measurements in blocks: the comparison of two series block by block, and balanced orders of a
+ * block.
  *
- * Sample b of both series was taken in the same block, so what the machine did to the block cancels
- * in the ratio. The comparison is of logarithms of ratios: 10 % trimmed mean with its Yuen standard
- * error. Nothing here allocates or fails; samples must be positive. */
+ * Sample i of both series was taken in block i, so the state of the machine during the block
+ * cancels in the ratio. The comparison is the 10 % trimmed mean of the logarithms of the ratios,
+ * with Yuen's standard error. Samples must be positive. Nothing here allocates or fails. */
 #ifndef AUTOTUNE_PAIRED_H
 #define AUTOTUNE_PAIRED_H
 
@@ -10,23 +11,38 @@
 #include <stdint.h>
 
 typedef struct paired {
-    double mean;    /* of log(a / b): above 0, a is slower */
+    double mean;    /* mean of log(a / b); above 0 if `a` is slower */
     double error;   /* standard error of the mean; INFINITY below two blocks */
     double freedom; /* degrees of freedom of the error */
-    double tick;    /* what an undithered clock could hide of the ratio; 0: nothing */
+    double tick;    /* error of the mean by the clock's resolution; 0 if it averages out */
 } paired;
 
-/* Compares `a` to `b` over `blocks` blocks. `tick_ns` is the clock's resolution (0: ignore it):
- * when the samples vary by less, rounding does not average out and up to a tick of the mean is
- * unknown. `scratch` holds `blocks` doubles. */
+/* Compares `a` to `b` over `blocks` blocks. `tick_ns` is the clock's resolution, or 0 to ignore it.
+ * If the samples vary by less than a tick, rounding does not average out, and the mean may be wrong
+ * by up to a tick. `scratch` holds `blocks` doubles. */
 paired paired_compare(const int64_t *a, const int64_t *b, size_t blocks, int64_t tick_ns,
                       double *scratch);
 
-/* How many standard errors a one-sided bound is from the mean of `blocks` blocks, to be wrong with
- * probability `tail` (Student's t); 1 where there is no standard error. */
+/* Returns the distance, in standard errors, of a one-sided bound that is wrong with probability
+ * `tail` (Student's t), for a mean over `blocks` blocks. Returns 1 if there is no standard
+ * error. */
 double paired_quantile(double tail, size_t blocks);
 
-/* Half of the interval around the mean at `quantile` standard errors, never below the tick. */
+/* Returns half the width of the interval of `quantile` standard errors, at least the tick. */
 double paired_half_width(const paired *p, double quantile);
+
+/* ---- balanced orders ----
+ *
+ * Williams designs: over the rows of a design every item has every position equally often and
+ * follows every other item equally often, so that neither the position in a block nor the item
+ * before favours any item. Source: Williams, "Experimental designs balanced for the estimation of
+ * residual effects of treatments", 1949. */
+
+/* Returns the number of rows of the design for `items` items: `items` if even, twice as many if
+ * odd, 1 for 0 or 1. */
+size_t balance_rows(size_t items);
+
+/* Writes the order of row `row` (modulo the number of rows). */
+void balance_row(size_t items, size_t row, uint32_t *order);
 
 #endif

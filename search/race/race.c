@@ -4,22 +4,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "search/race/balance.h"
 #include "search/race/paired.h"
-#include "search/race/series.h"
+#include "search/race/state.h"
 
-/* Screening rounds are judged in pairs: one sample may be an outlier, of two one is not. */
+/* Screening rounds are judged in pairs, because a single sample may be an outlier. */
 enum { SCREEN_STEP = 2, SCREEN_ROUNDS = 8 };
 
-/* Earlier samples are probed where there are so many entrants that it pays: the fastest by them,
- * and others from all over. Four blocks are as many as the first look of the heats has. */
+/* The probe samples the PROBE_FASTEST entrants and a spread of others, if there are PROBE_PAYS
+ * times as many entrants. Four blocks are as many as before the first look of the heats. */
 enum { PROBE_FASTEST = 28, PROBE_BLOCKS = 4, PROBE_PAYS = 2 };
 
-/* A winner without a rival in the finals would have no interval. */
+/* A winner without a rival in the finals has no interval. */
 enum { LEAST_SURVIVORS = 2 };
 
-/* A default that is much slower has been sampled often enough after so many blocks of the finals to
- * say by how much: it may take longer than all the others. */
+/* Blocks of the finals after which a much slower default may leave: its ratio is known by then, and
+ * its samples may take longer than all others. */
 enum { RETIRE_BLOCKS = 6 };
 
 /* A number above any log ratio of times. */
@@ -29,42 +28,43 @@ race_options race_defaults(void)
 {
     return (race_options){
         .default_entrant = RACE_NO_DEFAULT,
-        /* 97 % of the kernel time of a brute-forced convolution space on an A100 went to variants
-         * more than twice as slow as the best: a loose margin saves nearly all of it, and no drift
-         * or noise seen on an idle GPU (1-3 %) comes near it. Earlier samples were taken minutes
-         * apart: a little more room. */
+        /* In a convolution space on an A100, 97 % of the kernel time went to variants more than
+         * twice as slow as the best. A loose margin saves nearly all of it, and is far above the
+         * drift and noise of an idle GPU (1 to 3 %). Earlier samples were taken minutes apart and
+         * get a larger margin. */
         .prior_ratio = 1.3,
         .screen_ratio = 1.25,
         .heats_entrants = 64,
-        /* Doubling looks cost at most twice the blocks that were needed. */
+        /* With doubling looks, at most twice the necessary blocks are run. */
         .looks = {4, 8, 16, 32},
         .alpha = 0.01,
         .finalists = 5,
-        /* 0.8 % of noise a sample leaves 0.18 % of the mean of 40: a tie margin is resolved. */
+        /* Noise of 0.8 % per sample gives 0.18 % for the mean of 40, which resolves the tie
+         * margin. */
         .finals_blocks = 40,
-        /* helion issue 3523: identical configurations end 1-3 % apart unpaired. Half a percent is
-         * below what repeated tuning on one GPU reproduces. */
+        /* Repeated tuning on a GPU does not reproduce half a percent: in helion issue 3523 unpaired
+         * measurements of identical configurations differ by 1 to 3 %. */
         .tie_margin = 0.005,
-        /* The widest at which the mean regret stays below 0.05 % even where 64 variants lie within
-         * 5 % (tests/bench/race_synthetic.c); without one, half the runs of a space with two equal
-         * winners choose the other. */
+        /* The largest margin with a mean regret below 0.05 % even if 64 variants lie within 5 %
+         * (tests/bench/race_synthetic.c). Without a margin, runs with two equal winners choose
+         * either. */
         .choice_margin = 0.0015,
     };
 }
 
-/* The goal of the finals: whole designs, so that the order is balanced. */
+/* Returns the number of blocks of the finals: whole designs, so that the order is balanced. */
 static size_t finals_goal(const race *r, size_t finalists)
 {
     size_t rows = balance_rows(finalists);
     return (r->options.finals_blocks + rows - 1) / rows * rows;
 }
 
-/* False: there is no memory; what there is of it is freed with the race. */
+/* Returns false if memory ran out. race_free() then frees the rest. */
 static bool allocate(race *r)
 {
     size_t count = r->count, places = r->options.finalists + 1;
     r->heats_capacity = r->options.looks[RACE_LOOKS - 1];
-    /* Once extended, and a design begun anew when a finalist fails. */
+    /* The finals may be extended once, and begin a new design when a finalist fails. */
     r->finals_capacity = 2 * (r->options.finals_blocks + 2 * places);
     size_t blocks = r->heats_capacity > r->finals_capacity ? r->heats_capacity : r->finals_capacity;
     r->contenders = calloc(count, sizeof *r->contenders);
@@ -104,7 +104,8 @@ void race_free(race *r)
     free(r);
 }
 
-/* Keeps the first `keep` of the sorted keys alive; the others leave in `stage`, `cut` or beaten. */
+/* Keeps the first `keep` of the sorted keys. The others leave in `stage`; `cut` says whether for
+ * lack of places. */
 static void keep_best(race *r, size_t keep, race_stage stage, bool cut)
 {
     if (keep > r->alive_count)
@@ -118,7 +119,7 @@ static void keep_best(race *r, size_t keep, race_stage stage, bool cut)
     r->alive_count = keep;
 }
 
-/* Sorts the living by `key` and returns how many are at most `limit` times the lowest. */
+/* Sorts the entrants by `key` and returns how many are at most `limit` times the lowest. */
 static size_t rank_alive(race *r, double (*key)(race *, uint32_t), double limit)
 {
     for (size_t i = 0; i < r->alive_count; i++)
@@ -130,7 +131,7 @@ static size_t rank_alive(race *r, double (*key)(race *, uint32_t), double limit)
     return within;
 }
 
-/* Entrants without an earlier sample sort first: they cannot be judged by it. */
+/* Returns the earlier fastest sample. Entrants without one have 0, sort first and stay. */
 static double prior_key(race *r, uint32_t entrant)
 {
     return (double)r->contenders[entrant].given.fastest_ns;
@@ -152,8 +153,8 @@ static void drop_by_prior(race *r)
     keep_best(r, most && keep > most ? most : keep, RACE_PRIOR, false);
 }
 
-/* How many are probed so that, of as many errors, the best's is the greatest with a chance of alpha
- * at most, however errors are distributed. */
+/* Returns a number of entrants such that, for any distribution of errors, the error of the best is
+ * the largest of all with a probability of at most alpha. */
 static size_t probe_spread(const race_options *o)
 {
     return (size_t)ceil(1 / o->alpha) - 1;
@@ -164,8 +165,9 @@ size_t race_probe_pays(const race_options *o)
     return PROBE_PAYS * (PROBE_FASTEST + probe_spread(o));
 }
 
-/* Enters the fastest by earlier samples, and of the others every so-manieth. The order by earlier
- * samples stays in r->keys while the others wait. False: it does not pay, or not all have one. */
+/* Begins the probe with the fastest by earlier samples and an even spread of the others; all
+ * entrants wait in r->waiting. Returns false if there are too few entrants, or some without earlier
+ * samples. */
 static bool begin_probe(race *r)
 {
     size_t spread = probe_spread(&r->options), probed = PROBE_FASTEST + spread;
@@ -182,9 +184,9 @@ static bool begin_probe(race *r)
     return true;
 }
 
-/* The greatest error of an earlier sample: its logarithm less that of the median in the probe,
- * whose own noise makes it larger. *bound: the fastest takes no longer. It is the lowest of the
- * highest samples, for the lowest of many medians owes much to luck. */
+/* Returns the largest error of an earlier sample: its logarithm minus the logarithm of the median
+ * in the probe. `*bound` gets the logarithm of an upper bound for the time of the fastest: the
+ * lowest of the highest samples, because the lowest of many medians depends on luck. */
 static double greatest_error(race *r, double *bound)
 {
     double greatest = -INFINITY;
@@ -198,8 +200,9 @@ static double greatest_error(race *r, double *bound)
     return greatest;
 }
 
-/* Out is who would be slower than the fastest of the probe even if its earlier samples erred as
- * much as the most mistaken. Then the race begins: blocks that only some were in compare nobody. */
+/* Drops entrants that would be slower than the fastest of the probe even with the largest error of
+ * an earlier sample. Then the race begins anew, because the blocks of the probe lack most
+ * entrants. */
 static void end_probe(race *r)
 {
     double bound, error = greatest_error(r, &bound);
@@ -210,7 +213,7 @@ static void end_probe(race *r)
         c->heats = 0;
         if (c->failed)
             continue;
-        /* Nobody was probed to the end: there is no error, and nobody is out. */
+        /* If all probed entrants failed, no error is known, and nothing is dropped. */
         bool slower = r->alive_count && log(prior_key(r, entrant)) - error > bound;
         if (slower)
             c->left_at = RACE_PROBE;
@@ -234,8 +237,8 @@ static double fastest_key(race *r, uint32_t entrant)
     return (double)fastest;
 }
 
-/* Drops those whose fastest is far above the best's. The margin halves with every two rounds while
- * there are too many entrants: the fastest of more samples is nearer to the truth. */
+/* Drops entrants whose fastest sample is far above the best. The margin is halved after every two
+ * further rounds, because the fastest of more samples is more accurate. */
 static void drop_far(race *r)
 {
     double margin = r->options.screen_ratio - 1;
@@ -248,8 +251,8 @@ static void drop_far(race *r)
     keep_best(r, within > least ? within : least, RACE_SCREEN, false);
 }
 
-/* Sorts the living by the log ratios of their times to their leader's. A one-sided test of that
- * `tail` (0: none) puts the slower ones after all others. Returns how many are not. */
+/* Sorts the entrants by the logarithm of their time / the leader's time. With `tail` > 0, entrants
+ * that are slower by a one-sided test come last. Returns the number of the others. */
 static size_t compare_to_leader(race *r, double tail)
 {
     size_t blocks = r->heats_blocks, kept = 0;
@@ -274,8 +277,9 @@ static void cut_to(race *r, size_t places)
     keep_best(r, places, r->stage, true);
 }
 
-/* Drops those that a one-sided test finds slower than the leader. Bonferroni over the looks and the
- * comparisons of a look keeps the chance of losing the best, over the whole race, below alpha. */
+/* Drops entrants that are slower than the leader by a one-sided test. Its level, alpha divided by
+ * the number of all comparisons (Bonferroni), keeps the probability of dropping the best below
+ * alpha. */
 static void drop_slower(race *r)
 {
     if (r->alive_count < 2)
@@ -292,8 +296,7 @@ static bool is_alive(const race *r, uint32_t entrant)
     return false;
 }
 
-/* Is the default too much slower than the living for its samples in the finals to be worth their
- * time? */
+/* Returns whether the default is too slow to be sampled in the finals. */
 static bool is_hopeless(race *r, uint32_t base)
 {
     if (r->options.default_ratio <= 0 || r->alive_count == 0)
@@ -302,7 +305,7 @@ static bool is_hopeless(race *r, uint32_t base)
     return r->keys[0].key > 0 && prior_key(r, base) > r->options.default_ratio * r->keys[0].key;
 }
 
-/* Begins (or begins anew) the finals of the living and the default. */
+/* Begins, or begins again, the finals with the remaining entrants and the default. */
 static void start_finals(race *r)
 {
     uint32_t base = r->options.default_entrant;
@@ -351,7 +354,7 @@ static void enter(race *r, race_stage stage)
         r->contenders[r->alive[i]].left_at = stage;
 }
 
-/* Judges screen and heats after a block, or before the first. */
+/* Judges the stages before the finals, after a block or before the first. */
 static void advance_heats(race *r)
 {
     if (r->stage == RACE_PROBE && (r->heats_blocks == PROBE_BLOCKS || r->alive_count == 0))
@@ -382,8 +385,8 @@ static void advance_heats(race *r)
         start_finals(r);
 }
 
-/* Every finalist but the default failed: the next best of those that were beaten take their place.
- * Returns false when there are none. */
+/* If all finalists except the default have failed, the best of the dropped entrants take their
+ * place. Returns false if some finalist is left, or no entrant can replace it. */
 static bool promote_next(race *r)
 {
     uint32_t base = r->options.default_entrant;
@@ -411,7 +414,7 @@ static bool promote_next(race *r)
 
 static void remove_alive(race *r, uint32_t entrant);
 
-/* Each of its samples is far above each of the fastest's. */
+/* Returns whether all finals samples of an entrant are far above all samples of the fastest. */
 static bool is_far_behind(const race *r, uint32_t entrant, uint32_t fastest)
 {
     const int64_t *slow = r->finals + r->contenders[entrant].slot * r->finals_capacity;
@@ -424,7 +427,8 @@ static bool is_far_behind(const race *r, uint32_t entrant, uint32_t fastest)
     return (double)lowest > r->options.prior_ratio * (double)highest;
 }
 
-/* After whole designs, so that the order stays balanced. */
+/* Lets a hopelessly slow default leave the finals, after whole designs so that the order is
+ * balanced. */
 static void retire_default(race *r)
 {
     uint32_t base = r->options.default_entrant;
@@ -439,8 +443,8 @@ static void retire_default(race *r)
     remove_alive(r, base);
 }
 
-/* Judges the finals after a block. Still tied, and not because the times are equal but because they
- * are not known well enough: once more as long. */
+/* Judges the finals after a block. If entrants are tied because the intervals are too wide, extends
+ * the finals once, to twice their length. */
 static void advance_finals(race *r)
 {
     if (r->alive_count == 0) {
@@ -493,7 +497,7 @@ static void shuffle(rng *random, uint32_t *items, size_t count)
     }
 }
 
-/* Every design names its items anew, so that no entrant is tied to one column of it. */
+/* Draws a block of the finals. Each design assigns the entrants to its items at random. */
 static void draw_final(race *r)
 {
     size_t rows = balance_rows(r->alive_count);
@@ -541,7 +545,7 @@ size_t race_blocks_alike(const race *r)
     return next < RACE_LOOKS ? r->options.looks[next] - r->heats_blocks : 1;
 }
 
-/* Takes an entrant out of the living, keeping their order. */
+/* Removes an entrant and keeps the order of the others. */
 static void remove_alive(race *r, uint32_t entrant)
 {
     size_t kept = 0;
@@ -549,7 +553,7 @@ static void remove_alive(race *r, uint32_t entrant)
         if (r->alive[i] != entrant)
             r->alive[kept++] = r->alive[i];
     if (kept < r->alive_count && r->stage == RACE_FINALS) {
-        /* The design is for the old number of finalists. */
+        /* A new design begins, for the new number of finalists. */
         size_t rows = balance_rows(kept), left = r->finals_goal - r->finals_blocks;
         r->design_row = 0;
         r->finals_goal = r->finals_blocks + (left + rows - 1) / rows * rows;

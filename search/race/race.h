@@ -1,30 +1,35 @@
-/* The race: which of many kernels is fastest, from as few samples as a sound answer allows.
+/* The race: finds the fastest of many kernels from as few samples as a sound answer allows.
  *
- * A pure state machine: no clock, no device, no I/O. race_next() gives the caller a block (an order
- * of entrants); the caller times each entrant once in that order, one right after the other, and
- * tells the samples. Entrants are compared only by samples of the same block, so that drift of the
- * machine between blocks has no influence. A block depends only on the entrants, the options, the
- * seed and the samples told so far: telling the samples of a journal again brings a race back to
- * where it was.
+ * A pure state machine without clock, device or I/O. race_next() gives the caller a block, which is
+ * an order of entrants. The caller times each entrant once in that order, one right after the
+ * other, and tells the samples. Entrants are compared only by samples of the same block, so that
+ * drift of the machine between blocks has no influence. A block depends only on the entrants, the
+ * options, the seed and the samples told so far: telling the samples of a journal again restores a
+ * race.
  *
- * Stages, each on the entrants that the one before left:
- *   prior   Entrants whose fastest earlier sample is far above the best's are out, unmeasured, and
- *           on request all but the fastest few.
- *   probe   With hundreds of entrants that have an earlier sample, the fastest by these, and others
- *           spread over the rest, are sampled in a few blocks, which show how large the error of
- *           earlier samples is. Entrants that would be slower than the fastest even with the
- * largest error seen are out. The probe's samples are not used again. screen  While there are too
- * many, or entrants without an earlier sample: whole rounds, after which those far above the best
- * are out. The margin narrows with the rounds. heats   Blocks of one sample of every survivor in a
- * fresh random order. After 4, 8, 16 and 32 blocks those that are slower than the leader by a
- * one-sided test are out. finals  The best few and the default, which is never dropped before, are
- * sampled anew in balanced order. Only these samples decide, so that luck in earlier stages does
- * not count. A default all of whose samples are far above those of the fastest leaves after a few
- * blocks, and is ranked by these. Samples of screen and heats are one series: a survivor's
- * screening rounds count as heats.
+ * Each stage begins with the entrants that are left by the stage before:
  *
- * Memory: everything is allocated by race_new(), some 600 bytes an entrant. Time: a block costs
- * O(survivors), a look O(survivors log blocks). */
+ * - prior: Entrants whose fastest earlier sample is far above the best are dropped without
+ * measuring. On request, only a limited number of the fastest stay.
+ *
+ * - probe: If there are hundreds of entrants, all with an earlier sample, a few blocks sample the
+ * fastest and others spread over the rest. They show how large the errors of earlier samples are.
+ * Entrants that would be slower than the fastest even with the largest error are dropped. The
+ * samples of the probe are not used again.
+ *
+ * - screen: While there are too many entrants, or some without an earlier sample, whole rounds are
+ * sampled, after which entrants far above the best are dropped. The margin narrows with the rounds.
+ *
+ * - heats: Blocks sample every entrant in a new random order. After 4, 8, 16 and 32 blocks,
+ * entrants that are slower than the leader by a one-sided test are dropped. Screening rounds count
+ * as heats.
+ *
+ * - finals: The best few, and the default if it is not hopelessly slow, are sampled again, in
+ * balanced order. Only these samples decide, so that luck in earlier stages does not count. A
+ * default whose samples are all far above those of the fastest leaves after a few blocks.
+ *
+ * race_new() allocates all memory, about 600 bytes per entrant. A block costs O(entrants), a look
+ * of the heats O(entrants log blocks). */
 #ifndef AUTOTUNE_RACE_H
 #define AUTOTUNE_RACE_H
 
@@ -32,7 +37,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "search/race/result.h"
+#include "base/stats.h"
+
+typedef struct race race;
+
+/* ---- options and entrants ---- */
 
 #define RACE_NO_DEFAULT UINT32_MAX
 
@@ -40,63 +49,122 @@ enum { RACE_LOOKS = 4 };
 
 typedef struct race_options {
     uint64_t seed;
-    uint32_t default_entrant; /* the script's baseline; RACE_NO_DEFAULT: none */
-    double prior_ratio;       /* out when the earlier fastest is above this times the best's */
-    size_t prior_entrants; /* more than this many are out, the slowest by their earlier fastest; 0:
-                              no limit */
-    double screen_ratio;   /* out when the fastest of two rounds is above this */
-    size_t heats_entrants; /* more than this many survivors are screened further */
-    size_t looks[RACE_LOOKS]; /* blocks after which heats are judged, ascending */
-    double alpha;             /* chance, over a whole race, that the best is dropped in heats */
-    size_t finalists;         /* the default comes on top, ... */
-    double default_ratio;     /* ... unless its earlier fastest is above this times the best's; 0:
-                                 always */
-    size_t finals_blocks;     /* rounded up so that the order is balanced */
-    double tie_margin;        /* relative; what is not slower by more than this is tied */
-    double choice_margin;     /* relative; among tied entrants this close, race_entrant decides */
-    int64_t tick_ns;          /* resolution of the clock; 0: finer than it matters */
+    uint32_t default_entrant; /* the script's baseline, or RACE_NO_DEFAULT */
+    double prior_ratio;       /* prior: largest ratio of the earlier fastest sample to the best's */
+    size_t prior_entrants;    /* prior: most entrants that stay; 0 for no limit */
+    double screen_ratio;   /* screen: largest ratio of the fastest of two samples to the best's */
+    size_t heats_entrants; /* most entrants of the heats */
+    size_t looks[RACE_LOOKS]; /* numbers of blocks after which heats are judged, ascending */
+    double alpha;             /* probability, over a whole race, that the heats drop the best */
+    size_t finalists;         /* most finalists without the default */
+    double default_ratio;     /* largest ratio of the default's earlier fastest sample to the best's
+                                 with which it takes part in the finals; 0 for no limit */
+    size_t finals_blocks;     /* rounded up to whole balanced designs */
+    double tie_margin;        /* relative difference up to which entrants are tied */
+    double choice_margin;     /* relative difference up to which race_entrant decides among tied */
+    int64_t tick_ns;          /* resolution of the clock; 0 to ignore it */
 } race_options;
 
-/* The constants of the protocol, with their sources in race.c; seed 0 and no default. */
+/* Returns the default options, with seed 0 and no default entrant. race.c has their sources. */
 race_options race_defaults(void);
 
-/* A race of more entrants than this, each with an earlier sample, begins with a probe. */
+/* Returns the number of entrants above which a race begins with a probe, if each of them has an
+ * earlier sample. */
 size_t race_probe_pays(const race_options *o);
 
 typedef struct race_entrant {
-    int64_t fastest_ns;    /* fastest of earlier samples of this entrant; 0: none were taken */
-    uint32_t registers;    /* among tied entrants, fewer registers win, ... */
-    uint32_t shared_bytes; /* ... then less shared memory, ... */
-    uint64_t order;        /* ... then the lower of this (the configuration's number, say) */
+    int64_t fastest_ns; /* fastest earlier sample; 0 without one */
+    /* Among tied entrants the lower value wins, in this order. */
+    uint32_t registers;
+    uint32_t shared_bytes;
+    uint64_t order; /* for example the number of the configuration */
 } race_entrant;
 
-/* Starts a race between `count` entrants (copied; at least one). NULL: there is no memory. */
-race *race_new(const race_options *options, const race_entrant *entrants, size_t count);
-void race_free(race *r); /* NULL is fine */
+/* ---- result ---- */
 
-/* The next block: *order (borrowed until the block is told) receives the entrants to sample, each
- * once, in this order. Returns how many; 0 when the race has finished. Asking again without telling
- * gives the same block. */
+typedef enum race_stage {
+    RACE_PRIOR,
+    RACE_PROBE,
+    RACE_SCREEN,
+    RACE_HEATS,
+    RACE_FINALS,
+    RACE_FINISHED
+} race_stage;
+
+typedef enum race_verdict {
+    RACE_CLEAR,       /* all others are significantly slower, by more than the tie margin */
+    RACE_TIED,        /* some others are not */
+    RACE_INCONCLUSIVE /* stopped early; the winner is the best so far */
+} race_verdict;
+
+/* The standing of an entrant. Ratios are its time / the time of the fastest in the same blocks. */
+typedef struct race_standing {
+    uint32_t entrant;
+    race_stage left_at; /* last stage in which it took part */
+    bool failed;        /* excluded, or a sample failed */
+    bool tied;          /* not significantly slower than the fastest; true for the fastest */
+    double ratio;       /* trimmed mean; 1 for the fastest */
+    double low, high;   /* one-sided bounds of the ratio; 0 and INFINITY with too few samples */
+    stats_summary time; /* samples of its last stage; if their count is 0, only median_ns is set, to
+                           the earlier fastest sample */
+} race_standing;
+
+typedef struct race_result {
+    bool has_winner;  /* false if every entrant failed */
+    uint32_t winner;  /* the choice among the tied entrants */
+    uint32_t fastest; /* entrant with the lowest trimmed mean */
+    race_verdict verdict;
+    size_t tied; /* number of other entrants that are not significantly slower than the fastest */
+    double half_width; /* relative half width of the deciding interval: the widest among tied
+                          entrants, or the runner-up's; INFINITY without an interval */
+    bool noisy;        /* half_width exceeds the difference to the runner-up */
+    race_stage stage;  /* current stage */
+    size_t blocks;     /* number of blocks told */
+    uint64_t samples;  /* number of samples told */
+    /* All entrants by ratio: the winner, the finalists, the others, the failed. */
+    const race_standing *ranking;
+    size_t count;
+} race_result;
+
+/* Returns the result so far, which is final after race_next() returned 0. It is valid until the
+ * next call that changes the race. */
+const race_result *race_conclude(race *r);
+
+/* Returns "prior", "probe", "screen", "heats", "finals" or "finished". */
+const char *race_stage_name(race_stage stage);
+
+/* ---- the course of a race ---- */
+
+/* Starts a race between `count` entrants, at least one, which are copied. Returns NULL if memory
+ * ran out. */
+race *race_new(const race_options *options, const race_entrant *entrants, size_t count);
+
+/* Frees a race. `r` may be NULL. */
+void race_free(race *r);
+
+/* Returns the number of entrants of the next block, 0 if the race has finished. `*order` gets the
+ * entrants in the order of sampling, borrowed until the block is told. Until then the block stays
+ * the same. */
 size_t race_next(race *r, const uint32_t **order);
 
-/* How many blocks, the next included, the race asks of the same entrants before it judges them,
- * unless one fails: others may sample them meanwhile, for a block compares within itself. 1 in the
- * finals, whose samples are one series; 0 when the race has finished. */
+/* Returns the number of blocks, the next included, with the same entrants before the race judges
+ * them, unless an entrant fails. Other devices may sample these blocks, because only samples of the
+ * same block are compared. Returns 1 in the finals, whose samples are one series, and 0 if the race
+ * has finished. */
 size_t race_blocks_alike(const race *r);
 
-/* Tells the block's samples, in the order asked. A sample of 0 or less means that this entrant
- * failed: it leaves the race, the others' samples count. */
+/* Tells the samples of the block in its order. A sample of 0 or less means that the entrant failed
+ * and leaves the race. */
 void race_tell(race *r, const int64_t *samples_ns);
 
-/* An entrant turned out to be unfit (a later check failed); also after the race has finished. */
+/* Removes an entrant that a later check rejected, also after the race has finished. */
 void race_exclude(race *r, uint32_t entrant);
 
-/* No further blocks: out of time, or interrupted. The verdict is inconclusive unless the race had
- * finished. */
+/* Stops the race. The verdict is RACE_INCONCLUSIVE unless it had finished. */
 void race_stop(race *r);
 
-/* The stage of the next block, the samples told so far, and at most how many more the race takes
- * with its present entrants (for a progress line); either pointer may be NULL. */
+/* Returns the stage of the next block. `*done` gets the number of samples so far, `*left` the most
+ * that may follow with the current entrants. Both may be NULL. */
 race_stage race_progress(const race *r, uint64_t *done, uint64_t *left);
 
 #endif

@@ -1,24 +1,121 @@
-#include "search/race/result.h"
-
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "search/race/paired.h"
-#include "search/race/series.h"
+#include "search/race/state.h"
 
-/* Fewer blocks of the finals than this say less than the heats before them. */
+/* ---- series of samples ---- */
+
+const int64_t *race_heats(const race *r, uint32_t entrant)
+{
+    return r->heats + entrant * r->heats_capacity;
+}
+
+const int64_t *race_finals(const race *r, uint32_t entrant)
+{
+    return r->finals + r->contenders[entrant].slot * r->finals_capacity;
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+    const keyed *x = a, *y = b;
+    if (x->key != y->key)
+        return x->key < y->key ? -1 : 1;
+    return (x->entrant > y->entrant) - (x->entrant < y->entrant);
+}
+
+void race_sort(keyed *keys, size_t count)
+{
+    qsort(keys, count, sizeof *keys, compare_keys);
+}
+
+static stats_summary summarise(race *r, const int64_t *series, size_t count)
+{
+    memcpy(r->sorted, series, count * sizeof *series);
+    return stats_summarise(r->sorted, count);
+}
+
+double race_heats_median(race *r, uint32_t entrant, size_t blocks, double *highest)
+{
+    double median = (double)summarise(r, race_heats(r, entrant), blocks).median_ns;
+    *highest = (double)r->sorted[blocks - 1];
+    return median;
+}
+
+uint32_t race_leader(race *r, const int64_t *(*series)(const race *, uint32_t),
+                     const uint32_t *entrants, size_t count, size_t blocks)
+{
+    uint32_t leader = entrants[0];
+    int64_t lowest = INT64_MAX;
+    for (size_t i = 0; i < count; i++) {
+        int64_t median = summarise(r, series(r, entrants[i]), blocks).median_ns;
+        if (median < lowest) {
+            lowest = median;
+            leader = entrants[i];
+        }
+    }
+    return leader;
+}
+
+/* Returns the entrant's samples, in the order of blocks: of the finals if it took part, else of
+ * screen and heats. */
+static const int64_t *samples_of(const race *r, uint32_t entrant, size_t *count)
+{
+    const contender *c = &r->contenders[entrant];
+    if (c->left_at == RACE_FINALS && r->finals_blocks > 0 && !c->failed) {
+        *count = c->retired ? c->retired : r->finals_blocks;
+        return race_finals(r, entrant);
+    }
+    *count = c->heats;
+    return race_heats(r, entrant);
+}
+
+/* Returns the time by the samples of the entrant's last stage, or its earlier fastest sample. */
+static stats_summary time_of(race *r, uint32_t entrant)
+{
+    size_t count;
+    const int64_t *samples = samples_of(r, entrant, &count);
+    stats_summary s = summarise(r, samples, count);
+    if (count == 0)
+        s.median_ns = r->contenders[entrant].given.fastest_ns;
+    return s;
+}
+
+/* Returns the number of blocks of screen and heats in which both were sampled. */
+static size_t shared_heats(const race *r, uint32_t a, uint32_t b)
+{
+    size_t x = r->contenders[a].heats, y = r->contenders[b].heats;
+    return x < y ? x : y;
+}
+
+double race_estimate(race *r, uint32_t a, uint32_t b)
+{
+    const contender *x = &r->contenders[a], *y = &r->contenders[b];
+    size_t blocks = shared_heats(r, a, b);
+    if (blocks > 0)
+        return exp(paired_compare(race_heats(r, a), race_heats(r, b), blocks, 0, r->ratios).mean);
+    if (x->given.fastest_ns > 0 && y->given.fastest_ns > 0)
+        return (double)x->given.fastest_ns / (double)y->given.fastest_ns;
+    double top = (double)time_of(r, a).median_ns, bottom = (double)time_of(r, b).median_ns;
+    return top > 0 && bottom > 0 ? top / bottom : INFINITY;
+}
+
+/* ---- conclusion ---- */
+
+/* With fewer blocks of the finals, the heats decide. */
 enum { LEAST_FINALS = 4 };
 
-/* The samples that decide: the finals once they say more than the heats, else the heats, else what
- * came before. */
+/* The series of samples that decides, and its number of blocks (0 if only earlier samples
+ * exist). */
 typedef struct evidence {
     const int64_t *(*series)(const race *, uint32_t);
     size_t blocks;
     double quantile;
 } evidence;
 
-/* Finds it, and the field that it decides between: all finalists or living, but where heats decide,
- * only those that were in the most of them (the default may be a finalist that no heat has
- * seen). */
+/* Finds the evidence and the field, the entrants between which it decides. If the heats decide,
+ * these are the entrants with the most heats, because a default in the finals may lack heats. */
 static evidence find_evidence(race *r)
 {
     evidence e = {race_heats, 0, 0};
@@ -72,7 +169,7 @@ static void set_interval(race_standing *s, const paired *p, double half)
     s->high = exp(p->mean + half);
 }
 
-/* One of the field, measured beside the fastest. */
+/* Computes the standing of an entrant of the field. */
 static race_standing stand_in_field(race *r, uint32_t entrant, uint32_t fastest, const evidence *e)
 {
     race_standing s = {.entrant = entrant, .ratio = 1, .low = 1, .high = 1, .tied = true};
@@ -87,23 +184,22 @@ static race_standing stand_in_field(race *r, uint32_t entrant, uint32_t fastest,
     return s;
 }
 
-/* The quantile for the comparisons outside the field; most of them have as many blocks as the one
- * before. */
+/* The last quantile that was used outside the field; most comparisons there have equal blocks. */
 typedef struct outside {
     size_t blocks;
     double quantile;
 } outside;
 
-/* The standing of an entrant that left earlier. One that left for lack of places is tied unless its
- * samples show that it is slower by more than the margin. One that left by a test against the
- * leader of that time is tied only if they do not show it slower than the fastest: the leader may
- * have been the luckiest of equals. */
+/* Computes the standing of an entrant that left earlier. If it left for lack of places, it is tied
+ * unless its samples show it slower by more than the margin. If it left by a test against the
+ * leader of that time, it is tied only if they do not show it slower than the fastest: the leader
+ * may have been lucky. */
 static race_standing stand_outside(race *r, uint32_t entrant, uint32_t fastest, outside *o)
 {
     const contender *c = &r->contenders[entrant];
     race_standing s = {.entrant = entrant, .high = INFINITY};
     const int64_t *(*series)(const race *, uint32_t) = race_heats;
-    size_t blocks = race_shared_heats(r, entrant, fastest);
+    size_t blocks = shared_heats(r, entrant, fastest);
     s.ratio = race_estimate(r, entrant, fastest);
     if (c->retired && r->contenders[fastest].left_at == RACE_FINALS) {
         series = race_finals;
@@ -123,7 +219,7 @@ static race_standing stand_outside(race *r, uint32_t entrant, uint32_t fastest, 
     return s;
 }
 
-/* Standings of all, in the order of their numbers. */
+/* Computes all standings. */
 static void stand_all(race *r, uint32_t fastest, const evidence *e)
 {
     outside o = {0};
@@ -137,11 +233,11 @@ static void stand_all(race *r, uint32_t fastest, const evidence *e)
         else
             *s = stand_outside(r, i, fastest, &o);
         s->left_at = c->left_at;
-        s->time = race_time_of(r, i);
+        s->time = time_of(r, i);
     }
 }
 
-/* True when `a` is to be preferred to `b` where their times do not decide. */
+/* Returns whether `a` is preferred to `b` if their times do not decide. */
 static bool preferred(const race *r, uint32_t a, uint32_t b)
 {
     if ((a == r->options.default_entrant) != (b == r->options.default_entrant))
@@ -154,8 +250,8 @@ static bool preferred(const race *r, uint32_t a, uint32_t b)
     return x->order != y->order ? x->order < y->order : a < b;
 }
 
-/* Among the tied, the choice that another run would make too. A tie is wider than the margin where
- * the samples are few; who measured slower by more than the choice margin is not worth it. */
+/* Chooses among the tied entrants such that another run would choose the same, but only among those
+ * that measured slower by at most the choice margin. */
 static uint32_t choose(const race *r, uint32_t fastest)
 {
     uint32_t choice = fastest;
@@ -194,8 +290,8 @@ static void judge(race *r, race_result *result)
                     result->half_width > r->options.tie_margin;
 }
 
-/* Ranks by ratio, except that the heats' luck puts no variant before a finalist that got there by
- * merit. */
+/* Ranks by ratio, but puts no entrant that left earlier before a finalist, except the default: its
+ * heats may have been lucky. */
 static void rank(race *r, const race_result *result)
 {
     double slowest_finalist = 1;

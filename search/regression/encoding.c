@@ -3,18 +3,19 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "base/rng.h"
 
-/* A larger space is sampled for what its values leave free. */
-enum { LOOKED_AT = 8192 };
+/* A larger space is sampled in find_free(). */
+enum { SAMPLED = 8192 };
 
 struct encoded_parameter {
-    size_t first, count; /* features: position, category or both */
+    size_t first, count; /* features: position, category, or both */
     bool ordered;
-    float *position;       /* of each value */
-    uint64_t *free_beside; /* of each value: the parameters, by their first feature's bit, that
-                              exceed their least beside it */
+    float *position;       /* position of each value */
+    uint64_t *free_beside; /* for each value, the set of parameters (bit: their first feature) that
+                              exceed their least value in some configuration with that value */
 };
 
 static double number_of(value v)
@@ -32,7 +33,7 @@ static bool is_ordered(const space_parameter *p)
     return true;
 }
 
-/* The least and the greatest of the values in use. */
+/* Finds the least and the greatest value in use. */
 static void find_range(const space *s, size_t parameter, double *low, double *high)
 {
     const space_parameter *p = space_get_parameter(s, parameter);
@@ -47,8 +48,9 @@ static void find_range(const space *s, size_t parameter, double *low, double *hi
     }
 }
 
-/* Places positive numbers halfway between their rank and their logarithm: sizes matter by ratio,
- * counts by step, and which of these a parameter is cannot be known. Others by rank. */
+/* Computes positions. Positive numbers are placed by the mean of rank and logarithm: ratios matter
+ * for sizes, steps for counts, and the kind of a parameter is unknown. Other numbers are placed by
+ * rank. */
 static void place_numbers(const space *s, size_t parameter, size_t used, float *position)
 {
     const space_parameter *p = space_get_parameter(s, parameter);
@@ -90,15 +92,15 @@ static void encode_parameter(encoding *e, size_t parameter, size_t most)
     e->features += ep->count;
 }
 
-/* Notes beside which values each parameter exceeds its least: a choice that leaves another
- * parameter no say, as an algorithm without stages does, holds it at one value. */
+/* Computes free_beside. A value may force another parameter to its least value, as an algorithm
+ * without stages does with the number of stages. */
 static void find_free(encoding *e)
 {
     uint64_t count = space_count(e->space);
     rng r = rng_seeded(1);
-    for (uint64_t i = 0; i < count && i < LOOKED_AT; i++) {
+    for (uint64_t i = 0; i < count && i < SAMPLED; i++) {
         uint64_t more = 0;
-        space_at(e->space, count > LOOKED_AT ? rng_below(&r, count) : i, e->indices);
+        space_at(e->space, count > SAMPLED ? rng_below(&r, count) : i, e->indices);
         for (size_t p = 0; p < e->parameter_count; p++) {
             const struct encoded_parameter *ep = &e->parameters[p];
             if (ep->count && ep->position[e->indices[p]] > 0)
@@ -173,4 +175,92 @@ size_t encoding_least(encoding *e, uint64_t configuration)
             least |= UINT64_C(1) << ep->first;
     }
     return (size_t)__builtin_popcountll(least & counted);
+}
+
+/* ---- costs ---- */
+
+static const double rank_part = 0.5; /* weight of the rank in a score */
+
+void cost_scale_deinit(cost_scale *s)
+{
+    free(s->logarithms);
+    free(s->scores);
+    *s = (cost_scale){0};
+}
+
+/* Returns the normal quantile, by bisection, which is fast enough for a few hundred calls. */
+static double normal_quantile(double probability)
+{
+    double low = -8, high = 8;
+    for (int i = 0; i < 40; i++) {
+        double middle = (low + high) / 2;
+        if (0.5 * erfc(-middle * M_SQRT1_2) < probability)
+            low = middle;
+        else
+            high = middle;
+    }
+    return (low + high) / 2;
+}
+
+static double deviation(const double *x, size_t count, double *mean)
+{
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += x[i] / (double)count;
+    for (size_t i = 0; i < count; i++)
+        squares += (x[i] - sum) * (x[i] - sum) / (double)count;
+    *mean = sum;
+    return sqrt(squares);
+}
+
+/* Returns the slope of the scale below the lowest cost: the mean slope of the best quarter. */
+static double slope_of(const cost_scale *s)
+{
+    size_t quarter = s->count > 8 ? s->count / 4 : s->count - 1;
+    return quarter
+               ? (s->scores[quarter] - s->scores[0]) / (s->logarithms[quarter] - s->logarithms[0])
+               : 1;
+}
+
+void cost_scale_set(cost_scale *s, const double *costs, size_t count)
+{
+    cost_scale made = {.logarithms = memory_new(count, sizeof *made.logarithms),
+                       .scores = memory_new(count, sizeof *made.scores)};
+    double *x = made.logarithms, mean;
+    for (size_t i = 0; i < count; i++)
+        x[i] = log(costs[i]);
+    qsort(x, count, sizeof *x, ascending_double);
+    double spread = deviation(x, count, &mean);
+    for (size_t i = 0; i < count;) {
+        size_t end = i + 1;
+        while (end < count && x[end] - x[i] < 1e-9)
+            end++;
+        double rank = (double)(i + end) / 2 / (double)count;
+        double ratio = spread > 1e-9 ? (x[i] - mean) / spread : 0;
+        made.scores[made.count] = rank_part * normal_quantile(rank) + (1 - rank_part) * ratio;
+        x[made.count++] = x[i];
+        i = end;
+    }
+    made.slope = slope_of(&made);
+    cost_scale_deinit(s);
+    *s = made;
+}
+
+double cost_scale_score(const cost_scale *s, double cost)
+{
+    double x = log(cost);
+    if (x <= s->logarithms[0])
+        return s->scores[0] + s->slope * (x - s->logarithms[0]);
+    if (x >= s->logarithms[s->count - 1])
+        return s->scores[s->count - 1];
+    size_t low = 0, high = s->count - 1;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (s->logarithms[middle] <= x)
+            low = middle;
+        else
+            high = middle;
+    }
+    double part = (x - s->logarithms[low]) / (s->logarithms[high] - s->logarithms[low]);
+    return s->scores[low] + part * (s->scores[high] - s->scores[low]);
 }

@@ -1,10 +1,9 @@
-/* Configurations as points of a feature space, for models that measure distances.
+/* The data of a model that predicts costs: configurations as points, costs as scores.
  *
- * A parameter of numbers becomes two features: its position from 0 to 1, for effects that grow with
- * the value, and its value as a category, for effects of a single value (hardware favours some
- * numbers). A parameter of texts, or of two values, becomes one. Only values that occur in valid
- * configurations count; a parameter with one such value has no feature. The encoding owns its
- * tables; the space is borrowed. */
+ * A parameter with numbers becomes two features: its position from 0 to 1, for effects that grow
+ * with the value, and its value as a category, for effects of a single value (hardware favours some
+ * numbers). A parameter with texts, or with two values, becomes one feature. Only values that occur
+ * in valid configurations count. A parameter with only one such value has no feature. */
 #ifndef AUTOTUNE_ENCODING_H
 #define AUTOTUNE_ENCODING_H
 
@@ -12,26 +11,47 @@
 #include "space/space.h"
 
 typedef struct encoding {
-    const space *space;
+    const space *space; /* borrowed */
     size_t features;
-    bool *is_category; /* for each feature: equal or different is all that counts */
+    bool *is_category; /* for each feature: only equality matters, not distance */
     size_t parameter_count;
     struct encoded_parameter *parameters;
-    uint16_t *indices; /* scratch: of one configuration */
+    uint16_t *indices; /* scratch: value indices of a configuration */
 } encoding;
 
-/* At most `most` features, which is at most 64: the last parameters have none. */
+/* Makes an encoding with up to `most` features, at most 64. Further parameters have no feature. */
 void encoding_init(encoding *e, const space *s, size_t most);
-void encoding_deinit(encoding *e); /* a zeroed one is fine */
+void encoding_deinit(encoding *e);
 
-/* Fills `features` numbers. */
+/* Writes the features of a configuration. */
 void encoding_point(encoding *e, uint64_t configuration, float *point);
 
-/* Squared distance of two points by positions; parameters without one count 1 when they differ. */
+/* Returns the squared distance of two points by positions. Different texts have distance 1. */
 double encoding_distance(const encoding *e, const float *a, const float *b);
 
-/* How many of the parameters of three numbers or more have their least value, though no value of
- * another parameter holds them there. */
+/* Returns how many parameters with three or more numbers have their least value. A parameter does
+ * not count if the value of another parameter forces it. */
 size_t encoding_least(encoding *e, uint64_t configuration);
+
+/* ---- costs ----
+ *
+ * Costs on a scale that suits a Gaussian process: the mean of the logarithm of the cost, scaled to
+ * a standard deviation of 1, and the normal quantile of its rank. The first keeps ratios; the
+ * second distinguishes good costs, however bad the worst ones are. Between and below the costs from
+ * which it was made, the scale is linear in the logarithm. Rank transforms: Salinas, Shen &
+ * Perrone, "A quantile-based approach for hyperparameter transfer learning" (2020). */
+
+typedef struct cost_scale {
+    double *logarithms, *scores; /* of the different costs, ascending; owned */
+    size_t count;                /* number of different costs */
+    double slope;                /* below the lowest cost */
+} cost_scale;
+
+/* Makes the scale for `count` costs, at least one; they are positive and finite. Replaces `*s`. */
+void cost_scale_set(cost_scale *s, const double *costs, size_t count);
+void cost_scale_deinit(cost_scale *s);
+
+/* Returns the score of a cost, about -2 to 2, lower is better. */
+double cost_scale_score(const cost_scale *s, double cost);
 
 #endif

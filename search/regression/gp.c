@@ -7,14 +7,14 @@
 #include "base/memory.h"
 #include "base/stats.h"
 
-/* Candidates are handled in blocks of this many, which compilers turn into vector instructions. */
+/* Candidates are processed in blocks of this size, which compilers vectorise. */
 enum { LANES = 16 };
 
-/* Priors, for features scaled to [0, 1] and values to variance 1: log-normal, wide. Most of many
- * features matter little, and a long length says so: with shorter ones, two points that differ in
- * several features have nothing to do with each other until there are outcomes enough to fit
- * lengths to, and a search of few evaluations ends before. Compare Hvarfner, Hellsten & Nardi,
- * "Vanilla Bayesian optimization performs great in high dimensions" (2024). */
+/* Wide log-normal priors, for features in [0, 1] and values with variance 1. The prior length is
+ * large, because most of many features matter little. With a short length, points that differ in
+ * several features would be unrelated until there are enough outcomes to fit lengths, and a small
+ * search ends before that. Compare Hvarfner, Hellsten & Nardi, "Vanilla Bayesian optimization
+ * performs great in high dimensions" (2024). */
 static const double length_prior_median = 2.2, length_prior_deviation = 0.9;
 static const double noise_prior_median = 0.01, noise_prior_deviation = 1.5;
 static const double noise_least = 1e-4;
@@ -95,7 +95,7 @@ static double *factor_row(double *factor, size_t row)
     return factor + row * (row + 1) / 2;
 }
 
-/* The block's part of the cross matrix: row_limit x LANES. */
+/* Returns the part of `cross` for a block: row_limit x LANES. */
 static float *cross_block(const gp *g, size_t block)
 {
     return g->cross + block * g->row_limit * LANES;
@@ -162,7 +162,7 @@ void gp_update_means(gp *g)
         double sum = g->values[r];
         for (size_t j = 0; j < r; j++)
             sum -= row[j] * g->whitened[j];
-        /* An unknown value is taken to be what the rows before it predict. */
+        /* An unknown value is replaced by its prediction from the rows before. */
         g->whitened[r] = isnan(sum) ? 0 : sum / row[r];
     }
     for (size_t b = 0; b < g->blocks; b++) {
@@ -188,14 +188,14 @@ double gp_deviation(const gp *g, size_t c)
     return sqrt(g->scale * (variance > 1e-9 ? variance : 1e-9));
 }
 
-/* The climb of the posterior density. Parameters are the logarithms of lengths, then of the
- * noise. */
+/* The maximisation of the posterior density. Its parameters are the logarithms of the lengths and
+ * of the noise. */
 typedef struct climb {
     size_t features, count;
     const bool *is_category;
     const float *points;
     const double *values;
-    double *matrix; /* kernel, then its factor, then its inverse: count x count */
+    double *matrix; /* count x count: the kernel, then its factor, then its inverse */
     double *slope;  /* d kernel / d squared distance */
     double *alpha;  /* inverse x values */
     double scale;
@@ -216,10 +216,10 @@ static void fill_matrix(climb *c, const gp_kernel *k)
     }
 }
 
-/* Replaces a factor L by the lower triangle of (L L^T)^-1, a row of L^-1 at a time. */
+/* Replaces a factor L by the lower triangle of (L L^T)^-1. */
 static void invert_factor(double *m, double *scratch, size_t n)
 {
-    /* L^-1 goes, transposed, into the upper triangle of `scratch`: rows are then contiguous. */
+    /* `scratch` gets L^-1 transposed, in its upper triangle, so that its rows are contiguous. */
     for (size_t j = 0; j < n; j++) {
         double *column = scratch + j * n;
         column[j] = 1 / m[j * n + j];
@@ -265,8 +265,8 @@ static gp_kernel kernel_from(const double *at, size_t features)
     return k;
 }
 
-/* Log posterior density (up to a constant) and its gradient, the signal's variance being the
- * likeliest; NAN where the matrix cannot be factored. */
+/* Computes the logarithm of the posterior density (up to a constant) and its gradient, for the most
+ * likely variance of the signal. Returns NAN if the matrix cannot be factored. */
 static double density(climb *c, double *scratch, const double *at, double *gradient)
 {
     size_t n = c->count, features = c->features;
@@ -280,7 +280,7 @@ static double density(climb *c, double *scratch, const double *at, double *gradi
     double fit = 0;
     for (size_t i = 0; i < n; i++)
         fit += c->values[i] * c->alpha[i];
-    /* One more observation of variance 1 keeps a flat start from a variance of 0. */
+    /* A further observation with variance 1 prevents a variance of 0 if all values are equal. */
     c->scale = (fit + 1) / ((double)n + 1);
     double result = -half_log_determinant - ((double)n + 1) / 2 * log(c->scale);
     memset(gradient, 0, (features + 1) * sizeof *gradient);
@@ -304,7 +304,8 @@ static double density(climb *c, double *scratch, const double *at, double *gradi
            log_prior(at[features], noise_prior_median, noise_prior_deviation, &gradient[features]);
 }
 
-/* RPROP: each parameter moves by its own step, which grows while its gradient keeps its sign. */
+/* Maximises by RPROP: each parameter has its own step, which grows while its gradient keeps its
+ * sign. */
 static void climb_density(climb *c, double *scratch, double *best_at, double *best_scale,
                           size_t steps)
 {

@@ -29,7 +29,7 @@
 #include <stdint.h>
 
 #include "base/stats.h"
-#include "search/race/result.h"
+#include "search/race/race.h"
 
 enum {
     SITE_ROUND = 256,    /* configurations of a round, beside the incumbent */

@@ -1,7 +1,7 @@
 #include <math.h>
 
 #include "check.h"
-#include "search/draw.h"
+#include "search/strategies.h"
 
 TEST(every_number_is_drawn_once)
 {
@@ -31,7 +31,7 @@ TEST(every_order_is_equally_likely)
         hits[order]++;
         draw_deinit(&d);
     }
-    /* Six orders have three different digits; five standard deviations of a binomial count. */
+    /* There are six orders. Allow five standard deviations of the binomial count. */
     size_t met = 0;
     for (size_t i = 0; i < ORDERS; i++) {
         met += hits[i] > 0;

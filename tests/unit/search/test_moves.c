@@ -1,12 +1,11 @@
 #include <math.h>
 
 #include "check.h"
-#include "search/moves.h"
 #include "search/pool.h"
 #include "search/regression/gp.h"
+#include "search/strategies.h"
 
-/* Moves, and what else stands between the ledger and the strategies: the ledger itself, the pool of
- * candidates and the chance of failure. */
+/* What strategies share: moves, the ledger, the candidates and their feasibility. */
 
 enum { SIDE = 8, PARAMETERS = 3 };
 

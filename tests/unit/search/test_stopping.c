@@ -50,7 +50,7 @@ TEST(a_search_that_pays_no_more_is_ended)
         assert_int_equal(stopping_check(&s, 0), STOP_NONE);
         stopping_note(&s, i < 50 ? 100 - (double)i : 51);
     }
-    /* The second 50 brought nothing. */
+    /* The second 50 evaluations brought no gain. */
     assert_int_equal(stopping_check(&s, 0), STOP_GAIN);
     stopping_note(&s, 50.4);
     assert_int_equal(stopping_check(&s, 0), STOP_NONE);

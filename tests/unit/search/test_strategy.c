@@ -30,7 +30,7 @@ static at_status test_sum(void *context, const space_question *q, bool *holds, a
 
 enum { MANY = 0, SOME = 1000 };
 
-/* A space of exactly `count` configurations, or of about 85 (SOME) or 432 (MANY). */
+/* Makes a space of `count` configurations, or of about 85 (SOME) or 432 (MANY). */
 static space *make_space(size_t count)
 {
     static const size_t reads[PARAMETERS] = {0, 1, 2, 3};
@@ -52,7 +52,7 @@ static space *make_space(size_t count)
 
 typedef double (*cost_function)(const space *s, uint64_t configuration);
 
-/* Smooth with a fault line; some fail. The single best is where all the indices are 3. */
+/* A smooth cost with a discontinuity and some failures. All indices are 3 in the only optimum. */
 static double cost_bowl(const space *s, uint64_t configuration)
 {
     uint16_t at[PARAMETERS];
@@ -79,16 +79,16 @@ static double cost_constant(const space *s, uint64_t configuration)
     return 5;
 }
 
-/* How a run is driven: how much is outstanding at most, and in which order outcomes come. */
+/* How a search is run: the number of outstanding trials and the order of outcomes. */
 typedef struct drive {
     size_t batch;
     bool shuffled;
     uint64_t seed;
-    uint64_t evaluations; /* stop after so many; 0: at the strategy's own end */
+    uint64_t evaluations; /* number of evaluations; 0 for all */
 } drive;
 
 typedef struct run_outcome {
-    uint64_t *order; /* as proposed; the caller frees */
+    uint64_t *order; /* configurations in the order of proposal; freed by the caller */
     size_t count;
     double best;
 } run_outcome;
@@ -139,7 +139,7 @@ static run_outcome run(const strategy_kind *kind, const space *s, cost_function 
         waiting += got;
         if (waiting == 0)
             break;
-        /* Sometimes several outcomes come before the next question. */
+        /* Sometimes several outcomes are told before the next request. */
         size_t tells = d->shuffled ? 1 + (size_t)rng_below(&r, waiting) : 1;
         while (tells-- > 0)
             tell_one(st, s, cost, outstanding, &waiting, &r, d, &out.best);
@@ -229,7 +229,7 @@ TEST(every_strategy_repeats_itself_from_its_seed)
     space_free(s);
 }
 
-/* The pipeline runs far ahead of a blind strategy, and of no other. */
+/* The pipeline requests many configurations in advance only from blind strategies. */
 TEST(a_blind_strategy_proposes_the_same_whatever_it_is_told)
 {
     size_t kinds, blind = 0;
@@ -293,7 +293,7 @@ TEST(what_is_known_from_elsewhere_is_not_proposed)
     space_free(s);
 }
 
-/* Whoever leaves those early that are far slower than the best so far wants a good one early. */
+/* Callers may drop configurations far slower than the best, so a good one is wanted early. */
 TEST(an_exhaustive_search_begins_all_over_the_space)
 {
     enum { FIRST = 12, PARTS = 4 };
@@ -332,7 +332,7 @@ TEST(other_seeds_give_other_orders)
     space_free(s);
 }
 
-/* Every other configuration is said not to work; only then is any of them tried. */
+/* Failures are predicted for every other configuration; these are tried last. */
 TEST(what_is_predicted_not_to_work_is_tried_last)
 {
     space *s = make_space(MANY);
@@ -356,7 +356,7 @@ TEST(what_is_predicted_not_to_work_is_tried_last)
         run_outcome out = run(kind[k], s, cost_bowl, &d, &more);
         for (size_t i = 0; i < out.count; i++)
             unlikely += !isfinite(prior[out.order[i]]);
-        /* One in ten is a random one. */
+        /* One of ten proposals is random. */
         assert_true(unlikely <= d.evaluations / 10);
         free(out.order);
     }
@@ -396,7 +396,7 @@ TEST(predictions_that_are_right_lead_to_the_optimum_at_once)
     uint64_t count = space_count(s);
     double *prior = malloc(count * sizeof *prior), best = STRATEGY_FAILED;
     assert_non_null(prior);
-    /* Right up to a factor, and with every tenth value somewhat wrong. */
+    /* Predictions that are right up to a factor, and every tenth somewhat wrong. */
     for (uint64_t i = 0; i < count; i++) {
         double cost = cost_bowl(s, i);
         best = cost < best ? cost : best;
@@ -412,7 +412,7 @@ TEST(predictions_that_are_right_lead_to_the_optimum_at_once)
         run_outcome out = run(kind[k], s, cost_bowl, &d, &more);
         assert_true(out.best == best);
         free(out.order);
-        /* Predictions that are wrong throughout do not keep it from the optimum for ever. */
+        /* Even with entirely wrong predictions the optimum is found. */
         for (uint64_t i = 0; i < count; i++)
             prior[i] = 1 / prior[i];
         d.evaluations = 0;
@@ -453,7 +453,7 @@ TEST(the_default_tries_everything_when_the_budget_allows)
     space_free(s);
 }
 
-/* The mean best cost after `evaluations` of a bowl, told that `budget` are paid for. */
+/* Returns the mean best cost after `evaluations` of a bowl, for a budget of `budget`. */
 static double mean_best(const space *s, uint64_t budget, size_t evaluations)
 {
     enum { SEEDS = 60 };
@@ -498,8 +498,8 @@ static double cost_without_least_values(const space *s, uint64_t configuration)
     return 10 - (double)least_values(s, configuration);
 }
 
-/* Counts the configurations with a least value that were tried, by 40 seeds of `evaluations`
- * each. */
+/* Returns the number of tried configurations with a least value, over 40 searches of
+ * `evaluations`. */
 static size_t tries_of_least_values(const space *s, cost_function cost, uint64_t evaluations,
                                     size_t *found)
 {
@@ -523,7 +523,7 @@ static size_t tries_of_least_values(const space *s, cost_function cost, uint64_t
     return tries;
 }
 
-/* They are in half of all configurations. */
+/* Half of all configurations have a least value. */
 TEST(least_values_are_held_to_be_slow_until_outcomes_say_otherwise)
 {
     space *s = make_space(MANY);
@@ -541,7 +541,7 @@ TEST(a_small_budget_is_not_spent_on_filling_the_space)
     space_free(s);
 }
 
-/* Nearly half of the first three have one where they are far apart. */
+/* In a space-filling sample of three, nearly half of the configurations have a least value. */
 TEST(of_a_small_budget_the_model_chooses_from_the_second_on)
 {
     space *s = make_space(MANY);
@@ -550,7 +550,7 @@ TEST(of_a_small_budget_the_model_chooses_from_the_second_on)
     space_free(s);
 }
 
-/* They are in half of all configurations. */
+/* Half of all configurations have a least value. */
 TEST(least_values_are_held_to_be_slow_before_any_outcome)
 {
     enum { SEEDS = 20, AT_ONCE = 20 };
@@ -592,7 +592,7 @@ TEST(extremes_are_not_tried_first)
             extremes += at[p] == 0 || at[p] == 5;
         strategy_free(g);
     }
-    /* Two of six values are extremes: a third of all at random. */
+    /* Two of six values are extremes: a third in a random sample. */
     assert_true(extremes < SEEDS * PARAMETERS / 10);
     space_free(s);
 }

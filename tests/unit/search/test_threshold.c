@@ -1,4 +1,3 @@
-/* Thresholds along a line. */
 #include "check.h"
 
 #include "search/threshold.h"
@@ -94,7 +93,7 @@ TEST(a_response_that_goes_back_and_forth_is_asked_for_everywhere)
     assert_int_equal(place, 100);
 }
 
-/* Yes comes back for a few places on the far side of the change. */
+/* A few points beyond the change have the answer yes again. */
 static threshold_answer comes_back(size_t i)
 {
     return i < 100 || (i >= 112 && i < 120) ? THRESHOLD_YES : THRESHOLD_NO;

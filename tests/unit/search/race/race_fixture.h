@@ -1,4 +1,4 @@
-/* Races on times that the test knows: exact ones, or those of a synthetic clock. */
+/* Races with known times: exact ones, or those of a synthetic clock. */
 #ifndef AUTOTUNE_RACE_FIXTURE_H
 #define AUTOTUNE_RACE_FIXTURE_H
 
@@ -48,7 +48,7 @@ static inline void fill(size_t count, const uint32_t *order)
         samples_ns[i] = (int64_t)true_ns[order[i]];
 }
 
-/* Runs `r` on exact times. */
+/* Runs a race on exact times. */
 static inline const race_result *finish_exactly(race *r)
 {
     const uint32_t *order;

@@ -1,4 +1,4 @@
-/* A race asks for blocks, hears of samples and failures, and ends. */
+/* The course of a race: blocks, samples, failures, its end. */
 #include "race_fixture.h"
 
 TEST(a_single_entrant_is_measured_and_wins)
@@ -86,7 +86,7 @@ TEST(the_same_seed_and_samples_replay_the_same_race)
     race_free(b);
 }
 
-/* Hundreds begin with a probe; a hundred without earlier samples with a screen. */
+/* Hundreds of entrants begin with a probe, a hundred without earlier samples with a screen. */
 TEST(as_many_blocks_are_alike_as_the_race_says)
 {
     static const size_t counts[] = {300, 100};

@@ -1,4 +1,4 @@
-/* Who is measured, and who leaves a race before its finals. */
+/* Which entrants are measured, and which leave a race before its finals. */
 #include "race_fixture.h"
 
 TEST(earlier_samples_far_above_the_best_are_out_unmeasured)
@@ -42,7 +42,7 @@ TEST(entrants_without_an_earlier_sample_are_screened)
     assert_int_equal(race_progress(r, NULL, NULL), RACE_SCREEN);
     const race_result *result = finish_exactly(r);
     assert_int_equal(result->winner, 0);
-    /* 1.2 times the best is within the margin, 1.3 is not. */
+    /* The margin allows 1.2 times the best, but not 1.3. */
     assert_int_equal(standing_of(result, 2)->left_at, RACE_FINALS);
     assert_int_equal(standing_of(result, 3)->left_at, RACE_SCREEN);
     assert_int_equal(standing_of(result, 3)->time.count, 2);
@@ -72,13 +72,13 @@ TEST(thousands_are_narrowed_down_in_few_samples)
     race *r = start(&options, MOST);
     synthetic_clock clock = usual_clock(26);
     const race_result *result = synthetic_clock_race(&clock, r, true_ns, samples_ns);
-    /* Within a twentieth of the spread, from fewer samples than ten a variant. */
+    /* The winner is within a twentieth of the spread, with fewer than ten samples per variant. */
     assert_true(true_ns[result->winner] / true_ns[0] < 1.005);
     assert_true(clock.samples < 10 * MOST);
     race_free(r);
 }
 
-/* Entrants in random order, each with the fastest of three samples on this clock. */
+/* Sets up entrants in random order, each with the fastest of three samples on this clock. */
 static void set_up_tried(size_t count, double spread, synthetic_clock *clock)
 {
     set_up(count, 1e5, spread / (double)count);
@@ -88,7 +88,7 @@ static void set_up_tried(size_t count, double spread, synthetic_clock *clock)
         true_ns[i - 1] = true_ns[j];
         true_ns[j] = swapped;
     }
-    /* The machine is warm when variants are tried. */
+    /* Variants are tried on a warm machine. */
     clock->now_ns = 1e9;
     for (size_t i = 0; i < count; i++)
         for (int n = 0; n < 3; n++) {
@@ -125,7 +125,7 @@ static uint64_t samples_of_race(size_t count, double noise, uint64_t seed, bool 
 TEST(of_thousands_with_earlier_samples_few_are_measured_again)
 {
     bool lost;
-    /* Two samples of everybody within 1.3 times the best would be all of them, twice. */
+    /* Without a probe, all entrants would be sampled twice. */
     assert_true(samples_of_race(MOST, 0.003, 31, &lost) < MOST);
     assert_false(lost);
 }
@@ -146,7 +146,7 @@ TEST(a_probe_loses_the_best_no_more_often_than_alpha)
         times += lost;
     }
     assert_true(times <=
-                3); /* one is expected at most; more than three in 100 have a chance of 2 % */
+                3); /* at most one is expected; more than three in 100 have a probability of 2 % */
 }
 
 TEST(blocks_of_the_probe_do_not_compare_those_who_were_not_in_it)

@@ -1,6 +1,6 @@
-/* Who is in the finals, and what they decide: the winner, ties, intervals. */
+/* The finals: their entrants, and the winner, ties and intervals that they decide. */
 #include "race_fixture.h"
-#include "search/race/balance.h"
+#include "search/race/paired.h"
 
 TEST(a_slow_default_is_ranked_by_its_time)
 {
@@ -30,8 +30,8 @@ TEST(the_default_is_measured_in_the_finals_however_slow)
     race_free(r);
 }
 
-/* A race of two with a default whose earlier sample is five times theirs, which `ratio` allows or
- * not. */
+/* Starts a race of two entrants and a default whose earlier sample is five times theirs, with
+ * default_ratio `ratio`. */
 static race *start_with_slow_default(double ratio)
 {
     set_up(3, 1e5, 0.01);
@@ -72,7 +72,7 @@ TEST(a_hopeless_default_races_when_all_others_fail)
     race_free(r);
 }
 
-/* Counts the finals' samples that are the default's, and those that are the winner's. */
+/* Counts the samples of the default and of the winner in the finals. */
 static void count_finals(double default_ns, size_t *of_default, size_t *of_winner)
 {
     set_up(20, 1e5, 0.01);
@@ -147,7 +147,7 @@ TEST(the_finals_are_balanced)
 
 TEST(only_the_finals_decide)
 {
-    /* In the heats entrant 0 is lucky; measured afresh it is not. */
+    /* Entrant 0 is lucky in the heats, but not in the finals. */
     set_up(2, 1e5, 0.005);
     race_options options = with_seed(11);
     race *r = start(&options, 2);
@@ -210,7 +210,7 @@ TEST(the_interval_of_a_ratio_holds_the_truth)
         held += s->low <= 1.03 && 1.03 <= s->high;
         race_free(r);
     }
-    /* Each side is wrong in 1 %. */
+    /* Each bound is wrong in 1 % of races. */
     assert_true(held >= 190);
 }
 
@@ -308,8 +308,8 @@ TEST(a_quiet_machine_is_not_called_noisy)
 
 TEST(a_coarse_clock_does_not_separate_what_it_cannot_see)
 {
-    /* 10 us and 10.2 us on a clock of 500 ns, without noise: either both read the same or they read
-     * a whole tick apart. */
+    /* 10 us and 10.2 us on a clock of 500 ns, without noise: both readings are equal or differ by a
+     * tick. */
     set_up(2, 10e3, 0);
     race_options options = with_seed(17);
     options.tick_ns = 500;
@@ -362,7 +362,7 @@ TEST(when_all_finalists_are_excluded_the_next_best_are_measured)
 
 TEST(drift_between_blocks_does_not_decide)
 {
-    /* The machine wanders by 3 %, slowly: far more than what separates the entrants. */
+    /* The machine drifts slowly by 3 %, far more than the difference of the entrants. */
     synthetic_machine machine = synthetic_machine_usual();
     machine.wander = 0.03;
     machine.wander_ns = 50e6;

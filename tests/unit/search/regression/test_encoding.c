@@ -1,7 +1,11 @@
 #include <math.h>
 
+#include "base/rng.h"
 #include "check.h"
+#include "normal.h"
 #include "search/regression/encoding.h"
+
+/* ---- configurations ---- */
 
 static const value tiles[] = {{.integer = 16}, {.integer = 32}, {.integer = 64}};
 static const value names[] = {{.kind = VALUE_STRING, .string = "a"},
@@ -35,7 +39,7 @@ TEST(numbers_have_position_and_category_texts_only_a_category)
     float point[4];
     assert_true(space_find(s, middle, &index));
     encoding_point(&e, index, point);
-    /* 32 is halfway from 16 to 64 by rank and by ratio. */
+    /* 32 is in the middle of 16 and 64, by rank and by ratio. */
     assert_true(fabs((double)point[0] - 0.5) < 1e-6);
     assert_true(point[3] == 1);
     encoding_deinit(&e);
@@ -82,7 +86,7 @@ TEST(least_values_are_counted_of_three_numbers_or_more)
     space_free(s);
 }
 
-/* One stage unless the name is "b". */
+/* Only the name "b" allows several stages. */
 static at_status only_b_has_stages(void *context, const space_question *q, bool *holds,
                                    at_error *error)
 {
@@ -132,4 +136,50 @@ TEST(no_more_features_are_made_than_there_is_room_for)
     assert_true(point[2] == 9);
     encoding_deinit(&e);
     space_free(s);
+}
+
+/* ---- costs ---- */
+
+TEST(scores_rise_with_costs_everywhere)
+{
+    rng r = rng_seeded(1);
+    for (size_t count = 1; count <= 40; count++) {
+        double costs[40];
+        for (size_t i = 0; i < count; i++)
+            costs[i] = exp(rng_normal(&r)) * (i % 5 ? 1 : 20);
+        cost_scale s = {0};
+        cost_scale_set(&s, costs, count);
+        double before = -INFINITY;
+        for (double cost = 1e-3; cost < 1e3; cost *= 1.07) {
+            double score = cost_scale_score(&s, cost);
+            assert_true(isfinite(score));
+            assert_true(score >= before);
+            before = score;
+        }
+        cost_scale_deinit(&s);
+    }
+}
+
+TEST(what_is_close_together_near_the_best_is_kept_apart)
+{
+    static const double costs[] = {1, 1.001, 1.002, 1.003, 50, 100, 1000, 10000};
+    cost_scale s = {0};
+    cost_scale_set(&s, costs, 8);
+    double near = cost_scale_score(&s, 1.001) - cost_scale_score(&s, 1);
+    double range = cost_scale_score(&s, 10000) - cost_scale_score(&s, 1);
+    assert_true(near > 0.05 * range);
+    /* The scale continues below the lowest cost. */
+    assert_true(cost_scale_score(&s, 0.999) < cost_scale_score(&s, 1));
+    cost_scale_deinit(&s);
+}
+
+TEST(equal_costs_have_one_score)
+{
+    static const double costs[] = {3, 3, 3};
+    cost_scale s = {0};
+    cost_scale_set(&s, costs, 3);
+    assert_int_equal(s.count, 1);
+    assert_true(isfinite(cost_scale_score(&s, 3)));
+    assert_true(cost_scale_score(&s, 2) < cost_scale_score(&s, 3));
+    cost_scale_deinit(&s);
 }

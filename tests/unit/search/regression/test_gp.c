@@ -24,7 +24,7 @@ static void fill_points(float *points, size_t count, rng *r)
     }
 }
 
-/* Kernel of gp.h, written out: unit lengths where the weights are 1. */
+/* The kernel of gp.h, computed directly. */
 static double kernel(const gp_kernel *k, const float *a, const float *b)
 {
     double s = 0;
@@ -152,7 +152,7 @@ TEST(values_without_any_spread_are_no_trouble)
     assert_true(isfinite(k.weight[0]) && isfinite(k.noise) && scale > 0);
 }
 
-/* What the first outcomes say of single features is of use where all of the others differ. */
+/* The first outcomes of single features must matter for points at which all others differ. */
 TEST(before_lengths_are_fitted_one_outcome_says_something_of_far_points)
 {
     enum { MANY = 8 };
