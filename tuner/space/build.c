@@ -1,16 +1,15 @@
+/* Enumeration of a space: depth first, with memos of answers and of equal subtrees. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
-#include "space/node.h"
 #include "space/tree.h"
 
-/* Two bits an answer: tables up to 1 MiB are worth having whole. */
+/* Largest number of combinations of a dense table: 1 MiB at two bits per answer. */
 static const uint64_t dense_limit = UINT64_C(1) << 22;
-/* The bytes that memos may hold beyond those of the tree itself. */
+/* Limits of the memos: remembered answers and visits (beyond the size of the tree), and numbers of
+ * removed points, one per visit and constraint, which take 128 MiB. */
 static const size_t memo_allowance = (size_t)1 << 21;
-
-/* And what was removed below remembered nodes, one number a constraint: 128 MiB. */
 static const size_t memo_numbers = (size_t)1 << 24;
 
 enum { ANSWER_UNKNOWN, ANSWER_NO, ANSWER_YES };
@@ -20,57 +19,57 @@ typedef struct tuple_key {
     size_t *levels; /* ascending */
     uint64_t *strides;
     size_t count;
-    uint64_t combinations; /* 0: more than 2^64 - 1, keys are not unique */
+    uint64_t combinations; /* 0 if above 2^64 - 1: keys are not unique then */
 } tuple_key;
 
-/* A constraint, where it is tested, and what it answered. */
+/* A constraint, the level of its test, and its answers so far. */
 typedef struct tested {
     size_t constraint;
     size_t level;
     tuple_key reads;
     uint8_t *dense; /* answers of two bits, or NULL */
-    bool remember;  /* in `sparse` */
+    bool remember;  /* answers are kept in `sparse` */
     keymap sparse;
-    uint64_t base; /* the key of the node at hand, the level's own value being 0 */
+    uint64_t base; /* key of the current node, with value 0 for its level */
 } tested;
 
-/* The nodes known at one level: a node depends only on the values that later constraints read. */
+/* The known nodes of a level. A node depends only on the values that later constraints read. */
 typedef struct level_memo {
     tuple_key frontier;
     bool remember;
-    keymap seen; /* key of the frontier -> remembered visit */
+    keymap seen; /* key of the frontier -> visit */
 } level_memo;
 
-/* The tree is built depth first. `indices` has the values bound above the node at hand; row l of
- * `scratch` and `alive` belongs to the node at hand on level l. levels[l].seen maps the values that
- * later constraints read to the visit that had them first, so that an equal subtree is built once
- * and its removals are added again from visit_removed. */
+/* The tree is built depth first. `indices` has the values above the current node; row l of
+ * `scratch` and `alive` belongs to the current node of level l. levels[l].seen maps the values that
+ * later constraints read to the first visit with these values, so that an equal subtree is built
+ * once. Its numbers of removed points are then added from visit_removed. */
 typedef struct builder {
     space *s;
     space_test test;
     void *context;
     const space_limits *limits;
     at_error *error;
-    tested *tests;      /* by level, cheapest first */
+    tested *tests;      /* by level, those with the fewest parameters first */
     size_t *first_test; /* tests of level l: first_test[l] .. first_test[l + 1] - 1 */
     level_memo *levels;
     uint16_t *indices;    /* for each parameter */
-    double *suffix;       /* points of the product of the levels from l on */
-    double *removed;      /* [level][constraint]: below the node at hand */
-    space_edge **scratch; /* edges of the node at hand, for each level */
-    bool **alive;         /* values that broke no constraint at the node at hand, for each level */
-    uint16_t *choices;    /* values to ask about, and the answers */
+    double *suffix;       /* for each level l, points of the product of the levels from l on */
+    double *removed;      /* [level][constraint]: points removed below the current node */
+    space_edge **scratch; /* for each level, edges of the current node */
+    bool **alive;         /* for each level, values of the current node that satisfy all tests */
+    uint16_t *choices;    /* values of a question, and the answers */
     bool *holds;
-    uint32_t *visit_node;  /* what each remembered visit gave */
+    uint32_t *visit_node;  /* node of each remembered visit */
     double *visit_removed; /* [visit][constraint] */
     size_t visit_count, visit_node_capacity, visit_removed_capacity;
     node_writer nodes;
-    double *begun; /* for each level: the share of the product that lies before the node at hand */
-    double *width; /* and the share below it */
+    double *begun; /* for each level, share of the product before the current node */
+    double *width; /* for each level, share of the product below the current node */
     int64_t until_look;
 } builder;
 
-/* Values tested between two looks at the limits: a millisecond or so. */
+/* Number of values tested between two checks of the limits, about a millisecond. */
 enum { LOOK_PERIOD = 4096 };
 
 static bool key_init(tuple_key *k, const space *s, const bool *reads, size_t levels)
@@ -83,7 +82,7 @@ static bool key_init(tuple_key *k, const space *s, const bool *reads, size_t lev
         if (reads[l])
             k->levels[k->count++] = l;
     k->combinations = 1;
-    /* The last level varies fastest: a node's answers lie side by side. */
+    /* The last level varies fastest, so that the answers of a node are adjacent. */
     for (size_t i = k->count; i-- > 0;) {
         k->strides[i] = k->combinations;
         if (__builtin_mul_overflow(k->combinations,
@@ -102,7 +101,7 @@ static void key_deinit(tuple_key *k)
     free(k->strides);
 }
 
-/* Key of the values bound below `level`. */
+/* Returns the key of the values bound before `level`. */
 static uint64_t key_at(const builder *b, const tuple_key *k, size_t level)
 {
     uint64_t key = 0;
@@ -116,7 +115,7 @@ static double *removed_at(const builder *b, size_t level)
     return b->removed + level * b->s->constraint_count;
 }
 
-/* The answer known of the constraint where the level's parameter takes value `choice`. */
+/* Returns the known answer for value `choice` of the level's parameter. */
 static unsigned recall_answer(const tested *t, size_t choice)
 {
     uint64_t key = t->base + choice, answer = ANSWER_UNKNOWN;
@@ -143,7 +142,7 @@ static void break_value(builder *b, const tested *t, size_t level, size_t choice
     removed_at(b, level)[t->constraint] += b->suffix[level + 1];
 }
 
-/* Tests one constraint on the values of the level's parameter that are still alive. */
+/* Tests a constraint on the values of the level's parameter that are still alive. */
 static at_status test_values(builder *b, tested *t, size_t level)
 {
     size_t parameter = b->s->order[level], count = 0;
@@ -211,7 +210,7 @@ static at_status remember(builder *b, size_t level, uint64_t key, uint32_t node)
     return AT_OK;
 }
 
-/* The bytes of the tree and of its memos. */
+/* Returns the size of the tree and the memos in bytes. */
 static size_t builder_bytes(const builder *b)
 {
     size_t bytes = node_writer_bytes(&b->nodes) + b->visit_node_capacity * sizeof *b->visit_node +
@@ -223,8 +222,8 @@ static size_t builder_bytes(const builder *b)
     return bytes;
 }
 
-/* After `values` more were tested: is the space still within its limits? */
-static at_status look(builder *b, size_t level, size_t values)
+/* Checks the limits after a further `values` values were tested. AT_SCRIPT, AT_INTERRUPTED. */
+static at_status check_limits(builder *b, size_t level, size_t values)
 {
     const space_limits *limits = b->limits;
     b->until_look -= (int64_t)values + 1;
@@ -246,7 +245,7 @@ static at_status look(builder *b, size_t level, size_t values)
 
 static at_status visit_node(builder *b, size_t level, uint32_t *node);
 
-/* Tries every value of the level's parameter under the prefix at hand. */
+/* Visits the subtree of every value of the level's parameter. */
 static at_status visit_values(builder *b, size_t level, size_t *edge_count)
 {
     size_t parameter = b->s->order[level];
@@ -260,7 +259,7 @@ static at_status visit_values(builder *b, size_t level, size_t *edge_count)
             return status;
     }
     *edge_count = 0;
-    at_status within = look(b, level, values);
+    at_status within = check_limits(b, level, values);
     if (within)
         return within;
     size_t alive = 0, nth = 0;
@@ -323,8 +322,7 @@ static void mark_reads(const space *s, const space_constraint *constraint, bool 
     }
 }
 
-/* Prepares the tests of constraints that read parameters with a choice; *count receives how
- * many. */
+/* Prepares the tests of constraints that read parameters with several values, and counts them. */
 static bool prepare_tests(builder *b, const space_constraint *constraints, bool *reads,
                           size_t *count)
 {
@@ -343,7 +341,7 @@ static bool prepare_tests(builder *b, const space_constraint *constraints, bool 
             continue;
         }
         t->level = t->reads.levels[t->reads.count - 1];
-        /* Every level up to its own: each combination comes up once, an answer is never reused. */
+        /* If it reads all levels before, no answer would be reused. */
         if (t->reads.count == t->level + 1 || t->reads.combinations == 0)
             continue;
         t->remember = true;
@@ -383,7 +381,8 @@ static bool prepare_levels(builder *b, size_t test_count, bool *reads)
     return true;
 }
 
-/* Tests the constraints that read nothing with a choice; *broken is the first that fails. */
+/* Tests the constraints that read only parameters with one value. `*broken` is the first that
+ * fails, or SIZE_MAX. */
 static at_status test_constants(builder *b, const space_constraint *constraints, bool *reads,
                                 size_t *broken)
 {

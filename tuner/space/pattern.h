@@ -1,7 +1,7 @@
-/* A pattern: what a script describes, as plain data.
+/* A pattern: the contents of a script as plain data.
  *
- * Everything here is owned by the script that loaded it (script/script.h) and lives as long as it
- * does. Expressions stay in Lua; they are evaluated through script/script.h. */
+ * The script that was loaded (script/script.h) owns everything here. Expressions stay in Lua and
+ * are evaluated by script/script.h. */
 #ifndef AUTOTUNE_SPACE_PATTERN_H
 #define AUTOTUNE_SPACE_PATTERN_H
 
@@ -19,8 +19,8 @@ typedef struct pattern_variable {
     value value;
 } pattern_variable;
 
-/* The values that a variable may have: those from `least` to `most`, or one of a few; with neither
- * any of its kind. */
+/* The values that a variable may have: a range from `least` to `most`, a list, or any value of its
+ * kind. */
 typedef struct pattern_domain {
     bool is_range;
     value least, most;
@@ -30,43 +30,41 @@ typedef struct pattern_domain {
 
 enum { PATTERN_MAX_FEATURES = 8, PATTERN_MAX_DEFINITION_BYTES = 2000 };
 
-/* A number that a choice among configurations may ask, beside the variables of a problem
+/* A number by which one of several configurations may be chosen, beside the variables of a problem
  * (`choose_by` in the script). */
 typedef struct pattern_feature {
     const char *name;
-    /* Its expression, and those of the derived values that it reads, or their hash where they are
-     * long: "a * waves; waves = ...". Two features of a name and definition are the same. */
+    /* Its expression and those of the derived values that it reads ("a * waves; waves = ..."), or
+     * their hash if they are long. Features with the same name and definition are the same. */
     const char *definition;
     bool of_configuration; /* it reads parameters */
 } pattern_feature;
 
 enum { PATTERN_MAX_RAGGED = 3, PATTERN_MAX_LARGER = 12 };
 
-/* Which problem: the one to tune; the smaller one that a simulated device tunes; that one without
- * the user's --set, or one that is derived for proofs where the script names none; ragged ones that
- * only check edges (no dimension divisible by any tile): PROBLEM_RAGGED, PROBLEM_RAGGED + 1 ...;
- * and larger ones that only prove, which script_set_problem() makes: PROBLEM_LARGER ... */
+/* The problems of a pattern. */
 typedef enum problem_kind {
     PROBLEM_TUNED,
-    PROBLEM_SIMULATED,
-    PROBLEM_SMALL,
-    PROBLEM_RAGGED,
-    PROBLEM_LARGER = PROBLEM_RAGGED + PATTERN_MAX_RAGGED,
+    PROBLEM_SIMULATED, /* smaller, for tuning on a simulated device */
+    PROBLEM_SMALL,     /* PROBLEM_SIMULATED without --set; derived if the script has none */
+    PROBLEM_RAGGED,    /* the first of several that no tile divides, for checking edges */
+    PROBLEM_LARGER = PROBLEM_RAGGED + PATTERN_MAX_RAGGED, /* the first of several for proofs only,
+                                                             made by script_set_problem() */
     PROBLEM_KINDS = PROBLEM_LARGER + PATTERN_MAX_LARGER
 } problem_kind;
 
 typedef struct pattern {
-    const char *path; /* of the script, as found */
+    const char *path; /* path of the script */
     const char *name;
     const char *summary;
-    /* problem_count variables; problems[kind][i] is variable i in that problem. A script that rules
-     * out a ragged problem (ragged = false) or names no simulated one has the tuned values there
-     * and has_problem[kind] false. */
+    /* problems[kind][i] is variable i of problem_count variables. If the script has no ragged
+     * problem (ragged = false) or no simulated one, has_problem[kind] is false, and the values are
+     * those of the tuned problem. */
     size_t problem_count;
     const pattern_variable *problems[PROBLEM_KINDS];
     bool has_problem[PROBLEM_KINDS];
-    const int64_t *most;           /* that each variable may be; 0: nothing larger, or no integer */
-    const pattern_domain *domains; /* of each variable */
+    const int64_t *most; /* largest value of each variable; 0 for the tuned value, or no integer */
+    const pattern_domain *domains; /* one for each variable */
     size_t ragged_count;           /* PROBLEM_RAGGED to PROBLEM_RAGGED + ragged_count - 1 */
     size_t parameter_count;
     const space_parameter *parameters;
@@ -74,17 +72,17 @@ typedef struct pattern {
     const space_constraint *constraints;
     size_t feature_count;
     const pattern_feature *features;
-    const uint16_t *baseline; /* value indices, one a parameter: the script's default */
+    const uint16_t *baseline; /* default configuration of the script: a value index per parameter */
     size_t start_count;
-    const uint16_t *const
-        *starts; /* likewise: what the script expects to be good; not every problem allows each */
-    const char *template_path;  /* as found */
-    const char *filler_path;    /* as found; NULL when no kernel of the script fills inputs */
-    const char *reference_path; /* as found; NULL when the pattern has no reference (spill) */
-    const char *item;           /* what it counts, "keys"; "" when it gives no items */
-    bool transfers;   /* variants move data between host and device: nothing simulates that */
-    bool is_captured; /* its problem is a launch of a program's: there is no other */
-    bool measurable;  /* false: only emit, inspect and space make sense */
+    /* Configurations that the script expects to be good. A problem may not allow all of them. */
+    const uint16_t *const *starts;
+    const char *template_path;
+    const char *filler_path;    /* kernel that fills inputs; may be NULL */
+    const char *reference_path; /* may be NULL */
+    const char *item;           /* plural of what `items` count ("keys"); may be empty */
+    bool transfers;   /* variants transfer data between host and device; cannot be simulated */
+    bool is_captured; /* its only problem is a captured launch of a program */
+    bool measurable;  /* false if only emit, inspect and space are possible */
 } pattern;
 
 #endif

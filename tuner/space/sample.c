@@ -1,28 +1,26 @@
-/* Samples of spaces that are too large to enumerate. */
+/* Samples of spaces that are too large to be enumerated. */
 #include <stdlib.h>
 #include <string.h>
-
 #include <xxhash.h>
 
 #include "base/array.h"
 #include "base/rng.h"
-#include "space/node.h"
+#include "space/tree.h"
 
 enum {
-    /* Values that one descent tries for each level before it begins anew: a bad choice near the
-     * root is not mended near the leaves. */
+    /* Values per level that a descent tries before a new one begins: no value near the leaves helps
+     * after a bad choice near the root. */
     TRIES_PER_LEVEL = 2,
-    /* Neighbours that are taken of each configuration that was found by descending. */
+    /* Neighbours added for each configuration that a descent finds. */
     NEIGHBOURS_EACH = 15,
-    /* Descents in a row that find nothing new: the space is small after all, or its valid
-     * configurations cannot be found this way. */
+    /* Consecutive descents without a new configuration after which the search ends. */
     MOST_FRUITLESS = 2000,
     LOOK_PERIOD = 4096
 };
 
-/* A descent binds the levels from the first on in `indices`. `choices` and `holds` are scratch of
- * one level at a time: a level copies what it needs to its own row of `shuffled` before it goes
- * deeper. `found` has `count` configurations, no two alike by the hashes in `seen`. */
+/* A descent binds the levels from the first on in `indices`. `choices` and `holds` are scratch: a
+ * level copies its values to its row of `shuffled` before it goes deeper. `found` has `count`
+ * different configurations; `seen` has their hashes. */
 typedef struct sampler {
     space *s;
     const space_constraint *constraints;
@@ -32,17 +30,17 @@ typedef struct sampler {
     at_error *error;
     uint64_t most;
     rng rng;
-    size_t *level_of;    /* the last level that each constraint reads; SIZE_MAX: none */
+    size_t *level_of;    /* for each constraint, the last level it reads, or SIZE_MAX */
     bool *reads;         /* [constraint][level] */
     uint16_t *indices;   /* for each parameter */
-    uint64_t **shuffled; /* for each level, the values to try */
+    uint64_t **shuffled; /* for each level, values in the order of trial */
     uint16_t *choices;
     bool *holds;
     uint64_t tries_left;
     int64_t until_look;
     bool stopped;
-    keymap seen;     /* hash of a configuration */
-    uint16_t *found; /* configurations, values in the order of the levels */
+    keymap seen;     /* hashes of the configurations */
+    uint16_t *found; /* configurations, with their values in the order of levels */
     size_t count, capacity;
 } sampler;
 
@@ -51,7 +49,7 @@ static size_t values_at(const sampler *m, size_t level)
     return m->s->parameters[m->s->order[level]].value_count;
 }
 
-/* After `tested` more values: must the search end? */
+/* Returns whether the search must end, after a further `tested` values were tested. */
 static bool must_end(sampler *m, size_t tested)
 {
     m->until_look -= (int64_t)tested + 1;
@@ -65,7 +63,7 @@ static bool must_end(sampler *m, size_t tested)
     return m->stopped;
 }
 
-/* Keeps of choices[0 .. *count) the values of the level's parameter that satisfy the constraint. */
+/* Removes the values from `choices` that do not satisfy the constraint. */
 static at_status filter(sampler *m, size_t constraint, size_t level, size_t *count)
 {
     if (*count == 0)
@@ -83,7 +81,7 @@ static at_status filter(sampler *m, size_t constraint, size_t level, size_t *cou
     return AT_OK;
 }
 
-/* Adds the configuration at hand, unless it is there. */
+/* Adds the current configuration, unless it is known. */
 static at_status keep(sampler *m, bool *is_new)
 {
     const space *s = m->s;
@@ -103,7 +101,7 @@ static at_status keep(sampler *m, bool *is_new)
     return keymap_put(&m->seen, hash, 0) ? AT_OK : node_no_memory(m->error);
 }
 
-/* Binds the levels from `level` on, each to a random value that breaks no constraint. */
+/* Binds the levels from `level` on to random values that satisfy the constraints. */
 static at_status descend(sampler *m, size_t level, bool *found)
 {
     *found = level == m->s->level_count;
@@ -130,7 +128,7 @@ static at_status descend(sampler *m, size_t level, bool *found)
     return status;
 }
 
-/* Adds up to `most` of the neighbours of the configuration at hand. */
+/* Adds up to `most` neighbours of the current configuration. */
 static at_status keep_neighbours(sampler *m, size_t most)
 {
     size_t levels = m->s->level_count;
@@ -156,7 +154,7 @@ static at_status keep_neighbours(sampler *m, size_t most)
     return status;
 }
 
-/* Do the constraints hold that read no parameter with a choice? They decide for all. */
+/* Tests the constraints that read only parameters with one value. */
 static at_status test_constants(sampler *m, bool *hold)
 {
     at_status status = AT_OK;
@@ -169,9 +167,9 @@ static at_status test_constants(sampler *m, bool *hold)
     return status;
 }
 
-/* 1, 1, 2, 1, 1, 2, 4, 1, 1, 2 ...: as good a sequence of limits for random descents as there is
- * when nothing is known of them (Luby, Sinclair & Zuckerman, "Optimal speedup of Las Vegas
- * algorithms", 1993). `i` counts from 1. */
+/* Returns element `i`, from 1, of the sequence 1, 1, 2, 1, 1, 2, 4, 1, 1, 2 ..., the optimal
+ * sequence of limits for random restarts without further knowledge (Luby, Sinclair & Zuckerman,
+ * "Optimal speedup of Las Vegas algorithms", 1993). */
 static uint64_t luby(uint64_t i)
 {
     for (;;) {
@@ -214,7 +212,8 @@ static at_status search(sampler *m, const uint16_t *known)
     return status;
 }
 
-/* The node of the level for the sorted configurations first .. end - 1, which agree below it. */
+/* Writes the node of a level for the sorted configurations `first` to `end` - 1, which have equal
+ * values before that level. */
 static at_status write_node(sampler *m, node_writer *w, size_t level, size_t first, size_t end,
                             uint32_t *node)
 {
@@ -239,7 +238,7 @@ static at_status write_node(sampler *m, node_writer *w, size_t level, size_t fir
     return status;
 }
 
-/* Sorts by one level after the other, the last first: stable passes by counting. */
+/* Radix-sorts the configurations, the last level first. */
 static bool sort_found(sampler *m)
 {
     size_t levels = m->s->level_count;
@@ -324,7 +323,8 @@ at_status space_draw(space *s, const space_constraint *constraints, space_test t
                  .until_look = LOOK_PERIOD};
     node_writer writer = {0};
     at_status status = sampler_init(&m) ? search(&m, known) : node_no_memory(error);
-    status = error_forgive(status, AT_INTERRUPTED, error); /* with what was found until then */
+    status =
+        error_forgive(status, AT_INTERRUPTED, error); /* keeps the configurations found so far */
     if (!status)
         status = node_writer_init(&writer, s, 0, error);
     if (!status && m.count > 0)

@@ -22,13 +22,13 @@ static at_status copy_parameters(space *s, const space_parameter *parameters, si
     return AT_OK;
 }
 
-/* One past the node's last edge. */
+/* Returns the index after the node's last edge. */
 static size_t end_edge(const space *s, uint32_t node)
 {
     return s->nodes[node].first_edge + s->nodes[node].edge_count;
 }
 
-/* Finds the values that occur. */
+/* Finds the values that occur in a configuration. */
 static at_status find_used(space *s, at_error *error)
 {
     s->used = calloc(s->parameter_count + 1, sizeof *s->used);
@@ -39,8 +39,7 @@ static at_status find_used(space *s, at_error *error)
         if (s->parameters[p].value_count == 1 && s->root != NODE_NONE)
             s->used[p][0] = true;
     }
-    /* Parents come after their children: going down from the root meets every node after its level
-     * is known. */
+    /* Parents come after their children, so this loop visits each node after its level is known. */
     uint32_t *level = calloc((size_t)s->node_count + 1, sizeof *level);
     if (!s->used || !level) {
         free(level);
@@ -55,7 +54,128 @@ static at_status find_used(space *s, at_error *error)
     return AT_OK;
 }
 
-/* Makes a space with an order and no tree, for space_new and space_sample. */
+/* ---- order of parameters ---- */
+
+/* A conditional parameter, fixed to one value if its condition is false, prunes less than its few
+ * combinations suggest. The weight was chosen by the time to enumerate the patterns in lua/. */
+enum { CONDITIONAL_WEIGHT = 8 };
+
+typedef struct chooser {
+    const space *s;
+    const space_constraint *constraints;
+    bool *bound;     /* for each parameter: it is bound, or has a single value */
+    size_t *readers; /* for each parameter: number of constraints that read it */
+} chooser;
+
+/* The rank of a constraint in the choice of the next one to complete. */
+typedef struct appeal {
+    bool connected;      /* it reads a bound parameter */
+    double combinations; /* number of combinations of its unbound parameters; 1 if all are bound */
+} appeal;
+
+static appeal appeal_of(const chooser *c, const space_constraint *constraint)
+{
+    appeal a = {.combinations = 1};
+    for (size_t i = 0; i < constraint->parameter_count; i++) {
+        size_t p = constraint->parameters[i];
+        size_t values = c->s->parameters[p].value_count;
+        if (!c->bound[p])
+            a.combinations *= (double)values;
+        else if (values > 1)
+            a.connected = true;
+    }
+    return a;
+}
+
+static bool better(appeal a, appeal b)
+{
+    if (a.connected != b.connected)
+        return a.connected;
+    return a.combinations < b.combinations;
+}
+
+/* Finds the constraint to complete next. Returns false if all are complete. */
+static bool next_constraint(const chooser *c, size_t *out)
+{
+    bool found = false;
+    appeal best = {0};
+    for (size_t i = 0; i < c->s->constraint_count; i++) {
+        appeal a = appeal_of(c, &c->constraints[i]);
+        if (c->constraints[i].conditional && a.combinations > 1)
+            a.combinations *= CONDITIONAL_WEIGHT;
+        if (a.combinations > 1 && (!found || better(a, best))) {
+            found = true;
+            best = a;
+            *out = i;
+        }
+    }
+    return found;
+}
+
+static void bind(chooser *c, space *s, size_t parameter)
+{
+    c->bound[parameter] = true;
+    s->order[s->level_count++] = parameter;
+}
+
+/* Binds the constraint's unbound parameters: first those that most constraints read, then those
+ * with the fewest values. */
+static void complete(chooser *c, space *s, const space_constraint *constraint)
+{
+    for (;;) {
+        size_t best = SIZE_MAX;
+        for (size_t i = 0; i < constraint->parameter_count; i++) {
+            size_t p = constraint->parameters[i];
+            if (c->bound[p])
+                continue;
+            if (best == SIZE_MAX || c->readers[p] > c->readers[best] ||
+                (c->readers[p] == c->readers[best] &&
+                 s->parameters[p].value_count < s->parameters[best].value_count))
+                best = p;
+        }
+        if (best == SIZE_MAX)
+            return;
+        bind(c, s, best);
+    }
+}
+
+/* Fills order and level_count: one connected group of parameters after the other, and within a
+ * group the parameters first that complete a constraint soonest. */
+static at_status choose_order(space *s, const space_constraint *constraints, at_error *error)
+{
+    at_status status = AT_OK;
+    size_t n = s->parameter_count;
+    chooser c = {.s = s,
+                 .constraints = constraints,
+                 .bound = calloc(n + 1, sizeof *c.bound),
+                 .readers = calloc(n + 1, sizeof *c.readers)};
+    s->order = calloc(n + 1, sizeof *s->order);
+    if (!c.bound || !c.readers || !s->order) {
+        status = error_no_memory(error);
+        goto cleanup;
+    }
+    for (size_t p = 0; p < n; p++)
+        c.bound[p] = s->parameters[p].value_count == 1;
+    for (size_t i = 0; i < s->constraint_count; i++)
+        for (size_t j = 0; j < constraints[i].parameter_count; j++)
+            c.readers[constraints[i].parameters[j]]++;
+
+    size_t constraint = 0;
+    while (next_constraint(&c, &constraint))
+        complete(&c, s, &constraints[constraint]);
+    for (size_t p = 0; p < n; p++)
+        if (!c.bound[p])
+            bind(&c, s, p);
+
+cleanup:
+    free(c.bound);
+    free(c.readers);
+    return status;
+}
+
+/* ---- construction ---- */
+
+/* Makes a space with an order and without a tree. */
 static at_status prepare(const space_parameter *parameters, size_t parameter_count,
                          const space_constraint *constraints, size_t constraint_count, space **out,
                          at_error *error)
@@ -69,7 +189,7 @@ static at_status prepare(const space_parameter *parameters, size_t parameter_cou
     at_status status = s->removed ? copy_parameters(s, parameters, parameter_count, error)
                                   : error_no_memory(error);
     if (!status)
-        status = space_choose_order(s, constraints, error);
+        status = choose_order(s, constraints, error);
     if (status)
         space_free(s);
     else
@@ -148,6 +268,8 @@ void space_free(space *s)
     free(s);
 }
 
+/* ---- questions ---- */
+
 size_t space_parameter_count(const space *s)
 {
     return s->parameter_count;
@@ -187,7 +309,7 @@ void space_at(const space *s, uint64_t index, uint16_t *indices)
     memset(indices, 0, s->parameter_count * sizeof *indices);
     uint32_t node = s->root;
     for (size_t l = 0; l < s->level_count; l++) {
-        /* The last edge with no more than `index` configurations before it. */
+        /* Find the last edge with at most `index` configurations before it. */
         size_t low = s->nodes[node].first_edge, high = end_edge(s, node);
         while (high - low > 1) {
             size_t middle = low + (high - low) / 2;
@@ -202,8 +324,7 @@ void space_at(const space *s, uint64_t index, uint16_t *indices)
     }
 }
 
-/* The first edge of `node` with this value index or a greater one; past the last when there is
- * none. */
+/* Returns the first edge of `node` with at least this value, or end_edge(). */
 static size_t lower_edge(const space *s, uint32_t node, uint16_t index)
 {
     size_t low = s->nodes[node].first_edge, high = end_edge(s, node);
@@ -255,7 +376,7 @@ uint64_t space_project(const space *s, const uint16_t *wanted)
     return at;
 }
 
-/* A walk over the tree that collects the neighbours of one configuration. */
+/* A walk over the tree that collects the neighbours of a configuration. */
 typedef struct walk {
     const space *s;
     const uint16_t *centre;

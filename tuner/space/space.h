@@ -1,15 +1,14 @@
 /* The search space: parameters, their values, and constraints among them.
  *
- * In: parameters with explicit value lists, and constraints known only by which parameters they
- * read and a test. Out: the valid configurations, counted, indexed 0 .. space_count()-1 in a fixed
- * order (lexicographic in the order in which the space binds the parameters, which constraints
- * decide), and their neighbours; uniform sampling is drawing an index. A configuration is an array
- * of one value index (uint16_t) a parameter, in the parameters' order. The Cartesian product is
- * never walked: a constraint prunes as soon as its last parameter is bound, and memory grows with
- * the prefix tree of valid configurations, equal subtrees stored once. Knows nothing of Lua, CUDA
- * or time.
+ * A space is made of parameters with lists of values, and of constraints, of which only the
+ * parameters and a test function are known. It counts the valid configurations and gives them
+ * indices from 0 to space_count() - 1, in a fixed order: lexicographic in the order in which the
+ * space binds parameters. Uniform sampling is drawing an index. A configuration is an array with
+ * one value index (uint16_t) per parameter. The Cartesian product is never walked: a constraint
+ * prunes as soon as its last parameter is bound. Memory grows with the prefix tree of valid
+ * configurations, in which equal subtrees are stored once.
  *
- * A space is immutable once made. Names, values and texts are borrowed and must outlive it. */
+ * A space does not change. Names, values and texts are borrowed and must outlive it. */
 #ifndef AUTOTUNE_SPACE_SPACE_H
 #define AUTOTUNE_SPACE_SPACE_H
 
@@ -25,112 +24,113 @@ typedef struct space space;
 typedef struct space_parameter {
     const char *name;
     const value *values;
-    size_t value_count; /* 1 .. 65535 */
+    size_t value_count; /* 1 to 65535 */
 } space_parameter;
 
 typedef struct space_constraint {
-    const char *text;         /* as the script spells it */
-    int line;                 /* of the script; 0 unknown */
-    const size_t *parameters; /* indices of the parameters that it reads; none: decided at once */
+    const char *text;         /* as in the script */
+    int line;                 /* line of the script; 0 if unknown */
+    const size_t *parameters; /* indices of the parameters that it reads */
     size_t parameter_count;
-    bool conditional; /* it says where a parameter keeps one value */
+    bool conditional; /* its condition fixes a parameter to one value */
 } space_constraint;
 
-/* A question to a constraint: for which of these values of one parameter does it hold? */
+/* Asks for which of some values of a parameter a constraint holds. */
 typedef struct space_question {
     size_t constraint;
-    uint16_t *indices; /* of the other parameters; meaningful for those the constraint reads */
+    uint16_t *indices; /* values of the other parameters; set for those that the constraint reads */
     size_t varied;     /* the parameter; indices[varied] may be overwritten */
-    const uint16_t *choices; /* its values to test */
+    const uint16_t *choices; /* values of the parameter to test */
     size_t count;            /* 1 for a constraint that does not read `varied` */
 } space_question;
 
-/* Sets holds[i] to whether the constraint holds for choices[i]. May fail (a Lua error inside the
- * expression). Must be a pure function: the space may remember answers, and asks in any order. */
+/* Sets holds[i] to whether the constraint holds for choices[i]. May fail, for example by a Lua
+ * error in the expression. Must be a pure function: the space may keep answers, and asks in any
+ * order. */
 typedef at_status (*space_test)(void *context, const space_question *question, bool *holds,
                                 at_error *error);
 
-/* How much of a space is built. */
+/* The progress of building a space. */
 typedef struct space_progress {
-    bool sampling;   /* else: enumerating */
-    double share;    /* 0 to 1, roughly: of the Cartesian product, or of the wanted sample */
-    uint64_t looked; /* values that were looked at since this was told before */
+    bool sampling;   /* the space is sampled, otherwise enumerated */
+    double share;    /* 0 to 1, roughly: share of the Cartesian product, or of the sample */
+    uint64_t looked; /* number of values tested since the previous report */
 } space_progress;
 
 typedef struct space_limits {
-    uint64_t most_configurations; /* 0: 2^64 - 1 */
-    size_t memory_bytes;          /* while it is built; 0: no limit */
-    /* Called about every millisecond, but at the same points of the work each time; true stops. May
-     * be NULL. */
+    uint64_t most_configurations; /* 0 for 2^64 - 1 */
+    size_t memory_bytes;          /* limit while it is built; 0 for none */
+    /* Called about every millisecond, always at the same points of the work. Returns whether to
+     * stop. May be NULL. */
     bool (*stop)(void *context, const space_progress *progress);
     void *stop_context;
 } space_limits;
 
-/* Builds the space: enumerates it under the constraints. On success *out owns the space; free it
- * with space_free. An empty space is not an error here (space_count() is 0). Errors: the test's
- * own, AT_NO_MEMORY, and AT_SCRIPT when more than `limit` (0: 2^64 - 1) valid configurations exist
- * or a parameter has no values or too many. */
+/* Enumerates the space. space_free() frees it. An empty space is not an error. Errors: those of the
+ * test; AT_NO_MEMORY; AT_SCRIPT if more than `limit` (0 for 2^64 - 1) valid configurations exist,
+ * or a parameter has no value or too many. */
 at_status space_new(const space_parameter *parameters, size_t parameter_count,
                     const space_constraint *constraints, size_t constraint_count, space_test test,
                     void *context, uint64_t limit, space **out, at_error *error);
 
-/* Like space_new. Beyond the limits it is AT_SCRIPT (too many configurations, too much memory) or
- * AT_INTERRUPTED (`stop` said so, or the test). */
+/* Like space_new(), with further limits. AT_SCRIPT if there are too many configurations or too much
+ * memory is needed; AT_INTERRUPTED if `stop` or the test stopped it. */
 at_status space_new_within(const space_parameter *parameters, size_t parameter_count,
                            const space_constraint *constraints, size_t constraint_count,
                            space_test test, void *context, const space_limits *limits, space **out,
                            at_error *error);
 
-/* Makes a space of at most `most` valid configurations, found by descending the same tree at
- * random: for spaces that cannot be enumerated. Some Hamming neighbours of each are included, so
- * that strategies which move between neighbours can. `known` (NULL: none), which must be valid, is
- * the first. Deterministic but for `limits->stop`, which ends the search and keeps what was found;
- * the other limits are ignored. An empty result is not an error, and no proof that the space is
- * empty. Not uniform: configurations with many neighbours are likelier. */
+/* Makes a space of up to `most` valid configurations, for spaces that cannot be enumerated. They
+ * are found by random descents of the tree, with some Hamming neighbours of each, so that
+ * strategies can move between neighbours. `known` is the first; it must be valid, or NULL. The
+ * result is deterministic unless `limits->stop` ends the search, which keeps the configurations
+ * found so far. The other limits are ignored. An empty result does not prove that the space is
+ * empty. The sample is not uniform: configurations with many neighbours are more likely. */
 at_status space_sample(const space_parameter *parameters, size_t parameter_count,
                        const space_constraint *constraints, size_t constraint_count,
                        space_test test, void *context, const space_limits *limits, uint64_t most,
                        const uint16_t *known, space **out, at_error *error);
 
-/* Is the space only a sample of the valid configurations? Then space_count() is the sample's
- * size, and space_removed() is not known (NAN). */
+/* Returns whether the space is a sample of the valid configurations. If so, space_count() is the
+ * size of the sample, and space_removed() is NAN. */
 bool space_is_sample(const space *s);
 
-void space_free(space *s); /* NULL is fine */
+/* Frees a space. `s` may be NULL. */
+void space_free(space *s);
 
 size_t space_parameter_count(const space *s);
 const space_parameter *space_get_parameter(const space *s, size_t parameter);
 
-/* Number of points of the Cartesian product; UINT64_MAX when it is that or more. */
+/* Returns the number of points of the Cartesian product, at most UINT64_MAX. */
 uint64_t space_cartesian(const space *s);
 
+/* Returns the number of configurations. */
 uint64_t space_count(const space *s);
 
-/* The configuration at `index` < space_count(); fills one value index a parameter. */
+/* Writes the configuration at `index` < space_count(): one value index per parameter. */
 void space_at(const space *s, uint64_t index, uint16_t *indices);
 
-/* Index of a configuration; false when it is not valid. */
+/* Finds the index of a configuration. Returns false if it is not valid. */
 bool space_find(const space *s, const uint16_t *indices, uint64_t *index);
 
-/* Index of a valid configuration close to `wanted`: parameter by parameter, in the order in which
- * the space binds them, the value nearest in index that some valid configuration continues. A
- * valid configuration gives itself. The space must not be empty. */
+/* Returns the index of a valid configuration close to `wanted`. Goes through the parameters in the
+ * order in which the space binds them, and takes for each the value with the nearest index that
+ * some valid configuration has. A valid configuration gives itself. The space must not be empty. */
 uint64_t space_project(const space *s, const uint16_t *wanted);
 
-/* The Hamming neighbours of the configuration at `index`: those in which exactly one parameter has
- * another value. Ascending, `capacity` at most; returns how many. space_hamming_limit() is always
- * enough capacity. */
+/* Lists the Hamming neighbours of the configuration at `index`, which differ in exactly one
+ * parameter: up to `capacity`, ascending. Returns their number, at most space_hamming_limit(). */
 size_t space_neighbours(const space *s, uint64_t index, uint64_t *out, size_t capacity);
 
-/* Most Hamming neighbours that a configuration of the space can have. */
+/* Returns the most Hamming neighbours that a configuration can have. */
 size_t space_hamming_limit(const space *s);
 
-/* Does any valid configuration use this value? */
+/* Returns whether any valid configuration has this value. */
 bool space_uses(const space *s, size_t parameter, uint16_t value_index);
 
-/* How many points of the Cartesian product `constraint` removes. A point counts for the first
- * constraint tested that rejects it (tests happen in the order in which parameters are bound), so
- * that all constraints together and space_count() add up to the product. Exact below 2^53. */
+/* Returns how many points of the Cartesian product `constraint` removes, exact below 2^53. A point
+ * counts for the first tested constraint that rejects it, in the order in which parameters are
+ * bound. The sum over all constraints and space_count() is the size of the product. */
 double space_removed(const space *s, size_t constraint);
 
 #endif

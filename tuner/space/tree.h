@@ -1,57 +1,87 @@
-/* The decision diagram of a space. Private to space/space.c (questions) and space/build.c
- * (construction).
+/* The tree of a space's valid configurations. Private to this room: build.c and sample.c make the
+ * tree, space.c reads it.
  *
- * The valid configurations are the paths of a tree from its root to a terminal node, one level for
- * each parameter with more than one value, in search order. Subtrees that are equal are stored once
- * (the tree is a multi-valued decision diagram), so that unconnected groups of parameters cost the
- * sum of their trees, not the product. Every edge leads to at least one configuration. */
+ * A valid configuration is a path from the root to the terminal node, with a level for each
+ * parameter that has more than one value. Equal subtrees are stored once (a multi-valued decision
+ * diagram), so that unconnected groups of parameters need the sum of their trees, not the product.
+ * Every edge leads to at least one configuration. */
 #ifndef AUTOTUNE_SPACE_TREE_H
 #define AUTOTUNE_SPACE_TREE_H
 
+#include "base/array.h"
 #include "space/space.h"
 
 enum { NODE_TERMINAL = 0 };
-#define NODE_NONE UINT32_MAX /* more than an enumerator can hold */
+#define NODE_NONE UINT32_MAX /* does not fit into an enumerator */
 
 typedef struct space_edge {
-    uint64_t before; /* configurations below the node's earlier edges */
+    uint64_t before; /* number of configurations below the node's earlier edges */
     uint32_t child;
     uint16_t value;
 } space_edge;
 
 typedef struct space_node {
-    uint64_t total; /* configurations below it */
+    uint64_t total; /* number of configurations below */
     size_t first_edge;
-    uint32_t edge_count; /* in ascending order of value */
+    uint32_t edge_count; /* edges are in ascending order of value */
 } space_node;
 
 struct space {
     space_parameter *parameters;
     size_t parameter_count;
-    double *removed; /* one for each constraint */
+    double *removed; /* for each constraint: space_removed() */
     size_t constraint_count;
-    size_t *order; /* the parameter bound at each level */
+    size_t *order; /* the parameter of each level */
     size_t level_count;
     space_node *nodes; /* children before their parents */
     size_t node_count;
     space_edge *edges;
-    uint32_t root; /* NODE_NONE: the space is empty */
-    bool sampled;  /* the tree holds some of the valid configurations; removed is not known */
-    bool **used;   /* by parameter and value: does it occur? */
+    uint32_t root; /* NODE_NONE if the space is empty */
+    bool sampled;  /* the tree has only some of the valid configurations */
+    bool **used;   /* for each value of each parameter: it occurs in a configuration */
 };
 
-/* Fills nodes, edges, root and removed. `order` and the parameters must be set. */
+/* Enumerates the space: fills nodes, edges, root and removed. Parameters and `order` must be
+ * set. */
 at_status space_build(space *s, const space_constraint *constraints, space_test test, void *context,
                       const space_limits *limits, at_error *error);
 
-/* Like space_build, for a sample of `most` valid configurations, `known` (NULL: none), which must
- * be valid, the first. */
+/* Samples the space: like space_build(), with up to `most` valid configurations. `known` is the
+ * first of them; it may be NULL. */
 at_status space_draw(space *s, const space_constraint *constraints, space_test test, void *context,
                      const space_limits *limits, uint64_t most, const uint16_t *known,
                      at_error *error);
 
-/* Fills order and level_count: connected groups one after the other, and within a group the
- * parameters that complete a constraint soonest first. */
-at_status space_choose_order(space *s, const space_constraint *constraints, at_error *error);
+/* ---- writing ---- */
+
+/* Writes the nodes of a tree, children before their parents and equal nodes once. */
+typedef struct node_writer {
+    space *s;
+    uint64_t most_configurations; /* limit for the configurations below a node */
+    keymap unique;                /* hash of a node's edges -> node */
+    size_t node_capacity, edge_capacity, edge_count;
+} node_writer;
+
+/* Makes a writer for a space without nodes and writes the terminal node. `most_configurations` 0
+ * means no limit. The caller calls node_writer_deinit(), also after a failure. The space owns the
+ * nodes. AT_NO_MEMORY. */
+at_status node_writer_init(node_writer *w, space *s, uint64_t most_configurations, at_error *error);
+void node_writer_deinit(node_writer *w);
+
+/* Finds or writes the node with these edges, of which child and value are set, ascending by value.
+ * `*node` is NODE_NONE if `count` is 0. AT_SCRIPT if there are too many configurations,
+ * AT_NO_MEMORY. */
+at_status node_write(node_writer *w, space_edge *edges, size_t count, uint32_t *node,
+                     at_error *error);
+
+/* Returns the memory of the writer and the nodes in bytes. */
+size_t node_writer_bytes(const node_writer *w);
+
+/* Returns `array` with room for `needed` items, reallocated if necessary. Returns NULL if memory
+ * ran out. */
+void *node_widen(void *array, size_t *capacity, size_t needed, size_t item_bytes);
+
+/* Sets AT_NO_MEMORY for a tree. */
+at_status node_no_memory(at_error *error);
 
 #endif

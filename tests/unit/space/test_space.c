@@ -9,7 +9,7 @@ enum { MOST_PARAMETERS = 6, MOST_VALUES = 6, MOST_CONSTRAINTS = 5, MOST_POINTS =
 
 static const value some_values[MOST_VALUES] = {{.kind = VALUE_INTEGER}};
 
-/* A random space whose constraints are truth tables made from a hash, and its points by brute
+/* A random space with truth tables, made from a hash, as constraints, and its points by brute
  * force. */
 typedef struct sample {
     space_parameter parameters[MOST_PARAMETERS];
@@ -18,7 +18,7 @@ typedef struct sample {
     size_t reads[MOST_CONSTRAINTS][MOST_PARAMETERS];
     size_t constraint_count;
     uint64_t salt;
-    unsigned permille; /* of a constraint's combinations that hold */
+    unsigned permille; /* share of a constraint's combinations that hold */
     size_t asked;
     bool valid[MOST_POINTS];
     size_t points, valid_count;
@@ -292,7 +292,8 @@ TEST(a_product_beyond_64_bits_is_counted_without_walking_it)
     assert_true(space_cartesian(s) == UINT64_MAX);
     assert_true(asked == (CHAIN - 1) * MOST_VALUES * MOST_VALUES);
 
-    /* Rising staircases, by the recurrence on the last step; the 8 last parameters are free. */
+    /* Counts ascending sequences by a recurrence on the last value; the last 8 parameters are
+     * free. */
     uint64_t ways[MOST_VALUES];
     for (size_t v = 0; v < MOST_VALUES; v++)
         ways[v] = 1;

@@ -1,8 +1,7 @@
-#include "space/node.h"
+#include "space/tree.h"
 
 #include <stdlib.h>
 #include <string.h>
-
 #include <xxhash.h>
 
 at_status node_no_memory(at_error *error)
@@ -46,7 +45,7 @@ static uint64_t hash_edges(const space_edge *edges, size_t count)
     return hash;
 }
 
-/* Fills in each edge's `before`; *total receives the sum. */
+/* Sets `before` of each edge. `*total` gets the number of all configurations. */
 static at_status count_edges(node_writer *w, space_edge *edges, size_t count, uint64_t *total,
                              at_error *error)
 {
