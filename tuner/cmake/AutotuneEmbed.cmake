@@ -1,15 +1,16 @@
 # autotune_embed(<target> PATTERN <name> [FORMAT header|cuda] [SCRIPT <file>] [RESULTS <folder>]
 #                [OVER <variable>=<value>,<value>...]...)
 #
-# Gives <target> the header <autotune/<name>.h>: the recorded configurations of a pattern and their
-# look-up, as 'autotune export' writes them; with FORMAT cuda the kernels as well, compiled into it, and
-# autotune_<name>_launch(). It is made anew when a record or the script changes.
+# Gives <target> the header <autotune/<name>.h>, written by 'autotune export': the recorded
+# configurations of a pattern and a function that picks one. With FORMAT cuda, the kernels are compiled
+# into <target>, and autotune_<name>_launch() launches them. The header is written again when a record or
+# the script changes.
 #
-# PATTERN  the pattern's name
+# PATTERN  name of the pattern
 # FORMAT   header, or cuda (which needs the language CUDA)
-# SCRIPT   its script, when it is not an installed one
-# RESULTS  the folder of records; default: those installed with autotune
-# OVER     of cuda: problems beside those recorded that there are kernels for
+# SCRIPT   its script, if it is not an installed one
+# RESULTS  folder of records; default: those installed with autotune
+# OVER     for FORMAT cuda: further problems that get kernels, beside the recorded ones
 function(autotune_embed target)
     cmake_parse_arguments(PARSE_ARGV 1 embed "" "PATTERN;FORMAT;SCRIPT;RESULTS" "OVER")
     if(NOT embed_PATTERN OR embed_UNPARSED_ARGUMENTS)

@@ -1,13 +1,12 @@
-# What a newcomer sees first, run by the target `demo`: a transpose is tuned here, and then the naive kernel, a tile without
-# padding and the winner stand beside each other with what makes the difference.
+# The script of the target `demo`: tunes a transpose, then compares the naive kernel, a tile without padding and the winner.
 #
 #   cmake -D AUTOTUNE=PROGRAM -D FOLDER=FOR_RECORDS [-D CUBLAS=PROGRAM] -P Demo.cmake
 #
-# Without a GPU the simulated one works through a matrix of 1024 x 1024, on which variants differ; the kernels are then
-# compared on the matrix of the script, of which the simulated GPU runs a sample of the blocks.
+# Without a GPU, the simulated one tunes a matrix of 1024 x 1024. The kernels are compared on 8192 x 8192, of which the
+# simulated GPU runs a sample of the blocks.
 cmake_minimum_required(VERSION 3.25)
 
-# The variants of textbooks: they differ in how they come by whole sectors, and in nothing else.
+# The variants of textbooks, which differ only in how they access whole sectors.
 set(textbook --only algorithm=naive,tile --only tile_x=32 --only tile_y=32 --only block_rows=8
     --only load_vec=1 --only store_vec=1 --only order=linear)
 set(small --set rows=1024 --set cols=1024)
@@ -26,7 +25,7 @@ function(ask out)
     set(${out} "${text}" PARENT_SCOPE)
 endfunction()
 
-# {"a": 1, "b": "x"} as a=1,b=x.
+# pairs(out object): the object {"a": 1, "b": "x"} as a=1,b=x.
 function(pairs out object)
     set(list "")
     string(JSON count LENGTH "${object}")
@@ -40,7 +39,7 @@ function(pairs out object)
     set(${out} "${list}" PARENT_SCOPE)
 endfunction()
 
-# tenths(out a b): a / b with one digit.
+# tenths(out a b): a / b with one decimal.
 function(tenths out a b)
     math(EXPR whole "${a} / ${b}")
     math(EXPR rest "${a} * 10 / ${b} % 10")
@@ -50,7 +49,7 @@ endfunction()
 function(sectors out json kind)
     string(JSON requests GET "${json}" metrics l1tex__t_requests_pipe_lsu_mem_global_op_${kind}.sum)
     string(JSON sectors GET "${json}" metrics l1tex__t_sectors_pipe_lsu_mem_global_op_${kind}.sum)
-    # Bulk copies ask in another way.
+    # Bulk copies are not counted as requests.
     set(share "-")
     if(requests GREATER 0)
         tenths(share ${sectors} ${requests})
@@ -58,7 +57,7 @@ function(sectors out json kind)
     set(${out} ${share} PARENT_SCOPE)
 endfunction()
 
-# Adds a cell to each row of the table, which are lists, and what is wrong with the kernel to `reasons`.
+# Adds a column to `cells`, the table, and the first verdict on the kernel to `reasons`.
 function(add_column title configuration)
     ask(json explain transpose --arch ${arch} ${real} --config ${configuration} --json)
     sectors(reads "${json}" ld)

@@ -1,5 +1,4 @@
-# Finds what autotune is built with; each missing piece stops the configure step and names the
-# package to install.
+# Finds the dependencies of autotune. A missing one stops the configure step with the package to install.
 
 find_package(PkgConfig QUIET)
 if(NOT PkgConfig_FOUND)
@@ -7,7 +6,7 @@ if(NOT PkgConfig_FOUND)
 endif()
 
 # autotune_find(<target> <pkg-config module> <Debian package> [SHARED])
-# SHARED: what only tests use stays shared (Debian has no static cmocka).
+# SHARED: stays shared also with static dependencies, for tests (Debian has no static cmocka).
 function(autotune_find target module package)
     pkg_check_modules(${target} QUIET ${module})
     if(NOT ${target}_FOUND)
@@ -31,14 +30,14 @@ endfunction()
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 autotune_find(lua lua5.4 liblua5.4-dev)
-# A static Lua wants the mathematics library behind it.
+# A static Lua needs the mathematics library after it.
 target_link_libraries(autotune::lua INTERFACE m)
 autotune_find(jansson jansson libjansson-dev)
 autotune_find(zlib zlib zlib1g-dev)
 autotune_find(xxhash libxxhash libxxhash-dev)
 
-# Only headers are used: the driver and NVRTC are opened at run time. Without a Toolkit, those that
-# .ci/install fetched do.
+# Only headers are used: the driver and NVRTC are opened at run time. Without a Toolkit, the headers
+# that .ci/install fetched suffice.
 find_package(CUDAToolkit 12.8 QUIET)
 if(NOT CUDAToolkit_FOUND)
     set(fetched ${PROJECT_SOURCE_DIR}/build/cuda/nvidia/cu13)

@@ -1,5 +1,5 @@
-# The target `installed`: what `cmake --install` copies, without the tests. It has every target that a build of all has, but
-# those of folders that are added after this.
+# The target `installed` builds all files that `cmake --install` copies, without the tests: the targets of all folders that
+# were added before this file is included.
 function(autotune_targets_below folder out)
     get_property(targets DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)
     foreach(target IN LISTS targets)

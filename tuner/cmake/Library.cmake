@@ -1,5 +1,4 @@
-# libautotune, shared and static, and what a project needs to build with it: CMake package,
-# pkg-config file, header.
+# libautotune, shared and static, with its CMake package, pkg-config file and header.
 include(CMakePackageConfigHelpers)
 
 set(library_sources ${CMAKE_CURRENT_SOURCE_DIR}/library/library.c
@@ -8,8 +7,8 @@ set(library_sources ${CMAKE_CURRENT_SOURCE_DIR}/library/library.c
     ${CMAKE_CURRENT_SOURCE_DIR}/library/sites.c ${CMAKE_CURRENT_SOURCE_DIR}/library/site.c)
 set(library_include ${CMAKE_CURRENT_SOURCE_DIR}/include)
 
-# Only what autotune.h declares is visible outside. Debian's static Lua is not position-independent:
-# a build with static dependencies has the static library alone.
+# Only the functions of autotune.h are visible outside. Debian's static Lua is not position-independent,
+# so a build with static dependencies has only the static library.
 set(libraries autotune_static)
 if(NOT AUTOTUNE_STATIC_DEPENDENCIES)
     add_library(autotune_shared SHARED ${library_sources})
@@ -17,15 +16,15 @@ if(NOT AUTOTUNE_STATIC_DEPENDENCIES)
         VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
     target_link_libraries(autotune_shared PRIVATE autotune_core
         autotune::lua autotune::jansson autotune::zlib autotune::xxhash m ${CMAKE_DL_LIBS})
-    # clang leaves the sanitizers' own names to the program.
+    # With clang, the program defines the sanitizers' symbols.
     target_link_options(autotune_shared PRIVATE LINKER:--exclude-libs,ALL
         $<$<NOT:$<BOOL:${AUTOTUNE_SANITIZE}>>:LINKER:--no-undefined>)
     list(APPEND libraries autotune_shared)
     add_library(autotune::autotune ALIAS autotune_shared)
 endif()
 
-# The static library is one object in which every name but the public ones has become local, so
-# that none of ours meets one of the program's.
+# The static library is one object in which all names except the public ones are local, so that they
+# cannot collide with names of the program.
 add_library(autotune_library_objects OBJECT ${library_sources})
 target_link_libraries(autotune_library_objects PRIVATE autotune_core)
 set(static_object ${CMAKE_CURRENT_BINARY_DIR}/libautotune.o)
@@ -42,7 +41,7 @@ set_target_properties(autotune_static PROPERTIES OUTPUT_NAME autotune EXPORT_NAM
 add_library(autotune::autotune_static ALIAS autotune_static)
 set(static_libraries lua5.4 jansson xxhash z m pthread ${CMAKE_DL_LIBS})
 target_link_libraries(autotune_static INTERFACE ${static_libraries})
-# A library that has it within it is no other libautotune for the program that loads it.
+# A shared library that contains libautotune.a does not export its names.
 set(static_options -Wl,--exclude-libs,libautotune.a)
 target_link_options(autotune_static INTERFACE ${static_options})
 
@@ -51,7 +50,7 @@ foreach(library IN LISTS libraries)
         $<BUILD_INTERFACE:${library_include}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 endforeach()
 
-# A project that has this one within it has what find_package() gives.
+# For a project that contains this one: the same as find_package() provides.
 include(AutotuneEmbed)
 set(autotune_PROGRAM $<TARGET_FILE:autotune> CACHE INTERNAL "")
 set(autotune_RESULTS ${PROJECT_SOURCE_DIR}/results CACHE INTERNAL "")
@@ -72,7 +71,7 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/autotuneConfig.cmake
     ${CMAKE_CURRENT_SOURCE_DIR}/cmake/AutotuneEmbed.cmake DESTINATION ${package_dir}
     COMPONENT development)
 
-# The folder of autotune.pc says where the rest is, wherever the prefix was moved.
+# Paths in autotune.pc are relative to its folder, so that the prefix can be moved.
 set(pkgconfig_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 file(RELATIVE_PATH pkgconfig_to_prefix /prefix/${pkgconfig_dir} /prefix)
 list(TRANSFORM static_libraries PREPEND "-l" OUTPUT_VARIABLE pkgconfig_private)
@@ -82,8 +81,7 @@ configure_file(${CMAKE_CURRENT_SOURCE_DIR}/cmake/autotune.pc.in
     ${CMAKE_CURRENT_BINARY_DIR}/autotune.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/autotune.pc DESTINATION ${pkgconfig_dir} COMPONENT development)
 
-# The records that come with autotune; the default of autotune_embed(). A build tree has them as they
-# are in the sources.
+# The shipped records, the default of autotune_embed(). A build tree links to them in the sources.
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/share/autotune)
 file(CREATE_LINK ${PROJECT_SOURCE_DIR}/results ${PROJECT_BINARY_DIR}/share/autotune/results SYMBOLIC)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/results/

@@ -1,4 +1,4 @@
-# Writes the manual pages into FOLDER: autotune.1, and one of each command that AUTOTUNE has.
+# Writes the manual pages to FOLDER: autotune.1, and one for each command of AUTOTUNE.
 file(REMOVE_RECURSE ${FOLDER})
 file(MAKE_DIRECTORY ${FOLDER})
 function(write_manual file)
@@ -11,5 +11,5 @@ string(REPLACE "\n" ";" commands "${commands}")
 foreach(command IN LISTS commands)
     write_manual(autotune-${command}.1 ${command})
 endforeach()
-# The one that the build looks at comes last: it is there when all are.
+# autotune.1 is written last, because the build checks only for this file.
 write_manual(autotune.1)

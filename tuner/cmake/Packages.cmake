@@ -1,5 +1,5 @@
-# Debian's packages, by `cpack` in the build folder: the command with its scripts, records, man pages and completions; the
-# library; what is needed to build with it; the relay for several hosts.
+# Debian packages, made by `cpack` in the build folder: the command with its scripts, records, man pages and completions; the
+# library; its development files; the relay for several hosts.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME autotune)
 set(CPACK_PACKAGE_CONTACT "The autotune authors <autotune@localhost>")
@@ -21,7 +21,7 @@ if(TARGET autotune_shared)
     set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME ${soname})
     set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libs)
     set(CPACK_DEBIAN_LIBRARY_DESCRIPTION "GPU autotuner: the library, which picks, compiles and launches what was recorded")
-    # It reads the command's scripts and records.
+    # The library reads the scripts and records of the command.
     set(CPACK_DEBIAN_LIBRARY_PACKAGE_DEPENDS "autotune (= ${PROJECT_VERSION})")
     set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libautotune-dev)
     set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)

@@ -1,11 +1,10 @@
-# autotune_room(<room> USES <room>... FILES <file>... [LIBRARIES <target>...] [TEXTS <file>...]) makes a room of the house:
-# a folder of tuner/ (or search/) whose sources see their own headers and those of the rooms named after
-# USES, and no others. Each room is compiled with a folder of its own on the include path, in which there
-# are links to the headers of just these rooms: an include that goes against the table does not build.
-# A room within a room, as sim/machine, is named like any other; neither sees the other unasked.
+# autotune_room(<room> USES <room>... FILES <file>... [LIBRARIES <target>...] [TEXTS <file>...]) makes a room: a folder of
+# tuner/ (or search/) whose sources may include their own headers and those of the rooms named after USES. The include path
+# of each room is a folder with links to only these headers, so that any other include does not build. A room within a room,
+# such as sim/machine, is named like any other; it sees the outer room only if USES names it, and vice versa.
 set(AUTOTUNE_HOUSE ${PROJECT_BINARY_DIR}/house)
 
-# autotune_room_folder(<room> <variable>) tells where a room is.
+# autotune_room_folder(<room> <variable>) returns the folder of a room.
 function(autotune_room_folder room variable)
     if(room MATCHES "^search")
         set(${variable} ${PROJECT_SOURCE_DIR}/${room} PARENT_SCOPE)
@@ -14,7 +13,7 @@ function(autotune_room_folder room variable)
     endif()
 endfunction()
 
-# autotune_open_room(<view> <room>) puts links to a room's headers into a view of the house.
+# autotune_open_room(<view> <room>) adds links to the headers of a room to an include folder.
 function(autotune_open_room view room)
     autotune_room_folder(${room} folder)
     file(MAKE_DIRECTORY ${AUTOTUNE_HOUSE}/${view}/${room})
@@ -22,15 +21,15 @@ function(autotune_open_room view room)
     foreach(header IN LISTS headers)
         file(CREATE_LINK ${folder}/${header} ${AUTOTUNE_HOUSE}/${view}/${room}/${header} SYMBOLIC)
     endforeach()
-    # The tables of a large room are seen by the rooms within it.
+    # Rooms within a large room may include its tables.
     file(GLOB tables RELATIVE ${folder} CONFIGURE_DEPENDS ${folder}/../*.def)
     foreach(table IN LISTS tables)
         file(CREATE_LINK ${folder}/${table} ${AUTOTUNE_HOUSE}/${view}/${room}/${table} SYMBOLIC)
     endforeach()
 endfunction()
 
-# autotune_text(<target> <file>) makes the text of a file data of a program: what #include "<name>.inc" gives, between
-# the braces of an array of char, is its bytes and a NUL.
+# autotune_text(<target> <file>) embeds a file: #include "<name>.inc", in the initialiser of an array of char, gives its bytes
+# and a NUL.
 function(autotune_text target file)
     cmake_path(GET file FILENAME name)
     set(folder ${PROJECT_BINARY_DIR}/texts/${target})
@@ -56,14 +55,14 @@ function(autotune_room room)
     target_include_directories(room_${name} SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
     target_link_libraries(room_${name} PRIVATE autotune_options ${ROOM_LIBRARIES})
     if(AUTOTUNE_SANITIZE)
-        # Without optimisation what is tested takes three times as long; the tests' own code does not.
+        # Without optimisation, the tested code takes three times as long.
         target_compile_options(room_${name} PRIVATE $<$<CONFIG:Debug>:-O1>)
     endif()
     foreach(text IN LISTS ROOM_TEXTS)
         autotune_text(room_${name} ${text})
     endforeach()
     set_property(GLOBAL APPEND PROPERTY AUTOTUNE_ROOMS ${room})
-    # For tests/house.py, which looks for calls that go against the table.
+    # Read by tests/house.py.
     file(GENERATE OUTPUT ${AUTOTUNE_HOUSE}/rooms/${name} CONTENT
 "room=${room}
 uses=${ROOM_USES}

@@ -1,6 +1,6 @@
-# autotune_share(<folder> <file>...) puts files where the binary looks for them: into
-# share/autotune/<folder> of the build tree at each build, and of the prefix at install. Those of one
-# folder are copied together, so that a build has one line for them.
+# autotune_share(<folder> <file>...) copies files to share/autotune/<folder>, where the binary looks for
+# them: in the build tree at each build, and in the prefix at install. The files of a folder are copied
+# by one command.
 function(autotune_share folder)
     set(copies)
     set(inners)
@@ -27,5 +27,5 @@ function(autotune_share folder)
         list(APPEND copies ${made})
     endforeach()
     add_custom_target(autotune_share_${folder} ALL DEPENDS ${copies})
-    add_dependencies(autotune autotune_share_${folder}) # it runs as soon as it is built
+    add_dependencies(autotune autotune_share_${folder}) # the binary needs the files when it runs
 endfunction()
