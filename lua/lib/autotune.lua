@@ -1,8 +1,7 @@
--- The module that a pattern script sees: `local at = require "autotune"`. docs/scripts.md has every field.
+-- The module of pattern scripts: `local at = require "autotune"`. docs/scripts.md has every field.
 --
--- at.pattern{...} checks the description, gives names and expressions their places in the script,
--- and hands one plain table to the program; everything in it that is wrong is an error that names
--- the script's line.
+-- at.pattern{...} checks the description, records where the script has each name and expression, and gives the program
+-- one plain table. Each error names the script's line.
 
 local host = ...
 
@@ -20,7 +19,7 @@ local at = {}
 for _, name in ipairs { "pow2", "range", "list", "when" } do at[name] = space[name] end
 for _, name in ipairs { "relative", "absolute", "ulps", "mismatches" } do at[name] = tolerance[name] end
 
--- Buffers, arguments, references
+-- ---- buffers, arguments, references ----
 
 local function constructor(kind)
   return function(fields)
@@ -49,8 +48,8 @@ for _, kind in ipairs(kernel.ARGUMENTS) do
   end
 end
 
---- A small struct by value, laid out as C does it: at.struct { at.float "x", at.int32 "n" }; a
--- member that names a buffer is its address.
+--- Makes a small struct by value, laid out as in C: at.struct { at.float "x", at.int32 "n" }. A member that names a
+--- buffer is its address.
 function at.struct(members)
   if type(members) ~= "table" then
     error("at.struct takes a list: at.struct { at.float(...), at.int32(...) }", 2)
@@ -58,21 +57,20 @@ function at.struct(members)
   return { [KIND] = "struct", members = members }
 end
 
---- A fill: the values of the list, one after the other and from the first again.
+--- Makes a fill: the values of the list, repeated.
 function at.values(list)
   if type(list) ~= "table" then error("at.values takes a list: at.values { 1, 2, 1 }", 2) end
   return { [KIND] = "fill", values = list }
 end
 
---- A fill: all elements have this value.
+--- Makes a fill: all elements have this value.
 function at.constant(v)
   return { [KIND] = "fill", values = { v } }
 end
 
---- A file of the user's own, below the script's folder: a NumPy array, or elements alone, of a type that
--- options.dtype says. It fills a buffer (fill = at.file "x.npy"), or holds results that are right
--- (reference = at.file "y.npy"); its fields count, shape and dtype are there for the problem. options.head: a
--- buffer that is smaller takes its first elements.
+--- Names a file of the user below the script's folder: a NumPy array, or elements of the type options.dtype. It fills a
+--- buffer (fill = at.file "x.npy") or has the expected results (reference = at.file "y.npy"). The problem may use its
+--- fields count, shape and dtype. With options.head a smaller buffer takes its first elements.
 function at.file(name, options)
   if type(name) ~= "string" then error("at.file takes a name: at.file(\"input.npy\")", 2) end
   if options ~= nil and type(options) ~= "table" then
@@ -89,13 +87,13 @@ function at.file(name, options)
   return file
 end
 
---- A question, in the place of a value that nobody has given yet: a pattern with one is refused.
+--- Makes a question in place of an unknown value. A pattern with a question is refused.
 function at.ask(question)
   if type(question) ~= "string" then error("at.ask takes the question: at.ask \"how many elements\"", 2) end
   return { [KIND] = "question", question = question }
 end
 
--- Adds the questions in a table, and in those within it, to the list, each with its path. Lists of plain values have none.
+-- Adds the questions in a table, at any depth, to the list, each with its path. Lists of plain values have none.
 local function add_questions(t, path, list)
   for _, key in ipairs(check.ordered_keys(t, path)) do
     local v, inner = t[key], check.child(path, key)
@@ -115,7 +113,7 @@ local function refuse_questions(description)
   fail(list[1].path, "%d question%s open; write a value in the place of each at.ask:\n%s", #list, #list == 1 and " is" or "s are", table.concat(lines, "\n"))
 end
 
--- A misspelt helper is told by its name; what scripts ask for otherwise is not there.
+-- Misspelt helpers are errors that name the nearest one.
 host.missing(at, function(_, name)
   error("there is no at." .. tostring(name) .. check.meant(tostring(name), check.sorted_keys(at)), 2)
 end)
@@ -126,13 +124,13 @@ local PATTERN_FIELDS = {
   "items", "ceiling", "reference", "oracle", "tolerance", "deterministic", "sizes", "outputs",
 }
 
---- A problem variable that has one of these values; the first when nothing is said.
+--- Makes a variable of the problem with one of these values; the first is the default.
 function at.one_of(values)
   if type(values) ~= "table" then error("at.one_of takes a list: at.one_of { \"float\", \"half\" }", 2) end
   return { [KIND] = "one_of", values = values }
 end
 
---- A problem variable that is a number from `least` to `most`; `default` when nothing is said.
+--- Makes a variable of the problem that is a number from `least` to `most`.
 function at.within(default, least, most)
   if type(default) ~= "number" or type(least) ~= "number" or type(most) ~= "number" then
     error("at.within takes three numbers: at.within(8192, 1, 1 << 30)", 2)
@@ -143,7 +141,7 @@ function at.within(default, least, most)
   return { [KIND] = "within", default = default, least = least, most = most }
 end
 
---- Describes the pattern; the script returns what this returns.
+--- Describes the pattern. The script returns its result.
 function at.pattern(description)
   if type(description) ~= "table" then error("at.pattern takes a table: at.pattern { ... }", 2) end
   check.fields(description, {}, PATTERN_FIELDS)

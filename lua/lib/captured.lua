@@ -1,5 +1,5 @@
--- A captured launch of the kernel in a file (--captured DIR): what it says takes the place of what would be asked
--- for. Scalars are the values that the program passed, pointers the memory that it had; the problem is fixed.
+-- A captured launch of the kernel in a file (--captured DIR), which replaces what would be asked for. Scalars have the
+-- values that the program passed, pointers the memory that it had; the problem is fixed.
 
 local host = ...
 
@@ -7,12 +7,12 @@ local check = host.own "check.lua"
 local tolerance = host.own "tolerance.lua"
 local fail, KIND = check.fail, check.KIND
 
--- Approximate instructions differ by this between two chips, the simulated one included.
+-- the difference of approximate instructions between two chips, also the simulated one
 local ULPS = 8
 
 local captured = {}
 
--- The value of a scalar; nil: it is none that a script can hold.
+-- Returns the value of a scalar, or nil if a script cannot hold it.
 local function decode(bytes, type)
   if type == "bool" then return host.unpack(bytes, "uint8") ~= 0 end
   local v = host.unpack(bytes, type)
@@ -22,10 +22,10 @@ end
 
 local function is_zero(bytes) return not string.find(bytes, "[^\0]") end
 
---- The launch, nil where there is none. What it says of the grid and the block may stand in messages.
+--- Returns the launch, or nil. Messages may have its grid and block.
 function captured.launch() return host.captured() end
 
---- "grid = { 64, 512 }, block = 64": as a script writes it.
+--- Returns "grid = { 64, 512 }, block = 64", as a script writes it.
 function captured.show(launch)
   local function sides(v)
     local n = v[3] > 1 and 3 or v[2] > 1 and 2 or 1
@@ -44,13 +44,14 @@ local function refuse_setting(name, launch)
   end
 end
 
--- A structure by value, as words of the size that it is a multiple of. `buffers` are those whose addresses it holds.
+-- Returns a structure as words of the size that its own size is a multiple of. `buffers` are those whose addresses it
+-- holds.
 local function struct_of(bytes, buffers)
   local width = #bytes % 8 == 0 and 8 or #bytes % 4 == 0 and 4 or 1
   local members, type = {}, ({ [8] = "uint64", [4] = "uint32", [1] = "uint8" })[width]
   for at = 0, #bytes - 1, width do
     local word = string.sub(bytes, at + 1, at + width)
-    -- A script's numbers end at 2^63.
+    -- Numbers of scripts end at 2^63.
     local kind = width == 8 and "int64" or type
     members[#members + 1] = buffers[at] or { [KIND] = "argument", type = kind, value = host.unpack(word, kind) }
   end
@@ -59,7 +60,8 @@ end
 
 local NOTHING = {}
 
--- How many elements of `bytes` each a pointer leads to: as `sizes` or the buffer say, else all that there is.
+-- Returns the number of elements, of `bytes` each, that a pointer leads to: by `sizes` or the buffer, else all that
+-- exist.
 local function elements_of(description, given, p, bytes, value_of)
   local size = (description.sizes or NOTHING)[p.name]
   local left = p.left_bytes // bytes
@@ -78,7 +80,8 @@ local function elements_of(description, given, p, bytes, value_of)
   return count, false
 end
 
--- The buffer of a pointer, with what the memory held before the launch, and after it as what is right.
+-- Fills the buffer of a pointer with the memory's contents before the launch; the contents after it are the expected
+-- results.
 local function fill_buffer(description, expected, p, value_of)
   local given = description.buffers[p.name] or {}
   if type(given) ~= "table" or given.fill ~= nil or given.values ~= nil then return end
@@ -91,7 +94,7 @@ local function fill_buffer(description, expected, p, value_of)
   local lanes, type, bytes = p.lanes, p.type, p.bytes
   if given.dtype ~= nil then
     lanes, type, bytes = 1, given.dtype, host.sizeof(given.dtype)
-  elseif type == "bool" or type == nil or bytes == 0 then -- it says nothing of elements
+  elseif type == "bool" or type == nil or bytes == 0 then -- the pointer has no element type
     lanes, type, bytes = 1, "uint8", 1
   end
   local count, is_rest = elements_of(description, given, p, bytes, value_of)
@@ -113,8 +116,8 @@ local function fill_buffer(description, expected, p, value_of)
   end
 end
 
--- All addresses among the arguments, in their order: { name, what, argument, place, at, address, left_bytes, const,
--- type, lanes, bytes }.
+-- Returns all addresses among the arguments in order, each { name, what, argument, place, at, address, left_bytes,
+-- const, type, lanes, bytes }.
 local function list_pointers(launch, signature, params, named)
   local list = {}
   for i, a in ipairs(signature) do
@@ -131,8 +134,8 @@ local function list_pointers(launch, signature, params, named)
   return list
 end
 
--- Pointers at one address have one buffer. Of others through which a kernel may write, each has what lies before the
--- next, for what is behind that is the next one's result.
+-- Gives pointers to the same address one buffer. A buffer that the kernel may write ends where the next one begins, for
+-- what follows is the next one's result.
 local function share_memory(list)
   local owner = {}
   for _, const in ipairs { false, true } do
@@ -151,7 +154,7 @@ local function share_memory(list)
   end
 end
 
--- "mode" of "_ZN4deep4modeE".
+-- Returns "mode" for "_ZN4deep4modeE".
 local function last_part(mangled)
   local at, name = string.match(mangled, "^_ZN?L?()"), mangled
   while at do
@@ -164,7 +167,7 @@ local function last_part(mangled)
   return name
 end
 
---- Fills the variables of the module that the kernel uses with what they held: kernel.constants, and a buffer each.
+--- Fills the module's variables that the kernel uses with their contents: kernel.constants, and a buffer for each.
 function captured.complete_constants(description, given, launch)
   if given.constants ~= nil then return end
   local constants = {}
@@ -178,8 +181,8 @@ function captured.complete_constants(description, given, launch)
   end
 end
 
---- Completes description.problem, .buffers and .reference from the launch, by the kernel's parameters; `named` gets the
---- arguments that are no variable: null pointers and structures. `known` gets the variables, `value_of` evaluates an
+--- Completes description.problem, .buffers and .reference from the launch and the kernel's parameters. `named` gets the
+--- arguments that are not variables: null pointers and structures. `known` gets the variables; `value_of` evaluates an
 --- expression over them.
 function captured.complete(description, launch, entry, signature, params, named, known, value_of)
   local base = string.match(string.match(entry, "^[^<]*"), "([%w_]+)%s*$")
@@ -190,7 +193,7 @@ function captured.complete(description, launch, entry, signature, params, named,
     fail({}, "the captured launch of %s has %d arguments (%s), and the kernel takes %d", launch.kernel,
          #launch.arguments, launch.path, #signature)
   end
-  -- Scalars first: how much memory there is may depend on them.
+  -- Scalars come first, for sizes of memory may depend on them.
   for i, a in ipairs(signature) do
     local one, name = launch.arguments[i], params[i].name
     local what = string.format("argument %d of the captured launch (%s)", i, params[i].text)

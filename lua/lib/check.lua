@@ -1,12 +1,11 @@
--- The checks of autotune.lua on a description: messages with the script's line, names, lists and
--- expressions. A path is a list of keys and positions that leads from at.pattern{...} to a field:
--- { "space", "tile" }, { "where", 2 }.
+-- The checks of autotune.lua on a description: messages with the script's line, names, lists and expressions. A path is
+-- a list of keys and positions from at.pattern{...} to a field: { "space", "tile" }, { "where", 2 }.
 
 local host = ...
 
 local check = {}
 
--- Types of values that a script may give a parameter, a variable or an expression.
+-- types of values of a parameter, a variable or an expression
 local SCALARS = { number = true, string = true, boolean = true }
 
 local function join(path)
@@ -48,8 +47,8 @@ local function show(v)
   return "a " .. type(v)
 end
 
--- Keys of a table in the order in which the script writes them; those that are not written there
--- (computed tables) follow in alphabetical order.
+-- Returns the keys of a table in the order of the script's text. Keys that the text does not have (of computed tables)
+-- follow in alphabetical order.
 local function ordered_keys(t, path)
   local keys, seen = {}, {}
   for _, key in ipairs(host.keys(table.unpack(path))) do
@@ -91,13 +90,13 @@ function check.table(v, path, example)
   return v
 end
 
--- The remedy for a field that was written as a text, "block = 64".
+-- Returns the remedy for a field that is written as a text, "block = 64".
 function check.unquoted(v)
   local name, value = string.match(type(v) == "string" and v or "", "^%s*([%a_][%w_]*)%s*=([^=].*)$")
   return name and string.format("; write %s =%s without quotes", name, value) or ""
 end
 
--- A list of at most `most` items: no names, no holes.
+-- Checks a list of at most `most` items, without names and holes.
 function check.list(v, path, most)
   local count = 0
   for key in pairs(v) do
@@ -121,7 +120,7 @@ function check.string(v, path, example)
   return v
 end
 
--- One text or a list of at most 16, as { text, path } each; `example` is of the list, `what` of a text in it.
+-- Reads one text or a list of at most 16 as { text, path } each. `example` shows the list, `what` names a text in it.
 function check.texts(given, path, example, what)
   local list = {}
   if given == nil then return list end
@@ -135,7 +134,7 @@ function check.texts(given, path, example, what)
   return list
 end
 
--- include = "include" or { "include", "src" }: folders below the script's, { name, line } each.
+-- Reads include = "include" or { "include", "src" }: folders below the script's, as { name, line } each.
 function check.includes(given, path)
   local list = check.texts(given, path, "include = { \"include\" }, folders below the script's",
                            "a folder below the script's, for example \"include\"")
@@ -145,7 +144,7 @@ end
 
 local MOST_BYTES = 255
 
--- Says what is wrong with a value that records, journals and command lines are to hold; nil when nothing is.
+-- Returns what prevents records, journals and command lines from holding a value, or nil.
 function check.unfit(v)
   if type(v) ~= "string" then return nil end
   if #v > MOST_BYTES then
@@ -171,7 +170,7 @@ function check.name(name, path, taken)
   if taken[name] then fail(path, "there is a %s of that name already", taken[name]) end
 end
 
--- An expression, a number or a boolean: { text, line, what }.
+-- Reads an expression, a number or a boolean as { text, line, what }.
 local function expression(v, path)
   if not SCALARS[type(v)] then
     fail(path, "is %s; write an expression, for example \"2 * rows\"",
@@ -191,7 +190,7 @@ local function optional(v, path)
   return expression(v, path)
 end
 
--- A scalar or a list of at most `most` expressions.
+-- Reads a scalar or a list of at most `most` expressions.
 local function expressions(v, path, most)
   if type(v) ~= "table" then return { expression(v, path) } end
   local list = {}
@@ -201,7 +200,7 @@ local function expressions(v, path, most)
   return list
 end
 
--- A word that names itself ("float", "below") unless an expression can read something of that name.
+-- Reads a word that stands for itself ("float", "below"), unless expressions can read something of that name.
 function check.word(v, path, words, taken)
   local e = expression(v, path)
   if type(v) == "string" and (not taken[v] or taken[v] == "buffer") then
@@ -215,7 +214,7 @@ function check.word(v, path, words, taken)
   return e
 end
 
--- Tables that at.* functions make carry their kind under this key.
+-- the key under which tables of at.* functions have their kind
 check.KIND = "(kind)"
 check.SCALARS = SCALARS
 check.line_of, check.fail, check.child, check.meant, check.show = line_of, fail, child, meant, show

@@ -1,6 +1,5 @@
--- Values and expressions before the pattern is made, for what has to be known then: what a configuration's
--- are, without the program that evaluates them otherwise. Nothing here fails: an expression that has no value
--- yet, or that reads `device`, gives nil.
+-- Values and expressions before the pattern exists, for what has to be known then, such as the baseline. Nothing here
+-- fails: an expression that has no value yet, or reads `device`, is nil.
 
 local host = ...
 
@@ -26,7 +25,7 @@ local function copied(values)
   return copy
 end
 
--- name -> list of values, for the parameters whose values are a plain list; the names in order.
+-- Returns the values of parameters that are plain lists, by name, and the names in order.
 local function read_space(given)
   local values, names = {}, {}
   if type(given) ~= "table" then return values, names end
@@ -54,19 +53,19 @@ end
 
 local helpers = host.helpers()
 
--- Goes through the names in an expression.
+-- Iterates over the names in an expression.
 local function names_in(text)
   return string.gmatch(text, "%f[%w_][%a_][%w_]*")
 end
 
--- A copy of the values, with the defaults of the problem's variables.
+-- Returns a copy of the values, with defaults of the problem's variables.
 local function with_problem(values, description)
   local all = copied(values)
   for name, v in pairs(description.problem) do all[name] = default_of(v) end
   return all
 end
 
--- The derived values and the constraints of a description, as tables whatever it has.
+-- Returns the derived values and the constraints of a description as tables.
 local function derived_of(description)
   return type(description.derived) == "table" and description.derived or {}
 end
@@ -75,7 +74,7 @@ local function where_of(description)
   return type(description.where) == "table" and description.where or { description.where }
 end
 
--- The value of an expression in `scope`; nil if it has none there (it may read `device`).
+-- Returns the value of an expression in `scope`, or nil.
 local function evaluate(expression, scope)
   if type(expression) ~= "string" then return expression end
   local f = host.load("local _ENV = ...; return (" .. expression .. "\n)", "=expression")
@@ -83,14 +82,14 @@ local function evaluate(expression, scope)
   return host.try(f, scope)
 end
 
--- The expression that a macro's text is, if it is made of whole numbers, their operators and names: 8 * WARP.
+-- Returns a macro's text as an expression if it consists of whole numbers, their operators and names: 8 * WARP.
 local function macro_expression(text)
   if text == "" or string.find(text, "[^%w_%s()+%-*/%%<>&|~]") then return nil end
   text = string.gsub(string.gsub(text, "(%f[%w_]%d+)[uUlL]+%f[^%w_]", "%1"), "/", "//")
   return host.load("return " .. text, "=macro") and text
 end
 
--- The number that it comes to.
+-- Returns the number of such a text.
 local function macro_value(text, macros, depth)
   local expression = depth <= 8 and macro_expression(text)
   if not expression then return nil end
@@ -114,7 +113,7 @@ local function scope_of(values, derived)
   return scope
 end
 
--- The parts of a list of C++, at its commas outside of brackets; with `angles`, < and > are brackets, too.
+-- Returns the parts of a C++ list, split at commas outside of brackets. With `angles`, < and > are brackets, too.
 local function split(text, angles)
   local parts, depth, from = {}, 0, 1
   local open, close = angles and "([{<" or "([{", angles and ")]}>" or ")]}"

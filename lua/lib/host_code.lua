@@ -1,9 +1,11 @@
--- Runs a file's host code, as far as it decides what kernels are launched with: from main on, or each function where there is no
--- main, over the syntax tree that host.syntax gives. Nothing is computed but numbers, sizes of memory and what leads to them.
+-- Interprets the host code of a file over the syntax tree of host.syntax, to find what its kernels are launched with.
+-- Starts at main, or at each function if there is no main. Computes only numbers, sizes of memory, and what leads to
+-- them.
 --
--- A value is a number, { n, op, a, b, name, of, at, text, macro, open }: n is nil where it is open; op, a and b are how it was
--- computed; a variable's has its name, `of` what it was given, and where. Or it is a pointer { object } or { to = cell }, a
--- structure { fields }, a vector { fields, object, count }, a lambda, a function. A cell { v } holds a value.
+-- A value is a number, { n, op, a, b, name, of, at, text, macro, open }: n is nil if it is unknown (open); op, a and b
+-- are how it was computed; a variable's value has its name, and `of` is the value that it was given, at the place `at`.
+-- Or a value is a pointer, { object } or { to = cell }, a structure { fields }, a vector { fields, object, count }, a
+-- lambda or a function. A cell { v } holds a value.
 
 local host = ...
 
@@ -11,7 +13,7 @@ local early = host.own "early.lua"
 
 local MOST_STEPS, MOST_DEPTH, MOST_ROUNDS = 100000, 24, 64
 
-local state -- of the run: steps, rounds, depth, trail, globals, launches, called, uncertain
+local state -- of the run: steps, depth, rounds, trail, frame, globals, launches, called, uncertain
 local nodes = {}
 
 local function node_of(id)
@@ -37,14 +39,14 @@ end
 
 local function literal(n) return { n = n } end
 
--- What nothing in the file says: set at run time, or where this does not look.
+-- A value that the file does not determine.
 local function open_value(name, node, why)
   return { name = name, at = place(node), why = why or "set at run time", open = true }
 end
 
 local function is_number(v) return v and not v.object and not v.to and not v.fields and not v.lambda and not v.fn and not v.string end
 
--- A number without a variable, a macro or a question in it.
+-- Tells whether a number comes from no variable, macro or unknown value.
 local function is_plain(v) return is_number(v) and v.n ~= nil and not v.op and not v.name and not v.macro end
 
 local function same(x, y)
@@ -76,14 +78,14 @@ local function copied(v)
   return copy
 end
 
--- What a variable holds from here on, under its name.
+-- Returns the value of a variable after it was given `v`.
 local function given(name, v, node)
   if not is_number(v) or not name or name == "" then return copied(v) end
   if v.open and v.name then return v end
   return { name = name, of = v, n = v.n, float = v.float, at = place(node), node = node, note = v.note, input = v.input }
 end
 
--- Of two values one is there at run time: what the program has without arguments goes before what these say.
+-- Merges two values of which one holds at run time. The value that needs no input of the user wins.
 local function merged(a, b, node)
   if same(a, b) then return a end
   if a and not is_number(a) then return a end
@@ -132,7 +134,7 @@ end
 
 local eval, cell_of, exec, invoke
 
--- The macro or constant that a literal is written in, if it is that alone.
+-- Names the macro or constant in which a literal is written.
 local function with_macro(v, node)
   local _, file, line = host.syntax_text(node.id)
   local name = file and state.macros[string.match(file, "([^/]*)$") .. ":" .. line]
@@ -143,14 +145,14 @@ end
 
 local function last(node) return node.children[#node.children] and node_of(node.children[#node.children]) end
 
--- What a condition is: true, false, or nil where it is open.
+-- Returns true, false, or nil if a condition is unknown.
 local function truth(v)
   if v and (v.object or v.to or v.fields or v.lambda) then return true end
   if v and v.n ~= nil then return v.n ~= 0 end
   return nil
 end
 
--- Runs each of the ways, of which one is taken at run time; what they set differently is open after it.
+-- Runs all ways, of which one is taken at run time. Variables that they set differently are unknown afterwards.
 local function alternatives(ways, node)
   local outer, results, cells, is_written = state.trail, {}, {}, {}
   state.uncertain = state.uncertain + 1
@@ -183,7 +185,7 @@ local function alternatives(ways, node)
   return nil
 end
 
--- Numbers that a loop goes on changing are open after it.
+-- Makes numbers unknown that a loop goes on changing.
 local function widen(trail_from, node)
   for i = trail_from, #state.trail do
     local cell = state.trail[i][1]
@@ -257,7 +259,7 @@ local function find_cell(id)
   return cell
 end
 
--- The element of an array or of memory at that place.
+-- Returns the cell of an element of an array or of memory.
 local function element(v, index, node)
   local object = v and v.object
   if v and v.to and (not index or index.n == 0) then return v.to end
@@ -300,7 +302,7 @@ local function new_object(bytes, node, count)
   return { object = { bytes = bytes, at = place(node), text = text_of(node), count = count, cells = {} } }
 end
 
--- Sets what a pointer leads to, which something not seen here does.
+-- Forgets what a pointer leads to, because a function that is not seen here sets it.
 local function forget(v, node, name)
   if v and v.to then
     local old = v.to.v
@@ -362,7 +364,7 @@ end
 for _, name in ipairs { "min", "max", "pow" } do known[name] = function(args) return computed(name, args[1], args[2]) end end
 known.powf = known.pow
 
--- Members of vectors.
+-- members of vectors
 local methods = {
   size = function(v) return v.count end,
   data = function(v) return v end,
@@ -411,7 +413,7 @@ local function construct(node, args)
   return v
 end
 
--- A function's body; of an instance that Clang did not make, the template's.
+-- Returns a function's body. If Clang did not make this instance, returns the template's.
 local body_of
 function body_of(decl)
   local body = last(decl)
@@ -428,7 +430,7 @@ local function parameters_of(decl)
   return list
 end
 
---- Runs a function; `cells` are the arguments', which references share.
+--- Runs a function. `cells` are the arguments' cells, which references share.
 function invoke(decl, args, this, node, cells, up)
   local body = body_of(decl)
   if not body or state.depth >= MOST_DEPTH then return open_value(nil, node, "computed by " .. decl.name) end
@@ -551,7 +553,7 @@ local function call(node)
   return open_value(nil, node, name ~= "" and "set by " .. name or nil)
 end
 
--- Runs a call as what it is within an expression: one that ends the program ends the statement.
+-- Runs a call within an expression. A call that ends the program ends the statement.
 local function call_value(node)
   local v, status = call(node)
   if status == "exit" then state.ended = true end
@@ -694,7 +696,7 @@ function eval(node)
   return #node.children > 0 and v or open_value(nil, node)
 end
 
--- The parts of for (;;), of which any may be left out.
+-- Returns the parts of for (;;), any of which may be missing.
 local function parts_of_for(node)
   local list = {}
   for i, id in ipairs(node.children) do list[i] = node_of(id) end
@@ -709,7 +711,7 @@ end
 local function switch(node)
   local v, body = eval(node_of(node.children[#node.children - 1])), last(node)
   local ways, all, taken = {}, {}, nil
-  local function flatten(n) -- a case holds the next one, where it has no statement of its own
+  local function flatten(n) -- a case holds the next one if it has no statement of its own
     all[#all + 1] = n
     if n.kind == "CaseStmt" or n.kind == "DefaultStmt" then
       local label = n.kind == "CaseStmt" and eval(node_of(n.children[1])) or nil
@@ -809,7 +811,7 @@ local function has_attribute(decl, name)
   return false
 end
 
--- Functions with a body that are the host's, in the order of the file.
+-- Lists the host's functions with a body, in the order of the file.
 local function host_functions(root, prelude, list)
   for _, id in ipairs(root.children) do
     local decl = node_of(id)
@@ -825,8 +827,9 @@ local function host_functions(root, prelude, list)
   return list
 end
 
---- Runs the host's code until a kernel of that name is launched; the launches in it, each { name, decl, grid, block, shared, args, at, text, uncertain }. `macros` has the
---- name of a macro or constant that is a number by its place, "file:line"; `widths` the bytes of types by their names.
+--- Runs the host's code until it launches a kernel of that name. Returns the launches, each { name, decl, grid, block,
+--- shared, args, at, text, uncertain }. `macros` maps a place "file:line" to the macro or constant with a number there,
+--- `widths` maps types to their bytes.
 local function run(wanted, macros, widths)
   local root = host.syntax()
   local prelude

@@ -1,4 +1,4 @@
--- transfer = { ... }: what of a problem is in the host's memory, and how a variant moves it.
+-- Reads transfer = { ... }: the data in the host's memory, and how a variant transfers it.
 
 local host = ...
 

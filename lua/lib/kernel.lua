@@ -1,4 +1,4 @@
--- Buffers, and the kernels that work on them: templates, launches, arguments.
+-- Reads buffers, and the kernels that work on them: templates, launches, arguments.
 
 local host = ...
 
@@ -12,7 +12,7 @@ local word = check.word
 
 local kernel = {}
 
--- lua/lib/kernel_file.lua adds these: the path of what says how large a buffer is, the macros of a file.
+-- keys that kernel_file.lua adds: the path of the field that tells a buffer's size, and the macros of a file
 kernel.PLACE, kernel.DEFINES = "(place)", "(defines)"
 
 local ROLES = { input = true, output = true, inout = true, scratch = true }
@@ -21,7 +21,7 @@ kernel.ARGUMENTS = {
   "float", "double", "bool",
 }
 
-local MOST_RECORD = 4096 -- elements
+local MOST_RECORD = 4096 -- in elements
 local BUFFER_FIELDS = {
   "dtype", "count", "fill", "limit", "block", "values", "shape", "tolerance", "compare", "order", "record",
 }
@@ -33,7 +33,7 @@ local FILLS = {
   "skewed", "local", "offsets",
 }
 
--- fill = "below", fill = at.values { 1, 2, 1 } or fill = at.constant(0.5).
+-- Reads fill = "below", fill = at.values { 1, 2, 1 } or fill = at.constant(0.5).
 local function read_fill(b, where, taken)
   local given, path = b.fill, child(where, "fill")
   local values = b.values
@@ -46,7 +46,7 @@ local function read_fill(b, where, taken)
   return fill, values ~= nil and expressions(values, child(where, "values"), math.huge) or nil
 end
 
--- Names of the pattern, and what they are; read_buffers() is told them.
+-- the names of the pattern and their kinds, from read_buffers()
 local taken = {}
 
 function kernel.read_buffers(description, names_taken)
@@ -140,7 +140,7 @@ local function read_struct(v, where, buffers)
   return { type = "struct", members = members }
 end
 
--- The values of a variable's domain that are types; all types, where it has none.
+-- Returns the types among the values of a variable's domain, or all types if it has no domain.
 local function domain_of_types(domain, types, known)
   local values = {}
   for _, v in ipairs(domain and domain.values or types) do
@@ -149,7 +149,7 @@ local function domain_of_types(domain, types, known)
   return { values = values }
 end
 
--- The problem's variables that are some buffer's dtype name element types.
+-- Checks that variables used as a buffer's dtype name element types.
 function kernel.check_types(description, p)
   local types = host.dtypes()
   local known = {}
@@ -168,7 +168,7 @@ function kernel.check_types(description, p)
   end
 end
 
--- A word is a buffer or a variable.
+-- Checks an argument. A word is a buffer or a variable.
 local function check_argument(v, path, buffers)
   if type(v) ~= "string" or not string.find(v, "^[%a_][%w_]*$") or taken[v] then return end
   if v == "true" or v == "false" then return end
@@ -203,8 +203,8 @@ local function read_arguments(given, path, buffers)
   return list
 end
 
--- constants = { NAME = "buffer" }: variables of the module that get a buffer's contents, and give those of results back.
--- A buffer of results is reached by its variable alone: on a GPU the variable is a copy of it.
+-- Reads constants = { NAME = "buffer" }: variables of the module that get a buffer's contents, and return those of
+-- results. A buffer of results is reached through its variable only: on a GPU the variable is a copy of it.
 local function read_constants(given, path, buffers, launches)
   local list = {}
   if given == nil then return list end
@@ -247,7 +247,7 @@ local function read_constants(given, path, buffers, launches)
   return list
 end
 
--- "--maxrregcount=${cap}" -> the expression "--maxrregcount=" .. (cap)
+-- Turns "--maxrregcount=${cap}" into the expression "--maxrregcount=" .. (cap).
 local function text_expression(v, path)
   local e = expression(v, path)
   local pieces, at_byte = {}, 1
@@ -272,7 +272,7 @@ local function read_options(given, path)
   return list
 end
 
--- A kernel as an expression of C++ names it: "scale", "ns::scale<${block}, float>", "(void(*)(float*, int))scale".
+-- Reads a kernel's name, as an expression of C++: "scale", "ns::scale<${block}, float>", "(void(*)(float*, int))scale".
 local function read_entry(v, path)
   check.string(v, path, "the kernel's name, for example \"scale\" or \"ns::scale<${block}, float>\"")
   local bare = string.gsub(string.gsub(string.gsub(v, "%${[^}]*}", "x"), "%b()", " "), "%b<>", "")
@@ -289,13 +289,13 @@ local LAUNCHES_FIELDS = {
   "entry", "args", "when", "times", "grid", "block", "shared", "cluster", "balanced", "cooperative",
 }
 
--- The rounds of a launch or of a group of them. Launches that run in rounds, one after the other, have one number.
+-- Reads the rounds of a launch or of a group of launches. Launches that run in rounds together have the same number.
 local function read_rounds(given, path, number)
   if given.times == nil then return { number = 0 } end
   return { number = number, times = expression(given.times, child(path, "times")) }
 end
 
--- One launch; what it does not say itself is as in `common` (entry, args, shared).
+-- Reads a launch. Fields that it lacks are taken from `common` (entry, args, shared).
 local function read_launch(given, path, common, buffers, rounds)
   local entry, entry_path = given.entry, child(path, "entry")
   local args, args_path = given.args, child(path, "args")
@@ -320,7 +320,7 @@ local function read_launch(given, path, common, buffers, rounds)
   }
 end
 
--- launches = { { grid, block ... }, ... }, run one after the other.
+-- Reads launches = { { grid, block ... }, ... }, which run one after the other.
 local function read_launches(given, path, common, buffers)
   check.table(given, path, "launches = { { entry = \"rows\", grid = \"n\", block = 256 }, ... }")
   check.list(given, path, MOST_LAUNCHES)
@@ -362,7 +362,7 @@ end
 
 local KERNEL_FIELDS = { "template", "source", "entry", "args", "shared", "options", "include", "constants" }
 
--- The source of a pattern whose transfer needs no kernel.
+-- the source of a pattern whose transfer needs no kernel
 local NO_KERNEL = "no_kernel.cu.tmpl"
 
 function kernel.read_kernel(description, buffers, runs)
@@ -421,8 +421,8 @@ local REFERENCE_FIELDS = {
   "launches", "options", "include", "constants",
 }
 
--- The kernels that say what is right (at.reference) or fill inputs (at.kernel): `what` in messages.
--- A grid and a block may be left out: one thread for each element of `first`, a buffer.
+-- Reads a kernel that makes expected results (at.reference) or fills inputs (at.kernel); `what` names it in messages.
+-- Without a grid and a block it has one thread for each element of the buffer `first`.
 local function read_fixed(description, path, entry, first, buffers)
   local given = description[path[1]]
   check.fields(given, path, REFERENCE_FIELDS)
@@ -458,7 +458,7 @@ local function read_fixed(description, path, entry, first, buffers)
   }
 end
 
--- reference = at.file "y.npy", or { y = at.file "y.npy", z = at.file "z.npy" }: the results of each buffer.
+-- Reads reference = at.file "y.npy", or { y = at.file "y.npy", z = at.file "z.npy" }: the results of each buffer.
 local function read_expected(given, buffers)
   local path, results = { "reference" }, {}
   for _, b in ipairs(buffers) do
@@ -488,7 +488,7 @@ local function read_expected(given, buffers)
   end
 end
 
--- Are results in files: one, or a table of them?
+-- Tells whether the results are in files: one file, or a table of files.
 local function are_files(given)
   if type(given) ~= "table" or is_file(given) then return is_file(given) end
   local any = false
@@ -496,7 +496,7 @@ local function are_files(given)
   return any
 end
 
---- Returns false for oracle = false: kernels are searched for faults, and their results are not compared.
+--- Returns false for oracle = false: kernels are checked for faults, but results are not compared.
 function kernel.has_oracle(description)
   if description.oracle == nil then return true end
   if description.oracle ~= false then
@@ -509,7 +509,7 @@ function kernel.has_oracle(description)
   return false
 end
 
---- Is there something that says what is right: a reference, or results of the baseline's own?
+--- Tells whether the expected results are known: from a reference, or from the baseline.
 function kernel.is_measurable(description, buffers)
   if description.reference ~= nil and not are_files(description.reference) then return #buffers > 0 end
   local has_results = false
@@ -527,7 +527,7 @@ local function take_kind(description, field, kind)
   return true
 end
 
--- A reference has one thread for each element of the first output unless it says otherwise.
+-- Reads the reference. It has one thread for each element of the first output unless it says otherwise.
 function kernel.read_reference(description, buffers)
   if are_files(description.reference) then
     read_expected(description.reference, buffers)
@@ -541,7 +541,7 @@ function kernel.read_reference(description, buffers)
   return read_fixed(description, { "reference" }, "reference", first, buffers)
 end
 
--- The kernel that fills inputs beyond what fills can say: one thread for each element of the first.
+-- Reads the kernel that fills inputs. It has one thread for each element of the first input.
 function kernel.read_prepare(description, buffers)
   if not take_kind(description, "prepare", "kernel") then return nil end
   local first

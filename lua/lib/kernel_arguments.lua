@@ -1,5 +1,5 @@
--- The arguments of a kernel in a file, by its type: inferred, checked; and what is asked for where the type
--- does not say everything.
+-- The arguments of a kernel in a file: inferred from the kernel's type, or checked against it. What the type does not
+-- tell is asked for.
 
 local host = ...
 
@@ -8,13 +8,13 @@ local early = host.own "early.lua"
 local kernel = host.own "kernel.lua"
 local fail, KIND = check.fail, check.KIND
 
--- A request collects what the pattern lacks, for one message.
+-- Collects what the pattern lacks, for one message.
 
 local function new_request()
   return { order = {}, of = {} }
 end
 
--- `field` has to say `text`; `why` says of what.
+-- Asks that `field` has `text`; `why` names the reason.
 local function ask(request, field, text, why)
   if not request.of[field] then
     request.of[field] = { texts = {}, whys = {} }
@@ -48,12 +48,12 @@ local function argument(kind, v)
   return { [KIND] = "argument", type = kind, value = v }
 end
 
--- Is a parameter one whole number?
+-- Tells whether a parameter is a single whole number.
 local function is_whole(a)
   return not a.pointer and a.lanes == 1 and a.type ~= nil and string.find(a.type, "int") ~= nil
 end
 
--- A variable to show in an example: the first whole number that the kernel takes.
+-- Returns a name for an example: the first whole number that the kernel takes.
 local function example_count(signature, params)
   for i, a in ipairs(signature) do
     if is_whole(a) and params[i].name ~= "" and not string.find(params[i].text, "Object_t", 1, true) then
@@ -63,12 +63,12 @@ local function example_count(signature, params)
   return "n"
 end
 
--- Examples whose product is about a million elements, of `count` numbers.
+-- Returns examples of `count` numbers whose product is about a million.
 local function example_size(count)
   return "1 << " .. math.max(4, 20 // math.max(1, count))
 end
 
--- One pointer: its buffer, completed or made. A buffer that fills a constant is no output.
+-- Completes the buffer of a pointer, or makes it. A buffer that fills a constant is not an output.
 local function complete_buffer(description, request, a, param, count_example)
   local name, sizes = param.name, description.sizes or {}
   local in_brackets = string.find(count_example, "[^%w_]") and "(" .. count_example .. ")" or count_example
@@ -126,18 +126,18 @@ local function complete_buffer(description, request, a, param, count_example)
   end
 end
 
--- The address that leads nowhere.
+-- a null pointer
 local NULL = argument("uint64", 0)
 
--- A structure of so many bytes, all zero.
+-- Returns a structure of zeros.
 local function zeros(bytes)
   local members, width = {}, bytes % 4 == 0 and 4 or 1
   for m = 1, bytes // width do members[m] = argument(width == 4 and "uint32" or "uint8", 0) end
   return { [KIND] = "struct", members = members }
 end
 
--- Reads the kernel's own default for a parameter: "= nullptr", "= 1.0f", "= make_uint3(0, 0, 0)". nil: it has none, or none
--- that can be told from the text.
+-- Reads a parameter's default: "= nullptr", "= 1.0f", "= make_uint3(0, 0, 0)". Returns nil if there is none or its text
+-- does not tell it.
 local function read_default(a, param)
   local text = string.match(param.text, "[^=<>!]=%s*([^=].-)%s*$")
   if not text then return nil end
@@ -151,7 +151,7 @@ local function read_default(a, param)
   return zeros(a.bytes)
 end
 
--- The kernel's default for a parameter of which the pattern says nothing; nil: the pattern says something, or there is none.
+-- Returns the default of a parameter, unless the pattern has a value for it.
 local function default_argument(description, a, param, is_known)
   local said = (description.sizes or {})[param.name] ~= nil or description.buffers[param.name] ~= nil or is_known(param.name)
   return not said and read_default(a, param) or nil
@@ -159,7 +159,7 @@ end
 
 local MOST_MEMBERS = 64
 
--- The arguments of one kernel, by its type and the names of its parameters.
+-- Infers the arguments of a kernel from its type and its parameters' names.
 local function infer_arguments(description, request, signature, params, named, is_known)
   local args, example, asked = {}, example_count(signature, params), 0
   for i, a in ipairs(signature) do
@@ -234,19 +234,19 @@ local function width_of(type)
   return WIDTHS[type] or math.tointeger(tonumber(string.match(type, "%d+$"))) // 8
 end
 
--- Would the kernel read what it is given as something else?
+-- Tells whether the kernel would read the argument as another type.
 local function differ(type, taken)
   return width_of(type) ~= width_of(taken) or FLOATING[type] ~= FLOATING[taken]
 end
 
--- The element type of a buffer; nil: it depends on the problem.
+-- Returns the element type of a buffer, or nil if it depends on the problem.
 local function buffer_type(description, name)
   local b = type(name) == "string" and description.buffers[name]
   local dtype = type(b) == "table" and b.dtype
   return SCALARS[dtype] and dtype or nil
 end
 
--- A list of arguments, one for each parameter of the kernel.
+-- Checks a list of arguments, one for each parameter.
 local function check_arguments(description, signature, params, given)
   if #given > #signature then
     fail({ "kernel", "args", #signature + 1 }, "the kernel takes %d arguments, and not this one", #signature)

@@ -1,5 +1,5 @@
--- The __constant__ and __device__ variables of a kernel's file that nothing in the file gives a value: a program's host
--- does that before it launches, so a pattern has to say with what.
+-- The __constant__ and __device__ variables of a kernel's file without a value in the file. In a program the host sets
+-- them before a launch, so a pattern has to say how they are filled.
 
 local host = ...
 
@@ -20,14 +20,14 @@ local TYPES = {
   half = "half", __half = "half", __nv_bfloat16 = "bfloat16", float = "float", double = "double",
 }
 
--- The element type and its lanes; nil: it is a structure, or has a name of the file's own.
+-- Returns the element type and its lanes, or nil for a structure or a type of the file's own.
 local function type_of(text)
   local base, lanes = string.match(text, "^(%a+)([234])$")
   local known = TYPES[text] or base and TYPES[base]
   return known, TYPES[text] and 1 or math.tointeger(tonumber(lanes))
 end
 
--- How many elements, as far as the file says it: "17", "RADIUS + 1".
+-- Returns the number of elements, as far as the file tells it: "17", "RADIUS + 1".
 local function count_of(extents)
   local factors = {}
   for _, e in ipairs(extents) do factors[#factors + 1] = early.macro_expression(e) or nil end
@@ -35,8 +35,8 @@ local function count_of(extents)
   return #factors == 1 and factors[1] or "(" .. table.concat(factors, ") * (") .. ")"
 end
 
---- Fills those that `sizes` or `buffers` names, and makes results of those that `outputs` names; says of the others that
---- they are zero.
+--- Fills the variables that `sizes` or `buffers` name, compares those that `outputs` names, and warns that the others
+--- are zero.
 function constants.complete(description, request, given, facts, file)
   local sizes = description.sizes or {}
   local filled = type(given.constants) == "table" and given.constants or {}

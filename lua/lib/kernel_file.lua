@@ -1,8 +1,8 @@
--- A kernel in a file of the user's own: kernel = { source = "kernel.cu" }, or the comment of such a file.
+-- A kernel in a file of its own: kernel = { source = "kernel.cu" }, or the comment of such a file.
 --
--- The rest is inferred from the file where the pattern does not say it: arguments, element types, inputs and outputs from the kernel's
--- type, which the compiler tells; names of parameters, defaults of macros from the text. What cannot be
--- inferred is asked for in one message. docs/kernel_files.md says what follows from what.
+-- What the pattern does not say is inferred: arguments, element types, inputs and outputs from the kernel's type, which
+-- the compiler tells; names of parameters and defaults of macros from the file's text. What cannot be inferred is asked
+-- for in one message. docs/kernel_files.md has the rules.
 
 local host = ...
 
@@ -23,13 +23,14 @@ local ask, tell, SCALARS = arguments.ask, arguments.tell, arguments.SCALARS
 
 local kernel_file = {}
 
--- These options stand for nvcc's own ways: unannotated code is the host's, and no device function calls it.
+-- These options do what nvcc does by default: functions without an annotation are the host's, and device code does not
+-- call them.
 local OPTIONS = { "--pre-include=autotune_host.h", "--device-as-default-execution-space" }
 
--- A number that nothing defines is this one, to see what a kernel takes.
+-- value of an undefined number while the kernel's type is asked for
 local SKETCHED = 8
 
--- The kernels of the file that the entry may mean: "scale", "ns::scale<64, float>", "(void (*)(float *))scale".
+-- Returns the kernels that the entry may name: "scale", "ns::scale<64, float>", "(void (*)(float *))scale".
 local function find_kernels(facts, entry)
   local plain = string.gsub(string.gsub(entry, "%b<>%s*$", ""), "%s+$", "")
   plain = string.match(plain, "([%w_:]+)$") or plain
@@ -40,7 +41,7 @@ local function find_kernels(facts, entry)
   return list
 end
 
--- The entry with the values of ${...} in it.
+-- Returns the entry with values in place of ${...}.
 local function entry_in(entry, scope)
   return (string.gsub(entry, "%${(.-)}", function(e)
     local v = evaluate(e, scope)
@@ -59,7 +60,7 @@ local function kernel_names(facts)
   return names
 end
 
--- All that is launched: tables in which an entry and arguments may stand.
+-- Returns all launches of a description: tables that may have an entry and arguments.
 local function launches_of(description)
   local list = {}
   local function add(one)
@@ -74,7 +75,8 @@ local function launches_of(description)
   return list
 end
 
--- An example of an instance: numbers as parameters, else the template's own defaults or common values.
+-- Returns an example of an instance: numbers are parameters, other arguments are the template's defaults or common
+-- values.
 local function example_instance(template)
   local parts = early.split(template, true)
   for i, one in ipairs(parts) do
@@ -89,7 +91,7 @@ local function example_instance(template)
   return "<" .. table.concat(parts, ", ") .. ">"
 end
 
--- A template is no kernel before its arguments are known.
+-- Refuses a template without arguments.
 local function refuse_template(file, entry, found)
   for _, k in ipairs(found) do
     if k.template == "" or string.find(entry, "<", 1, true) then return end
@@ -99,7 +101,7 @@ local function refuse_template(file, entry, found)
     found[1].name, found[1].template, entry .. example_instance(found[1].template)))
 end
 
--- The entry that the pattern means where it says nothing: the file's only kernel.
+-- Returns the entry of the pattern, or the file's only kernel.
 local function choose_entry(facts, given, file)
   if given.entry ~= nil then return check.string(given.entry, { "kernel", "entry" }, "the name of a kernel") end
   local names = kernel_names(facts)
@@ -112,7 +114,7 @@ local function choose_entry(facts, given, file)
        "\n  there are: " .. table.concat(names, ", "))
 end
 
--- #define lines for the names in `scope`.
+-- Returns #define lines for the names.
 local function definitions(defines, scope)
   local lines = {}
   for i, name in ipairs(defines) do
@@ -122,7 +124,7 @@ local function definitions(defines, scope)
   return table.concat(lines)
 end
 
--- Kernels of one name that differ in what they take are told apart by their types.
+-- Refuses a name of several kernels with different parameters, and shows how to tell them apart.
 local function refuse_overloads(file, entry, found)
   if #found < 2 or entry ~= found[1].name and entry ~= found[1].scope .. found[1].name then return end
   local casts, seen = {}, {}
@@ -149,7 +151,7 @@ local function own_options(own)
   return options
 end
 
--- Can a name that nothing defines be a macro that is a number or a type? A function or a namespace is none.
+-- Tells whether an undefined name may be a macro. A function or a namespace is not.
 local function may_be_macro(name)
   for _, text in ipairs(host.texts()) do
     if string.find(text, "%f[%w_]" .. name .. "%s*%(") or string.find(text, "%f[%w_]" .. name .. "%s*::") then return false end
@@ -157,10 +159,11 @@ local function may_be_macro(name)
   return true
 end
 
--- The kernel's type. What the compiler calls undefined and the pattern has is a macro, too: it is added to `defines`.
+-- Asks the compiler for the kernel's type. Undefined names that the pattern has are macros, too, and are added to
+-- `defines`.
 local function ask_signature(entry, roots, defines, scope, file, facts, own)
   local options = {}
-  local is_device = false -- only where the pattern says so: to nvcc what nothing annotates is the host's
+  local is_device = false -- set by the pattern only: to nvcc, functions without an annotation are the host's
   for i, option in ipairs(own_options(own)) do
     options[i] = type(option) == "string" and entry_in(option, scope) or ""
     is_device = is_device or i > #OPTIONS and (string.find(options[i], "^%-%-?default%-device$")
@@ -198,7 +201,7 @@ local function ask_signature(entry, roots, defines, scope, file, facts, own)
   end
 end
 
--- The kernel's parameters as the text has them, of the one that takes as many as the compiler says.
+-- Returns the kernel of the text that has as many parameters as the compiler says.
 local function match_kernel(facts, entry, signature)
   local found
   for _, k in ipairs(find_kernels(facts, entry)) do
@@ -213,7 +216,7 @@ local function match_kernel(facts, entry, signature)
   end
 end
 
--- A parameter whose name no script could write has another one there: in is in_, min is min_.
+-- Renames parameters that no script could write: in is in_, min is min_.
 local function rename_reserved(params)
   for _, p in ipairs(params) do
     local fits = not host.is_helper(p.name) and p.name ~= "include" and host.load("local " .. p.name, "=name")
@@ -221,7 +224,7 @@ local function rename_reserved(params)
   end
 end
 
--- The expression with the baseline's values in the place of parameters: what holds for all variants reads none.
+-- Returns an expression with the baseline's values in place of parameters, for a value that all variants share.
 local function at_baseline(e, baseline, derived, depth)
   return (string.gsub(e, "%.?%f[%w_][%a_][%w_]*", function(name)
     local own, v = derived[name], baseline[name]
@@ -231,8 +234,8 @@ local function at_baseline(e, baseline, derived, depth)
   end))
 end
 
--- Traffic, if nothing is said of what a launch gets done: each input once, each output once. Where sizes differ between
--- layouts, it is the baseline's.
+-- Infers the traffic if the pattern says nothing of the work: each input is read once, each output written once. If
+-- sizes depend on the layout, the baseline's count.
 local function complete_work(description, baseline)
   if description.traffic ~= nil or description.flops ~= nil or description.items ~= nil then return end
   local terms = {}
@@ -250,8 +253,8 @@ local function complete_work(description, baseline)
   end
 end
 
--- Pointers that every launch in the file passes as one variable have one buffer: the arguments of the others name it, unless
--- the pattern says anything of them. The buffer is that of a parameter through which the kernel may write.
+-- Gives parameters one buffer if every launch in the file passes the same variable, and the pattern says nothing of
+-- them. The buffer has the name of a parameter through which the kernel may write.
 local function share_buffers(description, request, found, signature, named)
   local launches = host.launches(found.name)
   local owner, texts = {}, {}
@@ -280,15 +283,15 @@ local function share_buffers(description, request, found, signature, named)
       local sizes = description.sizes or {}
       if sizes[kept] == nil then sizes[kept] = sizes[other] end
       named[other] = kept
-      for k = #(description.outputs or {}), 1, -1 do -- it is read, too
+      for k = #(description.outputs or {}), 1, -1 do -- it is also read
         if description.outputs[k] == kept or description.outputs[k] == other then table.remove(description.outputs, k) end
       end
     end
   end
 end
 
--- What `given`, of that path, says of parameters must be of those that the kernel has: its keys, or in a list its values.
--- `constants`: variables of the module, which have sizes, too.
+-- Checks that the names in `given` (its keys, or the values of a list) are parameters of the kernel, or variables of
+-- the module in `constants`.
 local function check_names(given, path, params, constants)
   local known = {}
   for _, p in ipairs(params) do known[#known + 1] = p.name end
@@ -303,7 +306,7 @@ local function check_names(given, path, params, constants)
   end
 end
 
--- Is the text a value of the table, or of one within it?
+-- Tells whether a table has the text as a value, at any depth.
 local function mentions(t, text, depth)
   local found = t == text
   if type(t) ~= "table" or depth > 8 then return found end
@@ -311,7 +314,7 @@ local function mentions(t, text, depth)
   return found
 end
 
--- A buffer is a parameter of a kernel, or something of the description names it.
+-- Checks that each buffer is a parameter, or that something in the description names it.
 local function check_buffers(description, params)
   local names = {}
   for _, p in ipairs(params) do names[p.name] = true end
@@ -324,7 +327,7 @@ local function check_buffers(description, params)
   end
 end
 
--- A block of more threads than any device takes is no mistake of a space that is a product, but no configuration either.
+-- A block of more threads is not an error in a space that is a product, but no configuration.
 local MOST_THREADS = 1024
 
 local function bound_blocks(description)
@@ -358,7 +361,7 @@ local function stem_of(file)
   return string.sub(string.find(stem, "^%d") and "_" .. stem or stem, 1, 60)
 end
 
--- Refuses the fields and options of a kernel in a file, in a pattern that has none.
+-- Refuses fields and options of kernels in files, in a pattern without one.
 local function refuse_fields(description)
   if captured.launch() then
     fail({ "kernel" }, "--captured is for a kernel in a file of its own: kernel = { source = \"FILE.cu\" }")
@@ -370,7 +373,7 @@ local function refuse_fields(description)
   end
 end
 
--- Opens the kernel's file; returns its name, and what a reader of its text finds in it.
+-- Opens the kernel's file. Returns its name and the facts of its text.
 local function open_file(given)
   local file = check.string(given.source, { "kernel", "source" }, "source = \"kernel.cu\"")
   if given.template ~= nil then fail({ "kernel", "template" }, "there is a source as well; write one of the two") end
@@ -381,7 +384,7 @@ local function open_file(given)
   return file, facts
 end
 
--- Fields that may be left out are there, and tables; returns which of them were given.
+-- Creates the optional fields that are missing, as tables. Returns which fields were given.
 local function complete_fields(description, file)
   if type(description.outputs) == "string" then description.outputs = { description.outputs } end
   for field, example in pairs { sizes = "x = \"n\"", outputs = "\"y\"" } do
@@ -396,7 +399,8 @@ local function complete_fields(description, file)
   return had
 end
 
--- The kernels that are launched, each { of, entry, path }: where its arguments go, its name, where that is written.
+-- Returns the launched kernels, each { of, entry, path }: the table for its arguments, its name, and where that is
+-- written.
 local function find_targets(description, given, facts, file)
   local launched = launches_of(description)
   local has_all = #launched > 0
@@ -415,8 +419,8 @@ local function find_targets(description, given, facts, file)
   return targets
 end
 
--- The kernels of the text that may be those, and the texts whose names say what is compiled. An entry may have a parameter
--- that stands for a name: "reduce<${OP}>", OP = { "Sum", "Max" }.
+-- Returns the kernels of the text that may be launched, and the texts whose names tell what to compile. An entry may
+-- have a parameter in place of a name: "reduce<${OP}>", OP = { "Sum", "Max" }.
 local function find_candidates(facts, file, targets, values)
   local candidates, roots = {}, {}
   for _, target in ipairs(targets) do
@@ -457,7 +461,7 @@ local function check_values(values)
   end
 end
 
--- Ends with the comment to start from, in the place of a pattern.
+-- Ends the loading with a comment to start from.
 local function sketch(description, given, facts, file)
   local entry = choose_entry(facts, given, file)
   find_candidates(facts, file, { { entry = string.gsub(entry, "%b<>$", "") .. "<>", path = { "kernel", "entry" } } }, {})
@@ -480,7 +484,7 @@ local function sketch(description, given, facts, file)
   }))
 end
 
---- Completes a description whose kernel is a file; leaves others alone.
+--- Completes a description whose kernel is a file. Leaves others alone.
 function kernel_file.complete(description)
   local given = description.kernel
   if type(given) ~= "table" or given.source == nil then
@@ -537,7 +541,7 @@ function kernel_file.complete(description)
   end
   if not launch then
     constants.complete(description, request, given, facts, file)
-    macros.complete_derived(description, facts, values) -- of counts that the file's variables have
+    macros.complete_derived(description, facts, values) -- of the counts of the file's variables
   end
   check_names(description.sizes, { "sizes" }, params, given.constants)
   check_names(description.outputs, { "outputs" }, params, given.constants)

@@ -1,5 +1,5 @@
--- The macros and constants of a kernel's file: which of them a pattern gives, which it only reads, and which are
--- the baseline.
+-- The macros and constants of a kernel's file: those that a pattern sets, those that it only reads, and the baseline in
+-- them.
 
 local host = ...
 
@@ -16,8 +16,8 @@ local function same(a, b)
   return a == b
 end
 
---- Takes, of several definitions of a name, the first that is made of numbers and of names that mean something here,
---- else the first of all: #ifdef A, #define B A, #else, #define B 16.
+--- Chooses one of several definitions of a name: the first that consists of numbers and known names, or else the first
+--- one. An example: #ifdef A, #define B A, #else, #define B 16.
 function macros.settle(facts, description, values)
   local function is_known(name)
     return facts.macros[name] ~= nil or values[name] ~= nil or description.problem[name] ~= nil
@@ -41,14 +41,14 @@ function macros.settle(facts, description, values)
   end
 end
 
---- The names that are macros: parameters; variables and derived values that the file has as macros, or that it
--- reads and are written in capitals as macros are. What a template has as a parameter of its own is none.
+--- Returns the names that are macros: parameters, and variables and derived values that the file defines as macros, or
+--- reads in capital letters. A template's own parameter is no macro.
 function macros.find_defines(description, facts, space_names, parameters)
   local defines = {}
   local function add(name, always)
     if facts.template_words[name] or parameters[name] then return end
-    if not facts.macros[name] and host.is_declared(name) then return end -- const int N = gridDim.x * 4;
-    local constant = string.find(name, "^[%u_][%u%d_]*$") -- it may stand in an #if alone
+    if not facts.macros[name] and host.is_declared(name) then return end -- as in const int N = gridDim.x * 4;
+    local constant = string.find(name, "^[%u_][%u%d_]*$") -- it may occur only in an #if
     if facts.macros[name] or facts.words[name] and (always or constant) then defines[#defines + 1] = name end
   end
   for _, name in ipairs(space_names) do add(name, true) end
@@ -62,7 +62,7 @@ function macros.find_defines(description, facts, space_names, parameters)
   return defines
 end
 
---- A parameter that the file does not know is misspelt, if the file has one of a similar name.
+--- Refuses a parameter that the file does not have if the file has a similar name.
 function macros.refuse_misspelt(facts, space_names)
   local known = {}
   for name, m in pairs(facts.macros) do
@@ -99,8 +99,8 @@ local function expressions_of(description)
   return list
 end
 
---- Names of the file's macros that expressions read, and nothing else says, are derived values: what the file has for
---- them. Macros of other things than whole numbers, their operators and such macros have no value here.
+--- Makes the file's macros that expressions read, and that are not set, derived values. Only macros of whole numbers
+--- and their operators have values here.
 function macros.complete_derived(description, facts, values)
   local derived = description.derived
   if derived ~= nil and type(derived) ~= "table" then return end
@@ -130,8 +130,8 @@ end
 
 local MOST_TRIED = 10000
 
--- Chooses values for the parameters that neither the file nor the pattern has one for: the first under which the constraints
--- hold with the others; the first of each list, where there are too many to try or none will do.
+-- Chooses values for parameters that neither the file nor the pattern sets: the first ones that satisfy the
+-- constraints, or the first of each list if there are too many to try or none will do.
 local function choose_rest(description, values, space_names, baseline)
   local rest, known, tried = {}, early.with_problem(baseline, description), 0
   for _, name in ipairs(space_names) do
@@ -164,7 +164,7 @@ local function choose_rest(description, values, space_names, baseline)
   end
 end
 
---- The file's own macros are the baseline, as far as the pattern says nothing else.
+--- Takes the baseline from the file's macros, as far as the pattern does not set it.
 function macros.complete_baseline(description, facts, values, space_names)
   if description.baseline == nil then description.baseline = {} end
   if type(description.baseline) ~= "table" then return {} end

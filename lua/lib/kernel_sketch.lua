@@ -1,5 +1,6 @@
--- The comment to start from, of a kernel in a file: what the file's own host code launches it with. Each value has its place in
--- the file beside it. What the file does not say is a question, at.ask, which tuning refuses until it is answered.
+-- Writes a comment to start from for a kernel in a file: what the file's own host code launches it with. Each value has
+-- its place in the file beside it. What the file does not tell is a question, at.ask, which has to be answered before
+-- tuning.
 
 local host = ...
 
@@ -16,18 +17,19 @@ local WIDTHS = { char = 1, bool = 1, ["signed char"] = 1, ["unsigned char"] = 1,
                  double2 = 16, uchar4 = 4, uint4 = 16 }
 local WHOLE = { int = true, unsigned = true, size_t = true, long = true, short = true, char = true, uint = true,
                 uint8_t = true, uint16_t = true, uint32_t = true, uint64_t = true, int8_t = true, int16_t = true, int32_t = true, int64_t = true }
--- Members of cudaDeviceProp that expressions have, too.
+-- members of cudaDeviceProp that `device` has, too
 local DEVICE = { multiProcessorCount = "sm_count", maxThreadsPerBlock = "max_threads_per_block", warpSize = "warp_size",
                  maxThreadsPerMultiProcessor = "max_threads_per_sm" }
 local SIDES = { "_X", "_Y", "_Z" }
 local MOST_REMARK = 100
-local MOST_RENDERED = 256 -- parts of one expression
+local MOST_RENDERED = 256 -- most parts of one expression
 
 local function quoted(text) return string.format("%q", text) end
 
 local function ask(why) return "at.ask " .. quoted(why) end
 
--- Values around one that shapes the kernel: it is a size, which may divide, unless it is 0 already.
+-- Returns values to try around a number that shapes the kernel. A size may be a divisor, so 0 is only tried if it is
+-- the number itself.
 local function values_around(v)
   if v == 0 then return "{ 0, 1 }" end
   if helpers.is_pow2(v) then return "at.pow2(" .. math.max(1, v // 4) .. ", " .. math.max(v, math.min(v * 4, 1024)) .. ")" end
@@ -38,7 +40,7 @@ local function least_around(v)
   return v == 0 and 0 or helpers.is_pow2(v) and math.max(1, v // 4) or math.max(1, v // 2)
 end
 
--- A text of the file within a comment.
+-- Makes a text of the file fit into a comment.
 local function remark(text)
   text = string.gsub(string.gsub(text, "%s+", " "), "%*/", "* /")
   return #text > MOST_REMARK and string.sub(text, 1, MOST_REMARK) .. " ..." or text
@@ -49,14 +51,14 @@ local function number_text(n)
     local bits = n > 1024 and helpers.is_pow2(n) and math.floor(math.log(n, 2) + 0.5)
     return bits and 1 << bits == n and "1 << " .. bits or tostring(n)
   end
-  local text = string.format("%.7g", n) -- as many digits as a float has, unless it is a double
+  local text = string.format("%.7g", n) -- the digits of a float, unless the number is a double
   if math.abs(tonumber(text) - n) > math.abs(n) * 6e-8 then text = string.format("%.17g", n) end
   return string.find(text, "[%.enf]") and text or text .. ".0"
 end
 
--- ---- what a number was given by ----
+-- ---- sources of numbers ----
 
--- The variable with the text that gave it its number, through those that only pass it on.
+-- Returns the variable with the text that gave it its number, through variables that only pass it on.
 local function source_of(v)
   local found = v
   while v and v.of and not v.of.op do
@@ -81,7 +83,7 @@ end
 
 -- ---- expressions ----
 
--- A context of rendering: names of values, what is tuned, and lists of fields to write.
+-- The context of rendering: names of values, parameters that are tuned, and the fields to write.
 local context = {}
 
 function context:name_of(v)
@@ -92,7 +94,7 @@ function context:name_of(v)
   end
 end
 
--- Goes through a value and all that it is computed of, each once: visit(v) says whether to go on below it.
+-- Visits a value and all values that it is computed from, each once. visit(v) tells whether to go on below.
 local function walk(v, visit, seen)
   seen = seen or {}
   if not v or not is_number(v) or seen[v] then return end
@@ -103,7 +105,7 @@ local function walk(v, visit, seen)
   walk(v.b, visit, seen)
 end
 
--- Does it change with a parameter that is tuned?
+-- Tells whether a value depends on a parameter that is tuned.
 function context:is_tuned(v)
   local found = false
   walk(v, function(x)
@@ -122,7 +124,7 @@ function context:add(field, name, text, reason)
   list[#list + 1] = { name = name, text = text, why = remark(reason or "") }
 end
 
--- A variable of the problem for a number of the host's, under a name that nothing else has.
+-- Returns a variable of the problem, with a new name, for a number of the host.
 function context:variable(v)
   local from = source_of(v)
   local base = string.gsub(from.macro or from.name or v.name or "size", "[^%w_]", "_")
@@ -143,7 +145,7 @@ local function without_casts(v)
   return v
 end
 
--- a and b where the value is a / b, rounded up.
+-- Returns a and b if the value is a / b rounded up.
 local function rounded_up(v)
   local function is_one(x) return x and x.n == 1 end
   v = without_casts(v)
@@ -181,8 +183,8 @@ end
 
 local PRECEDENCE = { ["+"] = 4, ["-"] = 4, ["*"] = 5, ["/"] = 5, ["%"] = 5, ["<<"] = 3, [">>"] = 3 }
 
---- The value as an expression of the pattern; nil: it has none. `role` is "data" for what is the same for all variants,
---- "divisor" for what a grid is divided by, else "launch".
+--- Returns the value as an expression of the pattern, or nil. `role` is "data" for a value that all variants share,
+--- "divisor" within the divisor of a grid, else "launch".
 function context:render(v, role, level)
   if not is_number(v) or not v then return nil end
   if not level or level == 0 then self.rendered = 0 end
@@ -239,7 +241,7 @@ function context:tuned_number(n)
   end
 end
 
--- The value in units of `width` bytes; nil: it is not so divided.
+-- Returns the value divided by `width` bytes, or nil.
 local function divided(v, width)
   if width == 1 then return v end
   if v.n and (is_plain(v) or v.width) and math.type(v.n) == "integer" then return v.n % width == 0 and code.literal(v.n // width) or nil end
@@ -250,7 +252,7 @@ local function divided(v, width)
     return core.op and divided(core, width) or nil
   end
   if v.op == "*" then
-    local is_width = v.b.width or is_plain(v.b) and v.b.n == width -- the factor that people mean
+    local is_width = v.b.width or is_plain(v.b) and v.b.n == width -- this factor is meant as the width
     for _, pair in ipairs(is_width and { { v.b, v.a }, { v.a, v.b } } or { { v.a, v.b }, { v.b, v.a } }) do
       local inner = divided(pair[1], width)
       if inner then return is_plain(inner) and inner.n == 1 and pair[2] or code.computed("*", inner, pair[2]) end
@@ -264,7 +266,7 @@ end
 
 -- ---- the kernel's own code ----
 
--- Does the kernel only read what its i-th parameter leads to? False also where its code does not tell.
+-- Tells whether the kernel only reads through its i-th parameter. Returns false if its code does not tell.
 local function only_reads(decl, i, text)
   local parameter, count, seen, fine = nil, 0, 0, true
   for _, id in ipairs(decl and decl.children or {}) do
@@ -303,7 +305,7 @@ end
 
 -- ---- the instance ----
 
--- The template's arguments in the launch: texts, and the parameters that numbers become.
+-- Returns the template arguments of the launch as texts, and the numbers that become parameters.
 local function instance(launch, template, shapes)
   local decl, numbers = launch and launch.decl, {}
   local names = early.split(template, true)
@@ -321,7 +323,7 @@ local function instance(launch, template, shapes)
   return parts, numbers
 end
 
--- Macros that shape the kernel or its launch, and those that these are made of.
+-- Returns the macros that shape the kernel or its launch, and the macros that they consist of.
 local function shaping(facts)
   local found = host.shaping_words()
   for _ = 1, 4 do
@@ -332,13 +334,13 @@ local function shaping(facts)
   return found
 end
 
--- ---- one argument by value that is a structure ----
+-- ---- structures by value ----
 
 local MEMBERS = { float = "float", double = "double", int = "int32", ["unsigned int"] = "uint32", long = "int64", ["unsigned long"] = "uint64",
                   ["long long"] = "int64", ["unsigned long long"] = "uint64", short = "int16", ["unsigned short"] = "uint16", char = "int8",
                   ["signed char"] = "int8", ["unsigned char"] = "uint8", bool = "bool", __half = "half", __nv_bfloat16 = "bfloat16" }
 
--- The members, flat; false: one of them is of a kind that has none here.
+-- Lists the members. Returns false if one has an unknown type.
 function context:members(class, v, name, list)
   local fine = class ~= nil
   for _, id in ipairs(class and class.children or {}) do
@@ -379,7 +381,7 @@ local function write_comment(fields, order)
   return "/* autotune\n" .. table.concat(lines, "\n") .. "\n*/\n"
 end
 
--- A grid or block, of one side or more.
+-- Returns a grid or a block as a text.
 local function sides_text(list)
   local texts = {}
   for i, e in ipairs(list) do texts[i] = string.find(e, "^at%.ask") and e or quoted(e) end
@@ -387,7 +389,7 @@ local function sides_text(list)
   return #texts == 1 and texts[1] or "{ " .. table.concat(texts, ", ") .. " }"
 end
 
--- The block's sides: which parameters they are, and what stands for them elsewhere.
+-- Finds the parameters that are sides of the block, and the values that they replace elsewhere.
 function context:read_block(launch, numbers, words, facts)
   local sides, list = launch.block, {}
   local count = 3
@@ -406,11 +408,11 @@ function context:read_block(launch, numbers, words, facts)
       end
     end
     local is_mere = from and not from.op
-    -- A warp beside a number of warps that is computed stays one.
+    -- A warp stays a warp beside a computed number of warps.
     local second = sides[2]
     while second and second.of do second = second.of end
     if i == 1 and v.n == 32 and count > 1 and second and second.op then is_mere = false end
-    if not name and from and from.op then -- the host's own numbers that the block follows
+    if not name and from and from.op then -- numbers of the host that the block depends on
       walk(v, function(x)
         if x.name and x.of and is_plain(x.of) and x.n and x.n > 1 and not self:name_of(x) and not self.taken[x.name] then
           self.named[x], self.tuned[x.name], self.taken[x.name] = x.name, x.n, true
@@ -420,11 +422,11 @@ function context:read_block(launch, numbers, words, facts)
         return not self:name_of(x)
       end)
     end
-    -- A number of threads that the kernel has as its own number is that one: its places are counted by it.
+    -- A number of threads that the kernel knows by a name of its own has that name: its indices depend on it.
     for own, n in pairs(self.tuned) do
       if not name and is_mere and not words.blockDim and n == v.n and v.n > 1 and words[own] then name, self.literal[own] = own, true end
     end
-    -- More threads of as many blocks are another launch, unless the kernel asks how large the grid is.
+    -- More threads in as many blocks are another launch, unless the kernel reads the grid's size.
     local follows, own_nodes, at = words.gridDim, {}, v
     while at do own_nodes[at], at = true, at.of end
     for k = 1, 3 do
@@ -451,7 +453,7 @@ function context:read_block(launch, numbers, words, facts)
   return list
 end
 
--- One pointer: how many elements its buffer has, and with what it is filled.
+-- Describes the buffer of a pointer: its elements and its contents.
 function context:read_buffer(a, param, v, decl, i, found, shared)
   local name, object = param.name, v and v.object
   local role = a.const and "input" or "inout"
@@ -491,7 +493,7 @@ function context:read_buffer(a, param, v, decl, i, found, shared)
     if a.bytes == 0 then extra[1] = "dtype = " .. ask("what " .. param.text .. " leads to") end
   end
   if string.find(a.type or "", "int") and host.is_index_array(name) then
-    -- Of neighbours the kernel reads both: from where to where.
+    -- Tells offsets, of which the kernel reads two neighbours.
     local is_offsets = string.find(found.text, "%f[%w_]" .. string.gsub(name, "_$", "") .. "%s*%[[^%]]*%+%s*1%s*%]")
     extra[#extra + 1] = is_offsets and "fill = \"offsets\", limit = " .. ask("the last of " .. name .. ", where the rows end")
       or "fill = \"below\", limit = " .. ask(name .. " has places in another buffer: below what?")
@@ -504,7 +506,7 @@ function context:read_buffer(a, param, v, decl, i, found, shared)
   end
 end
 
--- One number, or a structure.
+-- Describes a number or a structure.
 function context:read_number(a, param, v)
   local name = param.name
   if string.find(param.text, "cuda%a+Object_t") then
@@ -542,13 +544,14 @@ function context:read_number(a, param, v)
            v and v.at or self.launch and self.launch.at or "")
 end
 
--- What a variable of that name was given.
+-- Returns the value that a variable of that name was given.
 function context:core(v, name)
   while v.of and (self.named[v] == name or v.of.op) do v = v.of end
   return v
 end
 
--- Is it computed of other variables that have names, and else of literals? Of floats the host's own variables will do, too.
+-- Tells whether a value is computed from other named variables and literals. For floats the host's variables are
+-- enough.
 function context:is_derived(v, name)
   local core = self:core(v, name)
   if not core.op then return self.named[core] ~= nil and self.named[core] ~= name end
@@ -567,13 +570,14 @@ function context:is_derived(v, name)
   return has and fine
 end
 
--- Is it, or a variable that it was given, a parameter that is tuned?
+-- Tells whether the value is a parameter that is tuned.
 function context:is_tuned_itself(v)
   local name = self:name_of(v)
   return name ~= nil and self.tuned[name] ~= nil
 end
 
---- The comment. `entry` is the kernel's name; tools has find_kernels, signature(entry, defines, scope), match(entry, signature).
+--- Writes the comment. `entry` is the kernel's name. `tools` has find_kernels, signature(entry, defines, scope) and
+--- match(entry, signature).
 return function(entry, names, facts, tools)
   local places = {}
   for name, m in pairs(facts.macros) do
@@ -583,7 +587,7 @@ return function(entry, names, facts, tools)
   end
   local kernel = tools.find_kernels(entry)[1]
   local launches = code.run(kernel.name, places, WIDTHS)
-  -- Of several launches of it the one of which the most is known, and of those the first.
+  -- Of several launches choose the one that is known best, and of equal ones the first.
   local launch, least = nil, math.huge
   for _, one in ipairs(launches) do
     local open = one.uncertain and 1 or 0
@@ -591,7 +595,7 @@ return function(entry, names, facts, tools)
     for _, v in pairs(one.args) do open = open + ((is_number(v) and v.n == nil or v.object and not v.object.bytes) and 2 or 0) end
     if one.name == kernel.name and open < least then launch, least = one, open end
   end
-  -- The instance, to have the compiler say what it takes.
+  -- The compiler tells the parameters of the instance.
   local self = early.copied(context)
   for key, v in pairs({ named = {}, tuned = {}, literal = {}, taken = {}, symbols = {}, shared = {}, written = {}, launch = launch,
                               fields = { problem = {}, derived = {}, space = {}, args = {}, launch = {}, baseline = {}, sizes = {}, buffers = {} } }) do self[key] = v end
@@ -611,7 +615,7 @@ return function(entry, names, facts, tools)
   if is_template and sure then
     local parts
     parts, numbers = instance(launch, kernel.template, shapes)
-    if early.is_empty(numbers) and launch then -- one that is the block's size
+    if early.is_empty(numbers) and launch then -- a number that is the block's size
       parts, numbers = instance(launch, kernel.template)
       local is_block = {}
       for _, side in ipairs(launch.block) do is_block[side.n or 0] = true end
@@ -629,7 +633,7 @@ return function(entry, names, facts, tools)
     if math.type(launches.values[name]) == "integer" or early.macro_value(facts.macros[name].value, facts.macros, 0) ~= nil then self.symbols[name] = true end
     self.taken[name] = true
   end
-  -- Numbers that shape the kernel are tuned, unless the size of a buffer depends on them.
+  -- Numbers that shape the kernel are tuned, unless a buffer's size depends on them.
   local of_data = {}
   local function mark(v, marks, with_divisors)
     walk(v, function(x)

@@ -1,4 +1,4 @@
--- The problem of a pattern, as the script and --set have it.
+-- Reads the problem of a pattern, as the script and --set give it.
 
 local host = ...
 
@@ -6,7 +6,7 @@ local check = host.own "check.lua"
 local fail, child, meant, show = check.fail, check.child, check.meant, check.show
 local ordered_keys, SCALARS, KIND = check.ordered_keys, check.SCALARS, check.KIND
 
--- The suffixes that --set may write after a number: 1M is 1 << 20.
+-- suffixes of numbers in --set: 1M is 1 << 20
 local UNITS = { K = 1 << 10, M = 1 << 20, G = 1 << 30 }
 
 local function read_setting(v, text, path)
@@ -41,7 +41,7 @@ local function check_problem_value(v, path)
   if check.unfit(v) then fail(path, "%s", check.unfit(v)) end
 end
 
--- The domain of a variable, if the script gives one: at.one_of {...} or at.within(...).
+-- Returns the domain of a variable, at.one_of {...} or at.within(...), or nil.
 local function domain_of(given, path)
   if type(given) ~= "table" or (given[KIND] ~= "one_of" and given[KIND] ~= "within") then
     return given, nil
@@ -58,7 +58,7 @@ local function domain_of(given, path)
   return given.values[1], given
 end
 
--- Says what is wrong with `v` if the variable has a domain; nil: nothing.
+-- Returns why `v` is not in the domain, or nil.
 local function outside(domain, v)
   if not domain then return nil end
   if domain[KIND] == "within" then
@@ -76,14 +76,14 @@ end
 
 local MOST_RAGGED = 3
 
--- The largest value that the variable may have; nil: it is no integer, or has but a few values.
+-- Returns the largest value of the variable, or nil if it is not an integer or has a list of values.
 local function most_of(v, domain)
   if math.type(v) ~= "integer" then return nil end
   if not domain then return math.maxinteger end
   return domain[KIND] == "within" and math.tointeger(domain.most) or nil
 end
 
--- { rows = 1004 }: name -> value, checked; nil when absent.
+-- Reads { rows = 1004 } as values by name, or nil if it is absent.
 local function read_override(override, path, problem, names, domains)
   local name = path[1]
   if override == nil or override == false then return nil end
@@ -104,7 +104,7 @@ local function read_override(override, path, problem, names, domains)
   return override
 end
 
--- ragged = { rows = 1004 } or { { rows = 1004 }, { rows = 7 } }: a list of overrides.
+-- Reads ragged = { rows = 1004 } or { { rows = 1004 }, { rows = 7 } } as a list of overrides.
 local function read_ragged(given, problem, names, domains)
   if type(given) ~= "table" or given[1] == nil then
     return { read_override(given, { "ragged" }, problem, names, domains) }
@@ -155,7 +155,7 @@ local function read_problem(description, taken)
     if set[name] ~= nil then tuned = set[name] end
     local small = tuned
     if simulated and simulated[name] ~= nil then small = simulated[name] end
-    -- The user's wish outweighs what the script suggests for a slow device.
+    -- --set overrides the script's suggestion for a slow device.
     local simulate = small
     if set[name] ~= nil then simulate = tuned end
     list[i] = { name = name, tuned = tuned, simulated = simulate, small = small,

@@ -1,5 +1,5 @@
--- The parameters of a pattern: lists of values, conditional parameters, derived values, constraints
--- the baseline and the starts. What scripts call is documented in autotune.lua.
+-- Reads the parameters of a pattern: lists of values, conditional parameters, derived values, constraints, the baseline
+-- and the starts. autotune.lua documents the functions for scripts.
 
 local host = ...
 
@@ -17,7 +17,7 @@ local function integer_argument(v, what)
   return v
 end
 
---- The powers of two from `first` to `last`, both included.
+--- Returns the powers of two from `first` to `last`, inclusive.
 function space.pow2(first, last)
   integer_argument(first, "at.pow2: the first value")
   integer_argument(last, "at.pow2: the last value")
@@ -33,7 +33,7 @@ function space.pow2(first, last)
   return list
 end
 
---- The integers first, first + step ... that are not past `last`; a step of 1 when left out.
+--- Returns the integers first, first + step ... up to `last`; the default step is 1.
 function space.range(first, last, step)
   step = step or 1
   integer_argument(first, "at.range: the first value")
@@ -49,14 +49,13 @@ function space.range(first, last, step)
   return list
 end
 
---- The values given, as a list: at.list(1, 2, 4).
+--- Returns its arguments as a list: at.list(1, 2, 4).
 function space.list(...)
   return { ... }
 end
 
---- A parameter that only some configurations have a use for: `values` where the expression
---- `condition` holds; elsewhere `elsewhere`, which is a value, a list or another at.when(...), or else
---- the first of `values`.
+--- Makes a parameter that only some configurations use. It has `values` if the expression `condition` holds; otherwise
+--- `elsewhere` (a value, a list or another at.when(...)), by default the first of `values`.
 function space.when(condition, values, elsewhere)
   if type(condition) ~= "string" then
     error("at.when: the condition is " .. show(condition)
@@ -94,7 +93,7 @@ local function read_values(v, path)
   return values
 end
 
--- The text "true" and true are two values, but nobody can say in --config which he means, and no table tells them apart.
+-- The text "true" and the value true differ, but --config and tables could not tell them apart.
 local function refuse_alike(values, path)
   local read = {}
   for _, v in ipairs(values) do
@@ -110,7 +109,7 @@ local function refuse_alike(values, path)
   end
 end
 
--- A value as an expression spells it.
+-- Returns a value as an expression writes it.
 local function literal(v)
   if type(v) == "string" then return string.format("%q", v) end
   if math.type(v) == "float" then
@@ -120,8 +119,8 @@ local function literal(v)
   return tostring(v)
 end
 
--- An expression that holds where the parameter `name` has one of the `own` values (a set of places
--- in `all`); nil when any will do.
+-- Returns an expression that holds if the parameter `name` has one of the `own` values (a set of indices in `all`), or
+-- nil if any value will do.
 local function membership(name, all, own)
   local inside, outside = {}, {}
   for i, v in ipairs(all) do
@@ -134,8 +133,8 @@ local function membership(name, all, own)
   return table.concat(outside, " and ")
 end
 
--- at.when(...): all values that the parameter can have, the cases { condition, first value's
--- place }, of which the last has no condition, and the expression that says it all.
+-- Reads at.when(...): all values of the parameter; the cases { condition, index of the first value }, of which the last
+-- has no condition; and one expression for all cases.
 local MOST_CASES = 16
 
 local function read_when(name, given, path)
@@ -162,7 +161,7 @@ local function read_when(name, given, path)
     given = given.elsewhere
     if given == nil then given = values[1] end
   end
-  -- Several lists: a number is next to those of its size, whichever list it came from.
+  -- With several lists, sort numbers, so that numbers of similar size are adjacent.
   if numbers and #all > #cases[1].values then table.sort(all) end
   for i, v in ipairs(all) do place[v] = i end
   if #all > 65535 then fail(path, "has more than 65535 values") end
@@ -178,7 +177,7 @@ local function read_when(name, given, path)
       text = member
     elseif member or text then
       local condition = case.condition.text
-      -- The condition may end in a comment.
+      -- The condition may end with a comment.
       if string.find(condition, "--", 1, true) then condition = condition .. "\n" end
       local here = member and "(not (" .. condition .. ") or " .. member .. ")"
       local elsewhere = text and "((" .. condition .. ") or " .. text .. ")"
@@ -188,8 +187,8 @@ local function read_when(name, given, path)
   return all, cases, text
 end
 
--- space = { tile = {...}, ... } in source order, or { { "tile", {...} }, ... } in list order.
--- The second result are the constraints that conditional parameters bring.
+-- Reads space = { tile = {...}, ... } in the order of the source, or { { "tile", {...} }, ... }. The second result is
+-- the list of constraints of conditional parameters.
 function space.read_space(description, taken)
   local path = { "space" }
   local given = check.table(description.space or {}, path, "space = { tile = at.pow2(16, 128) }")
@@ -223,7 +222,7 @@ function space.read_space(description, taken)
   return list, conditions
 end
 
--- { NAME = EXPRESSION }, in the order in which the script writes them; no name may be `taken`.
+-- Reads { NAME = EXPRESSION } in the order of the source. No name may be `taken`.
 local function named_expressions(given, path, taken)
   local list = {}
   for _, name in ipairs(ordered_keys(given, path)) do
@@ -245,7 +244,8 @@ function space.read_derived(description, taken)
   return list
 end
 
--- choose_by = { NAME = EXPRESSION }: what a choice among configurations may ask. A derived value may have the same name.
+-- Reads choose_by = { NAME = EXPRESSION }: features by which a program chooses among configurations. A derived value
+-- may have the same name.
 local MOST_FEATURES = 8
 
 function space.read_features(description, taken)
@@ -275,7 +275,7 @@ function space.read_where(description)
   return list
 end
 
--- layout = { "NAME", ... }: the places of the parameters that the data may depend on.
+-- Reads layout = { "NAME", ... }: the indices of the parameters that the layout of the data depends on.
 local MOST_LAYOUT_PARAMETERS = 4
 
 function space.read_layout(description, parameters)
@@ -299,7 +299,7 @@ function space.read_layout(description, parameters)
   return list, line_of(path)
 end
 
--- The place of the value `wanted` of a parameter; 0 where nothing is said.
+-- Returns the index of the value `wanted` of a parameter, or 0 if it is nil.
 local function read_place(parameter, wanted, path)
   if wanted == nil then return 0 end
   for i, v in ipairs(parameter.values) do
@@ -313,8 +313,8 @@ local function read_place(parameter, wanted, path)
        table.concat(shown, ", "), #parameter.values > 20 and ", ..." or "")
 end
 
--- NAME = VALUE: the places of the values, one a parameter. What `given` does not name is as in the
--- places `otherwise`, where there are such.
+-- Reads NAME = VALUE: the index of each parameter's value. Parameters that `given` does not name have the indices
+-- `otherwise`, if there are such.
 local function read_configuration(given, path, parameters, otherwise)
   local names, places = {}, {}
   for i, parameter in ipairs(parameters) do names[i] = parameter.name end
@@ -339,10 +339,10 @@ function space.read_baseline(description, parameters)
                             parameters)
 end
 
--- Each is tried by every search, so that they take from what the search finds for itself.
+-- every search tries each start, so many of them take time from the search
 local MOST_STARTS = 16
 
---- starts = { { tile = 32 }, ... }: configurations, each as far as it differs from the baseline.
+--- Reads starts = { { tile = 32 }, ... }: configurations, each by its differences from the baseline.
 function space.read_starts(description, parameters, baseline)
   local path = { "starts" }
   local given = description.starts

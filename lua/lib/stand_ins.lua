@@ -1,5 +1,5 @@
--- Problems that stand in, where none is stated: a smaller one that the simulated device runs whole; for kernels' files
--- also one that no tile divides.
+-- Makes problems that a pattern does not state: a smaller one that the simulated device runs completely, and, for
+-- kernels in files, one that no tile divides.
 
 local host = ...
 
@@ -32,7 +32,7 @@ local function words_of(expressions)
   return words
 end
 
--- The smallest and the largest number of each parameter, beside the baseline.
+-- Returns the configurations with the smallest and the largest number of each parameter, and the baseline.
 local function corners(description, baseline)
   local lists = early.read_space(description.space)
   local least, most = copied(baseline), copied(baseline)
@@ -46,7 +46,7 @@ local function corners(description, baseline)
   return { baseline, least, most }
 end
 
--- The rows of textures in buffers, which lie at multiples of 32 bytes: the expressions of their first size.
+-- Returns the expressions for the rows of textures in buffers, which lie at multiples of 32 bytes.
 local function texture_rows(description)
   local list = {}
   for _, v in pairs(description.kernel and type(description.kernel.args) == "table" and description.kernel.args or {}) do
@@ -60,7 +60,7 @@ local function is_whole(v)
   return v == nil or type(v) == "number" and v == math.floor(v)
 end
 
--- Is the problem one for which the baseline is valid, and any configuration has blocks to launch?
+-- Tells whether the baseline is valid for a problem, and each configuration launches blocks.
 local function is_launchable(description, values, derived, baseline)
   for _, parameters in ipairs(corners(description, baseline)) do
     local all = copied(values)
@@ -70,7 +70,7 @@ local function is_launchable(description, values, derived, baseline)
     for _, e in ipairs(grids(description)) do
       local v = evaluate(e, scope)
       if v ~= nil and (type(v) ~= "number" or v < 1) then return false end
-      -- A kernel may rely on it that a size has no rest for the tuned problem.
+      -- A kernel may rely on a division without a remainder for the tuned problem.
       exact = type(e) == "string" and string.gsub(e, "//", "/") or e
       if is_whole(evaluate(exact, whole)) and not is_whole(evaluate(exact, scope)) then return false end
     end
@@ -83,7 +83,7 @@ local function is_launchable(description, values, derived, baseline)
   for _, e in ipairs(early.where_of(description)) do
     if evaluate(e, scope) == false then return false end
   end
-  -- A file fills a buffer of its own size, unless its first elements will do.
+  -- A file fills a buffer of its own size, unless its first elements are enough.
   for _, b in pairs(description.buffers) do
     local elements = type(b) == "table" and evaluate(b.count, scope)
     if type(elements) == "number" and (elements < 1 or not is_whole(elements)) then return false end
@@ -104,15 +104,15 @@ local function total_elements(description, values, derived)
   return total
 end
 
--- Variables of one value are one size, as far as anybody can tell: a width and its pitch.
+-- Sets a variable, and the others of the same value: they probably are the same size, such as a width and its pitch.
 local function set_alike(problem, values, name, v)
   for other in pairs(problem) do
     if problem[other] == problem[name] and math.type(problem[other]) == "integer" then values[other] = v end
   end
 end
 
--- Calls `try` with values of at most half of `v`, until it returns true: half, odd if `v` is; a multiple of a divisor of
--- `tuned`; any near half, for other rests.
+-- Calls `try` with values of at most half of `v` until it returns true: half, odd if `v` is odd; multiples of a divisor
+-- of `tuned`; then any near half, for other remainders.
 local function each_smaller(v, tuned, try)
   local MOST_DIVISOR, NEAR = 4096, 512
   local half = v // 2 | v & 1
@@ -126,8 +126,8 @@ local function each_smaller(v, tuned, try)
   return false
 end
 
--- Calls `try` with sets of sizes that are divided by one number together, until it returns true: `first` and one other,
--- then all of them. A constraint may tie them to each other.
+-- Calls `try` with sets of sizes divided by the same number until it returns true: `first` and one other, then all. A
+-- constraint may connect them.
 local function each_together(sizes, first, small, try)
   local MOST_DIVISOR = 16
   for k = 1, #sizes + 1 do
@@ -144,7 +144,7 @@ local function each_together(sizes, first, small, try)
   return false
 end
 
--- Makes the largest variables that say how large something is smaller, by half or more, as long as all still runs.
+-- Makes the largest variables that are sizes smaller, by half or more, as long as everything still runs.
 local function shrink(description, values, problem, derived, baseline)
   local counts = {}
   for _, b in pairs(description.buffers) do
@@ -192,7 +192,7 @@ local function shrink(description, values, problem, derived, baseline)
   return small, changed
 end
 
--- Variables that a grid rounds up: the kernel is written for those that no tile divides.
+-- Returns the variables that a grid rounds up: the kernel handles sizes that no tile divides.
 local function rounded_up(description, problem)
   local names = {}
   for _, e in ipairs(grids(description)) do
@@ -214,7 +214,7 @@ local function values_of(description, baseline)
   return problem, values, early.derived_of(description)
 end
 
---- The variables that a smaller problem has other values of, with these.
+--- Returns the variables that a smaller problem changes, with their values.
 function stand_ins.smaller(description, baseline)
   local problem, values, derived = values_of(description, baseline)
   local _, changed = shrink(description, values, problem, derived, baseline)

@@ -4,12 +4,10 @@
 --   ${EXPRESSION}  its value; $${ is a literal ${
 --   % include "NAME"   the template NAME in place of this line; NAME may be any expression
 --
--- A line that is nothing but ${...} may give several lines, which get its indentation, or an empty
--- string, which gives no line at all.
+-- A line with only ${...} may give several lines, which get its indentation. An empty string gives no line.
 --
--- A name that a template assigns without `local` is its own and its includes' for this one variant.
--- Each file becomes one function, whose lines are the template's own, so that Lua's messages need
--- no translation.
+-- A name that a template assigns without `local` is visible in the template and its includes, for one variant. Each file
+-- becomes a function with the template's line numbers, so that Lua's messages need no translation.
 
 local host = ...
 
@@ -18,19 +16,19 @@ local text = written.text
 
 local INCLUDE_DEPTH = 32
 
--- Marks say where a line of output comes from: the file's number and the line.
+-- A mark is the place of an output line: the file's number and the line.
 local LINE_BITS = 24
 
 local template = {}
 
--- Every file read so far: names as templates spell them, by number, and compiled functions by name.
+-- all files read so far: names as templates write them, by number, and compiled functions by name
 local names, compiled = {}, {}
 
 local function fail(place, ...)
   host.fail_in(place.path, place.line, string.format(...))
 end
 
--- Position of the brace that closes the one at `open`; nil when the line ends before.
+-- Returns the position of the brace that closes the one at `open`, or nil if the line ends first.
 local function closing_brace(line, open)
   local depth, at = 0, open
   while true do
@@ -95,7 +93,7 @@ local function quote(s)
   return string.format("%q", s)
 end
 
--- A chain of .. is nested as deeply as it is long, for Lua, which has a limit: halves in brackets are not.
+-- Joins parts with .. in balanced brackets: Lua limits the depth of a chain of .., which is its length.
 local function joined(parts, first, last)
   if last - first < 32 then return table.concat(parts, "..", first, last) end
   local middle = (first + last) // 2
@@ -118,7 +116,7 @@ local function text_code(line, place, mark)
   return string.format("__put(%d,%s)", mark, joined(parts, 1, #parts))
 end
 
--- NAME in a line `% include "NAME"`; nil when the line is something else.
+-- Returns NAME of a line `% include "NAME"`, or nil.
 local function included_name(code)
   if #code > 200 then return nil end
   local _, open = string.find(code, "^[ \t]*include[ \t(]*[\"']")
@@ -137,7 +135,7 @@ local function code_line(line, place, mark)
     return text_code(string.sub(line, 1, first - 1) .. string.sub(line, first + 1), place, mark)
   end
   local code = string.sub(line, first + 1)
-  -- A literal name is looked up now, so that what is wrong with the file shows at once.
+  -- A literal name is compiled now, so that errors in the file show at once.
   local included = included_name(code)
   if not included and string.find(code, "include", 1, true) then
     template.computed_includes = true
@@ -160,13 +158,13 @@ local function fail_syntax(path, message, last_line)
   host.fail_in(path, math.min(math.tointeger(line) or 0, last_line), what)
 end
 
--- The function of the template `name`; nil and what else is to be said when there is no such file. Its arguments are the
--- environment, put, text and block.
+-- Returns the function of the template `name`, or nil and the end of a message. Its arguments are the environment, put,
+-- text and block.
 function compile(name)
   if compiled[name] then return compiled[name] end
   local source, path = host.read_template(name)
   if not source then return nil, path end
-  compiled[name] = true -- so that one that includes itself is not compiled for ever
+  compiled[name] = true -- a file that includes itself is not compiled again
   local file = #names + 1
   names[file] = name
   local code, place, at = {}, { path = path, line = 0 }, 1
@@ -185,7 +183,7 @@ function compile(name)
   return f
 end
 
--- The parts of a file's text between what was left out of it, each { its first line, its text }.
+-- Returns the parts of a file's text between the lines that were cut out of it, each { its first line, its text }.
 local function parts_of(source)
   local parts, lines, first, line = {}, {}, nil, 0
   local function flush()
@@ -206,7 +204,7 @@ local function parts_of(source)
   return parts
 end
 
--- Makes the text of a file a template: names of the environment, which it gets as macros, and itself.
+-- Makes a file a template: definitions of the names as macros with their values, then the text.
 function template.add_file(name, source, defines, head)
   local file = #names + 1
   names[file] = name
@@ -223,10 +221,9 @@ function template.add_file(name, source, defines, head)
   end
 end
 
--- Runs the template `name` in the environment `scope`. Returns a table with a mark and a text by
--- turns; a text may be several lines. With `exact`, what is written stays as it is: a text's own
--- last line end counts, empty lines get no indentation, and file(name) begins another file, for
--- which the mark is 0.
+-- Runs the template `name` in the environment `scope`. Returns a table in which marks and texts alternate; a text may
+-- have several lines. With `exact`, texts are written unchanged: the end of a text's last line counts, empty lines get
+-- no indentation, and file(name) begins another file, with the mark 0.
 local function run(name, scope, exact)
   local out, n, depth = {}, 0, 0
   local function put(mark, line)
@@ -234,7 +231,7 @@ local function run(name, scope, exact)
     n = n + 2
     out[n] = line
   end
-  -- A line that is ${expression} and nothing else.
+  -- Writes a line that is only ${expression}.
   local function block(mark, indent, v, expression)
     v = text(v, expression)
     if v == "" then return end
@@ -273,7 +270,7 @@ local function run(name, scope, exact)
   return out
 end
 
--- Helpers for templates
+-- ---- helpers for templates ----
 
 local helpers = {}
 
@@ -288,8 +285,7 @@ local WORDS = {
   [16] = "uint4",
 }
 
---- vector_type(dtype, n): CUDA's own vector of n elements ("float4", "__half2"); the type itself
---- when n is 1.
+--- vector_type(dtype, n) returns CUDA's vector of n elements ("float4", "__half2"), or the type itself if n is 1.
 function helpers.vector_type(dtype, n)
   if n == 1 then return helpers.ctype(dtype) end
   if n == 2 and PAIRS[dtype] then return PAIRS[dtype] end
@@ -299,7 +295,7 @@ function helpers.vector_type(dtype, n)
     and string.format("; word_type(%d) moves as many bytes", bytes) or ""), 2)
 end
 
---- word_type(bytes): an unsigned type of 1, 2, 4, 8 or 16 bytes that one instruction moves.
+--- word_type(bytes) returns an unsigned type of 1, 2, 4, 8 or 16 bytes that one instruction moves.
 function helpers.word_type(bytes)
   return WORDS[bytes]
     or error("no type of " .. tostring(bytes) .. " bytes moves in one instruction (1, 2, 4, 8, 16 do)", 2)
@@ -307,7 +303,7 @@ end
 
 local HEADERS = { half = "#include <cuda_fp16.h>", bfloat16 = "#include <cuda_bf16.h>" }
 
---- dtype_header(dtype): the #include line that the type needs, or "".
+--- dtype_header(dtype) returns the #include line that the type needs, or "".
 function helpers.dtype_header(dtype)
   helpers.ctype(dtype)
   return HEADERS[dtype] or ""

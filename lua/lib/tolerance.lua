@@ -1,5 +1,5 @@
--- How far results may be from the reference's: of the whole pattern, and of each buffer. What scripts
--- call is documented in autotune.lua.
+-- Reads the tolerance of results, for the whole pattern and for each buffer. autotune.lua documents the functions for
+-- scripts.
 
 local host = ...
 
@@ -18,14 +18,14 @@ local function limited(how, example)
   end
 end
 
---- An error up to `limit` times the magnitude of the element that is expected.
+--- Allows an error of `limit` times the magnitude of the expected element.
 tolerance.relative = limited("relative", "at.relative(1e-5)")
---- An error up to `limit`.
+--- Allows an error of `limit`.
 tolerance.absolute = limited("absolute", "at.absolute(1e-6)")
---- Up to `limit` representable values away from what is expected; of integers that is their difference.
+--- Allows a distance of `limit` representable values; for integers, a difference of `limit`.
 tolerance.ulps = limited("ulps", "at.ulps(4)")
 
---- So many elements may be further away than `nearness` allows: a share of them below 1, or a number.
+--- Allows a number of elements, or a share below 1, to exceed the tolerance `nearness`.
 function tolerance.mismatches(amount, nearness)
   if type(amount) ~= "number" and type(amount) ~= "string" then
     error(string.format("at.mismatches takes a share or a number of elements, not %s: "
@@ -39,7 +39,7 @@ function tolerance.mismatches(amount, nearness)
   return { [KIND] = "tolerance", amount = amount, nearness = nearness }
 end
 
---- 0, an error relative to the largest magnitude, or what the functions above made.
+--- Reads 0, an error relative to the largest magnitude, or the result of a function above.
 function tolerance.read(given, path)
   if type(given) == "table" and given[KIND] == "tolerance" then
     if given.amount == nil then return { how = given.how, limit = expression(given.limit, path) } end

@@ -1,5 +1,5 @@
--- at.tensor { ... }, at.texture { ... } and at.surface { ... }: arguments by which a kernel reaches a buffer
--- otherwise than by its address.
+-- Reads at.tensor { ... }, at.texture { ... } and at.surface { ... }: arguments through which a kernel reaches a buffer
+-- without its address.
 
 local host = ...
 
@@ -28,7 +28,7 @@ local EXAMPLES = {
 
 local view = {}
 
--- Is it the table that at.tensor, at.texture or at.surface made?
+-- Tells whether at.tensor, at.texture or at.surface made a table.
 function view.is(v)
   return type(v) == "table" and FIELDS[v[check.KIND]] ~= nil
 end

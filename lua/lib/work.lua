@@ -1,5 +1,5 @@
--- What a launch gets done, by which patterns are called fast, and what bounds it: traffic, flops, items,
--- ceiling. What scripts call is documented in autotune.lua.
+-- Reads the work of a launch, which speeds are calculated from, and its bound: traffic, flops, items, ceiling.
+-- autotune.lua documents the functions for scripts.
 
 local host = ...
 
@@ -11,14 +11,14 @@ local work = {}
 
 local MOST_LETTERS = 16
 
--- The same as in device/ceiling.c.
+-- the ceilings of device/ceiling.c
 local CEILINGS = {
   "none", "copy", "read", "write", "l2", "shared", "fp32", "fp64", "atomics", "host_to_device",
   "device_to_host", "launches", "pinned", "blocks", "round_trips", "pieces_read", "pieces_written",
   "one_word", "one_float", "one_double", "l1",
 }
 
--- items = { keys = "n" }: what is counted, and how many of these a launch gets done.
+-- Reads items = { keys = "n" }: what is counted, and the number for a launch.
 local function read_items(given)
   local path = { "items" }
   if given == nil then return nil, "" end
@@ -36,7 +36,7 @@ local function read_items(given)
   return expression(count, child(path, name)), name
 end
 
--- An example of `traffic` in names that the script has: the bytes of each buffer once.
+-- Returns an example of `traffic` in names of the script: the bytes of each buffer once.
 local function example_of(description)
   local terms = {}
   local given = type(description.buffers) == "table" and description.buffers or {}

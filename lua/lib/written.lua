@@ -1,8 +1,8 @@
--- Values as C writes them: for ${...} of templates, and as what macros stand for.
+-- Values as C writes them, for ${...} of templates and for macros.
 
 local written = {}
 
--- The text that ${expression} writes for the value v.
+-- Returns the text of ${expression} for the value v.
 function written.text(v, expression)
   if math.type(v) == "integer" or type(v) == "string" then return v end
   if math.type(v) == "float" then
@@ -18,7 +18,7 @@ function written.text(v, expression)
   error("${" .. expression .. "} is " .. (v == nil and "nil" or "a " .. type(v)), 0)
 end
 
--- The line that defines the macro `name`: of a parameter, a variable or a derived value v.
+-- Returns the line that defines the macro `name` as v.
 function written.definition(name, v)
   if type(v) == "boolean" then v = v and 1 or 0 end
   local digits = written.text(v, name)
