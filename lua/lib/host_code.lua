@@ -10,6 +10,7 @@
 local host = ...
 
 local early = host.own "early.lua"
+local arguments = host.own "kernel_arguments.lua"
 
 local MOST_STEPS, MOST_DEPTH, MOST_ROUNDS = 100000, 24, 64
 
@@ -399,7 +400,7 @@ local function construct(node, args)
   if string.find(name, "^std::vector<") or string.find(name, "^thrust::[%w]+_vector<") then
     local element_type, width = string.match(name, "<(.*)>$"), nil
     for _, child in ipairs(node_of(node.ref).children) do width = node_of(child).kind == "ParmDecl" and node_of(child).pointee_bytes or width end
-    local v = { fields = {}, vector = true, width = state.widths[string.match(element_type, "^[^,]*")] or width or 1 }
+    local v = { fields = {}, vector = true, width = arguments.bytes_of(string.match(element_type, "^[^,]*")) or width or 1 }
     if args[1] and is_number(args[1]) then
       v.count, v.object = args[1], new_object(computed("*", args[1], literal(v.width)), node).object
     elseif args[1] and args[1].items then
@@ -828,16 +829,15 @@ local function host_functions(root, prelude, list)
 end
 
 --- Runs the host's code until it launches a kernel of that name. Returns the launches, each { name, decl, grid, block,
---- shared, args, at, text, uncertain }. `macros` maps a place "file:line" to the macro or constant with a number there,
---- `widths` maps types to their bytes.
-local function run(wanted, macros, widths)
+--- shared, args, at, text, uncertain }. `macros` maps a place "file:line" to the macro or constant with a number there.
+local function run(wanted, macros)
   local root = host.syntax()
   local prelude
   for _, id in ipairs(root.children) do
     local file = node_of(id).file
     if file and string.find(file, "kernel_file/toolkit.h", 1, true) then prelude = file end
   end
-  state = { steps = 0, depth = 0, globals = { cells = {} }, launches = { values = {}, places = {} }, called = {}, uncertain = 0, macros = macros, widths = widths }
+  state = { steps = 0, depth = 0, globals = { cells = {} }, launches = { values = {}, places = {} }, called = {}, uncertain = 0, macros = macros }
   local functions = host_functions(root, prelude, {})
   local function start(decl)
     for _, one in ipairs(state.launches) do

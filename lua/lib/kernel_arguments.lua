@@ -44,6 +44,29 @@ local SCALARS = {
   uint64 = true, half = true, bfloat16 = true, float = true, double = true, bool = true,
 }
 
+-- The element types of C's types.
+local C_TYPES = {
+  char = "int8", ["signed char"] = "int8", ["unsigned char"] = "uint8", uchar = "uint8", int8_t = "int8", uint8_t = "uint8",
+  short = "int16", ["unsigned short"] = "uint16", ushort = "uint16", int16_t = "int16", uint16_t = "uint16",
+  int = "int32", unsigned = "uint32", ["unsigned int"] = "uint32", uint = "uint32", int32_t = "int32", uint32_t = "uint32",
+  long = "int64", ["unsigned long"] = "uint64", ["long long"] = "int64", ["unsigned long long"] = "uint64",
+  size_t = "uint64", int64_t = "int64", uint64_t = "uint64",
+  half = "half", __half = "half", __nv_bfloat16 = "bfloat16", float = "float", double = "double",
+}
+
+-- Returns the element type and its lanes, or nil for a structure or a type of the file's own.
+local function type_of(text)
+  local base, lanes = string.match(text, "^(%a+)([234])$")
+  local known = C_TYPES[text] or base and C_TYPES[base]
+  return known, C_TYPES[text] and 1 or math.tointeger(tonumber(lanes))
+end
+
+-- Returns the bytes of a type, or nil if it is not known.
+local function bytes_of(text)
+  local known, lanes = type_of(text)
+  return text == "bool" and 1 or known and host.sizeof(known) * lanes
+end
+
 local function argument(kind, v)
   return { [KIND] = "argument", type = kind, value = v }
 end
@@ -227,16 +250,13 @@ end
 
 -- ---- arguments that are given ----
 
-local WIDTHS = { half = 2, bfloat16 = 2, float = 4, double = 8, bool = 1, pointer = 8 }
+local OTHER_BYTES = { bool = 1, pointer = 8 }
 local FLOATING = { half = true, bfloat16 = true, float = true, double = true }
-
-local function width_of(type)
-  return WIDTHS[type] or math.tointeger(tonumber(string.match(type, "%d+$"))) // 8
-end
 
 -- Tells whether the kernel would read the argument as another type.
 local function differ(type, taken)
-  return width_of(type) ~= width_of(taken) or FLOATING[type] ~= FLOATING[taken]
+  local function bytes(t) return OTHER_BYTES[t] or host.sizeof(t) end
+  return bytes(type) ~= bytes(taken) or FLOATING[type] ~= FLOATING[taken]
 end
 
 -- Returns the element type of a buffer, or nil if it depends on the problem.
@@ -276,5 +296,5 @@ end
 
 return {
   new_request = new_request, ask = ask, tell = tell, is_whole = is_whole, example_count = example_count,
-  infer = infer_arguments, check = check_arguments, SCALARS = SCALARS,
+  infer = infer_arguments, check = check_arguments, SCALARS = SCALARS, C_TYPES = C_TYPES, type_of = type_of, bytes_of = bytes_of,
 }

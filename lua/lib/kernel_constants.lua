@@ -11,22 +11,6 @@ local KIND = check.KIND
 
 local constants = {}
 
-local TYPES = {
-  char = "int8", ["signed char"] = "int8", ["unsigned char"] = "uint8", uchar = "uint8", int8_t = "int8", uint8_t = "uint8",
-  short = "int16", ["unsigned short"] = "uint16", ushort = "uint16", int16_t = "int16", uint16_t = "uint16",
-  int = "int32", unsigned = "uint32", ["unsigned int"] = "uint32", uint = "uint32", int32_t = "int32", uint32_t = "uint32",
-  long = "int64", ["unsigned long"] = "uint64", ["long long"] = "int64", ["unsigned long long"] = "uint64",
-  size_t = "uint64", int64_t = "int64", uint64_t = "uint64",
-  half = "half", __half = "half", __nv_bfloat16 = "bfloat16", float = "float", double = "double",
-}
-
--- Returns the element type and its lanes, or nil for a structure or a type of the file's own.
-local function type_of(text)
-  local base, lanes = string.match(text, "^(%a+)([234])$")
-  local known = TYPES[text] or base and TYPES[base]
-  return known, TYPES[text] and 1 or math.tointeger(tonumber(lanes))
-end
-
 -- Returns the number of elements, as far as the file tells it: "17", "RADIUS + 1".
 local function count_of(extents)
   local factors = {}
@@ -47,7 +31,7 @@ function constants.complete(description, request, given, facts, file)
     local is_named = sizes[v.name] ~= nil or type(buffer) == "table"
     local is_result = results[v.name] or type(buffer) == "table" and buffer[KIND] ~= "input"
     if filled[v.name] == nil and (is_named and not v.has_value or is_result) then
-      local dtype, lanes = type_of(v.type)
+      local dtype, lanes = arguments.type_of(v.type)
       buffer = buffer or { [KIND] = is_result and "output" or "input" }
       buffer[kernel.PLACE] = sizes[v.name] ~= nil and { "sizes", v.name } or nil
       buffer.dtype = buffer.dtype or dtype

@@ -11,12 +11,8 @@ local arguments = host.own "kernel_arguments.lua"
 local helpers, parse_c = early.helpers, early.parse_c
 local is_number, is_plain, same = code.is_number, code.is_plain, code.same
 
-local WIDTHS = { char = 1, bool = 1, ["signed char"] = 1, ["unsigned char"] = 1, short = 2, ["unsigned short"] = 2, half = 2, __half = 2,
-                 __nv_bfloat16 = 2, int = 4, float = 4, ["unsigned int"] = 4, unsigned = 4, double = 8, long = 8, ["unsigned long"] = 8,
-                 size_t = 8, ["long long"] = 8, ["unsigned long long"] = 8, float2 = 8, float3 = 12, float4 = 16, int2 = 8, int4 = 16,
-                 double2 = 16, uchar4 = 4, uint4 = 16 }
-local WHOLE = { int = true, unsigned = true, size_t = true, long = true, short = true, char = true, uint = true,
-                uint8_t = true, uint16_t = true, uint32_t = true, uint64_t = true, int8_t = true, int16_t = true, int32_t = true, int64_t = true }
+local C_TYPES = arguments.C_TYPES
+
 -- members of cudaDeviceProp that `device` has, too
 local DEVICE = { multiProcessorCount = "sm_count", maxThreadsPerBlock = "max_threads_per_block", warpSize = "warp_size",
                  maxThreadsPerMultiProcessor = "max_threads_per_sm" }
@@ -316,7 +312,7 @@ local function instance(launch, template, shapes)
     local own = string.match(string.gsub(head, "%s*=.*$", ""), "([%w_]+)$") or ""
     local kind = string.match(string.gsub(head, "%f[%w_]const%f[^%w_]", ""), "^%s*([%w_]+)%s+" .. own) or ""
     local n = math.tointeger(tonumber((string.gsub(parts[i], "[uUlL]+$", ""))))
-    if WHOLE[kind] and n and (not shapes or shapes[own]) then
+    if string.find(C_TYPES[kind] or "", "int") and n and (not shapes or shapes[own]) then
       numbers[own], parts[i] = n, "${" .. own .. "}"
     end
   end
@@ -336,10 +332,6 @@ end
 
 -- ---- structures by value ----
 
-local MEMBERS = { float = "float", double = "double", int = "int32", ["unsigned int"] = "uint32", long = "int64", ["unsigned long"] = "uint64",
-                  ["long long"] = "int64", ["unsigned long long"] = "uint64", short = "int16", ["unsigned short"] = "uint16", char = "int8",
-                  ["signed char"] = "int8", ["unsigned char"] = "uint8", bool = "bool", __half = "half", __nv_bfloat16 = "bfloat16" }
-
 -- Lists the members. Returns false if one has an unknown type.
 function context:members(class, v, name, list)
   local fine = class ~= nil
@@ -347,7 +339,7 @@ function context:members(class, v, name, list)
     local field = code.node_of(id)
     if field.kind == "FieldDecl" then
       local cell = v and v.fields and v.fields[field.name]
-      local one, kind = cell and cell.v, MEMBERS[field.type]
+      local one, kind = cell and cell.v, field.type == "bool" and "bool" or C_TYPES[field.type]
       if kind then
         local text = one and one.n and self:render(one, "data", 0)
         list[#list + 1] = "at." .. kind .. "(" .. (text and (tonumber(text) and text or quoted(text)) or ask(name .. "." .. field.name .. " is " .. (one and question(one) or "set at run time"))) .. ")"
@@ -586,7 +578,7 @@ return function(entry, names, facts, tools)
     end
   end
   local kernel = tools.find_kernels(entry)[1]
-  local launches = code.run(kernel.name, places, WIDTHS)
+  local launches = code.run(kernel.name, places)
   -- Of several launches choose the one that is known best, and of equal ones the first.
   local launch, least = nil, math.huge
   for _, one in ipairs(launches) do
