@@ -60,8 +60,8 @@ static at_status prepare(check *c, int pattern, at_error *error)
  * between two bins. */
 enum { RARE = 1000000 };
 
-static void tell_difference(check *c, const buffer_plan *all, const buffer_plan *plan,
-                            const device_comparison *d)
+static void report_difference(check *c, const buffer_plan *all, const buffer_plan *plan,
+                              const device_comparison *d)
 {
     char element[PLAN_NAME_BYTES + 96], close[TOLERANCE_TEXT_BYTES], expected[ELEMENT_TEXT_BYTES],
         found[ELEMENT_TEXT_BYTES], allowed[64] = "";
@@ -117,7 +117,7 @@ static double rounding_of(dtype type)
 
 /* If results that must be equal bit for bit differ only by rounding, adds this to the message: the
  * order of a sum may be legitimate, but the pattern must allow it. */
-static at_status tell_nearness(check *c, uint32_t i, const buffer_plan *compared, at_error *error)
+static at_status report_rounding(check *c, uint32_t i, const buffer_plan *compared, at_error *error)
 {
     device_slot *s = c->slot;
     const double limit = rounding_of(compared->type);
@@ -151,8 +151,8 @@ static at_status compare_outputs(check *c, at_error *error)
             s->differing[i] = d.wrong;
         if (d.wrong <= tolerance_mismatches(compared.tolerance, compared.count))
             continue;
-        tell_difference(c, &s->plan.buffers[i], &compared, &d);
-        status = tell_nearness(c, i, &compared, error);
+        report_difference(c, &s->plan.buffers[i], &compared, &d);
+        status = report_rounding(c, i, &compared, error);
         if (status)
             return status;
     }
@@ -208,7 +208,7 @@ static at_status sum_outputs(check *c, int pattern, at_error *error)
     device_slot *s = c->slot;
     for (uint32_t i = 0; i < s->plan.buffer_count && !found_wrong(c); i++) {
         const buffer_plan *plan = &s->plan.buffers[i];
-        if (!plan->repeats || (tolerance_is_exact(plan->tolerance) && !s->trouble[0]))
+        if (!plan->repeats || (tolerance_is_exact(plan->tolerance) && !s->oracle_error[0]))
             continue;
         uint64_t sum;
         at_status status = device_slot_sum(s, c->launch, i, s->buffers[i], &sum, error);
@@ -288,7 +288,7 @@ static at_status check_launch(check *c, int pattern, device_kernel *k, at_error 
         return AT_OK;
     }
     status = check_guards(c, error);
-    if (!status && !s->trouble[0])
+    if (!status && !s->oracle_error[0])
         status = compare_outputs(c, error);
     return status ? status : sum_outputs(c, pattern, error);
 }
@@ -305,7 +305,7 @@ static at_status sum_expected(const check *c, uint64_t sums[PLAN_MAX_BUFFERS], a
 
 /* An output is wrong under this schedule: determines whether it is different under another one.
  * After correct launches it is. */
-static at_status tell_order(check *c, uint32_t schedule, device_kernel *k, at_error *error)
+static at_status report_order(check *c, uint32_t schedule, device_kernel *k, at_error *error)
 {
     char text[1024];
     bool depends = schedule > 0;
@@ -364,7 +364,7 @@ static bool is_exact(const device_slot *s)
 /* Returns true if the kernel is to be launched again. If results may depend on the order of
  * threads, several orders are tried: more if a launch is cheap, and many if it is tiny, because a
  * few threads that share a few addresses show all possible results within some hundred orders. */
-static bool goes_on(const check *c, int launches, const device_kernel *k)
+static bool needs_launch(const check *c, int launches, const device_kernel *k)
 {
     enum {
         MOST_ORDERS = 24,
@@ -395,7 +395,7 @@ static at_status check_second(check *c, device_kernel *k, at_error *error)
     at_status status = AT_OK;
     if (!left)
         return AT_OK;
-    for (int pattern = 0; !status && !found_wrong(c) && goes_on(c, pattern, k); pattern++)
+    for (int pattern = 0; !status && !found_wrong(c) && needs_launch(c, pattern, k); pattern++)
         status = check_launch(c, pattern, k, error);
     if (!status && found_wrong(c)) {
         snprintf(text, sizeof text, "%s", c->how->text);
@@ -418,7 +418,7 @@ static at_status check_once(check *c, device_kernel *k, at_error *error)
     c->differs = false;
     at_status status = AT_OK;
     int pattern = 0;
-    for (; !status && !found_wrong(c) && !c->how->slow_ns && goes_on(c, pattern, k); pattern++)
+    for (; !status && !found_wrong(c) && !c->how->slow_ns && needs_launch(c, pattern, k); pattern++)
         status = check_launch(c, pattern, k, error);
     if (!status && !c->how->slow_ns)
         status = check_inputs(c, error);
@@ -426,7 +426,7 @@ static at_status check_once(check *c, device_kernel *k, at_error *error)
         status = check_second(c, k, error);
     return status || !c->differs || !c->slot->api->analysis
                ? status
-               : tell_order(c, (uint32_t)pattern - 1, k, error);
+               : report_order(c, (uint32_t)pattern - 1, k, error);
 }
 
 /* Checks some blocks, if the problem is too large to run completely. */
@@ -451,7 +451,7 @@ static at_status check_excerpt(check *c, device_kernel *k, const launch_plan *la
         keep_fault(c);
         snprintf(c->how->text, c->how->text_bytes, "%s", found.complaint);
     } else {
-        tell_difference(c, &s->plan.buffers[found.buffer], &compared, &found.found);
+        report_difference(c, &s->plan.buffers[found.buffer], &compared, &found.found);
     }
     return AT_OK;
 }

@@ -101,7 +101,7 @@ size_t device_worker_pending(const device_worker *w)
 
 /* Sends requests, waits up to `wait_ms` for a reply and reads it, or ends a worker whose deadline
  * has passed. */
-static void turn(device_worker *w, int wait_ms)
+static void run_once(device_worker *w, int wait_ms)
 {
     device_watch_send(w);
     int deadline_ms = supervised_left_ms(&w->child);
@@ -120,7 +120,7 @@ static void turn(device_worker *w, int wait_ms)
 void device_worker_watch(device_worker *w)
 {
     if (!w->failed)
-        turn(w, 0);
+        run_once(w, 0);
 }
 
 /* Takes the event that answers `question`, or with NULL the oldest event that is not claimed. */
@@ -134,7 +134,7 @@ static at_status take(device_worker *w, const device_question *question, int tim
         if (w->failed)
             return error_set(error, w->failure.status, "%s", w->failure.message);
         int64_t left_ms = (end_ns - clock_now_ns() + 999999) / 1000000;
-        turn(w, left_ms < 0 ? 0 : left_ms < LONGEST_TURN_MS ? (int)left_ms : LONGEST_TURN_MS);
+        run_once(w, left_ms < 0 ? 0 : left_ms < LONGEST_TURN_MS ? (int)left_ms : LONGEST_TURN_MS);
         if (device_events_has(&w->events, question) || w->failed)
             continue;
         /* Continue after the time-out as long as there is something to read. */

@@ -118,7 +118,7 @@ device_slot *loaded_slot_at(const device_bench *b, size_t i)
 }
 
 /* Restores all damaged slots except `but`, in all layouts. */
-static at_status make_sound(device_bench *b, const device_slot *but, at_error *error)
+static at_status repair_slots(device_bench *b, const device_slot *but, at_error *error)
 {
     at_status status = AT_OK;
     for (size_t i = 0; !status && i < b->stage_count * b->slot_count; i++) {
@@ -170,7 +170,7 @@ at_status loaded_check_within(device_bench *b, const loaded_variant *v, int laun
         if (dropped == &b->printed)
             b->printed = one.printed;
         if (!status && *result != OUTCOME_OK)
-            status = make_sound(b, &v->stage->slots[i], error);
+            status = repair_slots(b, &v->stage->slots[i], error);
         if (status || *result != OUTCOME_OK) {
             b->failed_slot = (uint32_t)i;
             char *text = status ? error->message : b->text;
@@ -194,7 +194,8 @@ at_status loaded_check(device_bench *b, const loaded_variant *v, int launches, o
 }
 
 /* Appends the buffers whose results differ within the allowed number of mismatches. */
-static void tell_allowed(const device_slot *s, const launch_plan *launch, device_coverage *out)
+static void add_allowed_mismatches(const device_slot *s, const launch_plan *launch,
+                                   device_coverage *out)
 {
     for (uint32_t i = 0; i < s->plan.buffer_count; i++)
         if (s->differing[i] > 0)
@@ -237,7 +238,7 @@ static const char *find_unused(const device_slot *const *slots, size_t count)
 
 /* Explains why agreement with the oracle proves nothing: it changes no result, or a store or an
  * output is never reached. With a reference, agreement always means something. */
-static void tell_unwritten(const device_slot *const *slots, size_t count, device_coverage *out)
+static void explain_agreement(const device_slot *const *slots, size_t count, device_coverage *out)
 {
     const bool agrees = slots[0]->plan.oracle == ORACLE_BASELINE;
     const char *unused = find_unused(slots, count);
@@ -276,7 +277,7 @@ at_status loaded_cover(device_bench *b, const loaded_variant *v, device_coverage
                  s->sampled && !s->coverage.whole ? "blocks of " : "", s->label);
         if (s->sampled)
             *out = s->coverage;
-        tell_allowed(&v->stage->slots[i], &v->launches[i], &allowed);
+        add_allowed_mismatches(&v->stage->slots[i], &v->launches[i], &allowed);
         if (v->kernels[i] && (i == 0 || v->kernels[i] != v->kernels[0]))
             kernels[count++] = v->kernels[i];
     }
@@ -287,7 +288,7 @@ at_status loaded_cover(device_bench *b, const loaded_variant *v, device_coverage
     memcpy(out->problems, problems, sizeof out->problems);
     at_status status = b->api->analysis->covered(b->device, kernels, count, out, error);
     if (!status && slot_count > 0)
-        tell_unwritten(slots, slot_count, out);
+        explain_agreement(slots, slot_count, out);
     return status;
 }
 

@@ -67,8 +67,8 @@ static at_status run_filler(device_slot *s, at_error *error)
 /* Gives a buffer and its guard bands the contents that the variants' buffer has before a launch. */
 static at_status fill_as_input(device_slot *s, uint32_t i, device_buffer *b, at_error *error)
 {
-    if (s->instead[i])
-        return s->api->write(s->device, b, &s->plan.buffers[i], s->instead[i], error);
+    if (s->replacement[i])
+        return s->api->write(s->device, b, &s->plan.buffers[i], s->replacement[i], error);
     at_status status = fill(s, i, b, error);
     if (!status && s->filler)
         status =
@@ -140,25 +140,25 @@ static at_status run_reference(device_slot *s, int pattern, at_error *error)
  * contents. */
 
 /* An in-out buffer in host memory. */
-typedef struct behind {
+typedef struct inout {
     uint64_t count;                /* compared elements; 0 if no result is there before */
     size_t size;                   /* bytes per element */
     double magnitude;              /* largest magnitude in `after` */
     const unsigned char *most;     /* the element of `after` with this magnitude */
     unsigned char *before, *after; /* owned; contents before and after a launch of the oracle */
     unsigned char *now;            /* owned; contents after a launch from altered contents */
-} behind;
+} inout;
 
-static void behind_deinit(behind *x)
+static void inout_deinit(inout *x)
 {
     free(x->before);
     free(x->after);
     free(x->now);
-    *x = (behind){0};
+    *x = (inout){0};
 }
 
 /* Returns true if `found` is right for this element of buffer `i`. */
-static bool is_right(const device_slot *s, uint32_t i, const behind *x, uint64_t element,
+static bool is_right(const device_slot *s, uint32_t i, const inout *x, uint64_t element,
                      const unsigned char *found)
 {
     const unsigned char *expected = x->after + element * x->size;
@@ -182,7 +182,7 @@ static void oppose(dtype type, unsigned char *to, const unsigned char *from)
 
 /* Gives each element the next value of the buffer that differs from its own, so that indices stay
  * valid. If all elements are equal, each gets the opposite value. */
-static void alter(dtype type, const behind *x, unsigned char *to)
+static void alter_elements(dtype type, const inout *x, unsigned char *to)
 {
     const unsigned char *other = NULL;
     for (int pass = 0; pass < 2; pass++)
@@ -198,7 +198,7 @@ static void alter(dtype type, const behind *x, unsigned char *to)
         }
 }
 
-static at_status read_behind(device_slot *s, uint32_t i, behind *x, at_error *error)
+static at_status read_inout(device_slot *s, uint32_t i, inout *x, at_error *error)
 {
     const buffer_plan *plan = &s->plan.buffers[i];
     const uint64_t bytes = plan_buffer_bytes(plan);
@@ -226,7 +226,7 @@ static at_status read_behind(device_slot *s, uint32_t i, behind *x, at_error *er
 
 /* Replaces an element by a wrong value: by the value in `altered` if that is wrong, or else by the
  * largest result or its opposite. */
-static void replace(const device_slot *s, uint32_t i, const behind *x, uint64_t element,
+static void replace(const device_slot *s, uint32_t i, const inout *x, uint64_t element,
                     unsigned char *altered)
 {
     unsigned char *to = altered + element * x->size;
@@ -238,7 +238,7 @@ static void replace(const device_slot *s, uint32_t i, const behind *x, uint64_t 
 
 /* Keeps those elements of `altered` that held their result before and get the same result from the
  * altered contents. Restores the others. Returns the number of elements kept. */
-static uint64_t keep_independent(const device_slot *s, uint32_t i, const behind *x,
+static uint64_t keep_independent(const device_slot *s, uint32_t i, const inout *x,
                                  unsigned char *altered)
 {
     uint64_t kept = 0;
@@ -256,15 +256,15 @@ static uint64_t keep_independent(const device_slot *s, uint32_t i, const behind 
     return kept;
 }
 
-/* Runs the oracle from altered contents of one in-out. Leaves in s->instead[i] the contents that
- * replace the filled ones, or NULL. A launch that fails depends on the altered contents. */
-static at_status try_altered(device_slot *s, uint32_t i, int pattern, behind *x, at_error *error)
+/* Runs the oracle from altered contents of one in-out. Leaves in s->replacement[i] the contents
+ * that replace the filled ones, or NULL. A launch that fails depends on the altered contents. */
+static at_status try_altered(device_slot *s, uint32_t i, int pattern, inout *x, at_error *error)
 {
     const uint64_t bytes = plan_buffer_bytes(&s->plan.buffers[i]);
     enum { MOST_TIMES = 4 };
     unsigned char *altered = memory_copy(x->before, bytes, 1);
-    alter(s->plan.buffers[i].type, x, altered);
-    s->instead[i] = altered;
+    alter_elements(s->plan.buffers[i].type, x, altered);
+    s->replacement[i] = altered;
     at_status status = run_reference_within(s, pattern, MOST_TIMES * s->reference_work, error);
     if (!status)
         status = s->api->read(s->device, s->expected[i], x->now, bytes, error);
@@ -273,15 +273,16 @@ static at_status try_altered(device_slot *s, uint32_t i, int pattern, behind *x,
         error_clear(error);
     if (failed || (!status && keep_independent(s, i, x, altered) == 0)) {
         free(altered);
-        s->instead[i] = NULL;
+        s->replacement[i] = NULL;
         return AT_OK;
     }
     return status;
 }
 
-/* Restores elements of s->instead[i] for which the oracle's result is not right. *all becomes false
- * if too many are wrong. */
-static at_status give_back(device_slot *s, uint32_t i, behind *x, bool *all, at_error *error)
+/* Restores elements of s->replacement[i] for which the oracle's result is not right. *all becomes
+ * false if too many are wrong. */
+static at_status restore_wrong_elements(device_slot *s, uint32_t i, inout *x, bool *all,
+                                        at_error *error)
 {
     at_status status = s->api->read(s->device, s->expected[i], x->now,
                                     plan_buffer_bytes(&s->plan.buffers[i]), error);
@@ -291,31 +292,32 @@ static at_status give_back(device_slot *s, uint32_t i, behind *x, bool *all, at_
         if (is_right(s, i, x, e, x->now + at))
             continue;
         wrong++;
-        if (s->instead[i])
-            memcpy(s->instead[i] + at, x->before + at, x->size);
+        if (s->replacement[i])
+            memcpy(s->replacement[i] + at, x->before + at, x->size);
     }
     *all = *all && wrong <= tolerance_mismatches(s->plan.buffers[i].tolerance, x->count);
     return status;
 }
 
-static void forget_instead(device_slot *s)
+static void forget_replacements(device_slot *s)
 {
     for (uint32_t i = 0; i < s->plan.buffer_count; i++) {
-        free(s->instead[i]);
-        s->instead[i] = NULL;
+        free(s->replacement[i]);
+        s->replacement[i] = NULL;
     }
 }
 
 /* Runs the oracle from all replaced contents until its results are the same as without them. */
-static at_status settle(device_slot *s, int pattern, behind x[PLAN_MAX_BUFFERS], at_error *error)
+static at_status settle_replacements(device_slot *s, int pattern, inout x[PLAN_MAX_BUFFERS],
+                                     at_error *error)
 {
     enum { MOST_ROUNDS = 4 };
     at_status status = AT_OK;
     bool all = false;
     for (int round = 0; !status && !all && round <= MOST_ROUNDS; round++) {
         if (round == MOST_ROUNDS) {
-            forget_instead(s);
-            snprintf(s->trouble, sizeof s->trouble,
+            forget_replacements(s);
+            snprintf(s->oracle_error, sizeof s->oracle_error,
                      "results are in memory before the launch, and other contents there change "
                      "other results: they were not compared");
         }
@@ -323,7 +325,7 @@ static at_status settle(device_slot *s, int pattern, behind x[PLAN_MAX_BUFFERS],
         status = run_reference(s, pattern, error);
         for (uint32_t i = 0; !status && i < s->plan.buffer_count; i++)
             if (x[i].count > 0)
-                status = give_back(s, i, &x[i], &all, error);
+                status = restore_wrong_elements(s, i, &x[i], &all, error);
     }
     return status;
 }
@@ -332,30 +334,30 @@ static at_status settle(device_slot *s, int pattern, behind x[PLAN_MAX_BUFFERS],
  * s->changes again. In-outs that the oracle reads before it writes them keep their contents. */
 static at_status replace_results(device_slot *s, int pattern, at_error *error)
 {
-    behind x[PLAN_MAX_BUFFERS] = {{0}};
+    inout x[PLAN_MAX_BUFFERS] = {{0}};
     bool any = false;
     at_status status = AT_OK;
     for (uint32_t i = 0; !status && i < s->plan.buffer_count; i++)
         if (s->pristine[i] && s->expected[i] && !s->plan.buffers[i].record)
-            status = read_behind(s, i, &x[i], error);
+            status = read_inout(s, i, &x[i], error);
     for (uint32_t i = 0; !status && i < s->plan.buffer_count; i++)
         if (x[i].count > 0) {
             unsigned char *others[PLAN_MAX_BUFFERS];
-            memcpy(others, s->instead, sizeof others);
-            memset(s->instead, 0, sizeof s->instead);
+            memcpy(others, s->replacement, sizeof others);
+            memset(s->replacement, 0, sizeof s->replacement);
             status = try_altered(s, i, pattern, &x[i], error);
-            others[i] = s->instead[i];
-            memcpy(s->instead, others, sizeof others);
+            others[i] = s->replacement[i];
+            memcpy(s->replacement, others, sizeof others);
             any = true;
         }
     if (!status && any)
-        status = settle(s, pattern, x, error);
+        status = settle_replacements(s, pattern, x, error);
     for (uint32_t i = 0; i < s->plan.buffer_count; i++) {
-        if (!status && s->instead[i])
+        if (!status && s->replacement[i])
             status = fill_as_input(s, i, s->pristine[i], error);
-        behind_deinit(&x[i]);
+        inout_deinit(&x[i]);
     }
-    s->replaced = !status;
+    s->has_replacement = !status;
     return status;
 }
 
@@ -378,7 +380,7 @@ static at_status note_changes(device_slot *s, at_error *error)
 static at_status run_baseline(device_slot *s, at_error *error)
 {
     at_status status = run_reference(s, 0, error);
-    if (!status && !s->replaced)
+    if (!status && !s->has_replacement)
         status = replace_results(s, 0, error);
     return status ? status : note_changes(s, error);
 }
@@ -432,13 +434,13 @@ static at_status seed_reference(device_slot *s, at_error *error)
 enum { BASELINE_LAUNCHES = 2 }; /* in addition to the one that makes the expected results */
 
 /* Makes the expected results with the baseline, and compares further launches with them. Sets
- * s->trouble. *differs receives true if results differ. */
+ * s->oracle_error. *differs receives true if results differ. */
 static at_status try_baseline(device_slot *s, bool *differs, at_error *error)
 {
     char text[900] = "";
     device_check how = {.launches = BASELINE_LAUNCHES, .text = text, .text_bytes = sizeof text};
     *differs = false;
-    s->trouble[0] = '\0';
+    s->oracle_error[0] = '\0';
     at_status status = run_baseline(s, error);
     if (!status)
         status = sum(s, true, s->sums, error);
@@ -448,25 +450,25 @@ static at_status try_baseline(device_slot *s, bool *differs, at_error *error)
         status = device_check_once(s, s->reference, &s->reference_launch, &how, differs, error);
     free(how.printed);
     if (!status && how.result != OUTCOME_OK)
-        snprintf(s->trouble, sizeof s->trouble, "%s: %s", reference_name(s), text);
+        snprintf(s->oracle_error, sizeof s->oracle_error, "%s: %s", reference_name(s), text);
     return status;
 }
 
 /* Reports an error of the oracle: for the set-up, or in proofs for each variant, because a variant
  * may have other errors as well. */
-static at_status tell_trouble(device_slot *s, at_status status, at_error *error)
+static at_status report_oracle_error(device_slot *s, at_status status, at_error *error)
 {
     if (status == AT_SCRIPT || status == AT_NO_DEVICE)
-        snprintf(s->trouble, sizeof s->trouble, "%s", error->message);
-    s->keeps_before = s->keeps_before || s->trouble[0];
-    if (!s->trouble[0])
+        snprintf(s->oracle_error, sizeof s->oracle_error, "%s", error->message);
+    s->keeps_unwritten = s->keeps_unwritten || s->oracle_error[0];
+    if (!s->oracle_error[0])
         return status;
     if (!s->proves)
         return error_set(error, status ? status : AT_SCRIPT,
                          "%s\nThe pattern has no reference, so the baseline says what is right, "
                          "and nothing can be tuned against it: mend the kernel, or give the script "
                          "a reference = at.reference { ... }",
-                         s->trouble);
+                         s->oracle_error);
     error_clear(error);
     return sum(s, true, s->sums, error);
 }
@@ -486,34 +488,34 @@ static at_status seed_file(device_slot *s, at_error *error)
                 s->api->write(s->device, s->expected[i], &s->plan.buffers[i], s->answers[i], error);
     if (!status)
         status = sum(s, true, s->sums, error);
-    return s->trouble[0] ? tell_trouble(s, status, error) : status;
+    return s->oracle_error[0] ? report_oracle_error(s, status, error) : status;
 }
 
 static at_status seed_baseline(device_slot *s, at_error *error)
 {
     bool differs;
-    char first[sizeof s->trouble];
+    char first[sizeof s->oracle_error];
     /* Once judged, the baseline is not compared with itself again: a rounding error near the
      * tolerance must not end a run. */
     if (s->is_judged) {
-        at_status made = s->trouble[0] ? AT_OK : run_baseline(s, error);
+        at_status made = s->oracle_error[0] ? AT_OK : run_baseline(s, error);
         return made ? made : sum(s, true, s->sums, error);
     }
     s->is_judged = true;
     at_status status = try_baseline(s, &differs, error);
     if (!status && differs) {
-        snprintf(first, sizeof first, "%s", s->trouble);
-        s->keeps_before = true;
+        snprintf(first, sizeof first, "%s", s->oracle_error);
+        s->keeps_unwritten = true;
         status = try_baseline(s, &differs, error);
         if (!status && differs)
-            snprintf(s->trouble, sizeof s->trouble,
+            snprintf(s->oracle_error, sizeof s->oracle_error,
                      "the baseline does not agree with itself, so that no variant can agree with "
                      "it (where that is rounding, say how much may be: tolerance = 1e-5, or "
                      "at.mismatches(...); 'autotune check' tells of races, and of reads beyond "
                      "buffers): %.600s",
                      first + strlen(reference_name(s)) + 2);
     }
-    return tell_trouble(s, status, error);
+    return report_oracle_error(s, status, error);
 }
 
 at_status device_slot_seed(device_slot *s, uint64_t seed, at_error *error)
@@ -522,8 +524,8 @@ at_status device_slot_seed(device_slot *s, uint64_t seed, at_error *error)
     if (s->plan.oracle == ORACLE_FILE)
         seed = s->plan.seed;
     if (s->seed != seed)
-        forget_instead(s);
-    s->replaced = s->replaced && s->seed == seed;
+        forget_replacements(s);
+    s->has_replacement = s->has_replacement && s->seed == seed;
     s->seed = seed;
     if (s->sampled || s->absent)
         return AT_OK;
@@ -536,7 +538,7 @@ at_status device_slot_seed(device_slot *s, uint64_t seed, at_error *error)
                                                : seed_reference(s, error);
     if (status != AT_NO_DEVICE || !s->brief)
         return status;
-    snprintf(s->trouble, sizeof s->trouble, "%s", error->message);
+    snprintf(s->oracle_error, sizeof s->oracle_error, "%s", error->message);
     error_clear(error);
     return sum(s, true, s->sums, error);
 }
@@ -554,19 +556,19 @@ at_status device_slot_check(device_slot *s, device_kernel *k, const launch_plan 
 {
     bool differs, sound;
     memset(s->differing, 0, sizeof s->differing);
-    if (s->brief && s->trouble[0]) {
+    if (s->brief && s->oracle_error[0]) {
         how->result = OUTCOME_NOT_SIMULATED;
-        snprintf(how->text, how->text_bytes, "nothing says what is right: %s", s->trouble);
+        snprintf(how->text, how->text_bytes, "nothing says what is right: %s", s->oracle_error);
         return AT_OK;
     }
     at_status status = device_check_once(s, k, launch, how, &differs, error);
     if (status || (s->sampled && how->result != OUTCOME_OK))
         return status;
     if (how->result == OUTCOME_OK) {
-        if (!s->trouble[0] || how->slow_ns)
+        if (!s->oracle_error[0] || how->slow_ns)
             return AT_OK;
         how->result = OUTCOME_NOT_SIMULATED;
-        snprintf(how->text, how->text_bytes, "nothing says what is right: %s", s->trouble);
+        snprintf(how->text, how->text_bytes, "nothing says what is right: %s", s->oracle_error);
         return AT_OK;
     }
     /* Buffers that were hit are made again for the next variant. If the expected results were hit,

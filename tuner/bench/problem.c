@@ -105,7 +105,7 @@ at_status device_slot_init(device_slot *s, const device_api *api, device *d,
     for (uint32_t i = 0; !status && !s->sampled && i < s->plan.buffer_count; i++) {
         const buffer_plan *plan = &s->plan.buffers[i];
         /* A list of results may be shorter than its buffer. */
-        s->keeps_before = s->keeps_before || plan->record;
+        s->keeps_unwritten = s->keeps_unwritten || plan->record;
         status = new_buffer(s, i, "", &s->buffers[i], error);
         if (!status && plan_is_compared(plan) && s->plan.oracle != ORACLE_NONE)
             status = new_buffer(s, i, s->plan.oracle == ORACLE_REFERENCE ? "expected " : "",
@@ -138,8 +138,8 @@ void device_slot_deinit(device_slot *s)
         free_buffer(s, &s->buffers[i]);
         free_buffer(s, &s->expected[i]);
         free_buffer(s, &s->pristine[i]);
-        free(s->instead[i]);
-        s->instead[i] = NULL;
+        free(s->replacement[i]);
+        s->replacement[i] = NULL;
     }
     if (s->excerpt)
         s->api->excerpts->free(s->device, s->excerpt);
@@ -168,7 +168,7 @@ at_status device_slot_launch(device_slot *s, device_kernel *k, const launch_plan
 int device_slot_poison(const device_slot *s, int pattern)
 {
     enum { KEPT_PATTERN = 2 }; /* zeroes on a GPU: an addition to them is not lost */
-    return s->keeps_before ? KEPT_PATTERN : pattern;
+    return s->keeps_unwritten ? KEPT_PATTERN : pattern;
 }
 
 buffer_plan device_slot_compared(const device_slot *s, const launch_plan *launch, uint32_t i)
@@ -210,7 +210,7 @@ size_t device_slot_results(const device_slot *s, void **out)
     const uint64_t size = results_bytes_of(s);
     unsigned char *to = NULL;
     at_status status = AT_OK;
-    if (!s->trouble[0] && size > 0)
+    if (!s->oracle_error[0] && size > 0)
         to = malloc((size_t)size);
     *out = to;
     for (uint32_t i = 0; to && !status && i < s->plan.buffer_count; i++) {
@@ -228,8 +228,8 @@ size_t device_slot_results(const device_slot *s, void **out)
     return (size_t)size;
 }
 
-static void tell_other(const device_slot *s, uint32_t i, const device_comparison *d, char *text,
-                       size_t text_bytes)
+static void describe_difference(const device_slot *s, uint32_t i, const device_comparison *d,
+                                char *text, size_t text_bytes)
 {
     const buffer_plan *plan = &s->plan.buffers[i];
     char element[PLAN_NAME_BYTES + 96], here[ELEMENT_TEXT_BYTES], there[ELEMENT_TEXT_BYTES];
@@ -267,7 +267,7 @@ at_status device_slot_compare(device_slot *s, const void *results, size_t result
         if (status || found.wrong <= tolerance_mismatches(plan->tolerance, plan->count))
             continue;
         *result = OUTCOME_WRONG_RESULT;
-        tell_other(s, i, &found, text, text_bytes);
+        describe_difference(s, i, &found, text, text_bytes);
     }
     return status;
 }

@@ -28,8 +28,8 @@ typedef struct device_slot {
     device_buffer *pristine[PLAN_MAX_BUFFERS]; /* in-outs: contents before a launch */
     uint64_t sums[PLAN_MAX_BUFFERS];           /* sums of the inputs and of `expected` */
     /* owned; in-outs: replacement for filled contents that are the result already; may be NULL */
-    unsigned char *instead[PLAN_MAX_BUFFERS];
-    bool replaced;                  /* `instead` is made for the current contents */
+    unsigned char *replacement[PLAN_MAX_BUFFERS];
+    bool has_replacement;           /* `replacement` is made for the current contents */
     bool changes[PLAN_MAX_BUFFERS]; /* the oracle changes a compared element of the buffer */
     device_kernel *reference;
     device_kernel *filler; /* changes inputs after the fills; may be NULL */
@@ -38,12 +38,12 @@ typedef struct device_slot {
     const void *contents[PLAN_MAX_BUFFERS]; /* files that fill buffers; NULL for other buffers */
     const void *answers[PLAN_MAX_BUFFERS]; /* files with expected results; NULL for other buffers */
     bool absent;                           /* has no buffers: no variant is checked on it */
-    bool proves;                           /* `trouble` does not fail the set-up */
+    bool proves;                           /* `oracle_error` does not fail the set-up */
     bool brief;                            /* see device_problem */
     bool is_judged;           /* the baseline has been compared with itself, or has failed */
-    bool keeps_before;        /* the oracle leaves elements of an output unwritten: outputs are not
-                                 poisoned with different patterns */
-    char trouble[1024];       /* reason why there are no expected results; "" if there are */
+    bool keeps_unwritten;     /* the oracle leaves elements of an output unwritten: outputs are not
+                              poisoned with different patterns */
+    char oracle_error[1024];  /* reason why there are no expected results; "" if there are */
     device_whole whole;       /* see device_problem */
     bool sampled;             /* has no buffers, but an excerpt */
     device_excerpt *excerpt;  /* NULL if there is no room for it */
@@ -126,10 +126,10 @@ typedef struct device_check {
 } device_check;
 
 /* Runs the kernel on poisoned outputs, and checks outputs, guard bands and inputs. The bytes in and
- * around its buffers differ from launch to launch. If s->trouble is set, outputs are only compared
- * with each other. Returns AT_OK if the kernel ran; how->result is then the result of the check,
- * and *differs is true if the contents of an output are wrong. Returns AT_COMPILE if the launch is
- * refused, AT_DEVICE if it faults. */
+ * around its buffers differ from launch to launch. If s->oracle_error is set, outputs are only
+ * compared with each other. Returns AT_OK if the kernel ran; how->result is then the result of the
+ * check, and *differs is true if the contents of an output are wrong. Returns AT_COMPILE if the
+ * launch is refused, AT_DEVICE if it faults. */
 at_status device_check_once(device_slot *s, device_kernel *k, const launch_plan *launch,
                             device_check *how, bool *differs, at_error *error);
 
@@ -141,7 +141,7 @@ at_status device_check_once(device_slot *s, device_kernel *k, const launch_plan 
 at_status device_slot_seed(device_slot *s, uint64_t seed, at_error *error);
 
 /* Checks a kernel by device_check_once(), and again if an earlier variant may have damaged the
- * expected results. If s->trouble is set and no other error is found, the result is
+ * expected results. If s->oracle_error is set and no other error is found, the result is
  * OUTCOME_NOT_SIMULATED: there are no expected results. The slot is usable afterwards, except after
  * AT_DEVICE. */
 at_status device_slot_check(device_slot *s, device_kernel *k, const launch_plan *launch,

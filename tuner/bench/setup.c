@@ -25,7 +25,7 @@ static at_status sample_reference(device_bench *b, int64_t *reference_ns, at_err
     int64_t samples_ns[REFERENCE_SAMPLES] = {0};
     device_stage *first = &b->stages[0];
     *reference_ns = 0;
-    if (!first->slots[0].reference || first->slots[0].trouble[0])
+    if (!first->slots[0].reference || first->slots[0].oracle_error[0])
         return AT_OK; /* nothing is timed in proofs */
     loaded_variant reference = {.stage = first,
                                 .kernels = {first->slots[0].reference},
@@ -136,7 +136,7 @@ static void clear(device_bench *b)
 }
 
 /* Reports the progress of a launch to the tuner. */
-static void tell_progress(void *context, uint64_t done, uint64_t total)
+static void report_progress(void *context, uint64_t done, uint64_t total)
 {
     bench_notify(context, DEVICE_RUNS_ALL, done * 1000 / total, INT64_MAX);
 }
@@ -185,7 +185,7 @@ static at_status set_up(device_bench *b, const device_image support[DEVICE_SUPPO
     b->stage_count = stages;
     b->slot_count = slots;
     if (b->api->analysis)
-        b->api->analysis->watch(b->device, tell_progress, b);
+        b->api->analysis->watch(b->device, report_progress, b);
     bench_notify(b, "the set-up (data, and the reference's results)", 0, bench_setup_limit_ns);
     at_status status = AT_OK;
     if (b->api->hardware)

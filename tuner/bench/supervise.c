@@ -189,13 +189,13 @@ static void push_answer(device_worker *w, request *r, device_answer *answer)
     push_event(w, r, &e);
 }
 
-static bool took_context_down(const device_answer *answer)
+static bool lost_context(const device_answer *answer)
 {
     return answer->found.outcome == OUTCOME_CRASHED || answer->found.outcome == OUTCOME_TIMEOUT;
 }
 
 /* Keeps the request if it must be replayed later, or frees it. */
-static void settle(device_worker *w, request *r, const device_answer *answer)
+static void keep_for_replay(device_worker *w, request *r, const device_answer *answer)
 {
     bool ok = answer->found.outcome == OUTCOME_OK;
     switch (r->out.message.type) {
@@ -223,7 +223,7 @@ static void settle(device_worker *w, request *r, const device_answer *answer)
         }
         break;
     default:
-        if (took_context_down(answer))
+        if (lost_context(answer))
             forget_held(w, answer->found.id);
     }
     request_free(r);
@@ -235,10 +235,11 @@ static void finish_request(device_worker *w, device_answer *answer)
     request *r = outbox_pop(&w->child.out);
     if (!r->silent && r->out.message.type != REQUEST_RELEASE && r->out.message.type != REQUEST_DATA)
         push_answer(w, r, answer);
-    settle(w, r, answer);
+    keep_for_replay(w, r, answer);
 }
 
-/* Answers the oldest request in place of the worker, and names the variant that is to blame. */
+/* Answers the oldest request in place of the worker, and names the variant that is to
+ * blame. */
 static void finish_for_worker(device_worker *w, outcome result, const char *text)
 {
     request *r = oldest(w);
@@ -250,7 +251,7 @@ static void finish_for_worker(device_worker *w, outcome result, const char *text
 }
 
 /* Handles the end of a process that was still starting. */
-static void bury_starting(device_worker *w, bool timed_out, const char *how)
+static void lost_while_starting(device_worker *w, bool timed_out, const char *how)
 {
     char text[320];
     snprintf(text, sizeof text, "the device worker %s during %s", timed_out ? "hung" : how,
@@ -263,7 +264,7 @@ static void bury_starting(device_worker *w, bool timed_out, const char *how)
 }
 
 /* Handles the end of a process without a current request: no variant is to blame. */
-static void bury_idle(device_worker *w, const char *how)
+static void lost_while_idle(device_worker *w, const char *how)
 {
     char text[320];
     snprintf(text, sizeof text, "%d device workers in a row died at no request; the last %s",
@@ -283,13 +284,13 @@ static request *find_counted(device_worker *w)
 }
 
 /* Answers the current request of a dead process if it is to blame. */
-static void blame(device_worker *w, worker_death why, const char *how)
+static void blame_request(device_worker *w, worker_death why, const char *how)
 {
     char text[320];
     worker_blame *counted = &find_counted(w)->blame;
     if (!worker_blame_add(counted, why))
         return;
-    if (why == DEATH_LATE) {
+    if (why == DEATH_TIMEOUT) {
         snprintf(text, sizeof text, "%s had not ended after %.1f s", w->doing,
                  (double)w->doing_limit_ns / 1e9);
         finish_for_worker(w, OUTCOME_TIMEOUT, text);
@@ -300,28 +301,29 @@ static void blame(device_worker *w, worker_death why, const char *how)
     finish_for_worker(w, OUTCOME_CRASHED, text);
 }
 
-/* Ends the process, answers its current request if that is to blame, and starts another process. */
-static void bury(device_worker *w, worker_death why)
+/* Ends the process, answers its current request if that is to blame, and starts another
+ * process. */
+static void end_process(device_worker *w, worker_death why)
 {
     char how[128];
     why = supervised_end(&w->child, why, COLLECT_MS, how, sizeof how);
-    if (why == DEATH_LIED || why == DEATH_LATE)
+    if (why == DEATH_INVALID || why == DEATH_TIMEOUT)
         snprintf(how, sizeof how, "%s",
-                 why == DEATH_LIED ? "answered what it was not asked" : "hung");
+                 why == DEATH_INVALID ? "answered what it was not asked" : "hung");
     bool started = outbox_started(&w->child.out);
     bool begun = started && w->begun == oldest(w)->number;
     if (!w->up && (!started || oldest(w)->out.message.type == REQUEST_SETUP ||
                    oldest(w)->out.message.type == REQUEST_DATA)) {
-        bury_starting(w, why == DEATH_LATE, how);
+        lost_while_starting(w, why == DEATH_TIMEOUT, how);
         return;
     }
     /* A process with a request on its way that died by itself or hung may have died while it read
      * the request. */
     if (!started || (why == DEATH_KILLED && !begun)) {
-        bury_idle(w, how);
+        lost_while_idle(w, how);
         return;
     }
-    blame(w, why, how);
+    blame_request(w, why, how);
     restart(w);
 }
 
@@ -487,14 +489,14 @@ void device_watch_read(device_worker *w)
     if (status == AT_NOT_FOUND)
         return;
     if (status) {
-        bury(w, death);
+        end_process(w, death);
         return;
     }
     bool sensible =
         m.type < sizeof handlers / sizeof *handlers && handlers[m.type] && handlers[m.type](w, &m);
     message_deinit(&m);
     if (!sensible)
-        bury(w, DEATH_LIED);
+        end_process(w, DEATH_INVALID);
 }
 
 void device_watch_send(device_worker *w)
@@ -509,5 +511,5 @@ void device_watch_send(device_worker *w)
 
 void device_watch_expire(device_worker *w)
 {
-    bury(w, DEATH_LATE);
+    end_process(w, DEATH_TIMEOUT);
 }

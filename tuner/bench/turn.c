@@ -25,7 +25,7 @@ struct gpu_turn {
 /* ---- where ---- */
 
 /* Another user may have put a file in the way in /tmp that this user cannot remove. */
-static at_status no_turns(at_error *error)
+static at_status explain_turns(at_error *error)
 {
     return error_prefix(error, "no turns at the GPU (AUTOTUNE_TURNS names another folder for "
                                "them)");
@@ -59,7 +59,7 @@ static at_status make_own_folder(char out[TURN_PATH_BYTES], bool *made, at_error
     at_status status = lstat(out, &s) == 0 && S_ISDIR(s.st_mode)
                            ? file_make_private_folder(out, error)
                            : error_set(error, AT_IO, "%s is no folder; remove it", out);
-    return status ? no_turns(error) : AT_OK;
+    return status ? explain_turns(error) : AT_OK;
 }
 
 /* ---- turns ---- */
@@ -100,7 +100,7 @@ at_status gpu_turn_new(const char *uuid, gpu_turn **out, at_error *error)
         gpu_turn_free(t);
     else
         *out = t;
-    return status ? no_turns(error) : AT_OK;
+    return status ? explain_turns(error) : AT_OK;
 }
 
 /* Waits for the lock until `end_ns`; after that time only tries. */

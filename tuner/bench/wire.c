@@ -148,72 +148,70 @@ static const pack_field property_fields[] = {
 };
 
 #define FAULT_LINE(i)                                                                              \
-    PACK_FIELD(device_answer, found.fault.lines[i].file),                                          \
-        PACK_FIELD(device_answer, found.fault.lines[i].line),                                      \
-        PACK_FIELD(device_answer, found.fault.lines[i].column)
+    PACK_FIELD(device_fault, lines[i].file), PACK_FIELD(device_fault, lines[i].line),              \
+        PACK_FIELD(device_fault, lines[i].column)
 
-static const pack_field answer_fields[] = {
-    PACK_FIELD(device_answer, number),
-    PACK_FIELD(device_answer, kind),
-    PACK_FIELD(device_answer, found.id),
-    PACK_FIELD(device_answer, found.outcome),
-    PACK_FIELD(device_answer, found.slot),
-    PACK_FIELD(device_answer, found.status),
-    PACK_FIELD(device_answer, usable),
-    PACK_FIELD(device_answer, message),
-    PACK_FIELD(device_answer, printed),
-    PACK_FIELD(device_answer, found.ceiling_ns),
-    PACK_FIELD(device_answer, found.sm_clock_khz),
-    PACK_FIELD(device_answer, found.check_ns),
-    PACK_FIELD(device_answer, found.measure_ns),
-    PACK_FIELD(device_answer, found.ready.floor_ns),
-    PACK_FIELD(device_answer, found.ready.tick_ns),
-    PACK_FIELD(device_answer, found.ready.reference_ns),
-    PACK_FIELD(device_answer, found.ready.watchdog_ns),
-    PACK_FIELD(device_answer, found.ready.batch),
-    PACK_FIELD(device_answer, found.ready.buffer_sets),
-    PACK_FIELD(device_answer, found.ready.sm_clock_khz),
-    PACK_FIELD(device_answer, found.energy.launch_j),
-    PACK_FIELD(device_answer, found.energy.low_j),
-    PACK_FIELD(device_answer, found.energy.high_j),
-    PACK_FIELD(device_answer, found.energy.power_w),
-    PACK_FIELD(device_answer, found.energy.chunks),
-    PACK_FIELD(device_answer, found.throttle),
-    PACK_FIELD(device_answer, found.others),
-    PACK_FIELD(device_answer, found.coverage.problems),
-    PACK_FIELD(device_answer, found.coverage.blocks),
-    PACK_FIELD(device_answer, found.coverage.run),
-    PACK_FIELD(device_answer, found.coverage.cut),
-    PACK_FIELD(device_answer, found.coverage.blind),
-    PACK_FIELD(device_answer, found.coverage.whole),
-    PACK_FIELD(device_answer, found.coverage.smaller),
-    PACK_FIELD(device_answer, found.coverage.compared),
-    PACK_FIELD(device_answer, found.coverage.skipped),
-    PACK_FIELD(device_answer, found.coverage.owes),
-    PACK_FIELD(device_answer, found.coverage.never),
-    PACK_FIELD(device_answer, found.coverage.once),
-    PACK_FIELD(device_answer, found.coverage.unwritten),
-    PACK_FIELD(device_answer, found.coverage.together),
-    PACK_FIELD(device_answer, found.coverage.allowed),
-    PACK_FIELD(device_answer, found.coverage.unwatched),
-    PACK_FIELD(device_answer, found.fault.kind),
+static const pack_field fault_fields[] = {
+    PACK_FIELD(device_fault, kind),
     FAULT_LINE(0),
     FAULT_LINE(1),
     FAULT_LINE(2),
     FAULT_LINE(3),
     FAULT_LINE(4),
-    PACK_FIELD(device_answer, found.fault.has_thread),
-    PACK_FIELD(device_answer, found.fault.thread[0]),
-    PACK_FIELD(device_answer, found.fault.thread[1]),
-    PACK_FIELD(device_answer, found.fault.thread[2]),
-    PACK_FIELD(device_answer, found.fault.block[0]),
-    PACK_FIELD(device_answer, found.fault.block[1]),
-    PACK_FIELD(device_answer, found.fault.block[2]),
-    PACK_FIELD(device_answer, found.fault.space),
-    PACK_FIELD(device_answer, found.fault.address),
-    PACK_FIELD(device_answer, found.fault.buffer),
-    PACK_FIELD(device_answer, found.fault.has_element),
-    PACK_FIELD(device_answer, found.fault.element),
+    PACK_FIELD(device_fault, has_thread),
+    PACK_FIELD(device_fault, thread[0]),
+    PACK_FIELD(device_fault, thread[1]),
+    PACK_FIELD(device_fault, thread[2]),
+    PACK_FIELD(device_fault, block[0]),
+    PACK_FIELD(device_fault, block[1]),
+    PACK_FIELD(device_fault, block[2]),
+    PACK_FIELD(device_fault, space),
+    PACK_FIELD(device_fault, address),
+    PACK_FIELD(device_fault, buffer),
+    PACK_FIELD(device_fault, has_element),
+    PACK_FIELD(device_fault, element),
+};
+
+static const pack_field coverage_fields[] = {
+    PACK_FIELD(device_coverage, problems),  PACK_FIELD(device_coverage, blocks),
+    PACK_FIELD(device_coverage, run),       PACK_FIELD(device_coverage, cut),
+    PACK_FIELD(device_coverage, blind),     PACK_FIELD(device_coverage, whole),
+    PACK_FIELD(device_coverage, smaller),   PACK_FIELD(device_coverage, compared),
+    PACK_FIELD(device_coverage, skipped),   PACK_FIELD(device_coverage, owes),
+    PACK_FIELD(device_coverage, never),     PACK_FIELD(device_coverage, once),
+    PACK_FIELD(device_coverage, unwritten), PACK_FIELD(device_coverage, together),
+    PACK_FIELD(device_coverage, allowed),   PACK_FIELD(device_coverage, unwatched),
+};
+
+static const pack_field event_fields[] = {
+    PACK_FIELD(device_event, id),
+    PACK_FIELD(device_event, outcome),
+    PACK_FIELD(device_event, slot),
+    PACK_FIELD(device_event, status),
+    PACK_FIELD(device_event, ceiling_ns),
+    PACK_FIELD(device_event, sm_clock_khz),
+    PACK_FIELD(device_event, check_ns),
+    PACK_FIELD(device_event, measure_ns),
+    PACK_FIELD(device_event, ready.floor_ns),
+    PACK_FIELD(device_event, ready.tick_ns),
+    PACK_FIELD(device_event, ready.reference_ns),
+    PACK_FIELD(device_event, ready.watchdog_ns),
+    PACK_FIELD(device_event, ready.batch),
+    PACK_FIELD(device_event, ready.buffer_sets),
+    PACK_FIELD(device_event, ready.sm_clock_khz),
+    PACK_FIELD(device_event, energy.launch_j),
+    PACK_FIELD(device_event, energy.low_j),
+    PACK_FIELD(device_event, energy.high_j),
+    PACK_FIELD(device_event, energy.power_w),
+    PACK_FIELD(device_event, energy.chunks),
+    PACK_FIELD(device_event, throttle),
+    PACK_FIELD(device_event, others),
+};
+
+static const pack_field answer_fields[] = {
+    PACK_FIELD(device_answer, number),  PACK_FIELD(device_answer, kind),
+    PACK_FIELD(device_answer, usable),  PACK_FIELD(device_answer, message),
+    PACK_FIELD(device_answer, printed),
 };
 
 void device_put_chunk(pack *m, const device_chunk *chunk)
@@ -360,6 +358,9 @@ void device_get_note(pack *m, device_note *out)
 void device_put_answer(pack *m, const device_answer *answer)
 {
     pack_put_fields(m, answer, PACK_FIELDS(answer_fields));
+    pack_put_fields(m, &answer->found, PACK_FIELDS(event_fields));
+    pack_put_fields(m, &answer->found.coverage, PACK_FIELDS(coverage_fields));
+    pack_put_fields(m, &answer->found.fault, PACK_FIELDS(fault_fields));
     pack_put_bytes(m, answer->results, answer->found.results_bytes);
     pack_put_u64(m, answer->counter_count);
     for (size_t i = 0; i < answer->counter_count; i++)
@@ -398,6 +399,9 @@ bool device_get_answer(pack *m, device_answer *out)
     device_event *found = &out->found;
     *out = (device_answer){0};
     pack_get_fields(m, out, PACK_FIELDS(answer_fields));
+    pack_get_fields(m, found, PACK_FIELDS(event_fields));
+    pack_get_fields(m, &found->coverage, PACK_FIELDS(coverage_fields));
+    pack_get_fields(m, &found->fault, PACK_FIELDS(fault_fields));
     out->results = pack_get_bytes(m, &found->results_bytes);
     found->counters = get_array(m, &out->counter_count);
     for (size_t i = 0; found->counters && i < out->counter_count; i++)

@@ -90,14 +90,14 @@ static bool misses_declarations(const char *log)
     return false;
 }
 
-bool compiler_needs_own(const char *source)
+bool compiler_needs_specific(const char *source)
 {
     return strstr(source, "wgmma.") || strstr(source, "setmaxnreg.");
 }
 
 /* Returns true if the architecture is a general one ("sm_90") that also has a specific variant
  * ("sm_90a"). */
-static bool has_own(const char *arch)
+static bool has_specific(const char *arch)
 {
     const size_t n = strlen(arch);
     return n > 3 && strncmp(arch, "sm_", 3) == 0 && atoi(arch + 3) >= 90 && arch[n - 1] >= '0' &&
@@ -108,7 +108,7 @@ void compiler_run(const compiler *c, const compile_request *r, compile_way way, 
 {
     char arch[128];
     snprintf(arch, sizeof arch, "--gpu-architecture=%s%s", r->arch,
-             way.own && has_own(r->arch) ? "a" : "");
+             way.specific && has_specific(r->arch) ? "a" : "");
     const char *options[COMPILE_OPTIONS_MAX + 11];
     size_t n = 0;
     options[n++] = arch;
@@ -186,8 +186,9 @@ static bool compile_precompiled(compiler *c, const compile_request *r, compile_w
 
 static void compile_source(compiler *c, const compile_request *r, nvrtc_output *out)
 {
-    compile_way way = {
-        .include = has_include(r->source), .resources = true, .own = compiler_needs_own(r->source)};
+    compile_way way = {.include = has_include(r->source),
+                       .resources = true,
+                       .specific = compiler_needs_specific(r->source)};
     way.minimal = !way.include && strcmp(r->name, c->full_name) != 0;
     if (way.include && compile_precompiled(c, r, way, out))
         return;
@@ -202,9 +203,9 @@ static void compile_source(compiler *c, const compile_request *r, nvrtc_output *
     if (out->code == NVRTC_ERROR_COMPILATION && out->log && !strstr(out->log, "error"))
         ask_ptxas(c, r, way, out);
     /* The instructions of the specific architecture come from a header. */
-    if (out->code == NVRTC_ERROR_COMPILATION && out->log && !way.own && has_own(r->arch) &&
-        strstr(out->log, "not supported on .target")) {
-        way.own = true;
+    if (out->code == NVRTC_ERROR_COMPILATION && out->log && !way.specific &&
+        has_specific(r->arch) && strstr(out->log, "not supported on .target")) {
+        way.specific = true;
         run_again(c, r, way, out);
     }
 }
@@ -256,7 +257,7 @@ at_status compiler_read_resources(const char *symbols, const nvrtc_output *o, ke
 
 /* An entry that is a mangled name is detected as missing only in the machine code. Replaces the log
  * by an explanation. */
-static void tell_missing(const compile_request *r, nvrtc_output *o, compile_result *out)
+static void explain_missing_entry(const compile_request *r, nvrtc_output *o, compile_result *out)
 {
     char *entry = strndup(r->entry, strcspn(r->entry, "\n"));
     char *complaint = entry ? kernel_names_complain(r, entry, "") : NULL;
@@ -294,7 +295,7 @@ static void read_output(const compile_request *r, nvrtc_output *o, compile_resul
     if (o->code == NVRTC_SUCCESS) {
         if (compiler_read_resources(o->symbols, o, &out->resources, error)) {
             out->log = error->message;
-            tell_missing(r, o, out);
+            explain_missing_entry(r, o, out);
             return;
         }
         annotate(o);
@@ -358,10 +359,10 @@ static const char *identity_of(compiler *c, bool includes)
 const char *compiler_identity(compiler *c, const compile_request *r)
 {
     const char *identity = identity_of(c, has_include(r->source));
-    if (!compiler_needs_own(r->source))
+    if (!compiler_needs_specific(r->source))
         return identity;
-    snprintf(c->with_own, sizeof c->with_own, "%s, for its own", identity);
-    return c->with_own;
+    snprintf(c->with_specific, sizeof c->with_specific, "%s, for its own", identity);
+    return c->with_specific;
 }
 
 /* Reads the image of a group into c->image. Members of a group have, instead of a cubin, the cache

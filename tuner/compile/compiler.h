@@ -15,10 +15,10 @@ typedef struct compiler {
     nvrtc_library nvrtc;
     compile_cache cache;
     bool cache_reads, cache_writes;
-    char identity[128];     /* identity of the compiler, for cache keys */
-    char with_toolkit[192]; /* the same with the Toolkit's headers; "" until needed */
-    char with_own[224];     /* either of them for a specific architecture */
-    int fd;                 /* socket to the tuner */
+    char identity[128];      /* identity of the compiler, for cache keys */
+    char with_toolkit[192];  /* the same with the Toolkit's headers; "" until needed */
+    char with_specific[224]; /* either of them for a specific architecture */
+    int fd;                  /* socket to the tuner */
     preambles preambles;
     /* Last source name that needed declarations that --minimal leaves out: the next variant of the
      * same template will need them too. */
@@ -44,12 +44,12 @@ const char *compiler_identity(compiler *c, const compile_request *r);
 typedef struct compile_way {
     bool minimal, include;
     bool resources; /* ptxas reports the resources */
-    bool own;       /* for the specific architecture (sm_90a), which has more instructions */
+    bool specific;  /* for the specific architecture (sm_90a), which has more instructions */
     const char *precompiled; /* option that reads or writes precompiled headers; may be NULL */
 } compile_way;
 
 /* Returns true if the source contains instructions that only the specific architecture has. */
-bool compiler_needs_own(const char *source);
+bool compiler_needs_specific(const char *source);
 
 /* Calls NVRTC once for a request. */
 void compiler_run(const compiler *c, const compile_request *r, compile_way way, nvrtc_output *out);

@@ -252,8 +252,8 @@ static const declared_kernel *find_meant(const declared_kernel *kernels, size_t 
 }
 
 /* Appends the names of all kernels without repetition and without `known`, which may be NULL. */
-static void tell_all(pack *to, const declared_kernel *kernels, size_t count,
-                     const declared_kernel *known)
+static void list_kernels(pack *to, const declared_kernel *kernels, size_t count,
+                         const declared_kernel *known)
 {
     size_t shown = 0;
     for (size_t i = 0; i < count && shown < MOST_SHOWN; i++) {
@@ -312,7 +312,7 @@ char *kernel_names_complain(const compile_request *r, const char *entry, const c
              place ? place->line : 1);
     pack_append_text(&to, head);
     pack_append_text(&to, text ? text : "out of memory");
-    tell_all(&to, kernels, count, meant);
+    list_kernels(&to, kernels, count, meant);
     free(text);
     free(kernels);
     return pack_take_text(&to);

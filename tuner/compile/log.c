@@ -409,7 +409,7 @@ static bool is_in_toolkit(const char *include_dir, const char *name)
 
 /* Recommends the device's version of a standard header, such as <cuda/std/climits> for <limits.h>.
  * Returns false if there is none. */
-static bool tell_own_header(const char *include_dir, const char *header, char text[REMEDY_BYTES])
+static bool recommend_header(const char *include_dir, const char *header, char text[REMEDY_BYTES])
 {
     char name[WORD_BYTES + 16];
     size_t stem = strlen(header);
@@ -432,12 +432,12 @@ static bool is_of_host(const char *header)
     return !strchr(header, '.') && !strchr(header, '/');
 }
 
-static void tell_header(const char *header, const char *include_dir, char text[REMEDY_BYTES])
+static void describe_header(const char *header, const char *include_dir, char text[REMEDY_BYTES])
 {
     const char *known = find_name(headers, sizeof headers / sizeof *headers, header);
     if (known)
         snprintf(text, REMEDY_BYTES, "%s", known);
-    else if (tell_own_header(include_dir, header, text))
+    else if (recommend_header(include_dir, header, text))
         return;
     else if (is_of_host(header))
         snprintf(text, REMEDY_BYTES, "%s", host_only);
@@ -457,7 +457,7 @@ static void find_remedy(const char *line, const char *include_dir, char text[REM
     const char *known = NULL;
     text[0] = '\0';
     if (quoted_after(line, "cannot open source file \"", word)) {
-        tell_header(word, include_dir, text);
+        describe_header(word, include_dir, text);
     } else if (quoted_after(line, "namespace \"std\" has no member \"", word)) {
         known = find_name(names, sizeof names / sizeof *names, word);
         snprintf(text, REMEDY_BYTES, "the device's is cuda::std::%s%s%s", word,

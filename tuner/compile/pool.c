@@ -76,7 +76,7 @@ static void break_pool(compile_pool *pool, at_status status, const char *why)
  * otherwise it is tried again. Jobs after it were not started and return to the head of the queue.
  * If the worker died on a batch of several, the guilty job is unknown: each is tried again
  * alone. */
-static void retire(compile_pool *pool, compile_slot *s, worker_death death, const char *why)
+static void empty_slot(compile_pool *pool, compile_slot *s, worker_death death, const char *why)
 {
     size_t size = s->batch_count ? s->batches[0].size : 0;
     if (size > 0 || !s->greeted)
@@ -84,7 +84,7 @@ static void retire(compile_pool *pool, compile_slot *s, worker_death death, cons
     compile_job *j = size == 1 ? compile_slot_take_first(s) : NULL;
     compile_slot_return(s, &pool->queue);
     if (j && s->greeted && worker_blame_add(&j->blame, death)) {
-        if (finish_lost(pool, j, death == DEATH_LATE ? COMPILE_TIMEOUT : COMPILE_CRASHED, why))
+        if (finish_lost(pool, j, death == DEATH_TIMEOUT ? COMPILE_TIMEOUT : COMPILE_CRASHED, why))
             break_pool(pool, AT_NO_MEMORY, "out of memory for a compile result");
     } else if (j) {
         queue_push_front(&pool->queue, j);
@@ -97,20 +97,20 @@ static void retire(compile_pool *pool, compile_slot *s, worker_death death, cons
     s->greeted = false;
 }
 
-static void bury(compile_pool *pool, compile_slot *s, worker_death death)
+static void end_worker(compile_pool *pool, compile_slot *s, worker_death death)
 {
     char how[128], why[256];
     death = supervised_end(&s->child, death, COLLECT_MS, how, sizeof how);
-    if (death == DEATH_LATE)
+    if (death == DEATH_TIMEOUT)
         snprintf(why, sizeof why,
                  s->greeted ? "the compiler did not finish within %d s"
                             : "a compile worker did not start within %d s",
                  s->greeted ? (int)(pool->timeout_ns / 1000000000) : START_TIMEOUT_S);
     else /* "exited with ...", but "was killed by ..." */
         snprintf(why, sizeof why, "the compile worker %s%s",
-                 death != DEATH_LIED && strncmp(how, "killed", 6) == 0 ? "was " : "",
-                 death == DEATH_LIED ? "sent what makes no sense" : how);
-    retire(pool, s, death, why);
+                 death != DEATH_INVALID && strncmp(how, "killed", 6) == 0 ? "was " : "",
+                 death == DEATH_INVALID ? "sent what makes no sense" : how);
+    empty_slot(pool, s, death, why);
 }
 
 static at_status start(compile_pool *pool, compile_slot *s, at_error *error)
@@ -128,7 +128,7 @@ static at_status start(compile_pool *pool, compile_slot *s, at_error *error)
 }
 
 /* Starts the missing workers. One worker is enough; without any the pool is broken. */
-static void replace_the_dead(compile_pool *pool)
+static void start_missing_workers(compile_pool *pool)
 {
     at_error error = {0};
     size_t running = 0;
@@ -147,7 +147,7 @@ static void replace_the_dead(compile_pool *pool)
         break_pool(pool, error.status, error.message);
 }
 
-static void give(compile_pool *pool, compile_slot *s, size_t most)
+static void give_batch(compile_pool *pool, compile_slot *s, size_t most)
 {
     if (s->batch_count == 0 && s->greeted) {
         s->child.busy_ns = clock_now_ns();
@@ -159,11 +159,11 @@ static void give(compile_pool *pool, compile_slot *s, size_t most)
 /* Replaces dead workers and distributes the queue, breadth first. Near the end the last sources go
  * only to idle workers, so that no worker waits while another has two. A batch is small enough to
  * leave two batches for every worker. */
-static void feed(compile_pool *pool)
+static void distribute(compile_pool *pool)
 {
     /* Before the first greeting it is unknown whether NVRTC can be opened. */
     if ((pool->queue.count || !pool->version[0]) && !pool->broken.status)
-        replace_the_dead(pool);
+        start_missing_workers(pool);
     for (size_t depth = 0; depth < COMPILE_DEPTH; depth++) {
         size_t kept = depth ? pool->slot_count / 2 : 0;
         size_t most = pool->queue.count / (2 * pool->slot_count);
@@ -172,7 +172,7 @@ static void feed(compile_pool *pool)
         for (size_t i = 0; i < pool->slot_count && pool->queue.count > kept; i++) {
             compile_slot *s = &pool->slots[i];
             if (s->child.process.pid != 0 && s->batch_count == depth)
-                give(pool, s, most);
+                give_batch(pool, s, most);
         }
     }
 }
@@ -285,7 +285,7 @@ static void listen_to(compile_pool *pool, compile_slot *s)
 {
     for (;;) {
         message m;
-        worker_death death = DEATH_LIED;
+        worker_death death = DEATH_INVALID;
         at_status status = supervised_take(&s->child, &m, &death);
         if (status == AT_NOT_FOUND) {
             /* A large answer may arrive slowly without the compiler hanging. */
@@ -296,7 +296,7 @@ static void listen_to(compile_pool *pool, compile_slot *s)
         bool fine = status == AT_OK && accept_message(pool, s, &m);
         message_deinit(&m);
         if (!fine) {
-            bury(pool, s, death);
+            end_worker(pool, s, death);
             return;
         }
     }
@@ -312,9 +312,9 @@ void compile_poll(const compile_pool *pool, poll_set *set)
 
 /* Distributes requests, waits up to `timeout_ms` (0: not at all, < 0: unlimited) until something
  * happens, and reads new messages. Returns false if a signal ended the wait. */
-static bool pump(compile_pool *pool, int timeout_ms)
+static bool run_once(compile_pool *pool, int timeout_ms)
 {
-    feed(pool);
+    distribute(pool);
     poll_set set;
     poll_set_start(&set, timeout_ms);
     compile_poll(pool, &set);
@@ -331,8 +331,8 @@ static bool pump(compile_pool *pool, int timeout_ms)
     }
     for (size_t i = 0; i < pool->slot_count; i++)
         if (supervised_is_late(&pool->slots[i].child))
-            bury(pool, &pool->slots[i], DEATH_LATE);
-    feed(pool);
+            end_worker(pool, &pool->slots[i], DEATH_TIMEOUT);
+    distribute(pool);
     return !interrupted;
 }
 
@@ -348,7 +348,7 @@ at_status compile_take(compile_pool *pool, int timeout_ms, compile_result *out, 
 {
     *out = (compile_result){0};
     int64_t end_ns = timeout_ms < 0 ? INT64_MAX : clock_now_ns() + timeout_ms * (int64_t)1000000;
-    bool going = pump(pool, 0);
+    bool going = run_once(pool, 0);
     for (;;) {
         if (pool->done.count) {
             take_first(pool, out);
@@ -360,7 +360,7 @@ at_status compile_take(compile_pool *pool, int timeout_ms, compile_result *out, 
         if (pool->pending == 0 || left_ns <= 0 || !going)
             return error_set(error, AT_NOT_FOUND, "no source has finished compiling");
         int left_ms = timeout_ms < 0 ? -1 : (int)((left_ns + 999999) / 1000000);
-        going = pump(pool, left_ms);
+        going = run_once(pool, left_ms);
     }
 }
 
@@ -418,7 +418,7 @@ at_status compile_submit(compile_pool *pool, const compile_request *request, at_
     }
     queue_push(&pool->queue, j);
     pool->pending++;
-    feed(pool);
+    distribute(pool);
     return AT_OK;
 }
 
@@ -450,7 +450,7 @@ size_t compile_group_width(const compile_pool *pool)
 static at_status await_first_greeting(compile_pool *pool, at_error *error)
 {
     while (!pool->version[0] && !pool->broken.status)
-        pump(pool, -1);
+        run_once(pool, -1);
     if (pool->broken.status)
         return error_set(error, pool->broken.status, "%s", pool->broken.message);
     return AT_OK;

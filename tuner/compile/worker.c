@@ -96,7 +96,7 @@ static void compile_together(compiler *c, task *const *tasks, size_t count)
     compile_way way = {.minimal = !include && strcmp(r.name, c->full_name) != 0,
                        .include = include,
                        .resources = true,
-                       .own = compiler_needs_own(source)};
+                       .specific = compiler_needs_specific(source)};
     compiler_run(c, &r, way, &output);
     /* NVRTC leaves errors of ptxas out of the log if resources are reported. */
     if (output.code == NVRTC_ERROR_COMPILATION && output.log && !strstr(output.log, "error")) {

@@ -280,7 +280,7 @@ static at_status append(journal *j, const char *text, size_t size_bytes, at_erro
 }
 
 /* Appends the line to those that wait. A line beyond the limit is lost. */
-static void wait_with(journal *j, const char *line)
+static void add_waiting(journal *j, const char *line)
 {
     size_t size_bytes = strlen(line);
     if (j->waiting_bytes + size_bytes > file_limit_bytes)
@@ -296,12 +296,12 @@ static at_status write_line(journal *j, char *line, at_error *error)
     at_error trouble = {0};
     at_status status;
     if (j->waiting) {
-        wait_with(j, line);
+        add_waiting(j, line);
         status = append(j, j->waiting, j->waiting_bytes, &trouble);
     } else {
         status = append(j, line, strlen(line), &trouble);
         if (status)
-            wait_with(j, line);
+            add_waiting(j, line);
     }
     free(line);
     if (!status) {

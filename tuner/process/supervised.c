@@ -69,7 +69,7 @@ enum { MAX_DEATHS = 3, MAX_KILLS = 8, LONGEST_MS = 3600000 };
 
 bool worker_blame_add(worker_blame *b, worker_death death)
 {
-    if (death == DEATH_LATE)
+    if (death == DEATH_TIMEOUT)
         return true;
     return death == DEATH_KILLED ? ++b->kills >= MAX_KILLS : ++b->deaths >= MAX_DEATHS;
 }
@@ -121,7 +121,8 @@ at_status supervised_take(supervised *s, message *out, worker_death *death)
 {
     at_status status = message_reader_take(&s->reader, s->process.fd, out, NULL);
     if (status && status != AT_NOT_FOUND)
-        *death = status == AT_WORKER && message_peer_closed(s->process.fd) ? DEATH_OWN : DEATH_LIED;
+        *death = status == AT_WORKER && message_peer_closed(s->process.fd) ? DEATH_EXITED
+                                                                           : DEATH_INVALID;
     return status;
 }
 
@@ -135,7 +136,7 @@ void supervised_stop(supervised *s)
 worker_death supervised_end(supervised *s, worker_death death, int grace_ms, char *how,
                             size_t how_bytes)
 {
-    bool of_itself = death != DEATH_LATE && death != DEATH_LIED;
+    bool of_itself = death != DEATH_TIMEOUT && death != DEATH_INVALID;
     /* A dying worker closes its socket a moment before waitpid() reports its end, hence the
      * grace. */
     worker_end end = worker_collect(&s->process, of_itself ? grace_ms : 0, how, how_bytes);

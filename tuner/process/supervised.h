@@ -52,10 +52,10 @@ at_status outbox_send(outbox *b, int fd, at_error *error);
 
 /* The reason for the end of a worker. */
 typedef enum worker_death {
-    DEATH_OWN,    /* exited or faulted */
-    DEATH_KILLED, /* killed from outside: by a person or for lack of memory */
-    DEATH_LATE,   /* exceeded its deadline */
-    DEATH_LIED    /* sent an invalid message */
+    DEATH_EXITED,  /* exited or faulted */
+    DEATH_KILLED,  /* killed from outside: by a person or for lack of memory */
+    DEATH_TIMEOUT, /* exceeded its deadline */
+    DEATH_INVALID  /* sent an invalid message */
 } worker_death;
 
 /* Counts the workers that died on one request. */
@@ -64,9 +64,9 @@ typedef struct worker_blame {
     int kills;  /* workers that were killed from outside */
 } worker_blame;
 
-/* Counts a death and returns true if the request is to blame: for the third DEATH_OWN, for the
+/* Counts a death and returns true if the request is to blame: for the third DEATH_EXITED, for the
  * eighth DEATH_KILLED (kills can come from outside by chance, many in a row hardly do), and at once
- * for DEATH_LATE. */
+ * for DEATH_TIMEOUT. */
 bool worker_blame_add(worker_blame *b, worker_death death);
 
 typedef struct supervised {
@@ -108,7 +108,7 @@ void supervised_stop(supervised *s);
 
 /* Ends the process after a death. A process that died by itself has `grace_ms` to end. `how`
  * receives a description of the end, such as "exited with status 3". Returns `death`, or
- * DEATH_KILLED if a process with DEATH_OWN was killed from outside. */
+ * DEATH_KILLED if a process with DEATH_EXITED was killed from outside. */
 worker_death supervised_end(supervised *s, worker_death death, int grace_ms, char *how,
                             size_t how_bytes);
 

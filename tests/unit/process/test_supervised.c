@@ -12,15 +12,15 @@
 TEST(the_third_death_on_one_request_is_its_own)
 {
     worker_blame b = {0};
-    assert_false(worker_blame_add(&b, DEATH_OWN));
-    assert_false(worker_blame_add(&b, DEATH_LIED));
-    assert_true(worker_blame_add(&b, DEATH_OWN));
+    assert_false(worker_blame_add(&b, DEATH_EXITED));
+    assert_false(worker_blame_add(&b, DEATH_INVALID));
+    assert_true(worker_blame_add(&b, DEATH_EXITED));
 }
 
 TEST(eight_kills_from_outside_are_no_accident)
 {
     worker_blame b = {0};
-    assert_false(worker_blame_add(&b, DEATH_OWN));
+    assert_false(worker_blame_add(&b, DEATH_EXITED));
     for (int i = 1; i < 8; i++)
         assert_false(worker_blame_add(&b, DEATH_KILLED));
     assert_true(worker_blame_add(&b, DEATH_KILLED));
@@ -29,7 +29,7 @@ TEST(eight_kills_from_outside_are_no_accident)
 TEST(who_is_late_is_to_blame_at_once)
 {
     worker_blame b = {0};
-    assert_true(worker_blame_add(&b, DEATH_LATE));
+    assert_true(worker_blame_add(&b, DEATH_TIMEOUT));
 }
 
 /* Starts a child that ends by a signal or, with 0, exits with status 3. *peer is the child's end of
@@ -60,14 +60,14 @@ TEST(a_process_that_was_killed_is_told_from_one_that_died)
         int signal_number;
         worker_death death;
         const char *how;
-    } cases[] = {{0, DEATH_OWN, "exited with status 3"},
-                 {SIGABRT, DEATH_OWN, "killed by signal 6"},
+    } cases[] = {{0, DEATH_EXITED, "exited with status 3"},
+                 {SIGABRT, DEATH_EXITED, "killed by signal 6"},
                  {SIGKILL, DEATH_KILLED, "killed by signal 9"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         int peer;
         char how[128];
         supervised s = start(cases[i].signal_number, &peer);
-        assert_int_equal(supervised_end(&s, DEATH_OWN, 1000, how, sizeof how), cases[i].death);
+        assert_int_equal(supervised_end(&s, DEATH_EXITED, 1000, how, sizeof how), cases[i].death);
         assert_non_null(strstr(how, cases[i].how));
         assert_int_equal(s.process.pid, 0);
         assert_int_equal(supervised_left_ms(&s), -1);
@@ -99,7 +99,7 @@ TEST(nonsense_and_a_closed_socket_are_two_deaths)
         else
             close(peer);
         assert_int_equal(supervised_take(&s, &m, &death), AT_WORKER);
-        assert_int_equal(death, speaks ? DEATH_LIED : DEATH_OWN);
+        assert_int_equal(death, speaks ? DEATH_INVALID : DEATH_EXITED);
         supervised_stop(&s);
         if (speaks)
             close(peer);
