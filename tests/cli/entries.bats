@@ -104,7 +104,7 @@ END
     fails_with 2 "scaled.lua:7: there is no folder '../far' in the script's"
     sed -i 's/include = "..\/far"/options = "-I..\/far"/; s/options = { .*\" }, args/args/' own/scaled.lua
     tool check own/scaled.lua
-    fails_with 2 "'-I../far' is not one that a script may use"
+    fails_with 2 "'-I../far' is not allowed in a script"
 }
 
 @test "a text with two compiler options is refused, and shown as a list" {

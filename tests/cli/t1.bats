@@ -153,7 +153,7 @@ PYTHON
     spec 's/"-std=c++17"/"-gencode arch=compute_70,code=sm_70"/'
     converts
     tool inspect spec.lua --arch sm_90
-    fails_with 2 "code is made for the device at hand"
+    fails_with 2 "code is compiled for the current device"
     spec '/"factor"/d'
     fails_to_load "the kernel takes 4 arguments"
     spec 's/"FillValue": 2000/"FillValue": 2000.5/'

@@ -333,7 +333,7 @@ static at_status read_energy(device_bench *b, const loaded_variant *v, uint32_t 
                                        .power_w = board.power_w};
     }
     if (!status && !energy_estimate_launch(readings, chunks + 1, out))
-        snprintf(b->text, sizeof b->text, "the board tells neither its energy nor its power");
+        snprintf(b->text, sizeof b->text, "the board reports neither energy nor power");
     return status ? status : device_slot_restore(&v->stage->slots[0], error);
 }
 
@@ -348,7 +348,7 @@ at_status device_bench_energy(device_bench *b, pack *asked, device_answer *answe
     const device_energy *energy = b->api->energy;
     *b->text = '\0';
     if (!energy) {
-        answer->message = "this kind of device has no board that tells its energy";
+        answer->message = "this kind of device cannot measure energy";
         return AT_OK;
     }
     if (energy->board(b->device, &board, &error)) {

@@ -185,7 +185,7 @@ static at_status serve(child *c, bool *go, at_error *error)
     if (status == AT_FORMAT) {
         answer.found.outcome = OUTCOME_LAUNCH_ERROR;
         answer.found.status = AT_FORMAT;
-        answer.message = "its launch makes no sense (a grid or a block of size 0, perhaps)";
+        answer.message = "its launch is invalid (perhaps a grid or block of size 0)";
         status = AT_OK;
     }
     if (!status)

@@ -142,7 +142,7 @@ static at_status take(device_worker *w, const device_question *question, int tim
         if (clock_now_ns() >= end_ns && poll(&p, 1, 0) <= 0)
             break;
     }
-    return error_set(error, AT_NOT_FOUND, "the device worker has nothing to tell yet");
+    return error_set(error, AT_NOT_FOUND, "the device worker has no event yet");
 }
 
 at_status device_worker_take(device_worker *w, int timeout_ms, device_event *out, at_error *error)
@@ -321,7 +321,7 @@ static at_status read_list(message *m, device_properties *out, size_t capacity, 
             out[kept++] = p;
     }
     if (!pack_complete(&m->body) || m->type != REPLY_LIST)
-        return error_set(error, AT_WORKER, "the list of devices makes no sense");
+        return error_set(error, AT_WORKER, "the list of devices is malformed");
     *count = kept;
     return AT_OK;
 }

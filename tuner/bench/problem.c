@@ -248,7 +248,7 @@ at_status device_slot_compare(device_slot *s, const void *results, size_t result
     const unsigned char *from = results;
     *result = OUTCOME_OK;
     if (results_bytes != results_bytes_of(s))
-        return error_set(error, AT_FORMAT, "the results are of other buffers");
+        return error_set(error, AT_FORMAT, "the results belong to other buffers");
     at_status status = AT_OK;
     for (uint32_t i = 0; !status && *result == OUTCOME_OK && i < s->plan.buffer_count; i++) {
         const buffer_plan *plan = &s->plan.buffers[i];

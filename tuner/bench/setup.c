@@ -186,7 +186,7 @@ static at_status set_up(device_bench *b, const device_image support[DEVICE_SUPPO
     b->slot_count = slots;
     if (b->api->analysis)
         b->api->analysis->watch(b->device, report_progress, b);
-    bench_notify(b, "the set-up (data, and the reference's results)", 0, bench_setup_limit_ns);
+    bench_notify(b, "the set-up (data and reference results)", 0, bench_setup_limit_ns);
     at_status status = AT_OK;
     if (b->api->hardware)
         status = b->api->hardware->set_support(b->device, support, error);

@@ -267,7 +267,7 @@ static void lost_while_starting(device_worker *w, bool timed_out, const char *ho
 static void lost_while_idle(device_worker *w, const char *how)
 {
     char text[320];
-    snprintf(text, sizeof text, "%d device workers in a row died at no request; the last %s",
+    snprintf(text, sizeof text, "%d idle device workers in a row died; the last %s",
              MAX_IDLE_DEATHS, how);
     if (++w->idle_deaths >= MAX_IDLE_DEATHS)
         fail_for_good(w, AT_WORKER, text);
@@ -308,8 +308,7 @@ static void end_process(device_worker *w, worker_death why)
     char how[128];
     why = supervised_end(&w->child, why, COLLECT_MS, how, sizeof how);
     if (why == DEATH_INVALID || why == DEATH_TIMEOUT)
-        snprintf(how, sizeof how, "%s",
-                 why == DEATH_INVALID ? "answered what it was not asked" : "hung");
+        snprintf(how, sizeof how, "%s", why == DEATH_INVALID ? "sent an invalid answer" : "hung");
     bool started = outbox_started(&w->child.out);
     bool begun = started && w->begun == oldest(w)->number;
     if (!w->up && (!started || oldest(w)->out.message.type == REQUEST_SETUP ||

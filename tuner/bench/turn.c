@@ -27,8 +27,8 @@ struct gpu_turn {
 /* Another user may have put a file in the way in /tmp that this user cannot remove. */
 static at_status explain_turns(at_error *error)
 {
-    return error_prefix(error, "no turns at the GPU (AUTOTUNE_TURNS names another folder for "
-                               "them)");
+    return error_prefix(error,
+                        "cannot take turns at the GPU (set AUTOTUNE_TURNS to another folder)");
 }
 
 static bool is_own_folder(const char *path)
@@ -58,7 +58,7 @@ static at_status make_own_folder(char out[TURN_PATH_BYTES], bool *made, at_error
         return AT_OK;
     at_status status = lstat(out, &s) == 0 && S_ISDIR(s.st_mode)
                            ? file_make_private_folder(out, error)
-                           : error_set(error, AT_IO, "%s is no folder; remove it", out);
+                           : error_set(error, AT_IO, "%s is not a folder; remove it", out);
     return status ? explain_turns(error) : AT_OK;
 }
 

@@ -79,7 +79,7 @@ at_status device_contents_find(const device_contents *c, const unsigned char *ke
     if (one && one->trouble[0])
         return error_set(error, AT_SCRIPT, "%s", one->trouble);
     if (!one || one->got < size_bytes)
-        return error_set(error, AT_INTERNAL, "the contents of a file have not come");
+        return error_set(error, AT_INTERNAL, "the contents of a file were not sent");
     *out = one->bytes;
     return AT_OK;
 }

@@ -190,7 +190,7 @@ at_status compile_cache_folder(const char *dir, char *out, size_t out_bytes, at_
     char here[COMPILE_CACHE_PATH_BYTES];
     int n;
     if (dir && dir[0] != '/' && !getcwd(here, sizeof here))
-        return error_set_errno(error, errno, "cannot tell the current folder");
+        return error_set_errno(error, errno, "cannot find the current folder");
     if (dir)
         n = snprintf(out, out_bytes, "%s%s%s/" LAYOUT, dir[0] == '/' ? "" : here,
                      dir[0] == '/' ? "" : "/", dir);

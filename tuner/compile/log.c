@@ -307,7 +307,7 @@ static const known_names headers[] = {
     {"clock needs no header here: leave it out", {"ctime", "time.h"}},
     {"min and max of numbers need no header here: leave it out", {"algorithm"}},
     {"the driver's interface is the host's: a kernel needs no part of it", {"cuda.h"}},
-    {"it is of the CUDA samples, not of the Toolkit: copy it into the script's folder",
+    {"it belongs to the CUDA samples, not to the Toolkit: copy it into the script's folder",
      {"helper_*.h"}},
 };
 

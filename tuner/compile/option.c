@@ -166,14 +166,15 @@ static const nvcc_options translated[] = {
 };
 
 /* The reason why options are refused, or an alternative. */
-static const char architecture[] =
-    "code is made for the device at hand: --device names it, or --arch where there is none";
-static const char folders[] = "folders of headers are named by kernel = { include = { \"DIR\" } }, "
-                              "below the script's, or on the command line: -I DIR";
+static const char architecture[] = "code is compiled for the current device: select another one by "
+                                   "--device, or by --arch if there is no device";
+static const char folders[] =
+    "name folders of headers below the script's folder by kernel = { include = { \"DIR\" } }, or "
+    "any folder by -I DIR on the command line";
 static const char whole[] =
     "a kernel is compiled as a whole: all that it calls must be in its source or its headers";
-static const char debugging[] = "what is measured must be the code that runs without it";
-static const char outputs[] = "what is made of a source is for the tuner to say";
+static const char debugging[] = "the measured code must be the code that runs without this option";
+static const char outputs[] = "the tuner decides what is compiled from a source";
 static const nvcc_options refused[] = {
     {architecture, {"arch", "gpu-architecture", "gencode", "generate-code", "code", "gpu-code"}},
     {folders, {"I", "include-path", "isystem", "system-include"}},
@@ -268,10 +269,9 @@ at_status compile_option_read(const char *option, char out[COMPILE_OPTION_BYTES]
             return AT_OK;
     }
     why = find_option(refused, sizeof refused / sizeof *refused, given, &value);
-    return error_set(error, AT_SCRIPT,
-                     "the compiler option '%s' is not one that a script may use: %s", option,
-                     why ? why
-                         : "options that change code generation (--use_fast_math, "
-                           "--maxrregcount=64, -std=c++20, -Xptxas -dlcm=cg) and macro definitions "
-                           "(-DNAME=VALUE) are");
+    return error_set(
+        error, AT_SCRIPT, "the compiler option '%s' is not allowed in a script: %s", option,
+        why ? why
+            : "options that change code generation (--use_fast_math, --maxrregcount=64, "
+              "-std=c++20, -Xptxas -dlcm=cg) and macro definitions (-DNAME=VALUE) are allowed");
 }

@@ -109,7 +109,7 @@ static void end_worker(compile_pool *pool, compile_slot *s, worker_death death)
     else /* "exited with ...", but "was killed by ..." */
         snprintf(why, sizeof why, "the compile worker %s%s",
                  death != DEATH_INVALID && strncmp(how, "killed", 6) == 0 ? "was " : "",
-                 death == DEATH_INVALID ? "sent what makes no sense" : how);
+                 death == DEATH_INVALID ? "sent an invalid message" : how);
     empty_slot(pool, s, death, why);
 }
 

@@ -316,9 +316,8 @@ static at_status write_line(journal *j, char *line, at_error *error)
     j->refused = true;
     if (error)
         *error = trouble;
-    return error_prefix(error,
-                        "the run goes on, but could not be resumed from here unless the disk "
-                        "takes what waits for it");
+    return error_prefix(error, "the run continues, but cannot be resumed from here unless the disk "
+                               "accepts the waiting lines");
 }
 
 at_status journal_append(journal *j, journal_key key, const journal_entry *e, at_error *error)

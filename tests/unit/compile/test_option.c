@@ -43,12 +43,12 @@ TEST(options_of_nvcc_get_nvrtcs_spelling_or_are_left_out)
 TEST(a_refusal_says_what_to_do_instead)
 {
     static const char *const options[][2] = {
-        {"-arch=sm_90", "--device names it"},
-        {"-gencode arch=compute_80,code=sm_80", "--device names it"},
+        {"-arch=sm_90", "another one by --device"},
+        {"-gencode arch=compute_80,code=sm_80", "another one by --device"},
         {"-I/usr/include", "-I DIR"},
         {"-isystem x", "-I DIR"},
         {"-rdc=true", "compiled as a whole"},
-        {"-G", "runs without it"},
+        {"-G", "runs without this option"},
         {"-DA=4 -DB", "options = { \"-DA=4\", \"-DB\" }"},
         {"--fnord", "options that change code generation"},
     };

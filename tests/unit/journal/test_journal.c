@@ -419,7 +419,7 @@ static int run_on_a_full_disk(fixture *f)
     int errors = 0;
     for (int i = 0; i < 10; i++)
         errors += append(f, j, i) != AT_OK;
-    bool said = strstr(f->error.message, "the run goes on") != NULL;
+    bool said = strstr(f->error.message, "the run continues") != NULL;
     bool known = has(j, 9);
     errors += journal_finish(j, &f->error) != AT_OK;
     journal_close(j);
