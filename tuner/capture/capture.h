@@ -60,8 +60,7 @@ typedef struct captured_launch {
     bool variables_unread;            /* the module has more variables, which could not be read */
     unsigned char *parameters;        /* owned */
     size_t parameter_bytes;
-    /* path of the image that the kernel was loaded from; NULL if that was not seen; owned */
-    char *module;
+    char *module; /* path of the kernel's image; NULL if unknown; owned */
 } captured_launch;
 
 /* Reads a launch. `name` is the folder, or "DIR:2" for its second launch. After AT_OK the caller
@@ -78,11 +77,10 @@ at_status captured_count(const char *dir, size_t *count, at_error *error);
 
 /* How the memory after a simulated run differs from the memory after the program's launch. */
 typedef struct relaunch_difference {
-    uint64_t words;  /* number of 4-byte words that differ */
-    uint64_t beyond; /* of these, words that differ by more than RELAUNCH_ULPS as floats */
-    /* allocation of the first word beyond RELAUNCH_ULPS, else of the first word */
-    uint32_t allocation;
-    uint64_t offset; /* position in the allocation, in bytes */
+    uint64_t words;      /* number of 4-byte words that differ */
+    uint64_t beyond;     /* of these, words that differ by more than RELAUNCH_ULPS as floats */
+    uint32_t allocation; /* of the first word beyond RELAUNCH_ULPS, else of the first */
+    uint64_t offset;     /* position in the allocation, in bytes */
     uint32_t expected, found;
 } relaunch_difference;
 
@@ -91,18 +89,16 @@ typedef struct relaunch_difference {
 enum { RELAUNCH_ULPS = 8, RELAUNCH_FAULT_BYTES = 1536 };
 
 typedef struct relaunch_result {
-    uint64_t blocks, blocks_run; /* blocks of the grid, and how many of them ran */
-    uint64_t bytes_written;      /* bytes that differ from their value before the launch */
-    /* the fault of the launch, or why the device cannot judge it; "" if neither */
-    char fault[RELAUNCH_FAULT_BYTES];
-    device_fault at;                /* the fault's location */
-    bool undecided;                 /* `fault` says why the device cannot judge the launch */
-    relaunch_difference difference; /* valid if there is no fault */
-    bool variables_unread;          /* the kernel's module has variables with unknown contents */
-    bool has_atomics;               /* the kernel has atomics on global memory */
-    bool holds_addresses;           /* the launch's memory holds addresses */
-    /* false if results could not be compared, because they need blocks that did not run */
-    bool compared;
+    uint64_t blocks, blocks_run;      /* blocks of the grid, and how many of them ran */
+    uint64_t bytes_written;           /* bytes that differ from their value before the launch */
+    char fault[RELAUNCH_FAULT_BYTES]; /* fault, or why it cannot be judged; or "" */
+    device_fault at;                  /* the fault's location */
+    bool undecided;                   /* `fault` says why the device cannot judge the launch */
+    relaunch_difference difference;   /* valid if there is no fault */
+    bool variables_unread;            /* the kernel's module has variables with unknown contents */
+    bool has_atomics;                 /* the kernel has atomics on global memory */
+    bool holds_addresses;             /* the launch's memory holds addresses */
+    bool compared;                    /* false if results need blocks that did not run */
 } relaunch_result;
 
 /* Runs the launch on the simulated device: compiles the module's PTX and uses the program's own
@@ -123,9 +119,8 @@ at_status relaunch_run(const captured_launch *c, uint64_t most_work, relaunch_re
 
 typedef struct program_request {
     char *const *arguments; /* the program's name and arguments; ends with NULL */
-    /* absolute path of the folder for the capture: the program may change its working folder */
-    const char *dir;
-    const char *kernel; /* part of the name of the kernels to capture; NULL to capture none */
+    const char *dir;        /* absolute path: the program may change its folder */
+    const char *kernel;     /* part of the name of the kernels to capture; NULL to capture none */
     uint64_t nth, shapes, limit_bytes;
     bool timed;
     const char *cupti;     /* path of CUPTI's library; NULL if the loader finds it */

@@ -19,8 +19,7 @@ enum { RECORDED_MAX_PARAMETERS = 256 };
 
 typedef struct recorded_result {
     value *values;    /* one per parameter */
-    double cost;      /* in milliseconds, or in the unit of the file's objective; INFINITY if the
-                       * configuration did not work */
+    double cost;      /* in ms or the unit of `objective`; INFINITY if it failed */
     double elapsed_s; /* time spent compiling, checking and running */
 } recorded_result;
 

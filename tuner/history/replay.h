@@ -26,8 +26,7 @@ typedef struct replay_options {
 /* The mean share of the optimum's performance at one point of the curve. */
 typedef struct replay_mark {
     uint64_t evaluations;
-    /* mean time of these evaluations in random search: the same point on the time axis */
-    double seconds;
+    double seconds; /* mean time of these evaluations in random search */
     double share, share_in_time, random_share;
 } replay_mark;
 

@@ -14,8 +14,7 @@ typedef struct indexed {
 /* How the space's parameters match the recorded ones. */
 typedef struct match {
     size_t parameter_count;
-    /* for each parameter, the index of the recorded one; SIZE_MAX if there is none */
-    size_t *place;
+    size_t *place;    /* index of the recorded parameter; SIZE_MAX if there is none */
     indexed **values; /* for each matched parameter, its values, sorted */
 } match;
 

@@ -53,11 +53,10 @@ enum {
 typedef struct site_budget {
     int64_t recent[SITE_BUDGET_RECENT];
     size_t recent_count, recent_next;
-    /* median and quartiles of the recent times; mean of more of them */
-    int64_t typical_ns, low_ns, high_ns, mean_ns;
-    uint64_t uncounted;        /* calls before the incumbent's time was known */
-    int64_t seen_ns, spent_ns; /* time of all calls; cost of the trials */
-    int64_t overhead_ns;       /* mean overhead of timing a call */
+    int64_t typical_ns, low_ns, high_ns, mean_ns; /* median, quartiles, moving mean */
+    uint64_t uncounted;                           /* calls before the incumbent's time was known */
+    int64_t seen_ns, spent_ns;                    /* time of all calls; cost of the trials */
+    int64_t overhead_ns;                          /* mean overhead of timing a call */
     int64_t share_ppm;
 } site_budget;
 

@@ -46,8 +46,7 @@ typedef struct entrant {
     uint32_t configuration;
     int64_t fastest_ns; /* fastest of its launches; 0 if it has not run */
     int64_t expect_ns;  /* expected time of the next launch; 0 if unknown */
-    /* time of its trials beyond that of as many calls of the incumbent; may be negative */
-    int64_t extra_ns;
+    int64_t extra_ns;   /* time of its trials beyond that of as many incumbents' calls */
     uint32_t launches;
     bool invalid, out;    /* out: it does not race again */
     bool tried, unlikely; /* tried: its first launches are over */

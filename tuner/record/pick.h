@@ -63,10 +63,9 @@ typedef struct pick_cell {
 typedef struct pick_table {
     record_classes problems, configurations;
     size_t column_count;
-    const char **columns; /* names of all variables */
-    pick_cell *cells;     /* one row of columns for each problem */
-    /* candidates of all records: configurations of portfolios, and entries */
-    size_t candidate_count;
+    const char **columns;   /* names of all variables */
+    pick_cell *cells;       /* one row of columns for each problem */
+    size_t candidate_count; /* configurations of portfolios and entries, of all records */
     size_t record_count;
     pick_record *records;
     const record_values *fallback; /* pick_default() */
@@ -134,8 +133,7 @@ typedef struct pick_target {
 
 struct pick_candidate {
     pick_rule rule;
-    /* distance of the problems; for a portfolio, autotune_rank() of the place in its order */
-    double distance;
+    double distance; /* distance of the problems, or autotune_rank() in a portfolio */
     int preference;
     size_t place;                       /* rank among equals */
     const record *from;                 /* NULL for the default */

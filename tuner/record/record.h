@@ -57,8 +57,7 @@ typedef struct record_values { /* name-value pairs, in the file's order */
 typedef struct record_classes {
     size_t count;
     const record_values **members; /* the first member of each class; the array is owned */
-    keymap numbers;                /* class numbers by hash; a hash collision takes the next free
-                                    * hash */
+    keymap numbers;                /* class numbers, by hash or the next free key */
 } record_classes;
 
 #define RECORD_NO_CLASS ((size_t)-1)
@@ -84,10 +83,9 @@ typedef struct record_entry {
     double speedup;                             /* time of the default over this time */
     const char *item, *ceiling;                 /* name of an item; name of the ceiling */
     bool warm_cache;                            /* measured with the data in the L2 cache */
-    const char *after;  /* patterns whose kernels ran before each sample, "a, b"; "" if no kernel
-                         * ran */
-    bool energy;        /* the run minimised energy, not time */
-    const char *oracle; /* source of the expected results, as oracle_name() spells it */
+    const char *after;                          /* patterns run before each sample, "a, b"; or "" */
+    bool energy;                                /* the run minimised energy, not time */
+    const char *oracle;      /* source of the expected results, as oracle_name() spells it */
     const char *date, *tool; /* "" when not recorded */
     const char *effort, *script_hash, *template_hash, *source_hash;
 } record_entry;
@@ -110,8 +108,7 @@ typedef struct record_feature {
 typedef struct record_node {
     const char *variable;          /* variable or feature that is tested; NULL in a leaf */
     const record_feature *feature; /* NULL if a variable is tested */
-    bool is_of_one; /* the feature is computed for configuration `of`; else it reads no parameters,
-                     * and any configuration will do */
+    bool is_of_one; /* the feature depends on parameters: those of configuration `of` */
     size_t of;
     const char *times; /* second factor; NULL if the variable alone is tested */
     int64_t multiple_of;

@@ -61,21 +61,16 @@ typedef struct run_result {
     value *values;       /* one value per parameter; the array is owned, strings are borrowed */
     measurement found;   /* owned */
     stats_summary time;  /* time of one launch; count 0 if it was not measured */
-    /* time relative to the fastest, from samples of the same blocks; 0 if it did not race */
-    double ratio;
-    /* work over median time, in 10^9 per second; 0 if the work is unknown */
-    double rates[WORK_UNITS];
-    double ceiling_fraction; /* rate over the ceiling's rate; 0 if unknown */
+    double ratio;        /* time over the fastest one's, in the same blocks; 0: not raced */
+    double rates[WORK_UNITS]; /* work over median time, 10^9 per second; 0: unknown */
+    double ceiling_fraction;  /* rate over the ceiling's rate; 0 if unknown */
     uint32_t block_threads;
     uint32_t dynamic_shared_bytes;
     occupancy occupancy; /* occupancy of the launch on the run's device */
     bool tied;           /* as fast as the best; never set for the best itself */
-    /* not tried, because `lead` has the same machine code and launch; the figures are those of
-     * `lead` */
-    bool is_twin;
+    bool is_twin;        /* not tried: has the machine code and figures of `lead` */
     uint64_t lead; /* index of the configuration that was tried; of this one unless it is a twin */
-    /* predicted time of the tuned problem in ns, if `time` is of a smaller one; 0 if unknown */
-    double tuned_ns;
+    double tuned_ns;           /* predicted time of the tuned problem, if `time` is another's */
     double energy_j, power_w;  /* energy and power of one launch; 0 if unknown */
     bool proven;               /* a run on the simulated device found no fault */
     char *unproven;            /* why it is not proven; owned; may be NULL */
@@ -90,24 +85,20 @@ typedef struct run_summary {
     device_properties device; /* if compiled only: kind "", arch and limits of the architecture */
     oracle_kind oracle;       /* source of the expected results */
     bool warm_cache;          /* samples were taken without a flush of the L2 cache */
-    /* patterns whose kernels ran before each sample, "a, b"; "" if no kernel ran */
-    char after[RECORD_AFTER_BYTES];
-    const char *objective; /* "time" or "energy"; NULL means "time" */
+    char after[RECORD_AFTER_BYTES]; /* patterns run before each sample, "a, b"; or "" */
+    const char *objective;          /* "time" or "energy"; NULL means "time" */
 
     size_t problem_count;
     const pattern_variable *problem;
-    /* the tuned problem, if `problem` is a smaller one in its place; NULL if unknown */
-    const pattern_variable *tuned;
+    const pattern_variable *tuned; /* the tuned problem, or NULL if unknown */
     size_t parameter_count;
     const char **parameters; /* names; the array is owned */
 
     uint64_t space_cartesian, space_valid;
     bool space_sampled; /* space_valid counts the valid ones of a sample; the total is unknown */
     uint64_t counts[OUTCOME_COUNT];
-    /* working variants that were checked only on the tuned problem, since they were too slow to
-     * race or the run was interrupted */
-    uint64_t unraced;
-    uint64_t twins; /* variants that were not tried because another has the same machine code */
+    uint64_t unraced; /* working variants that did not race: too slow, or interrupted */
+    uint64_t twins;   /* variants that were not tried because another has the same machine code */
 
     /* Ranked: working variants by the result of the race, fastest first (in no order if compiled
      * only); then the others. Twins follow their lead. If best_found is set, results[0] is the
@@ -121,11 +112,10 @@ typedef struct run_summary {
     run_verdict verdict;
     size_t tied_count; /* if VERDICT_TIED: number of variants tied with the best */
 
-    /* work of a launch: bytes that a perfect kernel must move, flops, items; 0 if unknown */
-    uint64_t work[WORK_UNITS];
-    const char *item;     /* name of an item; "" if the pattern has no items */
-    ceiling_kind ceiling; /* the ceiling that the shares relate to */
-    double ceiling_rate;  /* its rate in 10^9 bytes, flops or items per second; 0 if unknown */
+    uint64_t work[WORK_UNITS]; /* bytes that a launch must move, flops, items */
+    const char *item;          /* name of an item; "" if the pattern has no items */
+    ceiling_kind ceiling;      /* the ceiling that the shares relate to */
+    double ceiling_rate;       /* its rate in 10^9 bytes, flops or items per second; 0 if unknown */
     double wall_s;
     double stage_s[STAGE_COUNT];
 

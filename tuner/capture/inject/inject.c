@@ -48,9 +48,8 @@ static struct {
     /* Functions that only newer drivers have; may be NULL. */
     CUresult (*function_name)(const char **name, CUfunction function);
     CUresult (*kernel_name)(const char **name, CUkernel kernel);
-    /* a function that the driver lacks, so that no launch can be captured; or NULL */
-    const char *lacking;
-    const char *wanted; /* part of the chosen kernels' names; NULL if none is chosen */
+    const char *lacking; /* missing function: nothing can be captured; or NULL */
+    const char *wanted;  /* part of the chosen kernels' names; NULL if none is chosen */
     uint64_t nth, shapes, limit_bytes;
     known_kernel known[KNOWN_KERNELS];
 } here = {.lock = PTHREAD_MUTEX_INITIALIZER, .rows_lock = PTHREAD_MUTEX_INITIALIZER};
