@@ -216,11 +216,6 @@ static at_status load(relaunch *r)
     return set_variables(r);
 }
 
-static bool is_in_clusters(const captured_launch *c)
-{
-    return c->cluster[0] * c->cluster[1] * c->cluster[2] > 1;
-}
-
 /* Notes a fault. Faults of some kinds do not judge the kernel. */
 static void keep_fault(relaunch *r, const sim_fault *fault)
 {
@@ -257,7 +252,7 @@ static at_status run(relaunch *r, uint32_t schedule, const uint64_t *chosen, uin
                          .work = work};
     memcpy(launch.grid, c->grid, sizeof launch.grid);
     memcpy(launch.block, c->block, sizeof launch.block);
-    if (is_in_clusters(c))
+    if (c->cluster[0] * c->cluster[1] * c->cluster[2] > 1)
         memcpy(launch.cluster, c->cluster, sizeof launch.cluster);
     if (!status)
         status = sim_run(&launch, &fault, r->error);

@@ -341,13 +341,6 @@ static int compare_values(const void *a, const void *b)
     return value_compare(*(const value *)a, *(const value *)b);
 }
 
-/* Returns the index of a value in a sorted array, or `count` if it is not there. */
-static size_t place_of(const value *v, const value *sorted, size_t count)
-{
-    const value *at = bsearch(v, sorted, count, sizeof *v, compare_values);
-    return at ? (size_t)(at - sorted) : count;
-}
-
 /* Returns the distinct values of parameter `p`, sorted; the caller frees them. */
 static value *values_of(const recorded *r, size_t p, size_t *count)
 {
@@ -420,17 +413,15 @@ static at_status test_prefix(void *context, const space_question *q, bool *holds
     return AT_OK;
 }
 
-static uint16_t index_of(const space_parameter *parameter, const value *v)
-{
-    size_t at = place_of(v, parameter->values, parameter->value_count);
-    return at < parameter->value_count ? (uint16_t)at : 0;
-}
-
 static void indices_of(const recorded_space *rs, const recorded *r, size_t result,
                        uint16_t *indices)
 {
-    for (size_t p = 0; p < r->parameter_count; p++)
-        indices[p] = index_of(&rs->parameters[p], &r->results[result].values[p]);
+    for (size_t p = 0; p < r->parameter_count; p++) {
+        const space_parameter *of = &rs->parameters[p];
+        const value *at = bsearch(&r->results[result].values[p], of->values, of->value_count,
+                                  sizeof *at, compare_values);
+        indices[p] = at ? (uint16_t)(at - of->values) : 0;
+    }
 }
 
 static void collect_parameters(recorded_space *rs, const recorded *r)

@@ -1,6 +1,7 @@
 #include "history/replay.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/array.h"
@@ -45,26 +46,15 @@ double score_median(const score_space *s)
     return s->works % 2 ? s->costs[half] : (s->costs[half - 1] + s->costs[half]) / 2;
 }
 
-typedef double (*rank_value)(const score_space *s, size_t rank);
-
-static double cost_at(const score_space *s, size_t rank)
-{
-    return s->costs[rank];
-}
-
-static double share_at(const score_space *s, size_t rank)
-{
-    return s->costs[0] / s->costs[rank];
-}
-
-/* Returns the expectation of f(rank of the best of m); `nothing` is its value if all m failed. */
-static double expect(const score_space *s, uint64_t m, rank_value f, double nothing)
+/* Returns the expected cost of the best of m, or optimum / cost if `as_share` is true. `nothing` is
+ * the value if all m failed. */
+static double expect(const score_space *s, uint64_t m, bool as_share, double nothing)
 {
     double n = (double)s->count, draws = (double)(m < s->count ? m : s->count);
     /* P(best has rank i) follows from P(rank i - 1); ranks begin at 0. */
     double probability = draws / n, sum = 0, left = 1;
     for (size_t i = 0; i < s->works && probability > 0; i++) {
-        sum += probability * f(s, i);
+        sum += probability * (as_share ? s->costs[0] / s->costs[i] : s->costs[i]);
         left -= probability;
         double others = n - 1 - (double)i;
         probability *= others > 0 ? (others - draws + 1) / others : 0;
@@ -74,12 +64,12 @@ static double expect(const score_space *s, uint64_t m, rank_value f, double noth
 
 double score_random_cost(const score_space *s, uint64_t m)
 {
-    return expect(s, m, cost_at, score_worst(s));
+    return expect(s, m, false, score_worst(s));
 }
 
 double score_random_share(const score_space *s, uint64_t m)
 {
-    return expect(s, m, share_at, 0);
+    return expect(s, m, true, 0);
 }
 
 double score_rank_cost(const score_space *s, uint64_t m)

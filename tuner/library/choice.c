@@ -13,23 +13,29 @@
 #include "library/library.h"
 #include "library/tuning.h"
 
-/* Returns a copy of the text that lives as long as the choice, or NULL if memory is short. */
-static const char *keep_text(at_choice *c, const char *text)
+/* Copies named values with their texts into one block, which free(out->pairs) frees. */
+static at_status copy_values(const record_pair *from, size_t count, record_values *out,
+                             at_error *error)
 {
-    char *copy = strdup(text);
-    if (copy)
-        c->texts[c->text_count++] = copy;
-    return copy;
-}
-
-/* Replaces the texts that a pair borrows by copies that live as long as the choice. */
-static at_status keep_texts(at_choice *c, record_pair *pair, at_error *error)
-{
-    const bool is_text = pair->value.kind == VALUE_STRING;
-    pair->name = keep_text(c, pair->name);
-    if (is_text)
-        pair->value.string = keep_text(c, pair->value.string);
-    return pair->name && (!is_text || pair->value.string) ? AT_OK : error_no_memory(error);
+    size_t text_bytes = 1;
+    for (size_t i = 0; i < count; i++)
+        text_bytes += strlen(from[i].name) + 1 +
+                      (from[i].value.kind == VALUE_STRING ? strlen(from[i].value.string) + 1 : 0);
+    out->pairs = malloc(count * sizeof *out->pairs + text_bytes);
+    if (!out->pairs)
+        return error_no_memory(error);
+    char *text = (char *)&out->pairs[count];
+    for (; out->count < count; out->count++) {
+        record_pair *pair = &out->pairs[out->count];
+        *pair = from[out->count];
+        pair->name = text;
+        text = stpcpy(text, from[out->count].name) + 1;
+        if (pair->value.kind != VALUE_STRING)
+            continue;
+        pair->value.string = text;
+        text = stpcpy(text, from[out->count].value.string) + 1;
+    }
+    return AT_OK;
 }
 
 static at_variable from_pair(const record_pair *p)
@@ -47,37 +53,11 @@ static at_variable from_pair(const record_pair *p)
     return at_text(p->name, p->value.string);
 }
 
-static at_status copy_problem(at_choice *c, const at_variable *problem, size_t count,
-                              at_error *error)
-{
-    c->problem.pairs = calloc(count + 1, sizeof *c->problem.pairs);
-    c->texts = calloc(2 * count + 2 * RECORD_MAX_VALUES + 1, sizeof *c->texts);
-    if (!c->problem.pairs || !c->texts)
-        return error_no_memory(error);
-    at_status status = AT_OK;
-    for (size_t i = 0; i < count && !status; i++) {
-        c->problem.pairs[i] = (record_pair){problem[i].name, argument_value(&problem[i])};
-        status = keep_texts(c, &c->problem.pairs[i], error);
-        c->problem.count++;
-    }
-    return status;
-}
-
 static at_status refuse_unknown(const at_choice *c, const at_results *results, at_error *error)
 {
     const char *problem = at_results_problem(results, 0);
     return error_set(error, AT_NOT_FOUND, "there are no results for '%s'%s%.1000s", c->pattern,
                      problem ? "; what could not be read: " : "", problem ? problem : "");
-}
-
-/* Copies the script's default: its texts belong to the script. */
-static at_status keep_default(at_choice *c, const pattern *p, at_error *error)
-{
-    at_status status = AT_OK;
-    c->fallback = library_default(p, c->defaults);
-    for (size_t i = 0; i < c->fallback.count && !status; i++)
-        status = keep_texts(c, &c->defaults[i], error);
-    return status;
 }
 
 /* ---- which configurations are possible ---- */
@@ -199,6 +179,7 @@ static at_status choose_with(at_choice *c, const pattern_view *known, pick_targe
     const pattern *p = script_pattern(known->script);
     library_check check = {.script = known->script};
     pattern_variable problem[PATTERN_MAX_VARIABLES];
+    record_pair defaults[RECORD_MAX_VALUES];
     memcpy(problem, known->problem, p->problem_count * sizeof *problem);
     *done = p->parameter_count <= RECORD_MAX_VALUES;
     if (!*done)
@@ -209,7 +190,8 @@ static at_status choose_with(at_choice *c, const pattern_view *known, pick_targe
     if (status)
         return status;
     c->checked = true;
-    status = keep_default(c, p, error);
+    const record_values fallback = library_default(p, defaults);
+    status = copy_values(fallback.pairs, fallback.count, &c->fallback, error);
     if (status)
         return status;
     target->fits = library_fits;
@@ -258,6 +240,7 @@ static at_status choose_for(at_choice *c, at_results *results, const char *patte
     arch_limits named;
     const arch_limits *limits = NULL;
     const device_properties *current;
+    record_pair given[RECORD_MAX_VALUES];
     c->pattern = strdup(pattern_name);
     if (!c->pattern)
         return error_no_memory(error);
@@ -274,8 +257,10 @@ static at_status choose_for(at_choice *c, at_results *results, const char *patte
             c->gpu = library_gpu_of(limits);
         }
     }
+    for (size_t i = 0; i < problem_count; i++)
+        given[i] = (record_pair){problem[i].name, argument_value(&problem[i])};
     if (!status)
-        status = copy_problem(c, problem, problem_count, error);
+        status = copy_values(given, problem_count, &c->problem, error);
     if (!status)
         status = patterns_enter(&results->known, pattern_name, limits, &view, error);
     if (status)
@@ -320,10 +305,8 @@ void at_choice_free(at_choice *c)
 {
     if (!c)
         return;
-    for (size_t i = 0; i < c->text_count; i++)
-        free(c->texts[i]);
-    free(c->texts);
     free(c->problem.pairs);
+    free(c->fallback.pairs);
     pattern_records_release(c->records);
     free(c->pattern);
     free(c);

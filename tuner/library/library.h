@@ -38,15 +38,11 @@ struct at_choice {
     struct pattern_records *records;
     char *pattern;
     at_gpu gpu;
-    record_values problem; /* the texts in it are owned by `texts` */
-    char **texts;
-    size_t text_count;
+    record_values problem; /* with its texts in one block of memory */
     pick_rule rule;
-    bool checked; /* the pattern's constraints were checked */
-    record_pair
-        defaults[RECORD_MAX_VALUES]; /* the pairs of `fallback`; `values` may point to them */
-    record_values fallback;
-    int64_t time_ns; /* measured time of a launch; 0 for a portfolio or the default */
+    bool checked;           /* the pattern's constraints were checked */
+    record_values fallback; /* the script's default, likewise; `values` may point to it */
+    int64_t time_ns;        /* measured time of a launch; 0 for a portfolio or the default */
     const record *from;
     const record_values *values; /* the configuration */
     char text[LIBRARY_TEXT_BYTES];

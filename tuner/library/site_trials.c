@@ -221,11 +221,6 @@ void site_race_exclude(site_race *r, size_t place_in_round)
     r->block_count = 0;
 }
 
-static uint32_t kept_of(const site_race *r)
-{
-    return r->calls_each / FASTEST_PART ? r->calls_each / FASTEST_PART : 1;
-}
-
 /* Inserts the time into the ascending list of the `most` fastest of `count` times so far. */
 static void keep_fastest(int64_t *kept_ns, uint32_t count, uint32_t most, int64_t time_ns)
 {
@@ -238,22 +233,17 @@ static void keep_fastest(int64_t *kept_ns, uint32_t count, uint32_t most, int64_
     kept_ns[at] = time_ns;
 }
 
-static int64_t mean_of(const int64_t *times_ns, uint32_t count)
-{
-    int64_t sum = 0;
-    for (uint32_t i = 0; i < count; i++)
-        sum += times_ns[i];
-    return sum / count;
-}
-
 bool site_race_tell(site_race *r, size_t place, int64_t time_ns)
 {
     site_slot *slot = &r->slots[place];
-    int64_t *kept_ns = r->fastest_ns + place * MOST_KEPT;
-    keep_fastest(kept_ns, slot->told++, kept_of(r), time_ns);
+    int64_t *kept_ns = r->fastest_ns + place * MOST_KEPT, sum_ns = 0;
+    const uint32_t kept = r->calls_each < FASTEST_PART ? 1 : r->calls_each / FASTEST_PART;
+    keep_fastest(kept_ns, slot->told++, kept, time_ns);
     if (slot->told < r->calls_each)
         return false;
-    r->samples[place] = mean_of(kept_ns, kept_of(r));
+    for (uint32_t i = 0; i < kept; i++)
+        sum_ns += kept_ns[i];
+    r->samples[place] = sum_ns / kept;
     if (++r->block_told < r->block_count)
         return false;
     race_tell(r->race, r->samples);

@@ -167,20 +167,15 @@ void record_folders_text(const record_folders *f, char *text, size_t size_bytes)
                  f->paths[i]);
 }
 
-/* Returns whether one of the first `count` records has an entry for the entry's question. */
-static bool is_repeated(const record_set *all, size_t count, const record *r, const record_entry *e)
-{
-    for (size_t i = 0; i < count; i++)
-        if (record_find_question(&all->records[i], r, e))
-            return true;
-    return false;
-}
-
+/* Returns whether the first `count` records have an entry for each of the record's questions. */
 static bool adds_nothing(const record_set *all, size_t count, const record *r)
 {
     bool nothing = r->portfolio_count == 0 && r->entry_count > 0;
-    for (size_t i = 0; i < r->entry_count && nothing; i++)
-        nothing = is_repeated(all, count, r, &r->entries[i]);
+    for (size_t i = 0; i < r->entry_count && nothing; i++) {
+        nothing = false;
+        for (size_t k = 0; k < count && !nothing; k++)
+            nothing = record_find_question(&all->records[k], r, &r->entries[i]) != NULL;
+    }
     return nothing;
 }
 

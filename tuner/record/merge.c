@@ -182,27 +182,25 @@ static bool measured_in_run(const run_summary *s, const record_values *configura
 /* Returns whether the earlier entry stays: a short run must not push out the result of a long one.
  * It stays if it has the same script, template and oracle, is faster beyond its interval, and its
  * configuration was not measured in this run. */
-static bool keep_earlier(const run_summary *s, const record_entry *old, const json_t *old_json)
+static bool keep_earlier(const run_summary *s, const record_entry *old)
 {
-    const run_result *best = run_summary_best(s);
-    const json_t *hashes = json_object_get(old_json, "hashes");
-    const char *script = json_string_value(json_object_get(hashes, "script"));
-    const char *template = json_string_value(json_object_get(hashes, "template"));
-    return script && template && strcmp(script, s->script_hash) == 0 &&
-           strcmp(template, s->template_hash) == 0 && !old->energy &&
+    return *old->script_hash && *old->template_hash &&
+           strcmp(old->script_hash, s->script_hash) == 0 &&
+           strcmp(old->template_hash, s->template_hash) == 0 && !old->energy &&
            strcmp(old->oracle, oracle_name(s->oracle)) == 0 &&
-           old->time_high_ns < best->time.low_ns && !measured_in_run(s, &old->configuration);
+           old->time_high_ns < run_summary_best(s)->time.low_ns &&
+           !measured_in_run(s, &old->configuration);
 }
 
-/* Puts the run's entry into `root`, which `old` was read from. */
-static at_status put_entry(const run_summary *s, const record *old, json_t *root,
-                           record_change *change, at_error *error)
+/* Puts the run's entry into old->root. */
+static at_status put_entry(const run_summary *s, const record *old, record_change *change,
+                           at_error *error)
 {
-    json_t *entries = json_object_get(root, "entries");
+    json_t *entries = json_object_get(old->root, "entries");
     size_t at = find_entry(s, old);
     bool exists = at < old->entry_count;
     json_t *earlier = exists ? json_array_get(entries, old->entries[at].place) : NULL;
-    if (exists && keep_earlier(s, &old->entries[at], earlier)) {
+    if (exists && keep_earlier(s, &old->entries[at])) {
         *change = RECORD_KEPT;
         return AT_OK;
     }
@@ -239,7 +237,7 @@ at_status record_merge(const char *results_dir, run_summary *s, record_change *c
         status = record_store_open(&store, results_dir, &s->device.limits, s->pattern, error);
     if (status)
         return status;
-    status = put_entry(s, &store.old, store.old.root, change, error);
+    status = put_entry(s, &store.old, change, error);
     if (!status && *change != RECORD_KEPT)
         status = record_store_write(&store, error);
     if (!status)
