@@ -11,7 +11,7 @@ enum { PTX = 1, CUBIN = 2, LZ4 = 0x2000, ZSTD = 0x8000, ROOM = 1 << 16 };
 static const char with_a[] = ".version 8.0\n.visible .entry a(\n)\n{ ret; }\n";
 static const char with_b[] = ".version 8.0\n.visible .entry ab(\n)\n{ ret; }\n";
 
-/* A fat binary as it grows. */
+/* A fat binary under construction. */
 typedef struct fatbin {
     char bytes[ROOM];
     size_t size_bytes;
@@ -103,7 +103,7 @@ TEST(machine_code_alone_is_told_with_the_option_to_add)
     assert_non_null(strstr(error.message, "-gencode arch=compute_90,code=compute_90"));
 }
 
-/* A run of literals, then a copy that overlaps what it makes, then literals: "ab" * 10 and the
+/* A run of literals, then a copy that overlaps its own output, then literals: "ab" * 10 and the
  * rest. */
 static size_t pack_lz4(unsigned char *to, const char *tail)
 {

@@ -10,7 +10,7 @@
 
 enum { BLOCK = 32, BLOCKS = 300, COUNT = BLOCK * BLOCKS, PATH = 512 };
 
-/* out[i] = in[i] + 1 of words, or with `body` what it says. */
+/* A kernel with out[i] = in[i] + 1 of words, or with `body`. */
 static const char kernel_begin[] =
     ".version 7.8\n.target sm_80\n.address_size 64\n.global .align 4 .u32 variable = 1;\n"
     ".visible .entry add(.param .u64 out, .param .u64 in)\n{\n"
@@ -32,7 +32,7 @@ static void write_file(const char *dir, const char *name, const void *bytes, siz
     assert_ok(file_replace(path, bytes, size_bytes, &error), error);
 }
 
-/* A capture as if a program had launched the kernel. */
+/* Writes a capture, as if a program had launched the kernel. */
 static void capture(const char *dir, const char *body, const uint32_t *before,
                     const uint32_t *after)
 {

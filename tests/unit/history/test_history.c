@@ -53,7 +53,7 @@ static json_t *convert(const char *text, const char *format, at_error *error)
     return document;
 }
 
-/* Returns what an outcome is called in T4, and the number of samples. */
+/* Returns the name of an outcome in T4, and the number of samples. */
 static const char *invalidity_of(const json_t *document, size_t i, size_t *samples)
 {
     const json_t *result = json_array_get(json_object_get(document, "results"), i);
@@ -96,7 +96,7 @@ TEST(a_cache_that_is_still_being_written_is_read)
     recorded_deinit(&r);
 }
 
-/* As Python's json module writes what an observer could not measure. In a text they are letters. */
+/* NaN as Python's json module writes it for missing measurements; in a text, these are letters. */
 TEST(what_is_no_number_is_a_missing_value)
 {
     static const char text[] =
@@ -156,7 +156,7 @@ TEST(a_gzip_file_is_read)
     assert_int_equal(recorded_read(path, &r, &error), AT_NOT_FOUND);
 }
 
-/* Three bytes of text that take a hundred times as much once they are parsed. */
+/* Three bytes of text that take a hundred times as much memory when parsed. */
 TEST(a_file_that_would_take_gigabytes_is_refused_before_it_does)
 {
     enum { ROWS = 1 << 14, REPEATS = 1 << 10 };
@@ -177,7 +177,7 @@ TEST(a_file_that_would_take_gigabytes_is_refused_before_it_does)
     remove(path);
 }
 
-/* Half a MiB that becomes more than is unpacked: 513 times the same member of a MiB. */
+/* Half a MiB that exceeds the limit of unpacked size: 513 times the same member of 1 MiB. */
 TEST(what_unpacks_to_more_than_the_limit_is_refused)
 {
     enum { MEMBER_BYTES = 1 << 20, MEMBERS = 513 };
@@ -233,7 +233,7 @@ TEST(what_is_written_reads_back_the_same)
             for (size_t p = 0; p < r.parameter_count; p++)
                 assert_true(value_equal(back.results[i].values[p], r.results[i].values[p]));
         }
-        /* So do outcomes, times and samples, but for names that T4 has no place for. */
+        /* Outcomes, times and samples also survive, except names that T4 has no place for. */
         names = convert(written, formats[f], &error);
         again = convert(text, formats[f], &error);
         if (f == 0)

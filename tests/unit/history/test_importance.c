@@ -7,7 +7,7 @@
 #include "history/recorded.h"
 #include "script/render.h"
 
-/* Analyses what a run printed; returns the command's value, or NULL on failure. */
+/* Analyses the output of a run. Returns the command's value, or NULL on failure. */
 static json_t *analyse_text(const char *text, at_error *error)
 {
     json_t *source, *found, *answer = NULL;

@@ -55,7 +55,7 @@ TEST(a_run_that_has_evaluated_nothing_yet_is_not_charged_the_slowest)
     recorded r;
     recorded_space rs;
     make_recorded(&r, &rs);
-    /* One configuration in 12 takes long, and one is very slow: its cost is not that of waiting. */
+    /* One configuration in 12 takes long and one is very slow: the cost is not the waiting time. */
     for (uint64_t i = 0; i < rs.count; i += SIDE)
         rs.elapsed_s[i] = 8;
     rs.cost[SIDE + 1] = 10000;
@@ -63,8 +63,8 @@ TEST(a_run_that_has_evaluated_nothing_yet_is_not_charged_the_slowest)
     replay_result result;
     at_error error = {0};
     assert_ok(replay_run(&rs, &options, &result, &error), error);
-    /* Not 0: few evaluations of uneven length are fewer than their mean length says. Charged the
-     * slowest, it would be below -5. */
+    /* Not 0: few evaluations of uneven length are fewer than their mean length suggests. Charged
+     * with the slowest, the score would be below -5. */
     assert_true(fabs(result.score_in_time) < 1);
     recorded_space_deinit(&rs);
     recorded_deinit(&r);

@@ -1,6 +1,6 @@
-/* The tool library as Kokkos uses it: the test finds its functions by name and calls them in the
- * order in which Kokkos calls them. Launches last as long as the test says, on a clock of its own:
- * on a busy machine a real launch can take longer than that of a slower tile. */
+/* The tool library as Kokkos uses it: the test finds its functions by name and calls them in
+ * Kokkos' order. Launches take the time that the test states, on a simulated clock, since on a busy
+ * machine a real launch may take longer than one with a slower tile. */
 #include "kokkos/interface.h"
 
 #include <dlfcn.h>
@@ -92,7 +92,7 @@ static int tear_down(void **state)
 
 static _Atomic int64_t clock_ns = 1000000000;
 
-/* The tool library calls this one: the dynamic linker looks in the program first. */
+/* The tool library calls this function: the dynamic linker looks in the program first. */
 __attribute__((visibility("default"))) int clock_gettime(clockid_t clock, struct timespec *now)
 {
     (void)clock;
@@ -107,7 +107,7 @@ static void pass_ns(int64_t ns)
     clock_ns += ns;
 }
 
-/* A kernel's launch within Kokkos, which asks with this default; returns the tile that it used. */
+/* Simulates the launch of a kernel in Kokkos with this default. Returns the tile that was used. */
 static int64_t launch_with(const tool *t, size_t context, int64_t size, int64_t first)
 {
     const kokkos_variable inputs[] = {{.id = KERNEL, .value.text = "axpy"},
@@ -178,7 +178,7 @@ TEST_IN(contexts_may_lie_within_each_other, set_up, tear_down)
     }
 }
 
-/* A share of the machine is needed to see them all: it may be all of it. */
+/* Trying all tiles needs a share of the machine; all of it here. */
 TEST_IN(a_range_is_taken_in_its_steps, set_up, tear_down)
 {
     const tool *t = *state;
@@ -195,7 +195,7 @@ TEST_IN(a_range_is_taken_in_its_steps, set_up, tear_down)
     assert_true(seen[0] && seen[1] && seen[2] && seen[3]);
 }
 
-/* As Kokkos asks for the sizes of tiles: with 0, which is not among the candidates. */
+/* Kokkos passes 0 for the sizes of tiles, which is no candidate. */
 TEST_IN(without_a_default_it_begins_in_the_middle, set_up, tear_down)
 {
     const tool *t = *state;
@@ -225,7 +225,7 @@ TEST_IN(what_was_not_declared_is_left_alone, set_up, tear_down)
     assert_int_equal(outputs[0].value.integer, 5);
 }
 
-/* What is decided is written beside the program. */
+/* A thread writes decisions beside the program. */
 static bool is_decided(const tool *t)
 {
     char pattern[PATH_MAX];

@@ -1,4 +1,4 @@
-/* Sites of a program, with a timer whose time is simulated, as a fixture. */
+/* A fixture with the sites of a program and a simulated timer. */
 #ifndef AUTOTUNE_SITES_FIXTURE_H
 #define AUTOTUNE_SITES_FIXTURE_H
 
@@ -28,9 +28,9 @@ struct site_mark {
 
 typedef struct simulated {
     site_timer timer;
-    int late;                         /* times are known when they were asked for so often */
-    atomic_int marks;                 /* that were not given back */
-    void (*meanwhile)(void *context); /* called while a time is begun; NULL: nothing */
+    int late;                         /* a time is known after it was polled this often */
+    atomic_int marks;                 /* marks that were not returned */
+    void (*meanwhile)(void *context); /* called when a time begins; may be NULL */
     void *context;
     bool *closed;
 } simulated;

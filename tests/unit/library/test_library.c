@@ -1,4 +1,4 @@
-/* libautotune picks, and says what is wrong with what it is given. */
+/* libautotune picks configurations, and reports errors in its arguments. */
 #define _GNU_SOURCE /* environ */
 #include <pthread.h>
 #include <sys/stat.h>
@@ -63,7 +63,7 @@ TEST_IN(each_rule_has_its_turn, set_up, tear_down)
     assert_string_equal(at_rule_name(AT_RULE_CAPABILITY), "same_capability");
 }
 
-/* Vectors of 4 were as fast as the default at n = 4096, on this GPU. */
+/* On this GPU, vectors of 4 were as fast as the default at n = 4096. */
 TEST_IN(what_was_no_faster_than_the_default_nearby_is_not_given, set_up, tear_down)
 {
     fixture *f = *state;
@@ -96,7 +96,7 @@ TEST_IN(a_choice_keeps_nothing_of_the_callers, set_up, tear_down)
     assert_int_equal(at_choice_rule(f->choice), AT_RULE_NEAREST);
 }
 
-/* `with`: for messages, whether the pattern's script can be read. */
+/* `with` says, for messages, whether the pattern's script can be read. */
 static void refuses_what_is_mistyped(fixture *f, const char *with)
 {
     static const struct {
@@ -170,8 +170,8 @@ TEST_IN(the_current_gpu_is_the_contexts, set_up, tear_down)
     assert_non_null(strstr(f->error.message, "no CUDA context is current"));
 }
 
-/* One call each, with one argument that is NULL and must not be; the others are as they should
- * be. */
+/* Each is one call, in which one argument is NULL that must not be. All other arguments are
+ * valid. */
 #define NULL_CALLS(CALL)                                                                           \
     CALL("out", at_open(results_dir, NULL, e))                                                     \
     CALL("out", at_current_gpu(NULL, e))                                                           \
@@ -273,7 +273,7 @@ static char *copy_of_environment(void)
 
 enum { THREADS = 16 };
 
-/* What a program does in each of its threads, from opening to launching. */
+/* The work of one thread of a program, from opening to launching. */
 static void *use_library(void *context)
 {
     const fixture *f = context;

@@ -19,7 +19,7 @@ TEST_IN(for_a_gpu_of_which_nothing_is_known_nothing_is_checked, set_up, tear_dow
     }
 }
 
-/* Opens the results again, with the scripts of one's own. */
+/* Opens the results again, with the test's own scripts. */
 static void open_again(const changing *c)
 {
     setenv("AUTOTUNE_SHARE", c->share, 1);
@@ -98,7 +98,7 @@ TEST_IN(what_only_lua_evaluates_is_checked_all_the_same, set_up, tear_down)
         assert_int_equal(at_choice_checked(f->choice), 1);
         assert_string_not_equal(at_choice_text(f->choice), "block=256,vec=4,shared=65536");
     }
-    /* It is asked for each device and problem, and not for the last. */
+    /* The script is evaluated for each device and problem anew. */
     copy(script_path, c.lua, "where = {",
          "where = { \"block ^ 2 < device.major * 32 * 32 * 7 * 7 or n ~= 4096\",");
     open_again(&c);
@@ -116,7 +116,7 @@ TEST_IN(what_only_lua_evaluates_is_checked_all_the_same, set_up, tear_down)
     assert_int_equal(at_pick(f->results, "copied", &h200, unknown, 2, &other, &f->error), AT_USAGE);
 }
 
-/* library_read_setting() takes and refuses what script_load() does of --set. */
+/* library_read_setting() accepts and refuses the same texts as script_load() does for --set. */
 TEST_IN(settings_are_read_as_the_script_reads_them, set_up, tear_down)
 {
     fixture *f = *state;

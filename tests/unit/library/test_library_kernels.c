@@ -1,4 +1,4 @@
-/* libautotune compiles and launches what it picked. */
+/* libautotune compiles and launches picked configurations. */
 
 #include "base/clock.h"
 #include "library/library.h"
@@ -16,7 +16,7 @@ static void launch_and_check(fixture *f, size_t n)
     f->cuda.cuMemAlloc(&src, 4 * n);
     f->cuda.cuMemAlloc(&dst, 4 * n);
     f->cuda.cuStreamCreate(&stream, 0);
-    /* The fake's device memory is the host's. */
+    /* The fake driver's device memory is host memory. */
     memset((void *)(uintptr_t)src, 7, 4 * n);
     const uint64_t buffers[] = {src, dst};
     assert_ok(at_launch(f->kernel, stream, buffers, &f->error), f->error);
@@ -35,21 +35,22 @@ TEST_IN(a_choice_becomes_a_kernel_that_runs, set_up, tear_down)
     assert_int_equal(at_kernel_rule(f->kernel), AT_RULE_EXACT);
     assert_string_equal(at_kernel_text(f->kernel), "block=256,vec=4,shared=65536");
     assert_non_null(strstr(at_kernel_source(f->kernel), "__launch_bounds__(256)"));
-    /* 64 KiB of dynamic shared memory: the fake driver insists that they were asked for. */
+    /* 64 KiB of dynamic shared memory: the fake driver checks that they were requested. */
     launch_and_check(f, 4096);
 }
 
 TEST_IN(what_is_impossible_for_the_problem_gives_way, set_up, tear_down)
 {
     fixture *f = *state;
-    /* 4098 is nearest to 4096, whose vectors of 4 do not divide it; the next is vectors of 2. */
+    /* The nearest problem to 4098 is 4096, but its vectors of 4 do not divide 4098. The next best
+     * has vectors of 2. */
     pick_size(f, &h200, 4098);
     assert_string_equal(at_choice_text(f->choice), "block=256,vec=4,shared=65536");
     assert_ok(at_prepare(f->choice, &f->options, &f->kernel, &f->error), f->error);
     assert_int_equal(at_kernel_rule(f->kernel), AT_RULE_NEAREST);
     assert_string_equal(at_kernel_text(f->kernel), "block=512,vec=2,shared=0");
     launch_and_check(f, 4098);
-    /* No vector divides 4099: the script's default is left. */
+    /* No vector divides 4099: only the script's default remains. */
     pick_size(f, &h200, 4099);
     assert_ok(at_prepare(f->choice, &f->options, &f->kernel, &f->error), f->error);
     assert_int_equal(at_kernel_rule(f->kernel), AT_RULE_DEFAULT);
@@ -76,7 +77,7 @@ TEST_IN(a_cached_kernel_needs_no_compiler, set_up, tear_down)
     launch_and_check(f, 4096);
 }
 
-/* A record of the installed pattern `textured`, which is picked for a small image. */
+/* A record of the installed pattern `textured`, with an entry for a small image. */
 static void prepare_textured(fixture *f)
 {
     static const char written[] =
@@ -94,7 +95,7 @@ static void prepare_textured(fixture *f)
     unsetenv("AUTOTUNE_SHARE");
 }
 
-/* The fake driver's kernel takes nothing but a texture of its buffer. */
+/* The fake driver's kernel takes only a texture of its buffer. */
 TEST_IN(a_kernel_reads_textures_of_whatever_buffers_it_is_launched_on, set_up, tear_down)
 {
     enum { ROWS = 20, COLS = 24 };
@@ -186,7 +187,7 @@ TEST_IN(headers_are_found_in_folders_that_the_program_names, set_up, tear_down)
     launch_and_check(f, 4096);
 }
 
-/* NVRTC says what the kernel takes; the fake driver has no kernel of that name. */
+/* NVRTC knows the kernel's parameters; the fake driver has no kernel of this name. */
 TEST_IN(a_kernels_own_file_is_compiled, set_up, tear_down)
 {
     static const char written[] =
@@ -202,7 +203,7 @@ TEST_IN(a_kernels_own_file_is_compiled, set_up, tear_down)
     assert_ok(at_pick(f->results, "saxpy", &h200, problem, 2, &f->choice, &f->error), f->error);
     f->options.script = TEST_SOURCE_DIR "/tests/fixtures/saxpy.cu";
     assert_ok(arch_find("sm_90", &limits, &f->error), f->error);
-    /* at_prepare() does it in this state, whatever the locale of the program. */
+    /* at_prepare() works in this state, whatever the locale of the program. */
     thread_state before;
     assert_ok(thread_state_plain(&before, &f->error), f->error);
     assert_ok(library_source_init(&source, f->choice, &f->options, &limits, "sm_90", &f->error),
@@ -220,7 +221,7 @@ TEST_IN(a_launch_that_the_driver_refuses_is_an_error, set_up, tear_down)
     uint64_t buffers[2] = {0};
     pick_size(f, &h200, 4096);
     assert_ok(at_prepare(f->choice, &f->options, &f->kernel, &f->error), f->error);
-    /* The fake driver wants a stream of one's own. */
+    /* The fake driver accepts only a stream of its own. */
     assert_int_equal(at_launch(f->kernel, NULL, buffers, &f->error), AT_DEVICE);
     assert_non_null(strstr(f->error.message, "the launch was refused"));
 }

@@ -1,4 +1,4 @@
-/* Decisions of sites, on the disk: they are kept through the death of whoever writes them. */
+/* Decisions of sites on disk survive the death of the writing process. */
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -26,7 +26,7 @@ static site_key key_of(const at_variable *n, const site_space *of)
     return (site_key){"axpy", n, 1, of};
 }
 
-/* Puts one problem after the other, and tells each that was put. */
+/* Stores one problem after the other, and reports each. */
 static void put_until_killed(const char *folder, const site_space *of, int64_t from, int to)
 {
     site_store *store = NULL;

@@ -1,4 +1,4 @@
-/* Times of calls by events, on a driver that is a fake one, and by the host's clock. */
+/* Times of calls, by events of a fake driver and by the host's clock. */
 #include "library/sites.h"
 
 #include <stdlib.h>
@@ -49,7 +49,7 @@ TEST_IN(a_call_is_timed_by_events_of_its_stream, set_up, tear_down)
         int64_t time_ns = 0;
         site_mark *m = api->begin(f->timer, f->stream, &hidden);
         assert_non_null(m);
-        assert_false(hidden); /* nothing was queued before it */
+        assert_false(hidden); /* nothing was queued before the call */
         assert_true(api->end(f->timer, m, f->stream, 0));
         assert_int_equal(api->ask(f->timer, m, &time_ns), 1);
         assert_true(time_ns > 0);

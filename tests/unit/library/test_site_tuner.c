@@ -1,4 +1,4 @@
-/* The tuning of a site, in programs whose time is simulated: no clock and no device. */
+/* The tuner of a site, in programs with a simulated clock and without a device. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 enum { MOST = 1024, MOST_LATE = 64, OVERHEAD_NS = 2000 };
 
-/* What was begun, and is told when its time has come. */
+/* A trial that has begun; its time is given to the tuner later. */
 typedef struct late {
     uint64_t ticket, due;
     site_sample sample;
@@ -20,19 +20,21 @@ typedef struct late {
 typedef struct program {
     site_tuner *tuner;
     synthetic_clock clock;
-    double true_ns[MOST], drift, period; /* drift: by this share up and down, in so many calls */
-    size_t count, delay;                 /* delay: times are known so many calls later */
-    double first_ns;    /* a configuration's first launch takes this longer on the host */
-    double spikes;      /* this share of the trials takes fifty times as long */
-    double interrupted; /* this share of the calls takes twenty times as long */
-    double crowd;       /* others add so many times the default's time, on average */
+    /* drift: times go up and down by this share, within this many calls */
+    double true_ns[MOST], drift, period;
+    size_t count, delay; /* delay: calls until a time is known */
+    double first_ns;     /* a configuration's first launch takes this longer on the host */
+    double spikes;       /* this share of the trials takes fifty times as long */
+    double interrupted;  /* this share of the calls takes twenty times as long */
+    double crowd;        /* others add this multiple of the default's time, on average */
     bool ran[MOST];
-    int64_t lose_every; /* each so-manieth time is never told; 0: none */
+    int64_t lose_every; /* every n-th time is never given to the tuner; 0 for none */
     late late[MOST_LATE];
     size_t late_count;
     uint64_t calls, trials, tickets;
-    double seen_ns, extra_ns, worst_extra_ns; /* extra: beyond the fastest that was plainly used */
-    double slowest_plain;                     /* of calls that were no trials, over the default */
+    /* extra: time beyond the fastest configuration in normal use */
+    double seen_ns, extra_ns, worst_extra_ns;
+    double slowest_plain; /* calls that were no trials, slower than the default */
 } program;
 
 static size_t propose_all(void *context, size_t round, uint32_t incumbent, uint32_t *out,
@@ -158,7 +160,7 @@ TEST(a_site_ends_within_a_percent_of_the_fastest)
     }
 }
 
-/* What was spent is seen from outside: by the true times, not by the tuner's own account. */
+/* The cost is computed by the true times, not by the tuner's own account. */
 TEST(what_it_costs_is_below_the_share_of_the_time_seen_but_for_a_launch)
 {
     static const double shares[] = {0.005, 0.02, 0.1};
@@ -169,8 +171,8 @@ TEST(what_it_costs_is_below_the_share_of_the_time_seen_but_for_a_launch)
         start(&p, propose_all, share, seed);
         while (!is_decided(&p) && p.calls < 400000) {
             call(&p);
-            /* The times of launches are known to some percent. */
-            double launches = p.delay ? 2 : 1; /* that are under way */
+            /* The times of launches are exact to some percent. */
+            double launches = p.delay ? 2 : 1; /* trials in progress */
             double allowed =
                 1.05 * share * p.seen_ns + launches * p.worst_extra_ns + 8 * OVERHEAD_NS;
             if (p.extra_ns > allowed)
@@ -183,7 +185,7 @@ TEST(what_it_costs_is_below_the_share_of_the_time_seen_but_for_a_launch)
     }
 }
 
-/* Not even where launches turn out to take much longer than they did before. */
+/* Also if launches take much longer than before. */
 TEST(trials_end_as_soon_as_the_share_is_used_up)
 {
     for (uint64_t seed = 1; seed <= 30; seed++) {
@@ -229,7 +231,7 @@ TEST(a_machine_that_slows_down_and_speeds_up_misleads_nobody)
     }
 }
 
-/* Trials that are far apart in time would be compared across it. */
+/* Trials that are far apart in time would be compared across the drift. */
 TEST(a_machine_that_changes_within_hundreds_of_calls_misleads_nobody)
 {
     for (uint64_t seed = 1; seed <= 20; seed++) {
@@ -245,7 +247,7 @@ TEST(a_machine_that_changes_within_hundreds_of_calls_misleads_nobody)
     }
 }
 
-/* A machine that interrupts every tenth call for twenty times its time. */
+/* A machine that interrupts every tenth call for twenty times its length. */
 TEST(interruptions_are_no_cost_of_tuning)
 {
     int good = 0;
@@ -258,11 +260,11 @@ TEST(interruptions_are_no_cost_of_tuning)
         good += regret(&p) <= 0.01;
         site_tuner_free(p.tuner);
     }
-    /* A candidate that is interrupted each time that it is looked at is lost. */
+    /* A candidate that is interrupted in each of its trials is lost. */
     assert_true(good >= 18);
 }
 
-/* Eight streams, say, whose kernels wait for each other. */
+/* For example eight streams whose kernels wait for each other. */
 TEST(what_others_add_to_each_call_hides_no_difference)
 {
     int good = 0;
@@ -294,8 +296,8 @@ TEST(luck_in_a_crowd_makes_nobody_the_incumbent)
     }
 }
 
-/* Where others take six times as long as the call itself, not each difference can be told. But most
- * of what the fastest would gain is gained, and hardly anybody is worse off. */
+/* If others take six times as long as the call itself, small differences cannot be seen. But most
+ * of the possible gain is reached, and almost no program becomes slower. */
 TEST(in_a_crowd_who_is_likely_the_fastest_takes_over)
 {
     double gained = 0, possible = 0;
@@ -319,7 +321,7 @@ TEST(in_a_crowd_who_is_likely_the_fastest_takes_over)
         fail_msg("%.0f of %.0f ns gained, %d are worse off", gained, possible, worse);
 }
 
-/* Nothing that luck has chosen is written. */
+/* A choice by chance is not stored. */
 TEST(what_noise_hides_is_not_decided)
 {
     synthetic_machine noisy = synthetic_machine_usual();
@@ -384,7 +386,7 @@ TEST(a_configuration_that_is_invalid_is_used_once)
         while (!is_decided(&p) && p.calls < 400000) {
             uint32_t used = call(&p);
             assert_false(refused[used]);
-            /* Also the default, and what is fast; at once, or in the race. */
+            /* Includes the default and fast configurations, at once or in the race. */
             if (used % 3 == seed % 3 && ++uses[used] == 1 + (seed + used) % 5) {
                 refused[used] = true;
                 p.true_ns[used] = 1e12;
@@ -442,7 +444,7 @@ TEST(calls_that_cannot_be_timed_use_the_default)
 
 /* ---- a space that is larger than a round ---- */
 
-/* 32 x 32: its neighbours differ by a step. */
+/* 32 x 32 configurations; neighbours differ by one step. */
 static size_t propose_neighbours(void *context, size_t round, uint32_t incumbent, uint32_t *out,
                                  size_t most)
 {
@@ -472,7 +474,7 @@ TEST(a_large_space_is_searched_from_winner_to_neighbours)
     while (!is_decided(&p) && p.calls < 400000) {
         uint32_t used = call(&p);
         assert_false(refused[used]);
-        refused[used] = used % 32 == 5; /* it is found out only now */
+        refused[used] = used % 32 == 5; /* it turns out only now */
         if (refused[used])
             site_tuner_invalid(p.tuner, used);
     }

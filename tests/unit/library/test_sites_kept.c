@@ -1,4 +1,4 @@
-/* What is decided of sites is kept in a store, as AUTOTUNE_SITES says. */
+/* Decisions of sites are stored, and used as AUTOTUNE_SITES says. */
 #include <unistd.h>
 
 #include "base/file.h"

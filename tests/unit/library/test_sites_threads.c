@@ -1,4 +1,4 @@
-/* Sites of a program whose threads and ranks call them. */
+/* Sites that are called by several threads and by several ranks. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <unistd.h>
@@ -97,7 +97,7 @@ TEST_IN(threads_share_sites, set_up, tear_down)
 
 enum { RANKS = 4 };
 
-/* Ranks as threads: rank 0's bytes are given to the others at two barriers. */
+/* Ranks are threads here. A broadcast copies rank 0's bytes between two barriers. */
 typedef struct world {
     pthread_barrier_t barrier;
     void *bytes;
@@ -143,7 +143,7 @@ static void *work_as_rank(void *context)
         r->used[r->used_count++] = v.configuration;
         r->used_again += refused[v.configuration];
         s.now_ns += (int64_t)axpy_ns(5000, v.items);
-        /* All ranks find out in the same call. */
+        /* All ranks learn it in the same call. */
         refused[v.configuration] = v.items[0].integer == 1024 && ++uses[v.configuration] > 3;
         if (refused[v.configuration])
             assert_ok(at_site_invalid(site, &v, &error), error);

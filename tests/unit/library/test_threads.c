@@ -1,6 +1,6 @@
-/* Two dozen threads of a program use the library, by a handle of their own and by one that they
- * share, while records are rewritten, merged and pruned beside them. The build with the thread
- * sanitizer runs it, too (the preset thread). */
+/* Two dozen threads use the library, each with its own handle and with a shared one, while records
+ * are rewritten, merged and pruned. The thread sanitizer's build runs this, too (preset
+ * `threads`). */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ typedef struct fixture {
     at_results *shared;
     atomic_bool over;
     atomic_int failures, found, written;
-    at_error first; /* of the failures; guarded by the count of them */
+    at_error first; /* of the failures; guarded by their count */
 } fixture;
 
 static void note(fixture *f, const at_error *error)
@@ -39,7 +39,7 @@ static void note(fixture *f, const at_error *error)
 
 /* ---- who reads ---- */
 
-/* Picks, prepares and launches. There may be no record at the moment, and never half of one. */
+/* Picks, prepares and launches. A record may be missing at the moment, but never incomplete. */
 static at_status pick_and_launch(fixture *f, at_results *results, const at_gpu *gpu, int64_t size,
                                  at_error *error)
 {

@@ -1,5 +1,5 @@
-/* Patterns that are tuned beside the program: by a stand-in for autotune, by autotune itself last.
- * The driver is a fake one. */
+/* Tuning beside the program: by a stand-in for autotune, and finally by autotune itself. The driver
+ * is fake. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,8 @@
 static const char given[] = TEST_SOURCE_DIR "/tests/fixtures/results/nvidia-h200/copied.json";
 static const int64_t patience_ns = INT64_C(30) * 1000000000;
 
-/* `program` notes its arguments in `asked`, waits for a file `go` (or 5 s), and does as it says. */
+/* `program` writes its arguments into `asked`, waits for a file `go` (or 5 s), and does what that
+ * says. */
 typedef struct fixture {
     char folder[TEMPORARY_BYTES], results[96], program[96], asked[96], go[96];
     at_results *known;
@@ -43,7 +44,7 @@ static void write_program(fixture *f, const char *does)
     assert_int_equal(chmod(f->program, 0700), 0);
 }
 
-/* Its result: the record with an entry for n = 5000 in the place of that for 4096. */
+/* Its result: the record, with an entry for n = 5000 instead of 4096. */
 static void find_a_result(fixture *f)
 {
     char does[512];
@@ -243,7 +244,7 @@ TEST_IN(without_the_program_it_is_said_once, set_up, tear_down)
     assert_int_equal(rule_for(f, f->known, 5000), AT_RULE_NEAREST);
 }
 
-/* The fixture's at_results waits for what another tunes. */
+/* The fixture's at_results waits while another one tunes. */
 static at_results *tune_after_another(fixture *f)
 {
     at_results *other = NULL;

@@ -1,4 +1,4 @@
-/* The choice of configurations, on invented matrices. */
+/* The choice of configurations, on made-up matrices. */
 #include "check.h"
 
 #include <math.h>
@@ -13,8 +13,8 @@ typedef struct invented {
     double ratios[PROBLEMS * MOST_CONFIGURATIONS], defaults[PROBLEMS];
 } invented;
 
-/* Some configurations are possible on few problems; without the default on some problems little
- * is. */
+/* Some configurations are possible on few problems. Without the default, some problems have few
+ * possible ones. */
 static void invent(rng *r, size_t configurations, invented *out)
 {
     out->m = (portfolio_matrix){PROBLEMS, configurations, out->ratios, out->defaults};
@@ -77,7 +77,7 @@ TEST(whatever_can_be_covered_is)
     }
 }
 
-/* By exchanges as good as by looking at every set, or nearly. */
+/* Exchanges give almost the same result as trying every set. */
 TEST(exchanges_come_near_the_best_set)
 {
     rng r = rng_seeded(5);
@@ -85,7 +85,7 @@ TEST(exchanges_come_near_the_best_set)
         static invented in;
         size_t chosen[4], count;
         double least = INFINITY;
-        invent(&r, 40, &in); /* 91,390 sets of four: too many to look at */
+        invent(&r, 40, &in); /* 91,390 sets of four: too many to try */
         double loss = cover(&in.m, 4, 0, chosen, &count);
         for (size_t a = 0; a < 40; a++)
             for (size_t b = 0; b < a; b++)

@@ -1,4 +1,4 @@
-/* What is expected of problems that were not timed. */
+/* Expectations for problems that were not timed. */
 #include "check.h"
 
 #include <math.h>
@@ -21,8 +21,8 @@ static value number(int64_t n)
     return (value){.kind = VALUE_INTEGER, .integer = n};
 }
 
-/* Among n = 1, 4, 16 and so on the first configuration is best on small ones, the second on large
- * ones; the default is twice as slow. */
+/* For n = 1, 4, 16, ..., the first configuration is best on small n, the second on large n; the
+ * default is twice as slow. */
 typedef struct fixture {
     value problems[2 * ROWS];
     double ratios[COUNT * ROWS], defaults[ROWS];
@@ -78,7 +78,7 @@ TEST_IN(a_ratio_is_over_the_best_of_what_is_compared, setup, teardown)
     fixture *f = *state;
     kriging *k;
     double ratios[COUNT + 1], others[COUNT + 1];
-    for (int i = 0; i < ROWS; i++) { /* something else is three times as fast */
+    for (int i = 0; i < ROWS; i++) { /* another configuration is three times as fast */
         f->ratios[COUNT * i] *= 3;
         f->ratios[COUNT * i + 1] *= 3;
         f->defaults[i] *= 3;
@@ -122,7 +122,7 @@ TEST_IN(what_may_be_slower_than_the_default_is_bewared_of_where_little_is_known,
     memcpy(others, ratios, sizeof others);
     kriging_beware(k, timed, others);
     assert_float_equal(others[0], ratios[0], 0.001);
-    /* Where there is no default there is nothing to lose. */
+    /* Without a default, there is no risk. */
     kriging_expect(k, unseen, ratios);
     ratios[COUNT] = 0;
     memcpy(others, ratios, sizeof others);
@@ -131,8 +131,8 @@ TEST_IN(what_may_be_slower_than_the_default_is_bewared_of_where_little_is_known,
     kriging_free(k);
 }
 
-/* Two axes, of which only the product matters: the first configuration is 1.5 times as slow on
- * every other doubling. */
+/* Two axes whose product alone matters: the first configuration is 1.5 times as slow on every
+ * second doubling. */
 TEST_IN(where_only_a_product_matters_it_is_found, setup, teardown)
 {
     enum { SIDE = 12, PROBLEMS = SIDE * SIDE };
@@ -143,7 +143,7 @@ TEST_IN(where_only_a_product_matters_it_is_found, setup, teardown)
     size_t count = 0;
     double off[2] = {0};
     const portfolio_matrix m = {PROBLEMS - SIDE / 2, 2, ratios, defaults};
-    for (int i = 0; i < PROBLEMS; i++) { /* those that are left out come last */
+    for (int i = 0; i < PROBLEMS; i++) { /* configurations that were left out come last */
         int place = i * 7 % PROBLEMS, a = place % SIDE, b = place / SIDE;
         problems[2 * count] = number((INT64_C(1) << a) - 1);
         problems[2 * count + 1] = number((INT64_C(1) << b) - 1);
@@ -164,8 +164,8 @@ TEST_IN(where_only_a_product_matters_it_is_found, setup, teardown)
     assert_true(off[1] < off[0] / 4);
 }
 
-/* The first configuration is 1.5 times as slow on odd numbers; of the even ones none was timed that
- * 3 divides: they are like the others. */
+/* The first configuration is 1.5 times as slow on odd numbers. No timed even number is divisible by
+ * 3: divisibility by 3 must not matter. */
 TEST_IN(which_divisor_decides_is_found, setup, teardown)
 {
     enum { PROBLEMS = 60 };
@@ -192,8 +192,8 @@ TEST_IN(which_divisor_decides_is_found, setup, teardown)
     kriging_free(k);
 }
 
-/* The first two configurations take turns by chance, the first more often; the times of others have
- * a pattern. */
+/* The first two configurations are best in turn, by chance, the first one more often; the times of
+ * the others follow a pattern. */
 TEST_IN(what_changes_by_chance_is_not_followed, setup, teardown)
 {
     enum { PROBLEMS = 200, WIDTH = 6 };
@@ -235,8 +235,8 @@ TEST_IN(few_problems_leave_the_measure_as_it_is, setup, teardown)
     kriging_free(k);
 }
 
-/* Times that go up and down with a share of the size: what is expected of sizes between, by who
- * knows the share and by who does not. */
+/* Times that go up and down with a share of the size: expectations for sizes in between, with and
+ * without that share as a feature. */
 TEST(a_feature_tells_what_sizes_do_not)
 {
     enum { TIMED = 60 };

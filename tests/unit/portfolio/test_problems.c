@@ -1,4 +1,4 @@
-/* The problems that a portfolio is made on fill what was asked for. */
+/* The problems of a portfolio fill the requested ranges. */
 #include "check.h"
 
 #include <math.h>
@@ -64,7 +64,7 @@ TEST(every_class_of_every_variable_occurs)
         }
 }
 
-/* Where there are few enough. */
+/* If there are few combinations of classes. */
 TEST(classes_of_all_variables_meet)
 {
     const portfolio_axis axes[] = {rows, rows};
@@ -79,8 +79,8 @@ TEST(classes_of_all_variables_meet)
             assert_true(met[a][b]);
 }
 
-/* After those that go through all classes one of four problems of two numbers has odd ones
- * alone. */
+/* After the problems that go through all classes, one in four problems of two numbers has only odd
+ * ones. */
 TEST(classes_are_as_frequent_as_among_numbers)
 {
     enum { MANY = 1024 };
@@ -92,7 +92,7 @@ TEST(classes_are_as_frequent_as_among_numbers)
         odd += found[2 * i].integer % 2;
         both += found[2 * i].integer % 2 && found[2 * i + 1].integer % 2;
     }
-    /* One in eight at most is round, and of squares both numbers are odd or none. */
+    /* At most one in eight is round; of equal numbers, both are odd or none. */
     assert_in_range(odd, MANY * 7 / 16, MANY / 2 + MANY / 32);
     assert_in_range(both, MANY * 7 / 32, MANY * 5 / 16);
 }
@@ -108,7 +108,7 @@ TEST(classes_tell_what_divides)
         }
 }
 
-/* Corners, primes, powers of two, and no empty stretch of the range. */
+/* Corners, primes, powers of two, and no gap in the range. */
 TEST(problems_fill_the_range)
 {
     const portfolio_axis axes[] = {rows, rows};
@@ -213,7 +213,7 @@ TEST(distance_is_in_doublings_and_classes)
     assert_true(portfolio_distance(&rows, 1, &a, &c) > 1);
 }
 
-/* The time of drawing so many from a range, in seconds of the processor. */
+/* Returns the processor time, in seconds, of drawing `count` problems from a range. */
 static double draw_s(size_t wanted, int64_t most, size_t least_found)
 {
     const portfolio_axis axis = {.name = "n", .least = 1, .most = most};
@@ -227,8 +227,8 @@ static double draw_s(size_t wanted, int64_t most, size_t least_found)
     return (double)(end - begin) / CLOCKS_PER_SEC;
 }
 
-/* A hundred times as many take some hundred times as long; compared with all before them they would
- * take ten thousand times as long. */
+/* A hundred times as many problems take about a hundred times as long. If each were compared with
+ * all earlier ones, they would take ten thousand times as long. */
 TEST(many_problems_take_as_long_as_they_are_many)
 {
     double few_s = draw_s(1000, 1 << 24, 1000), many_s = draw_s(100000, 1 << 24, 100000);
@@ -236,7 +236,7 @@ TEST(many_problems_take_as_long_as_they_are_many)
         fail_msg("1,000 problems take %g s, 100,000 take %g s", few_s, many_s);
 }
 
-/* The same where there are fewer than are wanted. */
+/* The same if fewer problems exist than are wanted. */
 TEST(a_range_that_has_no_more_is_given_up_soon)
 {
     double few_s = draw_s(1000, 900, 850), many_s = draw_s(10000, 9000, 8500);

@@ -1,4 +1,4 @@
-/* Which configurations are timed everywhere, on invented searches. */
+/* The choice of configurations to be timed everywhere, on made-up searches. */
 #include "check.h"
 
 #include <stdlib.h>
@@ -23,8 +23,8 @@ static size_t shortlist(size_t problems, size_t width, const double *ratios, con
 
 TEST(what_is_nearly_best_everywhere_comes_before_what_is_best_once)
 {
-    /* The first three are best on a problem each, by a hair, and bad on the next; the last is near
-     * on all. */
+    /* Each of the first three is best on one problem, by a hair, and bad on the next; the last is
+     * nearly best on all. */
     const double ratios[] = {1, 1.2,  UNKNOWN,      1.01, /**/ 1.2, UNKNOWN,
                              1, 1.01, /**/ UNKNOWN, 1,    1.2,      1.01},
                  defaults[] = {2, 2, 2};
@@ -75,7 +75,8 @@ TEST(what_is_possible_nowhere_is_not_listed)
 
 TEST(a_hopeless_time_spoils_a_mean_no_more_than_one_of_twice_the_best)
 {
-    /* Where the first is a thousand times slower the second serves; elsewhere the first is best. */
+    /* Where the first is a thousand times slower, the second serves; elsewhere the first is
+     * best. */
     const double ratios[] = {1000, 1, 1, 1.4, 1, 1.4}, defaults[] = {3, 3, 3};
     size_t list[2];
     assert_int_equal(shortlist(3, 2, ratios, defaults, 1, list), 1);
@@ -100,7 +101,7 @@ TEST(nothing_is_listed_twice)
         assert_false(portfolio_contains(list, i, list[i]));
 }
 
-/* Where all was timed, the best few of the list are as good as the best few of all, nearly. */
+/* If everything was timed, the best few of the list are almost as good as the best few of all. */
 TEST(little_is_lost_by_the_list)
 {
     enum { FEW = 4 };

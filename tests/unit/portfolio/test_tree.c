@@ -29,7 +29,7 @@ typedef struct fixture {
     size_t node_count;
 } fixture;
 
-/* Three configurations, whose ratios a rule tells. */
+/* Three configurations, whose ratios follow a rule. */
 static void setup(fixture *f, void (*rule)(int64_t rows, int64_t cols, double *ratios))
 {
     at_error error = {0};
@@ -72,8 +72,8 @@ static bool goes_to_then(const portfolio_axis *of, size_t axis_count, const valu
     return value_number(*v) * by < value_number(n->bound);
 }
 
-/* How much longer than its best a problem takes with what a reader is given of the tree, or
- * PORTFOLIO_UNCOVERED. */
+/* Returns the time of a problem, relative to its best, with the configuration that the tree gives;
+ * or PORTFOLIO_UNCOVERED. */
 static double loss_of(const portfolio_matrix *m, const portfolio_axis *of, size_t axis_count,
                       const record_node *nodes, const value *problems, size_t problem)
 {
@@ -152,7 +152,7 @@ TEST(a_product_is_found)
     assert_float_equal(loss(&f), 0, 1e-9);
 }
 
-/* Impossible where a vector does not divide: no question is needed, for the next in order is
+/* Impossible if a vector does not divide: this needs no question, since the next in the order is
  * taken. */
 static void by_constraint(int64_t rows, int64_t cols, double *ratios)
 {
@@ -171,7 +171,7 @@ TEST(constraints_need_no_question)
     assert_int_equal(f.nodes[0].order[1], 1);
 }
 
-/* Which of two is best takes two answers: neither question saves anything alone. */
+/* The best of two depends on two questions; neither saves anything alone. */
 TEST(questions_that_have_to_come_together_are_found)
 {
     enum { SIDE = 20, COUNT = SIDE * SIDE };
@@ -192,7 +192,7 @@ TEST(questions_that_have_to_come_together_are_found)
     portfolio_grow(&m, axes, 2, problems, nodes);
     for (size_t p = 0; p < COUNT; p++)
         sum += loss_of(&m, axes, 2, nodes, problems, p);
-    /* Either of the two alone loses 0.09 in the mean. */
+    /* Either of the two alone loses 0.09 on average. */
     assert_true(sum / COUNT < 0.002);
 }
 
@@ -206,7 +206,7 @@ static void by_chance(int64_t rows, int64_t cols, double *ratios)
     ratios[2] = 1 + 0.02 * rng_uniform(&r);
 }
 
-/* In the mean of some draws no more than a question for eight problems. */
+/* On average over some draws, at most one question per eight problems. */
 TEST(noise_grows_a_small_tree)
 {
     enum { DRAWS = 20 };
@@ -219,8 +219,8 @@ TEST(noise_grows_a_small_tree)
     assert_in_range(nodes, DRAWS, DRAWS * PROBLEMS / 4);
 }
 
-/* Configurations take turns, in more stretches than a tree has leaves; in one of five it matters
- * which. */
+/* Configurations alternate, in more stretches than a tree has leaves; in one of five it matters
+ * which one is taken. */
 TEST(of_more_questions_than_there_is_room_for_those_that_pay_most_stay)
 {
     enum { STRETCH = 16, STRETCHES = 200, EACH = 5, ALL = STRETCH * STRETCHES, WIDTH = 8 };
@@ -252,8 +252,8 @@ static void at_random(int64_t rows, int64_t cols, double *ratios)
         ratios[i] = rng_uniform(&r) < 0.4 ? 0 : 1 + rng_uniform(&r);
 }
 
-/* Whatever the matrix: a problem gets what is possible, if anything is; every leaf has every one
- * once. */
+/* For every matrix: a problem gets a possible configuration, if there is one; every leaf has each
+ * configuration once. */
 TEST(every_problem_gets_what_is_possible)
 {
     fixture f;
@@ -272,7 +272,7 @@ TEST(every_problem_gets_what_is_possible)
                              7);
 }
 
-/* The default is the best of all below a size, by a third; else the first configuration is. */
+/* The default is the best of all below a size, by a third; above it, the first configuration is. */
 static void by_default(int64_t rows, int64_t cols, double *ratios)
 {
     bool small = (double)rows * (double)cols < 1e7;
@@ -294,8 +294,8 @@ TEST(the_default_has_its_place_in_each_leaf)
         assert_true(loss_of(&f.m, axes, 2, f.nodes, f.problems, p) <= 1);
 }
 
-/* On the mean it is faster than the default, but slower on one of five problems that no question
- * parts. */
+/* On average it is faster than the default, but slower on one of five problems, which no question
+ * separates. */
 TEST(a_gain_does_not_make_up_for_harm)
 {
     enum { COUNT = 5 };
@@ -312,8 +312,8 @@ TEST(a_gain_does_not_make_up_for_harm)
     assert_int_equal(nodes[0].default_at, 0);
 }
 
-/* What gains a little on one problem and loses less than noise on another is not worth it: what is
- * expected to be as fast may be slower. */
+/* A question that gains a little on one problem and loses less than noise on another does not pay:
+ * a configuration that is expected to be as fast may be slower. */
 TEST(harm_that_no_race_could_tell_counts)
 {
     const double ratios[] = {1, 1.005}, defaults[] = {1.006, 1};
@@ -343,8 +343,7 @@ TEST(few_problems_are_told_apart)
         assert_float_equal(loss_of(&m, axes, 2, nodes, problems, p), 0, 1e-9);
 }
 
-/* A word may have nothing in common with another: the first configuration is hopeless for
- * "b". */
+/* Different words may have nothing in common: the first configuration is hopeless for "b". */
 TEST(what_words_part_is_learnt_apart)
 {
     enum { COUNT = 24 };
@@ -371,7 +370,7 @@ TEST(what_words_part_is_learnt_apart)
     assert_float_equal(sum, 0, 1e-9);
 }
 
-/* A tile that is cut badly in every other range of sizes: no few bounds of a size tell where. */
+/* A tile is cut badly in every second range of sizes: a few bounds of a size cannot tell where. */
 TEST(what_a_feature_parts_takes_one_question)
 {
     enum { COUNT = 45, FACTS = 3 };

@@ -1,4 +1,4 @@
-/* What a proof covered, in records and in words. */
+/* The coverage of a proof, in records and in words. */
 #include <stdlib.h>
 
 #include "check.h"

@@ -1,4 +1,4 @@
-/* Portfolios on their way into records. */
+/* Writing portfolios into records. */
 #include "check.h"
 
 #include <stdio.h>
@@ -98,7 +98,7 @@ TEST_IN(what_was_merged_is_read_and_picked, setup, teardown)
     record_deinit(&r);
 }
 
-/* Tells of each configuration its tile over 10 and where it was asked; of nothing else. */
+/* Computes a feature: the tile divided by 10. Knows no other feature. */
 static bool tell_tile(void *context, const record_feature *feature,
                       const record_values *configuration, double *out)
 {
@@ -121,7 +121,7 @@ static const record_values *picked(const record *r, pick_asks ask, int *asked)
     return found.configuration;
 }
 
-/* The tree asks for a feature of the second configuration. */
+/* The tree tests a feature of the second configuration. */
 TEST_IN(a_feature_is_read_and_asked_for, setup, teardown)
 {
     fixture *f = *state;
@@ -155,7 +155,7 @@ TEST_IN(a_feature_is_read_and_asked_for, setup, teardown)
         assert_non_null(found);
         assert_true(asked > 0);
         assert_true(record_same_values(found, &f->configurations[below]));
-        /* Nobody tells it, or the script means something else by it. */
+        /* The script does not have the feature, or defines it otherwise. */
         assert_null(picked(&r, NULL, &asked));
         r.portfolios[0].features[0].definition = "tile / 11";
         assert_null(picked(&r, tell_tile, &asked));

@@ -1,4 +1,4 @@
-/* Searching folders: what is found first, and what damaged files and entries cost. */
+/* Searching folders: the order of findings, and damaged files and entries. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* The line that a JSON pointer leads to. */
+/* The line of a JSON pointer. */
 #include "check.h"
 
 #include "record/record.h"

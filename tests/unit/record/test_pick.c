@@ -89,7 +89,7 @@ TEST_IN(then_the_nearest_problem_by_ratio, set_up, tear_down)
     /* Nearer to 8192 by ratio, to 1024 by difference. */
     assert_int_equal(pick_for(*state, "NVIDIA H200", 9, 0, 3500, "float", &tile), PICK_NEAREST);
     assert_int_equal(tile, 32);
-    /* A type counts for more than any size. */
+    /* A different type is farther than any two sizes. */
     assert_int_equal(pick_for(*state, "NVIDIA H200", 9, 0, 1024, "double", &tile), PICK_NEAREST);
     assert_int_equal(tile, 33);
 }
@@ -128,14 +128,14 @@ TEST_IN(warm_results_stand_back_behind_cold_ones, set_up, tear_down)
 {
     fixture *f = *state;
     int64_t tile;
-    /* Equally far: the warm one is refused before the cold one of the next problem only. */
+    /* Equally far: only after the warm one is refused comes the cold one of the next problem. */
     assert_int_equal(pick_for(f, "NVIDIA A100", 8, 0, 8192, "float", &tile), PICK_EXACT);
     assert_int_equal(tile, 2);
     assert_true(pick_preference(&f->records[0].entries[1]) <
                 pick_preference(&f->records[0].entries[3]));
 }
 
-/* Forbids the tiles below `least`. */
+/* Forbids tiles below `least`. */
 static bool at_least(void *least, const record_values *configuration)
 {
     return record_get(configuration, "tile")->integer >= *(int *)least;
@@ -220,7 +220,7 @@ TEST(a_portfolio_is_asked_by_its_tree)
     } cases[] = {{"G", 0, 64, "float", PICK_EXACT, 9},
                  {"G", 0, 65, "float", PICK_PORTFOLIO, 3},
                  {"G", 0, 40000, "float", PICK_PORTFOLIO, 2},
-                 /* Slower than the default nearby, so that the next in order is taken. */
+                 /* Slower than the default nearby, so the next in the order is taken. */
                  {"G", 0, 6000, "float", PICK_PORTFOLIO, 1},
                  /* No faster than the default, which has tile 8. */
                  {"G", 0, 20001, "float", PICK_DEFAULT, 8},
@@ -292,13 +292,13 @@ TEST(of_another_problem_only_what_was_faster_than_the_default_is_picked)
         {"\"baseline\": {\"configuration\": {\"tile\": 1}, " TIME(900, 890,
                                                                   910) "}, " TIME(900, 890, 910),
          false},
-        /* Without a time of the default what is said of it holds; it may have been wrong. */
+        /* Without a time of the default, its statements hold: the default may have been wrong. */
         {"\"baseline\": {\"configuration\": {\"tile\": 0}}, " TIME(900, 890, 910), true},
         {"\"baseline\": null, " TIME(900, 890, 910), true},
         {"\"speedup\": 1.001, " TIME(900, 890, 910), false},
         {"\"speedup\": 1.2, " TIME(900, 890, 910), true},
         {BASELINE ", \"measured\": {\"cache\": \"warm\"}, " TIME(1000, 990, 1010), false},
-        /* What it takes in time does not matter to who wants energy. */
+        /* For the objective energy, the time does not matter. */
         {BASELINE ", \"measured\": {\"objective\": \"energy\"}, " TIME(1000, 990, 1010), true},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -319,8 +319,8 @@ TEST(the_record_of_the_very_problem_holds)
     assert_int_equal(tile, 1);
 }
 
-/* Not what was faster farther away, or on another GPU: nearby the default was as good as
- * anything. */
+/* An entry that was faster farther away or on another GPU is not taken: nearby, the default was as
+ * good. */
 TEST(the_first_that_is_possible_decides)
 {
     int64_t tile;
@@ -332,7 +332,7 @@ TEST(the_first_that_is_possible_decides)
     assert_int_equal(tile, 5);
 }
 
-/* Then nothing is better than what is no better than the default. */
+/* Then even a configuration that is no better than the default is taken. */
 TEST(where_the_default_is_impossible_nothing_has_to_be_faster)
 {
     int64_t tile;
@@ -341,8 +341,8 @@ TEST(where_the_default_is_impossible_nothing_has_to_be_faster)
     assert_int_equal(tile, 1);
 }
 
-/* No entry has a default: the portfolio was slower than one, and the entry is for what it
- * is for. */
+/* No entry has a default. The portfolio was slower than a default; the entry is of the same
+ * problem. */
 TEST(where_no_default_is_known_what_was_slower_than_one_is_passed_over)
 {
     static const char text[] =
@@ -367,7 +367,7 @@ TEST(where_no_default_is_known_what_was_slower_than_one_is_passed_over)
     record_deinit(&f.records[0]);
 }
 
-/* A record of GPU "G" with nothing but a portfolio, which has these members. */
+/* Returns a record of GPU "G" that has only a portfolio with these members. */
 static void read_portfolio(fixture *f, const char *members)
 {
     char text[2048];
@@ -381,7 +381,7 @@ static void read_portfolio(fixture *f, const char *members)
     assert_ok(record_parse(text, strlen(text), "r.json", NULL, &f->records[0], &error), error);
 }
 
-/* What a tree asks first, and of which rows (of 64 columns) it is so. */
+/* The first test of a tree, and the number of rows (64 columns each) for which it is true. */
 TEST(a_tree_asks_for_divisors_and_products)
 {
     static const struct {
@@ -412,7 +412,7 @@ TEST(a_tree_asks_for_divisors_and_products)
     }
 }
 
-/* Whatever the nearest problem says: the tree has learnt from all. */
+/* The nearest problem does not matter: the tree was learnt from all problems. */
 TEST(a_tree_that_has_the_default_decides_alone)
 {
     static const struct {
@@ -517,7 +517,8 @@ static double distance_of(const record_values *a, const record_values *b)
 
 enum { DRAWN = 200, VARIABLES = 5 };
 
-/* Sizes, a type, a variable that some lack, one that is a number here and a truth there. */
+/* Sizes, a type, a variable that some problems lack, and one that is a number in some and a boolean
+ * in others. */
 static record_values draw(rng *r, record_pair pairs[VARIABLES])
 {
     static const char *const dtypes[] = {"float", "double", "half"};
@@ -557,7 +558,7 @@ TEST(a_distance_is_the_sum_over_the_variables_of_both)
     pick_table_deinit(&t);
 }
 
-/* One of the records' problems, some of whose sizes are others. */
+/* One of the records' problems, with some sizes changed. */
 static record_values draw_problem(rng *r, const record_set *set, record_pair pairs[])
 {
     const record *from = &set->records[rng_below(r, set->count)];
@@ -569,7 +570,7 @@ static record_values draw_problem(rng *r, const record_set *set, record_pair pai
     return (record_values){like->count - rng_below(r, 2), pairs};
 }
 
-/* The walk against every candidate, sorted. */
+/* Compares the walk with all candidates, sorted. */
 TEST(candidates_come_by_rule_then_distance)
 {
     record_set set;

@@ -57,7 +57,7 @@ TEST_IN(a_record_keeps_the_times_of_all_variants_by_the_parameter_that_explains_
     record_change change;
     char *text;
     sample_run(&s, &p, 140000);
-    /* The tile decides little, the algorithm all. */
+    /* The tile matters little, the algorithm a lot. */
     sample_result(&s, 1, 0, OUTCOME_OK, 150000);
     for (int i = 0; i < 600; i++)
         sample_result(&s, 0, 2, OUTCOME_OK, 1000000 + i);
@@ -263,7 +263,7 @@ TEST_IN(cold_and_warm_results_do_not_replace_each_other, set_up, temporary_file_
     record_deinit(&r);
 }
 
-/* The sample run, whose best is another configuration than the record's. */
+/* The sample run. Its best configuration is not the record's. */
 static record_change merge_without_the_recorded_best(fixture *f, int64_t best_ns,
                                                      const char *template_hash)
 {
@@ -291,7 +291,7 @@ TEST_IN(a_short_run_does_not_push_out_a_faster_result, set_up, temporary_file_te
     assert_ok(record_read(f->path, &r, &f->error), f->error);
     assert_int_equal(r.entries[0].time_ns, 140000);
     record_deinit(&r);
-    /* A difference inside the intervals is no reason to keep it. */
+    /* A difference within the intervals is no reason to keep the entry. */
     assert_int_equal(merge_without_the_recorded_best(f, 140100, same_template), RECORD_REPLACED);
 }
 

@@ -11,8 +11,8 @@ typedef struct fixture {
     pattern_variable variables[3];
     pattern pattern;
     run_summary run;
-    char *text;     /* what was printed last */
-    size_t columns; /* of the page; 0: 100 */
+    char *text;     /* the last output */
+    size_t columns; /* width of the page; 0 means 100 */
 } fixture;
 
 static int set_up(void **state)
@@ -93,7 +93,7 @@ TEST_IN(each_way_to_fail_has_an_example, set_up, tear_down)
     assert_has(text, "  compile_error, for example algorithm=tile,tile=64\n");
 }
 
-/* 300 characters of words and a line of a compiler below them. */
+/* 300 characters of words, and a line of a compiler below them. */
 static const char long_message[] = "element (3,17) of dst is 0 where 8.5 is expected; thread "
                                    "(1,0,0) of block (2,0,0) wrote 4 bytes at "
                                    "global address 0x700000004000, 4 bytes after the end of src "
@@ -139,7 +139,7 @@ TEST_IN(the_object_has_every_message_once_and_whole, set_up, tear_down)
     json_decref(root);
 }
 
-/* What does not fit beside the times stands below them; no value is broken. */
+/* Columns that do not fit beside the times are below them; no value is split. */
 TEST_IN(narrow_pages_keep_values_whole, set_up, tear_down)
 {
     fixture *f = *state;
@@ -257,7 +257,7 @@ TEST_IN(wide_spaces_still_fit_the_page, set_up, tear_down)
     assert_has(text, "\n      algorithm=grouped tile_rows=grouped");
     assert_page_fits(text, 100);
     f->run.results[0].values[0].string = "linear";
-    /* One parameter that varies is a column, what is common is said once. */
+    /* A parameter that varies is a column; common values are stated once. */
     for (int r = 0; r < ROWS; r++)
         for (size_t i = 1; i < COUNT; i++)
             f->run.results[r].values[i].string = "linear";
@@ -266,7 +266,7 @@ TEST_IN(wide_spaces_still_fit_the_page, set_up, tear_down)
     assert_has(text, "  rows 1 to 12: tile_rows=linear tile_columns=linear");
 }
 
-/* The same run, of floating-point operations. */
+/* The same run with floating-point operations as its work. */
 static void count_flops(fixture *f, double ceiling_rate)
 {
     f->run.work[WORK_BYTES] = 0;
