@@ -3,8 +3,8 @@
 
 usage: make_wheel.py PREFIX VERSION OUT
 
-PREFIX is what `cmake --install` wrote. The shared libraries that the programs need, beyond those of every Linux system, go
-into the wheel with their licences. Needs the programs patchelf and readelf, and Python's package wheel.
+PREFIX is the tree that `cmake --install` wrote. The shared libraries that the programs need, beyond those of every Linux
+system, are put into the wheel with their licences. Needs the programs patchelf and readelf, and Python's package wheel.
 """
 import os
 import re
@@ -16,9 +16,9 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-# What a manylinux wheel may expect of a system, as far as it is needed here (PEP 599 and later).
+# The libraries that every system has, according to manylinux (PEP 599 and later), as far as they are needed here.
 EVERYWHERE = re.compile(r"lib(c|m|dl|pthread|rt|util|gcc_s|stdc\+\+)\.so|ld-linux|linux-vdso")
-# A wheel has no MPI, and no place where shells or man would look.
+# Files that a wheel cannot use: it has no MPI, and shells and man do not look into it.
 LEFT_OUT = "autotune-rank", "bash-completion", "zsh", "fish", "man", "cmake", "pkgconfig", "include"
 
 METADATA = """Metadata-Version: 2.1
@@ -41,19 +41,19 @@ def run(*words):
 
 
 def libraries_of(binary):
-    """{name: path} of the shared libraries that it loads, but those of every system."""
+    """Returns {name: path} of the shared libraries that a binary loads, except those of every system."""
     found = re.findall(r"^\s*(\S+) => (/\S+)", run("ldd", binary), re.M)
     return {name: Path(path) for name, path in found if not EVERYWHERE.match(name)}
 
 
 def newest_glibc(binaries):
-    """The newest (2, MINOR) whose symbols they need."""
+    """Returns the newest glibc version (2, MINOR) whose symbols the binaries need."""
     versions = [int(v) for b in binaries for v in re.findall(r"GLIBC_2\.(\d+)", run("readelf", "--version-info", b))]
     return 2, max(versions)
 
 
 def licence_of(library):
-    """The copyright file of a Debian package's library; None elsewhere."""
+    """Returns the copyright file of a library from a Debian package, or None."""
     if not shutil.which("dpkg-query"):
         return None
     for path in library, library.resolve():
@@ -65,7 +65,7 @@ def licence_of(library):
 
 
 def bundle(tree, info):
-    """Puts the libraries that programs of the tree need beside them. Returns all binaries."""
+    """Copies the libraries that the tree's programs need into the tree. Returns all binaries."""
     libraries = tree / "lib"
     own = [p for p in tree.rglob("*") if p.is_file() and not p.is_symlink() and p.open("rb").read(4) == b"\x7fELF"]
     needed = {}
@@ -93,7 +93,7 @@ def main(prefix, version, out):
         shutil.copytree(HERE / "autotune", package, ignore=shutil.ignore_patterns("__pycache__"))
         tree = package / "_tree"
         shutil.copytree(prefix, tree, symlinks=True, ignore=lambda _, names: [n for n in names if n in LEFT_OUT])
-        # A wheel has no links: the library's one name is enough.
+        # A wheel has no symbolic links: keep the library under one name.
         for library in [p for p in tree.rglob("libautotune.so*") if not p.is_symlink()]:
             bytes_ = library.read_bytes()
             for name in library.parent.glob("libautotune.so*"):

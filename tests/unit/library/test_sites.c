@@ -245,7 +245,7 @@ TEST_IN(mistakes_in_what_is_given_are_named, set_up, tear_down)
 TEST_IN(a_call_ends_once, set_up, tear_down)
 {
     fixture *f = *state;
-    /* Times are known at once or late; late ones would be those of a longer call. */
+    /* Times are known at once, or late: then a second end would seem to end a longer call. */
     for (int late = 0; late <= 40; late += 40) {
         at_sites *sites = open_for(&(at_sites_options){.folder = f->folder}, &h200, "580", late);
         at_site *site = open_axpy(sites, 5000 + late);

@@ -213,7 +213,7 @@ TEST(distance_is_in_doublings_and_classes)
     assert_true(portfolio_distance(&rows, 1, &a, &c) > 1);
 }
 
-/* Returns the processor time, in seconds, of drawing `count` problems from a range. */
+/* Returns the processor time, in seconds, of drawing `wanted` problems from a range. */
 static double draw_s(size_t wanted, int64_t most, size_t least_found)
 {
     const portfolio_axis axis = {.name = "n", .least = 1, .most = most};

@@ -1,4 +1,4 @@
-"""autotune: tune GPU kernels, and use what was found.
+"""autotune: tune GPU kernels, and use the results.
 
     import autotune
     run = autotune.tune("transpose.lua", rows=8192, cols=8192)     # measures, and records the fastest
@@ -8,7 +8,7 @@
     @autotune.site(block=[128, 256, 512])                          # tuned while the program works
     def scale(x, y, block): ...
 
-What goes wrong is an autotune.Error, with `status`, `file` and `line`.
+Errors are autotune.Error, with `status`, `file` and `line`.
 """
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ __all__ = ["tune", "tune_beside", "pick", "prepare", "launch", "site", "Sites", 
            "Error", "InterruptedTuning", "NoDeviceError", "NotFoundError", "NoToolchainError", "ScriptError", "UsageError",
            "Value", "version"]
 
-Value = Union[int, float, bool, str]  # of a parameter, or a variable of a problem
+Value = Union[int, float, bool, str]  # the value of a parameter or of a problem's variable
 Result = TypeVar("Result")
 
 
 def version() -> str:
-    """The version of the library, as "0.1.0"."""
+    """Returns the version of the library, such as "0.1.0"."""
     from ._library import library
     return str(library().at_version(), "ascii")
 
 
 def __getattr__(name: str) -> str:
-    # The library is opened by the first use of it.
+    # The version is computed on demand, so that importing the module does not open the library.
     if name == "__version__":
         return version()
     raise AttributeError(f"module 'autotune' has no attribute {name!r}")
@@ -42,9 +42,9 @@ def __getattr__(name: str) -> str:
 
 
 class Run:
-    """What a tuning found. `values` is the fastest configuration, `time_ns` its median time, or on a simulated
-    device (`predicted`) what is predicted, `json` all that `autotune tune --json` says
-    (share/autotune/schemas/commands/tune.json describes it)."""
+    """The result of a tuning. `values` is the fastest configuration, `time_ns` its median time (on a simulated device its
+    predicted time; then `predicted` is true), and `json` the output of `autotune tune --json`, which
+    share/autotune/schemas/commands/tune.json describes."""
 
     def __init__(self, json: dict[str, Any]) -> None:
         self.json = json
@@ -68,10 +68,10 @@ def _text(value: Value) -> str:
 
 
 def tune(script: str, *, device: str | None = None, options: list[str] | tuple[str, ...] = (), **problem: Value) -> Run:
-    """Tunes a script, a kernel's file or an installed pattern for a problem, and records what is found on a GPU.
+    """Tunes a script, a kernel file or an installed pattern for a problem, and records the result of a GPU.
 
-    `device` is as on the command line ("cuda:0", "sim:sm_90"); `options` are more of its options
-    (["--budget", "100"], ["--results", "folder"]). Waits until it is done.
+    `device` is as on the command line ("cuda:0", "sim:sm_90"); `options` are further options of the command line
+    (["--budget", "100"], ["--results", "folder"]). Returns when the tuning has ended.
     """
     import json
     import subprocess
@@ -93,7 +93,7 @@ def tune(script: str, *, device: str | None = None, options: list[str] | tuple[s
         said = done.stderr.strip().removeprefix("autotune: ")
         place = re.match(r"([^\s:]+):(\d+): ", said)
         status = "script" if place else STATUS_OF_EXIT.get(done.returncode, "not_found")
-        # The command has one code for what is missing.
+        # The command has one exit code for a missing device and a missing toolchain.
         if status == "no_device" and said.startswith("NVRTC"):
             status = "no_toolchain"
         raise make_error(said[place.end():] if place else said or "no variant worked", status,
@@ -128,7 +128,7 @@ def _results(folder: str | None) -> _Results:
 
 
 def _call_on_gpu(name: str, *arguments: Any) -> None:
-    """Calls it in the current context; where there is none, in one that is made."""
+    """Calls a function in the current CUDA context, or in a new one if there is none."""
     from ._library import call
     try:
         call(name, *arguments)
@@ -140,9 +140,9 @@ def _call_on_gpu(name: str, *arguments: Any) -> None:
 
 
 class Choice:
-    """A configuration picked from records. `values` are its parameters; `rule` says how it was found ("exact",
-    "portfolio", "nearest_problem", "same_capability", "same_major", "default", "other_gpu"); `checked` whether the
-    pattern's constraints allow it here; `time_ns` and `gpu` where it was measured (0 and "": the default)."""
+    """A configuration picked from records. `values` are its parameters. `rule` says how it was found: "exact", "portfolio",
+    "nearest_problem", "same_capability", "same_major", "default" or "other_gpu". `checked` says whether the pattern's
+    constraints are known to allow it. `time_ns` and `gpu` say where it was measured; they are 0 and "" for the default."""
 
     def __init__(self, results: _Results, handle: Any, pattern: str) -> None:
         from ._library import library, to_value
@@ -172,10 +172,10 @@ class Choice:
 
 
 def pick(pattern: str, *, results: str | None = None, gpu: tuple[str, int, int] | None = None, **problem: Value) -> Choice:
-    """The recorded configuration of `pattern` that suits a problem and a GPU best.
+    """Picks the recorded configuration of `pattern` that suits a problem and a GPU best.
 
-    `results`: the folder of the records; None: $AUTOTUNE_RESULTS, ./results and those installed, read once.
-    `gpu`: ("NVIDIA H200", 9, 0); None: that of the current CUDA context.
+    `results` is the folder of the records; None means $AUTOTUNE_RESULTS, ./results and the installed records. Records
+    are read once. `gpu` is a tuple such as ("NVIDIA H200", 9, 0); None means the GPU of the current CUDA context.
     """
     import ctypes
 
@@ -191,8 +191,8 @@ def pick(pattern: str, *, results: str | None = None, gpu: tuple[str, int, int] 
 
 
 class Tuning:
-    """A tuning beside the program: `wait(seconds)` gives its state, "running", "waiting" (for another process that tunes
-    the same), "done" or "failed", for which `message` says why."""
+    """A tuning beside the program. `wait(seconds)` returns its state: "running", "waiting" (another process tunes the same),
+    "done" or "failed". If it failed, `message` says why."""
 
     STATES = ("none", "running", "waiting", "done", "failed")
 
@@ -200,7 +200,7 @@ class Tuning:
         self._results, self.pattern, self._problem, self.message = results, pattern, problem, ""
 
     def wait(self, seconds: float = 0) -> str:
-        """Waits for its end, at most for so long."""
+        """Waits at most `seconds` for the end, and returns the state."""
         import ctypes
 
         from ._library import call, to_variables
@@ -212,11 +212,11 @@ class Tuning:
 
 def tune_beside(pattern: str, *, results: str | None = None, budget_s: float = 60, share: float = 0.1,
                 script: str | None = None, **problem: Value) -> Tuning:
-    """Tunes a problem that is not recorded in a process of its own, on the GPU of the current CUDA context, and returns at
-    once; the first pick() after its end has the result. For what is recorded, or being tuned, it does nothing.
+    """Tunes a problem in a process of its own, on the GPU of the current CUDA context, and returns at once. The first pick()
+    after the end uses the result. Does nothing if the problem is recorded or being tuned.
 
-    It takes `budget_s` seconds, proofs included, and at most the `share` of the GPU's time; `script`: the pattern's path, where
-    it is not an installed one.
+    The tuning takes `budget_s` seconds, proofs included, and at most the `share` of the GPU's time. `script` is the path of
+    the pattern, if it is not installed.
     """
     import os
 
@@ -231,8 +231,8 @@ def tune_beside(pattern: str, *, results: str | None = None, budget_s: float = 6
 
 
 class Kernel:
-    """A choice's kernel, compiled and loaded into the current CUDA context: kernel(src, dst) launches it. `buffers` are
-    the names of its arrays, in their order."""
+    """The kernel of a choice, compiled and loaded into the current CUDA context. kernel(src, dst) launches it. `buffers`
+    has the names of its arrays, in their order."""
 
     def __init__(self, choice: Choice, script: str | None = None, includes: tuple[str, ...] | list[str] = ()) -> None:
         import ctypes
@@ -252,12 +252,12 @@ class Kernel:
 
     @property
     def source(self) -> str:
-        """Its CUDA C++."""
+        """The kernel's CUDA C++."""
         text: bytes = self._lib.at_kernel_source(self._handle)
         return text.decode("utf-8", "replace")
 
     def __call__(self, *arrays: Any, stream: int | None = None) -> None:
-        """Launches it on device arrays, one a buffer, in the stream in which their package works; returns at once."""
+        """Launches the kernel on device arrays, one per buffer, in the current stream of their package. Returns at once."""
         from ._arrays import address_and_bytes, current_stream
         from ._library import call
         if len(arrays) != len(self.buffers):
@@ -272,19 +272,19 @@ class Kernel:
         call("launch", self._handle, current_stream(arrays) if stream is None else stream, addresses)
 
     def __del__(self) -> None:
-        # At the end of the interpreter the context may be gone before.
+        # When the interpreter ends, the CUDA context may be gone already.
         if getattr(self, "_handle", None) and sys is not None and not sys.is_finalizing():
             self._lib.at_kernel_free(self._handle)
 
 
 def prepare(choice: Choice, *, script: str | None = None, includes: tuple[str, ...] | list[str] = ()) -> Kernel:
-    """Compiles and loads a choice's kernel; `script`: its pattern's path, where it is not an installed one; `includes`:
-    folders in which headers are looked for, too."""
+    """Compiles and loads the kernel of a choice. `script` is the path of the pattern, if it is not installed; `includes`
+    are further folders of headers."""
     return Kernel(choice, script, includes)
 
 
 def launch(choice: Choice, *arrays: Any, stream: int | None = None) -> None:
-    """Launches a choice on device arrays: it is prepared at the first time, which compiles or reads the cache."""
+    """Launches a choice on device arrays. The first launch compiles the kernel, or reads it from the cache."""
     if choice._kernel is None:
         choice._kernel = prepare(choice)
     choice._kernel(*arrays, stream=stream)
@@ -294,13 +294,13 @@ def launch(choice: Choice, *arrays: Any, stream: int | None = None) -> None:
 
 
 class InvalidConfiguration(Exception):
-    """Raised by a site's function: the values cannot be used, and are not given again."""
+    """The function of a site raises this if it cannot use the values. They are not given again."""
 
 
 class Sites:
-    """The places of a program that are tuned while it works, and the store of what was decided. `share`: of the time of
-    a site's calls that tuning may cost; `code`: the version of the program's code, without which old decisions would be
-    used for new code; `clock`: "auto", "events" (CUDA's) or "host"."""
+    """The tuning sites of a program, and the store of their decisions. `share` is the share of the time of a site's calls
+    that tuning may cost. `code` is the version of the program's code; without it, old decisions are used for new code.
+    `clock` is "auto", "events" (of CUDA) or "host"."""
 
     CLOCKS = {"auto": 0, "events": 1, "host": 2}
 
@@ -316,14 +316,14 @@ class Sites:
         call("sites_open", options, ctypes.byref(self._handle))
 
     def problems(self) -> list[str]:
-        """What was not as it should be: an entry of the store that is of another driver ..."""
+        """Returns the problems so far, such as an entry of the store for another driver."""
         out: list[str] = []
         while text := self._lib.at_sites_problem(self._handle, len(out)):
             out.append(text.decode("utf-8", "replace"))
         return out
 
     def close(self) -> None:
-        """Writes what is decided; no call of a site may be under way."""
+        """Writes the decisions and closes the sites. No call of a site may be in progress."""
         if self._handle:
             self._lib.at_sites_close(self._handle)
             self._handle.value = None
@@ -348,7 +348,7 @@ def _default_sites() -> Sites:
 
 
 class Site(Generic[Result]):
-    """A function whose keyword arguments of some names are chosen: see site(). A method may be one, too."""
+    """A function or method with tuned keyword arguments: see site()."""
 
     STATES = "tuning", "decided", "recalled", "frozen", "off"
 
@@ -434,7 +434,7 @@ class Site(Generic[Result]):
             return out
 
     def report(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        """How the site of these arguments stands: state, values, calls, trials, seen_ns, spent_ns."""
+        """Reports on the site of these arguments: state, values, calls, trials, seen_ns, spent_ns."""
         from ctypes import byref
 
         from ._library import CReport, call, to_value
@@ -445,22 +445,22 @@ class Site(Generic[Result]):
                 "spent_ns": r.spent_ns, "values": {v.name.decode(): to_value(v) for v in r.values.items[:r.values.count]}}
 
     def freeze(self, *args: Any, **kwargs: Any) -> None:
-        """No more trials for these arguments."""
+        """Ends tuning for these arguments."""
         from ._library import call
         call("site_freeze", self._of(args, kwargs)[0])
 
 
 def site(*, key: Callable[..., dict[str, Value]] | None = None, name: str | None = None, sites: Sites | None = None,
          **parameters: Iterable[Value]) -> Callable[[Callable[..., Result]], Site[Result]]:
-    """Has a function tuned while the program works: it is called with one of the values of each parameter, which come as
-    keyword arguments, the default first.
+    """Tunes a function while the program runs: each call gets one value of each parameter, as keyword arguments. The first
+    value of a parameter is its default.
 
         @autotune.site(key=lambda x, y: {"n": x.numel()}, block=[128, 256, 512])
         def scale(x, y, block): ...
 
-    `key` gives the problem, of which the fastest depends, from the function's arguments. Only times are compared: every
-    value must compute the same. Calls whose arrays are of PyTorch or CuPy are timed in their current stream; a function
-    raises InvalidConfiguration for values that it cannot use.
+    `key` computes the problem, on which the fastest values depend, from the function's arguments. Only times are compared:
+    all values must compute the same result. Calls with arrays of PyTorch or CuPy are timed in their current stream. The
+    function raises InvalidConfiguration for values that it cannot use.
     """
     if not parameters:
         raise UsageError("a site has at least one parameter: site(block=[128, 256])", "usage")

@@ -1,4 +1,4 @@
-"""Device arrays of other packages: where their data are, and in which stream to work on them."""
+"""Device arrays of other packages: the address of their data, and their stream."""
 from __future__ import annotations
 
 import ctypes
@@ -45,7 +45,7 @@ def _from_interface(array: Any) -> tuple[int, int]:
 def _from_dlpack(array: Any) -> tuple[int, int]:
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    # The capsule is looked at and not consumed: the array keeps its data.
+    # The capsule is only read, not consumed: the array keeps its data.
     tensor = _DLTensor.from_address(get(array.__dlpack__(), b"dltensor"))
     if tensor.device_type not in _ON_A_GPU:
         raise UsageError("an array is not on a CUDA device", "usage")
@@ -56,10 +56,10 @@ def _from_dlpack(array: Any) -> tuple[int, int]:
 
 
 def address_and_bytes(array: Any) -> tuple[int, int]:
-    """The device address of an array and its size in bytes."""
+    """Returns the device address of an array and its size in bytes; for an address (an int) the size is 0."""
     if isinstance(array, int):
         return array, 0
-    # PyTorch's property raises for tensors on the host, and for those that need a gradient.
+    # PyTorch's __cuda_array_interface__ raises an error for tensors on the host, and for tensors with a gradient.
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(array, torch.Tensor):
         if not array.is_cuda:
@@ -76,7 +76,7 @@ def address_and_bytes(array: Any) -> tuple[int, int]:
 
 
 def current_stream(arrays: Sequence[Any]) -> int:
-    """The stream in which the arrays' own package works now; 0: the default stream."""
+    """Returns the current stream of the arrays' package; 0 is the default stream."""
     torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
     for array in arrays:
         if torch is not None and isinstance(array, torch.Tensor) and array.is_cuda:
@@ -91,8 +91,8 @@ def current_stream(arrays: Sequence[Any]) -> int:
 
 
 def make_context() -> bool:
-    """Has PyTorch or CuPy, whichever is loaded, make its CUDA context current, which they do when they first work; false:
-    neither is loaded, or there is no GPU for it."""
+    """Makes the CUDA context of PyTorch or CuPy current, whichever is loaded. Returns False if neither is loaded, or it has
+    no GPU."""
     torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
     if torch is not None and torch.cuda.is_available():
         torch.cuda.synchronize()

@@ -1,4 +1,4 @@
-"""The program `autotune`, as pip installs it."""
+"""Runs the program `autotune` of the wheel."""
 import os
 import sys
 

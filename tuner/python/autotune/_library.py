@@ -1,4 +1,4 @@
-"""libautotune's C interface (autotune.h), as ctypes sees it."""
+"""The C interface of libautotune (autotune.h) for ctypes."""
 from __future__ import annotations
 
 import ctypes
@@ -54,7 +54,7 @@ class CReport(ctypes.Structure):
 
 
 class Error(Exception):
-    """What autotune could not do. `status` is the library's ("script", "no_device" ...), `file` and `line` say where."""
+    """An error of autotune. `status` is the library's ("script", "no_device" ...); `file` and `line` say where."""
 
     def __init__(self, message: str, status: str = "internal", file: str | None = None, line: int | None = None) -> None:
         place = f"{file}:{line}: " if file and line else f"{file}: " if file else ""
@@ -71,7 +71,7 @@ class ScriptError(Error):
 
 
 class NotFoundError(Error, LookupError):
-    """There are no results, or none that is possible."""
+    """There are no results, or no possible configuration."""
 
 
 class NoDeviceError(Error, RuntimeError):
@@ -83,7 +83,7 @@ class NoToolchainError(Error, RuntimeError):
 
 
 class InterruptedTuning(Error):
-    """The tuning was interrupted; what was measured is kept."""
+    """The tuning was interrupted; its measurements are kept."""
 
 
 KINDS = {"usage": UsageError, "script": ScriptError, "not_found": NotFoundError, "no_device": NoDeviceError,
@@ -95,7 +95,7 @@ def make_error(message: str, status: str, file: str | None = None, line: int | N
 
 
 def find_nvrtc() -> str | None:
-    """The NVRTC of NVIDIA's wheels, where one is installed beside this package; None: the system's."""
+    """Returns the path of NVRTC from NVIDIA's wheels, or None if none is installed: then the system's is used."""
     import glob
     for folder in sys.path:
         for part in "cu13", "cuda_nvrtc":
@@ -106,7 +106,7 @@ def find_nvrtc() -> str | None:
 
 
 def environment() -> dict[str, str]:
-    """That in which autotune's program runs: it is told of NVRTC's wheel."""
+    """Returns the environment for the program autotune, with the path of NVRTC's wheel."""
     env = dict(os.environ)
     if "AUTOTUNE_NVRTC" not in env:
         nvrtc = find_nvrtc()
@@ -116,7 +116,7 @@ def environment() -> dict[str, str]:
 
 
 def program() -> str:
-    """The path of the program `autotune`: the wheel's, else the first on PATH."""
+    """Returns the path of the program `autotune`: the wheel's, or the first on PATH."""
     own = os.path.join(TREE, "bin", "autotune")
     if os.path.exists(own):
         return own
@@ -169,7 +169,7 @@ _lib: ctypes.CDLL | None = None
 
 
 def library() -> ctypes.CDLL:
-    """The library, which is opened when it is first needed."""
+    """Returns the library; opens it at the first call."""
     global _lib
     if _lib is None:
         if "AUTOTUNE_NVRTC" not in os.environ:
@@ -183,7 +183,7 @@ def library() -> ctypes.CDLL:
 
 
 def call(name: str, *arguments: Any) -> str:
-    """Calls a function that can fail; raises what it says. Returns what else it says."""
+    """Calls a function of the library, and raises its error. Returns the message that it wrote on success."""
     lib, error = library(), CError()
     status = getattr(lib, "at_" + name)(*arguments, byref(error))
     if status:
@@ -194,12 +194,12 @@ def call(name: str, *arguments: Any) -> str:
 
 
 def is_bool(value: Any) -> bool:
-    """NumPy's are no bool of Python's."""
+    """Returns whether the value is a bool of Python or of NumPy."""
     return isinstance(value, bool) or type(value).__name__ in ("bool_", "bool")
 
 
 def to_variables(values: dict[str, Any]) -> Any:
-    """Named values as the library takes them. A bool is no integer here."""
+    """Converts named values to the library's variables. A bool is not an integer here."""
     out = (CVariable * max(len(values), 1))()
     for v, (name, value) in zip(out, values.items()):
         v.name = name.encode()

@@ -1,4 +1,4 @@
-"""Python expressions of T1 files: their values, and the same in Lua, as a script of autotune writes them."""
+"""Python expressions of T1 files: evaluates them, and translates them to the Lua of autotune's scripts."""
 from __future__ import annotations
 
 import ast
@@ -7,7 +7,7 @@ import math
 import re
 from typing import Any, Iterable
 
-Text = tuple[str, str]  # an expression of a script, and its type: "whole", "number", "truth" or "text"
+Text = tuple[str, str]  # a Lua expression, and its type: "whole", "number", "truth" or "text"
 
 
 def meant(name: Any, known: Iterable[str]) -> str:
@@ -20,7 +20,7 @@ def quoted(text: str, quote: str = '"') -> str:
 
 
 def literal(value: Any, quote: str = "'") -> Text:
-    """A value as Lua writes it, and its type."""
+    """Returns a value in Lua, and its type."""
     if isinstance(value, bool):
         return str(value).lower(), "truth"
     if isinstance(value, str):
@@ -33,7 +33,7 @@ def literal(value: Any, quote: str = "'") -> Text:
 
 
 def bare(text: Any) -> Any:
-    """The expression without brackets around the whole of it."""
+    """Returns the expression without brackets around all of it."""
     depth, inner = 0, str(text)[1:-1]
     for c in inner:
         depth += (c == "(") - (c == ")")
@@ -55,7 +55,7 @@ COMPARISONS = {ast.Eq: "==", ast.NotEq: "~=", ast.Lt: "<", ast.LtE: "<=", ast.Gt
 
 
 class Plain(ast.NodeTransformer):
-    """Writes math.ceil as ceil, and ProblemSize[0] as the variable of the problem."""
+    """Replaces math.ceil by ceil, and ProblemSize[0] by the problem's variable."""
 
     def __init__(self, sizes: list[str], is_list: bool) -> None:
         self.sizes, self.is_list = sizes, is_list
@@ -79,7 +79,7 @@ class Plain(ast.NodeTransformer):
 
 
 class Expression:
-    """A Python expression of the T1 file. Only functions of FUNCTIONS are called when it is evaluated."""
+    """A Python expression of the T1 file. Its evaluation calls only functions of FUNCTIONS."""
 
     def __init__(self, text: str, known: Iterable[str], sizes: list[str] = [], is_list: bool = True) -> None:
         try:
@@ -108,7 +108,7 @@ class Expression:
 
 
 class Translator:
-    """Writes an expression in Lua that reads the names of `types`; the other names have the `values`."""
+    """Translates an expression to Lua. Names in `types` remain names; other names are replaced by their `values`."""
 
     def __init__(self, types: dict[str, str], values: dict[str, Any], lists: dict[str, list]) -> None:
         self.types, self.values, self.lists = types, values, lists
@@ -141,7 +141,7 @@ class Translator:
         if of != of_second:
             (first, of), (second, of_second) = self.number(a), self.number(b)
         of = of if of == of_second else "number"
-        if of == "truth":  # the first may be false, after which Lua's `or` goes on
+        if of == "truth":  # if the first is false, Lua's `or` would take the second
             return f"({condition} and {first} or not {condition} and {second})", of
         return f"({condition} and {first} or {second})", of
 
@@ -169,7 +169,7 @@ class Translator:
         return "(" + " or ".join(self.compare(ast.Eq(), a, one) for one in items) + ")" if items else "false"
 
     def least(self, node: ast.expr) -> int:
-        """A lower bound of a whole number; -1 if it may be negative, or is not known."""
+        """Returns a lower bound of a whole number; -1 if it may be negative or is unknown."""
         if not self.reads(node):
             return int(self.value(node))
         if isinstance(node, ast.Name):

@@ -19,7 +19,7 @@ from ._t1_expression import Expression, Translator, bare, literal, meant, quoted
 
 
 class Wrong(Exception):
-    """An error in the T1 file: the object (for the line; None for the whole file) and the message."""
+    """An error in the T1 file: its object (which has the line; None for the whole file) and its message."""
 
 
 class Object(dict):
@@ -52,7 +52,7 @@ HELPERS = set("abs bits_type ceil ceil_div cluster_load ctype device floor inclu
 
 
 def lua(value: Any, indent: str = "") -> str:
-    """Lua for a value. A `dict` is a table with names, a `list` a table without; a `Code` is written as it is."""
+    """Returns a value in Lua. A `dict` becomes a table with names, a `list` a table without names; a `Code` is copied."""
     if isinstance(value, Code):
         return value.text
     if not isinstance(value, (dict, list)):
@@ -69,7 +69,7 @@ def lua(value: Any, indent: str = "") -> str:
 
 
 class Code:
-    """Lua that is no value: at.float "x"."""
+    """Lua code that is not a value, such as at.float "x"."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -86,7 +86,7 @@ REFERENCE = {"Name", "TargetName", "FillType", "FillValue", "DataSource", "Rando
 SCALARS = {"byte": "int8", **{t: t for t in "bool int8 uint8 int16 uint16 int32 uint32 int64 uint64 half float double".split()}}
 VECTORS = {t + str(n): (t, n) for t in ("half", "float", "double") for n in (2, 3, 4, 8, 16) if (t, n) != ("half", 3)}
 FILLS = {"Constant", "Random", "Generator", "BinaryRaw", "Uninitialized"}
-TOLERANCES = {"half": 1e-2, "float": 1e-4, "double": 1e-9}  # of the largest magnitude
+TOLERANCES = {"half": 1e-2, "float": 1e-4, "double": 1e-9}  # relative to the largest magnitude
 MOST_VALUES, MOST_GENERATED, MOST_TRIALS = 32, 1 << 16, 5000
 
 
@@ -94,21 +94,21 @@ class Converter:
     def __init__(self, path: str, root: Any) -> None:
         self.path, self.root = path, root
         self.space: dict[str, list] = {}
-        self.types: dict[str, str] = {}     # of the parameters
+        self.types: dict[str, str] = {}     # types of the parameters
         self.problem: dict[str, Any] = {}
         self.sizes: list[str] = []          # the variables of ProblemSize
         self.sizes_are_list = True
         self.conditions: list[Expression] = []
         self.buffers: dict[str, dict] = {}
         self.made: dict[str, str] = {}      # how each buffer is made: at.input
-        self.names: dict[str, str] = {}     # of the buffers, by the arguments' names
+        self.names: dict[str, str] = {}     # names of the buffers, by the names of the arguments
         self.constants: dict[str, str] = {}
         self.bytes: list[str] = []
 
     # -- members
 
     def known(self, object: Any, names: set[str], what: str) -> None:
-        """Refuses misspelt members, and warns of members that the format does not have."""
+        """Raises an error for a misspelt member, and warns of members that the format does not have."""
         if not isinstance(object, Object):
             raise Wrong(None, f"{what} is no object {{ ... }}")
         for name, value in object.items():
@@ -147,7 +147,8 @@ class Converter:
             raise Wrong(object, f'{what}: "{given}": {e}') from None
 
     def translated(self, object: Object, what: str, given: Any, with_parameters: bool = True) -> Any:
-        """Lua for a number that reads variables of the problem, and parameters or (in sizes) the lists of their values."""
+        """Returns Lua for a number that depends on variables of the problem, and on parameters (in sizes: on their lists of
+        values)."""
         own = {n: literal(v)[1] for n, v in self.problem.items()}
         types = {**self.types, **own} if with_parameters else own
         e = self.read(object, what, given, {*self.space, *own})
@@ -160,7 +161,7 @@ class Converter:
         return int(text) if text.isdigit() else bare(text)
 
     def fresh(self, name: str, otherwise: str = "") -> str:
-        """A name for a variable or a buffer that is not taken, like `name`."""
+        """Returns an unused name for a variable or a buffer, similar to `name`."""
         name = re.sub(r"\W", "_", name, flags=re.ASCII)
         if not re.match("[A-Za-z]", name) or len(name) > 50:
             name = otherwise
@@ -212,7 +213,7 @@ class Converter:
             self.conditions.append(e)
 
     def find_baseline(self) -> dict[str, Any]:
-        """The Defaults, or a configuration near them that the conditions allow."""
+        """Returns the Defaults, or a configuration near them that the conditions allow."""
         names, trials = list(self.space), iter(range(MOST_TRIALS))
         last = [max((names.index(n) for n in c.reads), default=0) for c in self.conditions]
 
@@ -294,7 +295,7 @@ class Converter:
 
     def read_fill(self, given: Object, dtype: str, count: int, what: str) -> Any:
         kind = self.word(given, "FillType", FILLS, "Constant", what)
-        if kind == "Random":  # which numbers, the format leaves to the tuner
+        if kind == "Random":  # the format does not say which numbers
             return "uniform"
         if kind == "Uninitialized":
             return "zero"
@@ -364,7 +365,7 @@ class Converter:
             value: Any = self.read_scalar(given, place, what) if memory == "Scalar" else \
                 self.read_vector(given, place, constant, what)
             taken.append((value, symbol, constant))
-        # In Kernel Tuner, constant memory is an argument, too, unless the kernel takes fewer.
+        # In Kernel Tuner, constant memory is an argument, unless the kernel has fewer parameters.
         head = re.search(r"\b%s\s*\(([^)]*)\)" % re.escape(re.split("[<:]", kernel["KernelName"])[0]), kernel_text)
         takes = len(head[1].split(",")) if head and head[1].strip() else 0
         fewer = takes == len(taken) - sum(constant for _, _, constant in taken)
@@ -419,7 +420,7 @@ class Converter:
         shared = kernel.get("SharedMemory")
         options = [o for o in kernel.get("CompilerOptions") or [] if o and not o.startswith("-I")]
         folders = [os.path.normpath(o[2:].strip()) for o in kernel.get("CompilerOptions") or [] if o.startswith("-I")]
-        # The Toolkit's headers refuse older dialects unless they are told not to.
+        # The Toolkit's headers refuse older C++ dialects by default.
         if any(re.match("--?std=c\\+\\+[01][^7-9]", o) for o in options):
             options.append("-DCCCL_IGNORE_DEPRECATED_CPP_DIALECT")
         types = kernel.get("KernelTypeNames")
@@ -446,7 +447,7 @@ class Converter:
                 },
                 "launch": launch,
                 "reference": reference,
-                # The kernel's file may state sizes, too: no other problem is known to be right.
+                # The kernel file may contain sizes, too, so another problem may not work.
                 "ragged": False,
                 "simulated": False,
                 "traffic": " + ".join(self.bytes) or None,
