@@ -33,7 +33,7 @@ typedef struct captured_pointer {
 typedef struct captured_allocation {
     uint64_t address, size_bytes;
     char *before; /* path of a file with the contents before the launch, of size_bytes; owned */
-    char *after;  /* likewise after the launch; NULL if the launch changed nothing; owned */
+    char *after;  /* path of the contents after the launch; NULL if unchanged; owned */
 } captured_allocation;
 
 /* A variable of the kernel's module. */

@@ -1,8 +1,8 @@
 /* The tables that the injected library writes while the program runs, and the tuner reads when it
  * has ended. They are plain data of fixed size in a mapped file: if the program crashes, is killed
- * or calls _exit(), everything written so far is there.
+ * or calls _exit(), everything written so far is in the file.
  *
- * Each process of the program has its own folder in the folder of the capture, with this table in
+ * * Each process of the program has its own folder in the folder of the capture, with this table in
  * the file `table`. For launch number i of `launches` the folder has the files "<i>-<k>-before" and
  * "<i>-<k>-after" (contents of allocation k; no "after" if they are unchanged), "<i>-variable-<k>",
  * and "<i>-module" (the image that its module was loaded from). */
@@ -80,7 +80,7 @@ enum { CAPTURE_NOTHING, CAPTURE_ARGUMENTS, CAPTURE_INPUTS, CAPTURE_DONE };
 typedef struct capture_launch {
     uint32_t state;
     uint32_t row;
-    uint64_t number; /* number of the launch among those of chosen kernels, from 1 */
+    uint64_t number; /* number of the launch among launches of chosen kernels, from 1 */
     uint32_t argument_count, parameter_bytes, pointer_count, allocation_count, variable_count;
     uint32_t variables_unread; /* further variables of the module */
     capture_argument arguments[CAPTURE_MOST_ARGUMENTS];
@@ -110,7 +110,7 @@ typedef struct capture_table {
 
 /* Environment variables that configure the library. */
 #define CAPTURE_DIR "AUTOTUNE_CAPTURE_DIR" /* folder of the capture */
-/* part of the chosen kernels' names; none if unset */
+/* part of the chosen kernels' names; unset: no kernel is chosen */
 #define CAPTURE_KERNEL "AUTOTUNE_CAPTURE_KERNEL"
 #define CAPTURE_NTH "AUTOTUNE_CAPTURE_NTH" /* which of their launches to capture, from 1 */
 /* number of different grids and blocks to capture */

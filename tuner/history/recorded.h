@@ -38,7 +38,7 @@ typedef struct recorded {
  * AT_NOT_FOUND, AT_IO, AT_FORMAT. */
 at_status recorded_open(const char *path, json_t **out, at_error *error);
 
-/* Reads such JSON from a text; `path` is for messages. */
+/* Makes the same JSON from a text; `path` is for messages. */
 at_status recorded_open_text(const char *text, size_t size_bytes, const char *path, json_t **out,
                              at_error *error);
 

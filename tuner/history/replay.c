@@ -109,7 +109,7 @@ static at_status run_once(const replay *r, uint64_t seed, seed_run *out, at_erro
     return AT_OK;
 }
 
-/* Runs seeds until none is left; the body of a thread. */
+/* Runs seeds until all have run; the body of a thread. */
 static void *work(void *argument)
 {
     replay *r = argument;

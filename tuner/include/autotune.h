@@ -19,8 +19,8 @@
  *
  * Errors: a function that can fail returns AT_OK or another status, and writes the error into its
  * last argument, which may be NULL. After a failure *out is NULL. A NULL argument where NULL is not
- * allowed is AT_USAGE. A function without a status returns 0, "" or AT_RULE_DEFAULT for such a
- * NULL, and for an index that is too large.
+ * allowed is AT_USAGE. A function without a status returns 0, "" or AT_RULE_DEFAULT for a NULL
+ * argument, and for an index that is too large.
  *
  * Ownership: each handle is freed by the function that is named at its type, which accepts NULL.
  * Arguments are copied. A returned text is valid as long as the handle that it came from.
@@ -250,13 +250,13 @@ typedef struct at_kernel_options {
  * (NVRTC is opened only if the cache has no entry) and loads it into that context. Without a cache
  * entry this takes as long as NVRTC, perhaps seconds.
  *
- * A configuration that was recorded for another problem may be impossible for this one. Then the
- * next best possible one is taken, and finally the default; at_kernel_rule() and at_kernel_text()
- * say which. AT_NOT_FOUND if none is possible.
+ * * * A configuration that was recorded for another problem may be impossible for this one. Then
+ * the next best possible one is taken, and finally the default; at_kernel_rule() and
+ * at_kernel_text() say which. AT_NOT_FOUND if no configuration is possible.
  *
- * Buffers of tensor maps must be aligned to 16 bytes, those of textures as the driver requires. The
- * kernel borrows from `choice`, which must be freed later; at_close() may be called earlier.
- * AT_SCRIPT, AT_COMPILE, AT_NO_TOOLCHAIN, AT_NO_DEVICE, AT_DEVICE. */
+ * * * Buffers of tensor maps must be aligned to 16 bytes, buffers of textures as the driver
+ * requires. The kernel borrows from `choice`, which must be freed later; at_close() may be called
+ * earlier. AT_SCRIPT, AT_COMPILE, AT_NO_TOOLCHAIN, AT_NO_DEVICE, AT_DEVICE. */
 AT_API at_status at_prepare(const at_choice *choice, const at_kernel_options *options,
                             at_kernel **out, at_error *error);
 
@@ -307,7 +307,7 @@ AT_API at_status at_launch(const at_kernel *kernel, void *stream, const uint64_t
  * changed in place. Launches that are captured into a graph use the present choice and are not
  * timed. Several threads and streams may use a site at once; the time of a call includes the effect
  * of other streams. Begin and end of several calls may overlap: `values` identifies the call. If
- * calls of one site are inside those of another, so is their time.
+ * calls of one site are inside calls of another site, their time counts for both.
  *
  * Decisions are stored as records for the GPU, the driver, the version of the program's code and
  * the problem. Decisions for other ones are kept, but not used. AUTOTUNE_SITES=off uses defaults

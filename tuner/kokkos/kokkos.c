@@ -145,7 +145,8 @@ void kokkosp_declare_input_type(const char *name, size_t id, kokkos_info *info)
 
 /* ---- sites ---- */
 
-/* Writes a version of the program: size and time of its file, since the program states none. */
+/* Writes a version of the program: size and time of its file, since the program states no
+ * version. */
 static void version_of_program(char *out, size_t out_bytes)
 {
     struct stat s;
@@ -182,7 +183,7 @@ static const variable *variable_of(const kokkos_variable *v)
 }
 
 /* The parameters of a site, with Kokkos' default first. If the default is no candidate (Kokkos
- * passes 0 if it has none), the middle candidate takes its place. Valid during one call. */
+ * passes 0 if there is no default), the middle candidate takes its place. Valid during one call. */
 typedef struct lists {
     at_parameter parameters[MOST_OUTPUTS];
     int64_t integers[MOST_OUTPUTS][MOST_VALUES];

@@ -107,8 +107,8 @@ void at_close(at_results *results)
     free(results);
 }
 
-/* Reads the records of all patterns, to find their faults. A folder that cannot be read adds
- * none. */
+/* Reads the records of all patterns, to find their faults. A folder that cannot be read adds no
+ * fault. */
 static void read_all(at_results *results)
 {
     at_error none = {0};
@@ -121,7 +121,7 @@ static void read_all(at_results *results)
 
 const char *at_results_problem(const at_results *results, size_t index)
 {
-    /* reading on demand changes what the caller sees as const */
+    /* records are read on demand, so the const results change */
     at_results *r = (at_results *)(uintptr_t)results;
     const char *text = NULL;
     if (!r)

@@ -41,7 +41,7 @@ struct at_choice {
     record_values problem; /* with its texts in one block of memory */
     pick_rule rule;
     bool checked;           /* the pattern's constraints were checked */
-    record_values fallback; /* the script's default, likewise; `values` may point to it */
+    record_values fallback; /* the script's default, in one block; `values` may point to it */
     int64_t time_ns;        /* measured time of a launch; 0 for a portfolio or the default */
     const record *from;
     const record_values *values; /* the configuration */

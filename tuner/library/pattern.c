@@ -72,7 +72,7 @@ bool library_find_share(paths *out)
     return find_share(NULL, out, &none) == AT_OK;
 }
 
-/* ---- what is read once ---- */
+/* ---- records and scripts, read once ---- */
 
 /* A script, loaded for one device. */
 typedef struct known_script {

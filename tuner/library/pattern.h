@@ -17,7 +17,7 @@
  * Returns false if they are not found. */
 bool library_find_share(paths *out);
 
-/* ---- what is read once ---- */
+/* ---- records and scripts, read once ---- */
 
 /* The records of a pattern. They never change; choices share them by counting references. */
 typedef struct pattern_records {

@@ -410,8 +410,8 @@ static size_t find_call(const at_site *site, uint64_t ticket)
     return i;
 }
 
-/* Refuses to end a call that is not open. If calls were given up, it may be one of these: that is
- * no error. */
+/* Refuses to end a call that is not open. If calls were given up before, this call may have been
+ * given up: that is no error. */
 static at_status refuse_ended(const at_site *site, at_error *error)
 {
     return site->lost

@@ -26,7 +26,7 @@ typedef struct site_trial {
     uint64_t begun; /* number of the call */
 } site_trial;
 
-/* Trials that have begun and whose times are not known yet. */
+/* Trials that have begun and have no known time yet. */
 typedef struct site_open_trials {
     site_trial items[SITE_MOST_OPEN];
     size_t count;
@@ -96,7 +96,7 @@ void site_budget_note_overhead(site_budget *b, int64_t ns);
 
 enum { SITE_RACE_MOST_CALLS = 256 };
 
-/* One entrant's sample in a block: its calls that have begun, and those whose times are known. */
+/* One entrant's sample in a block: the number of calls that have begun, and of known times. */
 typedef struct site_slot {
     uint32_t begun, told;
 } site_slot;
@@ -135,8 +135,8 @@ bool site_race_draw(site_race *r);
 /* Returns the index in the round of the entrant at `place` in the block. */
 uint32_t site_race_entrant(const site_race *r, size_t place);
 
-/* Finds the place in the block whose call is next. *is_round says whether each entrant has had
- * equally many calls. Returns false if all calls of the block have begun. */
+/* Finds the entrant, by its place in the block, that makes the next call. *is_round says whether
+ * each entrant has had equally many calls. Returns false if all calls of the block have begun. */
 bool site_race_next(const site_race *r, size_t *place, bool *is_round);
 void site_race_begin(site_race *r, size_t place);
 

@@ -46,7 +46,7 @@ typedef struct entrant {
     uint32_t configuration;
     int64_t fastest_ns; /* fastest of its launches; 0 if it has not run */
     int64_t expect_ns;  /* expected time of the next launch; 0 if unknown */
-    int64_t extra_ns;   /* time of its trials beyond that of as many incumbents' calls */
+    int64_t extra_ns;   /* time of its trials, less that of as many incumbent calls */
     uint32_t launches;
     bool invalid, out;    /* out: it does not race again */
     bool tried, unlikely; /* tried: its first launches are over */
@@ -289,7 +289,7 @@ static void note_times(site_tuner *t, const race_result *r, uint32_t winner)
     t->now.verdict = r->verdict;
 }
 
-/* Begins another race among the possible winners; keeps what is known of them. */
+/* Begins another race among the possible winners; keeps their known times. */
 static void race_again(site_tuner *t, const race_result *r)
 {
     size_t kept = 0;

@@ -13,8 +13,8 @@
  * the cost so far; for the trials of a block, the sum of their costs counts. A configuration that
  * never ran is expected to take as long as the worst one so far, between FIRST_LEAST and FIRST_MOST
  * times the incumbent. If it takes longer, no trial begins until the share has caught up. So the
- * cost exceeds the share by at most one such launch, and by the first checks, before which no time
- * is known.
+ * cost exceeds the share by at most one slow launch, and by the first checks, which measure the
+ * incumbent.
  *
  * A space of more than SITE_ROUND configurations is searched in rounds: the winner of a race meets
  * its neighbours, until none of them is faster.
@@ -33,7 +33,7 @@
 
 enum {
     SITE_ROUND = 256,    /* configurations of a round, beside the incumbent */
-    SITE_MOST_OPEN = 64, /* most timed calls whose times are not known yet */
+    SITE_MOST_OPEN = 64, /* most timed calls without a known time */
     SITE_GIVEN_UP = 4096 /* calls after which the time of a call is no longer awaited */
 };
 

@@ -257,7 +257,8 @@ at_status sites_open_with(const at_sites_options *options, site_timer *timer,
  * threads that do not exist, and the CUDA driver does not work. */
 at_status sites_check_process(const at_sites *sites, const char *function, at_error *error);
 
-/* Adds a problem to the list of at_sites_problem(), unless it is there. `sites` is an at_sites. */
+/* Adds a problem to the list of at_sites_problem(), unless the list has it. `sites` is an
+ * at_sites. */
 void sites_note_problem(void *sites, const char *text);
 
 /* Queues the site's decision for the thread that writes decisions. */

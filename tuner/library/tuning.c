@@ -252,7 +252,7 @@ static bool try_lock(tuning *t)
         snprintf(folder, sizeof folder, "%.*s/.tuning", PATHS_BYTES - 64, t->folder);
         snprintf(path, sizeof path, "%.*s/%s", PATHS_BYTES - 64, folder, hash);
         if (file_make_folder(folder, NULL) || lock_open(path, 0644, &t->lock, NULL))
-            return true; /* the tuner will report what is wrong with the folder */
+            return true; /* the tuner will report the error of the folder */
     }
     return lock_take(t->lock, 0) != EWOULDBLOCK;
 }

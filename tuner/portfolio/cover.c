@@ -141,7 +141,7 @@ size_t portfolio_cover(const portfolio_matrix *m, size_t most, double least_gain
 /* The weight of the mean of all in the mean of a configuration, in problems. */
 static const double drawn = 4;
 
-/* A greater loss counts as this, since no reader gets such a configuration. */
+/* A greater loss counts as this, since no reader gets a configuration that is so slow. */
 static const double most_loss = 1;
 
 /* A problem counts its loss with its best listed configuration, a quarter of its loss with the next

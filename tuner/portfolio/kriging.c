@@ -26,7 +26,7 @@ typedef struct measure {
     /* The factor on the similarity, for each axis and divisor, if the divisor divides only one of
      * the two numbers. */
     double divided[PORTFOLIO_MOST_AXES][PORTFOLIO_MAX_DIVISORS];
-    double noise; /* variance of the noise, relative to that of the times */
+    double noise; /* variance of the noise, relative to the variance of the times */
 } measure;
 
 /* The parameters for few problems, chosen by cross-validation on portfolios of five patterns, and

@@ -65,7 +65,7 @@ size_t portfolio_class(const portfolio_axis *axis, int64_t v)
     return class;
 }
 
-/* Returns the number of which every number of the class is a multiple. */
+/* Returns the greatest number that divides every number of the class. */
 static int64_t unit_of(const portfolio_axis *axis, size_t class)
 {
     int64_t unit = 1;

@@ -119,7 +119,7 @@ static const double good_share = 0.25;
  * others. */
 static const double most_cost = 0.5;
 
-/* A node of the growing tree. Its rows are adjacent, and include those of its children. */
+/* A node of the growing tree. Its rows are adjacent, and include the rows of its children. */
 typedef struct branch {
     size_t first, count;
     bool is_parted, is_done; /* done: no question helps */
@@ -238,7 +238,7 @@ static void try_question(void *context, const question *q)
     }
 }
 
-/* Finds the question that splits a branch. Returns false if none helps. */
+/* Finds the question that splits a branch. Returns false if no question helps. */
 static bool find_question(const grower *g, const branch *of, question *by)
 {
     best_questions best = {.g = g,
@@ -257,8 +257,8 @@ static bool find_question(const grower *g, const branch *of, question *by)
 
 /* ---- growing ---- */
 
-/* Returns the leaf with the greatest loss, after leaves with different words; SIZE_MAX if none is
- * worth a question. */
+/* Returns the leaf with the greatest loss, after leaves with different words; SIZE_MAX if no leaf
+ * is worth a question. */
 static size_t next_leaf(const grower *g)
 {
     size_t next = SIZE_MAX;

@@ -1,16 +1,16 @@
 /* A small decision tree over the variables of a problem, which orders a portfolio's configurations.
  *
- * Each leaf orders all configurations and the pattern's default; a reader takes the first that is
+ * * Each leaf orders all configurations and the pattern's default; a reader takes the first that is
  * possible. A configuration that is slower than the default costs more than one that misses a gain.
  *
- * Trees grow as in CART (Breiman, Friedman, Olshen & Stone, "Classification and Regression Trees",
- * 1984), the leaf with the greatest loss first. A leaf is split by the question that saves most of
- * its loss, if that is a good part. Otherwise it is split by the question that best separates the
- * losses of all configurations: if several questions are needed together, none of them saves
- * anything alone. Questions that did not pay in the end are removed, and if the record has no room
- * for the tree, those that pay least. Problems with different words are split first, if that is
- * better. There is no protection against overfitting: a tree is grown on thousands of expected
- * times (portfolio/kriging.h). */
+ * * Trees grow as in CART (Breiman, Friedman, Olshen & Stone, "Classification and Regression
+ * Trees", 1984), the leaf with the greatest loss first. A leaf is split by the question that saves
+ * most of its loss, if that is a good part. Otherwise it is split by the question that best
+ * separates the losses of all configurations: if several questions are needed together, each of
+ * them saves nothing alone. Questions that did not pay in the end are removed, and if the record
+ * has no room for the tree, those that pay least. Problems with different words are split first, if
+ * that is better. There is no protection against overfitting: a tree is grown on thousands of
+ * expected times (portfolio/kriging.h). */
 #ifndef AUTOTUNE_PORTFOLIO_TREE_H
 #define AUTOTUNE_PORTFOLIO_TREE_H
 

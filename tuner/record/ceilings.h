@@ -25,7 +25,7 @@ typedef struct ceiling_rates {
 at_status ceilings_read(const char *results_dir, const char *gpu, ceiling_rates *out,
                         at_error *error);
 
-/* Parses the text of such a file; `path` is for messages. Errors as ceilings_read(). */
+/* Parses the text of a file of ceilings; `path` is for messages. Errors as ceilings_read(). */
 at_status ceilings_parse(const char *text, size_t size_bytes, const char *path, ceiling_rates *out,
                          at_error *error);
 

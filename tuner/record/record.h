@@ -108,7 +108,7 @@ typedef struct record_feature {
 typedef struct record_node {
     const char *variable;          /* variable or feature that is tested; NULL in a leaf */
     const record_feature *feature; /* NULL if a variable is tested */
-    bool is_of_one; /* the feature depends on parameters: those of configuration `of` */
+    bool is_of_one;                /* the feature reads the parameters of configuration `of` */
     size_t of;
     const char *times; /* second factor; NULL if the variable alone is tested */
     int64_t multiple_of;
@@ -137,7 +137,7 @@ typedef struct record_portfolio {
 /* Two medians that differ by less than this share are taken as equal: the difference is noise. */
 #define RECORD_NOISE 0.01
 
-/* How the time of a configuration compares with that of the pattern's default. */
+/* How the time of a configuration compares with the time of the pattern's default. */
 typedef enum record_standing {
     RECORD_LEVEL, /* equal, within noise */
     RECORD_FASTER,
@@ -219,8 +219,8 @@ at_status record_merge(const char *results_dir, struct run_summary *s, record_ch
                        at_error *error);
 
 /* Parses and checks the text of one file; `path` is for messages. Parts that cannot be understood
- * are left out and added to `faults`, which the caller frees. If `faults` is NULL, such a part is
- * an error (AT_FORMAT). AT_FORMAT if nothing of the file can be understood. After AT_OK the caller
+ * are left out and added to `faults`, which the caller frees. If `faults` is NULL, a bad part is an
+ * error (AT_FORMAT). AT_FORMAT if nothing of the file can be understood. After AT_OK the caller
  * frees *out with record_deinit(). */
 at_status record_parse(const char *text, size_t size_bytes, const char *path, record_faults *faults,
                        record *out, at_error *error);

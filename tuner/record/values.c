@@ -1,5 +1,5 @@
-/* Names, texts and values of records: the checks of what is read, and comparisons in constant
- * time. */
+/* Names, texts and values of records: checks for readers, comparisons, and look-ups of equal values
+ * in constant time. */
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>

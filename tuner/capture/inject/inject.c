@@ -107,7 +107,7 @@ static void read_launch(const cupti_call *call, launch *out)
                                 .dynamic_shared_bytes = p->shared_bytes,
                                 .flags = cooperative ? CAPTURE_COOPERATIVE : 0}};
     }
-    /* In these functions, the default stream is that of the calling thread. */
+    /* These functions use the calling thread's default stream. */
     const size_t length = strlen(call->function);
     if (!out->stream && length > 5 && strcmp(call->function + length - 5, "_ptsz") == 0)
         out->stream = CU_STREAM_PER_THREAD;
@@ -299,8 +299,8 @@ static void give_buffer(uint8_t **buffer, size_t *size_bytes, size_t *most_recor
     *most_records = 0;
 }
 
-/* Returns the row of a timed launch. The record does not tell clusters and cooperative launches: if
- * there is no row without these, takes the first row that agrees otherwise. */
+/* Returns the row of a timed launch. The record says nothing about clusters and cooperative
+ * launches: if there is no row without these, takes the first row that agrees otherwise. */
 static capture_row *row_of_record(const cupti_kernel_record *r)
 {
     capture_table *t = here.rows.table;

@@ -44,7 +44,7 @@ enum { ROWS_BUCKETS = 1 << 15 }; /* twice the rows, so that probes are short */
 typedef struct rows {
     capture_table *table;           /* mapped file; NULL if there is none */
     int folder;                     /* folder of this process */
-    uint32_t buckets[ROWS_BUCKETS]; /* 1 + a row; 0: none */
+    uint32_t buckets[ROWS_BUCKETS]; /* 1 + index of a row; 0 if empty */
 } rows;
 
 /* Makes the folder and the table of this process. Returns false if they cannot be made. */
@@ -54,7 +54,7 @@ bool rows_open(rows *r, const char *dir);
  * counts in `key`. Returns NULL if there is no room. */
 capture_row *rows_find(rows *r, const char *name, const capture_row *key);
 
-/* Finds a row like rows_find(), but adds none. Returns NULL if there is none. */
+/* Finds a row like rows_find(), but does not add it. Returns NULL if there is none. */
 capture_row *rows_known(const rows *r, const char *name, const capture_row *key);
 
 /* Writes why launches are missing, unless a reason was written before. */

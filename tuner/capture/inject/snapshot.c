@@ -345,8 +345,8 @@ static void take_variable(const snapshot *s, const origin *o, const char *name)
         out->variable_count++;
 }
 
-/* Captures the variables that the module's PTX names. Without PTX there are none: the kernel can
- * only be tuned from a source. */
+/* Captures the variables that the module's PTX names. Without PTX, no variables are captured: the
+ * kernel can only be tuned from a source. */
 static void take_variables(const snapshot *s, const origin *o, const char *kernel)
 {
     size_t size_bytes;
