@@ -298,7 +298,7 @@ static bool is_sound(const capture_table *t)
     return sound;
 }
 
-static at_status add_table(reading *r, capture_table *t, const char *folder)
+static void add_table(reading *r, capture_table *t, const char *folder)
 {
     const size_t earlier = r->count;
     memory_add(&r->tables, &r->table_count, &t, sizeof t);
@@ -312,7 +312,6 @@ static at_status add_table(reading *r, capture_table *t, const char *folder)
         json_append(&r->trouble, json_said(t->trouble));
     for (uint32_t i = 0; i < t->launch_count; i++)
         add_captured(r, t, i, folder);
-    return AT_OK;
 }
 
 /* Reads the table of one process and removes its file; the mapping stays until the end. */
@@ -336,7 +335,8 @@ static at_status read_process(reading *r, const char *folder, at_error *error)
                             "this is no table of a program's launches, or one of another version");
     }
     unlink(path);
-    return add_table(r, mapped, folder);
+    add_table(r, mapped, folder);
+    return AT_OK;
 }
 
 static int by_cost(const void *a, const void *b)

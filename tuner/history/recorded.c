@@ -120,13 +120,6 @@ static at_status parse_json(const char *text, size_t size_bytes, const char *pat
     return status;
 }
 
-/* Packs the argument for Lua; takes the content. */
-static at_status pack_source(const char *format, json_t *content, json_t **out)
-{
-    *out = memory_have(json_pack("{ss so}", "format", format, "content", content));
-    return AT_OK;
-}
-
 static size_t line_length(const char *text, size_t size_bytes)
 {
     const char *end = memchr(text, '\n', size_bytes);
@@ -207,15 +200,19 @@ at_status recorded_open_text(const char *text, size_t size_bytes, const char *pa
                              at_error *error)
 {
     json_t *content = NULL;
-    *out = NULL;
-    if (is_journal(text, size_bytes))
-        return pack_source("journal", read_journal(text, size_bytes), out);
-    if (is_wisdom(text, size_bytes)) {
-        at_status status = read_wisdom(text, size_bytes, path, &content, error);
-        return status ? status : pack_source("wisdom", content, out);
+    const char *format = "document";
+    at_status status = AT_OK;
+    if (is_journal(text, size_bytes)) {
+        format = "journal";
+        content = read_journal(text, size_bytes);
+    } else if (is_wisdom(text, size_bytes)) {
+        format = "wisdom";
+        status = read_wisdom(text, size_bytes, path, &content, error);
+    } else {
+        status = parse_json(text, size_bytes, path, &content, error);
     }
-    at_status status = parse_json(text, size_bytes, path, &content, error);
-    return status ? status : pack_source("document", content, out);
+    *out = status ? NULL : memory_have(json_pack("{ss so}", "format", format, "content", content));
+    return status;
 }
 
 /* Reads a whole file, and unpacks it if it is gzip. */

@@ -104,32 +104,6 @@ static bool is_of_kind(value v, value is)
     return v.kind == is.kind || (value_is_number(v) && value_is_number(is));
 }
 
-/* Sets the variables `to`, which are in the pattern's order, to the values of the choice's problem,
- * converted as the script would. AT_USAGE if the script refuses a name or a value. The values
- * borrow from `texts`. */
-static at_status read_problem(const at_choice *c, const pattern *p,
-                              char texts[][LIBRARY_VALUE_BYTES], pattern_variable *to,
-                              at_error *error)
-{
-    const char *names[PATTERN_MAX_VARIABLES];
-    for (size_t i = 0; i < p->problem_count; i++)
-        names[i] = to[i].name;
-    for (size_t i = 0; i < c->problem.count; i++) {
-        const record_pair *given = &c->problem.pairs[i];
-        size_t place = 0;
-        while (place < p->problem_count && strcmp(names[place], given->name) != 0)
-            place++;
-        if (place == p->problem_count)
-            return refuse_name(c, given->name, names, p->problem_count, error);
-        const value is = to[place].value;
-        value_format(given->value, texts[i], LIBRARY_VALUE_BYTES);
-        if (!is_of_kind(given->value, is) ||
-            !library_read_setting(p, place, texts[i], &to[place].value))
-            return refuse_value(c, given, is, error);
-    }
-    return AT_OK;
-}
-
 /* Lists the variables of the records' problems, for a pattern without a script. Returns their
  * count. */
 static size_t recorded_variables(const pick_table *t, record_pair out[RECORD_MAX_VALUES])
@@ -149,78 +123,65 @@ static size_t recorded_variables(const pick_table *t, record_pair out[RECORD_MAX
     return count;
 }
 
-/* Checks the names and kinds of the problem's variables against the records. */
-static at_status check_recorded(const at_choice *c, at_error *error)
+/* Checks the choice's problem against the pattern's variables: the script's, or the records' if
+ * there is no script. Sets the script's problem to the values, converted as the script would; `to`
+ * holds its variables, which borrow from `texts`. AT_USAGE if a name or a value is refused. */
+static at_status set_problem(const at_choice *c, const pattern_view *view,
+                             char texts[][LIBRARY_VALUE_BYTES], pattern_variable *to,
+                             at_error *error)
 {
     record_pair known[RECORD_MAX_VALUES];
     const char *names[RECORD_MAX_VALUES];
-    const size_t count = recorded_variables(&c->records->table, known);
-    for (size_t i = 0; i < count; i++)
+    const pattern *p = view->script ? script_pattern(view->script) : NULL;
+    const size_t count = p ? p->problem_count : recorded_variables(&c->records->table, known);
+    for (size_t i = 0; i < count; i++) {
+        if (p) {
+            to[i] = view->problem[i];
+            known[i] = (record_pair){to[i].name, to[i].value};
+        }
         names[i] = known[i].name;
-    for (size_t i = 0; count && i < c->problem.count; i++) {
+    }
+    for (size_t i = 0; (p || count) && i < c->problem.count; i++) {
         const record_pair *given = &c->problem.pairs[i];
         size_t k = 0;
         while (k < count && strcmp(names[k], given->name) != 0)
             k++;
         if (k == count)
             return refuse_name(c, given->name, names, count, error);
-        if (!is_of_kind(given->value, known[k].value))
+        value_format(given->value, texts[i], LIBRARY_VALUE_BYTES);
+        if (!is_of_kind(given->value, known[k].value) ||
+            (p && !library_read_setting(p, k, texts[i], &to[k].value)))
             return refuse_value(c, given, known[k].value, error);
     }
-    return AT_OK;
+    return p ? script_set_problem(view->script, PROBLEM_TUNED, to, count, error) : AT_OK;
 }
 
-/* Picks among the configurations that the script allows for the problem; the script has that
- * problem for this call only. *done is false if the pattern has too many parameters. */
-static at_status choose_with(at_choice *c, const pattern_view *known, pick_target *target,
-                             pick_candidate *found, bool *done, at_error *error)
+static at_status choose(at_choice *c, const pattern_view *view, at_error *error)
 {
     char texts[RECORD_MAX_VALUES][LIBRARY_VALUE_BYTES];
-    const pattern *p = script_pattern(known->script);
-    library_check check = {.script = known->script};
     pattern_variable problem[PATTERN_MAX_VARIABLES];
     record_pair defaults[RECORD_MAX_VALUES];
-    memcpy(problem, known->problem, p->problem_count * sizeof *problem);
-    *done = p->parameter_count <= RECORD_MAX_VALUES;
-    if (!*done)
-        return AT_OK;
-    at_status status = read_problem(c, p, texts, problem, error);
-    if (!status)
-        status = script_set_problem(known->script, PROBLEM_TUNED, problem, p->problem_count, error);
-    if (status)
-        return status;
-    c->checked = true;
-    const record_values fallback = library_default(p, defaults);
-    status = copy_values(fallback.pairs, fallback.count, &c->fallback, error);
-    if (status)
-        return status;
-    target->fits = library_fits;
-    target->ask = library_ask;
-    target->context = &check;
-    target->fallback = &c->fallback;
-    c->rule = pick_from(&c->records->table, target, found);
-    if (found->lacks_memory)
-        return error_no_memory(error);
-    return c->rule == PICK_NONE ? library_refuse(c, known->script, error) : AT_OK;
-}
-
-static at_status choose(at_choice *c, const pattern_view *known, at_error *error)
-{
+    library_check check = {.script = view->script};
     pick_target target = {
         .gpu = c->gpu.name, .major = c->gpu.major, .minor = c->gpu.minor, .problem = &c->problem};
     pick_candidate found = {.rule = PICK_NONE};
-    bool done = false;
-    at_status status = AT_OK;
-    if (known->script)
-        status = choose_with(c, known, &target, &found, &done, error);
-    else
-        status = check_recorded(c, error);
+    at_status status = set_problem(c, view, texts, problem, error);
+    c->checked = view->script != NULL;
+    if (!status && c->checked) {
+        const record_values fallback = library_default(script_pattern(view->script), defaults);
+        status = copy_values(fallback.pairs, fallback.count, &c->fallback, error);
+        target.fits = library_fits;
+        target.ask = library_ask;
+        target.context = &check;
+        target.fallback = &c->fallback;
+    }
     if (status)
         return status;
-    if (!done)
-        c->rule = pick_from(&c->records->table, &target, &found);
+    c->rule = pick_from(&c->records->table, &target, &found);
     if (found.lacks_memory)
         return error_no_memory(error);
+    if (c->checked && c->rule == PICK_NONE)
+        return library_refuse_default(c, view->script, error);
     c->time_ns = found.entry ? found.entry->time_ns : 0;
     c->from = found.from;
     c->values = found.configuration;

@@ -31,11 +31,9 @@ static at_status prepare_textures(at_kernel *k, at_error *error)
     if (!reads)
         return AT_OK;
     k->lock = malloc(sizeof *k->lock);
-    if (!k->lock || pthread_mutex_init(k->lock, NULL)) {
-        free(k->lock);
-        k->lock = NULL;
+    if (!k->lock)
         return error_no_memory(error);
-    }
+    pthread_mutex_init(k->lock, NULL);
     k->launcher.textures = &k->textures;
     return AT_OK;
 }

@@ -61,15 +61,10 @@ at_status at_open(const char *folder, at_results **out, at_error *error)
     *out = NULL;
     error_clear(error);
     at_results *results = calloc(1, sizeof *results);
-    if (!results || pthread_mutex_init(&results->lock, NULL)) {
-        free(results);
+    if (!results)
         return error_no_memory(error);
-    }
-    if (pthread_mutex_init(&results->known.lock, NULL)) {
-        pthread_mutex_destroy(&results->lock);
-        free(results);
-        return error_no_memory(error);
-    }
+    pthread_mutex_init(&results->lock, NULL);
+    pthread_mutex_init(&results->known.lock, NULL);
     results->tunings = tunings_new(&results->known);
     results->folder = folder ? strdup(folder) : NULL;
     if (!results->tunings || (folder && !results->folder)) {

@@ -14,6 +14,10 @@
 #include "base/text.h"
 #include "library/library.h"
 
+_Static_assert((int)PATTERN_MAX_PARAMETERS <= (int)RECORD_MAX_VALUES &&
+                   (int)PATTERN_MAX_VARIABLES <= (int)RECORD_MAX_VALUES,
+               "records hold the values of any pattern");
+
 /* ---- where the scripts are ---- */
 
 static bool set_share(paths *p, const char *share)
@@ -201,10 +205,9 @@ static known_pattern *add_pattern(patterns *all, const char *name)
     known_pattern *p = calloc(1, sizeof *p);
     if (p)
         p->name = strdup(name);
-    if (p && p->name && !pthread_mutex_init(&p->lock, NULL)) {
-        if (array_add(&all->items, &all->count, &p, sizeof p))
-            return p;
-        pthread_mutex_destroy(&p->lock);
+    if (p && p->name && array_add(&all->items, &all->count, &p, sizeof p)) {
+        pthread_mutex_init(&p->lock, NULL);
+        return p;
     }
     if (p)
         free_pattern(p);
@@ -288,8 +291,6 @@ at_status library_load_script(const at_choice *c, const at_kernel_options *o,
     if (o && o->include_count > SCRIPT_INCLUDES_MAX)
         return error_set(error, AT_USAGE, "there are %d folders of headers at most",
                          SCRIPT_INCLUDES_MAX);
-    if (c->problem.count > RECORD_MAX_VALUES)
-        return error_set(error, AT_USAGE, "a problem has %d variables at most", RECORD_MAX_VALUES);
     for (size_t i = 0; i < c->problem.count; i++) {
         value_format(c->problem.pairs[i].value, texts[i], LIBRARY_VALUE_BYTES);
         settings[i] = (script_setting){c->problem.pairs[i].name, texts[i]};
@@ -393,7 +394,7 @@ bool library_ask(void *context, const record_feature *feature, const record_valu
 record_values library_problem(const pattern *p, record_pair pairs[RECORD_MAX_VALUES])
 {
     record_values out = {0, pairs};
-    for (; out.count < p->problem_count && out.count < RECORD_MAX_VALUES; out.count++) {
+    for (; out.count < p->problem_count; out.count++) {
         const pattern_variable *v = &p->problems[PROBLEM_TUNED][out.count];
         pairs[out.count] = (record_pair){v->name, v->value};
     }
@@ -407,7 +408,7 @@ record_values library_default(const pattern *p, record_pair pairs[RECORD_MAX_VAL
     return (record_values){p->parameter_count, pairs};
 }
 
-at_status library_refuse(const at_choice *c, script *s, at_error *error)
+at_status library_refuse_default(const at_choice *c, script *s, at_error *error)
 {
     bool valid;
     size_t broken = 0;

@@ -97,6 +97,6 @@ record_values library_problem(const pattern *p, record_pair pairs[RECORD_MAX_VAL
 record_values library_default(const pattern *p, record_pair pairs[RECORD_MAX_VALUES]);
 
 /* Returns AT_NOT_FOUND with the constraint that the default breaks. */
-at_status library_refuse(const at_choice *c, script *s, at_error *error);
+at_status library_refuse_default(const at_choice *c, script *s, at_error *error);
 
 #endif

@@ -22,9 +22,6 @@ static at_status choose(const at_choice *c, script *s, uint16_t *indices, pick_r
     library_check check = {.script = s};
     record_pair pairs[RECORD_MAX_VALUES];
     pick_candidate found;
-    if (p->parameter_count > RECORD_MAX_VALUES)
-        return error_set(error, AT_SCRIPT, "%s has more than %d parameters", p->path,
-                         RECORD_MAX_VALUES);
     const record_values fallback = library_default(p, pairs);
     const pick_target target = {.gpu = c->gpu.name,
                                 .major = c->gpu.major,
@@ -38,7 +35,7 @@ static at_status choose(const at_choice *c, script *s, uint16_t *indices, pick_r
     if (found.lacks_memory)
         return error_no_memory(error);
     if (*rule == PICK_NONE || !record_indices(p, found.configuration, indices))
-        return library_refuse(c, s, error);
+        return library_refuse_default(c, s, error);
     return AT_OK;
 }
 

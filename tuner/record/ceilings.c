@@ -196,7 +196,7 @@ at_status ceilings_merge(const char *results_dir, const run_summary *s, ceiling_
 typedef struct combining {
     const char *results_dir;
     bool dry;
-    ceilings_tell *tell;
+    ceilings_reporter *tell;
     void *context;
     record_faults *faults;
     size_t *count;
@@ -281,7 +281,7 @@ static at_status combine_folder(void *context, const char *folder, at_error *err
     return status;
 }
 
-at_status ceilings_combine(const char *from, const char *results_dir, bool dry, ceilings_tell *tell,
+at_status ceilings_combine(const char *from, const char *results_dir, bool dry, ceilings_reporter *tell,
                            void *context, record_faults *faults, size_t *count, at_error *error)
 {
     combining c = {results_dir, dry, tell, context, faults, count};

@@ -327,7 +327,7 @@ static json_t *entry_json(const record *r, const record_entry *e)
 }
 
 static at_status combine_entry(const record *from, const record_entry *e, record *into,
-                               combine_tell *tell, void *context, bool *changed, at_error *error)
+                               combine_reporter *tell, void *context, bool *changed, at_error *error)
 {
     json_t *entries = json_object_get(into->root, "entries"), *json = entry_json(from, e);
     const record_entry *there = record_find_question(into, from, e);
@@ -356,7 +356,7 @@ static at_status combine_entry(const record *from, const record_entry *e, record
 }
 
 static at_status combine_portfolio(const record *from, const record_portfolio *p, record *into,
-                                   combine_tell *tell, void *context, bool *changed,
+                                   combine_reporter *tell, void *context, bool *changed,
                                    at_error *error)
 {
     const json_t *list = json_object_get(into->root, "portfolios");
@@ -389,7 +389,7 @@ static at_status start(const record *from, record *into, at_error *error)
     return AT_OK;
 }
 
-static at_status combine(const record *from, const char *path, bool dry, combine_tell *tell,
+static at_status combine(const record *from, const char *path, bool dry, combine_reporter *tell,
                          void *context, at_error *error)
 {
     record into = {0};
@@ -415,7 +415,7 @@ static at_status combine(const record *from, const char *path, bool dry, combine
     return status;
 }
 
-at_status record_combine(const record *from, const char *results_dir, bool dry, combine_tell *tell,
+at_status record_combine(const record *from, const char *results_dir, bool dry, combine_reporter *tell,
                          void *context, at_error *error)
 {
     char path[RECORD_PATH_BYTES];
@@ -431,7 +431,7 @@ at_status record_combine(const record *from, const char *results_dir, bool dry, 
 }
 
 at_status record_prune(const char *path, bool dry, combine_reason *reason, void *reason_context,
-                       combine_tell *tell, void *context, at_error *error)
+                       combine_reporter *tell, void *context, at_error *error)
 {
     char folder[RECORD_PATH_BYTES];
     record r = {0};

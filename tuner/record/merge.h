@@ -66,7 +66,7 @@ typedef enum combine_change {
 
 /* Called for each change, with its reason. The change is of the entry `e`; if `e` is NULL, of the
  * portfolio with the fixed variables `fixed`. */
-typedef void combine_tell(void *context, const record *r, const record_entry *e,
+typedef void combine_reporter(void *context, const record *r, const record_entry *e,
                           const record_values *fixed, combine_change change, const char *why);
 
 /* Merges `from` into the record of its GPU and pattern under `results_dir`. Of two entries for the
@@ -74,7 +74,7 @@ typedef void combine_tell(void *context, const record *r, const record_entry *e,
  * and template, the older one is faster beyond its interval, and the newer run did not time its
  * configuration. If `dry` is true, only calls `tell`. Errors as record_read() and
  * record_merge(). */
-at_status record_combine(const record *from, const char *results_dir, bool dry, combine_tell *tell,
+at_status record_combine(const record *from, const char *results_dir, bool dry, combine_reporter *tell,
                          void *context, at_error *error);
 
 /* Returns the reason to remove an entry, or NULL if it stays. */
@@ -83,6 +83,6 @@ typedef const char *combine_reason(void *context, const record *r, const record_
 /* Removes the entries of the file for which `reason` returns a reason. If `dry` is true, only calls
  * `tell`. Errors as record_combine(). */
 at_status record_prune(const char *path, bool dry, combine_reason *reason, void *reason_context,
-                       combine_tell *tell, void *context, at_error *error);
+                       combine_reporter *tell, void *context, at_error *error);
 
 #endif

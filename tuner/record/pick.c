@@ -225,7 +225,7 @@ static const record_seen *nearest_seen(pick_walk *w, const pick_candidate *c)
     const record_seen *nearest = NULL;
     double least = INFINITY;
     for (size_t i = 0; distances && i < r->from->seen_count; i++) {
-        const pick_seen *s = &r->seen[i];
+        const pick_comparison *s = &r->seen[i];
         if (s->configuration != c->number || s->seen->warm_cache != warm_cache ||
             distances[s->problem] >= least)
             continue;

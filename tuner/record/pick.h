@@ -40,10 +40,10 @@ typedef struct pick_entry {
 } pick_entry;
 
 /* A comparison of a configuration with the default, with class numbers. */
-typedef struct pick_seen {
+typedef struct pick_comparison {
     uint32_t problem, configuration; /* class numbers in the table */
     const record_seen *seen;
-} pick_seen;
+} pick_comparison;
 
 typedef struct pick_record {
     const record *from;
@@ -51,7 +51,7 @@ typedef struct pick_record {
     size_t kept_count;           /* number of configurations in its portfolios */
     uint32_t *portfolio_numbers; /* class number of each of these */
     pick_entry *entries;         /* one for each entry of the record */
-    pick_seen *seen;             /* one for each comparison of the record */
+    pick_comparison *seen;             /* one for each comparison of the record */
 } pick_record;
 
 /* The value of one variable of one problem. */

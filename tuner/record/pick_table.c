@@ -67,7 +67,7 @@ static bool number_seen(pick_table *t, pick_record *r)
 {
     for (size_t i = 0; i < r->from->seen_count; i++) {
         const record_seen *s = &r->from->seen[i];
-        pick_seen *to = &r->seen[i];
+        pick_comparison *to = &r->seen[i];
         /* Comparisons on one problem are adjacent. */
         const bool same_problem = i > 0 && s->problem == to[-1].seen->problem;
         to->seen = s;

@@ -220,7 +220,7 @@ static record_standing compare_medians(double median, double baseline)
 {
     return median * (1 + RECORD_NOISE) < baseline   ? RECORD_FASTER
            : median > baseline * (1 + RECORD_NOISE) ? RECORD_SLOWER
-                                                    : RECORD_LEVEL;
+                                                    : RECORD_EQUAL;
 }
 
 /* Compares a time with the default's by their intervals. A difference below RECORD_NOISE does not
@@ -234,7 +234,7 @@ static record_standing compare_times(const record_entry *e, int64_t low_ns, int6
     return high_ns < e->baseline_low_ns &&
                    compare_medians((double)median_ns, (double)e->baseline_ns) == RECORD_FASTER
                ? RECORD_FASTER
-               : RECORD_LEVEL;
+               : RECORD_EQUAL;
 }
 
 /* Adds the comparisons of an entry. An entry without a time of the default (it was wrong, or not
@@ -277,7 +277,7 @@ static const json_t *problems_of(const json_t *portfolios, const record_portfoli
     return json_object_get(json_array_get(portfolios, p->place), "problems");
 }
 
-void record_note_seen(record_reading *r, const json_t *root, record *out)
+void record_note_comparisons(record_reading *r, const json_t *root, record *out)
 {
     const json_t *portfolios = json_object_get(root, "portfolios");
     size_t problems = 0;

@@ -233,7 +233,7 @@ static void read_entries(record_reading *r, const json_t *entries, record *out)
         }
     }
     r->entry = 0;
-    record_note_questions(r, out);
+    record_index_questions(r, out);
 }
 
 static at_status read_root(const char *path, record_faults *faults, record *out, at_error *error)
@@ -247,7 +247,7 @@ static at_status read_root(const char *path, record_faults *faults, record *out,
         record_no_memory(&r);
     read_entries(&r, json_object_get(out->root, "entries"), out);
     record_read_portfolios(&r, out->root, out);
-    record_note_seen(&r, out->root, out);
+    record_note_comparisons(&r, out->root, out);
     return r.status;
 }
 

@@ -139,7 +139,7 @@ typedef struct record_portfolio {
 
 /* How the time of a configuration compares with the time of the pattern's default. */
 typedef enum record_standing {
-    RECORD_LEVEL, /* equal, within noise */
+    RECORD_EQUAL, /* equal, within noise */
     RECORD_FASTER,
     RECORD_SLOWER
 } record_standing;

@@ -103,8 +103,8 @@ at_status record_replace(const char *path, const json_t *root, record_reader *re
 /* Reads the record's portfolios into out->portfolios. */
 void record_read_portfolios(record_reading *r, const json_t *root, record *out);
 /* Fills out->problems and out->questions from the entries. */
-void record_note_questions(record_reading *r, record *out);
-void record_note_seen(record_reading *r, const json_t *root, record *out);
+void record_index_questions(record_reading *r, record *out);
+void record_note_comparisons(record_reading *r, const json_t *root, record *out);
 void record_portfolios_deinit(record *r);
 
 /* Returns the record's portfolio with the same fixed variables, or NULL if there is none. */

@@ -179,7 +179,7 @@ static uint64_t question(size_t problem, const record_entry *e)
     return e->after && *e->after ? XXH3_64bits_withSeed(e->after, strlen(e->after), key) : key;
 }
 
-void record_note_questions(record_reading *r, record *out)
+void record_index_questions(record_reading *r, record *out)
 {
     for (size_t i = 0; i < out->entry_count && !r->status; i++) {
         const record_entry *e = &out->entries[i];
