@@ -27,14 +27,18 @@ static const size_t most_module_bytes = UINT64_C(1) << 32;
 /* Buffers are further apart than a 32-bit index reaches, as in sim/buffer.c. */
 static const uint64_t first_base = UINT64_C(0x010000000000), distance = UINT64_C(1) << 36;
 
+/* The contents of an allocation; mapped, private. */
+typedef struct mapped_allocation {
+    unsigned char *bytes;                /* in the simulated run */
+    const unsigned char *before, *after; /* as captured */
+    uint64_t base;                       /* simulated address */
+} mapped_allocation;
+
 typedef struct relaunch {
     const captured_launch *launch;
     relaunch_result *out;
     sim_kernel kernel;
-    unsigned char **bytes;        /* contents of each allocation; mapped, private */
-    const unsigned char **before; /* contents before and after the launch, as captured */
-    const unsigned char **after;
-    uint64_t *bases; /* simulated addresses */
+    mapped_allocation *mapped; /* one for each allocation of the launch */
     unsigned char *parameters;
     uint8_t *variables; /* contents of the variables before the launch */
     uint8_t workspace[WORKSPACE_BYTES];
@@ -65,11 +69,11 @@ static at_status map_allocation(relaunch *r, size_t k)
     const captured_allocation *a = &r->launch->allocations[k];
     void *mapped;
     at_status status = map_file(a->before, a->size_bytes, false, &mapped, r->error);
-    r->before[k] = mapped;
+    r->mapped[k].before = mapped;
     if (!status)
         status = map_file(a->after ? a->after : a->before, a->size_bytes, false, &mapped, r->error);
     if (!status)
-        r->after[k] = mapped;
+        r->mapped[k].after = mapped;
     return status;
 }
 
@@ -85,9 +89,9 @@ static at_status renew(relaunch *r)
     for (size_t k = 0; k < r->launch->allocation_count; k++) {
         const captured_allocation *a = &r->launch->allocations[k];
         void *mapped;
-        unmap(r->bytes[k], a->size_bytes);
+        unmap(r->mapped[k].bytes, a->size_bytes);
         at_status status = map_file(a->before, a->size_bytes, true, &mapped, r->error);
-        r->bytes[k] = mapped;
+        r->mapped[k].bytes = mapped;
         if (status)
             return status;
     }
@@ -103,7 +107,7 @@ static bool find_addresses(const relaunch *r)
     for (size_t k = 0; k < c->allocation_count; k++)
         for (uint64_t at = 0; at + 8 <= c->allocations[k].size_bytes; at += 8) {
             uint64_t word;
-            memcpy(&word, r->before[k] + at, sizeof word);
+            memcpy(&word, r->mapped[k].before + at, sizeof word);
             for (size_t i = 0; word != 0 && i < c->allocation_count; i++)
                 if (word >= c->allocations[i].address &&
                     word - c->allocations[i].address < c->allocations[i].size_bytes)
@@ -118,13 +122,13 @@ static void place(relaunch *r)
     uint64_t next = first_base;
     r->out->holds_addresses = find_addresses(r);
     for (size_t k = 0; k < c->allocation_count; k++) {
-        r->bases[k] = r->out->holds_addresses ? c->allocations[k].address : next;
+        r->mapped[k].base = r->out->holds_addresses ? c->allocations[k].address : next;
         next += (c->allocations[k].size_bytes + 4095) / 4096 * 4096 + distance;
     }
     memcpy(r->parameters, c->parameters, c->parameter_bytes);
     for (size_t i = 0; i < c->pointer_count; i++) {
         const captured_pointer *p = &c->pointers[i];
-        const uint64_t address = r->bases[p->allocation] + p->allocation_offset;
+        const uint64_t address = r->mapped[p->allocation].base + p->allocation_offset;
         memcpy(r->parameters + p->offset, &address, sizeof address);
     }
 }
@@ -136,8 +140,9 @@ static at_status gather(relaunch *r)
     sim_memory_deinit(&r->memory);
     r->memory = (sim_memory){0};
     for (size_t k = 0; !status && k < c->allocation_count; k++) {
-        sim_region region = {
-            .base = r->bases[k], .size_bytes = c->allocations[k].size_bytes, .bytes = r->bytes[k]};
+        sim_region region = {.base = r->mapped[k].base,
+                             .size_bytes = c->allocations[k].size_bytes,
+                             .bytes = r->mapped[k].bytes};
         snprintf(region.name, sizeof region.name, "allocation %zu", k + 1);
         status = sim_memory_add(&r->memory, &region, r->error);
     }
@@ -280,7 +285,8 @@ static uint32_t ulps(uint32_t a, uint32_t b)
 static void compare_allocation(relaunch *r, uint32_t k, bool all)
 {
     const uint64_t size = r->launch->allocations[k].size_bytes;
-    const unsigned char *found = r->bytes[k], *before = r->before[k], *after = r->after[k];
+    const unsigned char *found = r->mapped[k].bytes, *before = r->mapped[k].before,
+                        *after = r->mapped[k].after;
     relaunch_difference *d = &r->out->difference;
     for (uint64_t at = 0; at < size; at += 4) {
         const size_t n = size - at < 4 ? (size_t)(size - at) : 4;
@@ -367,10 +373,7 @@ at_status relaunch_run(const captured_launch *c, uint64_t most_work, relaunch_re
     const size_t n = c->allocation_count;
     *out = (relaunch_result){0};
     *r = (relaunch){.launch = c, .out = out, .error = error};
-    r->bytes = memory_new(n, sizeof *r->bytes);
-    r->before = memory_new(n, sizeof *r->before);
-    r->after = memory_new(n, sizeof *r->after);
-    r->bases = memory_new(n, sizeof *r->bases);
+    r->mapped = memory_new(n, sizeof *r->mapped);
     at_status status = load(r);
     for (size_t k = 0; !status && k < n; k++)
         status = map_allocation(r, k);
@@ -379,16 +382,13 @@ at_status relaunch_run(const captured_launch *c, uint64_t most_work, relaunch_re
         status = run_all(r, most_work);
     }
     for (size_t k = 0; k < n; k++) {
-        unmap(r->bytes[k], c->allocations[k].size_bytes);
-        unmap(r->before[k], c->allocations[k].size_bytes);
-        unmap(r->after[k], c->allocations[k].size_bytes);
+        unmap(r->mapped[k].bytes, c->allocations[k].size_bytes);
+        unmap(r->mapped[k].before, c->allocations[k].size_bytes);
+        unmap(r->mapped[k].after, c->allocations[k].size_bytes);
     }
     sim_memory_deinit(&r->memory);
     sim_kernel_deinit(&r->kernel);
-    free(r->bytes);
-    free(r->before);
-    free(r->after);
-    free(r->bases);
+    free(r->mapped);
     free(r->parameters);
     free(r->variables);
     free(r);

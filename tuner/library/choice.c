@@ -371,10 +371,8 @@ at_status at_tune(const at_results *results, const char *pattern_name, const at_
     status = make(results, pattern_name, problem, problem_count, &t, error);
     if (!status && !tunings_contain(results->tunings, t)) {
         status = ask_pick(results, pattern_name, problem, problem_count, &known, error);
-        if (!status && known)
-            tunings_add_done(results, &t);
-        else if (!status)
-            status = tunings_add(results, &t, options, error);
+        if (!status)
+            status = tunings_add(results, &t, known, options, error);
     }
     tuning_free(t);
     thread_state_restore(&callers);

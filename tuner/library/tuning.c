@@ -326,46 +326,29 @@ bool tunings_contain(tunings *all, const tuning *like)
     return found;
 }
 
-/* Adds `t` to the list, and starts it unless its program was not found. */
-static at_status add(tunings *all, tuning *t, at_status program, at_error *error)
-{
-    t->next = all->first;
-    all->first = t;
-    if (!program)
-        return begin(all, t, error);
-    fail(all, t, error->message);
-    return program;
-}
-
-at_status tunings_add(const at_results *results, tuning **given, const at_tune_options *options,
-                      at_error *error)
+at_status tunings_add(const at_results *results, tuning **given, bool known,
+                      const at_tune_options *options, at_error *error)
 {
     tunings *all = results->tunings;
     tuning *t = *given;
     at_status status = AT_OK;
     pthread_mutex_lock(&all->lock);
-    if (!find(all, t)) {
+    const bool is_new = !find(all, t);
+    if (is_new && !known)
         status = read_options(t, results, options, error);
-        if (status != AT_USAGE) {
-            *given = NULL;
-            status = add(all, t, status, error);
-        }
+    if (is_new && status != AT_USAGE) {
+        *given = NULL;
+        t->next = all->first;
+        all->first = t;
+        if (known)
+            t->state = AT_TUNE_DONE;
+        else if (status)
+            fail(all, t, error->message);
+        else
+            status = begin(all, t, error);
     }
     pthread_mutex_unlock(&all->lock);
     return status;
-}
-
-void tunings_add_done(const at_results *results, tuning **given)
-{
-    tunings *all = results->tunings;
-    pthread_mutex_lock(&all->lock);
-    if (!find(all, *given)) {
-        (*given)->state = AT_TUNE_DONE;
-        (*given)->next = all->first;
-        all->first = *given;
-        *given = NULL;
-    }
-    pthread_mutex_unlock(&all->lock);
 }
 
 at_tune_state tunings_state(tunings *all, const tuning *like, at_error *error)

@@ -31,13 +31,11 @@ void tuning_free(tuning *t); /* asks its process to end; `t` may be NULL */
 /* Returns whether the list has a tuning of the same pattern, problem and GPU. */
 bool tunings_contain(tunings *all, const tuning *like);
 
-/* Starts the tuning, unless the list has it, and takes it over: *t becomes NULL. AT_USAGE does not
- * take it over. AT_NOT_FOUND and AT_IO: no process could be started, and the tuning has failed. */
-at_status tunings_add(const at_results *results, tuning **t, const at_tune_options *options,
-                      at_error *error);
-
-/* Takes over a tuning whose result is recorded already: it needs no process. */
-void tunings_add_done(const at_results *results, tuning **t);
+/* Starts the tuning, unless the list has it, and takes it over: *t becomes NULL. If `known` is
+ * true, its result is recorded already: it needs no process. AT_USAGE does not take it over.
+ * AT_NOT_FOUND and AT_IO: no process could be started, and the tuning has failed. */
+at_status tunings_add(const at_results *results, tuning **t, bool known,
+                      const at_tune_options *options, at_error *error);
 
 /* Returns whether a tuning in this state is running or waiting. */
 bool tuning_is_open(at_tune_state state);
