@@ -17,7 +17,7 @@ affine affine_data(void)
 
 /* Returns a cut in the middle of the longest axis of the grid, or of the block if the grid is one
  * block; DATA for a box of one thread. */
-static affine affine_halve(const affine_box *box)
+static affine halve(const affine_box *box)
 {
     int longest = AFFINE_AXES;
     for (int half = 1; half >= 0 && longest == AFFINE_AXES; half--)
@@ -35,7 +35,7 @@ affine affine_halve_range(const affine_box *box, const affine *range)
 {
     const uint64_t count = box->count[range->axis];
     if (range->kind != AFFINE_RANGE || count < 2)
-        return affine_halve(box);
+        return halve(box);
     return (affine){.kind = AFFINE_CUT, .axis = range->axis, .base = (int64_t)(count / 2)};
 }
 
@@ -95,8 +95,8 @@ affine affine_of_whole(const affine_whole *v)
 
 /* Returns the axis along which a value with these steps changes most, and by how much in *change; 0
  * if it is constant. */
-static int affine_widest(const affine_box *box, const int64_t step[AFFINE_AXES],
-                         affine_integer *change)
+static int widest_axis(const affine_box *box, const int64_t step[AFFINE_AXES],
+                       affine_integer *change)
 {
     int axis = 0;
     *change = 0;
@@ -140,7 +140,7 @@ bool affine_whole_of(const affine_box *box, const affine *v, int bits, affine_or
 affine affine_cut_where(const affine_box *box, const affine_whole *v, affine_integer limit)
 {
     affine_integer widest;
-    const int axis = affine_widest(box, v->step, &widest);
+    const int axis = widest_axis(box, v->step, &widest);
     if (widest == 0)
         return affine_data();
     /* The value rises by `rise` along the axis, counted from its low end; the other axes add up to
@@ -295,13 +295,13 @@ affine affine_obstacle(const affine_box *box, const affine *const v[], int count
         affine_find_ends(box, &whole);
         return affine_cut_where(box, &whole, (whole.low + whole.high) / 2 + 1);
     }
-    return affine_halve(box);
+    return halve(box);
 }
 
 uint8_t affine_axis(const affine_box *box, const affine *v)
 {
     affine_integer change;
-    return v->kind == AFFINE_EXACT ? (uint8_t)affine_widest(box, v->step, &change) : v->axis;
+    return v->kind == AFFINE_EXACT ? (uint8_t)widest_axis(box, v->step, &change) : v->axis;
 }
 
 bool affine_ends(const affine_box *box, const affine *v, int bytes, affine_order order,

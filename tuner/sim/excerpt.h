@@ -13,6 +13,7 @@
 
 #include "sim/data.h"
 #include "sim/owners.h"
+#include "sim/sweep.h"
 
 enum {
     EXCERPT_MOST_SPENT = 1 << 21, /* highest budget of work of each step (excerpt.c) */

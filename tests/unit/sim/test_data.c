@@ -1,5 +1,5 @@
-/* Data that exist where they are touched (sim/data.h): they are those that a whole problem is
- * filled with. */
+/* Data that is made on first touch (sim/data.h) equals the contents that a whole problem is filled
+ * with. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,7 +44,7 @@ static void end(made *m)
     free(m->ptx);
 }
 
-/* Bytes of the first buffer, as a kernel finds them. */
+/* Returns bytes of the first buffer, as a kernel reads them. */
 static const void *touch(const made *m, uint64_t offset, uint64_t bytes)
 {
     const device_buffer *b = sim_data_buffers(m->data)[0];

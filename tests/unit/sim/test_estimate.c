@@ -1,4 +1,4 @@
-/* Predicted times are those on the data that the script asks for (sim/estimate.h). */
+/* Predicted times use the data that the script asks for (sim/estimate.h). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ static device_image image_of(const char *ptx)
     return (device_image){.bytes = ptx, .size_bytes = strlen(ptx), .registers = 16};
 }
 
-/* The time of a gather whose index that kernel prepares; NULL: the fill alone. */
+/* Returns the time of a gather whose index the filler prepares; NULL: a fill alone. */
 static double time_with(const char *filler, buffer_fill fill)
 {
     at_error error = {0};

@@ -1,4 +1,4 @@
-/* Blocks of problems that are too large to be run whole (sim/excerpt.h), behind the interface of
+/* Checks of problems that are too large to be run whole (sim/excerpt.h), through the interface of
  * devices. */
 #include <stdio.h>
 #include <stdlib.h>

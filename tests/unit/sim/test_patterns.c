@@ -1,5 +1,5 @@
-/* Every algorithm of every pattern runs rightly on the simulated device, and what breaks a template
- * is caught: this is how kernels are proved without a GPU. */
+/* Every algorithm of every pattern is correct on the simulated device, and errors in a template are
+ * found: kernels are proved like this without a GPU. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "script/script.h"
 #include "sim/sim.h"
 
-enum { MOST_VALUES = 32 }; /* of a parameter */
+enum { MOST_VALUES = 32 }; /* values of a parameter */
 enum { SAMPLE = 2 };       /* configurations of a pattern */
 
 static bool is_sample;
@@ -102,7 +102,7 @@ static void close_bench(bench *b)
     script_free(b->script);
 }
 
-/* Replaces the first `from` in the source; fails the test when there is none. */
+/* Replaces the first `from` in the source. Fails the test if there is none. */
 static void mutate(emitted *source, const char *from, const char *to)
 {
     char *at = strstr(source->source, from);
@@ -119,7 +119,7 @@ static void mutate(emitted *source, const char *from, const char *to)
     source->size_bytes = strlen(text);
 }
 
-/* Checks a variant, mutated when `from` is given; the story goes to `story`. */
+/* Checks a variant, with a mutation if `from` is given, and writes the result to `story`. */
 static outcome check(bench *b, const uint16_t *indices, const char *from, const char *to,
                      char *story, size_t story_bytes)
 {
@@ -144,9 +144,9 @@ static outcome check(bench *b, const uint16_t *indices, const char *from, const 
     return how.result;
 }
 
-/* Does the configuration have a value that `seen` does not? Notes all of its values there. What is
- * no number chooses the code that is run, numbers say how often and how much of it: in a sample
- * they count for nothing. */
+/* Returns whether the configuration has a value that `seen` does not have, and adds all of its
+ * values. Values that are not numbers select code. Numbers only say how often or how much code
+ * runs, so a sample ignores them. */
 static bool note_values(const pattern *p, const uint16_t *indices, bool is_sample_full,
                         bool seen[][MOST_VALUES])
 {
@@ -159,8 +159,8 @@ static bool note_values(const pattern *p, const uint16_t *indices, bool is_sampl
     return is_new;
 }
 
-/* Checks configurations taken at random until each value of each parameter was in one; in a sample,
- * until each value that is no number was, and some that are. */
+/* Checks random configurations until each value of each parameter has occurred; in a sample, until
+ * each value that is not a number has. */
 static void check_pattern(const char *path, const script_setting *settings, size_t setting_count)
 {
     bench b;
@@ -243,13 +243,13 @@ static void broken_templates_are_caught(void **state)
         if (result != OUTCOME_WRONG_RESULT && result != OUTCOME_CRASHED)
             fail_msg("mutation %zu (%s): %s", i, mutations[i].from, outcome_name(result));
     }
-    /* The device is as good as before. */
+    /* The device still works. */
     assert_int_equal(check(&b, indices, NULL, NULL, story, sizeof story), OUTCOME_OK);
     close_bench(&b);
 }
 
-/* Other types take as long as all the rest: with the argument "types" they alone are run, without
- * it the rest; with the argument "sample" after that, or alone, a few configurations of each. */
+/* Other types take as long as all other tests. The argument "types" runs them alone; without it the
+ * other tests run. The argument "sample", alone or after it, runs a few configurations of each. */
 int main(int argc, char **argv)
 {
 #define PATTERN(name)                                                                              \

@@ -1,5 +1,5 @@
-/* What a profile finds of blocks by running a few: how long they depend on themselves, which of
- * their reads the caches serve, and that the last one may do more. */
+/* Profiles from a few blocks: the time of dependences, reads that caches serve, and the work of the
+ * last block. */
 #include <stdio.h>
 #include <string.h>
 
@@ -102,7 +102,7 @@ TEST(an_l1_that_is_too_small_is_read_past)
                                  "        p[at + 512 + sum] = sum;\n"
                                  "    }\n"
                                  "}\n";
-    /* 16 times 128 bytes a block, gone over four times. */
+    /* 16 times 128 bytes per block, read four times. */
     const sim_profile large = profile(source, 16, 32, 4096, 32),
                       small = profile(source, 16, 32, 1024, 32);
     assert_float_equal(large.read.sectors, 256, 0);
@@ -114,7 +114,7 @@ TEST(an_l1_that_is_too_small_is_read_past)
     assert_float_equal(small.read.between, 64, 0);
 }
 
-/* Four times over, a thread each reads a word `words` apart from the next thread's. */
+/* Each thread reads a word four times, `words` words apart from the word of the next thread. */
 static sim_profile profile_loads(int words, const char *cache, uint64_t l1_bytes)
 {
     char source[640];
@@ -135,7 +135,7 @@ static sim_profile profile_loads(int words, const char *cache, uint64_t l1_bytes
 
 TEST(a_line_has_room_in_the_l1_as_a_whole)
 {
-    /* 32 sectors of as many lines. */
+    /* 32 sectors of 32 lines. */
     assert_float_equal(profile_loads(32, "", 32 * 128).read.missed, 32, 0);
     assert_float_equal(profile_loads(32, "", 31 * 32).read.missed, 4 * 32, 0);
     assert_float_equal(profile_loads(32, "", 31 * 128).read.missed, 4 * 32, 0);
@@ -172,7 +172,8 @@ TEST(a_division_is_as_long_as_the_instructions_that_it_becomes)
     assert_true(longer > 2 * 40 && longer < 2 * 60);
 }
 
-/* Two stores of each thread, side by side; those of neighbours so many words apart. */
+/* Each thread makes two adjacent stores; those of neighbouring threads are that many words apart.
+ */
 static sim_profile profile_stores(int words)
 {
     char source[512];
@@ -192,7 +193,7 @@ TEST(stores_of_a_warp_to_the_same_few_lines_merge)
     const sim_profile near = profile_stores(2), some = profile_stores(6), far = profile_stores(16);
     assert_float_equal(near.write.sectors, 16, 0);
     assert_float_equal(near.write.sent, 8, 0);
-    /* Of six lines half of the sectors merge: two stores to 24. */
+    /* Half of the sectors of six lines merge: two stores send 24. */
     assert_float_equal(some.write.sectors, 48, 0);
     assert_float_equal(some.write.sent, 36, 0);
     assert_float_equal(some.write.parts, 24, 0);
@@ -219,7 +220,7 @@ TEST(a_wave_shares_of_each_buffer_what_it_reads_of_that_one)
                                  "    p[8192 + at] = p[at] + p[4096 + threadIdx.x];\n"
                                  "}\n";
     const sim_profile found = profile(source, 32, 32, 4096, 32);
-    /* One buffer, of which half of what a block reads is its own. */
+    /* One buffer; half of the data that a block reads is its own. */
     assert_float_equal(found.buffers[0].distinct, 8, 0);
     assert_float_equal(found.buffers[0].first_fresh, (16 + 1) / 32.0, 1e-9);
     assert_float_equal(found.buffers[0].later_fresh, 0.5, 1e-9);
@@ -250,7 +251,7 @@ TEST(what_is_loaded_with_a_streaming_hint_stays_in_the_l1_and_what_allocates_no_
 
 TEST(blocks_of_one_column_of_a_grid_are_not_all_that_is_sampled)
 {
-    /* Of a grid 16 blocks wide those at the edge do more. */
+    /* The grid is 16 blocks wide; the blocks at the edge do more work. */
     static const char source[] = "extern \"C\" __global__ void k(unsigned *p)\n"
                                  "{\n"
                                  "    unsigned at = blockIdx.x * 32 + threadIdx.x, sum = p[at];\n"

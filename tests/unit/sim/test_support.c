@@ -1,5 +1,4 @@
-/* The support code of a GPU, run on the simulated one: what lies around a buffer is its own, and
- * shows wherever it is copied to. */
+/* The support kernels of a GPU, run on the simulated device. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +19,7 @@ enum {
     AFTER_INVERTED = 5
 };
 
-static char *support, *parts[2]; /* PTX, of the whole and of each part */
+static char *support, *parts[2]; /* PTX of the whole and of each part */
 static unsigned char before[BAND], after[BAND];
 static uint64_t results[RESULTS];
 
@@ -130,7 +129,7 @@ TEST(the_band_of_another_buffer_or_side_is_damage)
 {
     set_guards(DTYPE_FLOAT, 0, 5);
     check_guards(DTYPE_FLOAT, 0, 6);
-    /* Some bytes of two values that are not numbers agree. */
+    /* Two different NaNs have some equal bytes. */
     assert_true(~results[BEFORE_INVERTED] <= 4 && ~results[AFTER_INVERTED] <= 4);
     memcpy(after, before, BAND);
     check_guards(DTYPE_FLOAT, 0, 5);
@@ -170,8 +169,8 @@ TEST(all_of_shared_memory_is_filled)
     sim_test_deinit(&t);
 }
 
-/* Each type has: zeros, infinities, not a number, the ends of its range, and neighbours of what is
- * expected. */
+/* Values of each type: zeros, infinities, NaN, the ends of its range, and neighbours of the
+ * expected values. */
 static void make_elements(rng *r, dtype type, unsigned char *found, unsigned char *expected,
                           size_t count)
 {
@@ -205,7 +204,7 @@ static void make_elements(rng *r, dtype type, unsigned char *found, unsigned cha
     }
 }
 
-/* What at_compare_close finds, after at_magnitude where that is needed. */
+/* Returns the result of at_compare_close, after at_magnitude if that is needed. */
 static void compare_on_device(dtype type, tolerance t, unsigned char *found,
                               unsigned char *expected, uint64_t count)
 {

@@ -1,5 +1,5 @@
-/* A grid that is followed for all threads at once writes what each thread's own place, computed on
- * the host, says. */
+/* A sweep over all threads of a grid finds the same written elements as a computation of each
+ * thread on the host. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,8 @@
 
 enum { BLOCKS = 48, THREADS = 64, END = 3000 };
 
-/* Places of thread x of block b, i from the first block's first on: in C and in CUDA alike. */
+/* Elements that thread x of block b writes; i counts threads from the first block on. The
+ * expression is valid in C and CUDA. */
 #define PLACES(PLACE)                                                                              \
     PLACE(0, i)                                                                                    \
     PLACE(1, i / 7 * 7 + 6 - i % 7)                                                                \
@@ -73,7 +74,7 @@ static void follow_blocks(const char *ptx, const char *entry, uint32_t blocks, u
                                .parameters = t.parameters,
                                .grid = {blocks, 1, 1},
                                .block = {THREADS, 1, 1}};
-    /* As if it were that long: nothing is written. */
+    /* The buffer is treated as if it were that long, since nothing is written to it. */
     const sim_sweep_buffer b = {
         .base = base, .size_bytes = (uint64_t)n * 4, .end = n, .element_bytes = 4};
     sim_sweep_run(&launch, &b, 1, most, SWEEP_WRITES, 0, out);

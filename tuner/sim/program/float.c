@@ -239,5 +239,4 @@ static float saturate(float v)
  * innocuous?" (1995). */
 #define SIM_TABLE sim_float_operations
 #define SIM_ROWS_FLOAT
-#define SIM_ROWS_HALF
 #include "sim/program/rows.h"

@@ -243,5 +243,4 @@ static uint32_t dot2(uint32_t a, uint32_t b, uint32_t c, bool sign_a, bool sign_
 
 #define SIM_TABLE sim_integer_operations
 #define SIM_ROWS_INTEGER
-#define SIM_ROWS_BITS
 #include "sim/program/rows.h"

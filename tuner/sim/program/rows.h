@@ -1,9 +1,9 @@
-/* Defines the operations of some sections of sim/instructions.def: a function over 32 lanes for
- * each row, and the table of the rows.
+/* Defines the operations of a section of sim/instructions.def: a function over 32 lanes for each
+ * row, and the table of the rows.
  *
- * A file of operations first defines the functions that its rows use, SIM_ROWS_<SECTION> for each
- * of its sections, and SIM_TABLE, the name of its table. It includes this header once. The name of
- * a function contains its line in instructions.def. */
+ * A file of operations first defines the functions that its rows use, SIM_ROWS_<SECTION>, and
+ * SIM_TABLE, the name of its table. It includes this header once. The name of a function contains
+ * its line in instructions.def. */
 #include <stddef.h>
 
 typedef uint32_t u32;
