@@ -78,26 +78,6 @@ struct device_kernel {
     int64_t predicted_ns; /* 0 if nothing was predicted yet */
 };
 
-/* Which blocks of a launch run, and how. Fields without a comment are as in sim_launch. */
-typedef struct sim_part {
-    const uint64_t *clusters;
-    uint64_t count;
-    uint64_t instruction_limit, block_limit;
-    uint64_t work_limit, lane_limit;
-    bool check;
-    bool shows; /* call the device's progress callback */
-    sim_excerpt *excerpt;
-    uint64_t *work, *lanes;
-    sim_observer observer;
-    void *observer_context;
-    uint32_t schedule; /* used only with `excerpt`; else the schedule of the device */
-    bool first_warp_only;
-    int threads;    /* host threads; 0: as many as cores */
-    char **printed; /* owned text to which the output of the threads is added, up to
-                       SIM_PRINT_BYTES; NULL drops the output */
-    char *unwatched;
-} sim_part;
-
 /* Returns the blocks of a cluster along each axis of the launch at index `i`: 1 if the launch has
  * no clusters. */
 const uint32_t *sim_device_cluster(const device_kernel *k, const launch_plan *plan, uint32_t i);
@@ -106,11 +86,15 @@ const uint32_t *sim_device_cluster(const device_kernel *k, const launch_plan *pl
 bool sim_device_refuses(const device *d, const device_kernel *k, const launch_plan *plan,
                         sim_fault *fault);
 
-/* Runs a part of the launch at index `i` of the plan. Constants must be set before. Returns AT_OK
- * with *fault set if the kernel faulted, AT_COMPILE if it cannot run on this device. */
+/* Runs the launch at index `i` of the plan, or those of its blocks that `how` selects. `how` has
+ * the limits, checks and observers; the plan gives grid, memory and arguments. how->schedule is
+ * used with how->excerpt only; otherwise the schedule is that of the device. *printed is an owned
+ * text to which the output of the threads is added, up to SIM_PRINT_BYTES; NULL drops the output.
+ * Constants must be set before. Returns AT_OK with *fault set if the kernel faulted, AT_COMPILE if
+ * it cannot run on this device. */
 at_status sim_device_run(const device *d, const device_kernel *k, const launch_plan *plan,
-                         uint32_t i, device_buffer *const *buffers, const sim_part *part,
-                         sim_fault *fault, at_error *error);
+                         uint32_t i, device_buffer *const *buffers, const sim_launch *how,
+                         char **printed, sim_fault *fault, at_error *error);
 
 /* Sweeps the launch at index `i` of the plan (sim/sweep.h); only elements before ends[] of each
  * buffer count. Returns AT_COMPILE if the kernel cannot run on this device. */

@@ -149,19 +149,19 @@ static at_status make(device *d, const device_excerpt_plan *plan, const problem_
 static at_status run_some(excerpt_check *c, uint32_t i, const choice *some, uint32_t schedule,
                           sim_excerpt *seen, uint64_t *work, at_error *error)
 {
-    const sim_part part = {.clusters = some->chosen,
-                           .count = some->count,
-                           .check = true,
-                           .excerpt = seen,
-                           .work = work,
-                           .schedule = schedule,
-                           .threads = 1,
-                           .unwatched = c->coverage->unwatched,
-                           .block_limit = most_block / some->blocks};
+    const sim_launch how = {.clusters = some->chosen,
+                            .cluster_count = some->count,
+                            .check = true,
+                            .excerpt = seen,
+                            .work = work,
+                            .schedule = schedule,
+                            .threads = 1,
+                            .unwatched = c->coverage->unwatched,
+                            .block_limit = most_block / some->blocks};
     at_status status = some->count == 0 ? AT_OK
                                         : sim_device_run(c->excerpt->device, c->kernel, c->plan, i,
-                                                         sim_data_buffers(c->excerpt->data), &part,
-                                                         &c->fault, error);
+                                                         sim_data_buffers(c->excerpt->data), &how,
+                                                         NULL, &c->fault, error);
     c->coverage->run += seen->begun * some->blocks;
     c->coverage->cut += seen->waiting;
     c->coverage->blind += seen->blind;

@@ -49,11 +49,14 @@ typedef struct search {
     uint64_t missing; /* an element for which no block was found; UINT64_MAX if there is none */
     bool is_certain;
     rng random;
+    at_status status; /* of the first error */
+    at_error *error;
 } search;
 
 static bool goes_on(const search *s)
 {
-    return !s->is_certain && !sim_owners_spent(s->variant) && !sim_owners_spent(s->reference) &&
+    return !s->status && !s->is_certain && !sim_owners_spent(s->variant) &&
+           !sim_owners_spent(s->reference) &&
            sim_owners_fault(s->variant)->kind == SIM_FAULT_NONE &&
            sim_owners_fault(s->reference)->kind == SIM_FAULT_NONE;
 }
@@ -93,78 +96,75 @@ static void judge_between(search *s, uint64_t element)
 }
 
 /* Runs the blocks of both kernels that write an element, and notes whether they do. */
-static at_status look(search *s, uint64_t element, at_error *error)
+static void look(search *s, uint64_t element)
 {
     bool expected = false, found = false;
     if (element >= s->end || !goes_on(s))
-        return AT_OK;
-    at_status status =
-        sim_owners_write(s->reference, s->buffer, element * s->size, &expected, error);
-    if (!status && expected)
-        status = sim_owners_write(s->variant, s->buffer, element * s->size, &found, error);
-    if (status || !goes_on(s))
-        return status;
-    /* The initial contents may be the expected result. */
-    if (expected && !found && s->plan->role == BUFFER_INOUT)
-        return AT_OK;
+        return;
+    s->status = sim_owners_write(s->reference, s->buffer, element * s->size, &expected, s->error);
+    if (!s->status && expected)
+        s->status = sim_owners_write(s->variant, s->buffer, element * s->size, &found, s->error);
+    /* The initial contents of an in-out buffer may be the expected result. */
+    if (!goes_on(s) || (expected && !found && s->plan->role == BUFFER_INOUT))
+        return;
     s->asked++;
     s->expected += expected;
     s->found += expected && found;
     if (found && s->out->written_count < MOST_PLACES)
         s->out->written[s->out->written_count++] = element;
     if (!expected || found)
-        return AT_OK;
+        return;
     s->missing = element;
     judge_doubled(s, element);
     if (!s->is_certain)
         judge_between(s, element);
-    return AT_OK;
 }
 
-static at_status look_at_group(search *s, uint64_t element, at_error *error)
+static void look_at_group(search *s, uint64_t element)
 {
-    at_status status = AT_OK;
-    for (uint64_t k = 0; !status && k < GROUP; k++)
-        status = look(s, element + k, error);
-    return status;
+    for (uint64_t k = 0; k < GROUP; k++)
+        look(s, element + k);
 }
 
-/* Looks at the first elements or, with `further`, at random elements of the first part. *all tells
+/* Looks at the first elements or, with `further`, at random elements of the first part. Returns
  * whether every element was found: the search for blocks then works. */
-static at_status look_where_all_is_small(search *s, bool further, bool *all, at_error *error)
+static bool find_all_small(search *s, bool further)
 {
     const size_t expected = s->expected, found = s->found;
-    at_status status = AT_OK;
-    for (uint64_t k = 0; !status && k < LOW; k++)
-        status = look(s, further ? rng_below(&s->random, s->end / PART + 1) : k, error);
-    *all = s->found > 0 && s->found - found == s->expected - expected;
+    for (uint64_t k = 0; k < LOW; k++)
+        look(s, further ? rng_below(&s->random, s->end / PART + 1) : k);
     s->is_certain = false;
-    return status;
+    return !s->status && s->found > 0 && s->found - found == s->expected - expected;
+}
+
+static void look_anywhere(search *s)
+{
+    for (int k = 0; k < ANYWHERE; k++)
+        if (k % 2)
+            look(s, rng_below(&s->random, s->end));
+        else
+            look_at_group(s, s->end / 2 + rng_below(&s->random, s->end / 2 + 1));
 }
 
 /* Looks where the index of an element or a byte overflows. */
-static at_status look_where_numbers_end(search *s, at_error *error)
+static void look_where_numbers_end(search *s)
 {
     static const uint64_t ends[] = {UINT64_C(1) << 24, UINT64_C(1) << 32, UINT64_C(1) << 31,
                                     UINT64_C(1) << 16};
-    at_status status = AT_OK;
-    for (size_t k = 0; !status && k < sizeof ends / sizeof *ends; k++) {
-        status = look_at_group(s, ends[k], error);
-        if (!status && s->size > 1)
-            status = look_at_group(s, ends[k] / s->size, error);
+    for (size_t k = 0; k < sizeof ends / sizeof *ends; k++) {
+        look_at_group(s, ends[k]);
+        if (s->size > 1)
+            look_at_group(s, ends[k] / s->size);
     }
-    return status;
 }
 
 /* Looks around the powers of two, from the largest down: tables, logarithms and multipliers that
  * replace divisions end there. */
-static at_status look_at_powers(search *s, at_error *error)
+static void look_at_powers(search *s)
 {
-    at_status status = AT_OK;
-    for (int k = 63; !status && k > 1; k--)
-        for (int d = -1; !status && d <= 1; d++)
-            status = look(s, (UINT64_C(1) << k) + (uint64_t)d, error);
-    return status;
+    for (int k = 63; k > 1; k--)
+        for (int d = -1; d <= 1; d++)
+            look(s, (UINT64_C(1) << k) + (uint64_t)d);
 }
 
 static bool may_be_a_size(const search *s, const argument_plan *a)
@@ -174,52 +174,36 @@ static bool may_be_a_size(const search *s, const argument_plan *a)
 }
 
 /* Looks at the starts of rows whose number times another size overflows. */
-static at_status look_where_products_end(search *s, const launch_plan *launch, at_error *error)
+static void look_where_products_end(search *s, const launch_plan *launch)
 {
     static const uint64_t ends[] = {UINT64_C(1) << 24, UINT64_C(1) << 31, UINT64_C(1) << 32};
-    at_status status = AT_OK;
     for (uint32_t k = 0; k < launch->argument_count; k++)
         for (uint32_t n = 0; n < launch->argument_count; n++) {
             const argument_plan *row = &launch->arguments[k], *other = &launch->arguments[n];
             if (!may_be_a_size(s, row) || !may_be_a_size(s, other))
                 continue;
-            for (size_t i = 0; !status && i < sizeof ends / sizeof *ends; i++)
+            for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
                 if (ends[i] / other->bits < s->end / row->bits)
-                    status = look_at_group(s, (ends[i] / other->bits + 1) * row->bits - 2, error);
+                    look_at_group(s, (ends[i] / other->bits + 1) * row->bits - 2);
         }
-    return status;
 }
 
 /* Looks at the first row, the last row and the ends of others, for each argument that may be the
  * length of a row. */
-static at_status look_where_rows_end(search *s, const launch_plan *launch, at_error *error)
+static void look_where_rows_end(search *s, const launch_plan *launch)
 {
-    at_status status = AT_OK;
     for (uint32_t k = 0; k < launch->argument_count; k++) {
         const argument_plan *a = &launch->arguments[k];
         if (!may_be_a_size(s, a))
             continue;
-        for (int n = 0; !status && n < SIDES; n++)
-            status = look(s, rng_below(&s->random, a->bits), error);
-        for (int n = 0; !status && n < SIDES; n++)
-            status = look(s, s->end - 1 - rng_below(&s->random, a->bits), error);
-        for (int n = 0; !status && n < SIDES; n++)
-            status = look_at_group(
-                s,
-                (s->end / a->bits - rng_below(&s->random, s->end / a->bits / 2 + 1)) * a->bits - 2,
-                error);
+        const uint64_t rows = s->end / a->bits;
+        for (int n = 0; n < SIDES; n++)
+            look(s, rng_below(&s->random, a->bits));
+        for (int n = 0; n < SIDES; n++)
+            look(s, s->end - 1 - rng_below(&s->random, a->bits));
+        for (int n = 0; n < SIDES; n++)
+            look_at_group(s, (rows - rng_below(&s->random, rows / 2 + 1)) * a->bits - 2);
     }
-    return status;
-}
-
-static at_status look_anywhere(search *s, at_error *error)
-{
-    at_status status = AT_OK;
-    for (int k = 0; !status && k < ANYWHERE; k++)
-        status = k % 2
-                     ? look(s, rng_below(&s->random, s->end), error)
-                     : look_at_group(s, s->end / 2 + rng_below(&s->random, s->end / 2 + 1), error);
-    return status;
 }
 
 /* Returns whether all blocks together write less than is expected. */
@@ -265,29 +249,23 @@ static at_status look_for_holes(sim_owners *variant, sim_owners *reference, cons
                 .size = dtype_get(plan->type)->size_bytes,
                 .out = out,
                 .missing = UINT64_MAX,
-                .random = rng_seeded(seed)};
-    bool all = false;
+                .random = rng_seeded(seed),
+                .error = error};
     *out = (hole){.kind = HOLE_NONE};
+    if (end == 0 || !find_all_small(&s, false))
+        return s.status;
     /* If blocks take long, the budget may allow only the last element. */
-    at_status status = end == 0 ? AT_OK : look_where_all_is_small(&s, false, &all, error);
-    if (!status && all)
-        status = look(&s, end - 1, error);
-    if (!status && all)
-        status = look_where_all_is_small(&s, true, &all, error);
-    if (status || !all)
-        return status;
-    status = look_anywhere(&s, error);
-    if (!status)
-        status = look_where_numbers_end(&s, error);
-    if (!status)
-        status = look_at_powers(&s, error);
-    if (!status)
-        status = look_where_products_end(&s, launch, error);
-    if (!status)
-        status = look_where_rows_end(&s, launch, error);
-    if (!status)
+    look(&s, end - 1);
+    if (!find_all_small(&s, true))
+        return s.status;
+    look_anywhere(&s);
+    look_where_numbers_end(&s);
+    look_at_powers(&s);
+    look_where_products_end(&s, launch);
+    look_where_rows_end(&s, launch);
+    if (!s.status)
         conclude(&s, plan_grid_blocks(&launch->launches[0]) / sim_owners_cluster_blocks(variant));
-    return status;
+    return s.status;
 }
 
 /* Sweeps. */

@@ -40,17 +40,17 @@ static at_status estimate(const device_excerpt *x, const whole_run *r, uint32_t 
     sim_fault fault;
     if (total <= FEW)
         return AT_OK;
-    const sim_part part = {.clusters = chosen,
-                           .count = SAMPLES,
-                           .excerpt = &seen,
-                           .lanes = &lanes,
-                           .work = &work,
-                           .lane_limit = 1 + share * most_lanes / total / rounds,
-                           .work_limit = 1 + share * most_work / total / rounds,
-                           .threads = 1};
+    const sim_launch how = {.clusters = chosen,
+                            .cluster_count = SAMPLES,
+                            .excerpt = &seen,
+                            .lanes = &lanes,
+                            .work = &work,
+                            .lane_limit = 1 + share * most_lanes / total / rounds,
+                            .work_limit = 1 + share * most_work / total / rounds,
+                            .threads = 1};
     at_status status =
-        sim_device_run(x->device, r->kernel, r->plan, i, r->buffers, &part, &fault, error);
-    *affordable = lanes <= part.lane_limit && work <= part.work_limit;
+        sim_device_run(x->device, r->kernel, r->plan, i, r->buffers, &how, NULL, &fault, error);
+    *affordable = lanes <= how.lane_limit && work <= how.work_limit;
     return status;
 }
 
@@ -64,28 +64,30 @@ static at_status is_affordable(const device_excerpt *x, const whole_run *r, bool
     return status;
 }
 
-/* Runs all launches of the plan, and looks for faults if `unwatched` is not NULL (sim_part). *ended
- * tells whether they ended or faulted within the budget. */
+/* Runs all launches of the plan, and looks for faults if `unwatched` is not NULL (sim_launch).
+ * *ended tells whether they ended or faulted within the budget. */
 static at_status run_all(const device_excerpt *x, const whole_run *r, char *unwatched,
                          sim_fault *fault, bool *ended, at_error *error)
 {
+    const bool is_long = r->times != 1 && r->times != REFERENCE_TIMES;
     uint64_t lanes = 0, work = 0;
-    const sim_part part = {.check = unwatched != NULL,
-                           .unwatched = unwatched,
-                           .shows = r->times != 1 && r->times != REFERENCE_TIMES,
-                           .lanes = &lanes,
-                           .work = &work,
-                           .lane_limit = r->times * most_lanes,
-                           .work_limit = r->times * most_work,
-                           .instruction_limit = UINT64_MAX};
+    const sim_launch how = {.check = unwatched != NULL,
+                            .unwatched = unwatched,
+                            .progress = is_long ? x->device->progress : NULL,
+                            .progress_context = x->device->progress_context,
+                            .lanes = &lanes,
+                            .work = &work,
+                            .lane_limit = r->times * most_lanes,
+                            .work_limit = r->times * most_work,
+                            .instruction_limit = UINT64_MAX};
     sim_kernel_reset(&r->kernel->kernel);
     at_status status = sim_device_set_constants(r->kernel, r->plan, r->buffers, error);
     launch_walk walk = {0};
     *fault = (sim_fault){0};
     while (!status && fault->kind == SIM_FAULT_NONE && plan_walk(r->plan, &walk))
-        status = sim_device_run(x->device, r->kernel, r->plan, walk.place, r->buffers, &part, fault,
-                                error);
-    *ended = r->times == 0 || (lanes <= part.lane_limit && work <= part.work_limit);
+        status = sim_device_run(x->device, r->kernel, r->plan, walk.place, r->buffers, &how, NULL,
+                                fault, error);
+    *ended = r->times == 0 || (lanes <= how.lane_limit && work <= how.work_limit);
     return status;
 }
 

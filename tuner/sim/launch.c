@@ -375,7 +375,8 @@ static void prepared_free(prepared *p)
 
 /* Prepares the launch at index `i` of the plan. Returns AT_USAGE if no GPU can make it. */
 static at_status prepare(const device *d, const device_kernel *k, const launch_plan *plan,
-                         uint32_t i, device_buffer *const *buffers, prepared **out, at_error *error)
+                         uint32_t i, device_buffer *const *buffers, const sim_launch *how,
+                         prepared **out, at_error *error)
 {
     *out = NULL;
     const kernel_launch *launch = &plan->launches[i];
@@ -405,14 +406,15 @@ static at_status prepare(const device *d, const device_kernel *k, const launch_p
         sim_heap_reset(k->kernel.heap);
     for (uint32_t n = 0; n < plan->view_count; n++)
         p->textures[n] = texture_of(&plan->views[n], buffers);
-    p->launch = (sim_launch){.program = program,
-                             .workspace = launch->cooperative ? SIM_WORKSPACE_BASE : 0,
-                             .memory = &p->memory,
-                             .heap = k->kernel.heap,
-                             .parameters = p->parameters,
-                             .textures = p->textures,
-                             .texture_count = plan->view_count,
-                             .dynamic_shared_bytes = launch->dynamic_shared_bytes};
+    p->launch = *how;
+    p->launch.program = program;
+    p->launch.workspace = launch->cooperative ? SIM_WORKSPACE_BASE : 0;
+    p->launch.memory = &p->memory;
+    p->launch.heap = k->kernel.heap;
+    p->launch.parameters = p->parameters;
+    p->launch.textures = p->textures;
+    p->launch.texture_count = plan->view_count;
+    p->launch.dynamic_shared_bytes = launch->dynamic_shared_bytes;
     memcpy(p->launch.grid, launch->grid, sizeof launch->grid);
     memcpy(p->launch.block, launch->block, sizeof launch->block);
     memcpy(p->launch.cluster, cluster_of(launch, limits_of(k, i)), sizeof launch->cluster);
@@ -472,12 +474,12 @@ bool sim_device_refuses(const device *d, const device_kernel *k, const launch_pl
 }
 
 at_status sim_device_run(const device *d, const device_kernel *k, const launch_plan *plan,
-                         uint32_t i, device_buffer *const *buffers, const sim_part *part,
-                         sim_fault *fault, at_error *error)
+                         uint32_t i, device_buffer *const *buffers, const sim_launch *how,
+                         char **printed, sim_fault *fault, at_error *error)
 {
     prepared *p;
     at_error refused = {0};
-    at_status status = prepare(d, k, plan, i, buffers, &p, &refused);
+    at_status status = prepare(d, k, plan, i, buffers, how, &p, &refused);
     if (status == AT_USAGE) {
         *fault = (sim_fault){.kind = SIM_FAULT_LAUNCH};
         snprintf(fault->message, sizeof fault->message, "%s", refused.message);
@@ -485,31 +487,15 @@ at_status sim_device_run(const device *d, const device_kernel *k, const launch_p
     }
     if (status)
         return error_set(error, status, "%s", refused.message);
-    p->launch.check = part->check;
-    p->launch.ran = part->check ? k->ran[i] : NULL;
-    p->launch.clusters = part->clusters;
-    p->launch.cluster_count = part->count;
-    p->launch.first_warp_only = part->first_warp_only;
-    p->launch.instruction_limit = part->instruction_limit;
-    p->launch.block_limit = part->block_limit;
-    p->launch.work_limit = part->work_limit;
-    p->launch.lane_limit = part->lane_limit;
-    p->launch.lanes = part->lanes;
-    p->launch.progress = part->shows ? d->progress : NULL;
-    p->launch.progress_context = d->progress_context;
-    p->launch.excerpt = part->excerpt;
-    p->launch.work = part->work;
-    p->launch.unwatched = part->unwatched;
-    p->launch.observer = part->observer;
-    p->launch.observer_context = part->observer_context;
-    p->launch.threads = d->alone ? 1 : part->threads;
-    p->launch.schedule = part->excerpt ? part->schedule : d->schedule;
+    p->launch.ran = how->check ? k->ran[i] : NULL;
+    p->launch.threads = d->alone ? 1 : how->threads;
+    p->launch.schedule = how->excerpt ? how->schedule : d->schedule;
     sim_prints prints;
     sim_prints_init(&prints);
-    p->launch.prints = part->printed ? &prints : NULL;
+    p->launch.prints = printed ? &prints : NULL;
     status = sim_run(&p->launch, fault, error);
-    if (part->printed)
-        keep_printed(&p->launch, &prints, fault, part->printed);
+    if (printed)
+        keep_printed(&p->launch, &prints, fault, printed);
     sim_prints_deinit(&prints);
     prepared_free(p);
     return status == AT_USAGE ? AT_COMPILE : status;
@@ -533,7 +519,7 @@ at_status sim_device_sweep(const device *d, const device_kernel *k, const launch
 {
     prepared *p;
     sim_sweep_buffer all[PLAN_MAX_BUFFERS];
-    at_status status = prepare(d, k, plan, i, buffers, &p, error);
+    at_status status = prepare(d, k, plan, i, buffers, &(sim_launch){0}, &p, error);
     if (status)
         return refuse(status, error);
     for (uint32_t n = 0; n < problem->buffer_count; n++)
@@ -558,12 +544,12 @@ at_status sim_device_launch(device *d, device_kernel *k, const launch_plan *plan
     at_status status = sim_device_set_constants(k, plan, buffers, error);
     launch_walk walk = {0};
     while (!status && d->fault.kind == SIM_FAULT_NONE && plan_walk(plan, &walk))
-        status = sim_device_run(d, k, plan, walk.place, buffers,
-                                &(sim_part){.check = true,
-                                            .work_limit = d->most_work ? before + d->most_work : 0,
-                                            .printed = &printed,
-                                            .work = &d->work},
-                                &d->fault, error);
+        status =
+            sim_device_run(d, k, plan, walk.place, buffers,
+                           &(sim_launch){.check = true,
+                                         .work_limit = d->most_work ? before + d->most_work : 0,
+                                         .work = &d->work},
+                           &printed, &d->fault, error);
     d->last_work = d->work - before;
     if (!d->printed || d->fault.kind != SIM_FAULT_NONE) {
         free(d->printed);
@@ -620,7 +606,7 @@ at_status sim_device_profile(device *d, const device_kernel *k, const launch_pla
     d->fault = (sim_fault){0};
     at_status status = sim_device_set_constants(k, plan, buffers, error);
     if (!status)
-        status = prepare(d, k, plan, i, buffers, &p, error);
+        status = prepare(d, k, plan, i, buffers, &(sim_launch){0}, &p, error);
     if (status)
         return refuse(status, error);
     sim_needs needs = {

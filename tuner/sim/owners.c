@@ -277,17 +277,17 @@ static at_status run(sim_owners *o, uint64_t cluster, const ran_cluster **out, a
         memmove(&grown[place + 1], &grown[place], (o->ran_count - place) * sizeof *grown);
         o->ran_count++;
         sim_fault fault = {0};
-        const sim_part part = {.clusters = &cluster,
-                               .count = 1,
-                               .block_limit = block_limit(o),
-                               .excerpt = &o->excerpt,
-                               .work = &o->work,
-                               .observer = note_store,
-                               .observer_context = &watched,
-                               .first_warp_only = o->first_warps,
-                               .threads = 1};
+        const sim_launch how = {.clusters = &cluster,
+                                .cluster_count = 1,
+                                .block_limit = block_limit(o),
+                                .excerpt = &o->excerpt,
+                                .work = &o->work,
+                                .observer = note_store,
+                                .observer_context = &watched,
+                                .first_warp_only = o->first_warps,
+                                .threads = 1};
         at_status status =
-            sim_device_run(o->device, o->kernel, o->plan, 0, o->buffers, &part, &fault, error);
+            sim_device_run(o->device, o->kernel, o->plan, 0, o->buffers, &how, NULL, &fault, error);
         for (uint32_t i = 0; i < o->buffer_count; i++)
             seen->counts[i] = join(seen->of[i], seen->counts[i]);
         own(o, seen, !o->excerpt.unfinished && fault.kind != SIM_FAULT_BUDGET);
@@ -550,10 +550,10 @@ uint64_t sim_owners_most_bytes(const sim_owners *o, uint32_t i)
 at_status sim_owners_write_all(sim_owners *o, at_error *error)
 {
     sim_fault fault;
-    const sim_part part = {.excerpt = &o->excerpt, .threads = 1};
+    const sim_launch how = {.excerpt = &o->excerpt, .threads = 1};
     o->excerpt.mark = SIM_BYTE_LAST;
     at_status status =
-        sim_device_run(o->device, o->kernel, o->plan, 0, o->buffers, &part, &fault, error);
+        sim_device_run(o->device, o->kernel, o->plan, 0, o->buffers, &how, NULL, &fault, error);
     if (!status && o->fault.kind == SIM_FAULT_NONE)
         o->fault = fault;
     return status;

@@ -5,8 +5,35 @@
 #include "base/bits.h"
 #include "sim/program/operations.h"
 
-#define COMPARE(name, T, load, expression)                                                         \
-    static uint32_t name(const void *pa, const void *pb)                                           \
+/* The comparisons of each kind of type: name, expression over x and y, and rule. X is applied to
+ * each. "ne" of floats is false if an operand is NaN; the u forms are true then. The classes are
+ * those of testp, whose second operand equals the first. */
+/* clang-format off */
+#define EQUALITY(X, ...)                                                                           \
+    X(eq, x == y, RULE_EQUAL, __VA_ARGS__) X(ne, x != y, RULE_UNEQUAL, __VA_ARGS__)
+#define ORDER(X, ...)                                                                              \
+    X(lt, x < y, RULE_LESS, __VA_ARGS__) X(le, x <= y, RULE_LESS_EQUAL, __VA_ARGS__)               \
+    X(gt, x > y, RULE_GREATER, __VA_ARGS__) X(ge, x >= y, RULE_GREATER_EQUAL, __VA_ARGS__)
+#define INTEGERS(X, ...) EQUALITY(X, __VA_ARGS__) ORDER(X, __VA_ARGS__)
+#define FLOATS(X, ...)                                                                             \
+    X(eq, x == y, RULE_EQUAL, __VA_ARGS__) X(ne, x < y || x > y, RULE_UNEQUAL, __VA_ARGS__)        \
+    ORDER(X, __VA_ARGS__)                                                                          \
+    X(equ, !(x < y || x > y), 0, __VA_ARGS__) X(neu, x != y, 0, __VA_ARGS__)                       \
+    X(ltu, !(x >= y), 0, __VA_ARGS__) X(leu, !(x > y), 0, __VA_ARGS__)                             \
+    X(gtu, !(x <= y), 0, __VA_ARGS__) X(geu, !(x < y), 0, __VA_ARGS__)                             \
+    X(num, x == x && y == y, 0, __VA_ARGS__) X(nan, x != x || y != y, 0, __VA_ARGS__)
+#define LEAST (sizeof x == 4 ? 0x1p-126 : 0x1p-1022) /* the smallest normal number */
+#define CLASSES(X, ...)                                                                            \
+    X(finite, x < INFINITY && y < INFINITY, 0, __VA_ARGS__)                                        \
+    X(infinite, x == INFINITY && y == INFINITY, 0, __VA_ARGS__)                                    \
+    X(number, x == x && y == y, 0, __VA_ARGS__) X(notanumber, x != x || y != y, 0, __VA_ARGS__)    \
+    X(normal, (x >= LEAST && x < INFINITY) || y == 0, 0, __VA_ARGS__)                              \
+    X(subnormal, x > 0 && y < LEAST, 0, __VA_ARGS__)
+/* clang-format on */
+
+/* Defines the function of a comparison: lanes of type T, read by `load`. */
+#define DEFINE(name, expression, rule, suffix, T, load)                                            \
+    static uint32_t name##_##suffix(const void *pa, const void *pb)                                \
     {                                                                                              \
         const T *a = pa, *b = pb;                                                                  \
         uint32_t mask = 0;                                                                         \
@@ -22,98 +49,49 @@
 #define AS_S16(v) ((int32_t)(int16_t)(v))
 #define AS_F16(v) half_to_float((uint16_t)(v))
 #define AS_BF16(v) bfloat_to_float((uint16_t)(v))
+CLASSES(DEFINE, f32, float, fabsf)
+CLASSES(DEFINE, f64, double, fabs)
+INTEGERS(DEFINE, u16, uint32_t, AS_U16)
+INTEGERS(DEFINE, s16, uint32_t, AS_S16)
+INTEGERS(DEFINE, u32, uint32_t, SAME)
+INTEGERS(DEFINE, s32, int32_t, SAME)
+INTEGERS(DEFINE, u64, uint64_t, SAME)
+INTEGERS(DEFINE, s64, int64_t, SAME)
+FLOATS(DEFINE, f32, float, SAME)
+FLOATS(DEFINE, f64, double, SAME)
+FLOATS(DEFINE, f16, uint32_t, AS_F16)
+FLOATS(DEFINE, bf16, uint32_t, AS_BF16)
 
-#define BUT_NE(s, T, load)                                                                         \
-    COMPARE(eq_##s, T, load, x == y)                                                               \
-    COMPARE(lt_##s, T, load, x < y)                                                                \
-    COMPARE(le_##s, T, load, x <= y)                                                               \
-    COMPARE(gt_##s, T, load, x > y)                                                                \
-    COMPARE(ge_##s, T, load, x >= y)
-#define ORDERED(s, T, load) BUT_NE(s, T, load) COMPARE(ne_##s, T, load, x != y)
-/* "ne" of floats is false if an operand is NaN; the u forms are true then. */
-#define FLOATING(s, T, load)                                                                       \
-    BUT_NE(s, T, load)                                                                             \
-    COMPARE(ne_##s, T, load, x<y || x> y)                                                          \
-    COMPARE(equ_##s, T, load, !(x < y || x > y))                                                   \
-    COMPARE(neu_##s, T, load, x != y)                                                              \
-    COMPARE(ltu_##s, T, load, !(x >= y))                                                           \
-    COMPARE(leu_##s, T, load, !(x > y))                                                            \
-    COMPARE(gtu_##s, T, load, !(x <= y))                                                           \
-    COMPARE(geu_##s, T, load, !(x < y))                                                            \
-    COMPARE(num_##s, T, load, x == x && y == y)                                                    \
-    COMPARE(nan_##s, T, load, x != x || y != y)
-
-/* testp: the class of a number. Its second operand equals the first. */
-#define CLASSES(s, T, least, magnitude)                                                            \
-    COMPARE(finite_##s, T, magnitude, x < INFINITY && y < INFINITY)                                \
-    COMPARE(infinite_##s, T, magnitude, x == INFINITY && y == INFINITY)                            \
-    COMPARE(normal_##s, T, magnitude, (x >= least && x < INFINITY) || y == 0)                      \
-    COMPARE(subnormal_##s, T, magnitude, x > 0 && y < least)
-
-CLASSES(f32, float, 0x1p-126f, fabsf)
-CLASSES(f64, double, 0x1p-1022, fabs)
-ORDERED(u16, uint32_t, AS_U16)
-ORDERED(s16, uint32_t, AS_S16)
-ORDERED(u32, uint32_t, SAME)
-ORDERED(s32, int32_t, SAME)
-ORDERED(u64, uint64_t, SAME)
-ORDERED(s64, int64_t, SAME)
-FLOATING(f32, float, SAME)
-FLOATING(f64, double, SAME)
-FLOATING(f16, uint32_t, AS_F16)
-FLOATING(bf16, uint32_t, AS_BF16)
-
-typedef struct comparison {
+/* clang-format off */
+#define ROW(name, expression, rule, suffix, type) {#name, type, name##_##suffix, rule},
+#define CLASS_ROW(name, expression, rule, suffix, type) {"testp." #name, type, name##_##suffix, rule},
+static const struct {
     const char *name;
     ptx_type type;
     sim_compare compare;
     uint8_t rule; /* sim_rule */
-} comparison;
-
-#define EQUAL_ROWS(T, s)                                                                           \
-    {"eq", T, eq_##s, RULE_EQUAL},                                                                 \
-    {                                                                                              \
-        "ne", T, ne_##s, RULE_UNEQUAL                                                              \
-    }
-#define ROWS(T, s)                                                                                 \
-    EQUAL_ROWS(T, s), {"lt", T, lt_##s, RULE_LESS}, {"le", T, le_##s, RULE_LESS_EQUAL},            \
-        {"gt", T, gt_##s, RULE_GREATER},                                                           \
-    {                                                                                              \
-        "ge", T, ge_##s, RULE_GREATER_EQUAL                                                        \
-    }
-#define UNSIGNED_ROWS(T, s)                                                                        \
-    ROWS(T, s), {"lo", T, lt_##s, RULE_LESS}, {"ls", T, le_##s, RULE_LESS_EQUAL},                  \
-        {"hi", T, gt_##s, RULE_GREATER},                                                           \
-    {                                                                                              \
-        "hs", T, ge_##s, RULE_GREATER_EQUAL                                                        \
-    }
-#define FLOAT_ROWS(T, s)                                                                           \
-    ROWS(T, s), {"equ", T, equ_##s, 0}, {"neu", T, neu_##s, 0}, {"ltu", T, ltu_##s, 0},            \
-        {"leu", T, leu_##s, 0}, {"gtu", T, gtu_##s, 0}, {"geu", T, geu_##s, 0},                    \
-        {"num", T, num_##s, 0},                                                                    \
-    {                                                                                              \
-        "nan", T, nan_##s, 0                                                                       \
-    }
-#define CLASS_ROWS(T, s)                                                                           \
-    {"testp.finite", T, finite_##s, 0}, {"testp.infinite", T, infinite_##s, 0},                    \
-        {"testp.number", T, num_##s, 0}, {"testp.notanumber", T, nan_##s, 0},                      \
-        {"testp.normal", T, normal_##s, 0},                                                        \
-    {                                                                                              \
-        "testp.subnormal", T, subnormal_##s, 0                                                     \
-    }
-
-/* clang-format off */
-static const comparison comparisons[] = {
-    CLASS_ROWS(PTX_F32, f32), CLASS_ROWS(PTX_F64, f64),
-    EQUAL_ROWS(PTX_B16, u16), EQUAL_ROWS(PTX_B32, u32), EQUAL_ROWS(PTX_B64, u64),
-    UNSIGNED_ROWS(PTX_U16, u16), UNSIGNED_ROWS(PTX_U32, u32), UNSIGNED_ROWS(PTX_U64, u64),
-    ROWS(PTX_S16, s16), ROWS(PTX_S32, s32), ROWS(PTX_S64, s64),
-    FLOAT_ROWS(PTX_F32, f32), FLOAT_ROWS(PTX_F64, f64),
-    FLOAT_ROWS(PTX_F16, f16), FLOAT_ROWS(PTX_BF16, bf16)};
+} comparisons[] = {
+    CLASSES(CLASS_ROW, f32, PTX_F32) CLASSES(CLASS_ROW, f64, PTX_F64)
+    EQUALITY(ROW, u16, PTX_B16) EQUALITY(ROW, u32, PTX_B32) EQUALITY(ROW, u64, PTX_B64)
+    INTEGERS(ROW, u16, PTX_U16) INTEGERS(ROW, u32, PTX_U32) INTEGERS(ROW, u64, PTX_U64)
+    INTEGERS(ROW, s16, PTX_S16) INTEGERS(ROW, s32, PTX_S32) INTEGERS(ROW, s64, PTX_S64)
+    FLOATS(ROW, f32, PTX_F32) FLOATS(ROW, f64, PTX_F64)
+    FLOATS(ROW, f16, PTX_F16) FLOATS(ROW, bf16, PTX_BF16)};
 /* clang-format on */
 
-sim_compare sim_compare_find(const char *name, ptx_type type, sim_rule *rule)
+/* Returns the signed name of an unsigned order such as "lo", or the name itself. */
+static const char *plain_name(const char *name, ptx_type type)
 {
+    static const char *const orders[][2] = {{"lo", "lt"}, {"ls", "le"}, {"hi", "gt"}, {"hs", "ge"}};
+    for (size_t i = 0; i < 4 && (type == PTX_U16 || type == PTX_U32 || type == PTX_U64); i++)
+        if (strcmp(orders[i][0], name) == 0)
+            return orders[i][1];
+    return name;
+}
+
+sim_compare sim_compare_find(const char *comparison, ptx_type type, sim_rule *rule)
+{
+    const char *name = plain_name(comparison, type);
     for (size_t i = 0; i < sizeof comparisons / sizeof *comparisons; i++)
         if (comparisons[i].type == type && strcmp(comparisons[i].name, name) == 0) {
             /* 16-bit comparisons have no rule. */

@@ -1,5 +1,6 @@
 #include <fenv.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/bits.h"
 #include "sim/program/operations.h"
@@ -121,33 +122,13 @@ static const struct {
 static void read_integers(ptx_type from, int64_t *restrict v, const void *a)
 {
     const uint32_t *w = a;
-    const uint64_t *d = a;
-    switch (from) {
-    case PTX_U8:
-    case PTX_B8:
-        SIM_EACH_LANE(l) v[l] = (uint8_t)w[l];
-        break;
-    case PTX_S8:
-        SIM_EACH_LANE(l) v[l] = (int8_t)w[l];
-        break;
-    case PTX_U16:
-    case PTX_B16:
-        SIM_EACH_LANE(l) v[l] = (uint16_t)w[l];
-        break;
-    case PTX_S16:
-        SIM_EACH_LANE(l) v[l] = (int16_t)w[l];
-        break;
-    case PTX_U32:
-    case PTX_B32:
-        SIM_EACH_LANE(l) v[l] = w[l];
-        break;
-    case PTX_S32:
-        SIM_EACH_LANE(l) v[l] = (int32_t)w[l];
-        break;
-    default:
-        SIM_EACH_LANE(l) v[l] = (int64_t)d[l];
-        break;
-    }
+    const int unused = 64 - kinds[from].bits;
+    if (unused == 0)
+        memcpy(v, a, SIM_LANES * sizeof *v);
+    else if (kinds[from].domain == DOMAIN_SIGNED)
+        SIM_EACH_LANE(l) v[l] = (int64_t)((uint64_t)w[l] << unused) >> unused;
+    else
+        SIM_EACH_LANE(l) v[l] = (int64_t)((uint64_t)w[l] << unused >> unused);
 }
 
 static void read_floats(ptx_type from, bool flush, double *restrict v, const void *a)
@@ -175,34 +156,18 @@ static void read_floats(ptx_type from, bool flush, double *restrict v, const voi
     }
 }
 
+/* Writes the low bits. 16-bit integers are zero-extended, and so are unsigned bytes; signed bytes
+ * are sign-extended. */
 static void write_integers(ptx_type to, void *restrict d, const int64_t *v)
 {
     uint32_t *w = d;
-    uint64_t *x = d;
-    switch (to) {
-    case PTX_U8:
-    case PTX_B8:
-        SIM_EACH_LANE(l) w[l] = (uint8_t)v[l];
-        break;
-    case PTX_S8:
+    const uint32_t mask = kinds[to].bits < 32 ? (1u << kinds[to].bits) - 1 : UINT32_MAX;
+    if (kinds[to].bits == 64)
+        memcpy(d, v, SIM_LANES * sizeof *v);
+    else if (to == PTX_S8)
         SIM_EACH_LANE(l) w[l] = (uint32_t)(int8_t)v[l];
-        break;
-    case PTX_U16:
-    case PTX_B16:
-        SIM_EACH_LANE(l) w[l] = (uint16_t)v[l];
-        break;
-    case PTX_S16:
-        SIM_EACH_LANE(l) w[l] = (uint16_t)v[l];
-        break;
-    case PTX_U32:
-    case PTX_S32:
-    case PTX_B32:
-        SIM_EACH_LANE(l) w[l] = (uint32_t)v[l];
-        break;
-    default:
-        SIM_EACH_LANE(l) x[l] = (uint64_t)v[l];
-        break;
-    }
+    else
+        SIM_EACH_LANE(l) w[l] = (uint32_t)v[l] & mask;
 }
 
 /* Clamps to the range of the destination. `is_unsigned` says how the 64 bits of v are read. */
