@@ -26,8 +26,8 @@ static bool find_place(device *d, uint64_t size_bytes, uint64_t distance, device
         const device_buffer *next = **before;
         if (next->place >= *place + distance && size_bytes <= next->place - *place - distance)
             return true;
-        *place =
-            (next->place + next->size_bytes + distance + alignment - 1) / alignment * alignment;
+        *place = (next->place + next->region.size_bytes + distance + alignment - 1) / alignment *
+                 alignment;
     }
     return *place < SIM_HEAP_BASE - distance && size_bytes < SIM_HEAP_BASE - distance - *place;
 }
@@ -59,9 +59,8 @@ void sim_map_clear(uint8_t *bytes, uint64_t size_bytes)
 
 void sim_buffer_make_all(const device_buffer *b)
 {
-    for (uint64_t i = 0; b->made && i < sim_buffer_chunks(b); i++)
-        sim_region_make(&(sim_region){.made = b->made, .make = b->make, .context = b->context},
-                        i * SIM_CHUNK_BYTES, 1);
+    for (uint64_t i = 0; b->region.made && i < sim_buffer_chunks(b); i++)
+        sim_region_make(&b->region, i * SIM_CHUNK_BYTES, 1);
 }
 
 at_status sim_buffer_new(device *d, const char *name, uint64_t size_bytes, device_buffer **out,
@@ -69,10 +68,10 @@ at_status sim_buffer_new(device *d, const char *name, uint64_t size_bytes, devic
 {
     *out = NULL;
     device_buffer *b = memory_new(1, sizeof *b);
-    *b = (device_buffer){
+    b->region = (sim_region){
         .size_bytes = size_bytes, .bytes = sim_map(size_bytes), .valid = sim_map(size_bytes)};
-    strncpy(b->name, name, sizeof b->name - 1);
-    if (!b->bytes || !b->valid) {
+    strncpy(b->region.name, name, sizeof b->region.name - 1);
+    if (!b->region.bytes || !b->region.valid) {
         sim_buffer_free(d, b);
         return error_set(error, AT_DEVICE, "%s needs %.1f MiB, more than this machine has", name,
                          (double)size_bytes / 1048576.0);
@@ -84,7 +83,7 @@ at_status sim_buffer_new(device *d, const char *name, uint64_t size_bytes, devic
         return error_set(error, AT_DEVICE, "there is no room for buffer %s: too many are open",
                          name);
     }
-    b->base = b->place;
+    b->region.base = b->place;
     b->next = *before;
     *before = b;
     *out = b;
@@ -93,8 +92,8 @@ at_status sim_buffer_new(device *d, const char *name, uint64_t size_bytes, devic
 
 void sim_buffer_mark_written(device_buffer *b)
 {
-    sim_unmap(b->valid, b->size_bytes);
-    b->valid = NULL;
+    sim_unmap(b->region.valid, b->region.size_bytes);
+    b->region.valid = NULL;
 }
 
 void sim_buffer_free(device *d, device_buffer *b)
@@ -107,8 +106,8 @@ void sim_buffer_free(device *d, device_buffer *b)
             break;
         }
     }
-    sim_unmap(b->bytes, b->size_bytes);
-    sim_unmap(b->made, sim_buffer_chunks(b));
+    sim_unmap(b->region.bytes, b->region.size_bytes);
+    sim_unmap(b->region.made, sim_buffer_chunks(b));
     sim_buffer_mark_written(b);
     free(b);
 }
@@ -270,11 +269,11 @@ at_status sim_buffer_fill(device *d, device_buffer *b, const buffer_plan *plan, 
 {
     (void)d;
     size_t bytes = dtype_get(plan->type)->size_bytes;
-    if (plan->count > b->size_bytes / bytes)
+    if (plan->count > b->region.size_bytes / bytes)
         return error_set(error, AT_INTERNAL, "the plan of %s is larger than the buffer",
                          plan->name);
-    sim_fill(b->bytes, plan, seed, 0, plan->count);
-    b->read_only = plan->role == BUFFER_INPUT;
+    sim_fill(b->region.bytes, plan, seed, 0, plan->count);
+    b->region.read_only = plan->role == BUFFER_INPUT;
     sim_buffer_mark_written(b);
     return AT_OK;
 }
@@ -284,11 +283,11 @@ at_status sim_buffer_write(device *d, device_buffer *b, const buffer_plan *plan,
 {
     const uint64_t size = plan_buffer_bytes(plan);
     (void)d;
-    if (size > b->size_bytes)
+    if (size > b->region.size_bytes)
         return error_set(error, AT_INTERNAL, "the plan of %s is larger than the buffer",
                          plan->name);
-    memcpy(b->bytes, contents, size);
-    b->read_only = plan->role == BUFFER_INPUT;
+    memcpy(b->region.bytes, contents, size);
+    b->region.read_only = plan->role == BUFFER_INPUT;
     sim_buffer_mark_written(b);
     return AT_OK;
 }
@@ -300,34 +299,34 @@ at_status sim_buffer_read(device *d, const device_buffer *b, void *to, uint64_t 
 {
     (void)d;
     (void)error;
-    memcpy(to, b->bytes, size_bytes);
+    memcpy(to, b->region.bytes, size_bytes);
     return AT_OK;
 }
 
 at_status sim_buffer_poison(device *d, device_buffer *b, int pattern, at_error *error)
 {
     (void)d;
-    if (b->valid)
-        memset(b->valid, 0, b->size_bytes);
+    if (b->region.valid)
+        memset(b->region.valid, 0, b->region.size_bytes);
     else
-        b->valid = sim_map(b->size_bytes);
-    if (!b->valid)
-        return error_set(error, AT_NO_MEMORY, "no memory to watch %s", b->name);
+        b->region.valid = sim_map(b->region.size_bytes);
+    if (!b->region.valid)
+        return error_set(error, AT_NO_MEMORY, "no memory to watch %s", b->region.name);
     /* Pattern 2 is zeros, as on a GPU (cuda/buffer.c): remaining zeros are compared with zeros. */
-    memset(b->bytes, pattern == 0 ? 0xa5 : pattern == 2 ? 0 : 0x6b, b->size_bytes);
-    b->read_only = false;
+    memset(b->region.bytes, pattern == 0 ? 0xa5 : pattern == 2 ? 0 : 0x6b, b->region.size_bytes);
+    b->region.read_only = false;
     return AT_OK;
 }
 
 at_status sim_buffer_copy(device *d, device_buffer *to, const device_buffer *from, at_error *error)
 {
     (void)d;
-    if (to->size_bytes != from->size_bytes)
+    if (to->region.size_bytes != from->region.size_bytes)
         return error_set(error, AT_INTERNAL, "a copy between buffers of different sizes");
-    memcpy(to->bytes, from->bytes, to->size_bytes);
-    if (from->valid && to->valid)
-        memcpy(to->valid, from->valid, to->size_bytes);
-    else if (!from->valid)
+    memcpy(to->region.bytes, from->region.bytes, to->region.size_bytes);
+    if (from->region.valid && to->region.valid)
+        memcpy(to->region.valid, from->region.valid, to->region.size_bytes);
+    else if (!from->region.valid)
         sim_buffer_mark_written(to);
     return AT_OK;
 }
@@ -337,7 +336,7 @@ at_status sim_buffer_checksum(device *d, const device_buffer *b, uint64_t size_b
 {
     (void)d;
     (void)error;
-    *sum = XXH3_64bits(b->bytes, size_bytes);
+    *sum = XXH3_64bits(b->region.bytes, size_bytes);
     return AT_OK;
 }
 
@@ -361,10 +360,10 @@ static void note_wrong(device_comparison *out, uint64_t i)
 static void compare_exact(const device_buffer *found, const device_buffer *expected, uint64_t count,
                           size_t bytes, device_comparison *out)
 {
-    if (memcmp(found->bytes, expected->bytes, count * bytes) == 0)
+    if (memcmp(found->region.bytes, expected->region.bytes, count * bytes) == 0)
         return;
     for (uint64_t i = 0; i < count; i++)
-        if (memcmp(found->bytes + i * bytes, expected->bytes + i * bytes, bytes) != 0)
+        if (memcmp(found->region.bytes + i * bytes, expected->region.bytes + i * bytes, bytes) != 0)
             note_wrong(out, i);
 }
 
@@ -372,10 +371,10 @@ static void compare_close(const device_buffer *found, const device_buffer *expec
                           const buffer_plan *plan, device_comparison *out)
 {
     size_t bytes = dtype_get(plan->type)->size_bytes;
-    double magnitude = element_magnitude(plan->type, expected->bytes, plan->count);
+    double magnitude = element_magnitude(plan->type, expected->region.bytes, plan->count);
     for (uint64_t i = 0; i < plan->count; i++)
-        if (!tolerance_accepts(plan->tolerance, magnitude, plan->type, found->bytes + i * bytes,
-                               expected->bytes + i * bytes))
+        if (!tolerance_accepts(plan->tolerance, magnitude, plan->type,
+                               found->region.bytes + i * bytes, expected->region.bytes + i * bytes))
             note_wrong(out, i);
 }
 
@@ -385,20 +384,21 @@ at_status sim_buffer_compare(device *d, const device_buffer *found, const device
     (void)d;
     size_t bytes = dtype_get(plan->type)->size_bytes;
     *out = (device_comparison){0};
-    if (plan->count > found->size_bytes / bytes || plan->count > expected->size_bytes / bytes)
+    if (plan->count > found->region.size_bytes / bytes ||
+        plan->count > expected->region.size_bytes / bytes)
         return error_set(error, AT_INTERNAL, "the plan of %s is larger than the buffer",
                          plan->name);
     if (plan->record)
-        return multiset_compare(plan, found->bytes, expected->bytes, out, error);
+        return multiset_compare(plan, found->region.bytes, expected->region.bytes, out, error);
     if (plan->tolerance.kind == TOLERANCE_EXACT)
         compare_exact(found, expected, plan->count, bytes, out);
     else
         compare_close(found, expected, plan, out);
     if (out->wrong > 0) {
-        memcpy(&out->expected, expected->bytes + out->first * bytes, bytes);
-        memcpy(&out->found, found->bytes + out->first * bytes, bytes);
-        out->unwritten =
-            found->valid && memchr(found->valid + out->first * bytes, 0, bytes) != NULL;
+        memcpy(&out->expected, expected->region.bytes + out->first * bytes, bytes);
+        memcpy(&out->found, found->region.bytes + out->first * bytes, bytes);
+        out->unwritten = found->region.valid &&
+                         memchr(found->region.valid + out->first * bytes, 0, bytes) != NULL;
     }
     return AT_OK;
 }

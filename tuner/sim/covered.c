@@ -142,8 +142,9 @@ static void join(lines *all)
     all->count = kept;
 }
 
-/* Lists the selected lines as "a.cu:3, a.cu:7"; those without room are counted. */
-static void tell(const lines *all, bool (*is_told)(const line *l), bool with_guard,
+/* Lists the lines whose bits under `mask` are `wanted`, as "a.cu:3, a.cu:7"; those without room are
+ * counted. */
+static void tell(const lines *all, unsigned mask, unsigned wanted, bool with_guard,
                  char text[COVERAGE_TEXT_BYTES])
 {
     size_t told = 0, left = 0;
@@ -151,7 +152,7 @@ static void tell(const lines *all, bool (*is_told)(const line *l), bool with_gua
     for (size_t i = 0; i < all->count; i++) {
         char place[COVERAGE_TEXT_BYTES];
         const line *l = &all->items[i];
-        if (!is_told(l))
+        if ((l->bits & mask) != wanted)
             continue;
         snprintf(place, sizeof place, "%.*s:%d", (int)l->file.length, l->file.at, l->number);
         if (with_guard && l->guard > 0)
@@ -186,23 +187,6 @@ static void take_off(const lines *all, char text[COVERAGE_TEXT_BYTES])
     memcpy(text, left, sizeof left);
 }
 
-static bool never_stored(const line *l)
-{
-    return l->bits & LINE_STORES && !(l->bits & LINE_STORED);
-}
-
-static bool never_ran(const line *l)
-{
-    return !(l->bits & LINE_RAN);
-}
-
-/* An unrolled loop may never have run: the copy for the remaining iterations then has the same
- * line. */
-static bool ran_once(const line *l)
-{
-    return l->bits & LINE_RAN && l->bits & LINE_LOOPS && !(l->bits & LINE_WENT_BACK);
-}
-
 at_status sim_covered(const device *d, const device_kernel *const *kernels, size_t count,
                       device_coverage *coverage, at_error *error)
 {
@@ -221,10 +205,12 @@ at_status sim_covered(const device *d, const device_kernel *const *kernels, size
     if (coverage->once[0]) {
         take_off(&all, coverage->once);
     } else {
-        tell(&all, never_ran, false, coverage->never);
-        tell(&all, ran_once, false, coverage->once);
+        tell(&all, LINE_RAN, 0, false, coverage->never);
+        /* If a loop is unrolled, perhaps only the copy for the remaining iterations ran. */
+        tell(&all, LINE_RAN | LINE_LOOPS | LINE_WENT_BACK, LINE_RAN | LINE_LOOPS, false,
+             coverage->once);
     }
-    tell(&all, never_stored, true, coverage->stores);
+    tell(&all, LINE_STORES | LINE_STORED, LINE_STORES, true, coverage->stores);
     free(all.items);
     return AT_OK;
 }

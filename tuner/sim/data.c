@@ -50,9 +50,9 @@ static void fill_chunk(const source *s, device_buffer *b, uint64_t chunk)
     uint64_t first = chunk * SIM_CHUNK_BYTES / size, end = (chunk + 1) * SIM_CHUNK_BYTES / size;
     const uint64_t last = end < s->plan->count ? end : s->plan->count;
     if (s->contents)
-        memcpy(b->bytes + first * size, s->contents + first * size, (last - first) * size);
+        memcpy(b->region.bytes + first * size, s->contents + first * size, (last - first) * size);
     else
-        sim_fill(b->bytes, s->plan, s->seed, first, last);
+        sim_fill(b->region.bytes, s->plan, s->seed, first, last);
 }
 
 static void make_raw(void *context, uint64_t chunk)
@@ -99,7 +99,7 @@ static bool is_complete(const source *s, uint64_t from, uint64_t to)
     const uint64_t size = dtype_get(s->plan->type)->size_bytes;
     uint64_t found = 0, before, all;
     for (uint64_t at = from; at < to; at += size)
-        found += s->raw->valid[at] == SIM_BYTE_LAST;
+        found += s->raw->region.valid[at] == SIM_BYTE_LAST;
     return count_writes(s, from / size, &before) && count_writes(s, to / size, &all) &&
            all - before == found;
 }
@@ -116,7 +116,7 @@ static void prepare_chunk(source *s, uint64_t from, uint64_t to)
     uint64_t size = dtype_get(s->plan->type)->size_bytes;
     for (uint64_t at = from; !status && single && !d->is_all_filled && at < to; at += size) {
         bool found;
-        if (s->raw->valid[at] == SIM_BYTE_LAST)
+        if (s->raw->region.valid[at] == SIM_BYTE_LAST)
             continue;
         status = sim_owners_write(d->owners, s->index, at, &found, &error);
         /* The filler does not write this buffer. */
@@ -142,18 +142,17 @@ static void make_work(void *context, uint64_t chunk)
     sim_data *d = s->data;
     uint64_t from = chunk * SIM_CHUNK_BYTES, to = from + SIM_CHUNK_BYTES;
     bool is_written = s->plan->role == BUFFER_OUTPUT || s->plan->role == BUFFER_SCRATCH;
-    if (to > s->work->size_bytes)
-        to = s->work->size_bytes;
+    if (to > s->work->region.size_bytes)
+        to = s->work->region.size_bytes;
     if (!is_written && !d->filler)
         fill_chunk(s, s->work, chunk);
     if (s->plan->role == BUFFER_INPUT && !d->filler)
         return;
     pthread_mutex_lock(&d->lock);
     if (!is_written && d->filler) {
-        sim_region_make(&(sim_region){.made = s->raw->made, .make = make_raw, .context = s}, from,
-                        1);
+        sim_region_make(&s->raw->region, from, 1);
         prepare_chunk(s, from, to);
-        memcpy(s->work->bytes + from, s->raw->bytes + from, to - from);
+        memcpy(s->work->region.bytes + from, s->raw->region.bytes + from, to - from);
     }
     if (s->plan->role != BUFFER_INPUT)
         memory_add(&s->touched, &s->touched_count, &chunk, sizeof chunk);
@@ -172,12 +171,12 @@ static at_status new_buffer(const source *s, const char *prefix, sim_make make, 
     if (status)
         return status;
     device_buffer *b = *out;
-    b->plan = s->plan;
-    b->made = sim_map(sim_buffer_chunks(b));
-    if (!b->made)
+    b->region.plan = s->plan;
+    b->region.made = sim_map(sim_buffer_chunks(b));
+    if (!b->region.made)
         return error_set(error, AT_DEVICE, "there is no room for %s", name);
-    b->make = make;
-    b->context = (void *)(uintptr_t)s;
+    b->region.make = make;
+    b->region.context = (void *)(uintptr_t)s;
     return AT_OK;
 }
 
@@ -188,8 +187,8 @@ static at_status new_work(source *s, const char *prefix, at_error *error)
     at_status status = new_buffer(s, prefix, make_work, &s->work, error);
     if (status)
         return status;
-    s->work->read_only = role == BUFFER_INPUT;
-    s->work->filled = role == BUFFER_INOUT;
+    s->work->region.read_only = role == BUFFER_INPUT;
+    s->work->region.filled = role == BUFFER_INOUT;
     if (role == BUFFER_INPUT)
         sim_buffer_mark_written(s->work);
     return AT_OK;
@@ -211,7 +210,7 @@ static at_status add_buffer(sim_data *d, uint32_t i, const void *contents, at_er
     if (status)
         return status;
     d->raw[i] = s->raw;
-    s->raw->filled = true;
+    s->raw->region.filled = true;
     return AT_OK;
 }
 
@@ -296,9 +295,9 @@ static void reset(source *s)
     const device_buffer *b = s->work;
     if (!b || s->plan->role == BUFFER_INPUT)
         return;
-    sim_map_clear(b->bytes, b->size_bytes);
-    sim_map_clear(b->valid, b->size_bytes);
-    sim_map_clear(b->made, sim_buffer_chunks(b));
+    sim_map_clear(b->region.bytes, b->region.size_bytes);
+    sim_map_clear(b->region.valid, b->region.size_bytes);
+    sim_map_clear(b->region.made, sim_buffer_chunks(b));
     s->touched_count = 0;
 }
 

@@ -17,26 +17,17 @@
 #include "sim/sweep.h"
 
 struct device_buffer {
-    char name[64];
-    uint64_t base;  /* simulated address: `place`, or the address of the variable whose contents the
-                       buffer receives */
+    sim_region
+        region; /* the memory that kernels access; owns bytes, valid and made. `base` is `place`,
+                   or the address of the variable whose contents the buffer receives */
     uint64_t place; /* simulated address of its own */
-    uint64_t size_bytes;
-    uint8_t *bytes;
-    uint8_t *valid; /* for each byte, whether it was written; NULL if all are */
-    bool read_only; /* the buffer is an input */
-    bool filled;    /* this and the next three as in sim_region */
-    uint8_t *made;
-    sim_make make;
-    void *context;
-    const buffer_plan *plan;
     device_buffer *next;
 };
 
 /* Returns the number of chunks of a buffer. */
 static inline uint64_t sim_buffer_chunks(const device_buffer *b)
 {
-    return (b->size_bytes + SIM_CHUNK_BYTES - 1) / SIM_CHUNK_BYTES;
+    return (b->region.size_bytes + SIM_CHUNK_BYTES - 1) / SIM_CHUNK_BYTES;
 }
 
 /* Maps zeros, of which only touched pages take memory. Returns NULL if there is no room. Free them

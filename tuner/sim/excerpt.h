@@ -64,7 +64,7 @@ at_status excerpt_run_whole(excerpt_check *c, uint64_t times, device_excerpt_res
 at_status excerpt_compare(excerpt_check *c, device_excerpt_result *out, at_error *error);
 
 /* Compares elements of a buffer that both kernels have written. */
-void excerpt_compare_elements(excerpt_check *c, uint32_t buffer, const uint64_t *elements,
+void excerpt_compare_elements(const excerpt_check *c, uint32_t buffer, const uint64_t *elements,
                               size_t count, device_excerpt_result *out);
 
 /* Looks for results that no block writes, and for wrong results where index arithmetic overflows.

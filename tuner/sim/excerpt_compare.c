@@ -32,60 +32,82 @@ static bool is_independent(const device_kernel *k, const launch_plan *plan)
     return true;
 }
 
+/* The comparison of one buffer. */
 typedef struct comparing {
-    device_excerpt *excerpt;
+    const excerpt_check *check;
     uint32_t buffer;
-    uint64_t end;        /* elements of the buffer that are results */
-    size_t chunks;       /* highest number of compared chunks */
-    sim_owners *owners;  /* blocks of the reference */
-    uint64_t unfinished; /* as in excerpt_check */
-    double magnitude;    /* magnitude of the expected elements known so far */
+    const buffer_plan *plan;
+    const device_buffer *found, *expected;
+    uint64_t size;      /* bytes of an element */
+    size_t chunks;      /* highest number of compared chunks */
+    sim_owners *owners; /* blocks of the reference */
+    double magnitude;   /* magnitude of the expected elements known so far */
     device_excerpt_result *out;
 } comparing;
 
-/* Returns whether the last launch wrote all these bytes, in clusters that ended. `unfinished` has a
- * bit for each cluster that did not end. */
-static bool is_final(const device_buffer *b, uint64_t offset, uint64_t bytes, uint64_t unfinished)
+static comparing comparing_of(const excerpt_check *c, uint32_t buffer, device_excerpt_result *out)
 {
-    for (uint64_t i = 0; i < bytes; i++)
-        if (b->valid[offset + i] < SIM_BYTE_LAST ||
-            unfinished >> (b->valid[offset + i] - SIM_BYTE_LAST) & 1)
+    const device_excerpt *x = c->excerpt;
+    return (comparing){.check = c,
+                       .buffer = buffer,
+                       .plan = &x->plan.buffers[buffer],
+                       .found = sim_data_buffers(x->data)[buffer],
+                       .expected = x->view[buffer],
+                       .size = dtype_get(x->plan.buffers[buffer].type)->size_bytes,
+                       .out = out};
+}
+
+/* Returns whether the last launch wrote all bytes of an element, in clusters that ended.
+ * `unfinished` has a bit for each cluster that did not end. */
+static bool is_final(const comparing *c, const device_buffer *b, uint64_t element,
+                     uint64_t unfinished)
+{
+    for (uint64_t i = element * c->size; i < (element + 1) * c->size; i++)
+        if (b->region.valid[i] < SIM_BYTE_LAST ||
+            unfinished >> (b->region.valid[i] - SIM_BYTE_LAST) & 1)
             return false;
     return true;
+}
+
+static bool is_found(const comparing *c, uint64_t element)
+{
+    return is_final(c, c->found, element, c->check->unfinished);
+}
+
+static bool is_expected(const comparing *c, uint64_t element)
+{
+    return is_final(c, c->expected, element, 0);
 }
 
 /* Computes the elements [*first, *end) of a chunk. */
 static void elements_of(const comparing *c, uint64_t chunk, uint64_t *first, uint64_t *end)
 {
-    const uint64_t size = dtype_get(c->excerpt->plan.buffers[c->buffer].type)->size_bytes;
-    *first = chunk * SIM_CHUNK_BYTES / size;
-    *end = (chunk + 1) * SIM_CHUNK_BYTES / size;
-    if (*end > c->end)
-        *end = c->end;
+    *first = chunk * SIM_CHUNK_BYTES / c->size;
+    *end = (chunk + 1) * SIM_CHUNK_BYTES / c->size;
+    if (*end > c->check->ends[c->buffer])
+        *end = c->check->ends[c->buffer];
+}
+
+static void note_magnitude(comparing *c, uint64_t element)
+{
+    c->magnitude =
+        fmax(c->magnitude,
+             element_magnitude(c->plan->type, c->expected->region.bytes + element * c->size, 1));
 }
 
 /* Runs the blocks of the reference that write what the variant wrote in the chunk. */
 static at_status expect(comparing *c, uint64_t chunk, at_error *error)
 {
-    device_excerpt *x = c->excerpt;
-    const buffer_plan *plan = &x->plan.buffers[c->buffer];
-    const device_buffer *found = sim_data_buffers(x->data)[c->buffer],
-                        *expected = x->view[c->buffer];
-    const uint64_t size = dtype_get(plan->type)->size_bytes;
     at_status status = AT_OK;
     bool owned = true;
     uint64_t first, end;
     elements_of(c, chunk, &first, &end);
     for (uint64_t i = first; !status && owned && i < end; i++)
-        if (is_final(found, i * size, size, c->unfinished) &&
-            !is_final(expected, i * size, size, 0))
-            status = sim_owners_write(c->owners, c->buffer, i * size, &owned, error);
-    for (uint64_t i = first; !status && i < end; i++) {
-        if (!is_final(expected, i * size, size, 0))
-            continue;
-        double magnitude = element_magnitude(plan->type, expected->bytes + i * size, 1);
-        c->magnitude = fmax(c->magnitude, magnitude);
-    }
+        if (is_found(c, i) && !is_expected(c, i))
+            status = sim_owners_write(c->owners, c->buffer, i * c->size, &owned, error);
+    for (uint64_t i = first; !status && i < end; i++)
+        if (is_expected(c, i))
+            note_magnitude(c, i);
     return status;
 }
 
@@ -94,27 +116,22 @@ static void compare_chunk(comparing *c, uint64_t chunk)
     /* The tolerance scales with the largest expected element. Only some elements are known here,
      * and a wrong index causes larger errors than rounding, so the tolerance is widened. */
     static const double slack = 16;
-    device_excerpt *x = c->excerpt;
-    const buffer_plan *plan = &x->plan.buffers[c->buffer];
-    const device_buffer *found = sim_data_buffers(x->data)[c->buffer],
-                        *expected = x->view[c->buffer];
-    const uint64_t size = dtype_get(plan->type)->size_bytes;
     device_comparison *d = &c->out->found;
     uint64_t first, end;
     elements_of(c, chunk, &first, &end);
     for (uint64_t i = first; i < end; i++) {
-        const uint8_t *a = found->bytes + i * size, *b = expected->bytes + i * size;
-        if (!is_final(found, i * size, size, c->unfinished) ||
-            !is_final(expected, i * size, size, 0))
+        const uint8_t *a = c->found->region.bytes + i * c->size,
+                      *b = c->expected->region.bytes + i * c->size;
+        if (!is_found(c, i) || !is_expected(c, i))
             continue;
         c->out->compared++;
-        if (tolerance_accepts(plan->tolerance, slack * c->magnitude, plan->type, a, b))
+        if (tolerance_accepts(c->plan->tolerance, slack * c->magnitude, c->plan->type, a, b))
             continue;
         if (d->wrong++ == 0 || i < d->first) {
             d->first = i;
             d->expected = d->found = 0;
-            memcpy(&d->expected, b, size);
-            memcpy(&d->found, a, size);
+            memcpy(&d->expected, b, c->size);
+            memcpy(&d->found, a, c->size);
         }
     }
 }
@@ -132,8 +149,7 @@ static uint64_t allowed(const tolerance *t, uint64_t compared)
 static bool judge(const comparing *c)
 {
     device_excerpt_result *out = c->out;
-    const tolerance *t = &c->excerpt->plan.buffers[c->buffer].tolerance;
-    if (out->found.wrong <= allowed(t, out->compared))
+    if (out->found.wrong <= allowed(&c->plan->tolerance, out->compared))
         return false;
     out->buffer = c->buffer;
     out->result = OUTCOME_WRONG_RESULT;
@@ -144,10 +160,10 @@ static bool judge(const comparing *c)
 static at_status compare_buffer(comparing *c, at_error *error)
 {
     size_t count;
-    const uint64_t *touched = sim_data_touched(c->excerpt->data, c->buffer, &count);
+    const uint64_t *touched = sim_data_touched(c->check->excerpt->data, c->buffer, &count);
     uint64_t *chunks = memory_copy(touched, count, sizeof *chunks);
     qsort(chunks, count, sizeof *chunks, ascending_u64);
-    rng r = rng_seeded(c->excerpt->plan.seed);
+    rng r = rng_seeded(c->check->excerpt->plan.seed);
     if (count > 2)
         rng_shuffle(&r, chunks + 1, count - 2);
     if (count > 1) {
@@ -181,16 +197,11 @@ static at_status compare_buffers(excerpt_check *c, sim_owners *owners, size_t ch
     device_excerpt *x = c->excerpt;
     at_status status = AT_OK;
     for (uint32_t i = 0; !status && i < x->plan.buffer_count; i++) {
-        const buffer_plan *plan = &x->plan.buffers[i];
-        if (!is_placed(plan))
+        comparing one = comparing_of(c, i, out);
+        if (!is_placed(one.plan))
             continue;
-        comparing one = {.excerpt = x,
-                         .buffer = i,
-                         .chunks = chunks,
-                         .owners = owners,
-                         .out = out,
-                         .unfinished = c->unfinished,
-                         .end = c->ends[i]};
+        one.chunks = chunks;
+        one.owners = owners;
         status = compare_buffer(&one, error);
         c->coverage->compared += out->compared;
         if (!status && judge(&one))
@@ -205,16 +216,14 @@ static bool has_results(const excerpt_check *c)
 {
     const device_excerpt *x = c->excerpt;
     for (uint32_t i = 0; i < x->plan.buffer_count; i++) {
-        const uint64_t size = dtype_get(x->plan.buffers[i].type)->size_bytes;
-        const comparing one = {.excerpt = c->excerpt, .buffer = i, .end = c->ends[i]};
+        const comparing one = comparing_of(c, i, NULL);
         size_t count = 0;
-        const uint64_t *touched =
-            is_placed(&x->plan.buffers[i]) ? sim_data_touched(x->data, i, &count) : NULL;
+        const uint64_t *touched = is_placed(one.plan) ? sim_data_touched(x->data, i, &count) : NULL;
         for (size_t k = 0; k < count; k++) {
             uint64_t first, end;
             elements_of(&one, touched[k], &first, &end);
             for (; first < end; first++)
-                if (is_final(sim_data_buffers(x->data)[i], first * size, size, c->unfinished))
+                if (is_found(&one, first))
                     return true;
         }
     }
@@ -302,24 +311,19 @@ at_status excerpt_compare(excerpt_check *c, device_excerpt_result *out, at_error
     return status;
 }
 
-void excerpt_compare_elements(excerpt_check *c, uint32_t buffer, const uint64_t *elements,
+void excerpt_compare_elements(const excerpt_check *c, uint32_t buffer, const uint64_t *elements,
                               size_t count, device_excerpt_result *out)
 {
-    device_excerpt *x = c->excerpt;
-    const buffer_plan *plan = &x->plan.buffers[buffer];
-    const uint64_t size = dtype_get(plan->type)->size_bytes;
-    comparing one = {.excerpt = x, .buffer = buffer, .out = out, .end = c->ends[buffer]};
+    comparing one = comparing_of(c, buffer, out);
     out->compared = 0;
     out->found = (device_comparison){0};
+    for (size_t i = 0; i < count; i++)
+        note_magnitude(&one, elements[i]);
     for (size_t i = 0; i < count; i++) {
-        const uint8_t *expected = x->view[buffer]->bytes + elements[i] * size;
-        one.magnitude = fmax(one.magnitude, element_magnitude(plan->type, expected, 1));
-    }
-    for (size_t i = 0; i < count; i++) {
-        const uint64_t chunk = elements[i] * size / SIM_CHUNK_BYTES;
+        const uint64_t chunk = elements[i] * one.size / SIM_CHUNK_BYTES;
         bool is_new = true;
         for (size_t k = 0; k < i; k++)
-            is_new = is_new && elements[k] * size / SIM_CHUNK_BYTES != chunk;
+            is_new = is_new && elements[k] * one.size / SIM_CHUNK_BYTES != chunk;
         if (is_new)
             compare_chunk(&one, chunk);
     }

@@ -117,27 +117,28 @@ static void poison(const device_buffer *b, buffer_role role)
 {
     if (role == BUFFER_INOUT)
         sim_buffer_make_all(b);
-    for (uint64_t i = 0; role == BUFFER_OUTPUT && b->valid && i < b->size_bytes; i++)
-        if (!b->valid[i])
-            b->bytes[i] = POISON;
+    for (uint64_t i = 0; role == BUFFER_OUTPUT && b->region.valid && i < b->region.size_bytes; i++)
+        if (!b->region.valid[i])
+            b->region.bytes[i] = POISON;
 }
 
 /* Counts the elements that the reference wrote. */
 static uint64_t count_written(const device_buffer *expected, uint64_t count, uint64_t size)
 {
     uint64_t written = 0;
-    for (uint64_t i = 0; expected->valid && i < count; i++)
-        written += expected->valid[i * size] != 0;
-    return expected->valid ? written : count;
+    for (uint64_t i = 0; expected->region.valid && i < count; i++)
+        written += expected->region.valid[i * size] != 0;
+    return expected->region.valid ? written : count;
 }
 
 /* Changes bytes that the reference overwrote and the variant did not write, so that they compare as
  * wrong: they may have held the expected result before. */
 static void spoil_missed(const device_buffer *found, const device_buffer *expected)
 {
-    for (uint64_t i = 0; found->valid && expected->valid && i < found->size_bytes; i++)
-        if (expected->valid[i] && !found->valid[i])
-            found->bytes[i] = (uint8_t)~expected->bytes[i];
+    for (uint64_t i = 0;
+         found->region.valid && expected->region.valid && i < found->region.size_bytes; i++)
+        if (expected->region.valid[i] && !found->region.valid[i])
+            found->region.bytes[i] = (uint8_t)~expected->region.bytes[i];
 }
 
 static at_status compare_all(excerpt_check *c, device_excerpt_result *out, at_error *error)
@@ -154,7 +155,7 @@ static at_status compare_all(excerpt_check *c, device_excerpt_result *out, at_er
         if (x->overwritten[i])
             spoil_missed(found, x->view[i]);
         if (x->answers[i])
-            memcpy(x->view[i]->bytes, x->answers[i], plan_buffer_bytes(&plan));
+            memcpy(x->view[i]->region.bytes, x->answers[i], plan_buffer_bytes(&plan));
         plan.count = c->ends[i];
         status = sim_buffer_compare(x->device, found, x->view[i], &plan, &out->found, error);
         /* In-out buffers have contents without being written. */

@@ -210,7 +210,7 @@ static at_status check_resources(const device *d, const device_kernel *k, uint32
 
 static uint64_t address_of(const void *buffers, uint32_t buffer)
 {
-    return ((device_buffer *const *)buffers)[buffer]->base;
+    return ((device_buffer *const *)buffers)[buffer]->region.base;
 }
 
 /* Returns the texture or surface of a view; one of rank 0 for a tensor map. */
@@ -224,7 +224,7 @@ static sim_texture texture_of(const view_plan *v, device_buffer *const *buffers)
         return (sim_texture){0};
     const bool is_float = dtype_get(v->type)->is_float;
     const uint32_t rank = v->layered ? v->rank - 1 : v->rank;
-    sim_texture t = {.base = buffers[v->buffer]->base,
+    sim_texture t = {.base = buffers[v->buffer]->region.base,
                      .layers = v->layered ? (uint32_t)v->size[rank] : 0,
                      .layer_bytes = v->layered ? v->stride_bytes[rank - 1] : 0,
                      .rank = rank,
@@ -263,7 +263,7 @@ static void make_view(const launch_plan *plan, uint64_t number, device_buffer *c
     const view_plan *v = &plan->views[number];
     const uint64_t texture = SIM_TEXTURE_HANDLES + number;
     sim_tensor_map map = {.magic = SIM_TENSOR_MAGIC,
-                          .base = buffers[v->buffer]->base,
+                          .base = buffers[v->buffer]->region.base,
                           .rank = (uint8_t)v->rank,
                           .element_bytes = (uint8_t)dtype_get(v->type)->size_bytes,
                           .swizzle = (uint8_t)v->swizzle,
@@ -300,7 +300,7 @@ static at_status pack_arguments(const sim_program *p, const launch_plan *plan,
         const argument_plan *a = &plan->arguments[launch->first_argument + i];
         if (a->is_view)
             make_view(plan, a->bits, buffers, view);
-        const void *from = a->is_buffer ? (const void *)&buffers[a->buffer]->base
+        const void *from = a->is_buffer ? (const void *)&buffers[a->buffer]->region.base
                            : a->is_view ? view
                                         : plan_argument_in(a, structs);
         if (a->size_bytes != p->parameter_sizes[i])
@@ -312,24 +312,6 @@ static at_status pack_arguments(const sim_program *p, const launch_plan *plan,
     return AT_OK;
 }
 
-static at_status add_buffer(const device_buffer *b, sim_memory *out, at_error *error)
-{
-    if (b->size_bytes == 0 || sim_memory_find(out, b->base))
-        return AT_OK;
-    sim_region r = {.base = b->base,
-                    .size_bytes = b->size_bytes,
-                    .bytes = b->bytes,
-                    .valid = b->valid,
-                    .read_only = b->read_only,
-                    .filled = b->filled,
-                    .made = b->made,
-                    .make = b->make,
-                    .context = b->context,
-                    .plan = b->plan};
-    memcpy(r.name, b->name, sizeof r.name);
-    return sim_memory_add(out, &r, error);
-}
-
 /* Adds all buffers of the problem and the kernel's variables to a memory. A launch may know the
  * address of a buffer that is not among its arguments, because an earlier launch stored it. */
 static at_status gather_memory(const device_kernel *k, device_buffer *const *buffers,
@@ -337,7 +319,8 @@ static at_status gather_memory(const device_kernel *k, device_buffer *const *buf
 {
     at_status status = AT_OK;
     for (uint32_t i = 0; i < PLAN_MAX_BUFFERS && buffers[i] && !status; i++)
-        status = add_buffer(buffers[i], out, error);
+        if (buffers[i]->region.size_bytes > 0 && !sim_memory_find(out, buffers[i]->region.base))
+            status = sim_memory_add(out, &buffers[i]->region, error);
     return status ? status : sim_kernel_add_variables(&k->kernel, out, error);
 }
 
@@ -348,12 +331,13 @@ static at_status place_results(const device_kernel *k, const launch_plan *plan,
 {
     at_status status = AT_OK;
     for (uint32_t i = 0; i < PLAN_MAX_BUFFERS && buffers[i]; i++)
-        buffers[i]->base = buffers[i]->place;
+        buffers[i]->region.base = buffers[i]->place;
     for (uint32_t i = 0; !status && i < plan->constant_count; i++) {
         const constant_plan *c = &plan->constants[i];
         device_buffer *b = buffers[c->buffer];
         if (c->is_result)
-            status = sim_kernel_find_variable(&k->kernel, c->name, b->size_bytes, &b->base, error);
+            status = sim_kernel_find_variable(&k->kernel, c->name, b->region.size_bytes,
+                                              &b->region.base, error);
     }
     return status;
 }
@@ -433,8 +417,8 @@ at_status sim_device_set_constants(const device_kernel *k, const launch_plan *pl
         if (plan->constants[i].is_result)
             continue;
         sim_buffer_make_all(b);
-        status = sim_kernel_set_variable(&k->kernel, plan->constants[i].name, b->bytes,
-                                         b->size_bytes, error);
+        status = sim_kernel_set_variable(&k->kernel, plan->constants[i].name, b->region.bytes,
+                                         b->region.size_bytes, error);
     }
     return status;
 }
@@ -523,8 +507,8 @@ at_status sim_device_sweep(const device *d, const device_kernel *k, const launch
     if (status)
         return refuse(status, error);
     for (uint32_t n = 0; n < problem->buffer_count; n++)
-        all[n] = (sim_sweep_buffer){.base = buffers[n]->base,
-                                    .size_bytes = buffers[n]->size_bytes,
+        all[n] = (sim_sweep_buffer){.base = buffers[n]->region.base,
+                                    .size_bytes = buffers[n]->region.size_bytes,
                                     .end = ends[n],
                                     .element_bytes =
                                         (uint32_t)dtype_get(problem->buffers[n].type)->size_bytes};

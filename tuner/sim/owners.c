@@ -138,7 +138,8 @@ const sim_fault *sim_owners_fault(const sim_owners *o)
 
 static bool is_written(const device_buffer *b, uint64_t offset)
 {
-    return b->valid && __atomic_load_n(&b->valid[offset], __ATOMIC_RELAXED) == SIM_BYTE_LAST;
+    return b->region.valid &&
+           __atomic_load_n(&b->region.valid[offset], __ATOMIC_RELAXED) == SIM_BYTE_LAST;
 }
 
 bool sim_owners_has_written(const sim_owners *o, uint32_t i, uint64_t offset)
@@ -161,9 +162,9 @@ static void add_store(const watching *to, uint64_t address, uint32_t bytes)
 {
     for (uint32_t i = 0; i < to->owners->buffer_count; i++) {
         const device_buffer *b = to->owners->buffers[i];
-        const interval one = {address - b->base, address - b->base + bytes};
+        const interval one = {address - b->region.base, address - b->region.base + bytes};
         const size_t count = to->seen->counts[i];
-        if (address < b->base || one.to > b->size_bytes)
+        if (address < b->region.base || one.to > b->region.size_bytes)
             continue;
         if (count > 0 && to->seen->of[i][count - 1].to == one.from)
             to->seen->of[i][count - 1].to = one.to;
@@ -243,8 +244,8 @@ static void own(const sim_owners *o, stores *seen, bool ended)
     for (uint32_t i = 0; i < o->buffer_count; i++) {
         for (size_t k = 0; k < seen->counts[i]; k++)
             for (uint64_t at = seen->of[i][k].from; at < seen->of[i][k].to; at++)
-                if (o->buffers[i]->valid[at] == SIM_BYTE_WRITTEN)
-                    o->buffers[i]->valid[at] = ended ? SIM_BYTE_LAST : 0;
+                if (o->buffers[i]->region.valid[at] == SIM_BYTE_WRITTEN)
+                    o->buffers[i]->region.valid[at] = ended ? SIM_BYTE_LAST : 0;
         seen->counts[i] = ended ? seen->counts[i] : 0;
     }
 }
@@ -255,12 +256,6 @@ static uint64_t bytes_of(const interval *rows, size_t count)
     for (size_t k = 0; k < count; k++)
         bytes += rows[k].to - rows[k].from;
     return bytes;
-}
-
-static void note_extent(ran_cluster *r, uint32_t i, const interval *rows, size_t count)
-{
-    r->from[i] = count > 0 ? rows[0].from : UINT64_MAX;
-    r->bytes[i] = bytes_of(rows, count);
 }
 
 /* Runs the cluster, unless it has run. *out is valid until the next call. */
@@ -298,8 +293,10 @@ static at_status run(sim_owners *o, uint64_t cluster, const ran_cluster **out, a
         grown[place].number = cluster;
         grown[place].from = memory_new(2 * (size_t)o->buffer_count, sizeof *grown->from);
         grown[place].bytes = grown[place].from + o->buffer_count;
-        for (uint32_t i = 0; i < o->buffer_count; i++)
-            note_extent(&grown[place], i, seen->of[i], seen->counts[i]);
+        for (uint32_t i = 0; i < o->buffer_count; i++) {
+            grown[place].from[i] = seen->counts[i] > 0 ? seen->of[i][0].from : UINT64_MAX;
+            grown[place].bytes[i] = bytes_of(seen->of[i], seen->counts[i]);
+        }
         forget(&mine);
         if (status)
             return status;

@@ -57,7 +57,7 @@ typedef struct ticket {
 } ticket;
 enum { MOST_TICKETS = 8 };
 
-/* The atomics of the sampled blocks. Zeroed: none. */
+/* The atomics of the sampled blocks. A zeroed struct has none. */
 typedef struct atomics {
     sector_set lines;     /* lines of 128 bytes with atomics; the word is the index in `hot` */
     struct hot_line *hot; /* owned */

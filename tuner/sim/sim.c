@@ -78,7 +78,7 @@ static const char *carry_on(device *d, const device_kernel *k, const launch_plan
 
 static void describe_buffer(device_buffer *b, const buffer_plan *plan)
 {
-    b->plan = plan;
+    b->region.plan = plan;
 }
 
 static void watch(device *d, void (*progress)(void *context, uint64_t done, uint64_t total),
@@ -173,7 +173,7 @@ static at_status sample_copy(device *d, device_buffer *to, const device_buffer *
                              uint64_t size_bytes, device_cache cache, int64_t *time_ns,
                              at_error *error)
 {
-    if (size_bytes > to->size_bytes || size_bytes > from->size_bytes)
+    if (size_bytes > to->region.size_bytes || size_bytes > from->region.size_bytes)
         return error_set(error, AT_INTERNAL, "the copy is larger than its buffers");
     *time_ns = (int64_t)sim_model_copy_ns(&d->chip, (double)size_bytes, cache == DEVICE_CACHE_WARM);
     return AT_OK;

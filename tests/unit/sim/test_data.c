@@ -48,14 +48,8 @@ static void end(made *m)
 static const void *touch(const made *m, uint64_t offset, uint64_t bytes)
 {
     const device_buffer *b = sim_data_buffers(m->data)[0];
-    const sim_region r = {.base = b->base,
-                          .size_bytes = b->size_bytes,
-                          .bytes = b->bytes,
-                          .made = b->made,
-                          .make = b->make,
-                          .context = b->context};
-    sim_region_make(&r, offset, bytes);
-    return b->bytes + offset;
+    sim_region_make(&b->region, offset, bytes);
+    return b->region.bytes + offset;
 }
 
 static problem_plan plan_of(dtype type, buffer_role role, buffer_fill fill, uint64_t count)
@@ -85,9 +79,9 @@ TEST(every_fill_is_that_of_a_whole_buffer)
             assert_ok(device_sim_api.fill(m.device, whole, &m.plan.buffers[0],
                                           plan_buffer_seed(7, 0), &error),
                       error);
-            assert_memory_equal(touch(&m, 0, 8), whole->bytes, 8);
-            assert_memory_equal(touch(&m, size - 8, 8), whole->bytes + size - 8, 8);
-            assert_memory_equal(touch(&m, size / 2, 2000), whole->bytes + size / 2, 2000);
+            assert_memory_equal(touch(&m, 0, 8), whole->region.bytes, 8);
+            assert_memory_equal(touch(&m, size - 8, 8), whole->region.bytes + size - 8, 8);
+            assert_memory_equal(touch(&m, size / 2, 2000), whole->region.bytes + size / 2, 2000);
             end(&m);
         }
 }

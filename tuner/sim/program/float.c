@@ -5,11 +5,11 @@
 #include "base/bits.h"
 #include "sim/program/operations.h"
 
-/* Returns whether a result with unbounded exponents would be below the smallest normal number
- * `least`. Numbers at `least` are `unit` apart, so the exact result is below `least` by more than
- * half a unit; by a whole unit if it was rounded away from zero, the only directed rounding that
- * yields `least`. An H100 agrees for a million products and sums of floats and for all products of
- * halves. */
+/* Returns whether a result that was rounded up to the smallest normal number `least` would be below
+ * it if exponents were unbounded. Numbers below `least` would then be `unit` apart. So the result
+ * is below `least` if the exact result is below it by more than half a unit; by a whole unit if it
+ * was rounded away from zero, the only directed rounding that yields `least`. An H100 agrees for a
+ * million products and sums of floats and for all products of halves. */
 static bool was_tiny(sim_tiny how, double least, double unit, float a, float b, float c)
 {
     const bool directed = how & SIM_TINY_DIRECTED;

@@ -60,7 +60,7 @@ typedef struct sim_matrix {
     int32_t exclusive;    /* one-bit elements: count the bits that differ (xor), not those that are
                              both set (and) */
     int32_t sparse;       /* sim_sparse */
-    int32_t selector;     /* number of the lane, among those of a row, that holds the metadata */
+    int32_t selector;     /* selects the lanes of a row that hold the metadata */
     int32_t quads;        /* sim_quads; 0: one product */
 } sim_matrix;
 

@@ -34,10 +34,16 @@ affine_order sim_number_of(ptx_type t)
 
 /* Operands. */
 
-static void add(int32_t *slots, int *count, int32_t slot)
+static void add_read(sim_operands *out, int32_t slot)
 {
-    if (slot >= 0 && *count < SIM_MOST_OPERANDS)
-        slots[(*count)++] = slot;
+    if (slot >= 0 && out->read_count < SIM_MOST_OPERANDS)
+        out->reads[out->read_count++] = slot;
+}
+
+static void add_write(sim_operands *out, int32_t slot)
+{
+    if (slot >= 0 && out->write_count < SIM_MOST_OPERANDS)
+        out->writes[out->write_count++] = slot;
 }
 
 /* d is read unless its predicate is known to be false. */
@@ -50,12 +56,12 @@ static void add_warpgroup(const sim_program *p, const sim_instruction *c, sim_op
     for (size_t i = 0; i < p->constant_count; i++)
         reads = reads && !(p->constants[i].slot == c->c && p->constants[i].bits == 0);
     for (int i = 0; i < x->part.registers[SIM_MATRIX_D]; i++) {
-        add(out->writes, &out->write_count, d[i]);
+        add_write(out, d[i]);
         if (reads)
-            add(out->reads, &out->read_count, d[i]);
+            add_read(out, d[i]);
     }
     for (int i = 0; i < x->part.registers[SIM_MATRIX_A]; i++)
-        add(out->reads, &out->read_count, a[i]);
+        add_read(out, a[i]);
 }
 
 void sim_operands_of(const sim_program *p, const sim_instruction *c, sim_operands *out)
@@ -63,42 +69,40 @@ void sim_operands_of(const sim_program *p, const sim_instruction *c, sim_operand
     out->read_count = out->write_count = 0;
     const int32_t sources[] = {c->guard, c->a, c->b, c->c, c->e};
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
-        add(out->reads, &out->read_count, sources[i]);
+        add_read(out, sources[i]);
     bool transfers = c->kind == SIM_LOAD || c->kind == SIM_STORE || c->kind == SIM_STORE_ASYNC;
     for (int v = 0; transfers && v < c->vector; v++) {
         if (c->kind == SIM_LOAD)
-            add(out->writes, &out->write_count, p->lists[c->list + v]);
+            add_write(out, p->lists[c->list + v]);
         else
-            add(out->reads, &out->read_count, p->lists[c->list + v]);
+            add_read(out, p->lists[c->list + v]);
     }
     const int results = c->kind == SIM_TEXTURE ? c->vector : 0;
     for (int v = 0; v < results; v++)
-        add(out->writes, &out->write_count, p->lists[c->list + v]);
+        add_write(out, p->lists[c->list + v]);
     for (int v = 0; (results > 0 || c->kind == SIM_SURFACE) && v < c->target_count; v++)
-        add(out->reads, &out->read_count, p->lists[c->list + results + v]);
+        add_read(out, p->lists[c->list + results + v]);
     const bool copies = c->kind == SIM_BULK_LOAD || c->kind == SIM_BULK_STORE;
     for (int32_t v = 0; copies && v < c->target_count; v++)
-        add(out->reads, &out->read_count, p->lists[c->list + v]);
+        add_read(out, p->lists[c->list + v]);
     for (int i = SIM_MATRIX_D; c->kind == SIM_MATRIX && i <= SIM_MATRIX_C; i++) {
-        bool reads = i != SIM_MATRIX_D;
         const int32_t *slots = sim_matrix_slots(p, c, (sim_operand)i);
         for (int k = 0; k < sim_matrix_of(p, c)->registers[i]; k++)
-            add(reads ? out->reads : out->writes, reads ? &out->read_count : &out->write_count,
-                slots[k]);
+            (i == SIM_MATRIX_D ? add_write : add_read)(out, slots[k]);
     }
     if (c->kind == SIM_WARPGROUP_PRODUCT)
         add_warpgroup(p, c, out);
     if (transfers || c->kind == SIM_MATRIX || c->kind == SIM_WARPGROUP_PRODUCT)
         return;
-    add(out->writes, &out->write_count, c->d);
+    add_write(out, c->d);
     if (c->kind == SIM_ATOMIC && c->vector == 2) {
-        add(out->writes, &out->write_count, c->d + SIM_HIGH_HALF);
-        add(out->reads, &out->read_count, c->b + SIM_HIGH_HALF);
+        add_write(out, c->d + SIM_HIGH_HALF);
+        add_read(out, c->b + SIM_HIGH_HALF);
         if (c->c != SIM_NO_SLOT)
-            add(out->reads, &out->read_count, c->c + SIM_HIGH_HALF);
+            add_read(out, c->c + SIM_HIGH_HALF);
     }
     /* d2 of other kinds is a number. */
     if (c->kind == SIM_COMPARE || c->kind == SIM_SHUFFLE || c->kind == SIM_MATCH ||
         c->kind == SIM_REDUCE || c->kind == SIM_SURFACE)
-        add(out->writes, &out->write_count, c->d2);
+        add_write(out, c->d2);
 }

@@ -325,14 +325,10 @@ typedef struct sim_cost {
     uint8_t specials, others; /* 0 if the instruction is no chain */
 } sim_cost;
 
-#define SIM_COST(pipe, instructions)                                                               \
-    {                                                                                              \
-        SIM_PIPE_##pipe, instructions, 0, 0                                                        \
-    }
-#define SIM_COST_OF_CHAIN(pipe, instructions, specials, others)                                    \
-    {                                                                                              \
-        SIM_PIPE_##pipe, instructions, specials, others                                            \
-    }
+/* clang-format off */
+#define SIM_COST(pipe, instructions) {SIM_PIPE_##pipe, instructions, 0, 0}
+#define SIM_COST_OF_CHAIN(pipe, instructions, specials, others) {SIM_PIPE_##pipe, instructions, specials, others}
+/* clang-format on */
 
 typedef enum sim_hint { /* cache hint of a load from global memory */
                         SIM_HINT_NONE,

@@ -134,22 +134,12 @@ typedef double f64;
 #define HALF2(name, expression, ...) ALL_HALVES(name, 2, __VA_ARGS__)
 #define HALF3(name, expression, ...) ALL_HALVES(name, 3, __VA_ARGS__)
 
-#define NONE                                                                                       \
-    {                                                                                              \
-        RULE_NUMBERS, AFFINE_UNSIGNED                                                              \
-    }
-#define UNSIGNED(rule)                                                                             \
-    {                                                                                              \
-        RULE_##rule, AFFINE_UNSIGNED                                                               \
-    }
-#define SIGNED(rule)                                                                               \
-    {                                                                                              \
-        RULE_##rule, AFFINE_SIGNED                                                                 \
-    }
-#define REAL(rule)                                                                                 \
-    {                                                                                              \
-        RULE_##rule, AFFINE_REAL                                                                   \
-    }
+/* clang-format off */
+#define NONE {RULE_NUMBERS, AFFINE_UNSIGNED}
+#define UNSIGNED(rule) {RULE_##rule, AFFINE_UNSIGNED}
+#define SIGNED(rule) {RULE_##rule, AFFINE_SIGNED}
+#define REAL(rule) {RULE_##rule, AFFINE_REAL}
+/* clang-format on */
 #define PIPE SIM_COST
 #define CHAIN SIM_COST_OF_CHAIN
 
