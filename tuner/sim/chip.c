@@ -113,16 +113,6 @@ static void fill(const struct row *r, sim_chip *out)
     /* CUDA C++ Programming Guide, "Shared Memory" of 8.0 and 9.0: at most 164 of 192 KiB and 228 of
      * 256 KiB are shared memory. Taken for the others. */
     out->l1_least_bytes = 28 * 1024;
-    /* Shared memory (29) and L1 (33): Luo et al., as above. Arithmetic: Jia et al., "Dissecting the
-     * NVIDIA Volta GPU Architecture via Microbenchmarking" (2018): 4 clocks, doubles 8, special
-     * functions and shuffles about 20. Barriers: measured (microbenchmarks.cu "barrier"). */
-    out->compute_clocks = 4;
-    out->wide_clocks = out->constant_clocks = 8;
-    out->special_clocks = 20;
-    out->shuffle_clocks = 22;
-    out->shared_clocks = 29;
-    out->barrier_clocks = 16;
-    out->l1_clocks = 33;
     out->l1_wavefronts = 1;
     out->l2_clocks = r->l2_latency;
     out->dram_clocks = r->dram_latency * loaded;

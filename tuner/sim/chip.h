@@ -12,31 +12,26 @@
 
 typedef struct sim_chip {
     char arch[16]; /* "sm_90" */
-    char name[16]; /* "h100"; for the typical chip of an architecture, the name of the architecture
-                    */
+    char name[16]; /* "h100"; the typical chip of an architecture has its name */
     arch_limits limits;
-    double read_bytes_per_ns,
-        write_bytes_per_ns;       /* DRAM bandwidth of kernels that only read or only write */
+    double read_bytes_per_ns;     /* DRAM bandwidth of kernels that only read */
+    double write_bytes_per_ns;    /* DRAM bandwidth of kernels that only write */
     double copy_bytes_per_ns;     /* DRAM bandwidth of a copy; read and written bytes both count */
     double l2_bytes_per_ns;       /* bandwidth of reads of the whole L2 */
     double l2_written_per_ns;     /* bandwidth of writes of the whole L2 */
     double l2_bytes_per_clock_sm; /* bandwidth between L2 and one SM, in each direction */
     double l1_least_bytes;        /* smallest L1 of an SM, next to the largest shared memory */
-    /* Clocks from an instruction to the start of one that depends on it. */
-    double compute_clocks, wide_clocks, special_clocks, shuffle_clocks;
-    double constant_clocks, shared_clocks, barrier_clocks;
-    double l1_clocks, l2_clocks;
-    double dram_clocks;     /* clocks of a read of DRAM under load */
-    double l1_wavefronts;   /* wavefronts of 128 bytes that an L1 serves per clock */
-    double issue_per_clock; /* warp instructions that an SM issues per clock */
-    double launch_ns;       /* time of an empty kernel between two events */
-    double block_ns;        /* time between the starts of two blocks on the chip */
-    double block_clocks;    /* clocks to start and end a block on its SM */
-    double read_piece_bytes,
-        write_piece_bytes; /* a shorter run of bytes costs as much as one of this length */
-    double hint_costs[5];  /* relative extra time of a copy whose loads have this hint (sim_hint) */
-    double double_atomic_ns, float_atomic_ns,
-        integer_atomic_ns;                     /* time between two atomics on one address */
+    double l2_clocks;             /* clocks of a read of the L2 */
+    double dram_clocks;           /* clocks of a read of DRAM under load */
+    double l1_wavefronts;         /* wavefronts of 128 bytes that an L1 serves per clock */
+    double issue_per_clock;       /* warp instructions that an SM issues per clock */
+    double launch_ns;             /* time of an empty kernel between two events */
+    double block_ns;              /* time between the starts of two blocks on the chip */
+    double block_clocks;          /* clocks to start and end a block on its SM */
+    double read_piece_bytes, write_piece_bytes; /* shorter runs of bytes cost as much as this */
+    double hint_costs[5]; /* relative extra time of a copy whose loads have this hint (sim_hint) */
+    /* Time between two atomics on one address. */
+    double double_atomic_ns, float_atomic_ns, integer_atomic_ns;
     double atomic_sector_ns, double_sector_ns; /* time between atomics on two sectors of one line */
     double atomic_sectors_per_ns;              /* sectors with atomics that the whole L2 serves */
     bool measured; /* the most important figures were measured on this GPU or one of its name */

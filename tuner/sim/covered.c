@@ -144,10 +144,10 @@ static void join(lines *all)
 
 /* Lists the lines whose bits under `mask` are `wanted`, as "a.cu:3, a.cu:7"; those without room are
  * counted. */
-static void tell(const lines *all, unsigned mask, unsigned wanted, bool with_guard,
-                 char text[COVERAGE_TEXT_BYTES])
+static void list_lines(const lines *all, unsigned mask, unsigned wanted, bool with_guard,
+                       char text[COVERAGE_TEXT_BYTES])
 {
-    size_t told = 0, left = 0;
+    size_t listed = 0, left = 0;
     text[0] = '\0';
     for (size_t i = 0; i < all->count; i++) {
         char place[COVERAGE_TEXT_BYTES];
@@ -162,14 +162,14 @@ static void tell(const lines *all, unsigned mask, unsigned wanted, bool with_gua
             left++;
             continue;
         }
-        text_add(text, COVERAGE_TEXT_BYTES, "%s%s", told++ ? ", " : "", place);
+        text_add(text, COVERAGE_TEXT_BYTES, "%s%s", listed++ ? ", " : "", place);
     }
     if (left > 0)
-        text_add(text, COVERAGE_TEXT_BYTES, "%sand %zu more", told ? ", " : "", left);
+        text_add(text, COVERAGE_TEXT_BYTES, "%sand %zu more", listed ? ", " : "", left);
 }
 
 /* Removes the loops that were repeated now from a list of loops that were not. */
-static void take_off(const lines *all, char text[COVERAGE_TEXT_BYTES])
+static void remove_repeated(const lines *all, char text[COVERAGE_TEXT_BYTES])
 {
     char left[COVERAGE_TEXT_BYTES] = "";
     for (char *rest = text, *place; (place = strtok_r(rest, ",", &rest));) {
@@ -203,14 +203,14 @@ at_status sim_covered(const device *d, const device_kernel *const *kernels, size
         }
     join(&all);
     if (coverage->once[0]) {
-        take_off(&all, coverage->once);
+        remove_repeated(&all, coverage->once);
     } else {
-        tell(&all, LINE_RAN, 0, false, coverage->never);
+        list_lines(&all, LINE_RAN, 0, false, coverage->never);
         /* If a loop is unrolled, perhaps only the copy for the remaining iterations ran. */
-        tell(&all, LINE_RAN | LINE_LOOPS | LINE_WENT_BACK, LINE_RAN | LINE_LOOPS, false,
-             coverage->once);
+        list_lines(&all, LINE_RAN | LINE_LOOPS | LINE_WENT_BACK, LINE_RAN | LINE_LOOPS, false,
+                   coverage->once);
     }
-    tell(&all, LINE_STORES | LINE_STORED, LINE_STORES, true, coverage->stores);
+    list_lines(&all, LINE_STORES | LINE_STORED, LINE_STORES, true, coverage->stores);
     free(all.items);
     return AT_OK;
 }

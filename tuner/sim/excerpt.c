@@ -180,7 +180,7 @@ static at_status run_launch(excerpt_check *c, uint32_t i, at_error *error)
 {
     const kernel_launch *launch = &c->plan->launches[i];
     const uint32_t *cluster = sim_device_cluster(c->kernel, c->plan, i);
-    const uint64_t share = c->spend / (c->launches < MOST_LAUNCHES ? c->launches : MOST_LAUNCHES);
+    const uint64_t share = c->budget / (c->launches < MOST_LAUNCHES ? c->launches : MOST_LAUNCHES);
     const bool is_last = ++c->launched == c->launches;
     const uint8_t mark = is_last ? SIM_BYTE_LAST : SIM_BYTE_WRITTEN;
     choice all = {
@@ -229,9 +229,9 @@ static void begin(excerpt_check *c)
     const uint64_t share = x->device->work / WHOLE_SHARE;
     c->complete = true;
     c->launches = plan_launches_run(c->plan);
-    c->spend = share < least_spent          ? least_spent
-               : share > EXCERPT_MOST_SPENT ? EXCERPT_MOST_SPENT
-                                            : share;
+    c->budget = share < least_spent          ? least_spent
+                : share > EXCERPT_MOST_SPENT ? EXCERPT_MOST_SPENT
+                                             : share;
     for (uint32_t i = 0; i < x->plan.buffer_count; i++)
         c->ends[i] = plan_compared(&x->plan, c->plan, i);
 }

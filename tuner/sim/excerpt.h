@@ -31,8 +31,8 @@ struct device_excerpt {
     const device_kernel *reference;
     const void *answers[PLAN_MAX_BUFFERS]; /* results from files; NULL for other buffers */
     device_whole whole;
-    bool is_expected;  /* `view` has all results of the reference */
-    uint64_t too_dear; /* budgets that did not suffice to run the whole reference */
+    bool is_expected;      /* `view` has all results of the reference */
+    uint64_t unaffordable; /* number of budgets that did not suffice for the whole reference */
     bool overwritten[PLAN_MAX_BUFFERS]; /* in-out buffers that the baseline overwrites without
                                            reading them, as far as its blocks were run */
 };
@@ -42,9 +42,9 @@ typedef struct excerpt_check {
     const device_kernel *kernel;
     const launch_plan *plan;
     device_coverage *coverage;
-    bool complete;  /* all launches so far ran whole */
-    uint64_t spend; /* budget of work of each step */
-    uint64_t spent; /* work of the variant's blocks */
+    bool complete;   /* all launches so far ran whole */
+    uint64_t budget; /* budget of work of each step */
+    uint64_t spent;  /* work of the variant's blocks */
     uint64_t launches, launched;
     uint64_t unfinished; /* clusters of the last launch that did not end: a bit each, in the order
                             in which they ran */

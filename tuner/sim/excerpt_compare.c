@@ -14,7 +14,7 @@ enum { MOST_CHUNKS = 64 }; /* chunks of a buffer that are compared */
 /* If nothing could be compared within the budget, a few chunks are compared within this larger
  * budget: a proof needs at least one compared result. */
 enum { FEW_CHUNKS = 4 };
-static const uint64_t most_dear = 1 << 25;
+static const uint64_t most_for_few = 1 << 25;
 
 /* Returns whether no result of a block depends on when other blocks run. Otherwise it may differ
  * from the reference, because not all blocks run. */
@@ -250,13 +250,13 @@ static at_status compare_few(excerpt_check *c, sim_owners **owners, device_excer
     device_excerpt *x = c->excerpt;
     sim_owners_free(*owners);
     sim_data_reset_twins(x->data);
-    *owners = sim_owners_new(x->device, x->reference, &x->reference_launch, x->view, most_dear);
+    *owners = sim_owners_new(x->device, x->reference, &x->reference_launch, x->view, most_for_few);
     if (has_warps_apart(x->reference, &x->reference_launch))
         sim_owners_run_first_warps(*owners);
     return compare_buffers(c, *owners, FEW_CHUNKS, out, error);
 }
 
-static const char *why_none(const excerpt_check *c, bool ended, const sim_owners *owners)
+static const char *reason(const excerpt_check *c, bool ended, const sim_owners *owners)
 {
     const bool is_reference = c->excerpt->plan.oracle == ORACLE_REFERENCE;
     if (!ended)
@@ -295,7 +295,7 @@ at_status excerpt_compare(excerpt_check *c, device_excerpt_result *out, at_error
         as_much = 0;
     const bool ended = c->coverage->cut + c->coverage->blind < c->coverage->run;
     owners = sim_owners_new(x->device, x->reference, &x->reference_launch, x->view,
-                            c->spend > as_much ? c->spend : as_much);
+                            c->budget > as_much ? c->budget : as_much);
     at_status status = compare_buffers(c, owners, MOST_CHUNKS, out, error);
     if (!status && c->coverage->compared == 0 && ended &&
         sim_owners_fault(owners)->kind == SIM_FAULT_NONE && has_results(c))
@@ -306,7 +306,7 @@ at_status excerpt_compare(excerpt_check *c, device_excerpt_result *out, at_error
             error_set(error, AT_SCRIPT, "%s: %s", oracle_kernel(x->plan.oracle), fault->message);
     if (!status && c->coverage->compared == 0)
         (has_results(c) ? coverage_owe : coverage_skip)(c->coverage, "results were not compared",
-                                                        why_none(c, ended, owners));
+                                                        reason(c, ended, owners));
     sim_owners_free(owners);
     return status;
 }

@@ -387,7 +387,7 @@ static at_status find_unwritten(const excerpt_check *c, uint32_t i, const buffer
 at_status excerpt_find_holes(excerpt_check *c, device_excerpt_result *out, at_error *error)
 {
     device_excerpt *x = c->excerpt;
-    const uint64_t most = c->spend > most_at_places ? c->spend : most_at_places;
+    const uint64_t most = c->budget > most_at_places ? c->budget : most_at_places;
     sim_data_reset(x->data);
     sim_data_reset_twins(x->data);
     at_status status = AT_OK;

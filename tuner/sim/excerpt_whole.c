@@ -98,7 +98,7 @@ static at_status make_expected(device_excerpt *x, uint64_t times, bool *made, at
     const whole_run r = {x->reference, &x->reference_launch, x->view, times * REFERENCE_TIMES};
     sim_fault fault = {0};
     *made = x->is_expected || x->plan.oracle == ORACLE_NONE;
-    if (*made || (times > 0 && times <= x->too_dear))
+    if (*made || (times > 0 && times <= x->unaffordable))
         return AT_OK;
     sim_data_reset_twins(x->data);
     at_status status = is_affordable(x, &r, made, error);
@@ -109,7 +109,7 @@ static at_status make_expected(device_excerpt *x, uint64_t times, bool *made, at
     if (!status && *made && fault.kind != SIM_FAULT_NONE)
         return error_set(error, AT_SCRIPT, "%s: %s", oracle_kernel(x->plan.oracle), fault.message);
     x->is_expected = *made;
-    x->too_dear = *made ? 0 : times;
+    x->unaffordable = *made ? 0 : times;
     return status;
 }
 

@@ -20,6 +20,19 @@ enum {
  * for the numbers. A load occupies its register from its issue on. */
 enum { OTHER_REGISTERS = 10, FEWEST_FREE = 8, UNKNOWN_REGISTERS = 64 };
 
+/* Latencies that all chips share. Shared memory and L1: Luo et al., "Benchmarking and Dissecting
+ * the Nvidia Hopper GPU Architecture" (arXiv:2402.13499). Arithmetic: Jia et al., "Dissecting the
+ * NVIDIA Volta GPU Architecture via Microbenchmarking" (2018): 4 clocks, doubles 8, special
+ * functions and shuffles about 20. Barriers: measured (microbenchmarks.cu "barrier"). */
+static const sim_latencies same_latencies = {.compute = 4,
+                                             .wide = 8,
+                                             .special = 20,
+                                             .shuffle = 22,
+                                             .constant = 8,
+                                             .shared = 29,
+                                             .barrier = 16,
+                                             .levels = {[SIM_LEVEL_L1] = 33}};
+
 static double norm(double p, double a, double b)
 {
     const double most = fmax(a, b);
@@ -67,20 +80,13 @@ occupancy sim_model_sampling(const sim_needs *needs, uint64_t threads, const sim
     const double resident = fmax(o.blocks_per_sm, 1);
     const int registers = needs->registers ? (int)needs->registers : UNKNOWN_REGISTERS;
     const int room = registers - OTHER_REGISTERS;
-    *out = (sim_sampling){
-        .wave = (uint64_t)o.blocks_per_sm * (uint64_t)chip->limits.sm_count,
-        .l1_bytes = (uint64_t)(l1_bytes(chip, needs, resident) / resident),
-        .l2_bytes = (uint64_t)chip->limits.l2_bytes / 2,
-        .window = (uint32_t)(room > FEWEST_FREE ? room : FEWEST_FREE),
-        .latencies = {.compute = (uint32_t)chip->compute_clocks,
-                      .wide = (uint32_t)chip->wide_clocks,
-                      .special = (uint32_t)chip->special_clocks,
-                      .shuffle = (uint32_t)chip->shuffle_clocks,
-                      .constant = (uint32_t)chip->constant_clocks,
-                      .shared = (uint32_t)chip->shared_clocks,
-                      .barrier = (uint32_t)chip->barrier_clocks,
-                      .levels = {(uint32_t)chip->l1_clocks, (uint32_t)chip->l2_clocks,
-                                 (uint32_t)chip->dram_clocks}}};
+    *out = (sim_sampling){.wave = (uint64_t)o.blocks_per_sm * (uint64_t)chip->limits.sm_count,
+                          .l1_bytes = (uint64_t)(l1_bytes(chip, needs, resident) / resident),
+                          .l2_bytes = (uint64_t)chip->limits.l2_bytes / 2,
+                          .window = (uint32_t)(room > FEWEST_FREE ? room : FEWEST_FREE),
+                          .latencies = same_latencies};
+    out->latencies.levels[SIM_LEVEL_L2] = (uint32_t)chip->l2_clocks;
+    out->latencies.levels[SIM_LEVEL_DRAM] = (uint32_t)chip->dram_clocks;
     return o;
 }
 

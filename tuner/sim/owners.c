@@ -239,7 +239,7 @@ static uint64_t block_limit(const sim_owners *o)
 
 /* Marks the writes of a cluster that ended as final. Takes back the writes of a cluster that did
  * not end, because it could have overwritten them. */
-static void own(const sim_owners *o, stores *seen, bool ended)
+static void settle_writes(const sim_owners *o, stores *seen, bool ended)
 {
     for (uint32_t i = 0; i < o->buffer_count; i++) {
         for (size_t k = 0; k < seen->counts[i]; k++)
@@ -285,7 +285,7 @@ static at_status run(sim_owners *o, uint64_t cluster, const ran_cluster **out, a
             sim_device_run(o->device, o->kernel, o->plan, 0, o->buffers, &how, NULL, &fault, error);
         for (uint32_t i = 0; i < o->buffer_count; i++)
             seen->counts[i] = join(seen->of[i], seen->counts[i]);
-        own(o, seen, !o->excerpt.unfinished && fault.kind != SIM_FAULT_BUDGET);
+        settle_writes(o, seen, !o->excerpt.unfinished && fault.kind != SIM_FAULT_BUDGET);
         o->cut = o->cut || fault.kind == SIM_FAULT_BUDGET;
         if (o->fault.kind == SIM_FAULT_NONE && fault.kind != SIM_FAULT_BUDGET)
             o->fault = fault;
@@ -307,8 +307,8 @@ static at_status run(sim_owners *o, uint64_t cluster, const ran_cluster **out, a
 
 /* Runs the block at distance `place` along an axis and finds how far from the first interval of the
  * origin it begins to write in buffer `i`. *writes is false if it does not write there. */
-static at_status step_to(sim_owners *o, uint32_t i, int axis, uint64_t place, int64_t *step,
-                         bool *writes, at_error *error)
+static at_status measure_step(sim_owners *o, uint32_t i, int axis, uint64_t place, int64_t *step,
+                              bool *writes, at_error *error)
 {
     const ran_cluster *found;
     uint64_t at[3] = {0};
@@ -353,7 +353,7 @@ static at_status learn(sim_owners *o, at_error *error)
             bool writes;
             if (d.radix < 2)
                 continue;
-            status = step_to(o, i, axis, 1, &d.step, &writes, error);
+            status = measure_step(o, i, axis, 1, &d.step, &writes, error);
             if (!status && writes)
                 f->digits[f->digit_count++] = d;
         }
@@ -371,7 +371,7 @@ static at_status find_radix(sim_owners *o, uint32_t i, digit *d, at_error *error
          next = even + (odd - even) / 2) {
         int64_t step;
         bool writes;
-        status = step_to(o, i, d->axis, next * d->unit, &step, &writes, error);
+        status = measure_step(o, i, d->axis, next * d->unit, &step, &writes, error);
         if (writes && step == (int64_t)next * d->step)
             even = next;
         else
@@ -399,7 +399,7 @@ static at_status refine(sim_owners *o, uint32_t i, at_error *error)
         higher.unit = d->unit * d->radix;
         higher.radix = (o->extent[d->axis] + higher.unit - 1) / higher.unit;
         if (higher.radix > 1)
-            status = step_to(o, i, d->axis, higher.unit, &higher.step, &writes, error);
+            status = measure_step(o, i, d->axis, higher.unit, &higher.step, &writes, error);
         if (!status && writes)
             f->digits[f->digit_count++] = higher;
     }

@@ -8,7 +8,7 @@
 #include "sim/affine.h"
 #include "sim/program/program.h"
 
-enum { MOST_WAITING = 4096, MOST_WAYS = 256 };
+enum { MOST_WAITING = 4096, MOST_PATHS = 256 };
 
 /* The code between a branch that depends on data and the point where its paths meet. */
 typedef struct region {
@@ -20,7 +20,7 @@ typedef struct region {
 
 typedef struct waiting {
     affine_box box;
-    uint64_t muted; /* instructions whose writes were counted before the box was cut */
+    uint64_t counted; /* instructions whose writes were counted before the box was cut */
 } waiting;
 
 typedef struct sweep {
@@ -30,13 +30,13 @@ typedef struct sweep {
     size_t buffer_count;
     symbolic values; /* values in the current box */
     region *regions;
-    uint64_t executed, muted, most;
-    uint64_t way; /* hash of the directions of the branches */
-    affine cut;   /* where to cut the box; DATA if that would not help */
+    uint64_t executed, counted, most;
+    uint64_t path; /* hash of the directions of the branches */
+    affine cut;    /* where to cut the box; DATA if that would not help */
     waiting *waiting;
     size_t waiting_count;
-    uint64_t ways[MOST_WAYS];
-    size_t way_count;
+    uint64_t paths[MOST_PATHS];
+    size_t path_count;
     double followed;       /* share of the threads that were followed */
     uint64_t boxes;        /* number of boxes followed */
     bool seeks_divergence; /* looks for blocks in which threads diverge */
@@ -46,7 +46,7 @@ typedef struct sweep {
 } sweep;
 
 /* What follows an instruction: the next one, the end of the threads, or a cut of their box. */
-typedef enum turn { TURN_ON, TURN_END, TURN_CUT } turn;
+typedef enum step_result { STEP_ON, STEP_END, STEP_CUT } step_result;
 
 static affine *value_of(const sweep *s, int32_t slot)
 {
@@ -54,19 +54,19 @@ static affine *value_of(const sweep *s, int32_t slot)
 }
 
 /* Asks for a smaller box, in which the value is exact. */
-static turn ask_for_cut(sweep *s, const affine *v)
+static step_result ask_for_cut(sweep *s, const affine *v)
 {
     s->cut = v->kind == AFFINE_CUT     ? *v
              : v->kind == AFFINE_RANGE ? affine_cut_range(&s->values.box, v)
                                        : affine_data();
-    return TURN_CUT;
+    return STEP_CUT;
 }
 
 /* Adds the direction of a branch to the hash. */
-static void hash_way(sweep *s, uint64_t with)
+static void hash_branch(sweep *s, uint64_t with)
 {
-    s->way = (s->way ^ with) * UINT64_C(0x9e3779b97f4a7c15);
-    s->way ^= s->way >> 29;
+    s->path = (s->path ^ with) * UINT64_C(0x9e3779b97f4a7c15);
+    s->path ^= s->path >> 29;
 }
 
 /* Assigns a value to a slot. An unknown guard makes the value unknown. */
@@ -127,8 +127,8 @@ static void add_elements(const affine_box *box, sim_written *w, const affine_who
     w->squares += squares;
 }
 
-static turn write_elements(sweep *s, size_t i, const affine *to, const affine_whole *address,
-                           uint32_t bytes)
+static step_result write_elements(sweep *s, size_t i, const affine *to, const affine_whole *address,
+                                  uint32_t bytes)
 {
     const sim_sweep_buffer *b = &s->buffers[i];
     sim_written *w = &s->out->written[i];
@@ -143,7 +143,7 @@ static turn write_elements(sweep *s, size_t i, const affine *to, const affine_wh
         even = even && (s->values.box.count[k] < 2 || e.step[k] % size == 0);
     if (!even) {
         w->is_known = false;
-        return TURN_ON;
+        return STEP_ON;
     }
     e.base /= size;
     e.low /= size;
@@ -155,14 +155,14 @@ static turn write_elements(sweep *s, size_t i, const affine *to, const affine_wh
         s->cut = e.low + of_each > end
                      ? affine_obstacle(&s->values.box, (const affine *const[]){to}, 1)
                      : affine_cut_where(&s->values.box, &e, end - of_each + 1);
-        return TURN_CUT;
+        return STEP_CUT;
     }
-    for (affine_integer n = 0; n < of_each && e.low < end && s->executed >= s->muted; n++) {
+    for (affine_integer n = 0; n < of_each && e.low < end && s->executed >= s->counted; n++) {
         add_elements(&s->values.box, w, &e);
         e.base++;
         e.low++;
     }
-    return TURN_ON;
+    return STEP_ON;
 }
 
 static uint64_t block_of(const sweep *s, const affine_box *box)
@@ -184,26 +184,26 @@ static bool is_elsewhere(affine_integer low, affine_integer high)
            high < (affine_integer)(SIM_PARAM_WINDOW + SIM_WINDOW_BYTES);
 }
 
-static turn store(sweep *s, const sim_instruction *c)
+static step_result store(sweep *s, const sim_instruction *c)
 {
     const affine *to = value_of(s, c->a);
     const uint32_t bytes = ptx_type_bytes((ptx_type)c->type) * c->vector;
     affine_whole at;
     if (!sim_reaches_global(c))
-        return TURN_ON;
+        return STEP_ON;
     if (to->kind != AFFINE_EXACT)
         return ask_for_cut(s, to);
     const affine offset = affine_number((uint64_t)c->offset), sum = affine_add(to, &offset);
     if (!affine_whole_of(&s->values.box, &sum, 64, AFFINE_UNSIGNED, &at, &s->cut))
-        return TURN_CUT;
+        return STEP_CUT;
     if (is_elsewhere(at.low, at.high))
-        return TURN_ON;
+        return STEP_ON;
     for (size_t i = 0; i < s->buffer_count; i++) {
         const sim_sweep_buffer *b = &s->buffers[i];
         const affine_integer begin = b->base, end = begin + (affine_integer)b->size_bytes;
         if (at.low < begin && at.high >= begin) {
             s->cut = affine_cut_where(&s->values.box, &at, begin);
-            return TURN_CUT;
+            return STEP_CUT;
         }
         if (at.low < begin || at.low >= end)
             continue;
@@ -211,7 +211,7 @@ static turn store(sweep *s, const sim_instruction *c)
             return write_elements(s, i, to, &at, bytes);
         if (at.low + bytes <= end) {
             s->cut = affine_cut_where(&s->values.box, &at, end - bytes + 1);
-            return TURN_CUT;
+            return STEP_CUT;
         }
         break;
     }
@@ -219,7 +219,7 @@ static turn store(sweep *s, const sim_instruction *c)
         s->out->is_outside = true;
         s->out->outside = first_block(s);
     }
-    return TURN_ON;
+    return STEP_ON;
 }
 
 /* Marks the written elements of a buffer as unknown: after atomics and bulk copies. Marks all
@@ -274,7 +274,7 @@ static void explore(sweep *s, region *r, int32_t from, int32_t to, uint8_t *seen
 
 /* Skips a branch that depends on data, if neither of its paths has an effect that counts. The
  * values that the paths write become unknown. */
-static turn skip_region(sweep *s, int32_t *pc)
+static step_result skip_region(sweep *s, int32_t *pc)
 {
     const sim_instruction *c = &s->program->code[*pc];
     region *r = &s->regions[*pc];
@@ -290,9 +290,9 @@ static turn skip_region(sweep *s, int32_t *pc)
     for (size_t i = 0; i < r->count; i++)
         *value_of(s, r->slots[i]) = affine_data();
     if (c->reconverge == SIM_EXIT_PC)
-        return TURN_END;
+        return STEP_END;
     *pc = c->reconverge;
-    return TURN_ON;
+    return STEP_ON;
 }
 
 static void load_parameters(sweep *s, const sim_instruction *c, const affine *guard)
@@ -374,7 +374,7 @@ static const affine *inexact_of(const sweep *s, const sim_instruction *c)
     return NULL;
 }
 
-static turn step(sweep *s, int32_t *pc)
+static step_result step(sweep *s, int32_t *pc)
 {
     const sim_instruction *c = &s->program->code[*pc];
     affine guard = affine_number(1);
@@ -382,14 +382,14 @@ static turn step(sweep *s, int32_t *pc)
         guard = symbolic_negated(value_of(s, c->guard), c->guard_negated);
         const bool decides = counts(c) || c->kind == SIM_EXIT || c->kind == SIM_BRANCH;
         if (guard.kind == AFFINE_EXACT)
-            hash_way(s, ((uint64_t)*pc << 1) | (guard.base & 1));
+            hash_branch(s, ((uint64_t)*pc << 1) | (guard.base & 1));
         if (guard.kind == AFFINE_DATA && c->kind == SIM_BRANCH)
             return skip_region(s, pc);
         if (guard.kind != AFFINE_EXACT && (decides || differs_by_block(&guard)))
             return ask_for_cut(s, &guard);
         if (guard.kind == AFFINE_EXACT && !(guard.base & 1)) {
             ++*pc;
-            return TURN_ON;
+            return STEP_ON;
         }
     }
     const affine *inexact = s->seeks_divergence ? inexact_of(s, c) : NULL;
@@ -397,7 +397,7 @@ static turn step(sweep *s, int32_t *pc)
         return ask_for_cut(s, inexact);
     const int32_t here = (*pc)++;
     if (step_plain(s, c, here, &guard))
-        return TURN_ON;
+        return STEP_ON;
     const affine *p;
     affine chosen_by;
     switch (c->kind) {
@@ -407,15 +407,15 @@ static turn step(sweep *s, int32_t *pc)
         if (differs_by_block(p))
             return ask_for_cut(s, p);
         if (p->kind == AFFINE_EXACT)
-            hash_way(s, ((uint64_t)here << 1) | (p->base & 1));
+            hash_branch(s, ((uint64_t)here << 1) | (p->base & 1));
         put(s, c->d, p->kind == AFFINE_EXACT ? *value_of(s, p->base & 1 ? c->a : c->b) : *p,
             c->width, &guard);
-        return TURN_ON;
+        return STEP_ON;
     case SIM_BRANCH:
         *pc = c->target;
-        return TURN_ON;
+        return STEP_ON;
     case SIM_EXIT:
-        return TURN_END;
+        return STEP_END;
     case SIM_STORE:
         return store(s, c);
     case SIM_ATOMIC:
@@ -436,7 +436,7 @@ static turn step(sweep *s, int32_t *pc)
         break;
     }
     forget_results(s, c);
-    return TURN_ON;
+    return STEP_ON;
 }
 
 /* Initial values. */
@@ -481,21 +481,21 @@ static void begin(sweep *s)
     set_special(s, SIM_WARPID, warp);
 }
 
-static void note_way(sweep *s)
+static void note_path(sweep *s)
 {
     sim_sweep *out = s->out;
     if (s->seeks_divergence)
         return;
-    for (size_t i = 0; i < s->way_count; i++)
-        if (s->ways[i] == s->way)
+    for (size_t i = 0; i < s->path_count; i++)
+        if (s->paths[i] == s->path)
             return;
-    if (s->way_count < MOST_WAYS)
-        s->ways[s->way_count++] = s->way;
+    if (s->path_count < MOST_PATHS)
+        s->paths[s->path_count++] = s->path;
     const uint64_t block = first_block(s);
     for (size_t i = 0; i < out->block_count; i++)
         if (out->blocks[i] == block)
             return;
-    if (s->way_count < MOST_WAYS && out->block_count < SWEEP_MOST_BLOCKS)
+    if (s->path_count < MOST_PATHS && out->block_count < SWEEP_MOST_BLOCKS)
         out->blocks[out->block_count++] = block;
 }
 
@@ -526,8 +526,8 @@ static bool cut(sweep *s)
     waiting part = {*box, s->executed};
     if (s->cut.kind != AFFINE_CUT || at == 0 || at >= box->count[axis])
         return false;
-    if (s->muted > s->executed)
-        part.muted = s->muted;
+    if (s->counted > s->executed)
+        part.counted = s->counted;
     /* The search for divergence needs neighbouring threads, which classes of every nth coordinate
      * do not contain. */
     if (!s->seeks_divergence && classes > 1 && s->waiting_count + classes <= MOST_WAITING) {
@@ -575,19 +575,19 @@ static bool follow(sweep *s)
 {
     int32_t pc = 0;
     s->executed = 0;
-    s->way = 0;
+    s->path = 0;
     begin(s);
     while ((size_t)pc < s->program->code_count) {
         if (++s->out->work > s->most)
             return false;
-        const turn t = step(s, &pc);
-        if (t == TURN_CUT)
+        const step_result t = step(s, &pc);
+        if (t == STEP_CUT)
             return cut(s);
-        if (t == TURN_END)
+        if (t == STEP_END)
             break;
         s->executed++;
     }
-    note_way(s);
+    note_path(s);
     s->boxes++;
     s->followed += share_of(s);
     return !is_hopeless(s);
@@ -606,7 +606,7 @@ void sim_sweep_run(const sim_launch *launch, const sim_sweep_buffer *buffers, si
                .seeks_divergence = aim == SWEEP_DIVERGENCE,
                .random = rng_seeded(seed),
                .out = out};
-    waiting all = {.muted = 0};
+    waiting all = {.counted = 0};
     *out = (sim_sweep){.ended = true};
     symbolic_init(&s.values, p);
     for (size_t i = 0; i < buffer_count; i++)
@@ -619,7 +619,7 @@ void sim_sweep_run(const sim_launch *launch, const sim_sweep_buffer *buffers, si
     while (s.waiting_count > 0 && out->ended) {
         const waiting next = s.waiting[--s.waiting_count];
         s.values.box = next.box;
-        s.muted = next.muted;
+        s.counted = next.counted;
         out->ended = follow(&s);
     }
     for (size_t i = 0; i < p->code_count; i++)

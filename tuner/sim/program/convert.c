@@ -318,7 +318,7 @@ static void float_to_float(const sim_conversion *c, void *restrict d, double *v)
 
 /* Returns whether an H100 converts NaN by moving bits, as measured: the payload of NaN stays;
  * rna.tf32 drops the low bits. */
-static bool moves(const sim_conversion *c)
+static bool moves_bits(const sim_conversion *c)
 {
     if (c->to == PTX_TF32 && c->rounding == SIM_ROUND_AWAY)
         return true;
@@ -357,7 +357,7 @@ void sim_convert(const sim_conversion *c, void *restrict d, const void *a)
         read_floats(c->from, c->flush, floats, a);
         if (dt == DOMAIN_FLOAT) {
             float_to_float(c, d, floats);
-            if (moves(c))
+            if (moves_bits(c))
                 keep_nan(c, d, a);
             return;
         }
