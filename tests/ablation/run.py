@@ -37,16 +37,16 @@ class Part(NamedTuple):
 
 
 PARTS = {
-    "sweep": Part(("sweep.c", "sweep.h", "symbolic.c", "symbolic.h", "affine.c", "affine.h"),
+    "sweep": Part(("sweep.c", "sweep.h", "symbolic.c", "affine.c", "affine.h"),
                   {"sim/sweep.c:sim_sweep_run": "*out = (sim_sweep){.ended = false};"}, "sizes/|triangle", SAMPLED),
     "quotients and bits of exact values": Part(
-        (), {"sim/symbolic.c:quotient": "(void)r; return symbolic_worst(s, (const affine *const[]){operand(s, c, 0)}, 1);",
-             "sim/symbolic.c:masked": "return symbolic_worst(s, (const affine *const[]){operand(s, c, 0)}, 1);",
-             "sim/symbolic.c:combined": "return symbolic_worst(s, (const affine *const[]){operand(s, c, 0)}, 1);",
-             "sim/symbolic.c:field": "(void)inserts; return symbolic_worst(s, (const affine *const[]){operand(s, c, 0)}, 1);"},
+        (), {"sim/symbolic.c:quotient": "(void)r; return affine_obstacle(&s->box, (const affine *const[]){operand(s, c, 0)}, 1);",
+             "sim/symbolic.c:masked": "return affine_obstacle(&s->box, (const affine *const[]){operand(s, c, 0)}, 1);",
+             "sim/symbolic.c:combined": "return affine_obstacle(&s->box, (const affine *const[]){operand(s, c, 0)}, 1);",
+             "sim/symbolic.c:field": "(void)inserts; return affine_obstacle(&s->box, (const affine *const[]){operand(s, c, 0)}, 1);"},
         "sizes/|triangle", SAMPLED),
-    "holes": Part(("holes.c", "holes.h"),
-                  {"sim/holes.c:sim_holes_find": "*out = (sim_hole){.kind = SIM_HOLE_NONE}; return AT_OK;"},
+    "holes": Part(("excerpt_holes.c",),
+                  {"sim/excerpt_holes.c:look_for_holes": "*out = (hole){.kind = HOLE_NONE}; return AT_OK;"},
                   "sizes/|triangle", SAMPLED),
     "owners": Part(("owners.c", "owners.h"), {"sim/owners.c:sim_owners_write": "*found = false; return AT_OK;"},
                    "sizes/|triangle", SAMPLED),
