@@ -281,8 +281,9 @@ static at_status combine_folder(void *context, const char *folder, at_error *err
     return status;
 }
 
-at_status ceilings_combine(const char *from, const char *results_dir, bool dry, ceilings_reporter *tell,
-                           void *context, record_faults *faults, size_t *count, at_error *error)
+at_status ceilings_combine(const char *from, const char *results_dir, bool dry,
+                           ceilings_reporter *tell, void *context, record_faults *faults,
+                           size_t *count, at_error *error)
 {
     combining c = {results_dir, dry, tell, context, faults, count};
     *count = 0;

@@ -327,7 +327,8 @@ static json_t *entry_json(const record *r, const record_entry *e)
 }
 
 static at_status combine_entry(const record *from, const record_entry *e, record *into,
-                               combine_reporter *tell, void *context, bool *changed, at_error *error)
+                               combine_reporter *tell, void *context, bool *changed,
+                               at_error *error)
 {
     json_t *entries = json_object_get(into->root, "entries"), *json = entry_json(from, e);
     const record_entry *there = record_find_question(into, from, e);
@@ -415,8 +416,8 @@ static at_status combine(const record *from, const char *path, bool dry, combine
     return status;
 }
 
-at_status record_combine(const record *from, const char *results_dir, bool dry, combine_reporter *tell,
-                         void *context, at_error *error)
+at_status record_combine(const record *from, const char *results_dir, bool dry,
+                         combine_reporter *tell, void *context, at_error *error)
 {
     char path[RECORD_PATH_BYTES];
     lock *held = NULL;

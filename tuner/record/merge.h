@@ -67,15 +67,15 @@ typedef enum combine_change {
 /* Called for each change, with its reason. The change is of the entry `e`; if `e` is NULL, of the
  * portfolio with the fixed variables `fixed`. */
 typedef void combine_reporter(void *context, const record *r, const record_entry *e,
-                          const record_values *fixed, combine_change change, const char *why);
+                              const record_values *fixed, combine_change change, const char *why);
 
 /* Merges `from` into the record of its GPU and pattern under `results_dir`. Of two entries for the
  * same question, the newer one is taken. But the older one is taken if both have the same script
  * and template, the older one is faster beyond its interval, and the newer run did not time its
  * configuration. If `dry` is true, only calls `tell`. Errors as record_read() and
  * record_merge(). */
-at_status record_combine(const record *from, const char *results_dir, bool dry, combine_reporter *tell,
-                         void *context, at_error *error);
+at_status record_combine(const record *from, const char *results_dir, bool dry,
+                         combine_reporter *tell, void *context, at_error *error);
 
 /* Returns the reason to remove an entry, or NULL if it stays. */
 typedef const char *combine_reason(void *context, const record *r, const record_entry *e);

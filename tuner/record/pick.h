@@ -51,7 +51,7 @@ typedef struct pick_record {
     size_t kept_count;           /* number of configurations in its portfolios */
     uint32_t *portfolio_numbers; /* class number of each of these */
     pick_entry *entries;         /* one for each entry of the record */
-    pick_comparison *seen;             /* one for each comparison of the record */
+    pick_comparison *seen;       /* one for each comparison of the record */
 } pick_record;
 
 /* The value of one variable of one problem. */
