@@ -69,6 +69,13 @@ static bool has_stalled(const stopping *s)
     return isfinite(before) && (before - now) / before < s->limits.gain;
 }
 
+uint64_t stopping_expected(const stopping *s)
+{
+    const uint64_t last = s->step_count ? s->steps[s->step_count - 1].evaluation : 0;
+    uint64_t expected = 2 * (last > least_half ? last : least_half);
+    return expected > s->evaluations ? expected : s->evaluations;
+}
+
 stop_reason stopping_check(const stopping *s, double elapsed_s)
 {
     const stopping_limits *l = &s->limits;

@@ -46,6 +46,10 @@ void stopping_note(stopping *s, double cost);
 /* Returns the limit that is reached `elapsed_s` seconds after the start, or STOP_NONE. */
 stop_reason stopping_check(const stopping *s, double elapsed_s);
 
+/* Returns after how many evaluations the search ends for too little gain if the best stays as it
+ * is, or the number so far if it should end now. */
+uint64_t stopping_expected(const stopping *s);
+
 /* How thoroughly to search, in ascending order. A record made with an effort is not tuned again
  * with the same or a lower effort. */
 typedef enum effort {

@@ -60,25 +60,11 @@ static const strategy_kind strategy_exhaustive = {
     .propose = exhaustive_propose,
 };
 
-static const strategy_kind *automatic_choose(const strategy_options *options)
-{
-    /* A budget for everything needs no search. */
-    if (options->budget == 0 || options->budget >= space_count(options->space))
-        return &strategy_exhaustive;
-    return &strategy_surrogate;
-}
-
-static const strategy_kind strategy_automatic = {
-    .name = "auto",
-    .summary = "chosen by the size of the space and the budget",
-    .choose = automatic_choose,
-};
-
 /* ---- all strategies by name ---- */
 
 static const strategy_kind *const kinds[] = {
-    &strategy_automatic, &strategy_surrogate, &strategy_neighbourhood,
-    &strategy_model,     &strategy_random,    &strategy_exhaustive,
+    &strategy_surrogate, &strategy_neighbourhood, &strategy_model,
+    &strategy_random,    &strategy_exhaustive,
 };
 
 enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
@@ -95,9 +81,9 @@ static at_status unknown_name(const char *name, at_error *error)
     for (size_t i = 0; i < KIND_COUNT; i++)
         names[i] = kinds[i]->name;
     const char *nearest = nearest_name(name, names, KIND_COUNT);
-    char all[256] = "";
+    char all[256] = "auto";
     for (size_t i = 0; i < KIND_COUNT; i++)
-        text_add(all, sizeof all, "%s%s", i ? ", " : "", names[i]);
+        text_add(all, sizeof all, ", %s", names[i]);
     return error_set(error, AT_USAGE, "there is no strategy '%s'%s%s%s; there are: %s", name,
                      nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "",
                      all);
@@ -106,6 +92,8 @@ static at_status unknown_name(const char *name, at_error *error)
 at_status strategy_find(const char *name, const strategy_kind **out, at_error *error)
 {
     *out = kinds[0];
+    if (name && strcmp(name, "auto") == 0)
+        return AT_OK;
     for (size_t i = 0; name && i < KIND_COUNT; i++)
         if (strcmp(name, kinds[i]->name) == 0) {
             *out = kinds[i];
@@ -118,8 +106,6 @@ at_status strategy_find(const char *name, const strategy_kind **out, at_error *e
 
 strategy *strategy_new(const strategy_kind *kind, const strategy_options *options)
 {
-    if (kind->choose)
-        kind = kind->choose(options);
     strategy *s = memory_new(1, kind->size_bytes);
     s->kind = kind;
     ledger_init(&s->ledger, options);
@@ -158,6 +144,14 @@ void strategy_tell(strategy *s, uint64_t configuration, double cost)
     size_t trial = ledger_tell(&s->ledger, configuration, cost);
     if (trial != SIZE_MAX && s->kind->learn)
         s->kind->learn(s, trial);
+}
+
+double strategy_chance(strategy *s, double tie)
+{
+    const ledger *l = &s->ledger;
+    if (l->trial_count == l->space_count)
+        return 0;
+    return s->kind->chance && l->best != SIZE_MAX ? s->kind->chance(s, tie) : 1;
 }
 
 void strategy_free(strategy *s)

@@ -36,11 +36,9 @@ typedef struct strategy_options {
 typedef struct strategy_kind {
     const char *name;    /* value of --strategy */
     const char *summary; /* one line for --help */
-    /* Chooses another kind. A kind with this function has no members below. May be NULL. */
-    const struct strategy_kind *(*choose)(const strategy_options *options);
-    bool wants_prior;  /* works badly or not at all without strategy_options.prior */
-    bool blind;        /* its proposals do not depend on outcomes */
-    size_t size_bytes; /* size of its struct, which begins with a struct strategy */
+    bool wants_prior;    /* works badly or not at all without strategy_options.prior */
+    bool blind;          /* its proposals do not depend on outcomes */
+    size_t size_bytes;   /* size of its struct, which begins with a struct strategy */
     /* May be NULL. */
     void (*init)(strategy *s, const strategy_options *options);
     void (*deinit)(strategy *s);
@@ -49,9 +47,11 @@ typedef struct strategy_kind {
     bool (*propose)(strategy *s, uint64_t *configuration);
     /* Called after the outcome of a trial of the ledger was told. May be NULL. */
     void (*learn)(strategy *s, size_t trial);
+    /* See strategy_chance(). NULL stands for a chance of 1. */
+    double (*chance)(strategy *s, double tie);
 } strategy_kind;
 
-/* Returns the kind of `s`, after a choice by strategy_kind.choose. */
+/* Returns the kind that made `s`. */
 const strategy_kind *strategy_get_kind(const strategy *s);
 
 /* Makes a strategy of a kind. strategy_free() frees it. */
@@ -66,13 +66,18 @@ size_t strategy_ask(strategy *s, size_t capacity, uint64_t *configurations);
  * from and not proposed later. Only the first outcome of a configuration counts. */
 void strategy_tell(strategy *s, uint64_t configuration, double cost);
 
+/* Returns an upper bound of the chance that any configuration that was not asked yet costs less
+ * than (1 - tie) times the least cost told so far, by the strategy's model of costs. It is 0 if the
+ * space is exhausted, and 1 if the strategy has no model or no outcome yet. */
+double strategy_chance(strategy *s, double tie);
+
 /* Frees a strategy. `s` may be NULL. */
 void strategy_free(strategy *s);
 
 /* Returns all kinds, the default first, and their number in `*count`. Static storage. */
 const strategy_kind *const *strategy_kinds(size_t *count);
 
-/* Finds a kind by its name; NULL means the default. AT_USAGE names the nearest. */
+/* Finds a kind by its name; NULL and "auto" mean the default. AT_USAGE names the nearest. */
 at_status strategy_find(const char *name, const strategy_kind **out, at_error *error);
 
 #endif

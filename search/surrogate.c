@@ -41,6 +41,14 @@ static const double least_penalty = 0.25, penalty_weight = 16;
  * by this factor. */
 static const double fit_growth = 1.3;
 
+/* The model's deviations are believed as if this many forecasts had been off by one deviation. */
+static const double trusted_forecasts = 10;
+
+/* The score, less expected_score(), that the model expects of a trial. */
+struct forecast {
+    double score, deviation; /* 0 if the model did not propose the trial */
+};
+
 /* Row i of the model is trial row_trial[i]. Trials before next_trial are rows or left out;
  * outstanding trials are rows without a value. The values are scores (cost_scale) minus
  * expected_score(). fit() makes the model anew at next_fit successes, or when its rows are full;
@@ -56,11 +64,15 @@ typedef struct surrogate {
     size_t *row_trial; /* trial of each row of the model */
     size_t next_trial;
     size_t successes, next_fit;
-    double penalty;          /* fitted penalty of a least value */
-    size_t fitted_successes; /* number of successes at the last fit */
-    bool ready;              /* the model exists */
-    bool stale;              /* the means do not include the last outcomes */
-    size_t *chosen;          /* scratch of fit(): trials, their costs and points */
+    double penalty;             /* fitted penalty of a least value */
+    size_t fitted_successes;    /* number of successes at the last fit */
+    struct forecast *forecasts; /* one per trial */
+    size_t forecast_count;
+    size_t judged;  /* forecasts whose outcome was told */
+    double errors;  /* sum of their squared errors, each in deviations */
+    bool ready;     /* the model exists */
+    bool stale;     /* the means do not include the last outcomes */
+    size_t *chosen; /* scratch of fit(): trials, their costs and points */
     double *costs;
     float *points;
     size_t chosen_capacity;
@@ -88,6 +100,7 @@ static void surrogate_deinit(strategy *s)
     cost_scale_deinit(&g->scale);
     gp_deinit(&g->model);
     free(g->row_trial);
+    free(g->forecasts);
     free(g->chosen);
     free(g->costs);
     free(g->points);
@@ -309,13 +322,38 @@ static void update(surrogate *g)
     g->stale = false;
 }
 
+/* The share of a normal distribution below so many deviations. */
+static double normal_share(double deviations)
+{
+    return 0.5 * erfc(-deviations * M_SQRT1_2);
+}
+
 static double expected_improvement(double best, double mean, double deviation)
 {
     double z = (best - mean) / deviation;
     double density = exp(-z * z / 2) * 0.3989422804014327; /* 1 / sqrt(2 pi) */
-    double share = 0.5 * erfc(-z * M_SQRT1_2);
-    double gain = deviation * (z * share + density);
+    double gain = deviation * (z * normal_share(z) + density);
     return gain > 0 ? gain : 0;
+}
+
+/* Keeps what the model expects of the trial that is asked next. */
+static void keep_forecast(surrogate *g, struct forecast expected)
+{
+    const struct forecast none = {0};
+    while (g->forecast_count < g->base.ledger.trial_count)
+        memory_add(&g->forecasts, &g->forecast_count, &none, sizeof none);
+    memory_add(&g->forecasts, &g->forecast_count, &expected, sizeof expected);
+}
+
+/* Holds the outcome of a trial against what the model expected of it. */
+static void judge_forecast(surrogate *g, size_t trial)
+{
+    if (trial >= g->forecast_count || g->forecasts[trial].deviation <= 0)
+        return;
+    const struct forecast *f = &g->forecasts[trial];
+    const double error = (row_value(g, &g->base.ledger.trials[trial]) - f->score) / f->deviation;
+    g->judged++;
+    g->errors += error * error;
 }
 
 static bool surrogate_propose(strategy *s, uint64_t *configuration)
@@ -331,6 +369,7 @@ static bool surrogate_propose(strategy *s, uint64_t *configuration)
     /* Without an outcome, the improvement is over the score expected without least values. */
     double best = g->successes ? cost_scale_score(&g->scale, l->trials[l->best].cost) : 0,
            most = -1;
+    struct forecast expected = {0};
     for (size_t c = 0; c < g->pool.count; c++) {
         if (ledger_seen(l, g->pool.configurations[c]))
             continue;
@@ -340,8 +379,11 @@ static bool surrogate_propose(strategy *s, uint64_t *configuration)
         if (gain > most) {
             most = gain;
             *configuration = g->pool.configurations[c];
+            expected = (struct forecast){gp_mean(&g->model, c), gp_deviation(&g->model, c)};
         }
     }
+    if (most >= 0)
+        keep_forecast(g, expected);
     return most >= 0 || ledger_random(l, configuration);
 }
 
@@ -355,12 +397,42 @@ static void surrogate_learn(strategy *s, size_t trial)
     g->successes++;
     if (!g->ready || g->scale.count == 0)
         return;
+    judge_forecast(g, trial);
     for (size_t r = g->model.rows; r-- > 0;)
         if (g->row_trial[r] == trial) {
             gp_set(&g->model, r, row_value(g, &s->ledger.trials[trial]));
             g->stale = true;
             return;
         }
+}
+
+/* Adds up the chances of all candidates; those of a sample stand for the others, too. Deviations
+ * count as many times as large as the model's forecasts were off in the mean, but never less: it
+ * was fitted to the outcomes, and its proposals are where it is the most hopeful. */
+static double surrogate_chance(strategy *s, double tie)
+{
+    surrogate *g = (surrogate *)s;
+    const ledger *l = &s->ledger;
+    double chance = 0;
+    size_t unseen = 0;
+    if (!g->ready || g->successes < 2 || g->scale.count < 2)
+        return 1;
+    update(g);
+    const double wanted = cost_scale_score(&g->scale, (1 - tie) * l->trials[l->best].cost),
+                 off = sqrt((trusted_forecasts + g->errors) /
+                            (trusted_forecasts + (double)g->judged)),
+                 wider = off > 1 ? off : 1;
+    for (size_t c = 0; c < g->pool.count; c++) {
+        if (ledger_seen(l, g->pool.configurations[c]))
+            continue;
+        const double mean = gp_mean(&g->model, c) + g->penalty * g->pool.least[c],
+                     deviations = (mean - wanted) / (wider * gp_deviation(&g->model, c));
+        chance += normal_share(-deviations) * feasibility_chance(&g->feasibility, c);
+        unseen++;
+    }
+    if (unseen > 0)
+        chance *= (double)(l->space_count - l->trial_count) / (double)unseen;
+    return unseen > 0 && chance < 1 ? chance : 1;
 }
 
 const strategy_kind strategy_surrogate = {
@@ -371,4 +443,5 @@ const strategy_kind strategy_surrogate = {
     .deinit = surrogate_deinit,
     .propose = surrogate_propose,
     .learn = surrogate_learn,
+    .chance = surrogate_chance,
 };

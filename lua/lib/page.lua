@@ -123,7 +123,6 @@ end
 return function(page)
   local p = {
     clean = clean, width = width, pad_left = pad_left, pad_right = pad_right, pairs_of = pairs_of,
-    others_stand_in = "variables that neither --over nor --set gives are those of the script's 'simulated' problem, if it has one",
     path = path, get = get, stand_in = stand_in, list = list, question = question, in_common = in_common, chosen = chosen,
     split_heads = split_heads, page = page,
   }

@@ -50,7 +50,7 @@ PARTS = {
                   "sizes/|triangle", SAMPLED),
     "owners": Part(("owners.c", "owners.h"), {"sim/owners.c:sim_owners_write": "*found = false; return AT_OK;"},
                    "sizes/|triangle", SAMPLED),
-    "larger problems": Part((), {"run/variant/proof_problems.c:proof_problems_enlarge": ""}, "executed/|sizes/"),
+    "larger problems": Part((), {"run/setup/proof_problems.c:proof_problems_enlarge": ""}, "executed/|sizes/"),
     "bits of values": Part(
         (), {"sim/machine/values.c:put": """SIM_EACH_OF(l, mask) {
                  if (width == 8) sim_lacks64(w, slot)[l] = lacks[l] ? UINT64_MAX : 0;

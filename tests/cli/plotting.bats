@@ -206,7 +206,8 @@ PY
 @test "importance and plots of a run on a small problem say so" {
     cp "$FIXTURES"/scale* .
     tool scale.lua --device sim:sm_90 --only cached=true --json --top 1000000 --quiet
-    cp out.txt run.json
+    # Runs of earlier versions tell two times of a variant.
+    jq '.results |= map(.tuned_ns = .time_ns)' out.txt >run.json
     tool importance run.json
     succeeds
     says 'The times are those of the small problem that was run'

@@ -179,27 +179,17 @@ print(sorted(str(r["config"]) for r in json.load(open("out.txt"))["results"]))')
     done
 }
 
-@test "what is simulated in place of the tuned problem is said, with the options that ask for that" {
-    tool "$FIXTURES/scale.lua" --device sim --budget 2 --quiet
-    succeeds
-    says "the script's 'simulated' problem; the tuned one: --set n=1048576"
-    tool "$FIXTURES/scale.lua" --device sim --budget 2 --quiet --set n=4096
-    succeeds
-    says_nothing_of "'simulated' problem"
-    # A sample is run of what would take minutes.
-    tool "$FIXTURES/scale.lua" --device sim --budget 2 --quiet --set n=268435456
-    succeeds
-    says "('tuned us' predicts it; no problem of more than 16 MiB is run here)"
-    says "on the tuned problem"
-    tool sweep "$FIXTURES/scale.lua" --over n=4096,8192 --device sim --budget 2 --quiet
-    succeeds
-    says "variables that neither --over nor --set gives are those of the script's 'simulated' problem"
-    tool portfolio "$FIXTURES/scale.lua" --over n=4096,8192 --problems 2 --held-out 0 --device sim --budget 2 --quiet
-    succeeds
-    says "variables that neither --over nor --set gives are those of the script's 'simulated' problem"
+@test "times are predicted for the tuned problem, however large, and with --set for the problem that it makes" {
+    for n in 1048576 4096 268435456; do
+        tool "$FIXTURES/scale.lua" --device sim --budget 2 --quiet --set n=$n
+        succeeds
+        says "n=$n "
+        says "pred. GB/s"
+        says_nothing_of "'simulated' problem"
+    done
 }
 
-@test "what the small problem does not tell apart is ranked by the tuned one" {
+@test "what a small problem does not tell apart is ranked by the tuned one" {
     tool transpose.lua --device sim:sm_90 --only algorithm=naive,tile --only tile_x=32 --only tile_y=32 --only block_rows=8 \
         --only load_vec=4 --only store_vec=4 --only order=linear --only load_hint=none --only store_hint=none \
         --only pad=0,1 --only swizzle=none --only tiles=1 --quiet --json
@@ -207,36 +197,58 @@ print(sorted(str(r["config"]) for r in json.load(open("out.txt"))["results"]))')
     python3 - <<'PY'
 import json
 run = json.load(open("out.txt"))
-tuned_ns = [r["tuned_ns"] for r in run["results"]]
-assert len(tuned_ns) == 3 and tuned_ns == sorted(tuned_ns), run["results"]
+time_ns = [r["time_ns"] for r in run["results"]]
+assert len(time_ns) == 3 and time_ns == sorted(time_ns) and time_ns[0] > 1e5, run["results"]
 assert run["results"][2]["config"]["algorithm"] == "naive" and not run["results"][2]["tied"], run["results"]
+assert all(r["ci_ns"][0] < r["time_ns"] < r["ci_ns"][1] for r in run["results"]), run["results"]
 PY
 }
 
-@test "of each value that the fastest on the small problem lack, the fastest with it is predicted for the tuned one, too" {
-    tool "$FIXTURES/scale.lua" --device sim:sm_90 --budget 100 --top 100 --quiet --json
-    succeeds
-    python3 - <<'PY'
-import json
-results = [r for r in json.load(open("out.txt"))["results"] if r["outcome"] == "ok" and not r["twin_of"]]
-small_first = sorted(results, key=lambda r: r["time_ns"])
-predicted = [r for r in results if r["tuned_ns"]]
-assert 9 < len(predicted) <= 24 < len(results), (len(predicted), len(results))
-assert all(r["tuned_ns"] for r in small_first[:8])
-for name in results[0]["config"]:
-    for value in {r["config"][name] for r in results}:
-        those = [r for r in small_first if r["config"][name] == value]
-        if not any(r in small_first[:8] or r["config"] == {"block": 256, "vec": 1, "cached": True} for r in those):
-            assert any(r["tuned_ns"] and r["time_ns"] == those[0]["time_ns"] for r in those), those[0]
-PY
-}
-
-@test "where the tuned problem is predicted the first columns are of it, and it is said that the others are not" {
+@test "the interval of the winner's prediction is told, and whether the default lies inside it" {
     tool "$FIXTURES/scale.lua" --device sim:sm_90 --budget 4 --quiet
     succeeds
-    grep -Eq '^ +tuned us +vs best +small us +regs' out.txt
-    says "the other columns are of the small"
-    says_nothing_of 'of copy'
+    grep -Eq '^interval +[0-9.]+ us to [0-9.]+ us' out.txt
+    says "is inside, so that it may be as fast"
+}
+
+@test "importance and plots of a simulated run are of the times by which it chose" {
+    cp "$FIXTURES"/scale* .
+    tool scale.lua --device sim:sm_90 --only cached=true --only vec=1,4 --json --top 1000000 --quiet
+    succeeds
+    cp out.txt run.json
+    tool importance run.json
+    succeeds
+    says_nothing_of 'small problem'
+    tool importance run.json --json
+    python3 - <<'PY'
+import json
+run, found = json.load(open("run.json")), json.load(open("out.txt"))
+best = min((r for r in run["results"] if r["outcome"] == "ok"), key=lambda r: r["time_ns"])
+assert run["best"]["time_ns"] == best["time_ns"], (run["best"], best)
+PY
+}
+
+@test "a run of so many seconds ends in time, with a winner, though a variant would take longer" {
+    local start end
+    start=$(date +%s%N)
+    tool matmul.lua --device sim:h100 --set m=1024 --set n=1024 --set k=1024 --budget 20s --quiet --json
+    end=$(date +%s%N)
+    succeeds
+    says '"end": "seconds"'
+    [ $(((end - start) / 1000000)) -le 22500 ]
+    python3 -c 'import json; assert json.load(open("out.txt"))["best"]["time_ns"] > 0'
+}
+
+@test "a run to which nobody said how much ends when nothing that is left is likely to win" {
+    cp "$FIXTURES"/scale* .
+    sed -i 's/at.pow2(32, 1024)/at.range(32, 1024, 16)/' scale.lua
+    tool scale.lua --device sim:h100 --set n=16384 --quiet
+    succeeds
+    says "variants were left out"
+    says "(--effort exhaustive tries all)"
+    tool scale.lua --device sim:h100 --set n=16384 --only block=64,80,96 --effort exhaustive --quiet --json
+    succeeds
+    says '"end": "exhausted"'
 }
 
 @test "the command that explains the winner is short, and may be copied from a terminal of any width" {

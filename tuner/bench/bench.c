@@ -24,13 +24,17 @@ static const int64_t first_launch_ns = 10 * 1000000;
 static at_status try_samples(device_bench *b, loaded_variant *v, size_t count,
                              device_answer *answer, at_error *error)
 {
-    bench_notify(b, "sampling", 0, (int64_t)count * b->watchdog_ns);
+    /* A prediction ends by counted work, whatever the time that takes. */
+    bench_notify(b, "sampling", 0,
+                 v->stage->slots[0].timed ? INT64_MAX : (int64_t)count * b->watchdog_ns);
     bench_reserve_samples(b, count);
     at_status status = loaded_prepare(v, error);
     for (size_t i = 0; !status && i < count; i++)
         status = loaded_sample(v, &b->samples_ns[i], error);
     if (!status)
         status = bench_sm_clock(b, &answer->found.sm_clock_khz, error);
+    if (!status && b->api->analysis)
+        b->api->analysis->interval(b->device, &answer->found.low_ns, &answer->found.high_ns);
     answer->found.samples_ns = b->samples_ns;
     answer->found.sample_count = count;
     return status;
@@ -170,7 +174,7 @@ at_status device_bench_hold(device_bench *b, pack *asked, device_answer *answer)
         bench_notify(b, "the first launch", 0, b->watchdog_ns);
         status = device_slot_restore(&v.stage->slots[0], &error);
     }
-    if (!status)
+    if (!status && !v.stage->slots[0].timed)
         status = b->api->launch(b->device, v.kernels[0], &v.launches[0], v.stage->slots[0].buffers,
                                 &error);
     if (!status)

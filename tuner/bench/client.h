@@ -74,6 +74,8 @@ typedef struct device_problem {
     char label[DEVICE_LABEL_BYTES]; /* for messages: "on LABEL: ..."; may be "" */
     bool sampled; /* too large to run completely: only some blocks of each variant run, and nothing
                      is timed */
+    bool timed;   /* if `sampled`, on a device that predicts: variants are timed by a sample of
+                     blocks, and no results are compared */
     bool absent;  /* no configuration is valid for it, and no kernel makes expected results: it gets
                      no buffers, and no variant is checked on it */
     bool proves;  /* for proofs: errors of the baseline as the oracle are reported for each variant,
@@ -164,6 +166,8 @@ typedef struct device_event {
                             ceiling */
     double sm_clock_khz; /* TRIED, BLOCK: SM clock during the samples; 0 if unknown */
     int64_t check_ns, measure_ns; /* TRIED: wall time spent by the worker */
+    int64_t low_ns, high_ns;      /* TRIED: interval that holds nine in ten times if samples are
+                                     predicted; 0 otherwise */
     int restarts;                 /* number of workers replaced so far */
     device_properties properties; /* OPENED */
     energy_estimate energy;       /* ENERGY */

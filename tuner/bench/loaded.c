@@ -140,7 +140,7 @@ at_status loaded_check_within(device_bench *b, const loaded_variant *v, int laun
     free(b->printed);
     b->printed = NULL;
     for (size_t i = 0; i < b->slot_count && *result == OUTCOME_OK && !*slow_ns; i++) {
-        if (!v->present[i])
+        if (!v->present[i] || v->stage->slots[i].timed)
             continue;
         /* A device that counts its work ends a kernel at a limit of its own and reports the
          * position. Time is only the last resort then, because it depends on the machine. */
@@ -269,9 +269,9 @@ at_status loaded_cover(device_bench *b, const loaded_variant *v, device_coverage
     char problems[COVERAGE_PROBLEMS_BYTES] = "", once[COVERAGE_TEXT_BYTES];
     memcpy(once, out->once, sizeof once);
     for (size_t i = 0; i < b->slot_count; i++) {
-        if (!v->present[i])
-            continue;
         const device_slot *s = &v->stage->slots[i];
+        if (!v->present[i] || s->timed)
+            continue;
         slots[slot_count++] = s;
         text_add(problems, sizeof problems, "%s%s%s", problems[0] ? ", " : "",
                  s->sampled && !s->coverage.whole ? "blocks of " : "", s->label);

@@ -295,7 +295,9 @@ static at_status make_end(device_meter *m, bool overwritten, device_buffer ***ou
         if (status)
             break;
         m->owned[m->owned_count++] = (*out)[set];
-        status = m->api->fill(m->device, (*out)[set], &bits, m->slot->plan.seed + set, error);
+        /* A predicted copy reads nothing. */
+        if (!m->api->properties(m->device)->predicted)
+            status = m->api->fill(m->device, (*out)[set], &bits, m->slot->plan.seed + set, error);
     }
     return status;
 }

@@ -54,10 +54,15 @@ static at_status new_excerpt(device_slot *s, const device_problem *problem, at_e
     at_status status = s->api->excerpts->make(s->device, &plan, &s->excerpt, &trouble);
     if (status == AT_NO_MEMORY)
         return error_set(error, status, "%s", trouble.message);
+    if (!status && s->timed)
+        memcpy(s->buffers, s->api->excerpts->buffers(s->excerpt),
+               s->plan.buffer_count * sizeof *s->buffers);
     if (!status)
         return AT_OK;
     s->api->excerpts->free(s->device, s->excerpt);
     s->excerpt = NULL;
+    if (s->timed)
+        return error_set(error, status, "%s", trouble.message);
     snprintf(s->coverage.skipped, sizeof s->coverage.skipped, "%s", trouble.message);
     s->coverage.owes = true;
     return AT_OK;
@@ -89,6 +94,7 @@ at_status device_slot_init(device_slot *s, const device_api *api, device *d,
                        .filler_launch = problem->filler_launch};
     memcpy(s->label, problem->label, sizeof s->label);
     s->sampled = problem->sampled;
+    s->timed = problem->sampled && problem->timed;
     s->whole = problem->whole;
     s->absent = problem->absent;
     s->proves = problem->proves;
@@ -135,7 +141,8 @@ static void free_buffer(device_slot *s, device_buffer **b)
 void device_slot_deinit(device_slot *s)
 {
     for (uint32_t i = 0; i < PLAN_MAX_BUFFERS; i++) {
-        free_buffer(s, &s->buffers[i]);
+        if (!s->timed)
+            free_buffer(s, &s->buffers[i]);
         free_buffer(s, &s->expected[i]);
         free_buffer(s, &s->pristine[i]);
         free(s->replacement[i]);
@@ -188,6 +195,8 @@ at_status device_slot_sum(const device_slot *s, const launch_plan *launch, uint3
 at_status device_slot_restore(device_slot *s, at_error *error)
 {
     at_status status = AT_OK;
+    if (s->timed)
+        s->api->excerpts->reset(s->excerpt);
     for (uint32_t i = 0; !status && i < s->plan.buffer_count; i++)
         if (s->pristine[i])
             status = s->api->copy(s->device, s->buffers[i], s->pristine[i], error);

@@ -40,13 +40,14 @@ typedef struct device_slot {
     bool absent;                           /* has no buffers: no variant is checked on it */
     bool proves;                           /* `oracle_error` does not fail the set-up */
     bool brief;                            /* see device_problem */
-    bool is_judged;           /* the baseline has been compared with itself, or has failed */
-    bool keeps_unwritten;     /* the oracle leaves elements of an output unwritten: outputs are not
-                              poisoned with different patterns */
-    char oracle_error[1024];  /* reason why there are no expected results; "" if there are */
-    device_whole whole;       /* see device_problem */
-    bool sampled;             /* has no buffers, but an excerpt */
-    device_excerpt *excerpt;  /* NULL if there is no room for it */
+    bool is_judged;          /* the baseline has been compared with itself, or has failed */
+    bool keeps_unwritten;    /* the oracle leaves elements of an output unwritten: outputs are not
+                             poisoned with different patterns */
+    char oracle_error[1024]; /* reason why there are no expected results; "" if there are */
+    device_whole whole;      /* see device_problem */
+    bool sampled;            /* has no buffers, but an excerpt */
+    bool timed;              /* its buffers are those of the excerpt, and variants are only timed */
+    device_excerpt *excerpt; /* NULL if there is no room for it */
     device_coverage coverage; /* reason if `excerpt` is NULL; else coverage of the last check */
     uint64_t differing[PLAN_MAX_BUFFERS]; /* differing elements in the last check, maximum of its
                                              launches */

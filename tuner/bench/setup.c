@@ -25,7 +25,7 @@ static at_status sample_reference(device_bench *b, int64_t *reference_ns, at_err
     int64_t samples_ns[REFERENCE_SAMPLES] = {0};
     device_stage *first = &b->stages[0];
     *reference_ns = 0;
-    if (!first->slots[0].reference || first->slots[0].oracle_error[0])
+    if (!first->slots[0].reference || first->slots[0].oracle_error[0] || first->slots[0].timed)
         return AT_OK; /* nothing is timed in proofs */
     loaded_variant reference = {.stage = first,
                                 .kernels = {first->slots[0].reference},
@@ -151,7 +151,8 @@ static at_status refuse_idle(device_bench *b, at_error *error)
         device_coverage covered = {.stored = true};
         size_t count = 0;
         for (size_t k = 0; k < b->slot_count; k++)
-            if (!b->stages[i].slots[k].absent && b->stages[i].slots[k].reference) {
+            if (!b->stages[i].slots[k].absent && !b->stages[i].slots[k].timed &&
+                b->stages[i].slots[k].reference) {
                 slots[count] = &b->stages[i].slots[k];
                 kernels[count++] = b->stages[i].slots[k].reference;
             }

@@ -96,7 +96,7 @@ static const pack_field problem_fields[] = {
     PACK_FIELD(device_problem, layout),  PACK_FIELD(device_problem, label),
     PACK_FIELD(device_problem, sampled), PACK_FIELD(device_problem, absent),
     PACK_FIELD(device_problem, proves),  PACK_FIELD(device_problem, brief),
-    PACK_FIELD(device_problem, whole),
+    PACK_FIELD(device_problem, whole),   PACK_FIELD(device_problem, timed),
 };
 
 static const pack_field chunk_fields[] = {
@@ -192,6 +192,8 @@ static const pack_field event_fields[] = {
     PACK_FIELD(device_event, sm_clock_khz),
     PACK_FIELD(device_event, check_ns),
     PACK_FIELD(device_event, measure_ns),
+    PACK_FIELD(device_event, low_ns),
+    PACK_FIELD(device_event, high_ns),
     PACK_FIELD(device_event, ready.floor_ns),
     PACK_FIELD(device_event, ready.tick_ns),
     PACK_FIELD(device_event, ready.reference_ns),

@@ -195,6 +195,9 @@ typedef struct device_analysis {
      * position. The unit of work is the device's, such that a launch ends at the same position
      * every time. */
     void (*give_up_after)(device *d, uint64_t most_work);
+    /* Returns the interval that holds the time of nine in ten variants for which the last sample
+     * was predicted, in ns. */
+    void (*interval)(const device *d, int64_t *low_ns, int64_t *high_ns);
     /* Returns the work of the last launch. */
     uint64_t (*work)(const device *d);
     /* Returns the facts of the last complaint. */
@@ -227,6 +230,11 @@ typedef struct device_excerpts {
     at_status (*make)(device *d, const device_excerpt_plan *plan, device_excerpt **out,
                       at_error *error);
     void (*free)(device *d, device_excerpt *x); /* `x` may be NULL. */
+    /* Returns the buffers of the problem for device_api.sample(); NULL follows the last. Their
+     * contents are made when a kernel touches them. */
+    device_buffer *const *(*buffers)(const device_excerpt *x);
+    /* Restores the initial contents of the buffers that a variant may have written. */
+    void (*reset)(device_excerpt *x);
     /* Runs some blocks of a variant: the first and last of each side of the grid, and some between.
      * Adds to the members of `*coverage` for the tuned problem. AT_COMPILE if the launch is
      * refused. */

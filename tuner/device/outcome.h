@@ -144,6 +144,8 @@ typedef struct measurement {
     const char *message;       /* reason of an outcome that is not ok; may be NULL or empty */
     const int64_t *samples_ns; /* in the order of measurement */
     size_t sample_count;
+    int64_t low_ns, high_ns;      /* interval that holds nine in ten times of a prediction; 0 if
+                                     the time was measured */
     int64_t compile_ns, check_ns; /* duration of compilation (0 if not compiled) and of the check */
     bool has_resources;           /* `resources` is set: the variant was compiled */
     kernel_resources resources;

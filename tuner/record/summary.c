@@ -21,15 +21,11 @@ static const char *const verdict_names[] = {
 };
 
 static const char *const end_names[] = {
-    [RUN_END_EXHAUSTED] = "exhausted",
-    [RUN_END_STRATEGY] = "strategy",
-    [RUN_END_EVALUATIONS] = "evaluations",
-    [RUN_END_SECONDS] = "seconds",
-    [RUN_END_TARGET] = "target",
-    [RUN_END_GAIN] = "gain",
-    [RUN_END_HANGS] = "hangs",
-    [RUN_END_RECORDED] = "recorded",
-    [RUN_END_INTERRUPTED] = "interrupted",
+    [RUN_END_EXHAUSTED] = "exhausted",     [RUN_END_STRATEGY] = "strategy",
+    [RUN_END_EVALUATIONS] = "evaluations", [RUN_END_SECONDS] = "seconds",
+    [RUN_END_TARGET] = "target",           [RUN_END_GAIN] = "gain",
+    [RUN_END_SETTLED] = "settled",         [RUN_END_HANGS] = "hangs",
+    [RUN_END_RECORDED] = "recorded",       [RUN_END_INTERRUPTED] = "interrupted",
 };
 
 void run_summary_date(char *out, size_t size_bytes)
@@ -46,7 +42,6 @@ at_status run_summary_init(run_summary *s, const pattern *p, problem_kind proble
         .pattern = p->name,
         .problem_count = p->problem_count,
         .problem = p->problems[problem],
-        .tuned = p->problems[PROBLEM_TUNED],
         .item = p->item ? p->item : "",
         .parameter_count = p->parameter_count,
     };

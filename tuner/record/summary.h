@@ -35,6 +35,7 @@ typedef enum run_end {
     RUN_END_SECONDS,     /* the limit of time was reached */
     RUN_END_TARGET,      /* the requested share of the ceiling was reached */
     RUN_END_GAIN,        /* the search no longer improved the result */
+    RUN_END_SETTLED,     /* no variant that was left was likely to win by more than a tie */
     RUN_END_HANGS,       /* too many variants hang */
     RUN_END_RECORDED,    /* a record had the answer: nothing was measured */
     RUN_END_INTERRUPTED  /* the user or SIGTERM stopped the run */
@@ -60,8 +61,10 @@ typedef struct run_result {
     char *configuration; /* "tile=64,vec=4,..."; owned */
     value *values;       /* one value per parameter; the array is owned, strings are borrowed */
     measurement found;   /* owned */
-    stats_summary time;  /* time of one launch; count 0 if it was not measured */
-    double ratio;        /* time over the fastest one's, in the same blocks; 0: not raced */
+    /* Time of one launch; count 0 if it was not measured. low_ns and high_ns of a prediction hold
+     * nine in ten times. */
+    stats_summary time;
+    double ratio;             /* time over the fastest one's, in the same blocks; 0: not raced */
     double rates[WORK_UNITS]; /* work over median time, 10^9 per second; 0: unknown */
     double ceiling_fraction;  /* rate over the ceiling's rate; 0 if unknown */
     uint32_t block_threads;
@@ -70,7 +73,6 @@ typedef struct run_result {
     bool tied;           /* as fast as the best; never set for the best itself */
     bool is_twin;        /* not tried: has the machine code and figures of `lead` */
     uint64_t lead; /* index of the configuration that was tried; of this one unless it is a twin */
-    double tuned_ns;           /* predicted time of the tuned problem, if `time` is another's */
     double energy_j, power_w;  /* energy and power of one launch; 0 if unknown */
     bool proven;               /* a run on the simulated device found no fault */
     char *unproven;            /* why it is not proven; owned; may be NULL */
@@ -90,7 +92,6 @@ typedef struct run_summary {
 
     size_t problem_count;
     const pattern_variable *problem;
-    const pattern_variable *tuned; /* the tuned problem, or NULL if unknown */
     size_t parameter_count;
     const char **parameters; /* names; the array is owned */
 

@@ -30,12 +30,11 @@
  *
  * A variant (unknown values are null):
  *
- *   config {name: value}, outcome, time_ns: median; ci_ns [low, high]: 95 % interval; min_ns,
- *   tuned_ns: predicted time of the tuned problem, if time_ns is of a smaller one,
- *   samples, gbps, gflops, gitems: 10^9 per second; ceiling_fraction, registers,
- *   spill_bytes: stores and loads; shared_bytes: static and dynamic; occupancy: 0 to 1; tied,
- *   twin_of: config of the tried variant with the same machine code, or null,
- *   message: why it is not ok; proven: on a simulated device; unproven: why not */
+ *   config {name: value}, outcome, time_ns: median; ci_ns [low, high]: 95 % interval, of a
+ * prediction nine in ten times; min_ns, samples, gbps, gflops, gitems: 10^9 per second;
+ * ceiling_fraction, registers, spill_bytes: stores and loads; shared_bytes: static and dynamic;
+ * occupancy: 0 to 1; tied, twin_of: config of the tried variant with the same machine code, or
+ * null, message: why it is not ok; proven: on a simulated device; unproven: why not */
 
 /* Significant digits of figures. */
 enum { FIGURE_DIGITS = 6 };
@@ -76,11 +75,10 @@ static json_t *pack_variant(const run_summary *s, const run_result *r)
     json_t *interval =
         timed ? json_pack("[I, I]", (json_int_t)t->low_ns, (json_int_t)t->high_ns) : json_null();
     return json_pack(
-        "{so ss so so so so so so so so so so so so so sb so so sb so so}", "config",
+        "{so ss so so so so so so so so so so so so sb so so sb so so}", "config",
         json_from_values(s->parameters, r->values, s->parameter_count), "outcome",
         outcome_name(r->found.outcome), "time_ns", count_or_null(timed, (uint64_t)t->median_ns),
-        "tuned_ns", count_or_null(r->tuned_ns > 0, (uint64_t)(r->tuned_ns + 0.5)), "ci_ns",
-        interval, "min_ns", count_or_null(timed, (uint64_t)t->min_ns), "samples",
+        "ci_ns", interval, "min_ns", count_or_null(timed, (uint64_t)t->min_ns), "samples",
         count_or_null(timed, t->count), "gbps", pack_rate(r, WORK_BYTES), "gflops",
         pack_rate(r, WORK_FLOPS), "gitems", pack_rate(r, WORK_ITEMS), "ceiling_fraction",
         known(timed && r->ceiling_fraction > 0, r->ceiling_fraction), "registers",
@@ -219,12 +217,11 @@ json_t *report_pack(const run_summary *s, size_t top)
  *   rate_units [text], parameters [name], rows [row],
  *   shown: rows before a baseline that is not among them,
  *   all {count, least, most, spilling, full}: of compiled variants, in registers per thread,
- *   stood_for {name: value}: where the tuned problem differs from the one in its place,
  *   explain: command that shows why the winner wins; "" if there is none
  *
  * A row:
  *
- *   values: one per parameter; baseline, median_ns, tuned_ns, low_ns, high_ns, rates, share, tied,
+ *   values: one per parameter; baseline, median_ns, low_ns, high_ns, rates, share, tied,
  *   registers, spill_bytes, shared_bytes, occupancy, blocks, limit: missing if unknown,
  *   twins [values], twin_count: variants with the same machine code */
 
@@ -258,11 +255,10 @@ static json_t *pack_row(const run_summary *s, const run_result *r)
         json_append(&rates, json_exact(r->rates[u]));
     const kernel_resources *k = &r->found.resources;
     json_t *row =
-        json_pack("{so sb sI so sI sI so so sb}", "values", pack_value_list(s, r), "baseline",
+        json_pack("{so sb sI sI sI so so sb}", "values", pack_value_list(s, r), "baseline",
                   r == run_summary_baseline(s), "median_ns", (json_int_t)r->time.median_ns,
-                  "tuned_ns", json_exact(r->tuned_ns), "low_ns", (json_int_t)r->time.low_ns,
-                  "high_ns", (json_int_t)r->time.high_ns, "rates", rates, "share",
-                  json_exact(r->ceiling_fraction), "tied", (int)r->tied);
+                  "low_ns", (json_int_t)r->time.low_ns, "high_ns", (json_int_t)r->time.high_ns,
+                  "rates", rates, "share", json_exact(r->ceiling_fraction), "tied", (int)r->tied);
     put_twins(&row, s, r);
     if (!r->found.has_resources)
         return row;
@@ -387,7 +383,6 @@ json_t *report_pack_words(const run_summary *s, size_t top)
         "parameters", names, "rows", rows, "shown", (json_int_t)shown, "all", all);
     put_best(&words, s);
     json_put(&words, "explain", json_string(""));
-    json_put(&words, "stood_for", record_pack_stood_for(s->tuned, s->problem, s->problem_count));
     return words;
 }
 

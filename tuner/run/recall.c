@@ -111,7 +111,7 @@ static bool ask(void *context, const record_feature *feature, const record_value
                 double *out)
 {
     const session *s = context;
-    return target_feature(s->script, s->problem, feature, configuration, out);
+    return target_feature(s->script, PROBLEM_TUNED, feature, configuration, out);
 }
 
 /* Reads the folder that was named alone, else all that are known. */
@@ -134,7 +134,7 @@ size_t recall_starts(const session *s, const char *results_dir, uint64_t *out, s
     starts to = {.session = s, .found = out, .most = most};
     for (size_t i = 0; i < p->problem_count; i++)
         problem.pairs[i] =
-            (record_pair){p->problems[s->problem][i].name, p->problems[s->problem][i].value};
+            (record_pair){p->problems[PROBLEM_TUNED][i].name, p->problems[PROBLEM_TUNED][i].value};
     /* A record that cannot be read is no start. */
     pick_table table = {0};
     if (read_known(s, results_dir, &known) == AT_OK && !pick_table_make(&known, &table, NULL))

@@ -76,6 +76,10 @@ static at_status add(builder *b, const candidate *c, const race_standing *standi
     } else {
         bool done = stats_summarise_copy(c->found.samples_ns, c->found.sample_count, &r->time);
         memory_have(done ? r : NULL);
+        if (c->found.high_ns > 0) {
+            r->time.low_ns = c->found.low_ns;
+            r->time.high_ns = c->found.high_ns;
+        }
     }
     if (standing && isfinite(standing->ratio))
         r->ratio = standing->ratio;
@@ -125,8 +129,6 @@ static void compare_with_baseline(builder *b, const race_result *r)
     if (!best || !base || base->found.outcome != OUTCOME_OK || best->time.median_ns <= 0)
         return;
     b->out->speedup = (double)base->time.median_ns / (double)best->time.median_ns;
-    if (base->tuned_ns > 0 && best->tuned_ns > 0)
-        b->out->speedup = base->tuned_ns / best->tuned_ns;
     const race_standing *won = r ? standing_of(r, b->run->driver, best->index) : NULL;
     const race_standing *was = r ? standing_of(r, b->run->driver, base->index) : NULL;
     if (won && was && won->left_at == RACE_FINALS && was->left_at == RACE_FINALS && won->ratio > 0)
@@ -202,103 +204,18 @@ static double resolution_ns(const builder *b, double best_ns)
     return given < 0 && margin_ns < floor_ns / 20 ? floor_ns / 20 : margin_ns;
 }
 
-/* The tuned problem's times decide once the best has one: of a result without one it is not known
- * whether it is as fast. */
+/* Marks the predictions that the model cannot tell apart from the best. */
 static void tie_predictions(builder *b, size_t ok)
 {
     run_result *all = b->out->results;
-    const bool tuned = all[0].tuned_ns > 0;
-    const double best_ns = tuned ? all[0].tuned_ns : (double)all[0].time.median_ns;
-    const double limit_ns = resolution_ns(b, best_ns);
+    const double best_ns = (double)all[0].time.median_ns, limit_ns = resolution_ns(b, best_ns);
     b->out->tied_count = 0;
     for (size_t i = 0; i < ok; i++) {
-        const double time_ns = tuned ? all[i].tuned_ns : (double)all[i].time.median_ns;
-        all[i].tied = time_ns > 0 && all[i].lead != all[0].lead && time_ns - best_ns <= limit_ns;
+        all[i].tied =
+            all[i].lead != all[0].lead && (double)all[i].time.median_ns - best_ns <= limit_ns;
         b->out->tied_count += all[i].tied && !all[i].is_twin;
     }
     b->out->verdict = b->out->tied_count ? VERDICT_TIED : VERDICT_NONE;
-}
-
-static int by_tuned_time(const void *a, const void *b)
-{
-    const run_result *x = a, *y = b;
-    if (x->tuned_ns == y->tuned_ns)
-        return by_median(a, b);
-    if (x->tuned_ns > 0 && y->tuned_ns > 0)
-        return x->tuned_ns < y->tuned_ns ? -1 : 1;
-    return x->tuned_ns > 0 ? -1 : 1;
-}
-
-/* Is another problem tried in place of the tuned one? */
-static bool stands_in(const session *s)
-{
-    const pattern *p = script_pattern(s->script);
-    for (size_t i = 0; i < p->problem_count; i++)
-        if (!value_equal(p->problems[s->problem][i].value, p->problems[PROBLEM_TUNED][i].value))
-            return true;
-    return false;
-}
-
-static bool is_wanted(const uint64_t *wanted, size_t count, uint64_t configuration)
-{
-    for (size_t i = 0; i < count; i++)
-        if (wanted[i] == configuration)
-            return true;
-    return false;
-}
-
-/* Each is predicted once: the baseline may be among the fastest. */
-static void add_wanted(uint64_t *wanted, size_t *count, uint64_t configuration)
-{
-    if (!is_wanted(wanted, *count, configuration))
-        wanted[(*count)++] = configuration;
-}
-
-enum { FASTEST_PREDICTED = 8, MOST_PREDICTED = 24 };
-
-/* A small problem says little of large tiles and deep pipelines: of each value that none of the
- * wanted has, parameter by parameter, the fastest with it is wanted, too. */
-static void add_other_values(const builder *b, size_t ok, uint64_t *wanted, size_t *count)
-{
-    const run_result *all = b->out->results;
-    for (size_t p = 0; p < b->out->parameter_count; p++)
-        for (size_t i = 0; i < ok && *count < MOST_PREDICTED; i++) {
-            bool is_new = true;
-            for (size_t k = 0; k < ok && is_new; k++)
-                is_new = !value_equal(all[k].values[p], all[i].values[p]) ||
-                         !is_wanted(wanted, *count, all[k].index);
-            if (is_new)
-                add_wanted(wanted, count, all[i].lead);
-        }
-}
-
-/* The fastest few on the smaller problem, the baseline and the fastest with each other value are
- * ranked by what is predicted of the tuned one, for which each is compiled anew; the others follow.
- */
-static void rank_by_tuned_times(builder *b, size_t ok)
-{
-    static const double share = 0.1; /* of a limit on time, for the last of these */
-    const double patience_s = share * b->run->settings->search.budget_s;
-    run_result *all = b->out->results;
-    uint64_t wanted[MOST_PREDICTED + 1];
-    double times_ns[MOST_PREDICTED + 1];
-    size_t count = 0;
-    for (size_t i = 0; i < ok && count < FASTEST_PREDICTED; i++)
-        add_wanted(wanted, &count, all[i].lead);
-    for (size_t i = 0; b->run->has_baseline && i < ok; i++)
-        if (all[i].index == b->run->baseline)
-            add_wanted(wanted, &count, all[i].lead);
-    const size_t sure = count;
-    add_other_values(b, ok, wanted, &count);
-    tuned_times_predict(&b->run->session, b->run->settings, wanted, count, sure,
-                        patience_s > 0 ? (int64_t)(patience_s * 1e9) : INT64_MAX, times_ns);
-    for (size_t i = 0; i < ok; i++)
-        for (size_t k = 0; k < count; k++)
-            if (all[i].lead == wanted[k])
-                all[i].tuned_ns = times_ns[k];
-    qsort(all, ok, sizeof *all, by_tuned_time);
-    if (all[0].tuned_ns > 0)
-        tie_predictions(b, ok);
 }
 
 /* The lowest median wins without a race, and nothing says how sure that is. */
@@ -310,11 +227,8 @@ static void rank_by_median(builder *b)
     if (ok > 1)
         qsort(b->out->results, ok, sizeof *b->out->results, by_median);
     b->out->best_found = ok > 0;
-    if (ok <= 1 || !b->run->session.workers->properties.predicted)
-        return;
-    tie_predictions(b, ok);
-    if (stands_in(&b->run->session) && b->run->end != RUN_END_INTERRUPTED)
-        rank_by_tuned_times(b, ok);
+    if (ok > 1 && b->run->session.workers->properties.predicted)
+        tie_predictions(b, ok);
 }
 
 static at_status add_rest(builder *b, at_error *error)
@@ -360,14 +274,15 @@ static void fill_stages(builder *b)
     stage_s[STAGE_FINALS] = (double)c->finals_ns / 1e9;
 }
 
-/* A run that tried everything is exhaustive, whatever was asked for; one that was cut short, or
- * that had a part of the space, is none. */
+/* Returns the effort that the run amounts to, or NULL: a run that tried everything is exhaustive,
+ * whatever was asked for; a run that was cut short, or searched a part of the space, is no effort.
+ */
 static const char *effort_of(const tune *run)
 {
     if (run->settings->pattern.only_count > 0)
         return NULL;
-    if (run->end == RUN_END_EXHAUSTED)
-        return effort_name(EFFORT_EXHAUSTIVE);
+    if (run->end == RUN_END_EXHAUSTED || run->end == RUN_END_SETTLED)
+        return effort_name(run->end == RUN_END_SETTLED ? EFFORT_NORMAL : EFFORT_EXHAUSTIVE);
     /* The effort's time was up if the run has no limit of its own. */
     bool cut_short =
         run->end == RUN_END_INTERRUPTED || (run->end == RUN_END_SECONDS && run->limits.seconds > 0);

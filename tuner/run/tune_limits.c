@@ -54,10 +54,14 @@ bool tune_interrupted(tune *t)
     return t->end == RUN_END_INTERRUPTED;
 }
 
-/* A step that an interrupt ended has not failed. */
+bool tune_is_over(const tune *t)
+{
+    return session_check_time(&t->session, NULL) != AT_OK;
+}
+
 at_status tune_unless_interrupted(tune *t, at_status status, at_error *error)
 {
-    bool expected = status == AT_INTERRUPTED && tune_interrupted(t);
+    bool expected = status == AT_INTERRUPTED && (tune_interrupted(t) || tune_is_over(t));
     return expected ? error_forgive(status, AT_INTERRUPTED, error) : status;
 }
 

@@ -113,7 +113,7 @@ void tune_open_race_log(tune *t)
                  "race 1 %s %s problem=%d space=%llu seed=%llu strategy=%s effort=%d "
                  "budget=%llu,%.17g stop_at=%.17g warm_start=%s samples=%zu finals=%zu "
                  "tie=%.17g energy=%d,%d",
-                 script_text, template_text, (int)t->session.problem,
+                 script_text, template_text, (int)PROBLEM_TUNED,
                  (unsigned long long)space_count(t->session.space),
                  (unsigned long long)o->search.seed, o->search.strategy ? o->search.strategy : "",
                  o->search.has_effort ? (int)o->search.effort : -1,
@@ -144,6 +144,10 @@ static void set_limits(tune *t)
     if (o->search.budget_evaluations)
         t->limits.evaluations = o->search.budget_evaluations;
     t->limits.seconds = o->search.budget_s;
+    t->settles = !o->search.has_effort && !o->search.strategy && !o->search.budget_evaluations &&
+                 o->search.budget_s <= 0;
+    if (t->settles)
+        t->limits.gain = race_rules(o, NULL).tie_margin;
     t->counts_opening = true;
     if (t->session.workers->properties.predicted && !o->search.budget_evaluations &&
         !o->search.budget_s && !o->search.has_effort) {
@@ -251,9 +255,11 @@ static at_status open_strategy(tune *t, size_t *named, at_error *error)
                : *named > QUICK_FIRST_MOST ? QUICK_FIRST_MOST
                                            : *named;
     const strategy_kind *kind;
-    at_status status = strategy_find(o->search.strategy           ? o->search.strategy
-                                     : t->session.workers->device ? NULL
-                                                                  : "exhaustive",
+    const bool all = !t->session.workers->device ||
+                     (o->search.has_effort && o->search.effort == EFFORT_EXHAUSTIVE);
+    at_status status = strategy_find(o->search.strategy ? o->search.strategy
+                                     : all              ? "exhaustive"
+                                                        : NULL,
                                      &kind, error);
     if (!status && kind->wants_prior && script_pattern(t->session.script)->transfers)
         status = error_set(error, AT_USAGE,
@@ -299,19 +305,16 @@ static void open_pipeline(tune *t, size_t named)
     t->in_order = !blind && !session_measures(&t->session);
     t->pipeline = pipeline_new(
         &t->session,
-        &(pipeline_options){
-            .journal = t->journal,
-            .prover = t->prover,
-            .samples = tune_samples(t),
-            .kept = t->has_baseline ? &t->baseline : NULL,
-            .racing = races ? rules.prior_ratio : 0,
-            .is_blind = blind,
-            /* Who asks for everything gets it. */
-            .bounds_slow = blind && races && !o->search.strategy &&
-                           !(o->search.has_effort && o->search.effort == EFFORT_EXHAUSTIVE),
-            .defers_ragged = races && !o->prove_all &&
-                             (tune_is_quick(t) || tune_evaluations(t) > race_probe_pays(&rules)),
-            .whole = at_once ? named : 0});
+        &(pipeline_options){.journal = t->journal,
+                            .prover = t->prover,
+                            .samples = tune_samples(t),
+                            .kept = t->has_baseline ? &t->baseline : NULL,
+                            .racing = races ? rules.prior_ratio : 0,
+                            .is_blind = blind,
+                            .defers_ragged =
+                                races && !o->prove_all &&
+                                (tune_is_quick(t) || tune_evaluations(t) > race_probe_pays(&rules)),
+                            .whole = at_once ? named : 0});
 }
 
 at_status tune_open(tune *t, at_error *error)
@@ -325,7 +328,7 @@ at_status tune_open(tune *t, at_error *error)
     if (status)
         return status;
     const pattern *p = script_pattern(t->session.script);
-    status = run_summary_init(&t->summary, p, t->session.problem, error);
+    status = run_summary_init(&t->summary, p, PROBLEM_TUNED, error);
     if (status)
         return status;
     t->summary.oracle = script_oracle(t->session.script);
@@ -335,6 +338,7 @@ at_status tune_open(tune *t, at_error *error)
     if (status)
         return status;
     set_limits(t);
+    t->session.end_ns = o->search.budget_s > 0 ? tune_end_ns(t) : 0;
     find_baseline(t);
     ask_record(t);
     if (o->search.warm_start)

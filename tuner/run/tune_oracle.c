@@ -33,7 +33,7 @@ static candidate *find_baseline(const tune *t)
 static size_t find_slot(const tune *t, problem_kind kind)
 {
     size_t slot = 0;
-    while (slot < t->session.slots && session_problem(&t->session, slot) != kind)
+    while (slot < t->session.slots && t->session.problems.kinds[slot] != kind)
         slot++;
     return slot < t->session.slots ? slot : DEVICE_SLOTS;
 }

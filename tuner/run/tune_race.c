@@ -34,11 +34,12 @@ static at_status try_baseline(tune *t, const candidate **out, at_error *error)
     if (!t->has_baseline || *out || t->end == RUN_END_INTERRUPTED)
         return AT_OK;
     at_status status = pipeline_add(t->pipeline, t->baseline, error);
-    while (!status && pipeline_in_flight(t->pipeline) && !tune_interrupted(t))
+    while (!status && pipeline_in_flight(t->pipeline) && !tune_interrupted(t) && !tune_is_over(t))
         status = pipeline_step(t->pipeline, STEP_MS, error);
     for (candidate *c; !status && (c = pipeline_take(t->pipeline));)
         tune_learn(t, c);
-    *out = all->items[all->count - 1];
+    if (candidate_is_finished(all->items[all->count - 1]))
+        *out = all->items[all->count - 1];
     return tune_unless_interrupted(t, status, error);
 }
 
@@ -104,11 +105,12 @@ static at_status race_at_home(tune *t, const candidate *baseline, at_error *erro
         trace_span(t->settings->trace, t->race_lane,
                    race_stage_name(race_driver_get_state(t->driver)->stage), start_ns,
                    clock_now_ns(), 1);
+        finished = finished || tune_is_over(t);
         if (status)
             break;
         show_race(t);
     }
-    if (t->end == RUN_END_INTERRUPTED)
+    if (t->end == RUN_END_INTERRUPTED || tune_is_over(t))
         race_driver_stop(t->driver);
     return status;
 }
@@ -149,12 +151,12 @@ static at_status prove_fastest(tune *t, at_error *error)
         if (!fastest || fastest->verdict > PROOF_PENDING)
             return AT_OK;
         at_status status = pipeline_prove(t->pipeline, fastest, false, error);
-        while (!status && tune_proofs_pending(t) && !tune_interrupted(t)) {
+        while (!status && tune_proofs_pending(t) && !tune_interrupted(t) && !tune_is_over(t)) {
             status = pipeline_watch_proofs(t->pipeline, STEP_MS, error);
             while (!status && pipeline_take_proof(t->pipeline, false))
                 ;
         }
-        if (status || t->end == RUN_END_INTERRUPTED)
+        if (status || t->end == RUN_END_INTERRUPTED || tune_is_over(t))
             return status;
     }
 }

@@ -43,12 +43,15 @@ static void show_search(tune *t)
     const int64_t best_ns = tune_best_ns(t);
     char unit[WORK_RATE_BYTES];
     double limit_s = t->counts_opening ? t->stopping.limits.seconds : 0;
+    uint64_t total = tune_evaluations(t);
+    if (t->settles && stopping_expected(&t->stopping) < total)
+        total = stopping_expected(&t->stopping);
     progress_update(
         t->progress,
         &(progress_state){
             .stage = t->session.workers->device && !s->device_ready ? "opening" : "search",
-            .done = s->finished - (has_budget(t) ? t->twins : 0),
-            .total = tune_evaluations(t),
+            .done = s->finished - (has_budget(t) || t->settles ? t->twins : 0),
+            .total = total,
             .failed = s->failed,
             .best_ns = best_ns,
             .best_rate = best_ns ? work / (double)best_ns : 0,
@@ -233,6 +236,16 @@ static void set_target(tune *t)
         t->stopping.limits.target_cost = (double)ceiling_ns / t->settings->search.stop_at;
 }
 
+/* Is something that is left likely to win by more than a tie? */
+static bool may_win(tune *t)
+{
+    static const double least = 0.01;
+    if (t->chance_at != t->learned)
+        t->chance = strategy_chance(t->strategy, t->limits.gain);
+    t->chance_at = t->learned;
+    return t->chance >= least;
+}
+
 /* Has a limit been reached? Then what waits is abandoned, but for a search in order, which is the
  * same on every machine. */
 static bool must_stop(tune *t)
@@ -249,10 +262,12 @@ static bool must_stop(tune *t)
         t->counts_opening = true;
     }
     stop_reason reason = stopping_check(&t->stopping, tune_elapsed_s(t));
+    if (reason == STOP_GAIN && t->settles && may_win(t))
+        reason = STOP_NONE;
     if (!reason && tune_is_quick_enough(t))
         reason = STOP_SECONDS;
     if (reason)
-        t->end = ends[reason];
+        t->end = reason == STOP_GAIN && t->settles ? RUN_END_SETTLED : ends[reason];
     if (!reason && pipeline_get_state(t->pipeline)->all_hang)
         t->end = RUN_END_HANGS;
     else if (!reason)
@@ -337,7 +352,7 @@ static at_status resume_search(tune *t, bool *done, at_error *error)
 static at_status await_device(tune *t, at_error *error)
 {
     at_status status = AT_OK;
-    while (!status && t->end != RUN_END_INTERRUPTED && !tune_interrupted(t) &&
+    while (!status && t->end != RUN_END_INTERRUPTED && !tune_interrupted(t) && !tune_is_over(t) &&
            !pipeline_get_state(t->pipeline)->device_ready) {
         status = pipeline_step(t->pipeline, STEP_MS, error);
         show_search(t);
@@ -358,6 +373,13 @@ static at_status conclude(tune *t, bool ended, at_error *error)
     return check_source(t, true, error);
 }
 
+/* Is the time up in which the search waits for what is under way? */
+static bool waits_no_longer(const tune *t)
+{
+    const double end_s = tune_races(t) ? tune_race_end_s(t) : t->stopping.limits.seconds;
+    return t->end == RUN_END_SECONDS && t->limits.seconds > 0 && tune_elapsed_s(t) >= end_s;
+}
+
 /* Searches until the strategy has nothing more to ask, or must_stop(). */
 static at_status search(tune *t, at_error *error)
 {
@@ -369,7 +391,7 @@ static at_status search(tune *t, at_error *error)
         const bool late = !ended && tune_is_late(t);
         if (!ended && !late)
             status = ask(t, &more, error);
-        if (!status && !more && !late && !is_busy(t))
+        if (!status && !more && !late && (!is_busy(t) || waits_no_longer(t)))
             return conclude(t, ended, error);
         expect_race(t, ended, late);
         if (!status)

@@ -54,6 +54,10 @@ struct tune {
     /* The search's account: of the `asked` configurations, `twins` cost nothing, because another
      * stands for them. */
     stopping stopping;
+    bool settles;  /* nobody said how much to search: it ends when nothing that is left is likely
+                      to win (RUN_END_SETTLED) */
+    double chance; /* strategy_chance() when `chance_at` candidates were learned */
+    uint64_t chance_at;
     double search_from_s; /* as tune_elapsed_s() */
     bool counts_opening;  /* the time limit is of all; else, until the device is ready, no time
                              counts: nobody asked for the limit, and a large problem takes long */
@@ -153,9 +157,13 @@ const candidate *tune_tried_baseline(const tune *t); /* NULL: it was not tried *
 /* The most variants that the search may try; twins do not count. */
 uint64_t tune_evaluations(const tune *t);
 
+/* Must the run end, because its time is up? */
+bool tune_is_over(const tune *t);
+
 /* Did the user, or SIGTERM, end the run? Prints a line the first time. */
 bool tune_interrupted(tune *t);
-/* AT_OK if the stage ended because of an interrupt, else `status`. */
+/* Returns AT_OK if a stage ended because of an interrupt or because its time was up, else `status`.
+ */
 at_status tune_unless_interrupted(tune *t, at_status status, at_error *error);
 
 #endif

@@ -45,13 +45,14 @@ struct device {
         most_work; /* most work of each launch from now on (sim_launch.work_limit); 0: no limit */
     char *printed; /* owned; output of the first launch since it was taken, or of the last launch
                       that faulted */
-    uint32_t schedule;  /* schedule of the launches from now on */
-    bool alone;         /* launches run on one host thread */
-    bool carries_on;    /* launches keep the contents of the module's variables from the previous
-                           launch */
-    char changed[64];   /* name of a variable that the previous launch changed */
-    uint64_t work;      /* work (sim_launch.work) of all launches since a kernel was loaded */
-    uint64_t last_work; /* work of the last launch */
+    uint32_t schedule; /* schedule of the launches from now on */
+    bool alone;        /* launches run on one host thread */
+    bool carries_on;   /* launches keep the contents of the module's variables from the previous
+                          launch */
+    char changed[64];  /* name of a variable that the previous launch changed */
+    int64_t low_ns, high_ns; /* interval that holds nine in ten times, of the last sample */
+    uint64_t work;           /* work (sim_launch.work) of all launches since a kernel was loaded */
+    uint64_t last_work;      /* work of the last launch */
     void (*progress)(void *context, uint64_t done, uint64_t total); /* may be NULL */
     void *progress_context;
 };
@@ -66,7 +67,8 @@ struct device_kernel {
     /* The last prediction. It is valid for the launch that `predicted` packs. */
     pack predicted;
     device_cache predicted_cache;
-    int64_t predicted_ns; /* 0 if nothing was predicted yet */
+    int64_t predicted_ns;    /* 0 if nothing was predicted yet */
+    int64_t low_ns, high_ns; /* interval that holds nine in ten times */
 };
 
 /* Returns the blocks of a cluster along each axis of the launch at index `i`: 1 if the launch has
@@ -155,6 +157,8 @@ void sim_suspect(const device_kernel *k, char *text, size_t bytes);
 at_status sim_excerpt_new(device *d, const device_excerpt_plan *plan, device_excerpt **out,
                           at_error *error);
 void sim_excerpt_free(device *d, device_excerpt *x);
+device_buffer *const *sim_excerpt_buffers(const device_excerpt *x);
+void sim_excerpt_reset(device_excerpt *x);
 at_status sim_excerpt_check(device *d, device_excerpt *x, device_kernel *k, const launch_plan *plan,
                             device_excerpt_result *out, device_coverage *coverage, at_error *error);
 

@@ -114,6 +114,16 @@ void sim_excerpt_free(device *d, device_excerpt *x)
     free(x);
 }
 
+device_buffer *const *sim_excerpt_buffers(const device_excerpt *x)
+{
+    return sim_data_buffers(x->data);
+}
+
+void sim_excerpt_reset(device_excerpt *x)
+{
+    sim_data_reset(x->data);
+}
+
 static at_status start_reference(device_excerpt *x, const device_excerpt_plan *plan,
                                  at_error *error)
 {

@@ -103,6 +103,12 @@ static bool hangs_on_order(const device_kernel *k, bool exactly)
     return any;
 }
 
+static void interval(const device *d, int64_t *low_ns, int64_t *high_ns)
+{
+    *low_ns = d->low_ns;
+    *high_ns = d->high_ns;
+}
+
 static uint64_t last_work(const device *d)
 {
     return d->last_work;
@@ -123,11 +129,10 @@ static char *take_printed(device *d)
 
 /* Adds up the times of the launches, which run one after the other. What a launch finds in the
  * caches from the previous launch is not modelled. */
-static at_status predict(device *d, const device_kernel *k, const launch_plan *plan,
-                         device_buffer *const *buffers, device_cache cache, double *time_ns,
-                         at_error *error)
+static at_status predict(device *d, device_kernel *k, const launch_plan *plan,
+                         device_buffer *const *buffers, device_cache cache, at_error *error)
 {
-    *time_ns = 0;
+    double time_ns = 0, low_ns = 0, high_ns = 0;
     for (uint32_t i = 0; i < plan->launch_count; i++) {
         sim_profile profile;
         sim_prediction prediction;
@@ -138,8 +143,14 @@ static at_status predict(device *d, const device_kernel *k, const launch_plan *p
                                "%s", d->fault.message);
         if (status)
             return status;
-        *time_ns += plan_rounds(plan, i) * prediction.time_ns;
+        const double rounds = plan_rounds(plan, i);
+        time_ns += rounds * prediction.time_ns;
+        low_ns += rounds * prediction.low_ns;
+        high_ns += rounds * prediction.high_ns;
     }
+    k->predicted_ns = (int64_t)time_ns;
+    k->low_ns = (int64_t)low_ns;
+    k->high_ns = (int64_t)high_ns;
     return AT_OK;
 }
 
@@ -155,17 +166,17 @@ static at_status sample(device *d, device_kernel *k, const launch_plan *plan,
     const bool known = k->predicted_ns > 0 && k->predicted_cache == cache && !asked.failed &&
                        k->predicted.size_bytes == asked.size_bytes &&
                        memcmp(k->predicted.bytes, asked.bytes, asked.size_bytes) == 0;
-    double predicted_ns = (double)k->predicted_ns;
-    at_status status = known ? AT_OK : predict(d, k, plan, buffers, cache, &predicted_ns, error);
+    at_status status = known ? AT_OK : predict(d, k, plan, buffers, cache, error);
     if (status || known) {
         pack_deinit(&asked);
     } else {
         pack_deinit(&k->predicted);
         k->predicted = asked;
         k->predicted_cache = cache;
-        k->predicted_ns = (int64_t)predicted_ns;
     }
     *time_ns = k->predicted_ns;
+    d->low_ns = k->low_ns;
+    d->high_ns = k->high_ns;
     return status;
 }
 
@@ -192,6 +203,7 @@ static const device_analysis analysis = {
     .arrange = arrange,
     .carry_on = carry_on,
     .give_up_after = give_up_after,
+    .interval = interval,
     .work = last_work,
     .fault = sim_device_fault,
     .varies = varies,
@@ -205,6 +217,8 @@ static const device_analysis analysis = {
 static const device_excerpts excerpts = {
     .make = sim_excerpt_new,
     .free = sim_excerpt_free,
+    .buffers = sim_excerpt_buffers,
+    .reset = sim_excerpt_reset,
     .check = sim_excerpt_check,
 };
 

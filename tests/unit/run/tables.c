@@ -529,6 +529,7 @@ void tables_open_with(session *s, const char *name)
     assert_ok(problem_set_init(&s->problems, s->script, s->space, &(problem_kind){PROBLEM_TUNED}, 1,
                                &error),
               error);
+    s->problems.kinds[1] = PROBLEM_RAGGED; /* tests that set s->slots to 2 */
     assert_true(space_count(s->space) < TABLES_MOST);
     assert_ok(device_worker_setup(s->workers->device, NULL, NULL, 1, &error), error);
     the_tables.fail_at = fail_at;

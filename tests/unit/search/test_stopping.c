@@ -63,6 +63,19 @@ TEST(a_search_that_pays_no_more_is_ended)
     stopping_deinit(&s);
 }
 
+TEST(a_search_is_expected_to_pay_until_it_has_gone_on_as_long_without_a_gain)
+{
+    stopping s = make((stopping_limits){.gain = 0.01});
+    assert_int_equal(stopping_expected(&s), 100);
+    for (size_t i = 0; i < 70; i++)
+        stopping_note(&s, 100 - (double)i);
+    assert_int_equal(stopping_expected(&s), 140);
+    for (size_t i = 0; i < 80; i++)
+        stopping_note(&s, 100);
+    assert_int_equal(stopping_expected(&s), 150);
+    stopping_deinit(&s);
+}
+
 TEST(nothing_is_concluded_while_nothing_works)
 {
     stopping s = make((stopping_limits){.gain = 0.5});

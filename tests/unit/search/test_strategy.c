@@ -433,22 +433,59 @@ TEST(an_unknown_name_is_an_error_that_names_the_nearest)
     assert_non_null(strstr(error.message, "'exhaustive'"));
 }
 
-TEST(the_default_tries_everything_when_the_budget_allows)
+TEST(the_default_is_the_surrogate)
 {
     at_error error = {0};
-    strategy *st = NULL;
-    space *s = make_space(SOME);
-    strategy_options options = {.space = s, .budget = space_count(s)};
     const strategy_kind *kind, *named;
     assert_ok(strategy_find(NULL, &kind, &error), error);
     assert_ok(strategy_find("auto", &named, &error), error);
     assert_ptr_equal(kind, named);
-    st = strategy_new(kind, &options);
-    assert_string_equal(strategy_get_kind(st)->name, "exhaustive");
+    assert_string_equal(kind->name, "surrogate");
+}
+
+/* Tells a strategy the costs of the next `count` configurations that it asks for. Returns the least
+ * of them. */
+static double try_some(strategy *st, const space *s, uint64_t count)
+{
+    double least = INFINITY;
+    uint64_t next;
+    for (uint64_t i = 0; i < count && strategy_ask(st, 1, &next) == 1; i++) {
+        const double cost = cost_bowl(s, next);
+        least = cost < least ? cost : least;
+        strategy_tell(st, next, cost);
+    }
+    return least;
+}
+
+TEST(the_chance_that_others_win_falls_to_nothing_where_a_model_fits)
+{
+    const strategy_kind *kind;
+    at_error error = {0};
+    space *s = make_space(MANY);
+    assert_ok(strategy_find("surrogate", &kind, &error), error);
+    strategy *st = strategy_new(kind, &(strategy_options){.space = s, .seed = 1});
+    assert_true(strategy_chance(st, 0.005) == 1);
+    try_some(st, s, 3);
+    assert_true(strategy_chance(st, 0.005) > 0.01);
+    assert_true(try_some(st, s, 150) == 10);
+    assert_true(strategy_chance(st, 0.005) < 0.01);
+    try_some(st, s, space_count(s));
+    assert_true(strategy_chance(st, 0.005) == 0);
     strategy_free(st);
-    options.budget--;
-    st = strategy_new(kind, &options);
-    assert_string_not_equal(strategy_get_kind(st)->name, "exhaustive");
+    space_free(s);
+}
+
+TEST(a_strategy_without_a_model_knows_no_chance_until_nothing_is_left)
+{
+    const strategy_kind *kind;
+    at_error error = {0};
+    space *s = make_space(SOME);
+    assert_ok(strategy_find("random", &kind, &error), error);
+    strategy *st = strategy_new(kind, &(strategy_options){.space = s, .seed = 1});
+    try_some(st, s, space_count(s) - 1);
+    assert_true(strategy_chance(st, 0.005) == 1);
+    try_some(st, s, 1);
+    assert_true(strategy_chance(st, 0.005) == 0);
     strategy_free(st);
     space_free(s);
 }

@@ -101,10 +101,10 @@ static at_status compile_side(session *s, const char *configuration, compile_res
     at_status status = script_parse_configuration(s->script, configuration, indices, error);
     if (!status) {
         out->layout = (uint32_t)problem_set_layout(&s->problems, indices);
-        status = script_launch_plan(s->script, s->problem, indices, &out->launch, error);
+        status = script_launch_plan(s->script, PROBLEM_TUNED, indices, &out->launch, error);
     }
     if (!status)
-        status = emit_variant(s->script, s->problem, indices, true, &source, error);
+        status = emit_variant(s->script, PROBLEM_TUNED, indices, true, &source, error);
     bool compiles = !status && out->launch.launch_count > 0;
     if (compiles)
         status =

@@ -340,8 +340,8 @@ static at_status explore_device(const options *o, session *s, explored *x, at_er
     x->arch = s->workers->properties.limits;
     snprintf(x->arch.name, sizeof x->arch.name, "%s", s->workers->properties.arch);
     x->script = s->script;
-    status =
-        spill_map_init(&x->map, s->script, s->problem, &x->arch, s->workers->pool, &request, error);
+    status = spill_map_init(&x->map, s->script, PROBLEM_TUNED, &x->arch, s->workers->pool, &request,
+                            error);
     if (!status)
         status = spill_map_solve(&x->map, error);
     return status ? status : time_points(x, s, o->run.search.seed, error);

@@ -116,14 +116,14 @@ static at_status compile_variant(const options *o, profiled *x, at_error *error)
             "counters are of launches, and what this pattern moves between host and device "
             "the driver copies");
     at_status status =
-        setup_choose_valid(s->script, s->problem, o->configuration, x->indices, error);
+        setup_choose_valid(s->script, PROBLEM_TUNED, o->configuration, x->indices, error);
     if (!status) {
         script_format_configuration(s->script, x->indices, x->configuration,
                                     sizeof x->configuration);
-        status = script_launch_plan(s->script, s->problem, x->indices, &x->launch, error);
+        status = script_launch_plan(s->script, PROBLEM_TUNED, x->indices, &x->launch, error);
     }
     if (!status)
-        status = emit_variant(s->script, s->problem, x->indices, true, &source, error);
+        status = emit_variant(s->script, PROBLEM_TUNED, x->indices, true, &source, error);
     if (!status)
         status = compile_source(s->workers->pool, &source, p->template_path, &x->launch,
                                 s->workers->properties.arch, false, &x->compiled, error);
@@ -287,7 +287,7 @@ static at_status print(const options *o, const profiled *x, at_error *error)
     json_t *root = json_pack(
         "{ss ss ss ss so so sI si so}", "pattern", p->name, "device", d->limits.name, "driver",
         d->driver, "arch", d->arch, "config", pattern_json_configuration(p, x->indices), "problem",
-        pattern_json_problem(p, x->session.problem), "time_ns", (json_int_t)x->time_ns, "registers",
+        pattern_json_problem(p, PROBLEM_TUNED), "time_ns", (json_int_t)x->time_ns, "registers",
         (int)x->compiled.resources.registers, "launches", launches);
     return page_show(o, "profile", 1, root, pack_words(x), error);
 }

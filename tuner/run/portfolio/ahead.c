@@ -97,17 +97,12 @@ void ahead_queue(ahead *a, const settings *run, const pattern_variable *values, 
     if (!a || set_problem(a, run, values, count))
         return;
     const device_properties *of = &a->compilers.properties;
-    const pattern *described = script_pattern(a->script);
-    session s = {.workers = &a->compilers,
-                 .script = a->script,
-                 .problem = of->predicted && described->has_problem[PROBLEM_SIMULATED]
-                                ? PROBLEM_SIMULATED
-                                : PROBLEM_TUNED,
-                 .slots = 1 + described->ragged_count};
-    problem_kind kinds[DEVICE_SLOTS];
-    for (size_t i = 0; i < s.slots; i++)
-        kinds[i] = session_problem(&s, i);
-    at_status status = problem_set_init(&s.problems, s.script, NULL, kinds, s.slots, NULL);
+    session s = {.workers = &a->compilers, .script = a->script};
+    session_problems chosen;
+    at_status status = session_choose_problems(a->script, of->predicted, &chosen, NULL);
+    s.slots = chosen.count;
+    if (!status)
+        status = problem_set_init(&s.problems, s.script, NULL, chosen.kinds, s.slots, NULL);
     if (!status)
         status = problem_set_submit(&s.problems, a->compilers.pool, of->arch, of->predicted,
                                     (uint64_t)number << IDS, NULL, NULL, 0, NULL);

@@ -44,7 +44,8 @@ at_status race_driver_new(session *s, pipeline *p, race_log *log, const candidat
 void race_driver_free(race_driver *d); /* NULL is fine */
 
 /* Samples the next block; sets *finished when no block is left and the finalists are checked.
- * AT_DEVICE if the device is lost for good: the result so far stands. */
+ * AT_DEVICE if the device is lost for good, AT_INTERRUPTED when the run must end (session.end_ns):
+ * the result so far stands. */
 at_status race_driver_step(race_driver *d, bool *finished, at_error *error);
 
 /* Waits until then (as clock_now_ns()) for proofs, at most, and checks finalists other than the

@@ -31,8 +31,11 @@ at_status entrants_submit(race_driver *d, const uint32_t *order, size_t count, a
 {
     at_status status = AT_OK;
     for (size_t i = 0; !status && i < count; i++) {
-        while (!status && !pipeline_room(d->pipeline))
+        while (!status && !pipeline_room(d->pipeline)) {
             status = pipeline_step(d->pipeline, STEP_MS, error);
+            if (!status)
+                status = session_check_time(d->session, error);
+        }
         candidate *one = d->entrants[order[i]].who;
         if (status || is_fit(d, order[i]) || one->parts > 0)
             continue;
@@ -47,8 +50,11 @@ at_status entrants_submit(race_driver *d, const uint32_t *order, size_t count, a
 static at_status ensure_images(race_driver *d, const uint32_t *order, size_t count, at_error *error)
 {
     at_status status = entrants_submit(d, order, count, error);
-    while (!status && pipeline_in_flight(d->pipeline))
+    while (!status && pipeline_in_flight(d->pipeline)) {
         status = pipeline_step(d->pipeline, STEP_MS, error);
+        if (!status)
+            status = session_check_time(d->session, error);
+    }
     if (!status && pipeline_get_state(d->pipeline)->home != d->home)
         status = error_set(error, AT_DEVICE, "the GPU of the race is lost");
     return status;
@@ -155,22 +161,27 @@ at_status question_await(race_driver *d, device_question question, device_event 
                          at_error *error)
 {
     device_worker *home = d->session->workers->device;
-    while (d->other_count > 0) {
+    for (;;) {
         at_error none = {0};
         poll_set set;
-        at_status status = device_worker_await(home, question, 0, out, &none);
+        const bool alone = d->other_count == 0;
+        at_status status = device_worker_await(home, question, alone ? STEP_MS : 0, out, &none);
         if (status != AT_NOT_FOUND) {
             if (status && error)
                 *error = none;
             return status;
         }
+        status = session_check_time(d->session, error);
+        if (status)
+            return status;
+        if (alone)
+            continue;
         others_watch(d);
         poll_set_start(&set, STEP_MS);
         device_worker_poll(home, &set);
         others_poll(d, &set);
         poll_set_wait(&set);
     }
-    return device_worker_await(home, question, -1, out, error);
 }
 
 at_status question_await_latest(race_driver *d, device_event *out, at_error *error)

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "record/ceilings.h"
+#include "run/setup/proof_problems.h"
 #include "run/setup/prototypes.h"
 #include "run/setup/setup.h"
 
@@ -17,25 +18,24 @@ static double smaller(double a, double b)
     return a < b ? a : b;
 }
 
-/* A simulated device runs the smaller problem that the script has for it, or the one that --set
- * asks for; of one with more bytes than it runs in seconds it runs the script's, and what was asked
- * for is predicted (run/predict.h). */
-static at_status choose_problem(session *s, at_error *error)
+at_status session_choose_problems(script *s, bool predicted, session_problems *out, at_error *error)
 {
-    static const uint64_t most_bytes = 16u << 20;
-    problem_plan asked, small;
-    s->problem = PROBLEM_TUNED;
-    if (!s->workers->properties.predicted ||
-        !script_pattern(s->script)->has_problem[PROBLEM_SIMULATED])
-        return AT_OK;
-    s->problem = PROBLEM_SIMULATED;
-    at_status status = script_problem_plan(s->script, PROBLEM_SIMULATED, NULL, 1, &asked, error);
-    /* The script's own values need not go with what else was set. */
-    if (!status && plan_problem_bytes(&asked) > most_bytes &&
-        !script_problem_plan(s->script, PROBLEM_SMALL, NULL, 1, &small, NULL) &&
-        plan_problem_bytes(&small) < plan_problem_bytes(&asked))
-        s->problem = PROBLEM_SMALL;
-    return status;
+    const pattern *p = script_pattern(s);
+    proof_problems chosen = {0};
+    *out = (session_problems){.count = 1 + p->ragged_count, .kinds = {PROBLEM_TUNED}};
+    for (size_t i = 0; i < p->ragged_count; i++)
+        out->kinds[1 + i] = (problem_kind)(PROBLEM_RAGGED + i);
+    at_status status = predicted ? proof_problems_choose(&chosen, s, false, error) : AT_OK;
+    /* A script without a small problem has the tuned one run whole. */
+    if (status || !chosen.count || chosen.none_whole || (chosen.count == 1 && chosen.sampled[0]))
+        return error_forgive(status, AT_USAGE, error);
+    out->count = 1;
+    for (size_t i = 0; i < chosen.count; i++) {
+        out->predicted_alone = out->predicted_alone || chosen.sampled[i];
+        if (chosen.kinds[i] != PROBLEM_TUNED)
+            out->kinds[out->count++] = chosen.kinds[i];
+    }
+    return AT_OK;
 }
 
 static at_status load_space(const settings *o, progress *shown, session *s, at_error *error)
@@ -45,9 +45,6 @@ static at_status load_space(const settings *o, progress *shown, session *s, at_e
     if (status)
         return status;
     const pattern *p = script_pattern(s->script);
-    status = choose_problem(s, error);
-    if (status)
-        return status;
     if (o->results.must_record && !session_measures(s))
         return error_set(
             error, AT_USAGE,
@@ -92,7 +89,7 @@ static at_status load_space(const settings *o, progress *shown, session *s, at_e
     limits.show = setup_show_space;
     limits.show_context = shown;
     limits.timed_out = &s->space_timed_out;
-    status = script_space_within(s->script, s->problem, &limits, &s->space, error);
+    status = script_space_within(s->script, PROBLEM_TUNED, &limits, &s->space, error);
     s->enumerate_ns = clock_now_ns() - start_ns;
     return status;
 }
@@ -100,6 +97,13 @@ static at_status load_space(const settings *o, progress *shown, session *s, at_e
 bool session_measures(const session *s)
 {
     return s->workers->device && !s->workers->properties.predicted;
+}
+
+at_status session_check_time(const session *s, at_error *error)
+{
+    return s->end_ns > 0 && clock_now_ns() >= s->end_ns
+               ? error_set(error, AT_INTERRUPTED, "the time was up, which --budget sets")
+               : AT_OK;
 }
 
 uint64_t session_work(const session *s, work_unit unit)
@@ -130,11 +134,6 @@ static at_status find_ceiling(const settings *o, session *s, at_error *error)
     if (!status)
         s->ceiling_rate = kept.rates[s->ceiling];
     return status;
-}
-
-problem_kind session_problem(const session *s, size_t slot)
-{
-    return slot > 0 ? (problem_kind)(PROBLEM_RAGGED + slot - 1) : s->problem;
 }
 
 /* The id of the first compile result of the device's own kernels; no candidate has such ids. */
@@ -169,7 +168,7 @@ at_status session_take(session *s, compile_result *r, at_error *error)
 {
     if (r->id == PROTOTYPE_ID) {
         s->prototype_waiting = false;
-        return prototypes_take(s->script, s->problem, s->prototype, r, prototypes_warn, NULL,
+        return prototypes_take(s->script, PROBLEM_TUNED, s->prototype, r, prototypes_warn, NULL,
                                error);
     }
     at_status status = problem_support_take(&s->support, r, error);
@@ -197,12 +196,13 @@ static at_status take_results(session *s, bool settled, at_error *error)
     return status;
 }
 
-/* A simulated device runs problems whole, and takes a minute for a gigabyte. */
+/* Refuses problems that a simulated device would have to run whole for minutes. */
 static at_status check_sizes(const session *s, at_error *error)
 {
     static const uint64_t most_bytes = UINT64_C(1) << 30;
     for (size_t i = 0; i < s->problems.slot_count * s->problems.layout_count; i++) {
-        const uint64_t bytes = plan_problem_bytes(&s->problems.plans[i]);
+        const uint64_t bytes =
+            s->problems.problems[i].timed ? 0 : plan_problem_bytes(&s->problems.plans[i]);
         char label[DEVICE_LABEL_BYTES], has[UNITS_BYTES], most[UNITS_BYTES];
         if (bytes <= most_bytes)
             continue;
@@ -224,7 +224,7 @@ static at_status submit_prototype(session *s, at_error *error)
     if (p->baseline && !space_find(s->space, p->baseline, &place))
         place = 0;
     space_at(s->space, place, s->prototype);
-    return prototypes_submit(s->script, s->problem, s->prototype, s->workers->pool,
+    return prototypes_submit(s->script, PROBLEM_TUNED, s->prototype, s->workers->pool,
                              s->workers->properties.arch, PROTOTYPE_ID, &s->prototype_waiting,
                              error);
 }
@@ -233,18 +233,20 @@ static at_status submit_prototype(session *s, at_error *error)
  * (DEVICE_READY) is the pipeline's. */
 static at_status send_setup(const settings *o, session *s, at_error *error)
 {
-    problem_kind kinds[DEVICE_SLOTS];
-    size_t slots = 1 + script_pattern(s->script)->ragged_count;
+    session_problems chosen;
     bool ptx = s->workers->properties.predicted;
-    for (size_t i = 0; i < slots; i++)
-        kinds[i] = session_problem(s, i);
     at_status status = predecessors_init(&s->before, o, s->script, &s->workers->properties,
                                          s->workers->pool, error);
     if (!status)
-        status = problem_set_init(&s->problems, s->script, s->space, kinds, slots, error);
+        status = session_choose_problems(s->script, ptx, &chosen, error);
+    if (!status)
+        status =
+            problem_set_init(&s->problems, s->script, s->space, chosen.kinds, chosen.count, error);
     for (size_t i = 0; !status && i < s->problems.slot_count * s->problems.layout_count; i++) {
-        s->problems.problems[i].before = s->before.list;
-        s->problems.problems[i].before_count = s->before.count;
+        device_problem *one = &s->problems.problems[i];
+        one->before = s->before.list;
+        one->before_count = s->before.count;
+        one->sampled = one->timed = chosen.predicted_alone && i % chosen.count == 0;
     }
     if (!status && ptx)
         status = check_sizes(s, error);
@@ -261,7 +263,7 @@ static at_status send_setup(const settings *o, session *s, at_error *error)
         status = submit_prototype(s, error);
     if (!status)
         status = take_results(s, false, error);
-    s->slots = status ? 0 : slots;
+    s->slots = status ? 0 : chosen.count;
     return status || s->support.waiting > 0 ? status : send_to_all(s, error);
 }
 

@@ -27,10 +27,9 @@ typedef struct session {
     workers own;      /* unless settings.workers has some */
     workers *workers; /* those in use */
     script *script;
-    problem_kind problem; /* that is tuned */
     space *space;
     bool space_timed_out;       /* the same run may have another space the next time */
-    problem_set problems;       /* tuned, ragged ones, of every layout; plans[0] is the tuned one */
+    problem_set problems;       /* of every layout; the tuned one first (session_problems) */
     predecessors before;        /* of the tuned kernel */
     size_t slots;               /* of each layout; 0: compile only */
     char reference_hash[33];    /* of the reference kernels and how they are launched */
@@ -40,6 +39,7 @@ typedef struct session {
     int64_t enumerate_ns; /* loading the script, building the space */
     trace *trace;         /* or NULL */
     int64_t open_ns;      /* until the device was described */
+    int64_t end_ns; /* when the run must end (clock_now_ns()), whatever is under way; 0: never */
     problem_support
         support; /* the device's own kernels, until the set-up is sent (session_take()) */
     /* The configuration whose kernels are compared with the script (script/prototype.h), until that
@@ -71,6 +71,9 @@ void session_deinit(session *s);
 /* Is there a real GPU to measure on? Not on a simulated device, nor for an architecture alone. */
 bool session_measures(const session *s);
 
+/* Returns AT_INTERRUPTED when the run must end (session.end_ns), else AT_OK. */
+at_status session_check_time(const session *s, at_error *error);
+
 /* The work that a launch of the tuned problem gets done; 0: not given, or compile only. */
 uint64_t session_work(const session *s, work_unit unit);
 
@@ -78,7 +81,18 @@ uint64_t session_work(const session *s, work_unit unit);
  * ceiling (0: not yet), else by the rate that is kept. 0: not known. */
 int64_t session_ceiling_ns(const session *s, int64_t measured_ns);
 
-/* The problem in a slot of the device. */
-problem_kind session_problem(const session *s, size_t slot);
+/* The problems of a session, by the slot of the device that holds each. */
+typedef struct session_problems {
+    size_t count;
+    problem_kind kinds[DEVICE_SLOTS]; /* PROBLEM_TUNED first, then those that only check variants */
+    bool predicted_alone; /* the tuned problem is too large to be run whole on a simulated device:
+                             its times are predicted from a sample of blocks, and variants are
+                             checked on the others alone */
+} session_problems;
+
+/* Chooses the tuned problem and, to check variants on, the ragged ones. A simulated device
+ * (`predicted`) checks variants on problems that it runs within a second (proof_problems.h). */
+at_status session_choose_problems(script *s, bool predicted, session_problems *out,
+                                  at_error *error);
 
 #endif

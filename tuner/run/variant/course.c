@@ -203,40 +203,13 @@ static void note_hang(pipeline *p, const candidate *c)
     p->state.all_hang = cause && !*cause->text;
 }
 
-bool course_is_far_slower(const pipeline *p, const candidate *c)
+/* Returns what a candidate shares with those that hung, or NULL. */
+static const hang_cause *find_cause(const pipeline *p, const candidate *c)
 {
-    const outcome o = c->found.outcome;
-    return (o == OUTCOME_OK || o == OUTCOME_TOO_SLOW) &&
-           next_is_far_slower(c->fastest_ns, p->gpus.items[c->gpu].best_ns);
-}
-
-static void note_slow(pipeline *p, const candidate *c)
-{
-    const outcome o = c->found.outcome;
-    if (!p->options.bounds_slow || (o != OUTCOME_OK && o != OUTCOME_TOO_SLOW))
-        return;
-    space_at(p->session->space, c->configuration, p->indices);
-    hangs_note(&p->slow, p->indices, course_is_far_slower(p, c));
-}
-
-/* The best is another: what was not far slower than the one before may be now, and the other way
- * round. */
-static void note_all_slow(pipeline *p)
-{
-    hangs_deinit(&p->slow);
-    hangs_init(&p->slow, script_pattern(p->session->script));
-    for (size_t i = 0; p->options.bounds_slow && i < p->table.count; i++)
-        if (candidate_is_finished(p->table.items[i]))
-            note_slow(p, p->table.items[i]);
-}
-
-/* What it shares with those that hung, or were far slower than the best; NULL: nothing. */
-static const hang_cause *find_cause(const pipeline *p, const hangs *of, const candidate *c)
-{
-    if (of->count == 0 || (of == &p->slow && is_kept(p, c)))
+    if (p->hangs.count == 0)
         return NULL;
     space_at(p->session->space, c->configuration, p->indices);
-    return hangs_find(of, p->indices);
+    return hangs_find(&p->hangs, p->indices);
 }
 
 /* Is it the faster of two that work, for the race at home? */
@@ -288,36 +261,27 @@ static void fill_finished(const pipeline *p, const candidate *c, next_facts *f)
     f->faster = p->entrants && c->ragged == RAGGED_DEFERRED ? count_faster(p, c) : 0;
 }
 
-next_step course_next(const pipeline *p, const candidate *c, bool others_first)
+next_step course_next(const pipeline *p, const candidate *c)
 {
-    next_facts f = {.stage = c->stage, .others_first = others_first};
-    if (candidate_is_finished(c)) {
+    next_facts f = {.stage = c->stage};
+    if (candidate_is_finished(c))
         fill_finished(p, c, &f);
-        return candidate_next(&f);
-    }
-    const hang_cause *slow = find_cause(p, &p->slow, c);
-    f.likely_hangs = find_cause(p, &p->hangs, c);
-    f.slow_alike = slow ? hangs_support(&p->slow, slow) : 0;
-    f.slow_share = (double)p->slow_ns / (double)(clock_now_ns() - p->start_ns + 1);
+    else
+        f.likely_hangs = find_cause(p, c);
     return candidate_next(&f);
 }
 
 void course_finish(pipeline *p, candidate *c)
 {
-    const int64_t best_ns = p->gpus.items[c->gpu].best_ns;
     note_time(p, c);
     course_move(p, c, c->parts > 0 ? CANDIDATE_RECOMPILING : CANDIDATE_FINISHED);
-    if (p->gpus.items[c->gpu].best_ns == best_ns)
-        note_slow(p, c);
-    else
-        note_all_slow(p);
     count_finished(p, c);
     note_hang(p, c);
     if (is_faster(p, c, p->state.leader, 0))
         p->state.leader = c;
     for (candidate *twin = c->next_twin; twin; twin = twin->next_twin)
         finish_twin(p, twin);
-    if (course_next(p, c, false) == NEXT_DROP_CODE)
+    if (course_next(p, c) == NEXT_DROP_CODE)
         candidate_drop_images(c);
 }
 
@@ -355,22 +319,14 @@ void course_queue(pipeline *p, candidate *c)
 
 candidate *course_next_waiting(pipeline *p)
 {
-    while (p->first_waiting < p->table.count &&
-           p->table.items[p->first_waiting]->stage != CANDIDATE_WAITING)
-        p->first_waiting++;
-    /* Those that are suspected wait for the others, and have their turn if there are none. */
-    for (int round = 0; round < (course_compiling(p) > 0 ? 1 : 2); round++)
-        for (size_t i = p->first_waiting; p->table.at[CANDIDATE_WAITING] > 0 && i < p->table.count;
-             i++) {
-            candidate *c = p->table.items[i];
-            if (c->stage != CANDIDATE_WAITING)
-                continue;
-            const next_step next = course_next(p, c, round == 0);
-            if (next == NEXT_TRY)
-                return c;
-            if (next != NEXT_WAIT)
-                course_reject(p, c, next);
-        }
+    for (; p->first_waiting < p->table.count; p->first_waiting++) {
+        candidate *c = p->table.items[p->first_waiting];
+        if (c->stage != CANDIDATE_WAITING)
+            continue;
+        if (course_next(p, c) == NEXT_TRY)
+            return c;
+        course_reject(p, c);
+    }
     return NULL;
 }
 
@@ -390,21 +346,13 @@ void course_compiled(pipeline *p, candidate *c)
         finish_or_join(p, c, first);
 }
 
-void course_reject(pipeline *p, candidate *c, next_step why)
+void course_reject(pipeline *p, candidate *c)
 {
     char text[HANGS_WHY_BYTES];
-    const bool hanging = why == NEXT_REJECT_HANGING;
-    const hang_cause *cause = find_cause(p, hanging ? &p->hangs : &p->slow, c);
-    if (hanging) {
-        hangs_explain(cause, text);
-        p->state.left_out++;
-        p->state.hang = *cause;
-    } else {
-        snprintf(text, sizeof text,
-                 "not tried: the %zu variants%s%s that were took more than %d times the best time",
-                 hangs_support(&p->slow, cause), *cause->text ? " with " : "", cause->text,
-                 NEXT_FAR_SLOWER);
-    }
+    const hang_cause *cause = find_cause(p, c);
+    hangs_explain(cause, text);
+    p->state.left_out++;
+    p->state.hang = *cause;
     candidate_found(c, OUTCOME_REJECTED, text, NULL, 0);
     course_finish(p, c);
 }
@@ -423,7 +371,6 @@ void course_keep_check(pipeline *p, candidate *c, const char *check)
         if (candidate_may_race(other) && other->gpu == c->gpu)
             note_time(p, other);
     }
-    note_all_slow(p);
     course_settle_leader(p);
 }
 

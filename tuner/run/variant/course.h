@@ -36,8 +36,6 @@ struct pipeline {
     candidates table;
     twins twins;
     hangs hangs;
-    struct hangs slow; /* the same of those that are far slower than the best */
-    int64_t slow_ns;   /* that devices spent on such */
     gpus gpus;         /* none of them ready without a device */
     uint16_t *indices; /* scratch: one configuration */
     int64_t start_ns;
@@ -70,14 +68,14 @@ void course_move(pipeline *p, candidate *c, candidate_stage to);
 /* The number of those that are with the compile workers. */
 size_t course_compiling(const pipeline *p);
 
-/* Asks the rule. `others_first`: as next_facts.others_first, of one that is WAITING. */
-next_step course_next(const pipeline *p, const candidate *c, bool others_first);
+/* Asks the rule. */
+next_step course_next(const pipeline *p, const candidate *c);
 
-/* Finishes it (OUTCOME_REJECTED) without trying it, for the reason that the rule gave. */
-void course_reject(pipeline *p, candidate *c, next_step why);
+/* Finishes a candidate (OUTCOME_REJECTED) that is likely to hang, without trying it. */
+void course_reject(pipeline *p, candidate *c);
 
-/* The candidate that a device is to try next: of those that the rule has tried, the one that was
- * asked for first. Finishes those that it rejects. NULL: none. */
+/* Returns the candidate that a device tries next: the one that was asked for first. Finishes those
+ * before it that are likely to hang. Returns NULL if none waits. */
 candidate *course_next_waiting(pipeline *p);
 
 /* Does it need no compiling, because its twin was met or the journal knows it? Then it follows its
@@ -96,9 +94,6 @@ void course_finish(pipeline *p, candidate *c);
 
 /* The time of a launch that is too slow on its GPU; 0: none is. */
 int64_t course_too_slow_ns(const pipeline *p, const candidate *c);
-
-/* Does it take many times as long as the best? */
-bool course_is_far_slower(const pipeline *p, const candidate *c);
 
 /* Keeps what a check or a proof found after the outcome. A wrong variant leads no longer, and no
  * longer tells how fast the others are. */

@@ -115,15 +115,6 @@ const hang_cause *hangs_find(const hangs *h, const uint16_t *indices)
     return NULL;
 }
 
-size_t hangs_support(const hangs *h, const hang_cause *cause)
-{
-    const size_t width = h->pattern->parameter_count;
-    size_t count = 0;
-    for (size_t i = 0; i < h->hung_count; i++)
-        count += has_all(cause, width, h->hung + i * width);
-    return count;
-}
-
 void hangs_explain(const hang_cause *cause, char why[HANGS_WHY_BYTES])
 {
     snprintf(

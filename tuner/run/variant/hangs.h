@@ -1,4 +1,4 @@
-/* Finds what variants that do not end, or are otherwise hopeless, have in common.
+/* Finds what variants that do not end have in common.
  *
  * Each variant that hangs costs seconds, and the loop that has no end is seldom in one of them
  * alone. In: which configurations hung and which ended, as that becomes known. Out: which others
@@ -40,9 +40,6 @@ void hangs_note(hangs *h, const uint16_t *indices, bool hung);
 
 /* The likely cause for which a configuration would hang; NULL: there is none. */
 const hang_cause *hangs_find(const hangs *h, const uint16_t *indices);
-
-/* Counts those that hung and have all its values. */
-size_t hangs_support(const hangs *h, const hang_cause *cause);
 
 /* Writes why it was not tried. */
 void hangs_explain(const hang_cause *cause, char why[HANGS_WHY_BYTES]);

@@ -8,23 +8,6 @@
 static const double TOO_SLOW = 4;
 static const int64_t TOO_SLOW_LEAST_NS = 2 * 1000 * 1000;
 
-/* Variants that share what only such have that take ten times the best time come last. Once these
- * have taken a third of the time and so many of a kind were tried, the others of it are not: if one
- * in five of the kind were better, that would have shown itself with a chance of more than 90 %. */
-static const double SLOW_SHARE = 1.0 / 3;
-enum { SLOW_EVIDENCE = 12 };
-
-static next_step next_of_waiting(const next_facts *f)
-{
-    if (f->likely_hangs)
-        return NEXT_REJECT_HANGING;
-    if (f->slow_alike > 0 && f->others_first)
-        return NEXT_WAIT;
-    if (f->slow_alike >= SLOW_EVIDENCE && f->slow_share > SLOW_SHARE)
-        return NEXT_REJECT_SLOW;
-    return NEXT_TRY;
-}
-
 static next_step next_of_finished(const next_facts *f)
 {
     if (f->has_code && (!f->works || f->racing <= 0 || f->ratio > f->racing))
@@ -47,7 +30,7 @@ next_step candidate_next(const next_facts *f)
     case CANDIDATE_NEW:
         return f->likely_hangs ? NEXT_REJECT_HANGING : NEXT_COMPILE;
     case CANDIDATE_WAITING:
-        return next_of_waiting(f);
+        return f->likely_hangs ? NEXT_REJECT_HANGING : NEXT_TRY;
     case CANDIDATE_FINISHED:
         return next_of_finished(f);
     default:
@@ -59,9 +42,4 @@ int64_t next_limit_ns(int64_t best_ns)
 {
     const double ns = TOO_SLOW * (double)best_ns;
     return ns <= 0 ? 0 : ns > (double)TOO_SLOW_LEAST_NS ? (int64_t)ns : TOO_SLOW_LEAST_NS;
-}
-
-bool next_is_far_slower(int64_t time_ns, int64_t best_ns)
-{
-    return (double)time_ns > NEXT_FAR_SLOWER * (double)best_ns;
 }

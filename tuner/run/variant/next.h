@@ -11,14 +11,11 @@
 
 #include "run/variant/variant.h"
 
-enum { NEXT_FAR_SLOWER = 10 }; /* times the best time */
-
 typedef enum next_step {
     NEXT_WAIT, /* nothing, until something changes */
     NEXT_COMPILE,
     NEXT_TRY,
     NEXT_REJECT_HANGING, /* finished untried: it is likely to hang */
-    NEXT_REJECT_SLOW,    /* finished untried: it is likely to be far slower than the best */
     NEXT_DROP_CODE,      /* its machine code is needed no longer */
     NEXT_CHECK,          /* on its ragged problems, and compiled for that */
     NEXT_PROVE,
@@ -30,9 +27,6 @@ typedef struct next_facts {
 
     /* Before it is tried. */
     bool likely_hangs;
-    size_t slow_alike; /* variants that are why it is likely to be far slower; 0: it is not */
-    bool others_first; /* others are being compiled, or wait for a device and are not suspected */
-    double slow_share; /* of the time so far, that far slower variants took on devices */
 
     /* Once it has finished. */
     bool works, has_code;
@@ -49,16 +43,13 @@ typedef struct next_facts {
     bool compilers_idle;
 } next_facts;
 
-/* The first row that holds decides. "Suspected": it shares parameter values that only variants have
- * that hung, or that are far slower than the best (run/variant/hangs.h).
+/* The first row that holds decides. "Suspected": the candidate shares parameter values that, of all
+ * variants that were tried, only variants that hung have (run/variant/hangs.h).
  *
  *   stage     the candidate                      the run                         next
- *   NEW       suspected: hangs                                                   REJECT_HANGING
+ *   NEW       suspected                                                          REJECT_HANGING
  *             else                                                               COMPILE
- *   WAITING   suspected: hangs                                                   REJECT_HANGING
- *             suspected: far slower              others are compiled or wait     WAIT
- *             ... as 12 that were tried          a third of its time went to     REJECT_SLOW
- *                                                such variants
+ *   WAITING   suspected                                                          REJECT_HANGING
  *             else                                                               TRY
  *   FINISHED  has code; failed, or too slow      no race at all, or this one     DROP_CODE
  *             failed                                                             WAIT
@@ -71,8 +62,7 @@ typedef struct next_facts {
  *   others                                                                       WAIT
  *
  * Without REJECT_HANGING each variant that hangs costs a run the watchdog's time, which is seconds.
- * Without the rows for far slower variants these can take most of the time of a search of a whole
- * space. Without CHECK and PROVE an interrupted run has nothing to record. Without PREPARE a race
+ * Without CHECK and PROVE an interrupted run has nothing to record. Without PREPARE a race
  * waits for its compilers. Beside this rule a device leaves a variant after its first launch by
  * next_limit_ns(), so that no variant costs more than one launch that cannot win. */
 next_step candidate_next(const next_facts *f);
@@ -80,8 +70,5 @@ next_step candidate_next(const next_facts *f);
 /* The time of a first launch that shows that a variant cannot be the fastest, in ns. `best_ns`: the
  * fastest sample on that GPU; 0: there is none, and no limit, 0. */
 int64_t next_limit_ns(int64_t best_ns);
-
-/* Does it take more than NEXT_FAR_SLOWER times the best? */
-bool next_is_far_slower(int64_t time_ns, int64_t best_ns);
 
 #endif

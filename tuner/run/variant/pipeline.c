@@ -29,7 +29,6 @@ pipeline *pipeline_new(session *s, const pipeline_options *o)
                       .trouble = &p->state.journal_trouble};
     gpus_init(&p->gpus, s->workers);
     hangs_init(&p->hangs, script_pattern(s->script));
-    hangs_init(&p->slow, script_pattern(s->script));
     p->lane = trace_lane(s->trace, TRACE_TUNER, "pipeline");
     return p;
 }
@@ -41,7 +40,6 @@ void pipeline_free(pipeline *p)
     candidates_deinit(&p->table);
     twins_deinit(&p->twins);
     hangs_deinit(&p->hangs);
-    hangs_deinit(&p->slow);
     free(p->finished);
     free(p->indices);
     free(p);
@@ -119,12 +117,12 @@ static at_status prove_whole(pipeline *p, at_error *error)
 at_status pipeline_add(pipeline *p, uint64_t configuration, at_error *error)
 {
     candidate *c = candidates_add(&p->table, configuration);
-    const next_step next = course_next(p, c, false);
+    const next_step next = course_next(p, c);
     at_status status = AT_OK;
     if (next == NEXT_COMPILE)
         status = emit_and_submit(p, c, true, error);
     else
-        course_reject(p, c, next);
+        course_reject(p, c);
     return !status && p->table.count == p->options.whole ? prove_whole(p, error) : status;
 }
 
@@ -149,7 +147,7 @@ static at_status attend_leader(pipeline *p, at_error *error)
     candidate *c = p->state.leader;
     if (!c || p->checking || !p->checks_leader || (!pipeline_in_flight(p) && !p->abandoned))
         return AT_OK;
-    const next_step next = course_next(p, c, false);
+    const next_step next = course_next(p, c);
     if (next == NEXT_CHECK) {
         p->checking = c;
         return pipeline_recompile(p, c, true, error);
@@ -190,7 +188,7 @@ static at_status prepare_race(pipeline *p, at_error *error)
     while (!status && due && p->table.at[CANDIDATE_WAITING] > 0 &&
            course_compiling(p) < compile_width(p->session->workers->pool)) {
         candidate *c = fastest_deferred(p);
-        if (!c || course_next(p, c, false) != NEXT_PREPARE) {
+        if (!c || course_next(p, c) != NEXT_PREPARE) {
             p->prepared_at = p->state.finished;
             break;
         }

@@ -28,7 +28,6 @@ typedef struct pipeline_options {
     double racing;        /* a race leaves out what takes so many times the best time; 0: no race
                              follows, and every variant is checked and sampled */
     bool is_blind;        /* the search does not learn, and asks for many at once */
-    bool bounds_slow;     /* far slower variants come last, and get a third of the time (next.h) */
     /* Variants are compiled for and checked on their ragged problems when a race wants them, but
      * for the first `whole`, which are also proven. This halves the compiling where most variants
      * are too slow to race. */

@@ -10,8 +10,8 @@
 #include "base/text.h"
 #include "bench/client.h"
 #include "run/setup/problems.h"
+#include "run/setup/proof_problems.h"
 #include "run/setup/setup.h"
-#include "run/variant/proof_problems.h"
 #include "script/emit.h"
 
 /* Compile ids: who owns them, what they are for. */

@@ -15,7 +15,7 @@ static at_status emit_ragged(session *s, const uint16_t *indices, candidate *c, 
 {
     at_status status = AT_OK;
     for (size_t i = 1; !status && i < s->slots; i++) {
-        problem_kind problem = session_problem(s, i);
+        problem_kind problem = s->problems.kinds[i];
         size_t broken;
         status = script_valid(s->script, problem, indices, &c->present[i], &broken, error);
         if (!status && !c->present[i])
@@ -36,9 +36,10 @@ at_status sources_emit(session *s, const uint16_t *indices, candidate *c, source
     c->present[0] = true;
     if (s->workers->device)
         c->layout = (uint32_t)problem_set_layout(&s->problems, indices);
-    at_status status = script_launch_plan(s->script, s->problem, indices, &c->launches[0], error);
+    at_status status =
+        script_launch_plan(s->script, PROBLEM_TUNED, indices, &c->launches[0], error);
     if (!status)
-        status = emit_variant(s->script, s->problem, indices, true, &out->of[0], error);
+        status = emit_variant(s->script, PROBLEM_TUNED, indices, true, &out->of[0], error);
     if (status)
         return status;
     snprintf(c->source_hash, sizeof c->source_hash, "%s", out->of[0].hash);

@@ -78,8 +78,9 @@ static at_status take_tried(pipeline *p, run_gpu *from, const device_event *e, a
     p->tries++;
     p->state.measure_ns += e->measure_ns;
     c->found.check_ns = e->check_ns;
+    c->found.low_ns = e->low_ns;
+    c->found.high_ns = e->high_ns;
     candidate_found(c, e->outcome, e->message, e->samples_ns, e->sample_count);
-    p->slow_ns += course_is_far_slower(p, c) ? e->check_ns + e->measure_ns : 0;
     course_finish(p, c);
     variant_log_keep(&p->log, c);
     return AT_OK;

@@ -25,9 +25,6 @@ TEST(a_new_candidate_is_compiled_unless_it_is_likely_to_hang)
     static const row rows[] = {
         {"nothing is known", {.stage = CANDIDATE_NEW}, NEXT_COMPILE},
         {"three hung", {.stage = CANDIDATE_NEW, .likely_hangs = true}, NEXT_REJECT_HANGING},
-        {"many are slow, and had half of the time",
-         {.stage = CANDIDATE_NEW, .slow_alike = 99, .slow_share = 0.5},
-         NEXT_COMPILE},
     };
     EXPECT(rows);
 }
@@ -36,23 +33,8 @@ TEST(a_new_candidate_is_compiled_unless_it_is_likely_to_hang)
 TEST(a_candidate_that_waits_is_tried_unless_others_say_otherwise)
 {
     static const row rows[] = {
-        {"nothing is known", {WAITING, .others_first = true}, NEXT_TRY},
+        {"nothing is known", {WAITING}, NEXT_TRY},
         {"three hung meanwhile", {WAITING, .likely_hangs = true}, NEXT_REJECT_HANGING},
-        {"that goes before slowness",
-         {WAITING, .likely_hangs = true, .slow_alike = 20, .slow_share = 0.9, .others_first = true},
-         NEXT_REJECT_HANGING},
-        {"slow, and others are left", {WAITING, .slow_alike = 3, .others_first = true}, NEXT_WAIT},
-        {"slow, and none is left", {WAITING, .slow_alike = 3, .slow_share = 0.9}, NEXT_TRY},
-        {"slow as eleven", {WAITING, .slow_alike = 11, .slow_share = 0.9}, NEXT_TRY},
-        {"slow as twelve, which took long",
-         {WAITING, .slow_alike = 12, .slow_share = 0.34},
-         NEXT_REJECT_SLOW},
-        {"slow as twelve, which took little",
-         {WAITING, .slow_alike = 12, .slow_share = 0.33},
-         NEXT_TRY},
-        {"slow as twelve, and others are left",
-         {WAITING, .slow_alike = 12, .slow_share = 0.9, .others_first = true},
-         NEXT_WAIT},
     };
     EXPECT(rows);
 }
@@ -121,6 +103,4 @@ TEST(a_first_launch_is_too_slow_at_four_times_the_best_and_two_milliseconds)
     assert_int_equal(next_limit_ns(0), 0);
     assert_int_equal(next_limit_ns(1000), 2000000);
     assert_int_equal(next_limit_ns(1000000), 4000000);
-    assert_false(next_is_far_slower(10000, 1000));
-    assert_true(next_is_far_slower(10001, 1000));
 }

@@ -56,54 +56,6 @@ static void expect_all_finished(fixture *f)
     assert_int_equal(pipeline_in_flight(f->pipeline), 0);
 }
 
-/* The 18 with cached=true of 30 take 500 times as long as the others. */
-static void make_cached_slow(fixture *f)
-{
-    uint16_t indices[8];
-    for (uint64_t i = 0; i < space_count(f->session.space); i++) {
-        space_at(f->session.space, i, indices);
-        const pattern *p = script_pattern(f->session.script);
-        bool cached = p->parameters[2].values[indices[2]].boolean;
-        the_tables.time_ns[i] = cached ? 50000000 : 100000;
-    }
-    start_with(f, (pipeline_options){.is_blind = true, .racing = 1.3, .bounds_slow = true});
-}
-
-TEST_IN(what_others_show_to_be_far_slower_comes_last_and_has_a_third_of_the_time, open_session,
-        close_session)
-{
-    fixture *f = *state;
-    make_cached_slow(f);
-    the_tables.left_ns = INT64_C(3600000000000);
-    assert_ok(tables_try_all(f->pipeline, &f->session, &f->error), f->error);
-    expect_all_finished(f);
-    const candidates *all = pipeline_candidates(f->pipeline);
-    size_t slow = 0, rejected = 0;
-    for (size_t i = 0; i < all->count; i++) {
-        const candidate *c = all->items[i];
-        slow += c->fastest_ns > 1000000;
-        rejected += c->found.outcome == OUTCOME_REJECTED;
-        if (c->found.outcome == OUTCOME_REJECTED)
-            assert_non_null(strstr(c->found.message, " variants with cached=true that were took "
-                                                     "more than 10 times the best time"));
-    }
-    /* Some are on their way when twelve are known. */
-    assert_in_range(slow, 12, 16);
-    assert_int_equal(rejected, 18 - slow);
-}
-
-TEST_IN(what_is_far_slower_is_tried_while_that_takes_less_than_a_third_of_the_time, open_session,
-        close_session)
-{
-    fixture *f = *state;
-    make_cached_slow(f);
-    the_tables.left_ns = 1;
-    assert_ok(tables_try_all(f->pipeline, &f->session, &f->error), f->error);
-    const candidates *all = pipeline_candidates(f->pipeline);
-    for (size_t i = 0; i < all->count; i++)
-        assert_int_not_equal(all->items[i]->found.outcome, OUTCOME_REJECTED);
-}
-
 TEST_IN(every_configuration_ends_once_with_its_own_outcome, open_session, close_session)
 {
     fixture *f = *state;

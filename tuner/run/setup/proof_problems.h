@@ -1,7 +1,7 @@
 /* Chooses the problems on which variants are proven, among those that a script has: small enough to
  * be run whole on a simulated device, or blocks of larger ones. */
-#ifndef AUTOTUNE_RUN_VARIANT_PROOF_PROBLEMS_H
-#define AUTOTUNE_RUN_VARIANT_PROOF_PROBLEMS_H
+#ifndef AUTOTUNE_RUN_SETUP_PROOF_PROBLEMS_H
+#define AUTOTUNE_RUN_SETUP_PROOF_PROBLEMS_H
 
 #include <stdbool.h>
 

@@ -1,4 +1,4 @@
-#include "run/variant/proof_problems.h"
+#include "run/setup/proof_problems.h"
 
 #include <string.h>
 
