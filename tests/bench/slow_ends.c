@@ -1,18 +1,20 @@
-/* Tells what variants cost that are far slower than the best: slow_ends SEEDS FILE...
+/* Tells what searches of recorded landscapes cost and find: slow_ends SEEDS FILE...
  *
  * Searches recorded landscapes (history/recorded.h) as `tune` would, with what each variant costs
  * made of its recorded time: loading and comparing, which take as long for each, and its launches.
  * Two ways: each variant is checked and sampled, or it is left after the first launch that shows
  * that it cannot be the fastest (run/variant/next.c). One line of JSON for each file, seed and
- * way: the share of the whole space's time that goes to variants that take ten times as long as the
- * best, and by how much what a quick run has found is slower than the best. slow_ends.py makes
- * tables of these. Runs anywhere. */
+ * way: the time of a search of the whole space, and the share of it that goes to variants that take
+ * ten times as long as the best; the time of a default run, which ends when nothing that is left is
+ * likely to win (run/tune_search.c); and by how much the finds of a default and of a quick run are
+ * slower than the best. slow_ends.py makes tables of these. Runs anywhere. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
 #include "history/recorded.h"
+#include "search/stopping.h"
 #include "search/strategy.h"
 
 /* On an H200 loading a variant, filling its outputs and comparing them took 2 ms beside its
@@ -27,6 +29,9 @@ static const double TOO_SLOW = 4, TOO_SLOW_LEAST_S = 2e-3, FIRST_LAUNCH_S = 10e-
 
 /* A quick run has so long for its search, from when the device is ready until its race. */
 static const double QUICK_S = 1.2;
+
+/* The margin of a tie, and run/tune_search.c's chance of a win below which a default run ends. */
+static const double TIE = 0.005, CHANCE = 0.01;
 
 typedef struct run {
     const recorded_space *space;
@@ -58,19 +63,27 @@ static void try(run *r, uint64_t configuration, int samples)
     r->tried++;
 }
 
-/* `most_s` 0: until nothing is left. */
-static void search(run *r, uint64_t seed, double most_s, uint64_t budget, int samples)
+/* Searches by the strategy `name` for `most_s` (0: until nothing is left). `settles`: or until
+ * nothing that is left is likely to win. */
+static void search(run *r, const char *name, uint64_t seed, double most_s, uint64_t budget,
+                   int samples, bool settles)
 {
     const strategy_kind *kind;
     at_error error = {0};
-    strategy_find(NULL, &kind, &error);
+    stopping ending;
+    stopping_init(&ending, &(stopping_limits){.gain = settles ? TIE : 0});
+    strategy_find(name, &kind, &error);
     strategy *s = strategy_new(
         kind, &(strategy_options){.space = r->space->space, .seed = seed, .budget = budget});
     uint64_t next;
     while ((most_s <= 0 || r->spent_s < most_s) && strategy_ask(s, 1, &next) == 1) {
         try(r, next, samples);
         strategy_tell(s, next, r->space->cost[next]);
+        stopping_note(&ending, r->space->cost[next]);
+        if (stopping_check(&ending, 0) == STOP_GAIN && strategy_chance(s, TIE) < CHANCE)
+            break;
     }
+    stopping_deinit(&ending);
     strategy_free(s);
 }
 
@@ -79,14 +92,18 @@ static void replay(const char *path, const recorded_space *of, uint64_t seed, bo
     double optimum_s = INFINITY;
     for (uint64_t i = 0; i < of->count; i++)
         optimum_s = fmin(optimum_s, of->cost[i] / 1e3);
-    run whole = {.space = of, .leaves = leaves, .optimum_s = optimum_s}, quick = whole;
-    search(&whole, seed, 0, 0, SAMPLES);
-    search(&quick, seed, QUICK_S, QUICK_LIKELY, QUICK_SAMPLES);
+    run whole = {.space = of, .leaves = leaves, .optimum_s = optimum_s}, usual = whole,
+        quick = whole;
+    search(&whole, "exhaustive", seed, 0, 0, SAMPLES, false);
+    search(&usual, NULL, seed, 0, 0, SAMPLES, true);
+    search(&quick, NULL, seed, QUICK_S, QUICK_LIKELY, QUICK_SAMPLES, false);
     printf(
         "{\"file\": \"%s\", \"seed\": %llu, \"leaves\": %s, \"configurations\": %llu, \"whole_s\": "
-        "%.6g, \"slow_share\": %.6g, \"quick_tried\": %llu, \"quick_behind\": %.6g}\n",
+        "%.6g, \"slow_share\": %.6g, \"usual_s\": %.6g, \"usual_tried\": %llu, \"usual_behind\": "
+        "%.6g, \"quick_tried\": %llu, \"quick_behind\": %.6g}\n",
         path, (unsigned long long)seed, leaves ? "true" : "false", (unsigned long long)of->count,
-        whole.spent_s, whole.slow_s / whole.spent_s, (unsigned long long)quick.tried,
+        whole.spent_s, whole.slow_s / whole.spent_s, usual.spent_s, (unsigned long long)usual.tried,
+        usual.best_s / optimum_s - 1, (unsigned long long)quick.tried,
         quick.best_s / optimum_s - 1);
 }
 
