@@ -208,7 +208,7 @@ PY
     tool "$FIXTURES/scale.lua" --device sim:sm_90 --budget 4 --quiet
     succeeds
     grep -Eq '^interval +[0-9.]+ us to [0-9.]+ us' out.txt
-    says "is inside, so that it may be as fast"
+    says "lies inside: it may be as fast"
 }
 
 @test "importance and plots of a simulated run are of the times by which it chose" {
