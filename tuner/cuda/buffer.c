@@ -205,24 +205,30 @@ at_status cuda_buffer_guards(device *d, const device_buffer *b, device_guard_rep
     return AT_OK;
 }
 
+/* Reads `size` bytes of both buffers, from byte `offset` on, and waits. */
+static at_status read_both(device *d, const device_buffer *found, void *found_to,
+                           const device_buffer *expected, void *expected_to, uint64_t offset,
+                           size_t size, at_error *error)
+{
+    static const char what[] = "cannot read results";
+    const cuda_driver *cuda = &d->cuda;
+    at_status status = cuda_done(
+        d, cuda->cuMemcpyDtoHAsync(found_to, found->data + offset, size, d->stream), what, error);
+    if (!status)
+        status = cuda_done(
+            d, cuda->cuMemcpyDtoHAsync(expected_to, expected->data + offset, size, d->stream), what,
+            error);
+    return status ? status : cuda_wait(d, what, error);
+}
+
 /* Reads the first wrong element of both buffers. */
 static at_status read_elements(device *d, const device_buffer *found, const device_buffer *expected,
                                dtype type, device_comparison *out, at_error *error)
 {
-    static const char what[] = "cannot read an element";
     size_t size = dtype_get(type)->size_bytes;
     unsigned char *host = (unsigned char *)d->results_host + RESULTS_BYTES;
-    at_status status = cuda_done(
-        d, d->cuda.cuMemcpyDtoHAsync(host, found->data + out->first * size, size, d->stream), what,
-        error);
-    if (!status)
-        status = cuda_done(d,
-                           d->cuda.cuMemcpyDtoHAsync(host + ELEMENT_BYTES,
-                                                     expected->data + out->first * size, size,
-                                                     d->stream),
-                           what, error);
-    if (!status)
-        status = cuda_wait(d, what, error);
+    at_status status =
+        read_both(d, found, host, expected, host + ELEMENT_BYTES, out->first * size, size, error);
     if (status)
         return status;
     memcpy(&out->found, host, size);
@@ -262,19 +268,11 @@ static at_status compare_any_order(device *d, const device_buffer *found,
                                    const device_buffer *expected, const buffer_plan *plan,
                                    device_comparison *out, at_error *error)
 {
-    static const char what[] = "cannot read results";
     const uint64_t size = plan_buffer_bytes(plan);
     unsigned char *host = size <= SIZE_MAX / 2 ? malloc(2 * size) : NULL;
     if (!host)
         return error_no_memory(error);
-    at_status status =
-        cuda_done(d, d->cuda.cuMemcpyDtoHAsync(host, found->data, size, d->stream), what, error);
-    if (!status)
-        status =
-            cuda_done(d, d->cuda.cuMemcpyDtoHAsync(host + size, expected->data, size, d->stream),
-                      what, error);
-    if (!status)
-        status = cuda_wait(d, what, error);
+    at_status status = read_both(d, found, host, expected, host + size, 0, size, error);
     if (!status)
         status = multiset_compare(plan, host, host + size, out, error);
     free(host);

@@ -11,36 +11,32 @@
 
 /* ---- properties ---- */
 
-/* The member of arch_limits for an integer attribute of the device. */
+/* The member of arch_limits, an int or a size_t, for an attribute of the device. */
 typedef struct attribute_field {
     CUdevice_attribute attribute;
-    size_t offset;
-    bool is_size; /* the member is a size_t, else an int */
+    size_t offset, size_bytes;
 } attribute_field;
 
-#define INT_FIELD(name, field)                                                                     \
+#define FIELD(name, field)                                                                         \
     {                                                                                              \
-        CU_DEVICE_ATTRIBUTE_##name, offsetof(arch_limits, field), false                            \
-    }
-#define SIZE_FIELD(name, field)                                                                    \
-    {                                                                                              \
-        CU_DEVICE_ATTRIBUTE_##name, offsetof(arch_limits, field), true                             \
+        CU_DEVICE_ATTRIBUTE_##name, offsetof(arch_limits, field),                                  \
+            sizeof(((arch_limits *)0)->field)                                                      \
     }
 
 static const attribute_field attributes[] = {
-    INT_FIELD(COMPUTE_CAPABILITY_MAJOR, major),
-    INT_FIELD(COMPUTE_CAPABILITY_MINOR, minor),
-    INT_FIELD(MULTIPROCESSOR_COUNT, sm_count),
-    INT_FIELD(WARP_SIZE, warp_size),
-    INT_FIELD(MAX_THREADS_PER_BLOCK, max_threads_per_block),
-    INT_FIELD(MAX_THREADS_PER_MULTIPROCESSOR, max_threads_per_sm),
-    INT_FIELD(MAX_BLOCKS_PER_MULTIPROCESSOR, max_blocks_per_sm),
-    INT_FIELD(MAX_REGISTERS_PER_MULTIPROCESSOR, registers_per_sm),
-    SIZE_FIELD(MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, shared_per_sm_bytes),
-    SIZE_FIELD(MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, max_shared_per_block_bytes),
-    SIZE_FIELD(RESERVED_SHARED_MEMORY_PER_BLOCK, shared_reserved_bytes),
-    SIZE_FIELD(L2_CACHE_SIZE, l2_bytes),
-    INT_FIELD(CLOCK_RATE, clock_khz),
+    FIELD(COMPUTE_CAPABILITY_MAJOR, major),
+    FIELD(COMPUTE_CAPABILITY_MINOR, minor),
+    FIELD(MULTIPROCESSOR_COUNT, sm_count),
+    FIELD(WARP_SIZE, warp_size),
+    FIELD(MAX_THREADS_PER_BLOCK, max_threads_per_block),
+    FIELD(MAX_THREADS_PER_MULTIPROCESSOR, max_threads_per_sm),
+    FIELD(MAX_BLOCKS_PER_MULTIPROCESSOR, max_blocks_per_sm),
+    FIELD(MAX_REGISTERS_PER_MULTIPROCESSOR, registers_per_sm),
+    FIELD(MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, shared_per_sm_bytes),
+    FIELD(MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, max_shared_per_block_bytes),
+    FIELD(RESERVED_SHARED_MEMORY_PER_BLOCK, shared_reserved_bytes),
+    FIELD(L2_CACHE_SIZE, l2_bytes),
+    FIELD(CLOCK_RATE, clock_khz),
 };
 
 static at_status read_limits(const cuda_driver *cuda, CUdevice handle, arch_limits *limits,
@@ -55,10 +51,8 @@ static at_status read_limits(const cuda_driver *cuda, CUdevice handle, arch_limi
             return status;
         char *field = (char *)limits + attributes[i].offset;
         size_t size = v > 0 ? (size_t)v : 0;
-        if (attributes[i].is_size)
-            memcpy(field, &size, sizeof size);
-        else
-            memcpy(field, &v, sizeof v);
+        memcpy(field, attributes[i].size_bytes == sizeof size ? (void *)&size : &v,
+               attributes[i].size_bytes);
     }
     /* The driver has no attributes for these three. They are known for every architecture from
      * 7.0. */
@@ -342,24 +336,15 @@ static const device_hardware hardware = {
     .sm_clock = cuda_sm_clock,
 };
 
-static const device_batches batches = {
-    .launches_new = cuda_batch_new,
-    .copies_new = cuda_batch_copy_new,
-    .free = cuda_batch_free,
-    .sample = cuda_batch_sample,
-};
-
 static const device_energy energy = {.repeat = repeat, .board = board, .others = others};
-
-static const device_counters counters = {.count = cuda_count};
 
 const device_api device_cuda_api = {
     .kind = "cuda",
     .transfers = true,
     .hardware = &hardware,
-    .batches = &batches,
+    .batches = &cuda_batches,
     .energy = &energy,
-    .counters = &counters,
+    .counters = &cuda_counters,
     .list = list,
     .open = open_device,
     .close = close_device,

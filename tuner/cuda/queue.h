@@ -238,23 +238,13 @@ at_status cuda_warm_up(device *d, at_error *error);
 at_status cuda_floor(device *d, int64_t *floor_ns, int64_t *tick_ns, at_error *error);
 at_status cuda_sm_clock(device *d, double *khz, at_error *error);
 
-/* Of device_batches: many launches in one graph, for kernels too short for two events. */
-at_status cuda_batch_new(device *d, device_kernel *k, const launch_plan *plan,
-                         device_buffer *const *const *sets, size_t set_count, uint32_t launches,
-                         device_batch **out, at_error *error);
-at_status cuda_batch_copy_new(device *d, device_buffer *const *to, device_buffer *const *from,
-                              size_t set_count, uint64_t size_bytes, uint32_t launches,
-                              device_batch **out, at_error *error);
-void cuda_batch_free(device *d, device_batch *b);
-at_status cuda_batch_sample(device *d, device_batch *b, device_cache cache, int64_t *time_ns,
-                            at_error *error);
+/* Batches: many launches in one graph, for kernels too short for two events. */
+extern const device_batches cuda_batches;
 
 /* ---- counters (counters.c) ---- */
 
-/* Of device_counters. */
-at_status cuda_count(device *d, device_kernel *k, const launch_plan *plan,
-                     device_buffer *const *buffers, const device_counting *what, double *values,
-                     at_error *error);
+extern const device_counters cuda_counters;
+
 void cuda_counters_free(device *d);
 
 /* ---- transfers (transfer.c) ---- */

@@ -431,6 +431,15 @@ static at_status capture(device *d, const batch_recipe *r, uint32_t launches, CU
     return status;
 }
 
+static void batch_free(device *d, device_batch *b)
+{
+    if (!b)
+        return;
+    if (b->graph)
+        d->cuda.cuGraphExecDestroy(b->graph);
+    free(b);
+}
+
 static at_status make(device *d, const batch_recipe *r, uint32_t launches, device_batch **out,
                       at_error *error)
 {
@@ -452,15 +461,15 @@ static at_status make(device *d, const batch_recipe *r, uint32_t launches, devic
     if (!status)
         status = cuda_wait(d, what, error);
     if (status)
-        cuda_batch_free(d, b);
+        batch_free(d, b);
     else
         *out = b;
     return status;
 }
 
-at_status cuda_batch_new(device *d, device_kernel *k, const launch_plan *plan,
-                         device_buffer *const *const *sets, size_t set_count, uint32_t launches,
-                         device_batch **out, at_error *error)
+static at_status batch_new(device *d, device_kernel *k, const launch_plan *plan,
+                           device_buffer *const *const *sets, size_t set_count, uint32_t launches,
+                           device_batch **out, at_error *error)
 {
     *out = NULL;
     if (plan && plan_transfers(plan))
@@ -472,22 +481,13 @@ at_status cuda_batch_new(device *d, device_kernel *k, const launch_plan *plan,
     return status ? status : make(d, &r, launches, out, error);
 }
 
-at_status cuda_batch_copy_new(device *d, device_buffer *const *to, device_buffer *const *from,
-                              size_t set_count, uint64_t size_bytes, uint32_t launches,
-                              device_batch **out, at_error *error)
+static at_status batch_copy_new(device *d, device_buffer *const *to, device_buffer *const *from,
+                                size_t set_count, uint64_t size_bytes, uint32_t launches,
+                                device_batch **out, at_error *error)
 {
     const batch_recipe r = {
         .to = to, .from = from, .copy_bytes = size_bytes, .set_count = set_count};
     return make(d, &r, launches, out, error);
-}
-
-void cuda_batch_free(device *d, device_batch *b)
-{
-    if (!b)
-        return;
-    if (b->graph)
-        d->cuda.cuGraphExecDestroy(b->graph);
-    free(b);
 }
 
 static at_status launch_graph(device *d, device_batch *b, at_error *error)
@@ -495,8 +495,8 @@ static at_status launch_graph(device *d, device_batch *b, at_error *error)
     return cuda_done(d, d->cuda.cuGraphLaunch(b->graph, d->stream), "cannot launch a batch", error);
 }
 
-at_status cuda_batch_sample(device *d, device_batch *b, device_cache cache, int64_t *time_ns,
-                            at_error *error)
+static at_status batch_sample(device *d, device_batch *b, device_cache cache, int64_t *time_ns,
+                              at_error *error)
 {
     at_status status = cache == DEVICE_CACHE_WARM ? launch_graph(d, b, error) : AT_OK;
     if (status)
@@ -510,3 +510,10 @@ at_status cuda_batch_sample(device *d, device_batch *b, device_cache cache, int6
         *time_ns = (all_ns + b->launches / 2) / b->launches;
     return status;
 }
+
+const device_batches cuda_batches = {
+    .launches_new = batch_new,
+    .copies_new = batch_copy_new,
+    .free = batch_free,
+    .sample = batch_sample,
+};

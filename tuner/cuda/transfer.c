@@ -195,27 +195,24 @@ static unsigned char *stage_of(const moving *m, const host_block *b, uint32_t st
     return b->bytes ? b->bytes + stream * m->chunk_bytes : NULL;
 }
 
-static void pack_stage(const moving *m, span what, unsigned char *stage)
+/* Copies a range of a block to the stage, or the stage to a range of a block. */
+static void copy_stage(const moving *m, const host_block *b, span what, unsigned char *stage,
+                       bool to_stage)
 {
     while (what.size_bytes > 0) {
         unsigned char *bytes;
-        span part = take_part(m, &m->host_from, &what, &bytes);
-        memcpy(stage, bytes, part.size_bytes);
+        span part = take_part(m, b, &what, &bytes);
+        memcpy(to_stage ? stage : bytes, to_stage ? bytes : stage, part.size_bytes);
         stage += part.size_bytes;
     }
 }
 
 static void unpack_stage(moving *m, uint32_t stream)
 {
-    span what = m->waiting[stream];
-    const unsigned char *stage = m->down ? stage_of(m, &m->stage_down, stream) : NULL;
+    unsigned char *stage = m->down ? stage_of(m, &m->stage_down, stream) : NULL;
+    if (stage)
+        copy_stage(m, &m->host_to, m->waiting[stream], stage, false);
     m->waiting[stream] = (span){0};
-    while (stage && what.size_bytes > 0) {
-        unsigned char *bytes;
-        span part = take_part(m, &m->host_to, &what, &bytes);
-        memcpy(bytes, stage, part.size_bytes);
-        stage += part.size_bytes;
-    }
 }
 
 /* Waits until the stream has used its part of the staging blocks, and unpacks it. */
@@ -239,7 +236,7 @@ static void send(moving *m, bool up, span what, uint32_t stream)
     }
     unsigned char *stage = stage_of(m, up ? &m->stage_up : &m->stage_down, stream);
     if (up)
-        pack_stage(m, what, stage);
+        copy_stage(m, &m->host_from, what, stage, true);
     copy(m, up, stage, data + what.first, what.size_bytes, m->d->transfer_streams[stream]);
 }
 

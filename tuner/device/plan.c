@@ -217,41 +217,35 @@ uint64_t plan_compared(const problem_plan *problem, const launch_plan *launch, u
     return problem->buffers[i].count;
 }
 
+static void need_buffer(uint32_t buffer, uint32_t *needed)
+{
+    if (buffer >= *needed)
+        *needed = buffer + 1;
+}
+
 at_status plan_fits(const launch_plan *plan, uint32_t buffer_count, at_error *error)
 {
-    const transfer_task *task = &plan->transfer.task;
-    if (plan_transfers(plan) && (task->from >= buffer_count || task->to >= buffer_count))
-        return error_set(error, AT_FORMAT,
-                         "the transfer names buffers %" PRIu32 " and %" PRIu32
-                         ", there are %" PRIu32,
-                         task->from, task->to, buffer_count);
+    uint32_t needed = 0;
+    if (plan_transfers(plan)) {
+        need_buffer(plan->transfer.task.from, &needed);
+        need_buffer(plan->transfer.task.to, &needed);
+    }
     for (uint32_t i = 0; i < plan->argument_count; i++)
-        if (plan->arguments[i].is_buffer && plan->arguments[i].buffer >= buffer_count)
-            return error_set(error, AT_FORMAT,
-                             "argument %" PRIu32 " of %s names buffer %u, there are %" PRIu32,
-                             i + 1, plan_entry(plan, 0), plan->arguments[i].buffer, buffer_count);
+        if (plan->arguments[i].is_buffer)
+            need_buffer(plan->arguments[i].buffer, &needed);
     for (uint32_t i = 0; i < plan->address_count; i++)
-        if (plan->addresses[i].buffer >= buffer_count)
-            return error_set(error, AT_FORMAT,
-                             "a struct among the arguments of %s names buffer %u, there are "
-                             "%" PRIu32,
-                             plan_entry(plan, 0), plan->addresses[i].buffer, buffer_count);
+        need_buffer(plan->addresses[i].buffer, &needed);
     for (uint32_t i = 0; i < plan->view_count; i++)
-        if (plan->views[i].buffer >= buffer_count)
-            return error_set(error, AT_FORMAT,
-                             "view %" PRIu32 " of %s is of buffer %" PRIu32 ", there are %" PRIu32,
-                             i + 1, plan_entry(plan, 0), plan->views[i].buffer, buffer_count);
+        need_buffer(plan->views[i].buffer, &needed);
     for (uint32_t i = 0; i < plan->constant_count; i++)
-        if (plan->constants[i].buffer >= buffer_count)
-            return error_set(error, AT_FORMAT,
-                             "constant %s names buffer %" PRIu32 ", there are %" PRIu32,
-                             plan->constants[i].name, plan->constants[i].buffer, buffer_count);
+        need_buffer(plan->constants[i].buffer, &needed);
     for (uint32_t i = 0; i < plan->compared_count; i++)
-        if (plan->compared[i].buffer >= buffer_count)
-            return error_set(error, AT_FORMAT,
-                             "what is compared names buffer %" PRIu32 ", there are %" PRIu32,
-                             plan->compared[i].buffer, buffer_count);
-    return AT_OK;
+        need_buffer(plan->compared[i].buffer, &needed);
+    if (needed <= buffer_count)
+        return AT_OK;
+    return error_set(error, AT_FORMAT,
+                     "the plan of %s names buffer %" PRIu32 ", there are %" PRIu32,
+                     plan_entry(plan, 0), needed - 1, buffer_count);
 }
 
 const char *plan_entry(const launch_plan *plan, uint32_t launch)

@@ -54,60 +54,22 @@ void tolerance_tell(tolerance t, char text[TOLERANCE_TEXT_BYTES])
         snprintf(text, TOLERANCE_TEXT_BYTES, formats[t.kind], t.limit);
 }
 
+/* An element, zero-extended. */
 typedef union element {
     int8_t s8;
-    uint8_t u8;
     int16_t s16;
-    uint16_t u16;
     int32_t s32;
-    uint32_t u32;
     int64_t s64;
-    uint64_t u64;
+    uint64_t bits;
     float f;
     double d;
 } element;
 
 static element load(dtype type, const void *bytes)
 {
-    element v = {.u64 = 0};
+    element v = {.bits = 0};
     memcpy(&v, bytes, dtype_get(type)->size_bytes);
     return v;
-}
-
-static double value_of(dtype type, element v)
-{
-    switch (type) {
-    case DTYPE_INT8:
-        return v.s8;
-    case DTYPE_UINT8:
-        return v.u8;
-    case DTYPE_INT16:
-        return v.s16;
-    case DTYPE_UINT16:
-        return v.u16;
-    case DTYPE_INT32:
-        return v.s32;
-    case DTYPE_UINT32:
-        return v.u32;
-    case DTYPE_INT64:
-        return (double)v.s64;
-    case DTYPE_UINT64:
-        return (double)v.u64;
-    case DTYPE_HALF:
-        return half_to_float(v.u16);
-    case DTYPE_BFLOAT16:
-        return bfloat_to_float(v.u16);
-    case DTYPE_FLOAT:
-        return v.f;
-    default:
-        return v.d;
-    }
-}
-
-/* Returns an element as a double. Large 64-bit integers are rounded. */
-static double element_value(dtype type, const void *bytes)
-{
-    return value_of(type, load(type, bytes));
 }
 
 static bool is_signed(dtype type)
@@ -121,6 +83,23 @@ static int64_t signed_value(dtype type, element v)
            : type == DTYPE_INT16 ? v.s16
            : type == DTYPE_INT32 ? v.s32
                                  : v.s64;
+}
+
+/* Returns the value of an element as a double. Large 64-bit integers are rounded. */
+static double value_of(dtype type, element v)
+{
+    switch (type) {
+    case DTYPE_HALF:
+        return half_to_float((uint16_t)v.bits);
+    case DTYPE_BFLOAT16:
+        return bfloat_to_float((uint16_t)v.bits);
+    case DTYPE_FLOAT:
+        return v.f;
+    case DTYPE_DOUBLE:
+        return v.d;
+    default:
+        return is_signed(type) ? (double)signed_value(type, v) : (double)v.bits;
+    }
 }
 
 /* Returns the number of digits that distinguish any two numbers of a type: 1 + ceil(p * log10(2))
@@ -137,14 +116,14 @@ void element_tell(dtype type, const void *bytes, char text[ELEMENT_TEXT_BYTES])
     if (!dtype_get(type)->is_float && is_signed(type))
         snprintf(text, ELEMENT_TEXT_BYTES, "%" PRId64, signed_value(type, v));
     else if (!dtype_get(type)->is_float)
-        snprintf(text, ELEMENT_TEXT_BYTES, "%" PRIu64, v.u64);
+        snprintf(text, ELEMENT_TEXT_BYTES, "%" PRIu64, v.bits);
     else if (isnan(value_of(type, v)))
-        snprintf(text, ELEMENT_TEXT_BYTES, "nan (0x%0*" PRIx64 ")", (int)(2 * size), v.u64);
+        snprintf(text, ELEMENT_TEXT_BYTES, "nan (0x%0*" PRIx64 ")", (int)(2 * size), v.bits);
     else
         snprintf(text, ELEMENT_TEXT_BYTES, "%.*g", digits_of(type), value_of(type, v));
     if (size == 1)
         snprintf(text + strlen(text), ELEMENT_TEXT_BYTES - strlen(text), " (0x%02x)",
-                 (unsigned)v.u8);
+                 (unsigned)v.bits);
 }
 
 double element_magnitude(dtype type, const void *elements, uint64_t count)
@@ -153,7 +132,7 @@ double element_magnitude(dtype type, const void *elements, uint64_t count)
     size_t size = dtype_get(type)->size_bytes;
     double largest = 0;
     for (uint64_t i = 0; i < count; i++) {
-        double magnitude = fabs(element_value(type, bytes + i * size));
+        double magnitude = fabs(value_of(type, load(type, bytes + i * size)));
         if (isfinite(magnitude) && magnitude > largest)
             largest = magnitude;
     }
@@ -171,32 +150,9 @@ static uint64_t rank_of_float(uint64_t bits, int width)
 /* Maps an element to an integer such that the difference of two is their distance in ULPs. */
 static uint64_t rank_of(dtype type, element v)
 {
-    const uint64_t middle = UINT64_C(1) << 63;
-    switch (type) {
-    case DTYPE_INT8:
-        return middle + (uint64_t)v.s8;
-    case DTYPE_UINT8:
-        return v.u8;
-    case DTYPE_INT16:
-        return middle + (uint64_t)v.s16;
-    case DTYPE_UINT16:
-        return v.u16;
-    case DTYPE_INT32:
-        return middle + (uint64_t)v.s32;
-    case DTYPE_UINT32:
-        return v.u32;
-    case DTYPE_INT64:
-        return middle + (uint64_t)v.s64;
-    case DTYPE_HALF:
-    case DTYPE_BFLOAT16:
-        return rank_of_float(v.u16, 16);
-    case DTYPE_FLOAT:
-        return rank_of_float(v.u32, 32);
-    case DTYPE_DOUBLE:
-        return rank_of_float(v.u64, 64);
-    default:
-        return v.u64;
-    }
+    if (dtype_get(type)->is_float)
+        return rank_of_float(v.bits, (int)(8 * dtype_get(type)->size_bytes));
+    return is_signed(type) ? (UINT64_C(1) << 63) + (uint64_t)signed_value(type, v) : v.bits;
 }
 
 bool tolerance_accepts(tolerance t, double magnitude, dtype type, const void *found,
@@ -204,7 +160,7 @@ bool tolerance_accepts(tolerance t, double magnitude, dtype type, const void *fo
 {
     const element f = load(type, found), e = load(type, expected);
     if (t.kind == TOLERANCE_EXACT)
-        return f.u64 == e.u64;
+        return f.bits == e.bits;
     const double x = value_of(type, f), y = value_of(type, e);
     const uint64_t a = rank_of(type, f), b = rank_of(type, e), steps = a > b ? a - b : b - a;
     const bool is_float = dtype_get(type)->is_float;

@@ -313,27 +313,16 @@ static int compare_tests(const void *left, const void *right)
     return a->constraint < b->constraint ? -1 : a->constraint > b->constraint;
 }
 
-static void mark_reads(const space *s, const space_constraint *constraint, bool *reads)
-{
-    for (size_t l = 0; l < s->level_count; l++) {
-        reads[l] = false;
-        for (size_t i = 0; i < constraint->parameter_count; i++)
-            reads[l] |= constraint->parameters[i] == s->order[l];
-    }
-}
-
 /* Prepares the tests of constraints that read parameters with several values, and counts them. */
-static bool prepare_tests(builder *b, const space_constraint *constraints, bool *reads,
-                          size_t *count)
+static bool prepare_tests(builder *b, const bool *reads, size_t *count)
 {
     const space *s = b->s;
     *count = 0;
     for (size_t c = 0; c < s->constraint_count; c++) {
-        mark_reads(s, &constraints[c], reads);
         tested *t = &b->tests[*count];
         *t = (tested){.constraint = c};
         (*count)++;
-        if (!key_init(&t->reads, s, reads, s->level_count))
+        if (!key_init(&t->reads, s, reads + c * s->level_count, s->level_count))
             return false;
         if (t->reads.count == 0) {
             key_deinit(&t->reads);
@@ -360,11 +349,12 @@ static bool prepare_tests(builder *b, const space_constraint *constraints, bool 
     return true;
 }
 
-static bool prepare_levels(builder *b, size_t test_count, bool *reads)
+static bool prepare_levels(builder *b, size_t test_count)
 {
     const space *s = b->s;
+    bool *reads = calloc(s->level_count + 1, sizeof *reads), whole = reads != NULL;
     b->suffix[s->level_count] = 1;
-    for (size_t l = s->level_count; l-- > 0;) {
+    for (size_t l = s->level_count; l-- > 0 && whole;) {
         size_t values = s->parameters[s->order[l]].value_count;
         b->suffix[l] = b->suffix[l + 1] * (double)values;
         b->scratch[l] = calloc(values, sizeof *b->scratch[l]);
@@ -374,34 +364,11 @@ static bool prepare_levels(builder *b, size_t test_count, bool *reads)
             for (size_t i = 0; i < b->tests[t].reads.count; i++)
                 reads[b->tests[t].reads.levels[i]] = true;
         level_memo *memo = &b->levels[l];
-        if (!b->scratch[l] || !b->alive[l] || !key_init(&memo->frontier, s, reads, l))
-            return false;
+        whole = b->scratch[l] && b->alive[l] && key_init(&memo->frontier, s, reads, l);
         memo->remember = memo->frontier.count < l && memo->frontier.combinations > 0;
     }
-    return true;
-}
-
-/* Tests the constraints that read only parameters with one value. `*broken` is the first that
- * fails, or SIZE_MAX. */
-static at_status test_constants(builder *b, const space_constraint *constraints, bool *reads,
-                                size_t *broken)
-{
-    *broken = SIZE_MAX;
-    for (size_t c = 0; c < b->s->constraint_count && *broken == SIZE_MAX; c++) {
-        mark_reads(b->s, &constraints[c], reads);
-        space_question question = {c, b->indices, 0, &(uint16_t){0}, 1};
-        bool varies = false, holds = true;
-        for (size_t l = 0; l < b->s->level_count; l++)
-            varies |= reads[l];
-        if (varies)
-            continue;
-        at_status status = b->test(b->context, &question, &holds, b->error);
-        if (status)
-            return status;
-        if (!holds)
-            *broken = c;
-    }
-    return AT_OK;
+    free(reads);
+    return whole;
 }
 
 static void builder_deinit(builder *b, size_t test_count)
@@ -470,16 +437,16 @@ at_status space_build(space *s, const space_constraint *constraints, space_test 
                  .error = error};
     at_status status = AT_OK;
     size_t test_count = 0, broken;
-    bool *reads = calloc(s->level_count + 1, sizeof *reads);
+    bool *reads = space_reads(s, constraints);
     s->root = NODE_NONE;
-    if (!reads || !allocate(&b) || !prepare_tests(&b, constraints, reads, &test_count) ||
-        !prepare_levels(&b, test_count, reads)) {
+    if (!reads || !allocate(&b) || !prepare_tests(&b, reads, &test_count) ||
+        !prepare_levels(&b, test_count)) {
         status = node_no_memory(error);
         goto cleanup;
     }
     status = node_writer_init(&b.nodes, s, limits->most_configurations, error);
     if (!status)
-        status = test_constants(&b, constraints, reads, &broken);
+        status = space_test_constants(s, reads, b.indices, test, context, &broken, error);
     if (status)
         goto cleanup;
     b.width[0] = 1;

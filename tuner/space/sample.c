@@ -154,19 +154,6 @@ static at_status keep_neighbours(sampler *m, size_t most)
     return status;
 }
 
-/* Tests the constraints that read only parameters with one value. */
-static at_status test_constants(sampler *m, bool *hold)
-{
-    at_status status = AT_OK;
-    *hold = true;
-    for (size_t c = 0; c < m->s->constraint_count && !status && *hold; c++) {
-        space_question question = {c, m->indices, 0, &(uint16_t){0}, 1};
-        if (m->level_of[c] == SIZE_MAX)
-            status = m->test(m->context, &question, hold, m->error);
-    }
-    return status;
-}
-
 /* Returns element `i`, from 1, of the sequence 1, 1, 2, 1, 1, 2, 4, 1, 1, 2 ..., the optimal
  * sequence of limits for random restarts without further knowledge (Luby, Sinclair & Zuckerman,
  * "Optimal speedup of Las Vegas algorithms", 1993). */
@@ -182,7 +169,8 @@ static uint64_t luby(uint64_t i)
 
 static at_status search(sampler *m, const uint16_t *known)
 {
-    bool possible, found, is_new;
+    bool found, is_new;
+    size_t broken;
     at_status status = AT_OK;
     if (known) {
         memcpy(m->indices, known, m->s->parameter_count * sizeof *known);
@@ -191,8 +179,9 @@ static at_status search(sampler *m, const uint16_t *known)
             status = keep_neighbours(m, SIZE_MAX);
     }
     if (!status)
-        status = test_constants(m, &possible);
-    if (status || !possible)
+        status = space_test_constants(m->s, m->reads, m->indices, m->test, m->context, &broken,
+                                      m->error);
+    if (status || broken != SIZE_MAX)
         return status;
     uint64_t nth = 0;
     for (int fruitless = 0; fruitless < MOST_FRUITLESS && m->count < m->most && !status;
@@ -269,7 +258,7 @@ static bool sampler_init(sampler *m)
     const space *s = m->s;
     size_t most_values = 1;
     m->level_of = calloc(s->constraint_count + 1, sizeof *m->level_of);
-    m->reads = calloc(s->constraint_count * s->level_count + 1, sizeof *m->reads);
+    m->reads = space_reads(s, m->constraints);
     m->indices = calloc(s->parameter_count + 1, sizeof *m->indices);
     m->shuffled = calloc(s->level_count + 1, sizeof *m->shuffled);
     if (!m->level_of || !m->reads || !m->indices || !m->shuffled)
@@ -283,11 +272,8 @@ static bool sampler_init(sampler *m)
     for (size_t c = 0; c < s->constraint_count; c++) {
         m->level_of[c] = SIZE_MAX;
         for (size_t l = 0; l < s->level_count; l++)
-            for (size_t i = 0; i < m->constraints[c].parameter_count; i++)
-                if (m->constraints[c].parameters[i] == s->order[l]) {
-                    m->reads[c * s->level_count + l] = true;
-                    m->level_of[c] = l;
-                }
+            if (m->reads[c * s->level_count + l])
+                m->level_of[c] = l;
     }
     m->choices = calloc(most_values, sizeof *m->choices);
     m->holds = calloc(most_values, sizeof *m->holds);

@@ -4,6 +4,37 @@
 #include <string.h>
 #include <xxhash.h>
 
+bool *space_reads(const space *s, const space_constraint *constraints)
+{
+    bool *reads = calloc(s->constraint_count * s->level_count + 1, sizeof *reads);
+    for (size_t c = 0; reads && c < s->constraint_count; c++)
+        for (size_t l = 0; l < s->level_count; l++)
+            for (size_t i = 0; i < constraints[c].parameter_count; i++)
+                if (constraints[c].parameters[i] == s->order[l])
+                    reads[c * s->level_count + l] = true;
+    return reads;
+}
+
+at_status space_test_constants(const space *s, const bool *reads, uint16_t *indices,
+                               space_test test, void *context, size_t *broken, at_error *error)
+{
+    *broken = SIZE_MAX;
+    for (size_t c = 0; c < s->constraint_count && *broken == SIZE_MAX; c++) {
+        space_question question = {c, indices, 0, &(uint16_t){0}, 1};
+        bool holds = true;
+        if (s->level_count && memchr(reads + c * s->level_count, true, s->level_count))
+            continue;
+        at_status status = test(context, &question, &holds, error);
+        if (status)
+            return status;
+        if (!holds)
+            *broken = c;
+    }
+    return AT_OK;
+}
+
+/* ---- writing ---- */
+
 at_status node_no_memory(at_error *error)
 {
     return error_set(error, AT_NO_MEMORY,

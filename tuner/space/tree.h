@@ -52,6 +52,15 @@ at_status space_draw(space *s, const space_constraint *constraints, space_test t
                      const space_limits *limits, uint64_t most, const uint16_t *known,
                      at_error *error);
 
+/* Returns a table [constraint][level] of the levels that each constraint reads, freed by the
+ * caller. Returns NULL if memory ran out. */
+bool *space_reads(const space *s, const space_constraint *constraints);
+
+/* Tests the constraints that read no level, only parameters with one value. `*broken` is the first
+ * that fails, or SIZE_MAX. Returns the status of the test. */
+at_status space_test_constants(const space *s, const bool *reads, uint16_t *indices,
+                               space_test test, void *context, size_t *broken, at_error *error);
+
 /* ---- writing ---- */
 
 /* Writes the nodes of a tree, children before their parents and equal nodes once. */
