@@ -160,7 +160,7 @@ cpp_token cpp_next(cpp_lexer *l)
     if (l->at >= l->end)
         return t;
     l->at_line_start = false;
-    if (c == '#' && t.begins_line) {
+    if (t.begins_line && (c == '#' || (c == '%' && peek(l, 1) == ':'))) {
         t.kind = CPP_DIRECTIVE;
         skip_directive(l);
     } else if (isdigit((unsigned char)c) || (c == '.' && isdigit((unsigned char)peek(l, 1)))) {

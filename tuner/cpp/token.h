@@ -20,9 +20,9 @@ typedef enum cpp_token_kind {
     CPP_END,
     CPP_WORD,
     CPP_NUMBER,
-    CPP_LITERAL, /* a string or a character, with its quotes */
-    CPP_SYMBOL,  /* one character, or two: "::" and those that end with '=' */
-    CPP_DIRECTIVE
+    CPP_LITERAL,  /* a string or a character, with its quotes */
+    CPP_SYMBOL,   /* one character, or two: "::" and those that end with '=' */
+    CPP_DIRECTIVE /* from its sign, # or %:, to the end of the line or a // comment */
 } cpp_token_kind;
 
 typedef struct cpp_token {

@@ -1,6 +1,5 @@
 #include "script/include.h"
 
-#include <ctype.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -9,19 +8,28 @@
 
 #include "base/array.h"
 #include "base/pack.h"
+#include "cpp/token.h"
 #include "script/state.h"
 
 enum { NAME_BYTES = 256 };
 
-/* a file in the first phases of the preprocessor */
+/* a file that is read */
 typedef struct reader {
-    const char *at;
+    const char *text;
     const char *own_name; /* path below its folder; "" for the source itself */
     size_t own_folder;    /* index of its folder; unused for the source itself */
     char name[512];       /* for messages; #line changes it */
-    int line;
+    int64_t line_shift;   /* from lines of the text to those of #line */
     at_error *error;
 } reader;
+
+/* a directive, or the part of it that is not read yet, without line splices */
+typedef struct directive {
+    const char *start; /* in the text */
+    char *clean;       /* owned */
+    cpp_lexer lexer;   /* in `clean` */
+    int line;          /* of the text */
+} directive;
 
 /* a name to write over the text from `start` to `end` */
 typedef struct edit {
@@ -48,12 +56,6 @@ typedef struct found_file {
     char path[PATH_MAX];
 } found_file;
 
-/* A #line directive may number a line as high as the largest int. */
-static void count_line(reader *r)
-{
-    r->line += r->line < INT_MAX;
-}
-
 /* Returns the size of a line splice at `at` (a backslash and an end of line), or 0. */
 static size_t splice_bytes(const char *at)
 {
@@ -62,129 +64,47 @@ static size_t splice_bytes(const char *at)
     return at[1] == '\n' ? 2 : at[1] == '\r' && at[2] == '\n' ? 3 : 0;
 }
 
-static void skip_splices(reader *r)
+/* Opens the text of a directive behind its sign. The caller frees d->clean. */
+static at_status open_directive(const reader *r, cpp_token t, directive *d)
 {
-    for (size_t n; (n = splice_bytes(r->at)) > 0; r->at += n)
-        count_line(r);
-}
-
-static char peek(reader *r)
-{
-    skip_splices(r);
-    return *r->at;
-}
-
-static char take(reader *r)
-{
-    char c = peek(r);
-    if (c == '\n')
-        count_line(r);
-    r->at += c != '\0';
-    return c;
-}
-
-static char peek_second(reader *r)
-{
-    if (peek(r) == '\0')
-        return '\0';
-    reader ahead = {.at = r->at + 1};
-    return peek(&ahead);
-}
-
-/* Skips a comment. Returns false if there is none. */
-static bool skip_comment(reader *r)
-{
-    if (peek(r) != '/' || (peek_second(r) != '/' && peek_second(r) != '*'))
-        return false;
-    take(r);
-    if (take(r) == '/') {
-        while (peek(r) != '\0' && peek(r) != '\n')
-            take(r);
-        return true;
+    const size_t sign = *t.span.text == '#' ? 1 : 2;
+    *d = (directive){.start = t.span.text + sign, .line = t.line, .clean = malloc(t.span.length)};
+    if (!d->clean)
+        return error_no_memory(r->error);
+    size_t used = 0;
+    for (const char *at = d->start, *end = t.span.text + t.span.length; at < end;) {
+        const size_t splice = splice_bytes(at);
+        if (splice == 0)
+            d->clean[used++] = *at;
+        at += splice ? splice : 1;
     }
-    for (char last = '\0', c; (c = take(r)) != '\0'; last = c)
-        if (last == '*' && c == '/')
-            break;
-    return true;
+    d->lexer = cpp_lexer_make(d->clean, used, 1);
+    d->lexer.at_line_start = false;
+    return AT_OK;
 }
 
-static void skip_blanks(reader *r)
+/* Returns the offset in the text of a place in d->clean. */
+static size_t offset_in_text(const reader *r, const directive *d, const char *place)
 {
-    for (;;) {
-        char c = peek(r);
-        if (c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f')
-            take(r);
-        else if (!skip_comment(r))
-            return;
+    const char *at = d->start;
+    for (const char *c = d->clean;; c++, at++) {
+        for (size_t splice; (splice = splice_bytes(at)) > 0;)
+            at += splice;
+        if (c == place)
+            return (size_t)(at - r->text);
     }
 }
 
-/* Skips a string or a character, at most up to the end of the line. */
-static void skip_literal(reader *r)
+/* Returns the line for messages. A #line directive may number a line as high as the largest int. */
+static int shown_line(const reader *r, int line)
 {
-    char quote = take(r);
-    for (char c; (c = peek(r)) != '\0' && c != '\n';) {
-        take(r);
-        if (c == quote)
-            return;
-        if (c == '\\' && peek(r) != '\n')
-            take(r);
-    }
-}
-
-/* Skips R"mark( ... )mark" from its quote on. */
-static void skip_raw_literal(reader *r)
-{
-    char end[20] = ")";
-    size_t n = 1;
-    take(r);
-    while (peek(r) != '(' && peek(r) != '\0' && n < sizeof end - 2)
-        end[n++] = take(r);
-    end[n++] = '"';
-    end[n] = '\0';
-    const char *closed = strstr(r->at, end);
-    const char *stop = closed ? closed + n : r->at + strlen(r->at);
-    for (; r->at < stop; r->at++)
-        if (*r->at == '\n')
-            count_line(r);
-}
-
-static bool is_word_char(char c)
-{
-    return isalnum((unsigned char)c) || c == '_' || c == '$' || (c & 0x80);
-}
-
-/* Reads an identifier or a number, cut to the size of `word`. */
-static void read_word(reader *r, char word[NAME_BYTES])
-{
-    size_t n = 0;
-    bool number = isdigit((unsigned char)peek(r));
-    while (is_word_char(peek(r)) || (number && peek(r) == '\'' && is_word_char(peek_second(r)))) {
-        char c = take(r);
-        if (n < NAME_BYTES - 1)
-            word[n++] = c;
-    }
-    word[n] = '\0';
-}
-
-/* Skips a word without reading it. Returns false if the word may matter, is a number or has a
- * splice. */
-static bool skip_plain_word(reader *r)
-{
-    const char *end = r->at;
-    if (isdigit((unsigned char)*end) || strncmp(end, "__", 2) == 0)
-        return false;
-    while (is_word_char(*end))
-        end++;
-    if (*end == '\\' || *end == '"')
-        return false;
-    r->at = end;
-    return true;
+    const int64_t shown = line + r->line_shift;
+    return shown < INT_MAX ? (int)shown : INT_MAX;
 }
 
 static at_status refuse(const reader *r, int line, const char *what)
 {
-    return error_set_at(r->error, AT_SCRIPT, r->name, line,
+    return error_set_at(r->error, AT_SCRIPT, r->name, shown_line(r, line),
                         "%s: source may include headers of the CUDA Toolkit and files below the "
                         "script's folder or one that -I names, named in the #include itself by a "
                         "path that stays below it",
@@ -244,76 +164,65 @@ static bool join(const char *from, const char *name, char out[2 * NAME_BYTES])
     return used > 0;
 }
 
-/* Reads "name" or <name>, and refuses a name that leads elsewhere. */
-static at_status read_name(reader *r, int line, char name[NAME_BYTES])
+/* Reads "name" or <name>, and refuses a name that leads elsewhere. *start is its place in the
+ * directive. */
+static at_status read_name(const reader *r, directive *d, char name[NAME_BYTES], const char **start)
 {
-    size_t n = 0;
-    char end = peek(r) == '"' ? '"' : peek(r) == '<' ? '>' : '\0';
-    if (end == '\0')
-        return refuse(r, line, "an #include of a macro: write the file's name");
-    take(r);
-    while (peek(r) != end) {
-        if (peek(r) == '\0' || peek(r) == '\n' || n == NAME_BYTES - 1)
-            return refuse(r, line, "an #include whose file name does not end");
-        name[n++] = take(r);
+    const cpp_token t = cpp_next(&d->lexer);
+    const char *end = NULL; /* the closing sign */
+    if (cpp_is(t, "<"))
+        end = memchr(t.span.text, '>', (size_t)(d->lexer.end - t.span.text));
+    else if (t.kind != CPP_LITERAL || *t.span.text != '"')
+        return refuse(r, d->line, "an #include of a macro: write the file's name");
+    else if (t.span.length > 1 && t.span.text[t.span.length - 1] == '"')
+        end = t.span.text + t.span.length - 1;
+    if (!end || end - t.span.text > NAME_BYTES)
+        return refuse(r, d->line, "an #include whose file name does not end");
+    *start = t.span.text + 1;
+    const size_t length = (size_t)(end - *start);
+    memcpy(name, *start, length);
+    name[length] = '\0';
+    d->lexer.at = end + 1;
+    return leads_outside(name) ? refuse_name(r, d->line, name) : AT_OK;
+}
+
+/* Checks the names of __has_include and the like in the rest of a directive. */
+static at_status check_questions(const reader *r, directive *d)
+{
+    static const char *const questions[] = {"__has_include", "__has_include_next", "__has_embed",
+                                            NULL};
+    at_status status = AT_OK;
+    for (cpp_token t = cpp_next(&d->lexer); !status && t.kind != CPP_END; t = cpp_next(&d->lexer)) {
+        char name[NAME_BYTES];
+        const char *start;
+        if (!cpp_is_any(t, questions))
+            continue;
+        if (!cpp_is(cpp_next(&d->lexer), "("))
+            return refuse(r, d->line, "__has_include without a file name in brackets");
+        status = read_name(r, d, name, &start);
+        if (!status && has_parent(name))
+            status = refuse_name(r, d->line, name);
     }
-    take(r);
-    name[n] = '\0';
-    return leads_outside(name) ? refuse_name(r, line, name) : AT_OK;
+    return status;
 }
 
-static at_status read_question(reader *r)
+/* Reads the rest of #line NUMBER "NAME"; `next_line` is the line of the text behind it. */
+static void read_line_directive(reader *r, directive *d, int next_line)
 {
-    char name[NAME_BYTES];
-    int line = r->line;
-    skip_blanks(r);
-    if (peek(r) != '(')
-        return refuse(r, line, "__has_include without a file name in brackets");
-    take(r);
-    skip_blanks(r);
-    at_status status = read_name(r, line, name);
-    return !status && has_parent(name) ? refuse_name(r, line, name) : status;
-}
-
-static bool is_question(const char *word)
-{
-    return strcmp(word, "__has_include") == 0 || strcmp(word, "__has_include_next") == 0 ||
-           strcmp(word, "__has_embed") == 0;
-}
-
-static bool is_raw_prefix(const char *word)
-{
-    static const char *const prefixes[] = {"R", "LR", "uR", "UR", "u8R"};
-    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
-        if (strcmp(word, prefixes[i]) == 0)
-            return true;
-    return false;
-}
-
-static void read_line_directive(reader *r)
-{
-    char number[NAME_BYTES];
-    skip_blanks(r);
-    read_word(r, number);
-    long line = strtol(number, NULL, 10);
+    const cpp_token number = cpp_next(&d->lexer), name = cpp_next(&d->lexer);
+    const long line = number.kind == CPP_NUMBER ? strtol(number.span.text, NULL, 10) : 0;
     if (line < 1 || line > INT_MAX)
         return;
-    skip_blanks(r);
-    if (peek(r) == '"') {
-        size_t n = 0;
-        take(r);
-        while (peek(r) != '"' && peek(r) != '\n' && peek(r) != '\0') {
-            char c = take(r);
-            if (c == '\\' && peek(r) != '\n')
-                c = take(r);
-            if (n < sizeof r->name - 1)
-                r->name[n++] = c;
-        }
-        r->name[n] = '\0';
+    r->line_shift = (int64_t)line - next_line;
+    if (name.kind != CPP_LITERAL)
+        return;
+    size_t n = 0;
+    for (size_t i = 1; i + 1 < name.span.length; i++) {
+        i += name.span.text[i] == '\\' && i + 2 < name.span.length;
+        if (n < sizeof r->name - 1)
+            r->name[n++] = name.span.text[i];
     }
-    r->line = (int)line - 1; /* the end of this line adds 1 */
-    while (peek(r) != '\n' && peek(r) != '\0')
-        take(r);
+    r->name[n] = '\0';
 }
 
 static at_status scan(collection *c, char **text, const char *own_name, size_t own_folder,
@@ -351,13 +260,13 @@ static at_status add_header(collection *c, const reader *r, int line, const foun
                             script_bytes *text, char as[NAME_BYTES])
 {
     if (strlen(text->bytes) != text->size_bytes)
-        return error_set_at(r->error, AT_SCRIPT, r->name, line,
+        return error_set_at(r->error, AT_SCRIPT, r->name, shown_line(r, line),
                             "%s, which this includes, holds a NUL", file->path);
     for (int attempt = 0; attempt < 2; attempt++) {
         int n = attempt ? snprintf(as, NAME_BYTES, "%zu/%s", file->folder, file->name)
                         : snprintf(as, NAME_BYTES, "%s", file->name);
         if (n < 0 || n >= NAME_BYTES)
-            return error_set_at(r->error, AT_SCRIPT, r->name, line,
+            return error_set_at(r->error, AT_SCRIPT, r->name, shown_line(r, line),
                                 "the name of %s, which this includes, is too long", file->path);
         const char *known = find_path(c, as);
         if (known && strcmp(known, file->path) == 0)
@@ -370,8 +279,8 @@ static at_status add_header(collection *c, const reader *r, int line, const foun
         c->paths = calloc(SOURCE_HEADERS_MAX, sizeof *c->paths);
     }
     if (c->out->count == SOURCE_HEADERS_MAX)
-        return error_set_at(r->error, AT_SCRIPT, r->name, line, "more than %d included files",
-                            SOURCE_HEADERS_MAX);
+        return error_set_at(r->error, AT_SCRIPT, r->name, shown_line(r, line),
+                            "more than %d included files", SOURCE_HEADERS_MAX);
     char *kept = c->out->headers && c->paths ? strdup(as) : NULL;
     char *path = kept ? strdup(file->path) : NULL;
     if (!path) {
@@ -386,24 +295,22 @@ static at_status add_header(collection *c, const reader *r, int line, const foun
                 r->error);
 }
 
-static at_status read_include(collection *c, reader *r, const char *text, edit_list *list)
+/* Reads the rest of an #include: collects its file, and notes the name that the text should have.
+ */
+static at_status read_include(collection *c, const reader *r, directive *d, edit_list *list)
 {
     edit e;
     found_file file;
-    int line = r->line;
-    skip_blanks(r);
-    const char *link;
-    /* A file in angle brackets may be the Toolkit's. */
-    const bool is_own = peek(r) == '"';
-    e.start = (size_t)(r->at - text) + 1;
-    at_status status = read_name(r, line, e.name);
-    e.end = (size_t)(r->at - text) - 1;
+    const char *link, *start;
+    at_status status = read_name(r, d, e.name, &start);
     if (status)
         return status;
+    const int line = shown_line(r, d->line);
     if (!find_file(c, r, e.name, &file)) {
         if (has_parent(e.name))
-            return refuse_name(r, line, e.name);
-        return is_own && script_leads_out(c->folders, c->folder_count, e.name, &link)
+            return refuse_name(r, d->line, e.name);
+        /* A file in angle brackets may be the Toolkit's. */
+        return start[-1] == '"' && script_leads_out(c->folders, c->folder_count, e.name, &link)
                    ? error_set_at(r->error, AT_SCRIPT, r->name, line, "cannot include '%s'%s",
                                   e.name, link)
                    : AT_OK;
@@ -415,63 +322,33 @@ static at_status read_include(collection *c, reader *r, const char *text, edit_l
         return error_set_at(r->error, AT_SCRIPT, r->name, line, "cannot include '%s': %s", e.name,
                             r->error ? r->error->message : "");
     if (!status)
-        status = add_header(c, r, line, &file, &bytes, as);
+        status = add_header(c, r, d->line, &file, &bytes, as);
     free(bytes.bytes);
     if (status || strcmp(as, e.name) == 0)
         return status;
+    e.start = offset_in_text(r, d, start);
+    e.end = offset_in_text(r, d, start + strlen(e.name));
     memcpy(e.name, as, sizeof as);
     return array_add(&list->edits, &list->count, &e, sizeof e) ? AT_OK : error_no_memory(r->error);
 }
 
-/* Reads a directive whose sign has been taken. */
-static at_status read_directive(collection *c, reader *r, const char *text, edit_list *list)
+/* Reads a directive; `next_line` is the line of the text behind it. */
+static at_status read_directive(collection *c, reader *r, cpp_token t, int next_line,
+                                edit_list *list)
 {
-    char word[NAME_BYTES];
-    skip_blanks(r);
-    read_word(r, word);
-    if (strcmp(word, "include") == 0 || strcmp(word, "include_next") == 0 ||
-        strcmp(word, "import") == 0 || strcmp(word, "embed") == 0)
-        return read_include(c, r, text, list);
-    if (strcmp(word, "line") == 0)
-        read_line_directive(r);
-    return AT_OK;
-}
-
-static bool takes_directive_sign(reader *r)
-{
-    skip_blanks(r);
-    if (peek(r) == '#') {
-        take(r);
-        return true;
-    }
-    if (peek(r) != '%' || peek_second(r) != ':')
-        return false;
-    take(r);
-    take(r);
-    return true;
-}
-
-/* Scans the rest of a line. */
-static at_status scan_line(reader *r)
-{
-    char word[NAME_BYTES];
-    at_status status = AT_OK;
-    while (!status && peek(r) != '\0' && peek(r) != '\n') {
-        char c = peek(r);
-        if (c == '"' || c == '\'') {
-            skip_literal(r);
-        } else if (is_word_char(c)) {
-            if (skip_plain_word(r))
-                continue;
-            read_word(r, word);
-            if (is_question(word))
-                status = read_question(r);
-            else if (peek(r) == '"' && is_raw_prefix(word))
-                skip_raw_literal(r);
-        } else if (!skip_comment(r)) {
-            take(r);
-        }
-    }
+    static const char *const includes[] = {"include", "include_next", "import", "embed", NULL};
+    directive d;
+    at_status status = open_directive(r, t, &d);
+    if (status)
+        return status;
+    const cpp_token word = cpp_next(&d.lexer);
+    if (cpp_is_any(word, includes))
+        status = read_include(c, r, &d, list);
+    else if (cpp_is(word, "line"))
+        read_line_directive(r, &d, next_line);
+    if (!status)
+        status = check_questions(r, &d);
+    free(d.clean);
     return status;
 }
 
@@ -513,18 +390,14 @@ static at_status apply(char **text, const edit_list *list, at_error *error)
 static at_status scan(collection *c, char **text, const char *own_name, size_t own_folder,
                       const char *name, at_error *error)
 {
-    reader r = {
-        .at = *text, .own_name = own_name, .own_folder = own_folder, .line = 1, .error = error};
+    reader r = {.text = *text, .own_name = own_name, .own_folder = own_folder, .error = error};
     edit_list list = {0};
     snprintf(r.name, sizeof r.name, "%s", name);
     at_status status = refuse_trigraph(*text, name, error);
-    while (!status && peek(&r) != '\0') {
-        if (takes_directive_sign(&r))
-            status = read_directive(c, &r, *text, &list);
-        if (!status)
-            status = scan_line(&r);
-        take(&r);
-    }
+    cpp_lexer l = cpp_lexer_make(*text, strlen(*text), 1);
+    for (cpp_token t = cpp_next(&l); !status && t.kind != CPP_END; t = cpp_next(&l))
+        if (t.kind == CPP_DIRECTIVE)
+            status = read_directive(c, &r, t, l.line + 1, &list);
     if (!status && list.count > 0)
         status = apply(text, &list, error);
     free(list.edits);
