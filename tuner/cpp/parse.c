@@ -165,7 +165,7 @@ static cpp_span skip_angles(parser *p)
     return (cpp_span){begin, 0};
 }
 
-static void parse_scope(parser *p, const char *scope, bool c_linkage, bool member);
+static void parse_scope(parser *p, const char *scope, bool member);
 
 /* the state of a declaration that is being read */
 typedef struct progress {
@@ -261,7 +261,7 @@ static bool is_macro_call(const parser *p, const progress *g)
 static void parse_members(parser *p, const progress *g)
 {
     take(p); /* { */
-    parse_scope(p, "", g->d.c_linkage, true);
+    parse_scope(p, "", true);
     if (cpp_is(p->token, "}"))
         take(p);
 }
@@ -412,14 +412,13 @@ static void add_declaration(parser *p, progress *g, const char *scope)
     all[g->first_inner] = g->d;
 }
 
-static void parse_declaration(parser *p, const char *scope, bool c_linkage, bool member)
+static void parse_declaration(parser *p, const char *scope, bool member)
 {
     progress g = {.first_inner = p->u->declaration_count};
     g.d = (cpp_declaration){.kind = CPP_OTHER,
                             .span.text = p->token.span.text,
                             .line = p->token.line,
-                            .member = member,
-                            .c_linkage = c_linkage};
+                            .member = member};
     while (cpp_is(p->token, "template")) {
         take(p);
         if (cpp_is(p->token, "<"))
@@ -429,8 +428,6 @@ static void parse_declaration(parser *p, const char *scope, bool c_linkage, bool
     const char *value = NULL, *end = p->token.span.text;
     bool ends = false;
     while (!ends && !p->failed && p->token.kind != CPP_END && !cpp_is(p->token, "}")) {
-        cpp_token before = p->token;
-        g.d.c_linkage = g.d.c_linkage || (before.kind == CPP_LITERAL && cpp_is(g.last, "extern"));
         step(p, &g, &ends, &value);
         /* Groups that were skipped belong to it. */
         end = p->token.kind == CPP_END ? p->lexer.end : p->token.span.text;
@@ -450,7 +447,7 @@ static void parse_declaration(parser *p, const char *scope, bool c_linkage, bool
 }
 
 /* Reads namespace a::b { ... }, whose first word is the next token. */
-static void parse_namespace(parser *p, const char *scope, bool c_linkage)
+static void parse_namespace(parser *p, const char *scope)
 {
     cpp_lexer ahead = p->lexer;
     char inner[256];
@@ -458,7 +455,7 @@ static void parse_namespace(parser *p, const char *scope, bool c_linkage)
     for (cpp_token t = cpp_next(&ahead); !cpp_is(t, "{"); t = cpp_next(&ahead)) {
         if (t.kind == CPP_END || cpp_is(t, ";") || cpp_is(t, "=")) {
             progress g = {.first_inner = p->u->declaration_count, .first = p->token};
-            parse_declaration(p, scope, c_linkage, false);
+            parse_declaration(p, scope, false);
             if (p->u->declaration_count > g.first_inner)
                 p->u->declarations[g.first_inner].kind = CPP_ALIAS;
             return;
@@ -472,7 +469,7 @@ static void parse_namespace(parser *p, const char *scope, bool c_linkage)
     while (!cpp_is(p->token, "{"))
         take(p);
     take(p);
-    parse_scope(p, inner, c_linkage, false);
+    parse_scope(p, inner, false);
     if (cpp_is(p->token, "}"))
         take(p);
 }
@@ -532,7 +529,7 @@ static void parse_scope_macro(parser *p, const char *scope, bool member)
     add_declaration(p, &g, scope);
 }
 
-static void parse_scope(parser *p, const char *scope, bool c_linkage, bool member)
+static void parse_scope(parser *p, const char *scope, bool member)
 {
     if (++p->depth > MAX_DEPTH)
         while (p->token.kind != CPP_END)
@@ -557,16 +554,16 @@ static void parse_scope(parser *p, const char *scope, bool c_linkage, bool membe
             take(p);
         } else if (cpp_is(p->token, "namespace") ||
                    (cpp_is(p->token, "inline") && cpp_is(cpp_next(&ahead), "namespace"))) {
-            parse_namespace(p, scope, c_linkage);
+            parse_namespace(p, scope);
         } else if (opens_linkage(p)) {
             take(p);
             take(p);
             take(p);
-            parse_scope(p, scope, true, false);
+            parse_scope(p, scope, false);
             if (cpp_is(p->token, "}"))
                 take(p);
         } else {
-            parse_declaration(p, scope, c_linkage, member);
+            parse_declaration(p, scope, member);
         }
     }
     p->depth--;
@@ -579,6 +576,6 @@ bool cpp_parse(cpp_unit *u, const cpp_macro *scopes, size_t scope_count)
                 .scopes = scopes,
                 .scope_count = scope_count};
     take(&p);
-    parse_scope(&p, "", false, false);
+    parse_scope(&p, "", false);
     return !p.failed;
 }

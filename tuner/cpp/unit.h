@@ -33,8 +33,8 @@ typedef struct cpp_declaration {
     size_t first_name, name_count; /* the names that it declares, in unit.names */
     char *scope;                   /* owned: "ns::inner::"; "" at file scope and for members */
     bool member;                   /* it is a member of a class */
-    bool c_linkage, has_body, is_special; /* is_special: = default, = delete, = 0 */
-    bool wanted;                          /* set by cpp_need() */
+    bool has_body, is_special;     /* is_special: = default, = delete, = 0 */
+    bool wanted;                   /* set by cpp_need() */
 } cpp_declaration;
 
 typedef struct cpp_macro {

@@ -6,24 +6,17 @@
 #include "cpp/token.h"
 #include "script/state.h"
 
-static void push_sides(lua_State *L, const uint32_t v[3])
+static void set_sides(lua_State *L, const char *field, const uint32_t v[3])
 {
-    lua_createtable(L, 3, 0);
-    for (int i = 0; i < 3; i++) {
-        lua_pushinteger(L, v[i]);
-        lua_rawseti(L, -2, i + 1);
-    }
+    set_integers(L, field, (const uint64_t[]){v[0], v[1], v[2]}, 3);
 }
 
 static void push_pointer(lua_State *L, const script_captured_pointer *p)
 {
     lua_createtable(L, 0, 3);
-    lua_pushinteger(L, p->at);
-    lua_setfield(L, -2, "at");
-    lua_pushinteger(L, (lua_Integer)p->address);
-    lua_setfield(L, -2, "address");
-    lua_pushinteger(L, (lua_Integer)p->left_bytes);
-    lua_setfield(L, -2, "left_bytes");
+    set_integer(L, "at", p->at);
+    set_integer(L, "address", (lua_Integer)p->address);
+    set_integer(L, "left_bytes", (lua_Integer)p->left_bytes);
 }
 
 static void push_argument(lua_State *L, const script_captured_argument *a)
@@ -42,10 +35,8 @@ static void push_argument(lua_State *L, const script_captured_argument *a)
 static void push_variable(lua_State *L, const script_captured_variable *v)
 {
     lua_createtable(L, 0, 2);
-    lua_pushstring(L, v->name);
-    lua_setfield(L, -2, "name");
-    lua_pushinteger(L, (lua_Integer)v->size_bytes);
-    lua_setfield(L, -2, "size_bytes");
+    set_text(L, "name", v->name);
+    set_integer(L, "size_bytes", (lua_Integer)v->size_bytes);
 }
 
 /* host.captured() returns the launch as a table, or nothing. */
@@ -55,16 +46,11 @@ static int host_captured(lua_State *L)
     if (!c)
         return 0;
     lua_createtable(L, 0, 6);
-    lua_pushstring(L, c->path);
-    lua_setfield(L, -2, "path");
-    lua_pushstring(L, c->kernel);
-    lua_setfield(L, -2, "kernel");
-    push_sides(L, c->grid);
-    lua_setfield(L, -2, "grid");
-    push_sides(L, c->block);
-    lua_setfield(L, -2, "block");
-    lua_pushinteger(L, c->dynamic_shared_bytes);
-    lua_setfield(L, -2, "shared");
+    set_text(L, "path", c->path);
+    set_text(L, "kernel", c->kernel);
+    set_sides(L, "grid", c->grid);
+    set_sides(L, "block", c->block);
+    set_integer(L, "shared", c->dynamic_shared_bytes);
     lua_createtable(L, (int)c->argument_count, 0);
     for (size_t i = 0; i < c->argument_count; i++) {
         push_argument(L, &c->arguments[i]);

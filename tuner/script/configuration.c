@@ -133,13 +133,11 @@ at_status script_find_value(const script *s, size_t parameter, const char *typed
             return AT_OK;
         }
     }
-    char values[1024];
+    char values[1024], meant[SCRIPT_MEANT_BYTES];
     list_values(p, values, sizeof values);
-    const char *nearest = nearest_text(p, typed);
-    return error_set(error, AT_USAGE, "'%.*s%s' is not a value of %s; it has %s%s%s%s", MOST_SHOWN,
+    return error_set(error, AT_USAGE, "'%.*s%s' is not a value of %s; it has %s%s", MOST_SHOWN,
                      typed, strlen(typed) > MOST_SHOWN ? "..." : "", p->name, values,
-                     nearest ? "; did you mean '" : "", nearest ? nearest : "",
-                     nearest ? "'?" : "");
+                     script_meant(nearest_text(p, typed), meant));
 }
 
 /* Parses one NAME=VALUE of `length` bytes. */

@@ -432,10 +432,9 @@ static int derived_or_unknown_name(lua_State *L)
                 "'%s' is a parameter, and the reference is the same for all variants; if the data "
                 "depends on it, name it in 'layout'",
                 name);
+    char meant[SCRIPT_MEANT_BYTES];
     const char *nearest = script_nearest_name(L, s->lua.template_environment, name);
-    if (nearest)
-        return luaL_error(L, "there is no '%s'; did you mean '%s'?", name, nearest);
-    return luaL_error(L, "there is no '%s'", name);
+    return luaL_error(L, "there is no '%s'%s", name, script_meant(nearest, meant));
 }
 
 void emit_open(lua_State *L)

@@ -116,3 +116,31 @@ void fields_includes(lua_State *L, const script *s, script_kernel *k)
         k->includes[i] = script_copy(L, path);
     }
 }
+
+void set_integer(lua_State *L, const char *field, lua_Integer v)
+{
+    lua_pushinteger(L, v);
+    lua_setfield(L, -2, field);
+}
+
+void set_boolean(lua_State *L, const char *field, bool v)
+{
+    lua_pushboolean(L, v);
+    lua_setfield(L, -2, field);
+}
+
+void set_text(lua_State *L, const char *field, const char *text)
+{
+    lua_pushstring(L, text);
+    lua_setfield(L, -2, field);
+}
+
+void set_integers(lua_State *L, const char *field, const uint64_t *v, size_t count)
+{
+    lua_createtable(L, (int)count, 0);
+    for (size_t i = 0; i < count; i++) {
+        lua_pushinteger(L, (lua_Integer)v[i]);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    lua_setfield(L, -2, field);
+}

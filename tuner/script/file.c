@@ -14,18 +14,10 @@ static void push_description(lua_State *L, const data_file *f, size_t number)
 {
     const data_description *about = data_file_describe(f);
     lua_createtable(L, 0, 4);
-    lua_pushinteger(L, (lua_Integer)number);
-    lua_setfield(L, -2, "number");
-    lua_pushinteger(L, (lua_Integer)about->count);
-    lua_setfield(L, -2, "count");
-    lua_pushstring(L, dtype_get(about->type)->name);
-    lua_setfield(L, -2, "dtype");
-    lua_createtable(L, (int)about->rank, 0);
-    for (uint32_t i = 0; i < about->rank; i++) {
-        lua_pushinteger(L, (lua_Integer)about->shape[i]);
-        lua_rawseti(L, -2, (lua_Integer)i + 1);
-    }
-    lua_setfield(L, -2, "shape");
+    set_integer(L, "number", (lua_Integer)number);
+    set_integer(L, "count", (lua_Integer)about->count);
+    set_text(L, "dtype", dtype_get(about->type)->name);
+    set_integers(L, "shape", about->shape, about->rank);
 }
 
 /* Finds the file. Returns NULL, or the reason, written into `why`, if there is none. */

@@ -74,12 +74,9 @@ static const dtype_info *check_dtype(lua_State *L, int argument)
     const char *name = luaL_checkstring(L, argument);
     if (dtype_find(name, &type))
         return dtype_get(type);
-    const char *names[DTYPE_COUNT];
-    for (int i = 0; i < DTYPE_COUNT; i++)
-        names[i] = dtype_get((dtype)i)->name;
-    const char *nearest = nearest_name(name, names, DTYPE_COUNT);
-    luaL_error(L, "there is no element type '%s'%s%s%s", name, nearest ? "; did you mean '" : "",
-               nearest ? nearest : "", nearest ? "'?" : "");
+    char meant[SCRIPT_MEANT_BYTES];
+    luaL_error(L, "there is no element type '%s'%s", name,
+               script_meant(script_nearest_dtype(name), meant));
     return NULL;
 }
 

@@ -131,10 +131,8 @@ static int host_settings(lua_State *L)
     lua_newtable(L);
     for (size_t i = 0; i < o->setting_count; i++) {
         lua_createtable(L, 0, 2);
-        lua_pushstring(L, o->settings[i].name);
-        lua_setfield(L, -2, "name");
-        lua_pushstring(L, o->settings[i].text);
-        lua_setfield(L, -2, "text");
+        set_text(L, "name", o->settings[i].name);
+        set_text(L, "text", o->settings[i].text);
         lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
     return 1;

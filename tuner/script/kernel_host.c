@@ -21,18 +21,6 @@ static void set_span(lua_State *L, const char *field, cpp_span s)
     lua_setfield(L, -2, field);
 }
 
-static void set_integer(lua_State *L, const char *field, lua_Integer v)
-{
-    lua_pushinteger(L, v);
-    lua_setfield(L, -2, field);
-}
-
-static void set_boolean(lua_State *L, const char *field, bool v)
-{
-    lua_pushboolean(L, v);
-    lua_setfield(L, -2, field);
-}
-
 static void push_parameters(lua_State *L, cpp_span list)
 {
     cpp_parameter parameters[CPP_MAX_PARAMETERS];
@@ -48,7 +36,7 @@ static void push_parameters(lua_State *L, cpp_span list)
     }
 }
 
-/* Pushes the kernels with a body, each { text, name, line, file, scope, template, c_linkage, params
+/* Pushes the kernels with a body, each { text, name, line, file, scope, template, params
  * }. */
 static void push_kernels(lua_State *L, const kernel_file *k)
 {
@@ -63,12 +51,9 @@ static void push_kernels(lua_State *L, const kernel_file *k)
             set_span(L, "text", d->span);
             set_span(L, "name", d->name);
             set_integer(L, "line", d->line);
-            lua_pushstring(L, k->names[u]);
-            lua_setfield(L, -2, "file");
-            lua_pushstring(L, d->scope);
-            lua_setfield(L, -2, "scope");
+            set_text(L, "file", k->names[u]);
+            set_text(L, "scope", d->scope);
             set_span(L, "template", d->template_of);
-            set_boolean(L, "c_linkage", d->c_linkage);
             push_parameters(L, d->parameters);
             lua_setfield(L, -2, "params");
             lua_rawseti(L, -2, ++n);
@@ -88,8 +73,7 @@ static void push_macros(lua_State *L, const kernel_file *k)
             lua_createtable(L, 0, 4);
             set_span(L, "value", m->value);
             set_integer(L, "line", m->line);
-            lua_pushstring(L, k->names[u]);
-            lua_setfield(L, -2, "file");
+            set_text(L, "file", k->names[u]);
             set_boolean(L, "constant", m->is_constant);
             push_span(L, m->name);
             if (lua_rawget(L, -3) == LUA_TNIL) {
@@ -367,8 +351,7 @@ static int host_variables(lua_State *L)
             set_boolean(L, "has_value", has_value);
             set_span(L, "name", k->units[u].names[d->first_name]);
             set_integer(L, "line", d->line);
-            lua_pushstring(L, k->names[u]);
-            lua_setfield(L, -2, "file");
+            set_text(L, "file", k->names[u]);
             lua_createtable(L, (int)extent_count, 0);
             for (size_t e = 0; e < extent_count; e++) {
                 push_span(L, extents[e]);

@@ -42,17 +42,11 @@ typedef struct cx_token {
 typedef void *cx_unit, *cx_file, *cx_value;
 typedef int (*cx_visitor)(cx_cursor, cx_cursor, void *);
 
-/* the kinds of cursors, evaluated values and template arguments that are distinguished here */
-enum {
-    KIND_CALL = 103,
-    KIND_BINARY = 114,
-    KIND_COMPOUND = 115,
-    KIND_UNARY = 112,
-    KIND_VARIABLE = 9
-};
+/* the kinds of cursors and evaluated values that are distinguished here */
+enum { KIND_BINARY = 114, KIND_COMPOUND = 115, KIND_UNARY = 112, KIND_VARIABLE = 9 };
 enum { KIND_INTEGER = 106, KIND_FLOATING = 107, KIND_CHARACTER = 110, KIND_SIZEOF = 136 };
 enum { KIND_BOOL = 130, KIND_ENUMERATOR = 7, LAST_DECLARATION = 39 };
-enum { VALUE_INT = 1, VALUE_FLOAT = 2, ARGUMENT_TYPE = 1, ARGUMENT_NUMBER = 4 };
+enum { VALUE_INT = 1, VALUE_FLOAT = 2 };
 enum { FIRST_SCALAR = 3, LAST_SCALAR = 23, TYPE_POINTER = 101, TYPE_ENUM = 106, TYPE_ARRAY = 112 };
 enum { KEEP_GOING = 0x200, VISIT_ON = 1 };
 
@@ -76,7 +70,6 @@ enum { KEEP_GOING = 0x200, VISIT_ON = 1 };
     F(cx_type, getCanonicalType, (cx_type))                                                        \
     F(cx_type, getPointeeType, (cx_type))                                                          \
     F(cx_cursor, getTypeDeclaration, (cx_type))                                                    \
-    F(unsigned, isConstQualifiedType, (cx_type))                                                   \
     F(long long, Type_getSizeOf, (cx_type))                                                        \
     F(cx_place, getCursorLocation, (cx_cursor))                                                    \
     F(cx_range, getCursorExtent, (cx_cursor))                                                      \
@@ -87,7 +80,6 @@ enum { KEEP_GOING = 0x200, VISIT_ON = 1 };
     F(void, tokenize, (cx_unit, cx_range, cx_token **, unsigned *))                                \
     F(void, disposeTokens, (cx_unit, cx_token *, unsigned))                                        \
     F(cx_place, getTokenLocation, (cx_unit, cx_token))                                             \
-    F(cx_string, getTokenSpelling, (cx_unit, cx_token))                                            \
     F(cx_cursor, getCursorReferenced, (cx_cursor))                                                 \
     F(cx_cursor, getCursorDefinition, (cx_cursor))                                                 \
     F(cx_cursor, getSpecializedCursorTemplate, (cx_cursor))                                        \
@@ -97,9 +89,6 @@ enum { KEEP_GOING = 0x200, VISIT_ON = 1 };
     F(int, Cursor_getNumArguments, (cx_cursor))                                                    \
     F(cx_cursor, Cursor_getArgument, (cx_cursor, unsigned))                                        \
     F(int, Cursor_getNumTemplateArguments, (cx_cursor))                                            \
-    F(int, Cursor_getTemplateArgumentKind, (cx_cursor, unsigned))                                  \
-    F(cx_type, Cursor_getTemplateArgumentType, (cx_cursor, unsigned))                              \
-    F(long long, Cursor_getTemplateArgumentValue, (cx_cursor, unsigned))                           \
     F(cx_cursor, Cursor_getVarDeclInitializer, (cx_cursor))                                        \
     F(cx_value, Cursor_Evaluate, (cx_cursor))                                                      \
     F(int, EvalResult_getKind, (cx_value))                                                         \
@@ -330,36 +319,10 @@ static void push_value(lua_State *L, const kernel_syntax *k, cx_cursor c)
         k->EvalResult_dispose(v);
 }
 
-/* Sets the template arguments of a specialised function: types as texts, numbers as numbers, others
- * as "". */
-static void set_template_arguments(lua_State *L, const kernel_syntax *k, cx_cursor c)
-{
-    const int count = k->Cursor_getNumTemplateArguments(c);
-    if (count <= 0)
-        return;
-    lua_createtable(L, count, 0);
-    for (int i = 0; i < count; i++) {
-        const int kind = k->Cursor_getTemplateArgumentKind(c, (unsigned)i);
-        if (kind == ARGUMENT_NUMBER)
-            lua_pushinteger(L, k->Cursor_getTemplateArgumentValue(c, (unsigned)i));
-        else if (kind == ARGUMENT_TYPE)
-            push_string(L, k,
-                        k->getTypeSpelling(k->Cursor_getTemplateArgumentType(c, (unsigned)i)));
-        else
-            lua_pushliteral(L, "");
-        lua_rawseti(L, -2, i + 1);
-    }
-    lua_setfield(L, -2, "template_arguments");
-    push_string(L, k, k->getCursorPrettyPrinted(c, NULL));
-    lua_setfield(L, -2, "printed");
-}
-
 static void set_number(lua_State *L, const char *field, lua_Integer v)
 {
-    if (v > 0) {
-        lua_pushinteger(L, v);
-        lua_setfield(L, -2, field);
-    }
+    if (v > 0)
+        set_integer(L, field, v);
 }
 
 static void set_type(lua_State *L, kernel_syntax *k, cx_type type)
@@ -378,10 +341,6 @@ static void set_type(lua_State *L, kernel_syntax *k, cx_type type)
         set_number(L, "class", number_of(k, class));
     cx_type to = k->getPointeeType(type);
     set_number(L, "pointee_bytes", to.kind ? k->Type_getSizeOf(to) : 0);
-    if (to.kind && k->isConstQualifiedType(to)) {
-        lua_pushboolean(L, true);
-        lua_setfield(L, -2, "leads_to_const");
-    }
 }
 
 static void set_place(lua_State *L, const kernel_syntax *k, cx_cursor c)
@@ -406,7 +365,7 @@ static void set_reference(lua_State *L, kernel_syntax *k, cx_cursor c)
 }
 
 /* host.syntax(number) returns a node, { kind, name, type, bytes, pointee_bytes, line, file,
- * children, arguments, ref, op, value, init, template_arguments, printed, template }, in which
+ * children, arguments, ref, op, value, init, printed, template }, in which
  * other nodes are numbers. Without a number it returns the whole file. */
 static int host_syntax(lua_State *L)
 {
@@ -466,14 +425,17 @@ static int host_syntax(lua_State *L)
     if (c.kind == KIND_VARIABLE)
         set_number(L, "init", number_of(k, k->Cursor_getVarDeclInitializer(c)));
     if (c.kind < LAST_DECLARATION) {
-        set_template_arguments(L, k, c);
+        if (k->Cursor_getNumTemplateArguments(c) > 0) {
+            push_string(L, k, k->getCursorPrettyPrinted(c, NULL));
+            lua_setfield(L, -2, "printed");
+        }
         set_number(L, "template", number_of(k, k->getSpecializedCursorTemplate(c)));
     }
     return 1;
 }
 
-/* host.syntax_text(number) returns the text of a node, and where its first token is written: file,
- * line and byte, which may be in the body of a macro. */
+/* host.syntax_text(number) returns the text of a node, and the file and the line where its first
+ * token is written, which may be in the body of a macro. */
 static int host_syntax_text(lua_State *L)
 {
     const script *s = script_of(L);
@@ -493,8 +455,7 @@ static int host_syntax_text(lua_State *L)
         return 1;
     push_string(L, k, k->getFileName(file));
     lua_pushinteger(L, line);
-    lua_pushinteger(L, begin);
-    return 4;
+    return 3;
 }
 
 const luaL_Reg host_syntax_functions[] = {

@@ -23,14 +23,12 @@ size_t evaluate_name(lua_State *L, const expression *e, problem_kind problem,
     while (i < count && strcmp(names[i], name) != 0)
         i++;
     if (i == count) {
-        char known[128] = "";
-        const char *nearest = nearest_name(name, names, count);
+        char known[128] = "", meant[SCRIPT_MEANT_BYTES];
         for (i = 0; i < count; i++)
             snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? ", " : "",
                      names[i]);
-        expression_raise(L, e, "gives '%.60s', which is none of %s%s%s%s", name, known,
-                         nearest ? "; did you mean '" : "", nearest ? nearest : "",
-                         nearest ? "'?" : "");
+        expression_raise(L, e, "gives '%.60s', which is none of %s%s", name, known,
+                         script_meant(nearest_name(name, names, count), meant));
     }
     lua_pop(L, 1);
     return i;
@@ -40,15 +38,10 @@ uint64_t evaluate_elements(lua_State *L, problem_kind problem, const uint16_t *i
                            const script_buffer *b, dtype *type)
 {
     const char *name = expression_string(L, &b->type, problem, indices);
-    if (!dtype_find(name, type)) {
-        const char *names[DTYPE_COUNT];
-        for (int i = 0; i < DTYPE_COUNT; i++)
-            names[i] = dtype_get((dtype)i)->name;
-        const char *nearest = nearest_name(name, names, DTYPE_COUNT);
-        expression_raise(L, &b->type, "gives '%.60s', which is no element type%s%s%s", name,
-                         nearest ? "; did you mean '" : "", nearest ? nearest : "",
-                         nearest ? "'?" : "");
-    }
+    char meant[SCRIPT_MEANT_BYTES];
+    if (!dtype_find(name, type))
+        expression_raise(L, &b->type, "gives '%.60s', which is no element type%s", name,
+                         script_meant(script_nearest_dtype(name), meant));
     lua_pop(L, 1);
     return (uint64_t)expression_integer(L, &b->count, problem, indices, 1,
                                         (int64_t)PLAN_MAX_ELEMENTS);

@@ -80,9 +80,9 @@ static int unknown_name(lua_State *L)
         if (count < MOST_NAMES)
             names[count++] = lua_tostring(L, -1);
     }
-    const char *nearest = nearest_name(name, names, count);
-    return luaL_error(L, "there is no '%s'%s%s%s", name, nearest ? "; did you mean '" : "",
-                      nearest ? nearest : "", nearest ? "'?" : "");
+    char meant[SCRIPT_MEANT_BYTES];
+    return luaL_error(L, "there is no '%s'%s", name,
+                      script_meant(nearest_name(name, names, count), meant));
 }
 
 /* ---- functions for texts that people read ---- */

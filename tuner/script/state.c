@@ -202,6 +202,20 @@ const char *script_nearest_name(lua_State *L, int environment, const char *name)
     return nearest_name(name, known, count);
 }
 
+const char *script_meant(const char *nearest, char text[SCRIPT_MEANT_BYTES])
+{
+    snprintf(text, SCRIPT_MEANT_BYTES, nearest ? "; did you mean '%s'?" : "", nearest);
+    return text;
+}
+
+const char *script_nearest_dtype(const char *name)
+{
+    const char *names[DTYPE_COUNT];
+    for (int i = 0; i < DTYPE_COUNT; i++)
+        names[i] = dtype_get((dtype)i)->name;
+    return nearest_name(name, names, DTYPE_COUNT);
+}
+
 const char *expression_input_name(const script *s, expression_input input)
 {
     return input.is_parameter ? s->space.parameters[input.index].name

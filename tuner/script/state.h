@@ -332,6 +332,13 @@ int script_device_field(const char *name, const char **nearest);
  * an environment (a registry reference), or NULL. It lives as long as the environment. */
 const char *script_nearest_name(lua_State *L, int environment, const char *name);
 
+/* Writes "; did you mean 'NAME'?", or "" if `nearest` is NULL. Returns `text`. */
+enum { SCRIPT_MEANT_BYTES = 320 };
+const char *script_meant(const char *nearest, char text[SCRIPT_MEANT_BYTES]);
+
+/* Returns the element type with the name most similar to `name`, or NULL. */
+const char *script_nearest_dtype(const char *name);
+
 /* Loads a file as a function. Pops the function's environment from the stack. The caller owns
  * *source, also after an error. Raises. */
 void script_load_file(lua_State *L, const char *path, const char *chunk_name, script_bytes *source);
@@ -474,6 +481,12 @@ size_t field_expressions(lua_State *L, const char *field, expression_reach reach
 /* Reads the folders `includes` into the kernel. Raises if one is not a folder below the
  * script's. */
 void fields_includes(lua_State *L, const script *s, script_kernel *k);
+
+/* Set a field of the table on top of the stack. `text` may be NULL. */
+void set_integer(lua_State *L, const char *field, lua_Integer v);
+void set_boolean(lua_State *L, const char *field, bool v);
+void set_text(lua_State *L, const char *field, const char *text);
+void set_integers(lua_State *L, const char *field, const uint64_t *v, size_t count);
 
 /* ---- data of templates (data.c) ----
  *
