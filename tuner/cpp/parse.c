@@ -258,7 +258,7 @@ static bool is_macro_call(const parser *p, const progress *g)
            p->token.begins_line && !cpp_is_any(p->token, goes_on);
 }
 
-static void parse_members(parser *p, const progress *g)
+static void parse_members(parser *p)
 {
     take(p); /* { */
     parse_scope(p, "", true);
@@ -276,7 +276,7 @@ static bool read_brace(parser *p, progress *g)
             skip_group(p);
             add_enumerators(p, g, begin, p->token.span.text);
         } else {
-            parse_members(p, g);
+            parse_members(p);
         }
         g->d.has_body = true;
         return false;
