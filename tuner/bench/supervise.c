@@ -189,11 +189,6 @@ static void push_answer(device_worker *w, request *r, device_answer *answer)
     push_event(w, r, &e);
 }
 
-static bool lost_context(const device_answer *answer)
-{
-    return answer->found.outcome == OUTCOME_CRASHED || answer->found.outcome == OUTCOME_TIMEOUT;
-}
-
 /* Keeps the request if it must be replayed later, or frees it. */
 static void keep_for_replay(device_worker *w, request *r, const device_answer *answer)
 {
@@ -223,7 +218,8 @@ static void keep_for_replay(device_worker *w, request *r, const device_answer *a
         }
         break;
     default:
-        if (lost_context(answer))
+        /* The context is lost, and with it the variant. */
+        if (answer->found.outcome == OUTCOME_CRASHED || answer->found.outcome == OUTCOME_TIMEOUT)
             forget_held(w, answer->found.id);
     }
     request_free(r);
@@ -250,26 +246,11 @@ static void finish_for_worker(device_worker *w, outcome result, const char *text
     finish_request(w, &answer);
 }
 
-/* Handles the end of a process that was still starting. */
-static void lost_while_starting(device_worker *w, bool timed_out, const char *how)
+/* Counts the end of a process in *count, and starts another process or gives up. */
+static void count_end(device_worker *w, int *count, int step, int most, const char *text)
 {
-    char text[320];
-    snprintf(text, sizeof text, "the device worker %s during %s", timed_out ? "hung" : how,
-             w->doing);
-    w->silent_starts += timed_out ? MAX_SILENT_STARTS / MAX_FAILED_STARTS : 1;
-    if (w->silent_starts >= MAX_SILENT_STARTS)
-        fail_for_good(w, AT_WORKER, text);
-    else
-        restart(w);
-}
-
-/* Handles the end of a process without a current request: no variant is to blame. */
-static void lost_while_idle(device_worker *w, const char *how)
-{
-    char text[320];
-    snprintf(text, sizeof text, "%d idle device workers in a row died; the last %s",
-             MAX_IDLE_DEATHS, how);
-    if (++w->idle_deaths >= MAX_IDLE_DEATHS)
+    *count += step;
+    if (*count >= most)
         fail_for_good(w, AT_WORKER, text);
     else
         restart(w);
@@ -305,7 +286,7 @@ static void blame_request(device_worker *w, worker_death why, const char *how)
  * process. */
 static void end_process(device_worker *w, worker_death why)
 {
-    char how[128];
+    char how[128], text[320];
     why = supervised_end(&w->child, why, COLLECT_MS, how, sizeof how);
     if (why == DEATH_INVALID || why == DEATH_TIMEOUT)
         snprintf(how, sizeof how, "%s", why == DEATH_INVALID ? "sent an invalid answer" : "hung");
@@ -313,13 +294,19 @@ static void end_process(device_worker *w, worker_death why)
     bool begun = started && w->begun == oldest(w)->number;
     if (!w->up && (!started || oldest(w)->out.message.type == REQUEST_SETUP ||
                    oldest(w)->out.message.type == REQUEST_DATA)) {
-        lost_while_starting(w, why == DEATH_TIMEOUT, how);
+        const bool hung = why == DEATH_TIMEOUT;
+        snprintf(text, sizeof text, "the device worker %s during %s", hung ? "hung" : how,
+                 w->doing);
+        count_end(w, &w->silent_starts, hung ? MAX_SILENT_STARTS / MAX_FAILED_STARTS : 1,
+                  MAX_SILENT_STARTS, text);
         return;
     }
     /* A process with a request on its way that died by itself or hung may have died while it read
      * the request. */
     if (!started || (why == DEATH_KILLED && !begun)) {
-        lost_while_idle(w, how);
+        snprintf(text, sizeof text, "%d idle device workers in a row died; the last %s",
+                 MAX_IDLE_DEATHS, how);
+        count_end(w, &w->idle_deaths, 1, MAX_IDLE_DEATHS, text);
         return;
     }
     blame_request(w, why, how);

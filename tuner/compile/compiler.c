@@ -32,8 +32,8 @@ static uint64_t hash_file(const char *path, const struct stat *s)
     return XXH3_64bits_withSeed(path, strlen(path), XXH3_64bits(&facts, sizeof facts));
 }
 
-/* Returns a sum over all files of a folder, which does not depend on their order. `path` is the
- * path of the folder relative to the top folder. */
+/* Hashes path, size and modification time of every file in a folder, in any order. Reading the
+ * contents, tens of megabytes, would take too long. `path` is relative to the top folder. */
 static uint64_t hash_folder(int parent, const char *name, const char *path, int depth)
 {
     int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -56,13 +56,6 @@ static uint64_t hash_folder(int parent, const char *name, const char *path, int 
     if (d)
         closedir(d);
     return sum;
-}
-
-/* Hashes path, size and modification time of every file below `include_dir`. Reading the contents,
- * tens of megabytes, would take too long. */
-static uint64_t toolkit_hash(const char *include_dir)
-{
-    return hash_folder(AT_FDCWD, include_dir, "", 0);
 }
 
 /* Errors in templates can produce megabytes of messages; the first lines are enough. */
@@ -352,7 +345,7 @@ static const char *identity_of(compiler *c, bool includes)
         return c->identity;
     if (!c->with_toolkit[0])
         snprintf(c->with_toolkit, sizeof c->with_toolkit, "%s, headers %016llx", c->identity,
-                 (unsigned long long)toolkit_hash(c->nvrtc.include_dir));
+                 (unsigned long long)hash_folder(AT_FDCWD, c->nvrtc.include_dir, "", 0));
     return c->with_toolkit;
 }
 

@@ -33,28 +33,18 @@ static const char *find_in(text_view t, const char *needle)
     return memmem(t.start, t.size, needle, strlen(needle));
 }
 
-static text_view after(text_view t, const char *at, size_t skip)
-{
-    return (text_view){at + skip, t.size - (size_t)(at - t.start) - skip};
-}
-
 /* Returns true if the line contains `phrase` followed by `name` and `end`, where '\0' stands for
  * the end of the line. */
 static bool line_names(text_view line, const char *phrase, const char *name, char end)
 {
-    const char *at = find_in(line, phrase);
+    const char *at = find_in(line, phrase), *line_end = line.start + line.size;
     if (!at)
         return false;
-    text_view rest = after(line, at, strlen(phrase));
-    size_t n = strlen(name);
-    if (rest.size < n || memcmp(rest.start, name, n) != 0)
+    at += strlen(phrase);
+    size_t n = strlen(name), left = (size_t)(line_end - at);
+    if (left < n || memcmp(at, name, n) != 0)
         return false;
-    return end ? rest.size > n && rest.start[n] == end : rest.size == n;
-}
-
-static uint32_t clamp_add(uint32_t a, uint64_t b)
-{
-    return b > UINT32_MAX - a ? UINT32_MAX : a + (uint32_t)b;
+    return end ? left > n && at[n] == end : left == n;
 }
 
 static uint64_t read_number(text_view *t)
@@ -103,7 +93,7 @@ static void read_figures(text_view line, kernel_resources *out)
                 continue;
             uint32_t field;
             memcpy(&field, (char *)out + figures[i].offset, sizeof field);
-            field = clamp_add(field, v);
+            field = v > UINT32_MAX - field ? UINT32_MAX : field + (uint32_t)v;
             memcpy((char *)out + figures[i].offset, &field, sizeof field);
             break;
         }
@@ -212,12 +202,6 @@ static bool is_given(const char *name, size_t length, const source_header *heade
     return false;
 }
 
-/* Returns true for a header that is contained in NVRTC. */
-static bool is_built_in(const char *name)
-{
-    return strncmp(name, "__nv_", 5) == 0;
-}
-
 static bool exists(const char *path, size_t length)
 {
     char text[PATH_MAX];
@@ -240,7 +224,8 @@ void file_names_restore(char *ptx, const char *folder, const source_header *head
         if (end && strncmp(name + 1, folder, before) == 0 && name[1 + before] == '/') {
             const char *own = name + 1 + before + 1;
             if (is_given(own, (size_t)(end - own), headers, header_count) ||
-                (!is_built_in(own) && !exists(name + 1, (size_t)(end - name - 1)))) {
+                /* NVRTC contains headers called __nv_... */
+                (strncmp(own, "__nv_", 5) != 0 && !exists(name + 1, (size_t)(end - name - 1)))) {
                 kept = (size_t)(name + 1 - at);
                 dropped = before + 1;
             }

@@ -146,18 +146,14 @@ static bool take_request(compiler *c, task *t, bool several, bool *more)
     return true;
 }
 
-static bool alike(const task *a, const task *b)
-{
-    return a->kind == b->kind && group_members_fit(&a->member, &b->member);
-}
-
 static void compile_batch(compiler *c, task *tasks, size_t count)
 {
     for (size_t first = 0; first < count; first++) {
         task *together[COMPILE_GROUP_MAX];
         size_t n = 0;
         for (size_t i = first; i < count && (n > 0 || tasks[first].groupable); i++)
-            if (tasks[i].groupable && alike(&tasks[first], &tasks[i])) {
+            if (tasks[i].groupable && tasks[i].kind == tasks[first].kind &&
+                group_members_fit(&tasks[first].member, &tasks[i].member)) {
                 together[n++] = &tasks[i];
                 tasks[i].groupable = false;
             }
@@ -235,13 +231,6 @@ static void limit_process(const compile_worker_config *config)
     }
 }
 
-/* Disables NVRTC's own cache (12.9 and newer), because it loads the driver into every worker and
- * returns results without the resources. */
-static void disable_nvrtc_cache(void)
-{
-    setenv("CUDA_CACHE_DISABLE", "1", 1);
-}
-
 static at_status greet(int fd, const nvrtc_library *nvrtc, const at_error *refusal)
 {
     message m = {.type = refusal ? COMPILE_REFUSED : COMPILE_HELLO};
@@ -303,7 +292,9 @@ static int run(int fd, pack *settings)
     limit_process(&config);
     compiler c = {.fd = fd};
     at_error error = {0};
-    disable_nvrtc_cache();
+    /* NVRTC's own cache (12.9 and newer) loads the driver into every worker and returns results
+     * without the resources. */
+    setenv("CUDA_CACHE_DISABLE", "1", 1);
     if (nvrtc_library_open(&c.nvrtc, &error)) {
         greet(fd, NULL, &error);
         return 1;

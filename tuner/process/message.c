@@ -83,16 +83,27 @@ static at_status check_body(const unsigned char header[MESSAGE_HEADER_BYTES], co
     return error_set(error, AT_WORKER, "the worker sent a corrupt frame");
 }
 
+/* Sends a frame from byte *sent on. */
+static at_status write_frame(int fd, const unsigned char header[MESSAGE_HEADER_BYTES],
+                             const message *m, size_t *sent, int flags, at_error *error)
+{
+    const size_t header_bytes = MESSAGE_HEADER_BYTES;
+    size_t of_header = *sent < header_bytes ? *sent : header_bytes, of_body = *sent - of_header;
+    at_status status = write_bytes(fd, header, header_bytes, &of_header, flags, error);
+    if (!status && of_header == header_bytes)
+        status = write_bytes(fd, m->body.bytes, m->body.size_bytes, &of_body, flags, error);
+    *sent = of_header + of_body;
+    return status;
+}
+
 at_status message_send(int fd, const message *m, at_error *error)
 {
     if (m->body.failed)
         return error_no_memory(error);
     unsigned char header[MESSAGE_HEADER_BYTES];
-    size_t sent = 0, sent_body = 0;
+    size_t sent = 0;
     message_header(m, header);
-    at_status status = write_bytes(fd, header, sizeof header, &sent, 0, error);
-    return status ? status
-                  : write_bytes(fd, m->body.bytes, m->body.size_bytes, &sent_body, 0, error);
+    return write_frame(fd, header, m, &sent, 0, error);
 }
 
 at_status message_post(int fd, message *m, at_error *error)
@@ -102,11 +113,11 @@ at_status message_post(int fd, message *m, at_error *error)
     return status;
 }
 
-at_status message_send_some(int fd, const unsigned char *bytes, size_t size_bytes, size_t *sent,
-                            bool *done, at_error *error)
+at_status message_send_some(int fd, const unsigned char header[MESSAGE_HEADER_BYTES],
+                            const message *m, size_t *sent, bool *done, at_error *error)
 {
-    at_status status = write_bytes(fd, bytes, size_bytes, sent, MSG_DONTWAIT, error);
-    *done = *sent == size_bytes;
+    at_status status = write_frame(fd, header, m, sent, MSG_DONTWAIT, error);
+    *done = *sent == MESSAGE_HEADER_BYTES + m->body.size_bytes;
     return status;
 }
 

@@ -36,10 +36,11 @@ at_status message_post(int fd, message *m, at_error *error);
  * AT_OK. */
 at_status message_receive(int fd, int timeout_ms, message *out, at_error *error);
 
-/* Sends a part of a frame from *sent on, as far as the socket takes it without blocking, and
- * advances *sent. *done is true if all of it is sent. Returns AT_WORKER if the peer is gone. */
-at_status message_send_some(int fd, const unsigned char *bytes, size_t size_bytes, size_t *sent,
-                            bool *done, at_error *error);
+/* Sends a frame from byte *sent on, as far as the socket takes it without blocking, and advances
+ * *sent. `header` is the header of `m`. Sets *done if the whole frame is sent. Returns AT_WORKER if
+ * the peer is gone. */
+at_status message_send_some(int fd, const unsigned char header[MESSAGE_HEADER_BYTES],
+                            const message *m, size_t *sent, bool *done, at_error *error);
 
 /* A frame that arrives in pieces. Initialise with zeroes; message_reader_deinit() drops an
  * incomplete frame. */

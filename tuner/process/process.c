@@ -95,12 +95,6 @@ static void execute(const char *path, const char *name, int fd, pid_t parent)
     _exit(NOT_EXECUTED);
 }
 
-static at_status send_settings(int fd, const pack *settings, at_error *error)
-{
-    message m = {.body = *settings};
-    return message_send(fd, &m, error);
-}
-
 /* Sets an error for a failed system call, with a remedy if a limit was reached. */
 static at_status refuse(at_error *error, int code, const char *what, const char *name)
 {
@@ -122,7 +116,7 @@ at_status worker_start(const worker_host *host, const worker_program *program, c
                             : worker_spawn(program_path, program->name, out, error);
     /* If the worker has died already, the first read from it reports that. */
     if (!status)
-        send_settings(out->fd, settings, NULL);
+        message_send(out->fd, &(message){.body = *settings}, NULL);
     return status;
 }
 

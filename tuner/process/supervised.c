@@ -26,38 +26,23 @@ bool outbox_started(const outbox *b)
     return b->waiting.first && b->unsent != b->waiting.first;
 }
 
-static at_status send_first(outbox *b, int fd, bool *done, at_error *error)
-{
-    outgoing *o = b->unsent;
-    size_t sent = b->sent_bytes;
-    at_status status = AT_OK;
-    *done = true;
-    if (sent == 0 && o->fill)
-        o->fill(o);
-    if (sent == 0)
-        message_header(&o->message, b->header);
-    if (sent < sizeof b->header)
-        status = message_send_some(fd, b->header, sizeof b->header, &sent, done, error);
-    if (!status && *done) {
-        const pack *body = &o->message.body;
-        size_t of_body = sent - sizeof b->header;
-        status = message_send_some(fd, body->bytes, body->size_bytes, &of_body, done, error);
-        sent = sizeof b->header + of_body;
-    }
-    b->sent_bytes = sent;
-    return status;
-}
-
 at_status outbox_send(outbox *b, int fd, at_error *error)
 {
     while (b->unsent) {
+        outgoing *o = b->unsent;
         bool done;
-        at_status status = send_first(b, fd, &done, error);
+        if (b->sent_bytes == 0) {
+            if (o->fill)
+                o->fill(o);
+            message_header(&o->message, b->header);
+        }
+        at_status status =
+            message_send_some(fd, b->header, &o->message, &b->sent_bytes, &done, error);
         if (status || !done)
             return status;
-        if (b->unsent->fill)
-            pack_deinit(&b->unsent->message.body);
-        b->unsent = queue_next(b->unsent);
+        if (o->fill)
+            pack_deinit(&o->message.body);
+        b->unsent = queue_next(o);
         b->sent_bytes = 0;
     }
     return AT_OK;
