@@ -67,6 +67,7 @@ typedef struct score_space {
 at_status score_space_init(score_space *s, const double *costs, size_t count, at_error *error);
 void score_space_deinit(score_space *s);
 
+/* Return the best, the worst and the median cost of the working configurations. */
 double score_optimum(const score_space *s);
 double score_worst(const score_space *s);
 double score_median(const score_space *s);

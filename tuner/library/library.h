@@ -57,6 +57,7 @@ at_status library_device_of(at_results *results, const device_properties **out, 
 /* Describes the GPU of the calling thread's current context. Errors as library_device_of(). */
 at_status library_current_device(device_properties *out, at_error *error);
 
+/* Returns the name and the compute capability of a GPU. */
 at_gpu library_gpu_of(const arch_limits *limits);
 
 /* ---- arguments ---- */

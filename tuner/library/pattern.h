@@ -58,6 +58,7 @@ void patterns_leave(pattern_view *v);
 /* Makes the next patterns_enter() of each pattern read its records again. */
 void patterns_read_again(patterns *all);
 
+/* Add and release a reference; the last release frees the records. */
 pattern_records *pattern_records_keep(pattern_records *r);
 void pattern_records_release(pattern_records *r); /* `r` may be NULL */
 

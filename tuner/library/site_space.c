@@ -73,6 +73,16 @@ static at_variable value_at(const at_parameter *p, size_t i)
     return v;
 }
 
+/* Returns a hash of the value, without its name. */
+static uint64_t hash_value(const at_variable *v)
+{
+    const int64_t integer = v->kind == AT_KIND_BOOLEAN ? v->integer != 0 : v->integer;
+    if (v->kind == AT_KIND_TEXT)
+        return v->text ? XXH3_64bits(v->text, strlen(v->text)) : 0;
+    return v->kind == AT_KIND_NUMBER ? XXH3_64bits(&v->number, sizeof v->number)
+                                     : XXH3_64bits(&integer, sizeof integer);
+}
+
 static at_status add_list(site_space *s, const at_parameter *p, at_error *error)
 {
     site_list *list = &s->lists[s->list_count];
@@ -93,6 +103,7 @@ static at_status add_list(site_space *s, const at_parameter *p, at_error *error)
         at_status status = site_variable_copy(&v, "parameter", &list->values[i], error);
         if (status)
             return status;
+        list->hash += hash_value(&list->values[i]);
         list->count++;
     }
     s->count *= (uint32_t)p->count;
@@ -129,54 +140,16 @@ at_status site_space_init(site_space *s, const at_parameter *parameters, size_t 
     return AT_OK;
 }
 
-static bool is_value(const at_variable *is, const at_variable *given)
-{
-    switch (is->kind) {
-    case AT_KIND_NUMBER:
-        return memcmp(&is->number, &given->number, sizeof is->number) == 0;
-    case AT_KIND_TEXT:
-        return given->text && strcmp(is->text, given->text) == 0;
-    case AT_KIND_BOOLEAN:
-        return is->integer == (given->integer != 0);
-    default:
-        return is->integer == given->integer;
-    }
-}
-
-/* Returns the index at which the i-th comparison looks in a list of `count` values, for a value
- * with index `near` in another list. The order of two lists may differ by one place, since another
- * default came to the front. */
-static size_t look_at(size_t near, size_t i, size_t count)
-{
-    return (near + count - 1 + i) % count;
-}
-
-static bool has_given(const site_list *list, const at_parameter *p, size_t near)
-{
-    const at_variable given = value_at(p, near);
-    size_t i = 0;
-    while (i < list->count && !is_value(&list->values[look_at(near, i, list->count)], &given))
-        i++;
-    return i < list->count;
-}
-
-static bool is_given(const site_list *list, const at_parameter *p, size_t near)
-{
-    bool found = false;
-    for (size_t i = 0; i < list->count && !found; i++) {
-        const at_variable given = value_at(p, look_at(near, i, list->count));
-        found = is_value(&list->values[near], &given);
-    }
-    return found;
-}
-
 static bool is_list(const site_list *list, const at_parameter *p)
 {
-    bool same = p->count == list->count && p->kind == list->values->kind && has_values(p) &&
-                p->name && strcmp(p->name, list->name) == 0;
-    for (size_t i = 0; i < list->count && same; i++)
-        same = has_given(list, p, i) && is_given(list, p, i);
-    return same;
+    uint64_t hash = 0;
+    const bool alike = p->count == list->count && p->kind == list->values->kind && has_values(p) &&
+                       p->name && strcmp(p->name, list->name) == 0;
+    for (size_t i = 0; i < list->count && alike; i++) {
+        const at_variable given = value_at(p, i);
+        hash += hash_value(&given);
+    }
+    return alike && hash == list->hash;
 }
 
 bool site_space_is_of(const site_space *s, const at_parameter *parameters, size_t count)

@@ -35,6 +35,7 @@ typedef struct site_open_trials {
 
 /* Adds a trial; there must be room. Returns its ticket. */
 uint64_t site_trials_open(site_open_trials *t, site_trial_kind kind, uint32_t place, uint64_t call);
+/* Returns the number of open trials of this kind. */
 size_t site_trials_count(const site_open_trials *t, site_trial_kind kind);
 
 /* Removes and returns trial `i`. */
@@ -127,6 +128,7 @@ void site_race_release(site_race *r);
  * memory is short. */
 bool site_race_start(site_race *r, const race_options *options, const race_entrant *entrants,
                      size_t count);
+/* Ends the race, but keeps the memory of the round. */
 void site_race_stop(site_race *r);
 
 /* Draws the next block. Returns false if the race is over. */
@@ -138,6 +140,7 @@ uint32_t site_race_entrant(const site_race *r, size_t place);
 /* Finds the entrant, by its place in the block, that makes the next call. *is_round says whether
  * each entrant has had equally many calls. Returns false if all calls of the block have begun. */
 bool site_race_next(const site_race *r, size_t *place, bool *is_round);
+/* Counts a call at `place` of the block as begun. */
 void site_race_begin(site_race *r, size_t place);
 
 /* Makes a call that has begun count as not begun, since it gave no time. */

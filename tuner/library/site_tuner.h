@@ -104,6 +104,7 @@ void site_tuner_invalid(site_tuner *t, uint32_t configuration);
 /* Ends tuning: the incumbent stays. */
 void site_tuner_stop(site_tuner *t);
 
+/* Reports the state of the tuning. */
 site_account site_tuner_account(const site_tuner *t);
 
 #endif

@@ -35,6 +35,7 @@ typedef struct site_list {
     char *name;
     size_t count;
     at_variable *values; /* each has the list's name */
+    uint64_t hash;       /* sum of the values' hashes, the same in any order */
 } site_list;
 
 typedef struct site_space {
@@ -264,6 +265,7 @@ void sites_note_problem(void *sites, const char *text);
 /* Queues the site's decision for the thread that writes decisions. */
 void sites_write_decision(at_site *site);
 
+/* Returns the site's key in the store; borrows from the site. */
 site_key site_key_of(const at_site *site);
 
 #endif

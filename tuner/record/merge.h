@@ -24,6 +24,7 @@ typedef struct record_store {
  * the caller calls record_store_close(). */
 at_status record_store_open(record_store *s, const char *results_dir, const arch_limits *gpu,
                             const char *pattern_name, at_error *error);
+/* Writes old.root to the file. AT_FORMAT, AT_IO, AT_NO_MEMORY leave the old file. */
 at_status record_store_write(record_store *s, at_error *error);
 void record_store_close(record_store *s);
 

@@ -35,6 +35,7 @@ bool record_is_text(const char *text);
 
 /* Sets the error "entry 3: WHAT must be EXPECTED", AT_FORMAT. */
 void record_bad(record_reading *r, const char *what, const char *expected);
+/* Sets the error AT_NO_MEMORY. */
 void record_no_memory(record_reading *r);
 
 /* If faults are collected: notes that the element `place` of the array `list` ("entries") is left
@@ -104,6 +105,7 @@ at_status record_replace(const char *path, const json_t *root, record_reader *re
 void record_read_portfolios(record_reading *r, const json_t *root, record *out);
 /* Fills out->problems and out->questions from the entries. */
 void record_index_questions(record_reading *r, record *out);
+/* Fills out->seen from entries and portfolios. */
 void record_note_comparisons(record_reading *r, const json_t *root, record *out);
 void record_portfolios_deinit(record *r);
 
