@@ -2,7 +2,7 @@
 
 Usage: replay.py AUTOTUNE RECORDED SPACE_T1 [SEEDS [STRATEGY...]]
 
-The score is that of `autotune replay` (history/score.h), computed here from each run's evaluations:
+The score is that of `autotune replay` (history/replay.h), computed here from each run's evaluations:
 the mean over 50 equidistant points, up to the budget at which random search is expected to have gone
 95 % of the way from the median to the optimum, of (S - F) / (S - optimum), S being the exact
 expectation of random search without replacement and F the mean best cost over seeds. What a strategy

@@ -1,4 +1,4 @@
-// A Kokkos program that asks for the tile of its transpose by Kokkos' tuning interface. Prints the tile that it ended with.
+// A Kokkos program that requests the tile of its transpose through the tuning interface of Kokkos. Prints the last tile.
 #include <Kokkos_Core.hpp>
 #include <cstdio>
 #include <vector>

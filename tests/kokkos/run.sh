@@ -1,5 +1,5 @@
 #!/bin/sh
-# A Kokkos program beside the same with the tool library: it is tuned, and what was decided is used again.
+# Runs a Kokkos program without and with the tool library: the library tunes it, and a later run uses the decision.
 #
 #   run.sh TOOL WORK
 set -eu
@@ -17,7 +17,7 @@ program=$work/build/program
 store=$work/store
 export AUTOTUNE_KOKKOS_STORE="$store"
 [ "$("$program")" = "tile 256" ] || { echo "without a tool the program does not use its default"; exit 1; }
-# A busy machine takes more than one run to decide.
+# On a busy machine, the decision may take several runs.
 for run in 1 2 3 4 5 6; do
     tuned=$(KOKKOS_TOOLS_LIBS=$tool "$program")
     [ -z "$(find "$store" -name '*.json' 2> /dev/null)" ] || break
