@@ -3,8 +3,7 @@
  *
  * sim.c opens devices and predicts times; launch.c loads kernels and launches them; buffer.c keeps,
  * fills and compares contents, all on the host; data.c makes the contents of problems that are too
- * large to be filled; covered.c reports coverage; excerpt*.c check some blocks of large problems.
- */
+ * large to be filled; covered.c reports coverage; excerpt*.c check large problems. */
 #ifndef AUTOTUNE_SIM_DEVICE_H
 #define AUTOTUNE_SIM_DEVICE_H
 
@@ -17,9 +16,9 @@
 #include "sim/sweep.h"
 
 struct device_buffer {
-    sim_region
-        region; /* the memory that kernels access; owns bytes, valid and made. `base` is `place`,
-                   or the address of the variable whose contents the buffer receives */
+    /* The memory that kernels access; owns `bytes`, `valid` and `made`. Its base is `place`, or the
+     * address of the variable whose contents the buffer receives. */
+    sim_region region;
     uint64_t place; /* simulated address of its own */
     device_buffer *next;
 };
@@ -41,15 +40,13 @@ struct device {
     sim_chip chip;
     device_buffer *buffers; /* sorted by `place` */
     sim_fault fault;        /* fault of the last launch */
-    uint64_t
-        most_work; /* most work of each launch from now on (sim_launch.work_limit); 0: no limit */
-    char *printed; /* owned; output of the first launch since it was taken, or of the last launch
-                      that faulted */
-    uint32_t schedule; /* schedule of the launches from now on */
-    bool alone;        /* launches run on one host thread */
-    bool carries_on;   /* launches keep the contents of the module's variables from the previous
-                          launch */
-    char changed[64];  /* name of a variable that the previous launch changed */
+    uint64_t most_work; /* limit of the work of each launch (sim_launch.work_limit); 0: no limit */
+    char *printed;      /* owned; output of the first launch since it was taken, or of the last that
+                           faulted */
+    uint32_t schedule;  /* schedule of the launches from now on */
+    bool alone;         /* launches run on one host thread */
+    bool carries_on;    /* launches keep the variables that the previous launch left */
+    char changed[64];   /* name of a variable that the previous launch changed */
     int64_t low_ns, high_ns; /* interval that holds nine in ten times, of the last sample */
     uint64_t work;           /* work (sim_launch.work) of all launches since a kernel was loaded */
     uint64_t last_work;      /* work of the last launch */

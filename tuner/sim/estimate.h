@@ -34,9 +34,8 @@ typedef struct sim_estimated {
     uint32_t launch; /* index of the launch in the plan, and of its program in the kernel */
     sim_profile profile;
     sim_prediction prediction;
-    sim_kernel kernel; /* owned; has the source lines of the counters */
-    sim_counter
-        *counters;   /* owned; counters of the sample, one for each instruction of the program */
+    sim_kernel kernel;     /* owned; has the source lines of the counters */
+    sim_counter *counters; /* owned; of the sample, one for each instruction */
     sim_fault fault; /* if its kind is not SIM_FAULT_NONE, only `launch` and `kernel` are valid */
 } sim_estimated;
 

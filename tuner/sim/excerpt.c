@@ -278,8 +278,7 @@ static at_status run_sample(excerpt_check *c, device_excerpt_result *out, at_err
     return status;
 }
 
-/* Runs some blocks to find races in buffers that are too large to be watched while all blocks run.
- */
+/* Runs some blocks to find races in buffers that are too large to be watched when all run. */
 static at_status watch_some(excerpt_check *c, at_error *error)
 {
     device_coverage covered = {0};

@@ -287,8 +287,7 @@ at_status excerpt_compare(excerpt_check *c, device_excerpt_result *out, at_error
         return AT_OK;
     }
     uint64_t as_much = c->spent < EXCERPT_MOST_SPENT / 2 ? c->spent : EXCERPT_MOST_SPENT / 2;
-    /* A block of the reference probably takes the same share of all work as a block of the variant.
-     */
+    /* A block of the reference probably takes the same share of all work as one of the variant. */
     const uint64_t reference_blocks = plan_grid_blocks(&x->reference_launch.launches[0]);
     if (c->coverage->run == 0 ||
         c->spent / c->coverage->run * c->coverage->blocks / reference_blocks > as_much)

@@ -26,9 +26,8 @@ typedef struct explain_line {
 
 /* How the sentences name the lines of the source. */
 typedef struct explain_source {
-    const char *name; /* file name under which the source was compiled */
-    const char *const
-        *places; /* places[i] is "file:line" for line i + 1, or NULL; may itself be NULL */
+    const char *name;          /* file name under which the source was compiled */
+    const char *const *places; /* [i]: "file:line" of line i + 1, or NULL; may be NULL */
     size_t place_count;
     const char *listed; /* file whose line numbers the listing shows; NULL if it shows those of the
                            source */

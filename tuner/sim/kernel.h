@@ -14,12 +14,11 @@
 typedef struct sim_kernel {
     ptx_module *module;
     size_t program_count;
-    sim_program
-        *programs[PLAN_MAX_LAUNCHES]; /* programs of the entries, which share the variables */
-    uint8_t *variables;               /* contents of the variables: programs[0]->global_bytes, from
-                                         SIM_MODULE_BASE on */
-    uint8_t *initial;                 /* initial contents, as the module defines them */
-    sim_heap *heap;                   /* NULL if no program allocates memory */
+    sim_program *programs[PLAN_MAX_LAUNCHES]; /* of the entries; they share the variables */
+    uint8_t *variables; /* contents of the variables: programs[0]->global_bytes, from
+                           SIM_MODULE_BASE on */
+    uint8_t *initial;   /* initial contents, as the module defines them */
+    sim_heap *heap;     /* NULL if no program allocates memory */
 } sim_kernel;
 
 /* Makes a kernel from PTX text. `name` is used in messages. An entry may occur more than once; NULL

@@ -384,8 +384,7 @@ static at_status prepare(const device *d, const device_kernel *k, const launch_p
         prepared_free(p);
         return status;
     }
-    /* Heap memory that one launch of the plan allocates stays allocated for the following launches.
-     */
+    /* Heap memory of one launch of the plan stays allocated for the following launches. */
     if (k->kernel.heap && i == 0)
         sim_heap_reset(k->kernel.heap);
     for (uint32_t n = 0; n < plan->view_count; n++)

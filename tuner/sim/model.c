@@ -273,7 +273,7 @@ static double dram_ns(const sim_profile *p, const sim_chip *chip, const flow *f)
 
 /* Returns how much longer DRAM takes if more bytes are in flight to an SM than it needs: its queues
  * reorder less well. From 32 to 256 KiB in flight, a copy takes 1 % longer with each doubling on an
- * H100, 2 % on an H200 (microbenchmarks.cu "oneshot"). Reads lose half as much, which is ignored.
+ * H100, 2 % on an H200 (microbenchmarks.cu "oneshot"). The loss of reads, half as much, is ignored.
  */
 static double crowding(double flight_bytes)
 {
@@ -397,8 +397,7 @@ static void find_terms(const sim_profile *p, const sim_needs *needs, const sim_c
         t[SIM_TERM_ATOMICS] += blocks * l2_ns(chip, &rest);
     }
     t[SIM_TERM_LAST] = fmax(p->last_clocks - p->critical_clocks, 0) / clock;
-    /* Blocks loop if they wait for memory more than once. No source is known for the limit of 1.5.
-     */
+    /* Blocks that wait for memory more than once loop. No source is known for the limit of 1.5. */
     const bool stays = blocks <= sms * out->occupancy.blocks_per_sm && rounds > 1.5;
     out->flight_bytes = resident * SIM_SECTOR_BYTES * p->read.distinct / rounds;
     out->needed_bytes = chip->read_bytes_per_ns / sms * chip->dram_clocks / clock;

@@ -441,8 +441,7 @@ static bool solve(const sim_owners *o, const footprint *f, const interval *row, 
 }
 
 /* Blocks may be permuted: the expected block wrote elsewhere, in the place of another block.
- * Following that other block, and so on, leads to the block sought if the permutation is a cycle.
- */
+ * Following that other block, and so on, leads to the block sought on a cycle. */
 static at_status follow(sim_owners *o, uint32_t i, uint64_t offset, const ran_cluster *first,
                         at_error *error)
 {

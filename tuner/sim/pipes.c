@@ -118,7 +118,7 @@ void sim_pipe_rates(int major, int minor, double out[SIM_PIPE_COUNT])
     out[SIM_PIPE_MEMORY] = 1;
     out[SIM_PIPE_MATRIX] = 1;
     /* An SM full of warps that only execute barriers takes 138 clocks for its 64 warps on an H200,
-     * with blocks of any size (tests/bench/microbenchmarks.cu). No source is known for other chips.
+     * with blocks of any size (tests/bench/microbenchmarks.cu). No source for other chips is known.
      */
     out[SIM_PIPE_BARRIER] = 64.0 / 138;
     out[SIM_PIPE_OTHER] = 4;

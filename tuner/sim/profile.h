@@ -114,9 +114,8 @@ at_status sim_profile_launch(const sim_launch *launch, const sim_sampling *how,
 void sim_issue_find(const sim_program *p, const sim_counter *counters, double blocks,
                     sim_issue *out);
 
-/* Returns the warp instructions that each pipe of an SM executes per clock, by compute capability.
- * CUDA C++ Programming Guide 13.0, "Throughput of Native Arithmetic Instructions", over 32 lanes.
- */
+/* Returns the warp instructions per clock of each pipe of an SM, by compute capability. CUDA C++
+ * Programming Guide 13.0, "Throughput of Native Arithmetic Instructions", over 32 lanes. */
 void sim_pipe_rates(int major, int minor, double out[SIM_PIPE_COUNT]);
 
 /* Returns what a pipe executes, as text: "arithmetic on floats". */

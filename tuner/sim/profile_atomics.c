@@ -140,8 +140,8 @@ at_status atomics_run_last(const atomics *a, sim_launch *l, uint64_t sampled, ui
     at_status status = sim_run(l, &fault, error);
     for (size_t i = 0; i < count; i++)
         step[i] = ticket_value(l->memory, drawn[i]) - before[i];
-    /* A block that is not the last may reset the counter to zero, so both are tried: from the
-     * initial value, and from zero. */
+    /* The first ticket of a launch may reset the value that the previous launch left in the
+     * counter. So the last ticket is drawn from the initial value, and again from zero. */
     for (int wound = 0; wound < 2 && !status && fault.kind == SIM_FAULT_NONE; wound++) {
         for (size_t i = 0; i < count; i++)
             put_ticket(l->memory, drawn[i],

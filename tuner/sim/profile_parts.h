@@ -6,8 +6,7 @@
 #include "sim/profile.h"
 
 /* A set of sectors of memory (sim/machine/counters.h) with a word for each: the mask of the touched
- * bytes, or a number of the user's. A zeroed set is empty. It is a hash table with open addressing.
- */
+ * bytes, or a number of the user. Zeroed, it is empty. A hash table with open addressing. */
 typedef struct sector_set {
     uint64_t *keys; /* sector + 1; 0: a free entry */
     uint32_t *used; /* the word of each entry */
@@ -72,8 +71,7 @@ bool atomics_note(atomics *a, const sim_memory *memory, uint64_t cluster, const 
                   const sim_sectors *s);
 
 /* Returns the line with the most sectors, and the operations on its busiest word. `scale` is the
- * number of launched blocks per sampled block. A line that only one cluster updates is not scaled.
- */
+ * number of launched blocks per sampled block; it does not apply to a line of a single cluster. */
 sim_hot atomics_find_hottest(const atomics *a, double scale);
 
 /* Runs a cluster that draws the last tickets, if all `sampled` clusters drew some, and finds when

@@ -43,8 +43,7 @@ typedef enum sweep_aim {
     SWEEP_WRITES,    /* finds the written elements, and blocks that take different paths */
     SWEEP_DIVERGENCE /* finds blocks in which the accesses of the threads change from one formula to
                         another, as at the end of a row or where a float is rounded; keeps a random
-                        sample of them, searched from the end of the grid on. Sets out->blocks alone
-                      */
+                        sample, searched from the end of the grid on. Sets out->blocks alone */
 } sweep_aim;
 
 /* Sweeps a launch. Executes at most `most` instructions. `seed` draws the sample of

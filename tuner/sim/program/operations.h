@@ -48,8 +48,7 @@ typedef struct sim_conversion {
 /* Returns whether the conversion is simulated. */
 bool sim_converts(ptx_type to, ptx_type from);
 
-/* Converts all lanes of a into d. The host rounding mode is to nearest before and after the call.
- */
+/* Converts all lanes of a into d. The host rounds to nearest before and after the call. */
 void sim_convert(const sim_conversion *c, void *restrict d, const void *a);
 
 /* Replaces by zero each result that is the smallest normal number only because it was rounded up.
@@ -106,8 +105,7 @@ typedef struct small_float {
                           all ones is NaN */
 } small_float;
 
-/* Returns the format of a type, or of the elements of a packed type. Returns NULL for other types.
- */
+/* Returns the format of a type or of the elements of a packed type, or NULL for other types. */
 const small_float *small_float_of(ptx_type type);
 
 /* Returns v as bits of the format, rounded. A too large v becomes infinity or the largest number,

@@ -56,8 +56,7 @@ typedef enum sim_kind {
     SIM_BARRIER,
     SIM_WARP_BARRIER,
     SIM_CLUSTER_BARRIER, /* op: sim_cluster_op */
-    SIM_CLUSTER_MAP, /* d = the address or rank of shared address a in block b. op: sim_cluster_op
-                      */
+    SIM_CLUSTER_MAP, /* d = address or rank of shared address a in block b. op: sim_cluster_op */
     SIM_SHUFFLE,
     SIM_VOTE,
     SIM_MATCH,
@@ -218,34 +217,36 @@ enum { SIM_MBARRIER_PENDING = 40 };
 
 typedef enum sim_heap_op { SIM_HEAP_MALLOC, SIM_HEAP_FREE, SIM_HEAP_ALIGNED } sim_heap_op;
 
-typedef enum sim_rounding { /* rounding of conversions and arithmetic */
-                            SIM_ROUND_NONE,
-                            SIM_ROUND_NEAREST,
-                            SIM_ROUND_ZERO,
-                            SIM_ROUND_DOWN,
-                            SIM_ROUND_UP,
-                            SIM_ROUND_AWAY, /* to nearest, ties away from zero */
-                            SIM_ROUND_INTEGER_NEAREST,
-                            SIM_ROUND_INTEGER_ZERO,
-                            SIM_ROUND_INTEGER_DOWN,
-                            SIM_ROUND_INTEGER_UP
+/* Rounding of conversions and arithmetic. */
+typedef enum sim_rounding {
+    SIM_ROUND_NONE,
+    SIM_ROUND_NEAREST,
+    SIM_ROUND_ZERO,
+    SIM_ROUND_DOWN,
+    SIM_ROUND_UP,
+    SIM_ROUND_AWAY, /* to nearest, ties away from zero */
+    SIM_ROUND_INTEGER_NEAREST,
+    SIM_ROUND_INTEGER_ZERO,
+    SIM_ROUND_INTEGER_DOWN,
+    SIM_ROUND_INTEGER_UP
 } sim_rounding;
 
-typedef enum sim_flush { /* subnormal sources and results that .ftz replaces by zero */
-                         SIM_FLUSH_NOTHING,
-                         SIM_FLUSH_FLOATS,
-                         SIM_FLUSH_HALVES,
-                         SIM_FLUSH_BFLOATS /* one or two in a register */
+/* Subnormal sources and results that .ftz replaces by zero. */
+typedef enum sim_flush {
+    SIM_FLUSH_NOTHING,
+    SIM_FLUSH_FLOATS,
+    SIM_FLUSH_HALVES,
+    SIM_FLUSH_BFLOATS /* one or two in a register */
 } sim_flush;
 
-typedef enum sim_tiny { /* operations with .ftz whose result may be rounded up to the smallest
-                           normal number */
-                        SIM_TINY_NEVER,
-                        SIM_TINY_PRODUCT,
-                        SIM_TINY_SUM,
-                        SIM_TINY_QUOTIENT,
-                        SIM_TINY_RECIPROCAL,
-                        SIM_TINY_DIRECTED = 8 /* flag: the rounding is directed */
+/* Operations with .ftz whose result may be rounded up to the smallest normal number. */
+typedef enum sim_tiny {
+    SIM_TINY_NEVER,
+    SIM_TINY_PRODUCT,
+    SIM_TINY_SUM,
+    SIM_TINY_QUOTIENT,
+    SIM_TINY_RECIPROCAL,
+    SIM_TINY_DIRECTED = 8 /* flag: the rounding is directed */
 } sim_tiny;
 
 /* Which bits of the operands a bit of the result depends on. Used when only some operands are
@@ -330,15 +331,16 @@ typedef struct sim_cost {
 #define SIM_COST_OF_CHAIN(pipe, instructions, specials, others) {SIM_PIPE_##pipe, instructions, specials, others}
 /* clang-format on */
 
-typedef enum sim_hint { /* cache hint of a load from global memory */
-                        SIM_HINT_NONE,
-                        SIM_HINT_STREAMING,
-                        SIM_HINT_NO_ALLOCATE,
-                        SIM_HINT_WIDE,
-                        SIM_HINT_L2, /* .cg: bypasses the L1 */
-                        SIM_HINT_COUNT,
-                        /* WIDE and NO_ALLOCATE together. For DRAM it counts as WIDE. */
-                        SIM_HINT_WIDE_NO_ALLOCATE = SIM_HINT_COUNT
+/* Cache hints of loads from global memory. */
+typedef enum sim_hint {
+    SIM_HINT_NONE,
+    SIM_HINT_STREAMING,
+    SIM_HINT_NO_ALLOCATE,
+    SIM_HINT_WIDE,
+    SIM_HINT_L2, /* .cg: bypasses the L1 */
+    SIM_HINT_COUNT,
+    /* WIDE and NO_ALLOCATE together. For DRAM it counts as WIDE. */
+    SIM_HINT_WIDE_NO_ALLOCATE = SIM_HINT_COUNT
 } sim_hint;
 
 /* Scope of a strong memory access or a fence. PTX ISA, "Scope". */
@@ -353,8 +355,7 @@ typedef enum sim_scope {
  * (sim/machine/order.h). */
 typedef enum sim_acquires { SIM_ACQUIRES_NOTHING, SIM_ACQUIRES_LOOSELY, SIM_ACQUIRES } sim_acquires;
 
-/* One of the machine accesses that replace a load or store, for counting: see sim/decode/reshape.h.
- */
+/* A machine access of a load or store, for counting: see sim/decode/reshape.h. */
 typedef struct sim_piece {
     int8_t skip; /* offset from the address in the PTX, in bytes */
     uint8_t bytes;
@@ -400,18 +401,16 @@ typedef struct sim_instruction {
     uint8_t flow;     /* SIM_COMPUTE: sim_flow */
     uint8_t rule;     /* SIM_COMPUTE, SIM_COMPARE: sim_rule */
     uint8_t number;   /* SIM_COMPUTE, SIM_COMPARE: affine_order of the operands */
-    int8_t
-        reduction; /* copies and asynchronous stores: sim_atomic_op that combines the data with the
-                      destination, as `type` (tensors: as the type of the map); -1: a plain copy */
+    int8_t reduction; /* copies, asynchronous stores: sim_atomic_op, as `type` or as the type of the
+                         tensor; -1: none */
     uint8_t widths[4]; /* SIM_COMPUTE: bytes of a lane of a, b, c, e; 0: no such operand */
     int32_t guard;     /* slot of a predicate, or SIM_NO_SLOT */
     int32_t d, d2;     /* slots */
     int32_t a, b, c, e;
     int64_t offset; /* bytes added to the address */
-    int32_t
-        object;   /* loads, stores, atomics, copies to shared memory: index of the module's variable
-                     from which the address (of copies: b) is computed; negative if unknown */
-    int32_t list; /* vector loads and stores: index in sim_program.lists of their slots */
+    int32_t object; /* accesses and copies to shared memory: variable of the module that the address
+                       (of copies: b) is computed from; negative if unknown */
+    int32_t list;   /* vector loads and stores: index in sim_program.lists of their slots */
     int32_t drops;  /* loads: index of the instruction whose predicate tells the lanes that use
                        nothing of the loaded value; -1: unknown */
     int32_t target; /* branches: index of the target instruction, or of the first of `target_count`
@@ -430,8 +429,7 @@ typedef struct sim_instruction {
     int32_t statement; /* index in ptx_module.statements */
 } sim_instruction;
 
-/* Returns whether the accessed memory is global, or may be global because the address is generic.
- */
+/* Returns whether the accessed memory is, or with a generic address may be, global. */
 static inline bool sim_reaches_global(const sim_instruction *c)
 {
     return c->space == PTX_SPACE_GLOBAL || c->space == PTX_SPACE_GENERIC;
