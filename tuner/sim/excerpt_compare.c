@@ -266,8 +266,8 @@ static const char *reason(const excerpt_check *c, bool ended, const sim_owners *
                    ? "a block of the reference takes too long there: give it smaller blocks, or "
                      "less to do for an element"
                    : "a block of the baseline takes too long there: give the script a reference";
-    return is_reference ? "no blocks of the reference were found that write where these do"
-                        : "no blocks of the baseline were found that write where these do";
+    return is_reference ? "no blocks of the reference were found that write the same elements"
+                        : "no blocks of the baseline were found that write the same elements";
 }
 
 at_status excerpt_compare(excerpt_check *c, device_excerpt_result *out, at_error *error)
@@ -279,7 +279,7 @@ at_status excerpt_compare(excerpt_check *c, device_excerpt_result *out, at_error
         is_independent(c->kernel, c->plan) && is_independent(x->reference, &x->reference_launch);
     const char *why = !is_single                  ? "the reference has several launches"
                       : c->launched < c->launches ? "later launches were not run"
-                      : !apart                    ? "they depend on what blocks tell each other"
+                      : !apart                    ? "they depend on communication between blocks"
                                                   : NULL;
     if (why) {
         (!is_single && has_results(c) ? coverage_owe : coverage_skip)(

@@ -224,7 +224,7 @@ static void conclude(search *s, uint64_t blocks)
         out->kind = HOLE_CERTAIN;
         snprintf(out->why, sizeof out->why,
                  "no block writes element %" PRIu64 " of %s: %" PRIu64
-                 " blocks are too few, of which each writes %" PRIu64 " elements at most",
+                 " blocks are too few: each writes at most %" PRIu64 " elements",
                  s->missing, s->plan->name, blocks,
                  sim_owners_most_bytes(s->variant, s->buffer) / s->size);
     } else if (s->missing < UINT64_MAX && 4 * s->found >= 3 * s->expected) {

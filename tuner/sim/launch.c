@@ -112,7 +112,7 @@ static at_status check_cluster(const device *d, const char *entry, const kernel_
     if (asks && l->cluster[0] > 0 && memcmp(l->cluster, launch->cluster, sizeof l->cluster) != 0)
         return error_set(error, AT_USAGE,
                          "%s is launched in clusters of %u x %u x %u blocks; it requires "
-                         "(.reqnctapercluster) %u x %u x %u: launch it so, or change "
+                         "(.reqnctapercluster) %u x %u x %u: launch it with these, or change "
                          "__cluster_dims__",
                          entry, launch->cluster[0], launch->cluster[1], launch->cluster[2],
                          l->cluster[0], l->cluster[1], l->cluster[2]);
@@ -124,7 +124,7 @@ static at_status check_cluster(const device *d, const char *entry, const kernel_
     if (used[0] == 0)
         return AT_OK;
     if (d->properties.limits.major < 9)
-        return error_set(error, AT_COMPILE, "%s is launched in clusters, of which %s has none",
+        return error_set(error, AT_COMPILE, "%s is launched in clusters, which %s does not have",
                          entry, d->properties.arch);
     const uint64_t most = asks ? MOST_CLUSTER_BLOCKS : PORTABLE_BLOCKS;
     if (used[0] > most || used[1] > most || used[2] > most ||
@@ -161,7 +161,7 @@ static at_status check_limits(const device *d, const device_kernel *k, uint32_t 
         return error_set(
             error, AT_USAGE,
             "%s is launched with blocks of %u x %u x %u threads; it requires (.reqntid) "
-            "%u x %u x %u: launch it so, or change __block_size__",
+            "%u x %u x %u: launch it with these, or change __block_size__",
             name, launch->block[0], launch->block[1], launch->block[2], block[0], block[1],
             block[2]);
     return check_cluster(d, name, launch, l, error);
