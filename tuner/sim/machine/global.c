@@ -27,27 +27,21 @@ static void unmap(void *mapped, size_t bytes)
         munmap(mapped, bytes);
 }
 
-static void unwatch(sim_watch *watch, size_t i)
+static void unwatch(sim_watched *r, size_t lines)
 {
-    size_t lines = sim_line_count(cell_count(watch, &watch->memory->regions[i]));
-    unmap(watch->cells[i], lines * SIM_LINE_CELLS * sizeof(sim_cell));
-    unmap(watch->lines[i], lines * sizeof(sim_line));
-    unmap(watch->values[i], lines * SIM_LINE_CELLS * sizeof(uint32_t));
-    watch->cells[i] = NULL;
-    watch->lines[i] = NULL;
-    watch->values[i] = NULL;
+    unmap(r->cells, lines * SIM_LINE_CELLS * sizeof *r->cells);
+    unmap(r->lines, lines * sizeof *r->lines);
+    unmap(r->values, lines * SIM_LINE_CELLS * sizeof *r->values);
+    *r = (sim_watched){0};
 }
 
 void sim_watch_free(sim_watch *watch)
 {
     if (!watch)
         return;
-    const bool mapped = watch->cells && watch->lines && watch->values;
-    for (size_t i = 0; mapped && i < watch->memory->count; i++)
-        unwatch(watch, i);
-    free(watch->cells);
-    free(watch->lines);
-    free(watch->values);
+    for (size_t i = 0; watch->regions && i < watch->memory->count; i++)
+        unwatch(&watch->regions[i], sim_line_count(cell_count(watch, &watch->memory->regions[i])));
+    free(watch->regions);
     free(watch->locks);
     sim_history_deinit(&watch->history);
     sim_clock_drop(watch->fenced);
@@ -62,19 +56,20 @@ static void *map(size_t bytes)
     return mapped == MAP_FAILED ? NULL : mapped;
 }
 
-static bool watch_region(sim_watch *w, size_t i, bool whole_run)
+/* Begins to watch a region that has `lines` lines of cells. Returns false if there is no memory. */
+static bool watch_region(sim_watched *r, size_t lines, bool whole_run)
 {
-    size_t lines = sim_line_count(cell_count(w, &w->memory->regions[i]));
-    w->cells[i] = map(lines * SIM_LINE_CELLS * sizeof(sim_cell));
-    w->lines[i] = map(lines * sizeof(sim_line));
-    w->values[i] = map(lines * SIM_LINE_CELLS * sizeof(uint32_t));
-    bool whole = w->cells[i] && w->lines[i] && w->values[i];
+    *r =
+        (sim_watched){map(lines * SIM_LINE_CELLS * sizeof *r->cells), map(lines * sizeof *r->lines),
+                      map(lines * SIM_LINE_CELLS * sizeof *r->values)};
+    if (!r->cells || !r->lines || !r->values) {
+        unwatch(r, lines);
+        return false;
+    }
     /* Huge pages cost fewer page faults, and most cells of a touched page are touched. */
-    if (whole && whole_run)
-        madvise(w->cells[i], lines * SIM_LINE_CELLS * sizeof(sim_cell), MADV_HUGEPAGE);
-    if (!whole)
-        unwatch(w, i);
-    return whole;
+    if (whole_run)
+        madvise(r->cells, lines * SIM_LINE_CELLS * sizeof *r->cells, MADV_HUGEPAGE);
+    return true;
 }
 
 /* Notes, once, that races in the region are not looked for. */
@@ -99,18 +94,16 @@ at_status sim_watch_new(const sim_launch *launch, bool concurrent, sim_watch **o
     *w = (sim_watch){.memory = launch->memory,
                      .concurrent = concurrent,
                      .cell_bytes = launch->program->global_cell_bytes};
-    w->cells = calloc(launch->memory->count + 1, sizeof *w->cells);
-    w->lines = calloc(launch->memory->count + 1, sizeof *w->lines);
-    w->values = calloc(launch->memory->count + 1, sizeof *w->values);
+    w->regions = calloc(launch->memory->count + 1, sizeof *w->regions);
     w->locks = calloc(STRIPES, sizeof *w->locks);
-    bool failed = !w->cells || !w->lines || !w->values || !w->locks;
+    bool failed = !w->regions || !w->locks;
     for (size_t i = 0; !failed && i < launch->memory->count; i++) {
         const sim_region *r = &launch->memory->regions[i];
         size_t count = cell_count(w, r);
         if (r->read_only || count == 0)
             continue;
-        const bool watched =
-            (count <= MOST_CELLS || launch->excerpt) && watch_region(w, i, !launch->excerpt);
+        const bool watched = (count <= MOST_CELLS || launch->excerpt) &&
+                             watch_region(&w->regions[i], sim_line_count(count), !launch->excerpt);
         /* An excerpt touches a small part of its memory, however large that is. But some systems
          * promise no more memory than they have. */
         failed = !watched && count <= MOST_CELLS;
@@ -137,18 +130,11 @@ static void unlock(const sim_watch *w, bool *which)
         __atomic_clear(which, __ATOMIC_RELEASE);
 }
 
-/* The cells of a region, their lines, and the last values written to them. */
-typedef struct region_cells {
-    sim_cell *cells;
-    sim_line *lines;
-    uint32_t *values;
-} region_cells;
-
-static bool cells_of(const sim_watch *watch, const sim_region *region, region_cells *out)
+/* Returns the watched cells of a region, or NULL if it is not watched. */
+static const sim_watched *watched_of(const sim_watch *watch, const sim_region *region)
 {
-    const size_t i = (size_t)(region - watch->memory->regions);
-    *out = (region_cells){watch->cells[i], watch->lines[i], watch->values[i]};
-    return out->cells != NULL;
+    const sim_watched *r = &watch->regions[region - watch->memory->regions];
+    return r->cells ? r : NULL;
 }
 
 /* Returns the lock of cell `n`. The cells of a line have the same lock. */
@@ -159,7 +145,7 @@ static bool *lock_of(const sim_watch *watch, size_t n)
 }
 
 /* Locks and returns the cell of a byte of a region, with its lock and its number. */
-static sim_cell *take_cell(sim_watch *watch, const region_cells *p, uint64_t offset, bool **which,
+static sim_cell *take_cell(sim_watch *watch, const sim_watched *p, uint64_t offset, bool **which,
                            size_t *number)
 {
     sim_cell *cells = p->cells;
@@ -202,13 +188,13 @@ bool sim_global_touch(sim_race_access *a, uint64_t offset, uint32_t bytes, sim_t
     const sim_region *region = a->region;
     uint32_t step = watch->cell_bytes;
     bool fine = true;
-    region_cells p;
-    if (!cells_of(watch, region, &p))
+    const sim_watched *p = watched_of(watch, region);
+    if (!p)
         return true;
     for (uint64_t at = offset; fine && at < offset + bytes; at += step) {
         bool *which = NULL;
         size_t n;
-        sim_cell *cell = take_cell(watch, &p, at, &which, &n);
+        sim_cell *cell = take_cell(watch, p, at, &which, &n);
         a->offset = at;
         if (touch == SIM_TOUCH_READ) {
             fine = sim_race_read(a, cell);
@@ -217,8 +203,8 @@ bool sim_global_touch(sim_race_access *a, uint64_t offset, uint32_t bytes, sim_t
         } else {
             uint32_t value = 0;
             memcpy(&value, fresh + (at - offset), step);
-            fine = sim_race_write(a, cell, is_same(cell, &p.values[n], region, at, value, step));
-            p.values[n] = value;
+            fine = sim_race_write(a, cell, is_same(cell, &p->values[n], region, at, value, step));
+            p->values[n] = value;
         }
         if (cell->kept && touch == SIM_TOUCH_WRITE && a->stamp.scope == 0)
             end_history(watch, cell, region->base + at);
@@ -230,7 +216,7 @@ bool sim_global_touch(sim_race_access *a, uint64_t offset, uint32_t bytes, sim_t
 /* Records the write of a whole warp to the line of cell `n`, which is locked. Returns false, and
  * does nothing, if only some of the values are the same as before, or the line was accessed in
  * another way. */
-static bool write_line(sim_race_access *a, const region_cells *p, size_t n, uint32_t first,
+static bool write_line(sim_race_access *a, const sim_watched *p, size_t n, uint32_t first,
                        uint32_t shift, const uint8_t *fresh, bool *fine)
 {
     const uint32_t step = a->block->watch->cell_bytes;
@@ -259,20 +245,20 @@ uint32_t sim_global_touch_row(sim_race_access *a, uint64_t offset, uint32_t byte
     const uint32_t step = watch->cell_bytes, of_lane = bytes / step,
                    shift = (uint32_t)__builtin_ctz(of_lane), line_bytes = step * SIM_LINE_CELLS;
     uint32_t done = 0;
-    region_cells p;
-    if (offset % line_bytes != 0 || !sim_line_suits(a, touch) || !cells_of(watch, a->region, &p))
+    const sim_watched *p = watched_of(watch, a->region);
+    if (offset % line_bytes != 0 || !sim_line_suits(a, touch) || !p)
         return 0;
     for (uint32_t j = 0; *fine && j < of_lane; j++) {
         uint32_t first;
         const uint32_t mask = sim_line_lanes(j, shift, &first);
         const size_t n = (size_t)(offset / step) + (size_t)j * SIM_LINE_CELLS;
-        sim_line *line = &p.lines[n / SIM_LINE_CELLS];
+        sim_line *line = &p->lines[n / SIM_LINE_CELLS];
         bool *which = lock_of(watch, n), touched;
         sim_race_access_by(a, (int)first);
         a->offset = offset + (uint64_t)j * line_bytes;
         lock(watch, which);
         if (touch == SIM_TOUCH_WRITE)
-            touched = write_line(a, &p, n, first, shift, fresh + (size_t)j * line_bytes, fine);
+            touched = write_line(a, p, n, first, shift, fresh + (size_t)j * line_bytes, fine);
         else if ((touched = sim_line_join(&watch->pool, line, 0, first, shift)))
             *fine = sim_race_read(a, &line->cell);
         unlock(watch, which);
@@ -289,13 +275,13 @@ bool sim_global_begin(sim_block *b, sim_warp *w, const sim_instruction *c, int l
     sim_race_access a = sim_race_access_of(b, w, c, lane);
     a.region = region;
     bool fine = true;
-    region_cells p;
     size_t n;
-    if (!cells_of(watch, region, &p))
+    const sim_watched *p = watched_of(watch, region);
+    if (!p)
         return true;
     for (uint64_t at = offset; fine && at < offset + bytes; at += watch->cell_bytes) {
         bool *which = NULL;
-        sim_cell *cell = take_cell(watch, &p, at, &which, &n);
+        sim_cell *cell = take_cell(watch, p, at, &which, &n);
         a.offset = at;
         fine = sim_race_begin(&a, cell, touch, number, bulk);
         if (cell->kept && touch == SIM_TOUCH_WRITE)
@@ -311,13 +297,13 @@ void sim_global_land(sim_block *b, sim_warp *w, const sim_instruction *c, int la
 {
     sim_race_access a = sim_race_access_of(b, w, c, lane);
     a.region = region;
-    region_cells p;
     size_t n;
-    if (!cells_of(b->watch, region, &p))
+    const sim_watched *p = watched_of(b->watch, region);
+    if (!p)
         return;
     for (uint64_t at = offset; at < offset + bytes; at += b->watch->cell_bytes) {
         bool *which = NULL;
-        sim_cell *cell = take_cell(b->watch, &p, at, &which, &n);
+        sim_cell *cell = take_cell(b->watch, p, at, &which, &n);
         sim_race_land(&a, cell, writes, number, landed);
         unlock(b->watch, which);
     }

@@ -213,7 +213,7 @@ struct sim_block {
     uint8_t *memory;      /* registers of all warps */
     uint8_t *local;       /* local memory of all warps */
     uint8_t *local_valid; /* sim_warp.local_valid of all warps */
-    bool met_unwritten;   /* a load has just read bytes that nothing wrote */
+    bool met_unwritten;   /* a load has just read uninitialised bytes */
     uint8_t *lacks;       /* sim_warp.lacks of all warps; NULL until needed */
     uint16_t *origin_of;
     uint8_t *origin_in; /* origins of missing values in local memory, by byte; NULL until needed */
@@ -259,23 +259,28 @@ enum { SIM_SLICE_POLLS = 4 }; /* polls after which a warp lets others run */
 /* Values of sim_block.shared_valid. */
 enum { SIM_NEVER_WRITTEN, SIM_WRITTEN };
 
+/* The race detection of one region of global memory. */
+typedef struct sim_watched {
+    sim_cell *cells;  /* NULL if the region is not watched */
+    sim_line *lines;  /* lines of these cells */
+    uint32_t *values; /* last value written to each cell */
+} sim_watched;
+
 /* The race detection of a launch, which blocks on several host threads share: the cells of the
  * regions that may be written. Regions of more than a few million cells are not watched. */
 struct sim_watch {
     sim_pool pool;
     const sim_memory *memory;
-    sim_cell **cells;    /* cells of each region; NULL if it is not watched */
-    sim_line **lines;    /* lines of these cells */
-    uint32_t **values;   /* last value written to each cell */
-    sim_history history; /* of global memory */
-    sim_clock *fenced;   /* knowledge at sequentially consistent fences so far; owned */
+    sim_watched *regions; /* owned */
+    sim_history history;  /* of global memory */
+    sim_clock *fenced;    /* knowledge at sequentially consistent fences so far; owned */
     uint32_t cell_bytes;
     bool concurrent;
     bool *locks; /* of groups of cells */
 };
 static inline bool sim_is_watched(const sim_watch *w, const sim_region *r)
 {
-    return w->cells[r - w->memory->regions] != NULL;
+    return w->regions[r - w->memory->regions].cells != NULL;
 }
 
 /* Returns the offset in local memory of the variables that a call instruction hands over through

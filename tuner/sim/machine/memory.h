@@ -21,7 +21,7 @@ enum { SIM_CHUNK_BYTES = 512 };
 /* The size of a text that names a place in memory. */
 enum { SIM_PLACE_BYTES = 320 };
 
-/* Values of sim_region.valid; 0 is a byte that nothing wrote. The other values beside
+/* Values of sim_region.valid; 0 is an uninitialised byte. The other values beside
  * SIM_BYTE_WRITTEN occur only if not all blocks of a launch run. */
 enum {
     SIM_BYTE_WRITTEN = 1,

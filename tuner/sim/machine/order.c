@@ -4,14 +4,6 @@
 
 #include "sim/machine/machine.h"
 
-static bool join_clocks(sim_clocks *into, const sim_clocks *other)
-{
-    bool fine = true;
-    for (int i = 0; i < SIM_CLOCK_COUNT; i++)
-        fine = sim_clock_join(&into->of[i], other->of[i]) && fine;
-    return fine;
-}
-
 void sim_clocks_deinit(sim_clocks *clocks)
 {
     for (int i = 0; i < SIM_CLOCK_COUNT; i++)
@@ -31,6 +23,22 @@ static void put(sim_clock **at, sim_clock *clock)
 static void expect_memory(sim_block *b, bool fine)
 {
     b->starved = b->starved || !fine;
+}
+
+static void join(sim_block *b, sim_clock **into, sim_clock *other)
+{
+    expect_memory(b, sim_clock_join(into, other));
+}
+
+static void add(sim_block *b, sim_clock **into, const sim_known *known, uint32_t count)
+{
+    expect_memory(b, sim_clock_add(into, known, count));
+}
+
+static void join_all(sim_block *b, sim_clocks *into, const sim_clocks *other)
+{
+    for (int i = 0; i < SIM_CLOCK_COUNT; i++)
+        join(b, &into->of[i], other->of[i]);
 }
 
 /* Returns the clocks of the warp's lanes, or NULL if there is no memory. */
@@ -144,10 +152,10 @@ static void add_own(sim_block *b, const sim_warp *w, uint32_t mask, sim_clock **
     for (uint32_t m = w->order.clocks ? mask : 0; m; m &= m - 1) {
         sim_clock *known = w->order.clocks[__builtin_ctz(m)].of[SIM_CLOCK_KNOWN];
         if (known != before)
-            expect_memory(b, sim_clock_join(to, known));
+            join(b, to, known);
         before = known;
     }
-    expect_memory(b, sim_clock_add(to, own, n));
+    add(b, to, own, n);
 }
 
 static void share_clocks(sim_block *b, sim_warp *w, uint32_t mask, const sim_clocks *all)
@@ -158,7 +166,7 @@ static void share_clocks(sim_block *b, sim_warp *w, uint32_t mask, const sim_clo
     if (!any || !clocks_of(b, w))
         return;
     SIM_EACH_OF(l, mask)
-    expect_memory(b, join_clocks(&w->order.clocks[l], all));
+    join_all(b, &w->order.clocks[l], all);
 }
 
 static void collect_clocks(sim_block *b, const sim_warp *w, uint32_t mask, sim_clocks *all)
@@ -166,7 +174,7 @@ static void collect_clocks(sim_block *b, const sim_warp *w, uint32_t mask, sim_c
     if (!w->order.clocks)
         return;
     SIM_EACH_OF(l, mask)
-    expect_memory(b, join_clocks(all, &w->order.clocks[l]));
+    join_all(b, all, &w->order.clocks[l]);
 }
 
 void sim_order_warp(sim_block *b, sim_warp *w, uint32_t mask)
@@ -181,7 +189,7 @@ void sim_order_warp(sim_block *b, sim_warp *w, uint32_t mask)
                                .unit = w->first_thread / SIM_LANES,
                                .lanes = mask,
                                .until = w->order.epoch};
-        expect_memory(b, sim_clock_add(&all.of[SIM_CLOCK_KNOWN], &met, 1));
+        add(b, &all.of[SIM_CLOCK_KNOWN], &met, 1);
     }
     share_clocks(b, w, mask, &all);
     sim_clocks_deinit(&all);
@@ -243,16 +251,15 @@ void sim_order_bring(sim_block *b, sim_warp *w, sim_clocks *to)
         {.block = b->number, .unit = unit, .lanes = UINT32_MAX, .until = w->order.epoch},
         {.block = b->number, .unit = SIM_UNIT_BLOCK, .lanes = 1, .until = b->epoch}};
     collect_clocks(b, w, UINT32_MAX, to);
-    expect_memory(b, sim_clock_add(&to->of[SIM_CLOCK_KNOWN], own, b->epoch > 0 ? 2 : 1));
+    add(b, &to->of[SIM_CLOCK_KNOWN], own, b->epoch > 0 ? 2 : 1);
     w->order.epoch++;
 }
 
 void sim_order_bring_fenced(sim_block *b, sim_warp *w, sim_clocks *to)
 {
     for (int l = 0; w->order.clocks && l < SIM_LANES; l++)
-        expect_memory(b,
-                      sim_clock_join(&to->of[SIM_CLOCK_KNOWN],
-                                     w->order.clocks[l].of[SIM_CLOCK_FENCED + SIM_REACH_CLUSTER]));
+        join(b, &to->of[SIM_CLOCK_KNOWN],
+             w->order.clocks[l].of[SIM_CLOCK_FENCED + SIM_REACH_CLUSTER]);
 }
 
 void sim_order_take(sim_block *b, sim_warp *w, const sim_clocks *from)
@@ -270,7 +277,7 @@ void sim_order_give(sim_block *b, sim_warp *w, int lane, sim_clock **to)
 static void get(sim_block *b, sim_warp *w, int lane, int which, sim_clock *from)
 {
     if (b->launch->check && from && clocks_of(b, w))
-        expect_memory(b, sim_clock_join(&w->order.clocks[lane].of[which], from));
+        join(b, &w->order.clocks[lane].of[which], from);
 }
 
 void sim_order_get(sim_block *b, sim_warp *w, int lane, sim_clock *from)
@@ -290,7 +297,7 @@ void sim_order_copies(sim_block *b, const sim_warp *w, int lane, uint32_t before
                               .lanes = 1u << lane,
                               .until = before - 1};
     if (b->launch->check && before > 0)
-        expect_memory(b, sim_clock_add(to, &copies, 1));
+        add(b, to, &copies, 1);
 }
 
 void sim_order_learn(sim_block *b, sim_warp *w, uint32_t unit, uint32_t until)
@@ -307,7 +314,7 @@ void sim_order_learn(sim_block *b, sim_warp *w, uint32_t unit, uint32_t until)
         if (again)
             put(at, w->order.clocks[l - 1].of[SIM_CLOCK_KNOWN]);
         else
-            expect_memory(b, sim_clock_add(at, &known, 1));
+            add(b, at, &known, 1);
     }
     sim_clock_drop(before);
 }
@@ -324,20 +331,19 @@ static void pass_sequential_fence(sim_block *b, sim_warp *w, int scope, uint32_t
     for (int reach = 0; reach < scope && reach < SIM_REACHES; reach++) {
         if (!fenced[reach])
             continue;
-        expect_memory(b, sim_clock_join(&now, *fenced[reach]));
+        join(b, &now, *fenced[reach]);
         add_own(b, w, mask, fenced[reach]);
         SIM_EACH_OF(l, mask)
-        expect_memory(b,
-                      sim_clock_join(fenced[reach], w->order.clocks[l].of[SIM_CLOCK_SEQUENTIAL]));
+        join(b, fenced[reach], w->order.clocks[l].of[SIM_CLOCK_SEQUENTIAL]);
     }
     SIM_EACH_OF(l, mask)
-    expect_memory(b, sim_clock_join(&w->order.clocks[l].of[SIM_CLOCK_SEQUENTIAL], now));
+    join(b, &w->order.clocks[l].of[SIM_CLOCK_SEQUENTIAL], now);
     sim_clock_drop(now);
 }
 
 static void acquire_seen(sim_block *b, sim_clocks *clocks, int known, int seen)
 {
-    expect_memory(b, sim_clock_join(&clocks->of[known], clocks->of[seen]));
+    join(b, &clocks->of[known], clocks->of[seen]);
     put(&clocks->of[seen], NULL);
 }
 
@@ -395,10 +401,10 @@ void sim_order_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lan
     own->acquired = acquires;
     const int known = acquires ? SIM_CLOCK_KNOWN : SIM_CLOCK_SEEN + (int)reach,
               sequential = acquires ? SIM_CLOCK_SEQUENTIAL : SIM_CLOCK_SEEN_SEQUENTIAL + (int)reach;
-    expect_memory(b, sim_clock_join(&own->of[known], from->clocks[reach]));
-    expect_memory(b, sim_clock_join(&own->of[sequential], from->sequential));
+    join(b, &own->of[known], from->clocks[reach]);
+    join(b, &own->of[sequential], from->sequential);
     if (loosely && !acquires)
-        expect_memory(b, sim_clock_join(&own->of[SIM_CLOCK_LOOSE], from->clocks[reach]));
+        join(b, &own->of[SIM_CLOCK_LOOSE], from->clocks[reach]);
 }
 
 bool sim_order_hand_on(sim_block *b, const sim_write *from, sim_write *to)
@@ -416,13 +422,13 @@ bool sim_order_hand_on(sim_block *b, const sim_write *from, sim_write *to)
         if (i > 0 && old == before[0] && more == before[1])
             put(&to->clocks[i], to->clocks[i - 1]);
         else
-            expect_memory(b, sim_clock_join(&to->clocks[i], more));
+            join(b, &to->clocks[i], more);
         before[0] = old;
         before[1] = more;
         any = any || to->clocks[i];
     }
     if (from)
-        expect_memory(b, sim_clock_join(&to->sequential, from->sequential));
+        join(b, &to->sequential, from->sequential);
     return any;
 }
 
@@ -437,7 +443,7 @@ bool sim_order_write(sim_block *b, sim_warp *w, const sim_instruction *c, int la
         const bool again = i > 0 && (!fenced || fenced[i] == fenced[i - 1]);
         put(&to->clocks[i], again ? to->clocks[i - 1] : fenced ? fenced[i] : NULL);
         if (!again)
-            expect_memory(b, sim_clock_join(&to->clocks[i], now));
+            join(b, &to->clocks[i], now);
     }
     sim_clock_drop(now);
     if (w->order.clocks)

@@ -29,7 +29,7 @@ typedef enum sim_fault_kind {
     SIM_FAULT_LAUNCH, /* no GPU can make this launch */
     SIM_FAULT_BOUNDS, /* an access outside every buffer, array or window */
     SIM_FAULT_MISALIGNED,
-    SIM_FAULT_UNINITIALISED, /* a read of memory that nothing wrote */
+    SIM_FAULT_UNINITIALISED, /* a read of uninitialised memory */
     SIM_FAULT_READ_ONLY,     /* a write to read-only memory */
     SIM_FAULT_RACE,          /* unordered accesses to shared or global memory */
     SIM_FAULT_BARRIER, /* divergent, never completed, or different instructions on one barrier */

@@ -1,5 +1,5 @@
-/* Values that nothing wrote: the masks of a block, the origins that faults name, loads that find
- * bytes that nothing wrote, and stores that leave such bytes. */
+/* Uninitialised values: the masks of a block, the origins that faults name, loads that find
+ * uninitialised bytes, and stores that leave such bytes. */
 #include "sim/machine/values.h"
 
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 #include "base/array.h"
 #include "sim/machine/fault.h"
 
-/* A load that read bytes that nothing wrote. */
+/* A load that read uninitialised bytes. */
 struct sim_origin {
     int32_t pc;
     char where[SIM_ORIGIN_BYTES];

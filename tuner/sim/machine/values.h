@@ -1,16 +1,16 @@
 /* Which bits of registers and which bytes of memory have a value.
  *
  * values.c looks at each instruction of a warp before it runs. A fault is recorded if an address, a
- * condition, or an operand of a warp operation or barrier comes from a register that nothing wrote,
- * or from memory that nothing wrote, or if such a value is stored. Values that are only moved or
+ * condition, or an operand of a warp operation or barrier comes from an uninitialised register,
+ * or from uninitialised memory, or if such a value is stored. Values that are only moved or
  * computed with, and then dropped, are no fault. A mask of bits without a value lies beside each
  * register (Seward & Nethercote, "Using Valgrind to detect undefined value errors with
  * bit-precision", USENIX 2005).
  *
- * unwritten.c has the loads that find bytes that nothing wrote, the stores that leave such bytes,
+ * unwritten.c has the loads that find uninitialised bytes, the stores that leave such bytes,
  * and the origins that faults name.
  *
- * A block keeps no masks until it loads bytes that nothing wrote, unless its program may read a
+ * A block keeps no masks until it loads uninitialised bytes, unless its program may read a
  * register before it writes it (sim_program.reads_unwritten). */
 #ifndef AUTOTUNE_SIM_MACHINE_VALUES_H
 #define AUTOTUNE_SIM_MACHINE_VALUES_H
@@ -40,12 +40,12 @@ bool sim_values_warpgroup(sim_block *b, sim_warp *w, const sim_instruction *c,
 enum {
     SIM_ORIGIN_BYTES =
         SIM_PLACE_BYTES + 64, /* size of a text that tells where a value is missing */
-    SIM_ORIGIN_REGISTER = 0   /* the origin of registers that nothing wrote */
+    SIM_ORIGIN_REGISTER = 0   /* the origin of uninitialised registers */
 };
 
 /* Allocates the masks of a block. Returns false if there is no memory. */
 bool sim_values_reserve(sim_block *b);
-/* Starts a block. If its program may read registers that nothing wrote, the masks are there. */
+/* Starts a block. If its program may read uninitialised registers, the masks are there. */
 void sim_values_start(sim_block *b);
 void sim_values_free(sim_block *b);
 
@@ -78,7 +78,7 @@ static inline uint64_t sim_low_bits(uint32_t bytes)
 bool sim_values_fail(sim_block *b, const sim_warp *w, const sim_instruction *c, int lane,
                      int32_t slot, const char *what);
 
-/* Tells whether the instruction may read bytes that nothing wrote. An unused load is no fault: a
+/* Tells whether the instruction may read uninitialised bytes. An unused load is no fault: a
  * structure is copied with its gaps, and an exchange may be meant as a store. */
 static inline bool sim_values_may_lack(const sim_instruction *c)
 {
@@ -109,12 +109,12 @@ static inline bool sim_check_written(sim_block *b, sim_warp *w, const sim_instru
 /* Returns whether all these bytes are written and no launch changes them. */
 bool sim_is_constant(uint32_t mask, ptx_space space, const sim_places *p);
 
-/* Marks the bytes that nothing wrote of the elements of `bytes` that the lanes have loaded as bits
+/* Marks the uninitialised bytes of the elements of `bytes` that the lanes have loaded as bits
  * without a value. Returns false, with a fault, if there is no memory. */
 bool sim_lose_unwritten(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                         ptx_space space, const sim_places *p, uint32_t bytes);
 
-/* Returns the bits that nothing wrote of a lane's `bytes` from byte *first on. *first becomes the
+/* Returns the uninitialised bits of a lane's `bytes` from byte *first on. *first becomes the
  * first such byte. */
 uint64_t sim_unwritten_bits(const sim_places *p, int lane, ptx_space space, uint32_t bytes,
                             uint32_t *first);

@@ -1,5 +1,5 @@
 /* Memory of blocks, watched for races: shared memory (shared.c), also of other blocks of a cluster
- * and for reads of bytes that nothing wrote, and global memory (global.c). race.h has the rules. */
+ * and for reads of uninitialised bytes, and global memory (global.c). race.h has the rules. */
 #ifndef AUTOTUNE_SIM_MACHINE_WATCH_H
 #define AUTOTUNE_SIM_MACHINE_WATCH_H
 
@@ -8,7 +8,7 @@
 /* Checks and records an access of a lane to `bytes` of the shared memory of `a->owner`, which is
  * the lane's block or another of its cluster. `fresh` are the bytes that it writes, since several
  * lanes may write the same value. Returns false, with a fault, if there is a race or a read of
- * bytes that nothing wrote. */
+ * uninitialised bytes. */
 bool sim_shared_touch(sim_race_access *a, uint32_t offset, uint32_t bytes, sim_touch touch,
                       const uint8_t *fresh);
 
