@@ -76,19 +76,19 @@ static bool begins_with_last(sim_block *b, sim_warp *w, const sim_instruction *c
 
 /* Finds the bits without a value that a lane is about to get by an exchange. Returns whether there
  * are any. */
-static bool find_lost(const sim_instruction *c, int lane, ptx_space space, const sim_places *p,
-                      uint32_t bytes, uint64_t lost[2][SIM_LANES])
+static bool find_lost(const sim_instruction *c, int lane, const sim_places *p, uint32_t bytes,
+                      uint64_t lost[2][SIM_LANES])
 {
     uint64_t all = 0;
     for (uint32_t v = 0; v < c->vector; v++) {
         uint32_t first = v * bytes;
-        all |= lost[v][lane] = sim_unwritten_bits(p, lane, space, bytes, &first);
+        all |= lost[v][lane] = sim_unwritten_bits(p, lane, bytes, &first);
     }
     return all != 0;
 }
 
 static bool execute_atomic(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                           ptx_space space, const sim_places *p, uint32_t bytes)
+                           const sim_places *p, uint32_t bytes)
 {
     const uint32_t total = bytes * c->vector;
     uint64_t old[2][SIM_LANES], lost[2][SIM_LANES];
@@ -100,48 +100,47 @@ static bool execute_atomic(sim_block *b, sim_warp *w, const sim_instruction *c, 
     for (uint32_t left = mask; left;) {
         int l = backwards ? 31 - __builtin_clz(left) : __builtin_ctz(left);
         left &= ~(1u << l);
-        if (b->launch->check && c->op == SIM_ATOMIC_EXCH && find_lost(c, l, space, p, bytes, lost))
+        if (b->launch->check && c->op == SIM_ATOMIC_EXCH && find_lost(c, l, p, bytes, lost))
             losing |= 1u << l;
         const operands o = operands_of(w, c, l);
         const void *const sought = c->op == SIM_ATOMIC_CAS ? o.first : NULL;
         _Alignas(SIM_WRITE_BYTES) uint8_t older[SIM_WRITE_BYTES];
-        const int from = sim_strong_choose(b, w, l, space, p, total, sought, older);
+        const int from = sim_strong_choose(b, w, l, p, total, sought, older);
         uint8_t *const at = from == SIM_READS_MEMORY ? p->at[l] : older;
         /* A compare-and-swap that fails is a read, and no race with other reads: a kernel that
          * marks nodes by it may do so while others read them. */
         const sim_touch touch =
             sought && memcmp(at, sought, total) != 0 ? SIM_TOUCH_READ : SIM_TOUCH_ATOMIC;
-        if (b->launch->check && (!sim_touch_lane(&a, l, space, p, total, touch, NULL) ||
-                                 !sim_check_written(b, w, c, l, space, p, total, "atomic")))
+        if (b->launch->check && (!sim_touch_lane(&a, l, p, total, touch, NULL) ||
+                                 !sim_check_written(b, w, c, l, p, total, "atomic")))
             return false;
         b->met_unwritten = false;
         uint64_t was[2] = {0};
-        const bool writes = apply_lane(c, &o, space, at, was);
+        const bool writes = apply_lane(c, &o, p->space, at, was);
         for (uint32_t v = 0; v < c->vector; v++)
             changed = changed || sim_load_bytes(at + v * bytes, bytes) != was[v];
-        sim_strong_updated(b, w, c, l, space, p, total, from, was, writes, at, o.first[0]);
+        sim_strong_updated(b, w, c, l, p, total, from, was, writes, at, o.first[0]);
         for (uint32_t i = 0;
-             space == PTX_SPACE_GLOBAL && b->launch->excerpt && p->valid[l] && i < total; i++)
+             p->space == PTX_SPACE_GLOBAL && b->launch->excerpt && p->valid[l] && i < total; i++)
             __atomic_store_n(&p->valid[l][i], SIM_BYTE_UPDATED, __ATOMIC_RELAXED);
         for (uint32_t v = 0; v < c->vector; v++)
             old[v][l] = was[v];
         old32[l] = (uint32_t)was[0];
         if (!b->launch->check)
             continue;
-        if (losing >> l & 1 && space == PTX_SPACE_SHARED)
+        if (losing >> l & 1 && p->space == PTX_SPACE_SHARED)
             memset(p->owner->shared_valid + p->address[l], SIM_WRITTEN, total);
         else if (losing >> l & 1)
-            sim_mark_written(b, p->valid[l], total, space);
+            sim_mark_written(b, p->valid[l], total, p->space);
     }
     if (c->releases)
         w->order.epoch++;
     if (changed)
         sim_note_change(b, w);
     else if (c->d2 != 0)
-        sim_strong_looked(b, w, c, mask, space, p, bytes,
-                          c->width == 8 ? NULL : sim_lanes32(w, c->b));
+        sim_strong_looked(b, w, c, mask, p, bytes, c->width == 8 ? NULL : sim_lanes32(w, c->b));
     if (c->d2 != 0 || b->program->communicates)
-        sim_give_way(b, w, space);
+        sim_give_way(b, w, p->space);
     if (c->d2 == 0)
         return true;
     for (int32_t v = 0; c->width == 8 && v < c->vector; v++)
@@ -150,7 +149,7 @@ static bool execute_atomic(sim_block *b, sim_warp *w, const sim_instruction *c, 
         sim_put32(w, c->d, old32, mask);
     for (int32_t v = 0; v < c->vector; v++)
         SIM_EACH_OF(l, losing)
-    if (!sim_lose_exchanged(b, w, c, l, space, p, c->d + v * SIM_HIGH_HALF, lost[v][l]))
+    if (!sim_lose_exchanged(b, w, c, l, p, c->d + v * SIM_HIGH_HALF, lost[v][l]))
         return false;
     return true;
 }
@@ -192,10 +191,10 @@ static void load_element(sim_warp *w, const sim_instruction *c, uint32_t mask, c
 /* Lets lanes read strongly, and loads the values of those that read older writes. Returns these
  * lanes. */
 static uint32_t load_strongly(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                              ptx_space space, const sim_places *p, uint32_t bytes)
+                              const sim_places *p, uint32_t bytes)
 {
     _Alignas(SIM_WRITE_BYTES) uint8_t value[SIM_LANES][SIM_WRITE_BYTES];
-    const uint32_t stale = sim_strong_read(b, w, c, mask, space, p, bytes * c->vector, value);
+    const uint32_t stale = sim_strong_read(b, w, c, mask, p, bytes * c->vector, value);
     sim_places older;
     SIM_EACH_OF(l, stale) older.at[l] = value[l];
     for (int v = 0; stale && v < c->vector; v++)
@@ -215,10 +214,10 @@ static uint32_t find_dropping(const sim_block *b, const sim_warp *w, const sim_i
 }
 
 static bool load(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                 ptx_space space, const sim_places *p, uint32_t bytes)
+                 const sim_places *p, uint32_t bytes)
 {
     uint32_t total = bytes * c->vector;
-    const bool constant = sim_is_constant(mask, space, p);
+    const bool constant = sim_is_constant(mask, p);
     if (!constant)
         sim_repeat_end(w);
     if (b->launch->check && !constant) {
@@ -226,24 +225,24 @@ static bool load(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t m
         bool fine = true;
         const uint32_t used = c->drops < 0 ? mask : mask & ~find_dropping(b, w, c);
         const uint32_t left =
-            used ? sim_touch_together(&a, used, space, p, total, SIM_TOUCH_READ, NULL, &fine) : 0;
+            used ? sim_touch_together(&a, used, p, total, SIM_TOUCH_READ, NULL, &fine) : 0;
         SIM_EACH_OF(l, fine ? mask : 0)
         fine = fine &&
-               (!(left >> l & 1) || sim_touch_lane(&a, l, space, p, total, SIM_TOUCH_READ, NULL)) &&
-               sim_check_written(b, w, c, l, space, p, total, "read");
+               (!(left >> l & 1) || sim_touch_lane(&a, l, p, total, SIM_TOUCH_READ, NULL)) &&
+               sim_check_written(b, w, c, l, p, total, "read");
         if (!fine)
             return false;
     }
     const int32_t *slots = b->program->lists + c->list;
     for (int v = 0; v < c->vector; v++)
         load_element(w, c, mask, p, slots[v], (uint32_t)v * bytes, bytes);
-    const uint32_t stale = c->scope ? load_strongly(b, w, c, mask, space, p, bytes) : 0;
-    if (b->met_unwritten && !sim_lose_unwritten(b, w, c, mask, space, p, bytes))
+    const uint32_t stale = c->scope ? load_strongly(b, w, c, mask, p, bytes) : 0;
+    if (b->met_unwritten && !sim_lose_unwritten(b, w, c, mask, p, bytes))
         return false;
-    if (c->scope && space != PTX_SPACE_LOCAL && stale == 0)
-        sim_strong_looked(b, w, c, mask, space, p, bytes, NULL);
-    if (c->scope && space != PTX_SPACE_LOCAL)
-        sim_give_way(b, w, space);
+    if (c->scope && p->space != PTX_SPACE_LOCAL && stale == 0)
+        sim_strong_looked(b, w, c, mask, p, bytes, NULL);
+    if (c->scope && p->space != PTX_SPACE_LOCAL)
+        sim_give_way(b, w, p->space);
     return true;
 }
 
@@ -281,79 +280,80 @@ static const uint8_t *pack_fresh(const sim_block *b, const sim_warp *w, const si
 /* Stores the elements of one lane. `fresh` are the bytes that it stores, or NULL if races are not
  * checked. Returns false, with a fault, if it stores a value that is missing. */
 static bool store_lane(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                       ptx_space space, const sim_places *p, uint32_t bytes, const uint8_t *fresh,
-                       bool *changed)
+                       const sim_places *p, uint32_t bytes, const uint8_t *fresh, bool *changed)
 {
     const int32_t *slots = b->program->lists + c->list;
-    if (fresh && c->scope && !sim_strong_store(b, w, c, lane, space, p, fresh, bytes * c->vector))
+    if (fresh && c->scope && !sim_strong_store(b, w, c, lane, p, fresh, bytes * c->vector))
         return *changed = true;
     for (int v = 0; v < c->vector; v++)
         *changed |= store_elements(w, c, 1u << lane, p, slots[v], (uint32_t)v * bytes, bytes);
-    sim_mark_written(b, p->valid[lane], bytes * c->vector, space);
-    return !w->lacks || !b->launch->check || sim_store_missing(b, w, c, lane, space, p, bytes);
+    sim_mark_written(b, p->valid[lane], bytes * c->vector, p->space);
+    return !w->lacks || !b->launch->check || sim_store_missing(b, w, c, lane, p, bytes);
 }
 
 static bool store(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                  ptx_space space, const sim_places *p, uint32_t bytes)
+                  const sim_places *p, uint32_t bytes)
 {
     const uint32_t total = bytes * c->vector;
     const int32_t *slots = b->program->lists + c->list;
-    const bool watch = b->launch->check && (space == PTX_SPACE_SHARED || space == PTX_SPACE_GLOBAL);
+    const bool watch =
+        b->launch->check && (p->space == PTX_SPACE_SHARED || p->space == PTX_SPACE_GLOBAL);
     /* No other thread sees local memory. */
-    bool changed = space == PTX_SPACE_LOCAL, fine = true;
+    bool changed = p->space == PTX_SPACE_LOCAL, fine = true;
     uint8_t packed[SIM_LANES * 64];
     const uint8_t *fresh = watch ? pack_fresh(b, w, c, mask, bytes, packed) : NULL;
     sim_race_access a = sim_race_access_of(b, w, c, 0);
     const uint32_t left =
-        watch ? sim_touch_together(&a, mask, space, p, total, SIM_TOUCH_WRITE, fresh, &fine) : 0;
+        watch ? sim_touch_together(&a, mask, p, total, SIM_TOUCH_WRITE, fresh, &fine) : 0;
     sim_repeat_end(w);
     if (left == 0 && !w->lacks && c->scope == 0) {
         for (int v = 0; fine && v < c->vector; v++)
             changed |= bytes == 4
                            ? store_elements(w, c, mask, p, slots[v], (uint32_t)v * 4, 4)
                            : store_elements(w, c, mask, p, slots[v], (uint32_t)v * bytes, bytes);
-        SIM_EACH_OF(l, fine ? mask : 0) sim_mark_written(b, p->valid[l], total, space);
+        SIM_EACH_OF(l, fine ? mask : 0) sim_mark_written(b, p->valid[l], total, p->space);
     } else {
         /* Lanes may write the same bytes: each is compared with the value that the lane before it
          * left. */
         SIM_EACH_OF(l, fine ? mask : 0)
-        fine = fine &&
-               (!(left >> l & 1) || sim_touch_lane(&a, l, space, p, total, SIM_TOUCH_WRITE,
-                                                   fresh + (uint32_t)l * total)) &&
-               store_lane(b, w, c, l, space, p, bytes, fresh ? fresh + (uint32_t)l * total : NULL,
-                          &changed);
+        fine =
+            fine &&
+            (!(left >> l & 1) ||
+             sim_touch_lane(&a, l, p, total, SIM_TOUCH_WRITE, fresh + (uint32_t)l * total)) &&
+            store_lane(b, w, c, l, p, bytes, fresh ? fresh + (uint32_t)l * total : NULL, &changed);
     }
     if (!fine)
         return false;
     if (c->releases)
         w->order.epoch++;
-    if (space == PTX_SPACE_LOCAL)
+    if (p->space == PTX_SPACE_LOCAL)
         sim_repeat_forget(w);
     else if (changed)
         sim_note_change(b, w);
-    if (c->scope && space != PTX_SPACE_LOCAL)
-        sim_give_way(b, w, space);
+    if (c->scope && p->space != PTX_SPACE_LOCAL)
+        sim_give_way(b, w, p->space);
     return true;
 }
 
 static bool access_space(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                         ptx_space space, sim_places *p)
+                         sim_places *p)
 {
     uint32_t bytes = ptx_type_bytes((ptx_type)c->type), total = bytes * c->vector;
-    if (!sim_places_find(b, w, c, mask, space, total, c->kind != SIM_LOAD, p))
+    if (!sim_places_find(b, w, c, mask, total, c->kind != SIM_LOAD, p))
         return false;
-    sim_count_requests(b, c, mask, space, p->address, total);
+    sim_count_requests(b, c, mask, p->space, p->address, total);
     if (c->kind == SIM_LOAD)
-        return load(b, w, c, mask, space, p, bytes);
+        return load(b, w, c, mask, p, bytes);
     if (c->kind == SIM_STORE)
-        return store(b, w, c, mask, space, p, bytes);
-    return execute_atomic(b, w, c, mask, space, p, bytes);
+        return store(b, w, c, mask, p, bytes);
+    return execute_atomic(b, w, c, mask, p, bytes);
 }
 
 /* Accesses shared memory of blocks of the cluster, one block after the other. */
 static bool access_cluster(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                            sim_places *p)
 {
+    p->space = PTX_SPACE_SHARED;
     while (mask) {
         uint64_t peer = p->address[__builtin_ctz(mask)] / SIM_PEER_BYTES;
         uint32_t together = 0;
@@ -366,7 +366,7 @@ static bool access_cluster(sim_block *b, sim_warp *w, const sim_instruction *c, 
             if (!p->owner)
                 return false;
         }
-        if (!access_space(b, w, c, together, PTX_SPACE_SHARED, p))
+        if (!access_space(b, w, c, together, p))
             return false;
         mask &= ~together;
     }
@@ -377,12 +377,13 @@ bool sim_access(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t ma
 {
     sim_places p;
     p.owner = b;
+    p.space = (ptx_space)c->space;
     w->accesses++;
     sim_places_address(w, c->a, c->source_width, c->offset, p.address);
     if (c->cluster)
         return access_cluster(b, w, c, mask, &p);
     if (c->space != PTX_SPACE_GENERIC)
-        return access_space(b, w, c, mask, (ptx_space)c->space, &p);
+        return access_space(b, w, c, mask, &p);
     /* The generic address of each lane tells its space. */
     static const struct {
         uint64_t window;
@@ -399,16 +400,17 @@ bool sim_access(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t ma
             inside |= 1u << l;
             p.address[l] -= windows[i].window;
         }
-        if (inside && windows[i].space == PTX_SPACE_PARAM && c->kind != SIM_LOAD)
+        p.space = windows[i].space;
+        if (inside && p.space == PTX_SPACE_PARAM && c->kind != SIM_LOAD)
             return sim_fail(b, w, c, __builtin_ctz(inside), SIM_FAULT_READ_ONLY,
                             "write to an argument of the kernel");
-        if (inside && !(windows[i].space == PTX_SPACE_SHARED
-                            ? access_cluster(b, w, c, inside, &p)
-                            : access_space(b, w, c, inside, windows[i].space, &p)))
+        if (inside &&
+            !(p.space == PTX_SPACE_SHARED ? access_cluster : access_space)(b, w, c, inside, &p))
             return false;
         mask &= ~inside;
     }
-    return mask == 0 || access_space(b, w, c, mask, PTX_SPACE_GLOBAL, &p);
+    p.space = PTX_SPACE_GLOBAL;
+    return mask == 0 || access_space(b, w, c, mask, &p);
 }
 
 bool sim_discard(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
@@ -417,15 +419,15 @@ bool sim_discard(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t m
     uint8_t unknown[UINT8_MAX];
     sim_places p;
     p.owner = b;
+    p.space = PTX_SPACE_GLOBAL;
     memset(unknown, 0xa5, sizeof unknown);
     sim_places_address(w, c->a, c->source_width, c->offset, p.address);
-    if (!sim_places_find(b, w, c, mask, PTX_SPACE_GLOBAL, bytes, true, &p))
+    if (!sim_places_find(b, w, c, mask, bytes, true, &p))
         return false;
     sim_race_access a = sim_race_access_of(b, w, c, 0);
     SIM_EACH_OF(l, mask)
     {
-        if (b->launch->check &&
-            !sim_touch_lane(&a, l, PTX_SPACE_GLOBAL, &p, bytes, SIM_TOUCH_WRITE, unknown))
+        if (b->launch->check && !sim_touch_lane(&a, l, &p, bytes, SIM_TOUCH_WRITE, unknown))
             return false;
         memcpy(p.at[l], unknown, bytes);
         if (p.valid[l])

@@ -66,7 +66,7 @@ static bool read_global(sim_block *b, sim_warp *w, const sim_instruction *c, int
     sim_places_tell(&p, lane, region, offset);
     if (b->launch->check &&
         (!sim_global_begin(b, w, c, lane, *region, *offset, bytes, SIM_TOUCH_READ, number, true) ||
-         !sim_check_written(b, w, c, lane, PTX_SPACE_GLOBAL, &p, bytes, "copy")))
+         !sim_check_written(b, w, c, lane, &p, bytes, "copy")))
         return false;
     for (uint32_t i = 0; i < bytes; i++)
         to[i] = (uint8_t)sim_load_bytes(p.at[lane] + i, 1);
@@ -86,7 +86,7 @@ static bool write_global(sim_block *b, sim_warp *w, const sim_instruction *c, in
     if (b->launch->check &&
         (!sim_global_begin(b, w, c, lane, *region, *offset, bytes,
                            adds ? SIM_TOUCH_ATOMIC : SIM_TOUCH_WRITE, number, true) ||
-         (adds && !sim_check_written(b, w, c, lane, PTX_SPACE_GLOBAL, &p, bytes, "atomic"))))
+         (adds && !sim_check_written(b, w, c, lane, &p, bytes, "atomic"))))
         return false;
     const uint32_t each = adds ? ptx_type_bytes(type) : 1;
     for (uint32_t i = 0; i < bytes; i += each) {

@@ -19,6 +19,7 @@ bool sim_copy_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
 {
     sim_places from, to;
     to.owner = b;
+    to.space = PTX_SPACE_SHARED;
     uint32_t bytes = c->vector, reading = mask, given[SIM_LANES];
     sim_places_address(w, c->a, c->source_width, c->offset, from.address);
     sim_places_address(w, c->b, c->op, c->d2, to.address);
@@ -40,7 +41,7 @@ bool sim_copy_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
             return false;
         left &= ~alike;
     }
-    if (!sim_places_find(b, w, c, mask, PTX_SPACE_SHARED, bytes, true, &to))
+    if (!sim_places_find(b, w, c, mask, bytes, true, &to))
         return false;
     if (reading)
         sim_count_request(b, c, reading, PTX_SPACE_GLOBAL, from.address, bytes);
@@ -57,7 +58,7 @@ bool sim_copy_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
             sim_places_tell(&from, l, &copy.from, &copy.from_at);
             if (!sim_global_begin(b, w, c, l, copy.from, copy.from_at, given[l], SIM_TOUCH_READ,
                                   copy.number, false) ||
-                !sim_check_written(b, w, c, l, PTX_SPACE_GLOBAL, &from, given[l], "copy"))
+                !sim_check_written(b, w, c, l, &from, given[l], "copy"))
                 return false;
         }
         if (given[l])

@@ -94,7 +94,7 @@ static bool refuse(sim_block *b, sim_warp *w, const sim_instruction *c, int lane
     return sim_fault_touches(b, b, PTX_SPACE_GLOBAL, address);
 }
 
-bool sim_places_find_global(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
+static bool find_in_regions(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                             uint32_t bytes, bool is_write, sim_places *p)
 {
     const sim_memory *memory = b->launch->memory;
@@ -132,8 +132,8 @@ bool sim_places_find_global(sim_block *b, sim_warp *w, const sim_instruction *c,
 /* Finds the bytes of lanes in shared, local or parameter memory: `size` bytes from address 0 on,
  * which begin at `first`; those of each lane `stride` bytes after those of the lane before. */
 static bool resolve_window(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                           ptx_space space, uint32_t bytes, uint64_t size, uint8_t *first,
-                           uint8_t *valid, size_t stride, sim_places *p)
+                           uint32_t bytes, uint64_t size, uint8_t *first, uint8_t *valid,
+                           size_t stride, sim_places *p)
 {
     SIM_EACH_OF(l, mask)
     {
@@ -141,9 +141,9 @@ static bool resolve_window(sim_block *b, sim_warp *w, const sim_instruction *c, 
         if (p->address[l] >= size || bytes > size - p->address[l])
             return sim_fail(b, w, c, l, SIM_FAULT_BOUNDS,
                             "%s of %u bytes at %s address %" PRIu64 " of %" PRIu64 " bytes",
-                            c->kind == SIM_LOAD ? "read" : "write", bytes, ptx_space_name(space),
+                            c->kind == SIM_LOAD ? "read" : "write", bytes, ptx_space_name(p->space),
                             p->address[l], size) ||
-                   sim_fault_touches(b, p->owner, space, p->address[l]);
+                   sim_fault_touches(b, p->owner, p->space, p->address[l]);
         p->at[l] = first + place;
         p->valid[l] = valid ? valid + place : NULL;
     }
@@ -153,14 +153,15 @@ static bool resolve_window(sim_block *b, sim_warp *w, const sim_instruction *c, 
 /* Checks that an access lies within the variable that its address was computed from. Beyond the end
  * of the variable lies another one here, and perhaps something else on a GPU. */
 static bool is_within_object(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                             ptx_space space, uint32_t bytes, const sim_places *p)
+                             uint32_t bytes, const sim_places *p)
 {
     const ptx_variable *v = &b->program->module->variables[c->object];
     const uint64_t first = b->program->addresses[c->object],
                    /* The launch gives the length of an unsized array. */
         size = v->size_bytes ? v->size_bytes : b->shared_bytes - first;
     const bool shared = v->space == PTX_SPACE_SHARED;
-    if (shared ? space != PTX_SPACE_SHARED : space != PTX_SPACE_GLOBAL && space != PTX_SPACE_CONST)
+    if (shared ? p->space != PTX_SPACE_SHARED
+               : p->space != PTX_SPACE_GLOBAL && p->space != PTX_SPACE_CONST)
         return true;
     SIM_EACH_OF(l, mask)
     if (p->address[l] - first >= size || bytes > size - (p->address[l] - first)) {
@@ -170,37 +171,43 @@ static bool is_within_object(sim_block *b, sim_warp *w, const sim_instruction *c
                         c->kind == SIM_LOAD ? "read" : "write", bytes,
                         (int64_t)(p->address[l] - first),
                         (int)(name.length > 60 ? 60 : name.length), name.at, size) ||
-               sim_fault_touches(b, p->owner, space, p->address[l]);
+               sim_fault_touches(b, p->owner, p->space, p->address[l]);
     }
     return true;
 }
 
-static bool find(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                 ptx_space space, uint32_t bytes, bool is_write, sim_places *p)
+static bool find(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask, uint32_t bytes,
+                 bool is_write, sim_places *p)
 {
     const sim_program *program = b->program;
-    switch (space) {
+    switch (p->space) {
     case PTX_SPACE_SHARED:
-        return resolve_window(b, w, c, mask, space, bytes, b->shared_bytes, p->owner->shared, NULL,
-                              0, p);
+        return resolve_window(b, w, c, mask, bytes, b->shared_bytes, p->owner->shared, NULL, 0, p);
     case PTX_SPACE_LOCAL:
-        return resolve_window(b, w, c, mask, space, bytes, program->local_bytes, w->local,
-                              w->local_valid, program->local_bytes, p);
+        return resolve_window(b, w, c, mask, bytes, program->local_bytes, w->local, w->local_valid,
+                              program->local_bytes, p);
     case PTX_SPACE_PARAM:
         /* Only loads reach parameters: decoding refuses other accesses. */
-        return resolve_window(b, w, c, mask, space, bytes, program->parameter_bytes,
+        return resolve_window(b, w, c, mask, bytes, program->parameter_bytes,
                               (uint8_t *)(uintptr_t)b->launch->parameters, NULL, 0, p);
     default:
-        return sim_places_find_global(b, w, c, mask, bytes, is_write, p);
+        return find_in_regions(b, w, c, mask, bytes, is_write, p);
     }
 }
 
 bool sim_places_find(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                     ptx_space space, uint32_t bytes, bool is_write, sim_places *p)
+                     uint32_t bytes, bool is_write, sim_places *p)
 {
     return sim_places_check_alignment(b, w, c, mask, p->address, bytes) &&
-           find(b, w, c, mask, space, bytes, is_write, p) &&
-           (c->object < 0 || !b->launch->check || is_within_object(b, w, c, mask, space, bytes, p));
+           find(b, w, c, mask, bytes, is_write, p) &&
+           (c->object < 0 || !b->launch->check || is_within_object(b, w, c, mask, bytes, p));
+}
+
+bool sim_places_find_global(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
+                            uint32_t bytes, bool is_write, sim_places *p)
+{
+    p->space = PTX_SPACE_GLOBAL;
+    return find_in_regions(b, w, c, mask, bytes, is_write, p);
 }
 
 bool sim_aligned(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
@@ -254,15 +261,15 @@ void sim_count_requests(sim_block *b, const sim_instruction *c, uint32_t mask, p
     }
 }
 
-bool sim_touch_lane(sim_race_access *a, int lane, ptx_space space, const sim_places *p,
-                    uint32_t bytes, sim_touch kind, const uint8_t *fresh)
+bool sim_touch_lane(sim_race_access *a, int lane, const sim_places *p, uint32_t bytes,
+                    sim_touch kind, const uint8_t *fresh)
 {
     sim_race_access_by(a, lane);
-    if (space == PTX_SPACE_SHARED) {
+    if (p->space == PTX_SPACE_SHARED) {
         a->owner = p->owner;
         return sim_shared_touch(a, (uint32_t)p->address[lane], bytes, kind, fresh);
     }
-    if (space == PTX_SPACE_GLOBAL) {
+    if (p->space == PTX_SPACE_GLOBAL) {
         const sim_region *r = a->region = p->region[lane];
         return !sim_is_watched(a->block->watch, r) ||
                sim_global_touch(a, p->address[lane] - r->base, bytes, kind, fresh);
@@ -280,10 +287,10 @@ static bool is_row(uint32_t mask, const sim_places *p, uint32_t bytes)
     return apart == 0;
 }
 
-uint32_t sim_touch_together(sim_race_access *a, uint32_t mask, ptx_space space, const sim_places *p,
-                            uint32_t bytes, sim_touch kind, const uint8_t *fresh, bool *fine)
+uint32_t sim_touch_together(sim_race_access *a, uint32_t mask, const sim_places *p, uint32_t bytes,
+                            sim_touch kind, const uint8_t *fresh, bool *fine)
 {
-    if (space == PTX_SPACE_SHARED) {
+    if (p->space == PTX_SPACE_SHARED) {
         a->owner = p->owner;
         if (kind == SIM_TOUCH_READ && p->address[0] == p->address[1]) {
             const uint64_t word = p->address[__builtin_ctz(mask)];
@@ -295,7 +302,7 @@ uint32_t sim_touch_together(sim_race_access *a, uint32_t mask, ptx_space space, 
             return mask;
         return mask & ~sim_shared_touch_row(a, (uint32_t)p->address[0], bytes, kind, fresh, fine);
     }
-    if (space != PTX_SPACE_GLOBAL || !is_row(mask, p, bytes) || p->region[0] != p->region[31])
+    if (p->space != PTX_SPACE_GLOBAL || !is_row(mask, p, bytes) || p->region[0] != p->region[31])
         return mask;
     a->region = p->region[0];
     return mask &

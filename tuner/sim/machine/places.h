@@ -9,8 +9,9 @@
 #include "sim/machine/machine.h"
 
 typedef struct sim_places {
+    ptx_space space;
     sim_block *owner;            /* block whose shared memory is accessed */
-    uint64_t address[SIM_LANES]; /* in the space of the access */
+    uint64_t address[SIM_LANES]; /* in that space */
     uint8_t *at[SIM_LANES];
     uint8_t *valid[SIM_LANES]; /* map of written bytes; NULL: not tracked, or all written */
     const sim_region *region[SIM_LANES]; /* global memory: the region of each lane, */
@@ -35,10 +36,10 @@ static inline uint64_t sim_lane_address(const sim_warp *w, int32_t slot, uint32_
 bool sim_places_check_alignment(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                                 const uint64_t *address, uint32_t bytes);
 
-/* Finds `bytes` at p->address of each lane of `mask`, in p->owner's shared memory or in another
- * space, and checks their alignment. Returns false, with a fault, if a lane may not access them. */
+/* Finds `bytes` at p->address of each lane of `mask` in p->space (shared memory: of p->owner), and
+ * checks their alignment. Returns false, with a fault, if a lane may not access them. */
 bool sim_places_find(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                     ptx_space space, uint32_t bytes, bool is_write, sim_places *p);
+                     uint32_t bytes, bool is_write, sim_places *p);
 
 /* Does the same for global memory, at any alignment. */
 bool sim_places_find_global(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
@@ -63,13 +64,13 @@ void sim_count_requests(sim_block *b, const sim_instruction *c, uint32_t mask, p
 
 /* Shows an access of a lane to `bytes` of shared or global memory to the race detector (watch.h).
  * `fresh` are the bytes written, or NULL. Returns false, with a fault, if there is a race. */
-bool sim_touch_lane(sim_race_access *a, int lane, ptx_space space, const sim_places *p,
-                    uint32_t bytes, sim_touch kind, const uint8_t *fresh);
+bool sim_touch_lane(sim_race_access *a, int lane, const sim_places *p, uint32_t bytes,
+                    sim_touch kind, const uint8_t *fresh);
 
 /* Does the same at once for the lanes of `mask` that can be checked together. Returns the lanes
  * that are left. Sets *fine to false, with a fault, if there is a race. */
-uint32_t sim_touch_together(sim_race_access *a, uint32_t mask, ptx_space space, const sim_places *p,
-                            uint32_t bytes, sim_touch kind, const uint8_t *fresh, bool *fine);
+uint32_t sim_touch_together(sim_race_access *a, uint32_t mask, const sim_places *p, uint32_t bytes,
+                            sim_touch kind, const uint8_t *fresh, bool *fine);
 
 /* Loads 1, 2, 4 or 8 bytes. Host threads that run other blocks may access the same bytes meanwhile:
  * plain accesses of the kernel are relaxed atomics of the host. */

@@ -19,21 +19,21 @@ enum {
 /* Returns the history of the memory that a lane accesses. Returns NULL if no strong read can return
  * a released value there. Global memory that several host threads share has no history: blocks that
  * read strongly what others write run on one host thread. */
-static sim_history *history_of(const sim_block *b, ptx_space space, const sim_places *p, int lane)
+static sim_history *history_of(const sim_block *b, const sim_places *p, int lane)
 {
     if (!b->launch->check)
         return NULL;
-    if (space == PTX_SPACE_SHARED)
+    if (p->space == PTX_SPACE_SHARED)
         return p->owner->cells ? &p->owner->history : NULL;
-    return space == PTX_SPACE_GLOBAL && !b->watch->concurrent &&
+    return p->space == PTX_SPACE_GLOBAL && !b->watch->concurrent &&
                    sim_is_watched(b->watch, p->region[lane])
                ? &b->watch->history
                : NULL;
 }
 
-static uint64_t address_of(ptx_space space, const sim_places *p, int lane)
+static uint64_t address_of(const sim_places *p, int lane)
 {
-    return p->address[lane] + (space == PTX_SPACE_SHARED ? SIM_SHARED_WINDOW : 0);
+    return p->address[lane] + (p->space == PTX_SPACE_SHARED ? SIM_SHARED_WINDOW : 0);
 }
 
 static bool keeps_older(const sim_block *b, uint32_t bytes)
@@ -170,10 +170,10 @@ static void note_heard(const sim_block *b, sim_warp *w, int lane, const sim_writ
 }
 
 uint32_t sim_strong_read(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                         ptx_space space, const sim_places *p, uint32_t bytes,
+                         const sim_places *p, uint32_t bytes,
                          uint8_t value[SIM_LANES][SIM_WRITE_BYTES])
 {
-    const sim_history *h = history_of(b, space, p, __builtin_ctz(mask));
+    const sim_history *h = history_of(b, p, __builtin_ctz(mask));
     if (!h || h->count == 0)
         return 0;
     const bool chooses = keeps_older(b, bytes);
@@ -181,7 +181,7 @@ uint32_t sim_strong_read(sim_block *b, sim_warp *w, const sim_instruction *c, ui
     uint32_t stale = 0;
     SIM_EACH_OF(l, mask)
     {
-        sim_location *x = sim_history_find(h, address_of(space, p, l));
+        sim_location *x = sim_history_find(h, address_of(p, l));
         if (!x || x->count == 0)
             continue;
         uint32_t index = x->count - 1;
@@ -283,16 +283,16 @@ static void pass_on(sim_block *b, sim_location *x, uint32_t index, bool flush)
 }
 
 bool sim_strong_store(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                      ptx_space space, const sim_places *p, const uint8_t *fresh, uint32_t bytes)
+                      const sim_places *p, const uint8_t *fresh, uint32_t bytes)
 {
-    sim_history *h = history_of(b, space, p, lane);
+    sim_history *h = history_of(b, p, lane);
     if (!h)
         return true;
     if (!keeps_older(b, bytes)) {
-        replace(b, w, c, lane, h, address_of(space, p, lane), bytes);
+        replace(b, w, c, lane, h, address_of(p, lane), bytes);
         return true;
     }
-    sim_location *x = open_location(b, h, address_of(space, p, lane), bytes, p->at[lane]);
+    sim_location *x = open_location(b, h, address_of(p, lane), bytes, p->at[lane]);
     if (!x)
         return true;
     uint32_t index = x->count;
@@ -309,18 +309,18 @@ bool sim_strong_store(sim_block *b, sim_warp *w, const sim_instruction *c, int l
     sim_order_write(b, w, c, lane, find_predecessor(x, index), write);
     if (index + 1 == x->count)
         return true;
-    pass_on(b, x, index, space == PTX_SPACE_GLOBAL);
+    pass_on(b, x, index, p->space == PTX_SPACE_GLOBAL);
     memcpy(p->at[lane], sim_location_newest(x)->value, bytes);
     return false;
 }
 
-int sim_strong_choose(sim_block *b, const sim_warp *w, int lane, ptx_space space,
-                      const sim_places *p, uint32_t bytes, const void *sought, uint8_t *value)
+int sim_strong_choose(sim_block *b, const sim_warp *w, int lane, const sim_places *p,
+                      uint32_t bytes, const void *sought, uint8_t *value)
 {
-    sim_history *h = history_of(b, space, p, lane);
+    sim_history *h = history_of(b, p, lane);
     if (!h || !keeps_older(b, bytes))
         return SIM_READS_MEMORY;
-    sim_location *x = sim_history_find(h, address_of(space, p, lane));
+    sim_location *x = sim_history_find(h, address_of(p, lane));
     const leaning how = draw_leaning(b, w, 1u << lane, true);
     if (!x || x->count <= 1 || x->bytes != bytes || how == TO_NEWEST)
         return SIM_READS_MEMORY;
@@ -341,11 +341,11 @@ int sim_strong_choose(sim_block *b, const sim_warp *w, int lane, ptx_space space
 }
 
 void sim_strong_updated(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                        ptx_space space, const sim_places *p, uint32_t bytes, int from,
-                        const uint64_t *old, bool writes, const uint8_t *fresh, uint64_t operand)
+                        const sim_places *p, uint32_t bytes, int from, const uint64_t *old,
+                        bool writes, const uint8_t *fresh, uint64_t operand)
 {
-    sim_history *h = history_of(b, space, p, lane);
-    const uint64_t at = h ? address_of(space, p, lane) : 0;
+    sim_history *h = history_of(b, p, lane);
+    const uint64_t at = h ? address_of(p, lane) : 0;
     if (!h)
         return;
     sim_location *x = sim_history_find(h, at);
@@ -384,7 +384,7 @@ void sim_strong_updated(sim_block *b, sim_warp *w, const sim_instruction *c, int
     sim_order_write(b, w, c, lane, find_predecessor(x, index), write);
     if (index + 1 == x->count)
         return;
-    pass_on(b, x, index, space == PTX_SPACE_GLOBAL);
+    pass_on(b, x, index, p->space == PTX_SPACE_GLOBAL);
     memcpy(p->at[lane], sim_location_newest(x)->value, bytes);
 }
 
@@ -404,10 +404,10 @@ static uint64_t look_at(const sim_block *b, const sim_instruction *c, uint32_t m
 }
 
 void sim_strong_looked(const sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                       ptx_space space, const sim_places *p, uint32_t bytes,
-                       const uint32_t *offered)
+                       const sim_places *p, uint32_t bytes, const uint32_t *offered)
 {
-    sim_note_poll(b, w, c, mask, look_at(b, c, mask, p, bytes, offered), space == PTX_SPACE_GLOBAL);
+    sim_note_poll(b, w, c, mask, look_at(b, c, mask, p, bytes, offered),
+                  p->space == PTX_SPACE_GLOBAL);
 }
 
 /* Returns whether the warp's last read found the same as before, and nothing new shortly before. */

@@ -69,10 +69,10 @@ static bool read_bytes(sim_block *b, sim_warp *w, const sim_instruction *c, int 
     w->accesses++;
     if (!sim_places_find_global(b, w, c, 1u << lane, bytes, false, &p))
         return false;
-    if (b->launch->check && !sim_is_constant(1u << lane, PTX_SPACE_GLOBAL, &p)) {
+    if (b->launch->check && !sim_is_constant(1u << lane, &p)) {
         sim_race_access a = sim_race_access_of(b, w, c, lane);
-        if (!sim_touch_lane(&a, lane, PTX_SPACE_GLOBAL, &p, bytes, SIM_TOUCH_READ, NULL) ||
-            !sim_check_written(b, w, c, lane, PTX_SPACE_GLOBAL, &p, bytes, "read"))
+        if (!sim_touch_lane(&a, lane, &p, bytes, SIM_TOUCH_READ, NULL) ||
+            !sim_check_written(b, w, c, lane, &p, bytes, "read"))
             return false;
     }
     for (uint32_t i = 0; i < bytes; i++)

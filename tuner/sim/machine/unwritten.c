@@ -154,9 +154,9 @@ static bool is_seen(const sim_region *r, const uint8_t *valid, uint32_t bytes)
 }
 
 bool sim_look_for_unwritten(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                            ptx_space space, const sim_places *p, uint32_t bytes, const char *what)
+                            const sim_places *p, uint32_t bytes, const char *what)
 {
-    const bool in_region = space == PTX_SPACE_GLOBAL || space == PTX_SPACE_CONST;
+    const bool in_region = p->space == PTX_SPACE_GLOBAL || p->space == PTX_SPACE_CONST;
     const sim_region *region = in_region ? p->region[lane] : NULL;
     const sim_excerpt *x = b->launch->excerpt;
     if (region && x && x->later && !is_seen(region, p->valid[lane], bytes))
@@ -171,15 +171,16 @@ bool sim_look_for_unwritten(sim_block *b, sim_warp *w, const sim_instruction *c,
     sim_memory_describe(b->launch->memory, p->address[lane], where, sizeof where);
     return sim_fail(b, w, c, lane, SIM_FAULT_UNINITIALISED,
                     "%s of %u bytes that nothing wrote at %s", what, bytes, where) ||
-           sim_fault_touches(b, p->owner, space, p->address[lane]);
+           sim_fault_touches(b, p->owner, p->space, p->address[lane]);
 }
 
-bool sim_is_constant(uint32_t mask, ptx_space space, const sim_places *p)
+bool sim_is_constant(uint32_t mask, const sim_places *p)
 {
-    bool all = space == PTX_SPACE_PARAM || space == PTX_SPACE_CONST || space == PTX_SPACE_GLOBAL;
-    if (all && space != PTX_SPACE_PARAM && p->only)
+    bool all =
+        p->space == PTX_SPACE_PARAM || p->space == PTX_SPACE_CONST || p->space == PTX_SPACE_GLOBAL;
+    if (all && p->space != PTX_SPACE_PARAM && p->only)
         return p->only->read_only && !p->only->valid;
-    SIM_EACH_OF(l, space == PTX_SPACE_PARAM || !all ? 0 : mask)
+    SIM_EACH_OF(l, p->space == PTX_SPACE_PARAM || !all ? 0 : mask)
     all = all && p->region[l]->read_only && !p->valid[l];
     return all;
 }
@@ -194,15 +195,15 @@ void sim_mark_written(const sim_block *b, uint8_t *valid, uint32_t bytes, ptx_sp
         __atomic_store_n(&valid[i], (uint8_t)mark, __ATOMIC_RELAXED);
 }
 
-static void tell_byte(const sim_block *b, int lane, ptx_space space, const sim_places *p,
-                      uint32_t byte, char *text, size_t size_bytes)
+static void tell_byte(const sim_block *b, int lane, const sim_places *p, uint32_t byte, char *text,
+                      size_t size_bytes)
 {
     uint64_t at = p->address[lane] + byte;
     char where[SIM_PLACE_BYTES];
-    if (space == PTX_SPACE_SHARED) {
+    if (p->space == PTX_SPACE_SHARED) {
         sim_shared_name(p->owner, (uint32_t)at, where, sizeof where);
         snprintf(text, size_bytes, "%s, to which no value was written", where);
-    } else if (space == PTX_SPACE_LOCAL) {
+    } else if (p->space == PTX_SPACE_LOCAL) {
         snprintf(text, size_bytes, "local memory byte %" PRIu64 " of %u, which was never written",
                  at, b->program->local_bytes);
     } else {
@@ -212,20 +213,19 @@ static void tell_byte(const sim_block *b, int lane, ptx_space space, const sim_p
 }
 
 /* Returns the map of a lane's written bytes, or NULL if all are written. */
-static const uint8_t *written_map(const sim_places *p, int lane, ptx_space space)
+static const uint8_t *written_map(const sim_places *p, int lane)
 {
-    if (space == PTX_SPACE_SHARED)
+    if (p->space == PTX_SPACE_SHARED)
         return p->owner->shared_valid + p->address[lane];
-    bool in_region = space == PTX_SPACE_GLOBAL || space == PTX_SPACE_CONST;
+    bool in_region = p->space == PTX_SPACE_GLOBAL || p->space == PTX_SPACE_CONST;
     return in_region && p->region[lane]->filled ? NULL : p->valid[lane];
 }
 
-uint64_t sim_unwritten_bits(const sim_places *p, int lane, ptx_space space, uint32_t bytes,
-                            uint32_t *first)
+uint64_t sim_unwritten_bits(const sim_places *p, int lane, uint32_t bytes, uint32_t *first)
 {
     uint64_t bits = 0;
     const uint32_t from = *first;
-    const uint8_t *written = written_map(p, lane, space);
+    const uint8_t *written = written_map(p, lane);
     for (uint32_t i = written ? bytes : 0; i-- > 0;)
         if (!__atomic_load_n(&written[from + i], __ATOMIC_RELAXED)) {
             bits |= UINT64_C(0xff) << 8 * i;
@@ -234,10 +234,10 @@ uint64_t sim_unwritten_bits(const sim_places *p, int lane, ptx_space space, uint
     return bits;
 }
 
-/* Adds the address at which the register's value is missing to its origin: in a space, of shared
- * memory in the owner's. The first address of a load stays. */
-static void place_origin(sim_block *b, const sim_warp *w, int32_t slot, const sim_block *owner,
-                         ptx_space space, uint64_t address)
+/* Adds the address of a lane's byte, which is missing in the register, to the register's origin.
+ * The first address of a load stays. */
+static void place_origin(sim_block *b, const sim_warp *w, int32_t slot, const sim_places *p,
+                         uint64_t address)
 {
     const uint16_t number = w->origin_of[slot / SIM_SLOT_STEP];
     if (number == SIM_ORIGIN_REGISTER || number > b->origin_count)
@@ -246,25 +246,25 @@ static void place_origin(sim_block *b, const sim_warp *w, int32_t slot, const si
     if (o->is_placed)
         return;
     o->is_placed = true;
-    o->owner = owner;
-    o->space = space;
+    o->owner = p->owner;
+    o->space = p->space;
     o->address = address;
 }
 
-static bool lose(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, ptx_space space,
-                 const sim_places *p, uint32_t first, int32_t slot, uint64_t bits)
+static bool lose(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, const sim_places *p,
+                 uint32_t first, int32_t slot, uint64_t bits)
 {
     char where[SIM_ORIGIN_BYTES];
-    tell_byte(b, lane, space, p, first, where, sizeof where);
+    tell_byte(b, lane, p, first, where, sizeof where);
     if (!sim_values_lose(b, w, c, lane, slot, bits, where,
-                         space == PTX_SPACE_LOCAL ? &p->valid[lane][first] : NULL))
+                         p->space == PTX_SPACE_LOCAL ? &p->valid[lane][first] : NULL))
         return false;
-    place_origin(b, w, slot, p->owner, space, p->address[lane] + first);
+    place_origin(b, w, slot, p, p->address[lane] + first);
     return true;
 }
 
 bool sim_lose_unwritten(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                        ptx_space space, const sim_places *p, uint32_t bytes)
+                        const sim_places *p, uint32_t bytes)
 {
     const int32_t *slots = b->program->lists + c->list;
     bool is_signed = c->type == PTX_S8 || c->type == PTX_S16 || c->type == PTX_S32;
@@ -273,10 +273,10 @@ bool sim_lose_unwritten(sim_block *b, sim_warp *w, const sim_instruction *c, uin
     {
         for (int v = 0; v < c->vector; v++) {
             uint32_t first = (uint32_t)v * bytes;
-            uint64_t bits = sim_unwritten_bits(p, l, space, bytes, &first);
+            uint64_t bits = sim_unwritten_bits(p, l, bytes, &first);
             if (is_signed && bits >> (8 * bytes - 1) & 1)
                 bits |= UINT64_MAX << (8 * bytes - 1);
-            if (bits && !lose(b, w, c, l, space, p, first, slots[v], bits))
+            if (bits && !lose(b, w, c, l, p, first, slots[v], bits))
                 return false;
         }
     }
@@ -284,9 +284,9 @@ bool sim_lose_unwritten(sim_block *b, sim_warp *w, const sim_instruction *c, uin
 }
 
 bool sim_lose_exchanged(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                        ptx_space space, const sim_places *p, int32_t slot, uint64_t bits)
+                        const sim_places *p, int32_t slot, uint64_t bits)
 {
-    return bits == 0 || lose(b, w, c, lane, space, p, 0, slot, bits);
+    return bits == 0 || lose(b, w, c, lane, p, 0, slot, bits);
 }
 
 /* Notes the origin of the register's missing bits for bytes of local memory, to which the lane has
@@ -301,13 +301,13 @@ static void keep_origin(sim_block *b, const sim_warp *w, int32_t slot, const uin
 }
 
 bool sim_store_missing(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                       ptx_space space, const sim_places *p, uint32_t bytes)
+                       const sim_places *p, uint32_t bytes)
 {
     const int32_t *slots = b->program->lists + c->list;
     uint32_t part = c->vector > 1 || bytes < 4 ? bytes : bytes / 2, kept = 0;
     const uint64_t whole = sim_low_bits(part);
     uint8_t *written =
-        space == PTX_SPACE_SHARED ? p->owner->shared_valid + p->address[lane] : p->valid[lane];
+        p->space == PTX_SPACE_SHARED ? p->owner->shared_valid + p->address[lane] : p->valid[lane];
     int32_t lost = SIM_NO_SLOT;
     bool broken = false;
     for (int v = 0; v < c->vector; v++) {
@@ -323,10 +323,10 @@ bool sim_store_missing(sim_block *b, sim_warp *w, const sim_instruction *c, int 
                     __atomic_store_n(&written[(uint32_t)v * bytes + at + i], 0, __ATOMIC_RELAXED);
         }
         lost = missing ? slots[v] : lost;
-        if (missing && space == PTX_SPACE_LOCAL)
+        if (missing && p->space == PTX_SPACE_LOCAL)
             keep_origin(b, w, slots[v], &written[(uint32_t)v * bytes], bytes);
     }
-    if (lost == SIM_NO_SLOT || space == PTX_SPACE_LOCAL || space == PTX_SPACE_SHARED ||
+    if (lost == SIM_NO_SLOT || p->space == PTX_SPACE_LOCAL || p->space == PTX_SPACE_SHARED ||
         (kept > 0 && !broken && written))
         return true;
     return sim_values_fail(b, w, c, lane, lost, "what it stores");

@@ -96,33 +96,31 @@ bool sim_values_lose(sim_block *b, sim_warp *w, const sim_instruction *c, int la
  * bytes, sets b->met_unwritten. Otherwise returns false, with a fault that names the access by
  * `what`. */
 bool sim_look_for_unwritten(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                            ptx_space space, const sim_places *p, uint32_t bytes, const char *what);
+                            const sim_places *p, uint32_t bytes, const char *what);
 static inline bool sim_check_written(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                                     ptx_space space, const sim_places *p, uint32_t bytes,
-                                     const char *what)
+                                     const sim_places *p, uint32_t bytes, const char *what)
 {
     /* Bytes without a map may still be missing in an excerpt. */
     return (!p->valid[lane] && !b->launch->excerpt) ||
-           sim_look_for_unwritten(b, w, c, lane, space, p, bytes, what);
+           sim_look_for_unwritten(b, w, c, lane, p, bytes, what);
 }
 
 /* Returns whether all these bytes are written and no launch changes them. */
-bool sim_is_constant(uint32_t mask, ptx_space space, const sim_places *p);
+bool sim_is_constant(uint32_t mask, const sim_places *p);
 
 /* Marks the uninitialised bytes of the elements of `bytes` that the lanes have loaded as bits
  * without a value. Returns false, with a fault, if there is no memory. */
 bool sim_lose_unwritten(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                        ptx_space space, const sim_places *p, uint32_t bytes);
+                        const sim_places *p, uint32_t bytes);
 
 /* Returns the uninitialised bits of a lane's `bytes` from byte *first on. *first becomes the
  * first such byte. */
-uint64_t sim_unwritten_bits(const sim_places *p, int lane, ptx_space space, uint32_t bytes,
-                            uint32_t *first);
+uint64_t sim_unwritten_bits(const sim_places *p, int lane, uint32_t bytes, uint32_t *first);
 
 /* Marks `bits` of a register as having no value after the lane got them by an exchange. Returns
  * false, with a fault, if there is no memory. */
 bool sim_lose_exchanged(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                        ptx_space space, const sim_places *p, int32_t slot, uint64_t bits);
+                        const sim_places *p, int32_t slot, uint64_t bits);
 
 /* Marks bytes of memory as written; `valid` is their map, or NULL. */
 void sim_mark_written(const sim_block *b, uint8_t *valid, uint32_t bytes, ptx_space space);
@@ -132,6 +130,6 @@ void sim_mark_written(const sim_block *b, uint8_t *valid, uint32_t bytes, ptx_sp
  * hold missing values: a tile often has elements beyond the end of a problem, and their use is a
  * fault later. Any other store returns false, with a fault. */
 bool sim_store_missing(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                       ptx_space space, const sim_places *p, uint32_t bytes);
+                       const sim_places *p, uint32_t bytes);
 
 #endif
