@@ -149,8 +149,7 @@ static bool execute_atomic(sim_block *b, sim_warp *w, const sim_instruction *c, 
         sim_put32(w, c->d, old32, mask);
     for (int32_t v = 0; v < c->vector; v++)
         SIM_EACH_OF(l, losing)
-    if (!sim_lose_exchanged(b, w, c, l, p, c->d + v * SIM_HIGH_HALF, lost[v][l]))
-        return false;
+    sim_lose_bits(b, w, c, l, p, 0, c->d + v * SIM_HIGH_HALF, lost[v][l]);
     return true;
 }
 
@@ -237,8 +236,8 @@ static bool load(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t m
     for (int v = 0; v < c->vector; v++)
         load_element(w, c, mask, p, slots[v], (uint32_t)v * bytes, bytes);
     const uint32_t stale = c->scope ? load_strongly(b, w, c, mask, p, bytes) : 0;
-    if (b->met_unwritten && !sim_lose_unwritten(b, w, c, mask, p, bytes))
-        return false;
+    if (b->met_unwritten)
+        sim_lose_unwritten(b, w, c, mask, p, bytes);
     if (c->scope && p->space != PTX_SPACE_LOCAL && stale == 0)
         sim_strong_looked(b, w, c, mask, p, bytes, NULL);
     if (c->scope && p->space != PTX_SPACE_LOCAL)

@@ -210,7 +210,7 @@ static bool arrive(sim_block *b, sim_warp *w, const sim_instruction *c, int lane
         return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
                         "it arrives at the barrier of its cluster again without a wait between");
     if (c->op == SIM_CLUSTER_ARRIVE_RELAXED)
-        sim_order_bring_fenced(b, w, &b->cluster->brought);
+        sim_order_bring_fenced(w, &b->cluster->brought);
     else
         sim_order_bring(b, w, &b->cluster->brought);
     w->wait.arrived++;

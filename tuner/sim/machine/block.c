@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "sim/machine/barrier.h"
 #include "sim/machine/copies.h"
 #include "sim/machine/execute.h"
@@ -135,13 +136,13 @@ at_status sim_block_init(sim_block *b, const sim_launch *launch, sim_cluster *cl
         b->local_valid = calloc(1, b->warp_count * local + 1);
     }
     if (launch->counters)
-        b->counters = calloc(p->code_count, sizeof *b->counters);
+        b->counters = memory_new(p->code_count, sizeof *b->counters);
     if (!b->warps || !b->memory || !b->local || !b->shared ||
-        (launch->check && (!b->shared_valid || !b->cells || !b->lines || !b->local_valid)) ||
-        (launch->counters && !b->counters) ||
-        (launch->check && p->reads_unwritten && !sim_values_reserve(b)))
+        (launch->check && (!b->shared_valid || !b->cells || !b->lines || !b->local_valid)))
         return error_set(error, AT_NO_MEMORY, "no memory to simulate a block of %u threads",
                          b->thread_count);
+    if (launch->check && p->reads_unwritten)
+        sim_values_reserve(b);
     /* A register that nothing writes has an arbitrary value: no valid number, address or index, and
      * different in other schedules. */
     memset(b->memory, launch->schedule ? 0x5a : 0xff, b->warp_count * registers);
@@ -410,11 +411,6 @@ static sim_turn run_warps(sim_block *b)
     }
     bool opened = sim_barriers_open(b);
     opened = sim_warpgroups_open(b) || opened;
-    if (b->starved && b->fault.kind == SIM_FAULT_NONE)
-        sim_fail(b, &b->warps[0], b->program->code, 0, SIM_FAULT_INTERNAL,
-                 "no memory for what its threads know");
-    if (b->starved)
-        return SIM_TURN_FAULT;
     if (!b->ended && sim_warps_left(b) == 0) {
         b->ended = true;
         if (!sim_engine_allows_end(b) || !sim_warpgroups_allow_end(b) || !sim_cluster_allows_end(b))

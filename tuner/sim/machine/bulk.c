@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/memory.h"
 #include "sim/machine/arguments.h"
 #include "sim/machine/execute.h"
 #include "sim/machine/fault.h"
@@ -33,11 +33,6 @@ typedef struct bulk_part {
     ptx_type type;      /* of the elements, if they are added to those in memory */
 } bulk_part;
 
-static bool no_memory(sim_block *b, const sim_warp *w, const sim_instruction *c, int lane)
-{
-    return sim_fail(b, w, c, lane, SIM_FAULT_INTERNAL, "no memory for bulk copies");
-}
-
 /* Finds the global side of a copy, and counts it in requests of 512 bytes. */
 static bool resolve(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t address,
                     uint32_t bytes, bool is_write, sim_places *p)
@@ -55,55 +50,54 @@ static bool resolve(sim_block *b, sim_warp *w, const sim_instruction *c, int lan
     return true;
 }
 
-/* Reads the global side of a copy, which is under way from now on. Tells its region and offset. */
+/* Reads the global side of a copy to `to`. The copy is under way from now on. */
 static bool read_global(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                        uint64_t address, uint32_t bytes, uint32_t number, uint8_t *to,
-                        const sim_region **region, uint64_t *offset)
+                        const bulk_part *part, sim_flight *f, uint8_t *to)
 {
     sim_places p;
-    if (!resolve(b, w, c, lane, address, bytes, false, &p))
+    if (!resolve(b, w, c, lane, part->global, part->moved, false, &p))
         return false;
-    sim_places_tell(&p, lane, region, offset);
-    if (b->launch->check &&
-        (!sim_global_begin(b, w, c, lane, *region, *offset, bytes, SIM_TOUCH_READ, number, true) ||
-         !sim_check_written(b, w, c, lane, &p, bytes, "copy")))
+    sim_places_tell(&p, lane, &f->region, &f->offset);
+    if (b->launch->check && (!sim_global_begin(b, w, c, lane, f->region, f->offset, part->moved,
+                                               SIM_TOUCH_READ, f->number, true) ||
+                             !sim_check_written(b, w, c, lane, &p, part->moved, "copy")))
         return false;
-    for (uint32_t i = 0; i < bytes; i++)
+    for (uint32_t i = 0; i < part->moved; i++)
         to[i] = (uint8_t)sim_load_bytes(p.at[lane] + i, 1);
     return true;
 }
 
-/* Writes the global side of a copy, likewise. */
+/* Writes the global side of a copy from shared memory at f->at, likewise. */
 static bool write_global(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                         ptx_type type, uint64_t address, uint32_t bytes, uint32_t number,
-                         const uint8_t *from, const sim_region **region, uint64_t *offset)
+                         const bulk_part *part, sim_flight *f)
 {
+    const uint8_t *from = b->shared + f->at;
     sim_places p;
-    if (!resolve(b, w, c, lane, address, bytes, true, &p))
+    if (!resolve(b, w, c, lane, part->global, part->moved, true, &p))
         return false;
-    sim_places_tell(&p, lane, region, offset);
+    sim_places_tell(&p, lane, &f->region, &f->offset);
     const bool adds = c->reduction >= 0;
     if (b->launch->check &&
-        (!sim_global_begin(b, w, c, lane, *region, *offset, bytes,
-                           adds ? SIM_TOUCH_ATOMIC : SIM_TOUCH_WRITE, number, true) ||
-         (adds && !sim_check_written(b, w, c, lane, &p, bytes, "atomic"))))
+        (!sim_global_begin(b, w, c, lane, f->region, f->offset, part->moved,
+                           adds ? SIM_TOUCH_ATOMIC : SIM_TOUCH_WRITE, f->number, true) ||
+         (adds && !sim_check_written(b, w, c, lane, &p, part->moved, "atomic"))))
         return false;
-    const uint32_t each = adds ? ptx_type_bytes(type) : 1;
-    for (uint32_t i = 0; i < bytes; i += each) {
-        uint64_t operand = sim_load_bytes(from + i, each);
+    const uint32_t each = adds ? ptx_type_bytes(part->type) : 1;
+    for (uint32_t i = 0; i < part->moved; i += each) {
+        const uint64_t v = sim_load_bytes(from + i, each);
         if (adds)
-            sim_atomic_apply(p.at[lane] + i, (sim_atomic_op)c->reduction, type, true, operand, 0);
+            sim_atomic_apply(p.at[lane] + i, (sim_atomic_op)c->reduction, part->type, true, v, 0);
         else
-            sim_store_bytes(p.at[lane] + i, 1, operand);
+            sim_store_bytes(p.at[lane] + i, 1, v);
     }
     if (!adds)
-        sim_mark_written(b, p.valid[lane], bytes, PTX_SPACE_GLOBAL);
+        sim_mark_written(b, p.valid[lane], part->moved, PTX_SPACE_GLOBAL);
     return true;
 }
 
-static bool take(sim_engine *e, const sim_flight *f)
+static void take(sim_engine *e, const sim_flight *f)
 {
-    return array_add(&e->flights, &e->flight_count, f, sizeof *f);
+    memory_add(&e->flights, &e->flight_count, f, sizeof *f);
 }
 
 /* Puts a copy to shared memory of `owner` under way. Takes f->data, also if it fails. */
@@ -113,12 +107,13 @@ static bool depart(sim_block *b, sim_warp *w, const sim_instruction *c, int lane
     bool fine =
         sim_shared_begin(b, owner, w, c, lane, f->at, f->bytes,
                          sim_flight_adds(c) ? SIM_TOUCH_ATOMIC : SIM_TOUCH_WRITE, f->number, bulk);
-    if (fine && take(owner->engine, f)) {
+    if (fine) {
+        take(owner->engine, f);
         owner->moment++;
-        return true;
+    } else {
+        free(f->data);
     }
-    free(f->data);
-    return fine && no_memory(b, w, c, lane);
+    return fine;
 }
 
 static sim_flight flight_of(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
@@ -152,7 +147,7 @@ static bool copy_in(sim_block *b, sim_warp *w, const sim_instruction *c, int lan
         to = to % SIM_PEER_BYTES + (uint64_t)(rank + 1) * SIM_PEER_BYTES;
         barrier = barrier % SIM_PEER_BYTES + (uint64_t)(rank + 1) * SIM_PEER_BYTES;
     }
-    f.number = b->engine->flights_begun++;
+    f.number = sim_engine_of(b)->flights_begun++;
     if (!sim_shared_place(b, w, c, lane, to, f.bytes, BULK_BYTES, "a bulk copy", false, &owner,
                           &f.at) ||
         !sim_mbarrier_find_report(b, w, c, lane, barrier, owner, &f.barrier))
@@ -161,15 +156,12 @@ static bool copy_in(sim_block *b, sim_warp *w, const sim_instruction *c, int lan
         (!sim_own_place(b, w, c, lane, p->global, f.bytes, BULK_BYTES, "a bulk copy", &f.from_at) ||
          !sim_shared_begin(b, b, w, c, lane, f.from_at, f.bytes, SIM_TOUCH_READ, f.number, true)))
         return false;
-    f.data = malloc(f.bytes + 1u);
-    if (!f.data)
-        return no_memory(b, w, c, lane);
+    f.data = memory_have(malloc(f.bytes + 1u));
     if (p->moved < p->bytes)
         fill_outside(p, f.data);
     if (c->kind == SIM_BULK_MOVE) {
         memcpy(f.data, b->shared + f.from_at, f.bytes);
-    } else if (p->moved > 0 && !read_global(b, w, c, lane, p->global, p->moved, f.number,
-                                            f.data + p->skip, &f.region, &f.offset)) {
+    } else if (p->moved > 0 && !read_global(b, w, c, lane, p, &f, f.data + p->skip)) {
         free(f.data);
         return false;
     }
@@ -179,8 +171,6 @@ static bool copy_in(sim_block *b, sim_warp *w, const sim_instruction *c, int lan
 static bool part_in(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                     const bulk_part *p)
 {
-    if (!sim_engine_of(b))
-        return no_memory(b, w, c, lane);
     if (c->target == SIM_NO_SLOT)
         return copy_in(b, w, c, lane, p, -1);
     SIM_EACH_OF(rank, sim_lanes32(w, c->target)[lane] & 0xffff)
@@ -195,19 +185,18 @@ static bool part_out(sim_block *b, sim_warp *w, const sim_instruction *c, int la
                      const bulk_part *p)
 {
     sim_flight f = flight_of(b, w, c, lane, p->moved);
-    if (!sim_engine_of(b))
-        return no_memory(b, w, c, lane);
     f.moved = p->moved;
     f.leaving = true;
-    f.group = b->engine->groups[f.thread];
+    f.group = sim_engine_of(b)->groups[f.thread];
     f.number = b->engine->flights_begun++;
     if (!sim_own_place(b, w, c, lane, p->shared, p->bytes, BULK_BYTES, "a bulk copy", &f.at))
         return false;
     f.at += p->skip;
-    return sim_shared_begin(b, b, w, c, lane, f.at, f.bytes, SIM_TOUCH_READ, f.number, true) &&
-           write_global(b, w, c, lane, p->type, p->global, f.bytes, f.number, b->shared + f.at,
-                        &f.region, &f.offset) &&
-           (take(b->engine, &f) || no_memory(b, w, c, lane));
+    if (!sim_shared_begin(b, b, w, c, lane, f.at, f.bytes, SIM_TOUCH_READ, f.number, true) ||
+        !write_global(b, w, c, lane, p, &f))
+        return false;
+    take(b->engine, &f);
+    return true;
 }
 
 /* Begins a part of a lane's copy in the direction of its instruction. */
@@ -397,18 +386,14 @@ bool sim_store_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32
     {
         sim_flight f = flight_of(b, w, c, l, each * c->vector);
         sim_block *owner = b;
-        if (!sim_engine_of(b))
-            return no_memory(b, w, c, l);
-        f.number = b->engine->flights_begun++;
+        f.number = sim_engine_of(b)->flights_begun++;
         if (!sim_shared_place(b, w, c, l, sim_lane_address(w, c->a, c->source_width, c->offset, l),
                               f.bytes, f.bytes, "an asynchronous store", false, &owner, &f.at) ||
             !sim_mbarrier_find_report(b, w, c, l,
                                       sim_lane_address(w, c->e, (uint32_t)c->d2, c->e_offset, l),
                                       owner, &f.barrier))
             return false;
-        f.data = malloc(f.bytes);
-        if (!f.data)
-            return no_memory(b, w, c, l);
+        f.data = memory_have(malloc(f.bytes));
         for (uint32_t i = 0; i < c->vector; i++) {
             int32_t slot = b->program->lists[c->list + (int32_t)i];
             if (each == 8)
@@ -444,8 +429,6 @@ static void end_leaving(sim_block *b, sim_warp *w, sim_flight *f, bool wholly)
 bool sim_bulk_group(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     sim_engine *e = sim_engine_of(b);
-    if (!e)
-        return no_memory(b, w, c, __builtin_ctz(mask));
     for (uint32_t m = mask; m; m &= m - 1) {
         uint32_t thread = w->first_thread + (uint32_t)__builtin_ctz(m);
         if (c->kind == SIM_BULK_COMMIT) {

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+
 struct sim_clock {
     int references; /* atomic */
     uint32_t count;
@@ -142,43 +144,42 @@ static uint32_t merge(sim_known *to, const sim_known *a, uint32_t a_count, const
     return n;
 }
 
-bool sim_clock_add(sim_clock **into, const sim_known *known, uint32_t count)
+void sim_clock_add(sim_clock **into, const sim_known *known, uint32_t count)
 {
     uint32_t old = *into ? (*into)->count : 0;
     if (covers(*into, known, count))
-        return true;
-    sim_clock *joined = malloc(sizeof *joined + (old + count) * sizeof *joined->known);
-    if (!joined)
-        return false;
+        return;
+    sim_clock *joined = memory_have(malloc(sizeof *joined + (old + count) * sizeof *joined->known));
     joined->references = 1;
     joined->count = merge(joined->known, *into ? (*into)->known : NULL, old, known, count);
     sim_clock_drop(*into);
     *into = joined;
-    return true;
 }
 
-bool sim_clock_join(sim_clock **into, sim_clock *other)
+void sim_clock_join(sim_clock **into, sim_clock *other)
 {
     if (!other || *into == other)
-        return true;
+        return;
     if (!*into ||
         (other->count >= (*into)->count && covers(other, (*into)->known, (*into)->count))) {
         sim_clock_drop(*into);
         *into = sim_clock_keep(other);
-        return true;
+    } else {
+        sim_clock_add(into, other->known, other->count);
     }
-    return sim_clock_add(into, other->known, other->count);
 }
 
-bool sim_clock_join_others(sim_clock **into, sim_clock *other, uint32_t block, uint32_t unit)
+void sim_clock_join_others(sim_clock **into, sim_clock *other, uint32_t block, uint32_t unit)
 {
     if (!other || *into == other)
-        return true;
+        return;
     uint32_t first = find(other, block, unit), end = first;
     while (end < other->count && other->known[end].block == block && other->known[end].unit == unit)
         end++;
-    if (first == end)
-        return sim_clock_join(into, other);
-    return sim_clock_add(into, other->known, first) &&
-           sim_clock_add(into, other->known + end, other->count - end);
+    if (first == end) {
+        sim_clock_join(into, other);
+        return;
+    }
+    sim_clock_add(into, other->known, first);
+    sim_clock_add(into, other->known + end, other->count - end);
 }

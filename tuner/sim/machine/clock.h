@@ -7,8 +7,7 @@
  * number of threads. (The idea of clocks by block and warp: Eizenberg et al., BARRACUDA, PLDI 2017;
  * of epochs: Flanagan and Freund, FastTrack, PLDI 2009.)
  *
- * Counts of references are atomic: blocks on several host threads may share a clock. If there is no
- * memory, functions return false and leave `into` as it was. */
+ * Counts of references are atomic: blocks on several host threads may share a clock. */
 #ifndef AUTOTUNE_SIM_MACHINE_CLOCK_H
 #define AUTOTUNE_SIM_MACHINE_CLOCK_H
 
@@ -39,11 +38,11 @@ void sim_clock_drop(sim_clock *clock);       /* removes a reference; NULL is fin
 
 /* Adds entries, sorted like a clock's, or the entries of another clock, to *into, whose reference
  * is the caller's. */
-bool sim_clock_add(sim_clock **into, const sim_known *known, uint32_t count);
-bool sim_clock_join(sim_clock **into, sim_clock *other);
+void sim_clock_add(sim_clock **into, const sim_known *known, uint32_t count);
+void sim_clock_join(sim_clock **into, sim_clock *other);
 
 /* Does the same without the entries of one unit. */
-bool sim_clock_join_others(sim_clock **into, sim_clock *other, uint32_t block, uint32_t unit);
+void sim_clock_join_others(sim_clock **into, sim_clock *other, uint32_t block, uint32_t unit);
 
 /* Returns the lanes among `lanes` of a unit whose operations are known up to `order`. */
 uint32_t sim_clock_lanes(const sim_clock *clock, uint32_t block, uint32_t unit, uint32_t lanes,

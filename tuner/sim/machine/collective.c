@@ -107,29 +107,28 @@ static void take_away(const exchange *x, sim_warp *w, const sim_instruction *c, 
 
 /* Marks the value that a shuffle reads from a lane that does not take part as missing. It is
  * unpredictable, and no fault until it is used: PTX ISA, "shfl.sync". */
-static bool lose_absent(sim_block *b, sim_warp *w, const exchange *x, int lane, int from)
+static void lose_absent(sim_block *b, sim_warp *w, const exchange *x, int lane, int from)
 {
     const sim_instruction *c = x->of[lane];
     char where[SIM_ORIGIN_BYTES];
     snprintf(where, sizeof where, "lane %d of a shuffle, which %s", from,
              x->lanes >> from & 1 ? "its mask leaves out" : "does not execute it");
-    return sim_values_lose(b, w, c, lane, c->d, UINT64_MAX, where, NULL);
+    sim_values_lose(b, w, c, lane, c->d, UINT64_MAX, where, NULL);
 }
 
-static bool shuffle(sim_block *b, sim_warp *w, exchange *x)
+static void shuffle(sim_block *b, sim_warp *w, exchange *x)
 {
     uint32_t given = 0;
     SIM_EACH_OF(l, x->lanes)
     {
         const int from = x->from[l];
         const bool present = x->lanes & x->members[l] & 1u << from;
-        if (!present && b->launch->check && !lose_absent(b, w, x, l, from))
-            return false;
+        if (!present && b->launch->check)
+            lose_absent(b, w, x, l, from);
         given |= (uint32_t)present << l;
         x->result[l] = (uint32_t)x->a[from];
     }
     sim_order_exchange(b, w, given, x->from);
-    return true;
 }
 
 static void vote(exchange *x, uint32_t op)
@@ -202,17 +201,18 @@ static bool exchange_values(sim_block *b, sim_warp *w, exchange *x)
         return false;
     switch (c->kind) {
     case SIM_SHUFFLE:
-        return shuffle(b, w, x);
+        shuffle(b, w, x);
+        break;
     case SIM_VOTE:
         vote(x, c->op);
-        return true;
+        break;
     case SIM_MATCH:
         match(x, c->op);
-        return true;
+        break;
     default:
         reduce(x, c);
-        return true;
     }
+    return true;
 }
 
 /* Executes bar.warp.sync. Lanes with different masks are at different barriers. */

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "base/array.h"
+#include "base/memory.h"
 #include "sim/machine/clock.h"
 #include "sim/machine/execute.h"
 #include "sim/machine/fault.h"
@@ -65,8 +65,7 @@ bool sim_copy_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
             memcpy(copy.data, from.at[l], given[l]);
         if (!sim_shared_begin_async(b, w, &copy))
             return false;
-        if (!array_add(&w->copies.list, &w->copies.count, &copy, sizeof copy))
-            return sim_fail(b, w, c, l, SIM_FAULT_INTERNAL, "no memory for asynchronous copies");
+        memory_add(&w->copies.list, &w->copies.count, &copy, sizeof copy);
     }
     w->copies.begun++;
     return true;

@@ -72,7 +72,7 @@ struct sim_engine {
     uint32_t flights_begun;
 };
 
-/* Returns the block's engine, made at the first call, or NULL if there is no memory. */
+/* Returns the block's engine, made at the first call. */
 sim_engine *sim_engine_of(sim_block *b);
 
 /* Tells whether the block may end: false, with a fault, if a copy still reads or writes its shared

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/memory.h"
 #include "base/text.h"
 
 enum {
@@ -39,7 +40,7 @@ void sim_watch_free(sim_watch *watch)
 {
     if (!watch)
         return;
-    for (size_t i = 0; watch->regions && i < watch->memory->count; i++)
+    for (size_t i = 0; i < watch->memory->count; i++)
         unwatch(&watch->regions[i], sim_line_count(cell_count(watch, &watch->memory->regions[i])));
     free(watch->regions);
     free(watch->locks);
@@ -87,34 +88,31 @@ static void note_unwatched(const sim_launch *launch, const sim_region *r)
 
 at_status sim_watch_new(const sim_launch *launch, bool concurrent, sim_watch **out, at_error *error)
 {
-    *out = NULL;
-    sim_watch *w = calloc(1, sizeof *w);
-    if (!w)
-        return error_set(error, AT_NO_MEMORY, "no memory to watch a kernel");
-    *w = (sim_watch){.memory = launch->memory,
+    const sim_memory *memory = launch->memory;
+    sim_watch *w = memory_new(1, sizeof *w);
+    *w = (sim_watch){.memory = memory,
                      .concurrent = concurrent,
-                     .cell_bytes = launch->program->global_cell_bytes};
-    w->regions = calloc(launch->memory->count + 1, sizeof *w->regions);
-    w->locks = calloc(STRIPES, sizeof *w->locks);
-    bool failed = !w->regions || !w->locks;
-    for (size_t i = 0; !failed && i < launch->memory->count; i++) {
-        const sim_region *r = &launch->memory->regions[i];
-        size_t count = cell_count(w, r);
+                     .cell_bytes = launch->program->global_cell_bytes,
+                     .regions = memory_new(memory->count, sizeof *w->regions),
+                     .locks = memory_new(STRIPES, sizeof *w->locks)};
+    *out = w;
+    for (size_t i = 0; i < memory->count; i++) {
+        const sim_region *r = &memory->regions[i];
+        const size_t count = cell_count(w, r);
         if (r->read_only || count == 0)
             continue;
-        const bool watched = (count <= MOST_CELLS || launch->excerpt) &&
-                             watch_region(&w->regions[i], sim_line_count(count), !launch->excerpt);
+        if ((count <= MOST_CELLS || launch->excerpt) &&
+            watch_region(&w->regions[i], sim_line_count(count), !launch->excerpt))
+            continue;
         /* An excerpt touches a small part of its memory, however large that is. But some systems
          * promise no more memory than they have. */
-        failed = !watched && count <= MOST_CELLS;
-        if (!watched)
-            note_unwatched(launch, r);
+        if (count <= MOST_CELLS) {
+            sim_watch_free(w);
+            *out = NULL;
+            return error_set(error, AT_NO_MEMORY, "no memory to watch a kernel");
+        }
+        note_unwatched(launch, r);
     }
-    if (failed) {
-        sim_watch_free(w);
-        return error_set(error, AT_NO_MEMORY, "no memory to watch a kernel");
-    }
-    *out = w;
     return AT_OK;
 }
 

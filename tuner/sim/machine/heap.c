@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/memory.h"
 #include "sim/machine/fault.h"
 #include "sim/machine/memory.h"
 #include "sim/machine/watch.h"
@@ -102,8 +102,7 @@ static bool give(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, 
     if (whole > ROOM - h->used)
         return sim_fail(b, w, c, lane, SIM_FAULT_UNKNOWN,
                         "more than %d bytes of malloc() in one launch are not simulated", ROOM);
-    if (!array_add(&h->pieces, &h->piece_count, &p, sizeof p))
-        return sim_fail(b, w, c, lane, SIM_FAULT_INTERNAL, "no memory for the heap");
+    memory_add(&h->pieces, &h->piece_count, &p, sizeof p);
     memset(h->held + p.at, 1, bytes);
     h->used += whole;
     h->held_bytes += bytes;

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+
 enum { FIRST_CAPACITY = 64 };
 
 /* Returns the first slot to look in. Strong accesses are aligned, so that locations that overlap
@@ -34,19 +36,16 @@ sim_location *sim_history_find(const sim_history *h, uint64_t at)
     return found->at ? found : NULL;
 }
 
-static bool grow(sim_history *h)
+static void grow(sim_history *h)
 {
     sim_history grown = {.count = h->count,
                          .capacity = h->capacity ? 2 * h->capacity : FIRST_CAPACITY};
-    grown.slots = calloc(grown.capacity, sizeof *grown.slots);
-    if (!grown.slots)
-        return false;
+    grown.slots = memory_new(grown.capacity, sizeof *grown.slots);
     for (size_t i = 0; i < h->capacity; i++)
         if (h->slots[i].at)
             grown.slots[slot_of(&grown, h->slots[i].at)] = h->slots[i];
     free(h->slots);
     *h = grown;
-    return true;
 }
 
 static void drop_write(sim_write *write)
@@ -104,8 +103,8 @@ sim_location *sim_history_put(sim_history *h, uint64_t at, uint32_t bytes)
     if (x && x->bytes == bytes)
         return x;
     sim_history_forget(h, at, bytes);
-    if (2 * h->count >= h->capacity && !grow(h))
-        return NULL;
+    if (2 * h->count >= h->capacity)
+        grow(h);
     x = &h->slots[slot_of(h, at)];
     *x = (sim_location){.at = at, .bytes = bytes};
     h->count++;
@@ -136,9 +135,7 @@ sim_write *sim_location_insert(sim_location *x, uint32_t index)
     /* There is room for 1, 2, 4 ... writes. */
     if ((x->count & (x->count - 1)) == 0) {
         const size_t room = x->count > 0 ? 2 * (size_t)x->count : 1;
-        sim_write *grown = aligned_alloc(_Alignof(sim_write), room * sizeof *grown);
-        if (!grown)
-            return NULL;
+        sim_write *grown = memory_have(aligned_alloc(_Alignof(sim_write), room * sizeof *grown));
         if (x->count > 0)
             memcpy(grown, x->writes, x->count * sizeof *grown);
         free(x->writes);

@@ -48,8 +48,8 @@ typedef struct sim_history { /* a hash table */
 
 /* Returns the location at `at`, or NULL if it has no history. */
 sim_location *sim_history_find(const sim_history *h, uint64_t at);
-/* Returns the location of `bytes` at `at`, and makes it if there is none. Removes other locations
- * that overlap it. Returns NULL if there is no memory. */
+/* Returns the location of `bytes` at `at`, made if it has no history. Removes other locations that
+ * overlap it. */
 sim_location *sim_history_put(sim_history *h, uint64_t at, uint32_t bytes);
 /* Removes the locations that overlap `bytes` at `at`. */
 void sim_history_forget(sim_history *h, uint64_t at, uint32_t bytes);
@@ -57,7 +57,7 @@ void sim_history_clear(sim_history *h); /* keeps its memory */
 void sim_history_deinit(sim_history *h);
 
 /* Inserts a write of zeros before the write with that index, and drops the oldest write if there
- * are SIM_MOST_WRITES. Returns NULL if there is no memory. */
+ * are SIM_MOST_WRITES. */
 sim_write *sim_location_insert(sim_location *x, uint32_t index);
 /* Drops the `count` oldest writes. */
 void sim_location_drop(sim_location *x, uint32_t count);

@@ -201,7 +201,6 @@ struct sim_block {
     uint64_t work;             /* of all its warps, as sim_launch.work */
     uint64_t lanes;            /* of all its warps, as sim_launch.lanes */
     bool learned;              /* a warp has clocks */
-    bool starved;              /* there was no memory for a clock */
     sim_engine *engine;        /* copy engine (copies.h); NULL until an instruction needs it */
     sim_warpgroup *warpgroups; /* one for every four warps; NULL likewise */
     sim_barrier_state barriers[SIM_BARRIERS];

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/memory.h"
 #include "sim/machine/execute.h"
 #include "sim/machine/fault.h"
 #include "sim/machine/places.h"
@@ -16,7 +16,7 @@
 sim_engine *sim_engine_of(sim_block *b)
 {
     if (!b->engine)
-        b->engine = calloc(1, sizeof *b->engine);
+        b->engine = memory_new(1, sizeof *b->engine);
     return b->engine;
 }
 
@@ -99,11 +99,6 @@ bool sim_engine_allows_end(sim_block *b)
 
 enum { MBARRIER_BYTES = 8, MOST_DUE_BYTES = (1 << 20) - 1 };
 
-static bool no_memory(sim_block *b, const sim_warp *w, const sim_instruction *c, int lane)
-{
-    return sim_fail(b, w, c, lane, SIM_FAULT_INTERNAL, "no memory for barriers in shared memory");
-}
-
 static sim_mbarrier_state *find_barrier(const sim_engine *e, uint32_t at)
 {
     for (size_t i = 0; e && i < e->barrier_count; i++)
@@ -127,8 +122,8 @@ static void complete_if_due(sim_block *b, sim_mbarrier_state *m)
     if (!b->launch->check)
         return;
     for (int i = 0; i < SIM_PARTIES; i++)
-        b->starved = !sim_clock_join(&m->passed[i], m->brought[i]) || b->starved;
-    b->starved = !sim_clock_add(&m->passed[SIM_PARTY_OWN], &engine, 1) || b->starved;
+        sim_clock_join(&m->passed[i], m->brought[i]);
+    sim_clock_add(&m->passed[SIM_PARTY_OWN], &engine, 1);
     drop_brought(m);
 }
 
@@ -136,8 +131,6 @@ static bool init_barrier(sim_block *b, sim_warp *w, const sim_instruction *c, in
 {
     uint32_t count = sim_lanes32(w, c->b)[lane];
     sim_engine *e = sim_engine_of(b);
-    if (!e)
-        return no_memory(b, w, c, lane);
     if (count == 0 || count > MOST_DUE_BYTES)
         return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
                         "a barrier in shared memory for %u arrivals", count);
@@ -151,8 +144,9 @@ static bool init_barrier(sim_block *b, sim_warp *w, const sim_instruction *c, in
     if (known) {
         drop_barrier(known);
         *known = fresh;
-    } else if (!array_add(&e->barriers, &e->barrier_count, &fresh, sizeof fresh))
-        return no_memory(b, w, c, lane);
+    } else {
+        memory_add(&e->barriers, &e->barrier_count, &fresh, sizeof fresh);
+    }
     b->moment++;
     return true;
 }
@@ -260,8 +254,8 @@ static bool arrive_copied(sim_block *b, sim_warp *w, const sim_instruction *c, i
     const sim_tracked fresh = {.warp = w, .lane = lane, .before = sim_copy_track(w, lane)};
     sim_order_copies(b, w, lane, fresh.before, &m->brought[SIM_PARTY_OWN]);
     b->moment++;
-    return array_add(&m->tracked, &m->tracked_count, &fresh, sizeof fresh) ||
-           no_memory(b, w, c, lane);
+    memory_add(&m->tracked, &m->tracked_count, &fresh, sizeof fresh);
+    return true;
 }
 
 static bool test(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,

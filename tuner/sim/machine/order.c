@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "sim/machine/machine.h"
 
 void sim_clocks_deinit(sim_clocks *clocks)
@@ -19,34 +20,17 @@ static void put(sim_clock **at, sim_clock *clock)
     *at = clock;
 }
 
-/* Notes a lack of memory. A lost order would look like a race. */
-static void expect_memory(sim_block *b, bool fine)
-{
-    b->starved = b->starved || !fine;
-}
-
-static void join(sim_block *b, sim_clock **into, sim_clock *other)
-{
-    expect_memory(b, sim_clock_join(into, other));
-}
-
-static void add(sim_block *b, sim_clock **into, const sim_known *known, uint32_t count)
-{
-    expect_memory(b, sim_clock_add(into, known, count));
-}
-
-static void join_all(sim_block *b, sim_clocks *into, const sim_clocks *other)
+static void join_all(sim_clocks *into, const sim_clocks *other)
 {
     for (int i = 0; i < SIM_CLOCK_COUNT; i++)
-        join(b, &into->of[i], other->of[i]);
+        sim_clock_join(&into->of[i], other->of[i]);
 }
 
-/* Returns the clocks of the warp's lanes, or NULL if there is no memory. */
+/* Returns the clocks of the warp's lanes, made at the first call. */
 static sim_clocks *clocks_of(sim_block *b, sim_warp *w)
 {
     if (!w->order.clocks)
-        w->order.clocks = calloc(SIM_LANES, sizeof *w->order.clocks);
-    expect_memory(b, w->order.clocks != NULL);
+        w->order.clocks = memory_new(SIM_LANES, sizeof *w->order.clocks);
     b->learned = true;
     return w->order.clocks;
 }
@@ -152,10 +136,10 @@ static void add_own(sim_block *b, const sim_warp *w, uint32_t mask, sim_clock **
     for (uint32_t m = w->order.clocks ? mask : 0; m; m &= m - 1) {
         sim_clock *known = w->order.clocks[__builtin_ctz(m)].of[SIM_CLOCK_KNOWN];
         if (known != before)
-            join(b, to, known);
+            sim_clock_join(to, known);
         before = known;
     }
-    add(b, to, own, n);
+    sim_clock_add(to, own, n);
 }
 
 static void share_clocks(sim_block *b, sim_warp *w, uint32_t mask, const sim_clocks *all)
@@ -163,18 +147,16 @@ static void share_clocks(sim_block *b, sim_warp *w, uint32_t mask, const sim_clo
     bool any = false;
     for (int i = 0; i < SIM_CLOCK_COUNT; i++)
         any = any || all->of[i];
-    if (!any || !clocks_of(b, w))
-        return;
-    SIM_EACH_OF(l, mask)
-    join_all(b, &w->order.clocks[l], all);
+    sim_clocks *clocks = any ? clocks_of(b, w) : NULL;
+    SIM_EACH_OF(l, any ? mask : 0) join_all(&clocks[l], all);
 }
 
-static void collect_clocks(sim_block *b, const sim_warp *w, uint32_t mask, sim_clocks *all)
+static void collect_clocks(const sim_warp *w, uint32_t mask, sim_clocks *all)
 {
     if (!w->order.clocks)
         return;
     SIM_EACH_OF(l, mask)
-    join_all(b, all, &w->order.clocks[l]);
+    join_all(all, &w->order.clocks[l]);
 }
 
 void sim_order_warp(sim_block *b, sim_warp *w, uint32_t mask)
@@ -183,13 +165,13 @@ void sim_order_warp(sim_block *b, sim_warp *w, uint32_t mask)
         return;
     bool whole = (mask & w->whole) == w->whole;
     sim_clocks all = {0};
-    collect_clocks(b, w, mask, &all);
+    collect_clocks(w, mask, &all);
     if (!whole) {
         const sim_known met = {.block = b->number,
                                .unit = w->first_thread / SIM_LANES,
                                .lanes = mask,
                                .until = w->order.epoch};
-        add(b, &all.of[SIM_CLOCK_KNOWN], &met, 1);
+        sim_clock_add(&all.of[SIM_CLOCK_KNOWN], &met, 1);
     }
     share_clocks(b, w, mask, &all);
     sim_clocks_deinit(&all);
@@ -213,8 +195,8 @@ void sim_order_exchange(sim_block *b, sim_warp *w, uint32_t mask, const int8_t f
     for (int l = 0; l < SIM_LANES; l++)
         sim_clock_keep(known[l]);
     SIM_EACH_OF(l, mask)
-    expect_memory(b, sim_clock_join_others(&w->order.clocks[l].of[SIM_CLOCK_KNOWN], known[from[l]],
-                                           b->number, w->first_thread / SIM_LANES));
+    sim_clock_join_others(&w->order.clocks[l].of[SIM_CLOCK_KNOWN], known[from[l]], b->number,
+                          w->first_thread / SIM_LANES);
     for (int l = 0; l < SIM_LANES; l++)
         sim_clock_drop(known[l]);
 }
@@ -234,7 +216,7 @@ void sim_order_block(sim_block *b, uint32_t barrier)
             continue;
         w->order.met = ++w->order.epoch;
         if (b->learned)
-            collect_clocks(b, w, UINT32_MAX, &all);
+            collect_clocks(w, UINT32_MAX, &all);
     }
     for (uint32_t i = 0; b->learned && i < b->warp_count; i++)
         if (waits(&b->warps[i], barrier))
@@ -250,16 +232,16 @@ void sim_order_bring(sim_block *b, sim_warp *w, sim_clocks *to)
     const sim_known own[] = {
         {.block = b->number, .unit = unit, .lanes = UINT32_MAX, .until = w->order.epoch},
         {.block = b->number, .unit = SIM_UNIT_BLOCK, .lanes = 1, .until = b->epoch}};
-    collect_clocks(b, w, UINT32_MAX, to);
-    add(b, &to->of[SIM_CLOCK_KNOWN], own, b->epoch > 0 ? 2 : 1);
+    collect_clocks(w, UINT32_MAX, to);
+    sim_clock_add(&to->of[SIM_CLOCK_KNOWN], own, b->epoch > 0 ? 2 : 1);
     w->order.epoch++;
 }
 
-void sim_order_bring_fenced(sim_block *b, sim_warp *w, sim_clocks *to)
+void sim_order_bring_fenced(const sim_warp *w, sim_clocks *to)
 {
     for (int l = 0; w->order.clocks && l < SIM_LANES; l++)
-        join(b, &to->of[SIM_CLOCK_KNOWN],
-             w->order.clocks[l].of[SIM_CLOCK_FENCED + SIM_REACH_CLUSTER]);
+        sim_clock_join(&to->of[SIM_CLOCK_KNOWN],
+                       w->order.clocks[l].of[SIM_CLOCK_FENCED + SIM_REACH_CLUSTER]);
 }
 
 void sim_order_take(sim_block *b, sim_warp *w, const sim_clocks *from)
@@ -276,8 +258,8 @@ void sim_order_give(sim_block *b, sim_warp *w, int lane, sim_clock **to)
 
 static void get(sim_block *b, sim_warp *w, int lane, int which, sim_clock *from)
 {
-    if (b->launch->check && from && clocks_of(b, w))
-        join(b, &w->order.clocks[lane].of[which], from);
+    if (b->launch->check && from)
+        sim_clock_join(&clocks_of(b, w)[lane].of[which], from);
 }
 
 void sim_order_get(sim_block *b, sim_warp *w, int lane, sim_clock *from)
@@ -297,24 +279,25 @@ void sim_order_copies(sim_block *b, const sim_warp *w, int lane, uint32_t before
                               .lanes = 1u << lane,
                               .until = before - 1};
     if (b->launch->check && before > 0)
-        add(b, to, &copies, 1);
+        sim_clock_add(to, &copies, 1);
 }
 
 void sim_order_learn(sim_block *b, sim_warp *w, uint32_t unit, uint32_t until)
 {
     const sim_known known = {.block = b->number, .unit = unit, .lanes = 1, .until = until};
     sim_clock *before = NULL;
-    if (!b->launch->check || !clocks_of(b, w))
+    if (!b->launch->check)
         return;
+    sim_clocks *clocks = clocks_of(b, w);
     for (int l = 0; l < SIM_LANES; l++) {
-        sim_clock **at = &w->order.clocks[l].of[SIM_CLOCK_KNOWN];
+        sim_clock **at = &clocks[l].of[SIM_CLOCK_KNOWN];
         const bool again = l > 0 && *at == before; /* lanes mostly know the same */
         if (!again)
             put(&before, *at);
         if (again)
-            put(at, w->order.clocks[l - 1].of[SIM_CLOCK_KNOWN]);
+            put(at, clocks[l - 1].of[SIM_CLOCK_KNOWN]);
         else
-            add(b, at, &known, 1);
+            sim_clock_add(at, &known, 1);
     }
     sim_clock_drop(before);
 }
@@ -331,40 +314,41 @@ static void pass_sequential_fence(sim_block *b, sim_warp *w, int scope, uint32_t
     for (int reach = 0; reach < scope && reach < SIM_REACHES; reach++) {
         if (!fenced[reach])
             continue;
-        join(b, &now, *fenced[reach]);
+        sim_clock_join(&now, *fenced[reach]);
         add_own(b, w, mask, fenced[reach]);
         SIM_EACH_OF(l, mask)
-        join(b, fenced[reach], w->order.clocks[l].of[SIM_CLOCK_SEQUENTIAL]);
+        sim_clock_join(fenced[reach], w->order.clocks[l].of[SIM_CLOCK_SEQUENTIAL]);
     }
     SIM_EACH_OF(l, mask)
-    join(b, &w->order.clocks[l].of[SIM_CLOCK_SEQUENTIAL], now);
+    sim_clock_join(&w->order.clocks[l].of[SIM_CLOCK_SEQUENTIAL], now);
     sim_clock_drop(now);
 }
 
-static void acquire_seen(sim_block *b, sim_clocks *clocks, int known, int seen)
+static void acquire_seen(sim_clocks *clocks, int known, int seen)
 {
-    join(b, &clocks->of[known], clocks->of[seen]);
+    sim_clock_join(&clocks->of[known], clocks->of[seen]);
     put(&clocks->of[seen], NULL);
 }
 
 void sim_order_fence(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
-    if (!b->launch->check || !clocks_of(b, w))
+    if (!b->launch->check)
         return;
+    sim_clocks *clocks = clocks_of(b, w);
     SIM_EACH_OF(l, mask)
     for (int i = 0; i < c->scope; i++) {
-        acquire_seen(b, &w->order.clocks[l], SIM_CLOCK_KNOWN, SIM_CLOCK_SEEN + i);
-        acquire_seen(b, &w->order.clocks[l], SIM_CLOCK_SEQUENTIAL, SIM_CLOCK_SEEN_SEQUENTIAL + i);
+        acquire_seen(&clocks[l], SIM_CLOCK_KNOWN, SIM_CLOCK_SEEN + i);
+        acquire_seen(&clocks[l], SIM_CLOCK_SEQUENTIAL, SIM_CLOCK_SEEN_SEQUENTIAL + i);
     }
     if (c->op && b->adverse)
         pass_sequential_fence(b, w, c->scope, mask);
     SIM_EACH_OF(l, mask)
     {
-        sim_clock **clocks = w->order.clocks[l].of, *now = NULL;
+        sim_clock *now = NULL;
         add_own(b, w, 1u << l, &now);
         /* The knowledge includes that of earlier fences. */
         for (int i = 0; i < c->scope; i++)
-            put(&clocks[SIM_CLOCK_FENCED + i], now);
+            put(&clocks[l].of[SIM_CLOCK_FENCED + i], now);
         sim_clock_drop(now);
     }
     w->order.epoch++;
@@ -372,10 +356,10 @@ void sim_order_fence(sim_block *b, sim_warp *w, const sim_instruction *c, uint32
 
 void sim_order_proxy_fence(sim_block *b, sim_warp *w, uint32_t mask)
 {
-    if (!b->launch->check || !clocks_of(b, w))
+    if (!b->launch->check)
         return;
-    SIM_EACH_OF(l, mask)
-    add_own(b, w, 1u << l, &w->order.clocks[l].of[SIM_CLOCK_PROXIED]);
+    sim_clocks *clocks = clocks_of(b, w);
+    SIM_EACH_OF(l, mask) add_own(b, w, 1u << l, &clocks[l].of[SIM_CLOCK_PROXIED]);
     w->order.epoch++;
 }
 
@@ -390,24 +374,24 @@ void sim_order_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lan
     sim_reach reach = from->by.block == b->number           ? SIM_REACH_BLOCK
                       : from->cluster == b->cluster->number ? SIM_REACH_CLUSTER
                                                             : SIM_REACH_GPU;
-    if (c->scope <= (int)reach || !from->clocks[reach] || !clocks_of(b, w))
+    if (c->scope <= (int)reach || !from->clocks[reach])
         return;
     bool loosely = c->acquires == SIM_ACQUIRES_LOOSELY && c->d2 != 0;
     bool acquires = c->acquires == SIM_ACQUIRES || (loosely && reach == SIM_REACH_BLOCK);
-    sim_clocks *own = &w->order.clocks[lane];
+    sim_clocks *own = &clocks_of(b, w)[lane];
     if (own->polled == from->clocks[reach] && (own->acquired || !acquires))
         return;
     put(&own->polled, from->clocks[reach]);
     own->acquired = acquires;
     const int known = acquires ? SIM_CLOCK_KNOWN : SIM_CLOCK_SEEN + (int)reach,
               sequential = acquires ? SIM_CLOCK_SEQUENTIAL : SIM_CLOCK_SEEN_SEQUENTIAL + (int)reach;
-    join(b, &own->of[known], from->clocks[reach]);
-    join(b, &own->of[sequential], from->sequential);
+    sim_clock_join(&own->of[known], from->clocks[reach]);
+    sim_clock_join(&own->of[sequential], from->sequential);
     if (loosely && !acquires)
-        join(b, &own->of[SIM_CLOCK_LOOSE], from->clocks[reach]);
+        sim_clock_join(&own->of[SIM_CLOCK_LOOSE], from->clocks[reach]);
 }
 
-bool sim_order_hand_on(sim_block *b, const sim_write *from, sim_write *to)
+bool sim_order_hand_on(const sim_write *from, sim_write *to)
 {
     const sim_clock *before[2] = {NULL, NULL};
     bool any = false;
@@ -422,13 +406,13 @@ bool sim_order_hand_on(sim_block *b, const sim_write *from, sim_write *to)
         if (i > 0 && old == before[0] && more == before[1])
             put(&to->clocks[i], to->clocks[i - 1]);
         else
-            join(b, &to->clocks[i], more);
+            sim_clock_join(&to->clocks[i], more);
         before[0] = old;
         before[1] = more;
         any = any || to->clocks[i];
     }
     if (from)
-        join(b, &to->sequential, from->sequential);
+        sim_clock_join(&to->sequential, from->sequential);
     return any;
 }
 
@@ -443,10 +427,10 @@ bool sim_order_write(sim_block *b, sim_warp *w, const sim_instruction *c, int la
         const bool again = i > 0 && (!fenced || fenced[i] == fenced[i - 1]);
         put(&to->clocks[i], again ? to->clocks[i - 1] : fenced ? fenced[i] : NULL);
         if (!again)
-            join(b, &to->clocks[i], now);
+            sim_clock_join(&to->clocks[i], now);
     }
     sim_clock_drop(now);
     if (w->order.clocks)
         put(&to->sequential, w->order.clocks[lane].of[SIM_CLOCK_SEQUENTIAL]);
-    return sim_order_hand_on(b, before, to);
+    return sim_order_hand_on(before, to);
 }

@@ -70,7 +70,7 @@ void sim_order_block(sim_block *b, uint32_t barrier);
 void sim_order_bring(sim_block *b, sim_warp *w, sim_clocks *to);
 void sim_order_take(sim_block *b, sim_warp *w, const sim_clocks *from);
 /* Adds only the knowledge that the warp has fenced: a relaxed arrival. */
-void sim_order_bring_fenced(sim_block *b, sim_warp *w, sim_clocks *to);
+void sim_order_bring_fenced(const sim_warp *w, sim_clocks *to);
 
 /* Notes that lane l got a value of lane from[l]: it learns what that lane has acquired of other
  * warps, as cooperative groups rely on, and nothing of their own warp. */
@@ -101,6 +101,6 @@ void sim_order_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lan
 bool sim_order_write(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                      const sim_write *before, sim_write *to);
 /* Adds the releases of `from` to `to`, a read-modify-write of it. Returns false likewise. */
-bool sim_order_hand_on(sim_block *b, const sim_write *from, sim_write *to);
+bool sim_order_hand_on(const sim_write *from, sim_write *to);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/memory.h"
 #include "sim/machine/execute.h"
 #include "sim/machine/fault.h"
 #include "sim/machine/repeat.h"
@@ -319,13 +319,11 @@ static void copy_variable(const sim_block *b, sim_warp *w, uint64_t from, uint64
     }
 }
 
-static bool save(sim_warp *w, const sim_body *caller, sim_frame *f)
+static void save(sim_warp *w, const sim_body *caller, sim_frame *f)
 {
     const size_t first = (size_t)caller->first_slot, bytes = (size_t)caller->slot_bytes;
     const size_t origins = bytes / SIM_SLOT_STEP * sizeof *w->origin_of;
-    f->saved = malloc(w->lacks ? 2 * bytes + origins + 1 : bytes + 1);
-    if (!f->saved)
-        return false;
+    f->saved = memory_have(malloc(w->lacks ? 2 * bytes + origins + 1 : bytes + 1));
     memcpy(f->saved, w->registers + first, bytes);
     if (w->lacks) {
         f->lacks = f->saved + bytes;
@@ -333,7 +331,6 @@ static bool save(sim_warp *w, const sim_body *caller, sim_frame *f)
         memcpy(f->lacks, w->lacks + first, bytes);
         memcpy(f->origin_of, w->origin_of + first / SIM_SLOT_STEP, origins);
     }
-    return true;
 }
 
 /* Writes saved registers of a body into the lanes of `mask`; if `saved` is NULL, fills them with
@@ -400,12 +397,9 @@ bool sim_frames_call(sim_block *b, sim_warp *w, const sim_instruction *c, uint32
                         "calls nest %u levels deep with %u bytes of local memory each, and the "
                         "simulator follows %u levels",
                         level, p->frame_bytes, p->most_levels);
-    if ((list[LIST_CALLER] >= 0 && !save(w, &p->bodies[list[LIST_CALLER]], &f)) ||
-        !array_add(&w->flow.frames, &w->flow.frame_count, &f, sizeof f)) {
-        free(f.saved);
-        return sim_fail(b, w, c, __builtin_ctz(mask), SIM_FAULT_INTERNAL,
-                        "no memory for the frame of a call");
-    }
+    if (list[LIST_CALLER] >= 0)
+        save(w, &p->bodies[list[LIST_CALLER]], &f);
+    memory_add(&w->flow.frames, &w->flow.frame_count, &f, sizeof f);
     forget(p, w, level, mask);
     if (w->lacks && p->reads_unwritten)
         put_lanes(p, &p->bodies[list[LIST_CALLEE]], w->lacks, NULL, 0xff, mask);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/memory.h"
 #include "sim/machine/fault.h"
 #include "sim/machine/run.h"
 
@@ -26,24 +27,21 @@ void sim_prints_deinit(sim_prints *p)
     pthread_mutex_destroy(&p->lock);
 }
 
-/* Takes the text of a block, and frees it if there is no room. Any host thread may call it. */
+/* Takes the text of a block, and frees it if it is not among the first. Any host thread may call
+ * it. */
 static void add_block(sim_prints *p, const sim_printed *block, bool cut)
 {
     pthread_mutex_lock(&p->lock);
-    sim_printed *grown = array_grow(p->blocks, p->count, sizeof *grown);
-    if (grown) {
-        size_t at = p->count;
-        p->blocks = grown;
-        while (at > 0 && grown[at - 1].order > block->order)
-            at--;
-        memmove(&grown[at + 1], &grown[at], (p->count - at) * sizeof *grown);
-        grown[at] = *block;
-        p->count++;
-        p->bytes += block->bytes;
-    } else {
-        free(block->text);
-    }
-    p->cut = p->cut || cut || !grown;
+    sim_printed *grown = memory_have(array_grow(p->blocks, p->count, sizeof *grown));
+    size_t at = p->count;
+    p->blocks = grown;
+    while (at > 0 && grown[at - 1].order > block->order)
+        at--;
+    memmove(&grown[at + 1], &grown[at], (p->count - at) * sizeof *grown);
+    grown[at] = *block;
+    p->count++;
+    p->bytes += block->bytes;
+    p->cut = p->cut || cut;
     /* The blocks that are kept do not depend on their order of arrival. */
     while (p->count > 0 && p->bytes - p->blocks[p->count - 1].bytes >= SIM_PRINT_BYTES) {
         p->count--;
@@ -57,14 +55,14 @@ static void add_block(sim_prints *p, const sim_printed *block, bool cut)
 char *sim_prints_text(const sim_prints *p, uint64_t last)
 {
     static const char more[] = "... (and more)\n";
-    char *text = malloc(p->bytes + sizeof more);
+    char *text = memory_have(malloc(p->bytes + sizeof more));
     size_t used = 0;
-    for (size_t i = 0; text && i < p->count && p->blocks[i].order <= last; i++) {
+    for (size_t i = 0; i < p->count && p->blocks[i].order <= last; i++) {
         memcpy(text + used, p->blocks[i].text, p->blocks[i].bytes);
         used += p->blocks[i].bytes;
     }
     bool cut = used > SIM_PRINT_BYTES || (p->cut && used > 0);
-    if (!text || used == 0) {
+    if (used == 0) {
         free(text);
         return NULL;
     }
@@ -150,10 +148,8 @@ static void put(sim_block *b, const char *text, size_t bytes)
         return;
     size_t room = SIM_PRINT_BYTES - b->printed.bytes;
     if (!b->printed.text)
-        b->printed.text = malloc(SIM_PRINT_BYTES);
-    b->print_cut = b->print_cut || !b->printed.text || bytes > room;
-    if (!b->printed.text)
-        return;
+        b->printed.text = memory_have(malloc(SIM_PRINT_BYTES));
+    b->print_cut = b->print_cut || bytes > room;
     bytes = bytes > room ? room : bytes;
     memcpy(b->printed.text + b->printed.bytes, text, bytes);
     b->printed.bytes += bytes;

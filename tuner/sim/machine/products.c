@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/memory.h"
 #include "sim/machine/execute.h"
 #include "sim/machine/fault.h"
 #include "sim/machine/paths.h"
@@ -68,11 +68,6 @@ struct sim_products {
 
 /* Products by a warpgroup. */
 
-static bool no_memory(sim_block *b, const sim_warp *w, const sim_instruction *c)
-{
-    return sim_fail(b, w, c, 0, SIM_FAULT_INTERNAL, "no memory for products of matrices");
-}
-
 static uint32_t group_of(const sim_warp *w)
 {
     return w->first_thread / SIM_LANES / WARPS;
@@ -81,15 +76,13 @@ static uint32_t group_of(const sim_warp *w)
 static sim_products *products_of(sim_block *b, sim_warp *w)
 {
     if (!b->warpgroups)
-        b->warpgroups = calloc(b->warp_count / WARPS + 1, sizeof *b->warpgroups);
+        b->warpgroups = memory_new(b->warp_count / WARPS + 1, sizeof *b->warpgroups);
     if (!w->products)
-        w->products = calloc(1, sizeof *w->products);
-    if (w->products && !w->products->registers && b->launch->check)
-        w->products->registers =
-            calloc(b->program->register_bytes / SIM_SLOT_STEP + 1, sizeof *w->products->registers);
-    return b->warpgroups && w->products && (w->products->registers || !b->launch->check)
-               ? w->products
-               : NULL;
+        w->products = memory_new(1, sizeof *w->products);
+    if (!w->products->registers && b->launch->check)
+        w->products->registers = memory_new(b->program->register_bytes / SIM_SLOT_STEP + 1,
+                                            sizeof *w->products->registers);
+    return w->products;
 }
 
 void sim_warpgroups_reset(sim_block *b)
@@ -298,9 +291,8 @@ static bool multiply(sim_block *b, sim_warp *w, const sim_instruction *c)
                                              own, pieces[i]);
     if (!begin(b, w, c, pieces[0], counts[0]) || !begin(b, w, c, pieces[1], counts[1]))
         return false;
-    if ((w->lacks || b->met_unwritten) &&
-        !sim_values_warpgroup(b, w, c, pieces[0], pieces[1], keeps))
-        return false;
+    if (w->lacks || b->met_unwritten)
+        sim_values_warpgroup(b, w, c, pieces[0], pieces[1], keeps);
     sim_warpgroup_multiply(b->program, c, b->shared, pieces[0], pieces[1], keeps, w->registers);
     const uint64_t told[] = {(uint64_t)(c - b->program->code), of.descriptors[0], of.descriptors[1],
                              keeps};
@@ -309,7 +301,8 @@ static bool multiply(sim_block *b, sim_warp *w, const sim_instruction *c)
     s->last = c;
     s->begun++;
     sim_warpgroup *g = &b->warpgroups[group_of(w)];
-    return array_add(&g->parts, &g->part_count, &of, sizeof of) || no_memory(b, w, c);
+    memory_add(&g->parts, &g->part_count, &of, sizeof of);
+    return true;
 }
 
 /* Returns the number of the last product that a wait needs complete. */
@@ -419,8 +412,6 @@ bool sim_warpgroup_execute(sim_block *b, sim_warp *w, const sim_instruction *c, 
     if (!sim_has_all_lanes(b, w, c, mask, &early))
         return early;
     sim_products *s = products_of(b, w);
-    if (!s)
-        return no_memory(b, w, c);
     switch (c->kind) {
     case SIM_WARPGROUP_FENCE:
         s->fences++;
@@ -428,8 +419,8 @@ bool sim_warpgroup_execute(sim_block *b, sim_warp *w, const sim_instruction *c, 
     case SIM_WARPGROUP_PRODUCT:
         return multiply(b, w, c);
     case SIM_WARPGROUP_COMMIT:
-        return array_add(&s->groups, &s->group_count, &s->begun, sizeof s->begun) ||
-               no_memory(b, w, c);
+        memory_add(&s->groups, &s->group_count, &s->begun, sizeof s->begun);
+        return true;
     default:
         return wait(b, w, c, mask);
     }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/text.h"
 #include "sim/machine/fault.h"
 #include "sim/machine/machine.h"
@@ -42,9 +43,7 @@ static void *cut(sim_pool *pool, size_t bytes)
 {
     if (bytes > pool->left_bytes) {
         size_t whole = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
-        char *chunk = malloc(HEAD_BYTES + whole);
-        if (!chunk)
-            return NULL;
+        char *chunk = memory_have(malloc(HEAD_BYTES + whole));
         push(&pool->chunks, chunk);
         pool->at = chunk + HEAD_BYTES;
         pool->left_bytes = whole;
@@ -120,24 +119,22 @@ void sim_set_clear(sim_pool *pool, sim_set *set)
     set->last.block = 0;
 }
 
-/* Makes room for one more stamp in a set. Returns false if there is no memory, or the set is as
- * long as it may become. */
+/* Makes room for one more stamp in a set. Returns false if the set is as long as it may become. */
 static bool make_room(sim_pool *pool, sim_set *set)
 {
     sim_more *old = set->more;
     if (old && old->count < capacity(old))
         return true;
-    int class = old ? old->class + 1 : FIRST_CLASS;
-    sim_more *grown = class <= MOST_CLASS ? take_piece(pool, class) : NULL;
-    if (!grown)
+    if (old && old->class == MOST_CLASS)
         return false;
-    grown->count = 0;
+    const int class = old ? old->class + 1 : FIRST_CLASS;
+    set->more = take_piece(pool, class);
+    set->more->count = 0;
     if (old) {
-        memcpy(grown, old, sizeof *old + old->count * sizeof *old->stamps);
+        memcpy(set->more, old, sizeof *old + old->count * sizeof *old->stamps);
         give_piece(pool, old, old->class);
     }
-    grown->class = class;
-    set->more = grown;
+    set->more->class = class;
     return true;
 }
 
@@ -205,7 +202,7 @@ void sim_set_add(const sim_race_access *a, sim_set *set, const sim_stamp *stamp)
          * found. */
         if (make_room(&a->block->watch->pool, set))
             set->more->stamps[set->more->count++] = set->last;
-        else if (set->more)
+        else
             set->more->stamps[0] = set->last;
     }
     set->last = fresh;
@@ -541,10 +538,7 @@ static sim_set copy_of(sim_pool *pool, const sim_set *set, uint32_t lanes)
     copy.last.lanes = lanes;
     if (!set->more || set->more->count == 0)
         return copy;
-    /* Without memory the older accesses are dropped, as in a full set. */
     copy.more = take_piece(pool, set->more->class);
-    if (!copy.more)
-        return copy;
     memcpy(copy.more, set->more, sizeof *set->more + set->more->count * sizeof *set->more->stamps);
     for (uint32_t i = 0; i < copy.more->count; i++)
         copy.more->stamps[i].lanes = lanes;

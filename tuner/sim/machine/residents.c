@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/memory.h"
 #include "sim/machine/repeat.h"
 
 enum { PROGRESS_STEPS = 1000 };
@@ -108,12 +108,8 @@ static resident *find_free(residents *r)
 
 static at_status add(residents *r, resident **out, at_error *error)
 {
-    *out = calloc(1, sizeof **out);
-    if (!*out || !array_add(&r->all, &r->count, out, sizeof *out)) {
-        free(*out);
-        return error_set(error, AT_NO_MEMORY,
-                         "no memory to simulate blocks that wait for one another");
-    }
+    *out = memory_new(1, sizeof **out);
+    memory_add(&r->all, &r->count, out, sizeof *out);
     r->in[IS_FREE]++;
     return sim_cluster_init(&(*out)->cluster, r->launch, r->watch, error);
 }

@@ -107,7 +107,7 @@ void sim_prints_init(sim_prints *p);
 void sim_prints_deinit(sim_prints *p);
 
 /* Returns the text of the blocks up to the order `last`, for the caller to free. Returns NULL if
- * they printed nothing, or there is no memory. */
+ * they printed nothing. */
 char *sim_prints_text(const sim_prints *p, uint64_t last);
 
 typedef struct sim_launch {

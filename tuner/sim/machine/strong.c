@@ -1,8 +1,8 @@
 #include "sim/machine/strong.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "sim/machine/places.h"
 #include "sim/machine/race.h"
 #include "sim/machine/repeat.h"
@@ -113,9 +113,9 @@ static void note_reader(sim_block *b, sim_warp *w, const sim_instruction *c, int
         return;
     }
     if (!write->readers)
-        write->readers = malloc(SIM_MOST_READERS * sizeof *write->readers);
+        write->readers = memory_new(SIM_MOST_READERS, sizeof *write->readers);
     /* Without room no thread may read older writes. */
-    if (!write->readers || write->reader_count == SIM_MOST_READERS)
+    if (write->reader_count == SIM_MOST_READERS)
         sim_location_drop(x, index);
     else
         write->readers[write->reader_count++] = a.stamp;
@@ -202,19 +202,11 @@ uint32_t sim_strong_read(sim_block *b, sim_warp *w, const sim_instruction *c, ui
     return stale;
 }
 
-static void expect_memory(sim_block *b, const void *memory)
-{
-    b->starved = b->starved || !memory;
-}
-
-/* Inserts a write of the lane at that index of a location. Returns NULL if there is no memory. */
+/* Inserts a write of the lane at that index of a location. */
 static sim_write *insert(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                          sim_location *x, uint32_t index)
 {
     sim_write *write = sim_location_insert(x, index);
-    expect_memory(b, write);
-    if (!write)
-        return NULL;
     const sim_race_access a = sim_race_access_of(b, w, c, lane);
     write->by = a.stamp;
     write->cluster = b->cluster->number;
@@ -245,10 +237,7 @@ static void replace(sim_block *b, sim_warp *w, const sim_instruction *c, int lan
     if (!x && !w->order.clocks && !c->releases)
         return;
     x = sim_history_put(h, at, bytes);
-    expect_memory(b, x);
-    sim_write *write = x ? insert(b, w, c, lane, x, x->count) : NULL;
-    if (!write)
-        return;
+    sim_write *write = insert(b, w, c, lane, x, x->count);
     write->update = c->kind == SIM_ATOMIC ? c : NULL;
     if (!sim_order_write(b, w, c, lane, find_predecessor(x, x->count - 1), write))
         sim_history_forget(h, at, bytes);
@@ -257,28 +246,25 @@ static void replace(sim_block *b, sim_warp *w, const sim_instruction *c, int lan
 }
 
 /* Returns the location of an access, whose newest write has the value `old`. A new location starts
- * with the value from before all strong writes. Returns NULL if there is no memory. */
-static sim_location *open_location(sim_block *b, sim_history *h, uint64_t at, uint32_t bytes,
-                                   const void *old)
+ * with the value from before all strong writes. */
+static sim_location *open_location(sim_history *h, uint64_t at, uint32_t bytes, const void *old)
 {
     sim_location *x = sim_history_put(h, at, bytes);
-    if (x && (x->count > 0 || sim_location_insert(x, 0)))
-        memcpy(sim_location_newest(x)->value, old, bytes);
-    else
-        x = NULL;
-    expect_memory(b, x);
+    if (x->count == 0)
+        sim_location_insert(x, 0);
+    memcpy(sim_location_newest(x)->value, old, bytes);
     return x;
 }
 
 /* Passes the value of a write on through the read-modify-writes after it. */
-static void pass_on(sim_block *b, sim_location *x, uint32_t index, bool flush)
+static void pass_on(sim_location *x, uint32_t index, bool flush)
 {
     for (; index + 1 < x->count && x->writes[index + 1].update; index++) {
         sim_write *next = &x->writes[index + 1];
         memcpy(next->value, x->writes[index].value, x->bytes);
         sim_atomic_apply(next->value, (sim_atomic_op)next->update->op, (ptx_type)next->update->type,
                          flush, next->operand, 0);
-        sim_order_hand_on(b, next - 1, next);
+        sim_order_hand_on(next - 1, next);
     }
 }
 
@@ -292,9 +278,7 @@ bool sim_strong_store(sim_block *b, sim_warp *w, const sim_instruction *c, int l
         replace(b, w, c, lane, h, address_of(p, lane), bytes);
         return true;
     }
-    sim_location *x = open_location(b, h, address_of(p, lane), bytes, p->at[lane]);
-    if (!x)
-        return true;
+    sim_location *x = open_location(h, address_of(p, lane), bytes, p->at[lane]);
     uint32_t index = x->count;
     const leaning how = draw_leaning(b, w, 0, false);
     if (how != TO_NEWEST && x->count > 1)
@@ -302,14 +286,12 @@ bool sim_strong_store(sim_block *b, sim_warp *w, const sim_instruction *c, int l
     while (!may_precede(x, index))
         index++;
     sim_write *write = insert(b, w, c, lane, x, index);
-    if (!write)
-        return true;
     index = (uint32_t)(write - x->writes);
     memcpy(write->value, fresh, bytes);
     sim_order_write(b, w, c, lane, find_predecessor(x, index), write);
     if (index + 1 == x->count)
         return true;
-    pass_on(b, x, index, p->space == PTX_SPACE_GLOBAL);
+    pass_on(x, index, p->space == PTX_SPACE_GLOBAL);
     memcpy(p->at[lane], sim_location_newest(x)->value, bytes);
     return false;
 }
@@ -360,7 +342,7 @@ void sim_strong_updated(sim_block *b, sim_warp *w, const sim_instruction *c, int
         uint8_t before[SIM_WRITE_BYTES];
         for (uint32_t i = 0; i < c->vector; i++)
             memcpy(before + i * (bytes / c->vector), &old[i], bytes / c->vector);
-        x = open_location(b, h, at, bytes, before);
+        x = open_location(h, at, bytes, before);
     }
     if (!x || x->count == 0)
         return;
@@ -374,8 +356,6 @@ void sim_strong_updated(sim_block *b, sim_warp *w, const sim_instruction *c, int
         return;
     }
     sim_write *write = insert(b, w, c, lane, x, index + 1);
-    if (!write)
-        return;
     index = (uint32_t)(write - x->writes);
     write->update = c;
     write->operand = operand;
@@ -384,7 +364,7 @@ void sim_strong_updated(sim_block *b, sim_warp *w, const sim_instruction *c, int
     sim_order_write(b, w, c, lane, find_predecessor(x, index), write);
     if (index + 1 == x->count)
         return;
-    pass_on(b, x, index, p->space == PTX_SPACE_GLOBAL);
+    pass_on(x, index, p->space == PTX_SPACE_GLOBAL);
     memcpy(p->at[lane], sim_location_newest(x)->value, bytes);
 }
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/memory.h"
 #include "sim/machine/fault.h"
 
 /* A load that read uninitialised bytes. */
@@ -35,12 +35,11 @@ void sim_values_free(sim_block *b)
     b->origin_count = 0;
 }
 
-bool sim_values_reserve(sim_block *b)
+void sim_values_reserve(sim_block *b)
 {
     size_t bytes = b->program->register_bytes;
-    b->lacks = aligned_alloc(64, (b->warp_count * bytes + 63) / 64 * 64 + 64);
-    b->origin_of = calloc(b->warp_count * bytes / SIM_SLOT_STEP + 1, sizeof *b->origin_of);
-    return b->lacks && b->origin_of;
+    b->lacks = memory_have(aligned_alloc(64, (b->warp_count * bytes + 63) / 64 * 64 + 64));
+    b->origin_of = memory_new(b->warp_count * bytes / SIM_SLOT_STEP + 1, sizeof *b->origin_of);
 }
 
 /* Begins to keep masks for the block. At first all bits have a value. */
@@ -99,27 +98,25 @@ uint16_t sim_values_origin(sim_block *b, int32_t pc, const char *where)
             return (uint16_t)(i + 1);
     sim_origin o = {.pc = pc};
     snprintf(o.where, sizeof o.where, "%s", where);
-    if (b->origin_count == MOST_ORIGINS || !array_add(&b->origins, &b->origin_count, &o, sizeof o))
+    if (b->origin_count == MOST_ORIGINS)
         return SIM_ORIGIN_REGISTER;
+    memory_add(&b->origins, &b->origin_count, &o, sizeof o);
     return (uint16_t)b->origin_count;
 }
 
-bool sim_values_keep(sim_block *b, sim_warp *w, const sim_instruction *c, int lane)
+void sim_values_keep(sim_block *b, const sim_warp *w)
 {
     if (w->lacks)
-        return true;
-    if (!b->lacks && !sim_values_reserve(b))
-        return sim_fail(b, w, c, lane, SIM_FAULT_INTERNAL,
-                        "no memory to follow values that nothing wrote");
+        return;
+    if (!b->lacks)
+        sim_values_reserve(b);
     begin(b);
-    return true;
 }
 
-bool sim_values_lose(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, int32_t slot,
+void sim_values_lose(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, int32_t slot,
                      uint64_t bits, const char *where, const uint8_t *local)
 {
-    if (!sim_values_keep(b, w, c, lane))
-        return false;
+    sim_values_keep(b, w);
     if (c->width == 8)
         sim_lacks64(w, slot)[lane] = bits;
     else
@@ -129,7 +126,6 @@ bool sim_values_lose(sim_block *b, sim_warp *w, const sim_instruction *c, int la
     w->origin_of[slot / SIM_SLOT_STEP] =
         kept != SIM_ORIGIN_REGISTER ? kept
                                     : sim_values_origin(b, (int32_t)(c - b->program->code), where);
-    return true;
 }
 
 /* Returns whether bytes are marked as written. Other host threads may write the marks meanwhile. */
@@ -251,19 +247,19 @@ static void place_origin(sim_block *b, const sim_warp *w, int32_t slot, const si
     o->address = address;
 }
 
-static bool lose(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, const sim_places *p,
-                 uint32_t first, int32_t slot, uint64_t bits)
+void sim_lose_bits(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                   const sim_places *p, uint32_t first, int32_t slot, uint64_t bits)
 {
     char where[SIM_ORIGIN_BYTES];
+    if (bits == 0)
+        return;
     tell_byte(b, lane, p, first, where, sizeof where);
-    if (!sim_values_lose(b, w, c, lane, slot, bits, where,
-                         p->space == PTX_SPACE_LOCAL ? &p->valid[lane][first] : NULL))
-        return false;
+    sim_values_lose(b, w, c, lane, slot, bits, where,
+                    p->space == PTX_SPACE_LOCAL ? &p->valid[lane][first] : NULL);
     place_origin(b, w, slot, p, p->address[lane] + first);
-    return true;
 }
 
-bool sim_lose_unwritten(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
+void sim_lose_unwritten(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                         const sim_places *p, uint32_t bytes)
 {
     const int32_t *slots = b->program->lists + c->list;
@@ -276,17 +272,9 @@ bool sim_lose_unwritten(sim_block *b, sim_warp *w, const sim_instruction *c, uin
             uint64_t bits = sim_unwritten_bits(p, l, bytes, &first);
             if (is_signed && bits >> (8 * bytes - 1) & 1)
                 bits |= UINT64_MAX << (8 * bytes - 1);
-            if (bits && !lose(b, w, c, l, p, first, slots[v], bits))
-                return false;
+            sim_lose_bits(b, w, c, l, p, first, slots[v], bits);
         }
     }
-    return true;
-}
-
-bool sim_lose_exchanged(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                        const sim_places *p, int32_t slot, uint64_t bits)
-{
-    return bits == 0 || lose(b, w, c, lane, p, 0, slot, bits);
 }
 
 /* Notes the origin of the register's missing bits for bytes of local memory, to which the lane has

@@ -493,14 +493,13 @@ bool sim_values_step(sim_block *b, sim_warp *w, const sim_instruction *c, uint32
     return true;
 }
 
-bool sim_values_warpgroup(sim_block *b, sim_warp *w, const sim_instruction *c,
+void sim_values_warpgroup(sim_block *b, sim_warp *w, const sim_instruction *c,
                           const uint32_t *a_pieces, const uint32_t *b_pieces, bool keeps)
 {
     const sim_warpgroup_product *x = sim_warpgroup_product_of(b->program, c);
     const int32_t *d = sim_warpgroup_slots(b->program, c, SIM_MATRIX_D),
                   *a = sim_warpgroup_slots(b->program, c, SIM_MATRIX_A);
-    if (!sim_values_keep(b, w, c, 0))
-        return false;
+    sim_values_keep(b, w);
     uint16_t origin = b->met_unwritten ? sim_values_origin(b, (int32_t)(c - b->program->code),
                                                            "shared memory that nothing wrote")
                                        : SIM_ORIGIN_REGISTER;
@@ -514,5 +513,4 @@ bool sim_values_warpgroup(sim_block *b, sim_warp *w, const sim_instruction *c,
     if (sim_warpgroup_lose(b->program, c, b->shared_valid, a_pieces, b_pieces, keeps, w->lacks))
         for (int i = 0; i < x->part.registers[SIM_MATRIX_D]; i++)
             w->origin_of[d[i] / SIM_SLOT_STEP] = origin;
-    return true;
 }

@@ -31,8 +31,8 @@ bool sim_values_exchange(sim_block *b, sim_warp *w, const sim_instruction *const
 bool sim_values_multiply(sim_block *b, sim_warp *w, const sim_instruction *c);
 
 /* Does the same for a product by a warpgroup, whose pieces of shared memory are given. `keeps`: the
- * product is added to the old value of d. Returns false, with a fault, if there is no memory. */
-bool sim_values_warpgroup(sim_block *b, sim_warp *w, const sim_instruction *c,
+ * product is added to the old value of d. */
+void sim_values_warpgroup(sim_block *b, sim_warp *w, const sim_instruction *c,
                           const uint32_t *a_pieces, const uint32_t *b_pieces, bool keeps);
 
 /* The functions below are in unwritten.c. */
@@ -43,15 +43,13 @@ enum {
     SIM_ORIGIN_REGISTER = 0   /* the origin of uninitialised registers */
 };
 
-/* Allocates the masks of a block. Returns false if there is no memory. */
-bool sim_values_reserve(sim_block *b);
+void sim_values_reserve(sim_block *b); /* allocates the masks of a block */
 /* Starts a block. If its program may read uninitialised registers, the masks are there. */
 void sim_values_start(sim_block *b);
 void sim_values_free(sim_block *b);
 
-/* Begins to keep masks for the block, unless it does already. Returns false, with a fault, if there
- * is no memory. */
-bool sim_values_keep(sim_block *b, sim_warp *w, const sim_instruction *c, int lane);
+/* Begins to keep masks for the block, unless it does already. */
+void sim_values_keep(sim_block *b, const sim_warp *w);
 
 /* Returns the number of the load at `pc` among the block's origins, and adds it if it is new;
  * `where` tells its place. Returns SIM_ORIGIN_REGISTER if there is no room. */
@@ -88,8 +86,8 @@ static inline bool sim_values_may_lack(const sim_instruction *c)
 
 /* Notes that the lane got `bits` without a value into the register, from the place that `where`
  * tells. `local` is the entry of the byte in local_valid if it comes from local memory, otherwise
- * NULL. Returns false, with a fault, if there is no memory. */
-bool sim_values_lose(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, int32_t slot,
+ * NULL. */
+void sim_values_lose(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, int32_t slot,
                      uint64_t bits, const char *where, const uint8_t *local);
 
 /* Checks that a lane's bytes are all written. If they are not, and the instruction may read such
@@ -109,18 +107,17 @@ static inline bool sim_check_written(sim_block *b, sim_warp *w, const sim_instru
 bool sim_is_constant(uint32_t mask, const sim_places *p);
 
 /* Marks the uninitialised bytes of the elements of `bytes` that the lanes have loaded as bits
- * without a value. Returns false, with a fault, if there is no memory. */
-bool sim_lose_unwritten(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
+ * without a value. */
+void sim_lose_unwritten(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                         const sim_places *p, uint32_t bytes);
 
 /* Returns the uninitialised bits of a lane's `bytes` from byte *first on. *first becomes the
  * first such byte. */
 uint64_t sim_unwritten_bits(const sim_places *p, int lane, uint32_t bytes, uint32_t *first);
 
-/* Marks `bits` of a register as having no value after the lane got them by an exchange. Returns
- * false, with a fault, if there is no memory. */
-bool sim_lose_exchanged(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                        const sim_places *p, int32_t slot, uint64_t bits);
+/* Does the same for `bits` of one register of a lane, which may be 0, from byte `first` on. */
+void sim_lose_bits(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                   const sim_places *p, uint32_t first, int32_t slot, uint64_t bits);
 
 /* Marks bytes of memory as written; `valid` is their map, or NULL. */
 void sim_mark_written(const sim_block *b, uint8_t *valid, uint32_t bytes, ptx_space space);
