@@ -28,13 +28,6 @@ static bool exchange(uint8_t *at, sim_atomic_op op, const uint64_t operand[2],
     return true;
 }
 
-static uint64_t operand_of(const sim_warp *w, const sim_instruction *c, int32_t first, int32_t v,
-                           int l)
-{
-    const int32_t slot = first + v * SIM_HIGH_HALF;
-    return c->width == 8 ? sim_lanes64(w, slot)[l] : sim_lanes32(w, slot)[l];
-}
-
 /* The operands of a lane's atomic; `other` is the new value of a compare-and-swap. */
 typedef struct operands {
     uint64_t first[2], other[2];
@@ -44,9 +37,9 @@ static operands operands_of(const sim_warp *w, const sim_instruction *c, int l)
 {
     operands o = {{0}, {0}};
     for (int32_t v = 0; v < c->vector; v++) {
-        o.first[v] = operand_of(w, c, c->b, v, l);
+        o.first[v] = sim_lane(w, c->b + v * SIM_HIGH_HALF, c->width, l);
         if (c->c != SIM_NO_SLOT)
-            o.other[v] = operand_of(w, c, c->c, v, l);
+            o.other[v] = sim_lane(w, c->c + v * SIM_HIGH_HALF, c->width, l);
     }
     return o;
 }
@@ -253,7 +246,7 @@ static inline bool store_elements(const sim_warp *w, const sim_instruction *c, u
     uint64_t changed = 0;
     SIM_EACH_OF(l, mask)
     {
-        const uint64_t fresh = c->width == 8 ? sim_lanes64(w, slot)[l] : sim_lanes32(w, slot)[l];
+        const uint64_t fresh = sim_lane(w, slot, c->width, l);
         changed |= (sim_load_bytes(p->at[l] + skip, bytes) ^ fresh) & of_type;
         sim_store_bytes(p->at[l] + skip, bytes, fresh);
     }

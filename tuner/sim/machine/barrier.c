@@ -11,24 +11,19 @@ static void order(sim_block *b, uint32_t id)
     sim_barrier_state *state = &b->barriers[id];
     uint32_t waiting = 0;
     for (uint32_t i = 0; i < b->warp_count; i++)
-        waiting += b->warps[i].wait.state == SIM_WAITING && b->warps[i].wait.barrier == id;
+        waiting += sim_waits(&b->warps[i], id);
     if (!state->passed && waiting == sim_warps_left(b)) {
         sim_order_block(b, id);
         return;
     }
-    for (int takes = 0; takes < 2; takes++) {
-        for (uint32_t i = 0; i < b->warp_count; i++) {
-            sim_warp *w = &b->warps[i];
-            if (w->wait.state != SIM_WAITING || w->wait.barrier != id)
-                continue;
-            if (takes)
-                sim_order_take(b, w, &state->brought);
-            else
-                sim_order_bring(b, w, &state->brought);
-            if (takes)
-                sim_order_warp(b, w, w->whole);
+    for (uint32_t i = 0; i < b->warp_count; i++)
+        if (sim_waits(&b->warps[i], id))
+            sim_order_bring(b, &b->warps[i], &state->brought);
+    for (uint32_t i = 0; i < b->warp_count; i++)
+        if (sim_waits(&b->warps[i], id)) {
+            sim_order_take(b, &b->warps[i], &state->brought);
+            sim_order_warp(b, &b->warps[i], b->warps[i].whole);
         }
-    }
     sim_clocks_deinit(&state->brought);
 }
 
@@ -38,7 +33,7 @@ static void release(sim_block *b, uint32_t id)
     order(b, id);
     for (uint32_t i = 0; i < b->warp_count; i++) {
         sim_warp *w = &b->warps[i];
-        if (w->wait.state != SIM_WAITING || w->wait.barrier != id)
+        if (!sim_waits(w, id))
             continue;
         const sim_instruction *c = &b->program->code[w->wait.pc];
         uint32_t lanes[SIM_LANES];
@@ -193,10 +188,7 @@ bool sim_barrier_arrive(sim_block *b, sim_warp *w, const sim_instruction *c, uin
         s->passed = true;
         sim_order_bring(b, w, &s->brought);
     } else {
-        w->wait.state = SIM_WAITING;
-        w->wait.barrier = id;
-        w->wait.pc = (int32_t)(c - b->program->code);
-        w->wait.mask = mask;
+        sim_wait(w, id, s->pc, mask);
     }
     /* A warp that arrives after the last one of this round begins the next round. */
     if (s->needed && s->arrived == s->needed && !b->launch->first_warp_only)
@@ -242,10 +234,7 @@ bool sim_cluster_barrier(sim_block *b, sim_warp *w, const sim_instruction *c, ui
         pass(b, w);
         return true;
     }
-    w->wait.state = SIM_WAITING;
-    w->wait.barrier = SIM_BARRIER_OF_CLUSTER;
-    w->wait.pc = (int32_t)(c - b->program->code);
-    w->wait.mask = mask;
+    sim_wait(w, SIM_BARRIER_OF_CLUSTER, (int32_t)(c - b->program->code), mask);
     return true;
 }
 
@@ -271,7 +260,7 @@ bool sim_cluster_barrier_open(sim_cluster *cl)
     for (uint32_t r = 0; r < cl->size; r++) {
         for (uint32_t i = 0; i < cl->blocks[r].warp_count; i++) {
             sim_warp *w = &cl->blocks[r].warps[i];
-            if (w->wait.state != SIM_WAITING || w->wait.barrier != SIM_BARRIER_OF_CLUSTER)
+            if (!sim_waits(w, SIM_BARRIER_OF_CLUSTER))
                 continue;
             w->wait.state = SIM_READY;
             pass(&cl->blocks[r], w);

@@ -396,10 +396,8 @@ bool sim_store_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32
         f.data = memory_have(malloc(f.bytes));
         for (uint32_t i = 0; i < c->vector; i++) {
             int32_t slot = b->program->lists[c->list + (int32_t)i];
-            if (each == 8)
-                memcpy(f.data + i * each, &sim_lanes64(w, slot)[l], each);
-            else
-                memcpy(f.data + i * each, &sim_lanes32(w, slot)[l], each);
+            const uint64_t v = sim_lane(w, slot, each, l);
+            memcpy(f.data + i * each, &v, each);
         }
         if (!depart(b, w, c, l, owner, &f, false))
             return false;

@@ -43,24 +43,9 @@ void sim_counter_add_sectors(sim_counter *c, const sim_sectors *s)
  * deliver. */
 static uint32_t wavefronts_of(const uint64_t *addresses, uint32_t mask, uint32_t words)
 {
-    uint64_t first[SIM_BANKS];
-    uint32_t filled = 0, most = 1;
-    bool conflict = false;
-    for (uint32_t m = mask; m && !conflict; m &= m - 1) {
-        uint64_t word = addresses[__builtin_ctz(m)] / SIM_BANK_BYTES;
-        for (uint32_t w = 0; w < words; w++, word++) {
-            uint32_t bank = word % SIM_BANKS;
-            if (filled >> bank & 1)
-                conflict |= first[bank] != word;
-            else
-                first[bank] = word;
-            filled |= 1u << bank;
-        }
-    }
-    if (!conflict)
-        return 1;
     uint64_t lists[SIM_BANKS][SIM_LANES];
     uint8_t counts[SIM_BANKS] = {0};
+    uint32_t most = 1;
     for (uint32_t m = mask; m; m &= m - 1) {
         uint64_t word = addresses[__builtin_ctz(m)] / SIM_BANK_BYTES;
         for (uint32_t w = 0; w < words; w++, word++) {

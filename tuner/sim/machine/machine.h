@@ -152,6 +152,21 @@ static inline sim_path *sim_top(sim_warp *w)
     return &w->flow.paths[w->flow.depth - 1];
 }
 
+/* Returns whether the warp waits at that barrier, or for products (SIM_BARRIER_OF_...). */
+static inline bool sim_waits(const sim_warp *w, uint32_t barrier)
+{
+    return w->wait.state == SIM_WAITING && w->wait.barrier == barrier;
+}
+
+/* Lets the lanes of `mask`, which are at the instruction at `pc`, wait there. */
+static inline void sim_wait(sim_warp *w, uint32_t barrier, int32_t pc, uint32_t mask)
+{
+    w->wait.state = SIM_WAITING;
+    w->wait.barrier = barrier;
+    w->wait.pc = pc;
+    w->wait.mask = mask;
+}
+
 /* A warp that executes more instructions than this without a poll is computing, not waiting. */
 enum { SIM_BETWEEN_POLLS = 1 << 12 };
 
@@ -301,6 +316,12 @@ static inline uint32_t *sim_lanes32(const sim_warp *w, int32_t slot)
 static inline uint64_t *sim_lanes64(const sim_warp *w, int32_t slot)
 {
     return (uint64_t *)(void *)(w->registers + slot);
+}
+
+/* Returns the value of a lane in a register of `width` bytes a lane, 4 or 8. */
+static inline uint64_t sim_lane(const sim_warp *w, int32_t slot, uint32_t width, int lane)
+{
+    return width == 8 ? sim_lanes64(w, slot)[lane] : sim_lanes32(w, slot)[lane];
 }
 
 static inline uint32_t sim_predicate(const sim_warp *w, int32_t slot, bool negated)

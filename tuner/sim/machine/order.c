@@ -201,25 +201,20 @@ void sim_order_exchange(sim_block *b, sim_warp *w, uint32_t mask, const int8_t f
         sim_clock_drop(known[l]);
 }
 
-static bool waits(const sim_warp *w, uint32_t barrier)
-{
-    return w->wait.state == SIM_WAITING && w->wait.barrier == barrier;
-}
-
 void sim_order_block(sim_block *b, uint32_t barrier)
 {
     sim_clocks all = {0};
     b->epoch++;
     for (uint32_t i = 0; i < b->warp_count; i++) {
         sim_warp *w = &b->warps[i];
-        if (!waits(w, barrier))
+        if (!sim_waits(w, barrier))
             continue;
         w->order.met = ++w->order.epoch;
         if (b->learned)
             collect_clocks(w, UINT32_MAX, &all);
     }
     for (uint32_t i = 0; b->learned && i < b->warp_count; i++)
-        if (waits(&b->warps[i], barrier))
+        if (sim_waits(&b->warps[i], barrier))
             share_clocks(b, &b->warps[i], UINT32_MAX, &all);
     sim_clocks_deinit(&all);
 }

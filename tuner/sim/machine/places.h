@@ -27,8 +27,7 @@ void sim_places_address(const sim_warp *w, int32_t slot, uint32_t width, int64_t
 static inline uint64_t sim_lane_address(const sim_warp *w, int32_t slot, uint32_t width,
                                         int64_t offset, int lane)
 {
-    const uint64_t base = width == 8 ? sim_lanes64(w, slot)[lane] : sim_lanes32(w, slot)[lane];
-    return base + (uint64_t)offset;
+    return sim_lane(w, slot, width, lane) + (uint64_t)offset;
 }
 
 /* Tells whether the addresses of the lanes of `mask` are multiples of `bytes`, a power of two.

@@ -376,10 +376,7 @@ static bool wait(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t m
         return true;
     }
     w->polls.looked = w->executed;
-    w->wait.state = SIM_WAITING;
-    w->wait.barrier = SIM_BARRIER_OF_WARPGROUP;
-    w->wait.pc = (int32_t)(c - b->program->code);
-    w->wait.mask = mask;
+    sim_wait(w, SIM_BARRIER_OF_WARPGROUP, (int32_t)(c - b->program->code), mask);
     return true;
 }
 
@@ -389,8 +386,7 @@ bool sim_warpgroups_open(sim_block *b)
     for (uint32_t i = 0; b->warpgroups && i < b->warp_count; i++) {
         sim_warp *w = &b->warps[i];
         const sim_instruction *c = &b->program->code[w->wait.pc];
-        if (w->wait.state != SIM_WAITING || w->wait.barrier != SIM_BARRIER_OF_WARPGROUP ||
-            !may_pass(b, w, needed(w->products, c)))
+        if (!sim_waits(w, SIM_BARRIER_OF_WARPGROUP) || !may_pass(b, w, needed(w->products, c)))
             continue;
         pass(b, w, c);
         w->wait.state = SIM_READY;

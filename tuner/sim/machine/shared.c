@@ -382,7 +382,7 @@ bool sim_cluster_map(sim_block *b, sim_warp *w, const sim_instruction *c, uint32
     uint64_t window = c->space == PTX_SPACE_GENERIC ? SIM_SHARED_WINDOW : 0;
     SIM_EACH_OF(l, mask)
     {
-        uint64_t given = c->source_width == 8 ? sim_lanes64(w, c->a)[l] : sim_lanes32(w, c->a)[l];
+        const uint64_t given = sim_lane(w, c->a, c->source_width, l);
         uint64_t address = given - window, rank = 0;
         if (address < SIM_WINDOW_BYTES)
             rank = take_rank(b, &address);

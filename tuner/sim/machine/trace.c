@@ -272,9 +272,7 @@ static uint64_t *mbarrier_at(sim_trace *t, const sim_warp *w, int32_t slot, uint
                              uint32_t mask, int64_t offset)
 {
     const int lane = __builtin_ctz(mask);
-    uint64_t address = slot < 0     ? 0
-                       : width == 8 ? sim_lanes64(w, slot)[lane]
-                                    : sim_lanes32(w, slot)[lane];
+    const uint64_t address = slot < 0 ? 0 : sim_lane(w, slot, width, lane);
     return &t->mbarriers[((address + (uint64_t)offset) / 8) % MBARRIERS];
 }
 

@@ -67,11 +67,6 @@ static bool need(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t m
     return lanes == 0 || sim_values_fail(b, w, c, __builtin_ctz(lanes), slot, what);
 }
 
-static uint64_t bits_of(const sim_warp *w, int32_t slot, uint32_t width, int l)
-{
-    return width == 8 ? sim_lanes64(w, slot)[l] : sim_lanes32(w, slot)[l];
-}
-
 static uint64_t lacks_of(const sim_warp *w, int32_t slot, uint32_t width, int l)
 {
     return width == 8 ? sim_lacks64(w, slot)[l] : sim_lacks32(w, slot)[l];
@@ -107,7 +102,7 @@ static void compute_lane(const sim_warp *w, const sim_instruction *c, const int3
         if (c->widths[i] && slots[i] >= 0)
             any |= lacks_of(w, slots[i], c->widths[i], l);
     if (c->widths[1]) {
-        x = bits_of(w, slots[0], c->widths[0], l), y = bits_of(w, slots[1], c->widths[1], l);
+        x = sim_lane(w, slots[0], c->widths[0], l), y = sim_lane(w, slots[1], c->widths[1], l);
         xl = lacks_of(w, slots[0], c->widths[0], l), yl = lacks_of(w, slots[1], c->widths[1], l);
     }
     bool alone = slots[0] == slots[1], zero = (xl == 0 && x == 0) || (yl == 0 && y == 0);
@@ -254,7 +249,7 @@ static void select_lanes(sim_warp *w, const sim_instruction *c, uint32_t mask)
     uint64_t lacks[SIM_LANES];
     SIM_EACH_LANE(l)
     {
-        bool same = bits_of(w, c->a, c->width, l) == bits_of(w, c->b, c->width, l);
+        bool same = sim_lane(w, c->a, c->width, l) == sim_lane(w, c->b, c->width, l);
         uint64_t a = lacks_of(w, c->a, c->width, l), b = lacks_of(w, c->b, c->width, l);
         lacks[l] = !(lost >> l & 1) ? (p >> l & 1 ? a : b) : same ? a | b : UINT64_MAX;
         if ((mask >> l & 1) && lacks[l])
