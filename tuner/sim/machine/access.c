@@ -44,8 +44,7 @@ static operands operands_of(const sim_warp *w, const sim_instruction *c, int l)
     return o;
 }
 
-/* Executes the atomic of a lane on `at`. Returns false if a compare-and-swap found another value.
- */
+/* Executes a lane's atomic on `at`. Returns false if a compare-and-swap found another value. */
 static bool apply_lane(const sim_instruction *c, const operands *o, ptx_space space, uint8_t *at,
                        uint64_t old[2])
 {

@@ -9,8 +9,7 @@
  * it has opened. */
 bool sim_cluster_barrier_open(sim_cluster *cl);
 
-/* Opens the barriers of the block that enough warps have reached. Returns whether any has opened.
- */
+/* Opens the barriers that enough warps of the block have reached. Returns whether any opened. */
 bool sim_barriers_open(sim_block *b);
 
 /* Records the fault of a block whose warps all wait at barriers that cannot complete. */

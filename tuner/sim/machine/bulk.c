@@ -269,8 +269,7 @@ static row find_row(const sim_tensor_map *map, const int32_t at[SIM_TENSOR_RANK]
     return r;
 }
 
-/* Swizzles an address: bits 4 and up are changed by those from 7 on (PTX ISA, "swizzling modes").
- */
+/* Swizzles an address: bits from 7 on change bits from 4 on (PTX ISA, "swizzling modes"). */
 static uint64_t swizzled(uint64_t address, uint32_t bits)
 {
     return address ^ (address >> 7 & ((1u << bits) - 1)) << 4;
@@ -310,8 +309,7 @@ static bool copy_row(sim_block *b, sim_warp *w, const sim_instruction *c, int la
     return true;
 }
 
-/* Returns whether elements of that type can be reduced so (PTX ISA, "cp.reduce.async.bulk.tensor").
- */
+/* Returns whether a type has that reduction (PTX ISA, "cp.reduce.async.bulk.tensor"). */
 static bool is_added(ptx_type type, sim_atomic_op op)
 {
     const bool compares = op == SIM_ATOMIC_MIN || op == SIM_ATOMIC_MAX;

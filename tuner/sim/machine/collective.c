@@ -1,4 +1,3 @@
-/* PTX ISA, shfl.sync: the control word holds a clamp (bits 0-4) and a segment mask (8-12). */
 /* Values that the lanes of a warp exchange. The lanes that the mask of an operation names must all
  * execute it, unless they have exited, and the lane that executes it must be one of them. */
 #include "sim/machine/execute.h"

@@ -29,8 +29,7 @@ typedef struct sim_write {
     bool movable;  /* an update whose old value no thread has: other writes may come before it */
     bool observed; /* a thread has its value */
     uint32_t reader_count;
-    sim_stamp
-        *readers; /* SIM_MOST_READERS, or NULL; `seen` of each counts its stale reads; owned */
+    sim_stamp *readers; /* NULL or SIM_MOST_READERS; `seen` counts stale reads; owned */
     _Alignas(SIM_WRITE_BYTES) uint8_t value[SIM_WRITE_BYTES];
 } sim_write;
 

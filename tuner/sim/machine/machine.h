@@ -43,9 +43,8 @@ typedef struct sim_warpgroup sim_warpgroup;
 
 /* The paths of a warp, and the calls that they are in (paths.c). */
 typedef struct sim_warp_flow {
-    int depth; /* number of paths */
-    sim_frame
-        *frames; /* calls that have not returned; entries of returned calls may be between; owned */
+    int depth;         /* number of paths */
+    sim_frame *frames; /* calls that have not returned, perhaps with others between them; owned */
     size_t frame_count;
     uint32_t stalled;    /* times that a path let another run since any made progress */
     uint32_t turned;     /* times that a path let another run */

@@ -194,8 +194,7 @@ bool sim_has_all_lanes(sim_block *b, sim_warp *w, const sim_instruction *c, uint
     return false;
 }
 
-/* Returns whether the next instruction always follows this one, so that split lanes may stay split.
- */
+/* Returns whether the next instruction always follows this one: split lanes may stay split. */
 static bool goes_straight(const sim_instruction *c)
 {
     return c->kind == SIM_COMPUTE || c->kind == SIM_COMPARE || c->kind == SIM_LOGIC ||

@@ -251,8 +251,7 @@ static bool begin(sim_block *b, sim_warp *w, const sim_instruction *c, const uin
     return true;
 }
 
-/* Reads the descriptors, and whether the product is added to d: both must be the same in all lanes.
- */
+/* Reads the descriptors, and whether the product is added to d. Checks that all lanes agree. */
 static bool find_descriptors(sim_block *b, sim_warp *w, const sim_instruction *c, part *of,
                              bool *keeps)
 {

@@ -16,8 +16,7 @@
  * Returns false, with a fault, if it uses registers of a product that is under way. */
 bool sim_warpgroup_step(sim_block *b, sim_warp *w, const sim_instruction *c);
 
-/* Lets warps go on whose warpgroup has issued what they wait for. Returns whether there were any.
- */
+/* Ends waits for products that the whole warpgroup has issued. Returns whether there were any. */
 bool sim_warpgroups_open(sim_block *b);
 
 /* Records the fault of a warp that waits for products in vain. */

@@ -46,8 +46,7 @@ static bool is_this_thread(const sim_race_access *a, const sim_stamp *s)
            thread_of(a, s) == a->warp->first_thread + (uint32_t)a->lane;
 }
 
-/* Writes "thread (1,0,0) of block (2,0,0)". The block is left out if only one block has the memory.
- */
+/* Writes "thread (1,0,0) of block (2,0,0)", without the block if no other has the memory. */
 static void describe_party(const sim_race_access *a, const sim_stamp *s, char *text, size_t bytes)
 {
     const uint32_t *grid = a->block->launch->grid;

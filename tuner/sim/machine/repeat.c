@@ -13,8 +13,7 @@ enum {
     POLLS_BEFORE = 1 << 13,   /* polls of a cluster without a change before the first comparison */
     POLLS_FOR_SOME = 1 << 14, /* polls after which some lanes of a warp stand for all: others may
                                  wait for these where they are to meet */
-    ONE_POLL_IN =
-        31 /* one poll in this many is compared; a prime, so that each of a loop's polls is */
+    ONE_POLL_IN = 31 /* polls of which one is compared; a prime, so that each poll of a loop is */
 };
 
 static size_t path_bytes(const sim_warp *w)

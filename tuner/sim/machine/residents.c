@@ -16,19 +16,20 @@ enum { PROGRESS_STEPS = 1000 };
 enum {
     MOST_BYTES_LOG2 = 30,    /* bytes of the state of all residents */
     POLLS_BEFORE_ASIDE = 16, /* polls after which a resident is put aside */
-    TRY_POLLS = 16,          /* polls of a resident aside that tries whether it can go on, */
-    TRY_TURNS = 64,       /* turns of others after which those aside try, for each four of them */
-    SURE_POLLS = 1 << 15, /* polls to be sure that it never can */
-    SURE_CLUSTERS = 8,    /* residents that are checked for that */
-    QUIET_ROUNDS =
-        256, /* rounds in which all tried in vain before the residents aside are checked, */
-    QUIET_TRIES = 8192, /* and tries of all of them */
-    ADVERSE_WIDTH = 4,  /* residents that an adverse schedule runs side by side */
-    MOST_HELD = 4,      /* most residents held back at a time */
-    HOLDS_ONE_OF = 8,   /* one in this many is held back, after the first */
-    HOLDING_SCHEDULES =
-        12,            /* schedules in a row that hold residents back, before as many that do not */
-    GOES_ON_ONE_IN = 4 /* one change in this many lets a held resident go on */
+    /* A resident aside tries at times whether it can go on. */
+    TRY_POLLS = 16, /* polls of a try */
+    TRY_TURNS = 64, /* turns of running residents before all try, for each four residents aside */
+    /* If all try in vain for that many rounds and tries, some are checked for longer. */
+    QUIET_ROUNDS = 256,
+    QUIET_TRIES = 8192,
+    SURE_CLUSTERS = 8,    /* residents that are checked */
+    SURE_POLLS = 1 << 15, /* polls of each */
+    /* Adverse schedules. */
+    ADVERSE_WIDTH = 4,      /* residents that run side by side */
+    MOST_HELD = 4,          /* residents held back at a time */
+    HOLDS_ONE_OF = 8,       /* after the first, one in this many is held back */
+    HOLDING_SCHEDULES = 12, /* schedules in a row that hold residents back, before as many others */
+    GOES_ON_ONE_IN = 4      /* one change of memory in this many lets a held resident go on */
 };
 
 typedef enum resident_state { IS_FREE, RUNS, IS_ASIDE, IS_HELD, STATES } resident_state;

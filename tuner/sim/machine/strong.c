@@ -10,10 +10,8 @@
 #include "sim/program/operations.h"
 
 enum {
-    MOST_STALE_READS =
-        4, /* stale reads of one write by a thread, after which it reads a newer one */
-    MOST_STRONG_ACCESSES =
-        1 << 10 /* strong accesses of a warp after which other warps are scheduled */
+    MOST_STALE_READS = 4,          /* of one write by a thread, which then reads a newer one */
+    MOST_STRONG_ACCESSES = 1 << 10 /* of a warp, after which others are scheduled */
 };
 
 /* Returns the history of the memory that a lane accesses. Returns NULL if no strong read can return

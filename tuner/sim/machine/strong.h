@@ -23,8 +23,7 @@ uint32_t sim_strong_read(sim_block *b, sim_warp *w, const sim_instruction *c, ui
 bool sim_strong_store(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                       const sim_places *p, const uint8_t *fresh, uint32_t bytes);
 
-/* Stands for the newest write, or a location without a history, in place of the index of a write.
- */
+/* In place of the index of a write: the newest write, or a location without a history. */
 enum { SIM_READS_MEMORY = -1 };
 
 /* Chooses the write that a lane's read-modify-write reads. Returns its index, and its value in

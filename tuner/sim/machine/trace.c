@@ -330,8 +330,7 @@ static bool is_jump(const sim_program *p, const sim_instruction *c)
     return c->target > pc + MOST_PREDICATED;
 }
 
-/* Adds a branch back: later instructions follow all that have begun, unless ptxas unrolls the loop.
- */
+/* Adds a branch back: later instructions follow all earlier ones, unless the loop is unrolled. */
 static void repeat(const sim_trace *t, traced_warp *w, const view *v, const sim_warp *warp,
                    const sim_instruction *c, uint32_t mask)
 {

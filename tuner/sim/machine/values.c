@@ -4,8 +4,7 @@
 #include "sim/program/operations.h"
 #include "sim/program/warpgroup.h"
 
-/* Returns the lanes of a register in which some bit of `bits` has no value. Width 0: a predicate.
- */
+/* Returns the lanes in which some bit of `bits` has no value. Width 0: a predicate. */
 static uint32_t lacking(const sim_warp *w, int32_t slot, uint32_t width, uint64_t bits)
 {
     uint32_t lanes = 0;
@@ -58,8 +57,7 @@ static void put_whole(sim_warp *w, int32_t slot, uint32_t width, uint32_t lanes,
     put(w, slot, width, lacks, mask);
 }
 
-/* Checks that the lanes of `mask` have a whole value in the register, which they need for `what`.
- */
+/* Checks that the register has a value in all lanes of `mask`, which they need for `what`. */
 static bool need(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask, int32_t slot,
                  uint32_t width, const char *what)
 {

@@ -38,9 +38,8 @@ void sim_values_warpgroup(sim_block *b, sim_warp *w, const sim_instruction *c,
 /* The functions below are in unwritten.c. */
 
 enum {
-    SIM_ORIGIN_BYTES =
-        SIM_PLACE_BYTES + 64, /* size of a text that tells where a value is missing */
-    SIM_ORIGIN_REGISTER = 0   /* the origin of uninitialised registers */
+    SIM_ORIGIN_BYTES = SIM_PLACE_BYTES + 64, /* size of the text of an origin */
+    SIM_ORIGIN_REGISTER = 0                  /* the origin of uninitialised registers */
 };
 
 void sim_values_reserve(sim_block *b); /* allocates the masks of a block */

@@ -455,8 +455,7 @@ static void end_early(const sim_block *b, sim_warp *w)
 
 /* Returns whether a split of the top path may change the result: at strong accesses, if the program
  * has strong writes; and at activemask, since nothing promises that lanes run together (CUDA C++
- * Programming Guide, "__activemask"). Before the first branch all lanes run together on every GPU.
- */
+ * Programming Guide, "__activemask"). Before the first branch all lanes run together. */
 static bool may_part(const sim_block *b, sim_warp *w, const sim_instruction *c)
 {
     return (c->scope != 0 && c->kind != SIM_FENCE && b->program->writes_strongly) ||
