@@ -1,5 +1,4 @@
-/* The paths of a warp whose lanes have diverged: which path runs, and the calls that paths are in.
- */
+/* The paths of a warp whose lanes have diverged: the path that runs, and the calls of paths. */
 #ifndef AUTOTUNE_SIM_MACHINE_PATHS_H
 #define AUTOTUNE_SIM_MACHINE_PATHS_H
 

@@ -1,4 +1,4 @@
-/* Kernels of (int *in, int *out) that do something wrong, and the story that is told of it. */
+/* Kernels of (int *in, int *out) with a mistake, and the message that reports it. */
 #ifndef AUTOTUNE_TESTS_FAULT_FIXTURE_H
 #define AUTOTUNE_TESTS_FAULT_FIXTURE_H
 
@@ -7,7 +7,7 @@
 
 #include "sim_fixture.h"
 
-/* The message has these parts in this order; " ... " stands between them. */
+/* Asserts that the message contains these parts in this order, separated by " ... ". */
 static inline void assert_story(const sim_test *t, const char *parts)
 {
     const char *at = t->fault.message;
@@ -21,7 +21,8 @@ static inline void assert_story(const sim_test *t, const char *parts)
     }
 }
 
-/* Runs a kernel of (int *in, int *out) on `blocks` of `threads`, 64 elements a buffer. */
+/* Runs a kernel of (int *in, int *out) on `blocks` blocks of `threads` threads, with 64 elements a
+ * buffer. */
 static inline sim_fault_kind run_on(int host_threads, sim_test *t, const char *source,
                                     uint32_t blocks, uint32_t threads)
 {
@@ -46,7 +47,7 @@ static inline sim_fault_kind run(sim_test *t, const char *source, uint32_t threa
     return run_grid(t, source, 1, threads);
 }
 
-/* The kind of fault of a kernel with this body, and the story's part. */
+/* Asserts the kind of fault and parts of the message of a kernel with this body. */
 static inline void assert_fault(const char *body, uint32_t blocks, uint32_t threads,
                                 sim_fault_kind kind, const char *story)
 {
@@ -62,8 +63,7 @@ static inline void assert_fault(const char *body, uint32_t blocks, uint32_t thre
     sim_test_deinit(&t);
 }
 
-/* Asserts the same of a kernel whose body is `form` with that part in it, of two pieces around it.
- */
+/* Asserts the same for the body form[0], part, form[1]. */
 static inline void assert_fault_with(const char *const form[2], const char *part, uint32_t blocks,
                                      uint32_t threads, sim_fault_kind kind, const char *story)
 {

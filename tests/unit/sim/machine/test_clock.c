@@ -1,5 +1,5 @@
-/* Vector clocks and what was released where: what is known is never lost, and never more than was
- * given. */
+/* Vector clocks and histories of releases: knowledge is never lost, and never more than was given.
+ */
 #include "check.h"
 
 #include "sim/machine/clock.h"
@@ -7,9 +7,9 @@
 
 enum { BLOCKS = 3, WARPS = 2, LANES = 32, UNTIL = 6 };
 
-/* The plain form: how far each lane is known. */
+/* A clock as plain arrays: the last known operation of each lane. */
 typedef struct plain {
-    uint32_t until[BLOCKS][WARPS][LANES]; /* + 1 */
+    uint32_t until[BLOCKS][WARPS][LANES]; /* plus 1 */
     uint32_t epoch[BLOCKS];
 } plain;
 
@@ -88,7 +88,7 @@ TEST(a_join_knows_what_either_knew_and_leaves_the_other_as_it_was)
         assert_same(a, &both);
         assert_same(b, &q);
         assert_same(shared, &p);
-        /* Once more adds nothing, and makes no new clock. */
+        /* Adding the same again makes no new clock. */
         const sim_clock *before = a;
         sim_clock_join(&a, b);
         assert_ptr_equal(a, before);
@@ -147,7 +147,7 @@ TEST(a_location_keeps_its_writes_in_the_order_in_which_they_were_placed)
     assert_int_equal(x->count, SIM_MOST_WRITES);
     sim_write *between = sim_location_insert(x, 2);
     between->by.block = 99;
-    /* The oldest has made room. */
+    /* The oldest write has made room. */
     assert_int_equal(between - x->writes, 1);
     assert_int_equal(x->writes[0].by.block, SIM_MOST_WRITES + 1);
     assert_int_equal(x->writes[2].by.block, SIM_MOST_WRITES + 2);

@@ -1,11 +1,12 @@
-/* Counters on access patterns whose hardware counts are known. */
+/* Counters of access patterns whose hardware counts are known. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim_fixture.h"
 
-/* Sectors of one warp load at element stride `stride` and offset, elements of `bytes`. */
+/* Returns the sectors of one warp load of elements of `bytes`, with that stride and offset in
+ * elements. */
 static int sectors_of(int stride, int offset, uint32_t bytes, uint32_t mask)
 {
     uint64_t addresses[SIM_LANES];
@@ -76,7 +77,7 @@ TEST(shared_strides_conflict_by_their_power_of_two)
         assert_int_equal(c.wavefronts, ways);
         assert_int_equal(c.conflicts, ways - 1);
     }
-    /* A broadcast costs nothing. */
+    /* A broadcast causes no conflict. */
     assert_int_equal(shared_of(0, 4).conflicts, 0);
     assert_int_equal(shared_of(0, 8).wavefronts, 1);
 }
@@ -125,7 +126,8 @@ TEST(the_fewest_sectors_are_whole)
     assert_int_equal(c.sectors, 1 + 32);
 }
 
-/* Four transposes whose only difference is the tile's width: the padding shows in the counters. */
+/* Four transposes that differ in the width of the tile only: the counters show the effect of
+ * padding. */
 TEST(padding_shows_in_the_bank_conflicts_of_a_transpose)
 {
     enum { N = 64 };

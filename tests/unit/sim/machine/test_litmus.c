@@ -1,16 +1,16 @@
-/* Litmus tests of the memory model (PTX ISA, "memory consistency model"): every outcome that it
- * allows is found within the orders of a check, and none that it forbids.
+/* Litmus tests of the memory model (PTX ISA, "memory consistency model"): every outcome that the
+ * model allows is found within the schedules of a check, and no outcome that it forbids.
  *
  * A row has the code of its threads, an outcome, and a letter for each placement of the threads:
- * lanes of a warp, warps of a block, blocks of a cluster, and other blocks. Locations x, y and z
+ * lanes of a warp, warps of a block, blocks of a cluster, and any blocks. Locations x, y and z
  * begin as 0; registers are a to h. Statements:
  *
  *     x=1     store            a=x       load             @x=1    load until the value is 1
  *     x+=1    add              a=x+1     add              a=x?0>1 compare with 0, swap with 1
  *     x:=1    exchange         a=x:1     exchange         F       fence
  *
- * They are relaxed, and of the scope of the GPU, unless a suffix says otherwise: .rel, .acq, .vol
- * and .weak of accesses, .ar and .sc of fences; .cta and .cl. */
+ * They are relaxed, and of GPU scope, unless a suffix says otherwise: .rel, .acq, .vol and .weak of
+ * accesses, .ar and .sc of fences; .cta and .cl. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,21 +20,20 @@
 
 enum { MOST_THREADS = 4, REGISTERS = 8, LOCATIONS = 3, SEEDS = 5, STRIDE = 16 };
 
-/* The orders of a seed: as many as a check of such a kernel runs; and of those that are to show
- * that an outcome does not come. */
+/* The schedules of a check of such a kernel; and those that must not show a forbidden outcome. */
 enum { ORDERS = 256, ORDERS_IN_VAIN = 64 };
 
 /* The verdict of the memory model on an outcome. */
 enum {
     ALLOWED = 'a',
     FORBIDDEN = 'f',
-    RACES = 'r',   /* accesses conflict that are not morally strong: the kernel is rejected */
-    BUFFERED = 'l' /* allowed, by load buffering alone, which the simulated device leaves out */
+    RACES = 'r',   /* conflicting accesses are not morally strong: the kernel is rejected */
+    BUFFERED = 'l' /* allowed only by load buffering, which the simulated device leaves out */
 };
 
 typedef struct litmus {
     const char *name, *threads, *outcome;
-    const char *says; /* of lanes, warps, blocks of a cluster, other blocks */
+    const char *says; /* for lanes, warps, blocks of a cluster, other blocks */
 } litmus;
 
 static const litmus rows[] = {
@@ -225,12 +224,12 @@ static const litmus rows[] = {
 typedef enum placement { LANES, WARPS, CLUSTER, BLOCKS, PLACEMENTS } placement;
 static const char *const placements[] = {"lanes", "warps", "blocks of a cluster", "blocks"};
 
-/* The PTX of a row. */
+/* Builds the PTX of a row. */
 typedef struct writer {
     char text[16384];
     size_t used;
     int labels;
-    const char *at; /* in the row's code */
+    const char *at; /* position in the row's code */
     bool is_shared;
 } writer;
 
@@ -261,7 +260,7 @@ static bool take(writer *p, const char *word)
     return found;
 }
 
-/* Reads suffixes; writes them as PTX has them. `order` is that of accesses without any. */
+/* Reads suffixes and writes them in PTX. `order` is the suffix of accesses without any. */
 static void take_suffixes(writer *p, char text[48], const char *order)
 {
     const char *scope = ".gpu";
@@ -421,7 +420,7 @@ static void write_kernel(writer *p, const litmus *row, placement where)
     }
     put(p, "END:\n");
     for (int r = 0; r < REGISTERS; r++) {
-        /* Only the thread that has it writes it: the others' is 0. */
+        /* Only the thread that has the register writes it: the other threads' copies are 0. */
         put(p, "setp.eq.u32 %%p, %%%c, 0;\n@!%%p st.global.u32 [%%r+%d], %%%c;\n", 'a' + r, 4 * r,
             'a' + r);
     }
@@ -468,7 +467,7 @@ static uint32_t run_row(sim_test *t, memory *m, placement where, int threads, ui
     return sim_test_run(t, grid, 1, block, 1, 0);
 }
 
-/* Tells the rows that are not as they should be. */
+/* Reports the rows with another result than expected. */
 static int try_row(const litmus *row, placement where, bool is_shared)
 {
     static writer p;

@@ -1,5 +1,5 @@
 /* Products of matrices by a warp: each shape and type beside a product by rows and columns, with
- * the fragments' places as the PTX ISA's tables have them. */
+ * fragments placed as in the PTX ISA's tables. */
 #include <stdio.h>
 #include <string.h>
 
@@ -41,8 +41,7 @@ TEST(products_are_those_of_rows_and_columns)
         assert_product(f, &random);
 }
 
-/* Matrices of elements that are parts of bytes, rows of a and columns of b with a gap after each.
- */
+/* Matrices of elements smaller than a byte: rows of a and columns of b, with a gap after each. */
 static void assert_small_product(const char *type, int bits, int k, const char *operation)
 {
     enum { SIDE = 8, MOST_BYTES = 32 };
@@ -118,7 +117,7 @@ TEST(what_is_not_a_number_stays_so_in_its_row)
     sim_test_deinit(&t);
 }
 
-/* The product with those two indices at the start of its first row. */
+/* Computes the product of the elements with these two indices at the start of its first row. */
 static sim_fault_kind fault_with(const matrix_form *f, int first, int second, sim_test *t)
 {
     uint64_t random = 3;
@@ -154,7 +153,7 @@ TEST(metadata_that_means_nothing_is_a_fault)
     }
 }
 
-/* A product whose metadata is written in lanes below `lanes` of each four. */
+/* Runs a product whose metadata is written in the lanes below `lanes` of each four. */
 static void metadata_of(int lanes, sim_fault_kind kind)
 {
     char body[1024];

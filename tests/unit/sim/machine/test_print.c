@@ -1,12 +1,13 @@
-/* What kernels print is the same text however many host threads run them, and an assertion is told
- * with its words. */
+/* The printed text is the same for any number of host threads, and a failed assertion is reported
+ * with its text. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim_fixture.h"
 
-/* Runs a kernel without arguments; returns what it printed up to its fault, if it has one. */
+/* Runs a kernel without arguments. Returns the text that it printed up to its fault, if there is
+ * one. */
 static char *printed_by(const char *source, uint32_t blocks, uint32_t threads, int host_threads,
                         sim_fault *fault)
 {

@@ -1,4 +1,4 @@
-/* Kernels of the kinds that the CUDA samples show, made by the real NVRTC, against the host. */
+/* Kernels like those of the CUDA samples, compiled by the real NVRTC, against the host. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,7 +89,7 @@ static const char tiny_source[] =
     "        : \"f\"(a[i]), \"f\"(-a[i]), \"f\"(-c[i]));\n"
     "}\n";
 
-/* Of -2^-126 + a * a; an H100 gives these of rounding to the nearest. */
+/* Results of -2^-126 + a * a; an H100 gives these, rounded to nearest. */
 TEST(ftz_flushes_what_is_below_the_normal_numbers_with_all_digits_of_one)
 {
     float a[32] = {0x1p-75f, 0x1.8p-76f, 0x1.6ap-76f, 0x1p-76f, 0x1p-126f}, c[32], nearest[32],
@@ -412,7 +412,7 @@ TEST(half_and_bfloat16_arithmetic_rounds_once)
             long double x = half_to_float(a[i]), y = half_to_float(b[i]);
             long double sum = half_to_float(half_from_float((float)(x + 1.5L)));
             float got = half_to_float(c[i]);
-            /* Nearest: no other half is closer to the exact value, which fits a long double. */
+            /* The nearest half: no other is closer to the exact value, which fits a long double. */
             long double exact = x * y + sum, error = fabsl(exact - got);
             float below = half_to_float((uint16_t)(c[i] - 1)),
                   above = half_to_float((uint16_t)(c[i] + 1));

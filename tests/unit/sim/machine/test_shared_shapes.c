@@ -1,6 +1,6 @@
-/* Wavefronts and bank conflicts of shared memory by the shape of an access: what an H200 counted
- * (results/nvidia-h200/shared_shapes.csv, made by tests/bench/shared_shapes.py) is what the
- * simulator counts. */
+/* Wavefronts and bank conflicts of shared memory by the shape of an access: the simulator counts
+ * the same as an H200 (results/nvidia-h200/shared_shapes.csv, made by
+ * tests/bench/shared_shapes.py). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ typedef struct shape {
     uint32_t mask;
 } shape;
 
-/* False for what is no shape: remarks, the head, kernels of many accesses. */
+/* Reads a shape. Returns false for comments, the head, and kernels of many accesses. */
 static bool read_shape(const char *line, shape *s)
 {
     int used = 0;
@@ -58,7 +58,7 @@ TEST(each_shape_counts_as_on_the_hardware)
             sim_counter_add_shared_atomic(&c, s.addresses, s.mask, s.bytes);
         else
             sim_counter_add_shared(&c, s.addresses, s.mask, s.bytes, strcmp(s.kind, "store") == 0);
-        /* A round less than counted here ends some loops of wide atomics. */
+        /* An H200 counts one round less at the end of some loops of wide atomics. */
         uint64_t slack = atomic && s.bytes > 4 ? 2 : 0;
         if (c.conflicts != s.conflicts || c.wavefronts < s.wavefronts ||
             c.wavefronts > s.wavefronts + slack)

@@ -1,5 +1,5 @@
-/* Surfaces: loads, stores and reductions of all sizes and shapes, beside the same done byte by byte
- * on an array of planes of rows. */
+/* Surfaces: loads, stores and reductions of all sizes and shapes, beside the same operations done
+ * byte by byte on an array of planes of rows. */
 #include <stdlib.h>
 
 #include "fault_fixture.h"
@@ -7,7 +7,7 @@
 
 enum { WIDTH = 5, HEIGHT = 4, DEPTH = 3, TEXEL = 16, ROW = WIDTH * TEXEL, THREADS = 64, MOST = 16 };
 
-/* A shape of surface, as the PTX ISA names it; which coordinates there are, layers first. */
+/* A shape of a surface in the PTX ISA's terms, and its coordinates, the layer first. */
 static const struct shape {
     const char *name, *coordinates;
     uint32_t sides;
@@ -18,7 +18,7 @@ static const struct shape {
               {"a1d", "%z, %x", 1, true},
               {"a2d", "%z, %x, %y, %y", 2, true}};
 
-/* One access moves so many registers of a type. */
+/* The number of registers, and their type, that one access moves. */
 static const struct form {
     const char *type, *vector, *declared, *registers;
     uint32_t bytes;
@@ -37,7 +37,7 @@ enum { TRAP, CLAMP, ZERO };
 
 enum { SHAPES = sizeof shapes / sizeof *shapes, FORMS = sizeof forms / sizeof *forms };
 
-/* Thread i moves what is at [at][i] of a surface from, or to, the place i of an array. */
+/* Thread i copies the element at [at][i] of a surface from, or to, element i of an array. */
 static const char source[] =
     ".version 8.0\n.target sm_90\n.address_size 64\n"
     ".visible .entry k(.param .u64 s, .param .u64 a, .param .u64 m)\n{\n"
@@ -80,7 +80,7 @@ static int64_t nearest(int64_t v, int64_t most)
     return v < 0 ? 0 : v > most ? most : v;
 }
 
-/* The bytes that an access reaches; NULL: none. */
+/* Returns the bytes that an access reaches, or NULL if it is outside. */
 static uint8_t *reach(uint8_t of[DEPTH][HEIGHT][ROW], const struct shape *shape, int mode,
                       const int32_t at[4], uint32_t bytes)
 {
@@ -92,7 +92,7 @@ static uint8_t *reach(uint8_t of[DEPTH][HEIGHT][ROW], const struct shape *shape,
     return inside || mode == CLAMP ? &of[z][y][x] : NULL;
 }
 
-/* Places inside, and unless `within` some outside. */
+/* Draws places inside, and, unless `within`, some outside. */
 static void place(world *w, uint32_t bytes, bool within, uint64_t *random)
 {
     static const int32_t sides[] = {ROW, HEIGHT, DEPTH};
@@ -149,7 +149,7 @@ TEST(loads_find_the_bytes_that_the_coordinates_name)
                 assert_loads(&shapes[s], &forms[f], mode, &random);
 }
 
-/* One thread a launch: where several write to a place it is a race. */
+/* There is one thread a launch: two threads at one place would race. */
 static void assert_store(const struct shape *shape, const struct form *form, int mode,
                          uint64_t *random)
 {
