@@ -3,7 +3,7 @@
  * Searches recorded landscapes (history/recorded.h) as `tune` would, with what each variant costs
  * made of its recorded time: loading and comparing, which take as long for each, and its launches.
  * Two ways: each variant is checked and sampled, or it is left after the first launch that shows
- * that it cannot be the fastest (run/variant/next.c). One line of JSON for each file, seed and
+ * that it cannot be the fastest (run/variant/course.c). One line of JSON for each file, seed and
  * way: the time of a search of the whole space, and the share of it that goes to variants that take
  * ten times as long as the best; the time of a default run, which ends when nothing that is left is
  * likely to win (run/tune_search.c); and by how much the finds of a default and of a quick run are
@@ -24,7 +24,7 @@ static const double AROUND_S = 2e-3, COMPILE_S = 20e-3;
 /* Two launches are checked and one says how long a batch is to be. */
 enum { CHECKED = 3, SAMPLES = 3, QUICK_SAMPLES = 2, QUICK_LIKELY = 60 };
 
-/* run/variant/next.c and bench/bench.c call a launch too slow by these. */
+/* run/variant/course.c and bench/bench.c call a launch too slow by these. */
 static const double TOO_SLOW = 4, TOO_SLOW_LEAST_S = 2e-3, FIRST_LAUNCH_S = 10e-3;
 
 /* A quick run has so long for its search, from when the device is ready until its race. */

@@ -1,4 +1,4 @@
-#include "run/predict.h"
+#include "run/tune_state.h"
 
 #include <inttypes.h>
 #include <math.h>

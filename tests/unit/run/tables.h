@@ -31,6 +31,7 @@ typedef struct tables {
     outcome blocks_elsewhere;          /* of all blocks on any other GPU */
     outcome ragged[TABLES_MOST];       /* of a variant that is held unchecked, or checked alone */
     outcome rechecks[TABLES_MOST], blocks[TABLES_MOST];
+    bool silent;           /* blocks are never answered */
     size_t samples;        /* that a try brings; 0: as many as asked for */
     size_t interrupt_at;   /* this try, counted from 1, finds SIGINT raised; 0: none */
     bool slow;             /* the device has one answer at a time, and every other time none */

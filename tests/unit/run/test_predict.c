@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "base/clock.h"
-#include "run/predict.h"
+#include "run/tune_state.h"
 
 enum { VARIANTS = 6 };
 

@@ -11,7 +11,7 @@
 #include "cmd/line/options.h"
 #include "cmd/line/page.h"
 #include "report/progress.h"
-#include "run/setup/prototypes.h"
+#include "run/setup/problems.h"
 #include "run/setup/setup.h"
 #include "run/variant/sources.h"
 #include "script/emit.h"

@@ -19,7 +19,7 @@
 #include "compile/compile.h"
 #include "record/schema.h"
 #include "report/progress.h"
-#include "run/setup/prototypes.h"
+#include "run/setup/problems.h"
 #include "run/setup/setup.h"
 #include "run/variant/hangs.h"
 #include "run/variant/proof.h"

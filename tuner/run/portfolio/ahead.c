@@ -1,4 +1,4 @@
-#include "run/portfolio/ahead.h"
+#include "run/portfolio/state.h"
 
 #include <stdint.h>
 #include <stdlib.h>

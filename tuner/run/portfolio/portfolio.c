@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "portfolio/cover.h"
-#include "run/portfolio/spending.h"
 #include "run/setup/setup.h"
 
 /* Problems that may be timed with what was chosen, and that the tree is grown on: of a third of

@@ -1,10 +1,9 @@
-#include "run/portfolio/residues.h"
+#include "run/portfolio/state.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "run/portfolio/known.h"
 #include "run/setup/setup.h"
 
 enum {

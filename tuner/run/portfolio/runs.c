@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "process/interrupt.h"
-#include "run/portfolio/spending.h"
 #include "run/setup/setup.h"
 #include "run/tune.h"
 

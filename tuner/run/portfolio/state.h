@@ -3,13 +3,102 @@
 #ifndef AUTOTUNE_RUN_PORTFOLIO_STATE_H
 #define AUTOTUNE_RUN_PORTFOLIO_STATE_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "device/arch.h"
+#include "device/device.h"
 #include "journal/journal.h"
+#include "portfolio/problems.h"
 #include "record/record.h"
-#include "run/portfolio/ahead.h"
 #include "run/portfolio/known.h"
 #include "run/portfolio/portfolio.h"
-#include "run/portfolio/residues.h"
+#include "run/setup/settings.h"
 #include "run/setup/workers.h"
+#include "script/script.h"
+
+/* ---- residues.c ----
+ *
+ * Finds which divisors of a problem's variables the constraints of a script ask for: those that
+ * make further configurations possible.
+ *
+ * It asks the script: of the configurations that are possible for a problem with many divisors,
+ * which are possible for a problem of nearly the same size that is a multiple of 4, and which for
+ * one that is a multiple of 2 but not of 4? So it does not matter how the script spells its
+ * constraints. Powers of two up to 32 are taken unasked: a script may narrow its vectors where they
+ * do not divide, so that all configurations are possible everywhere and yet not the same; and rows
+ * of whole sectors (eight floats) and of whole lines of the caches (32) suit other ones.
+ * (Cross-validated on recorded portfolios, with 16 and 32 the choice for a transpose loses less,
+ * for sums a little less, for products and a convolution as much.) */
+/* A problem as settings, for tune_run(). */
+typedef struct residues_problem {
+    settings settings;
+    char texts[PORTFOLIO_MAX_AXES][300];
+} residues_problem;
+
+/* `base` with the axes' variables set. */
+void residues_settings(const settings *base, const portfolio_axis *axes, size_t axis_count,
+                       const value *problem, residues_problem *out);
+
+/* Loads the script for the problem. The caller frees *out, which is NULL after a failure. Errors as
+ * target_load_script(). */
+at_status residues_load(const settings *base, const arch_limits *limits, const portfolio_axis *axes,
+                        size_t axis_count, const value *problem, script **out, at_error *error);
+
+/* Fills in the divisors of the axes that are ranges: powers of 2 up to 64, 3, 9, 5 and 7, as far as
+ * they occur in the range. They stay empty if the script has no configuration for such a problem.
+ * AT_NO_MEMORY, or the error of the script. */
+at_status residues_find(const settings *base, const arch_limits *limits, portfolio_axis *axes,
+                        size_t axis_count, at_error *error);
+
+/* ---- ahead.c ----
+ *
+ * Compiles ahead: what a run is going to need is in the cache of compiled kernels when it begins.
+ *
+ * A run on a few known configurations waits for their compilation longer than for the GPU. Compile
+ * workers of their own compile the references and variants of the next problems while a run
+ * measures. Nothing here can fail a run: what is not compiled ahead, the run compiles. */
+typedef struct ahead ahead;
+
+/* Starts the workers, for `numbers` runs on that device. NULL: there is no cache, or no worker. The
+ * caller calls ahead_free(). */
+ahead *ahead_new(const settings *o, const device_properties *of, size_t numbers);
+void ahead_free(ahead *a); /* NULL is fine, here and below */
+
+/* Is there so little under way that workers will soon be idle? False without workers. */
+bool ahead_has_room(ahead *a);
+
+/* Queues what a run with these settings compiles of its starts, where the variables have these
+ * values. `number`, below `numbers`, is the caller's. */
+void ahead_queue(ahead *a, const settings *run, const pattern_variable *values, size_t count,
+                 size_t number);
+
+/* Waits until all that was queued under the number is compiled, or a signal comes. */
+void ahead_await(ahead *a, size_t number);
+
+/* ---- searches.c: budgets ----
+ *
+ * How a budget of seconds is spent: variants of a search, configurations that are timed everywhere.
+ *
+ * Both come in steps, so that a resumed run, whose times are others, asks alike. */
+enum {
+    SPENDING_LEAST_SEARCHED = 128, /* variants of a search that has to be short */
+    SPENDING_LEAST_EVERYWHERE = 16,
+    SPENDING_MOST_EVERYWHERE = 48
+};
+
+/* Variants of the next search, a power of 2, if `left_s` seconds are for `problems` that are not
+ * searched yet, at `variant_s` for each; 0: no limit is needed, for there is time for `normal`. A
+ * search that tries little beside what is good elsewhere finds nothing: rather than that, it is of
+ * SPENDING_LEAST_SEARCHED, and not all are searched. */
+size_t spending_search(double left_s, size_t problems, double variant_s, uint64_t normal);
+
+/* Configurations that there is time for on each of the problems: 16, 32 or 48. */
+size_t spending_everywhere(double left_s, size_t problems, double variant_s);
+
+/* ---- the state ---- */
 
 struct portfolio {
     const portfolio_asked *asked;

@@ -15,12 +15,29 @@
 #include "bench/client.h"
 #include "compile/compile.h"
 #include "report/progress.h"
-#include "run/setup/before.h"
 #include "run/setup/problems.h"
 #include "run/setup/settings.h"
 #include "run/setup/workers.h"
 #include "script/script.h"
 #include "space/space.h"
+
+/* The kernels that the program runs before the one that is tuned (--after): loaded, given the
+ * tuned problem's sizes, compiled.
+ *
+ * Each is a script or a kernel's file with buffers of its own, at its default configuration. Its
+ * problem's variables have the values that variables of the same names have in the tuned problem.
+ * FILE@CAPTURE is a kernel's file for a launch that was captured. Buffers of one name are one
+ * (bench/context.h); of captured launches those at one address, which get one name here. */
+enum { PREDECESSORS_NAMES_BYTES = 256 };
+
+typedef struct predecessors {
+    size_t count, script_count;
+    script **scripts;                     /* owned */
+    device_predecessor *list;             /* owned; borrows from `compiled` */
+    compile_result *compiled;             /* owned */
+    char names[PREDECESSORS_NAMES_BYTES]; /* of the patterns, "produce, scale" */
+    char hash[33];                        /* of all that they are; "" where there are none */
+} predecessors;
 
 /* It points into itself: it stays where session_init() was given it. */
 typedef struct session {

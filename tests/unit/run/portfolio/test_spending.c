@@ -1,6 +1,6 @@
 #include "check.h"
 
-#include "run/portfolio/spending.h"
+#include "run/portfolio/state.h"
 
 TEST(a_search_is_as_long_as_there_is_time_for_on_all)
 {

@@ -1,5 +1,5 @@
 #include "check.h"
-#include "run/race/clock_watch.h"
+#include "run/race/state.h"
 
 static const double mhz = 1000;
 

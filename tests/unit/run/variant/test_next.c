@@ -1,5 +1,5 @@
 /* The rule for what a candidate gets next, as a table. */
-#include "run/variant/next.h"
+#include "run/variant/course.h"
 
 #include "check.h"
 
