@@ -75,7 +75,6 @@ typedef struct surrogate {
     size_t *chosen; /* scratch of fit(): trials, their costs and points */
     double *costs;
     float *points;
-    size_t chosen_capacity;
 } surrogate;
 
 static void surrogate_init(strategy *s, const strategy_options *options)
@@ -101,9 +100,6 @@ static void surrogate_deinit(strategy *s)
     gp_deinit(&g->model);
     free(g->row_trial);
     free(g->forecasts);
-    free(g->chosen);
-    free(g->costs);
-    free(g->points);
 }
 
 /* Returns the score that is expected before any outcome. The model learns the difference from
@@ -183,19 +179,6 @@ static bool propose_design(surrogate *g, uint64_t *configuration)
     return best >= 0 || ledger_random(l, configuration);
 }
 
-static void reserve_chosen(surrogate *g, size_t needed)
-{
-    if (needed <= g->chosen_capacity)
-        return;
-    free(g->chosen);
-    free(g->costs);
-    free(g->points);
-    g->chosen_capacity = 2 * needed;
-    g->chosen = memory_new(g->chosen_capacity, sizeof *g->chosen);
-    g->costs = memory_new(g->chosen_capacity, sizeof *g->costs);
-    g->points = memory_new(g->chosen_capacity * g->encoding.features, sizeof *g->points);
-}
-
 /* Returns whether the i-th of `count` items is among `wanted` evenly spread items. */
 static bool is_even_pick(size_t i, size_t count, size_t wanted)
 {
@@ -208,7 +191,6 @@ static size_t choose_trials(surrogate *g)
 {
     const ledger *l = &g->base.ledger;
     size_t n = 0, worse = 0, kept = 0;
-    reserve_chosen(g, l->trial_count + 1);
     for (size_t i = 0; i < l->trial_count; i++)
         if (isfinite(l->trials[i].cost)) {
             g->chosen[n] = i;
@@ -286,6 +268,9 @@ static void fit(surrogate *g)
 {
     ledger *l = &g->base.ledger;
     size_t count = 0;
+    g->chosen = memory_new(l->trial_count, sizeof *g->chosen);
+    g->costs = memory_new(l->trial_count, sizeof *g->costs);
+    g->points = memory_new(l->trial_count * g->encoding.features, sizeof *g->points);
     if (g->successes > 0) {
         count = choose_trials(g);
         fit_penalty(g, count);
@@ -299,6 +284,9 @@ static void fit(surrogate *g)
     for (size_t i = 0; i < l->trial_count && g->model.rows < ROW_LIMIT; i++)
         if (isnan(l->trials[i].cost))
             add_row(g, i);
+    free(g->chosen);
+    free(g->costs);
+    free(g->points);
     g->next_trial = l->trial_count;
     g->fitted_successes = g->successes;
     g->next_fit = g->successes < FITTED_EACH ? g->successes + 1

@@ -412,13 +412,28 @@ static bool promote_next(race *r)
     return true;
 }
 
-static void remove_alive(race *r, uint32_t entrant);
+/* Removes an entrant and keeps the order of the others. */
+static void remove_alive(race *r, uint32_t entrant)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < r->alive_count; i++)
+        if (r->alive[i] != entrant)
+            r->alive[kept++] = r->alive[i];
+    if (kept < r->alive_count && r->stage == RACE_FINALS) {
+        /* A new design begins, for the new number of finalists. */
+        size_t rows = balance_rows(kept), left = r->finals_goal - r->finals_blocks;
+        r->design_row = 0;
+        r->finals_goal = r->finals_blocks + (left + rows - 1) / rows * rows;
+        if (r->finals_goal > r->finals_capacity)
+            r->finals_goal = r->finals_capacity;
+    }
+    r->alive_count = kept;
+}
 
 /* Returns whether all finals samples of an entrant are far above all samples of the fastest. */
 static bool is_far_behind(const race *r, uint32_t entrant, uint32_t fastest)
 {
-    const int64_t *slow = r->finals + r->contenders[entrant].slot * r->finals_capacity;
-    const int64_t *fast = r->finals + r->contenders[fastest].slot * r->finals_capacity;
+    const int64_t *slow = race_finals(r, entrant), *fast = race_finals(r, fastest);
     int64_t lowest = slow[0], highest = fast[0];
     for (size_t i = 1; i < r->finals_blocks; i++) {
         lowest = slow[i] < lowest ? slow[i] : lowest;
@@ -510,21 +525,17 @@ static void draw_final(race *r)
         r->order[i] = r->labels[r->order[i]];
 }
 
-static void draw_heat(race *r)
-{
-    memcpy(r->order, r->alive, r->alive_count * sizeof *r->order);
-    shuffle(&r->random, r->order, r->alive_count);
-}
-
 size_t race_next(race *r, const uint32_t **order)
 {
     if (r->stopped || r->stage == RACE_FINISHED)
         return 0;
     if (r->order_count == 0) {
-        if (r->stage == RACE_FINALS)
+        if (r->stage == RACE_FINALS) {
             draw_final(r);
-        else
-            draw_heat(r);
+        } else {
+            memcpy(r->order, r->alive, r->alive_count * sizeof *r->order);
+            shuffle(&r->random, r->order, r->alive_count);
+        }
         r->order_count = r->alive_count;
     }
     *order = r->order;
@@ -543,24 +554,6 @@ size_t race_blocks_alike(const race *r)
     while (next < RACE_LOOKS && r->options.looks[next] <= r->heats_blocks)
         next++;
     return next < RACE_LOOKS ? r->options.looks[next] - r->heats_blocks : 1;
-}
-
-/* Removes an entrant and keeps the order of the others. */
-static void remove_alive(race *r, uint32_t entrant)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < r->alive_count; i++)
-        if (r->alive[i] != entrant)
-            r->alive[kept++] = r->alive[i];
-    if (kept < r->alive_count && r->stage == RACE_FINALS) {
-        /* A new design begins, for the new number of finalists. */
-        size_t rows = balance_rows(kept), left = r->finals_goal - r->finals_blocks;
-        r->design_row = 0;
-        r->finals_goal = r->finals_blocks + (left + rows - 1) / rows * rows;
-        if (r->finals_goal > r->finals_capacity)
-            r->finals_goal = r->finals_capacity;
-    }
-    r->alive_count = kept;
 }
 
 static void fail(race *r, uint32_t entrant)

@@ -33,29 +33,18 @@ static bool is_ordered(const space_parameter *p)
     return true;
 }
 
-/* Finds the least and the greatest value in use. */
-static void find_range(const space *s, size_t parameter, double *low, double *high)
-{
-    const space_parameter *p = space_get_parameter(s, parameter);
-    *low = INFINITY;
-    *high = -INFINITY;
-    for (size_t v = 0; v < p->value_count; v++) {
-        if (!space_uses(s, parameter, (uint16_t)v))
-            continue;
-        double x = number_of(p->values[v]);
-        *low = x < *low ? x : *low;
-        *high = x > *high ? x : *high;
-    }
-}
-
 /* Computes positions. Positive numbers are placed by the mean of rank and logarithm: ratios matter
  * for sizes, steps for counts, and the kind of a parameter is unknown. Other numbers are placed by
  * rank. */
 static void place_numbers(const space *s, size_t parameter, size_t used, float *position)
 {
     const space_parameter *p = space_get_parameter(s, parameter);
-    double low, high;
-    find_range(s, parameter, &low, &high);
+    double low = INFINITY, high = -INFINITY;
+    for (size_t v = 0; v < p->value_count; v++)
+        if (space_uses(s, parameter, (uint16_t)v)) {
+            low = fmin(low, number_of(p->values[v]));
+            high = fmax(high, number_of(p->values[v]));
+        }
     bool ratios = low > 0 && high > low;
     size_t rank = 0;
     for (size_t v = 0; v < p->value_count; v++) {

@@ -17,8 +17,7 @@ at_status cuda_results_new(device *d, at_error *error)
     if (status)
         return status;
     void *host;
-    status = cuda_done(d, d->cuda.cuMemHostAlloc(&host, RESULTS_BYTES + 2 * ELEMENT_BYTES, 0),
-                       "cannot allocate pinned host memory", error);
+    status = cuda_allocate_pinned(d, RESULTS_BYTES + 2 * ELEMENT_BYTES, 0, &host, error);
     if (!status)
         d->results_host = host;
     return status;

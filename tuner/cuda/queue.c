@@ -54,6 +54,16 @@ at_status cuda_allocate(device *d, uint64_t size_bytes, const char *what, CUdevi
                      (double)total_bytes / 1048576.0);
 }
 
+at_status cuda_allocate_pinned(device *d, size_t size_bytes, unsigned flags, void **out,
+                               at_error *error)
+{
+    at_status status = cuda_done(d, d->cuda.cuMemHostAlloc(out, size_bytes, flags),
+                                 "cannot allocate pinned host memory", error);
+    if (!status)
+        memset(*out, 0, size_bytes);
+    return status;
+}
+
 at_status cuda_wait(device *d, const char *what, at_error *error)
 {
     return cuda_done(d, d->cuda.cuStreamSynchronize(d->stream), what, error);

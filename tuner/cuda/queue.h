@@ -130,6 +130,10 @@ at_status cuda_wait(device *d, const char *what, at_error *error);
 at_status cuda_allocate(device *d, uint64_t size_bytes, const char *what, CUdeviceptr *out,
                         at_error *error);
 
+/* Allocates zeroed pinned host memory with flags of cuMemHostAlloc. AT_DEVICE. */
+at_status cuda_allocate_pinned(device *d, size_t size_bytes, unsigned flags, void **out,
+                               at_error *error);
+
 /* Loads an image at any address in host memory. Returns the driver's result. */
 CUresult cuda_module_load(const cuda_driver *cuda, const device_image *image, CUmodule *out);
 

@@ -33,15 +33,13 @@ static const uint64_t sm_clock_least_ns = 1000 * 1000;
 
 static at_status new_gate(device *d, at_error *error)
 {
-    static const char what[] = "cannot make the gate";
     void *host;
-    at_status status =
-        cuda_done(d, d->cuda.cuMemHostAlloc(&host, 64, CU_MEMHOSTALLOC_DEVICEMAP), what, error);
+    at_status status = cuda_allocate_pinned(d, 64, CU_MEMHOSTALLOC_DEVICEMAP, &host, error);
     if (status)
         return status;
-    memset(host, 0, 64);
     d->clock.gate_host = host;
-    return cuda_done(d, d->cuda.cuMemHostGetDevicePointer(&d->clock.gate, host, 0), what, error);
+    return cuda_done(d, d->cuda.cuMemHostGetDevicePointer(&d->clock.gate, host, 0),
+                     "cannot make the gate", error);
 }
 
 static size_t sm_counter_bytes(const device *d)
@@ -53,11 +51,9 @@ static at_status new_counters(device *d, at_error *error)
 {
     size_t size = sm_counter_bytes(d);
     void *host;
-    at_status status = cuda_done(d, d->cuda.cuMemHostAlloc(&host, 2 * size, 0),
-                                 "cannot allocate pinned host memory", error);
+    at_status status = cuda_allocate_pinned(d, 2 * size, 0, &host, error);
     if (status)
         return status;
-    memset(host, 0, 2 * size);
     d->clock.sm_now = host;
     d->clock.sm_before = d->clock.sm_now + size / sizeof(uint64_t);
     return cuda_allocate(d, size, "the SM counters", &d->clock.sm_counters, error);

@@ -81,7 +81,7 @@ at_status problem_support_take(problem_support *s, compile_result *r, at_error *
 
 /* ---- prototypes ----
  *
- * Has a script compared with what its kernels take (script/prototype.h): one compilation of one
+ * Has a script compared with what its kernels take (script/emit.h): one compilation of one
  * variant, of which nothing is run. A source that does not compile is none of its business. */
 
 /* Queues the compilation under an id. *asked is false for a kernel's own file, whose arguments come
