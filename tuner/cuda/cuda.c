@@ -198,7 +198,7 @@ static at_status open_device(const char *spec, device **out, at_error *error)
         /* With lazy loading, the first sample would include the loading of the kernel. Only workers
          * open a device, so the environment is ours. */
         setenv("CUDA_MODULE_LOADING", "EAGER", 1);
-        shown = visible_show_alone(visible_present(), ordinal);
+        shown = visible_show_only(visible_count(), ordinal);
         status = cuda_driver_open(&d->cuda, error);
     }
     if (!status)

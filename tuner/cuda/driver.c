@@ -163,7 +163,7 @@ static bool name_alone(const char *visible, size_t present, int ordinal, char *o
 }
 
 /* Counts the device files of the Linux driver: /dev/nvidia0 ... */
-size_t visible_present(void)
+size_t visible_count(void)
 {
     size_t count = 0;
     DIR *devices = opendir("/dev");
@@ -175,7 +175,7 @@ size_t visible_present(void)
     return count;
 }
 
-int visible_show_alone(size_t present, int ordinal)
+int visible_show_only(size_t present, int ordinal)
 {
     char alone[128];
     if (!name_alone(getenv("CUDA_VISIBLE_DEVICES"), present, ordinal, alone, sizeof alone))

@@ -79,13 +79,13 @@ const char *library_find_symbols(void *library, const library_symbol *symbols, s
  * $CUDA_VISIBLE_DEVICES, before it opens the driver. */
 
 /* Returns the number of GPUs by the host's device files, 0 if it is unknown. */
-size_t visible_present(void);
+size_t visible_count(void);
 
 /* Sets $CUDA_VISIBLE_DEVICES so that only GPU `ordinal` of the currently visible ones is visible.
  * Returns its new ordinal, 0. Changes nothing and returns `ordinal` if no other GPU is visible, if
  * no GPU has that ordinal, or if neither the variable nor `present` (0 if unknown) tells which are
  * visible. Called before the driver is opened, and only in the GPU's worker, because it changes the
  * environment of the process. */
-int visible_show_alone(size_t present, int ordinal);
+int visible_show_only(size_t present, int ordinal);
 
 #endif

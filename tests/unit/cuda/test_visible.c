@@ -1,11 +1,11 @@
-/* How visible_show_alone() changes $CUDA_VISIBLE_DEVICES. */
+/* How visible_show_only() changes $CUDA_VISIBLE_DEVICES. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "check.h"
 #include "cuda/driver.h"
 
-/* Returns the variable after visible_show_alone(), `visible` before. Returns "everything" if it is
+/* Returns the variable after visible_show_only(), `visible` before. Returns "everything" if it is
  * not set. */
 static const char *alone(const char *visible, size_t present, int ordinal)
 {
@@ -13,7 +13,7 @@ static const char *alone(const char *visible, size_t present, int ordinal)
         setenv("CUDA_VISIBLE_DEVICES", visible, 1);
     else
         unsetenv("CUDA_VISIBLE_DEVICES");
-    int shown = visible_show_alone(present, ordinal);
+    int shown = visible_show_only(present, ordinal);
     const char *now = getenv("CUDA_VISIBLE_DEVICES");
     if (now != visible && !(now && visible && strcmp(now, visible) == 0)) {
         assert_int_equal(shown, 0);

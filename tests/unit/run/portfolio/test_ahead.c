@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "device/arch.h"
-#include "run/portfolio/state.h"
+#include "run/portfolio/ahead.h"
 #include "run/setup/setup.h"
 #include "run/tune.h"
 
@@ -56,7 +56,7 @@ static int teardown(void **state)
     return system(command);
 }
 
-static void put(fixture *f, ahead *a, int64_t rows, size_t number)
+static void enqueue(fixture *f, ahead *a, int64_t rows, size_t number)
 {
     const pattern_variable given = {"rows", {.kind = VALUE_INTEGER, .integer = rows}};
     ahead_queue(a, &f->settings, &given, 1, number);
@@ -80,8 +80,8 @@ TEST_IN(what_was_compiled_ahead_a_run_finds_in_the_cache, setup, teardown)
     ahead *a = ahead_new(&f->settings, &f->device, 2);
     assert_non_null(a);
     assert_true(ahead_has_room(a));
-    put(f, a, 8192, 0);
-    put(f, a, 2048, 1);
+    enqueue(f, a, 8192, 0);
+    enqueue(f, a, 2048, 1);
     ahead_await(a, 0);
     ahead_await(a, 1);
     ahead_free(a);
@@ -95,7 +95,7 @@ TEST_IN(what_cannot_be_compiled_ahead_is_left_to_the_run, setup, teardown)
     fixture *f = *state;
     ahead *a = ahead_new(&f->settings, &f->device, 1);
     f->settings.pattern.script = "no_such_script";
-    put(f, a, 4096, 0);
+    enqueue(f, a, 4096, 0);
     ahead_await(a, 0);
     ahead_free(a);
     f->settings.machine.use_cache = false;
