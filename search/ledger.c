@@ -10,7 +10,6 @@ void ledger_init(ledger *l, const strategy_options *options)
                   .space_count = space_count(options->space),
                   .rng = rng_seeded(options->seed),
                   .best = SIZE_MAX,
-                  .last = SIZE_MAX,
                   .start_count = options->start_count};
     l->budget =
         options->budget && options->budget < l->space_count ? options->budget : l->space_count;
@@ -94,7 +93,6 @@ size_t ledger_tell(ledger *l, uint64_t configuration, double cost)
     l->trials[at].cost = cost;
     l->outstanding--;
     l->told++;
-    l->last = at;
     if (isfinite(cost) && (l->best == SIZE_MAX || cost < l->trials[l->best].cost))
         l->best = at;
     return at;

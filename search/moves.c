@@ -15,8 +15,7 @@ void moves_init(moves *m, ledger *l)
                  .free_parameters = memory_new(count, sizeof *m->free_parameters),
                  .here = memory_new(count, sizeof *m->here),
                  .there = memory_new(count, sizeof *m->there),
-                 .near_limit = space_hamming_limit(l->space),
-                 .current = SIZE_MAX};
+                 .near_limit = space_hamming_limit(l->space)};
     m->near = memory_new(m->near_limit, sizeof *m->near);
     for (size_t p = 0; p < count; p++) {
         size_t used = 0;
@@ -99,14 +98,6 @@ size_t moves_unseen_neighbours(moves *m, uint64_t configuration)
         if (!ledger_seen(l, m->near[i]))
             m->near[unseen++] = m->near[i];
     return unseen;
-}
-
-bool moves_neighbour(moves *m, uint64_t configuration, uint64_t *neighbour)
-{
-    size_t count = moves_unseen_neighbours(m, configuration);
-    if (count > 0)
-        *neighbour = m->near[rng_below(&m->ledger->rng, count)];
-    return count > 0;
 }
 
 static size_t difference(const moves *m)

@@ -21,6 +21,7 @@ enum { SHIFT, ONE, TWO, NEIGHBOURHOODS };
 
 typedef struct neighbourhood {
     strategy base;
+    size_t current; /* trial at which the walk stands; SIZE_MAX before the first success */
     double weight[NEIGHBOURHOODS];
     size_t drawn; /* the neighbourhood of the last proposal */
     double temperature;
@@ -31,6 +32,7 @@ static void neighbourhood_init(strategy *s, const strategy_options *options)
 {
     (void)options;
     neighbourhood *n = (neighbourhood *)s;
+    n->current = SIZE_MAX;
     n->temperature = first_temperature;
     for (size_t i = 0; i < NEIGHBOURHOODS; i++)
         n->weight[i] = 1;
@@ -48,7 +50,7 @@ static size_t draw_neighbourhood(neighbourhood *n)
 static uint64_t draw_candidate(neighbourhood *n, size_t number, const size_t *elite, size_t count)
 {
     ledger *l = &n->base.ledger;
-    uint64_t here = l->trials[n->base.moves.current].configuration;
+    uint64_t here = l->trials[n->current].configuration;
     if (number == 0 && count > 1) {
         uint64_t a = rng_below(&l->rng, count), b = rng_below(&l->rng, count);
         return moves_cross(&n->base.moves, l->trials[elite[a]].configuration,
@@ -65,7 +67,7 @@ static bool neighbourhood_propose(strategy *s, uint64_t *configuration)
 {
     neighbourhood *n = (neighbourhood *)s;
     ledger *l = &s->ledger;
-    if (n->base.moves.current == SIZE_MAX || l->trial_count < FIRST_RANDOM)
+    if (n->current == SIZE_MAX || l->trial_count < FIRST_RANDOM)
         return ledger_random(l, configuration);
     size_t elite[ELITE], count = ledger_elite(l, elite, ELITE);
     double least = INFINITY;
@@ -82,8 +84,11 @@ static bool neighbourhood_propose(strategy *s, uint64_t *configuration)
     }
     if (isfinite(least))
         return true;
-    return moves_neighbour(&s->moves, l->trials[s->moves.current].configuration, configuration) ||
-           ledger_random(l, configuration);
+    size_t near = moves_unseen_neighbours(&s->moves, l->trials[n->current].configuration);
+    if (near == 0)
+        return ledger_random(l, configuration);
+    *configuration = s->moves.near[rng_below(&l->rng, near)];
+    return true;
 }
 
 /* Continues from one of the best trials, after too long without a step. */
@@ -92,7 +97,7 @@ static void restart(neighbourhood *n)
     ledger *l = &n->base.ledger;
     size_t elite[ELITE], count = ledger_elite(l, elite, ELITE);
     if (count)
-        n->base.moves.current = elite[rng_below(&l->rng, count)];
+        n->current = elite[rng_below(&l->rng, count)];
     n->temperature = first_temperature;
     n->idle = 0;
 }
@@ -103,17 +108,17 @@ static void neighbourhood_learn(strategy *s, size_t trial)
     ledger *l = &s->ledger;
     double cost = l->trials[trial].cost;
     n->temperature *= cooling;
-    if (n->base.moves.current == SIZE_MAX) {
-        n->base.moves.current = isfinite(cost) ? trial : SIZE_MAX;
+    if (n->current == SIZE_MAX) {
+        n->current = isfinite(cost) ? trial : SIZE_MAX;
         return;
     }
-    double worse = log(cost) - log(l->trials[n->base.moves.current].cost);
+    double worse = log(cost) - log(l->trials[n->current].cost);
     bool step = worse < 0 || rng_uniform(&l->rng) < exp(-worse / n->temperature);
     double weight = n->weight[n->drawn] * (step ? reward : penalty);
     n->weight[n->drawn] = weight < least_weight ? least_weight : weight > 1 ? 1 : weight;
     n->idle = step ? 0 : n->idle + 1;
     if (step)
-        n->base.moves.current = trial;
+        n->current = trial;
     else if (n->idle > MOST_IDLE)
         restart(n);
 }

@@ -48,7 +48,6 @@ typedef struct ledger {
     size_t outstanding; /* number of trials without an outcome */
     size_t told;        /* number of trials with an outcome */
     size_t best;        /* trial with the lowest cost; SIZE_MAX before the first success */
-    size_t last;        /* trial that was told last; SIZE_MAX before the first */
     keymap trial_of;    /* configuration -> trial */
     uint64_t *start;
     size_t start_count, start_next;
@@ -91,7 +90,6 @@ typedef struct moves {
     uint16_t *here, *there; /* scratch: value indices of two configurations */
     uint64_t *near;         /* scratch: neighbours */
     size_t near_limit;
-    size_t current; /* trial at which a walk stands; SIZE_MAX before its start */
 } moves;
 
 void moves_init(moves *m, ledger *l);
@@ -109,9 +107,6 @@ uint64_t moves_cross(moves *m, uint64_t a, uint64_t b);
 
 /* Lists the unseen Hamming neighbours of a configuration in m->near. Returns their number. */
 size_t moves_unseen_neighbours(moves *m, uint64_t configuration);
-
-/* Draws one of these. Returns false if there is none. */
-bool moves_neighbour(moves *m, uint64_t configuration, uint64_t *neighbour);
 
 /* Returns the number of parameters in which two configurations differ. */
 size_t moves_difference(moves *m, uint64_t a, uint64_t b);

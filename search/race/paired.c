@@ -13,7 +13,7 @@ paired paired_compare(const int64_t *a, const int64_t *b, size_t blocks, int64_t
 {
     for (size_t i = 0; i < blocks; i++)
         scratch[i] = log((double)a[i] / (double)b[i]);
-    paired p = {.freedom = stats_trimmed_freedom(blocks, trimmed_share)};
+    paired p = {0};
     p.mean = stats_trimmed_mean(scratch, blocks, trimmed_share, &p.error);
     if (tick_ns > 0 && blocks > 0) {
         double tick = (double)tick_ns / (double)b[blocks / 2];

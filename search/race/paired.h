@@ -11,10 +11,9 @@
 #include <stdint.h>
 
 typedef struct paired {
-    double mean;    /* mean of log(a / b); above 0 if `a` is slower */
-    double error;   /* standard error of the mean; INFINITY below two blocks */
-    double freedom; /* degrees of freedom of the error */
-    double tick;    /* error of the mean by the clock's resolution; 0 if it averages out */
+    double mean;  /* mean of log(a / b); above 0 if `a` is slower */
+    double error; /* standard error of the mean; INFINITY below two blocks */
+    double tick;  /* error of the mean by the clock's resolution; 0 if it averages out */
 } paired;
 
 /* Compares `a` to `b` over `blocks` blocks. `tick_ns` is the clock's resolution, or 0 to ignore it.
