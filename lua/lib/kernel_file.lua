@@ -373,6 +373,22 @@ local function refuse_fields(description)
   end
 end
 
+-- Returns macros by name. The first of a name is in the table; its `others` are the ones after it, for conditions are
+-- not evaluated.
+local function by_name(list)
+  local macros_of = {}
+  for _, m in ipairs(list) do
+    local first = macros_of[m.name]
+    if first then
+      first.others = first.others or {}
+      first.others[#first.others + 1] = m
+    else
+      macros_of[m.name] = m
+    end
+  end
+  return macros_of
+end
+
 -- Opens the kernel's file. Returns its name and the facts of its text.
 local function open_file(given)
   local file = check.string(given.source, { "kernel", "source" }, "source = \"kernel.cu\"")
@@ -381,6 +397,7 @@ local function open_file(given)
   if not facts then
     fail({ "kernel", "source" }, "there is no file '%s' in the script's folder%s", file, why)
   end
+  facts.macros = by_name(facts.macros)
   return file, facts
 end
 

@@ -1,5 +1,5 @@
-// The host's part of the Toolkit and of the standard library, as far as what a program launches depends on it. It is read by
-// Clang's library alone, before a file of CUDA C++ of which no other header is found, and never compiled.
+// Declarations that replace the host's part of the Toolkit and the standard library. They have what the launches of a
+// program depend on. libclang reads them before a file of CUDA C++, and finds no other header. They are never compiled.
 #define __CUDACC__ 1
 #define CUDART_VERSION 13000
 #define __global__ __attribute__((global))

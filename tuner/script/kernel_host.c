@@ -60,38 +60,24 @@ static void push_kernels(lua_State *L, const kernel_file *k)
         }
 }
 
-/* Pushes macros and constants by name, each { value, line, file, constant, others }. The first of a
- * name is in the table; `others` has the ones after it, for conditions are not evaluated. */
+/* Pushes a list of the macros without parameters and the constants, each { name, value, line, file,
+ * constant }. */
 static void push_macros(lua_State *L, const kernel_file *k)
 {
     lua_newtable(L);
+    lua_Integer n = 0;
     for (size_t u = 0; u < k->count; u++)
         for (size_t i = 0; i < k->units[u].macro_count; i++) {
             const cpp_macro *m = &k->units[u].macros[i];
             if (m->has_parameters)
                 continue;
-            lua_createtable(L, 0, 4);
+            lua_createtable(L, 0, 5);
+            set_span(L, "name", m->name);
             set_span(L, "value", m->value);
             set_integer(L, "line", m->line);
             set_text(L, "file", k->names[u]);
             set_boolean(L, "constant", m->is_constant);
-            push_span(L, m->name);
-            if (lua_rawget(L, -3) == LUA_TNIL) {
-                lua_pop(L, 1);
-                push_span(L, m->name);
-                lua_insert(L, -2);
-                lua_rawset(L, -3);
-                continue;
-            }
-            if (lua_getfield(L, -1, "others") == LUA_TNIL) {
-                lua_pop(L, 1);
-                lua_newtable(L);
-                lua_pushvalue(L, -1);
-                lua_setfield(L, -3, "others");
-            }
-            lua_pushvalue(L, -3);
-            lua_rawseti(L, -2, luaL_len(L, -2) + 1);
-            lua_pop(L, 3);
+            lua_rawseti(L, -2, ++n);
         }
 }
 
@@ -197,15 +183,11 @@ static void push_argument(lua_State *L, const cpp_argument *a)
     set_boolean(L, "const", a->is_const);
     set_integer(L, "lanes", a->lanes);
     set_integer(L, "bytes", a->bytes);
-    if (a->type >= 0 && a->type < DTYPE_COUNT)
-        lua_pushstring(L, dtype_get((dtype)a->type)->name);
-    else if (a->type == CPP_TYPE_BOOL)
-        lua_pushliteral(L, "bool");
-    else if (a->type == CPP_TYPE_POINTER)
-        lua_pushliteral(L, "pointer");
-    else
-        lua_pushnil(L);
-    lua_setfield(L, -2, "type");
+    set_text(L, "type",
+             a->type >= 0 && a->type < DTYPE_COUNT ? dtype_get((dtype)a->type)->name
+             : a->type == CPP_TYPE_BOOL            ? "bool"
+             : a->type == CPP_TYPE_POINTER         ? "pointer"
+                                                   : NULL);
     set_boolean(L, "empty", a->type == CPP_TYPE_EMPTY);
 }
 
