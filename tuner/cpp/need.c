@@ -13,7 +13,7 @@ typedef struct named {
     bool is_macro;
 } named;
 
-/* Words are looked up once each, in the order in which they were met. Two words with the same key
+/* Words are looked up once each, in the order of `queue`. Two words with the same key
  * count as equal: then too much is wanted, which does no harm. */
 typedef struct search {
     cpp_unit *units;
@@ -21,19 +21,19 @@ typedef struct search {
     named *all; /* sorted by key */
     size_t named_count;
     keymap words;
-    uint64_t *met;
-    size_t met_count;
+    uint64_t *queue;
+    size_t queue_count;
     bool is_device; /* functions without an annotation are device functions */
     bool failed;
 } search;
 
-static void meet(search *s, uint64_t key)
+static void add_key(search *s, uint64_t key)
 {
     uint64_t value;
     if (keymap_get(&s->words, key, &value))
         return;
     s->failed = s->failed || !keymap_put(&s->words, key, 0) ||
-                !array_add(&s->met, &s->met_count, &key, sizeof key);
+                !array_add(&s->queue, &s->queue_count, &key, sizeof key);
 }
 
 static void add_words(search *s, cpp_span text)
@@ -43,7 +43,7 @@ static void add_words(search *s, cpp_span text)
         if (t.kind == CPP_DIRECTIVE) /* such as a condition or a #define within a function */
             add_words(s, (cpp_span){t.span.text + 1, t.span.length - 1});
         else if (t.kind == CPP_WORD)
-            meet(s, cpp_span_key(t.span));
+            add_key(s, cpp_span_key(t.span));
 }
 
 /* Tells whether a text has a macro that seems to annotate a device function, such as FORCE_DEVICE.
@@ -266,11 +266,11 @@ at_status cpp_need(cpp_unit *units, size_t count, const cpp_span *roots, size_t 
         for (size_t k = 0; k < units[i].declaration_count; k++)
             if (is_always_named(&s, &units[i], &units[i].declarations[k]))
                 want(&s, &units[i], k);
-    for (size_t i = 0; i < s.met_count && !s.failed; i++)
-        want_named(&s, s.met[i]);
+    for (size_t i = 0; i < s.queue_count && !s.failed; i++)
+        want_named(&s, s.queue[i]);
     want_ends(&s);
     keymap_deinit(&s.words);
-    free(s.met);
+    free(s.queue);
     free(s.all);
     return s.failed ? error_no_memory(error) : AT_OK;
 }

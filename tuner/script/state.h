@@ -5,7 +5,7 @@
  * evaluate it. emit.c runs templates of kernels, render.c templates of texts over data.c. host.c
  * loads Lua files and has functions for the tool's own Lua; those of captured launches and kernels'
  * own files are in captured.c and the kernel_ files. expression.c compiles and evaluates
- * expressions, expression_test.c those of constraints. helpers.c has the functions that expressions
+ * expressions, evaluate.c those of constraints. helpers.c has the functions that expressions
  * and templates call. state.c keeps memory and finds files. script/expression has expressions as
  * trees, without Lua; script/sandbox has the Lua state. */
 #ifndef AUTOTUNE_SCRIPT_STATE_H
@@ -196,11 +196,11 @@ typedef struct script_lua {
 } script_lua;
 
 /* the comment that script_sketch() makes */
-typedef struct script_sketching {
+typedef struct script_sketch_request {
     const char *entry; /* borrowed; NULL: the file's only kernel */
     bool wanted;       /* a comment is wanted instead of a pattern */
     char *text;
-} script_sketching;
+} script_sketch_request;
 
 /* the files that the script has opened, and long lists of at.values, one for each size of a buffer
  * that a list fills */
@@ -212,7 +212,7 @@ typedef struct script_data_files {
 } script_data_files;
 
 /* the space of configurations */
-typedef struct script_searched {
+typedef struct script_space_data {
     space_parameter *parameters;
     script_choice *choices; /* one for each parameter */
     bool has_only;          /* --only restricted the space, which may exclude the baseline */
@@ -221,7 +221,7 @@ typedef struct script_searched {
     expression *constraint_tests;
     size_t layout_count;
     size_t layout[SCRIPT_MAX_LAYOUT]; /* the parameters of the layout */
-} script_searched;
+} script_space_data;
 
 /* how results are compared */
 typedef struct script_checks {
@@ -241,7 +241,7 @@ struct script {
     script_options options; /* its `settings` are valid only while the script is loaded */
     script_from from;
     script_lua lua;
-    script_sketching sketch;
+    script_sketch_request sketch;
     script_warning *warnings;
     arena_block *arena; /* owns everything that the pattern points to */
     tree *expressions;  /* trees of all expressions */
@@ -249,7 +249,7 @@ struct script {
     pattern pattern;
     pattern_variable *problems[PROBLEM_KINDS];
     bool *is_set; /* for each variable: --set gives its value */
-    script_searched space;
+    script_space_data space;
     const struct emission *emission; /* the running emission, or NULL */
     expression *features;            /* one for each feature of the pattern */
     size_t buffer_count;
