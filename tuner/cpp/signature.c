@@ -1,3 +1,4 @@
+/* Hides how PTX writes the array of a signature: as bytes, whose trailing zeroes may be missing. */
 #include "cpp/signature.h"
 
 #include <stdio.h>

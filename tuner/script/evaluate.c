@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "script/expression.h"
 #include "script/state.h"
 
 /* ---- the budget of work ---- */
