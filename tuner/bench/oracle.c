@@ -95,8 +95,7 @@ static at_status fill_inputs(device_slot *s, at_error *error)
 
 /* Runs the reference with `expected` in place of the outputs, and notes which of them it changes.
  * `most_work` is as for device_slot_launch(). */
-static at_status run_reference_within(device_slot *s, int pattern, uint64_t most_work,
-                                      at_error *error)
+static at_status run_reference(device_slot *s, int pattern, uint64_t most_work, at_error *error)
 {
     device_buffer *view[PLAN_MAX_BUFFERS] = {NULL};
     uint64_t before[PLAN_MAX_BUFFERS] = {0};
@@ -125,11 +124,6 @@ static at_status run_reference_within(device_slot *s, int pattern, uint64_t most
         s->changes[i] = !status && after != before[i];
     }
     return status;
-}
-
-static at_status run_reference(device_slot *s, int pattern, at_error *error)
-{
-    return run_reference_within(s, pattern, 0, error);
 }
 
 /* ---- in-outs that hold the results before the launch ----
@@ -265,7 +259,7 @@ static at_status try_altered(device_slot *s, uint32_t i, int pattern, inout *x, 
     unsigned char *altered = memory_copy(x->before, bytes, 1);
     alter_elements(s->plan.buffers[i].type, x, altered);
     s->replacement[i] = altered;
-    at_status status = run_reference_within(s, pattern, MOST_TIMES * s->reference_work, error);
+    at_status status = run_reference(s, pattern, MOST_TIMES * s->reference_work, error);
     if (!status)
         status = s->api->read(s->device, s->expected[i], x->now, bytes, error);
     const bool failed = status && !s->api->hardware;
@@ -322,7 +316,7 @@ static at_status settle_replacements(device_slot *s, int pattern, inout x[PLAN_M
                      "other results: they were not compared");
         }
         all = true;
-        status = run_reference(s, pattern, error);
+        status = run_reference(s, pattern, 0, error);
         for (uint32_t i = 0; !status && i < s->plan.buffer_count; i++)
             if (x[i].count > 0)
                 status = restore_wrong_elements(s, i, &x[i], &all, error);
@@ -379,7 +373,7 @@ static at_status note_changes(device_slot *s, at_error *error)
 /* Runs the baseline to get the expected results. */
 static at_status run_baseline(device_slot *s, at_error *error)
 {
-    at_status status = run_reference(s, 0, error);
+    at_status status = run_reference(s, 0, 0, error);
     if (!status && !s->has_replacement)
         status = replace_results(s, 0, error);
     return status ? status : note_changes(s, error);
@@ -413,11 +407,11 @@ static at_status check_reference_guards(device_slot *s, at_error *error)
 static at_status seed_reference(device_slot *s, at_error *error)
 {
     uint64_t first[PLAN_MAX_BUFFERS] = {0};
-    at_status status = run_reference(s, 0, error);
+    at_status status = run_reference(s, 0, 0, error);
     if (!status)
         status = sum(s, false, first, error);
     if (!status)
-        status = run_reference(s, 1, error);
+        status = run_reference(s, 1, 0, error);
     if (!status)
         status = sum(s, true, s->sums, error);
     if (!status)

@@ -5,34 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool is_one_of(const char *v, const char *const *known, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(v, known[i]) == 0)
-            return true;
-    return false;
-}
-
 static bool is_number(const char *v)
 {
     size_t n = strspn(v, "0123456789");
     return n > 0 && n < 10 && v[n] == '\0';
-}
-
-static bool is_boolean(const char *v)
-{
-    return strcmp(v, "true") == 0 || strcmp(v, "false") == 0;
-}
-
-static bool is_on(const char *v)
-{
-    return strcmp(v, "on") == 0;
-}
-
-static bool is_standard(const char *v)
-{
-    static const char *const known[] = {"c++11", "c++14", "c++17", "c++20"};
-    return is_one_of(v, known, sizeof known / sizeof known[0]);
 }
 
 /* Accepts NAME, NAME=text and NAME(parameters)=text of printable characters. */
@@ -66,59 +42,60 @@ static bool is_diagnostics(const char *v)
     return *v && v[strspn(v, "0123456789,")] == '\0';
 }
 
-/* Accepts cache modifiers of loads and stores, and optimisation levels. */
-static bool is_ptxas_option(const char *v)
-{
-    static const char *const known[] = {
-        "-dlcm=ca",
-        "-dlcm=cg",
-        "-dlcm=cs",
-        "-dlcm=cv",
-        "-dscm=wb",
-        "-dscm=cg",
-        "-dscm=cs",
-        "-dscm=wt",
-        "-O0",
-        "-O1",
-        "-O2",
-        "-O3",
-        "--allow-expensive-optimizations=true",
-        "--allow-expensive-optimizations=false",
-    };
-    return is_one_of(v, known, sizeof known / sizeof known[0]);
-}
+static const char *const booleans[] = {"true", "false", NULL};
+static const char *const on[] = {"on", NULL};
+static const char *const standards[] = {"c++11", "c++14", "c++17", "c++20", NULL};
 
-/* `value` is NULL if the option has no value. A name that ends in '=' or is "-D" or "-U" is
- * followed by the value. `either`: two dashes are accepted as well as one. */
+/* Cache modifiers of loads and stores, and optimisation levels. */
+static const char *const ptxas_options[] = {"-dlcm=ca",
+                                            "-dlcm=cg",
+                                            "-dlcm=cs",
+                                            "-dlcm=cv",
+                                            "-dscm=wb",
+                                            "-dscm=cg",
+                                            "-dscm=cs",
+                                            "-dscm=wt",
+                                            "-O0",
+                                            "-O1",
+                                            "-O2",
+                                            "-O3",
+                                            "--allow-expensive-optimizations=true",
+                                            "--allow-expensive-optimizations=false",
+                                            NULL};
+
+/* The name of an option with a value ends in '=' or is "-D" or "-U", and `values` are the valid
+ * ones or `accepts` decides. Other options have no value. `either`: two dashes are accepted as well
+ * as one. */
 static const struct {
     const char *name;
-    bool (*value)(const char *);
     bool either;
+    const char *const *values;
+    bool (*accepts)(const char *);
 } allowed[] = {
-    {"-use_fast_math", NULL, true},
-    {"-fmad=", is_boolean, true},
-    {"-ftz=", is_boolean, true},
-    {"-prec-div=", is_boolean, true},
-    {"-prec-sqrt=", is_boolean, true},
-    {"-maxrregcount=", is_number, true},
-    {"-extra-device-vectorization", NULL, true},
-    {"-restrict", NULL, true},
-    {"-minimal", NULL, true},
-    {"-dopt=", is_on, true},
-    {"-std=", is_standard, true},
-    {"--device-as-default-execution-space", NULL, false},
-    {"-default-device", NULL, false},
-    {"--generate-line-info", NULL, false},
-    {"-lineinfo", NULL, false},
-    {"-diag-suppress=", is_diagnostics, true},
-    {"--disable-warnings", NULL, false},
-    {"-w", NULL, false},
-    {"--define-macro=", is_definition, false},
-    {"-D", is_definition, false},
-    {"--pre-include=", is_file_name, false},
-    {"--undefine-macro=", is_identifier, false},
-    {"-U", is_identifier, false},
-    {"--ptxas-options=", is_ptxas_option, false},
+    {"-use_fast_math", true, NULL, NULL},
+    {"-fmad=", true, booleans, NULL},
+    {"-ftz=", true, booleans, NULL},
+    {"-prec-div=", true, booleans, NULL},
+    {"-prec-sqrt=", true, booleans, NULL},
+    {"-maxrregcount=", true, NULL, is_number},
+    {"-extra-device-vectorization", true, NULL, NULL},
+    {"-restrict", true, NULL, NULL},
+    {"-minimal", true, NULL, NULL},
+    {"-dopt=", true, on, NULL},
+    {"-std=", true, standards, NULL},
+    {"--device-as-default-execution-space", false, NULL, NULL},
+    {"-default-device", false, NULL, NULL},
+    {"--generate-line-info", false, NULL, NULL},
+    {"-lineinfo", false, NULL, NULL},
+    {"-diag-suppress=", true, NULL, is_diagnostics},
+    {"--disable-warnings", false, NULL, NULL},
+    {"-w", false, NULL, NULL},
+    {"--define-macro=", false, NULL, is_definition},
+    {"-D", false, NULL, is_definition},
+    {"--pre-include=", false, NULL, is_file_name},
+    {"--undefine-macro=", false, NULL, is_identifier},
+    {"-U", false, NULL, is_identifier},
+    {"--ptxas-options=", false, ptxas_options, NULL},
 };
 
 static bool is_allowed(const char *option)
@@ -128,7 +105,12 @@ static bool is_allowed(const char *option)
         const char *given = option + (allowed[i].either && strncmp(option, "--", 2) == 0);
         if (strncmp(given, allowed[i].name, n) != 0)
             continue;
-        if (allowed[i].value ? allowed[i].value(given + n) : given[n] == '\0')
+        for (const char *const *v = allowed[i].values; v && *v; v++)
+            if (strcmp(given + n, *v) == 0)
+                return true;
+        if (allowed[i].values)
+            continue;
+        if (allowed[i].accepts ? allowed[i].accepts(given + n) : given[n] == '\0')
             return true;
     }
     return false;

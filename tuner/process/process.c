@@ -206,37 +206,35 @@ static void close_socket(worker *w)
 
 worker_end worker_collect(worker *w, int grace_ms, char *why, size_t why_size_bytes)
 {
-    if (why && why_size_bytes)
-        snprintf(why, why_size_bytes, "not running");
-    if (w->pid <= 0) {
-        bool elsewhere = w->pid == WORKER_ELSEWHERE;
-        close_socket(w);
-        w->pid = 0;
-        if (elsewhere && why && why_size_bytes)
-            snprintf(why, why_size_bytes, "ended on another host");
-        return elsewhere ? WORKER_KILLED : WORKER_NONE;
+    const bool elsewhere = w->pid == WORKER_ELSEWHERE, none = w->pid <= 0;
+    char unused[1];
+    int status = 0;
+    if (!why) {
+        why = unused;
+        why_size_bytes = sizeof unused;
     }
     /* Look for the end before closing the socket: closing it may be the reason for the end. */
-    int status = 0;
-    bool ended = reap(w, &status);
+    bool ended = none || reap(w, &status);
     if (grace_ms > 0)
         close_socket(w);
     for (; !ended && grace_ms > 0; grace_ms--) {
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
         ended = reap(w, &status);
     }
-    if (ended) {
-        if (why)
-            describe_end(status, why, why_size_bytes);
+    if (none) {
+        snprintf(why, why_size_bytes, elsewhere ? "ended on another host" : "not running");
+    } else if (ended) {
+        describe_end(status, why, why_size_bytes);
     } else {
         kill(w->pid, SIGKILL);
         while (waitpid(w->pid, &status, 0) < 0 && errno == EINTR)
             ;
-        if (why)
-            snprintf(why, why_size_bytes, "still running");
+        snprintf(why, why_size_bytes, "still running");
     }
     close_socket(w);
     w->pid = 0;
+    if (none)
+        return elsewhere ? WORKER_KILLED : WORKER_NONE;
     return ended ? kind_of_end(status) : WORKER_NONE;
 }
 
