@@ -184,10 +184,9 @@ at_status image_ptx(const char *bytes, size_t size_bytes, const char *kernel, co
     } else if (size_bytes > 0 && bytes[0] != '\177' &&
                strnlen(bytes, size_bytes) + 1 >= size_bytes) {
         s.has_ptx = true;
-        s.found = calloc(1, size_bytes + 1);
+        s.found = strndup(bytes, size_bytes);
         if (!s.found)
             return error_no_memory(error);
-        memcpy(s.found, bytes, size_bytes);
         if (!defines(s.found, kernel)) {
             free(s.found);
             s.found = NULL;

@@ -142,16 +142,6 @@ static void free_script(known_script *s)
     free(s->problem);
 }
 
-static at_status copy_problem(known_script *to, at_error *error)
-{
-    const pattern *p = script_pattern(to->script);
-    to->problem = calloc(p->problem_count + 1, sizeof *to->problem);
-    if (!to->problem)
-        return error_no_memory(error);
-    memcpy(to->problem, p->problems[PROBLEM_TUNED], p->problem_count * sizeof *to->problem);
-    return AT_OK;
-}
-
 /* Loads the pattern's script for a device. A script that does not load is stored as NULL, which is
  * no error. */
 static at_status load_script(const patterns *all, known_pattern *p, const arch_limits *limits,
@@ -171,12 +161,18 @@ static at_status load_script(const patterns *all, known_pattern *p, const arch_l
         status = script_load(path, &with, &made.script, &none);
     if (status == AT_NO_MEMORY)
         return error_no_memory(error);
-    status = made.script ? copy_problem(&made, error) : AT_OK;
-    if (!status && !array_add(&p->scripts, &p->script_count, &made, sizeof made))
-        status = error_no_memory(error);
-    if (status)
-        free_script(&made);
-    return status;
+    if (made.script) {
+        const pattern *its = script_pattern(made.script);
+        made.problem = calloc(its->problem_count + 1, sizeof *made.problem);
+        if (made.problem)
+            memcpy(made.problem, its->problems[PROBLEM_TUNED],
+                   its->problem_count * sizeof *made.problem);
+    }
+    if ((made.problem || !made.script) &&
+        array_add(&p->scripts, &p->script_count, &made, sizeof made))
+        return AT_OK;
+    free_script(&made);
+    return error_no_memory(error);
 }
 
 static at_status find_loaded(const patterns *all, known_pattern *p, const arch_limits *limits,

@@ -134,34 +134,21 @@ void record_store_close(record_store *s)
 
 /* ---- a run ---- */
 
-static bool same_problem(const run_summary *s, const record_values *problem)
+static json_t *entry_json(const record *r, const record_entry *e)
 {
-    if (problem->count != s->problem_count)
-        return false;
-    for (size_t i = 0; i < s->problem_count; i++) {
-        const value *v = record_get(problem, s->problem[i].name);
-        if (!v || !value_equal(*v, s->problem[i].value))
-            return false;
-    }
-    return true;
-}
-
-static size_t find_entry(const run_summary *s, const record *old)
-{
-    bool energy = s->objective && strcmp(s->objective, "energy") == 0;
-    size_t at = 0;
-    while (at < old->entry_count &&
-           !(old->entries[at].warm_cache == s->warm_cache && old->entries[at].energy == energy &&
-             strcmp(old->entries[at].after, s->after) == 0 &&
-             same_problem(s, &old->entries[at].problem)))
-        at++;
-    return at;
+    return json_array_get(json_object_get(r->root, "entries"), e->place);
 }
 
 const record_entry *record_find_entry(const record *r, const run_summary *s)
 {
-    size_t at = find_entry(s, r);
-    return at < r->entry_count ? &r->entries[at] : NULL;
+    record_pair pairs[RECORD_MAX_VALUES];
+    const record_entry like = {.problem = {s->problem_count, pairs},
+                               .warm_cache = s->warm_cache,
+                               .after = s->after,
+                               .energy = s->objective && strcmp(s->objective, "energy") == 0};
+    for (size_t i = 0; i < s->problem_count; i++)
+        pairs[i] = (record_pair){s->problem[i].name, s->problem[i].value};
+    return record_find_question(r, r, &like);
 }
 
 static bool measured_in_run(const run_summary *s, const record_values *configuration)
@@ -197,18 +184,16 @@ static at_status put_entry(const run_summary *s, const record *old, record_chang
                            at_error *error)
 {
     json_t *entries = json_object_get(old->root, "entries");
-    size_t at = find_entry(s, old);
-    bool exists = at < old->entry_count;
-    json_t *earlier = exists ? json_array_get(entries, old->entries[at].place) : NULL;
-    if (exists && keep_earlier(s, &old->entries[at])) {
+    const record_entry *earlier = record_find_entry(old, s);
+    if (earlier && keep_earlier(s, earlier)) {
         *change = RECORD_KEPT;
         return AT_OK;
     }
-    *change = exists ? RECORD_REPLACED : RECORD_ADDED;
+    *change = earlier ? RECORD_REPLACED : RECORD_ADDED;
     json_t *entry = record_pack_entry(s);
-    bool done = entry && (!exists || record_keep_unknown(entry, earlier)) &&
-                (exists ? json_array_set(entries, old->entries[at].place, entry)
-                        : json_array_append(entries, entry)) == 0;
+    bool done = entry && (earlier ? record_keep_unknown(entry, entry_json(old, earlier)) &&
+                                        json_array_set(entries, earlier->place, entry) == 0
+                                  : json_array_append(entries, entry) == 0);
     json_decref(entry);
     if (!done)
         return error_set(error, AT_NO_MEMORY,
@@ -319,11 +304,6 @@ static bool stays(const record_entry *there, const record_entry *other, const ch
     *why = older_wins ? "the older one is faster, and the newer run did not time its configuration"
                       : "the newer one is taken";
     return other_is_newer == older_wins;
-}
-
-static json_t *entry_json(const record *r, const record_entry *e)
-{
-    return json_array_get(json_object_get(r->root, "entries"), e->place);
 }
 
 static at_status combine_entry(const record *from, const record_entry *e, record *into,
