@@ -54,7 +54,7 @@ member() { # member DIR PYTHON: of capture.json, as `d`
     succeeds
     [ "$(member seen '[(c["grid"][0], c["count"]) for c in d["captured"]]')" = "[(1, 2), (8, 1), (40, 1)]" ]
     tool check --captured seen
-    fails_with 2 "it has 3 captured launches: say which by DIR:1 to DIR:3"
+    fails_with 2 "it has 3 captured launches: choose one by DIR:1 to DIR:3"
     tool check --captured seen:3
     succeeds
 }
@@ -157,7 +157,7 @@ END
     program -o late --kernel scale_by --nth 9 -- scale 64
     fails_with 2 "launched 1 times: there is no launch 9"
     FAKE_CUPTI_SUBSCRIBED=1 program -o busy -- scale 64
-    fails_with 3 "CUPTI lets nobody watch this program"
+    fails_with 3 "CUPTI cannot watch this program"
     tool capture -o missing -- ./no-such-program
     fails_with 2 "cannot run ./no-such-program"
     tool capture -o nothing
@@ -166,7 +166,7 @@ END
     succeeds
     says "allocations of 512 bytes, more than --limit, 100, allows: --limit 512 takes it"
     tool check --captured large
-    fails_with 4 "that launch is not whole"
+    fails_with 4 "the launch was not captured completely"
 }
 
 @test "without CUPTI the message says where it comes from" {
@@ -188,7 +188,7 @@ broken() { # broken SED CODE TEXT: capture.json changed so is refused
     tool check --captured seen:2
     fails_with 2 "it has 1 captured launch: there is no number 2"
     tool check --captured seen:x
-    fails_with 2 "names no captured launch"
+    fails_with 2 "does not name a captured launch"
     tool check --captured seen --set n=4
     fails_with 2 "--set, --config, --only and --budget are of a SCRIPT"
     program -o table -- scale 64

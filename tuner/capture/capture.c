@@ -26,8 +26,8 @@ static at_status split(const char *name, char dir[PATH_MAX], size_t *number, at_
         return AT_OK;
     *number = strtoul(colon + 1, &end, 10);
     if (colon[1] < '1' || colon[1] > '9' || *end)
-        return error_set(error, AT_USAGE, "'%s' names no captured launch: write DIR or DIR:2",
-                         name);
+        return error_set(error, AT_USAGE,
+                         "'%s' does not name a captured launch: write DIR or DIR:2", name);
     dir[colon - name] = '\0';
     return AT_OK;
 }
@@ -43,7 +43,7 @@ static at_status find_launch(const char *path, const json_t *root, size_t number
                             "capture --kernel NAME'");
     if (number == 0 && count > 1)
         return error_set_at(error, AT_USAGE, path, 0,
-                            "it has %zu captured launches: say which by DIR:1 to DIR:%zu", count,
+                            "it has %zu captured launches: choose one by DIR:1 to DIR:%zu", count,
                             count);
     if (number > count)
         return error_set_at(error, AT_NOT_FOUND, path, 0,
@@ -53,7 +53,7 @@ static at_status find_launch(const char *path, const json_t *root, size_t number
     if (json_is_true(json_object_get(*out, "whole")))
         return AT_OK;
     const char *why = json_string_value(json_object_get(*out, "trouble"));
-    return error_set_at(error, AT_FORMAT, path, 0, "that launch is not whole: %s",
+    return error_set_at(error, AT_FORMAT, path, 0, "the launch was not captured completely: %s",
                         why ? why : "the program ended in it");
 }
 

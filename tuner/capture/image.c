@@ -162,7 +162,7 @@ static at_status look_through(search *s, const char *bytes, size_t size_bytes, a
         if (e.header_bytes < sizeof e || e.header_bytes > size_bytes - at ||
             e.size_bytes > size_bytes - at - e.header_bytes)
             return error_set_at(error, AT_FORMAT, s->path, 0,
-                                "this is no fat binary, or it is damaged: capture the program "
+                                "this is not a fat binary, or it is damaged: capture the program "
                                 "again");
         status = look_at(s, &e, bytes + at + e.header_bytes, error);
         at += e.header_bytes + (size_t)e.size_bytes;

@@ -332,7 +332,7 @@ static at_status read_process(reading *r, const char *folder, at_error *error)
         if (mapped != MAP_FAILED)
             munmap(mapped, sizeof(capture_table));
         return error_set_at(error, AT_FORMAT, path, 0,
-                            "this is no table of a program's launches, or one of another version");
+                            "this is not a table of launches, or it is of another version");
     }
     unlink(path);
     add_table(r, mapped, folder);

@@ -99,8 +99,7 @@ at_status warm_start_init(warm_start *w, const recorded *r, const space *s,
     const recorded_result **all = recorded_rank(r, &count);
     if (match_names(r, s, m.place) == 0) {
         status = error_set(error, AT_NOT_FOUND,
-                           "none of the recorded parameters (%s ...) is one of the script's",
-                           r->names[0]);
+                           "the script has none of the recorded parameters (%s ...)", r->names[0]);
         goto cleanup;
     }
     match_values(&m, s);

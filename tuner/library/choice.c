@@ -57,7 +57,7 @@ static at_status refuse_unknown(const at_choice *c, const at_results *results, a
 {
     const char *problem = at_results_problem(results, 0);
     return error_set(error, AT_NOT_FOUND, "there are no results for '%s'%s%.1000s", c->pattern,
-                     problem ? "; what could not be read: " : "", problem ? problem : "");
+                     problem ? "; a file could not be read: " : "", problem ? problem : "");
 }
 
 /* ---- which configurations are possible ---- */

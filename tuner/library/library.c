@@ -141,7 +141,8 @@ static at_status find_current(const cuda_driver *cuda, const device_properties *
     at_status status = cuda_check(cuda, cuda->cuCtxGetDevice(&current), AT_NO_DEVICE,
                                   "no CUDA context is current in this thread", error);
     if (!status && (current < 0 || (size_t)current >= count))
-        status = error_set(error, AT_NO_DEVICE, "the current context's GPU is not listed");
+        status = error_set(error, AT_NO_DEVICE,
+                           "the GPU of the current context is not among the driver's devices");
     if (!status)
         *out = &list[current];
     return status;
@@ -239,7 +240,8 @@ at_status argument_check_problem(const char *function, const at_results *results
                                     error);
     error_clear(error);
     if (count > RECORD_MAX_VALUES)
-        return error_set(error, AT_USAGE, "a problem has %d variables at most", RECORD_MAX_VALUES);
+        return error_set(error, AT_USAGE, "a problem can have at most %d variables",
+                         RECORD_MAX_VALUES);
     for (size_t i = 0; i < count; i++) {
         const at_variable *v = &problem[i];
         if (!v->name)
@@ -249,8 +251,8 @@ at_status argument_check_problem(const char *function, const at_results *results
                              "the problem's variable '%.80s' has a kind that does not exist (%d)",
                              v->name, (int)v->kind);
         if (v->kind == AT_KIND_TEXT && !v->text)
-            return error_set(error, AT_USAGE,
-                             "the problem's variable '%.80s' is a text that is NULL", v->name);
+            return error_set(error, AT_USAGE, "the text of the problem's variable '%.80s' is NULL",
+                             v->name);
     }
     return AT_OK;
 }

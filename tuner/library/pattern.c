@@ -285,7 +285,7 @@ at_status library_load_script(const at_choice *c, const at_kernel_options *o,
     char path[PATHS_BYTES], texts[RECORD_MAX_VALUES][LIBRARY_VALUE_BYTES];
     script_setting settings[RECORD_MAX_VALUES];
     if (o && o->include_count > SCRIPT_INCLUDES_MAX)
-        return error_set(error, AT_USAGE, "there are %d folders of headers at most",
+        return error_set(error, AT_USAGE, "at most %d folders of headers are allowed",
                          SCRIPT_INCLUDES_MAX);
     for (size_t i = 0; i < c->problem.count; i++) {
         value_format(c->problem.pairs[i].value, texts[i], LIBRARY_VALUE_BYTES);

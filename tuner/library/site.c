@@ -309,9 +309,10 @@ static at_status open_window(at_site *site, at_error *error)
     if (sites->broadcast(sites->context, &site->told, sizeof site->told) != 0)
         return error_set(error, AT_IO, "the broadcast of the site '%s' failed", site->name);
     if (site->told.site != site->hash)
-        return error_set(error, AT_USAGE,
-                         "the ranks call sites in another order: this is '%s', not rank 0's",
-                         site->name);
+        return error_set(
+            error, AT_USAGE,
+            "the ranks call sites in different orders: rank 0 is not at this site, '%s'",
+            site->name);
     site->state = (at_site_state)site->told.state;
     site->next = 0;
     return AT_OK;
@@ -528,8 +529,8 @@ at_status at_site_restrict(at_site *site, at_site_valid *valid, void *context, a
     if (status)
         return status;
     if (site->opened && site->valid != valid)
-        status =
-            error_set(error, AT_USAGE, "the site '%s' is in use: restrict it before", site->name);
+        status = error_set(error, AT_USAGE,
+                           "the site '%s' is in use: restrict it before its first use", site->name);
     site->valid = status ? site->valid : valid;
     site->valid_context = status ? site->valid_context : context;
     pthread_mutex_unlock(&site->lock);

@@ -130,7 +130,8 @@ at_status site_space_init(site_space *s, const at_parameter *parameters, size_t 
 {
     *s = (site_space){.count = 1};
     if (count > RECORD_MAX_VALUES)
-        return error_set(error, AT_USAGE, "a site has %d parameters at most", RECORD_MAX_VALUES);
+        return error_set(error, AT_USAGE, "a site can have at most %d parameters",
+                         RECORD_MAX_VALUES);
     for (size_t i = 0; i < count; i++) {
         at_status status = add_list(s, &parameters[i], error);
         if (status)

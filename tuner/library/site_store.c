@@ -48,7 +48,7 @@ static at_status find_folder(const char *folder, char *out, size_t out_bytes, at
         return error_set(
             error, AT_IO,
             "there is no folder for the store of sites: neither XDG_CACHE_HOME nor HOME "
-            "is set; name one");
+            "is set; set one, or pass a folder");
     if (n < 0 || (size_t)n >= out_bytes)
         return error_set(error, AT_USAGE, "the path of the store's folder is too long");
     return AT_OK;
@@ -59,7 +59,7 @@ at_status site_store_open(const char *folder, const arch_limits *gpu, const char
 {
     if (!record_is_text(code) || !record_is_text(driver))
         return error_set(error, AT_USAGE,
-                         "the version of the code is to be a line of 255 letters at most");
+                         "the version of the code must be a line of at most 255 letters");
     site_store *s = calloc(1, sizeof *s);
     if (!s)
         return error_no_memory(error);

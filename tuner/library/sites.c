@@ -18,10 +18,10 @@ at_status sites_check_process(const at_sites *sites, const char *function, at_er
 {
     if (sites->process == getpid())
         return AT_OK;
-    return error_set(error, AT_USAGE,
-                     "%s: this process is a fork of the one that opened these sites; open others "
-                     "in it",
-                     function);
+    return error_set(
+        error, AT_USAGE,
+        "%s: this process is a fork of the one that opened these sites; open new ones here",
+        function);
 }
 
 void sites_note_problem(void *context, const char *text)
@@ -71,7 +71,7 @@ static at_status read_mode(sites_mode *mode, at_error *error)
             *mode = (sites_mode)m;
             return AT_OK;
         }
-    return error_set(error, AT_USAGE, "AUTOTUNE_SITES is '%.80s'; it may be off, use or tune",
+    return error_set(error, AT_USAGE, "AUTOTUNE_SITES is '%.80s'; set it to off, use or tune",
                      given);
 }
 
@@ -83,7 +83,7 @@ static at_status fill(at_sites *sites, const at_sites_options *o, const arch_lim
     sites->context = o->context;
     sites->rank = o->broadcast ? o->rank : 0;
     if (!(sites->share > 0 && sites->share <= 1))
-        return error_set(error, AT_USAGE, "the share of time for tuning is to be between 0 and 1");
+        return error_set(error, AT_USAGE, "the share of time for tuning must be between 0 and 1");
     at_status status = read_mode(&sites->mode, error);
     if (status)
         return status;
@@ -234,7 +234,8 @@ static at_status fill_site(at_site *site, const char *name, const at_variable *v
     site->name = (char *)(uintptr_t)checked.name;
     /* Driver and code are recorded as two more variables. */
     if (count > RECORD_MAX_VALUES - 2)
-        return error_set(error, AT_USAGE, "a site has %d variables at most", RECORD_MAX_VALUES - 2);
+        return error_set(error, AT_USAGE, "a site can have at most %d variables",
+                         RECORD_MAX_VALUES - 2);
     site->variables = calloc(count + 1, sizeof *site->variables);
     if (!site->variables)
         return error_no_memory(error);

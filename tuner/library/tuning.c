@@ -182,10 +182,9 @@ static at_status find_program(tuning *t, const char *given, at_error *error)
         if (*folder && n > 0 && (size_t)n < sizeof t->program && access(t->program, X_OK) == 0)
             return AT_OK;
     }
-    return error_set(
-        error, AT_NOT_FOUND,
-        "the program autotune, which tunes, is neither beside the library nor in PATH; "
-        "AUTOTUNE_PROGRAM may name it");
+    return error_set(error, AT_NOT_FOUND,
+                     "the program autotune, which tunes, is neither beside the library nor in "
+                     "PATH: set AUTOTUNE_PROGRAM to its path");
 }
 
 static at_status start_program(tuning *t, at_error *error)
@@ -310,9 +309,9 @@ static at_status read_options(tuning *t, const at_results *results, const at_tun
     t->budget_s = o.budget_s != 0 ? o.budget_s : DEFAULT_BUDGET_S;
     t->share = o.share != 0 ? o.share : DEFAULT_SHARE;
     if (!(t->budget_s >= 1 && t->budget_s <= MOST_BUDGET_S))
-        return error_set(error, AT_USAGE, "a tuning's budget is from 1 s to a week");
+        return error_set(error, AT_USAGE, "a tuning's budget must be from 1 s to a week");
     if (!(t->share >= 0.001 && t->share <= 1))
-        return error_set(error, AT_USAGE, "a tuning's share of the GPU is from 0.001 to 1");
+        return error_set(error, AT_USAGE, "a tuning's share of the GPU must be from 0.001 to 1");
     snprintf(t->folder, sizeof t->folder, "%s", folder && *folder ? folder : "results");
     snprintf(t->script, sizeof t->script, "%s", o.script ? o.script : t->pattern);
     return find_program(t, o.program, error);

@@ -173,10 +173,11 @@ at_status ceilings_merge(const char *results_dir, const run_summary *s, ceiling_
     const run_result *best = run_summary_best(s);
     lock *held = NULL;
     if (s->device.predicted || s->compiled_only)
-        return error_set(error, AT_USAGE, "predicted times are no ceilings: nothing is kept for %s",
+        return error_set(error, AT_USAGE,
+                         "predicted times are not ceilings: nothing is recorded for %s",
                          s->device.spec);
     if (!best || best->time.count == 0 || best->rates[ceiling_get(kind)->unit] <= 0)
-        return error_set(error, AT_USAGE, "nothing was measured of the ceiling %s",
+        return error_set(error, AT_USAGE, "the ceiling %s was not measured",
                          ceiling_get(kind)->name);
     at_status status = record_gpu_path(results_dir, s->device.limits.name, CEILINGS_FILE, file,
                                        sizeof file, error);

@@ -206,7 +206,7 @@ static at_status check_run(const run_summary *s, at_error *error)
     const run_result *best = run_summary_best(s);
     if (s->device.predicted || s->compiled_only)
         return error_set(error, AT_USAGE,
-                         "predicted times are no results: nothing is recorded for %s",
+                         "predicted times are not results: nothing is recorded for %s",
                          s->device.spec);
     if (!best || best->time.count == 0)
         return error_set(error, AT_USAGE, "there is no winner to record");

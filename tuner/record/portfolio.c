@@ -28,7 +28,7 @@ static void read_order(record_reading *r, const json_t *j, const json_t *default
     json_int_t place = json_integer_value(default_at);
     if (default_at &&
         (!json_is_integer(default_at) || place < 0 || (size_t)place > p->configuration_count))
-        record_bad(r, "default_at", "how many of the order come before the default");
+        record_bad(r, "default_at", "the number of configurations before the default");
     out->has_default = default_at;
     out->default_at = (uint8_t)place;
 }
@@ -59,7 +59,7 @@ static void read_feature_node(record_reading *r, const json_t *j, const json_t *
     if (!json_is_number(json_object_get(j, "below")) || json_object_get(j, "variable") ||
         json_object_get(j, "times") || json_object_get(j, "multiple_of") ||
         json_object_get(j, "is"))
-        record_bad(r, "a node that asks for a feature", "with a number \"below\", alone");
+        record_bad(r, "a node that tests a feature", "a comparison with a number \"below\", alone");
 }
 
 /* Reads a node of a tree, which is a list of nodes in the file. Children come after their parents,
@@ -93,7 +93,7 @@ static void read_node(record_reading *r, const json_t *j, const record_portfolio
     else if (below ? !json_to_value(below, &out->bound) || !json_is_number(below)
                    : !json_to_value(is, &out->bound) || json_is_number(is))
         record_bad(r, "a node of the tree",
-                   "with a number \"below\", a text \"is\" or a number \"multiple_of\"");
+                   "a test with a number \"below\", a text \"is\" or a number \"multiple_of\"");
     out->then = (size_t)json_integer_value(then);
     out->otherwise = (size_t)json_integer_value(otherwise);
     if (!json_is_integer(then) || !json_is_integer(otherwise) || json_integer_value(then) < 0 ||

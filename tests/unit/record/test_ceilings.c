@@ -213,7 +213,7 @@ TEST_IN(predictions_are_no_ceilings, set_up, temporary_file_tear_down)
 {
     fixture *f = *state;
     assert_int_equal(merge(f, CEILING_COPY, 0, "NVIDIA H200"), AT_USAGE);
-    assert_contains(f->error.message, "predicted times are no ceilings");
+    assert_contains(f->error.message, "predicted times are not ceilings");
 }
 
 /* The file is in the folder of the records. */

@@ -538,7 +538,7 @@ int InitializeInjection(void)
     const int code = subscribe();
     if (code) {
         here.cupti.cuptiGetResultString(code, &text);
-        rows_trouble(t->trouble, "CUPTI lets nobody watch this program: %s", text ? text : "");
+        rows_trouble(t->trouble, "CUPTI cannot watch this program: %s", text ? text : "");
     }
     return 1;
 }

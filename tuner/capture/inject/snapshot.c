@@ -88,7 +88,7 @@ static bool take_arguments(const snapshot *s, CUfunction f, void **arguments, vo
     const unsigned char *packed;
     size_t packed_bytes;
     if (!find_packed(extra, &packed, &packed_bytes)) {
-        rows_trouble(out->trouble, "its arguments come in a way that is not known");
+        rows_trouble(out->trouble, "its arguments are passed in an unknown way");
         return false;
     }
     for (size_t i = 0;; i++) {
@@ -97,14 +97,14 @@ static bool take_arguments(const snapshot *s, CUfunction f, void **arguments, vo
         if (result == CUDA_ERROR_INVALID_VALUE)
             return true; /* there is no more parameter */
         if (result)
-            return fail(s, result, "its arguments cannot be told");
+            return fail(s, result, "its arguments cannot be found");
         if (i >= CAPTURE_MOST_ARGUMENTS || offset + size_bytes > CAPTURE_PARAMETER_BYTES) {
             rows_trouble(out->trouble, "it has more arguments than %d, or %d bytes of them",
                          CAPTURE_MOST_ARGUMENTS, CAPTURE_PARAMETER_BYTES);
             return false;
         }
         if (packed && offset + size_bytes > packed_bytes) {
-            rows_trouble(out->trouble, "it is given %zu bytes of arguments, too few", packed_bytes);
+            rows_trouble(out->trouble, "it is given only %zu bytes of arguments", packed_bytes);
             return false;
         }
         memcpy(out->parameters + offset, packed ? packed + offset : arguments[i], size_bytes);
@@ -264,7 +264,7 @@ static void take_outputs(const snapshot *s)
         if (fd >= 0)
             close(fd);
         if (like == MAP_FAILED) {
-            rows_trouble(out->trouble, "what was captured cannot be read again");
+            rows_trouble(out->trouble, "the captured files cannot be read again");
             return;
         }
         const bool good = write_contents(s, a, after, like, &differs);
