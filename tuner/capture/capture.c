@@ -196,7 +196,6 @@ static void read_argument(reading *r, const json_t *a)
         read_pointer(r, json_array_get(pointers, k), &read);
 }
 
-/* Checks that there is a regular file of this size. */
 static at_status check_file(const char *path, uint64_t size_bytes, at_error *error)
 {
     struct stat s;
@@ -246,7 +245,6 @@ static void read_variable(reading *r, const json_t *v)
     check_file_of(r, read.before, read.size_bytes);
 }
 
-/* Reads each element of the launch's member `name`. */
 static void read_each(reading *r, const json_t *launch, const char *name, size_t most,
                       void (*read)(reading *, const json_t *), const char *what)
 {
@@ -298,7 +296,6 @@ static at_status read_launch(captured_launch *c, const char *dir, size_t place,
     return r.status;
 }
 
-/* Checks schema and version. */
 static at_status check_head(const char *path, const json_t *root, at_error *error)
 {
     const char *schema = json_string_value(json_object_get(root, "schema"));

@@ -109,7 +109,6 @@ static at_status unpack(const fatbin_entry *e, const char *bytes, const char *pa
     return status;
 }
 
-/* Returns whether the PTX defines the kernel. */
 static bool defines(const char *ptx, const char *kernel)
 {
     const size_t length = strlen(kernel);

@@ -100,7 +100,6 @@ static at_status renew(relaunch *r)
     return AT_OK;
 }
 
-/* Returns whether the memory holds an address within an allocation. */
 static bool find_addresses(const relaunch *r)
 {
     const captured_launch *c = r->launch;

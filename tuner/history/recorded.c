@@ -338,7 +338,7 @@ static int compare_values(const void *a, const void *b)
     return value_compare(*(const value *)a, *(const value *)b);
 }
 
-/* Returns the distinct values of parameter `p`, sorted; the caller frees them. */
+/* The caller frees the sorted, distinct values. */
 static value *values_of(const recorded *r, size_t p, size_t *count)
 {
     value *all = memory_new(r->result_count, sizeof *all);

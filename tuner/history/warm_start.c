@@ -5,7 +5,6 @@
 
 #include "base/memory.h"
 
-/* A value of a parameter, and its index. */
 typedef struct indexed {
     value v;
     uint16_t index;

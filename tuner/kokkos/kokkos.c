@@ -311,7 +311,6 @@ void kokkosp_request_values(size_t context, size_t input_count, const kokkos_var
     pthread_mutex_unlock(&tool.lock);
 }
 
-/* Ends all calls that the context began. */
 void kokkosp_end_context(size_t context, kokkos_variable goal)
 {
     at_error error;

@@ -62,7 +62,6 @@ static at_status refuse_unknown(const at_choice *c, const at_results *results, a
 
 /* ---- which configurations are possible ---- */
 
-/* Returns the kind of a value in words, such as "an integer". */
 static const char *kind_words(value_kind kind)
 {
     return kind == VALUE_INTEGER   ? "an integer"

@@ -454,7 +454,6 @@ static bool begin_timed(site_tuner *t, site_turn *turn)
     return begin_check(t, turn);
 }
 
-/* Counts calls that are not timed. */
 static void note_plain(site_tuner *t, uint64_t calls)
 {
     t->since_check += calls;

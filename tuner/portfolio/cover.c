@@ -125,7 +125,7 @@ size_t portfolio_cover(const portfolio_matrix *m, size_t most, double least_gain
         double now = set_count(m->configuration_count, k) <= exact_sets
                          ? choose_exactly(m, k, trial + most, trial)
                          : choose_greedily(m, k, trial);
-        /* A size that does not pay may lead to one that does. */
+        /* A set that does not pay may lead to a larger set that does. */
         if (k > 1 && *loss - now < least_gain * (double)(k - count))
             continue;
         *loss = now;

@@ -156,7 +156,6 @@ static size_t gather(const portfolio_matrix *m, size_t column, const size_t *amo
     return count;
 }
 
-/* Buffers for learning. */
 typedef struct work {
     size_t *all, *rows, *before;
     double *factor;
@@ -170,7 +169,6 @@ static void compare_rows(kriging *k, const size_t *rows, size_t count)
                 likeness_by(&k->by, k->axes, k->axis_count, row_of(k, rows[i]), row_of(k, rows[j]));
 }
 
-/* Learns a column from the rows where it was possible. */
 static void learn(kriging *k, const portfolio_matrix *m, size_t column, const work *w)
 {
     double squares = 0, *y = k->scratch;

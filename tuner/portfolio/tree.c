@@ -31,7 +31,6 @@ static double cost_of(double ratio, double fallback)
     return ratio - 1 + harm_weight * fmax(0, harm);
 }
 
-/* Fills costs->values, which has room, from a matrix. */
 static void leaf_set_costs(const portfolio_matrix *m, leaf_costs *costs)
 {
     size_t width = m->configuration_count;
@@ -314,7 +313,6 @@ static void take_back(grower *g)
     }
 }
 
-/* Returns the saving per further leaf. */
 static double saving(const branch *b)
 {
     return (b->cost - b->pruned) / (double)(b->leaves - 1);
@@ -357,7 +355,6 @@ static double grow(grower *g, bool words_first)
     return prune(g);
 }
 
-/* Writes a branch and everything below it. */
 static void write_nodes(grower *g, size_t from)
 {
     const branch *b = &g->branches[from];

@@ -78,7 +78,6 @@ static const char *skip_blanks(const char *at)
     return at + strspn(at, " \t\r\n");
 }
 
-/* Returns the position after the string that begins at `at`. */
 static const char *skip_string(const char *at)
 {
     for (at++; *at && *at != '"'; at++)
@@ -87,7 +86,6 @@ static const char *skip_string(const char *at)
     return *at ? at + 1 : at;
 }
 
-/* Returns the position after the JSON value that begins at `at`. */
 static const char *skip_value(const char *at)
 {
     size_t depth = 0;

@@ -13,7 +13,6 @@
 
 /* ---- a file while it is changed ---- */
 
-/* Returns a record without entries, or NULL if memory is short. */
 static json_t *empty_record(const arch_limits *gpu, const char *pattern_name)
 {
     char capability[16];
@@ -54,7 +53,6 @@ static at_status write_record(const char *path, const json_t *root, at_error *er
     return record_replace(path, root, reads_record, error);
 }
 
-/* Reads the file, or begins a new record if there is no file. */
 static at_status read_or_start(const char *path, const arch_limits *gpu, const char *pattern_name,
                                record *old, at_error *error)
 {
@@ -179,7 +177,6 @@ static bool keep_earlier(const run_summary *s, const record_entry *old)
            !measured_in_run(s, &old->configuration);
 }
 
-/* Puts the run's entry into old->root. */
 static at_status put_entry(const run_summary *s, const record *old, record_change *change,
                            at_error *error)
 {

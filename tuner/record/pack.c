@@ -339,7 +339,7 @@ static json_t *pack_node(const record_portfolio *p, const record_node *n)
     return object;
 }
 
-/* Packs the features that a node tests. Returns NULL if there is none. */
+/* Returns NULL if no node tests a feature. */
 static json_t *pack_features(const record_portfolio *p)
 {
     json_t *object = NULL;

@@ -79,7 +79,6 @@ static bool comes_before(const pick_candidate *a, const pick_candidate *b)
     return a->place < b->place;
 }
 
-/* Returns the rule for a candidate of the record `from`. */
 static pick_rule rule_of(const pick_walk *w, const record *from, int portfolio_place,
                          bool same_problem)
 {
@@ -152,7 +151,6 @@ static void add_default(pick_walk *w)
             .rule = PICK_DEFAULT, .configuration = w->fallback, .portfolio_place = -1, .ahead = -1};
 }
 
-/* Finds all candidates of the walk's rule. */
 static void find_candidates(pick_walk *w)
 {
     w->at = w->count = 0;

@@ -36,7 +36,6 @@
  * occupancy: 0 to 1; tied, twin_of: config of the tried variant with the same machine code, or
  * null, message: why it is not ok; proven: on a simulated device; unproven: why not */
 
-/* Significant digits of figures. */
 enum { FIGURE_DIGITS = 6 };
 
 static uint64_t spill_bytes(const run_result *r)

@@ -144,7 +144,6 @@ static bool is_chosen(const char *name)
     return known->is_chosen;
 }
 
-/* Returns the row of a launch, or NULL if there is no room. */
 static capture_row *row_of(const cupti_call *call, const launch *l)
 {
     return rows_find(&here.rows, call->symbol ? call->symbol : "", &l->key);
@@ -247,7 +246,6 @@ static void count_node(const cupti_call *call, CUfunction function, CUkernel ker
     pthread_mutex_unlock(&here.rows_lock);
 }
 
-/* Returns the row of a kernel node. */
 static capture_row row_of_node(const CUDA_KERNEL_NODE_PARAMS_v3 *k)
 {
     return (capture_row){.grid = {k->gridDimX, k->gridDimY, k->gridDimZ},

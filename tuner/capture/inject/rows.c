@@ -44,7 +44,7 @@ bool rows_open(rows *r, const char *dir)
     return true;
 }
 
-/* Returns the FNV-1a hash of the members that distinguish rows. */
+/* FNV-1a over the members that distinguish rows. */
 static uint32_t hash(const char *name, const capture_row *key)
 {
     uint64_t h = UINT64_C(0xcbf29ce484222325);

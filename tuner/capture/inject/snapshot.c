@@ -187,7 +187,6 @@ static void name_file(const snapshot *s, uint32_t k, const char *when, char name
     snprintf(name, 64, "%d-%u-%s", s->place, k, when);
 }
 
-/* Reads a piece of an allocation into `piece`. */
 static bool read_piece(const snapshot *s, const capture_allocation *a, uint64_t offset, char *piece,
                        size_t size_bytes)
 {
