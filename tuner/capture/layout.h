@@ -2,7 +2,7 @@
  * has ended. They are plain data of fixed size in a mapped file: if the program crashes, is killed
  * or calls _exit(), everything written so far is in the file.
  *
- * * Each process of the program has its own folder in the folder of the capture, with this table in
+ * Each process of the program has its own folder in the folder of the capture, with this table in
  * the file `table`. For launch number i of `launches` the folder has the files "<i>-<k>-before" and
  * "<i>-<k>-after" (contents of allocation k; no "after" if they are unchanged), "<i>-variable-<k>",
  * and "<i>-module" (the image that its module was loaded from). */

@@ -1,7 +1,7 @@
 /* Replays recorded measurements: a strategy searches a space with known outcomes. Nothing is
  * compiled or run.
  *
- * * Input: a recorded space, borrowed, and options. Output: the quality of the best configuration
+ * Input: a recorded space, borrowed, and options. Output: the quality of the best configuration
  * after a number of evaluations and after a recorded time, as means over seeds, compared with
  * random search and as scores. */
 #ifndef AUTOTUNE_HISTORY_REPLAY_H
@@ -51,7 +51,7 @@ at_status replay_run(const recorded_space *rs, const replay_options *options, re
 
 /* Scores compare a search with random search on the same, completely measured space.
  *
- * * A failed configuration is an evaluation that finds nothing. Until a working configuration is
+ * A failed configuration is an evaluation that finds nothing. Until a working configuration is
  * found, the cost is the worst one's. Source of score and budget: Willemsen, Schoonhoven,
  * Filipovic, Tørring, van Nieuwpoort, van Werkhoven, "A methodology for comparing optimization
  * algorithms for auto-tuning", FGCS 159 (2024). */

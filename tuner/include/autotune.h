@@ -250,11 +250,11 @@ typedef struct at_kernel_options {
  * (NVRTC is opened only if the cache has no entry) and loads it into that context. Without a cache
  * entry this takes as long as NVRTC, perhaps seconds.
  *
- * * * A configuration that was recorded for another problem may be impossible for this one. Then
+ * A configuration that was recorded for another problem may be impossible for this one. Then
  * the next best possible one is taken, and finally the default; at_kernel_rule() and
  * at_kernel_text() say which. AT_NOT_FOUND if no configuration is possible.
  *
- * * * Buffers of tensor maps must be aligned to 16 bytes, buffers of textures as the driver
+ * Buffers of tensor maps must be aligned to 16 bytes, buffers of textures as the driver
  * requires. The kernel borrows from `choice`, which must be freed later; at_close() may be called
  * earlier. AT_SCRIPT, AT_COMPILE, AT_NO_TOOLCHAIN, AT_NO_DEVICE, AT_DEVICE. */
 AT_API at_status at_prepare(const at_choice *choice, const at_kernel_options *options,

@@ -2,7 +2,7 @@
  * KOKKOS_TOOLS_LIBS names. Layouts and names are as in Kokkos 3.4 to 4.6
  * (Kokkos_Profiling_C_Interface.h); only the parts used here are declared.
  *
- * * A program declares variables: inputs, which describe a piece of work, and outputs, which the
+ * A program declares variables: inputs, which describe a piece of work, and outputs, which the
  * tool may choose. In a context, which has a number while it is open, the program asks for values
  * of outputs, given values of inputs, and does the work. */
 #ifndef AUTOTUNE_KOKKOS_INTERFACE_H

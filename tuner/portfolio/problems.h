@@ -1,18 +1,18 @@
 /* Chooses the problems on which a portfolio is tuned and tested.
  *
- * * Input: the variables, each with a range or a list, and the divisors that constraints require.
+ * Input: the variables, each with a range or a list, and the divisors that constraints require.
  * Output: distinct problems that fill the ranges evenly on a logarithmic scale. The corners come
  * first (all large, all small, tall, flat), then an additive recurrence of low discrepancy
  * (Roberts, "The unreasonable effectiveness of quasirandom sequences", 2018).
  *
- * * The vectors that a problem allows depend on the divisibility of its variables. So each number
+ * The vectors that a problem allows depend on the divisibility of its variables. So each number
  * is moved to the nearest one of a class: a variable with the divisors 2 and 4 has the classes odd,
  * even and multiple of 4. The first problems go through the classes of all variables together, if a
  * quarter of the problems suffices for that, otherwise through the classes of each variable alone.
  * Later numbers keep the class that they happen to have. A number of the class without divisors is
  * a prime. Of the numbers that all divisors divide, every second one is round in binary.
  *
- * * After the corners, one problem in eight has only numbers of the form 2^k or 3 * 2^k, and one in
+ * After the corners, one problem in eight has only numbers of the form 2^k or 3 * 2^k, and one in
  * eight has equal numbers, whatever their classes, since real problems often do. The result is
  * deterministic: the same axes and seed give the same problems. */
 #ifndef AUTOTUNE_PORTFOLIO_PROBLEMS_H

@@ -1,9 +1,9 @@
 /* A small decision tree over the variables of a problem, which orders a portfolio's configurations.
  *
- * * Each leaf orders all configurations and the pattern's default; a reader takes the first that is
+ * Each leaf orders all configurations and the pattern's default; a reader takes the first that is
  * possible. A configuration that is slower than the default costs more than one that misses a gain.
  *
- * * Trees grow as in CART (Breiman, Friedman, Olshen & Stone, "Classification and Regression
+ * Trees grow as in CART (Breiman, Friedman, Olshen & Stone, "Classification and Regression
  * Trees", 1984), the leaf with the greatest loss first. A leaf is split by the question that saves
  * most of its loss, if that is a good part. Otherwise it is split by the question that best
  * separates the losses of all configurations: if several questions are needed together, each of
