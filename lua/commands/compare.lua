@@ -1,4 +1,4 @@
--- autotune compare: what became faster or slower between two records, runs or journals.
+-- autotune compare: the problems that became faster or slower between two records, runs or journals.
 
 local recorded = require "lib.recorded"
 local entries = require "lib.entries"
@@ -34,7 +34,7 @@ local function of_record(r)
   return { gpu = r.gpu, subjects = subjects }
 end
 
--- The fastest result of a run, a journal or another tool's file.
+-- Returns the fastest result of a run, a journal or another tool's file.
 local function of_measurements(source)
   local r = recorded.read(source)
   local best, values, problem = recorded.rank(r)[1], {}, get(source.content, "problem")
@@ -42,7 +42,7 @@ local function of_measurements(source)
   if not best then refuse("no variant has a time", "missing", 0) end
   for p, name in ipairs(r.names) do values[p] = { name, best.values[p] } end
   return { gpu = r.device, subjects = { {
-    -- Without blanks, as records spell it.
+    -- Records write it without blanks.
     problem = (string.gsub(r.problem, " ", "")),
     asked = object { { "problem", type(problem) == "table" and #names(problem) > 0 and problem or object {} } },
     pattern = r.kernel, configuration = texts_of(values), values = object(values), arch = "sm_90",
@@ -52,7 +52,7 @@ local function of_measurements(source)
   } } }
 end
 
--- { record } or { source }: the best of each problem that the file has.
+-- Step "read", given { record } or { source }: the best result of each problem in the file.
 function STEPS.read(given)
   return has(given, "record") and of_record(given.record) or of_measurements(given.source)
 end
@@ -60,7 +60,7 @@ end
 local function judge_files(a, b, margin)
   if a.is_predicted ~= b.is_predicted then return "NOT SURE", 0.0, 0.0 end
   if a.is_predicted then
-    -- Predictions have no noise, and are no measurements.
+    -- Predictions are not measurements and have no noise.
     local times = b.time_ns / a.time_ns
     return judge.interval(times, times, margin), times, times
   end
@@ -68,8 +68,8 @@ local function judge_files(a, b, margin)
                        { low_ns = b.low_ns, median_ns = b.time_ns, high_ns = b.high_ns }, margin)
 end
 
--- { a, b, margin }: pairs what both files have for one problem, and judges each pair by what was recorded. Where each file has a
--- single problem these are a pair, whatever the problems are called.
+-- Step "pair", given { a, b, margin }: pairs the results of both files for each problem, and judges each pair by the
+-- recorded times. If each file has a single problem, these two are a pair, whatever their names.
 function STEPS.pair(given)
   local a, b, first, out = given.a.subjects, given.b.subjects, {}, {}
   local single = #a == 1 and #b == 1 and (a[1].problem == "" or b[1].problem == "")
@@ -86,7 +86,7 @@ end
 
 local function whole(count) return count < 0x1p63 and math.floor(count + 0.5) or math.maxinteger end
 
--- What only the text says of a side.
+-- Returns data of a side that only the text needs.
 local function side_of(s)
   local counts = get(s, "counts")
   return { problem = s.problem, configuration = s.configuration, time_ns = s.time_ns + 0.0, predicted = s.is_predicted,
@@ -94,7 +94,7 @@ local function side_of(s)
            resources = s.resources or nil }
 end
 
--- { comparisons, is_raced, gpus }
+-- Step "print", given { comparisons, is_raced, gpus }.
 function STEPS.print(given)
   local list, sides = {}, {}
   for i, c in ipairs(given.comparisons) do

@@ -2,7 +2,7 @@
 
 local recorded = require "lib.recorded"
 
--- The values of a result, { { name, value }, ... }.
+-- Returns the values of a result, { { name, value }, ... }.
 local function values_of(r, result)
   local out = {}
   for p, name in ipairs(r.names) do out[p] = { name, result.values[p] } end
@@ -13,7 +13,7 @@ end
 
 local FAILURES = { rejected = "InvalidConfig", compile_error = "CompilationFailedConfig" }
 
--- Python's str() of each value, with commas between: what Kernel Tuner looks configurations up by.
+-- Returns Python's str() of each value, with commas between. Kernel Tuner uses this text as the key of a configuration.
 local function key_of(result)
   local parts = {}
   for p, v in ipairs(result.values) do parts[p] = v == true and "True" or v == false and "False" or spell(v) end
@@ -66,7 +66,7 @@ end
 
 local WRITERS, NAMES = { ["kernel-tuner"] = kernel_tuner, t4 = t4 }, { "kernel-tuner", "t4" }
 
--- `name` is what a kernel is called that the file does not name.
+-- `name` is the name of a kernel that the file does not name.
 return function(given)
   local r = recorded.read(given.source)
   if r.kernel == "" then r.kernel = given.name end

@@ -1,4 +1,4 @@
--- autotune importance: which parameters decide, and which of them only together.
+-- autotune importance: the influence of each parameter, alone and together with others.
 
 local recorded = require "lib.recorded"
 local importance = require "lib.importance"

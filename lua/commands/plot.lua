@@ -1,4 +1,4 @@
--- autotune plot: what a picture of recorded measurements shows. templates/pages/plot_<kind>.tmpl draws it.
+-- autotune plot: the data of a picture of recorded measurements. templates/pages/plot_<kind>.tmpl draws it.
 
 local recorded = require "lib.recorded"
 local importance = require "lib.importance"
@@ -9,7 +9,7 @@ local WHOLE = "what 'autotune SCRIPT --json --top 1000000' prints, "
 
 local function missing(message, ...) refuse(string.format(message, ...), "missing") end
 
--- The values of a parameter, ascending, and for each result that works the place of its own.
+-- Returns the values of a parameter, ascending, and for each valid result the place of its value.
 local function levels_of(d, p)
   local levels, places = recorded.levels(d.works, p)
   local of = {}
@@ -17,7 +17,7 @@ local function levels_of(d, p)
   return { name = d.r.names[p], levels = levels, of = of }
 end
 
--- ---- what each kind draws, beside the figures ----
+-- ---- the data of each kind, beside the figures ----
 
 local function put_first(d) d.picture.by = levels_of(d, d.by[1]) end
 
@@ -30,7 +30,7 @@ local function put_both(d)
   end
 end
 
--- The steps at which the best time so far fell, in the order in which variants were tried.
+-- Returns the steps at which the best time so far fell, in the order of the search.
 local function put_steps(d)
   local results, steps, best = d.r.results, {}, math.huge
   if d.r.order == "ranked" then
@@ -47,7 +47,7 @@ local function put_steps(d)
   d.picture.steps = steps
 end
 
--- The bytes that each spills, false where they are not known.
+-- Returns the bytes that each result spills, false if unknown.
 local function put_spills(d)
   local spills, known = {}, false
   for i, result in ipairs(d.works) do
@@ -62,7 +62,7 @@ end
 
 local MEMORY = { copy = true, read = true, write = true }
 
--- Which ceilings say something about the pattern: its own, and what lies above it in the device.
+-- Returns the useful ceilings: the pattern's own, and those above it in the device.
 local function concerns(r, c)
   local own = r.ceiling and ceiling_of(r.ceiling) or "bytes"
   if c.name == r.ceiling then return true end
@@ -81,8 +81,8 @@ local function roofs_of(d, unit)
   return roofs
 end
 
--- The roofline of a launch (Williams, Waterman, Patterson 2009). With flops it is over arithmetic intensity, flops for each
--- byte that must be moved; a pattern that gives none has its bytes (or items) a second beneath the ceilings of these, over
+-- The roofline of a launch (Williams, Waterman, Patterson 2009). With flops the x axis is arithmetic intensity, flops
+-- per byte that must be moved. A pattern without flops has its bytes (or items) per second below their ceilings, over
 -- the occupancy.
 local function put_roofs(d)
   local r, picture, unit = d.r, d.picture, d.r.ceiling and ceiling_of(d.r.ceiling) or "bytes"
@@ -118,7 +118,7 @@ local function put_shares(d)
   d.picture.shares = shares
 end
 
--- `of_few`: of a record, which holds the best few alone, too. `as_text`: in the terminal, instead of by gnuplot.
+-- `of_few`: a record, which holds only the best few, has enough data. `as_text`: a terminal shows it without gnuplot.
 local KINDS = {
   rank = { parameters = 1, put = put_first, of_few = true },
   heatmap = { parameters = 2, put = put_both, as_text = true },
@@ -155,7 +155,7 @@ local function find_by(r, name)
   refuse(string.format("no parameter is called '%s'%s", name, near and "; did you mean " .. near or ""))
 end
 
--- The share of the variance that the values of a pair explain, each alone or together.
+-- Returns the share of the variance that the values of a pair explain, alone or together.
 local function share_of_both(m, pair)
   local share = pair.share
   for _, p in ipairs(m.parameters) do
@@ -164,7 +164,7 @@ local function share_of_both(m, pair)
   return share
 end
 
--- Chooses the parameters that were asked for, else the one that explains most by itself, or the pair that explains most.
+-- Returns the requested parameters, or else the parameter that explains most by itself, or the pair that explains most.
 local function choose_by(d, wanted, by)
   local m, most = d.important, 1
   if #m.parameters < wanted then missing("%d parameter%s must vary to draw this", wanted, wanted > 1 and "s" or "") end
@@ -187,7 +187,7 @@ local function choose_by(d, wanted, by)
   if wanted == 2 then d.by[2] = find_by(d.r, second) end
 end
 
--- What every kind is given: the figures of what works, and of the ceiling and the baseline.
+-- Returns the data of every kind: the figures of valid results, of the ceiling and of the baseline.
 local function put_figures(d, given, title)
   local r, costs, rates, has_rates = d.r, {}, {}, true
   for i, result in ipairs(d.works) do
@@ -202,8 +202,8 @@ local function put_figures(d, given, title)
                 ceiling = alike and { rate = r.ceiling_rate, words = words } or false }
 end
 
--- given: source, kind, format, name (of the file); by, kernel and device (instead of the file's), ceilings { name, unit, rate },
--- is_plain (the title leaves out what the measurements are). Each of the latter may be missing.
+-- given: source, kind, format, name (of the file), and optionally: by, kernel and device (instead of the file's),
+-- ceilings { name, unit, rate }, is_plain (the title does not describe the measurements).
 return function(given)
   local get = recorded.get
   local r = recorded.read(given.source)

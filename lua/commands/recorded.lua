@@ -1,4 +1,4 @@
--- What a search starts from or replays: the figures of each result (history/recorded.h).
+-- The figures of each result, from which a search starts or which a replay searches (history/recorded.h).
 
 local recorded = require "lib.recorded"
 

@@ -1,4 +1,4 @@
--- autotune report: what the page says of a record, beside its pictures and counters.
+-- autotune report: the data of a record's page, beside its pictures and counters.
 
 local entries = require "lib.entries"
 local get = entries.get
@@ -6,7 +6,7 @@ local get = entries.get
 local UNITS = { "bytes", "flops", "items" }
 local RATES = { bytes = "gbps", flops = "gflops", items = "gitems" }
 
--- Records of earlier versions have a share of a copy.
+-- Records of earlier versions have the share of a copy.
 local function ceiling_name(e)
   local name = get(e, "ceiling") or ""
   return ceiling_of(name) and name or "copy"
@@ -14,7 +14,7 @@ end
 
 local function rate(e, unit) return (get(e, RATES[unit]) or 0) + 0.0 end
 
--- The ceiling's unit, or the first that was recorded.
+-- Returns the unit of the ceiling, or the first recorded unit.
 local function unit_of(e)
   local unit = ceiling_of(ceiling_name(e))
   for _, u in ipairs(UNITS) do
@@ -28,8 +28,8 @@ local function rate_unit(e)
   return unit == "bytes" and "GB/s" or unit == "flops" and "GFLOP/s" or "G" .. (item ~= "" and item or "items") .. "/s"
 end
 
--- given: record (as lua/lib/entries.lua takes it), place (tells records of one pattern, of several GPUs, apart), pictures; counts
--- or why_no_counts.
+-- given: record (in the form of lua/lib/entries.lua), place (makes the page's anchors unique), pictures, and counts or
+-- why_no_counts.
 return function(given)
   local r, rows, first, bound = given.record, {}, nil, nil
   entries.each(r, {}, function(e)

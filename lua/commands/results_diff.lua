@@ -1,13 +1,13 @@
--- autotune results diff: what came, went, changed, became faster or slower between two records or folders.
+-- autotune results diff: entries added, removed, changed, faster or slower between two records or folders.
 
 local entries = require "lib.entries"
 local judge = require "lib.judge"
 
--- The entries of a side, each with its record and what it answers, and the first entry for each question.
+-- Returns the entries of a side, each with its record and question, and the first entry of each question.
 local function list_side(records)
   local all, first, gpus = {}, {}, {}
   for i, r in ipairs(records) do
-    -- Records are in the order of their GPUs.
+    -- Records are sorted by GPU.
     if i == 1 or r.gpu ~= records[i - 1].gpu then gpus[#gpus + 1] = r.gpu end
     entries.each(r, {}, function(e)
       local question = entries.question(e)

@@ -1,4 +1,4 @@
--- autotune results list: what is recorded, of which GPU, in which file.
+-- autotune results list: the entries of all records, with GPU and file.
 
 local entries = require "lib.entries"
 

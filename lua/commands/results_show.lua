@@ -1,8 +1,8 @@
--- autotune results show: entries in words, and then the portfolios of each record.
+-- autotune results show: the entries of a pattern in words, and the portfolios of each record.
 
 local entries = require "lib.entries"
 
--- A pattern that nothing is recorded of may be misspelt.
+-- A pattern without entries may be misspelt.
 local function refuse_none(given)
   local near, known
   for _, name in ipairs(given.patterns) do

@@ -1,15 +1,16 @@
--- autotune results validate: what is wrong with a record that readers do not see.
+-- autotune results validate: faults of a record that its readers do not notice.
 --
--- given: root (the file's JSON), faults { { pointer, message }, ... } that readers found, record (as lua/lib/entries.lua takes it,
--- or null if the file cannot be read as one), file and folder (names), slug (of the record's GPU). Returns all faults.
+-- given: root (the file's JSON), faults { { pointer, message }, ... } that readers found, record (in the form of
+-- lua/lib/entries.lua, or null if the file is not a record), file and folder (names), slug (of the record's GPU).
+-- Returns all faults.
 
 local entries = require "lib.entries"
 local get, form = entries.get, string.format
 
 local MOST_FAULTS, MOST_BYTES = 100, 511
 
--- Figures are rounded when they are kept; a speed-up is of samples taken side by side, so that the ratio of medians is only
--- near it.
+-- Kept figures are rounded. A speed-up comes from samples taken side by side, so the ratio of medians only approximates
+-- it.
 local ROUNDING, PAIRING = 2e-3, 5e-2
 
 local ORDERS = { { "low_ns", "median_ns", "high_ns" }, { "min_ns", "q1_ns", "median_ns", "q3_ns" } }
@@ -30,7 +31,7 @@ function checks:fault(pointer, ...)
   end
 end
 
--- Has one of the faults this pointer, or one below it?
+-- Returns whether a fault has this pointer, or one below it.
 function checks:is_noted(pointer)
   for i = 1, #self do
     local other = self[i].pointer
@@ -50,7 +51,7 @@ function checks:order(time, pointer)
   end
 end
 
--- Is a figure what others make it? Unknown where one of them is.
+-- Returns whether a figure agrees with the others, or nil if one of them is unknown.
 function checks:figure(of, name, expected, tolerance, pointer, from)
   local kept = number(of, name)
   if kept > 0 and expected > 0 and is_finite(expected) and math.abs(kept - expected) > tolerance * expected then
@@ -58,8 +59,7 @@ function checks:figure(of, name, expected, tolerance, pointer, from)
   end
 end
 
--- How far the ratio of pairs may lie from that of the medians, of a time to that of the winner: as far as the intervals of both
--- let it.
+-- Returns how far the ratio of paired samples may differ from that of the medians, given the intervals of both times.
 local function pairing_tolerance(baseline, winner)
   local of_medians = number(baseline, "median_ns") / number(winner, "median_ns")
   local most = number(baseline, "high_ns") / number(winner, "low_ns") / of_medians - 1
@@ -79,7 +79,7 @@ function checks:figures(entry, pointer)
               "the medians of baseline and winner")
 end
 
--- The same names as the winner's configuration?
+-- Returns whether the names are those of the winner's configuration.
 function checks:names(entry, other, pointer)
   local winner, known = get(entry, "configuration"), {}
   if type(other) ~= "table" or type(winner) ~= "table" then return end
@@ -95,7 +95,7 @@ function checks:names(entry, other, pointer)
   end
 end
 
--- The clear winner is not slower than another.
+-- Checks that a clear winner is not slower than another configuration.
 function checks:verdict(entry, contender, pointer)
   local low, high = number(get(entry, "time"), "low_ns"), number(get(contender, "time"), "high_ns")
   if get(entry, "verdict") == "clear" and low > high and high > 0 then
@@ -104,7 +104,7 @@ function checks:verdict(entry, contender, pointer)
   end
 end
 
--- A part of the entry that has a time, and other configurations than the winner's.
+-- Checks a part of the entry that has a time and a configuration other than the winner's.
 function checks:part(entry, part, pointer)
   if part ~= entry then self:names(entry, get(part, "configuration"), pointer .. "/configuration") end
   self:order(get(part, "time"), pointer .. "/time")

@@ -1,4 +1,4 @@
-/* CUDA source into a namespace. */
+/* Moves CUDA source into a namespace. */
 #include <string.h>
 
 #include "base/json_text.h"
@@ -6,7 +6,7 @@
 #include "script/render.h"
 #include "script_fixture.h"
 
-/* What lib.cuda_source makes of the source: JSON, or an error. */
+/* Returns the JSON that lib.cuda_source makes of the source, or an error. */
 static at_status rewrite(const char *source, const source_header *headers, size_t count,
                          json_t **out, at_error *error)
 {

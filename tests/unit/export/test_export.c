@@ -47,7 +47,7 @@ static void add_record(fixture *f, const char *text)
     f->set.count++;
 }
 
-/* A record of one entry; `problem` and `configuration` are JSON objects. */
+/* Adds a record of one entry; `problem` and `configuration` are JSON objects. */
 static void add_simple(fixture *f, const char *gpu, const char *problem, const char *configuration)
 {
     char text[4096];
@@ -74,14 +74,14 @@ static char *write_export(fixture *f, const char *pattern_name, const pattern *p
     return text;
 }
 
-/* Compiles `body` (statements of main) against the header with every warning as an error, runs it,
- * and gives what it printed. */
+/* Compiles the statements `body` against the header with every warning as an error, runs the
+ * program, and returns its output. */
 static char *run_consumer(fixture *f, const char *compiler, const char *globals, const char *body)
 {
     char command[1024], path[TEMPORARY_BYTES + 16], *text;
     size_t size;
     FILE *source = open_memstream(&text, &size);
-    /* Included twice, and by two files: the guard and the linkage hold. */
+    /* The header is included twice, and by two files, to test its guard and linkage. */
     fprintf(source,
             "#include \"exported.h\"\n#include \"exported.h\"\n#include <stdio.h>\n%s\n"
             "int main(void)\n{\n%s\n    return 0;\n}\n",
@@ -144,9 +144,8 @@ TEST_IN(a_consumer_in_c_and_cpp_finds_the_configuration, set_up, tear_down)
     }
 }
 
-/* Ends the entries and appends a portfolio of three for floats, with a tree over n, and what was
- * timed on a few problems: of some of the three that they were slower than the default, or as
- * fast. */
+/* Ends the entries and appends a portfolio of three configurations for floats, with a tree over n,
+ * and timings on a few problems: some of the three were slower than the default, or as fast. */
 static int write_portfolio(rng *r, char *text, size_t size)
 {
     int used = snprintf(
@@ -170,7 +169,7 @@ static int write_portfolio(rng *r, char *text, size_t size)
     return used + snprintf(text + used, size - (size_t)used, "]}]");
 }
 
-/* Although neither its tree nor an entry has the word. */
+/* Neither the tree nor an entry has the word. */
 TEST_IN(a_portfolio_can_be_asked_of_what_it_was_made_on, set_up, tear_down)
 {
     fixture *f = *state;
@@ -204,7 +203,7 @@ TEST_IN(a_portfolio_can_be_asked_of_what_it_was_made_on, set_up, tear_down)
     }
 }
 
-/* Random records and queries: the header's look-up and pick() must agree on each. */
+/* The look-up in the header and pick() must agree on random records and queries. */
 TEST_IN(the_header_picks_what_pick_picks, set_up, tear_down)
 {
     fixture *f = *state;
@@ -241,7 +240,7 @@ TEST_IN(the_header_picks_what_pick_picks, set_up, tear_down)
         snprintf(text + used, sizeof text - (size_t)used, "}");
         add_record(f, text);
     }
-    /* A type that no record has must be a word all the same. */
+    /* A type that no record has must be a word, too. */
     value dtype_values[] = {{.kind = VALUE_STRING, .string = "half"}};
     value ids[] = {{.kind = VALUE_INTEGER, .integer = 0}};
     pattern_variable variables[] = {{"n", {.kind = VALUE_INTEGER, .integer = 1}},
@@ -486,7 +485,7 @@ TEST_IN(names_that_meet_in_a_constant_stay_apart, set_up, tear_down)
     }
 }
 
-/* Names and texts that have done harm, and pieces to make others of. */
+/* Names and texts that caused faults, and parts of new ones. */
 /* clang-format off */
 static const char *const hostile[] = {
     "INT32_MAX", "UINT8_C", "SIZE_MAX", "int64_t", "size_t", "bool", "true", "NULL", "linux",
@@ -506,7 +505,7 @@ enum {
     TEXTS = sizeof hostile_texts / sizeof *hostile_texts
 };
 
-/* {"name": value, ...} with other names than those in `used`. */
+/* Writes {"name": value, ...} with names that are not in `used`. */
 static void hostile_object(rng *random, bool used[HOSTILE], char *out, size_t out_bytes)
 {
     size_t at = (size_t)snprintf(out, out_bytes, "{");
@@ -530,7 +529,7 @@ static void hostile_object(rng *random, bool used[HOSTILE], char *out, size_t ou
     snprintf(out + at, out_bytes - at, "}");
 }
 
-/* Compiles the header alone, as strictly as the standards ask. */
+/* Compiles the header alone, as strictly as the standards allow. */
 static void expect_header_compiles(fixture *f, const char *record_text)
 {
     static const char *const strict[] = {"cc -std=c11 -x c", "c++ -std=c++17 -x c++",
@@ -548,7 +547,7 @@ static void expect_header_compiles(fixture *f, const char *record_text)
     }
 }
 
-/* AUTOTUNE_EXPORT_TRIALS: how many records, 6 unless it is set. */
+/* AUTOTUNE_EXPORT_TRIALS is the number of records; the default is 6. */
 TEST_IN(headers_of_hostile_records_compile, set_up, tear_down)
 {
     fixture *f = *state;
@@ -632,7 +631,7 @@ TEST_IN(results_of_another_script_are_counted_not_exported, set_up, tear_down)
     export_model_deinit(&m);
 }
 
-/* The records that come with the project. */
+/* These are the records of the project. */
 TEST_IN(shipped_records_are_whole_and_export, set_up, tear_down)
 {
     fixture *f = *state;

@@ -1,4 +1,4 @@
-/* PTX into kernels of CUDA C++. */
+/* Turns PTX into kernels of CUDA C++. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ enum { THREADS = 32, BUFFER_BASE = 0x10000 };
 
 static const char *const entry = "scale";
 
-/* The kernels of `text`; NULL: not all of those that it has can be written. The caller frees it. */
+/* Returns the kernels of `text`, or NULL if one of them cannot be written. The caller frees it. */
 static char *inlined(const char *text, const char *const *entries, size_t count)
 {
     char *out, symbols[256] = "";
@@ -44,8 +44,8 @@ static void expect(const char *text, const char *kernels)
 
 #define HEAD ".version 9.0\n.target sm_90\n.address_size 64\n"
 
-/* A kernel `scale` of a pointer and a number, with these directives and this body after the
- * parameters are read. */
+/* A kernel `scale` with a pointer and a number as parameters, these directives, and this body after
+ * the parameters are read. */
 #define SCALE(directives, body)                                                                    \
     ".visible .entry scale(\n\t.param .u64 scale_param_0,\n\t.param .f32 "                         \
     "scale_param_1\n)\n" directives "{\n"                                                          \
@@ -205,7 +205,7 @@ TEST(what_is_no_ptx_is_an_error)
 
 /* ---- what a compiler makes of it ---- */
 
-/* Prints the lines in the literals of an asm statement; `operands` stand for %0, %1 and so on. */
+/* Prints the lines in the literals of an asm statement; `operands` replace %0, %1 and so on. */
 static void print_assembly(const char *kernel, const char *const *operands, FILE *to)
 {
     const char *at = strstr(kernel, "asm volatile(") + strlen("asm volatile(");
@@ -225,7 +225,8 @@ static void print_assembly(const char *kernel, const char *const *operands, FILE
     }
 }
 
-/* Runs a kernel of a pointer and a number on 32 threads, with dynamic shared memory. */
+/* Runs a kernel with a pointer and a number as parameters on 32 threads, with dynamic shared
+ * memory. */
 static void run(const char *text, const char *name, float factor, float results[THREADS])
 {
     uint8_t valid[THREADS * sizeof(float)] = {0}, parameters[16] = {0};
@@ -258,7 +259,7 @@ static void run(const char *text, const char *name, float factor, float results[
     sim_kernel_deinit(&k);
 }
 
-/* A compiler puts the operands into registers of its own, which have the names of the kernel's. */
+/* A compiler puts the operands into registers that may have the names of the kernel's registers. */
 TEST(a_kernel_in_a_function_with_its_registers_does_the_same)
 {
     static const char text[] = HEAD ".extern .shared .align 16 .b8 tile[];\n" SCALE(

@@ -1,6 +1,6 @@
-/* The exported header of every shipped pattern, compiled without CUDA, beside the scripts: on
- * random problems and six GPUs, of which two have records, its constraints say what Lua says, and
- * what it picks is possible. */
+/* Compares the exported header of every shipped pattern, compiled without CUDA, with the pattern's
+ * script, on random problems and six GPUs, two of which have records. The constraints must give the
+ * same results, and picked configurations must be valid. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,10 +23,10 @@ typedef struct work {
     char folder[TEMPORARY_BYTES];
     FILE *source, *expected;
     rng random;
-    long problems; /* of each pattern */
+    long problems; /* per pattern */
 } work;
 
-/* AUTOTUNE_EXPORT_PROBLEMS: how many in all, 80 unless it is set. */
+/* Returns the number of problems in all: AUTOTUNE_EXPORT_PROBLEMS, or 80. */
 static long problems_wanted(void)
 {
     const char *wish = getenv("AUTOTUNE_EXPORT_PROBLEMS");
@@ -57,7 +57,7 @@ static at_status load(const char *name, size_t gpu, const script_setting *settin
                        out, error);
 }
 
-/* Sizes of every kind: small, powers of two, primes and others. */
+/* Returns a size: small, a power of two, a prime or any other. */
 static int64_t random_size(rng *r)
 {
     int64_t power = (int64_t)1 << rng_below(r, 14);
@@ -109,7 +109,7 @@ static void print_configuration(FILE *to, const pattern *p, const uint16_t *indi
     fputs("}", to);
 }
 
-/* A record full of configurations of which nobody has asked whether they are possible. */
+/* Makes a record of random configurations, valid or not. */
 static void invent_record(work *w, const pattern *p, size_t gpu, record *out)
 {
     char *text;
@@ -141,7 +141,7 @@ static void invent_record(work *w, const pattern *p, size_t gpu, record *out)
     free(text);
 }
 
-/* void print_<pattern>(choice): the configuration as --config takes it. */
+/* Writes print_<pattern>(choice), which prints the configuration in the form of --config. */
 static void write_printer(FILE *to, const export_model *m)
 {
     fprintf(to, "static void print_%s(autotune_%s_choice c)\n{\n", m->pattern, m->pattern);
@@ -162,7 +162,7 @@ static void write_printer(FILE *to, const export_model *m)
     fputs("    printf(\" %s\\n\", autotune_rule_name(c.rule));\n}\n\n", to);
 }
 
-/* A problem of random sizes and element type; NULL where the script does not take it. */
+/* Loads a script for a random problem. Returns NULL if the script refuses it. */
 static script *random_problem(work *w, const char *name, const pattern *p, size_t gpu)
 {
     static const char *const types[] = {"float", "double", "half", "int32", "uint8"};
@@ -231,7 +231,7 @@ static void ask_pattern(work *w, const char *name)
             random_configuration(&w->random, with, indices);
             print_c_configuration(w->source, &m, with, indices);
             fputs(",\n            ", w->source);
-            /* What fails in Lua is not possible. */
+            /* A constraint that fails in Lua forbids the configuration. */
             if (script_valid(s, PROBLEM_TUNED, indices, &valid, &broken, NULL))
                 valid = false;
             fputc(valid ? '1' : '0', w->expected);
@@ -273,7 +273,8 @@ static void write_devices(FILE *to)
     fputs("};\n\n", to);
 }
 
-/* "<pattern> <gpu> n=1 dtype=float": may the configuration be launched there? */
+/* Reads "<pattern> <gpu> n=1 dtype=float", and checks whether the configuration may be launched
+ * there. */
 static void expect_possible(char *asked, char *configuration)
 {
     char *save, *name = strtok_r(asked, " ", &save);
@@ -294,7 +295,7 @@ static void expect_possible(char *asked, char *configuration)
     assert_ok(script_parse_configuration(s, configuration, indices, &error), error);
     if (script_valid(s, PROBLEM_TUNED, indices, &valid, &broken, NULL))
         valid = false;
-    /* Where it says that nothing is possible, the default (which it then gives) is not. */
+    /* The rule "none" comes with the default, which must then be invalid. */
     if (valid == (strcmp(rule, "none") == 0))
         fail_msg("%s on %s: %s by rule %s", name, gpus[gpu].name, configuration, rule);
     script_free(s);
@@ -349,7 +350,7 @@ TEST(headers_say_and_pick_what_the_scripts_allow)
     }
     assert_null(said);
     assert_null(wanted);
-    /* Most problems are possible, or this says nothing. */
+    /* The test needs mostly problems with a valid configuration. */
     assert_true(lines > problems_wanted() / 2 && none < lines / 2);
     free(out);
     free(source);

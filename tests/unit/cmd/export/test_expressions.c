@@ -1,14 +1,14 @@
-/* Random expressions give what Lua gives: in exported C, and where many are evaluated at once
- * without Lua. Chains of cases ("a and 1 or b and 2 or 3") of every type, with and without a last
- * value, within each other and as conditions, of what operators and functions make. They fail where
- * Lua fails. */
+/* Compares random expressions with Lua: in exported C, and in the evaluation of many configurations
+ * without Lua. The expressions are chains of cases ("a and 1 or b and 2 or 3") of every type, with
+ * and without a last value, nested and as conditions, with operators and functions. They must fail
+ * where Lua fails. */
 #include "base/rng.h"
 #include "check.h"
 #include "header_fixture.h"
 #include "script/state.h"
 
-/* The parameter `chain` of a configuration says which chain is asked (0: none), `probe` or `text`
- * which value it should have, the others are what chains read. */
+/* The parameter `chain` of a configuration selects a chain (0 for none), `probe` or `text` is the
+ * expected value, and the chains read the other parameters. */
 enum { CHAINS = 96, PROBES = 4, SIZES = 3, QUESTIONS = PROBES * SIZES * SIZES * 2, NAMES = 7 };
 
 static const char space_text[] =
@@ -31,7 +31,7 @@ static const char main_c[] =
     "            c.word = (c.x + c.y) % 2 ? AUTOTUNE_P_WORD_BC : AUTOTUNE_P_WORD_A;\n"
     "            putchar('0' + autotune_p_fits(&d, &p, &c));\n        }\n    return 0;\n}\n";
 
-/* A configuration for each question of a chain, as main.c has it. */
+/* Sets the configuration of question `i` of a chain, as main.c does. */
 static void question(uint16_t chain, int i, uint16_t indices[NAMES])
 {
     const uint16_t probe = (uint16_t)(i % 4), x = (uint16_t)(i / 4 % 3), y = (uint16_t)(i / 12 % 3);
@@ -46,7 +46,7 @@ typedef enum kind { WHOLE, NUMBER, WORD, TRUTH, KINDS } kind;
 static void append_cases(rng *r, int depth, kind k, char *text);
 static void append_chain(rng *r, int depth, kind k, char *text);
 
-/* Operators without brackets, too, to try which binds more strongly. */
+/* Appends operators, also without brackets, to test their precedence. */
 static void append_arithmetic(rng *r, int depth, char *text)
 {
     static const char *const leaves[] = {"x", "y", "-x", "probe", "device.major"};
@@ -111,7 +111,7 @@ static void append_condition(rng *r, int depth, char *text)
     enum { PLAIN = sizeof plain / sizeof *plain };
     const char *const bracket = rng_below(r, 2) ? "not (" : "(";
     switch (depth == 0 ? 0 : rng_below(r, 8)) {
-    case 4: /* whether one of the cases holds */
+    case 4: /* tests whether a case holds */
         append(text, "%s", bracket);
         append_cases(r, depth - 1, (kind)rng_below(r, TRUTH), text);
         append(text, ")");
@@ -139,7 +139,7 @@ static void append_condition(rng *r, int depth, char *text)
     }
 }
 
-/* Now and then, while depth is left: cases in brackets. */
+/* Sometimes appends cases in brackets, while depth is left. */
 static bool append_cases_within(rng *r, int depth, kind k, char *text)
 {
     if (depth == 0 || rng_below(r, 6))
@@ -150,8 +150,7 @@ static bool append_cases_within(rng *r, int depth, kind k, char *text)
     return true;
 }
 
-/* "a and 1", whose value may be cases of which none needs to hold: then it is the next one's
- * turn. */
+/* Appends "a and 1". The value may be cases that all fail, so that the next case decides. */
 static void append_case(rng *r, int depth, kind k, char *text)
 {
     append_condition(r, depth, text);
@@ -160,7 +159,7 @@ static void append_case(rng *r, int depth, kind k, char *text)
         append_value(r, depth, k, text);
 }
 
-/* "a and 1 or b and 2": false where none holds. */
+/* Appends "a and 1 or b and 2", which is false if both fail. */
 static void append_cases(rng *r, int depth, kind k, char *text)
 {
     const uint64_t count = 1 + rng_below(r, 4);
@@ -171,7 +170,7 @@ static void append_cases(rng *r, int depth, kind k, char *text)
     }
 }
 
-/* "a and 1 or b and 2 or 3". */
+/* Appends "a and 1 or b and 2 or 3". */
 static void append_chain(rng *r, int depth, kind k, char *text)
 {
     append_cases(r, depth, k, text);
@@ -179,8 +178,8 @@ static void append_chain(rng *r, int depth, kind k, char *text)
     append_value(r, depth, k, text);
 }
 
-/* "chain ~= NUMBER or ...": has this chain the value of `probe`? Cases without a last value get
- * one, or are asked whether one of them holds. */
+/* Appends "chain ~= NUMBER or ...": whether this chain has the value of `probe`. Cases without a
+ * last value get one, or are tested for being false. */
 static void append_question(rng *r, int number, char *where)
 {
     static const char *const wanted[KINDS] = {"probe", "probe / 2", "text", "(probe > 1)"};
@@ -225,7 +224,7 @@ static script *load_chains(void)
 
 /* ---- the answers ---- */
 
-/* '1' or '0' for each question of each chain; '0' also where it fails. */
+/* Writes '1' or '0' for each question of each chain; '0' also for failures. */
 static void ask_lua(script *s, char *answers, int *yes, int *failed)
 {
     for (uint16_t chain = 1; chain <= CHAINS; chain++)
@@ -243,8 +242,7 @@ static void ask_lua(script *s, char *answers, int *yes, int *failed)
     *answers = '\0';
 }
 
-/* Each chain for which there is another evaluation than Lua's, for a value of `probe` and of
- * `text`. */
+/* Evaluates each chain that can be evaluated without Lua, for a value of `probe` and of `text`. */
 TEST(chains_evaluated_at_once_choose_what_they_choose_in_lua)
 {
     size_t without_lua = 0;
@@ -265,7 +263,7 @@ TEST(chains_evaluated_at_once_choose_what_they_choose_in_lua)
                 fail_msg("question %d of %s: %d", i, e->text, at_once);
         }
     }
-    /* Those of numbers are left to Lua, and some others. */
+    /* Lua evaluates chains of numbers, and some others. */
     assert_in_range(without_lua, CHAINS / 3, CHAINS);
     script_free(s);
 }
@@ -276,7 +274,7 @@ TEST(chains_choose_in_c_what_they_choose_in_lua)
     int yes = 0, failed = 0;
     script *s = load_chains();
     ask_lua(s, wanted, &yes, &failed);
-    /* Some values are found, some are not and some fail, or this says nothing. */
+    /* The test needs values that are found, values that are not, and failures. */
     assert_in_range(yes, CHAINS * QUESTIONS / 5, CHAINS * QUESTIONS / 2);
     assert_in_range(failed, CHAINS * QUESTIONS / 50, CHAINS * QUESTIONS / 5);
 

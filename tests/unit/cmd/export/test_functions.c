@@ -1,6 +1,5 @@
-/* Functions that expressions call, and derived values that are functions, give in an exported
- * header what they give in Lua: constraints hold in both, and where one of them fails nothing is
- * possible. */
+/* Functions in expressions, and derived values that are functions, give the same results in an
+ * exported header as in Lua. Where one of them fails, no configuration is valid. */
 #include <inttypes.h>
 
 #include "base/rng.h"
@@ -10,7 +9,7 @@
 
 enum { CALLS = 200 };
 
-/* As constraints: what random arguments give, and one that fails for each value of `tile` but 1. */
+/* Appends constraints with random arguments, and one that fails for each value of `tile` but 1. */
 static void append_calls(char *where, rng *r, const char *const *failing, int failing_count)
 {
     append(where, "where = {");
@@ -30,8 +29,7 @@ static void append_calls(char *where, rng *r, const char *const *failing, int fa
     append(where, "},");
 }
 
-/* Which of the ten tiles the exported header of a script has fitting, '1' or '0' each, in C and in
- * C++. */
+/* Checks which of ten tiles the exported header allows, '1' or '0' each, in C and in C++. */
 static void expect_fitting(const script *s, const char *wanted)
 {
     static const char one_record[] =
@@ -89,8 +87,7 @@ TEST(clusters_load_a_gpu_in_c_as_in_lua)
     script_free(s);
 }
 
-/* "NAME = 'TEXT MORE ... MORE END', " with so many that the value is a function where it is
- * read. */
+/* Appends "NAME = 'TEXT MORE ... MORE END', ", so long that the value becomes a function. */
 static void append_long(char *derived, const char *name, const char *text, const char *more,
                         const char *end)
 {
@@ -108,7 +105,7 @@ TEST(long_derived_values_are_in_c_what_they_are_in_lua)
     append_long(derived, "truth", "tile % 2 == 0", " and true", "");
     append_long(derived, "word", "tile > 5 and 'many'", " or tile > 90 and 'most'", " or 'few'");
     append_long(derived, "some", "tile > 3 and tile", " + 0",
-                ""); /* else false: put in place, no function of C */
+                ""); /* a value that expressions contain is not a function of C */
     append_long(derived, "broken", "6 // (tile - 7)", " + 0", "");
     append(derived, "},");
     script *s = fixture_load_pattern(

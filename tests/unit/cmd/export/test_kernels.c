@@ -1,5 +1,6 @@
-/* Exported kernels: that what a configuration launches is in C what it is in Lua, and that a .cu of
- * nvcc or clang, run on a runtime that prints, launches just what the library would. */
+/* Exported kernels: the launches of a configuration are the same in C and in Lua, and a program
+ * that nvcc or clang compiles makes the same launches as the library, on a runtime that prints
+ * them. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +43,7 @@ static arch_limits here(void)
     return limits;
 }
 
-/* `file` is below the project's folder; `recorded` is JSON or NULL. */
+/* Loads the script `file`, a path below the project's folder; `recorded` is JSON or NULL. */
 static void subject_open(subject *s, const char *file, const char *recorded)
 {
     at_error error = {0};
@@ -83,7 +84,7 @@ static void write_file(const char *folder, const char *name, const char *text, s
     assert_ok(file_replace(path, text, size_bytes, &error), error);
 }
 
-/* Runs a command in the folder; the text of `out` there, which it must write. */
+/* Runs commands in the folder, and returns the text of the file `out`, which they must write. */
 static char *run(const char *folder, const char *commands)
 {
     char line[4096], path[TEMPORARY_BYTES + 16], *text;
@@ -97,7 +98,7 @@ static char *run(const char *folder, const char *commands)
     return text;
 }
 
-/* The script for a random problem that it takes; NULL where it does not. */
+/* Loads the script for a random valid problem, or returns NULL. */
 static script *random_problem(const subject *s, rng *r)
 {
     static const char *const types[] = {"float", "double", "half", "int32", "uint8"};
@@ -110,7 +111,7 @@ static script *random_problem(const subject *s, rng *r)
     for (size_t i = 0; i < p->problem_count; i++) {
         const pattern_variable *v = &p->problems[PROBLEM_TUNED][i];
         char *text = texts[with.pattern.variable_count];
-        if (strcmp(v->name, "steps") == 0) /* each is a launch or more */
+        if (strcmp(v->name, "steps") == 0) /* each step is a launch or more */
             snprintf(text, VALUE_BYTES, "%" PRIu64, rng_below(r, 40));
         else if (v->value.kind == VALUE_INTEGER)
             snprintf(text, VALUE_BYTES, "%" PRIu64,
@@ -157,7 +158,7 @@ static void print_arguments(FILE *to, const launch_plan *plan, const kernel_laun
     }
 }
 
-/* "entry GRID BLOCK ... ARGUMENTS; ...: BYTES BYTES", or "fails". */
+/* Prints "entry GRID BLOCK ... ARGUMENTS; ...: BYTES BYTES", or "fails". */
 static void expect_plan(FILE *to, script *s, const uint16_t *indices)
 {
     launch_plan plan;
@@ -180,7 +181,7 @@ static void expect_plan(FILE *to, script *s, const uint16_t *indices)
     fputs("\n", to);
 }
 
-/* The same in C, of an autotune_plan. */
+/* Prints the same from an autotune_plan in C. */
 static const char shower[] =
     "static void show(bool fine, const autotune_plan *p, const char *const *entries)\n"
     "{\n"
@@ -227,13 +228,13 @@ static void compare_lines(char *said, char *wanted, long least)
     }
     assert_null(a);
     assert_null(b);
-    /* Most can be launched, or this says nothing. */
+    /* The test needs mostly valid launches. */
     assert_true(lines >= least && fails < lines / 2);
 }
 
 /* ---- launches in C ---- */
 
-/* The first configuration of each problem is the baseline, with `given`; the others are random. */
+/* The first configuration of each problem is the baseline with `given`; the others are random. */
 static void ask_subject(const subject *s, const char *given, rng *r, int problems, FILE *source,
                         FILE *expected)
 {
@@ -274,7 +275,7 @@ static void ask_subject(const subject *s, const char *given, rng *r, int problem
     fputs("}\n\n", source);
 }
 
-/* Few columns of many rows: those that the blocks of a cluster share. */
+/* Few columns and many rows: the problems whose kernels use clusters. */
 static const char columns_record[] =
     "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"loop_order\", \"gpu\": "
     "\"NVIDIA H200\","
@@ -355,13 +356,13 @@ TEST(launches_in_c_are_those_of_the_script)
 
 /* ---- a program of nvcc ---- */
 
-/* Which of the model's sources the configuration's kernels are in; -1: none. */
+/* Returns the index of the source with the configuration's kernels, or -1. */
 static int source_of(const subject *s, script *with, const uint16_t *indices)
 {
     emitted variant;
     at_error error = {0};
     int found = -1;
-    /* A radius of thousands is more than the template can write. */
+    /* The template cannot write a radius of thousands. */
     if (emit_variant(with, PROBLEM_TUNED, indices, false, &variant, &error))
         return -1;
     for (size_t i = 0; i < s->model.kernels.source_count; i++)
@@ -384,7 +385,7 @@ static bool has_kernel(void *context, const record_values *configuration)
            source_of(c->s, check.script, indices) >= 0;
 }
 
-/* What the library picks of that for which there is a kernel, and what it launches. */
+/* Prints the library's pick, if there is a kernel for it, and its launches. */
 static void expect_launches(FILE *to, const subject *s, script *with)
 {
     uint16_t indices[RECORD_MAX_VALUES];
@@ -433,7 +434,7 @@ static void expect_launches(FILE *to, const subject *s, script *with)
     }
 }
 
-/* Once through plan and run, with sizes told to the runtime. */
+/* Calls plan and run, and passes the sizes to the runtime. */
 static void write_caller(FILE *to, const subject *s)
 {
     const char *name = s->model.pattern;
@@ -499,7 +500,7 @@ static const char copied_record[] =
     " \"configuration\": {\"block\": 128, \"vec\": 4, \"shared\": 65536},"
     " \"time\": {\"median_ns\": 1000, \"low_ns\": 990, \"high_ns\": 1010}}]}";
 
-/* The script for the first problem that is recorded, or else its own. */
+/* Loads the script for the first recorded problem, or else for its own. */
 static script *own_problem(const subject *s, const arch_limits *limits)
 {
     char texts[SETTINGS_MAX_VARIABLES][VALUE_BYTES];
@@ -516,13 +517,13 @@ static script *own_problem(const subject *s, const arch_limits *limits)
     return out;
 }
 
-/* Variables of the shell: `compiler` is what compiles a .cu, `include` where the headers of its
- * CUDA are. */
+/* `set_variables` sets shell variables: `compiler` compiles a .cu, `include` is the folder of its
+ * CUDA headers. */
 static void a_program_launches_what_the_library_would(const char *set_compiler_and_include)
 {
     static const struct {
         const char *file, *record;
-        int problems; /* beside its own */
+        int problems; /* in addition to its own */
     } from[] = {{"tests/fixtures/scale", scale_record, 200},
                 {"tests/fixtures/copied", copied_record, 20},
                 {"tests/fixtures/clustered", clustered_record, 20},
@@ -588,7 +589,7 @@ static void a_program_launches_what_the_library_would(const char *set_compiler_a
              "&& c++ main.o exported.o ./libcudart.so -o main && ./main >out",
              set_compiler_and_include, TEST_SOURCE_DIR);
     char *out = run(folder, build);
-    /* Every pattern is launched, and not by one source alone; the default is for other GPUs. */
+    /* Every pattern must be launched from several sources; the default serves other GPUs. */
     size_t launched = 0;
     for (size_t i = 0; i < COUNT; i++) {
         size_t before = launched;

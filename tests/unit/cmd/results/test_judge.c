@@ -1,5 +1,5 @@
-/* How a race of two kernels is judged, on a machine that drifts, jitters and has outliers: the
- * share of wrong verdicts is what it is said to be. */
+/* The judge of races, on a machine whose clock drifts and jitters and has outliers: the share of
+ * wrong verdicts must be the promised one. */
 #include "base/rng.h"
 #include "check.h"
 #include "cmd/results/judge.h"
@@ -7,9 +7,9 @@
 
 enum { PAIRS = 100 };
 
-static const double margin = 0.0025; /* of a race */
+static const double margin = 0.0025; /* the margin of a race */
 
-/* One race of two kernels whose times have that ratio. */
+/* Races two kernels with this ratio of times. */
 static verdict one_race(uint64_t seed, double slowdown)
 {
     synthetic_machine machine = synthetic_machine_usual();
