@@ -13,8 +13,12 @@
 #include "base/text.h"
 #include "base/wrap.h"
 #include "cmd/line/page.h"
+#include "cmd/table.h"
+#include "search/strategy.h"
 
 enum { MOST_BYTES = 1 << 20, MOST_TOPICS = 96, TOPIC_BYTES = 48 };
+
+/* ---- pages ---- */
 
 /* The folder of the pages for people who work on autotune, below the folder of the other pages. */
 #define BUILDERS "development"
@@ -168,6 +172,81 @@ static at_status print_topics(const char *folder, const topics *t, at_error *err
     return status;
 }
 
+/* ---- the help of a command ---- */
+
+/* All commands have these codes. A command's own paragraphs explain its other codes. */
+static const char exit_codes[] =
+    "Exit codes of every command: 0 done, 2 the command line or the script is wrong, 3 there is no "
+    "usable device or CUDA toolchain, 4 a file cannot be read or written, 5 a bug, 130 "
+    "interrupted.\n";
+
+enum { PARAGRAPH_BYTES = 4096, MOST_HELP_COLUMNS = 110 };
+
+/* Prints paragraphs with new line breaks for the page. Indented lines keep their breaks. */
+static void print_paragraphs(const char *text, size_t columns)
+{
+    char paragraph[PARAGRAPH_BYTES];
+    while (*text) {
+        size_t length = strcspn(text, "\n");
+        if (*text == ' ' || *text == '\n') {
+            printf("%.*s\n", (int)length, text);
+            text += length + (text[length] == '\n');
+            continue;
+        }
+        paragraph[0] = '\0';
+        for (; *text && *text != ' ' && *text != '\n'; length = strcspn(text, "\n")) {
+            text_add(paragraph, sizeof paragraph, "%s%.*s", *paragraph ? " " : "", (int)length,
+                     text);
+            text += length + (text[length] == '\n');
+        }
+        wrap_print(columns, 0, "", paragraph, stdout);
+    }
+}
+
+/* Prints a name in a column of its own, and words beside it. */
+static void print_described(const char *name, const char *words, size_t columns)
+{
+    char label[64];
+    int indent = snprintf(label, sizeof label, "  %-24s ", name);
+    wrap_print(columns, indent < (int)sizeof label ? indent : 0, label, words, stdout);
+}
+
+static void print_strategies(size_t columns)
+{
+    size_t count;
+    const strategy_kind *const *kinds = strategy_kinds(&count);
+    printf("\nStrategies (without --strategy: %s):\n", kinds[0]->name);
+    for (size_t i = 0; i < count; i++)
+        print_described(kinds[i]->name, kinds[i]->summary, columns);
+}
+
+void help_print(const command *c)
+{
+    size_t columns = terminal_page() < MOST_HELP_COLUMNS ? terminal_page() : MOST_HELP_COLUMNS;
+    /* The program's own options follow the program. */
+    printf("Usage: autotune %s%s%s%s%s\n\n%s\n\nOptions:\n", c->name,
+           c->runs_program ? " [OPTION]..." : "", c->operand ? " " : "",
+           c->operand ? c->operand : "", c->runs_program ? "" : " [OPTION]...", c->summary);
+    option_description o;
+    bool searches = false;
+    for (size_t i = 0; options_describe(c, i, &o); i++) {
+        char left[64];
+        snprintf(left, sizeof left, "--%s %s", o.name, o.argument ? o.argument : "");
+        print_described(left, o.help, columns);
+        searches = searches || strcmp(o.name, "strategy") == 0;
+    }
+    if (searches)
+        print_strategies(columns);
+    char text[OPTIONS_DETAILS_BYTES];
+    options_details(c->name, text);
+    fputs(*text ? "\n" : "", stdout);
+    print_paragraphs(text, columns);
+    puts("");
+    print_paragraphs(exit_codes, columns);
+}
+
+/* ---- the command ---- */
+
 static at_status run(const options *o, at_error *error)
 {
     paths p;
@@ -191,7 +270,7 @@ static at_status run(const options *o, at_error *error)
             return status;
         }
     if (c) {
-        options_print_help(c, stdout);
+        help_print(c);
         return AT_OK;
     }
     const char *nearest = nearest_name(o->operand, t.names, t.count);

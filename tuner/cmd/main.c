@@ -170,7 +170,7 @@ static int run(const command *c, int argc, char **argv)
     at_status status = options_parse(argc, argv, c, &o, &error);
     FILE *whole = start_wrapping(o.help || !(c->raw || o.json || o.list));
     if (!status && o.help)
-        options_print_help(c, stdout);
+        help_print(c);
     o.commands = commands_all(&o.command_count);
     if (!status && !o.help)
         status = name_configuration(&o, best, &error);

@@ -1,4 +1,4 @@
-/* The table of subcommands, and `autotune --version`. Adding a command is adding a file and its
+/* The table of subcommands, their --help, and `autotune --version`. Adding a command is adding a file and its
  * name in cmd/table.c. */
 #ifndef AUTOTUNE_CMD_TABLE_H
 #define AUTOTUNE_CMD_TABLE_H
@@ -20,6 +20,9 @@ const command *const *commands_all(size_t *count);
 
 /* Returns the subcommand called `name`, or NULL. */
 const command *commands_find(const char *name);
+
+/* Prints the --help of a command. */
+void help_print(const command *c);
 
 /* Prints the version and the confinement of workers on this machine. `words` are the `count` words
  * after --version: "--json", or "--verbose" for a bug report's facts about the machine, which

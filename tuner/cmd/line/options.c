@@ -11,8 +11,6 @@
 #include <sys/stat.h>
 
 #include "base/text.h"
-#include "base/wrap.h"
-#include "cmd/line/page.h"
 #include "search/strategy.h"
 
 /* The type of an option's value. It determines the type of the member in `options`. */
@@ -49,14 +47,6 @@ typedef struct option_info {
 static const char details[] = {
 #include "commands.txt.inc"
 };
-
-/* All commands have these codes. A command's own paragraphs explain its other codes. */
-static const char exit_codes[] =
-    "Exit codes of every command: 0 done, 2 the command line or the script is wrong, 3 there is no "
-    "usable device or CUDA toolchain, 4 a file cannot be read or written, 5 a bug, 130 "
-    "interrupted.\n";
-
-enum { PARAGRAPH_BYTES = 4096, MOST_HELP_COLUMNS = 110 };
 
 #define AT(member) offsetof(options, member)
 
@@ -613,67 +603,4 @@ void options_details(const char *name, char text[OPTIONS_DETAILS_BYTES])
     const char *end = strstr(begin, "\n\n= ");
     snprintf(text, OPTIONS_DETAILS_BYTES, "%.*s", end ? (int)(end + 1 - begin) : (int)strlen(begin),
              begin);
-}
-
-/* Prints paragraphs with new line breaks for the page. Indented lines keep their breaks. */
-static void print_paragraphs(const char *text, size_t columns, FILE *to)
-{
-    char paragraph[PARAGRAPH_BYTES];
-    while (*text) {
-        size_t length = strcspn(text, "\n");
-        if (*text == ' ' || *text == '\n') {
-            fprintf(to, "%.*s\n", (int)length, text);
-            text += length + (text[length] == '\n');
-            continue;
-        }
-        paragraph[0] = '\0';
-        for (; *text && *text != ' ' && *text != '\n'; length = strcspn(text, "\n")) {
-            text_add(paragraph, sizeof paragraph, "%s%.*s", *paragraph ? " " : "", (int)length,
-                     text);
-            text += length + (text[length] == '\n');
-        }
-        wrap_print(columns, 0, "", paragraph, to);
-    }
-}
-
-/* Prints a name in a column of its own, and words beside it. */
-static void print_described(const char *name, const char *words, size_t columns, FILE *to)
-{
-    char label[64];
-    int indent = snprintf(label, sizeof label, "  %-24s ", name);
-    wrap_print(columns, indent < (int)sizeof label ? indent : 0, label, words, to);
-}
-
-static void print_strategies(size_t columns, FILE *to)
-{
-    size_t count;
-    const strategy_kind *const *kinds = strategy_kinds(&count);
-    fprintf(to, "\nStrategies (without --strategy: %s):\n", kinds[0]->name);
-    for (size_t i = 0; i < count; i++)
-        print_described(kinds[i]->name, kinds[i]->summary, columns, to);
-}
-
-void options_print_help(const command *c, FILE *to)
-{
-    size_t columns = terminal_page() < MOST_HELP_COLUMNS ? terminal_page() : MOST_HELP_COLUMNS;
-    /* The program's own options follow the program. */
-    fprintf(to, "Usage: autotune %s%s%s%s%s\n\n%s\n\nOptions:\n", c->name,
-            c->runs_program ? " [OPTION]..." : "", c->operand ? " " : "",
-            c->operand ? c->operand : "", c->runs_program ? "" : " [OPTION]...", c->summary);
-    option_description o;
-    bool searches = false;
-    for (size_t i = 0; options_describe(c, i, &o); i++) {
-        char left[64];
-        snprintf(left, sizeof left, "--%s %s", o.name, o.argument ? o.argument : "");
-        print_described(left, o.help, columns, to);
-        searches = searches || strcmp(o.name, "strategy") == 0;
-    }
-    if (searches)
-        print_strategies(columns, to);
-    char text[OPTIONS_DETAILS_BYTES];
-    options_details(c->name, text);
-    fputs(*text ? "\n" : "", to);
-    print_paragraphs(text, columns, to);
-    fputs("\n", to);
-    print_paragraphs(exit_codes, columns, to);
 }

@@ -8,7 +8,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "base/error.h"
 #include "run/setup/settings.h"
@@ -104,8 +103,5 @@ enum { OPTIONS_DETAILS_BYTES = 4096 };
 /* Copies the paragraphs for the --help of a command, or of "autotune". Copies "" if there are
  * none. */
 void options_details(const char *name, char text[OPTIONS_DETAILS_BYTES]);
-
-/* Prints the command's --help. */
-void options_print_help(const command *command, FILE *to);
 
 #endif
