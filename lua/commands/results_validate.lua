@@ -1,10 +1,11 @@
 -- autotune results validate: faults of a record that its readers do not notice.
 --
 -- given: root (the file's JSON), faults { { pointer, message }, ... } that readers found, record (in the form of
--- lua/lib/entries.lua, or null if the file is not a record), file and folder (names), slug (of the record's GPU).
+-- lua/lib/entries.lua, or null if the file is not a record), path (of the file), slug (of the record's GPU).
 -- Returns all faults.
 
 local entries = require "lib.entries"
+local text_of_path = require "lib.page" {}.path
 local get, form = entries.get, string.format
 
 local MOST_FAULTS, MOST_BYTES = 100, 511
@@ -136,11 +137,12 @@ function checks:repeats(r)
 end
 
 function checks:place(given)
-  local r, folder = given.record, given.folder
+  local r, path = given.record, text_of_path(given.path)
+  local folder, file = string.match(path, "([^/]*)/([^/]*)$")
   local wanted = r.pattern .. ".json"
-  if given.file ~= wanted then
+  if (file or path) ~= wanted then
     self:fault("/pattern", "is '%s', whose record is %s: nobody looks for it here; rename the file", r.pattern, wanted)
-  elseif folder ~= "" and folder ~= given.slug and folder ~= "." then
+  elseif folder and folder ~= "" and folder ~= given.slug and folder ~= "." then
     self:fault("/gpu", "is '%s', whose folder is %s, not %s; move the file", string.sub(r.gpu, 1, 80), given.slug,
                string.sub(folder, 1, 80))
   end

@@ -5,18 +5,14 @@
 #include <string.h>
 
 #include "base/json_text.h"
-#include "base/memory.h"
 #include "base/paths.h"
 #include "base/text.h"
-#include "base/wrap.h"
 #include "cmd/line/known.h"
 #include "cmd/line/options.h"
 #include "cmd/line/page.h"
 #include "library/pattern.h"
 #include "record/pick.h"
 #include "run/setup/setup.h"
-
-enum { LINE_BYTES = CONFIGURATION_BYTES };
 
 /* Finds a recorded GPU by name, with the limits of its compute capability. Words that several GPUs
  * share name no GPU. */
@@ -71,52 +67,11 @@ static at_status find_gpu(const options *o, const record_set *records, arch_limi
                      *known ? known + 2 : "");
 }
 
-/* Describes the measurement that a candidate comes from. */
-static void describe(const pick_candidate *c, char *text, size_t size_bytes)
-{
-    char problem[LINE_BYTES] = "";
-    if (c->entry)
-        record_format_values(&c->entry->problem, problem, sizeof problem);
-    if (!c->from)
-        snprintf(text, size_bytes, "the pattern's default");
-    else if (c->entry)
-        snprintf(text, size_bytes, "%s on %s", problem, c->from->gpu);
-    else
-        snprintf(text, size_bytes, "a portfolio of %s", c->from->gpu);
-}
-
-static void say_why(const library_check *check, pick_verdict verdict, const record_seen *seen,
-                    char *text, size_t size_bytes)
-{
-    char problem[LINE_BYTES];
-    if (verdict == PICK_LEVEL && !seen) {
-        snprintf(text, size_bytes, "the tree of its portfolio chooses the default here");
-    } else if (seen) {
-        record_format_values(seen->problem, problem, sizeof problem);
-        snprintf(text, size_bytes, "%s than the default%s at %s",
-                 verdict == PICK_SLOWER ? "slower" : "no faster",
-                 verdict == PICK_SLOWER ? "" : " beyond noise", problem);
-    } else if (check->broken) {
-        snprintf(text, size_bytes, "breaks line %d: %s", check->broken->line, check->broken->text);
-    } else {
-        snprintf(text, size_bytes,
-                 "the script has no such configuration, or a constraint fails on it");
-    }
-}
-
-/* A refused candidate, and the reason. */
-typedef struct refusal {
-    pick_candidate candidate;
-    bool by_tree; /* the tree of its portfolio chose the default */
-    char why[LINE_BYTES + 64];
-} refusal;
-
 /* The pick for one problem on one GPU. */
 typedef struct picking {
     library_check check;
     pick_candidate choice;
-    size_t refused_count;
-    refusal *refused; /* owned */
+    json_t *refused; /* owned; see lua/commands/pick.lua */
 } picking;
 
 static bool fits(void *context, const record_values *configuration)
@@ -128,15 +83,6 @@ static bool ask(void *context, const record_feature *feature, const record_value
                 double *out)
 {
     return library_ask(&((picking *)context)->check, feature, configuration, out);
-}
-
-static void refused(void *context, const pick_candidate *c, pick_verdict verdict,
-                    const record_seen *seen)
-{
-    picking *a = context;
-    refusal r = {.candidate = *c, .by_tree = verdict == PICK_LEVEL && !seen};
-    say_why(&a->check, verdict, seen, r.why, sizeof r.why);
-    memory_add(&a->refused, &a->refused_count, &r, sizeof r);
 }
 
 /* Returns the place of the configuration in its portfolio, from 0 on, or -1 if no portfolio has
@@ -152,157 +98,60 @@ static int place_in_portfolio(const pick_candidate *c)
     return -1;
 }
 
-/* Returns the record of the portfolio whose tree chose the default, or NULL if another rule gave
- * it. */
-static const record *tree_of_default(const picking *a)
+static json_t *pack_candidate(const pick_candidate *c)
 {
-    for (size_t i = 0; i < a->refused_count && a->choice.rule == PICK_DEFAULT; i++)
-        if (a->refused[i].by_tree)
-            return a->refused[i].candidate.from;
-    return NULL;
+    json_t *out = json_pack("{ss so}", "rule", pick_rule_name(c->rule), "configuration",
+                            c->configuration ? record_pack_values(c->configuration) : json_null());
+    if (c->from) {
+        json_put(&out, "gpu", json_string(c->from->gpu));
+        json_put(&out, "pattern", json_string(c->from->pattern));
+    }
+    if (c->entry) {
+        json_put(&out, "problem", record_pack_values(&c->entry->problem));
+        json_put(&out, "time_ns", json_integer(c->entry->time_ns));
+        json_put(&out, "number", json_count(c->entry->place));
+    } else if (c->from && place_in_portfolio(c) >= 0) {
+        json_put(&out, "place", json_integer(place_in_portfolio(c)));
+    }
+    return out;
 }
 
-/* Explains why the default is given: a portfolio chose it, nothing is recorded, only other GPUs are
- * recorded, or all other candidates were refused. */
-static void say_default(const options *o, const record_set *records, const arch_limits *gpu,
-                        const picking *a, char *text, size_t size_bytes)
+static void refused(void *context, const pick_candidate *c, pick_verdict verdict,
+                    const record_seen *seen)
+{
+    picking *a = context;
+    const space_constraint *broken = a->check.broken;
+    json_t *out = pack_candidate(c);
+    json_put(&out, "is_slower", json_boolean(verdict == PICK_SLOWER));
+    json_put(&out, "by_tree", json_boolean(verdict == PICK_LEVEL && !seen));
+    json_put(&out, "seen", seen ? record_pack_values(seen->problem) : json_null());
+    json_put(&out, "broken",
+             broken ? json_pack("{si so}", "line", broken->line, "text", json_said(broken->text))
+                    : json_null());
+    json_append(&a->refused, out);
+}
+
+static at_status print(const options *o, const pattern *p, const record_set *records,
+                       const arch_limits *gpu, const record_values *problem, const picking *a,
+                       at_error *error)
 {
     record_folders folders;
-    const record *tree = tree_of_default(a);
-    if (tree) {
-        snprintf(text, size_bytes,
-                 "the tree of the portfolio of %s chooses the script's default for this problem",
-                 tree->gpu);
-        return;
+    json_t *searched = json_array(), *recorded = json_array();
+    known_folders(o, &folders);
+    for (size_t i = 0; i < folders.count; i++)
+        json_append(&searched, json_path(folders.paths[i]));
+    for (size_t i = 0; i < records->count; i++) {
+        const record *r = &records->records[i];
+        json_append(&recorded,
+                    json_pack("{ss si si}", "gpu", r->gpu, "major", r->major, "minor", r->minor));
     }
-    if (a->refused_count > 0) {
-        snprintf(text, size_bytes, "the script's default, for what is recorded is not given here:");
-        return;
-    }
-    if (records->count == 0) {
-        known_folders(o, &folders);
-        snprintf(text, size_bytes, "the script's default, for no results of it are in");
-        for (size_t i = 0; i < folders.count; i++)
-            text_add(text, size_bytes, "%s %.300s", i ? " or" : "", folders.paths[i]);
-        return;
-    }
-    snprintf(text, size_bytes, "the script's default, for results are only of");
-    for (size_t i = 0; i < records->count; i++)
-        text_add(text, size_bytes, "%s %.80s (sm_%d%d)", i ? "," : "", records->records[i].gpu,
-                 records->records[i].major, records->records[i].minor);
-    if (records->records[0].major != gpu->major)
-        text_add(text, size_bytes, ", and another major capability is another kind of GPU");
-}
-
-/* Explains the rule that gave the configuration. */
-static void say_rule(const options *o, const record_set *records, const arch_limits *gpu,
-                     const picking *a, char *text, size_t size_bytes)
-{
-    const pick_candidate *c = &a->choice;
-    const char *from = c->from ? c->from->gpu : "";
-    char problem[LINE_BYTES] = "";
-    int place = -1;
-    if (c->entry)
-        record_format_values(&c->entry->problem, problem, sizeof problem);
-    else if (c->from)
-        place = place_in_portfolio(c);
-    if (c->rule == PICK_EXACT)
-        snprintf(text, size_bytes, "measured on this GPU and this problem");
-    else if (c->rule == PICK_DEFAULT)
-        say_default(o, records, gpu, a, text, size_bytes);
-    else if (c->rule == PICK_NONE)
-        snprintf(text, size_bytes, "no configuration that is known is possible");
-    else if (c->rule == PICK_NEAREST)
-        snprintf(text, size_bytes, "this problem was not measured on this GPU; the nearest is %s",
-                 problem);
-    else if (c->rule == PICK_PORTFOLIO)
-        snprintf(text, size_bytes, "this problem was not measured on this GPU");
-    else
-        snprintf(text, size_bytes, "nothing is recorded of this GPU; %s has %s%s%s", from,
-                 c->rule == PICK_CAPABILITY ? "the same compute capability"
-                 : c->rule == PICK_MAJOR    ? "the same major capability"
-                                            : "nothing in common with it, but the default is "
-                                              "impossible",
-                 *problem ? "; there the nearest problem is " : "", problem);
-    if (place >= 0)
-        text_add(text, size_bytes,
-                 "; the tree of its portfolio chooses configuration %d ('autotune results show "
-                 "%s' prints both)",
-                 place, c->from->pattern);
-}
-
-/* Counts the refusals from `first` on that have the same source and the same reason. */
-static size_t count_alike(const picking *a, size_t first)
-{
-    const refusal *r = &a->refused[first];
-    size_t count = 1;
-    while (first + count < a->refused_count && r[count].candidate.from == r->candidate.from &&
-           r[count].candidate.entry == r->candidate.entry &&
-           r[count].candidate.rule == r->candidate.rule && strcmp(r[count].why, r->why) == 0)
-        count++;
-    return count;
-}
-
-/* Prints a label with words beside it. */
-static void print_beside(const char *label, const char *words)
-{
-    wrap_print(terminal_page(), 10, label, words, stdout);
-}
-
-static void print_text(const options *o, const char *pattern_name, const record_set *records,
-                       const arch_limits *gpu, const record_values *problem, const picking *a)
-{
-    char text[2 * LINE_BYTES], values[LINE_BYTES], measured[LINE_BYTES];
-    const pick_candidate *c = &a->choice;
-    record_format_values(problem, values, sizeof values);
-    printf("%s for %s on %s (%d.%d)\n\n", pattern_name, values, gpu->name, gpu->major, gpu->minor);
-    if (c->configuration)
-        record_format_values(c->configuration, text, sizeof text);
-    print_beside("gives", c->configuration ? text : "nothing");
-    snprintf(text, sizeof text, "%s%s", pick_rule_name(c->rule),
-             tree_of_default(a) ? ", which the portfolio chose" : "");
-    print_beside("rule", text);
-    say_rule(o, records, gpu, a, text, sizeof text);
-    print_beside("why", text);
-    if (c->entry)
-        printf("time      %.4g us there%s\n", (double)c->entry->time_ns / 1e3,
-               c->rule == PICK_EXACT ? "" : "; not measured here");
-    for (size_t i = 0; i < a->refused_count;) {
-        const refusal *r = &a->refused[i];
-        const size_t alike = count_alike(a, i);
-        describe(&r->candidate, measured, sizeof measured);
-        record_format_values(r->candidate.configuration, values, sizeof values);
-        snprintf(text, sizeof text, "%s, %s", pick_rule_name(r->candidate.rule), measured);
-        print_beside(i ? "" : "not", text);
-        wrap_print(terminal_page(), 12, "", values, stdout);
-        if (alike > 1)
-            printf("            and %zu more of them (--json lists all)\n", alike - 1);
-        wrap_print(terminal_page(), 12, "", r->why, stdout);
-        i += alike;
-    }
-}
-
-static at_status print_json(const char *pattern_name, const arch_limits *gpu,
-                            const record_values *problem, const picking *a, at_error *error)
-{
-    char what[LINE_BYTES];
-    json_t *refused = json_array();
-    for (size_t i = 0; i < a->refused_count; i++) {
-        const refusal *r = &a->refused[i];
-        describe(&r->candidate, what, sizeof what);
-        json_append(&refused,
-                    json_pack("{ss ss so ss}", "rule", pick_rule_name(r->candidate.rule),
-                              "measured", what, "configuration",
-                              record_pack_values(r->candidate.configuration), "why", r->why));
-    }
-    describe(&a->choice, what, sizeof what);
-    json_t *root = json_pack("{ss ss so ss ss so so}", "pattern", pattern_name, "gpu", gpu->name,
-                             "problem", record_pack_values(problem), "rule",
-                             pick_rule_name(a->choice.rule), "measured", what, "configuration",
-                             a->choice.configuration ? record_pack_values(a->choice.configuration)
-                                                     : json_null(),
-                             "refused", refused);
-    return json_text_print(root, 2, stdout, error);
+    return page_answer(o, "pick", 2, NULL,
+                       json_pack("{ss s{ss si si} so so sO so so}", "pattern", p->name, "gpu",
+                                 "name", gpu->name, "major", gpu->major, "minor", gpu->minor,
+                                 "problem", record_pack_values(problem), "choice",
+                                 pack_candidate(&a->choice), "refused", a->refused, "records",
+                                 recorded, "folders", searched),
+                       error);
 }
 
 static at_status answer(const options *o, int *exit_code, at_error *error)
@@ -310,7 +159,7 @@ static at_status answer(const options *o, int *exit_code, at_error *error)
     script *s = NULL;
     record_set records = {0};
     arch_limits gpu;
-    picking a = {0};
+    picking a = {.refused = json_array()};
     record_pair pairs[RECORD_MAX_VALUES], defaults[RECORD_MAX_VALUES];
     at_status status = target_check_script(&o->run, error);
     if (!status)
@@ -344,13 +193,10 @@ static at_status answer(const options *o, int *exit_code, at_error *error)
                           .fallback = &fallback,
                           .refused = refused};
     pick(&own, &target, &a.choice);
-    if (o->json)
-        status = print_json(p->name, &gpu, &problem, &a, error);
-    else
-        print_text(o, p->name, &own, &gpu, &problem, &a);
+    status = print(o, p, &own, &gpu, &problem, &a, error);
     *exit_code = a.choice.rule == PICK_NONE ? 1 : 0;
 cleanup:
-    free(a.refused);
+    json_decref(a.refused);
     record_set_deinit(&records);
     script_free(s);
     return status;

@@ -403,18 +403,6 @@ static at_status list_files(const options *o, file_list *list, at_error *error)
     return status || list->count > 0 ? status : record_check_folders(&folders, error);
 }
 
-/* Packs the last part of the path, or with `folder` the part before it. */
-static json_t *pack_part(const char *path, bool folder)
-{
-    const char *end = strrchr(path, '/'), *begin = end;
-    char text[256];
-    while (begin && begin > path && begin[-1] != '/')
-        begin--;
-    if (folder)
-        snprintf(text, sizeof text, "%.*s", begin ? (int)(end - begin) : 0, begin ? begin : "");
-    return json_said(folder ? text : end ? end + 1 : path);
-}
-
 /* Packs a file and the faults that readers report, for lua/commands/results_validate.lua. */
 static json_t *pack_file(const char *path, const char *text, size_t size_bytes, json_t *root,
                          size_t *entries)
@@ -437,9 +425,8 @@ static json_t *pack_file(const char *path, const char *text, size_t size_bytes, 
         records = results_pack(NULL, &one);
     }
     json_t *given =
-        json_pack("{sO so so? so so ss}", "root", root, "faults", faults, "record",
-                  json_incref(json_array_get(records, 0)), "file", pack_part(path, false), "folder",
-                  pack_part(path, true), "slug", slug);
+        json_pack("{sO so so? so ss}", "root", root, "faults", faults, "record",
+                  json_incref(json_array_get(records, 0)), "path", json_path(path), "slug", slug);
     json_decref(records);
     record_faults_deinit(&found);
     if (status)

@@ -175,43 +175,38 @@ static void warn(const shape *s, const char *path, int line, const char *what)
 
 static bool change_launches_of(const shape *s, const kernel_file *f, edit_list *edits)
 {
-    char what[768];
+    char what[768], names[256];
     cpp_launch all[MOST_LAUNCHES];
     bool complete = true;
+    const pattern *p = s->pattern;
     const cpp_span kernel = {s->kernel, strlen(s->kernel)};
     const size_t n = cpp_find_launches(f->units, f->count, kernel, all, MOST_LAUNCHES);
-    for (size_t i = 0; i <= n; i++) {
-        char names[256] = "";
-        change c = {.file = f, .launch = &all[i]};
-        for (size_t k = 0; k < s->pattern->parameter_count; k++) {
-            if (!depends(s, k))
-                continue;
-            if (i < n)
-                c.edits = &edits[all[i].unit];
-            const bool follows =
-                i < n ? (s->is_macro[k] ? cpp_launch_reads(f->units, f->count, &all[i],
-                                                           s->pattern->parameters[k].name)
-                                        : change_launch(s, k, &c))
-                      : n > 0;
-            if (!follows)
+    for (size_t i = 0; i < n; i++) {
+        change c = {.file = f, .launch = &all[i], .edits = &edits[all[i].unit]};
+        names[0] = '\0';
+        for (size_t k = 0; k < p->parameter_count; k++)
+            if (depends(s, k) && !(s->is_macro[k] ? cpp_launch_reads(f->units, f->count, &all[i],
+                                                                     p->parameters[k].name)
+                                                  : change_launch(s, k, &c)))
                 add_value(s, k, names, sizeof names);
+        if (!*names)
+            continue;
+        snprintf(what, sizeof what,
+                 "the launch <<<%.*s>>> does not follow by itself: change it for %s",
+                 (int)(all[i].all.length < 200 ? all[i].all.length : 200), all[i].all.text, names);
+        warn(s, f->paths[all[i].unit], all[i].line, what);
+        complete = false;
+    }
+    names[0] = '\0';
+    for (size_t k = 0; n == 0 && k < p->parameter_count; k++)
+        if (depends(s, k)) {
+            add_value(s, k, names, sizeof names);
+            complete = complete && s->is_macro[k];
         }
-        bool only_macros = true;
-        for (size_t k = 0; k < s->pattern->parameter_count; k++)
-            only_macros = only_macros && (!depends(s, k) || s->is_macro[k]);
-        complete = complete && (!*names || (i == n && only_macros));
-        if (*names && i < n) {
-            snprintf(what, sizeof what,
-                     "the launch <<<%.*s>>> does not follow by itself: change it for %s",
-                     (int)(all[i].all.length < 200 ? all[i].all.length : 200), all[i].all.text,
-                     names);
-            warn(s, f->paths[all[i].unit], all[i].line, what);
-        } else if (*names) {
-            snprintf(what, sizeof what,
-                     "nothing in it launches %s: change it where that is, for %s", s->kernel,
-                     names);
-            warn(s, f->path, 0, what);
-        }
+    if (*names) {
+        snprintf(what, sizeof what, "nothing in it launches %s: change it where that is, for %s",
+                 s->kernel, names);
+        warn(s, f->path, 0, what);
     }
     return complete;
 }

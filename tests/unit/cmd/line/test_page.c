@@ -105,3 +105,30 @@ TEST(a_path_that_is_not_utf8_has_its_bytes)
     assert_string_equal(text, "a\xff b\n");
     free(text);
 }
+
+/* lua/lib/markdown.lua: the pages of docs/ for a terminal. */
+static void assert_page(const char *text, int columns, const char *expected)
+{
+    char *written = write_lines("${require \"lib.markdown\" (text, p)}", columns, false,
+                                json_pack("{ss}", "text", text));
+    assert_string_equal(written, expected);
+    free(written);
+}
+
+TEST(paragraphs_and_items_of_a_page_get_new_line_breaks)
+{
+    assert_page("One two\nthree four five.\n\n- an item that\n  goes on\n- the next\n", 16,
+                "One two three\nfour five.\n\n- an item that\n  goes on\n- the next\n");
+}
+
+TEST(code_and_headings_of_a_page_stay_as_they_are)
+{
+    assert_page("# A heading that is long\n```\na  |  b\n- c\nd\n```\n", 16,
+                "# A heading that is long\n```\na  |  b\n- c\nd\n```\n");
+}
+
+TEST(cells_of_a_table_of_a_page_are_wrapped_in_their_columns)
+{
+    assert_page("| a | words |\n|---|---|\n| 1 | one two three |\n| | x|y |\n", 14,
+                "a  words\n-  -----------\n1  one two\n   three\n   x|y\n");
+}

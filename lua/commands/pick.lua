@@ -1,0 +1,97 @@
+-- autotune pick: the configuration that a program gets, the rule that gives it, and why better ones are refused.
+--
+-- given: pattern, gpu { name, major, minor }, problem, choice, refused, records { gpu, major, minor }, folders. The choice
+-- and each refused candidate have rule and configuration, and if they are known: gpu and pattern of their record; problem,
+-- time_ns and number of their entry; place in their portfolio, from 0 on. A refused candidate also has is_slower; by_tree: the
+-- tree of its portfolio chose the default; seen: the problem on which it was no faster than the default; broken
+-- { line, text }.
+
+local get, pairs_of
+
+-- The measurement that a candidate comes from.
+local function measured(c)
+  if not get(c, "gpu") then return "the pattern's default" end
+  if get(c, "problem") then return pairs_of(c.problem) .. " on " .. c.gpu end
+  return "a portfolio of " .. c.gpu
+end
+
+local function why_refused(c)
+  if c.by_tree then return "the tree of its portfolio chooses the default here" end
+  if get(c, "seen") then
+    return (c.is_slower and "slower than the default at " or "no faster than the default beyond noise at ")
+      .. pairs_of(c.seen)
+  end
+  if get(c, "broken") then return "breaks line " .. c.broken.line .. ": " .. c.broken.text end
+  return "the script has no such configuration, or a constraint fails on it"
+end
+
+-- The GPU of the portfolio whose tree chose the default, or nil.
+local function tree_of_default(given)
+  for _, c in ipairs(given.choice.rule == "default" and given.refused or {}) do
+    if c.by_tree then return c.gpu end
+  end
+end
+
+local function why_default(given, p)
+  local tree = tree_of_default(given)
+  if tree then return "the tree of the portfolio of " .. tree .. " chooses the script's default for this problem" end
+  if #given.refused > 0 then return "the script's default, for what is recorded is not given here:" end
+  local texts = {}
+  if #given.records == 0 then
+    for i, folder in ipairs(given.folders) do texts[i] = p.path(folder) end
+    return "the script's default, for no results of it are in " .. table.concat(texts, " or ")
+  end
+  for i, r in ipairs(given.records) do texts[i] = string.format("%s (sm_%d%d)", r.gpu, r.major, r.minor) end
+  return "the script's default, for results are only of " .. table.concat(texts, ", ")
+    .. (given.records[1].major ~= given.gpu.major and ", and another major capability is another kind of GPU" or "")
+end
+
+local RELATIONS = { same_capability = "the same compute capability", same_major = "the same major capability" }
+
+local function why(given, p)
+  local c, text = given.choice
+  local problem = get(c, "problem") and pairs_of(c.problem)
+  if c.rule == "exact" then
+    return "measured on this GPU and this problem"
+  elseif c.rule == "default" then
+    return why_default(given, p)
+  elseif c.rule == "none" then
+    return "no configuration that is known is possible"
+  elseif c.rule == "nearest_problem" then
+    return "this problem was not measured on this GPU; the nearest is " .. problem
+  elseif c.rule == "portfolio" then
+    text = "this problem was not measured on this GPU"
+  else
+    text = "nothing is recorded of this GPU; " .. c.gpu .. " has "
+      .. (RELATIONS[c.rule] or "nothing in common with it, but the default is impossible")
+      .. (problem and "; there the nearest problem is " .. problem or "")
+  end
+  if not get(c, "place") then return text end
+  return text .. "; the tree of its portfolio chooses configuration " .. c.place .. " ('autotune results show " .. c.pattern
+    .. "' prints both)"
+end
+
+return function(given)
+  local p = require "lib.page" {}
+  get, pairs_of = p.get, p.pairs_of
+  local refused, alike = {}, {}
+  for i, c in ipairs(given.refused) do
+    refused[i] = object { { "rule", c.rule }, { "measured", measured(c) }, { "configuration", c.configuration },
+                          { "why", why_refused(c) } }
+    -- Text shows successive candidates of one source and reason once, with their number.
+    local last, key = alike[#alike], table.concat({ c.rule, measured(c), get(c, "number") or "", why_refused(c) }, "\n")
+    if last and last.key == key then
+      last.count = last.count + 1
+    else
+      alike[#alike + 1] = { key = key, count = 1, source = c.rule .. ", " .. measured(c), configuration = c.configuration,
+                            why = why_refused(c) }
+    end
+  end
+  local c = given.choice
+  return {
+    object { { "pattern", given.pattern }, { "gpu", given.gpu.name }, { "problem", given.problem }, { "rule", c.rule },
+             { "measured", measured(c) }, { "configuration", c.configuration }, { "refused", refused } },
+    { capability = given.gpu.major .. "." .. given.gpu.minor, by_portfolio = tree_of_default(given) ~= nil,
+      time_ns = get(c, "time_ns") or 0, reason = why(given, p), alike = alike },
+  }
+end
