@@ -1,5 +1,5 @@
-/* The table of subcommands, their --help, and `autotune --version`. Adding a command is adding a file and its
- * name in cmd/table.c. */
+/* The table of subcommands, their --help, and `autotune --version`. Adding a command is adding a
+ * file and its name in cmd/table.c. */
 #ifndef AUTOTUNE_CMD_TABLE_H
 #define AUTOTUNE_CMD_TABLE_H
 

@@ -53,7 +53,7 @@ static void name_from_operand(const char *operand, char out[RECORD_NAME_BYTES])
         *dot = '\0';
 }
 
-static void say_what_is_missing(const options *o, const export_model *m)
+static void warn_of_missing(const options *o, const export_model *m)
 {
     char folders[1024];
     record_folders searched;
@@ -81,7 +81,7 @@ static void say_what_is_missing(const options *o, const export_model *m)
 
 /* Prints how many kernels are exported for how many problems, and which variables are fixed in
  * them. */
-static void say_what_is_fixed(const export_model *m, size_t problem_count)
+static void print_kernel_count(const export_model *m, size_t problem_count)
 {
     char names[1024] = "";
     for (size_t v = 0; v < m->variable_count; v++) {
@@ -347,9 +347,9 @@ static at_status run(const options *o, at_error *error)
     if (!status)
         status = write_subjects(o, e, subjects, error);
     for (size_t i = 0; i < o->operand_count && !status; i++) {
-        say_what_is_missing(o, &subjects[i].model);
+        warn_of_missing(o, &subjects[i].model);
         if (e->kernels)
-            say_what_is_fixed(&subjects[i].model, subjects[i].problems.wanted);
+            print_kernel_count(&subjects[i].model, subjects[i].problems.wanted);
     }
     for (size_t i = 0; i < o->operand_count; i++)
         subject_deinit(&subjects[i]);

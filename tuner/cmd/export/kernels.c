@@ -105,16 +105,16 @@ void kernel_ptx_deinit(kernel_ptx *k)
 
 /* How a program's GPU is related to a recorded GPU: the same GPU, the same compute capability, the
  * same major capability, or neither. */
-typedef enum kinship { SAME_GPU, SAME_CAPABILITY, SAME_MAJOR, UNLIKE, KINSHIPS } kinship;
+typedef enum relation { SAME_GPU, SAME_CAPABILITY, SAME_MAJOR, UNRELATED, RELATIONS } relation;
 
-static pick_target target_of(const record *r, kinship k)
+static pick_target target_of(const record *r, relation k)
 {
     return (pick_target){.gpu = k == SAME_GPU ? r->gpu : "",
-                         .major = k == UNLIKE ? -1 : r->major,
+                         .major = k == UNRELATED ? -1 : r->major,
                          .minor = k >= SAME_MAJOR ? -1 : r->minor};
 }
 
-typedef struct making {
+typedef struct kernel_builder {
     const settings *run;
     pick_table table; /* of the records */
     export_model *m;
@@ -124,9 +124,9 @@ typedef struct making {
     script *script;   /* the script for the problem and the device; borrowed */
     script **scripts; /* one script per record, for its device; NULL until it is needed */
     kernel_ptx *ptx;
-} making;
+} kernel_builder;
 
-static at_status load(const making *k, script **out, at_error *error)
+static at_status load(const kernel_builder *k, script **out, at_error *error)
 {
     char texts[RECORD_MAX_VALUES][VALUE_BYTES];
     settings run = *k->run;
@@ -140,7 +140,7 @@ static at_status load(const making *k, script **out, at_error *error)
 
 /* Sets *kept to the script for the problem. Problems of a portfolio's sample need no new script:
  * they were valid when they were measured. */
-static at_status ready_script(making *k, script **kept, at_error *error)
+static at_status ready_script(kernel_builder *k, script **kept, at_error *error)
 {
     pattern_variable values[RECORD_MAX_VALUES];
     if (k->problem->count > SETTINGS_MAX_VARIABLES)
@@ -184,7 +184,8 @@ static const char *definition_in(const char *option)
 
 /* Writes the variant's compiler options as text before the source. AT_USAGE for options that a file
  * of several sources cannot express. */
-static at_status put_options(const making *k, const emitted *variant, pack *text, at_error *error)
+static at_status put_options(const kernel_builder *k, const emitted *variant, pack *text,
+                             at_error *error)
 {
     char option[COMPILE_OPTION_BYTES];
     for (size_t i = variant->own_option_count; i < variant->option_count; i++) {
@@ -210,8 +211,8 @@ static at_status put_options(const making *k, const emitted *variant, pack *text
     return AT_OK;
 }
 
-static at_status note_entries(const making *k, const uint16_t *indices, const launch_plan *plan,
-                              export_source *to, at_error *error)
+static at_status note_entries(const kernel_builder *k, const uint16_t *indices,
+                              const launch_plan *plan, export_source *to, at_error *error)
 {
     int places[PLAN_MAX_LAUNCHES];
     char names[PLAN_ENTRIES_BYTES];
@@ -231,7 +232,7 @@ static at_status note_entries(const making *k, const uint16_t *indices, const la
 }
 
 /* Lists a condition for each variable and device field that the template read. */
-static void list_conditions(const making *k, const emit_reads *reads, export_use *use)
+static void list_conditions(const kernel_builder *k, const emit_reads *reads, export_use *use)
 {
     size_t fields;
     device_fields(&fields);
@@ -246,7 +247,7 @@ static void list_conditions(const making *k, const emit_reads *reads, export_use
 
 /* Returns whether only a portfolio's sample has the problem, and the kernel contains values in
  * which the problems of the sample differ. */
-static bool is_sample_only(const making *k, const emit_reads *reads)
+static bool is_sample_only(const kernel_builder *k, const emit_reads *reads)
 {
     const size_t at = (size_t)(k->problem - k->problems->problems);
     for (size_t i = 0; at >= k->problems->wanted && i < k->problem->count; i++)
@@ -257,7 +258,7 @@ static bool is_sample_only(const making *k, const emit_reads *reads)
 }
 
 /* Adds the source of a variant, and sets *place to its place. */
-static at_status add_source(making *k, const uint16_t *indices, const emitted *variant,
+static at_status add_source(kernel_builder *k, const uint16_t *indices, const emitted *variant,
                             size_t *place, at_error *error)
 {
     export_source source = {0};
@@ -291,7 +292,7 @@ static at_status add_source(making *k, const uint16_t *indices, const emitted *v
                        10 * k->device.major + k->device.minor, error);
 }
 
-static at_status add_configuration(making *k, const uint16_t *indices,
+static at_status add_configuration(kernel_builder *k, const uint16_t *indices,
                                    const record_values *configuration, at_error *error)
 {
     emit_reads reads;
@@ -313,7 +314,7 @@ static at_status add_configuration(making *k, const uint16_t *indices,
 }
 
 /* Adds the kernels that a program on the target GPU gets. */
-static at_status add_for_target(making *k, pick_target target, at_error *error)
+static at_status add_for_target(kernel_builder *k, pick_target target, at_error *error)
 {
     uint16_t indices[RECORD_MAX_VALUES];
     library_check check = {.script = k->script};
@@ -329,7 +330,7 @@ static at_status add_for_target(making *k, pick_target target, at_error *error)
     return add_configuration(k, indices, found.configuration, error);
 }
 
-static at_status add_default(making *k, at_error *error)
+static at_status add_default(kernel_builder *k, at_error *error)
 {
     bool valid;
     size_t broken;
@@ -342,7 +343,7 @@ static at_status add_default(making *k, at_error *error)
 
 /* Adds the kernels for the GPUs of a record, and the default's. `place` is the record's place; `r`
  * is NULL if there are no records. */
-static at_status add_for_record(making *k, const record *r, size_t place, at_error *error)
+static at_status add_for_record(kernel_builder *k, const record *r, size_t place, at_error *error)
 {
     /* This version does not know the capability, so no kernel can be made for it. */
     if (r ? arch_of_gpu(r->gpu, r->major, r->minor, &k->device, NULL)
@@ -352,7 +353,7 @@ static at_status add_for_record(making *k, const record *r, size_t place, at_err
     if (status)
         return status;
     k->script = k->scripts[place];
-    for (kinship i = SAME_GPU; r && i < KINSHIPS && !status; i++)
+    for (relation i = SAME_GPU; r && i < RELATIONS && !status; i++)
         status = add_for_target(k, target_of(r, i), error);
     return status ? status : add_default(k, error);
 }
@@ -385,7 +386,7 @@ at_status exported_kernels(const options *o, const settings *run, const record_s
                            const script *s, export_model *m, kernel_problems *problems,
                            kernel_ptx *ptx, at_error *error)
 {
-    making k = {.run = run, .m = m, .problems = problems, .ptx = ptx};
+    kernel_builder k = {.run = run, .m = m, .problems = problems, .ptx = ptx};
     const size_t scripts = records->count ? records->count : 1;
     if (m->variable_count > RECORD_MAX_VALUES || m->parameter_count > RECORD_MAX_VALUES)
         return error_set(error, AT_SCRIPT, "nothing is recorded of more than %d names",

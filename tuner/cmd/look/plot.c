@@ -94,7 +94,7 @@ static at_status choose_format(const options *o, const char **out, at_error *err
 }
 
 /* A record keeps the best few variants. Says where the whole space is, if it is known. */
-static void tell_landscape(const options *o, const json_t *drawn)
+static void mention_landscape(const options *o, const json_t *drawn)
 {
     char path[PATHS_BYTES];
     const char *slash = strrchr(o->operand, '/');
@@ -149,7 +149,7 @@ static at_status run(const options *o, at_error *error)
     else if (!status)
         status = terminal_or_file(o->output, picture, size_bytes, error);
     if (!status)
-        tell_landscape(o, drawn);
+        mention_landscape(o, drawn);
     free(picture);
     json_decref(drawn);
     json_decref(given);

@@ -121,10 +121,10 @@ static at_status compile_side(session *s, const char *configuration, compile_res
 }
 
 /* One device worker serves all races: the GPU is opened and its clocks are raised once. */
-typedef struct course {
+typedef struct race_workers {
     workers workers;
     bool warm;
-} course;
+} race_workers;
 
 static void put_ratio(json_t *c, ratio found)
 {
@@ -133,7 +133,7 @@ static void put_ratio(json_t *c, ratio found)
     json_object_set_new(c, "high", json_real(found.high));
 }
 
-static at_status race(const options *o, course *on, size_t place, json_t *c, double margin,
+static at_status race(const options *o, race_workers *on, size_t place, json_t *c, double margin,
                       at_error *error)
 {
     settings wanted = o->run;
@@ -241,7 +241,7 @@ static void count_sides(const options *o, const json_t *c)
 static at_status answer(const options *o, int *exit_code, at_error *error)
 {
     json_t *a = NULL, *b = NULL, *all = NULL;
-    course on = {.warm = o->run.race.warm_cache};
+    race_workers on = {.warm = o->run.race.warm_cache};
     const double margin = o->run.race.tie_margin;
     at_status status = read_side(o->operands[0], &a, error);
     if (!status)

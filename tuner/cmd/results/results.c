@@ -117,21 +117,21 @@ static at_status diff(const options *o, at_error *error)
     return status;
 }
 
-/* ---- what merge and prune tell ---- */
+/* ---- what merge and prune log_change ---- */
 
 /* Reports each change: to people as it happens, to programs at the end. */
-typedef struct account {
+typedef struct change_log {
     const options *options;
     json_t *list; /* NULL for people */
     size_t counts[COMBINE_REMOVED + 1];
-} account;
+} change_log;
 
 static const char *const change_names[] = {"added", "same", "replaced", "kept", "removed"};
 
-static void tell(void *context, const record *r, const record_entry *e, const record_values *fixed,
-                 combine_change change, const char *why)
+static void log_change(void *context, const record *r, const record_entry *e,
+                       const record_values *fixed, combine_change change, const char *why)
 {
-    account *a = context;
+    change_log *a = context;
     char problem[TEXT_BYTES];
     if (e)
         results_problem(e, problem, sizeof problem);
@@ -154,10 +154,10 @@ static void tell(void *context, const record *r, const record_entry *e, const re
                e ? problem : "portfolio ", e ? "" : problem, *why ? ": " : "", why);
 }
 
-static void tell_ceiling(void *context, const char *gpu, const char *ceiling, combine_change change,
-                         const char *why)
+static void log_ceiling(void *context, const char *gpu, const char *ceiling, combine_change change,
+                        const char *why)
 {
-    account *a = context;
+    change_log *a = context;
     a->counts[change]++;
     if (a->options->json)
         json_append(&a->list, json_pack("{ss ss ss ss ss}", "change", change_names[change], "gpu",
@@ -167,7 +167,7 @@ static void tell_ceiling(void *context, const char *gpu, const char *ceiling, co
                why);
 }
 
-static at_status conclude(account *a, at_error *error)
+static at_status print_changes(change_log *a, at_error *error)
 {
     const size_t *n = a->counts;
     if (a->options->json)
@@ -189,20 +189,20 @@ static at_status merge(const options *o, at_error *error)
     if (o->operand_count != 2)
         return error_set(error, AT_USAGE,
                          "'autotune results merge' needs FROM: one folder of records");
-    account a = {.options = o, .list = o->json ? json_array() : NULL};
+    change_log a = {.options = o, .list = o->json ? json_array() : NULL};
     at_status status = record_load_all(o->operands[1], NULL, &from, error);
     if (!status)
         status = ceilings_combine(o->operands[1], o->run.results.results_dir, o->dry_run,
-                                  tell_ceiling, &a, &from.faults, &ceilings, error);
+                                  log_ceiling, &a, &from.faults, &ceilings, error);
     if (!status && from.count + ceilings == 0)
         status = error_set(error, AT_USAGE, "there are no records in %s", o->operands[1]);
     for (size_t i = 0; i < from.faults.count; i++)
         fprintf(stderr, "autotune: warning: left out: %s\n", from.faults.items[i].text);
     for (size_t i = 0; i < from.count && !status; i++)
-        status = record_combine(&from.records[i], o->run.results.results_dir, o->dry_run, tell, &a,
-                                error);
+        status = record_combine(&from.records[i], o->run.results.results_dir, o->dry_run,
+                                log_change, &a, error);
     if (!status)
-        status = conclude(&a, error);
+        status = print_changes(&a, error);
     else
         json_decref(a.list);
     record_set_deinit(&from);
@@ -319,7 +319,7 @@ static at_status prune(const options *o, at_error *error)
 {
     record_set set = {0};
     pruning p = {.options = o};
-    account a = {.options = o, .list = o->json ? json_array() : NULL};
+    change_log a = {.options = o, .list = o->json ? json_array() : NULL};
     at_status status = AT_OK;
     if (!o->stale && !o->older_than)
         status =
@@ -336,8 +336,8 @@ static at_status prune(const options *o, at_error *error)
             known_gpu(set.records[i].gpu, o->gpu, &exactly);
         if (!exactly || !results_wants(o, &set.records[i]))
             continue;
-        at_status one =
-            record_prune(set.records[i].path, o->dry_run, reason_to_prune, &p, tell, &a, &why);
+        at_status one = record_prune(set.records[i].path, o->dry_run, reason_to_prune, &p,
+                                     log_change, &a, &why);
         if (one == AT_FORMAT) {
             fprintf(stderr, "autotune: left alone: %s: %.1000s\n", set.records[i].path,
                     why.message);
@@ -347,7 +347,7 @@ static at_status prune(const options *o, at_error *error)
         }
     }
     if (!status)
-        status = conclude(&a, error);
+        status = print_changes(&a, error);
     else
         json_decref(a.list);
     record_set_deinit(&set);

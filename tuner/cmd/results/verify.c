@@ -34,7 +34,7 @@ typedef struct verification {
     size_t count;
     standing_question *questions;
     standing_answer *answers;
-    size_t others; /* number of entries of other GPUs */
+    size_t other_count; /* number of entries of other GPUs */
     size_t answered;
     double wall_s;
 } verification;
@@ -120,7 +120,7 @@ static at_status list_questions(const options *o, verification *v, at_error *err
                 if (e->warm_cache != (warm == 1) || !results_wants_entry(o, e))
                     continue;
                 const standing_question q = {script_name, r, e};
-                v->others += !here;
+                v->other_count += !here;
                 if (here)
                     memory_add(&v->questions, &v->count, &q, sizeof q);
             }
@@ -129,8 +129,8 @@ static at_status list_questions(const options *o, verification *v, at_error *err
         status = error_set(
             error, AT_USAGE,
             "nothing that was asked for is recorded of %s, the GPU that is here (%zu entries of "
-            "others)",
-            v->workers.properties.limits.name, v->others);
+            "other_count)",
+            v->workers.properties.limits.name, v->other_count);
     if (!status)
         v->answers = memory_new(v->count, sizeof *v->answers);
     return status;
@@ -175,7 +175,7 @@ static at_status verify_part(const options *o, verification *v, bool warm, progr
 
 /* Writes what changed since the measurement, as far as it fits: "driver 570.1 -> 580.2, template".
  * Writes "" if no change is known. */
-static void say_changes(const verification *v, size_t at, char *text, size_t size_bytes)
+static void format_changes(const verification *v, size_t at, char *text, size_t size_bytes)
 {
     const standing_question *q = &v->questions[at];
     const standing_answer *a = &v->answers[at];
@@ -217,7 +217,7 @@ static json_t *pack_answer(const verification *v, size_t at)
     const standing_answer *a = &v->answers[at];
     char pointer[64], changes[TEXT_BYTES];
     snprintf(pointer, sizeof pointer, "/entries/%zu", q->entry->place);
-    say_changes(v, at, changes, sizeof changes);
+    format_changes(v, at, changes, sizeof changes);
     json_t *object = json_pack("{ss so ss so ss sI ss}", "pattern", q->from->pattern, "file",
                                json_path(q->from->path), "pointer", pointer, "configuration",
                                record_pack_values(&q->entry->configuration), "verdict",
@@ -265,7 +265,7 @@ static at_status print(const options *o, const verification *v, at_error *error)
         (json_int_t)counts[STANDING_HOLDS], "overtaken", (json_int_t)counts[STANDING_OVERTAKEN],
         "broken", (json_int_t)counts[STANDING_BROKEN], "not_verifiable",
         (json_int_t)counts[STANDING_NOT_VERIFIABLE], "not_reached",
-        (json_int_t)(v->count - v->answered), "of_other_gpus", (json_int_t)v->others, "wall_s",
+        (json_int_t)(v->count - v->answered), "of_other_gpus", (json_int_t)v->other_count, "wall_s",
         json_rounded(v->wall_s, 4), "records", list);
     json_t *also = json_pack("{so so sI}", "words", words, "exact_s", json_exact(v->wall_s),
                              "count", (json_int_t)v->count);

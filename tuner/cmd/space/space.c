@@ -211,7 +211,7 @@ static void lint_kernels(linting *l)
              "is right");
 }
 
-static void tell_doubt(void *context, const char *path, int line, const char *text)
+static void warn_at(void *context, const char *path, int line, const char *text)
 {
     warn(context, path, line, "%s", text);
 }
@@ -231,7 +231,7 @@ static at_status lint_prototype(linting *l, const options *o, const arch_limits 
     space_at(l->space, 0, l->one);
     const pattern *p = script_pattern(l->script);
     status = prototypes_check(l->script, PROBLEM_TUNED, p->baseline ? p->baseline : l->one, pool,
-                              arch, tell_doubt, l, error);
+                              arch, warn_at, l, error);
     compile_pool_free(pool);
     return status;
 }
@@ -368,7 +368,7 @@ static at_status lint(const options *o, at_error *error)
         status = script_space(l.script, PROBLEM_TUNED, &l.space, error);
     if (status)
         goto cleanup;
-    script_tell_repeated_keys(l.script, tell_doubt, &l);
+    script_tell_repeated_keys(l.script, warn_at, &l);
     lint_kernels(&l);
     status = lint_prototype(&l, o, &arch, error);
     if (status)

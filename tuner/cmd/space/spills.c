@@ -20,7 +20,7 @@
 
 enum { MOST_ARCHS = 32, BLOCKS = 20 };
 
-typedef struct explored {
+typedef struct explored_arch {
     arch_limits arch;
     script *script; /* owned, unless it belongs to a session */
     spill_map map;
@@ -29,7 +29,7 @@ typedef struct explored {
     side *sides; /* every compiled image: of a point, then with spills to shared memory */
     size_t side_count;
     size_t *point_of_side;
-} explored;
+} explored_arch;
 
 static spill_request request_of(const options *o, bool timed, bool predicted)
 {
@@ -44,7 +44,7 @@ static spill_request request_of(const options *o, bool timed, bool predicted)
 
 /* ---- times ---- */
 
-static void add_side(explored *x, size_t point, bool shared)
+static void add_side(explored_arch *x, size_t point, bool shared)
 {
     spill_point *p = &x->map.points[point];
     x->point_of_side[x->side_count] = 2 * point + shared;
@@ -52,7 +52,7 @@ static void add_side(explored *x, size_t point, bool shared)
         (side){.image = result_image(&p->images[shared], x->map.want_ptx), .launch = *p->launch};
 }
 
-static at_status time_points(explored *x, session *s, uint64_t seed, at_error *error)
+static at_status time_points(explored_arch *x, session *s, uint64_t seed, at_error *error)
 {
     size_t total = x->map.line_count * x->map.line_length, wanted = 0;
     device_ready ready;
@@ -84,7 +84,7 @@ static at_status time_points(explored *x, session *s, uint64_t seed, at_error *e
 
 /* Returns the fastest side of the line that spills, or does not spill, or NULL if there is none.
  * *point is its point. */
-static const side *fastest(const explored *x, size_t line, bool spilling, spill_point **point)
+static const side *fastest(const explored_arch *x, size_t line, bool spilling, spill_point **point)
 {
     const side *best = NULL;
     double best_ns = INFINITY;
@@ -105,7 +105,7 @@ static const side *fastest(const explored *x, size_t line, bool spilling, spill_
 /* Packs the confidence interval of the ratio of the fastest variant that spills to the fastest that
  * does not, from samples of the same blocks, and the place of the former. Packs null if there is
  * nothing to compare. */
-static json_t *pack_payoff(const explored *x, size_t line)
+static json_t *pack_payoff(const explored_arch *x, size_t line)
 {
     spill_point *without_point = NULL, *with_point = NULL;
     const side *without = fastest(x, line, false, &without_point),
@@ -138,7 +138,7 @@ static size_t next_shown(const spill_map *m, size_t line, size_t place)
 
 /* Returns whether a point has the same resources as its neighbours on both sides, and no point has
  * times. */
-static bool says_nothing_new(const spill_map *m, size_t line, size_t before, size_t place)
+static bool is_like_neighbours(const spill_map *m, size_t line, size_t before, size_t place)
 {
     size_t after = next_shown(m, line, place + 1);
     const inspect_row *here = &spill_map_point(m, line, place)->row;
@@ -161,7 +161,7 @@ static json_t *resources_json(const inspect_row *r)
                      "occupancy", r->occupancy.fraction);
 }
 
-static json_t *line_json(const explored *x, size_t line)
+static json_t *line_json(const explored_arch *x, size_t line)
 {
     static const char *const kinds[] = {"nothing", "never", "always", "rises", "falls", "mixed"};
     const spill_map *m = &x->map;
@@ -199,7 +199,7 @@ static json_t *line_json(const explored *x, size_t line)
 /* ---- what text needs beside that ---- */
 
 /* Packs the stretches [first, last] of a line in which it spills. */
-static json_t *pack_stretches(const explored *x, size_t line)
+static json_t *pack_stretches(const explored_arch *x, size_t line)
 {
     const threshold *t = &x->map.lines[line].search;
     json_t *stretches = json_array();
@@ -216,7 +216,7 @@ static json_t *pack_stretches(const explored *x, size_t line)
     return stretches;
 }
 
-static json_t *why_nothing(const explored *x, size_t line)
+static json_t *why_nothing(const explored_arch *x, size_t line)
 {
     const inspect_row *row = &spill_map_point(&x->map, line, 0)->row;
     const space_constraint *c =
@@ -227,7 +227,7 @@ static json_t *why_nothing(const explored *x, size_t line)
 
 /* Packs the constraints that points of the line break, each with the number of points, and counts
  * the points that do not compile. */
-static json_t *pack_left_out(const explored *x, size_t line, json_int_t *uncompiled)
+static json_t *pack_left_out(const explored_arch *x, size_t line, json_int_t *uncompiled)
 {
     const pattern *p = script_pattern(x->script);
     json_t *out = json_array();
@@ -259,7 +259,7 @@ static json_t *pack_before(const spill_map *m, size_t line)
     return json_from_value(spill_map_get(m, 0, line, last));
 }
 
-static json_t *line_words(const explored *x, size_t line)
+static json_t *line_words(const explored_arch *x, size_t line)
 {
     const spill_map *m = &x->map;
     json_t *new = json_array(), *why_not = json_array();
@@ -268,7 +268,7 @@ static json_t *line_words(const explored *x, size_t line)
     size_t before = SIZE_MAX;
     for (size_t i = next_shown(m, line, 0); i < m->line_length;
          before = i, i = next_shown(m, line, i + 1)) {
-        json_append(&new, json_boolean(!says_nothing_new(m, line, before, i)));
+        json_append(&new, json_boolean(!is_like_neighbours(m, line, before, i)));
         json_append(&why_not, json_string(spill_map_point(m, line, i)->why_not));
     }
     return json_pack("{so so so so so so so sI}", "is_new", new, "why_not", why_not, "before",
@@ -277,7 +277,7 @@ static json_t *line_words(const explored *x, size_t line)
                      "left_out", left_out, "uncompiled", uncompiled);
 }
 
-static at_status print(const options *o, const explored *all, size_t count, at_error *error)
+static at_status print(const options *o, const explored_arch *all, size_t count, at_error *error)
 {
     json_t *archs = json_array(), *words = json_array();
     for (size_t i = 0; i < count; i++) {
@@ -308,7 +308,7 @@ static at_status print(const options *o, const explored *all, size_t count, at_e
 
 /* ---- the command ---- */
 
-static void explored_deinit(explored *x, bool owns_script)
+static void explored_deinit(explored_arch *x, bool owns_script)
 {
     for (size_t i = 0; i < x->side_count; i++)
         side_deinit(&x->sides[i]);
@@ -319,8 +319,8 @@ static void explored_deinit(explored *x, bool owns_script)
         script_free(x->script);
 }
 
-static at_status explore_arch(const options *o, const char *arch, compile_pool *pool, explored *x,
-                              at_error *error)
+static at_status explore_arch(const options *o, const char *arch, compile_pool *pool,
+                              explored_arch *x, at_error *error)
 {
     spill_request request = request_of(o, false, false);
     at_status status = target_find(arch, &x->arch, error);
@@ -331,7 +331,7 @@ static at_status explore_arch(const options *o, const char *arch, compile_pool *
     return status ? status : spill_map_solve(&x->map, error);
 }
 
-static at_status explore_device(const options *o, session *s, explored *x, at_error *error)
+static at_status explore_device(const options *o, session *s, explored_arch *x, at_error *error)
 {
     at_status status = session_init(&o->run, NULL, s, error);
     if (status)
@@ -347,8 +347,8 @@ static at_status explore_device(const options *o, session *s, explored *x, at_er
     return status ? status : time_points(x, s, o->run.search.seed, error);
 }
 
-static at_status explore_archs(const options *o, compile_pool **pool, explored *all, size_t *count,
-                               at_error *error)
+static at_status explore_archs(const options *o, compile_pool **pool, explored_arch *all,
+                               size_t *count, at_error *error)
 {
     char *list = memory_text(o->run.machine.arch), *rest = NULL;
     at_status status = compile_pool_new(
@@ -368,7 +368,7 @@ static at_status explore_archs(const options *o, compile_pool **pool, explored *
 
 static at_status run(const options *o, at_error *error)
 {
-    explored *all = memory_new(MOST_ARCHS, sizeof *all);
+    explored_arch *all = memory_new(MOST_ARCHS, sizeof *all);
     size_t count = 0;
     compile_pool *pool = NULL;
     session s = {0};

@@ -39,8 +39,8 @@ typedef struct checking {
     hangs hangs;
     size_t count, submitted, done, uncompiled;
     uint64_t counts[PROOF_UNKNOWN + 1];
-    json_t *variants; /* for --json */
-    char *told;       /* owned; the last message; NULL if there is none */
+    json_t *variants;   /* for --json */
+    char *last_message; /* owned; the last message; NULL if there is none */
 } checking;
 
 static size_t width(const checking *c)
@@ -82,7 +82,7 @@ static at_status choose_many(checking *c, uint64_t wanted, uint64_t seed, at_err
     return AT_OK;
 }
 
-static json_t *text_json(const char *text)
+static json_t *json_or_null(const char *text)
 {
     return text[0] ? json_string(text) : json_null();
 }
@@ -120,12 +120,12 @@ static json_t *fault_json(const device_fault *f)
                                       number_json(f->lines[i].line), "column",
                                       number_json(f->lines[i].column)));
     json_t *out = json_pack(
-        "{ss so so so so so so so so so so}", "kind", f->kind, "file", text_json(at->file), "line",
-        number_json(at->line), "column", number_json(at->column), "inlined_at", calls, "thread",
-        position_json(f->has_thread, f->thread), "block", position_json(f->has_thread, f->block),
-        "space", text_json(f->space), "address",
+        "{ss so so so so so so so so so so}", "kind", f->kind, "file", json_or_null(at->file),
+        "line", number_json(at->line), "column", number_json(at->column), "inlined_at", calls,
+        "thread", position_json(f->has_thread, f->thread), "block",
+        position_json(f->has_thread, f->block), "space", json_or_null(f->space), "address",
         f->space[0] ? json_integer((json_int_t)f->address) : json_null(), "buffer",
-        text_json(f->buffer), "element",
+        json_or_null(f->buffer), "element",
         f->has_element ? json_integer((json_int_t)f->element) : json_null());
     if (f->kind[0])
         return out;
@@ -160,7 +160,7 @@ static json_t *source_json(const checking *c, const fault_line *l)
 
 /* Reports the result of a variant: to programs at the end, to people at once. Among many variants,
  * people see only those that are not proven or that printed something. */
-static at_status tell(checking *c, const options *o, const proof *one, at_error *error)
+static at_status report(checking *c, const options *o, const proof *one, at_error *error)
 {
     const oracle_kind oracle = script_oracle(c->script);
     const bool smaller = one->coverage.smaller;
@@ -188,9 +188,10 @@ static at_status tell(checking *c, const options *o, const proof *one, at_error 
         return AT_OK;
     }
     script_format_configuration(c->script, c->indices + one->id * width(c), text, sizeof text);
-    const bool said_before = c->told && one->message && strcmp(c->told, one->message) == 0;
-    free(c->told);
-    c->told = memory_text(one->message);
+    const bool said_before =
+        c->last_message && one->message && strcmp(c->last_message, one->message) == 0;
+    free(c->last_message);
+    c->last_message = memory_text(one->message);
     return page_show(o, "check_variant", 0, variant,
                      json_pack("{ss so ss sb so}", "configuration", text, "source",
                                source_json(c, &one->fault.lines[0]), "oracle", oracle_name(oracle),
@@ -210,7 +211,7 @@ static at_status leave_out(checking *c, const options *o, size_t number, bool *l
         return AT_OK;
     hangs_explain(cause, why);
     c->done++;
-    return tell(c, o, &(proof){.id = number, .verdict = PROOF_UNKNOWN, .message = why}, error);
+    return report(c, o, &(proof){.id = number, .verdict = PROOF_UNKNOWN, .message = why}, error);
 }
 
 /* Keeps the workers busy without compiling far ahead. Submits one variant at a time until one has
@@ -256,7 +257,7 @@ static void note_hang(checking *c, const proof *one)
  * People saw the first compiler error already. */
 static at_status refuse_source(const checking *c, const char *why, at_error *error)
 {
-    if (c->told)
+    if (c->last_message)
         return error_set(error, AT_SCRIPT,
                          "none of the %zu variants compiles: the script or a template is wrong",
                          c->count);
@@ -300,7 +301,7 @@ static at_status prove(checking *c, const options *o, at_error *error)
             status = one.is_script_wrong ? error_set(error, AT_SCRIPT, "%s", one.message)
                      : one.uncompiled && c->uncompiled == c->count
                          ? refuse_source(c, one.message, error)
-                         : tell(c, o, &one, error);
+                         : report(c, o, &one, error);
             note_hang(c, &one);
             proof_deinit(&one);
             c->done++;
@@ -451,7 +452,7 @@ static at_status answer(const options *o, int *exit_code, at_error *error)
         status = print_end(&c, o, error);
     *exit_code = c.counts[PROOF_CONVICTED] ? 1 : c.counts[PROOF_UNKNOWN] ? 3 : 0;
     json_decref(c.variants);
-    free(c.told);
+    free(c.last_message);
     prover_free(c.prover);
     compile_pool_free(c.pool);
     hangs_deinit(&c.hangs);

@@ -18,22 +18,22 @@
 
 enum { MOST_POINTS = 10000, LABEL_BYTES = 256 };
 
-typedef struct course { /* the points: a product of series */
+typedef struct sweep_points { /* the points: a product of series */
     size_t axis_count;
     const char *names[CURVE_MAX_AXES];
     series axes[CURVE_MAX_AXES];
     size_t point_count;
-} course;
+} sweep_points;
 
-static void course_deinit(course *c)
+static void sweep_points_deinit(sweep_points *c)
 {
     for (size_t i = 0; i < c->axis_count; i++)
         series_deinit(&c->axes[i]);
 }
 
-static at_status course_init(course *c, const options *o, at_error *error)
+static at_status sweep_points_init(sweep_points *c, const options *o, at_error *error)
 {
-    *c = (course){.point_count = 1};
+    *c = (sweep_points){.point_count = 1};
     at_status status = series_check(o, "sweep", "NAME=V1,V2,...", CURVE_MAX_AXES, error);
     for (size_t i = 0; !status && i < o->sweep_count; i++) {
         const char *name = o->sweeps[i].name;
@@ -48,7 +48,7 @@ static at_status course_init(course *c, const options *o, at_error *error)
 }
 
 /* Returns the settings of a run at a point, and its values. The first axis varies slowest. */
-static settings settings_at(const course *c, const options *o, size_t point,
+static settings settings_at(const sweep_points *c, const options *o, size_t point,
                             const char *values[CURVE_MAX_AXES])
 {
     settings asked = o->run;
@@ -62,7 +62,7 @@ static settings settings_at(const course *c, const options *o, size_t point,
     return asked;
 }
 
-static void show(const course *c, const options *o, const char *const *values, size_t point)
+static void show(const sweep_points *c, const options *o, const char *const *values, size_t point)
 {
     if (o->run.quiet)
         return;
@@ -73,7 +73,7 @@ static void show(const course *c, const options *o, const char *const *values, s
 }
 
 /* Returns whether an error at one point would occur at all points. */
-static bool is_general(at_status status)
+static bool fails_everywhere(at_status status)
 {
     return status == AT_USAGE || status == AT_NOT_FOUND || status == AT_NO_DEVICE ||
            status == AT_NO_TOOLCHAIN || status == AT_NO_MEMORY || status == AT_INTERRUPTED ||
@@ -90,16 +90,16 @@ static at_status measure(const settings *asked, const char *const *values, curve
     at_status status = tune_run(asked, &t, &why);
     const run_summary *s = t ? tune_summary(t) : NULL;
     bool found = s && s->best_found;
-    if (found || !is_general(status))
+    if (found || !fails_everywhere(status))
         curve_add(out, values, s, why.message);
     tune_free(t);
     if (status)
         workers_close(asked->machine.workers); /* their state is unknown */
     if (status && !first->status)
         *first = why;
-    if (is_general(status) && error)
+    if (fails_everywhere(status) && error)
         *error = why;
-    return is_general(status) ? status : AT_OK;
+    return fails_everywhere(status) ? status : AT_OK;
 }
 
 /* Adds a point from a GPU's record. */
@@ -154,7 +154,7 @@ static at_status draw(const options *o, const curve *c, at_error *error)
 
 /* Refuses problems that the script cannot load at all, before any point is measured. An error of
  * one point alone belongs to that point. */
-static at_status check_points(const options *o, const course *c, at_error *error)
+static at_status check_points(const options *o, const sweep_points *c, at_error *error)
 {
     arch_limits any;
     at_status status = target_find("sm_90", &any, error);
@@ -165,7 +165,7 @@ static at_status check_points(const options *o, const course *c, at_error *error
         settings asked = settings_at(c, o, i, values);
         at_status loaded = target_load_script(&asked, &any, &s, &why);
         script_free(s);
-        if (!is_general(loaded))
+        if (!fails_everywhere(loaded))
             continue;
         status = loaded;
         if (error)
@@ -183,7 +183,8 @@ static at_status print_measured(const options *o, const curve *c, at_error *erro
     return status || !o->picture ? status : draw(o, c, error);
 }
 
-static at_status sweep_measured(const options *o, const course *c, int *exit_code, at_error *error)
+static at_status sweep_measured(const options *o, const sweep_points *c, int *exit_code,
+                                at_error *error)
 {
     workers shared = {0};
     curve found;
@@ -213,8 +214,8 @@ static at_status sweep_measured(const options *o, const course *c, int *exit_cod
 }
 
 /* Adds the curve of a GPU's record, unless it has no points. */
-static at_status add_recorded(const options *o, const course *c, const record *r, json_t **curves,
-                              json_t **words, at_error *error)
+static at_status add_recorded(const options *o, const sweep_points *c, const record *r,
+                              json_t **curves, json_t **words, at_error *error)
 {
     curve found;
     at_status status = AT_OK;
@@ -234,7 +235,8 @@ static at_status add_recorded(const options *o, const course *c, const record *r
     return status;
 }
 
-static at_status sweep_recorded(const options *o, const course *c, int *exit_code, at_error *error)
+static at_status sweep_recorded(const options *o, const sweep_points *c, int *exit_code,
+                                at_error *error)
 {
     arch_limits limits;
     script *s = NULL;
@@ -267,12 +269,12 @@ static at_status sweep_recorded(const options *o, const course *c, int *exit_cod
 
 static at_status answer(const options *o, int *exit_code, at_error *error)
 {
-    course c;
-    at_status status = course_init(&c, o, error);
+    sweep_points c;
+    at_status status = sweep_points_init(&c, o, error);
     if (!status)
         status = o->recorded ? sweep_recorded(o, &c, exit_code, error)
                              : sweep_measured(o, &c, exit_code, error);
-    course_deinit(&c);
+    sweep_points_deinit(&c);
     return status;
 }
 

@@ -100,12 +100,12 @@ static const trial trials[] = {
 };
 enum { TRIALS = sizeof trials / sizeof *trials };
 
-typedef struct sheet {
+typedef struct measured_ceilings {
     json_t *ceilings;       /* JSON for programs; owned */
     json_t *words;          /* data for text; owned */
     char file[PATHS_BYTES]; /* "" if no record was written */
     size_t missed;          /* number of ceilings for which no kernel worked */
-} sheet;
+} measured_ceilings;
 
 static bool is_wanted(const options *o, bool for_predictions, const trial *t)
 {
@@ -163,7 +163,8 @@ static json_t *pack_values(const run_summary *s, const run_result *best, const c
                      json_from_values(s->parameters, best->values, s->parameter_count));
 }
 
-static void add_row(sheet *on, const run_summary *s, const run_result *best, ceiling_kind kind)
+static void add_row(measured_ceilings *on, const run_summary *s, const run_result *best,
+                    ceiling_kind kind)
 {
     const ceiling_info *ceiling = ceiling_get(kind);
     const double rate = best->rates[ceiling->unit];
@@ -175,15 +176,15 @@ static void add_row(sheet *on, const run_summary *s, const run_result *best, cei
                        kind == CEILING_LAUNCHES, "by", best->configuration));
 }
 
-static void add_missed(sheet *on, ceiling_kind kind)
+static void add_missed(measured_ceilings *on, ceiling_kind kind)
 {
     json_put(&on->ceilings, ceiling_get(kind)->name, json_null());
     on->missed++;
 }
 
 /* Tunes the kernels of a ceiling, and keeps the rate of the best. */
-static at_status measure(const options *o, const paths *own, const trial *t, workers *w, sheet *on,
-                         at_error *error)
+static at_status measure(const options *o, const paths *own, const trial *t, workers *w,
+                         measured_ceilings *on, at_error *error)
 {
     char path[PATHS_BYTES + 64];
     settings asked = o->run;
@@ -211,7 +212,7 @@ static at_status measure(const options *o, const paths *own, const trial *t, wor
     return status;
 }
 
-static at_status print_ceilings(const options *o, sheet *on, const device_properties *d,
+static at_status print_ceilings(const options *o, measured_ceilings *on, const device_properties *d,
                                 at_error *error)
 {
     json_t *root =
@@ -229,7 +230,7 @@ static at_status measure_all(const options *o, bool for_predictions, int *exit_c
 {
     paths own;
     workers shared = {0};
-    sheet on = {.ceilings = json_object(), .words = json_object()};
+    measured_ceilings on = {.ceilings = json_object(), .words = json_object()};
     at_status status = check_names(o, error);
     if (!status)
         status = paths_find(&own, error);

@@ -100,7 +100,7 @@ static void note_run(mix *m, const run_summary *s)
     m->predicted = s->device.predicted;
 }
 
-static void say(const mix *m, const char *what, const mixed_launch *l)
+static void show_launch(const mix *m, const char *what, const mixed_launch *l)
 {
     if (!m->o->run.quiet)
         fprintf(stderr, "%s %s, %llu launches\n", what, l->name,
@@ -130,7 +130,7 @@ static at_status tune_alone(mix *m, mixed_launch *l)
 {
     settings asked = settings_of(m, l);
     tune *t = NULL;
-    say(m, "tuning", l);
+    show_launch(m, "tuning", l);
     at_status status = run(m, &asked, &t);
     const run_summary *s = t ? tune_summary(t) : NULL;
     m->recorded_count += s && s->record_path[0];
@@ -165,7 +165,7 @@ static at_status time_all(mix *m, mixed_launch *l)
     asked.results.record = asked.results.must_record =
         false; /* without a race the record would be worse than that of its own tuning */
     asked.race.fixed_samples = SAMPLES;
-    say(m, "timing", l);
+    show_launch(m, "timing", l);
     at_status status = run(m, &asked, &t);
     const run_summary *s = t ? tune_summary(t) : NULL;
     for (size_t i = 0; !status && s && i < s->result_count; i++)
