@@ -196,85 +196,49 @@ static json_t *line_json(const explored_arch *x, size_t line)
     return out;
 }
 
-/* ---- what text needs beside that ---- */
+/* ---- data that only the text needs ---- */
 
-/* Packs the stretches [first, last] of a line in which it spills. */
-static json_t *pack_stretches(const explored_arch *x, size_t line)
+/* Packs a place of a line: its value, whether it spills, whether it was compiled without a result,
+ * and the index of the constraint that it breaks. */
+static json_t *place_words(const spill_map *m, size_t line, size_t place)
 {
-    const threshold *t = &x->map.lines[line].search;
-    json_t *stretches = json_array();
-    for (size_t i = 0, first = 0; i < t->count; i++) {
-        if (t->told[i] != THRESHOLD_YES)
-            continue;
-        if (i == 0 || t->told[i - 1] != THRESHOLD_YES)
-            first = i;
-        if (i + 1 == t->count || t->told[i + 1] != THRESHOLD_YES)
-            json_append(&stretches,
-                        json_pack("[o, o]", json_from_value(spill_map_get(&x->map, 0, line, first)),
-                                  json_from_value(spill_map_get(&x->map, 0, line, i))));
-    }
-    return stretches;
-}
-
-static json_t *why_nothing(const explored_arch *x, size_t line)
-{
-    const inspect_row *row = &spill_map_point(&x->map, line, 0)->row;
-    const space_constraint *c =
-        row->valid ? NULL : &script_pattern(x->script)->constraints[row->broken];
-    return c ? json_pack("{si so}", "line", c->line, "constraint", json_said(c->text))
-             : json_pack("{so}", "log", json_said(row->log ? row->log : ""));
-}
-
-/* Packs the constraints that points of the line break, each with the number of points, and counts
- * the points that do not compile. */
-static json_t *pack_left_out(const explored_arch *x, size_t line, json_int_t *uncompiled)
-{
-    const pattern *p = script_pattern(x->script);
-    json_t *out = json_array();
-    *uncompiled = 0;
-    for (size_t c = 0; c < p->constraint_count; c++) {
-        json_int_t points = 0;
-        for (size_t i = 0; i < x->map.line_length; i++) {
-            const spill_point *one = spill_map_point(&x->map, line, i);
-            points += one->asked && !one->row.valid && one->row.broken == c;
-            *uncompiled += c == 0 && one->asked && one->row.valid && one->row.outcome != COMPILE_OK;
-        }
-        if (points > 0)
-            json_append(&out, json_pack("{si so sI}", "line", p->constraints[c].line, "constraint",
-                                        json_said(p->constraints[c].text), "points", points));
-    }
+    const spill_point *p = spill_map_point(m, line, place);
+    const uint8_t answer = m->lines[line].search.told[place];
+    json_t *out =
+        json_pack("{so sb sb sb}", "value", json_from_value(spill_map_get(m, 0, line, place)),
+                  "spills", answer == THRESHOLD_YES, "is_gap", answer == THRESHOLD_GAP,
+                  "is_uncompiled", p->asked && p->row.valid && p->row.outcome != COMPILE_OK);
+    if (p->asked && !p->row.valid)
+        json_put(&out, "broken", json_count(p->row.broken));
     return out;
-}
-
-/* Packs the last compiled value before the threshold. */
-static json_t *pack_before(const spill_map *m, size_t line)
-{
-    const spill_line *l = &m->lines[line];
-    size_t last = l->place;
-    if (l->kind != THRESHOLD_RISES && l->kind != THRESHOLD_FALLS)
-        return json_null();
-    do
-        last--;
-    while (last > 0 && l->search.told[last] == THRESHOLD_GAP);
-    return json_from_value(spill_map_get(m, 0, line, last));
 }
 
 static json_t *line_words(const explored_arch *x, size_t line)
 {
     const spill_map *m = &x->map;
-    json_t *new = json_array(), *why_not = json_array();
-    json_int_t uncompiled;
-    json_t *left_out = pack_left_out(x, line, &uncompiled);
+    const inspect_row *first = &spill_map_point(m, line, 0)->row;
+    json_t *new = json_array(), *why_not = json_array(), *places = json_array();
     size_t before = SIZE_MAX;
     for (size_t i = next_shown(m, line, 0); i < m->line_length;
          before = i, i = next_shown(m, line, i + 1)) {
         json_append(&new, json_boolean(!is_like_neighbours(m, line, before, i)));
         json_append(&why_not, json_string(spill_map_point(m, line, i)->why_not));
     }
-    return json_pack("{so so so so so so so sI}", "is_new", new, "why_not", why_not, "before",
-                     pack_before(m, line), "stretches", pack_stretches(x, line), "nothing",
-                     why_nothing(x, line), "payoff", x->timed ? pack_payoff(x, line) : json_null(),
-                     "left_out", left_out, "uncompiled", uncompiled);
+    for (size_t i = 0; i < m->line_length; i++)
+        json_append(&places, place_words(m, line, i));
+    return json_pack("{so so sI so so so}", "is_new", new, "why_not", why_not, "change",
+                     (json_int_t)m->lines[line].place, "places", places, "log",
+                     json_said(first->log ? first->log : ""), "payoff",
+                     x->timed ? pack_payoff(x, line) : json_null());
+}
+
+static json_t *pack_constraints(const pattern *p)
+{
+    json_t *out = json_array();
+    for (size_t i = 0; i < p->constraint_count; i++)
+        json_append(&out, json_pack("{si so}", "line", p->constraints[i].line, "text",
+                                    json_said(p->constraints[i].text)));
+    return out;
 }
 
 static at_status print(const options *o, const explored_arch *all, size_t count, at_error *error)
@@ -301,7 +265,8 @@ static at_status print(const options *o, const explored_arch *all, size_t count,
         o, "spills", 1,
         json_pack("{ss ss so}", "pattern", script_pattern(all[0].script)->name, "axis",
                   all[0].map.axes[0].name, "archs", archs),
-        json_pack("{so sb}", "words", words, "is_default",
+        json_pack("{so so sb}", "words", words, "constraints",
+                  pack_constraints(script_pattern(all[0].script)), "is_default",
                   !o->configuration && all[0].map.axis_count == 1 && all[0].map.cap_axis == 0),
         error);
 }
