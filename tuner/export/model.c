@@ -123,7 +123,6 @@ static void read_column(const json_t *from, export_column *c)
 static at_status name_columns(export_model *m, at_error *error)
 {
     json_t *given = json_object(), *types = json_array(), *buffers = json_array(), *names = NULL;
-    char *text;
     for (int t = 0; t < DTYPE_COUNT; t++)
         json_append(&types, json_string(dtype_get((dtype)t)->name));
     for (size_t i = 0; i < m->launch.buffer_count; i++)
@@ -131,11 +130,8 @@ static at_status name_columns(export_model *m, at_error *error)
     json_put(&given, "columns", given_columns(m));
     json_put(&given, "element_types", types);
     json_put(&given, "buffers", buffers);
-    at_status status = script_render("export/names.json.tmpl", given, &text, error);
+    at_status status = script_compute("commands.export_names", NULL, given, &names, error);
     json_decref(given);
-    if (!status)
-        status = json_text_parse(text, strlen(text), "names.json", &names, error);
-    free(text);
     for (size_t i = 0; i < m->column_count && !status; i++)
         read_column(json_array_get(json_object_get(names, "columns"), i), &m->columns[i]);
     for (size_t i = 0; i < m->launch.buffer_count && !status; i++)
