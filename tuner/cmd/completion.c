@@ -20,7 +20,7 @@
 #include "search/strategy.h"
 #include "sim/chip.h"
 
-/* ---- words that shells ask for ---- */
+/* ---- words for shells ---- */
 
 enum { MOST_DEVICES = 64, VALUE_BYTES = 256 };
 

@@ -13,6 +13,7 @@ typedef struct command_group {
     size_t count; /* of commands: the next ones of commands_all() */
 } command_group;
 
+/* Returns the groups of --help, in their order. Static storage. */
 const command_group *commands_groups(size_t *count);
 
 /* Returns every subcommand, in the order of --help. Static storage. */

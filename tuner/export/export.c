@@ -156,7 +156,7 @@ static json_t *record_table(const record *r)
     return out;
 }
 
-/* ---- what is exported ---- */
+/* ---- source text ---- */
 
 /* Packs source text, whose encoding is not checked. */
 static json_t *source_text(const char *text)
@@ -273,7 +273,7 @@ static void put_rows(const export_model *m, json_t **out)
     json_put(out, "seen", seen);
 }
 
-/* ---- what is said in C ---- */
+/* ---- expressions in C ---- */
 
 static void put_expressions(const export_model *m, json_t **out)
 {
@@ -367,7 +367,7 @@ static void put_kernels(const export_model *m, json_t **out)
     json_put(out, "uses", uses);
 }
 
-/* ---- the whole ---- */
+/* ---- the whole table ---- */
 
 static json_t *pattern_table(const export_model *m)
 {

@@ -112,7 +112,7 @@ static const ptx_variable *parameter(const kernel *k, int i)
     return &k->m->variables[k->f->first_parameter + i];
 }
 
-/* ---- what can be written ---- */
+/* ---- kernels that can be written ---- */
 
 /* A number parameter in CUDA C++, and its constraint letter in inline PTX. */
 typedef struct number {

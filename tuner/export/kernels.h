@@ -91,6 +91,7 @@ at_status export_inline_ptx(const char *ptx, size_t ptx_bytes, const char *symbo
                             const export_entry *entries, size_t entry_count, char **out,
                             at_error *error);
 
+/* Frees the texts of a source, and zeroes it. */
 void export_source_deinit(export_source *s);
 void export_kernels_deinit(export_kernels *k); /* accepts zeroed ones */
 

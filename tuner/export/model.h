@@ -107,6 +107,7 @@ typedef struct export_model {
  * AT_NOT_FOUND without script and entries; AT_SCRIPT for a name that records cannot hold. */
 at_status export_model_init(export_model *m, const char *pattern_name, const record_set *records,
                             const pattern *p, at_error *error);
+/* Frees what the model owns, and zeroes it. Accepts a zeroed model. */
 void export_model_deinit(export_model *m);
 
 /* Adds a constraint: its text, which is borrowed, and its C, which the model owns and which may be

@@ -231,7 +231,7 @@ static at_status write_one(const options *o, const exporter *e, const export_fil
 {
     if (files->count == 0)
         return error_set(error, AT_USAGE,
-                         "%s says what was measured, and nothing is recorded of %s", e->name,
+                         "%s contains measurements, and there are no records of %s", e->name,
                          o->operand);
     if (files->count > 1)
         return error_set(

@@ -101,7 +101,7 @@ void kernel_ptx_deinit(kernel_ptx *k)
     *k = (kernel_ptx){0};
 }
 
-/* ---- who may ask ---- */
+/* ---- programs' GPUs ---- */
 
 /* How a program's GPU is related to a recorded GPU: the same GPU, the same compute capability, the
  * same major capability, or neither. */
@@ -389,7 +389,7 @@ at_status exported_kernels(const options *o, const settings *run, const record_s
     kernel_builder k = {.run = run, .m = m, .problems = problems, .ptx = ptx};
     const size_t scripts = records->count ? records->count : 1;
     if (m->variable_count > RECORD_MAX_VALUES || m->parameter_count > RECORD_MAX_VALUES)
-        return error_set(error, AT_SCRIPT, "nothing is recorded of more than %d names",
+        return error_set(error, AT_SCRIPT, "records hold at most %d variables and parameters",
                          RECORD_MAX_VALUES);
     if (script_pattern(s)->transfers)
         return error_set(

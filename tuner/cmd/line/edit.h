@@ -18,6 +18,7 @@ typedef struct edit_list {
     size_t count;
 } edit_list;
 
+/* Frees the edits. Accepts a zeroed list. */
 void edit_list_deinit(edit_list *list);
 
 /* Appends an edit with a copy of `text`. */

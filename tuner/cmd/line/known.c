@@ -40,7 +40,7 @@ at_status known_records(const options *o, const char *pattern_name, bool may_be_
     return status;
 }
 
-bool results_wants(const options *o, const record *r)
+bool known_wants(const options *o, const record *r)
 {
     bool wanted = o->operand_count < 2, exactly;
     for (size_t i = 1; i < o->operand_count; i++)
@@ -48,7 +48,7 @@ bool results_wants(const options *o, const record *r)
     return wanted && (!o->gpu || known_gpu(r->gpu, o->gpu, &exactly));
 }
 
-bool results_wants_entry(const options *o, const record_entry *e)
+bool known_wants_entry(const options *o, const record_entry *e)
 {
     for (size_t i = 0; i < o->run.pattern.variable_count; i++) {
         char text[RECORD_TEXT_BYTES];
@@ -62,7 +62,7 @@ bool results_wants_entry(const options *o, const record_entry *e)
     return true;
 }
 
-void results_problem(const record_entry *e, char *text, size_t size_bytes)
+void known_question(const record_entry *e, char *text, size_t size_bytes)
 {
     record_format_values(&e->problem, text, size_bytes);
     text_add(text, size_bytes, "%s%s", e->warm_cache ? " (warm)" : "",
@@ -81,12 +81,12 @@ static json_t *pack_places(size_t count, const void *parts, size_t stride, size_
     return places;
 }
 
-json_t *results_pack(const options *o, const record_set *set)
+json_t *known_pack(const options *o, const record_set *set)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < set->count; i++) {
         const record *r = &set->records[i];
-        if (o && !results_wants(o, r))
+        if (o && !known_wants(o, r))
             continue;
         json_append(&list,
                     json_pack("{so ss ss si si sO so so}", "file", json_path(r->path), "gpu",
@@ -101,7 +101,7 @@ json_t *results_pack(const options *o, const record_set *set)
     return list;
 }
 
-void results_put_question(json_t **object, const record_entry *e)
+void known_put_question(json_t **object, const record_entry *e)
 {
     json_put(object, "problem", record_pack_values(&e->problem));
     json_put(object, "cache", json_string(e->warm_cache ? "warm" : "cold"));

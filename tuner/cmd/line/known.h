@@ -24,19 +24,19 @@ at_status known_records(const options *o, const char *pattern_name, bool may_be_
 
 /* Returns whether the record matches --gpu and the patterns among the operands after the first. No
  * pattern matches all. */
-bool results_wants(const options *o, const record *r);
+bool known_wants(const options *o, const record *r);
 
 /* Returns whether the entry's problem has the values of --set. */
-bool results_wants_entry(const options *o, const record_entry *e);
+bool known_wants_entry(const options *o, const record_entry *e);
 
 /* Writes the question that the entry answers: "rows=8192,cols=8192 (warm)". */
-void results_problem(const record_entry *e, char *text, size_t size_bytes);
+void known_question(const record_entry *e, char *text, size_t size_bytes);
 
 /* Adds the question that the entry answers: "problem", "cache", "objective" and "after". */
-void results_put_question(json_t **object, const record_entry *e);
+void known_put_question(json_t **object, const record_entry *e);
 
 /* Packs the records that the options select, or all if `o` is NULL, in the form that
  * lua/lib/entries.lua reads. Returns a new reference. */
-json_t *results_pack(const options *o, const record_set *set);
+json_t *known_pack(const options *o, const record_set *set);
 
 #endif

@@ -28,6 +28,7 @@ typedef struct series {
  * it, if a value occurs twice, or if there are more than SERIES_MOST values. The caller calls
  * series_deinit, also after a failure. */
 at_status series_parse(const char *name, const char *list, series *out, at_error *error);
+/* Frees the values. Accepts a zeroed series. */
 void series_deinit(series *s);
 
 #endif

@@ -77,8 +77,8 @@ static at_status check_found(const options *o, const json_t *capture, at_error *
                          "%s did not use CUDA, or not the driver of this machine", o->program[0]);
     if (trouble && json_array_size(json_object_get(capture, "launches")) == 0)
         return error_set(error, AT_NO_DEVICE,
-                         "nothing was seen of %s: %s. CUPTI comes with the CUDA Toolkit (Debian "
-                         "package cuda-cupti-13-0, PyPI package nvidia-cuda-cupti); "
+                         "the launches of %s were not seen: %s. CUPTI comes with the CUDA Toolkit "
+                         "(Debian package cuda-cupti-13-0, PyPI package nvidia-cuda-cupti); "
                          "AUTOTUNE_LIBCUPTI=/path/to/libcupti.so.13 says where it is",
                          o->program[0], json_string_value(trouble));
     if (!o->capture.kernel || json_array_size(json_object_get(capture, "captured")) > 0)
@@ -93,8 +93,8 @@ static at_status check_found(const options *o, const json_t *capture, at_error *
     if (matched == 0)
         return error_set(error, AT_NOT_FOUND,
                          "kernels with '%s' in their names were only recorded into graphs, %lld "
-                         "times: such launches have no moment before which memory could be read. "
-                         "Let the program launch them without a graph",
+                         "times: the memory before such a launch cannot be read. Let the program "
+                         "launch them without a graph",
                          o->capture.kernel, (long long)recorded);
     return error_set(error, AT_NOT_FOUND,
                      "kernels with '%s' in their names were launched %lld times: there is no "

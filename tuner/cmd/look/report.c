@@ -231,7 +231,7 @@ static void add_landscape(json_t **list, const record *r)
 static json_t *pack_record(const record *r, size_t place, json_t *cache)
 {
     const record_set one = {.records = (record *)(uintptr_t)r, .count = 1};
-    json_t *records = results_pack(NULL, &one), *pictures = json_array();
+    json_t *records = known_pack(NULL, &one), *pictures = json_array();
     json_t *given =
         json_pack("{sO sI}", "record", json_array_get(records, 0), "place", (json_int_t)place);
     json_decref(records);

@@ -45,7 +45,7 @@ static at_status read_side(const char *path, json_t **out, at_error *error)
     json_t *source;
     at_status status = record_read(path, set.records, error);
     if (!status) {
-        json_t *records = results_pack(NULL, &set);
+        json_t *records = known_pack(NULL, &set);
         json_t *one = json_incref(json_array_get(records, 0));
         json_decref(records);
         status = compute("read", path, json_pack("{so}", "record", one), out, error);

@@ -52,7 +52,7 @@ static at_status list(const options *o, at_error *error)
                                        f->pointer, "why", json_said(f->message)));
     }
     status = page_answer(o, "results_list", 1, NULL,
-                         json_pack("{so so so so sb}", "records", results_pack(o, &set), "wanted",
+                         json_pack("{so so so so sb}", "records", known_pack(o, &set), "wanted",
                                    pack_wanted(o), "folders", searched, "left_out", faults,
                                    "is_json", (int)o->json),
                          error);
@@ -74,7 +74,7 @@ static at_status show(const options *o, at_error *error)
     for (size_t i = 0; i < set.count; i++)
         json_append(&patterns, json_string(set.records[i].pattern));
     status = page_answer(o, "results_show", 1, NULL,
-                         json_pack("{so so so ss}", "records", results_pack(o, &set), "wanted",
+                         json_pack("{so so so ss}", "records", known_pack(o, &set), "wanted",
                                    pack_wanted(o), "patterns", patterns, "asked", o->operands[1]),
                          error);
     record_set_deinit(&set);
@@ -109,15 +109,15 @@ static at_status diff(const options *o, at_error *error)
     }
     if (!status)
         status = page_answer(o, "results_diff", 1, NULL,
-                             json_pack("{so so}", "a", results_pack(NULL, &sides[0]), "b",
-                                       results_pack(NULL, &sides[1])),
+                             json_pack("{so so}", "a", known_pack(NULL, &sides[0]), "b",
+                                       known_pack(NULL, &sides[1])),
                              error);
     for (int i = 0; i < 2; i++)
         record_set_deinit(&sides[i]);
     return status;
 }
 
-/* ---- what merge and prune log_change ---- */
+/* ---- changes of merge and prune ---- */
 
 /* Reports each change: to people as it happens, to programs at the end. */
 typedef struct change_log {
@@ -134,7 +134,7 @@ static void log_change(void *context, const record *r, const record_entry *e,
     change_log *a = context;
     char problem[TEXT_BYTES];
     if (e)
-        results_problem(e, problem, sizeof problem);
+        known_question(e, problem, sizeof problem);
     else
         record_format_values(fixed, problem, sizeof problem);
     a->counts[change]++;
@@ -143,7 +143,7 @@ static void log_change(void *context, const record *r, const record_entry *e,
             json_pack("{ss ss ss ss ss}", "change", change_names[change], "gpu", r->gpu, "pattern",
                       r->pattern, "kind", e ? "entry" : "portfolio", "why", why);
         if (e)
-            results_put_question(&one, e);
+            known_put_question(&one, e);
         else
             json_put(&one, "problem", record_pack_values(fixed));
         json_append(&a->list, one);
@@ -292,7 +292,7 @@ static const char *reason_to_prune(void *context, const record *r, const record_
     pruning *p = context;
     script *s = NULL;
     at_error why = {0};
-    if (!results_wants_entry(p->options, e))
+    if (!known_wants_entry(p->options, e))
         return NULL;
     if (*p->before && *e->date && strcmp(e->date, p->before) < 0) {
         snprintf(p->why, sizeof p->why, "it is of %.20s", e->date);
@@ -308,7 +308,7 @@ static const char *reason_to_prune(void *context, const record *r, const record_
         snprintf(p->why, sizeof p->why, "the script lacks the problem: %.900s", why.message);
         found = p->why;
     } else {
-        fprintf(stderr, "autotune: kept, since nothing can be said of it: %s, %.500s\n", r->pattern,
+        fprintf(stderr, "autotune: kept, because it cannot be checked: %s, %.500s\n", r->pattern,
                 why.message);
     }
     script_free(s);
@@ -334,7 +334,7 @@ static at_status prune(const options *o, at_error *error)
         bool exactly = true;
         if (o->gpu)
             known_gpu(set.records[i].gpu, o->gpu, &exactly);
-        if (!exactly || !results_wants(o, &set.records[i]))
+        if (!exactly || !known_wants(o, &set.records[i]))
             continue;
         at_status one = record_prune(set.records[i].path, o->dry_run, reason_to_prune, &p,
                                      log_change, &a, &why);
@@ -422,7 +422,7 @@ static json_t *pack_file(const char *path, const char *text, size_t size_bytes, 
     if (!status) {
         *entries = one.records->entry_count;
         paths_slug(one.records->gpu, slug);
-        records = results_pack(NULL, &one);
+        records = known_pack(NULL, &one);
     }
     json_t *given =
         json_pack("{sO so so? so ss}", "root", root, "faults", faults, "record",

@@ -39,7 +39,7 @@ typedef struct verification {
     double wall_s;
 } verification;
 
-/* ---- what is verified ---- */
+/* ---- entries to verify ---- */
 
 /* Reads an operand: the path of a script, or a pattern's name. */
 static at_status read_operand(const options *o, const char *operand, wanted *out, at_error *error)
@@ -117,7 +117,7 @@ static at_status list_questions(const options *o, verification *v, at_error *err
             bool here = strcmp(r->gpu, v->workers.properties.limits.name) == 0;
             for (size_t k = 0; script_name && k < r->entry_count && !status; k++) {
                 const record_entry *e = &r->entries[k];
-                if (e->warm_cache != (warm == 1) || !results_wants_entry(o, e))
+                if (e->warm_cache != (warm == 1) || !known_wants_entry(o, e))
                     continue;
                 const standing_question q = {script_name, r, e};
                 v->other_count += !here;
@@ -128,15 +128,14 @@ static at_status list_questions(const options *o, verification *v, at_error *err
     if (!status && v->count == 0)
         status = error_set(
             error, AT_USAGE,
-            "nothing that was asked for is recorded of %s, the GPU that is here (%zu entries of "
-            "other_count)",
+            "none of the requested entries is of %s, this machine's GPU (%zu are of other GPUs)",
             v->workers.properties.limits.name, v->other_count);
     if (!status)
         v->answers = memory_new(v->count, sizeof *v->answers);
     return status;
 }
 
-/* ---- verifying ---- */
+/* ---- races ---- */
 
 static at_status open_gpu(const options *o, verification *v, at_error *error)
 {
@@ -171,7 +170,7 @@ static at_status verify_part(const options *o, verification *v, bool warm, progr
     return status;
 }
 
-/* ---- what changed since ---- */
+/* ---- changes since the measurement ---- */
 
 /* Writes what changed since the measurement, as far as it fits: "driver 570.1 -> 580.2, template".
  * Writes "" if no change is known. */
@@ -223,7 +222,7 @@ static json_t *pack_answer(const verification *v, size_t at)
                                record_pack_values(&q->entry->configuration), "verdict",
                                standing_name(a->verdict), "recorded_ns",
                                (json_int_t)q->entry->time_ns, "changed", changes);
-    results_put_question(&object, q->entry);
+    known_put_question(&object, q->entry);
     if (a->why)
         json_put(&object, "why", json_said(a->why));
     if (a->time_ns) {

@@ -34,6 +34,7 @@ enum { SWEEP_MOST_ROWS = 100000 };
  * The caller calls sweep_deinit, also after a failure. */
 at_status sweep_init(script *s, const char *configuration, const script_setting *overs,
                      size_t over_count, sweep *out, at_error *error);
+/* Frees the axes. Accepts a zeroed sweep. */
 void sweep_deinit(sweep *w);
 
 /* Writes the configuration of a row: `width` value indices. */
@@ -53,6 +54,7 @@ typedef struct inspect_row {
     char *log; /* owned; the compiler's messages if it does not compile */
 } inspect_row;
 
+/* Frees the log of a row. */
 void inspect_row_deinit(inspect_row *row);
 
 /* A change to the compilation of a variant. */

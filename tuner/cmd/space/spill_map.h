@@ -67,13 +67,17 @@ typedef struct spill_request {
  * after a failure. */
 at_status spill_map_init(spill_map *m, script *s, problem_kind problem, const arch_limits *arch,
                          compile_pool *pool, const spill_request *request, at_error *error);
+/* Frees the axes, lines and points. Accepts a zeroed map. */
 void spill_map_deinit(spill_map *m);
 
+/* Compiles points until every line is solved. Errors are those of inspect_submit() and
+ * compile_take(). */
 at_status spill_map_solve(spill_map *m, at_error *error);
 
 /* Returns the value of a point on an axis. */
 value spill_map_get(const spill_map *m, size_t axis, size_t line, size_t place);
 
+/* Returns a point, owned by the map. */
 spill_point *spill_map_point(const spill_map *m, size_t line, size_t place);
 
 #endif

@@ -123,7 +123,7 @@ static json_t *pack_payoff(const explored_arch *x, size_t line)
                      "occupancy", json_exact(with_point->row.occupancy.fraction));
 }
 
-/* ---- what is shown ---- */
+/* ---- compiled points ---- */
 
 /* Returns the first compiled point of a line from `place` on, or line_length. */
 static size_t next_shown(const spill_map *m, size_t line, size_t place)

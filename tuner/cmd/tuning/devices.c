@@ -142,14 +142,13 @@ static at_status open_gpu(const settings *asked, workers *w, at_error *error)
 {
     if (asked->machine.device &&
         (strchr(asked->machine.device, ',') || strcmp(asked->machine.device, "all") == 0))
-        return error_set(error, AT_USAGE, "ceilings are of one GPU at a time: --device cuda:0");
+        return error_set(error, AT_USAGE,
+                         "ceilings are measured on one GPU at a time: --device cuda:0");
     at_status status = workers_settle(w, asked, error);
     if (!status && w->properties.predicted)
-        status = error_set(
-            error, AT_NO_DEVICE,
-            "ceilings are measured on a GPU, and %s is a simulated device, of which they are not "
-            "known%s%s",
-            w->properties.spec, w->driver_less[0] ? ": " : "", w->driver_less);
+        status = error_set(error, AT_NO_DEVICE,
+                           "ceilings are measured on a GPU, and %s is a simulated device%s%s",
+                           w->properties.spec, w->driver_less[0] ? ": " : "", w->driver_less);
     return status;
 }
 

@@ -176,7 +176,7 @@ static at_status time_all(mix *m, mixed_launch *l)
     return status;
 }
 
-/* ---- what came of it ---- */
+/* ---- the result ---- */
 
 /* Returns the time of all launches of the program with a configuration, or 0 if it fails on one of
  * them. */

@@ -104,7 +104,7 @@ static at_status ranges_init(ranges *r, const options *o, at_error *error)
     return AT_OK;
 }
 
-/* ---- what is printed ---- */
+/* ---- output ---- */
 
 static json_t *pack_regret(const portfolio_regret *r)
 {

@@ -204,8 +204,9 @@ static bool change_launches_of(const shape *s, const kernel_file *f, edit_list *
             complete = complete && s->is_macro[k];
         }
     if (*names) {
-        snprintf(what, sizeof what, "nothing in it launches %s: change it where that is, for %s",
-                 s->kernel, names);
+        snprintf(what, sizeof what,
+                 "it has no launch of %s: change the launch, wherever it is, for %s", s->kernel,
+                 names);
         warn(s, f->path, 0, what);
     }
     return complete;
@@ -324,10 +325,10 @@ static at_status find_definition(const application *a, const char *name, const c
             if (!cpp_span_is(m->name, name))
                 continue;
             if (*out)
-                return error_set_at(error, AT_USAGE, a->file->paths[u], m->line,
-                                    "%s is defined here and in line %d of %s: which of them is the "
-                                    "default is not said; leave one",
-                                    name, (*out)->line, a->file->names[*unit]);
+                return error_set_at(
+                    error, AT_USAGE, a->file->paths[u], m->line,
+                    "%s is defined here and in line %d of %s: keep one of the definitions", name,
+                    (*out)->line, a->file->names[*unit]);
             *out = m;
             *unit = u;
         }
@@ -368,11 +369,12 @@ static at_status check_host(const application *a, const char *name, at_error *er
             if (d->wanted || d->member || d->kind != CPP_FUNCTION ||
                 !cpp_text_has(a->file->units, a->file->count, d->span, words))
                 continue;
-            return error_set_at(error, AT_USAGE, a->file->paths[u], d->line,
-                                "the host's code here reads %s, which is not the same on all "
-                                "architectures, and __CUDA_ARCH__ is the device's alone: apply for "
-                                "one (--arch), or let the program choose ('autotune export')",
-                                name);
+            return error_set_at(
+                error, AT_USAGE, a->file->paths[u], d->line,
+                "the host's code here reads %s, whose value differs between architectures, and "
+                "__CUDA_ARCH__ is defined in device code alone: apply for one (--arch), or let the "
+                "program choose ('autotune export')",
+                name);
         }
     return AT_OK;
 }
@@ -427,10 +429,10 @@ static at_status apply_parameter(application *a, size_t parameter, at_error *err
         return AT_OK;
     }
     if (!m)
-        return error_set_at(error, AT_USAGE, a->file->path, 0,
-                            "nothing defines %s, which is not the same on all architectures: give "
-                            "it a default",
-                            name);
+        return error_set_at(
+            error, AT_USAGE, a->file->path, 0,
+            "nothing defines %s, whose value differs between architectures: give it a default",
+            name);
     snprintf(was, sizeof was, "%.*s", (int)m->value.length, m->value.text);
     const cpp_unit *u = &a->file->units[unit];
     if (same && !value_equal(value_parse(was), value_parse(text)))
@@ -568,7 +570,7 @@ static at_status apply(const options *o, int *exit_code, at_error *error)
     at_status status = o->run.machine.arch ? target_find(o->run.machine.arch, &arch, error)
                                            : target_here(&arch, error);
     if (!status && o->per_arch && o->configuration)
-        status = error_set(error, AT_USAGE, "--per-arch takes what is recorded, and no --config");
+        status = error_set(error, AT_USAGE, "--per-arch uses the records: leave out --config");
     settings asked = o->run;
     char first[NAME_BYTES];
     a.is_mix = !status && take_mix(&asked, first);

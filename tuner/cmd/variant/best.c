@@ -16,7 +16,7 @@ at_status best_find(const options *o, script *s, const arch_limits *gpu, uint16_
     pick_candidate found;
     if (p->problem_count > RECORD_MAX_VALUES || p->parameter_count > RECORD_MAX_VALUES)
         return error_set_at(error, AT_SCRIPT, p->path, 0,
-                            "nothing is recorded of more than %d names", RECORD_MAX_VALUES);
+                            "records hold at most %d variables and parameters", RECORD_MAX_VALUES);
     at_status status = known_records(o, p->name, true, &records, error);
     if (status)
         return status;
@@ -38,8 +38,7 @@ at_status best_find(const options *o, script *s, const arch_limits *gpu, uint16_
         return AT_OK;
     return error_set_at(
         error, AT_USAGE, p->path, 0,
-        "nothing that is known is possible for this problem; 'autotune pick %s' says "
-        "why",
+        "no known configuration is possible for this problem; 'autotune pick %s' says why",
         p->name);
 }
 

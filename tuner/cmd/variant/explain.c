@@ -179,7 +179,7 @@ static json_t *pack_explained(const explained *x)
     return root;
 }
 
-/* ---- what text needs beside that ---- */
+/* ---- data that only the text needs ---- */
 
 /* Packs the counts of the executed blocks. */
 static json_t *counter_words(const char *kind, const sim_counter *c)

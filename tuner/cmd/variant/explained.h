@@ -51,6 +51,7 @@ typedef struct explained {
  * explained_deinit, also after a failure. */
 at_status explained_count(const settings *wanted, const char *configuration, bool simulated,
                           explained *x, at_error *error);
+/* Frees everything that the variant owns. Accepts a zeroed one. */
 void explained_deinit(explained *x);
 
 /* Returns the name of metric `i` among Nsight Compute's metrics that the simulated device counts,

@@ -99,8 +99,7 @@ static at_status open_gpu(const options *o, profiled *x, at_error *error)
                       *why ? ": " : "", why);
     if (!status && !script_pattern(x->session.script)->measurable)
         status = error_set(error, AT_USAGE,
-                           "%s says nothing of buffers and launches: it can be compiled, and "
-                           "not run",
+                           "%s has no buffers or launches: it can be compiled but not run",
                            script_pattern(x->session.script)->path);
     return status;
 }
