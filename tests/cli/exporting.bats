@@ -285,7 +285,7 @@ END
     tool scale.lua --set n=4096 --device sim:sm_90 --budget 2 --warm-start t4/scale.nvidia-h200.4096-float.json --no-record
     succeeds
     tool export transpose --results nowhere --format t4
-    fails_with 2 "nothing is recorded of transpose"
+    fails_with 2 "there are no records of transpose"
 }
 
 @test "an exported file has the name that is asked for, in any letters" {
