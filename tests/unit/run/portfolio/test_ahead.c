@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "device/arch.h"
-#include "run/portfolio/ahead.h"
+#include "run/portfolio/state.h"
 #include "run/setup/setup.h"
 #include "run/tune.h"
 
