@@ -278,11 +278,17 @@ static void add_captured(reading *r, capture_table *t, uint32_t i, const char *f
 
 /* ---- the folder ---- */
 
+static bool ends(const char *text, size_t bytes)
+{
+    return text[bytes - 1] == '\0';
+}
+
 static bool is_sound(const capture_table *t)
 {
     bool sound = t->magic == CAPTURE_MAGIC && t->row_count <= CAPTURE_MOST_ROWS &&
                  t->launch_count <= CAPTURE_MOST_LAUNCHES &&
-                 t->names_bytes <= CAPTURE_NAMES_BYTES && t->names[CAPTURE_NAMES_BYTES - 1] == '\0';
+                 t->names_bytes <= CAPTURE_NAMES_BYTES && ends(t->names, sizeof t->names) &&
+                 ends(t->trouble, sizeof t->trouble);
     for (uint32_t i = 0; sound && i < t->row_count; i++)
         sound = t->rows[i].name < CAPTURE_NAMES_BYTES;
     for (uint32_t i = 0; sound && i < t->launch_count; i++) {
@@ -290,7 +296,10 @@ static bool is_sound(const capture_table *t)
         sound = l->argument_count <= CAPTURE_MOST_ARGUMENTS &&
                 l->pointer_count <= CAPTURE_MOST_POINTERS &&
                 l->allocation_count <= CAPTURE_MOST_ALLOCATIONS &&
-                l->variable_count <= CAPTURE_MOST_VARIABLES;
+                l->variable_count <= CAPTURE_MOST_VARIABLES && ends(l->device, sizeof l->device) &&
+                ends(l->trouble, sizeof l->trouble);
+        for (uint32_t k = 0; sound && k < l->variable_count; k++)
+            sound = ends(l->variables[k].name, sizeof l->variables[k].name);
         for (uint32_t k = 0; sound && k < l->argument_count; k++)
             sound = l->arguments[k].offset <= CAPTURE_PARAMETER_BYTES &&
                     l->arguments[k].size_bytes <= CAPTURE_PARAMETER_BYTES - l->arguments[k].offset;
@@ -350,7 +359,8 @@ static int by_cost(const void *a, const void *b)
 static json_t *join(reading *r)
 {
     json_t *launches = json_array();
-    qsort(r->totals, r->count, sizeof *r->totals, by_cost);
+    if (r->count > 0)
+        qsort(r->totals, r->count, sizeof *r->totals, by_cost);
     for (size_t i = 0; i < r->count; i++)
         json_append(&launches, launch_of(&r->totals[i].row, r->totals[i].name));
     return json_pack("{sI so sI sI sI sI sO sO}", "processes", (json_int_t)r->table_count,
