@@ -605,9 +605,9 @@ saxpy_with() { # saxpy_with SED: the fixture otherwise, as bad.cu
     mkdir folder.cu
     ln -s turn.cu turn.cu
     tool check folder.cu
-    fails_with 2 "folder.cu is no file that can be read: a folder"
+    fails_with 2 "folder.cu is not a file that can be read: a folder"
     tool check turn.cu
-    fails_with 2 "a link that leads to itself"
+    fails_with 2 "a link to itself"
     printf '#define KERNEL(T) __global__ void k(T *x) {}\nKERNEL(float)\n' >made.cu
     tool new --from made.cu
     fails_with 2 "one that a macro or a class makes is not seen"

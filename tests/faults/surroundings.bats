@@ -87,7 +87,7 @@ as_another() { # as_another COMMAND...: as a user without a name, a home, or rig
     few
     ln -s nowhere/there results
     run_it
-    says_why 'results is a link to what is not there'
+    says_why 'results is a broken link'
     ln -sfn results results
     run_it
     says_why 'Too many levels of symbolic links'

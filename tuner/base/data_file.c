@@ -106,8 +106,8 @@ static at_status describe(data_file *f, uint64_t file_bytes, const dtype *raw, a
     const bool has_header = !status && npy_is(bytes, size);
     if (!status && !has_header && !raw)
         status = error_set(error, AT_FORMAT,
-                           "it is no NumPy file (.npy); if it has elements alone say of which "
-                           "type: at.file(\"NAME\", { dtype = \"float\" })");
+                           "it is not a NumPy file (.npy); if it has only elements, say of "
+                           "which type: at.file(\"NAME\", { dtype = \"float\" })");
     if (!status && has_header)
         status = npy_parse(bytes, size, &header, error);
     if (!status && has_header)
@@ -126,7 +126,7 @@ static at_status describe(data_file *f, uint64_t file_bytes, const dtype *raw, a
         return error_set(error, AT_FORMAT,
                          has_header ? "it has %" PRIu64 " bytes of elements where its shape needs "
                                       "%" PRIu64 ": it was cut off, or something was appended"
-                                    : "its %" PRIu64 " bytes are no whole number of elements: "
+                                    : "its %" PRIu64 " bytes are not a whole number of elements: "
                                       "%" PRIu64 " would be",
                          file_bytes - f->offset, about->size_bytes);
     return about->count > 0 ? AT_OK : error_set(error, AT_FORMAT, "it has no elements");

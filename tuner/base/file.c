@@ -351,8 +351,7 @@ static at_status make_folder(const char *path, mode_t mode, at_error *error)
         if (code && code != EEXIST)
             return io_error(error, code, "make the folder", part);
         if (code && is_link_to_nothing(part))
-            return error_set(error, AT_IO,
-                             "cannot make the folder %s: %s is a link to what is not there", path,
+            return error_set(error, AT_IO, "cannot make the folder %s: %s is a broken link", path,
                              part);
         part[i] = kept;
     }

@@ -138,7 +138,7 @@ static at_status read_dictionary(reader *r, npy_header *out, at_error *error)
     int seen = 0;
     bool separated = true, structured = false;
     if (!take(r, '{'))
-        return error_set(error, AT_FORMAT, "its NumPy header is no dictionary");
+        return error_set(error, AT_FORMAT, "its NumPy header is not a dictionary");
     while (!take(r, '}')) {
         int one = separated ? take_member(r, out, &structured) : 0;
         if (structured)
@@ -153,7 +153,7 @@ static at_status read_dictionary(reader *r, npy_header *out, at_error *error)
     }
     skip_blanks(r);
     if (r->at != r->end)
-        return error_set(error, AT_FORMAT, "its NumPy header goes on after the dictionary's end");
+        return error_set(error, AT_FORMAT, "its NumPy header has text after the dictionary");
     return seen == HAS_ALL ? AT_OK
                            : error_set(error, AT_FORMAT, "its NumPy header lacks '%s'",
                                        !(seen & HAS_DESCR)   ? "descr"
@@ -168,7 +168,7 @@ static at_status count_elements(npy_header *out, at_error *error)
     for (uint32_t i = 0; i < out->rank; i++) {
         longer += out->shape[i] != 1;
         if (out->shape[i] > 0 && out->count > INT64_MAX / out->item_bytes / out->shape[i])
-            return error_set(error, AT_FORMAT, "its shape has more elements than any file");
+            return error_set(error, AT_FORMAT, "its shape has more elements than a file can have");
         out->count *= out->shape[i];
     }
     out->fortran = out->fortran && longer > 1;
@@ -180,7 +180,7 @@ at_status npy_parse(const void *bytes, size_t size_bytes, npy_header *out, at_er
     const unsigned char *from = bytes;
     *out = (npy_header){0};
     if (!npy_is(bytes, size_bytes))
-        return error_set(error, AT_FORMAT, "it does not begin as a NumPy file (.npy) does");
+        return error_set(error, AT_FORMAT, "it does not begin like a NumPy file (.npy)");
     const unsigned version = size_bytes > 6 ? from[6] : 0;
     const size_t start = version == 1 ? 10 : 12;
     if (version < 1 || version > 3)
@@ -194,8 +194,9 @@ at_status npy_parse(const void *bytes, size_t size_bytes, npy_header *out, at_er
     for (size_t i = start; i-- > 8;)
         length = length << 8 | from[i];
     if (length > NPY_MAX_HEADER_BYTES - start)
-        return error_set(error, AT_FORMAT, "its NumPy header claims %" PRIu64 " bytes: damaged",
-                         length);
+        return error_set(
+            error, AT_FORMAT,
+            "its NumPy header has %" PRIu64 " bytes by its length field: it is damaged", length);
     if (length > size_bytes - start)
         return error_set(error, AT_FORMAT, "it ends within its NumPy header: it was cut off");
     const char *text = (const char *)bytes + start;

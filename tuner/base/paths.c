@@ -28,7 +28,7 @@ static const char *kind_of(const char *path)
 {
     struct stat s;
     if (stat(path, &s) != 0)
-        return errno == ELOOP ? "a link that leads to itself" : "a link that leads nowhere";
+        return errno == ELOOP ? "a link to itself" : "a broken link";
     return S_ISDIR(s.st_mode) ? "a folder; name the file in it" : "a pipe, socket or device";
 }
 
@@ -121,7 +121,7 @@ at_status paths_find_script(const paths *p, const char *name, char *out, size_t 
         }
     }
     if (is_there(name))
-        return error_set(error, AT_USAGE, "%s is no file that can be read: %s", name,
+        return error_set(error, AT_USAGE, "%s is not a file that can be read: %s", name,
                          kind_of(name));
     if (!bare)
         return error_set(error, AT_USAGE, "there is no script '%s'", name);

@@ -139,7 +139,8 @@ static at_status list_names(device_properties *out, size_t capacity, size_t *cou
     size_t present = 0;
     *count = 0;
     if (getenv("CUDA_VISIBLE_DEVICES"))
-        return error_set(error, AT_NO_DEVICE, "the driver alone knows which GPUs it shows");
+        return error_set(error, AT_NO_DEVICE,
+                         "CUDA_VISIBLE_DEVICES is set, so only the driver knows the visible GPUs");
     at_status status = nvml_find_model(name, sizeof name, &present, error);
     for (; !status && *count < present && *count < capacity; ++*count) {
         device_properties *p = &out[*count];

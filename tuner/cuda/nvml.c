@@ -133,8 +133,9 @@ at_status nvml_find_model(char *name, size_t name_bytes, size_t *count, at_error
     nvml_close(n);
     *count = found;
     return alike ? AT_OK
-                 : error_set(error, AT_NO_DEVICE,
-                             "the management library knows no model that all GPUs are of");
+                 : error_set(
+                       error, AT_NO_DEVICE,
+                       "the GPUs of this machine have no common model in the management library");
 }
 
 void nvml_close(nvml *n)

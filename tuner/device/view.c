@@ -104,12 +104,12 @@ static view_fault check_extent(const view_plan *v, uint64_t count, const complai
     for (uint32_t i = 1; i < v->rank; i++) {
         uint64_t steps = v->size[i] - 1, stride = v->stride_bytes[i - 1];
         if (stride > 0 && steps > (UINT64_MAX / 2 - bytes) / stride)
-            return complain(c, VIEW_BAD_SIZE, i, "reaches beyond every buffer");
+            return complain(c, VIEW_BAD_SIZE, i, "reaches beyond any buffer");
         bytes += steps * stride;
     }
     if (count > 0 && bytes > count * element)
         return complain(c, VIEW_BAD_SIZE, v->rank - 1,
-                        "reaches %" PRIu64 " bytes far, and the buffer has %" PRIu64, bytes,
+                        "needs %" PRIu64 " bytes, and the buffer has %" PRIu64, bytes,
                         count * element);
     return VIEW_FINE;
 }
@@ -129,7 +129,7 @@ static view_fault check_box(const view_plan *v, const complaint *c)
                         row, TENSOR_UNIT_BYTES);
     if (v->swizzle && row > swizzles[v->swizzle])
         return complain(c, VIEW_BAD_SWIZZLE, 0,
-                        "goes over %" PRIu32 " bytes, and the rows of the box have %" PRIu64
+                        "spans %" PRIu32 " bytes, and the rows of the box have %" PRIu64
                         ": narrow the box",
                         swizzles[v->swizzle], row);
     return VIEW_FINE;

@@ -101,7 +101,7 @@ TEST_IN(elements_alone_need_a_type, set_up, temporary_file_tear_down)
     assert_int_equal(data_file_open(f->path, NULL, &d, &f->error), AT_FORMAT);
     assert_non_null(strstr(f->error.message, "say of which type"));
     assert_int_equal(data_file_open(f->path, &raw, &d, &f->error), AT_FORMAT);
-    assert_non_null(strstr(f->error.message, "no whole number of elements"));
+    assert_non_null(strstr(f->error.message, "not a whole number of elements"));
     put(f, "", 0);
     assert_int_equal(data_file_open(f->path, &raw, &d, &f->error), AT_FORMAT);
     assert_non_null(strstr(f->error.message, "no elements"));

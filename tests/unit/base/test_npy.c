@@ -112,8 +112,8 @@ TEST(headers_that_make_no_sense_are_told_of)
     static const struct {
         const char *header, *why;
     } cases[] = {
-        {"", "no dictionary"},
-        {"[1, 2]", "no dictionary"},
+        {"", "not a dictionary"},
+        {"[1, 2]", "not a dictionary"},
         {"{'descr': '<f4', 'fortran_order': False}", "lacks 'shape'"},
         {"{'descr': '<f4', 'shape': (3,)}", "lacks 'fortran_order'"},
         {"{'shape': (3,), 'fortran_order': False}", "lacks 'descr'"},
@@ -126,7 +126,7 @@ TEST(headers_that_make_no_sense_are_told_of)
         {"{'descr': '<f0', 'fortran_order': False, 'shape': (3,)}", "damaged"},
         {"{'descr': 'float', 'fortran_order': False, 'shape': (3,)}", "damaged"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (3,), 'more': 1}", "damaged"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (3,)} and more", "goes on"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (3,)} and more", "text after"},
         {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (3,)}", "structures"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999, 99999999999)}",
          "more elements"},

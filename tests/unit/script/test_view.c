@@ -148,7 +148,7 @@ TEST(what_cannot_be_made_is_told_with_its_line_and_what_would_do)
         {"at.tensor { buffer = 'src', size = { 96, 48 }, box = { 16, 8 }, swizzle = 48 }",
          "bytes are 0, 32, 64 or 128", 9},
         {"at.tensor { buffer = 'src', size = { 96, 51 }, box = { 16, 8 } }",
-         "reaches 19584 bytes far, and the buffer has 19200", 9},
+         "needs 19584 bytes, and the buffer has 19200", 9},
         {"at.tensor { buffer = 'bytes', size = 64, box = 16, outside = 'nan' }",
          "gives NaN, which uint8 does not have", 9},
         {"at.texture { buffer = 'wide', size = 8 }", "is of double, which textures cannot have", 9},
@@ -166,7 +166,7 @@ TEST(what_cannot_be_made_is_told_with_its_line_and_what_would_do)
         {"at.surface { buffer = 'src', size = { 2, 2 }, layers = 4000 }", "2048 at most", 9},
         {"at.surface { buffer = 'src', size = { 2, 2, 2 }, layers = 2 }", "layers have 1 or 2", 9},
         {"at.surface { buffer = 'src', size = 4801 }",
-         "reaches 19204 bytes far, and the buffer has 19200", 9},
+         "needs 19204 bytes, and the buffer has 19200", 9},
         {"at.surface { buffer = 'src', size = 8 }, 'src'", "has src in a CUDA array", 9},
         {"at.texture { buffer = 'src', size = { 96, 48 }, address = 'wrap' }",
          "needs coordinates = \"normalised\"", 9},
@@ -175,7 +175,7 @@ TEST(what_cannot_be_made_is_told_with_its_line_and_what_would_do)
         {"at.texture { buffer = 'src', size = 8, reads = 'float' }", "integers of 8 and 16 bits",
          9},
         {"at.texture { buffer = 'src', size = 4801 }",
-         "reaches 19204 bytes far, and the buffer has 19200", 9},
+         "needs 19204 bytes, and the buffer has 19200", 9},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         at_error error;
