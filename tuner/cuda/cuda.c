@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "cuda/driver.h"
+#include "cuda/nvml.h"
 #include "cuda/queue.h"
 
 /* ---- properties ---- */

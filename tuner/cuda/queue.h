@@ -11,7 +11,6 @@
 
 #include "cuda/driver.h"
 #include "cuda/launcher.h"
-#include "cuda/nvml.h"
 #include "device/device.h"
 
 /* ---- state ---- */
@@ -93,7 +92,7 @@ struct device {
     uint64_t *results_host; /* pinned: RESULT_COUNT words, then two elements of a buffer */
     cuda_clock clock;
     bool scrubs;            /* the scrub kernel may use all shared memory */
-    nvml *board;            /* NULL if not opened yet or not available */
+    struct nvml *board;     /* NULL if not opened yet or not available */
     struct cupti *counters; /* NULL if not opened yet or not available */
     host_blocks host_blocks;
     CUstream transfer_streams[TRANSFER_MAX_STREAMS]; /* NULL if not needed yet */

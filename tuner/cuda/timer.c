@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/stats.h"
+#include "cuda/nvml.h"
 #include "cuda/queue.h"
 
 /* Queueing takes tens of microseconds. A gate that is closed for this long opens by itself. */
