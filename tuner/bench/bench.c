@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "bench/loaded.h"
+#include "bench/meter.h"
 
 enum {
     CHECK_LAUNCHES = 2, /* per slot in a try */

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/stats.h"
 #include "base/text.h"
+#include "bench/meter.h"
 
 void bench_notify(device_bench *b, const char *what, uint64_t index, int64_t limit_ns)
 {

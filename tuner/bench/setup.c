@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "bench/loaded.h"
+#include "bench/meter.h"
 
 enum {
     CEILING_SAMPLES = 11,
