@@ -12,9 +12,8 @@
 #include "bench/meter.h"
 
 enum {
-    CHECK_LAUNCHES = 2, /* per slot in a try */
-    RECHECK_LAUNCHES =
-        8, /* per slot for a finalist, because rare errors are more likely to show up */
+    CHECK_LAUNCHES = 2,   /* per slot in a try */
+    RECHECK_LAUNCHES = 8, /* per slot for a finalist: rare errors are more likely to show up */
 };
 
 /* Extra time of a first launch: loading the kernel takes a millisecond or two, and allocating

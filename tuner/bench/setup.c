@@ -13,8 +13,7 @@ enum {
     CEILING_SAMPLES = 11,
     CEILING_LEAST = 3, /* minimum for slow copies, of which a race takes one per block as well */
     REFERENCE_SAMPLES = 3,
-    WATCHDOG_REFERENCES =
-        100, /* a variant slower than this multiple of a naive kernel is useless */
+    WATCHDOG_REFERENCES = 100, /* a variant this much slower than a naive kernel is useless */
 };
 
 /* If one sample of the reference takes this long, no more are taken, because the reference is not
