@@ -171,11 +171,6 @@ static json_t *count_of(size_t n)
 
 /* ---- columns ---- */
 
-static json_t *word_table(const export_word *w)
-{
-    return json_pack("{ss ss}", "text", w->text, "identifier", w->identifier);
-}
-
 static json_t *column_table(const export_column *c)
 {
     static const struct {
@@ -188,7 +183,8 @@ static json_t *column_table(const export_column *c)
     bool is_word = c->type == EXPORT_WORD;
     json_t *out = json_object(), *words = json_array();
     for (size_t i = 0; i < c->word_count; i++)
-        json_append(&words, word_table(&c->words[i]));
+        json_append(&words, json_pack("{ss ss}", "text", c->words[i].text, "identifier",
+                                      c->words[i].identifier));
     json_put(&out, "name", json_string(c->name));
     json_put(&out, "type", json_string(is_word && c->mixed ? "any" : types[c->type].type));
     json_put(&out, "identifier", json_string(c->identifier));

@@ -175,12 +175,6 @@ static void add_row(measured_ceilings *on, const run_summary *s, const run_resul
                        kind == CEILING_LAUNCHES, "by", best->configuration));
 }
 
-static void add_missed(measured_ceilings *on, ceiling_kind kind)
-{
-    json_put(&on->ceilings, ceiling_get(kind)->name, json_null());
-    on->missed++;
-}
-
 /* Tunes the kernels of a ceiling, and keeps the rate of the best. */
 static at_status measure(const options *o, const paths *own, const trial *t, workers *w,
                          measured_ceilings *on, at_error *error)
@@ -200,8 +194,10 @@ static at_status measure(const options *o, const paths *own, const trial *t, wor
     at_status status = tune_run(&asked, &run, error);
     const run_summary *s = run ? tune_summary(run) : NULL;
     const run_result *best = s ? run_summary_best(s) : NULL;
-    if (!status && !best)
-        add_missed(on, t->kind);
+    if (!status && !best) {
+        json_put(&on->ceilings, ceiling_get(t->kind)->name, json_null());
+        on->missed++;
+    }
     if (!status && best && o->run.results.record)
         status = ceilings_merge(o->run.results.results_dir, s, t->kind, on->file, sizeof on->file,
                                 error);

@@ -83,16 +83,11 @@ static at_status find_places(explained *x, at_error *error)
     return status;
 }
 
-static void show_progress(progress *shown, const char *stage, uint64_t done, uint64_t total)
+static void show_count(void *shown, uint64_t done, uint64_t total)
 {
     progress_update(
-        shown,
-        &(progress_state){.stage = stage, .done = done, .total = total, .now_ns = clock_now_ns()});
-}
-
-static void show_count(void *context, uint64_t done, uint64_t total)
-{
-    show_progress(context, "explain", done, total);
+        shown, &(progress_state){
+                   .stage = "explain", .done = done, .total = total, .now_ns = clock_now_ns()});
 }
 
 /* Runs every launch, with a sample of its blocks or whole. */
