@@ -130,9 +130,9 @@ static bool execute_atomic(sim_block *b, sim_warp *w, const sim_instruction *c, 
     if (changed)
         sim_note_change(b, w);
     else if (c->d2 != 0)
-        sim_strong_looked(b, w, c, mask, p, bytes, c->width == 8 ? NULL : sim_lanes32(w, c->b));
+        sim_strong_poll(b, w, c, mask, p, bytes, c->width == 8 ? NULL : sim_lanes32(w, c->b));
     if (c->d2 != 0 || b->program->communicates)
-        sim_give_way(b, w, p->space);
+        sim_yield(b, w, p->space);
     if (c->d2 == 0)
         return true;
     for (int32_t v = 0; c->width == 8 && v < c->vector; v++)
@@ -231,9 +231,9 @@ static bool load(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t m
     if (b->met_unwritten)
         sim_lose_unwritten(b, w, c, mask, p, bytes);
     if (c->scope && p->space != PTX_SPACE_LOCAL && stale == 0)
-        sim_strong_looked(b, w, c, mask, p, bytes, NULL);
+        sim_strong_poll(b, w, c, mask, p, bytes, NULL);
     if (c->scope && p->space != PTX_SPACE_LOCAL)
-        sim_give_way(b, w, p->space);
+        sim_yield(b, w, p->space);
     return true;
 }
 
@@ -322,7 +322,7 @@ static bool store(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t 
     else if (changed)
         sim_note_change(b, w);
     if (c->scope && p->space != PTX_SPACE_LOCAL)
-        sim_give_way(b, w, p->space);
+        sim_yield(b, w, p->space);
     return true;
 }
 

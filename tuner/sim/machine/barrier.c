@@ -18,10 +18,10 @@ static void order(sim_block *b, uint32_t id)
     }
     for (uint32_t i = 0; i < b->warp_count; i++)
         if (sim_waits(&b->warps[i], id))
-            sim_order_bring(b, &b->warps[i], &state->brought);
+            sim_order_arrive(b, &b->warps[i], &state->brought);
     for (uint32_t i = 0; i < b->warp_count; i++)
         if (sim_waits(&b->warps[i], id)) {
-            sim_order_take(b, &b->warps[i], &state->brought);
+            sim_order_leave(b, &b->warps[i], &state->brought);
             sim_order_warp(b, &b->warps[i], b->warps[i].whole);
         }
     sim_clocks_deinit(&state->brought);
@@ -46,7 +46,7 @@ static void release(sim_block *b, uint32_t id)
                               (c->op == SIM_BARRIER_AND ? state->all : state->any) ? UINT32_MAX : 0,
                               w->wait.mask);
         w->wait.state = SIM_READY;
-        w->flow.parted_far = 0;
+        w->flow.split_far = 0;
         opened.waited |= state->needed || state->passed ? 1u << i : 0;
         opened.after[i] = w->order.epoch;
     }
@@ -88,7 +88,7 @@ uint32_t sim_warps_left(const sim_block *b)
 static bool all_arrived(const sim_block *b, const sim_barrier_state *s)
 {
     for (uint32_t i = 0; i < b->warp_count; i++)
-        if (b->warps[i].wait.state != SIM_DONE && !(s->who >> i & 1))
+        if (b->warps[i].wait.state != SIM_DONE && !(s->warps >> i & 1))
             return false;
     return true;
 }
@@ -164,11 +164,11 @@ bool sim_barrier_arrive(sim_block *b, sim_warp *w, const sim_instruction *c, uin
     uint32_t id = sim_lanes32(w, c->a)[lane];
     if (id >= SIM_BARRIERS)
         return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER, "there is no barrier %u", id);
-    if (mask != w->live && sim_paths_give_way(b, w))
+    if (mask != w->live && sim_paths_yield(b, w))
         return true;
     if (!is_whole(b, w, c, mask))
         return false;
-    w->polls.looked = w->executed;
+    w->polls.last = w->executed;
     sim_barrier_state *s = &b->barriers[id];
     uint32_t needed = 0;
     if (!find_needed(b, w, c, lane, &needed) || !agrees(b, w, c, lane, s, needed) ||
@@ -177,7 +177,7 @@ bool sim_barrier_arrive(sim_block *b, sim_warp *w, const sim_instruction *c, uin
     s->needed = needed ? needed : s->needed;
     s->pc = (int32_t)(c - b->program->code);
     s->arrived++;
-    s->who |= 1u << (w - b->warps);
+    s->warps |= 1u << (w - b->warps);
     if (c->c != SIM_NO_SLOT) {
         uint32_t p = sim_predicate(w, c->c, c->negate_c) & mask;
         s->count += (uint32_t)__builtin_popcount(p);
@@ -186,7 +186,7 @@ bool sim_barrier_arrive(sim_block *b, sim_warp *w, const sim_instruction *c, uin
     }
     if (c->op == SIM_BARRIER_ARRIVE) {
         s->passed = true;
-        sim_order_bring(b, w, &s->brought);
+        sim_order_arrive(b, w, &s->brought);
     } else {
         sim_wait(w, id, s->pc, mask);
     }
@@ -202,9 +202,9 @@ static bool arrive(sim_block *b, sim_warp *w, const sim_instruction *c, int lane
         return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
                         "it arrives at the barrier of its cluster again without a wait between");
     if (c->op == SIM_CLUSTER_ARRIVE_RELAXED)
-        sim_order_bring_fenced(w, &b->cluster->brought);
+        sim_order_arrive_relaxed(w, &b->cluster->brought);
     else
-        sim_order_bring(b, w, &b->cluster->brought);
+        sim_order_arrive(b, w, &b->cluster->brought);
     w->wait.arrived++;
     return true;
 }
@@ -214,17 +214,17 @@ static bool arrive(sim_block *b, sim_warp *w, const sim_instruction *c, int lane
 static void pass(sim_block *b, sim_warp *w)
 {
     w->wait.waited++;
-    sim_order_take(b, w, &b->cluster->passed);
+    sim_order_leave(b, w, &b->cluster->passed);
 }
 
 bool sim_cluster_barrier(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     int lane = __builtin_ctz(mask);
-    if (mask != w->live && sim_paths_give_way(b, w))
+    if (mask != w->live && sim_paths_yield(b, w))
         return true;
     if (!is_whole(b, w, c, mask))
         return false;
-    w->polls.looked = w->executed;
+    w->polls.last = w->executed;
     if (c->op != SIM_CLUSTER_WAIT)
         return arrive(b, w, c, lane);
     if (w->wait.arrived == w->wait.waited)

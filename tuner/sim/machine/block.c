@@ -208,7 +208,7 @@ static void start_warps(sim_block *b)
         w->executed = w->accesses = w->lanes = 0;
         w->flow.paths[0] = (sim_path){0, SIM_EXIT_PC, w->live, 0};
         w->flow.depth = 1;
-        w->flow.stalled = w->flow.turned = w->flow.parted_far = 0;
+        w->flow.stalled = w->flow.turned = w->flow.split_far = 0;
         w->wait = (sim_warp_wait){.state = SIM_READY};
         w->meeting = (sim_warp_meeting){0};
         w->copies = (sim_warp_copies){.list = w->copies.list};
@@ -404,7 +404,7 @@ static sim_turn run_warps(sim_block *b)
         b->lanes += w->lanes - lanes_before;
         if (!fine)
             return SIM_TURN_FAULT;
-        if (w->wait.state == SIM_READY && w->executed - w->polls.looked > SIM_BETWEEN_POLLS)
+        if (w->wait.state == SIM_READY && w->executed - w->polls.last > SIM_BETWEEN_POLLS)
             b->cluster->idle_polls = 0;
         ran = ran || w->wait.state != SIM_POLLING;
         polled = polled || w->wait.state == SIM_POLLING;

@@ -57,7 +57,7 @@ static bool read_global(sim_block *b, sim_warp *w, const sim_instruction *c, int
     sim_places p;
     if (!resolve(b, w, c, lane, part->global, part->moved, false, &p))
         return false;
-    sim_places_tell(&p, lane, &f->region, &f->offset);
+    sim_places_region(&p, lane, &f->region, &f->offset);
     if (b->launch->check && (!sim_global_begin(b, w, c, lane, f->region, f->offset, part->moved,
                                                SIM_TOUCH_READ, f->number, true) ||
                              !sim_check_written(b, w, c, lane, &p, part->moved, "copy")))
@@ -75,7 +75,7 @@ static bool write_global(sim_block *b, sim_warp *w, const sim_instruction *c, in
     sim_places p;
     if (!resolve(b, w, c, lane, part->global, part->moved, true, &p))
         return false;
-    sim_places_tell(&p, lane, &f->region, &f->offset);
+    sim_places_region(&p, lane, &f->region, &f->offset);
     const bool adds = c->reduction >= 0;
     if (b->launch->check &&
         (!sim_global_begin(b, w, c, lane, f->region, f->offset, part->moved,

@@ -80,7 +80,7 @@ bool sim_cluster_turn(sim_cluster *cl)
     const bool adverse = cl->launch->schedule != 0;
     const uint32_t first = adverse ? (uint32_t)rng_below(&cl->blocks[0].order, cl->size) : 0;
     bool on = false, polling = false;
-    cl->gave_way = false;
+    cl->yielded = false;
     cl->left = 0;
     for (uint32_t i = 0; i < cl->size; i++) {
         const uint32_t r = adverse ? cl->size - 1 - i : i;
@@ -142,9 +142,9 @@ static bool asks_others(const sim_cluster *cl, bool ever)
     for (uint32_t r = 0; r < cl->size; r++)
         for (uint32_t i = 0; i < cl->blocks[r].warp_count; i++) {
             const sim_warp *w = &cl->blocks[r].warps[i];
-            const bool is_recent =
-                w->wait.state != SIM_DONE && w->executed - w->polls.asked <= SIM_BETWEEN_POLLS;
-            if (w->polls.asked > 0 && (ever || is_recent))
+            const bool is_recent = w->wait.state != SIM_DONE &&
+                                   w->executed - w->polls.last_global <= SIM_BETWEEN_POLLS;
+            if (w->polls.last_global > 0 && (ever || is_recent))
                 return true;
         }
     return false;

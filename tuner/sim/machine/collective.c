@@ -292,7 +292,7 @@ static bool meet_elsewhere(sim_block *b, sim_warp *w, const sim_instruction *c, 
     if (*done)
         w->meeting.released &= ~mask;
     else
-        *done = sim_paths_give_way(b, w) || sim_paths_let_go(w);
+        *done = sim_paths_yield(b, w) || sim_paths_let_go(w);
     return true;
 }
 

@@ -55,7 +55,7 @@ bool sim_copy_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
                          .instruction = c};
         if (given[l] && b->launch->check) {
             copy.from_bytes = given[l];
-            sim_places_tell(&from, l, &copy.from, &copy.from_at);
+            sim_places_region(&from, l, &copy.from, &copy.from_at);
             if (!sim_global_begin(b, w, c, l, copy.from, copy.from_at, given[l], SIM_TOUCH_READ,
                                   copy.number, false) ||
                 !sim_check_written(b, w, c, l, &from, given[l], "copy"))
@@ -123,7 +123,7 @@ static void learn_of(sim_block *b, sim_warp *w, const sim_copy *copy)
     if (!copy->tracked)
         return;
     sim_order_copies(b, w, (int)copy->lane, copy->number + 1, &landed);
-    sim_order_get(b, w, (int)copy->lane, landed);
+    sim_order_acquire(b, w, (int)copy->lane, landed);
     sim_clock_drop(landed);
 }
 

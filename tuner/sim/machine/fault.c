@@ -135,7 +135,7 @@ bool sim_fail(sim_block *b, const sim_warp *w, const sim_instruction *c, int lan
     return false;
 }
 
-bool sim_fault_touches(sim_block *b, const sim_block *owner, ptx_space space, uint64_t address)
+bool sim_fault_add_address(sim_block *b, const sim_block *owner, ptx_space space, uint64_t address)
 {
     device_fault *f = &b->fault.at;
     const bool shared = space == PTX_SPACE_SHARED;

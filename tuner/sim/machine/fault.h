@@ -11,7 +11,7 @@ bool sim_fail(sim_block *b, const sim_warp *w, const sim_instruction *c, int lan
 /* Adds to the fault that was just recorded the address, and the buffer or variable that contains
  * it. `owner` is the block whose shared memory it is; it may be NULL for other spaces. Returns
  * false. */
-bool sim_fault_touches(sim_block *b, const sim_block *owner, ptx_space space, uint64_t address);
+bool sim_fault_add_address(sim_block *b, const sim_block *owner, ptx_space space, uint64_t address);
 
 /* Returns a variable's name as it was declared: for a variable inside a function, the last part of
  * "_ZZ1kE4tile". */

@@ -151,8 +151,8 @@ static sim_cell *take_cell(sim_watch *watch, const sim_watched *p, uint64_t offs
     *number = n;
     *which = lock_of(watch, n);
     lock(watch, *which);
-    sim_line_part(&watch->pool, &p->lines[n / SIM_LINE_CELLS],
-                  &cells[n / SIM_LINE_CELLS * SIM_LINE_CELLS], 0);
+    sim_line_split(&watch->pool, &p->lines[n / SIM_LINE_CELLS],
+                   &cells[n / SIM_LINE_CELLS * SIM_LINE_CELLS], 0);
     /* A page that is read before it is written is mapped twice, first as the page of zeros, and the
      * second time interrupts other processors. So write to it first. */
     cells[n].touched = true;

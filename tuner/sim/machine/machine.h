@@ -10,7 +10,7 @@
 #include "sim/machine/race.h"
 #include "sim/machine/run.h"
 
-enum { SIM_MAX_PATHS = 96, SIM_BARRIERS = 16, SIM_MAX_WARPS = 32, SIM_SEEN = 64 };
+enum { SIM_MAX_PATHS = 96, SIM_BARRIERS = 16, SIM_MAX_WARPS = 32, SIM_SEEN_POLLS = 64 };
 
 enum { SIM_BARRIER_OF_CLUSTER = SIM_BARRIERS, SIM_BARRIER_OF_WARPGROUP };
 
@@ -46,9 +46,9 @@ typedef struct sim_warp_flow {
     int depth;         /* number of paths */
     sim_frame *frames; /* calls that have not returned, perhaps with others between them; owned */
     size_t frame_count;
-    uint32_t stalled;    /* times that a path let another run since any made progress */
-    uint32_t turned;     /* times that a path let another run */
-    uint32_t parted_far; /* times that lanes were split until they have to meet, since the last
+    uint32_t stalled;   /* times that a path let another run since any made progress */
+    uint32_t turned;    /* times that a path let another run */
+    uint32_t split_far; /* times that lanes were split until they have to meet, since the last
                             barrier */
     sim_path paths[SIM_MAX_PATHS]; /* each path waits for those above it */
 } sim_warp_flow;
@@ -90,14 +90,14 @@ typedef struct sim_warp_copies {
 
 /* Polls of a warp: reads of memory that others change (repeat.h). */
 typedef struct sim_warp_polls {
-    uint64_t slice_end; /* sim_warp.executed at which other warps are scheduled */
-    uint64_t looked;    /* sim_warp.executed at the last poll or barrier, */
-    uint64_t asked;     /* and at the last poll of global memory; 0: no poll yet */
-    uint32_t count;     /* polls in this slice */
-    uint32_t news;      /* polls left that may belong to the reaction to a new value */
-    int32_t pc;         /* instruction of the last poll, by the lanes of `mask` */
+    uint64_t slice_end;   /* sim_warp.executed at which other warps are scheduled */
+    uint64_t last;        /* sim_warp.executed at the last poll or barrier, */
+    uint64_t last_global; /* and at the last poll of global memory; 0: no poll yet */
+    uint32_t count;       /* polls in this slice */
+    uint32_t fresh;       /* polls left that may belong to the reaction to a new value */
+    int32_t pc;           /* instruction of the last poll, by the lanes of `mask` */
     uint32_t mask;
-    uint64_t seen[SIM_SEEN]; /* hashes of the addresses of polls and the values found there */
+    uint64_t seen[SIM_SEEN_POLLS]; /* hashes of the addresses of polls and the values found there */
 } sim_warp_polls;
 
 /* The state that a warp is compared with at a branch back (repeat.c). */
@@ -172,7 +172,7 @@ enum { SIM_BETWEEN_POLLS = 1 << 12 };
 /* A barrier of a block. */
 typedef struct sim_barrier_state {
     uint32_t arrived; /* number of warps that have arrived */
-    uint32_t who;     /* these warps, a bit each */
+    uint32_t warps;   /* these warps, a bit each */
     uint32_t needed;  /* warps that it waits for; 0: all that have not exited */
     int32_t pc;       /* instruction of the warp that arrived last */
     uint32_t count;   /* result of bar.red.popc */
@@ -254,7 +254,7 @@ struct sim_cluster {
     uint64_t changes;    /* changes of shared and global memory, and ends of warps */
     uint64_t position;   /* position among the clusters to run */
     uint64_t idle_polls; /* polls since the last change; 0 while a warp computes without a poll */
-    bool gave_way; /* a thread ended its slice early in this turn, after an access to global memory
+    bool yielded; /* a thread ended its slice early in this turn, after an access to global memory
                       that others may change */
     sim_fault fault;
 };

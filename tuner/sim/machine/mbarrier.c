@@ -231,10 +231,10 @@ static bool arrive(sim_block *b, sim_block *owner, sim_warp *w, const sim_instru
         return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
                         "it completes the phase, as .noComplete says that it does not");
     if (c->releases && (owner == b || c->scope > SIM_SCOPE_BLOCK))
-        sim_order_give(b, w, lane, &m->brought[owner == b ? SIM_PARTY_OWN : SIM_PARTY_OTHERS]);
+        sim_order_release(b, w, lane, &m->brought[owner == b ? SIM_PARTY_OWN : SIM_PARTY_OTHERS]);
     /* Its reads are over, whatever its scope. */
     if (c->releases && owner != b)
-        sim_order_give(b, w, lane, &m->brought[SIM_PARTY_READS]);
+        sim_order_release(b, w, lane, &m->brought[SIM_PARTY_READS]);
     complete_if_due(owner, m);
     return true;
 }
@@ -272,10 +272,10 @@ static bool test(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
     sim_put_predicate(w, c->d, done ? UINT32_MAX : 0, 1u << lane);
     if (!done || !c->acquires)
         return done;
-    sim_order_get(b, w, lane, m->passed[SIM_PARTY_OWN]);
+    sim_order_acquire(b, w, lane, m->passed[SIM_PARTY_OWN]);
     if (c->scope > SIM_SCOPE_BLOCK)
-        sim_order_get(b, w, lane, m->passed[SIM_PARTY_OTHERS]);
-    sim_order_get_reads(b, w, lane, m->passed[SIM_PARTY_READS]);
+        sim_order_acquire(b, w, lane, m->passed[SIM_PARTY_OTHERS]);
+    sim_order_acquire_reads(b, w, lane, m->passed[SIM_PARTY_READS]);
     return true;
 }
 

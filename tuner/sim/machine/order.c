@@ -219,7 +219,7 @@ void sim_order_block(sim_block *b, uint32_t barrier)
     sim_clocks_deinit(&all);
 }
 
-void sim_order_bring(sim_block *b, sim_warp *w, sim_clocks *to)
+void sim_order_arrive(sim_block *b, sim_warp *w, sim_clocks *to)
 {
     if (!b->launch->check)
         return;
@@ -232,20 +232,20 @@ void sim_order_bring(sim_block *b, sim_warp *w, sim_clocks *to)
     w->order.epoch++;
 }
 
-void sim_order_bring_fenced(const sim_warp *w, sim_clocks *to)
+void sim_order_arrive_relaxed(const sim_warp *w, sim_clocks *to)
 {
     for (int l = 0; w->order.clocks && l < SIM_LANES; l++)
         sim_clock_join(&to->of[SIM_CLOCK_KNOWN],
                        w->order.clocks[l].of[SIM_CLOCK_FENCED + SIM_REACH_CLUSTER]);
 }
 
-void sim_order_take(sim_block *b, sim_warp *w, const sim_clocks *from)
+void sim_order_leave(sim_block *b, sim_warp *w, const sim_clocks *from)
 {
     if (b->launch->check)
         share_clocks(b, w, UINT32_MAX, from);
 }
 
-void sim_order_give(sim_block *b, sim_warp *w, int lane, sim_clock **to)
+void sim_order_release(sim_block *b, sim_warp *w, int lane, sim_clock **to)
 {
     if (b->launch->check)
         add_own(b, w, 1u << lane, to);
@@ -257,12 +257,12 @@ static void get(sim_block *b, sim_warp *w, int lane, int which, sim_clock *from)
         sim_clock_join(&clocks_of(b, w)[lane].of[which], from);
 }
 
-void sim_order_get(sim_block *b, sim_warp *w, int lane, sim_clock *from)
+void sim_order_acquire(sim_block *b, sim_warp *w, int lane, sim_clock *from)
 {
     get(b, w, lane, SIM_CLOCK_KNOWN, from);
 }
 
-void sim_order_get_reads(sim_block *b, sim_warp *w, int lane, sim_clock *from)
+void sim_order_acquire_reads(sim_block *b, sim_warp *w, int lane, sim_clock *from)
 {
     get(b, w, lane, SIM_CLOCK_READ, from);
 }
@@ -386,7 +386,7 @@ void sim_order_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lan
         sim_clock_join(&own->of[SIM_CLOCK_LOOSE], from->clocks[reach]);
 }
 
-bool sim_order_hand_on(const sim_write *from, sim_write *to)
+bool sim_order_propagate(const sim_write *from, sim_write *to)
 {
     const sim_clock *before[2] = {NULL, NULL};
     bool any = false;
@@ -427,5 +427,5 @@ bool sim_order_write(sim_block *b, sim_warp *w, const sim_instruction *c, int la
     sim_clock_drop(now);
     if (w->order.clocks)
         put(&to->sequential, w->order.clocks[lane].of[SIM_CLOCK_SEQUENTIAL]);
-    return sim_order_hand_on(before, to);
+    return sim_order_propagate(before, to);
 }

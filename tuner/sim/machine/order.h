@@ -67,20 +67,20 @@ void sim_order_warp(sim_block *b, sim_warp *w, uint32_t mask);
 /* Orders all warps of the block, which wait at that barrier. */
 void sim_order_block(sim_block *b, uint32_t barrier);
 /* Add a warp's knowledge to a barrier of some warps, and the barrier's knowledge to a warp. */
-void sim_order_bring(sim_block *b, sim_warp *w, sim_clocks *to);
-void sim_order_take(sim_block *b, sim_warp *w, const sim_clocks *from);
+void sim_order_arrive(sim_block *b, sim_warp *w, sim_clocks *to);
+void sim_order_leave(sim_block *b, sim_warp *w, const sim_clocks *from);
 /* Adds only the knowledge that the warp has fenced: a relaxed arrival. */
-void sim_order_bring_fenced(const sim_warp *w, sim_clocks *to);
+void sim_order_arrive_relaxed(const sim_warp *w, sim_clocks *to);
 
 /* Notes that lane l got a value of lane from[l]: it learns what that lane has acquired of other
  * warps, as cooperative groups rely on, and nothing of their own warp. */
 void sim_order_exchange(sim_block *b, sim_warp *w, uint32_t mask, const int8_t from[SIM_LANES]);
 
 /* Release a lane's knowledge into the clock of an mbarrier, and acquire from one. */
-void sim_order_give(sim_block *b, sim_warp *w, int lane, sim_clock **to);
-void sim_order_get(sim_block *b, sim_warp *w, int lane, sim_clock *from);
+void sim_order_release(sim_block *b, sim_warp *w, int lane, sim_clock **to);
+void sim_order_acquire(sim_block *b, sim_warp *w, int lane, sim_clock *from);
 /* Acquires knowledge of reads alone, which the lane's writes may then follow. */
-void sim_order_get_reads(sim_block *b, sim_warp *w, int lane, sim_clock *from);
+void sim_order_acquire_reads(sim_block *b, sim_warp *w, int lane, sim_clock *from);
 
 /* Adds to *to the lane's copies that an mbarrier tracks and whose numbers are below `before`. */
 void sim_order_copies(sim_block *b, const sim_warp *w, int lane, uint32_t before, sim_clock **to);
@@ -101,6 +101,6 @@ void sim_order_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lan
 bool sim_order_write(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                      const sim_write *before, sim_write *to);
 /* Adds the releases of `from` to `to`, a read-modify-write of it. Returns false likewise. */
-bool sim_order_hand_on(const sim_write *from, sim_write *to);
+bool sim_order_propagate(const sim_write *from, sim_write *to);
 
 #endif

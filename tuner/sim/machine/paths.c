@@ -38,7 +38,7 @@ static int find_siblings(const sim_warp_flow *f, int at)
 
 /* Splits off lanes that wait to meet others, so that they go on alone: the others may be waiting
  * for them. Returns whether there were any. */
-static bool part_waiting(sim_warp_flow *f)
+static bool split_waiting(sim_warp_flow *f)
 {
     uint32_t above = 0;
     for (int at = f->depth - 1; at > 0; at--) {
@@ -90,11 +90,11 @@ static bool turn_family(sim_block *b, sim_warp *w)
     return true;
 }
 
-void sim_paths_turn(sim_block *b, sim_warp *w, bool polls)
+void sim_paths_switch(sim_block *b, sim_warp *w, bool polls)
 {
-    enum { PARTS_ONE_IN = 4 }; /* one turn in this many splits off lanes that wait */
-    if (w->flow.depth > 1 && (polls || rng_below(&b->order, PARTS_ONE_IN) == 0) &&
-        part_waiting(&w->flow))
+    enum { SPLITS_ONE_IN = 4 }; /* one turn in this many splits off lanes that wait */
+    if (w->flow.depth > 1 && (polls || rng_below(&b->order, SPLITS_ONE_IN) == 0) &&
+        split_waiting(&w->flow))
         return;
     turn_family(b, w);
 }
@@ -146,7 +146,7 @@ static bool end_waiting(const sim_block *b, sim_warp *w)
     return ended != 0;
 }
 
-bool sim_paths_give_way(sim_block *b, sim_warp *w)
+bool sim_paths_yield(sim_block *b, sim_warp *w)
 {
     sim_top(w)->pc--;
     sim_repeat_poll(b, w, sim_top(w)->pc, sim_top(w)->mask);
@@ -187,7 +187,7 @@ bool sim_has_all_lanes(sim_block *b, sim_warp *w, const sim_instruction *c, uint
 {
     if (mask == UINT32_MAX)
         return true;
-    *out = sim_paths_give_way(b, w) ||
+    *out = sim_paths_yield(b, w) ||
            sim_fail(b, w, c, __builtin_ctz(mask), SIM_FAULT_SHUFFLE,
                     "it needs all lanes of a warp, and lane %d does not execute it",
                     __builtin_ctz(~mask));
@@ -219,13 +219,13 @@ static int32_t find_end(const sim_program *p, int32_t pc, int32_t reconverge, bo
 static bool polls_there(const sim_warp *w, int32_t pc)
 {
     enum { RECENT = 64 };
-    return w->polls.looked > 0 && w->polls.pc == pc && w->executed - w->polls.looked < RECENT;
+    return w->polls.last > 0 && w->polls.pc == pc && w->executed - w->polls.last < RECENT;
 }
 
-bool sim_paths_part(sim_block *b, sim_warp *w)
+bool sim_paths_split(sim_block *b, sim_warp *w)
 {
     enum {
-        PARTS_ONE_IN = 4,
+        SPLITS_ONE_IN = 4,
         IN_STEP_ONE_IN = 2, /* where lanes are known to rely on running in step */
         FAR_ONE_IN = 4,     /* one split in this many lasts until the lanes have to meet, */
         MOST_FAR = 2,       /* at most that often between two barriers */
@@ -239,12 +239,12 @@ bool sim_paths_part(sim_block *b, sim_warp *w)
         ran && !asks && __atomic_load_n(&ran[top.pc], __ATOMIC_RELAXED) & SIM_RAN_IN_STEP;
     bool shared;
     if (!some || some == top.mask || w->flow.depth >= MOST_PATHS || polls_there(w, top.pc) ||
-        rng_below(&b->order, in_step ? IN_STEP_ONE_IN : PARTS_ONE_IN))
+        rng_below(&b->order, in_step ? IN_STEP_ONE_IN : SPLITS_ONE_IN))
         return false;
     int32_t end = find_end(b->program, top.pc, top.reconverge, &shared);
-    if (w->flow.parted_far < MOST_FAR &&
+    if (w->flow.split_far < MOST_FAR &&
         (rng_below(&b->order, FAR_ONE_IN) == 0 || (in_step && !shared))) {
-        w->flow.parted_far++;
+        w->flow.split_far++;
         end = top.reconverge;
     } else if (!shared && !asks) {
         return false;

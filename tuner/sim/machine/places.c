@@ -36,7 +36,7 @@ bool sim_places_check_alignment(sim_block *b, sim_warp *w, const sim_instruction
     if (address[l] & (bytes - 1))
         return sim_fail(b, w, c, l, SIM_FAULT_MISALIGNED, "address 0x%" PRIx64 " for %u bytes",
                         address[l], bytes) ||
-               sim_fault_touches(b, b, c->space, address[l]);
+               sim_fault_add_address(b, b, c->space, address[l]);
     return true;
 }
 
@@ -91,7 +91,7 @@ static bool refuse(sim_block *b, sim_warp *w, const sim_instruction *c, int lane
         sim_fail(b, w, c, lane, SIM_FAULT_READ_ONLY, "write to %s, which is %s", where,
                  r->base >= SIM_MODULE_BASE ? "constant" : "an input");
     }
-    return sim_fault_touches(b, b, PTX_SPACE_GLOBAL, address);
+    return sim_fault_add_address(b, b, PTX_SPACE_GLOBAL, address);
 }
 
 static bool find_in_regions(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
@@ -143,7 +143,7 @@ static bool resolve_window(sim_block *b, sim_warp *w, const sim_instruction *c, 
                             "%s of %u bytes at %s address %" PRIu64 " of %" PRIu64 " bytes",
                             c->kind == SIM_LOAD ? "read" : "write", bytes, ptx_space_name(p->space),
                             p->address[l], size) ||
-                   sim_fault_touches(b, p->owner, p->space, p->address[l]);
+                   sim_fault_add_address(b, p->owner, p->space, p->address[l]);
         p->at[l] = first + place;
         p->valid[l] = valid ? valid + place : NULL;
     }
@@ -171,7 +171,7 @@ static bool is_within_object(sim_block *b, sim_warp *w, const sim_instruction *c
                         c->kind == SIM_LOAD ? "read" : "write", bytes,
                         (int64_t)(p->address[l] - first),
                         (int)(name.length > 60 ? 60 : name.length), name.at, size) ||
-               sim_fault_touches(b, p->owner, p->space, p->address[l]);
+               sim_fault_add_address(b, p->owner, p->space, p->address[l]);
     }
     return true;
 }

@@ -45,8 +45,8 @@ bool sim_places_find_global(sim_block *b, sim_warp *w, const sim_instruction *c,
                             uint32_t bytes, bool is_write, sim_places *p);
 
 /* Tells the region and the offset of a lane's bytes in global memory, for the end of a copy. */
-static inline void sim_places_tell(const sim_places *p, int lane, const sim_region **region,
-                                   uint64_t *offset)
+static inline void sim_places_region(const sim_places *p, int lane, const sim_region **region,
+                                     uint64_t *offset)
 {
     *region = p->region[lane];
     *offset = p->address[lane] - p->region[lane]->base;

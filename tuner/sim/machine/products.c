@@ -61,7 +61,7 @@ struct sim_products {
     uint32_t fences;
     uint32_t *groups; /* `begun` at the commit of each group that may be under way; owned */
     size_t group_count;
-    uint64_t told; /* hash of all products and their operands */
+    uint64_t hash; /* hash of all products and their operands */
     const sim_instruction *last;
     held *registers; /* by slot / SIM_SLOT_STEP; NULL if races are not checked; owned */
 };
@@ -96,7 +96,7 @@ void sim_warpgroups_reset(sim_block *b)
         s->registers = NULL;
         s->group_count = 0;
         s->begun = s->waited = s->fences = 0;
-        s->told = 0;
+        s->hash = 0;
     }
 }
 
@@ -293,10 +293,10 @@ static bool multiply(sim_block *b, sim_warp *w, const sim_instruction *c)
     if (w->lacks || b->met_unwritten)
         sim_values_warpgroup(b, w, c, pieces[0], pieces[1], keeps);
     sim_warpgroup_multiply(b->program, c, b->shared, pieces[0], pieces[1], keeps, w->registers);
-    const uint64_t told[] = {(uint64_t)(c - b->program->code), of.descriptors[0], of.descriptors[1],
-                             keeps};
-    for (size_t i = 0; i < sizeof told / sizeof *told; i++)
-        s->told = (s->told ^ told[i]) * UINT64_C(0x9e3779b97f4a7c15) + (s->told >> 29);
+    const uint64_t parts[] = {(uint64_t)(c - b->program->code), of.descriptors[0],
+                              of.descriptors[1], keeps};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        s->hash = (s->hash ^ parts[i]) * UINT64_C(0x9e3779b97f4a7c15) + (s->hash >> 29);
     s->last = c;
     s->begun++;
     sim_warpgroup *g = &b->warpgroups[group_of(w)];
@@ -374,7 +374,7 @@ static bool wait(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t m
         pass(b, w, c);
         return true;
     }
-    w->polls.looked = w->executed;
+    w->polls.last = w->executed;
     sim_wait(w, SIM_BARRIER_OF_WARPGROUP, (int32_t)(c - b->program->code), mask);
     return true;
 }
@@ -433,7 +433,7 @@ bool sim_warpgroups_allow_end(sim_block *b)
             return sim_fail(b, g->parts->warp, g->parts->instruction, 0, SIM_FAULT_RACE,
                             "the block ends while it may still read shared memory: no "
                             "wgmma.wait_group has waited for it");
-        if ((s ? s->told : 0) != (of_first ? of_first->told : 0)) {
+        if ((s ? s->hash : 0) != (of_first ? of_first->hash : 0)) {
             const bool more = !of_first || (s && s->begun > of_first->begun);
             return sim_fail(b, more ? w : first, (more ? s : of_first)->last, 0, SIM_FAULT_SHUFFLE,
                             "it and its operands are not the same in all four warps of the "

@@ -545,7 +545,7 @@ static sim_set copy_of(sim_pool *pool, const sim_set *set, uint32_t lanes)
     return copy;
 }
 
-void sim_line_part_now(sim_pool *pool, sim_line *line, sim_cell *cells, uint32_t run)
+void sim_line_split_now(sim_pool *pool, sim_line *line, sim_cell *cells, uint32_t run)
 {
     const bool together = line->state == SIM_LINE_TOGETHER && line->run == run;
     for (uint32_t i = 0; together && i < SIM_LINE_CELLS; i++) {

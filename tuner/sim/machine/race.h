@@ -267,11 +267,11 @@ static inline bool sim_line_join(sim_pool *pool, sim_line *line, uint32_t run, u
 }
 
 /* Prepares an access to a single cell of the line, whose cells are `cells`. */
-void sim_line_part_now(sim_pool *pool, sim_line *line, sim_cell *cells, uint32_t run);
-static inline void sim_line_part(sim_pool *pool, sim_line *line, sim_cell *cells, uint32_t run)
+void sim_line_split_now(sim_pool *pool, sim_line *line, sim_cell *cells, uint32_t run);
+static inline void sim_line_split(sim_pool *pool, sim_line *line, sim_cell *cells, uint32_t run)
 {
     if (line->state != SIM_LINE_APART || line->run != run)
-        sim_line_part_now(pool, line, cells, run);
+        sim_line_split_now(pool, line, cells, run);
 }
 
 /* Report races as faults (race_words.c): `a` is the present access, `s` the other one. All return

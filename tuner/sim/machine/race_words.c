@@ -72,39 +72,39 @@ static void describe_line(const sim_race_access *a, const sim_stamp *s, char *te
 }
 
 /* The parts of all reports. */
-typedef struct in_words {
+typedef struct report_parts {
     char place[SIM_PLACE_BYTES], party[96], line[PTX_PLACE_BYTES + 32];
-} in_words;
+} report_parts;
 
-static in_words put_in_words(const sim_race_access *a, const sim_stamp *s)
+static report_parts describe_all(const sim_race_access *a, const sim_stamp *s)
 {
-    in_words told;
-    describe_place(a, told.place, sizeof told.place);
-    describe_party(a, s, told.party, sizeof told.party);
-    describe_line(a, s, told.line, sizeof told.line);
-    return told;
+    report_parts parts;
+    describe_place(a, parts.place, sizeof parts.place);
+    describe_party(a, s, parts.party, sizeof parts.party);
+    describe_line(a, s, parts.line, sizeof parts.line);
+    return parts;
 }
 
 /* Adds the place to the fault. Returns false. */
 static bool touches(const sim_race_access *a)
 {
-    return a->region
-               ? sim_fault_touches(a->block, NULL, PTX_SPACE_GLOBAL, a->region->base + a->offset)
-               : sim_fault_touches(a->block, a->owner, PTX_SPACE_SHARED, a->offset);
+    return a->region ? sim_fault_add_address(a->block, NULL, PTX_SPACE_GLOBAL,
+                                             a->region->base + a->offset)
+                     : sim_fault_add_address(a->block, a->owner, PTX_SPACE_SHARED, a->offset);
 }
 
 bool sim_race_report_under_way(const sim_race_access *a, const sim_stamp *s, bool reads, bool to)
 {
-    const in_words told = put_in_words(a, s);
+    const report_parts parts = describe_all(a, s);
     const char *copy = s->flags & SIM_STAMP_BULK ? "a bulk copy" : "a copy";
     if (a->block->program->code[s->pc].kind == SIM_WARPGROUP_PRODUCT)
         copy = "a product (wgmma)";
     bool own = is_this_thread(a, s);
     return sim_fail(a->block, a->warp, a->instruction, a->lane,
                     reads && !a->region ? SIM_FAULT_UNINITIALISED : SIM_FAULT_RACE,
-                    "%s is %s while %s %s it by %s is on its way%s", told.place,
+                    "%s is %s while %s %s it by %s is on its way%s", parts.place,
                     reads ? "read" : "written", copy, to ? "to" : "from",
-                    own ? "this thread" : told.party, told.line) ||
+                    own ? "this thread" : parts.party, parts.line) ||
            touches(a);
 }
 
@@ -170,12 +170,12 @@ static void describe_overrun(const sim_race_access *a, const sim_stamp *s, char 
 
 bool sim_race_report(const sim_race_access *a, const sim_stamp *s, const char *what)
 {
-    const in_words told = put_in_words(a, s);
+    const report_parts parts = describe_all(a, s);
     char overrun[200];
     describe_overrun(a, s, overrun, sizeof overrun);
     return sim_fail(a->block, a->warp, a->instruction, a->lane, SIM_FAULT_RACE,
-                    "%s: %s %s without %s%s%s", told.place, what, told.party, what_is_missing(a, s),
-                    told.line, overrun) ||
+                    "%s: %s %s without %s%s%s", parts.place, what, parts.party,
+                    what_is_missing(a, s), parts.line, overrun) ||
            touches(a);
 }
 
@@ -183,26 +183,26 @@ bool sim_race_report_noncoherent(const sim_race_access *a, const sim_stamp *s, b
 {
     const bool surface = a->instruction->is_surface;
     const char *const path = surface ? "as a surface" : "through the read-only path";
-    const in_words told = put_in_words(a, s);
+    const report_parts parts = describe_all(a, s);
     return sim_fail(a->block, a->warp, a->instruction, a->lane, SIM_FAULT_RACE,
                     "%s: %s by this thread%s%s and %s by %s%s%s, which is for memory that the "
                     "launch %s%s",
-                    told.place, reads ? "read" : "written", reads ? " " : "", reads ? path : "",
-                    reads ? "written" : "read", is_this_thread(a, s) ? "itself" : told.party,
+                    parts.place, reads ? "read" : "written", reads ? " " : "", reads ? path : "",
+                    reads ? "written" : "read", is_this_thread(a, s) ? "itself" : parts.party,
                     reads ? "" : " ", reads ? "" : path,
                     surface ? "has not written before"
                             : "does not write (__ldg(), const __restrict__)",
-                    told.line) ||
+                    parts.line) ||
            touches(a);
 }
 
 bool sim_race_report_proxy(const sim_race_access *a, const sim_stamp *s)
 {
-    const in_words told = put_in_words(a, s);
+    const report_parts parts = describe_all(a, s);
     return sim_fail(a->block, a->warp, a->instruction, a->lane, SIM_FAULT_RACE,
-                    "%s: %s after a write by %s without a fence.proxy.async between%s", told.place,
+                    "%s: %s after a write by %s without a fence.proxy.async between%s", parts.place,
                     a->instruction->kind == SIM_WARPGROUP_PRODUCT ? "read by wgmma"
                                                                   : "copied by the engine",
-                    is_this_thread(a, s) ? "this thread" : told.party, told.line) ||
+                    is_this_thread(a, s) ? "this thread" : parts.party, parts.line) ||
            touches(a);
 }

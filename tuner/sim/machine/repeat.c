@@ -118,7 +118,7 @@ bool sim_repeat_is_stuck(const sim_cluster *cl)
 static bool has_seen(sim_warp *w, uint64_t found)
 {
     enum { PLACES = 4 };
-    uint64_t *set = &w->polls.seen[found % (SIM_SEEN / PLACES) * PLACES];
+    uint64_t *set = &w->polls.seen[found % (SIM_SEEN_POLLS / PLACES) * PLACES];
     for (int i = 0; i < PLACES; i++)
         if (set[i] == found)
             return true;
@@ -130,17 +130,17 @@ static bool has_seen(sim_warp *w, uint64_t found)
 void sim_note_poll(const sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                    uint64_t found, bool is_global)
 {
-    enum { NEWS_POLLS = 4 };
+    enum { FRESH_POLLS = 4 };
     /* The number tells this block's polls from those of an earlier block in its place. */
     if (!has_seen(w, found ^ (uint64_t)b->number << 32)) {
-        w->polls.news = NEWS_POLLS;
+        w->polls.fresh = FRESH_POLLS;
         return;
     }
-    w->polls.news -= w->polls.news > 0;
+    w->polls.fresh -= w->polls.fresh > 0;
     b->cluster->idle_polls++;
-    w->polls.looked = w->executed;
+    w->polls.last = w->executed;
     if (is_global)
-        w->polls.asked = w->executed;
+        w->polls.last_global = w->executed;
     w->polls.pc = (int32_t)(c - b->program->code);
     w->polls.mask = mask;
     sim_repeat_poll(b, w, w->polls.pc, mask);

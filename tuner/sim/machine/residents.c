@@ -60,7 +60,7 @@ typedef struct residents {
     uint64_t holds;    /* residents held back so far */
     uint64_t yields;
     size_t yielders; /* residents of schedule 0 that have yielded */
-    bool left; /* adverse schedules: the last resident that ran gave way after it changed memory
+    bool left; /* adverse schedules: the last resident that ran yielded after it changed memory
                   that others may read */
     rng order;
     sim_fault *fault;
@@ -188,7 +188,7 @@ static resident *any_in(residents *r, resident_state state)
  * value that it read. Returns whether it did so. */
 static bool hold(residents *r, resident *one)
 {
-    const bool may = r->launch->schedule && one->cluster.gave_way && r->in[IS_HELD] < MOST_HELD &&
+    const bool may = r->launch->schedule && one->cluster.yielded && r->in[IS_HELD] < MOST_HELD &&
                      r->launch->schedule / HOLDING_SCHEDULES % 2 == 0;
     if (!may || (r->holds > 0 && rng_below(&r->order, HOLDS_ONE_OF)))
         return false;
@@ -217,7 +217,7 @@ static bool advance(residents *r)
     resident *one = r->launch->schedule ? any_in(r, RUNS) : first_running(r);
     const uint64_t changes = one->cluster.changes;
     const bool goes_on = sim_cluster_turn(&one->cluster);
-    r->left = r->launch->schedule && one->cluster.gave_way && one->cluster.changes != changes;
+    r->left = r->launch->schedule && one->cluster.yielded && one->cluster.changes != changes;
     if (!goes_on) {
         end(r, one);
         return true;
@@ -225,7 +225,7 @@ static bool advance(residents *r)
     if (hold(r, one))
         return true;
     /* It may wait for others, or for clusters that have not begun. */
-    if (!r->launch->schedule && one->cluster.gave_way) {
+    if (!r->launch->schedule && one->cluster.yielded) {
         r->yielders += one->yielded_as == 0;
         one->yielded_as = ++r->yields;
     }
@@ -250,7 +250,7 @@ static bool try_resident(residents *r, resident *one, uint64_t most, bool news)
          * left the loop. */
         bool looks = one->cluster.idle_polls >= before;
         before = one->cluster.idle_polls;
-        if (one->cluster.changes != changes || (news && one->cluster.gave_way) || !looks)
+        if (one->cluster.changes != changes || (news && one->cluster.yielded) || !looks)
             break;
         if (before >= most || sim_repeat_is_stuck(&one->cluster))
             return false;

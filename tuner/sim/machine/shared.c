@@ -35,8 +35,8 @@ static inline sim_cell *cell_of(sim_block *owner, uint32_t offset)
 {
     size_t n = offset >> __builtin_ctz(owner->program->shared_cell_bytes);
     sim_cell *cell = &owner->cells[n];
-    sim_line_part(&owner->watch->pool, &owner->lines[n / SIM_LINE_CELLS],
-                  &owner->cells[n / SIM_LINE_CELLS * SIM_LINE_CELLS], owner->run);
+    sim_line_split(&owner->watch->pool, &owner->lines[n / SIM_LINE_CELLS],
+                   &owner->cells[n / SIM_LINE_CELLS * SIM_LINE_CELLS], owner->run);
     if (cell->run != owner->run)
         forget(owner, cell);
     return cell;
@@ -80,7 +80,7 @@ static bool look_for_unwritten(const sim_race_access *a, uint32_t bytes)
             sim_shared_name(a->owner, (uint32_t)a->offset + i, place, sizeof place);
             return sim_fail(a->block, a->warp, a->instruction, a->lane, SIM_FAULT_UNINITIALISED,
                             "%s was never written", place) ||
-                   sim_fault_touches(a->block, a->owner, PTX_SPACE_SHARED, a->offset + i);
+                   sim_fault_add_address(a->block, a->owner, PTX_SPACE_SHARED, a->offset + i);
         }
     return true;
 }
@@ -323,12 +323,12 @@ bool sim_shared_place(sim_block *b, sim_warp *w, const sim_instruction *c, int l
         return sim_fail(b, w, c, lane, SIM_FAULT_MISALIGNED,
                         "%s at shared address %" PRIu64 ": %u is needed", what, address,
                         alignment) ||
-               sim_fault_touches(b, *owner, PTX_SPACE_SHARED, address);
+               sim_fault_add_address(b, *owner, PTX_SPACE_SHARED, address);
     if (address >= b->shared_bytes || bytes > b->shared_bytes - address)
         return sim_fail(b, w, c, lane, SIM_FAULT_BOUNDS,
                         "%s of %u bytes at shared address %" PRIu64 " of %u bytes", what, bytes,
                         address, b->shared_bytes) ||
-               sim_fault_touches(b, *owner, PTX_SPACE_SHARED, address);
+               sim_fault_add_address(b, *owner, PTX_SPACE_SHARED, address);
     *offset = (uint32_t)address;
     return true;
 }

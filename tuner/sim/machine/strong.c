@@ -262,7 +262,7 @@ static void pass_on(sim_location *x, uint32_t index, bool flush)
         memcpy(next->value, x->writes[index].value, x->bytes);
         sim_atomic_apply(next->value, (sim_atomic_op)next->update->op, (ptx_type)next->update->type,
                          flush, next->operand, 0);
-        sim_order_hand_on(next - 1, next);
+        sim_order_propagate(next - 1, next);
     }
 }
 
@@ -381,8 +381,8 @@ static uint64_t look_at(const sim_block *b, const sim_instruction *c, uint32_t m
     return sum ^ sum >> 32;
 }
 
-void sim_strong_looked(const sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                       const sim_places *p, uint32_t bytes, const uint32_t *offered)
+void sim_strong_poll(const sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
+                     const sim_places *p, uint32_t bytes, const uint32_t *offered)
 {
     sim_note_poll(b, w, c, mask, look_at(b, c, mask, p, bytes, offered),
                   p->space == PTX_SPACE_GLOBAL);
@@ -391,7 +391,7 @@ void sim_strong_looked(const sim_block *b, sim_warp *w, const sim_instruction *c
 /* Returns whether the warp's last read found the same as before, and nothing new shortly before. */
 static bool polls(const sim_warp *w)
 {
-    return w->polls.looked == w->executed && w->polls.news == 0;
+    return w->polls.last == w->executed && w->polls.fresh == 0;
 }
 
 bool sim_strong_waits(sim_block *b, const sim_warp *w, const sim_instruction *c)
@@ -402,7 +402,7 @@ bool sim_strong_waits(sim_block *b, const sim_warp *w, const sim_instruction *c)
            rng_below(&b->order, b->launch->schedule / 2 % 2 ? SELDOM : OFTEN) != 0;
 }
 
-void sim_give_way(sim_block *b, sim_warp *w, ptx_space space)
+void sim_yield(sim_block *b, sim_warp *w, ptx_space space)
 {
     const bool surely = space == PTX_SPACE_GLOBAL && sim_is_eager(b->launch);
     const bool is_long = ++w->order.strong_accesses >= MOST_STRONG_ACCESSES;
@@ -411,5 +411,5 @@ void sim_give_way(sim_block *b, sim_warp *w, ptx_space space)
         return;
     w->order.strong_accesses = 0;
     w->polls.slice_end = w->executed;
-    b->cluster->gave_way = b->cluster->gave_way || space == PTX_SPACE_GLOBAL;
+    b->cluster->yielded = b->cluster->yielded || space == PTX_SPACE_GLOBAL;
 }

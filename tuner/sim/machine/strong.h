@@ -40,8 +40,8 @@ void sim_strong_updated(sim_block *b, sim_warp *w, const sim_instruction *c, int
 
 /* Notes that lanes have read elements of `bytes` and changed nothing: they may be polling.
  * `offered` is the operand of each lane of an atomic, or NULL. */
-void sim_strong_looked(const sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                       const sim_places *p, uint32_t bytes, const uint32_t *offered);
+void sim_strong_poll(const sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
+                     const sim_places *p, uint32_t bytes, const uint32_t *offered);
 
 /* Returns whether an adverse schedule lets other warps run before the instruction reads strongly.
  * It may, since the read can still return older writes. */
@@ -49,6 +49,6 @@ bool sim_strong_waits(sim_block *b, const sim_warp *w, const sim_instruction *c)
 
 /* Ends the warp's slice after a strong access: often in an adverse schedule, and in each schedule
  * after many such accesses, since a warp that waits for others may change memory meanwhile. */
-void sim_give_way(sim_block *b, sim_warp *w, ptx_space space);
+void sim_yield(sim_block *b, sim_warp *w, ptx_space space);
 
 #endif

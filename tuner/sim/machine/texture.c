@@ -250,14 +250,15 @@ bool sim_texture_fetch(sim_block *b, sim_warp *w, const sim_instruction *c, uint
 }
 
 /* The coordinates that a lane gives: x in bytes, y, z, and the layer. */
-typedef struct spot {
+typedef struct position {
     int64_t at[SIDES], layer;
-} spot;
+} position;
 
-static spot read_spot(const sim_block *b, const sim_warp *w, const sim_instruction *c, int lane)
+static position read_position(const sim_block *b, const sim_warp *w, const sim_instruction *c,
+                              int lane)
 {
     const int32_t *slots = b->program->lists + c->list;
-    spot s = {{0}, 0};
+    position s = {{0}, 0};
     if (c->op & SIM_SURFACE_LAYERED)
         s.layer = (int32_t)sim_lanes32(w, *slots++)[lane];
     for (uint32_t i = 0; i < c->source_width; i++)
@@ -273,7 +274,7 @@ static bool clamp(int64_t *at, int64_t most)
     return *at == was;
 }
 
-static bool clamp_all(const sim_texture *t, spot *s, uint32_t bytes)
+static bool clamp_all(const sim_texture *t, position *s, uint32_t bytes)
 {
     const int64_t row = (int64_t)(t->size[0] * t->step_bytes[0]) - bytes;
     bool inside = clamp(&s->at[0], row > 0 ? row : 0) && row >= 0;
@@ -283,7 +284,7 @@ static bool clamp_all(const sim_texture *t, spot *s, uint32_t bytes)
 }
 
 static bool leave(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                  const sim_texture *t, const spot *s)
+                  const sim_texture *t, const position *s)
 {
     return sim_fail(b, w, c, lane, SIM_FAULT_BOUNDS,
                     "%u bytes at x = %lld (in bytes), y = %lld, z = %lld, layer %lld of a surface "
@@ -302,8 +303,8 @@ bool sim_surface_find(sim_block *b, sim_warp *w, const sim_instruction *c, uint3
         const sim_texture *t = texture_of(b, w, c, l, true);
         if (!t)
             return false;
-        const spot asked = read_spot(b, w, c, l);
-        spot s = asked;
+        const position asked = read_position(b, w, c, l);
+        position s = asked;
         const bool inside = clamp_all(t, &s, c->vector);
         if (!inside && !(c->op & (SIM_SURFACE_CLAMP | SIM_SURFACE_ZERO)))
             return leave(b, w, c, l, t, &asked);

@@ -88,7 +88,7 @@ bool sim_values_fail(sim_block *b, const sim_warp *w, const sim_instruction *c, 
     ptx_place(b->program->module, b->program->code[o->pc].location, place, sizeof place);
     return sim_fail(b, w, c, lane, SIM_FAULT_UNINITIALISED, "%s comes from %s, read at %s", what,
                     o->where, place) ||
-           (o->is_placed && sim_fault_touches(b, o->owner, o->space, o->address));
+           (o->is_placed && sim_fault_add_address(b, o->owner, o->space, o->address));
 }
 
 uint16_t sim_values_origin(sim_block *b, int32_t pc, const char *where)
@@ -149,8 +149,8 @@ static bool is_seen(const sim_region *r, const uint8_t *valid, uint32_t bytes)
     return true;
 }
 
-bool sim_look_for_unwritten(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                            const sim_places *p, uint32_t bytes, const char *what)
+bool sim_find_unwritten(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                        const sim_places *p, uint32_t bytes, const char *what)
 {
     const bool in_region = p->space == PTX_SPACE_GLOBAL || p->space == PTX_SPACE_CONST;
     const sim_region *region = in_region ? p->region[lane] : NULL;
@@ -167,7 +167,7 @@ bool sim_look_for_unwritten(sim_block *b, sim_warp *w, const sim_instruction *c,
     sim_memory_describe(b->launch->memory, p->address[lane], where, sizeof where);
     return sim_fail(b, w, c, lane, SIM_FAULT_UNINITIALISED,
                     "%s of %u bytes that nothing wrote at %s", what, bytes, where) ||
-           sim_fault_touches(b, p->owner, p->space, p->address[lane]);
+           sim_fault_add_address(b, p->owner, p->space, p->address[lane]);
 }
 
 bool sim_is_constant(uint32_t mask, const sim_places *p)

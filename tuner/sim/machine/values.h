@@ -92,14 +92,14 @@ void sim_values_lose(sim_block *b, sim_warp *w, const sim_instruction *c, int la
 /* Checks that a lane's bytes are all written. If they are not, and the instruction may read such
  * bytes, sets b->met_unwritten. Otherwise returns false, with a fault that names the access by
  * `what`. */
-bool sim_look_for_unwritten(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                            const sim_places *p, uint32_t bytes, const char *what);
+bool sim_find_unwritten(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                        const sim_places *p, uint32_t bytes, const char *what);
 static inline bool sim_check_written(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                                      const sim_places *p, uint32_t bytes, const char *what)
 {
     /* Bytes without a map may still be missing in an excerpt. */
     return (!p->valid[lane] && !b->launch->excerpt) ||
-           sim_look_for_unwritten(b, w, c, lane, p, bytes, what);
+           sim_find_unwritten(b, w, c, lane, p, bytes, what);
 }
 
 /* Returns whether all these bytes are written and no launch changes them. */

@@ -456,7 +456,7 @@ static void end_early(const sim_block *b, sim_warp *w)
 /* Returns whether a split of the top path may change the result: at strong accesses, if the program
  * has strong writes; and at activemask, since nothing promises that lanes run together (CUDA C++
  * Programming Guide, "__activemask"). Before the first branch all lanes run together. */
-static bool may_part(const sim_block *b, sim_warp *w, const sim_instruction *c)
+static bool may_split(const sim_block *b, sim_warp *w, const sim_instruction *c)
 {
     return (c->scope != 0 && c->kind != SIM_FENCE && b->program->writes_strongly) ||
            (c->kind == SIM_ACTIVE_MASK && sim_top(w)->mask != w->whole);
@@ -475,7 +475,7 @@ bool sim_warp_run(sim_block *b, sim_warp *w)
             continue;
         }
         const sim_instruction *c = &code[top->pc];
-        if (b->adverse && may_part(b, w, c) && sim_paths_part(b, w))
+        if (b->adverse && may_split(b, w, c) && sim_paths_split(b, w))
             continue;
         if (b->adverse && w->executed > 0 && sim_strong_waits(b, w, c))
             break;
@@ -511,6 +511,6 @@ bool sim_warp_run(sim_block *b, sim_warp *w)
     /* Lanes that poll may be waiting for other lanes of their warp. */
     bool polls = w->polls.count > 0 || w->wait.state == SIM_POLLING;
     if ((w->wait.state == SIM_READY && !b->launch->trace) || polls)
-        sim_paths_turn(b, w, polls);
+        sim_paths_switch(b, w, polls);
     return true;
 }
