@@ -123,7 +123,7 @@ static void learn_of(sim_block *b, sim_warp *w, const sim_copy *copy)
     if (!copy->tracked)
         return;
     sim_order_copies(b, w, (int)copy->lane, copy->number + 1, &landed);
-    sim_order_acquire(b, w, (int)copy->lane, landed);
+    sim_order_acquire(b, w, (int)copy->lane, SIM_CLOCK_KNOWN, landed);
     sim_clock_drop(landed);
 }
 

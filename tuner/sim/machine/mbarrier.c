@@ -272,10 +272,10 @@ static bool test(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
     sim_put_predicate(w, c->d, done ? UINT32_MAX : 0, 1u << lane);
     if (!done || !c->acquires)
         return done;
-    sim_order_acquire(b, w, lane, m->passed[SIM_PARTY_OWN]);
+    sim_order_acquire(b, w, lane, SIM_CLOCK_KNOWN, m->passed[SIM_PARTY_OWN]);
     if (c->scope > SIM_SCOPE_BLOCK)
-        sim_order_acquire(b, w, lane, m->passed[SIM_PARTY_OTHERS]);
-    sim_order_acquire_reads(b, w, lane, m->passed[SIM_PARTY_READS]);
+        sim_order_acquire(b, w, lane, SIM_CLOCK_KNOWN, m->passed[SIM_PARTY_OTHERS]);
+    sim_order_acquire(b, w, lane, SIM_CLOCK_READ, m->passed[SIM_PARTY_READS]);
     return true;
 }
 

@@ -87,26 +87,16 @@ bool sim_order_follows(const sim_block *b, const sim_warp *w, int lane, const si
     return w->order.clocks && is_known(w->order.clocks[lane].of[SIM_CLOCK_KNOWN], s, lanes);
 }
 
-static bool is_in(const sim_warp *w, int lane, int which, const sim_stamp *s)
+bool sim_order_knows(const sim_warp *w, int lane, int clock, const sim_stamp *s)
 {
     return w->order.clocks && !(s->flags & SIM_STAMP_UNDER_WAY) &&
-           is_known(w->order.clocks[lane].of[which], s, s->lanes);
-}
-
-bool sim_order_follows_read(const sim_warp *w, int lane, const sim_stamp *s)
-{
-    return is_in(w, lane, SIM_CLOCK_READ, s);
-}
-
-bool sim_order_follows_loosely(const sim_warp *w, int lane, const sim_stamp *s)
-{
-    return is_in(w, lane, SIM_CLOCK_LOOSE, s);
+           is_known(w->order.clocks[lane].of[clock], s, s->lanes);
 }
 
 bool sim_order_has_reached(const sim_block *b, const sim_warp *w, int lane, const sim_stamp *s)
 {
-    return sim_order_follows(b, w, lane, s) || is_in(w, lane, SIM_CLOCK_LOOSE, s) ||
-           is_in(w, lane, SIM_CLOCK_SEQUENTIAL, s);
+    return sim_order_follows(b, w, lane, s) || sim_order_knows(w, lane, SIM_CLOCK_LOOSE, s) ||
+           sim_order_knows(w, lane, SIM_CLOCK_SEQUENTIAL, s);
 }
 
 sim_reach sim_order_reach(const sim_block *b, const sim_stamp *s)
@@ -251,20 +241,10 @@ void sim_order_release(sim_block *b, sim_warp *w, int lane, sim_clock **to)
         add_own(b, w, 1u << lane, to);
 }
 
-static void get(sim_block *b, sim_warp *w, int lane, int which, sim_clock *from)
+void sim_order_acquire(sim_block *b, sim_warp *w, int lane, int clock, sim_clock *from)
 {
     if (b->launch->check && from)
-        sim_clock_join(&clocks_of(b, w)[lane].of[which], from);
-}
-
-void sim_order_acquire(sim_block *b, sim_warp *w, int lane, sim_clock *from)
-{
-    get(b, w, lane, SIM_CLOCK_KNOWN, from);
-}
-
-void sim_order_acquire_reads(sim_block *b, sim_warp *w, int lane, sim_clock *from)
-{
-    get(b, w, lane, SIM_CLOCK_READ, from);
+        sim_clock_join(&clocks_of(b, w)[lane].of[clock], from);
 }
 
 void sim_order_copies(sim_block *b, const sim_warp *w, int lane, uint32_t before, sim_clock **to)
@@ -356,11 +336,6 @@ void sim_order_proxy_fence(sim_block *b, sim_warp *w, uint32_t mask)
     sim_clocks *clocks = clocks_of(b, w);
     SIM_EACH_OF(l, mask) add_own(b, w, 1u << l, &clocks[l].of[SIM_CLOCK_PROXIED]);
     w->order.epoch++;
-}
-
-bool sim_order_proxied(const sim_warp *w, int lane, const sim_stamp *s)
-{
-    return w->order.clocks && is_known(w->order.clocks[lane].of[SIM_CLOCK_PROXIED], s, s->lanes);
 }
 
 void sim_order_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,

@@ -8,13 +8,12 @@
  * kernels never need. Barriers join the knowledge of their participants.
  *
  * Two rules are wider than the ISA's, because CUDA's documentation and samples rely on them and
- * GPUs keep them:
- *   - A fence also serves the threads that its thread meets at a barrier, before the fence (all
- *     fence, then one sets the flag) or after it (one reads the flag, then all fence).
- *   - An atomic without a stated order, whose result is used, acquires loosely: the releases of its
- *     own block as a whole, and those of other blocks as far as no cache can hold an older value.
- * The last block to take a ticket may thus add up the results of the others, which nobody has read
- *     yet. */
+ * GPUs keep them. First, a fence also serves the threads that its thread meets at a barrier, before
+ * the fence (all fence, then one sets the flag) or after it (one reads the flag, then all fence).
+ * Second, an atomic without a stated order, whose result is used, acquires loosely: the releases of
+ * its own block as a whole, and those of other blocks as far as no cache can hold an older value.
+ * The last block to take a ticket may thus add up results of other blocks that nobody has read yet.
+ */
 #ifndef AUTOTUNE_SIM_MACHINE_ORDER_H
 #define AUTOTUNE_SIM_MACHINE_ORDER_H
 
@@ -44,11 +43,8 @@ void sim_clocks_deinit(sim_clocks *clocks); /* also of all zeros */
 
 /* Returns whether the lane's next operation follows that access. */
 bool sim_order_follows(const sim_block *b, const sim_warp *w, int lane, const sim_stamp *access);
-/* Returns whether the access is a read that is over, even if its thread's writes are not visible
- * yet. */
-bool sim_order_follows_read(const sim_warp *w, int lane, const sim_stamp *access);
-/* Returns whether the access was acquired loosely. */
-bool sim_order_follows_loosely(const sim_warp *w, int lane, const sim_stamp *access);
+/* Returns whether a completed access is in one of the lane's clocks, SIM_CLOCK_... */
+bool sim_order_knows(const sim_warp *w, int lane, int clock, const sim_stamp *access);
 /* Returns whether the lane may no longer read a value from before that write: it follows the write,
  * acquired it loosely, or passed a sequentially consistent fence after one that follows the write
  * (PTX ISA, "Fence-SC"). Such fences could have had the other order, so that this excuses no race.
@@ -76,11 +72,10 @@ void sim_order_arrive_relaxed(const sim_warp *w, sim_clocks *to);
  * warps, as cooperative groups rely on, and nothing of their own warp. */
 void sim_order_exchange(sim_block *b, sim_warp *w, uint32_t mask, const int8_t from[SIM_LANES]);
 
-/* Release a lane's knowledge into the clock of an mbarrier, and acquire from one. */
+/* Adds a lane's knowledge to the clock of an mbarrier. */
 void sim_order_release(sim_block *b, sim_warp *w, int lane, sim_clock **to);
-void sim_order_acquire(sim_block *b, sim_warp *w, int lane, sim_clock *from);
-/* Acquires knowledge of reads alone, which the lane's writes may then follow. */
-void sim_order_acquire_reads(sim_block *b, sim_warp *w, int lane, sim_clock *from);
+/* Adds a clock of an mbarrier to one of the lane's clocks, SIM_CLOCK_KNOWN or SIM_CLOCK_READ. */
+void sim_order_acquire(sim_block *b, sim_warp *w, int lane, int clock, sim_clock *from);
 
 /* Adds to *to the lane's copies that an mbarrier tracks and whose numbers are below `before`. */
 void sim_order_copies(sim_block *b, const sim_warp *w, int lane, uint32_t before, sim_clock **to);
@@ -88,10 +83,9 @@ void sim_order_copies(sim_block *b, const sim_warp *w, int lane, uint32_t before
 /* Adds the operations of a unit of the block, up to the number `until`, to all lanes' knowledge. */
 void sim_order_learn(sim_block *b, sim_warp *w, uint32_t unit, uint32_t until);
 
+/* Execute a fence, or a proxy fence, of the lanes of `mask`. */
 void sim_order_fence(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
 void sim_order_proxy_fence(sim_block *b, sim_warp *w, uint32_t mask);
-/* Returns whether the access was known at a proxy fence before the lane's next operation. */
-bool sim_order_proxied(const sim_warp *w, int lane, const sim_stamp *access);
 
 /* Notes that the lane has read that write by a strong access. */
 void sim_order_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,

@@ -238,7 +238,7 @@ static bool conflicts(const sim_race_access *a, const sim_cell *cell, const sim_
     if (follows(a, s) || is_morally_strong(a, s))
         return false;
     bool fresh = !reads || a->stamp.scope > 0 || !cell->stale;
-    return !fresh || !sim_order_follows_loosely(a->warp, a->lane, s);
+    return !fresh || !sim_order_knows(a->warp, a->lane, SIM_CLOCK_LOOSE, s);
 }
 
 /* Returns whether a strong read or an atomic that the access follows has read the value of that
@@ -281,7 +281,7 @@ static const sim_stamp *find_conflict(const sim_race_access *a, const sim_cell *
          * written again. */
         const bool is_over = set == &cell->reads || (!reads && s->unit >= SIM_UNIT_ENGINE);
         if ((set == &cell->writes && was_observed(a, cell, s)) ||
-            (is_over && sim_order_follows_read(a->warp, a->lane, s)))
+            (is_over && sim_order_knows(a->warp, a->lane, SIM_CLOCK_READ, s)))
             continue;
         return s;
     }
@@ -457,7 +457,8 @@ static bool check_proxies(const sim_race_access *a, const sim_cell *cell)
     for (uint32_t i = 0; i <= sim_set_older(set); i++) {
         const sim_stamp *s = sim_set_get(set, i);
         if (s->block == 0 || s->unit >= SIM_UNIT_ENGINE ||
-            sim_order_reach(a->block, s) == SIM_REACH_GPU || sim_order_proxied(a->warp, a->lane, s))
+            sim_order_reach(a->block, s) == SIM_REACH_GPU ||
+            sim_order_knows(a->warp, a->lane, SIM_CLOCK_PROXIED, s))
             continue;
         return sim_race_report_proxy(a, s);
     }

@@ -1,13 +1,11 @@
 /* Race detection: the accesses to each piece of shared or global memory that are remembered.
  *
- * Two accesses to a piece conflict if one of them writes. A conflict is a race unless
- *   - one access happened before the other (order.h);
- *   - or both are strong and the scope of each includes the other's thread (PTX ISA, "memory
- *     consistency model": morally strong);
- *   - or both write the same value. A read and a write conflict even if the write does not change
- *     the value.
- * A copy under way happened before nothing. But two cp.async of the same value to the same bytes
- * are no race: cg::memcpy_async() has the lanes past the end of a tile copy its last element.
+ * Two accesses to a piece conflict if one of them writes. A conflict is a race unless one access
+ * happened before the other (order.h), or both are strong and the scope of each includes the
+ * other's thread (PTX ISA, "memory consistency model": morally strong), or both write the same
+ * value. A read and a write conflict even if the write does not change the value. A copy under way
+ * happened before nothing. But two cp.async of the same value to the same bytes are no race:
+ * cg::memcpy_async() has the lanes past the end of a tile copy its last element.
  *
  * An access is forgotten once a later access follows it that conflicts with at least as much
  * (FastTrack's rule). There are sets instead of FastTrack's last write, because unordered atomics,
