@@ -39,6 +39,13 @@ static uint32_t whole_shared(const sim_launch *launch)
                : own;
 }
 
+static void fill_special(const sim_block *b, const sim_warp *w, int special, uint32_t value)
+{
+    const int32_t slot = b->program->special_slots[special];
+    if (slot != SIM_NO_SLOT)
+        fill32(w, slot, value);
+}
+
 /* Fills the special registers that stay the same for all blocks of this rank. */
 static void fill_fixed(sim_block *b, sim_warp *w, uint32_t number)
 {
@@ -47,38 +54,27 @@ static void fill_fixed(sim_block *b, sim_warp *w, uint32_t number)
     const uint32_t *in = launch->cluster, alone[3] = {1, 1, 1};
     if (in[0] == 0)
         in = alone;
-    const uint32_t uniform[][2] = {
-        {SIM_NTID_X, launch->block[0]},
-        {SIM_NTID_Y, launch->block[1]},
-        {SIM_NTID_Z, launch->block[2]},
-        {SIM_NCTAID_X, launch->grid[0]},
-        {SIM_NCTAID_Y, launch->grid[1]},
-        {SIM_NCTAID_Z, launch->grid[2]},
-        {SIM_WARPID, number},
-        {SIM_NWARPID, (b->thread_count + SIM_LANES - 1) / SIM_LANES},
-        {SIM_SMID, 0},
-        {SIM_NSMID, 1},
-        {SIM_GRIDID, 0},
-        {SIM_DYNAMIC_SMEM, launch->dynamic_shared_bytes},
-        {SIM_TOTAL_SMEM, own_shared(launch)},
-        {SIM_RESERVED_SMEM, b->shared_bytes - SIM_RESERVED_SMEM_BYTES},
-        {SIM_CLUSTER_CTAID_X, b->rank % in[0]},
-        {SIM_CLUSTER_CTAID_Y, b->rank / in[0] % in[1]},
-        {SIM_CLUSTER_CTAID_Z, b->rank / in[0] / in[1]},
-        {SIM_CLUSTER_NCTAID_X, in[0]},
-        {SIM_CLUSTER_NCTAID_Y, in[1]},
-        {SIM_CLUSTER_NCTAID_Z, in[2]},
-        {SIM_CLUSTER_CTARANK, b->rank},
-        {SIM_CLUSTER_NCTARANK, in[0] * in[1] * in[2]},
-        {SIM_NCLUSTERID_X, launch->grid[0] / in[0]},
-        {SIM_NCLUSTERID_Y, launch->grid[1] / in[1]},
-        {SIM_NCLUSTERID_Z, launch->grid[2] / in[2]},
-        {SIM_ENVREG1, (uint32_t)(launch->workspace >> 32)},
-        {SIM_ENVREG2, (uint32_t)launch->workspace},
-        {SIM_IS_EXPLICIT_CLUSTER, launch->cluster[0] > 0 ? UINT32_MAX : 0}};
-    for (size_t i = 0; i < sizeof uniform / sizeof *uniform; i++)
-        if (slots[uniform[i][0]] != SIM_NO_SLOT)
-            fill32(w, slots[uniform[i][0]], uniform[i][1]);
+    const uint32_t at[3] = {b->rank % in[0], b->rank / in[0] % in[1], b->rank / in[0] / in[1]};
+    for (int k = 0; k < 3; k++) {
+        fill_special(b, w, SIM_NTID_X + k, launch->block[k]);
+        fill_special(b, w, SIM_NCTAID_X + k, launch->grid[k]);
+        fill_special(b, w, SIM_CLUSTER_CTAID_X + k, at[k]);
+        fill_special(b, w, SIM_CLUSTER_NCTAID_X + k, in[k]);
+        fill_special(b, w, SIM_NCLUSTERID_X + k, launch->grid[k] / in[k]);
+    }
+    fill_special(b, w, SIM_WARPID, number);
+    fill_special(b, w, SIM_NWARPID, (b->thread_count + SIM_LANES - 1) / SIM_LANES);
+    fill_special(b, w, SIM_SMID, 0);
+    fill_special(b, w, SIM_NSMID, 1);
+    fill_special(b, w, SIM_GRIDID, 0);
+    fill_special(b, w, SIM_DYNAMIC_SMEM, launch->dynamic_shared_bytes);
+    fill_special(b, w, SIM_TOTAL_SMEM, own_shared(launch));
+    fill_special(b, w, SIM_RESERVED_SMEM, b->shared_bytes - SIM_RESERVED_SMEM_BYTES);
+    fill_special(b, w, SIM_CLUSTER_CTARANK, b->rank);
+    fill_special(b, w, SIM_CLUSTER_NCTARANK, in[0] * in[1] * in[2]);
+    fill_special(b, w, SIM_ENVREG1, (uint32_t)(launch->workspace >> 32));
+    fill_special(b, w, SIM_ENVREG2, (uint32_t)launch->workspace);
+    fill_special(b, w, SIM_IS_EXPLICIT_CLUSTER, launch->cluster[0] > 0 ? UINT32_MAX : 0);
     for (int l = 0; l < SIM_LANES; l++) {
         uint32_t position[3], bit = 1u << l;
         sim_thread_position(b, w->first_thread + (uint32_t)l, position);
@@ -101,13 +97,10 @@ static void fill_constants(const sim_program *p, const sim_warp *w)
 {
     for (size_t i = 0; i < p->constant_count; i++) {
         const sim_constant *c = &p->constants[i];
-        if (c->width == 4) {
+        if (c->width == 4)
             fill32(w, c->slot, (uint32_t)c->bits);
-        } else {
-            uint64_t *d = sim_lanes64(w, c->slot);
-            for (int l = 0; l < SIM_LANES; l++)
-                d[l] = c->bits;
-        }
+        for (int l = 0; c->width != 4 && l < SIM_LANES; l++)
+            sim_lanes64(w, c->slot)[l] = c->bits;
     }
 }
 
@@ -222,12 +215,9 @@ static void start_warps(sim_block *b)
             memset(valid + frames_end, SIM_NEVER_WRITTEN, p->local_bytes - frames_end);
         }
         for (int k = 0; k < 3; k++) {
-            const int32_t *slots = b->program->special_slots;
-            uint32_t per_cluster = b->launch->cluster[k] ? b->launch->cluster[k] : 1;
-            if (slots[SIM_CTAID_X + k] != SIM_NO_SLOT)
-                fill32(w, slots[SIM_CTAID_X + k], b->block[k]);
-            if (slots[SIM_CLUSTERID_X + k] != SIM_NO_SLOT)
-                fill32(w, slots[SIM_CLUSTERID_X + k], b->block[k] / per_cluster);
+            const uint32_t per_cluster = b->launch->cluster[k] ? b->launch->cluster[k] : 1;
+            fill_special(b, w, SIM_CTAID_X + k, b->block[k]);
+            fill_special(b, w, SIM_CLUSTERID_X + k, b->block[k] / per_cluster);
         }
     }
 }

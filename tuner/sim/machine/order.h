@@ -12,8 +12,7 @@
  * the fence (all fence, then one sets the flag) or after it (one reads the flag, then all fence).
  * Second, an atomic without a stated order, whose result is used, acquires loosely: the releases of
  * its own block as a whole, and those of other blocks as far as no cache can hold an older value.
- * The last block to take a ticket may thus add up results of other blocks that nobody has read yet.
- */
+ * The last block to take a ticket may thus add up results of others that nobody has read yet. */
 #ifndef AUTOTUNE_SIM_MACHINE_ORDER_H
 #define AUTOTUNE_SIM_MACHINE_ORDER_H
 
