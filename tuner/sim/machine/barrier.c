@@ -70,9 +70,10 @@ static bool comes_after(sim_block *b, sim_warp *w, const sim_instruction *c, int
                                   .lanes = b->warps[i].whole};
         follows = sim_order_follows(b, w, lane, &opened);
     }
-    return follows || sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
-                               "nothing orders it after those that waited there before: it may be "
-                               "counted with them, and not with those to come");
+    return follows ||
+           sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
+                    "nothing orders it after the warps that waited there before: it may be "
+                    "counted with them, and not with later ones");
 }
 
 uint32_t sim_warps_left(const sim_block *b)
@@ -290,7 +291,7 @@ void sim_report_deadlock(sim_block *b)
         sim_fail(b, w, &b->program->code[w->wait.pc], __builtin_ctz(w->wait.mask),
                  SIM_FAULT_BARRIER, "barrier %u is reached by %u of %u warps: %s", w->wait.barrier,
                  s->arrived, s->needed ? s->needed : sim_warps_left(b),
-                 too_few_left ? "others have ended, which one with a count of its own waits for"
+                 too_few_left ? "others have ended, and this barrier counts them"
                               : "the others wait elsewhere");
         return;
     }

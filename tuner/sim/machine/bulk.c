@@ -342,7 +342,7 @@ static bool copy_box(sim_block *b, sim_warp *w, const sim_instruction *c, int la
         return false;
     if (c->reduction >= 0 && !is_added((ptx_type)map.type, (sim_atomic_op)c->reduction))
         return sim_fail(b, w, c, lane, SIM_FAULT_UNKNOWN,
-                        "such a reduction of a tensor of these elements is not simulated");
+                        "this reduction is not simulated for the elements of the tensor");
     if (shared % BOX_ALIGNMENT)
         return sim_fail(b, w, c, lane, SIM_FAULT_MISALIGNED,
                         "a copy of a box at shared address %llu: %d is needed",

@@ -304,10 +304,6 @@ bool sim_collective(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
         sim_put32(w, c->d, active, mask);
         return true;
     }
-    if (c->kind != SIM_SHUFFLE && c->kind != SIM_VOTE && c->kind != SIM_MATCH &&
-        c->kind != SIM_REDUCE && c->kind != SIM_WARP_BARRIER)
-        return sim_fail(b, w, c, __builtin_ctz(mask), SIM_FAULT_INTERNAL,
-                        "an instruction of kind %d", c->kind);
     bool done = false;
     if (((w->meeting.released & mask) || lacks_members(w, members_slot(c), mask)) &&
         (!meet_elsewhere(b, w, c, mask, &done) || done))

@@ -229,7 +229,7 @@ static bool arrive(sim_block *b, sim_block *owner, sim_warp *w, const sim_instru
     m->pending -= count;
     if (c->op == SIM_MBARRIER_ARRIVE_ONLY && m->pending == 0)
         return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
-                        "it completes the phase, as .noComplete says that it does not");
+                        "it completes the phase, although it has .noComplete");
     if (c->releases && (owner == b || c->scope > SIM_SCOPE_BLOCK))
         sim_order_release(b, w, lane, &m->brought[owner == b ? SIM_PARTY_OWN : SIM_PARTY_OTHERS]);
     /* Its reads are over, whatever its scope. */
@@ -248,8 +248,8 @@ static bool arrive_copied(sim_block *b, sim_warp *w, const sim_instruction *c, i
         m->pending++;
     if (m->tracked_count == m->pending || m->pending > MOST_DUE_BYTES)
         return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
-                        "an arrival with copies at a barrier in shared memory that waits for %zu "
-                        "of %u, all with copies",
+                        "an arrival with copies at a barrier in shared memory whose %zu pending "
+                        "arrivals, of %u, all wait for copies",
                         m->tracked_count, m->expected);
     const sim_tracked fresh = {.warp = w, .lane = lane, .before = sim_copy_track(w, lane)};
     sim_order_copies(b, w, lane, fresh.before, &m->brought[SIM_PARTY_OWN]);

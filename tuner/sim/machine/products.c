@@ -18,7 +18,7 @@ static bool check_metadata(sim_block *b, const sim_warp *w, const sim_instructio
     int lane;
     return sim_matrix_has_meaning(b->program, c, w->registers, &lane) ||
            sim_fail(b, w, c, lane, SIM_FAULT_SHUFFLE,
-                    "what lane %d has of the metadata, 0x%08x, says of no element where it is",
+                    "the metadata of lane %d, 0x%08x, does not give the place of each element",
                     lane, sim_lanes32(w, c->e)[lane]);
 }
 

@@ -50,8 +50,7 @@ bool sim_repeat_branch(sim_block *b, sim_warp *w, const sim_instruction *c, uint
         return true;
     if (w->loop.branch && is_as_kept(b, w, c))
         return sim_fail(b, w, c, __builtin_ctz(mask), SIM_FAULT_ENDLESS,
-                        "all that its loop computes with is again what it was, and nothing else "
-                        "can end it");
+                        "its loop is in the same state again, and nothing else can end it");
     if (!w->loop.branch || ++w->loop.looks >= w->loop.lasts)
         keep(b, w, c);
     return true;

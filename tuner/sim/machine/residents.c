@@ -321,11 +321,11 @@ static void give_up(residents *r)
             "more blocks wait for others than are simulated at a time: give a smaller "
             "problem in `simulated`");
     else
-        sim_cluster_report_waiting(
-            &first->cluster, SIM_FAULT_DEADLOCK,
-            r->begun < r->total ? "it looks again and again at what no block that runs changes, "
-                                  "and others cannot begin before one has ended"
-                                : SIM_NOBODY_CHANGES);
+        sim_cluster_report_waiting(&first->cluster, SIM_FAULT_DEADLOCK,
+                                   r->begun < r->total
+                                       ? "it polls memory that no running block changes, and other "
+                                         "blocks cannot start before one ends"
+                                       : SIM_NOBODY_CHANGES);
     *r->fault = first->cluster.fault;
 }
 

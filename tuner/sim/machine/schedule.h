@@ -36,7 +36,7 @@ void sim_cluster_run(sim_cluster *cl, uint64_t position);
 /* Records a fault, with `what` as its text, at a poll of a cluster whose warps all poll or wait. */
 void sim_cluster_report_waiting(sim_cluster *cl, sim_fault_kind kind, const char *what);
 
-#define SIM_NOBODY_CHANGES "it looks again and again at what no thread that runs changes any more"
+#define SIM_NOBODY_CHANGES "it polls memory that no running thread changes any more"
 
 /* Returns whether an excerpt (sim_excerpt) starts another cluster. */
 bool sim_excerpt_goes_on(const sim_launch *launch);

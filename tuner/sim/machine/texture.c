@@ -233,7 +233,7 @@ bool sim_texture_fetch(sim_block *b, sim_warp *w, const sim_instruction *c, uint
                             c->type == PTX_F32 ? "integers" : "floats");
         if (c->op & SIM_TEXTURE_GATHER && !t->in_array)
             return sim_fail(b, w, c, l, SIM_FAULT_BOUNDS,
-                            "a gather is of textures in an array alone: memory = \"array\"");
+                            "a gather needs a texture in an array: memory = \"array\"");
         fetch f = {b, w, c, t, l, &first[l], 0};
         if (!fetch_one(&f, one))
             return false;

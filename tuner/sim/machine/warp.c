@@ -167,18 +167,6 @@ static bool test_space(sim_block *b, sim_warp *w, const sim_instruction *c, uint
     return true;
 }
 
-static bool push(sim_block *b, sim_warp *w, const sim_instruction *c, int32_t pc,
-                 int32_t reconverge, uint32_t mask, uint32_t frame)
-{
-    if (mask == 0 || pc == reconverge)
-        return true;
-    if (w->flow.depth == SIM_MAX_PATHS)
-        return sim_fail(b, w, c, __builtin_ctz(mask), SIM_FAULT_INTERNAL,
-                        "too many diverged paths");
-    w->flow.paths[w->flow.depth++] = (sim_path){pc, reconverge, mask, frame};
-    return true;
-}
-
 /* Splits the top path into `count` groups of lanes. The old path stays as the place where they
  * meet, unless they meet where it was to meet others anyway. */
 static bool split(sim_block *b, sim_warp *w, const sim_instruction *c, const sim_path *groups,
@@ -193,10 +181,24 @@ static bool split(sim_block *b, sim_warp *w, const sim_instruction *c, const sim
     } else {
         top->pc = meet;
     }
-    for (int i = 0; i < count; i++)
-        if (!push(b, w, c, groups[i].pc, meet, groups[i].mask, frame))
-            return false;
+    for (int i = 0; i < count; i++) {
+        if (groups[i].mask == 0 || groups[i].pc == meet)
+            continue;
+        if (w->flow.depth == SIM_MAX_PATHS)
+            return sim_fail(b, w, c, __builtin_ctz(groups[i].mask), SIM_FAULT_INTERNAL,
+                            "too many diverged paths");
+        w->flow.paths[w->flow.depth++] = (sim_path){groups[i].pc, meet, groups[i].mask, frame};
+    }
     return true;
+}
+
+static void reverse(sim_path *groups, int count)
+{
+    for (int i = 0; i < count / 2; i++) {
+        const sim_path t = groups[i];
+        groups[i] = groups[count - 1 - i];
+        groups[count - 1 - i] = t;
+    }
 }
 
 /* Returns whether the code from `pc` on soon ends the thread. Such a path should go first: its
@@ -229,11 +231,8 @@ static bool branch(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
         return true;
     sim_path groups[2] = {{top->pc, 0, stay, 0}, {c->target, 0, taken, 0}};
     /* The last group runs first. */
-    if (c->reconverge == SIM_EXIT_PC ? ends_at(b->program, groups[0].pc) : b->adverse) {
-        sim_path t = groups[0];
-        groups[0] = groups[1];
-        groups[1] = t;
-    }
+    if (c->reconverge == SIM_EXIT_PC ? ends_at(b->program, groups[0].pc) : b->adverse)
+        reverse(groups, 2);
     return split(b, w, c, groups, 2);
 }
 
@@ -262,11 +261,8 @@ static bool branch_indexed(sim_block *b, sim_warp *w, const sim_instruction *c, 
         sim_top(w)->pc = groups[0].pc;
         return true;
     }
-    for (int i = 0; b->adverse && i < count / 2; i++) {
-        sim_path t = groups[i];
-        groups[i] = groups[count - 1 - i];
-        groups[count - 1 - i] = t;
-    }
+    if (b->adverse)
+        reverse(groups, count);
     return split(b, w, c, groups, count);
 }
 
@@ -297,8 +293,7 @@ static bool find_callee(sim_block *b, sim_warp *w, const sim_instruction *c, uin
                             "module");
         if (place[l] == (uint32_t)c->target_count)
             return sim_fail(b, w, c, l, SIM_FAULT_BOUNDS,
-                            "a call of address 0x%" PRIx64
-                            ", where no function is that can be called so",
+                            "a call of address 0x%" PRIx64 ", which is no function of that type",
                             address[l]);
     }
     sim_put32(w, c->d, place, mask);

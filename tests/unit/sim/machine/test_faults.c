@@ -214,7 +214,7 @@ TEST(a_wait_for_what_nothing_changes_is_a_deadlock_with_its_line)
                               32);
     assert_int_equal(kind, SIM_FAULT_DEADLOCK);
     assert_story(&t, "test.cu:3");
-    assert_story(&t, "no thread that runs changes");
+    assert_story(&t, "no running thread changes");
     sim_test_deinit(&t);
 }
 
