@@ -174,8 +174,8 @@ void sim_counter_sum(sim_counter *to, const sim_counter *from)
 {
     enum { MEMBERS = sizeof *to / sizeof(uint64_t) };
     _Static_assert(MEMBERS == 13, "all members of sim_counter are 64-bit counts");
-    uint64_t *sum = &to->issued;
-    const uint64_t *more = &from->issued;
+    uint64_t *sum = (uint64_t *)(void *)to;
+    const uint64_t *more = (const uint64_t *)(const void *)from;
     for (size_t i = 0; i < MEMBERS; i++)
         sum[i] += more[i];
 }
