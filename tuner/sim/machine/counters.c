@@ -43,17 +43,17 @@ void sim_counter_add_sectors(sim_counter *c, const sim_sectors *s)
  * deliver. */
 static uint32_t wavefronts_of(const uint64_t *addresses, uint32_t mask, uint32_t words)
 {
-    uint64_t lists[SIM_BANKS][SIM_LANES];
+    uint64_t lists[SIM_LANES][SIM_BANKS]; /* distinct words of each bank */
     uint8_t counts[SIM_BANKS] = {0};
     uint32_t most = 1;
     for (uint32_t m = mask; m; m &= m - 1) {
         uint64_t word = addresses[__builtin_ctz(m)] / SIM_BANK_BYTES;
         for (uint32_t w = 0; w < words; w++, word++) {
             uint32_t bank = word % SIM_BANKS, i = 0;
-            while (i < counts[bank] && lists[bank][i] != word)
+            while (i < counts[bank] && lists[i][bank] != word)
                 i++;
             if (i == counts[bank]) {
-                lists[bank][i] = word;
+                lists[i][bank] = word;
                 counts[bank]++;
                 most = counts[bank] > most ? counts[bank] : most;
             }
