@@ -1,8 +1,8 @@
-/* Recall: what a record answers already.
+/* Answers from records, in place of a run or at its start.
  *
- * A record is final if it was made with the same script and template, and with as much effort as is
- * asked for now: then nothing is measured and its result is reported. Otherwise, what is recorded
- * gives a search its first configurations. */
+ * A record is final if it was made with the same script and template, and with at least the effort
+ * that is asked for now. Its result is then reported and nothing is measured. Otherwise its
+ * configurations are the first ones that a search tries. */
 #ifndef AUTOTUNE_RUN_RECALL_H
 #define AUTOTUNE_RUN_RECALL_H
 
@@ -14,9 +14,9 @@
 #include "run/setup/session.h"
 #include "search/stopping.h"
 
-/* Looks for a final entry for the run that `s` describes (its pattern, problem, device, cache mode,
- * objective and hashes are set). If it returns true, the caller owns *out, the record that *entry
- * is in. A record that is missing or unreadable answers nothing. */
+/* Finds a final entry for the run that `s` describes: pattern, problem, device, cache mode,
+ * objective and hashes are set. Returns true if there is one; the caller then owns *out, the record
+ * of *entry. A record that is missing or cannot be read counts as none. */
 bool recall_find(const char *results_dir, const run_summary *s, effort wanted, record *out,
                  const record_entry **entry);
 
@@ -24,10 +24,10 @@ bool recall_find(const char *results_dir, const run_summary *s, effort wanted, r
  * summary. */
 at_status recall_fill(const record *r, const record_entry *entry, run_summary *s, at_error *error);
 
-/* Lists what is worth trying first, from the known records of the pattern: the winners, then the
- * configurations that came next to them, in the order in which a program would pick them for this
- * GPU and problem (record/pick.h). Records of other GPUs and problems count too, where their
- * configurations are in the space. Returns how many, at most `most`, each once. */
+/* Lists the configurations to try first, from all known records of the pattern: the winners, then
+ * the contenders, in the order in which a program would pick them for this GPU and problem
+ * (record/pick.h). Records of other GPUs and problems count if their configurations are in the
+ * space. Returns the number of configurations, at most `most`, each once. */
 size_t recall_starts(const session *s, const char *results_dir, uint64_t *out, size_t most);
 
 #endif

@@ -1,6 +1,7 @@
-/* The course of candidates: the state of the pipeline, and everything that moves a candidate from
- * one stage to another. pipeline.c has sources compiled, trying.c has devices try what is compiled,
- * course.c asks the rule (next.h) and finishes candidates. No other file includes this. */
+/* The rule for the next step of a candidate, the state of the pipeline, and the functions that move
+ * candidates from stage to stage. pipeline.c has sources compiled, trying.c has devices try
+ * compiled candidates, course.c asks the rule and finishes candidates. Only these files include
+ * this header. */
 #ifndef AUTOTUNE_RUN_VARIANT_COURSE_H
 #define AUTOTUNE_RUN_VARIANT_COURSE_H
 
@@ -17,39 +18,39 @@
 
 /* ---- the rule ----
  *
- * What a candidate gets next: the one rule of a run.
- *
- * In: facts about a candidate and about the run. Out: one step. candidate_next() has the rule. The
- * pipeline says which candidate is asked about first: the one that was added first. */
+ * candidate_next() has the one rule of a run for the next step of a candidate. Input: facts about
+ * the candidate and about the run. Output: one step. The pipeline asks first about the candidate
+ * that was added first. */
 typedef enum next_step {
-    NEXT_WAIT, /* nothing, until something changes */
+    NEXT_WAIT, /* nothing, until a fact changes */
     NEXT_COMPILE,
     NEXT_TRY,
-    NEXT_REJECT_HANGING, /* finished untried: it is likely to hang */
-    NEXT_DROP_CODE,      /* its machine code is needed no longer */
-    NEXT_CHECK,          /* on its ragged problems, and compiled for that */
+    NEXT_REJECT_HANGING, /* finish it untried: it is likely to hang */
+    NEXT_DROP_CODE,      /* free its machine code */
+    NEXT_CHECK,          /* compile and check it on its ragged problems */
     NEXT_PROVE,
-    NEXT_PREPARE /* compiled for its ragged problems, so that a race finds the code */
+    NEXT_PREPARE /* compile it for its ragged problems, so that a race finds the code */
 } next_step;
 
 typedef struct next_facts {
     candidate_stage stage;
 
-    /* Before it is tried. */
+    /* Before the try. */
     bool likely_hangs;
 
-    /* Once it has finished. */
+    /* After the try. */
     bool works, has_code;
-    double ratio;  /* of its time to the best on its GPU; 0: it has no time, or is kept anyway */
-    double racing; /* the ratio above which a race leaves it out; 0: there is no race */
+    double
+        ratio; /* its time over the best time on its GPU; 0 if it has no time or is kept anyway */
+    double racing; /* the ratio above which a race leaves it out; 0 if no race follows */
     candidate_ragged ragged;
     bool leads;      /* it is the fastest */
-    bool gains;      /* it is faster by more than noise than the last leader that was checked */
-    bool has_proof;  /* or one has begun */
-    size_t faster;   /* candidates for the race that are faster */
-    size_t entrants; /* that a race would sample that begins soon; 0: none does */
+    bool gains;      /* it is faster than the last checked leader by more than noise */
+    bool has_proof;  /* its proof has begun or ended */
+    size_t faster;   /* faster candidates for the race */
+    size_t entrants; /* entrants of a race that begins soon; 0 if none does */
     bool checks;     /* the leader's check is wanted */
-    bool cores_idle; /* neither compiling nor proving takes all */
+    bool cores_idle; /* compilation and proofs leave a core idle */
     bool compilers_idle;
 } next_facts;
 
@@ -77,29 +78,30 @@ typedef struct next_facts {
  * next_limit_ns(), so that no variant costs more than one launch that cannot win. */
 next_step candidate_next(const next_facts *f);
 
-/* The time of a first launch that shows that a variant cannot be the fastest, in ns. `best_ns`: the
- * fastest sample on that GPU; 0: there is none, and no limit, 0. */
+/* Returns the time of a first launch, in ns, above which a variant cannot be the fastest. `best_ns`
+ * is the fastest sample on that GPU; if it is 0 there is no limit and the result is 0. */
 int64_t next_limit_ns(int64_t best_ns);
 
 /* ---- the pipeline's state ---- */
 
-enum { TRYING_QUEUE = 4 }; /* requests in flight: the device never waits for the tuner */
+enum {
+    TRYING_QUEUE = 4
+}; /* requests in flight to a device, so that it never waits for the tuner */
 
-/* Candidates in the journal: what was measured of one is kept, and found again by a run that
- * resumes. */
+/* Writes outcomes to the journal, and finds those of an interrupted run. */
 
-typedef struct variant_log { /* everything is borrowed */
-    journal *journal;        /* NULL: nothing is kept or found */
+typedef struct variant_log { /* all pointers are borrowed */
+    journal *journal;        /* may be NULL */
     session *session;
     const gpus *gpus;
-    size_t samples;    /* that an entry must have */
-    uint16_t *indices; /* scratch: one configuration */
-    at_error *trouble; /* gets why the journal refused an entry */
+    size_t samples;    /* samples that an entry must have */
+    uint16_t *indices; /* room for one configuration */
+    at_error *trouble; /* receives the journal's error */
 } variant_log;
 
 /* Only course_move() changes a candidate's stage. A candidate enters `finished` once, when its
- * outcome is known, and may be compiled again for the race after that. At most one candidate is
- * being checked apart from its first samples. */
+ * outcome is known, and may be compiled again for the race later. At most one candidate at a time
+ * is checked apart from its first samples. */
 struct pipeline {
     session *session;
     pipeline_options options;
@@ -107,39 +109,41 @@ struct pipeline {
     candidates table;
     twins twins;
     hangs hangs;
-    gpus gpus;         /* none of them ready without a device */
-    uint16_t *indices; /* scratch: one configuration */
+    gpus gpus;         /* none is ready without a device */
+    uint16_t *indices; /* room for one configuration */
     int64_t start_ns;
-    uint32_t lane; /* of the trace */
+    uint32_t lane; /* lane of the trace */
     pipeline_state state;
 
-    bool abandoned; /* nothing more goes to the device */
+    bool abandoned; /* no further candidate goes to a device */
 
-    /* No candidate before the place first_waiting waits for a device; those that are WAITING have
+    /* No candidate before first_waiting waits for a device. The WAITING candidates have
      * compiled_bytes of machine code. */
     size_t first_waiting, compiled_bytes;
-    size_t tries; /* that devices answered */
+    size_t tries; /* tries that devices answered */
 
-    candidate **finished; /* owned; in the order in which they finished */
+    candidate **finished; /* in the order in which they finished; owned */
     size_t finished_count;
-    size_t taken; /* of these, the first ones: they were handed out */
+    size_t taken; /* the first ones of `finished`, which were returned */
 
-    /* pipeline_expect_race() */
+    /* set by pipeline_expect_race() */
     size_t entrants;
     bool checks_leader;
-    uint64_t prepared_at; /* finished when there was nobody to compile for the race */
+    uint64_t prepared_at; /* state.finished when no candidate was left to compile for the race */
 
-    candidate *checked;  /* the latest leader that was right on all its problems; NULL: none */
-    candidate *checking; /* on its ragged problems, apart from its first samples; NULL: none */
-    size_t check_gpu;    /* that is at it, once it is CHECKING */
+    candidate
+        *checked; /* the latest leader that passed on all its problems; NULL if there is none */
+    candidate
+        *checking; /* the candidate that is checked on its ragged problems; NULL if there is none */
+    size_t check_gpu; /* the GPU that checks it, if it is CHECKING */
 };
 
 void course_move(pipeline *p, candidate *c, candidate_stage to);
 
-/* The number of those that are with the compile workers. */
+/* Returns the number of candidates that are being compiled. */
 size_t course_compiling(const pipeline *p);
 
-/* Asks the rule. */
+/* Asks the rule about a candidate. */
 next_step course_next(const pipeline *p, const candidate *c);
 
 /* Finishes a candidate (OUTCOME_REJECTED) that is likely to hang, without trying it. */
@@ -149,41 +153,42 @@ void course_reject(pipeline *p, candidate *c);
  * before it that are likely to hang. Returns NULL if none waits. */
 candidate *course_next_waiting(pipeline *p);
 
-/* Does it need no compiling, because its twin was met or the journal knows it? Then it follows its
- * twin, or is finished. What an interrupted run measured of a variant's twin holds for it, too. */
+/* Returns true if a candidate needs no compilation: its twin is known, whose outcome it follows, or
+ * the journal has its outcome or its twin's. */
 bool course_recognise(pipeline *p, candidate *c);
 
-/* All of it is compiled that was to be: now it waits for a device, or follows its twin. One that
- * had its outcome before, and was compiled again, is finished or due for its check. */
+/* Handles a candidate whose last compile result arrived: it waits for a device or follows its twin.
+ * A candidate that had its outcome is finished or due for its check. */
 void course_compiled(pipeline *p, candidate *c);
 
-/* It waits for a device. Its machine code stays until it is taken from there. */
+/* Has a candidate wait for a device. Its machine code stays until a device takes it. */
 void course_queue(pipeline *p, candidate *c);
 
-/* It has its outcome, and so have those that follow it. */
+/* Finishes a candidate with an outcome, and the candidates that follow it. */
 void course_finish(pipeline *p, candidate *c);
 
-/* The time of a launch that is too slow on its GPU; 0: none is. */
+/* Returns the launch time above which a candidate is too slow on its GPU, or 0 if it has no
+ * limit. */
 int64_t course_too_slow_ns(const pipeline *p, const candidate *c);
 
-/* Keeps what a check or a proof found after the outcome. A wrong variant leads no longer, and no
- * longer tells how fast the others are. */
+/* Writes the result of a check or proof after the outcome to the journal. A candidate that is wrong
+ * no longer leads, and its time no longer counts as the best. */
 void course_keep_check(pipeline *p, candidate *c, const char *check);
 
-/* Looks for the leader anew if it turned out to be wrong. */
+/* Finds the leader anew if it turned out to be wrong. */
 void course_settle_leader(pipeline *p);
 
-/* The check of p->checking has ended. */
+/* Ends the check of p->checking. */
 void course_end_check(pipeline *p);
 
-/* Takes every event of a device that is there, and feeds it. AT_NOT_FOUND: no more. AT_DEVICE or
- * AT_NO_DEVICE: the last one is lost for good. */
+/* Takes all events of a device and gives it work. Returns AT_NOT_FOUND if there are no more events,
+ * AT_DEVICE or AT_NO_DEVICE if the last device is lost for good. */
 at_status trying_drain(pipeline *p, size_t from, bool *moved, at_error *error);
 
-/* Says which GPU measures the candidate, or did, and so what its key is, by c->source. */
+/* Notes the GPU that measures or measured the candidate, and sets its key from c->source. */
 void variant_log_put_on(const variant_log *log, candidate *c, size_t gpu_number);
 
-/* Writes the candidate's outcome. */
+/* Writes the candidate's outcome to the journal. */
 void variant_log_keep(variant_log *log, const candidate *c);
 
 #endif

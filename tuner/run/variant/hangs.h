@@ -1,12 +1,11 @@
-/* Finds what variants that do not end have in common.
+/* Finds the parameter values that variants which hang have in common.
  *
- * Each variant that hangs costs seconds, and the loop that has no end is seldom in one of them
- * alone. In: which configurations hung and which ended, as that becomes known. Out: which others
- * are likely to hang as well. Three that hung have some parameter values in common; if no variant
- * with all of these has ended, they are the likely cause, and others that have them need not be
- * tried. Nothing is said of a configuration that differs in one of them: which of several common
- * values is the cause is found out by trying. If they have no common value the cause is in what all
- * variants share. */
+ * Each variant that hangs costs seconds, and an endless loop is seldom in one variant alone. Input:
+ * the configurations that hung, and those that ended. Output: the configurations that are likely to
+ * hang as well. If three that hung share parameter values, and no variant with all these values has
+ * ended, the values are the likely cause, and other configurations with them need not be tried. A
+ * configuration that differs in one of the values is still tried: that tells which value is the
+ * cause. If the three share no value, the cause is in the code that all variants share. */
 #ifndef AUTOTUNE_RUN_VARIANT_HANGS_H
 #define AUTOTUNE_RUN_VARIANT_HANGS_H
 
@@ -20,28 +19,28 @@ enum { HANGS_OF_A_CAUSE = 3, HANGS_TEXT_BYTES = 512, HANGS_WHY_BYTES = HANGS_TEX
 
 typedef struct hang_cause {
     bool is_common[PATTERN_MAX_PARAMETERS];
-    uint16_t values[PATTERN_MAX_PARAMETERS]; /* of those that are common */
-    char text[HANGS_TEXT_BYTES];             /* "mode=2, block=64"; "": there are none */
+    uint16_t values[PATTERN_MAX_PARAMETERS]; /* the common values */
+    char text[HANGS_TEXT_BYTES];             /* "mode=2, block=64"; "" if no value is common */
 } hang_cause;
 
 typedef struct hangs {
     const pattern *pattern; /* borrowed */
-    uint16_t *hung, *ended; /* owned; configurations, one after the other */
+    uint16_t *hung, *ended; /* configurations, one after the other; owned */
     size_t hung_count, ended_count;
     hang_cause *causes; /* owned */
     size_t count;
 } hangs;
 
 void hangs_init(hangs *h, const pattern *p);
-void hangs_deinit(hangs *h); /* a zeroed one is fine */
+void hangs_deinit(hangs *h); /* `h` may be zeroed. */
 
-/* Takes into account that a configuration hung, or that it ended, in whatever way. */
+/* Notes that a configuration hung, or that it ended in any other way. */
 void hangs_note(hangs *h, const uint16_t *indices, bool hung);
 
-/* The likely cause for which a configuration would hang; NULL: there is none. */
+/* Returns the likely cause for which a configuration would hang, or NULL. */
 const hang_cause *hangs_find(const hangs *h, const uint16_t *indices);
 
-/* Writes why it was not tried. */
+/* Writes why a configuration with that cause was not tried. */
 void hangs_explain(const hang_cause *cause, char why[HANGS_WHY_BYTES]);
 
 #endif

@@ -1,12 +1,12 @@
-/* Proofs: variants run on a simulated device that reports every fault.
+/* Proofs: runs variants on a simulated device that reports every fault.
  *
- * In: configurations. Out: a proof of each: that it did nothing wrong on a small problem and on the
- * ragged ones, nor in a sample of the blocks of the tuned one, and what of it ran; or what it did
- * wrong; or why that is not known (an instruction that the simulator lacks, a problem that is too
- * large). Variants are compiled to PTX in a pool that others may share, and run by device workers
- * of their own, one for every eight cores and four at most, so that a proof uses idle cores and
- * endangers nothing. A failure of the prover itself makes proofs unknown and is no error of the
- * run. */
+ * Input: configurations. Output for each: a proof that the variant did nothing wrong on a small
+ * problem, on the ragged problems and in sampled blocks of the tuned problem, with the coverage; or
+ * the fault; or the reason why nothing is known (an instruction that is not simulated, a problem
+ * that is too large). Variants are compiled to PTX in a pool that others may share. Device workers
+ * of the prover's own run them, one for every eight cores and four at most, so that proofs take
+ * idle cores and endanger nothing. A failure of the prover itself makes proofs unknown and is no
+ * error of the run. */
 #ifndef AUTOTUNE_RUN_VARIANT_PROOF_H
 #define AUTOTUNE_RUN_VARIANT_PROOF_H
 
@@ -23,94 +23,97 @@
 typedef struct prover prover;
 
 typedef enum proof_verdict {
-    PROOF_NONE,    /* not asked for */
-    PROOF_PENDING, /* asked for; of a candidate alone */
+    PROOF_NONE,    /* no proof was asked for */
+    PROOF_PENDING, /* a proof was asked for; only of a candidate */
     PROOF_PROVEN,
     PROOF_CONVICTED,
     PROOF_UNKNOWN
 } proof_verdict;
 
 typedef struct proof {
-    uint64_t id; /* the caller's */
+    uint64_t id; /* the caller's number */
     proof_verdict verdict;
-    char *message;      /* owned; what it did wrong, or why that is not known; "" when proven */
-    device_fault fault; /* what it did wrong, as fields */
-    char *printed;      /* owned; what its kernels printed, on the first problem or the one where it
-                           failed;  NULL: nothing */
-    bool uncompiled;    /* it does not compile: the message says why */
-    bool is_script_wrong;  /* an error of the script, such as a reference that faults: likewise */
-    bool timed_out;        /* it had not ended when its time was up */
-    problem_kind wrong_on; /* of one that is convicted: the problem */
-    device_coverage coverage; /* when proven */
+    char *message;      /* the fault, or why nothing is known; "" if proven; owned */
+    device_fault fault; /* the fault, as fields */
+    char *printed;   /* text that the kernels printed on the first problem, or on the one where the
+                        variant failed; owned; NULL if there is none */
+    bool uncompiled; /* the variant does not compile; the message says why */
+    bool is_script_wrong; /* the script is wrong, for example its reference faults; the message says
+                             why */
+    bool timed_out;       /* the variant had not ended when its time was up */
+    problem_kind wrong_on;    /* the problem on which a rejected variant is wrong */
+    device_coverage coverage; /* what ran, if proven */
 } proof;
 
 void proof_deinit(proof *p);
 
-/* Starts a prover for an architecture ("sm_90"). The script and the pool are borrowed; the script
- * is used only in prover_new() and prover_add(). A prover that cannot work answers
- * PROOF_UNKNOWN. `as_set`: variants run on the problem as the user set it,
- * unless it is too large, and then on a quick one. `whole`: when all of that one runs. `shown`
- * (borrowed) shows the workers; NULL: none. */
+/* Starts a prover for an architecture ("sm_90"). The script and the pool are borrowed; only
+ * prover_new() and prover_add() use the script. A prover that cannot work answers PROOF_UNKNOWN.
+ * `as_set`: variants run on the problem as the user set it, unless it is too large. `whole`: when
+ * all of the tuned problem runs. `shown` shows the workers; it is borrowed and may be NULL. */
 prover *prover_new(script *s, compile_pool *pool, const char *arch, bool as_set, device_whole whole,
                    trace *shown);
-void prover_free(prover *p); /* NULL is fine */
+void prover_free(prover *p); /* `p` may be NULL. */
 
-/* The problems that variants run on: "the small problem n=4096, the ragged problem n=1003, blocks
- * of the tuned problem n=16777216". */
+/* Returns the problems that variants run on: "the small problem n=4096, the ragged problem n=1003,
+ * blocks of the tuned problem n=16777216". */
 const char *prover_problems(const prover *p);
 
-/* Queues a configuration; prover_take() returns its proof. AT_SCRIPT if it cannot be emitted. */
+/* Queues a configuration; prover_take() returns its proof. Returns AT_SCRIPT if the configuration
+ * cannot be emitted. */
 at_status prover_add(prover *p, uint64_t id, const uint16_t *indices, at_error *error);
 
-/* A configuration that was queued goes before all others that no worker is at. */
+/* Moves a queued configuration before all others that no worker has begun. */
 void prover_hurry(prover *p, uint64_t id);
 
-/* Decides of a configuration that was queued, unless a worker has it, that nothing is known of it:
- * `why`. */
+/* Ends the proof of a queued configuration as unknown, for the reason `why`, unless a worker has
+ * begun it. */
 void prover_withdraw(prover *p, uint64_t id, const char *why);
 
-/* Does this compile result belong to the prover? Then give it to prover_compiled(), which takes
- * what it needs. */
+/* Returns true if a compile result is the prover's. The caller gives it to prover_compiled(), which
+ * takes what it needs. */
 bool prover_owns(uint64_t compile_id);
 at_status prover_compiled(prover *p, compile_result *r, at_error *error);
 
 /* Advances whatever can advance, without waiting. The caller takes the compile results. */
 at_status prover_step(prover *p, at_error *error);
 
-/* The same for a prover whose pool compiles nothing else, whose results it takes; where no proof is
- * there to take it waits up to `timeout_ms` for something to happen. */
+/* Does the same, and takes the compile results, for a prover whose pool compiles nothing else.
+ * Waits up to `timeout_ms` if no proof is ready. */
 at_status prover_work(prover *p, int timeout_ms, at_error *error);
 
-/* How many thousandths of the tuned problem a worker has run that runs all of it; 0: none does. */
+/* Returns how many thousandths of the tuned problem have run on a worker that runs all of it, or
+ * 0. */
 uint64_t prover_permille(const prover *p);
 
-/* Configurations whose proof has not been taken yet. */
+/* Returns the number of configurations whose proof has not been taken. */
 size_t prover_pending(const prover *p);
 
-/* The next proof; false: there is none yet. The caller calls proof_deinit. */
+/* Takes the next proof. Returns false if none is ready. The caller calls proof_deinit(). */
 bool prover_take(prover *p, proof *out);
 
-/* The results that the oracle has for a whole problem on the simulated device. */
+/* The oracle's results for a whole problem on the simulated device. */
 typedef struct proof_results {
     problem_kind kind;
-    size_t layout; /* as the script numbers it */
+    size_t layout; /* the script's number */
     void *bytes;   /* owned by the caller (free) */
     size_t size_bytes;
 } proof_results;
 
-/* Has what a baseline that is the oracle made told, of every problem that is run whole. */
+/* Has the workers tell the results of a baseline that is the oracle, for every problem that runs
+ * whole. */
 void prover_tell_results(prover *p);
-/* The next; false: there is none yet. */
+/* Takes the next results. Returns false if none are ready. */
 bool prover_take_results(prover *p, proof_results *out);
-/* Are there any to come? */
+/* Returns true if more results will come. */
 bool prover_has_results(const prover *p);
 
-/* Says on stderr that the reference's results come first, and what to do about that: once, in place
- * of the progress, when variants have been with a worker for 10 s and nothing is decided. Says
- * nothing where no reference of the script's is run. */
+/* Tells the user once, on stderr, that the reference runs first and what to do about it, if
+ * variants have been with a worker for 10 s and no proof is decided. Prints nothing if the script
+ * has no reference that runs. `shown` is cleared first. */
 void prover_tell_wait(prover *p, progress *shown);
 
-/* Adds what an event loop has to wait for before it calls prover_step() again. */
+/* Adds what an event loop must wait for before the next prover_step(). */
 void prover_poll(const prover *p, poll_set *set);
 
 #endif
