@@ -1,9 +1,9 @@
 /* The race driver: runs the race between candidates on the device.
  *
- * In: candidates that are ok, with their first samples. Out: the race's result. Each finalist is
- * checked once more on fresh data after it was measured; with --objective energy the finalists are
- * ranked by the energy of a launch, measured after the race. The rules are in search/race/race.h;
- * this module loads kernels, has blocks sampled and watches the clock. */
+ * Input: candidates that work, with their first samples. Output: the race's result. After the
+ * finals each finalist is checked once more, on fresh data. With --objective energy the finalists
+ * are ranked by the energy of a launch, which is measured after the race. The rules are in
+ * search/race/race.h; this module loads kernels, has blocks sampled and watches the clock. */
 #ifndef AUTOTUNE_RUN_RACE_DRIVER_H
 #define AUTOTUNE_RUN_RACE_DRIVER_H
 
@@ -22,53 +22,53 @@ typedef struct race_driver race_driver;
 
 typedef struct race_driver_state { /* for progress */
     race_stage stage;
-    uint64_t done, left;        /* samples */
-    int64_t ceiling_ns;         /* median of the copies in the blocks so far; 0: none */
-    int64_t race_ns, finals_ns; /* wall time spent */
+    uint64_t done, left;        /* in samples */
+    int64_t ceiling_ns;         /* median of the copies in the blocks so far; 0 if there is none */
+    int64_t race_ns, finals_ns; /* wall time */
     uint64_t redone;            /* blocks measured again because the clock had moved */
     uint64_t throttled;         /* times that the chip stayed away from its clock */
-    double sm_clock_khz;        /* median of the latest blocks; 0 unknown */
-    uint64_t throttle;          /* why, as board_throttle_text() spells it; 0 not known */
-    uint32_t others;            /* other processes seen computing on the GPU, at most */
+    double sm_clock_khz;        /* median of the latest blocks; 0 if unknown */
+    uint64_t throttle;          /* reasons, as board_throttle_text() spells them; 0 if unknown */
+    uint32_t others;            /* the most other processes that computed on the GPU */
     uint64_t excluded;          /* entrants that failed during the race */
     char energy_trouble[256];   /* why there are no energies although they were asked for */
 } race_driver_state;
 
-/* Enters every candidate of the pipeline that is ok. `log` (borrowed) holds the answers of an
+/* Enters every candidate of the pipeline that works. `log` (borrowed) holds the answers of an
  * interrupted race of the same plan, which are used before the device is asked; new answers are
- * added to it. `baseline` is the candidate of the script's default, or NULL; the rules are those of
- * race_rules(), and no more than `most` enter beside it, the fastest so far (0: as many as the
- * rules say). AT_NOT_FOUND if no candidate is ok. */
+ * added to it. `baseline` is the candidate of the script's default; it may be NULL. The rules are
+ * race_rules(); beside the baseline at most the `most` fastest candidates enter (0: no limit).
+ * Returns AT_NOT_FOUND if no candidate works. */
 at_status race_driver_new(session *s, pipeline *p, race_log *log, const candidate *baseline,
                           size_t most, const settings *o, race_driver **out, at_error *error);
-void race_driver_free(race_driver *d); /* NULL is fine */
+void race_driver_free(race_driver *d); /* `d` may be NULL. */
 
-/* Samples the next block; sets *finished when no block is left and the finalists are checked.
- * AT_DEVICE if the device is lost for good, AT_INTERRUPTED when the run must end (session.end_ns):
- * the result so far stands. */
+/* Samples the next block. Sets *finished when no block is left and the finalists are checked.
+ * Returns AT_DEVICE if the device is lost for good, AT_INTERRUPTED when the run must end
+ * (session.end_ns); the result so far stays valid. */
 at_status race_driver_step(race_driver *d, bool *finished, at_error *error);
 
-/* Waits until then (as clock_now_ns()) for proofs, at most, and checks finalists other than the
- * winner only before: a run that is to answer within seconds does without. */
+/* Sets the time (clock_now_ns()) until which the driver waits for proofs and begins checks of
+ * finalists other than the winner. For a run that must end in seconds. */
 void race_driver_hurry(race_driver *d, int64_t until_ns);
 
-/* No further blocks. */
+/* Ends the race: asks for no further blocks. */
 void race_driver_stop(race_driver *d);
 
 const race_driver_state *race_driver_get_state(const race_driver *d);
 
-/* The race's result as it stands, and the candidate of an entrant. */
+/* Return the race's result so far, and the candidate of an entrant. */
 const race_result *race_driver_result(race_driver *d);
 candidate *race_driver_candidate(const race_driver *d, uint32_t entrant);
-/* The energy of a launch of this entrant; launch_j 0: not measured. */
+/* Returns the energy of a launch of this entrant; launch_j is 0 if it was not measured. */
 energy_estimate race_driver_energy(const race_driver *d, uint32_t entrant);
 
 /* The rules of a race: the protocol of search/race/race.h with what the settings change. */
 
-/* The protocol with seed, blocks and margin of the settings. A quick run races only the few that
- * are nearest to the best by their first samples, in fewer blocks, and no default that is much
- * slower. The samples of the variants that were tried say how near; if they do not tell, or `tried`
- * is NULL, it is the most that it can be. */
+/* Returns the protocol with the seed, blocks and margin of the settings. A quick run races only the
+ * few variants whose first samples are nearest to the best, in fewer blocks, and leaves out a
+ * default that is much slower. The spread of the samples of `tried` decides how near; if it is
+ * unknown or `tried` is NULL, the widest limit holds. */
 race_options race_rules(const settings *o, const candidates *tried);
 
 #endif

@@ -6,20 +6,20 @@
 #include "script/script.h"
 
 typedef struct captured_script {
-    captured_launch read;                /* owned */
-    script_captured launch;              /* what the script is told: borrows from it */
+    captured_launch read;   /* owned */
+    script_captured launch; /* the launch as the script takes it; borrows from the others */
     script_captured_argument *arguments; /* owned */
-    script_captured_pointer *pointers;   /* owned; of all arguments */
+    script_captured_pointer *pointers;   /* pointers of all arguments; owned */
     script_captured_variable *variables; /* owned */
 } captured_script;
 
-/* Reads it, as captured_read(). The caller frees it after the script was loaded. */
+/* Reads a captured launch, as captured_read(). The caller frees it after the script was loaded. */
 at_status captured_script_read(const char *name, captured_script *out, at_error *error);
 void captured_script_deinit(captured_script *c);
 
-/* Does the script launch its baseline as the program launched the kernel? Says on stderr where it
- * does not: the program may have been built with other values. AT_SCRIPT: a script of several
- * launches. */
+/* Compares the launch of the script's baseline with the captured launch. Reports a difference on
+ * stderr: the program may have been built with other values. Returns AT_SCRIPT for a script of
+ * several launches. */
 at_status captured_script_compare(const captured_script *c, script *s, at_error *error);
 
 #endif

@@ -1,6 +1,5 @@
-/* The settings of a run: plain data that configures everything in this room.
- *
- * The command line fills one (cmd/line/options.h); strings are borrowed. */
+/* The settings of a run: plain data for everything in this room. The command line fills them in
+ * (cmd/line/options.h). Strings are borrowed. */
 #ifndef AUTOTUNE_RUN_SETUP_SETTINGS_H
 #define AUTOTUNE_RUN_SETUP_SETTINGS_H
 
@@ -14,15 +13,15 @@
 
 enum { SETTINGS_MAX_VARIABLES = 64, SETTINGS_MAX_AFTER = 4 };
 
-/* The pattern that a command is about. */
+/* The pattern of a command. */
 typedef struct pattern_settings {
-    const char *script;   /* name or path, as paths_find_script() takes it */
-    const char *describe; /* what stands for the comment of a kernel's file; NULL: it has one */
-    const char *captured; /* a launch, as captured_read() takes it; NULL: none */
-    script_setting
-        variables[SETTINGS_MAX_VARIABLES]; /* of the problem, that replace the script's */
+    const char *script; /* name or path, as paths_find_script() takes it */
+    const char
+        *describe; /* text in place of the comment of a kernel file; NULL: the file has one */
+    const char *captured; /* a captured launch, as captured_read() takes it; may be NULL */
+    script_setting variables[SETTINGS_MAX_VARIABLES]; /* values that replace the script's */
     size_t variable_count;
-    script_setting only[SETTINGS_MAX_VARIABLES]; /* NAME=V1,V2,...: only these values are tried */
+    script_setting only[SETTINGS_MAX_VARIABLES]; /* NAME=V1,V2,...: the values to try */
     size_t only_count;
     const char *includes[SCRIPT_INCLUDES_MAX]; /* folders of headers */
     size_t include_count;
@@ -30,51 +29,52 @@ typedef struct pattern_settings {
 
 /* The workers of a run. */
 typedef struct machine_settings {
-    const char *device; /* "cuda:0"; "cuda:0,2", GPUs of one model; NULL: the default */
-    const char *arch;   /* compile for it alone, without a device; NULL: do not. "sm_80,sm_90" for
-                         * a command that takes several */
-    double share;       /* of the GPU's time that it may use; 0: all */
+    const char *device; /* "cuda:0"; "cuda:0,2" for GPUs of one model; NULL: the default */
+    const char *arch;   /* the architecture to compile for, without a device; "sm_80,sm_90" for a
+                           command that takes several; may be NULL */
+    double share;       /* share of the GPU's time that the run may use; 0: all */
     int jobs;           /* compile workers; 0: one a core */
-    bool use_cache;     /* of compiled kernels */
-    struct workers *workers; /* of earlier runs (run/setup/workers.h); borrowed, NULL: its own */
+    bool use_cache;     /* use the cache of compiled kernels */
+    struct workers
+        *workers; /* workers of earlier runs (workers.h); borrowed; NULL: the run opens its own */
 } machine_settings;
 
-/* The configurations that are tried, and how many. */
+/* The configurations to try, and their number. */
 typedef struct search_settings {
     const char *strategy;        /* NULL: the default */
     uint64_t budget_evaluations; /* 0: no limit */
     double budget_s;             /* 0: no limit */
-    bool has_effort;             /* `effort` holds */
+    bool has_effort;             /* `effort` is set */
     effort effort;
-    double stop_at;            /* share of the ceiling; 0: go on */
-    const char *warm_start;    /* file of earlier measurements; NULL: none */
+    double stop_at;            /* share of the ceiling at which the search stops; 0: it does not */
+    const char *warm_start;    /* file of earlier measurements; may be NULL */
     const char *const *starts; /* configurations ("tile=64,vec=4,...") to try right after the
-                                * default, if they are valid */
+                                  default, if they are valid */
     size_t start_count;
-    uint64_t seed;     /* of the race, too */
-    bool counts_twins; /* against budget_evaluations: nothing is tried in their place */
+    uint64_t seed;     /* seed of search and race */
+    bool counts_twins; /* twins count against budget_evaluations */
 } search_settings;
 
 /* How times are measured and compared. */
 typedef struct race_settings {
-    size_t fixed_samples;                  /* 0: race */
-    size_t finals_blocks;                  /* 0: the protocol's */
-    double tie_margin;                     /* relative; negative: the protocol's */
-    bool energy;                           /* the objective: energy instead of time */
+    size_t fixed_samples;                  /* samples of each variant without a race; 0: race */
+    size_t finals_blocks;                  /* 0: as the protocol says */
+    double tie_margin;                     /* relative; negative: as the protocol says */
+    bool energy;                           /* rank by energy instead of time */
     bool read_energy;                      /* read the winner's energy, although time decides */
     bool verify_all;                       /* race the winner on the other GPUs, too */
-    bool warm_cache;                       /* sample without the flush of the L2 */
+    bool warm_cache;                       /* take samples without the flush of the L2 */
     const char *after[SETTINGS_MAX_AFTER]; /* scripts of kernels that run before each sample */
     size_t after_count;
 } race_settings;
 
-/* What becomes of a run's findings. */
+/* The use of a run's findings. */
 typedef struct result_settings {
     const char *results_dir;
     bool record;      /* write a record if a GPU was measured */
     bool must_record; /* refuse to run if no record can be written */
-    bool is_part;     /* of something longer, which can resume it until that is complete:
-                       * see tune_take_journal() */
+    bool is_part;     /* the run is a part of a longer one, which can resume it until it is complete
+                         itself (tune_take_journal) */
 } result_settings;
 
 typedef struct settings {
@@ -86,10 +86,10 @@ typedef struct settings {
     bool prove_all;      /* prove every variant that works, not only the finalists */
     bool leave_unproven; /* prove none */
     bool quiet;          /* no progress on stderr */
-    trace *trace;        /* where the time goes; borrowed, NULL: not asked for */
+    trace *trace;        /* shows where the time goes; borrowed; may be NULL */
 } settings;
 
-/* --effort quick: an answer within seconds is worth more than the last percent. */
+/* Returns true for --effort quick: an answer within seconds is worth more than the last percent. */
 static inline bool settings_are_quick(const settings *s)
 {
     return s->search.has_effort && s->search.effort == EFFORT_QUICK;
