@@ -1,9 +1,8 @@
 /* The findings of a portfolio's runs: problems, configurations that were good on one of them, and
  * their times.
  *
- * A time is the ratio to the fastest of a run, from samples of the same blocks, multiplied by the
- * median of that fastest one. Times of one problem therefore compare as pairs if one run measured
- * them. */
+ * A time is the ratio to the fastest variant of a run, from samples of the same blocks, times the
+ * median of that variant. Times of one problem compare as pairs if one run measured them. */
 #ifndef AUTOTUNE_RUN_PORTFOLIO_KNOWN_H
 #define AUTOTUNE_RUN_PORTFOLIO_KNOWN_H
 
@@ -20,21 +19,21 @@
 typedef struct known_configuration {
     char *text;           /* "tile=64,vec=4,..."; owned */
     record_values values; /* owned, texts too */
-    bool proven;          /* or its proof was tried */
-    char *condemned;      /* what it did wrong somewhere; owned; NULL: nothing */
-    double *times_ns;     /* one a problem; owned; 0: not timed, or impossible */
-    int8_t *possible;     /* by the constraints, one a problem; owned; -1: not asked */
+    bool proven;          /* it is proven, or its proof was tried */
+    char *condemned;      /* its fault on some problem; owned; NULL if there is none */
+    double *times_ns;     /* by problem; 0: not timed, or impossible; owned */
+    int8_t *possible;     /* by problem: the constraints allow it; -1: not asked; owned */
 } known_configuration;
 
 typedef struct known_problem {
-    const value *values; /* one an axis; borrowed */
-    char *left_out;      /* why; owned; NULL: it is in */
-    bool searched;       /* not only given what was good elsewhere */
-    bool wide;           /* a witness on which all that is chosen from was timed */
-    double baseline_ns;  /* of the script's default; 0: impossible there */
-    double best_ns;      /* 0: nothing was timed */
-    double gain;         /* of the search: by how much what it found is faster than what was known;
-                          * negative: nothing was */
+    const value *values; /* one for each axis; borrowed */
+    char *left_out;      /* the reason; owned; NULL: the problem takes part */
+    bool searched;      /* it was searched, not only given configurations that are good elsewhere */
+    bool wide;          /* a witness on which all candidates of the choice were timed */
+    double baseline_ns; /* of the script's default; 0: impossible there */
+    double best_ns;     /* 0: nothing was timed */
+    double gain; /* by how much the search's best is faster than the known best; negative: nothing
+                    was known */
 } known_problem;
 
 typedef struct known {
@@ -47,26 +46,26 @@ typedef struct known {
 void known_init(known *k, const value *problems, size_t axis_count, size_t problem_count);
 void known_deinit(known *k);
 
-/* Takes over what a run on the problem found: its fastest `most` configurations, the known ones,
- * the default, and those that failed. */
+/* Takes over the findings of a run on the problem: its `most` fastest configurations, the known
+ * ones, the default, and those that failed. */
 void known_learn(known *k, size_t problem, const run_summary *s, size_t most);
 
 /* Asks the script, which is loaded for the problem, whether a configuration is possible, unless it
- * was asked. */
+ * was asked before. */
 void known_ask(known *k, size_t problem, size_t configuration, script *s);
 
 /* Leaves the problem out and keeps the reason. */
 void known_leave_out(known *k, size_t problem, const char *why);
 
-/* Is this a configuration of the script that its constraints allow for the problem it is loaded
- * for? */
+/* Returns true if `text` is a configuration of the script that its constraints allow for the loaded
+ * problem. */
 bool known_fits(script *s, const char *text);
 
-/* Was it timed on the problem, with exactly `rank` faster configurations there that failed
- * nowhere? */
+/* Returns true if the configuration was timed on the problem and exactly `rank` configurations that
+ * failed nowhere were faster there. */
 bool known_has_rank(const known *k, size_t configuration, size_t problem, size_t rank);
 
-/* Values that own their texts. Appends a copy, for which there is room. */
+/* Appends a copy of a value to values that own their texts. There must be room. */
 void known_values_add(record_values *values, const char *name, value v);
 void known_values_deinit(record_values *values);
 
