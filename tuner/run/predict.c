@@ -19,12 +19,12 @@ enum {
     STEP_MS = 50,
     MAX_THREADS = 64,
     FLIGHT_PER_WORKER =
-        3 /* variants between emission and prediction, for each that works on them */
+        3 /* variants between emission and prediction, for each compile worker and thread */
 };
 
-/* The share of a budget in seconds that may go by before measuring begins. It buys a number of
- * predictions, so that the same search follows each time: half as many as a core was seen to make
- * (12 a second for a transpose). The clock ends only a machine that is slower. */
+/* The share of a budget in seconds that predictions may take. It is turned into a number of
+ * predictions, half as many as a core made in a test (12 a second for a transpose), so that the
+ * same search follows on every machine. The clock ends only slower machines. */
 static const double BUDGET_SHARE = 0.5, RATE_OF_CORE = 6;
 
 /* A compiled variant on its way to a thread. */
@@ -35,25 +35,25 @@ typedef struct job {
     compile_result compiled;
 } job;
 
-/* The state that the threads share. The lock guards everything but the members that are set before
- * they start. */
+/* The state that the threads share. The lock guards every member that changes after the threads
+ * start. */
 typedef struct crew {
     pthread_mutex_t lock;
     pthread_cond_t arrived, done;
-    job *ring; /* `capacity` of them */
+    job *ring; /* room for `capacity` jobs */
     size_t capacity, head, count;
     bool closed;
     double *times_ns;
     uint64_t reached, predicted;
-    at_error trouble; /* the first that is no variant's fault */
+    at_error trouble; /* the first error that is no variant's fault */
     const session *session;
     sim_chip chip;
     sim_estimate *estimates[MAX_THREADS];
-    compile_result *fillers;   /* that prepare inputs, a layout each; owned */
-    script_contents *contents; /* of files, a layout each; owned */
+    compile_result *fillers;   /* kernels that prepare inputs, one for each layout; owned */
+    script_contents *contents; /* contents of files, one for each layout; owned */
     pthread_t threads[MAX_THREADS];
     size_t estimate_count, thread_count;
-    size_t taken; /* estimates that a thread owns */
+    size_t taken; /* estimates that threads have taken */
 } crew;
 
 /* The thread that emits and compiles. */
@@ -61,15 +61,15 @@ typedef struct feeder {
     session *session;
     const predict_options *options;
     crew *crew;
-    uint64_t *order; /* configurations */
+    uint64_t *order; /* configurations in the order of prediction */
     uint64_t total, begun,
-        settled;    /* `total`: of those in `order`, the first ones that are predicted */
+        settled;    /* `total` of them are predicted, `begun` were emitted, `settled` are done */
     job *compiling; /* `flight` places; the id of a compile request is its place */
-    size_t *places; /* that are free, a stack */
+    size_t *places; /* the free places */
     size_t place_count, flight;
 } feeder;
 
-/* A thread: takes jobs until there are no more. */
+/* The threads: each takes jobs until there are no more. */
 
 static bool take_job(crew *c, job *out)
 {
@@ -114,7 +114,8 @@ static at_status new_estimate(crew *c, size_t place, size_t layout, at_error *er
                             &c->estimates[place], error);
 }
 
-/* An estimate works for one layout: that of the thread at `place` is made anew for another. */
+/* Makes the estimate of the thread at `place` anew if the layout changes. An estimate works for one
+ * layout. */
 static at_status use_layout(crew *c, size_t place, size_t layout, size_t *present, at_error *error)
 {
     if (layout == *present)
@@ -158,7 +159,7 @@ static void *work(void *context)
     return NULL;
 }
 
-/* The crew. */
+/* The crew of threads. */
 
 static void crew_free(crew *c)
 {
@@ -195,7 +196,7 @@ static size_t choose_threads(void)
     return cores > MAX_THREADS ? MAX_THREADS : cores;
 }
 
-/* Nothing else is being compiled. */
+/* Compiles the fillers. Nothing else may be compiling. */
 static at_status compile_fillers(crew *c, at_error *error)
 {
     const problem_set *set = &c->session->problems;
@@ -251,7 +252,7 @@ static at_status crew_new(const session *s, const char *results_dir, size_t thre
     return status;
 }
 
-/* Room is certain: no more variants are in flight than the ring holds. */
+/* Gives a job to the threads. The ring has room: no more variants are in flight than it holds. */
 static void give_job(crew *c, const job *j)
 {
     pthread_mutex_lock(&c->lock);
@@ -260,7 +261,7 @@ static void give_job(crew *c, const job *j)
     pthread_mutex_unlock(&c->lock);
 }
 
-/* Feeding them. */
+/* The feeder, which emits and compiles. */
 
 static void feeder_deinit(feeder *f)
 {
@@ -290,7 +291,7 @@ static at_status feeder_init(feeder *f, double *times_ns, at_error *error)
     return crew_new(s, f->options->results_dir, threads, f->flight, times_ns, &f->crew, error);
 }
 
-/* Emits the next configuration and has it compiled. */
+/* Emits the next configuration and submits it for compilation. */
 static at_status begin(feeder *f, at_error *error)
 {
     session *s = f->session;
@@ -329,7 +330,7 @@ static at_status take_compiled(feeder *f, at_error *error)
     return AT_OK;
 }
 
-/* Takes what the threads have settled. `wait`: waits a little for something more. */
+/* Takes over the counts of the threads. `wait`: waits briefly for a change. */
 static at_status look(feeder *f, bool wait, prediction *out, at_error *error)
 {
     crew *c = f->crew;

@@ -74,7 +74,7 @@ typedef struct starts {
     size_t count, most;
 } starts;
 
-/* Notes a recorded configuration if it is one of the space, and is not noted yet. */
+/* Adds a recorded configuration that is in the space and not yet a start. */
 static void add_start(starts *to, const record_values *configuration)
 {
     uint16_t indices[PATTERN_MAX_PARAMETERS];
@@ -89,7 +89,7 @@ static void add_start(starts *to, const record_values *configuration)
     to->found[to->count++] = found;
 }
 
-/* Winners first: a runner-up of this GPU is no better than what won on another problem. */
+/* Adds winners first: a runner-up of this GPU is no better than the winner of another problem. */
 static void add_starts(starts *to, const pick_table *known, const pick_target *target)
 {
     for (int contenders = 0; contenders < 2; contenders++) {
@@ -106,7 +106,7 @@ static void add_starts(starts *to, const pick_table *known, const pick_target *t
     }
 }
 
-/* pick_target.ask for a session. */
+/* Answers pick_target.ask for a session. */
 static bool ask(void *context, const record_feature *feature, const record_values *configuration,
                 double *out)
 {
@@ -114,7 +114,7 @@ static bool ask(void *context, const record_feature *feature, const record_value
     return target_feature(s->script, PROBLEM_TUNED, feature, configuration, out);
 }
 
-/* Reads the folder that was named alone, else all that are known. */
+/* Reads the one named folder, or else all known folders. */
 static at_status read_known(const session *s, const char *results_dir, record_set *out)
 {
     paths own;
@@ -135,7 +135,7 @@ size_t recall_starts(const session *s, const char *results_dir, uint64_t *out, s
     for (size_t i = 0; i < p->problem_count; i++)
         problem.pairs[i] =
             (record_pair){p->problems[PROBLEM_TUNED][i].name, p->problems[PROBLEM_TUNED][i].value};
-    /* A record that cannot be read is no start. */
+    /* A record that cannot be read gives no start. */
     pick_table table = {0};
     if (read_known(s, results_dir, &known) == AT_OK && !pick_table_make(&known, &table, NULL))
         add_starts(&to, &table,

@@ -11,18 +11,18 @@
 
 typedef struct builder {
     const tune *run;
-    run_summary *out; /* the run's */
+    run_summary *out; /* of the run */
     uint16_t indices[PATTERN_MAX_PARAMETERS];
     bool *added; /* by candidate id */
 } builder;
 
-/* 10^9 a second. */
+/* Returns a rate in 10^9 a second. */
 static double rate(const session *s, work_unit unit, int64_t time_ns)
 {
     return time_ns > 0 ? (double)session_work(s, unit) / (double)time_ns : 0;
 }
 
-/* Says why a variant's proof did not end. */
+/* Returns why the proof of a variant did not end. */
 static const char *why_unproven(const tune *run, const candidate *c)
 {
     const double budget_s = run->limits.seconds;
@@ -90,7 +90,7 @@ static at_status add(builder *b, const candidate *c, const race_standing *standi
     return AT_OK;
 }
 
-/* Adds a candidate, and after it those that it stands for. */
+/* Adds a candidate, and after it its twins. */
 static at_status add_class(builder *b, const candidate *lead, const race_standing *standing,
                            bool tied, at_error *error)
 {
@@ -140,7 +140,7 @@ static at_status add_ranked(builder *b, at_error *error)
     race_driver *c = b->run->driver;
     const race_result *r = race_driver_result(c);
     at_status status = AT_OK;
-    size_t ahead = 0; /* unchecked, of a race that did not end */
+    size_t ahead = 0; /* unchecked candidates ahead of the best, in a race that did not end */
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 0; !status && i < r->count; i++) {
             const race_standing *standing = &r->ranking[i];
@@ -193,9 +193,9 @@ static int by_median(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* The model tells no two predictions apart that differ by less: the margin of a tie, and a
- * twentieth of what every launch costs, known no better, which is most of a small problem's time.
- */
+/* Returns the difference, in ns, below which the model cannot tell two predictions apart: the
+ * margin of a tie, or a twentieth of the cost of a launch, which is known no better and is most of
+ * a small problem's time. */
 static double resolution_ns(const builder *b, double best_ns)
 {
     const double given = b->run->settings->race.tie_margin,
@@ -218,7 +218,7 @@ static void tie_predictions(builder *b, size_t ok)
     b->out->verdict = b->out->tied_count ? VERDICT_TIED : VERDICT_NONE;
 }
 
-/* The lowest median wins without a race, and nothing says how sure that is. */
+/* Ranks by the lowest median, without a race. How sure the order is stays unknown. */
 static void rank_by_median(builder *b)
 {
     size_t ok = 0;
@@ -235,7 +235,7 @@ static at_status add_rest(builder *b, at_error *error)
 {
     const candidates *all = pipeline_candidates(b->run->pipeline);
     at_status status = AT_OK;
-    /* The ok ones come first, without a race in their order of arrival. */
+    /* Variants that work come first, in the order in which they finished. */
     for (int ok = 1; ok >= 0; ok--)
         for (size_t i = 0; !status && i < all->count; i++) {
             const candidate *c = all->items[i];
@@ -283,7 +283,8 @@ static const char *effort_of(const tune *run)
         return NULL;
     if (run->end == RUN_END_EXHAUSTED || run->end == RUN_END_SETTLED)
         return effort_name(run->end == RUN_END_SETTLED ? EFFORT_NORMAL : EFFORT_EXHAUSTIVE);
-    /* The effort's time was up if the run has no limit of its own. */
+    /* The time was up, and the run has a limit of its own (a quick run without one ends in time,
+     * too). */
     bool cut_short =
         run->end == RUN_END_INTERRUPTED || (run->end == RUN_END_SECONDS && run->limits.seconds > 0);
     return run->settings->search.has_effort && !cut_short
@@ -315,7 +316,7 @@ static void fill_facts(builder *b)
              compile_nvrtc_version(s->workers->pool));
 }
 
-/* Fills in the work of a launch, and how fast the ceiling does it. */
+/* Fills in the work of a launch, and the rate of the ceiling. */
 static void fill_work(builder *b)
 {
     const session *s = &b->run->session;
@@ -349,7 +350,7 @@ static void warn_others(builder *b, uint32_t others)
                      others, others > 1 ? "es" : "");
 }
 
-/* Variants that no ragged problem accepts were checked on edges of no kind. */
+/* Warns of variants that no ragged problem accepts: they were not checked on any edge. */
 static void warn_unchecked(builder *b)
 {
     const session *s = &b->run->session;

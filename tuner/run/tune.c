@@ -12,12 +12,12 @@
 
 /* ---- limits ---- */
 
-/* The samples of each variant when it is tried: two to screen by, for one may be unlucky. A quick
- * run would rather try more. */
+/* First samples of a variant. One sample may be unlucky. A quick run has fewer, to try more
+ * variants. */
 enum { FIRST_SAMPLES = 3, QUICK_SAMPLES = 2 };
 
-/* Checks and proofs of who won get at most this share of a budget, and at most these seconds. Most
- * proofs are done when the race ends: they begin while it goes on. */
+/* The largest share of a budget, and the most seconds, for checks and proofs of the winner. Most
+ * proofs begin during the race and are done when it ends. */
 static const double PROOF_SHARE = 0.2, MOST_PROOF_S = 20;
 
 double tune_elapsed_s(const tune *t)
@@ -37,7 +37,7 @@ int64_t tune_end_ns(const tune *t)
     return t->limits.seconds > 0 ? t->start_ns + (int64_t)(t->limits.seconds * 1e9) : 0;
 }
 
-/* Said also where no progress is wanted: it may take the device a while to answer. */
+/* Printed even if no progress is shown, because the device may take a while to answer. */
 static void say_interrupted(tune *t)
 {
     static const char said[] = "autotune: interrupted; ending what is under way (interrupt again "
@@ -82,7 +82,7 @@ bool tune_is_quick(const tune *t)
     return settings_are_quick(o) && !o->search.budget_evaluations && o->search.budget_s <= 0;
 }
 
-/* A prediction is the same each time: once is enough, and there is nothing to race. */
+/* One sample of a prediction is enough, because a prediction is always the same. */
 size_t tune_samples(const tune *t)
 {
     if (t->session.workers->properties.predicted)
@@ -103,8 +103,7 @@ bool tune_races(const tune *t)
     return session_measures(&t->session) && !t->settings->race.fixed_samples;
 }
 
-/* NULL: it was not tried. */
-const candidate *tune_tried_baseline(const tune *t)
+candidate *tune_tried_baseline(const tune *t)
 {
     const candidates *all = pipeline_candidates(t->pipeline);
     for (size_t i = 0; t->has_baseline && i < all->count; i++)
@@ -123,17 +122,17 @@ bool tune_proofs_pending(const tune *t)
     return t->prover && prover_pending(t->prover) > 0;
 }
 
-/* A quick run answers within three seconds: by then its race should end, and those of products and
- * transfers took up to 1.2 s longer than planned on three hosts of H200s. The time of a race is
- * unknown until those are tried that it tries in any case. It waits for these, though not for
- * ever. */
+/* A quick run answers within three seconds, so its race should end before that. On three hosts of
+ * H200s, races of products and transfers took up to 1.2 s longer than planned. The run waits
+ * QUICK_WAIT_S for the variants that it tries in any case; before that the length of the race is
+ * unknown. */
 static const double QUICK_S = 2.2, QUICK_WAIT_S = 2.0;
 
-/* The rest of a race beside its samples and its compiling: loading and checking entrants, the
- * winner's proof, and the end of all processes. */
+/* The time of a race beside samples and compilation: loading and checking entrants, the winner's
+ * proof, and the end of all processes. */
 static const double RACE_REST_S = 0.3;
 
-/* The number of entrants that a race samples when it has probed. */
+/* Entrants that a race samples after its probe. */
 enum { RACE_LIKELY = 192 };
 
 size_t tune_likely_entrants(const tune *t)
@@ -150,10 +149,10 @@ size_t tune_likely_entrants(const tune *t)
     return near < rules.prior_entrants ? near : rules.prior_entrants;
 }
 
-/* The seconds that a race of the tried variants would take: as many heats as the second look has,
- * of those that enter by their first samples, their compiling for ragged problems, and the finals.
- * A sample takes longer than its time, which may be one launch of several: as much as those of the
- * search did on average. */
+/* Returns the seconds that a race of the tried variants would take: as many heats as the second
+ * look has, of the variants that enter by their first samples, their compilation for ragged
+ * problems, and the finals. A sample takes longer than its result, which may be one launch of
+ * several; the difference is taken from the search's samples. */
 static double likely_race_s(const tune *t)
 {
     enum { DEFAULT_BLOCKS = 6 };
@@ -207,7 +206,7 @@ bool tune_is_late(const tune *t)
     return elapsed_s + compile_s + (known ? likely_race_s(t) : RACE_REST_S + compile_s) >= QUICK_S;
 }
 
-/* The seconds that a device takes for a variant. */
+/* Returns the seconds that a device takes for a variant. */
 static double try_s(const tune *t)
 {
     const pipeline_state *s = pipeline_get_state(t->pipeline);
@@ -242,7 +241,7 @@ static at_status keep(tune *t, at_error *error)
     return status;
 }
 
-/* Nothing is proven on a device that computes something else. */
+/* Withdraws all proofs if the simulated device and the GPU compute different results. */
 static void tell_disagreement(tune *t)
 {
     if (!t->oracle.disagreement[0])
@@ -260,7 +259,7 @@ static void tell_disagreement(tune *t)
     }
 }
 
-/* The last stage: the summary, and the record where one is to be written. */
+/* The last stage: makes the summary, and the record if one is to be written. */
 static at_status finish(tune *t, at_error *error)
 {
     progress_free(t->progress);
@@ -268,13 +267,13 @@ static at_status finish(tune *t, at_error *error)
     if (t->log.trouble.status)
         run_summary_warn(&t->summary, "the disk refused a line of the journal: %s",
                          t->log.trouble.message);
-    /* A race heeds proofs at its end, and this one may not have come to it. */
+    /* A race takes proofs at its end, which this race may not have reached. */
     while (t->pipeline && pipeline_take_proof(t->pipeline, false))
         ;
     if (t->pipeline)
         pipeline_settle_twins(t->pipeline, tune_tried_baseline(t));
     bool verifies = t->settings->race.verify_all && t->driver && t->end != RUN_END_INTERRUPTED;
-    /* It takes longer until the workers have ended than to do what is left. */
+    /* The workers take longer to end than the rest of this function. */
     if (tune_owns_workers(t) && !verifies)
         workers_end(t->session.workers);
     at_status status = tune_summarise(t, error);
@@ -287,7 +286,8 @@ static at_status finish(tune *t, at_error *error)
     return t->answer ? recall_fill(&t->recalled, t->answer, &t->summary, error) : keep(t, error);
 }
 
-/* Shows in the trace a stage that ends now, and returns when the next begins: now. */
+/* Shows a stage that ends now in the trace. Returns the present time, at which the next stage
+ * begins. */
 static int64_t show_stage(const settings *o, uint32_t lane, const char *what, int64_t start_ns)
 {
     int64_t now_ns = clock_now_ns();
@@ -309,10 +309,11 @@ at_status tune_run(const settings *o, tune **out, at_error *error)
         return status;
     }
     *out = t;
-    /* From here on there is something to keep: an interrupt ends a stage, not the process. */
+    /* From here on an interrupt ends a stage, not the process, because there are measurements to
+     * keep. */
     interrupt_hold();
     t->summary.resumable = t->journal != NULL;
-    bool searches = !t->answer; /* else a record answers in its place */
+    bool searches = !t->answer; /* otherwise a record answers */
     if (searches)
         status = tune_search(t, error);
     stage_ns = show_stage(o, lane, "search", stage_ns);
@@ -323,10 +324,10 @@ at_status tune_run(const settings *o, tune **out, at_error *error)
     if (!status && searches && t->end != RUN_END_INTERRUPTED)
         status = tune_compare_devices(t, true, error);
     stage_ns = show_stage(o, lane, "race", stage_ns);
-    /* The device was lost before there was a race. */
+    /* The device was lost before the race. */
     if (status && t->session.workers->device && !t->driver)
         tune_rank_unraced(t);
-    /* The first error is the run's status, but what was measured is kept all the same. */
+    /* The first error is the run's status, but the measurements are kept all the same. */
     at_error trouble = {0};
     at_status finished = finish(t, &trouble);
     show_stage(o, lane, "record", stage_ns);

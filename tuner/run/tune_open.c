@@ -1,4 +1,4 @@
-/* Opens what a run works with, in the order in which one needs the other. */
+/* Opens everything that a run works with, each part after the parts that it needs. */
 #include "run/tune_state.h"
 
 #include <stdio.h>
@@ -14,18 +14,17 @@
 #include "search/race/race.h"
 #include "search/strategy.h"
 
-enum { WARM_STARTS = 32 };     /* configurations of earlier measurements that are tried first */
-enum { RECORDED_STARTS = 24 }; /* of the hundred or so that a quick run tries */
+enum { WARM_STARTS = 32 };     /* configurations of earlier measurements to try first */
+enum { RECORDED_STARTS = 24 }; /* of about a hundred variants that a quick run tries */
 
-/* The variants that a quick run tries before it is time for the race, and the most if there is
- * none. */
+/* The variants that a quick run tries before its race, and its limit if it has no race. */
 enum { QUICK_LIKELY = 60 };
 
-/* The variants that it tries in any case. */
+/* The variants that a quick run tries in any case. */
 enum { QUICK_FIRST_LEAST = 4, QUICK_FIRST_MOST = 8 };
 
-/* A simulated device works through variants a thousand times slower than a GPU; without a budget it
- * gets one that a newcomer waits for. */
+/* The budget of a run on a simulated device, which tries variants a thousand times slower than a
+ * GPU. A newcomer waits that long. */
 static const double SIMULATED_BUDGET_S = 40;
 
 static void find_baseline(tune *t)
@@ -41,11 +40,11 @@ static void find_baseline(tune *t)
                                       "problem: there is no baseline to compare with");
 }
 
-/* The evaluations that a budget in seconds is likely to buy, for strategies, which do not know of
- * time. They are fewer than the whole space, for nothing says that there will be time for all. */
+/* Returns the evaluations that a budget in seconds is likely to buy, for strategies, which know no
+ * time. The number is below the size of the space, because there may not be time for all. */
 static uint64_t likely_evaluations(const tune *t)
 {
-    enum { GPU_RATE = 100, SIMULATED_RATE = 3 }; /* variants a second, roughly */
+    enum { GPU_RATE = 100, SIMULATED_RATE = 3 }; /* variants a second */
     uint64_t valid = space_count(t->session.space);
     if (tune_is_quick(t) && t->limits.evaluations > QUICK_LIKELY)
         return QUICK_LIKELY;
@@ -60,7 +59,7 @@ static uint64_t likely_evaluations(const tune *t)
     return likely < valid ? likely : valid > 1 ? valid - 1 : 1;
 }
 
-/* A run without a journal is a run all the same. */
+/* Opens the journal. A run continues without one. */
 static at_status open_journal(tune *t, at_error *error)
 {
     workers *w = t->session.workers;
@@ -86,8 +85,8 @@ static at_status open_journal(tune *t, at_error *error)
     at_status status = journal_folder(folder, sizeof folder, &trouble);
     if (!status)
         status = journal_open(folder, &facts, &t->journal, &trouble);
-    /* The times that an interrupted run took on GPUs that have not said who they are are not taken
-     * again. */
+    /* The journal of an interrupted run may have times of GPUs that have not identified themselves:
+     * waits for them, so that these times are not measured again. */
     if (!status && !known && journal_has_unfinished(t->journal)) {
         journal_close(t->journal);
         t->journal = NULL;
@@ -101,7 +100,8 @@ static at_status open_journal(tune *t, at_error *error)
     return AT_OK;
 }
 
-/* Everything that a race depends on besides its variants: the same command goes on with it. */
+/* The plan has everything that a race depends on besides its variants, so that the same command
+ * continues the race. */
 void tune_open_race_log(tune *t)
 {
     const settings *o = t->settings;
@@ -179,9 +179,9 @@ static void add_start(uint64_t *starts, size_t *count, uint64_t configuration)
     starts[(*count)++] = configuration;
 }
 
-/* The default first, then what the settings name, what was fast before, and what the script names;
- * of a quick run also what is recorded of others, which it has no time to find. The caller
- * frees. */
+/* Lists the configurations to try first: the default, those of the settings, of earlier
+ * measurements and of the script; for a quick run also recorded ones of other problems and GPUs,
+ * which it has no time to find. The caller frees the list. */
 static uint64_t *list_starts(const tune *t, size_t *count)
 {
     const settings *o = t->settings;
@@ -214,7 +214,7 @@ static uint64_t *list_starts(const tune *t, size_t *count)
     return all;
 }
 
-/* A record that took as much --effort is final, but not for a part of the space. */
+/* Finds a record that took as much effort. None answers for a part of a space. */
 static void ask_record(tune *t)
 {
     const settings *o = t->settings;
@@ -245,8 +245,7 @@ static at_status predict(tune *t, at_error *error)
     return status;
 }
 
-/* Opens the strategy, which begins with configurations that are likely to be fast: *named of them.
- */
+/* Opens the strategy, which begins with *named configurations that are likely to be fast. */
 static at_status open_strategy(tune *t, size_t *named, at_error *error)
 {
     const settings *o = t->settings;
@@ -279,7 +278,7 @@ static at_status open_strategy(tune *t, size_t *named, at_error *error)
     return status;
 }
 
-/* A simulated device proves every variant by its own checks, and needs no prover. */
+/* Opens the prover. A simulated device checks every variant itself and needs none. */
 static void open_prover(tune *t)
 {
     const settings *o = t->settings;
@@ -292,9 +291,9 @@ static void open_prover(tune *t)
         prover_tell_results(t->prover);
 }
 
-/* Opens the pipeline for how this run searches. One of the `named` configurations is likely to win
- * a quick run, which would wait for its ragged problems at the end: where there are compile workers
- * for all of them these are compiled at once. */
+/* Opens the pipeline. One of the `named` configurations is likely to win a quick run, which would
+ * wait for its ragged problems at the end. They are compiled at once if there are enough compile
+ * workers. */
 static void open_pipeline(tune *t, size_t named)
 {
     const settings *o = t->settings;

@@ -1,5 +1,5 @@
-/* Doubts about a baseline that is the oracle: it is proven like any other candidate, and asked
- * whether it computes the same on the GPU as on the simulated device. */
+/* A baseline that is the oracle: proves it like any other candidate, and compares its results on
+ * the GPU with those on the simulated device. */
 #include "run/tune_state.h"
 
 #include <stdio.h>
@@ -8,10 +8,10 @@
 #include "base/clock.h"
 #include "run/setup/setup.h"
 
-/* The proof is waited for so long at the end. */
+/* How long the end of a run waits for the proof. */
 enum { PATIENCE_S = 20, QUICK_PATIENCE_S = 1, STEP_MS = 50 };
 
-/* It is waited for until then, as clock_now_ns(). */
+/* Returns the time until which the proof is waited for, as clock_now_ns(). */
 static int64_t patience_end_ns(const tune *t)
 {
     const int64_t end_ns =
@@ -19,17 +19,14 @@ static int64_t patience_end_ns(const tune *t)
     return tune_end_ns(t) && tune_end_ns(t) < end_ns ? tune_end_ns(t) : end_ns;
 }
 
-/* The baseline, or what stands for it; NULL: it was not tried yet. */
+/* Returns the finished baseline or the candidate that stands for it, or NULL. */
 static candidate *find_baseline(const tune *t)
 {
-    const candidates *all = pipeline_candidates(t->pipeline);
-    for (size_t i = 0; t->has_baseline && i < all->count; i++)
-        if (all->items[i]->configuration == t->baseline && candidate_is_finished(all->items[i]))
-            return twins_lead(all->items[i]);
-    return NULL;
+    candidate *c = tune_tried_baseline(t);
+    return c && candidate_is_finished(c) ? twins_lead(c) : NULL;
 }
 
-/* The problem's place on the GPU; DEVICE_SLOTS: it has none. */
+/* Returns the slot of a problem on the GPU, or DEVICE_SLOTS. */
 static size_t find_slot(const tune *t, problem_kind kind)
 {
     size_t slot = 0;
@@ -38,7 +35,7 @@ static size_t find_slot(const tune *t, problem_kind kind)
     return slot < t->session.slots ? slot : DEVICE_SLOTS;
 }
 
-/* Sends the next results that the simulated device has told, if the GPU has that problem. */
+/* Sends the next results of the simulated device to the GPU, if the GPU has that problem. */
 static at_status begin_comparison(tune *t, at_error *error)
 {
     proof_results next;
@@ -64,7 +61,8 @@ static at_status begin_comparison(tune *t, at_error *error)
     return status;
 }
 
-/* The same machine code has the same results, but for rounding of what is approximated. */
+/* Notes a difference. The same machine code has the same results, except for the rounding of
+ * approximate instructions. */
 static void note_comparison(tune *t, const device_event *e)
 {
     char label[DEVICE_LABEL_BYTES];
@@ -103,7 +101,7 @@ at_status tune_compare_devices(tune *t, bool waits, at_error *error)
         else if (!status && waits && has_comparisons(t))
             status = pipeline_watch_proofs(t->pipeline, STEP_MS, error);
         if (found != AT_NOT_FOUND)
-            o->asked = false; /* also where the GPU is lost, which others tell */
+            o->asked = false; /* also if the GPU is lost, which is reported elsewhere */
         if (!found) {
             note_comparison(t, &e);
             device_event_deinit(&e);

@@ -1,4 +1,4 @@
-/* The race, and what stands in for it where there is none. */
+/* The race, or the choice without a race; and the race on other GPUs. */
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -9,9 +9,8 @@
 
 enum { STEP_MS = 50 };
 
-enum {
-    QUICK_PROOF_MS = 2800
-}; /* so long after its begin a quick run waits for no proof any more */
+/* The time after its start at which a quick run stops waiting for proofs. */
+enum { QUICK_PROOF_MS = 2800 };
 
 static void keep_search(tune *t)
 {
@@ -26,7 +25,8 @@ static void keep_search(tune *t)
     free(tried);
 }
 
-/* The candidate of the script's default, tried now if no strategy asked for it. */
+/* Finds the candidate of the script's default. Tries it now if no strategy asked for it. *out is
+ * NULL if it has no outcome. */
 static at_status try_baseline(tune *t, const candidate **out, at_error *error)
 {
     const candidates *all = pipeline_candidates(t->pipeline);
@@ -55,7 +55,7 @@ static void show_race(tune *t)
                                       .now_ns = clock_now_ns()});
 }
 
-/* Did the race's GPU go, and another take its place? */
+/* Returns true if the race's GPU was lost and another has taken its place. */
 static bool moved_home(tune *t)
 {
     at_error ignored = {0};
@@ -65,9 +65,9 @@ static bool moved_home(tune *t)
             pipeline_get_state(t->pipeline)->home != was);
 }
 
-/* The most entrants of whose race there is time for the end. Most of what the first block takes is
- * to load and check its entrants, each as long as when it was tried, and that block may take only a
- * part of the time that is left. 0: there is no limit. */
+/* Returns the most entrants for whose race there is time, or 0 if there is no limit. The first
+ * block takes most of its time to load and check its entrants, each as long as its try, and may
+ * take only a part of the remaining time. */
 static size_t most_entrants(const tune *t)
 {
     enum { BLOCKS_LEAST = 4, ENTRANTS_LEAST = 2 };
@@ -133,7 +133,8 @@ static at_status race_on_device(tune *t, at_error *error)
     return status;
 }
 
-/* Without a race the lowest median wins, once it is proven; if it is convicted, the next one. */
+/* Proves the variant with the lowest median, which wins without a race. If it is rejected the next
+ * one is proven. */
 static at_status prove_fastest(tune *t, at_error *error)
 {
     const candidates *all = pipeline_candidates(t->pipeline);
@@ -196,7 +197,7 @@ static finalists list_finalists(race_driver *c)
     return found;
 }
 
-/* *other: who is surely faster than the first, by *ratio; NULL: nobody is. */
+/* Sets *other to the finalist that is surely faster than the first one, by *ratio, or to NULL. */
 static at_status race_on(device_worker *w, const finalists *f, const settings *o,
                          const candidate **other, double *ratio, at_error *error)
 {

@@ -1,4 +1,5 @@
-/* The search: asks the strategy, tries what it wants, tells it what became of that. */
+/* The search: asks the strategy for configurations, tries them, and tells the strategy the
+ * outcomes. */
 #include "run/tune_state.h"
 
 #include <math.h>
@@ -16,17 +17,17 @@ enum {
     LAST_CHECK_MS = 500
 };
 
-/* A search in order asks for so many before the first is told, whatever the number of cores: a
- * simulated device takes longer than it takes to compile for it. */
+/* Configurations that a search in order asks for before the first is told, on any number of cores:
+ * a simulated device takes longer than the compilation for it. */
 enum { AHEAD_IN_ORDER = 8 };
 
-/* Emitting so many takes less time than a GPU has requests for. */
+/* Emission of so many takes less time than a GPU needs for its queued requests. */
 enum { EMIT_AT_ONCE = 8 };
 
-/* If none of so many compiles, the source is wrong. */
+/* If so many variants do not compile, the source is wrong. */
 enum { UNCOMPILED_FIRST = 8 };
 
-/* The share of the time until the race's end that searching may take. The rest is for the race. */
+/* The search's share of the time until the race must end. */
 static const double SEARCH_SHARE = 0.85;
 
 static bool has_budget(const tune *t)
@@ -61,7 +62,7 @@ static void show_search(tune *t)
             .until_end_s = limit_s > 0 ? limit_s - tune_elapsed_s(t) : 0});
 }
 
-/* An interrupted run still has time for the leader's check, which takes milliseconds. */
+/* Has the leader of an interrupted run checked, which takes milliseconds. */
 static at_status end_check(tune *t, at_error *error)
 {
     int64_t end_ns = clock_now_ns() + LAST_CHECK_MS * INT64_C(1000000);
@@ -80,8 +81,8 @@ void tune_learn(tune *t, candidate *c)
     bool ok = c->found.outcome == OUTCOME_OK, slow = c->found.outcome == OUTCOME_TOO_SLOW;
     t->learned++;
     t->uncompiled += c->found.outcome == OUTCOME_COMPILE_ERROR;
-    /* Of a class of twins the first that finishes counts as the evaluation. Which one stands for
-     * the others depends on the order in which they were compiled. */
+    /* The first twin of a class that finishes counts as the evaluation. The order of compilation
+     * decides which twin stands for the class. */
     candidate *lead = twins_lead(c);
     bool is_evaluation = !lead->counted;
     lead->counted = true;
@@ -94,8 +95,8 @@ void tune_learn(tune *t, candidate *c)
     trace_span(t->settings->trace, t->search_lane, "tell", start_ns, clock_now_ns(), 1);
 }
 
-/* Begins the proofs that --prove all asks for, and takes those that are done. The strategy was told
- * the time of a variant that a proof convicts now; it is not told again. */
+/* Begins the proofs of --prove all and takes decided ones. The strategy is not told again about a
+ * variant that a proof rejects now. */
 static at_status take_proofs(tune *t, at_error *error)
 {
     const candidates *all = pipeline_candidates(t->pipeline);
@@ -111,8 +112,8 @@ static at_status take_proofs(tune *t, at_error *error)
     return status;
 }
 
-/* The evaluations of the budget that are not asked for yet. A twin costs none. But it takes time
- * to emit twins: a search that finds hardly anything else ends, too. */
+/* Returns the evaluations of the budget that were not asked for. Twins cost none, but emitting them
+ * takes time: a search that finds almost only twins ends, too. */
 static uint64_t evaluations_left(const tune *t)
 {
     uint64_t most = tune_evaluations(t),
@@ -121,8 +122,8 @@ static uint64_t evaluations_left(const tune *t)
     return enough ? 0 : most - spent;
 }
 
-/* AT_SCRIPT if the source is wrong, whatever the parameters: none of the first variants compiles,
- * and neither does the default, which is tried first. */
+/* Returns AT_SCRIPT if the source is wrong whatever the parameters: neither the default, which is
+ * tried first, nor any of the other first variants compiles. */
 static at_status check_source(const tune *t, bool at_end, at_error *error)
 {
     const candidates *all = pipeline_candidates(t->pipeline);
@@ -147,8 +148,8 @@ static bool is_asked_out(const tune *t)
     return evaluations_left(t) == 0 || t->asked == space_count(t->session.space);
 }
 
-/* A default can take as long as thirty other variants: where time is short it is the last of those
- * that are tried in any case. */
+/* Moves the default behind the other variants that are tried in any case, if time is short: a
+ * default may take as long as thirty other variants. */
 static void put_default_back(const tune *t, uint64_t *wanted, size_t count)
 {
     size_t last = count < t->first ? count : t->first;
@@ -159,15 +160,15 @@ static void put_default_back(const tune *t, uint64_t *wanted, size_t count)
     wanted[last - 1] = t->baseline;
 }
 
-/* Is the candidate finished that the strategy is to be told of next, in order? */
+/* Returns true if the next candidate that the strategy must be told of, in order, is finished. */
 static bool has_next(const tune *t)
 {
     const candidates *all = pipeline_candidates(t->pipeline);
     return t->in_order && t->told < all->count && candidate_is_finished(all->items[t->told]);
 }
 
-/* Takes into account what has finished; in order one at a time, after which there is room for one
- * more. */
+/* Tells the strategy the finished candidates; in order only the next one, so that the strategy is
+ * asked after each. */
 static void learn_finished(tune *t)
 {
     const candidates *all = pipeline_candidates(t->pipeline);
@@ -178,8 +179,8 @@ static void learn_finished(tune *t)
         tune_learn(t, all->items[t->told++]);
 }
 
-/* A search that was cut short tells the strategy of all that finished, and does not wait for the
- * candidates before them. */
+/* Tells the strategy all finished candidates of a search that was cut short, without waiting for
+ * those before them. */
 static void learn_rest(tune *t)
 {
     const candidates *all = pipeline_candidates(t->pipeline);
@@ -227,7 +228,7 @@ static at_status ask(tune *t, bool *more, at_error *error)
     return AT_OK;
 }
 
-/* The share of the ceiling that is wanted becomes a time once the ceiling is measured. */
+/* Turns the wanted share of the ceiling into a time, once the ceiling is measured. */
 static void set_target(tune *t)
 {
     int64_t ceiling_ns =
@@ -236,7 +237,7 @@ static void set_target(tune *t)
         t->stopping.limits.target_cost = (double)ceiling_ns / t->settings->search.stop_at;
 }
 
-/* Is something that is left likely to win by more than a tie? */
+/* Returns true if an untried variant may still win by more than a tie. */
 static bool may_win(tune *t)
 {
     static const double least = 0.01;
@@ -246,8 +247,8 @@ static bool may_win(tune *t)
     return t->chance >= least;
 }
 
-/* Has a limit been reached? Then what waits is abandoned, but for a search in order, which is the
- * same on every machine. */
+/* Returns true if a limit was reached. Abandons the waiting candidates then, except in a search in
+ * order, which is the same on every machine. */
 static bool must_stop(tune *t)
 {
     static const run_end ends[STOP_REASONS] = {[STOP_EVALUATIONS] = RUN_END_EVALUATIONS,
@@ -285,21 +286,21 @@ static run_end end_of_search(const tune *t)
                                                              : RUN_END_STRATEGY;
 }
 
-/* Is anything under way that the search waits for? */
+/* Returns true if the search must wait for work under way. */
 static bool is_busy(const tune *t)
 {
     return pipeline_in_flight(t->pipeline) || has_next(t) ||
            (t->settings->prove_all && tune_proofs_pending(t));
 }
 
-/* Tells the pipeline whether a race is near, and whether it will check the leader itself. */
+/* Tells the pipeline whether a race is near, and whether it must check the leader. */
 static void expect_race(tune *t, bool ended, bool late)
 {
     const bool near = !ended && (is_asked_out(t) || tune_is_quick(t));
     pipeline_expect_race(t->pipeline, near ? tune_likely_entrants(t) : 0, !ended && !late);
 }
 
-/* Tries again what an interrupted run tried: the journal has the outcomes. */
+/* Tries the configurations of an interrupted run again. The journal has their outcomes. */
 static at_status retrace(tune *t, const uint64_t *tried, size_t count, at_error *error)
 {
     at_status status = AT_OK;
@@ -321,8 +322,8 @@ static at_status retrace(tune *t, const uint64_t *tried, size_t count, at_error 
     return status;
 }
 
-/* Where the search of an interrupted run had come to its end, its configurations are taken from the
- * journal. *done: it had. */
+/* Takes the configurations from the journal if the search of an interrupted run had ended, and sets
+ * *done. */
 static at_status resume_search(tune *t, bool *done, at_error *error)
 {
     const uint64_t *known;
@@ -338,7 +339,7 @@ static at_status resume_search(tune *t, bool *done, at_error *error)
             return AT_OK;
     if (end < 0 || end >= RUN_END_INTERRUPTED)
         return AT_OK;
-    /* A view into the journal does not survive what trying writes to it. */
+    /* Trying writes to the journal, which invalidates the view. */
     uint64_t *tried = memory_copy(known, count, sizeof *tried);
     *done = t->retraced = true;
     at_status status = tune_unless_interrupted(t, retrace(t, tried, count, error), error);
@@ -348,7 +349,8 @@ static at_status resume_search(tune *t, bool *done, at_error *error)
     return status;
 }
 
-/* If the journal has all outcomes the search is over before the device is ready. */
+/* Waits for the device. If the journal has all outcomes the search ends before the device is
+ * ready. */
 static at_status await_device(tune *t, at_error *error)
 {
     at_status status = AT_OK;
@@ -360,8 +362,8 @@ static at_status await_device(tune *t, at_error *error)
     return status;
 }
 
-/* Says how a search ended that no interrupt did. A limit that was reached with the last variant of
- * the space cut nothing short if that variant has ended, too. */
+/* Sets the reason for the end of a search that was not interrupted. A limit that was reached with
+ * the last variant of the space cut nothing short if that variant is finished. */
 static at_status conclude(tune *t, bool ended, at_error *error)
 {
     learn_rest(t);
@@ -373,7 +375,7 @@ static at_status conclude(tune *t, bool ended, at_error *error)
     return check_source(t, true, error);
 }
 
-/* Is the time up in which the search waits for what is under way? */
+/* Returns true if the search must not wait for work under way, because its time is up. */
 static bool waits_no_longer(const tune *t)
 {
     const double end_s = tune_races(t) ? tune_race_end_s(t) : t->stopping.limits.seconds;

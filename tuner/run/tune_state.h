@@ -194,8 +194,9 @@ int64_t tune_best_ns(const tune *t);   /* Returns the fastest time of the leader
 size_t tune_samples(const tune *t);    /* Returns the number of first samples of a variant. */
 bool tune_owns_workers(const tune *t); /* The workers end with the run. */
 bool tune_proofs_pending(const tune *t);
-const candidate *
-tune_tried_baseline(const tune *t); /* Returns NULL if the baseline was not tried. */
+
+/* Returns the candidate of the script's default, or NULL if it was not tried. */
+candidate *tune_tried_baseline(const tune *t);
 
 /* Returns the most variants that the search may try. Twins do not count. */
 uint64_t tune_evaluations(const tune *t);

@@ -21,7 +21,7 @@ static size_t problem_count(const problem_set *set)
     return set->layout_count * set->slot_count;
 }
 
-/* Any configuration of the layout. */
+/* Fills in any configuration of the layout. */
 static void layout_indices(const problem_set *set, size_t layout, uint16_t *indices)
 {
     const pattern *p = script_pattern(set->script);
@@ -29,7 +29,8 @@ static void layout_indices(const problem_set *set, size_t layout, uint16_t *indi
     script_set_layout(set->script, set->layouts[layout], indices);
 }
 
-/* Chooses the configuration of the oracle. On a problem that allows none no variant is checked. */
+/* Chooses the configuration of the oracle. If the problem allows no configuration, no variant is
+ * checked on it. */
 static at_status choose_oracle(problem_set *set, size_t number, problem_kind kind, at_error *error)
 {
     uint16_t *indices = set->oracles[number];
@@ -64,7 +65,7 @@ static at_status evaluate(problem_set *set, size_t layout, size_t slot, at_error
     return status;
 }
 
-/* Adds a layout, unless it is not wanted. */
+/* Adds a layout, unless no configuration of the space has it. */
 static at_status add_layout(problem_set *set, size_t number, const space *sp, at_error *error)
 {
     bool baseline = number == script_layout_of(set->script, script_pattern(set->script)->baseline);
@@ -118,7 +119,7 @@ size_t problem_set_layout(const problem_set *set, const uint16_t *indices)
     return DEVICE_MAX_LAYOUTS;
 }
 
-/* The file of the kernel that makes the expected results. */
+/* Returns the file of the kernel that makes the expected results. */
 static const char *oracle_path(const problem_set *set)
 {
     const pattern *p = script_pattern(set->script);
@@ -195,7 +196,8 @@ at_status problem_set_take(problem_set *set, uint64_t id, compile_result *r, at_
     return status;
 }
 
-/* Sends what files hold of the buffers of all problems, each file once, as far as any needs it. */
+/* Sends the files that fill buffers of any problem, each once, with as many bytes as the largest
+ * problem needs. */
 static at_status send_data(const problem_set *set, device_worker *w, at_error *error)
 {
     struct wanted {

@@ -6,15 +6,14 @@
 #include "device/plan.h"
 #include "run/setup/setup.h"
 
-/* Buffers of a problem that is run whole: of one that the script names for it; of one that is run
- * in place of the tuned problem's results, which costs every proof of a sum; and of any other,
- * which may compute much more. */
+/* The most bytes of buffers of a problem that runs whole: a problem that the script states for it;
+ * a problem for variants whose tuned results were not compared, which costs every proof of a sum;
+ * and any other problem, which may compute much more. */
 static const uint64_t most_problem_bytes = 16u << 20, most_brief_bytes = 8u << 20,
                       most_tuned_bytes = 1u << 20;
 
-/* How much larger a problem is in which a loop is to go round twice: where blocks are sampled, the
- * first that leaves each buffer small enough for offsets of 31 bits, since those that wrap are
- * another matter; and where it is run whole. */
+/* How much larger a problem is in which a loop must go round twice. In blocks: the first factor
+ * that leaves each buffer small enough for offsets of 31 bits. Whole: WHOLE_GROWTH. */
 static const int64_t sampled_growth[] = {32, 4, 2};
 enum {
     WHOLE_GROWTH = 4,
@@ -22,7 +21,8 @@ enum {
     MOST_OF_A_KIND = PATTERN_MAX_LARGER / GROWTH_COUNT
 };
 
-/* Few bytes may be much work: what goes over them again and again. */
+/* Returns true if a problem is little work. Few bytes may be much work if a kernel reads them again
+ * and again. */
 static bool is_quick(const problem_plan *plan, uint64_t most_bytes)
 {
     enum { MOST_A_BYTE = 16 };
@@ -43,7 +43,7 @@ static void note(proof_problems *p, const script *s, problem_kind kind, bool sam
     p->count++;
 }
 
-/* Adds a problem if it is small enough to be run whole. */
+/* Adds a problem if it is small enough to run whole. */
 static at_status add(proof_problems *p, script *s, problem_kind kind, uint64_t most_bytes,
                      bool *added, at_error *error)
 {
@@ -57,8 +57,8 @@ static at_status add(proof_problems *p, script *s, problem_kind kind, uint64_t m
     return AT_OK;
 }
 
-/* Are the data files of the tuned problem few enough bytes for each prover to hold them? Fills
- * exist where they are touched, files come whole. */
+/* Finds out whether each prover can hold the data files of the tuned problem. Filled buffers only
+ * exist where they are touched, but files come whole. */
 static at_status files_fit(script *s, bool *fit, at_error *error)
 {
     static const uint64_t most_bytes = UINT64_C(1) << 30;
@@ -92,7 +92,7 @@ at_status proof_problems_choose(proof_problems *p, script *s, bool as_set, at_er
         const problem_kind kind = choices[i].kind;
         if (described->has_problem[kind] && (kind != PROBLEM_SMALL || is_stated != is_last))
             status = add(p, s, kind, choices[i].most_bytes, &added, error);
-        /* Nobody promised that a problem is possible that the script does not state. */
+        /* A problem that the script does not state may be impossible. */
         if (is_last)
             status = error_forgive(status, AT_SCRIPT, error);
     }
@@ -115,7 +115,8 @@ at_status proof_problems_choose(proof_problems *p, script *s, bool as_set, at_er
     return status;
 }
 
-/* Makes the next problem, of `base` with another value of a variable. Is it one to be tried? */
+/* Makes the next problem from `base`, with another value of one variable. Returns true if the
+ * problem is to be tried. */
 static bool grow(proof_problems *p, script *s, problem_kind base, size_t variable, int64_t to,
                  proof_growth growth)
 {
@@ -143,7 +144,7 @@ static bool grow(proof_problems *p, script *s, problem_kind base, size_t variabl
     return true;
 }
 
-/* The largest value of a variable in the script's problems. */
+/* Returns the largest value of a variable in the script's problems. */
 static int64_t largest(const pattern *described, size_t variable)
 {
     int64_t most = 0;
@@ -153,8 +154,8 @@ static int64_t largest(const pattern *described, size_t variable)
     return most;
 }
 
-/* The largest that is no larger than the script's may take too long; one halfway to it goes first,
- * where there is room. */
+/* Adds the largest problem up to the script's largest. It may take too long, so a problem halfway
+ * to it goes first, if there is room. */
 static void enlarge_briefly(proof_problems *p, script *s, problem_kind base, size_t variable,
                             int64_t most)
 {

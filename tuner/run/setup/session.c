@@ -30,7 +30,7 @@ static at_status give_sizes(script *s, const pattern *tuned, at_error *error)
     return script_set_problem(s, PROBLEM_TUNED, values, count, error);
 }
 
-/* The buffers of a captured launch: what they are called in the script, and where they lay. */
+/* The buffers of a captured launch: their names in the script and their addresses. */
 typedef struct addresses {
     size_t count;
     char names[PLAN_MAX_BUFFERS][PLAN_NAME_BYTES];
@@ -66,7 +66,8 @@ static const uint64_t *address_of(const addresses *a, const char *name)
     return NULL;
 }
 
-/* Calls a buffer as those at the same address are called, and as none where there are none. */
+/* Renames a buffer to the name of the known buffer at its address. A buffer at a new address gets a
+ * new name. */
 static void rename_buffer(buffer_plan *b, const addresses *own, addresses *known, size_t number)
 {
     const uint64_t *at = address_of(own, b->name);
@@ -149,7 +150,7 @@ static at_status compile_predecessor(predecessors *p, script *s, const char *arc
     return status;
 }
 
-/* FILE@CAPTURE; a file may have that in its name. */
+/* Cuts FILE@CAPTURE. A file name may have an @, too. */
 static const char *cut_captured(const char *after, char *script_name, size_t bytes)
 {
     const char *at = strrchr(after, '@');
@@ -240,8 +241,7 @@ static at_status predecessors_send(const predecessors *p, device_worker *w, at_e
 
 enum { STEP_MS = 100 };
 
-/* The share of a budget in seconds that may pass on a usual machine until there is something to
- * try. */
+/* The share of a budget in seconds that may pass on a usual machine before the first try. */
 static const double ENUMERATE_SHARE = 0.2, SAMPLE_SHARE = 0.1;
 
 static double smaller(double a, double b)
@@ -257,7 +257,7 @@ at_status session_choose_problems(script *s, bool predicted, session_problems *o
     for (size_t i = 0; i < p->ragged_count; i++)
         out->kinds[1 + i] = (problem_kind)(PROBLEM_RAGGED + i);
     at_status status = predicted ? proof_problems_choose(&chosen, s, false, error) : AT_OK;
-    /* A script without a small problem has the tuned one run whole. */
+    /* Without a small problem the tuned one runs whole. */
     if (status || !chosen.count || chosen.none_whole || (chosen.count == 1 && chosen.sampled[0]))
         return error_forgive(status, AT_USAGE, error);
     out->count = 1;
@@ -350,7 +350,8 @@ int64_t session_ceiling_ns(const session *s, int64_t measured_ns)
     return (int64_t)((double)session_work(s, ceiling->unit) / s->ceiling_rate);
 }
 
-/* A simulated device predicts copies alone, and what a GPU reaches is nothing to it. */
+/* Finds the ceiling and its recorded rate. A simulated device predicts only copies, and recorded
+ * rates of GPUs do not apply to it. */
 static at_status find_ceiling(const settings *o, session *s, at_error *error)
 {
     s->ceiling = plan_ceiling(&s->problems.plans[0]);
@@ -367,7 +368,7 @@ static at_status find_ceiling(const settings *o, session *s, at_error *error)
     return status;
 }
 
-/* The id of the first compile result of the device's own kernels; no candidate has such ids. */
+/* First id of the compile results of the device's helper kernels. No candidate has these ids. */
 static const uint64_t SUPPORT_ID = UINT64_C(1) << 62;
 static const uint64_t PROTOTYPE_ID = UINT64_C(3) << 61;
 
@@ -379,7 +380,7 @@ static at_status send_to(session *s, device_worker *w, at_error *error)
                                      error);
 }
 
-/* Everything is there that the set-up needs. */
+/* Sends the set-up to all devices when it is complete. */
 static at_status send_to_all(session *s, at_error *error)
 {
     at_status status = send_to(s, s->workers->device, error);
@@ -407,7 +408,7 @@ at_status session_take(session *s, compile_result *r, at_error *error)
                                                                        : send_to_all(s, error);
 }
 
-/* Takes the references and, if the session is to be settled, the device's own kernels; a simulated
+/* Takes the references. If the session is to be settled, also takes the helper kernels. A simulated
  * device waits for the prototype, too, which takes less time than a variant. */
 static at_status take_results(session *s, bool settled, at_error *error)
 {
@@ -427,7 +428,7 @@ static at_status take_results(session *s, bool settled, at_error *error)
     return status;
 }
 
-/* Refuses problems that a simulated device would have to run whole for minutes. */
+/* Refuses problems that a simulated device would run whole for minutes. */
 static at_status check_sizes(const session *s, at_error *error)
 {
     static const uint64_t most_bytes = UINT64_C(1) << 30;
@@ -447,7 +448,8 @@ static at_status check_sizes(const session *s, at_error *error)
     return AT_OK;
 }
 
-/* Submits the baseline's or, where that is not in the space, the first configuration's. */
+/* Submits the prototype of the baseline or, if that is not in the space, of the first
+ * configuration. */
 static at_status submit_prototype(session *s, at_error *error)
 {
     const pattern *p = script_pattern(s->script);
@@ -460,8 +462,8 @@ static at_status submit_prototype(session *s, at_error *error)
                              error);
 }
 
-/* Compiles the references and sends the set-up, once the support code is there as well; its answer
- * (DEVICE_READY) is the pipeline's. */
+/* Compiles the references, and sends the set-up when the support code is there, too. The pipeline
+ * takes the answer (DEVICE_READY). */
 static at_status send_setup(const settings *o, session *s, at_error *error)
 {
     session_problems chosen;

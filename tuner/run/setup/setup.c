@@ -39,7 +39,7 @@ at_status target_find(const char *arch, arch_limits *out, at_error *error)
         *out = chip.limits;
         return error_forgive(status, AT_USAGE, error);
     }
-    /* A GPU's name is none of an architecture. */
+    /* the name of a GPU is not that of an architecture */
     if (!arch && !status)
         snprintf(out->name, sizeof out->name, "sm_%d%d", out->major, out->minor);
     return status;
@@ -53,14 +53,14 @@ at_status target_check_script(const settings *o, at_error *error)
     return status ? status : paths_find_script(&p, o->pattern.script, path, sizeof path, error);
 }
 
-/* Tells whether an interrupt waits. Interrupts are held back during a run, and between several. */
+/* Returns true if an interrupt waits. Interrupts are held during a run, and between several. */
 static bool interrupt_asked(void *context)
 {
     (void)context;
     return interrupt_waits();
 }
 
-/* A pool of one worker, which starts when a kernel's file is asked about. */
+/* A pool of one worker, which starts when the script asks the compiler about a kernel file. */
 typedef struct asking {
     compile_pool *pool;
     bool use_cache;
@@ -107,7 +107,7 @@ static void tell_warnings(const script *s)
         fprintf(stderr, "autotune: warning: %s:%d: %s\n", script_pattern(s)->path, line, text);
 }
 
-/* `p` and `a` are borrowed. */
+/* Returns the options to load a script with; borrows `p` and `a`. */
 static script_options script_options_of(const settings *o, const paths *p,
                                         const arch_limits *limits, asking *a,
                                         const script_captured *captured)
@@ -128,8 +128,8 @@ static script_options script_options_of(const settings *o, const paths *p,
                             .stop = interrupt_asked};
 }
 
-/* A problem of the command line of which no data can be made is told as that, and not by the first
- * constraint that divides by one of its sizes. */
+/* Refuses a problem of the command line for which no data can be made, before a constraint divides
+ * by one of its sizes. */
 static at_status check_problem(const settings *o, script **s, at_error *error)
 {
     problem_plan plan;
@@ -198,7 +198,7 @@ bool target_feature(script *s, problem_kind problem, const record_feature *featu
     return true;
 }
 
-/* Writes the values of the configuration that are not as `asked`, with blanks before them. */
+/* Writes the values that differ from the configuration `asked`, each after a blank. */
 static void changed_text(const script *s, const uint16_t *asked, const uint16_t *indices, char *out,
                          size_t size_bytes)
 {
@@ -234,7 +234,7 @@ at_status setup_choose_configuration(script *s, problem_kind problem, const char
     return status;
 }
 
-/* Names the constraint that a configuration breaks, and what is valid near it. */
+/* Names the constraint that a configuration breaks, and a valid configuration near it. */
 static at_status refuse_broken(script *s, problem_kind problem, const uint16_t *indices,
                                size_t broken, at_error *error)
 {
@@ -268,7 +268,7 @@ at_status setup_choose_valid(script *s, problem_kind problem, const char *text, 
 
 void problem_label(const pattern *p, problem_kind kind, char *text, size_t size_bytes)
 {
-    /* All variables of the tuned one are told if another stands in for it. */
+    /* if another problem can stand in for the tuned one, all of its variables are named */
     const bool has_stand_in =
         p->has_problem[PROBLEM_SIMULATED] || p->has_problem[PROBLEM_SMALL] || p->ragged_count > 0;
     const char *adjective = kind >= PROBLEM_LARGER   ? "larger"

@@ -11,7 +11,7 @@
 
 enum { STEP_MS = 100 };
 
-/* A GPU that takes longer to open does not hold up the next. */
+/* The time after which a GPU that is still opening no longer delays the next one. */
 static const int64_t opening_patience_ns = INT64_C(2) * 1000000000;
 
 static at_status start_device(const settings *o, const char *spec, const worker_host *host,
@@ -90,7 +90,7 @@ void workers_open_next(workers *w)
     device_worker_begin(next);
 }
 
-/* "cuda:0,2": the first describes them all. */
+/* Opens the GPUs of "cuda:0,2". The first describes all of them. */
 static at_status open_devices(workers *w, const settings *o, at_error *error)
 {
     const char *spec = o->machine.device;
@@ -99,7 +99,7 @@ static at_status open_devices(workers *w, const settings *o, at_error *error)
     if (!kind || !comma || strncmp(spec, "cuda:", 5) != 0)
         return open_device(w, o, spec, error);
     snprintf(first, sizeof first, "%.*s", (int)(comma - spec), spec);
-    /* Without a race the first samples decide, and those of several GPUs do not compare. */
+    /* Without a race the first samples decide, and samples of several GPUs do not compare. */
     if (o->race.fixed_samples > 0)
         return open_device(w, o, first, error);
     at_status status = open_device(w, o, first, error);
@@ -115,7 +115,7 @@ static at_status open_devices(workers *w, const settings *o, at_error *error)
     return status;
 }
 
-/* The default device: the first GPU, else a simulated one where this build has it. */
+/* Opens the default device: the first GPU, else a simulated one if this build has it. */
 static at_status open_default_device(workers *w, const settings *o, at_error *error)
 {
     at_status status = open_device(w, o, "cuda:0", error);
@@ -158,7 +158,7 @@ static bool is_known(const workers *w, const device_properties *p)
     return known;
 }
 
-/* Starts a GPU of a rank: the first is that of the race. Ranks of one host may see the same. */
+/* Starts a GPU of a rank; the first one runs the race. Ranks of one host may see the same GPUs. */
 static at_status add_device(workers *w, const settings *o, size_t rank, const device_properties *p,
                             at_error *error)
 {
@@ -176,7 +176,8 @@ static at_status add_device(workers *w, const settings *o, size_t rank, const de
     return start_device(o, p->spec, ranks_host(w->ranks, rank), false, place, error);
 }
 
-/* Every GPU of every rank. AT_NOT_FOUND: there is none. A rank that cannot tell has none. */
+/* Starts every GPU of every rank. Returns AT_NOT_FOUND if there is none. A rank that cannot list
+ * its GPUs has none. */
 static at_status open_ranks(workers *w, const settings *o, at_error *error)
 {
     enum { MOST_OF_RANK = 32 };
@@ -265,14 +266,13 @@ void workers_close(workers *w)
     *w = (workers){0};
 }
 
-/* Answers that nobody waits for any more. */
+/* Drops the answers that nobody waits for. */
 static at_status drop_events(workers *w, device_worker *d, at_error *error)
 {
     device_worker_begin(d);
     for (;;) {
         device_event event;
-        /* Pending messages may be claimed ones, and no events: they are looked at anew every now
-         * and then. */
+        /* A pending message may be claimed, which makes no event: asks again every now and then. */
         bool pending = device_worker_pending(d) > 0;
         at_status status = device_worker_take(d, pending ? STEP_MS : 0, &event, error);
         if (status == AT_NOT_FOUND && pending)
@@ -360,7 +360,7 @@ static bool is_described(const run_gpu *one, const workers *w)
     return one->worker == w->device;
 }
 
-/* The first that is ready, else the first that is described. g->count: there is none. */
+/* Returns the first GPU that is ready, else the first that is described, else g->count. */
 static size_t find_home(const gpus *g, const workers *w)
 {
     size_t found = g->count;

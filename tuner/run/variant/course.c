@@ -10,11 +10,11 @@
 
 /* ---- the rule ---- */
 
-/* A variant whose first launch takes so many times the best time is left then. A race drops those
- * whose first samples take 1.3 times as long. What a single cold launch may be off by is less than
- * the rest: caches and page tables cost a launch microseconds, and a chip that throttles takes
- * twice as long. Shorter launches take no longer than what is left out with them: the checks and
- * their comparisons. */
+/* The ratio of a first launch to the best time above which a device leaves a variant. A race drops
+ * variants whose first samples take 1.3 times as long. The difference covers the error of a single
+ * cold launch: caches and page tables cost a launch microseconds, and a throttled chip takes twice
+ * as long. Launches below TOO_SLOW_LEAST_NS take no longer than the checks and comparisons that
+ * leaving a variant saves. */
 static const double TOO_SLOW = 4;
 static const int64_t TOO_SLOW_LEAST_NS = 2 * 1000 * 1000;
 
@@ -56,7 +56,7 @@ int64_t next_limit_ns(int64_t best_ns)
 
 /* ---- candidates in the journal ---- */
 
-/* A new leader is checked only if it is faster by more: a smaller gain may be noise. */
+/* A new leader is checked only if its gain is larger than noise. */
 static const double LEADER_GAIN = 0.01;
 
 void variant_log_put_on(const variant_log *log, candidate *c, size_t gpu_number)
@@ -101,8 +101,7 @@ static journal_key key_of_check(const candidate *c, const char *check)
     return journal_key_of_question(c->key, &(journal_question){.asked = check});
 }
 
-/* Writes what a check of a candidate that had its outcome found: "ragged", of its ragged problems,
- * or "proof". */
+/* Writes the result of a check after the outcome: "ragged" for the ragged problems, or "proof". */
 static void keep_check(variant_log *log, const candidate *c, const char *check)
 {
     if (log->journal)
@@ -135,8 +134,8 @@ static bool find_entry(const variant_log *log, const candidate *c, journal_entry
            entry->found.sample_count <= DEVICE_MAX_SAMPLES;
 }
 
-/* Gives the candidate the outcome that an earlier run found, at home or else on another GPU, and
- * what such checks found; false: there is none. */
+/* Gives the candidate the outcome of an earlier run, at home or on another GPU, with the results of
+ * later checks. Returns false if there is none. */
 static bool find_logged(variant_log *log, candidate *c)
 {
     journal_entry entry;
@@ -153,7 +152,7 @@ static bool find_logged(variant_log *log, candidate *c)
     c->has_code = entry.has_code;
     candidate_copy(c, &entry.found);
     find_checks(log, c);
-    /* Another configuration may have the same kernel: a reader of the journal must find both. */
+    /* Another configuration may have the same kernel. A reader of the journal must find both. */
     char text[CONFIGURATION_BYTES];
     format_configuration(log, c, text, sizeof text);
     if (strcmp(text, entry.configuration) != 0)
@@ -175,7 +174,8 @@ size_t course_compiling(const pipeline *p)
     return p->table.at[CANDIDATE_COMPILING] + p->table.at[CANDIDATE_RECOMPILING];
 }
 
-/* Does it stand for the one that is tried in any case? */
+/* Returns true if the candidate, or a twin that it stands for, is the configuration that is tried
+ * in any case. */
 static bool is_kept(const pipeline *p, const candidate *c)
 {
     while (c && (!p->options.kept || c->configuration != *p->options.kept))
@@ -196,7 +196,7 @@ static void count_finished(pipeline *p, candidate *c)
     memory_add(&p->finished, &p->finished_count, &c, sizeof c);
 }
 
-/* The one that stands for it is finished. */
+/* Finishes a twin after the candidate that stands for it. */
 static void finish_twin(pipeline *p, candidate *c)
 {
     bool known = c->from_journal;
@@ -213,7 +213,7 @@ static void become_twin(pipeline *p, candidate *c, candidate *lead)
 {
     candidate_drop_images(c);
     for (candidate *next = c; next; c = next) {
-        /* It may have stood for others itself. */
+        /* `next` may have stood for others itself. */
         next = c->next_twin;
         twins_join(c, lead);
         if (c->stage != CANDIDATE_FOLLOWING)
@@ -236,7 +236,7 @@ static void note_hang(pipeline *p, const candidate *c)
     const outcome o = c->found.outcome;
     const bool ended = o == OUTCOME_OK || o == OUTCOME_WRONG_RESULT || o == OUTCOME_CRASHED ||
                        o == OUTCOME_TOO_SLOW;
-    /* A variant that was not launched, or not tried, says nothing of loops. */
+    /* A variant that was not launched tells nothing about loops. */
     if (!ended && o != OUTCOME_TIMEOUT)
         return;
     space_at(p->session->space, c->configuration, p->indices);
@@ -249,7 +249,7 @@ static void note_hang(pipeline *p, const candidate *c)
     p->state.all_hang = cause && !*cause->text;
 }
 
-/* Returns what a candidate shares with those that hung, or NULL. */
+/* Returns the values that a candidate shares with variants that hung, or NULL. */
 static const hang_cause *find_cause(const pipeline *p, const candidate *c)
 {
     if (p->hangs.count == 0)
@@ -258,7 +258,8 @@ static const hang_cause *find_cause(const pipeline *p, const candidate *c)
     return hangs_find(&p->hangs, p->indices);
 }
 
-/* Is it the faster of two that work, for the race at home? */
+/* Returns true if `c` may race at home and is faster than `than` (which may be NULL) by the share
+ * `gain`. */
 static bool is_faster(const pipeline *p, const candidate *c, const candidate *than, double gain)
 {
     if (!candidate_may_race(c) || !c->fastest_ns)
@@ -331,7 +332,8 @@ void course_finish(pipeline *p, candidate *c)
         candidate_drop_images(c);
 }
 
-/* `first` has the same code, and stands for it; NULL: there is none, and it has its outcome. */
+/* Makes `c` a twin of `first`, which has the same code. If `first` is NULL finishes `c` with its
+ * outcome. */
 static void finish_or_join(pipeline *p, candidate *c, candidate *first)
 {
     if (first)

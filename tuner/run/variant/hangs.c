@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 
-enum { MOST_CAUSES = 64, MOST_COMPARED = 24 }; /* of those that hung, the first */
+enum { MOST_CAUSES = 64, MOST_COMPARED = 24 }; /* the latest ones that hung */
 
 void hangs_init(hangs *h, const pattern *p)
 {
@@ -58,7 +58,7 @@ static void describe(hang_cause *cause, const pattern *p)
     }
 }
 
-/* A cause, unless a variant with all of these values has ended. */
+/* Adds a cause, unless a variant with all of its values has ended. */
 static void suspect(hangs *h, hang_cause *cause)
 {
     const size_t width = h->pattern->parameter_count;
@@ -71,7 +71,8 @@ static void suspect(hangs *h, hang_cause *cause)
     memory_add(&h->causes, &h->count, cause, sizeof *cause);
 }
 
-/* Suspects the common values of the latest that hung and each two others that did. */
+/* Suspects the values that the latest variant that hung has in common with each pair of earlier
+ * ones. */
 static void suspect_with_others(hangs *h)
 {
     const size_t width = h->pattern->parameter_count, others = h->hung_count - 1;
@@ -87,7 +88,7 @@ static void suspect_with_others(hangs *h)
         }
 }
 
-/* Drops the causes that hold of a configuration that ended. */
+/* Drops the causes whose values a configuration has that ended. */
 static void clear(hangs *h, const uint16_t *indices)
 {
     size_t kept = 0;

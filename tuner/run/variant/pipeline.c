@@ -9,10 +9,10 @@
 #include "run/variant/course.h"
 #include "run/variant/sources.h"
 
-enum { FINISHED_A_LOOK = 8 }; /* who may race is looked for after so many more have finished */
+enum { FINISHED_A_LOOK = 8 }; /* finished candidates between two searches for likely entrants */
 
-/* The limit of machine code that waits for the device. If compiling stops for a full queue, sources
- * trickle to the compile workers one by one, and groups of one take several times as long. */
+/* The most machine code that waits for the device. If compilation stops for a full queue, sources
+ * reach the compile workers one by one, and groups of one take several times as long. */
 static const size_t COMPILED_AHEAD_BYTES = (size_t)256 << 20;
 
 pipeline *pipeline_new(session *s, const pipeline_options *o)
@@ -62,8 +62,8 @@ size_t pipeline_in_flight(const pipeline *p)
            at[CANDIDATE_CHECK_DUE] + at[CANDIDATE_CHECKING];
 }
 
-/* A search that learns from what it is told knows less the further it runs ahead, and takes longer:
- * it has as much under way as keeps everybody busy. */
+/* A search that learns knows less the further it runs ahead. It gets just enough room to keep all
+ * workers busy. */
 size_t pipeline_room(const pipeline *p)
 {
     size_t width = p->options.is_blind
@@ -102,8 +102,8 @@ static at_status emit_and_submit(pipeline *p, candidate *c, bool resumable, at_e
     return status;
 }
 
-/* The first variants, which are likely to win, were compiled for their ragged problems, too, and
- * are proven once all are on their way. */
+/* Proves the first variants, which are likely to win and were compiled for their ragged problems at
+ * once. */
 static at_status prove_whole(pipeline *p, at_error *error)
 {
     const uint64_t *kept = p->options.kept;
@@ -139,8 +139,8 @@ void pipeline_expect_race(pipeline *p, size_t entrants, bool checks_leader)
     p->checks_leader = checks_leader;
 }
 
-/* Has the leader checked, and then proven: a run that is interrupted records nothing else
- * (run/summarise.c). The race checks what leads at its end. */
+/* Has the leader checked and then proven, because an interrupted run records only a checked variant
+ * (summarise.c). A race checks its own winner. */
 static at_status attend_leader(pipeline *p, at_error *error)
 {
     course_settle_leader(p);
@@ -157,13 +157,13 @@ static at_status attend_leader(pipeline *p, at_error *error)
     return next == NEXT_PROVE ? pipeline_prove(p, c, false, error) : AT_OK;
 }
 
-/* 0: it has none, or is no candidate for the race. */
+/* Returns a candidate's time for the race, or 0 if it may not race. */
 static int64_t racing_ns(const pipeline *p, const candidate *c)
 {
     return candidate_may_race(c) ? pipeline_prior_ns(p, c) : 0;
 }
 
-/* The fastest that is not compiled for its ragged problems yet; NULL: there is none. */
+/* Returns the fastest candidate that is not compiled for its ragged problems, or NULL. */
 static candidate *fastest_deferred(const pipeline *p)
 {
     candidate *found = NULL;
@@ -179,11 +179,11 @@ static candidate *fastest_deferred(const pipeline *p)
     return found;
 }
 
-/* Has idle compile workers compile for the race that is near, while the device still works. */
+/* Has idle compile workers compile for a race that is near, while the device still works. */
 static at_status prepare_race(pipeline *p, at_error *error)
 {
     at_status status = AT_OK;
-    /* Looking through thousands after each of them would keep the devices waiting. */
+    /* A search through thousands of candidates after each one would keep the devices waiting. */
     bool due = p->entrants > 0 && p->state.finished >= p->prepared_at + FINISHED_A_LOOK;
     while (!status && due && p->table.at[CANDIDATE_WAITING] > 0 &&
            course_compiling(p) < compile_width(p->session->workers->pool)) {
@@ -237,7 +237,7 @@ static void take_compiled(pipeline *p, compile_result *r)
     }
     if (r->outcome != COMPILE_OK) {
         candidate_reject(c, compile_failure(r->outcome), r->log);
-        /* A race that is resumed is one of the same entrants. */
+        /* A resumed race must have the same entrants. */
         if (p->entrants > 0 && c != p->checking)
             course_keep_check(p, c, "ragged");
     }
@@ -245,7 +245,7 @@ static void take_compiled(pipeline *p, compile_result *r)
         course_compiled(p, c);
 }
 
-/* Takes everything that is there without waiting; *moved tells whether anything was. */
+/* Takes all compile results that are there, without waiting. Sets *moved if there were any. */
 static at_status drain_compiled(pipeline *p, bool *moved, at_error *error)
 {
     at_status status = AT_OK;
@@ -325,13 +325,13 @@ candidate *pipeline_take_proof(pipeline *p, bool keeps)
         return NULL;
     candidate *c = twins_lead(p->table.items[found.id]);
     candidate_judge(c, &found);
-    /* A candidate that is not tried yet is rejected when it is. */
+    /* An untried candidate is rejected when it is tried. */
     if (keeps && c->verdict == PROOF_CONVICTED && candidate_is_finished(c))
         course_keep_check(p, c, "proof");
     return c;
 }
 
-/* The one wait of a run: for compile workers, the device and the prover. */
+/* Waits for compile workers, devices and the prover: the only wait of a run. */
 static void wait_for_all(const pipeline *p, int timeout_ms)
 {
     poll_set set;

@@ -14,78 +14,79 @@
 #include "run/setup/setup.h"
 #include "script/emit.h"
 
-/* Compile ids: who owns them, what they are for. */
+/* Compile ids: bits for the owner and the purpose. */
 #define OWN_IDS (UINT64_C(1) << 63)
 #define REFERENCE_IDS (UINT64_C(1) << 62)
-#define LARGER_IDS (UINT64_C(1) << 61) /* and half of it, and a quarter */
+#define LARGER_IDS (UINT64_C(1) << 61) /* shifted right by one and two for the other growths */
 
-/* Processes that simulate, one for so many cores: a small problem has too few blocks to keep more
- * cores busy. */
+/* Processes that simulate: one for so many cores, because a small problem has too few blocks to
+ * keep more cores busy. */
 enum { MOST_WORKERS = 4, CORES_A_WORKER = 8 };
 
-/* Jobs that a worker has: one that it is at, and one so that it does not wait for the tuner. The
- * others can still be overtaken. */
+/* Jobs that a worker has: one under way, and one so that the worker does not wait for the tuner.
+ * All others can still be overtaken. */
 enum { SENT_AHEAD = 2 };
 
-/* If nothing is decided for so long, somebody wants to know why. */
+/* The time without a decision after which the user is told the reason. */
 static const int64_t PATIENT_NS = INT64_C(10) * 1000000000;
 
 /* One variant to prove. It is sent to a worker when `parts` is 0, and decided once: by an answer,
- * or because it cannot be proven. Then its images are freed and it joins the prover's queue
- * `decided`, which is in the order of decisions. */
+ * or because it cannot be proven. Then its images are freed and it joins the queue `decided`. */
 typedef struct job {
-    queue_item item; /* decided */
+    queue_item item; /* in `decided` */
     uint64_t id;
-    size_t parts;  /* compile results that it waits for */
-    size_t worker; /* that it was sent to */
+    size_t parts;  /* compile results to come */
+    size_t worker; /* the worker it was sent to */
     bool sent, decided;
-    prover *further;        /* of larger problems, that has it; NULL: none */
-    proof_growth growth;    /* of these */
-    uint16_t *indices;      /* owned */
-    uint64_t urgency;       /* the highest is sent first */
+    prover *further;     /* the prover of larger problems that has it; NULL if none has */
+    proof_growth growth; /* how these problems are larger */
+    uint16_t *indices;
+    uint64_t urgency;       /* the job with the highest urgency is sent first */
     device_variant variant; /* images borrow `compiled` */
     compile_result compiled[DEVICE_SLOTS];
-    char texts[DEVICE_SLOTS][33]; /* hashes of what is compiled, */
-    size_t same[DEVICE_SLOTS];    /* and the first slot for which that is the same */
+    char texts[DEVICE_SLOTS][33]; /* hashes of the compiled texts */
+    size_t same[DEVICE_SLOTS];    /* the first slot with the same text */
     proof proof;
 } job;
 
-/* larger[] prove the variants of which a loop never went round twice, under the numbers of their
- * jobs, on problems on which it may: on blocks of some, and variants whose blocks depend on each
- * other (device_coverage) on whole ones. Before that those of whose blocks of the tuned problem no
- * result was compared: on whole ones that are as large as can be. NULL until there is one, and of a
- * prover that is one. */
+/* larger[] are the provers of larger problems (proof_growth), NULL until they are needed, and NULL
+ * in those provers themselves. They try variants under the numbers of their jobs: first variants
+ * without a compared result of the tuned problem, on whole problems that are as large as possible;
+ * then variants with a loop that never went round twice, on blocks of larger problems, or on whole
+ * ones if the variant's blocks depend on each other (device_coverage). */
 struct prover {
     prover *larger[GROWTH_COUNT];
     bool is_larger;
     uint64_t own_ids;
-    trace *shown; /* borrowed; NULL: none */
+    trace *shown; /* borrowed; may be NULL */
     script *script;
     compile_pool *pool;
     char arch[16];
     device_worker *workers[MOST_WORKERS];
-    size_t worker_count, sent[MOST_WORKERS]; /* jobs that each has not answered */
+    size_t worker_count, sent[MOST_WORKERS]; /* jobs without an answer, by worker */
     uint64_t last_urgency;
     device_whole whole;
     proof_problems chosen;
-    problem_set problems; /* the chosen ones, as workers take them */
+    problem_set problems; /* the chosen problems, as workers take them */
     bool set_up;
     bool tells_results;
-    size_t results_asked, results_told; /* of its problems, in their order */
-    proof_results *results;             /* not taken yet; owned */
+    size_t results_asked,
+        results_told;       /* results asked for and received, in the order of the problems */
+    proof_results *results; /* results that were not taken; owned */
     size_t results_count;
-    char why[1024];  /* it cannot prove anything; empty: it can */
-    uint64_t broken; /* lowest compile id of a reference that does not compile, as broken_why says;
-                        UINT64_MAX: none. In whatever order they are compiled, the same is told */
+    char why[1024];  /* why nothing can be proven; "" if proofs are possible */
+    uint64_t broken; /* lowest compile id of a reference that does not compile, with its message in
+                        broken_why; UINT64_MAX if all compile. The lowest, so that the message does
+                        not depend on the order of compilation */
     char broken_why[1024];
-    bool is_script_wrong; /* what `why` says is an error of the script */
+    bool is_script_wrong; /* `why` is an error of the script */
     job **jobs;
     size_t job_count, undecided;
     size_t answered; /* all jobs before this one are decided */
-    queue decided;   /* and not taken yet */
+    queue decided;   /* decided jobs that were not taken, in the order of their decisions */
     size_t taken;
-    int64_t first_sent_ns; /* as clock_now_ns(); 0: none was sent to a worker yet */
-    bool told_wait;        /* that the reference takes long */
+    int64_t first_sent_ns; /* as clock_now_ns(); 0 if no job was sent */
+    bool told_wait;        /* the user was told that the reference takes long */
 };
 
 void proof_deinit(proof *p)
@@ -121,7 +122,7 @@ static void decide(prover *p, job *j, proof_verdict verdict, const char *message
     decide_covered(p, j, verdict, message, &(device_coverage){0});
 }
 
-/* What is right on small problems alone is no proof of the tuned one. */
+/* Ends a proof as unknown: results on small problems alone prove nothing about the tuned one. */
 static void decide_owing(prover *p, job *j, const device_coverage *found)
 {
     char why[COVERAGE_TEXT_BYTES + 64];
@@ -166,7 +167,7 @@ static prover *create(script *s, compile_pool *pool, const char *arch, trace *sh
     return p;
 }
 
-/* The reason begins with the place of what is to blame. */
+/* Gives up with a reason that begins with the place of the error. */
 static void give_up_for(prover *p, const at_error *e)
 {
     char why[sizeof p->why];
@@ -180,7 +181,7 @@ static void give_up_for(prover *p, const at_error *e)
     }
 }
 
-/* Starts what is needed for its problems. */
+/* Starts the workers and the compilation for the prover's problems. */
 static void begin(prover *p)
 {
     script *s = p->script;
@@ -271,7 +272,8 @@ static job *add_job(prover *p, uint64_t id, const uint16_t *indices)
     return j;
 }
 
-/* Is this the first slot for which that is compiled, with these entries? */
+/* Returns true if no earlier slot has the same compiled text with these entries. Sets
+ * j->same[slot]. */
 static bool is_new(job *j, size_t slot, const emitted *source)
 {
     memcpy(j->texts[slot], source->hash, sizeof j->texts[slot]);
@@ -309,7 +311,7 @@ static at_status submit_part(prover *p, size_t number, size_t slot, const uint16
     return status;
 }
 
-/* Does the variant have a launch, on one of its problems, that no GPU can make? */
+/* Returns true if the variant has a launch, on one of its problems, that no GPU can make. */
 static bool is_impossible(prover *p, const uint16_t *indices, at_error *why)
 {
     bool valid;
@@ -323,7 +325,7 @@ static bool is_impossible(prover *p, const uint16_t *indices, at_error *why)
     return false;
 }
 
-/* `once`: loops that did not go round twice (device_variant). */
+/* Adds a job. `once` has the loops that did not go round twice (device_variant). */
 static at_status add(prover *p, uint64_t id, const uint16_t *indices, const char *once,
                      at_error *error)
 {
@@ -400,7 +402,7 @@ static at_status send(prover *p, size_t number, size_t to, at_error *error)
     return status;
 }
 
-/* The number of the most urgent job that is compiled; p->job_count: none. */
+/* Returns the number of the most urgent compiled job, or p->job_count. */
 static size_t most_urgent(prover *p)
 {
     size_t found = p->job_count;
@@ -415,7 +417,7 @@ static size_t most_urgent(prover *p)
     return found;
 }
 
-/* Gives the workers what they have room for, each time the one that has least to do. */
+/* Sends jobs to the workers that have room, each to the one with the fewest jobs. */
 static at_status feed(prover *p, at_error *error)
 {
     at_status status = AT_OK;
@@ -431,7 +433,7 @@ static at_status feed(prover *p, at_error *error)
     return status;
 }
 
-/* Asks the first worker for what the oracle made of each problem. */
+/* Asks the first worker for the oracle's results of each problem. */
 static at_status ask_results(prover *p, at_error *error)
 {
     at_status status = AT_OK;
@@ -443,8 +445,8 @@ static at_status ask_results(prover *p, at_error *error)
     return status;
 }
 
-/* Keeps them; answers come in the order of the questions. Nothing is told of a problem of which
- * blocks are sampled. */
+/* Keeps an answer; answers come in the order of the requests. A problem that runs in blocks has no
+ * results. */
 static void keep_results(prover *p, device_event *e)
 {
     const size_t number = p->results_told++;
@@ -457,7 +459,7 @@ static void keep_results(prover *p, device_event *e)
         memory_add(&p->results, &p->results_count, &one, sizeof one);
 }
 
-/* Once all references are there: the set-up, and what waited for it. */
+/* Sends the set-up when all references are compiled, and the jobs that waited for it. */
 static at_status set_up(prover *p, at_error *error)
 {
     at_status status = AT_OK;
@@ -529,8 +531,8 @@ at_status prover_compiled(prover *p, compile_result *r, at_error *error)
     return j->parts == 0 ? feed(p, error) : AT_OK;
 }
 
-/* Was no result of the tuned problem compared? A sum of all blocks may be short of what only so
- * many of them add. */
+/* Returns true if no result of the tuned problem was compared. A sum of many blocks may lack
+ * elements that only so many blocks add. */
 static bool is_uncompared(const prover *p, const device_coverage *covered)
 {
     bool tried = false;
@@ -541,9 +543,8 @@ static bool is_uncompared(const prover *p, const device_coverage *covered)
     return !tried || (covered->blocks > 0 && covered->compared == 0);
 }
 
-/* Has a variant that is proven, but for loops that never went round twice or results that were not
- * compared, tried on larger problems. A variant that cannot be emitted for these has the verdict
- * that it has. */
+/* Has a proven variant tried on larger problems, because of loops that never went round twice or
+ * results that were not compared. A variant that cannot be emitted for these keeps its verdict. */
 static void look_further(prover *p, job *j, size_t number, proof_growth growth)
 {
     prover **to = &p->larger[growth];
@@ -555,7 +556,7 @@ static void look_further(prover *p, job *j, size_t number, proof_growth growth)
         decide(*to, (*to)->jobs[(*to)->job_count - 1], PROOF_UNKNOWN, "");
 }
 
-/* Nothing is wrong with it on the problems that the script has, nor on larger ones so far. */
+/* Goes on with a variant without a fault so far: on larger problems, or to its verdict. */
 static void go_on(prover *p, size_t number)
 {
     job *j = p->jobs[number];
@@ -570,8 +571,8 @@ static void go_on(prover *p, size_t number)
     }
 }
 
-/* Decides after larger problems. A fault on one that is no larger than the tuned one is a fault of
- * the variant; on another it leaves it without a proof. */
+/* Decides a variant after larger problems. A fault on a problem up to the size of the tuned one is
+ * the variant's. A fault on a larger one leaves the variant without a proof. */
 static void conclude(prover *p, const proof *further)
 {
     job *j = p->jobs[further->id];
@@ -617,14 +618,15 @@ static at_status step_larger(prover *p, prover *larger, at_error *error)
     return status;
 }
 
-/* Is it the reference's fault? That of a baseline is one of the variants'. */
+/* Returns true if the reference failed. A failure of a baseline that is the oracle is a
+ * variant's. */
 static bool blames_reference(const prover *p, const device_event *e)
 {
     return e->status == AT_SCRIPT && script_oracle(p->script) == ORACLE_REFERENCE;
 }
 
-/* An answer with a status is of the worker, the simulator or the reference: nothing is known of the
- * variant then. */
+/* Takes a worker's answer. An answer with a status comes from the worker, the simulator or the
+ * reference, and leaves the variant unknown. */
 static void judge(prover *p, device_event *e)
 {
     job *j = p->jobs[e->id];

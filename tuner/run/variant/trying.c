@@ -4,19 +4,19 @@
 
 #include "base/clock.h"
 
-/* If requests take so long on average the next is sent only when one is answered. The device waits
- * for a thousandth of its time; and a variant that was asked for earlier and compiled meanwhile, or
- * the end of the search, has to wait for one only. */
+/* The mean time of a try above which the next request is sent only after an answer. The device then
+ * waits for a thousandth of its time, and neither an earlier variant that was compiled meanwhile
+ * nor the end of the search waits for more than one try. */
 static const int64_t SLOW_TRY_NS = 50 * 1000 * 1000;
 
 static size_t device_queue(const pipeline *p)
 {
     int64_t spent_ns = p->state.check_ns + p->state.measure_ns;
-    /* Before the first has ended, they may all hang. */
+    /* Before the first answer, all variants may hang. */
     return p->tries == 0 || spent_ns / (int64_t)p->tries >= SLOW_TRY_NS ? 1 : TRYING_QUEUE;
 }
 
-/* A check of the ragged problems alone. */
+/* Begins a check on the ragged problems alone. */
 static at_status begin_check(pipeline *p, run_gpu *on, at_error *error)
 {
     device_variant v;
@@ -95,7 +95,7 @@ static void show_home(pipeline *p)
     p->state.ceiling_ns = home->ceiling_ns;
 }
 
-/* The race needs a home: where none of the others has said what it is, they are waited for. */
+/* Waits for the other GPUs to describe themselves, because the race needs a home. */
 static at_status await_others(pipeline *p, at_error *error)
 {
     workers *w = p->session->workers;
@@ -107,14 +107,14 @@ static at_status await_others(pipeline *p, at_error *error)
     return status;
 }
 
-/* A GPU is gone for good: what it had in hand goes to the others. */
+/* Handles the loss of a GPU. Other GPUs get its candidates. */
 static at_status lose(pipeline *p, size_t lost, const device_event *e, at_error *error)
 {
-    if (e->status == AT_SCRIPT) /* what the reference did wrong */
+    if (e->status == AT_SCRIPT) /* an error of the reference */
         return error_set(error, AT_SCRIPT, "%s: %s", p->session->reference_place, e->message);
     for (size_t i = 0; i < p->session->workers->other_count; i++)
         if (p->session->workers->others[i] == p->gpus.items[lost].worker &&
-            !*p->session->workers->other_properties[i].spec) /* it never was */
+            !*p->session->workers->other_properties[i].spec) /* it never opened */
             return error_set(error, e->status ? e->status : AT_DEVICE, "%s", e->message);
     bool moved = gpus_lose(&p->gpus, lost, p->session->workers);
     if (!moved && p->gpus.count > 1 && !await_others(p, NULL))
@@ -152,7 +152,7 @@ static at_status take_event(pipeline *p, size_t from, const device_event *e, at_
         if (from == p->gpus.home)
             p->state.setup_ns = clock_now_ns() - p->start_ns;
         return AT_OK;
-    case DEVICE_TRIED: /* the answers to other questions are claimed */
+    case DEVICE_TRIED: /* answers to other requests are claimed */
         return take_tried(p, one, e, error);
     case DEVICE_FAILED:
         return lose(p, from, e, error);
