@@ -10,15 +10,15 @@
 #include "run/variant/sources.h"
 
 enum {
-    IDLE_CORES = 2,      /* for what measures, where there are more than as many again */
-    IDS = 32,            /* bits of a request's id under its number ... */
-    REFERENCES = 1 << 16 /* of which the first are those of references */
+    IDLE_CORES = 2,      /* left for the measuring run, if there are more than as many again */
+    IDS = 32,            /* bits of a request's id below its number */
+    REFERENCES = 1 << 16 /* the first ids are those of references */
 };
 
 struct ahead {
-    workers compilers; /* and no device */
-    script *script;    /* with the values of the latest problem; NULL: not loaded yet */
-    size_t *waiting;   /* of each number: requests under way */
+    workers compilers; /* without a device */
+    script *script;    /* loaded for the latest problem; NULL at first */
+    size_t *waiting;   /* requests under way, by number */
 };
 
 ahead *ahead_new(const settings *o, const device_properties *of, size_t numbers)
@@ -48,7 +48,7 @@ void ahead_free(ahead *a)
     free(a);
 }
 
-/* The result is in the cache. AT_NOT_FOUND: nothing finished. */
+/* Takes a compile result, which is in the cache then. Returns AT_NOT_FOUND if there is none. */
 static at_status take(ahead *a, int timeout_ms)
 {
     compile_result r = {0};
@@ -81,7 +81,7 @@ static void queue_variant(ahead *a, session *s, const char *configuration, size_
     sources_deinit(&all);
 }
 
-/* Loading it takes longer than all the rest. */
+/* Loads the script once, because that takes longer than everything else, and sets its problem. */
 static at_status set_problem(ahead *a, const settings *run, const pattern_variable *values,
                              size_t count)
 {

@@ -1,5 +1,5 @@
-/* The choice of a portfolio, from what was timed; and what a reader of the record is given by
- * it. */
+/* Chooses the configurations of a portfolio from the times, and finds the configuration that a
+ * reader of the record gets. */
 #include "run/portfolio/state.h"
 
 #include <math.h>
@@ -12,16 +12,17 @@
 #include "run/setup/setup.h"
 
 static const double gain_least =
-    0.0001; /* of one more configuration, in mean regret where it was timed */
+    0.0001; /* cost of one more configuration, as mean regret over the timed problems */
 
-/* Witnesses that are asked what is possible on them. */
+/* Witnesses for which the script is asked about possible configurations. */
 enum { ASKED_WITNESSES = 160 };
 
-/* A matrix of what is chosen from: the problems that it was timed on, then witnesses. */
+/* The matrix of the choice: a row for each problem that its configurations were timed on, then for
+ * witnesses. */
 typedef struct matrix {
     portfolio_matrix m;
     size_t timed;   /* the first rows */
-    size_t *places; /* of the configurations */
+    size_t *places; /* of its configurations */
     double *ratios, *defaults;
 } matrix;
 
@@ -32,14 +33,14 @@ static void matrix_deinit(matrix *x)
     free(x->defaults);
 }
 
-/* Was all that is chosen from timed on the problem? */
+/* Returns true if all configurations of the choice were timed on the problem. */
 static bool is_wide(const portfolio *p, size_t problem)
 {
     const known_problem *at = &p->known.problems[problem];
     return (problem < p->made_on || at->wide) && !at->left_out && at->best_ns > 0;
 }
 
-/* Adds the row of a witness: a configuration that it allows costs nothing there. */
+/* Adds the row of a witness. A configuration that the witness allows costs nothing there. */
 static void add_witness(portfolio *p, matrix *x, size_t problem)
 {
     size_t row = x->m.problem_count, width = x->m.configuration_count;
@@ -92,7 +93,7 @@ static void find_single_best(portfolio *p, const portfolio_matrix *timed)
     }
 }
 
-/* The variables that are not gone over. */
+/* Sets the variables that are no axes. */
 at_status portfolio_set_fixed(portfolio *p, at_error *error)
 {
     script *s;
@@ -157,7 +158,7 @@ at_status portfolio_choose(portfolio *p, at_error *error)
 
 /* ---- as a record ---- */
 
-/* All variables of a problem: the fixed ones, and those of the axes. */
+/* Returns all variables of a problem: the fixed ones, and those of the axes. */
 static record_values values_of(const portfolio *p, size_t problem, record_pair *pairs)
 {
     size_t count = p->kept.fixed.count;
@@ -197,7 +198,7 @@ void portfolio_set_draft(portfolio *p, bool with_held_out)
                                        .template_hash = p->template_hash};
 }
 
-/* Reads what the portfolio gives as others will read it. */
+/* Reads the portfolio as readers of the record will. */
 at_status portfolio_read_back(portfolio *p, at_error *error)
 {
     char *text;
@@ -214,7 +215,7 @@ at_status portfolio_read_back(portfolio *p, at_error *error)
 
 typedef struct fit {
     script *script;
-    char *text; /* scratch */
+    char *text; /* room for one text */
 } fit;
 
 static bool fits(void *context, const record_values *configuration)
@@ -230,7 +231,7 @@ static bool ask(void *context, const record_feature *feature, const record_value
     return target_feature(((fit *)context)->script, PROBLEM_TUNED, feature, configuration, out);
 }
 
-/* Finds what a reader is given for a problem. */
+/* Finds the configuration that a reader gets for a problem. */
 at_status portfolio_try_pick(portfolio *p, size_t problem, at_error *error)
 {
     portfolio_tried *t = &p->tried[problem];

@@ -51,7 +51,7 @@ void known_deinit(known *k)
     *k = (known){0};
 }
 
-/* k->count: it is new. */
+/* Returns the place of a configuration, or k->count if it is new. */
 static size_t place_of(const known *k, const char *text)
 {
     size_t place = 0;
@@ -60,7 +60,7 @@ static size_t place_of(const known *k, const char *text)
     return place;
 }
 
-/* The configuration of a result; added when it is new. */
+/* Finds the configuration of a result; adds it if it is new. */
 static known_configuration *find(known *k, const run_summary *s, const run_result *r)
 {
     size_t place = place_of(k, r->configuration);
@@ -77,7 +77,7 @@ static known_configuration *find(known *k, const run_summary *s, const run_resul
     return &k->items[place];
 }
 
-/* A machine may be to blame for the others. */
+/* Returns true for outcomes that are the variant's fault. Others may be the machine's. */
 static bool is_wrong(outcome o)
 {
     return o == OUTCOME_WRONG_RESULT || o == OUTCOME_CRASHED || o == OUTCOME_TIMEOUT;

@@ -9,15 +9,17 @@
 #include "portfolio/cover.h"
 #include "run/setup/setup.h"
 
-/* Problems that may be timed with what was chosen, and that the tree is grown on: of a third of
- * them it loses a little more, in the mean of three patterns' portfolios, cross-validated. */
+/* Problems that may be timed with the chosen configurations, and on which the tree is grown. With a
+ * third of them it loses a little more, in the mean over three patterns' portfolios,
+ * cross-validated. */
 enum { WITNESSES = 12288 };
 
-static const double matrix_share = 0.75; /* of the budget, until everything was timed everywhere */
+static const double matrix_share =
+    0.75; /* share of the budget until everything was timed everywhere */
 
 /* ---- problems ---- */
 
-/* Is it one of the script's? */
+/* Returns true if the script accepts the problem. */
 static bool accept(void *context, const value *problem)
 {
     portfolio *p = context;
@@ -38,7 +40,8 @@ static bool accept_unseen(void *context, const value *problem)
     return true;
 }
 
-/* Farthest from all before it first, so that the first few stand for all. */
+/* Orders the problems, each the farthest from all before it, so that the first few stand for
+ * all. */
 static void order_problems(portfolio *p)
 {
     size_t width = p->asked->axis_count;
@@ -103,8 +106,8 @@ static size_t most_everywhere(const portfolio *p)
                                problems, portfolio_variant_s(p));
 }
 
-/* Adds what is known of the matrix's configurations, which are those of `places`, on the problems
- * that something was timed on. There is room for a row for each problem. */
+/* Adds the known times of the configurations of `places`, on all problems with times. There is room
+ * for a row for each problem. */
 static at_status add_known(portfolio *p, const size_t *places, portfolio_matrix *m, double *ratios,
                            double *defaults, at_error *error)
 {
@@ -125,7 +128,8 @@ static at_status add_known(portfolio *p, const size_t *places, portfolio_matrix 
     return status;
 }
 
-/* Lists, of the configurations that were good on some problem, those that promise most on all. */
+/* Lists the configurations that promise most on all problems, of those that were good on some
+ * problem. */
 static at_status list_everywhere(portfolio *p, at_error *error)
 {
     size_t count = 0, *places = memory_new(p->known.count, sizeof *places);
@@ -140,7 +144,7 @@ static at_status list_everywhere(portfolio *p, at_error *error)
         p->everywhere_count = portfolio_shortlist(&m, most_everywhere(p), p->everywhere);
     for (size_t i = 0; i < p->everywhere_count; i++)
         p->everywhere[i] = places[p->everywhere[i]];
-    /* Nothing but the default works. */
+    /* Only the default works. */
     if (!status && !p->everywhere_count && p->known_default != SIZE_MAX)
         p->everywhere[p->everywhere_count++] = p->known_default;
     free(places);
@@ -149,7 +153,7 @@ static at_status list_everywhere(portfolio *p, at_error *error)
     return status;
 }
 
-/* Lists those of some configurations that may be given on a problem. */
+/* Lists the configurations that may be given on a problem. */
 static at_status list_possible(portfolio *p, size_t problem, const size_t *from, size_t from_count,
                                size_t *given, size_t *count, at_error *error)
 {
@@ -197,7 +201,8 @@ static at_status fill_matrix(portfolio *p, at_error *error)
 static at_status try_all(portfolio *p, at_error *error)
 {
     at_status status = portfolio_search_held_out(p, error);
-    /* A problem that was held out may show a mistake: then the choice is made again without it. */
+    /* A held-out problem may show that a chosen configuration is wrong: the choice is then made
+     * again without it. */
     if (!status && portfolio_chose_condemned(p))
         status = portfolio_choose(p, error);
     if (!status)
@@ -211,14 +216,15 @@ static at_status try_all(portfolio *p, at_error *error)
     p->kept.held_out = p->found.held_out.count;
     p->kept.mean_regret = p->found.held_out.mean;
     p->kept.worst_regret = p->found.held_out.worst;
-    /* All times of all of them are known now. */
+    /* All times of all configurations are known now. */
     portfolio_set_draft(p, true);
     return status;
 }
 
 /* ---- the whole ---- */
 
-/* A feature that gives no number on the problem that was described last gives none elsewhere. */
+/* Checks the features on the latest problem. A feature without a number there has none
+ * elsewhere. */
 static at_status check_features(portfolio *p, at_error *error)
 {
     const pattern *described = script_pattern(p->script);
@@ -257,7 +263,7 @@ static at_status open(portfolio *p, at_error *error)
         for (size_t v = 0; v < described->problem_count; v++)
             known_name = known_name ||
                          strcmp(described->problems[PROBLEM_TUNED][v].name, a->axes[i].name) == 0;
-        /* The script says it best. */
+        /* the script's error is the best one */
         if (!known_name) {
             value any = a->axes[i].value_count
                             ? a->axes[i].values[0]

@@ -7,14 +7,15 @@
 #include "run/setup/setup.h"
 
 enum {
-    ASKED = 512, /* configurations, from all over the space */
-    ALWAYS = 32, /* and what divides it: vectors go by them, a sector is eight floats, a line 32 */
-    MOST_HALVED = 10 /* times that the range is, until the script takes a problem */
+    ASKED = 512, /* configurations, from all parts of the space */
+    ALWAYS = 32, /* divisors up to this are always taken: vectors, sectors of eight floats, lines of
+                    32 */
+    MOST_HALVED = 10 /* times that the range is halved until the script accepts a problem */
 };
 
 static const double enumerate_s = 2, sample_s = 1;
 
-/* Ascending, as the axes have them. */
+/* Ascending, as in the axes. */
 static const struct {
     int64_t power, prime;
 } powers[] = {{2, 2}, {3, 3}, {4, 2}, {5, 5}, {7, 7}, {8, 2}, {9, 3}, {16, 2}, {32, 2}, {64, 2}};
@@ -40,8 +41,8 @@ at_status residues_load(const settings *base, const arch_limits *limits, const p
     return target_load_script(&at.settings, limits, out, error);
 }
 
-/* The number of the range that is divisible by most: a large power of two, with small primes where
- * there is room for them. */
+/* Returns the number of the range with the most divisors: a large power of two, times small primes
+ * if there is room. */
 static int64_t most_divisible(const portfolio_axis *axis)
 {
     for (int64_t odd = 315; odd > 1; odd /= 3) {
@@ -57,7 +58,7 @@ static int64_t most_divisible(const portfolio_axis *axis)
     return v >= axis->least ? v : axis->most;
 }
 
-/* The configurations of the problem that is divisible by most, as texts. */
+/* The configurations of the problem with the most divisors, as texts. */
 typedef struct questions {
     char *texts[ASKED];
     size_t count;
@@ -70,7 +71,7 @@ static void collect(script *s, questions *out)
     uint16_t indices[PATTERN_MAX_PARAMETERS];
     within.enumerate_s = enumerate_s;
     within.sample_s = sample_s;
-    /* A problem without configurations asks nothing. */
+    /* a problem without configurations asks nothing */
     at_status status = script_space_within(s, PROBLEM_TUNED, &within, &all, NULL);
     uint64_t count = status ? 0 : space_count(all);
     out->count = count < ASKED ? (size_t)count : ASKED;
@@ -83,7 +84,7 @@ static void collect(script *s, questions *out)
     space_free(all);
 }
 
-/* Which of them a problem allows; a problem that is none allows nothing. */
+/* Evaluates which of the configurations a problem allows. An invalid problem allows none. */
 static void ask(const settings *base, const arch_limits *limits, const portfolio_axis *axes,
                 size_t axis_count, const value *problem, const questions *q, bool answers[ASKED])
 {
@@ -104,8 +105,8 @@ static bool is_prime(int64_t v)
     return true;
 }
 
-/* Nearly `v`, with as many factors of `prime` as `power` has: what is lost is made up for by a
- * prime that divides nothing that is asked. 0: the range has none. */
+/* Returns a number near `v` with as many factors of `prime` as `power` has, or 0 if the range has
+ * none. A prime that divides no asked number makes up for the lost factors. */
 static int64_t with_power(const portfolio_axis *axis, int64_t v, int64_t prime, int64_t power)
 {
     int64_t rest = v, lost;
@@ -142,7 +143,7 @@ static void find_axis(const settings *base, const arch_limits *limits, portfolio
     }
 }
 
-/* Loads the script for the problem that is divisible by most; a script may rule out large ones. */
+/* Loads the script for the problem with the most divisors. A script may refuse large ones. */
 static at_status load_middle(const settings *base, const arch_limits *limits,
                              const portfolio_axis *axes, size_t axis_count, value *middle,
                              script **out, at_error *error)

@@ -1,4 +1,4 @@
-/* The runs that a portfolio is made of, one a problem, and what is learnt from them. */
+/* The runs of a portfolio, one for each problem, and their findings. */
 #include "run/portfolio/state.h"
 
 #include <math.h>
@@ -25,7 +25,7 @@ double portfolio_spent(const portfolio *p)
     return fmax(by_time, by_count);
 }
 
-/* Tells whether an error ends the whole; others are those of one problem. */
+/* Returns true if an error ends the whole portfolio. Other errors are those of one problem. */
 static bool is_general(at_status status)
 {
     return status != AT_SCRIPT && status != AT_DEVICE && status != AT_COMPILE;
@@ -46,7 +46,7 @@ static void say(const portfolio *p, size_t problem, const char *what)
     fputc('\n', stderr);
 }
 
-/* Hundreds of runs share one open file. */
+/* Takes the journal of a run, so that hundreds of runs share one open file. */
 static void keep_journal(portfolio *p, tune *t)
 {
     journal *taken = tune_take_journal(t);
@@ -71,7 +71,7 @@ static void take(portfolio *p, size_t problem, const run_summary *s)
             p->known_default = i;
 }
 
-/* The settings of a run that begins with some of what is known; they point into `starts`. */
+/* Makes the settings of a run that begins with known configurations. They point into `starts`. */
 static void set_starts(const portfolio *p, size_t problem, const size_t *given, size_t given_count,
                        const char *starts[SPENDING_MOST_EVERYWHERE], residues_problem *at)
 {
@@ -118,7 +118,7 @@ at_status portfolio_run(portfolio *p, size_t problem, const size_t *given, size_
         return status;
     }
     if (status) {
-        workers_close(&p->workers); /* who knows what state they are in */
+        workers_close(&p->workers); /* the state of the workers is unknown */
         known_leave_out(&p->known, problem, why.message);
     }
     return AT_OK;
@@ -156,8 +156,8 @@ at_status portfolio_ask_possible(portfolio *p, size_t problem, const size_t *pla
     return status;
 }
 
-/* Numbers that a record and a distance of problems can have; the largest for what fails, which is
- * below no bound then, as for readers (record/pick.h). */
+/* Limits a number to those that a record and a distance of problems can hold. A failure becomes the
+ * largest, which is below no bound, as for readers (record/pick.h). */
 static double bounded(double x)
 {
     static const double most = 1e18;

@@ -1,5 +1,5 @@
-/* The searches that a portfolio begins with: of problems that stand for all, then of those that
- * promise most; and those of the problems that are held out. */
+/* The searches of a portfolio: of the first problems, which stand for all; of the problems that
+ * promise most; and of the held-out problems. */
 #include "run/portfolio/state.h"
 
 #include <math.h>
@@ -12,12 +12,12 @@
 
 enum {
     FEWEST_SEARCHED = 3,
-    MOST_GIVEN = 24, /* configurations that a problem is given of what was good elsewhere */
+    MOST_GIVEN = 24, /* known configurations that a search begins with */
     LEAST_EVALUATIONS = 8
 };
 
-static const double promise_least = 0.005; /* of a search that is worth it */
-static const double search_share = 0.5;    /* of the budget */
+static const double promise_least = 0.005; /* the least gain that makes a search worthwhile */
+static const double search_share = 0.5;    /* share of the budget */
 
 /* ---- budget ---- */
 
@@ -28,8 +28,7 @@ size_t portfolio_first_searched(const portfolio *p)
     return some > least ? some : least;
 }
 
-/* A budget of variants has to do for the first searches and those of the problems that are held
- * out. */
+/* Divides a budget of variants among the first searches and those of the held-out problems. */
 static size_t evaluations_of_search(const portfolio *p)
 {
     uint64_t budget = p->asked->run->search.budget_evaluations;
@@ -51,7 +50,7 @@ double portfolio_variant_s(const portfolio *p)
     return p->search_s / (double)p->search_evaluations;
 }
 
-/* Variants of the next search; 0: the effort's. */
+/* Returns the variants of the next search, or 0 if the effort decides. */
 static size_t evaluations_of_next(const portfolio *p)
 {
     size_t left = 0;
@@ -66,7 +65,7 @@ static size_t evaluations_of_next(const portfolio *p)
 
 /* ---- one search ---- */
 
-/* Asks what of all that is known is possible for a problem. */
+/* Asks the script which known configurations are possible for a problem. */
 static at_status ask_possible(portfolio *p, size_t problem, at_error *error)
 {
     size_t *all = memory_new(p->known.count, sizeof *all);
@@ -77,7 +76,7 @@ static at_status ask_possible(portfolio *p, size_t problem, at_error *error)
     return status;
 }
 
-/* The searched problems, the nearest first; the caller frees them. */
+/* Lists the searched problems, nearest first. The caller frees the list. */
 static size_t *nearest_searched(const portfolio *p, size_t problem, size_t *count)
 {
     size_t *found = memory_new(p->made_on, sizeof *found);
@@ -100,8 +99,8 @@ static size_t *nearest_searched(const portfolio *p, size_t problem, size_t *coun
     return found;
 }
 
-/* The best of the searched problems, of the nearest first, then their seconds ...: as far as they
- * are possible here. */
+/* Lists the best configurations of the searched problems, nearest problem first, then their second
+ * best and so on, if they are possible here. */
 static size_t list_given(const portfolio *p, size_t problem, size_t given[MOST_GIVEN])
 {
     size_t searched, count = 0, *nearest = nearest_searched(p, problem, &searched);
@@ -214,7 +213,7 @@ at_status portfolio_search_held_out(portfolio *p, at_error *error)
 
 /* ---- budgets ---- */
 
-/* Variants that there is time for on each problem. */
+/* Returns the variants that there is time for on each problem. */
 static double affordable(double left_s, size_t problems, double variant_s)
 {
     return left_s / (double)(problems ? problems : 1) / variant_s;

@@ -1,13 +1,13 @@
-/* Witnesses: further problems, which are timed with finalists, then with what was chosen of them,
- * alone; and the tree, which learns from all.
+/* Witnesses: further problems, on which first the finalists and then the chosen configurations are
+ * timed; and the tree, which learns from all times.
  *
- * Which few configurations serve best takes more problems to tell than there is time for all that
- * are good somewhere: twice as many as are kept are timed on more of them. (Of sums of columns, six
- * so chosen lose more than 4 % on 0.9 of 100 problems by a perfect choice, without on 1.7:
- * tests/bench/portfolio_sets.) Which of few is best on a problem is soon told, and a tree of few
- * problems chooses badly. Witnesses come as they do in a sequence that fills the ranges evenly. The
- * tree is grown on what is expected on thousands of problems that were not timed, and so keeps away
- * from what is but chance. */
+ * There is not time to time all good configurations on enough problems to tell which few serve
+ * best. So twice as many as are kept are timed on more problems. (Of sums of columns, six
+ * configurations that were chosen in this way lose more than 4 % against a perfect choice on 0.9 of
+ * 100 problems, otherwise on 1.7: tests/bench/portfolio_sets.) A few problems tell which
+ * configuration is best on each, but a tree of few problems chooses badly. Witnesses are taken from
+ * a sequence that fills the ranges evenly. The tree is grown on expected times of thousands of
+ * problems that were not timed, so that chance has little influence. */
 #include "run/portfolio/state.h"
 
 #include <stdlib.h>
@@ -18,19 +18,18 @@
 #include "portfolio/tree.h"
 
 enum {
-    TIMED_WITNESSES =
-        3, /* without a budget so many times the problems that the portfolio is made on */
-    TIMED_FINALISTS = 1, /* likewise, of the finalists */
-    AHEAD = 16           /* that are chosen, and compiled for, before one of them is timed */
+    TIMED_WITNESSES = 3, /* witnesses for each problem of the portfolio, without a budget */
+    TIMED_FINALISTS = 1, /* the same for finalists */
+    AHEAD = 16 /* witnesses that are chosen and compiled for before one of them is timed */
 };
 
-/* A share of what is left of a budget when everything was timed everywhere. */
+/* The share of the remaining budget after everything was timed everywhere. */
 static const double finalists_share = 0.4;
 
 /* ---- what is timed ---- */
 
-/* The times of the chosen configurations, as a matrix: on all problems that they were timed on but
- * for those held out, with all facts of each problem. There is room for `more` rows. */
+/* The times of the chosen configurations as a matrix: on all problems that they were timed on
+ * except held-out ones, with all facts of each problem. There is room for `more` rows. */
 typedef struct rows {
     portfolio_matrix m;
     double *ratios, *defaults;
@@ -82,8 +81,8 @@ static at_status rows_init(portfolio *p, size_t more, rows *r, at_error *error)
 
 /* ---- the tree ---- */
 
-/* Ratios of a row become what is expected, where they are possible: a program is better off with
- * the default than with what is slower. */
+/* Replaces the ratios of a row by expected ones for possible configurations. A program is better
+ * off with the default than with a slower configuration. */
 static void expect_row(const kriging *k, rows *r, const value *problem, size_t row)
 {
     size_t width = r->m.configuration_count;
@@ -96,7 +95,7 @@ static void expect_row(const kriging *k, rows *r, const value *problem, size_t r
     r->defaults[row] = expected[width];
 }
 
-/* A witness that was not timed: 1 stands for what is possible. */
+/* Adds a witness that was not timed. 1 stands for a possible configuration. */
 static at_status add_expected(portfolio *p, rows *r, size_t witness, at_error *error)
 {
     double *ratios;
@@ -110,7 +109,7 @@ static at_status add_expected(portfolio *p, rows *r, size_t witness, at_error *e
     return status;
 }
 
-/* Each feature of each configuration that was chosen, or of the problem alone. */
+/* Lists the features of the chosen configurations, and those of the problem alone. */
 static void list_facts(portfolio *p)
 {
     const pattern *described = script_pattern(p->script);
@@ -154,7 +153,7 @@ at_status portfolio_grow_tree(portfolio *p, at_error *error)
 
 /* ---- which ---- */
 
-/* Witnesses that are chosen and not timed yet, and where the sequence stands. */
+/* Chosen witnesses that are not timed yet, and the position in the sequence. */
 typedef struct chosen_witnesses {
     size_t items[AHEAD];
     size_t count;
@@ -171,7 +170,7 @@ static bool is_new(const portfolio *p, size_t witness)
     return q == p->problem_count;
 }
 
-/* Could something be timed there? */
+/* Returns true if something can be timed on the witness. */
 static bool is_useful(portfolio *p, size_t witness)
 {
     size_t given[RECORD_MAX_KEPT];
@@ -180,7 +179,7 @@ static bool is_useful(portfolio *p, size_t witness)
            portfolio_list_chosen(p, witness, given) > 0;
 }
 
-/* Is it one of the script's problems? */
+/* Returns true if the witness is one of the portfolio's problems. */
 static bool is_taken(const portfolio *p, size_t witness)
 {
     script *s;
@@ -189,7 +188,7 @@ static bool is_taken(const portfolio *p, size_t witness)
     return status == AT_OK;
 }
 
-/* Chooses as many as there is room for. */
+/* Chooses as many witnesses as there is room for. */
 static void choose_witnesses(portfolio *p, chosen_witnesses *w)
 {
     size_t end = p->problem_count + p->witness_count;
@@ -212,8 +211,8 @@ static bool is_proof_missing(const portfolio *p, const size_t *given, size_t cou
     return false;
 }
 
-/* The chosen configurations are proven on the way: proofs take longer than a GPU, and none of the
- * runs before had any. `late`: there is no time for anything else. */
+/* Times a witness. Proves the chosen configurations meanwhile: proofs take longer than a GPU, and
+ * none of the earlier runs had any. `late`: there is time for nothing else. */
 static at_status time_witness(portfolio *p, size_t witness, bool late, at_error *error)
 {
     size_t given[RECORD_MAX_KEPT], count = portfolio_list_chosen(p, witness, given);
@@ -227,7 +226,7 @@ static at_status time_witness(portfolio *p, size_t witness, bool late, at_error 
     return status;
 }
 
-/* The next one; SIZE_MAX: there is none left. */
+/* Returns the next witness, or SIZE_MAX if there is none. */
 static size_t take_next(portfolio *p, chosen_witnesses *w)
 {
     if (w->count <= AHEAD / 2)

@@ -12,8 +12,8 @@
 
 /* ---- the chip's clock ---- */
 
-/* Boost steps of current chips are 15 MHz, under 1 % of their clock; what a power or thermal limit
- * takes away is more than this. */
+/* The relative distance from the median above which a clock is off. Boost steps of current chips
+ * are 15 MHz, under 1 % of their clock; power and thermal limits take away more than this. */
 static const double most_off = 0.05;
 
 void clock_watch_init(clock_watch *w)
@@ -52,7 +52,7 @@ clock_verdict clock_watch_judge(clock_watch *w, double clock_khz)
     w->count = w->away = 0;
     for (size_t i = 0; i < CLOCK_WATCH_TRIES; i++)
         keep(w, w->away_khz[i]);
-    if (clock_khz > median_khz) /* it was throttled before, and no longer is */
+    if (clock_khz > median_khz) /* the chip was throttled before and no longer is */
         return CLOCK_KEEP;
     w->throttled++;
     return CLOCK_THROTTLED;
@@ -60,8 +60,9 @@ clock_verdict clock_watch_judge(clock_watch *w, double clock_khz)
 
 /* ---- the race ---- */
 
-/* Proofs that begin during the race: of the fastest, and of all when so few are left; more than
- * reach the finals. A quick run waits for the winner's alone, and others keep it waiting. */
+/* Proofs that begin during the race: of the fastest entrants, and of all when so few are left. More
+ * than reach the finals. A quick run waits only for the winner's proof, and other proofs delay
+ * that. */
 enum { PROVE_AHEAD = 12, QUICK_PROVE_AHEAD = 6 };
 
 static int by_configuration(const void *a, const void *b)
@@ -99,9 +100,10 @@ at_status race_driver_new(session *s, pipeline *p, race_log *log, const candidat
     d->ids = memory_new(d->count, sizeof *d->ids);
     d->ranking = memory_new(d->count, sizeof *d->ranking);
     const device_ready *ready = &pipeline_get_state(p)->ready;
-    /* A sample that averages a batch resolves that much less than a tick. */
+    /* A sample that averages a batch has a resolution below a tick. */
     rules.tick_ns = ready->tick_ns / (ready->batch > 1 ? ready->batch : 1);
-    /* The race's questions depend on their order, and a resumed run tries them in another. */
+    /* The race's questions depend on the order of the entrants, and a resumed run tries them in
+     * another order. */
     qsort(d->entrants, d->count, sizeof *d->entrants, by_configuration);
     race_entrant *entrants = memory_new(d->count, sizeof *entrants);
     for (size_t i = 0; i < d->count; i++) {
@@ -147,7 +149,8 @@ static void keep_ceiling(race_driver *d, int64_t ceiling_ns)
     d->state.ceiling_ns = stats_summarise(sorted, count).median_ns;
 }
 
-/* Asks the board who else uses the chip, and what throttles it. It may not be able to tell. */
+/* Asks the board for other processes on the chip and for the reasons of a throttle. The board may
+ * not know. */
 static at_status ask_board(race_driver *d, uint64_t *throttle, at_error *error)
 {
     device_event e;
@@ -163,21 +166,21 @@ static at_status ask_board(race_driver *d, uint64_t *throttle, at_error *error)
     return AT_OK;
 }
 
-/* A block at another clock than the others is measured again, whole. */
+/* Takes the samples of a block, or has the whole block measured again if its clock is off. */
 static at_status take_block(race_driver *d, const device_event *e, at_error *error)
 {
     clock_verdict verdict = clock_watch_judge(&d->watch, e->sm_clock_khz);
     d->state.redone = d->watch.redone;
     d->state.throttled = d->watch.throttled;
     d->state.sm_clock_khz = clock_watch_median_khz(&d->watch);
-    if (verdict == CLOCK_REDO) /* what is not told is asked again */
+    if (verdict == CLOCK_REDO) /* the race asks again for a block that it was not told */
         return AT_OK;
     keep_ceiling(d, e->ceiling_ns);
     race_tell(d->race, e->samples_ns);
     return verdict == CLOCK_THROTTLED ? ask_board(d, &d->state.throttle, error) : AT_OK;
 }
 
-/* e->id is the place in the block of the one to blame. */
+/* Takes the answer to a block. e->id is the place in the block of the entrant to blame. */
 static at_status use_block(race_driver *d, const uint32_t *order, size_t count,
                            const device_event *e, at_error *error)
 {
@@ -232,7 +235,7 @@ static at_status sample_block(race_driver *d, const race_question *q, const uint
     return status;
 }
 
-/* The fastest by its first samples whose proof has not begun; NULL: there is none. */
+/* Returns the candidate with the fastest first samples whose proof has not begun, or NULL. */
 static candidate *fastest_unproven(const race_driver *d, const uint32_t *order, size_t count)
 {
     candidate *found = NULL;
@@ -245,8 +248,8 @@ static candidate *fastest_unproven(const race_driver *d, const uint32_t *order, 
     return found;
 }
 
-/* Proofs take idle cores while the race goes on. Their findings are heeded when the race has ended,
- * so that a race that is resumed goes the same way. */
+/* Begins proofs, which take idle cores during the race. Their verdicts count only after the race,
+ * so that a resumed race takes the same course. */
 static at_status prove_ahead(race_driver *d, const uint32_t *order, size_t count, at_error *error)
 {
     at_status status = pipeline_watch_proofs(d->pipeline, 0, error);
@@ -261,7 +264,7 @@ static at_status prove_ahead(race_driver *d, const uint32_t *order, size_t count
     return status;
 }
 
-/* The next block: from the journal, or else from the device. */
+/* Takes the next block from the journal, or else from the device. */
 static at_status race_block(race_driver *d, const uint32_t *order, size_t count, at_error *error)
 {
     device_event e;
@@ -274,7 +277,7 @@ static at_status race_block(race_driver *d, const uint32_t *order, size_t count,
     const race_question q = {
         .asked = "block", .number = d->blocks, .variants = d->asked, .count = count};
     bool known = race_log_find(d->log, &q, &e);
-    /* Before the proofs, which nobody waits for yet. */
+    /* before the proofs, which nobody waits for yet */
     if (!known)
         status = entrants_submit(d, order, count, error);
     if (!status)
@@ -286,13 +289,13 @@ static at_status race_block(race_driver *d, const uint32_t *order, size_t count,
     }
     if (!status)
         status = entrants_load(d, order, count, error);
-    /* Someone who could not be loaded has left the race: it asks for another block then. */
+    /* An entrant that could not be loaded has left the race, which then asks for another block. */
     if (!status && d->state.excluded == excluded)
         status = sample_block(d, &q, order, count, error);
     return status;
 }
 
-/* All that is left is to write the record down. */
+/* Keeps the winner. Only the record is left to be written. */
 static void keep_winner(race_driver *d)
 {
     const race_result *result = race_driver_result(d);
@@ -374,23 +377,24 @@ candidate *race_driver_candidate(const race_driver *d, uint32_t entrant)
     return d->entrants[entrant].who;
 }
 
-/* A race of all that the protocol admits takes as long as a quick run may. The fastest of the first
- * samples is rarely further off than this, and of those within a percent any will do: few blocks
- * tell them from the others, and finals that leave it vague go on for as many again. A default that
- * is much slower takes longer in the finals than all finalists together, to tell that it is. */
+/* A race of all variants that the protocol admits takes as long as a whole quick run may. The
+ * fastest variant is rarely further off by its first samples than QUICK_PRIOR_RATIO, and any
+ * variant within a percent will do: a few blocks tell these from the others, and finals without a
+ * result go on for as many again. A default that is much slower would take longer in the finals
+ * than all finalists together. */
 static const double QUICK_PRIOR_RATIO = 1.1, QUICK_DEFAULT_RATIO = 4;
 static const size_t QUICK_ENTRANTS = 24, QUICK_FINALS_BLOCKS = 10,
                     QUICK_LOOKS[RACE_LOOKS] = {4, 6, 8, 12};
 
 /* The samples of one variant differ by a spread, a few thousandths for launches of milliseconds. A
- * variant whose first samples are slower by more than so many times the spread that nine variants
- * in ten stay below, and by twice the percent within which any will do, is not the fastest. The
- * spread of few variants is not known. It says nothing of two GPUs, or of a clock that changed
- * between variants. */
+ * variant is not the fastest if its first samples are slower by more than SPREADS times the 90th
+ * percentile of the spread plus GOOD_ENOUGH, twice the percent within which any variant will do.
+ * The spread of a few variants is unknown. The rule does not hold for two GPUs, or if the clock
+ * changed between variants. */
 static const double SPREADS = 4, GOOD_ENOUGH = 0.02;
 enum { LEAST_SPREADS = 8 };
 
-/* The spread of one variant's samples, relative to the fastest. */
+/* Returns the spread of one variant's samples, relative to the fastest. */
 static double spread_of(const candidate *c)
 {
     int64_t slowest_ns = 0;
@@ -399,7 +403,7 @@ static double spread_of(const candidate *c)
     return (double)(slowest_ns - c->fastest_ns) / (double)c->fastest_ns;
 }
 
-/* Which nine in ten stay below; INFINITY: it is not known. */
+/* Returns the 90th percentile of the spread, or INFINITY if it is unknown. */
 static double likely_spread(const candidates *tried)
 {
     double *spreads = memory_new(tried->count, sizeof *spreads), found = INFINITY;

@@ -20,7 +20,7 @@ at_status entrants_release_dropped(race_driver *d, const uint32_t *order, size_t
     return AT_OK;
 }
 
-/* Is it loaded, and checked as far as it has to be? */
+/* Returns true if the entrant is loaded, and checked as far as it must be. */
 static bool is_fit(const race_driver *d, uint32_t entrant)
 {
     const candidate *one = d->entrants[entrant].who;
@@ -94,7 +94,7 @@ at_status entrants_await(race_driver *d, const race_request *waiting, size_t cou
     return AT_OK;
 }
 
-/* A failure that the journal knows is not tried again. */
+/* Excludes an entrant whose failure is in the journal. It is not tried again. */
 static bool exclude_as_before(race_driver *d, const race_question *q, uint32_t entrant)
 {
     device_event e;
@@ -119,7 +119,7 @@ static at_status hold_block(race_driver *d, const uint32_t *order, size_t count,
         at_status status = AT_OK;
         if (is_fit(d, entrant))
             continue;
-        if (d->entrants[entrant].held) /* for the probe alone */
+        if (d->entrants[entrant].held) /* held for the probe */
             status = device_worker_release(d->session->workers->device, entrant, error);
         d->entrants[entrant].held = false;
         if (status)

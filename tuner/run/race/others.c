@@ -1,8 +1,9 @@
-/* Other GPUs of the model sample blocks while home samples one.
+/* Other GPUs of the model sample blocks while the home GPU samples one.
  *
- * A block compares within itself, so it is of one GPU, and of whichever: several halve the time of
- * probe, screen and heats. The finals are home's alone. Home decides who is fit: one that fails
- * elsewhere ends that GPU's part in the race, and nothing else. */
+ * The samples of a block compare with each other, so any one GPU may sample a block: several GPUs
+ * shorten probe, screen and heats. Only the home GPU runs the finals. It also decides which
+ * entrants are fit: an entrant that fails on another GPU ends that GPU's part in the race, and
+ * nothing else. */
 #include "run/race/state.h"
 
 #include <math.h>
@@ -36,7 +37,8 @@ void others_join(race_driver *d)
     }
 }
 
-/* Its question stays claimed, and is not waited for. Its failures are the pipeline's to hear. */
+/* Ends a GPU's part in the race. Its request stays claimed and is not waited for. The pipeline
+ * hears of its failures. */
 static void leave(race_driver *d, race_other *o)
 {
     for (size_t i = 0; o->held && i < d->count; i++)
@@ -52,7 +54,7 @@ void others_leave(race_driver *d)
         leave(d, &d->others[d->other_count - 1]);
 }
 
-/* False: it cannot be asked. */
+/* Asks the GPU to load an entrant. Returns false if the GPU cannot be asked. */
 static bool hold(race_driver *d, race_other *o, uint32_t entrant)
 {
     device_variant v;
@@ -144,7 +146,8 @@ void others_poll(const race_driver *d, poll_set *set)
             device_worker_poll(d->others[i].worker, set);
 }
 
-/* They were asked for before the block, and are answered when it is. */
+/* Returns true if all loads succeeded. They were requested before the block and are answered when
+ * the block is. */
 static bool loads_succeeded(race_other *o)
 {
     bool all = true;
@@ -158,8 +161,8 @@ static bool loads_succeeded(race_other *o)
     return all;
 }
 
-/* Puts the samples of its block, by entrant, where the order has them. False: some are missing, or
- * home has no sample to measure them by. */
+/* Puts the GPU's samples, which are by entrant, into the home GPU's order and measure. Returns
+ * false if samples are missing, or the home GPU has no sample of an entrant. */
 static bool translate(race_driver *d, const race_other *o, const int64_t *there_ns,
                       const uint32_t *order, size_t count, int64_t *out_ns)
 {
@@ -181,7 +184,7 @@ static bool translate(race_driver *d, const race_other *o, const int64_t *there_
     return true;
 }
 
-/* Uses the answer to its block. *fit: the GPU may go on. */
+/* Takes the answer to the GPU's block. Sets *fit if the GPU may go on. */
 static void use(race_driver *d, race_other *o, const device_event *e, const uint32_t *order,
                 size_t count, bool *fit, bool *found, device_event *out)
 {
@@ -203,7 +206,7 @@ static void use(race_driver *d, race_other *o, const device_event *e, const uint
 void others_take(race_driver *d, const uint32_t *order, size_t count, bool *found,
                  device_event *out)
 {
-    /* One that is slower than home finishes its block while home samples another. */
+    /* A GPU that is slower than home finishes its block while home samples another. */
     int patience_ms = 1 + (int)(d->block_ns / 2 / 1000000);
     *found = false;
     for (size_t i = d->other_count; i-- > 0 && !*found;) {

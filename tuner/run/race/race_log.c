@@ -32,7 +32,7 @@ static void keep(race_log *l, journal_key key, const journal_entry *e)
         l->trouble = trouble;
 }
 
-/* False: there is no journal. */
+/* Makes the key of a question. Returns false if there is no journal. */
 static bool key_of(const race_log *l, const race_question *q, journal_key *out)
 {
     if (!l->journal)
@@ -84,7 +84,7 @@ void race_log_keep_search(race_log *l, const uint64_t *tried, size_t count, int 
                               .figure_count = 1});
 }
 
-/* The place of a configuration in the question; `count` when it is not there. */
+/* Returns the place of a configuration in the question, or q->count. */
 static size_t find_place(const race_question *q, uint64_t configuration)
 {
     size_t at = 0;

@@ -9,11 +9,10 @@
 #include "process/interrupt.h"
 #include "search/race/paired.h"
 
-/* The wait is short if there is something else to do, so that it is done. */
+/* The wait is short if there is other work to do. */
 enum { STEP_MS = 100, SHORT_STEP_MS = 2, FIRST_LOOK = 6 };
 
-/* The chance that one of two sides that are alike seems faster by more than the margin, in one
- * look. */
+/* The chance that one of two equal sides seems faster by more than the margin in one judgement. */
 static const double error_chance = 0.005;
 
 void side_deinit(side *s)
@@ -23,7 +22,7 @@ void side_deinit(side *s)
     s->sample_count = 0;
 }
 
-/* A question's answer; without a question the next event. */
+/* Waits for a question's answer, or without a question for the next event. */
 static at_status await(device_worker *w, const device_question *question, const side_rules *rules,
                        device_event *out, at_error *error)
 {
@@ -43,7 +42,7 @@ static at_status await(device_worker *w, const device_question *question, const 
     }
 }
 
-/* The answer to the latest request. */
+/* Waits for the answer to the latest request. */
 static at_status answer(device_worker *w, const side_rules *rules, device_event *out,
                         at_error *error)
 {
@@ -114,7 +113,7 @@ static at_status take_block(device_worker *w, side *sides, uint64_t *ids, size_t
             s->samples_ns[s->sample_count++] = e.samples_ns[i];
         }
     } else {
-        /* Whoever is to blame is out; where nobody is, the block is lost alone. */
+        /* The side to blame is out. If none is, only the block is lost. */
         for (size_t i = 0; i < held; i++)
             if (ids[i] == e.id)
                 end(&sides[ids[i]], &e);
@@ -161,7 +160,7 @@ static void judge(side *sides, size_t count, int64_t tick_ns, double margin, siz
     double chance = error_chance / (double)(looks ? looks : 1) / (double)(count - 1);
     for (size_t i = 1; i < count; i++) {
         side *s = &sides[i];
-        /* A side that lost no block has as many samples as the first, of the same blocks. */
+        /* A side that lost no block has as many samples as the first side, of the same blocks. */
         if (s->outcome != OUTCOME_OK || s->settled || s->sample_count != first->sample_count)
             continue;
         size_t blocks = s->sample_count;
@@ -181,7 +180,7 @@ static void judge(side *sides, size_t count, int64_t tick_ns, double margin, siz
     free(scratch);
 }
 
-/* 6, 9, 13, 19, 28 ...: the number of looks up to so many blocks. */
+/* Returns the number of judgements (after 6, 9, 13, 19, 28 ... blocks) up to so many blocks. */
 static size_t looks_until(size_t blocks, bool *at_look)
 {
     size_t looks = 0, next = FIRST_LOOK;

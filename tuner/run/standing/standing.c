@@ -19,11 +19,11 @@
 
 enum {
     STEP_MS = 100,
-    BLOCKS = 60,                      /* of a race that does not get clear */
+    BLOCKS = 60,                      /* the most blocks of a race */
     AHEAD = 6,                        /* entries whose kernels may compile while one races */
-    MOST = RECORD_MAX_CONTENDERS + 2, /* the winner, who came next, the default */
-    PARTS = 1024,                     /* numbers of compile requests of one entry */
-    FIRST_PROBLEM = MOST,             /* of them: those of its problem's kernels */
+    MOST = RECORD_MAX_CONTENDERS + 2, /* the winner, the contenders, the default */
+    PARTS = 1024,                     /* compile ids of one entry */
+    FIRST_PROBLEM = MOST,             /* the first compile id of the kernels of its problem */
     VALUE_BYTES = 300
 };
 
@@ -34,14 +34,14 @@ typedef struct work {
     bool prepared;
     script *script;
     problem_set problems;
-    size_t count; /* of sides; the winner is the first */
+    size_t count; /* number of sides; the first is the winner */
     side *sides;
-    struct entrant { /* who a side is; owned */
+    struct entrant { /* identity of each side; owned */
         compile_result result;
-        char hash[33]; /* of what is compiled */
+        char hash[33]; /* hash of the compiled text */
         journal_key identity;
-        char *text;     /* configuration */
-        json_t *values; /* the same, {name: value, ...} */
+        char *text;     /* the configuration */
+        json_t *values; /* the same as {name: value, ...} */
     } * entrants;
     size_t waiting; /* compile results to come */
 } work;
@@ -52,11 +52,11 @@ typedef struct run {
     const standing_question *questions;
     standing_answer *answers;
     work *works;
-    size_t count, next; /* `next` is prepared next */
-    size_t current;     /* that races */
+    size_t count, next; /* `next` is the entry to prepare next */
+    size_t current;     /* the entry that races */
     side_judge judge;
     problem_support support;
-    bool broken; /* what is wrong is not the device */
+    bool broken; /* the error is not the device's */
 } run;
 
 const char *standing_name(standing s)
@@ -125,7 +125,8 @@ static at_status load(const run *r, const standing_question *q, script **out, at
     return target_load_script(&asked, &r->workers->properties.limits, out, error);
 }
 
-/* Has the script this configuration, and do its constraints allow it? AT_USAGE says why not. */
+/* Finds a configuration of the script that its constraints allow. AT_USAGE has the reason if there
+ * is none. */
 static at_status find(script *s, const record_values *configuration, uint16_t *indices,
                       at_error *error)
 {
@@ -144,7 +145,7 @@ static at_status find(script *s, const record_values *configuration, uint16_t *i
     return status;
 }
 
-/* Adds a configuration that is not there already, and has it compiled. */
+/* Adds a configuration that is not a side yet, and has it compiled. */
 static at_status add_side(run *r, size_t number, const uint16_t *indices, at_error *error)
 {
     work *w = &r->works[number];
@@ -192,7 +193,7 @@ static at_status add_problem(run *r, size_t number, at_error *error)
     return status;
 }
 
-/* It is not known what an entry without hashes was made of. */
+/* Notes changes since the record. They are unknown for an entry without hashes. */
 static void note_changes(const script *s, const record_entry *e, standing_answer *a)
 {
     char hash[33];
@@ -215,7 +216,8 @@ static const char *refusal(const run *r, const standing_question *q)
     return NULL;
 }
 
-/* Only a lack of memory or of workers is an error; all else is the entry's answer. */
+/* Prepares an entry. Only a lack of memory or of workers is an error; everything else is the
+ * entry's answer. */
 static at_status prepare(run *r, size_t number, at_error *error)
 {
     work *w = &r->works[number];
@@ -249,7 +251,7 @@ static at_status prepare(run *r, size_t number, at_error *error)
         status = add_side(r, number, indices, &why);
     for (size_t i = 0; i < q->entry->contender_count && !status; i++) {
         at_error none = {0};
-        /* A contender may be impossible now: that is no harm to the winner. */
+        /* A contender that is impossible now does not affect the winner. */
         if (find(w->script, &q->entry->contenders[i].configuration, indices, &none) == AT_OK)
             status = add_side(r, number, indices, &why);
     }
@@ -301,7 +303,7 @@ static bool is_waiting(const run *r, size_t number)
     return r->support.waiting > 0 || w->waiting > 0 || w->problems.waiting > 0;
 }
 
-/* Takes what has been compiled; waits up to `timeout_ms` for the first. */
+/* Takes compile results; waits up to `timeout_ms` for the first. */
 static at_status take_compiled(run *r, int timeout_ms, at_error *error)
 {
     at_status status;
@@ -321,7 +323,7 @@ static at_status take_compiled(run *r, int timeout_ms, at_error *error)
     }
 }
 
-/* While the device works, the next entries are prepared and compile. */
+/* Prepares and compiles the next entries while the device works. */
 static at_status meanwhile(void *context, at_error *error)
 {
     run *r = context;
@@ -339,7 +341,7 @@ static bool is_enough(void *context, side *sides, size_t count, size_t blocks)
     return side_judge_enough(&((run *)context)->judge, sides, count, blocks);
 }
 
-/* Sides that did not compile are no part of the race; the winner stays the first. */
+/* Drops the sides that did not compile. The winner stays the first. */
 static void drop_uncompiled(work *w)
 {
     size_t kept = 0;
@@ -354,8 +356,8 @@ static void drop_uncompiled(work *w)
     w->count = kept;
 }
 
-/* The hash that was recorded beside the winner tells whose source was measured; while script and
- * template are the same, nobody else can have it. */
+/* Finds out whether the winner was exchanged. The record has the hash of the winner's source; while
+ * script and template are the same, no other configuration can have it. */
 static const char *find_exchanged(const work *w, const record_entry *e)
 {
     if (!*e->source_hash || strcmp(w->entrants[0].hash, e->source_hash) == 0)
@@ -427,8 +429,7 @@ static at_status race_entry(run *r, at_error *error)
     return status;
 }
 
-/* A device that failed takes no more: the entry that it failed on is not verifiable, and another
- * worker goes on. */
+/* Replaces a device that failed. The entry that it failed on is not verifiable. */
 static at_status replace_device(run *r, at_error *error)
 {
     say(&r->answers[r->current], STANDING_NOT_VERIFIABLE, "%s", error->message);
