@@ -71,7 +71,7 @@ at_status compile_submit(compile_pool *pool, const compile_request *request, at_
     if (fails(error, &status))
         return status;
     result_link *link = calloc(1, sizeof *link), **at = &pool->first;
-    /* The device's own kernels have ids beyond those of any variant. */
+    /* The ids of the device's helper kernels are above those of variants. */
     size_t variant = request->id >> 62 ? 0 : (size_t)(request->id / DEVICE_SLOTS) % TABLES_MOST;
     link->result = (compile_result){.id = request->id,
                                     .outcome = the_tables.compiles[variant],
@@ -170,8 +170,8 @@ typedef struct table_event {
 } table_event;
 
 struct device_worker {
-    bool simulated; /* a prover's: everything works */
-    bool elsewhere; /* another GPU than cuda:0 */
+    bool simulated; /* a worker of the prover, for which everything works */
+    bool elsewhere; /* a GPU other than cuda:0 */
     bool idle;
     uint64_t asked;
     table_event *first;
@@ -238,7 +238,7 @@ at_status device_worker_start(const device_worker_options *options, device_worke
     return AT_OK;
 }
 
-/* Nobody waits here. */
+/* No process waits here. */
 void device_worker_begin(device_worker *w)
 {
     (void)w;

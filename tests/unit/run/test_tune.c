@@ -35,7 +35,8 @@ TEST_IN(a_run_searches_races_and_records, open_run, tables_run_close)
 {
     fixture *f = *state;
     record r;
-    /* The times of tries are by candidate, those of races by entrant: the same in this order. */
+    /* The fake times tries by candidate and races by entrant. This strategy gives both the same
+     * order. */
     f->settings.search.strategy = "exhaustive";
     the_tables.time_ns[7] = 70000;
     assert_ok(run_it(f), f->error);
@@ -78,7 +79,7 @@ TEST_IN(a_quick_run_begins_with_what_is_recorded_of_another_problem, open_run, t
     f->settings.pattern.variable_count = 1;
     f->settings.search.has_effort = true;
     f->settings.search.effort = EFFORT_QUICK;
-    f->settings.search.budget_evaluations = 2; /* the default, and it */
+    f->settings.search.budget_evaluations = 2; /* the default and one other */
     assert_ok(run_it(f), f->error);
     const run_summary *s = tune_summary(f->tune);
     assert_int_equal(s->result_count, 2);
@@ -86,8 +87,8 @@ TEST_IN(a_quick_run_begins_with_what_is_recorded_of_another_problem, open_run, t
     free(best);
 }
 
-/* The record is of this GPU and problem: it answers no more, but is tried first, and raced and
- * recorded again. */
+/* The record is of this GPU and problem, but of another script: it does not answer, but its
+ * configuration is tried first, raced and recorded again. */
 TEST_IN(a_quick_run_begins_with_what_is_recorded_of_an_earlier_script, open_run, tables_run_close)
 {
     fixture *f = *state;
@@ -107,7 +108,7 @@ TEST_IN(a_quick_run_begins_with_what_is_recorded_of_an_earlier_script, open_run,
     free(text);
     f->settings.search.has_effort = true;
     f->settings.search.effort = EFFORT_QUICK;
-    f->settings.search.budget_evaluations = 2; /* the default, and it */
+    f->settings.search.budget_evaluations = 2; /* the default and one other */
     the_tables.tried = the_tables.sampled_blocks = 0;
     assert_ok(run_it(f), f->error);
     s = tune_summary(f->tune);
@@ -148,7 +149,8 @@ TEST_IN(what_settings_start_with_comes_before_what_the_script_does, open_started
     assert_true(was_tried(s, "block=64,vec=4,cached=true"));
 }
 
-/* Who names a run to begin with asks for just that, be it to race two. */
+/* A user who names a run to begin with wants exactly its configurations, perhaps to race two of
+ * them. */
 TEST_IN(a_warm_start_comes_before_what_the_script_starts_with, open_started, tables_run_close)
 {
     static const char text[] = "{\"pattern\": \"started\", \"problem\": {}, \"counts\": {},\n"
@@ -193,7 +195,7 @@ TEST_IN(a_quick_run_leaves_checks_on_ragged_problems_to_the_race, open_run, tabl
     assert_true(the_tables.unchecked > 0);
 }
 
-/* The first that is tried crashes, and that is not the default. */
+/* The first variant that is tried crashes; it is not the default. */
 TEST_IN(a_quick_run_tries_others_before_the_default, open_run, tables_run_close)
 {
     fixture *f = *state;
@@ -211,7 +213,7 @@ TEST_IN(what_is_hopeless_is_left_and_counted, open_run, tables_run_close)
 {
     fixture *f = *state;
     the_tables.time_ns[7] = 60000000;
-    the_tables.time_ns[8] = 1900000; /* as slow, and over before it could be left */
+    the_tables.time_ns[8] = 1900000; /* as slow, but it ends before it can be left */
     assert_ok(run_it(f), f->error);
     const run_summary *s = tune_summary(f->tune);
     assert_int_equal(s->counts[OUTCOME_TOO_SLOW], 1);
@@ -243,12 +245,24 @@ TEST_IN(a_budget_ends_the_search_and_not_the_race, open_run, tables_run_close)
     assert_ok(run_it(f), f->error);
     const run_summary *s = tune_summary(f->tune);
     assert_int_equal(s->end, RUN_END_EVALUATIONS);
-    /* And the script's default, which is always tried. */
+    /* and the script's default, which is always tried */
     assert_in_range(the_tables.tried, 5, 6);
     assert_true(s->best_found);
 }
 
-/* Who looks far ahead has asked for the whole space before the device has tried much of it. */
+TEST_IN(a_budget_of_time_ends_a_race_that_gets_no_answer, open_run, tables_run_close)
+{
+    fixture *f = *state;
+    the_tables.silent = true;
+    f->settings.search.budget_s = 1;
+    assert_ok(run_it(f), f->error);
+    assert_true(the_tables.sampled_blocks > 0);
+    assert_true(tune_summary(f->tune)->best_found);
+    assert_int_equal(tune_summary(f->tune)->verdict, VERDICT_INCONCLUSIVE);
+}
+
+/* A search that runs far ahead has asked for the whole space before the device has tried much of
+ * it. */
 TEST_IN(a_search_that_was_cut_is_not_exhausted_however_much_it_had_asked_for, open_run,
         tables_run_close)
 {
@@ -263,7 +277,7 @@ TEST_IN(a_search_that_was_cut_is_not_exhausted_however_much_it_had_asked_for, op
     assert_int_equal(s->end, RUN_END_TARGET);
 }
 
-/* Is there a variant whose first sample that was? */
+/* Returns true if a variant has this first sample. */
 static bool was_measured(const run_summary *s, int64_t time_ns)
 {
     for (size_t i = 0; i < s->result_count; i++)
@@ -272,7 +286,7 @@ static bool was_measured(const run_summary *s, int64_t time_ns)
     return false;
 }
 
-/* rgb.lua has so many that most are checked on ragged problems when they race. */
+/* rgb.lua has so many variants that most are checked on ragged problems only when they race. */
 TEST_IN(an_interrupted_run_records_the_fastest_that_was_checked_on_ragged_problems, open_run,
         tables_run_close)
 {
@@ -288,8 +302,8 @@ TEST_IN(an_interrupted_run_records_the_fastest_that_was_checked_on_ragged_proble
     assert_int_equal(s->results[0].time.median_ns / 10, 7000);
     assert_int_equal(s->counts[OUTCOME_WRONG_RESULT], 1);
     assert_string_not_equal(s->record_path, "");
-    /* The same command knows both, and checks neither again. (Who races for a class of twins has
-     * another number, and so another time in the tables.) */
+    /* The same command finds both in the journal and checks neither again. (The variant that races
+     * for a class of twins has another number, so the fake gives it another time.) */
     the_tables.interrupt_at = the_tables.tried = 0;
     size_t checked = the_tables.checked;
     assert_ok(run_it(f), f->error);
@@ -303,7 +317,7 @@ TEST_IN(without_anything_that_works_there_is_no_winner_and_no_record, open_run, 
 {
     fixture *f = *state;
     for (int i = 0; i < TABLES_MOST; i++)
-        the_tables.compiles[i] = i > 0 ? COMPILE_ERROR : COMPILE_OK; /* 0: the references */
+        the_tables.compiles[i] = i > 0 ? COMPILE_ERROR : COMPILE_OK; /* 0 is the references */
     the_tables.works[0] = OUTCOME_CRASHED;
     assert_ok(run_it(f), f->error);
     assert_false(tune_summary(f->tune)->best_found);
@@ -332,7 +346,7 @@ TEST_IN(an_architecture_alone_compiles_everything_and_measures_nothing, open_run
     assert_int_equal(run_it(f), AT_USAGE);
 }
 
-/* Whatever call fails there is an error or a whole result, and nothing is left behind. */
+/* A call that fails anywhere leads to an error or to a whole result, and leaks nothing. */
 TEST_IN(a_failure_in_any_place_is_survived, open_run, tables_run_close)
 {
     fixture *f = *state;

@@ -1,4 +1,4 @@
-/* What was compiled ahead, a run finds in the cache. */
+/* A run finds in the cache what was compiled ahead of it. */
 #include "check.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "run/tune.h"
 
 typedef struct fixture {
-    settings settings; /* of a run on the default, compile only */
+    settings settings; /* settings of a run on the default that only compiles */
     device_properties device;
     char text[CONFIGURATION_BYTES];
     const char *starts[1];
@@ -62,7 +62,7 @@ static void enqueue(fixture *f, ahead *a, int64_t rows, size_t number)
     ahead_queue(a, &f->settings, &given, 1, number);
 }
 
-/* Seconds that a run on so many rows has compiled for, beside what the cache had. */
+/* Returns the seconds of compilation of a run with so many rows, beside cache hits. */
 static double compiled_s(fixture *f, const char *rows)
 {
     tune *t;

@@ -12,10 +12,10 @@ typedef struct fixture {
     race_log log;
     settings settings;
     race_driver *driver;
-    bool deferred, stopped; /* the ragged check; the race, at once */
-    size_t most;            /* entrants; 0: no limit */
+    bool deferred, stopped; /* the ragged check is deferred; the race is stopped at once */
+    size_t most;            /* the most entrants; 0: no limit */
     int64_t until_ns;       /* 0: no limit */
-    bool two;               /* GPUs */
+    bool two;               /* two GPUs */
     at_error error;
 } fixture;
 
@@ -130,8 +130,8 @@ TEST_IN(one_that_is_wrong_on_a_ragged_problem_leaves_the_race_when_it_is_loaded,
     assert_int_equal(all[4]->ragged, RAGGED_PASSED);
 }
 
-/* Forty are nearly as fast as each other, the others behind by a tenth: the probe samples some of
- * these too. */
+/* Forty variants are about equally fast, the others slower by a tenth. The probe samples some of
+ * these, too. */
 TEST_IN(what_a_probe_alone_samples_is_not_checked_on_ragged_problems, open_all, close_all)
 {
     fixture *f = *state;
@@ -167,7 +167,7 @@ TEST_IN(who_wins_a_race_that_was_stopped_is_checked_all_the_same, open_all, clos
     assert_int_equal(winner(f), 4);
 }
 
-/* All but two are far behind. */
+/* Makes all variants but two far slower. */
 static uint64_t entrants_sampled(fixture *f, int64_t second_ns)
 {
     for (int i = 0; i < TABLES_MOST; i++)
@@ -192,7 +192,7 @@ TEST_IN(a_quick_run_races_who_may_be_the_fastest_as_far_as_samples_of_one_varian
     fixture *f = *state;
     f->settings.search.has_effort = true;
     f->settings.search.effort = EFFORT_QUICK;
-    the_tables.more_ns = 1000 * 9; /* of the many a hundredth, between the first and the third */
+    the_tables.more_ns = 1000 * 9; /* a hundredth of the many, between the first and the third */
     assert_int_equal(entrants_sampled(f, 105000), 2);
 }
 
@@ -270,7 +270,7 @@ TEST_IN(another_gpu_samples_every_other_block_until_the_finals, open_all, close_
     assert_int_equal(2 * the_tables.sampled_elsewhere, the_tables.sampled_blocks - finals);
 }
 
-/* In home's measure: nobody's time is what it is on the other. */
+/* Times are in the home GPU's measure. No variant has the same time on the other GPU. */
 TEST_IN(a_slower_gpu_changes_no_time, open_all, close_all)
 {
     fixture *f = *state;
@@ -330,7 +330,7 @@ TEST_IN(machine_code_that_was_dropped_is_compiled_again_for_the_race, open_all, 
     assert_int_equal(winner(f), 0);
 }
 
-/* Whatever call fails: the failure comes out, and what was measured until then can be asked for. */
+/* If any call fails, the failure is returned, and the measurements so far can be read. */
 TEST_IN(a_failure_in_any_place_leaves_a_result, open_all, close_all)
 {
     fixture *f = *state;

@@ -4,8 +4,8 @@
 #include "run/tune_state.h"
 #include "script_fixture.h"
 
-/* A race whose winner is number 9, before number 4; and another GPU, on which finalists have their
- * places in the race as numbers: 0 is the winner. */
+/* A race that number 9 wins, before number 4; and another GPU, which numbers finalists by their
+ * places in the race: 0 is the winner. */
 typedef struct fixture {
     session session;
     pipeline *pipeline;

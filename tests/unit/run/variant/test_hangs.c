@@ -1,4 +1,4 @@
-/* Which variants are likely to hang as others did. */
+/* Variants that are likely to hang because others did. */
 #include <string.h>
 
 #include "run/tables.h"
@@ -39,7 +39,7 @@ static void note(fixture *f, const char *text, bool hung)
     hangs_note(&f->hangs, indices, hung);
 }
 
-/* The text of the cause; NULL: it is not likely to hang. */
+/* Returns the text of the likely cause, or NULL. */
 static const char *cause(fixture *f, const char *text)
 {
     uint16_t indices[PATTERN_MAX_PARAMETERS];
@@ -82,7 +82,7 @@ TEST_IN(a_variant_that_ends_clears_what_it_has, open_session, close_session)
     note(f, "block=32,vec=2,cached=false", true);
     note(f, "block=1024,vec=2,cached=false", false);
     assert_null(cause(f, "block=256,vec=2,cached=true"));
-    /* And keeps it from being one again. */
+    /* The values cannot become a cause again. */
     note(f, "block=512,vec=2,cached=false", true);
     assert_null(cause(f, "block=256,vec=2,cached=true"));
 }
@@ -113,7 +113,7 @@ TEST_IN(a_run_leaves_out_what_is_likely_to_hang_and_nothing_else, open_session, 
             the_tables.works[i] = OUTCOME_TIMEOUT;
             hang++;
         }
-    /* What did not run says nothing of loops. */
+    /* A variant that did not run tells nothing about loops. */
     the_tables.compiles[0] = COMPILE_ERROR;
     assert_false(has_vec_4(f, &(candidate){.configuration = 0}));
     f->pipeline = pipeline_new(&f->session, &(pipeline_options){.samples = 3, .racing = 1.3});

@@ -1,11 +1,11 @@
-/* Whatever makes two variants differ gives them other identities. */
+/* Everything that makes two variants differ gives them different identities. */
 #include "check.h"
 
 #include <string.h>
 
 #include "run/variant/sources.h"
 
-/* Offsets within a plan: changing one byte there makes another variant. */
+/* Offsets within a plan. Another byte there makes another variant. */
 #define OF(field) offsetof(launch_plan, field)
 static const size_t changed_bytes[] = {
     OF(entries[0]),
@@ -131,7 +131,7 @@ TEST(text_layout_and_problems_make_another_variant)
             assert_differs(keys[k], keys[i]);
 }
 
-/* A run that checks its ragged problems later knows less of a variant than one that checks them at
+/* A run that checks ragged problems later knows less of a variant than a run that checks them at
  * once. */
 TEST(a_deferred_check_makes_another_variant)
 {

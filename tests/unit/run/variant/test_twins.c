@@ -6,8 +6,8 @@
 #include "run/tables.h"
 #include "script_fixture.h"
 
-/* tests/fixtures/twins.lua: four launches, of each two sources that differ in a name, of each three
- * notes that no source has. */
+/* tests/fixtures/twins.lua: four launches, two sources each that differ in a name, three notes each
+ * that no source contains. */
 enum { LAUNCHES = 4, SOURCES = 2 * LAUNCHES, NOTES = 3, CONFIGURATIONS = SOURCES * NOTES };
 
 typedef struct fixture {
@@ -38,7 +38,7 @@ static int close_session(void **state)
 
 static const candidates *try_all(fixture *f, journal *log)
 {
-    if (f->pipeline) /* which has taken the set-up's answer */
+    if (f->pipeline) /* the first pipeline took the answer to the set-up */
         assert_ok(device_worker_setup(f->session.workers->device, NULL, NULL, 1, &f->error),
                   f->error);
     pipeline_free(f->pipeline);
@@ -104,8 +104,7 @@ TEST_IN(one_machine_code_is_tried_once_for_each_launch, open_session, close_sess
     }
 }
 
-/* Every variant has the outcome that trying it would have had; only how often that is done
- * differs. */
+/* Every variant has the outcome of its own try. Only the number of tries differs. */
 TEST_IN(merging_changes_no_outcome, open_session, close_session)
 {
     fixture *f = *state;
@@ -151,7 +150,7 @@ TEST_IN(what_does_not_compile_is_no_machine_code, open_session, close_session)
     one_code_for_each_launch();
     the_tables.compiles[0] = COMPILE_ERROR;
     const candidates *all = try_all(f, NULL);
-    /* The notes of that source, and none of the other. */
+    /* The notes of that source, and none of the other's. */
     size_t failed = 0;
     for (size_t i = 0; i < all->count; i++)
         failed += all->items[i]->found.outcome == OUTCOME_COMPILE_ERROR;
@@ -177,7 +176,7 @@ TEST_IN(the_lowest_configuration_stands_for_all_or_the_preferred, open_session, 
         assert_true(lead == all->items[i] || !all->items[i]->images[0]);
         expect_same_outcome(all->items[i], lead);
     }
-    /* What befalls it befalls all. */
+    /* A failure of one twin is a failure of all. */
     candidate_reject(twins_lead(all->items[0]), OUTCOME_WRONG_RESULT, "on fresh data");
     pipeline_settle_twins(f->pipeline, preferred);
     size_t rejected = 0;
@@ -186,7 +185,7 @@ TEST_IN(the_lowest_configuration_stands_for_all_or_the_preferred, open_session, 
     assert_int_equal(rejected, CONFIGURATIONS / LAUNCHES);
 }
 
-/* It is compiled anew when its samples are to be of another GPU. */
+/* The variant is compiled again when its samples must come from another GPU. */
 TEST(who_stands_for_the_one_that_was_noted_is_no_twin_of_its_own)
 {
     twins known = {0};
