@@ -402,7 +402,7 @@ at_status device_worker_try(device_worker *w, uint64_t id, const device_variant 
                            .id = id,
                            .outcome = what,
                            .check_ns = 5000,
-                           .measure_ns = left && the_tables.left_ns ? the_tables.left_ns : 7000,
+                           .measure_ns = 7000,
                            .samples_ns = samples_of(w, id, count),
                            .sample_count = count});
     return AT_OK;

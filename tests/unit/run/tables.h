@@ -26,7 +26,6 @@ typedef struct tables {
     outcome works[TABLES_MOST];
     int64_t time_ns[TABLES_MOST]; /* 0: 100 us, and a little more with each number */
     int64_t more_ns; /* by how much each of three samples is longer than the one before; 0: 1 ns */
-    int64_t left_ns; /* time of the device on a variant that is left; 0: as on any other */
     int64_t elsewhere_ns[TABLES_MOST]; /* times on GPUs other than cuda:0; 0: the same */
     outcome blocks_elsewhere;          /* of all blocks on GPUs other than cuda:0 */
     outcome ragged[TABLES_MOST];       /* of a variant that is held unchecked, or only checked */
