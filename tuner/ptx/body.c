@@ -1,4 +1,3 @@
-
 #include "ptx/parser.h"
 
 enum { MAX_OPERANDS = 16, MAX_ITEMS = 256, MAX_DEPTH = 32 };
@@ -14,26 +13,28 @@ static int add_operands(ptx_parser *p, const ptx_operand *items, int count)
     return first;
 }
 
-/* The label's number, which it gets here if it is new in this block; 0 after a failure. */
+/* Returns the index of a label. Adds the label if the current block does not have it yet. Returns 0
+ * after a failure. */
 static int find_label(ptx_parser *p, ptx_text name)
 {
     int kind, index;
     if (ptx_scope_find(&p->label_names, name, &kind, &index) && index >= p->first_label)
         return index;
     ptx_module *m = p->module;
-    const ptx_label label = {.name = name, .statement = PTX_NONE, .line = p->token.line};
+    const ptx_label label = {.name = name, .statement = PTX_NONE};
     index = (int)m->label_count;
     ptx_keep(p, &m->labels, &m->label_count, &label, sizeof label);
-    ptx_name_put(p, &p->label_names, name, PTX_NAME_LABEL, index, 0);
+    ptx_scope_put(p, &p->label_names, name, PTX_NAME_LABEL, index, 0);
     return p->status ? 0 : index;
 }
 
-/* A modifier that follows the text without white space. */
+/* Returns whether the current token is a modifier that follows `text` without white space. */
 static bool adjoins(const ptx_parser *p, ptx_text text)
 {
     return p->token.kind == PTX_TOKEN_MODIFIER && p->token.text.at == text.at + text.length;
 }
 
+/* Parses a special register: "%tid.x". */
 static void parse_special(ptx_parser *p, ptx_operand *out)
 {
     out->kind = PTX_OPERAND_SPECIAL;
@@ -44,7 +45,7 @@ static void parse_special(ptx_parser *p, ptx_operand *out)
     }
 }
 
-/* The word that is the current token. */
+/* Parses the current word as an operand: a name, a special register or "_". */
 static void parse_word(ptx_parser *p, ptx_operand *out)
 {
     static const ptx_operand_kind kinds[] = {[PTX_NAME_REGISTER] = PTX_OPERAND_REGISTER,
@@ -72,12 +73,13 @@ static void parse_word(ptx_parser *p, ptx_operand *out)
     }
 }
 
-/* What follows of an address: "+ 4", "- 4 + 2 * 8", "+ -4"; 0: nothing does. */
+/* Parses the offset after an address: "+ 4", "- 4 + 2 * 8", "+ -4". Returns 0 without an offset. */
 static int64_t parse_offset(ptx_parser *p)
 {
     return ptx_accept(p, '+') || ptx_at(p, '-') ? (int64_t)ptx_take_constant(p) : 0;
 }
 
+/* Parses a number or a constant expression. */
 static void parse_number(ptx_parser *p, ptx_operand *out)
 {
     const ptx_mark begin = ptx_here(p);
@@ -85,8 +87,7 @@ static void parse_number(ptx_parser *p, ptx_operand *out)
     const uint64_t bits = p->token.bits;
     if (p->token.kind == PTX_TOKEN_INTEGER || p->token.kind == PTX_TOKEN_PUNCTUATION ||
         p->token.kind == PTX_TOKEN_WORD) {
-        p->lexer = begin.lexer;
-        p->token = begin.token;
+        ptx_go_back(p, &begin);
         out->kind = PTX_OPERAND_INTEGER;
         out->bits = ptx_take_constant(p);
         return;
@@ -103,7 +104,7 @@ static void parse_number(ptx_parser *p, ptx_operand *out)
     ptx_advance(p);
 }
 
-/* Operands up to `close`; returns how many. */
+/* Parses operands up to and including `close`. Returns their number, at most `most`. */
 static int parse_items(ptx_parser *p, char close, ptx_operand *items, int most, int depth)
 {
     int count = 0;
@@ -120,7 +121,7 @@ static int parse_items(ptx_parser *p, char close, ptx_operand *items, int most, 
     return count;
 }
 
-/* {a, b, ...} or (a, b, ...) */
+/* Parses "{a, b, ...}" or "(a, b, ...)". */
 static void parse_list(ptx_parser *p, ptx_operand *out, int depth)
 {
     char close = ptx_at(p, '{') ? '}' : ')';
@@ -131,7 +132,7 @@ static void parse_list(ptx_parser *p, ptx_operand *out, int depth)
     out->first = add_operands(p, items, out->count);
 }
 
-/* [base], [base + n], [base - n + m], [base, {coordinates}] */
+/* Parses "[base]", "[base + n]", "[base - n + m]" or "[base, {coordinates}]". */
 static void parse_address(ptx_parser *p, ptx_operand *out)
 {
     ptx_operand parts[2] = {{0}, {.index = PTX_NONE, .first = PTX_NONE}};
@@ -153,6 +154,7 @@ static void parse_address(ptx_parser *p, ptx_operand *out)
     out->first = add_operands(p, parts, out->count);
 }
 
+/* Parses "|b" after the operand "a" in *out, which becomes the pair. */
 static void parse_pair(ptx_parser *p, ptx_operand *out)
 {
     ptx_operand items[2] = {*out, {0}};
@@ -192,6 +194,7 @@ static void parse_operand(ptx_parser *p, ptx_operand *out, int depth)
     }
 }
 
+/* Parses "@p" or "@!p". */
 static void parse_guard(ptx_parser *p, ptx_statement *s)
 {
     int kind, index;
@@ -206,7 +209,8 @@ static void parse_guard(ptx_parser *p, ptx_statement *s)
     ptx_advance(p);
 }
 
-/* The opcode is the current word; its modifiers follow, in some code after blanks: "prmt .b32". */
+/* Reads an opcode and its modifiers on the same line. Some code has blanks between them:
+ * "prmt .b32". */
 static void take_opcode(ptx_parser *p, ptx_statement *s)
 {
     s->opcode = p->token.text;
@@ -223,8 +227,8 @@ static bool at_modifier(const ptx_parser *p, const char *modifier)
     return p->token.kind == PTX_TOKEN_MODIFIER && ptx_text_is(p->token.text, modifier);
 }
 
-/* "LABEL:" was read; the word is `name`. Perhaps a table of targets follows, or the form of a call,
- * which the call's own operands have as well. */
+/* Defines the label `name`; the current token is its ':'. A table of targets may follow, or a call
+ * prototype, which is skipped because each call states its own operands. */
 static void define_label(ptx_parser *p, ptx_text name)
 {
     ptx_advance(p);
@@ -289,8 +293,8 @@ static void parse_instruction(ptx_parser *p)
     ptx_keep(p, &p->module->statements, &p->module->statement_count, &s, sizeof s);
 }
 
-/* A directive that cannot be read declares nothing: the instructions that need it are unknown,
- * too. */
+/* Parses a directive in a body. A directive that cannot be read declares nothing, so the
+ * instructions that use its names are unknown too. */
 static void parse_directive(ptx_parser *p)
 {
     ptx_text t = p->token.text;
@@ -313,8 +317,9 @@ static void parse_directive(ptx_parser *p)
     ptx_skip_unread(p, &begin);
 }
 
-/* A block ends. Labels are its own, whatever is around it has; those that it names and has not are
- * of the block around it. */
+/* Ends a nested block. A label that the block uses but does not define becomes a label of the outer
+ * block. `first_around` is the first label of the outer block, `first_operand` the first operand of
+ * this block. */
 static void end_labels(ptx_parser *p, size_t mark, int first_around, size_t first_operand)
 {
     ptx_module *m = p->module;

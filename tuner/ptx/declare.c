@@ -1,17 +1,18 @@
+#include <limits.h>
 #include <stdlib.h>
 
 #include "base/bits.h"
 #include "ptx/parser.h"
 
-/* More of anything than a real kernel has is a corrupt file. */
+/* Limits that no real kernel reaches: a file beyond them is corrupt. */
 static const uint64_t max_variable_bytes = 1u << 30;
 static const int64_t max_registers = 1 << 20;
 
-/* Takes the initial value. */
+/* Adds a variable to the module, which owns its initial value. */
 static void add_variable(ptx_parser *p, ptx_variable v)
 {
     ptx_module *m = p->module;
-    ptx_name_put(p, &p->names, v.name, PTX_NAME_VARIABLE, (int)m->variable_count, 0);
+    ptx_scope_put(p, &p->names, v.name, PTX_NAME_VARIABLE, (int)m->variable_count, 0);
     ptx_keep(p, &m->variables, &m->variable_count, &v, sizeof v);
     if (p->status)
         free(v.initial);
@@ -24,7 +25,7 @@ typedef struct declaration {
     bool has_type;
     uint32_t vector; /* .v2, .v4 */
     int64_t alignment;
-    bool opaque; /* a texture, sampler or surface, of which instructions only take the name */
+    bool opaque; /* texture, sampler or surface reference: has a name but no value */
 } declaration;
 
 static bool is_opaque(ptx_text t)
@@ -44,10 +45,11 @@ static bool take_space(ptx_text t, ptx_space *space)
     return false;
 }
 
+/* Parses the modifiers of a declaration. */
 static void parse_declaration(ptx_parser *p, declaration *d)
 {
     *d = (declaration){.space = PTX_SPACE_GENERIC, .vector = 1};
-    bool pointer = false; /* after .ptr come the pointee's space and alignment */
+    bool pointer = false; /* .ptr precedes the space and alignment of the pointee */
     while (p->token.kind == PTX_TOKEN_MODIFIER) {
         ptx_text t = p->token.text;
         ptx_space space;
@@ -82,7 +84,7 @@ static void parse_declaration(ptx_parser *p, declaration *d)
         ptx_fail(p, "a declaration needs a state space and a type");
 }
 
-/* [N][M]...: the product; 0 for []. */
+/* Parses "[N][M]...". Returns the number of elements, or 0 for "[]". */
 static uint64_t parse_extent(ptx_parser *p)
 {
     uint64_t elements = 1;
@@ -96,6 +98,7 @@ static uint64_t parse_extent(ptx_parser *p)
     return elements;
 }
 
+/* Converts a number in an initial value to the bits of an element. */
 static void convert_initial(const ptx_token *t, bool negative, ptx_type type, uint64_t *bits)
 {
     *bits = negative ? 0 - t->bits : t->bits;
@@ -105,7 +108,7 @@ static void convert_initial(const ptx_token *t, bool negative, ptx_type type, ui
     }
 }
 
-/* The name of a function or of a variable of the module, perhaps with an offset: "f", "x+8". */
+/* Parses the name of a function or variable of the module, perhaps with an offset: "f", "x+8". */
 static void parse_name(ptx_parser *p, ptx_relocation *r)
 {
     int kind = PTX_NAME_LABEL;
@@ -116,13 +119,12 @@ static void parse_name(ptx_parser *p, ptx_relocation *r)
                  ptx_token_text(p));
     r->is_function = kind == PTX_NAME_FUNCTION;
     ptx_advance(p);
-    if (ptx_accept(p, '+'))
-        r->addend = ptx_take_integer(p);
-    else if (ptx_at(p, '-'))
+    if (ptx_accept(p, '+') || ptx_at(p, '-'))
         r->addend = ptx_take_integer(p);
 }
 
-/* An address as an element: "f", "generic(x)", "generic(x)+8", or a byte of it, "0xFF00(f)". */
+/* Parses an element that is an address: "f", "generic(x)", "generic(x)+8", or a byte of an address:
+ * "0xFF00(f)". `mask` is 0 if the element has no mask. */
 static void parse_address_value(ptx_parser *p, uint64_t mask, ptx_relocation r)
 {
     bool in_brackets = ptx_at(p, '(');
@@ -142,13 +144,7 @@ static void parse_address_value(ptx_parser *p, uint64_t mask, ptx_relocation r)
     ptx_keep(p, &p->module->relocations, &p->module->relocation_count, &r, sizeof r);
 }
 
-static void put_number(ptx_parser *p, ptx_variable *v, uint64_t at, uint64_t bits, uint32_t bytes)
-{
-    for (uint32_t i = 0; i < bytes && !p->status; i++)
-        v->initial[at + i] = (uint8_t)(bits >> (8 * i));
-}
-
-/* One element. */
+/* Parses one element of an initial value into the bytes at `at`. */
 static void parse_element(ptx_parser *p, ptx_variable *v, ptx_type type, uint64_t at)
 {
     const uint32_t bytes = ptx_type_bytes(type);
@@ -170,10 +166,11 @@ static void parse_element(ptx_parser *p, ptx_variable *v, ptx_type type, uint64_
     }
     uint64_t bits;
     convert_initial(&number, negative, type, &bits);
-    put_number(p, v, at, bits, bytes);
+    for (uint32_t i = 0; i < bytes && !p->status; i++)
+        v->initial[at + i] = (uint8_t)(bits >> (8 * i));
 }
 
-/* "= 5" or "= {1, 2, {3}}": little-endian elements, the rest zero. */
+/* Parses "= 5" or "= {1, 2, {3}}". Elements are little-endian; missing elements are zero. */
 static void parse_initial(ptx_parser *p, ptx_variable *v, ptx_type type)
 {
     uint64_t at = 0;
@@ -201,7 +198,7 @@ static void parse_initial(ptx_parser *p, ptx_variable *v, ptx_type type)
         ptx_fail(p, "unbalanced braces in an initial value");
 }
 
-/* One name of a declaration. */
+/* Parses one name of a declaration, with its extents and initial value. */
 static void parse_declarator(ptx_parser *p, const declaration *d)
 {
     if (p->token.kind != PTX_TOKEN_WORD) {
@@ -230,24 +227,25 @@ void ptx_parse_variable(ptx_parser *p)
         parse_declarator(p, &d);
     while (ptx_accept(p, ','));
     ptx_expect(p, ';');
-    /* A variable whose initial value cannot be read is not there. */
+    /* Drop the relocations of a variable whose initial value could not be read. */
     ptx_module *m = p->module;
     while (m->relocation_count > 0 &&
            (size_t)m->relocations[m->relocation_count - 1].variable >= m->variable_count)
         m->relocation_count--;
 }
 
+/* Adds one register, or a range of `count` registers. */
 static void add_registers(ptx_parser *p, ptx_text name, ptx_type type, int64_t count)
 {
     ptx_module *m = p->module;
     if (count < 0 || count + (int64_t)m->register_count > max_registers)
         ptx_fail(p, "more than %lld registers", (long long)max_registers);
-    ptx_name_put(p, &p->names, name, PTX_NAME_REGISTER, (int)m->register_count, (int)count);
+    ptx_scope_put(p, &p->names, name, PTX_NAME_REGISTER, (int)m->register_count, (int)count);
     for (int64_t i = 0; i < (count ? count : 1) && !p->status; i++)
         ptx_keep(p, &m->register_types, &m->register_count, &(uint8_t){(uint8_t)type}, 1);
 }
 
-/* ".reg TYPE" */
+/* Parses ".reg TYPE". */
 static ptx_type parse_register_type(ptx_parser *p)
 {
     ptx_type type = PTX_B32;
@@ -294,4 +292,75 @@ void ptx_parse_registers(ptx_parser *p)
             add_registers(p, name, type, count);
     } while (ptx_accept(p, ','));
     ptx_expect(p, ';');
+}
+
+void ptx_parse_file(ptx_parser *p)
+{
+    ptx_advance(p);
+    int64_t number = ptx_take_integer(p);
+    ptx_module *m = p->module;
+    if (p->token.kind != PTX_TOKEN_STRING || number < 0 || number > 65535) {
+        ptx_fail(p, "a .file directive needs a number and a name");
+        return;
+    }
+    while (m->file_count <= (size_t)number && !p->status)
+        ptx_keep(p, &m->files, &m->file_count, &(ptx_text){"", 0}, sizeof *m->files);
+    if (p->status)
+        return;
+    m->files[number] = p->token.text;
+    ptx_advance(p);
+    while (ptx_accept(p, ','))
+        ptx_advance(p);
+}
+
+static int clamp_int(int64_t v)
+{
+    return v < 0 ? 0 : v > INT_MAX ? INT_MAX : (int)v;
+}
+
+/* Adds the location with that file, line and column. Returns its index. */
+static int add_location(ptx_parser *p, const int64_t at[3], int outer)
+{
+    ptx_module *m = p->module;
+    const ptx_location l = {clamp_int(at[0]), clamp_int(at[1]), clamp_int(at[2]), outer};
+    ptx_keep(p, &m->locations, &m->location_count, &l, sizeof l);
+    return (int)m->location_count - 1;
+}
+
+/* .loc FILE LINE COLUMN [, function_name LABEL [+ N], inlined_at FILE LINE COLUMN] */
+void ptx_parse_loc(ptx_parser *p)
+{
+    int64_t at[3], outer_at[3];
+    int outer = PTX_NONE;
+    ptx_advance(p);
+    for (int i = 0; i < 3; i++)
+        at[i] = ptx_take_integer(p);
+    if (ptx_at(p, ',')) {
+        while (!(p->token.kind == PTX_TOKEN_WORD && ptx_text_is(p->token.text, "inlined_at")) &&
+               !p->status) {
+            if (p->token.kind == PTX_TOKEN_END || p->token.kind == PTX_TOKEN_MODIFIER)
+                ptx_fail(p, "a .loc directive with a function name lacks inlined_at");
+            ptx_advance(p);
+        }
+        ptx_advance(p);
+        for (int i = 0; i < 3; i++)
+            outer_at[i] = ptx_take_integer(p);
+        /* The location of the caller is a few directives earlier. It may be inlined itself. */
+        const ptx_module *m = p->module;
+        int alike = PTX_NONE; /* location on the same line with another column */
+        for (size_t i = m->location_count; i-- > 0 && m->location_count - i < 64 && outer < 0;) {
+            const ptx_location *l = &m->locations[i];
+            if (l->file != outer_at[0] || l->line != outer_at[1])
+                continue;
+            if (l->column == outer_at[2])
+                outer = (int)i;
+            else if (alike == PTX_NONE)
+                alike = (int)i;
+        }
+        if (outer == PTX_NONE)
+            outer =
+                add_location(p, outer_at, alike == PTX_NONE ? PTX_NONE : m->locations[alike].outer);
+    }
+    if (at[1] != 0) /* line 0 means "no line": keep the previous location */
+        p->location = add_location(p, at, outer);
 }

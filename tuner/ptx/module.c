@@ -95,7 +95,6 @@ ptx_text ptx_location_file(const ptx_module *m, const ptx_location *l)
     return l->file >= 0 && (size_t)l->file < m->file_count ? m->files[l->file] : unknown;
 }
 
-/* Returns the outermost location if all of them are in headers. */
 int ptx_outside_headers(const ptx_module *m, int location)
 {
     while (location != PTX_NONE && ptx_is_header(ptx_location_file(m, &m->locations[location])) &&

@@ -1,8 +1,8 @@
-/* A PTX module as plain arrays: functions, variables, registers, statements and where they come
- * from.
+/* A parsed PTX module: functions, variables, registers, statements and source locations, as plain
+ * arrays.
  *
- * ptx/parse.h makes one; it owns a copy of the text and does not change once made. Texts are views
- * of that copy. */
+ * ptx_parse() (ptx/parse.h) creates a module. The module owns a copy of the PTX text, and all
+ * `ptx_text` fields are views of that copy. A module does not change after parsing. */
 #ifndef AUTOTUNE_PTX_MODULE_H
 #define AUTOTUNE_PTX_MODULE_H
 
@@ -44,13 +44,14 @@ typedef enum ptx_type {
     PTX_TYPE_COUNT
 } ptx_type;
 
-/* Bytes of a value; 0 for a predicate. */
+/* Returns the size of a value in bytes, or 0 for a predicate. */
 uint32_t ptx_type_bytes(ptx_type type);
 
-/* Finds a type by its modifier (".f32"); false when it is none. */
+/* Finds a type by its modifier (".f32"). Returns false if the modifier is no type. */
 bool ptx_type_find(ptx_text modifier, ptx_type *type);
 
-/* The type that an opcode ends in ("ld.global.f32"); false when it does in none. */
+/* Finds the type in the last modifier of an opcode ("ld.global.f32"). Returns false if the last
+ * modifier is no type. */
 bool ptx_opcode_type(ptx_text opcode, ptx_type *type);
 
 typedef enum ptx_space {
@@ -62,39 +63,41 @@ typedef enum ptx_space {
     PTX_SPACE_PARAM
 } ptx_space;
 
+/* Returns the name of a state space in PTX, without a dot. */
 const char *ptx_space_name(ptx_space space);
 
 typedef struct ptx_variable {
     ptx_text name;
     ptx_space space;
-    uint32_t alignment;  /* bytes, a power of two */
-    uint64_t size_bytes; /* 0: an unsized extern array (dynamic shared memory) */
-    uint8_t *initial;    /* size_bytes bytes; NULL: none given */
+    uint32_t alignment;  /* in bytes; a power of two */
+    uint64_t size_bytes; /* 0 for an extern array without a size (dynamic shared memory) */
+    uint8_t *initial;    /* `size_bytes` bytes; NULL without an initial value */
 } ptx_variable;
 
-/* A place in an initial value that holds an address: bits `shift` and up of it, `bytes` bytes. */
+/* An element of an initial value that holds an address. */
 typedef struct ptx_relocation {
-    int variable; /* whose initial value it is in */
-    uint64_t at;  /* bytes from its start */
-    uint32_t bytes, shift;
-    bool is_function; /* whose address: function or variable `target`, plus `addend` */
+    int variable;     /* variable with the initial value */
+    uint64_t at;      /* offset of the element in the initial value, in bytes */
+    uint32_t bytes;   /* size of the element */
+    uint32_t shift;   /* lowest bit of the address that the element holds */
+    bool is_function; /* `target` is a function, otherwise a variable */
     int target;
-    int64_t addend;
+    int64_t addend; /* added to the address of the target */
 } ptx_relocation;
 
 typedef enum ptx_operand_kind {
     PTX_OPERAND_REGISTER, /* index: register of the function */
     PTX_OPERAND_SPECIAL,  /* text: "%tid.x", "%clock64" ... */
-    PTX_OPERAND_INTEGER,  /* bits */
-    PTX_OPERAND_FLOAT,    /* bits of a float */
-    PTX_OPERAND_DOUBLE,   /* bits of a double */
-    PTX_OPERAND_VARIABLE, /* index: variable; offset */
-    PTX_OPERAND_ADDRESS,  /* [operand `first` + offset]; count 2: a view, then its coordinates */
+    PTX_OPERAND_INTEGER,  /* bits: the value */
+    PTX_OPERAND_FLOAT,    /* bits: a float */
+    PTX_OPERAND_DOUBLE,   /* bits: a double */
+    PTX_OPERAND_VARIABLE, /* index: variable; offset: added to its address, in bytes */
+    PTX_OPERAND_ADDRESS,  /* [operand `first` + offset]; with count 2: [tensor, {coordinates}] */
     PTX_OPERAND_VECTOR,   /* {...}: operands first .. first + count - 1 */
-    PTX_OPERAND_GROUP,    /* (...): the same, of a call */
-    PTX_OPERAND_PAIR,     /* a|b: the same, two of them */
+    PTX_OPERAND_GROUP,    /* (...) of a call: operands as in a vector */
+    PTX_OPERAND_PAIR,     /* a|b: two operands as in a vector */
     PTX_OPERAND_LABEL,    /* index: label of the module */
-    PTX_OPERAND_FUNCTION, /* index: function */
+    PTX_OPERAND_FUNCTION, /* index: function of the module */
     PTX_OPERAND_SINK      /* _ */
 } ptx_operand_kind;
 
@@ -104,63 +107,65 @@ typedef struct ptx_operand {
     int index;
     int64_t offset;
     uint64_t bits;
-    int first, count; /* in ptx_module.operands */
+    int first, count; /* range of ptx_module.operands */
     ptx_text text;
-    ptx_text selector; /* of a register: the part that is meant, ".h1"; empty: all of it */
+    ptx_text selector; /* part of a register, such as ".h1"; empty for the whole register */
 } ptx_operand;
 
-typedef struct ptx_note { /* ptx/notes.h says what they count */
+/* Counts of the machine instructions of a PTX line: see ptx_read_notes() in ptx/parse.h. */
+typedef struct ptx_note {
     uint16_t common, integers, products, specials, locals, others;
     uint16_t loads_ahead;
 } ptx_note;
 
 typedef struct ptx_statement {
     ptx_text opcode; /* with modifiers: "ld.global.nc.f32" */
-    int guard;       /* predicate register; PTX_NONE */
+    int guard;       /* predicate register, or PTX_NONE */
     bool guard_negated;
-    int first, count; /* operands, in ptx_module.operands */
-    int line;         /* of the PTX */
-    int location;     /* in ptx_module.locations; PTX_NONE */
-    bool rolled;      /* the loop that it begins is not to be unrolled (.pragma "nounroll") */
+    int first, count; /* operands: range of ptx_module.operands */
+    int line;         /* line of the PTX */
+    int location;     /* index in ptx_module.locations, or PTX_NONE */
+    bool rolled;      /* starts a loop that must not be unrolled (.pragma "nounroll") */
     ptx_note note;
-    bool unreadable; /* its guard or operands are of a form that the parser does not know: it has
-                        none */
+    bool unreadable; /* the parser does not know the form of its guard or operands, and has stored
+                        none of them */
 } ptx_statement;
 
 typedef struct ptx_label {
     ptx_text name;
-    int statement; /* that follows it; PTX_NONE: a table, or not defined */
-    int first,
-        count; /* .branchtargets: label operands, .calltargets: functions; count 0: no table */
-    int line;  /* of the definition or first use */
+    int statement;    /* statement after the label; PTX_NONE for a table or an undefined label */
+    int first, count; /* table: operands of .branchtargets (labels) or .calltargets (functions);
+                         count is 0 if the label is no table */
 } ptx_label;
 
-typedef struct ptx_location { /* a .loc directive */
+/* A .loc directive. */
+typedef struct ptx_location {
     int file, line, column;
-    int outer; /* location that it was inlined at; PTX_NONE */
+    int outer; /* location of the call if the code was inlined, or PTX_NONE */
 } ptx_location;
 
-/* The limits that a kernel's directives set its launches: 0 where they set none. */
+/* Limits for launches of a kernel, from its directives; 0 if there is no such directive. */
 typedef struct ptx_launch_limits {
-    uint64_t max_threads;         /* .maxntid: of a block, the product of its extents */
-    uint32_t required_block[3];   /* .reqntid: exactly this block */
-    uint32_t cluster[3];          /* .reqnctapercluster: blocks of a cluster */
-    uint32_t most_cluster_blocks; /* .maxclusterrank: of a cluster, the product of its extents */
-    bool explicit_cluster;        /* .explicitcluster: to be launched with clusters */
+    uint64_t max_threads;         /* .maxntid: threads of a block (product of the extents) */
+    uint32_t required_block[3];   /* .reqntid: extents of a block */
+    uint32_t cluster[3];          /* .reqnctapercluster: extents of a cluster, in blocks */
+    uint32_t most_cluster_blocks; /* .maxclusterrank: blocks of a cluster */
+    bool explicit_cluster;        /* .explicitcluster: a launch must have clusters */
     bool blocks_are_clusters;     /* .blocksareclusters: a grid counts clusters, not blocks */
-    uint32_t least_blocks;        /* .minnctapersm: blocks that an SM is to have registers for */
-    uint32_t most_registers;      /* .maxnreg: of a thread */
+    uint32_t least_blocks;        /* .minnctapersm: blocks for which an SM must have registers */
+    uint32_t most_registers;      /* .maxnreg: registers of a thread */
 } ptx_launch_limits;
 
 typedef struct ptx_function {
     ptx_text name;
     bool is_entry, has_body;
-    ptx_text body;                        /* between its braces */
-    int first_parameter, parameter_count; /* variables of PTX_SPACE_PARAM */
-    int first_result, result_count;       /* the same; .func only */
-    int first_variable, variable_count;   /* all of its own, parameters and results among them */
-    int first_register, register_count;   /* in ptx_module.register_types; the first of them are */
-    int register_results, register_parameters; /* those that it returns and takes (.reg) */
+    ptx_text body;                        /* text between the braces */
+    int first_parameter, parameter_count; /* variables in PTX_SPACE_PARAM */
+    int first_result, result_count;       /* variables in PTX_SPACE_PARAM; .func only */
+    int first_variable, variable_count;   /* all its variables, with parameters and results */
+    int first_register, register_count;   /* range of ptx_module.register_types: .reg results, .reg
+                                             parameters, then other registers */
+    int register_results, register_parameters; /* numbers of .reg results and .reg parameters */
     int first_statement, statement_count;
     int line;
     ptx_launch_limits limits;
@@ -168,8 +173,8 @@ typedef struct ptx_function {
 
 typedef struct ptx_module {
     char *text;
-    char name[256];          /* for messages */
-    char target[16];         /* "sm_90" */
+    char name[256];          /* file name for messages */
+    char target[16];         /* architecture: "sm_90" */
     uint8_t *register_types; /* ptx_type of each register */
     ptx_variable *variables;
     ptx_function *functions;
@@ -178,33 +183,38 @@ typedef struct ptx_module {
     ptx_label *labels;
     ptx_location *locations;
     ptx_relocation *relocations;
-    ptx_text *files; /* by number; empty where a number is not used */
+    ptx_text *files; /* file names by number; an unused number has an empty name */
     size_t register_count, variable_count, function_count, statement_count, operand_count,
         label_count, location_count, file_count, relocation_count;
-    bool has_notes; /* statements have them (ptx/notes.h) */
+    bool has_notes; /* a statement has a note */
 } ptx_module;
 
-void ptx_module_free(ptx_module *m); /* NULL is fine */
+/* Frees a module. `m` may be NULL. */
+void ptx_module_free(ptx_module *m);
 
-/* The entry of that name, or PTX_NONE; a NULL name finds the first entry. */
+/* Returns the index of the entry `name`, or of the first entry if `name` is NULL. Returns PTX_NONE
+ * if there is no such entry. */
 int ptx_module_entry(const ptx_module *m, const char *name);
 
-/* Did the file come with the toolkit? There a person does not look for an error. The files of a
- * pattern have relative names (compile/file_names.h). */
+/* Returns whether the file is a header of the CUDA Toolkit. Messages do not point into these
+ * headers. The files of a pattern have relative names (compile/file_names.h). */
 bool ptx_is_header(ptx_text file);
 
-/* The source line of a location: of the innermost one, through inlined calls, that is outside the
- * toolkit's headers. The file is empty and the line 0 when it is not known. */
+/* Finds the source line of a location: of the innermost inlined call that is outside the toolkit's
+ * headers. For PTX_NONE, the file is empty and the line is 0. */
 void ptx_source_line(const ptx_module *m, int location, ptx_text *file, int *line);
 
-/* That location itself: PTX_NONE where it is unknown. */
+/* Returns the innermost location outside the toolkit's headers, or the outermost location if all
+ * are in headers. Returns PTX_NONE for PTX_NONE. */
 int ptx_outside_headers(const ptx_module *m, int location);
 
-/* The name of its file; empty where it has none. */
+/* Returns the file name of a location, or an empty text if its number has no file. */
 ptx_text ptx_location_file(const ptx_module *m, const ptx_location *l);
 
-/* The same in words, as every message names places: "tile.cuh:6, inlined at dot.cu.tmpl:14". */
 enum { PTX_PLACE_BYTES = 640 };
+
+/* Writes a location for a message: "tile.cuh:6, inlined at dot.cu.tmpl:14". Locations in the
+ * toolkit's headers are left out. `text` needs PTX_PLACE_BYTES for any location. */
 void ptx_place(const ptx_module *m, int location, char *text, size_t size_bytes);
 
 #endif

@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "ptx/parser.h"
 
-/* Skips to and over the end of a directive that does not matter here. */
+/* Skips the rest of a directive, up to and including `c`. */
 static void skip_past(ptx_parser *p, char c)
 {
     while (!ptx_at(p, c) && !p->status) {
@@ -17,14 +17,14 @@ static void skip_past(ptx_parser *p, char c)
     ptx_advance(p);
 }
 
-/* .section NAME { ... }: debug information. */
+/* Skips ".section NAME { ... }", which holds debug information. */
 static void skip_section(ptx_parser *p)
 {
     ptx_advance(p);
     if (p->token.kind == PTX_TOKEN_MODIFIER || p->token.kind == PTX_TOKEN_WORD)
         ptx_advance(p);
     ptx_expect(p, '{');
-    /* Its contents may hold anything between the braces. */
+    /* A section may contain any tokens, even bad ones. */
     while (!ptx_at(p, '}') && !p->status) {
         if (p->token.kind == PTX_TOKEN_END)
             ptx_fail(p, "a .section does not end");
@@ -40,8 +40,8 @@ static int new_function(ptx_parser *p)
     return p->status ? PTX_NONE : (int)p->module->function_count - 1;
 }
 
-/* "( .param ..., .reg ... )": declares variables; *first and *count say which, *registers how many
- * registers. */
+/* Parses "( .param ..., .reg ... )". Returns the variables in *first and *count, and the number of
+ * registers in *registers. */
 static void parse_parameters(ptx_parser *p, int *first, int *count, int *registers)
 {
     const size_t register_count = p->module->register_count;
@@ -57,7 +57,8 @@ static void parse_parameters(ptx_parser *p, int *first, int *count, int *registe
     ptx_expect(p, ')');
 }
 
-/* A name that a prototype declared before keeps its index, so that calls find it. */
+/* Names the function `index`. If a prototype has declared the name, the function takes the index of
+ * the prototype, which earlier calls use. Returns the index. */
 static int name_function(ptx_parser *p, int index)
 {
     int kind, found;
@@ -72,7 +73,7 @@ static int name_function(ptx_parser *p, int index)
         p->module->function_count--;
         index = found;
     } else {
-        ptx_name_put(p, &p->names, p->token.text, PTX_NAME_FUNCTION, index, 0);
+        ptx_scope_put(p, &p->names, p->token.text, PTX_NAME_FUNCTION, index, 0);
     }
     p->module->functions[index].name = p->token.text;
     ptx_advance(p);
@@ -92,7 +93,7 @@ static void parse_body(ptx_parser *p, int index)
     ptx_scope_deinit(&p->label_names);
 }
 
-/* "nx, ny, nz", of which the last may be missing and are 1. */
+/* Parses "nx, ny, nz". Missing extents are 1. */
 static void parse_extents(ptx_parser *p, uint32_t extents[3])
 {
     int i = 0;
@@ -129,7 +130,7 @@ static void parse_directives(ptx_parser *p, ptx_launch_limits *limits)
         ptx_advance(p);
         if (ptx_text_is(t, ".maxntid")) {
             parse_extents(p, extents);
-            /* More than any block has, whatever the product. */
+            /* The product may overflow, and no block has so large an extent. */
             bool huge = extents[0] > 65535 || extents[1] > 65535 || extents[2] > 65535;
             limits->max_threads =
                 huge ? UINT32_MAX : (uint64_t)extents[0] * extents[1] * extents[2];
@@ -163,14 +164,15 @@ static void parse_function(ptx_parser *p, bool is_entry)
     int first_result = 0, result_count = 0, first = 0, count = 0, results = 0, parameters = 0;
     if (ptx_at(p, '('))
         parse_parameters(p, &first_result, &result_count, &results);
-    /* The function's own name outlives the names of its results, so those come again after it. */
+    /* The name of the function stays visible longer than the names of its results. Therefore remove
+     * the results, add the function, and add the results again. */
     const size_t named = p->names.count - mark;
     ptx_name *names = named ? memory_copy(p->names.names + mark, named, sizeof *names) : NULL;
     ptx_scope_pop(&p->names, mark);
     index = name_function(p, index);
     mark = p->names.count;
     for (size_t i = 0; i < named; i++)
-        ptx_name_put(p, &p->names, names[i].text, names[i].kind, names[i].index, 0);
+        ptx_scope_put(p, &p->names, names[i].text, names[i].kind, names[i].index, 0);
     free(names);
     if (ptx_at(p, '('))
         parse_parameters(p, &first, &count, &parameters);
@@ -216,7 +218,7 @@ static bool find_function(ptx_parser *p, int *index)
     return found;
 }
 
-/* .alias NAME, FUNCTION; what has the name means the function, before and after. */
+/* Parses ".alias NAME, FUNCTION": replaces NAME by FUNCTION in earlier and later code. */
 static void parse_alias(ptx_parser *p)
 {
     ptx_module *m = p->module;
@@ -231,7 +233,7 @@ static void parse_alias(ptx_parser *p)
         for (size_t i = 0; i < m->relocation_count; i++)
             if (m->relocations[i].is_function && m->relocations[i].target == from)
                 m->relocations[i].target = to;
-        ptx_name_put(p, &p->names, name, PTX_NAME_FUNCTION, to, 0);
+        ptx_scope_put(p, &p->names, name, PTX_NAME_FUNCTION, to, 0);
     }
     skip_past(p, ';');
 }
@@ -294,4 +296,52 @@ at_status ptx_parse(const char *text, size_t size, const char *name, ptx_module 
     else
         *out = m;
     return p.status;
+}
+
+/* Returns the start of the note in a line, or NULL if the line has no note. */
+static const char *find_note(const char *line, const char *end)
+{
+    static const char mark[] = "//@ ";
+    for (const char *at = line; at + sizeof mark - 1 <= end; at++)
+        if (memcmp(at, mark, sizeof mark - 1) == 0)
+            return at + sizeof mark - 1;
+    return NULL;
+}
+
+static void read_note(const char *at, const char *end, ptx_note *out)
+{
+    uint16_t *const members[] = {&out->common, &out->integers, &out->products,   &out->specials,
+                                 &out->locals, &out->others,   &out->loads_ahead};
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        unsigned v = 0;
+        while (at < end && *at == ' ')
+            at++;
+        for (; at < end && *at >= '0' && *at <= '9' && v < 10000; at++)
+            v = v * 10 + (unsigned)(*at - '0');
+        *members[i] = (uint16_t)(v < UINT16_MAX ? v : UINT16_MAX);
+    }
+}
+
+void ptx_read_notes(ptx_module *m, const char *text, size_t size_bytes)
+{
+    const char *const end = text + size_bytes;
+    size_t next = 0;
+    int line = 1;
+    m->has_notes = false;
+    while (text < end) {
+        const char *stop = memchr(text, '\n', (size_t)(end - text));
+        stop = stop ? stop : end;
+        /* Statements are sorted by line. */
+        while (next < m->statement_count && m->statements[next].line < line)
+            next++;
+        const char *note = next < m->statement_count && m->statements[next].line == line
+                               ? find_note(text, stop)
+                               : NULL;
+        if (note) {
+            read_note(note, stop, &m->statements[next].note);
+            m->has_notes = true;
+        }
+        text = stop + 1;
+        line++;
+    }
 }

@@ -1,77 +1,130 @@
-/* The state that the files of the PTX parser share; no other room includes this.
+/* The state of the PTX parser, shared by its files. No other room includes this header.
  *
- * A recursive-descent parser with one token of look-ahead. After the first failure, which is kept,
- * every further token is the end of the text, so that nobody need check after each step. From the
- * top down: parse.c reads what stands at the level of the module, body.c instructions, declare.c
- * declarations, location.c .file and .loc directives, cursor.c single tokens. */
+ * This is a recursive-descent parser with one token of look-ahead. The parser keeps its first
+ * failure; from then on, every token is the end of the text, so callers need not check after each
+ * step. parse.c reads the top level of a module, body.c instructions, declare.c declarations and
+ * the directives .file and .loc, and parser.c tokens, names and constant expressions. */
 #ifndef AUTOTUNE_PTX_PARSER_H
 #define AUTOTUNE_PTX_PARSER_H
 
 #include "base/error.h"
 #include "ptx/module.h"
-#include "ptx/scope.h"
+#include "ptx/token.h"
 
-enum { PTX_NAME_REGISTER, PTX_NAME_VARIABLE, PTX_NAME_FUNCTION, PTX_NAME_LABEL };
+enum { PTX_SCOPE_BUCKETS = 256 };
+
+typedef enum ptx_name_kind {
+    PTX_NAME_REGISTER,
+    PTX_NAME_VARIABLE,
+    PTX_NAME_FUNCTION,
+    PTX_NAME_LABEL
+} ptx_name_kind;
+
+/* A name, or a range of `count` names text0 .. text(count-1) as in `.reg .b32 %r<32>`. */
+typedef struct ptx_name {
+    ptx_text text;
+    int kind;  /* ptx_name_kind */
+    int index; /* index of the object with the first name */
+    int count; /* 0 for a single name */
+    int next;  /* 1 + the older name in the same bucket; 0 at the end */
+} ptx_name;
+
+/* A stack of visible names. A name hides older names with the same text until it is popped. */
+typedef struct ptx_scope {
+    ptx_name *names;
+    size_t count;
+    int buckets[PTX_SCOPE_BUCKETS]; /* 1 + the newest name; 0 if the bucket is empty */
+} ptx_scope;
 
 typedef struct ptx_parser {
     ptx_module *module;
     ptx_lexer lexer;
-    ptx_token token;       /* the one looked at */
+    ptx_token token;       /* current token */
     ptx_scope names;       /* registers, variables, functions */
-    ptx_scope label_names; /* of the function being parsed */
-    int first_label;       /* of the block being parsed: earlier ones are of those around it */
-    int location;          /* of the last .loc */
-    bool calls;            /* the statement is a call: its parentheses hold lists */
-    bool rolled;           /* .pragma "nounroll" stands before what follows */
-    char shown[64];        /* ptx_token_text() */
-    at_status status;      /* the first failure */
+    ptx_scope label_names; /* labels of the current function */
+    int first_label;  /* first label of the current block; older labels belong to outer blocks */
+    int location;     /* location of the last .loc */
+    bool calls;       /* the statement is a call: its parentheses enclose lists */
+    bool rolled;      /* .pragma "nounroll" applies to the next statement */
+    char shown[64];   /* result of ptx_token_text() */
+    at_status status; /* first failure */
     at_error *error;
 } ptx_parser;
 
-void ptx_advance(ptx_parser *p);
-bool ptx_at(const ptx_parser *p, char punctuation);
-bool ptx_accept(ptx_parser *p, char punctuation); /* and goes over it, if it is there */
-void ptx_expect(ptx_parser *p, char punctuation);
-int64_t ptx_take_integer(ptx_parser *p); /* 0 if there is none, which is a failure */
-
-/* A constant expression of integers (PTX ISA, "Constant Expressions"), with - ~ ! before terms and
- * * / + - << >> & ^ | between them; 0 after a failure. */
-uint64_t ptx_take_constant(ptx_parser *p);
-
-/* The current token for a message; valid until the next call. */
-const char *ptx_token_text(ptx_parser *p);
-
-/* A place in the text to which the parser may come back. */
+/* A position in the text to which the parser can return. */
 typedef struct ptx_mark {
     ptx_lexer lexer;
     ptx_token token;
 } ptx_mark;
+
+/* Reads the next token. */
+void ptx_advance(ptx_parser *p);
+
+/* Returns whether the current token is that character. */
+bool ptx_at(const ptx_parser *p, char punctuation);
+
+/* Skips the current token if it is that character. Returns whether it was. */
+bool ptx_accept(ptx_parser *p, char punctuation);
+
+/* Skips the current token, which must be that character. */
+void ptx_expect(ptx_parser *p, char punctuation);
+
+/* Reads an integer, perhaps negative. Returns 0 if there is none, which is a failure. */
+int64_t ptx_take_integer(ptx_parser *p);
+
+/* Reads a constant expression of integers (PTX ISA, "Constant Expressions") with the operators
+ * - ~ ! before terms and * / + - << >> & ^ | between terms. Returns 0 after a failure. */
+uint64_t ptx_take_constant(ptx_parser *p);
+
+/* Returns the current token for a message. The text is valid until the next call. */
+const char *ptx_token_text(ptx_parser *p);
+
+/* Returns the current position. */
 ptx_mark ptx_here(const ptx_parser *p);
 
-/* Forgets the failure to read what begins at the mark, and goes over that, to after the ';' or the
- * closing brace that ends it. The failure stays if nothing ends it, or if it was no AT_FORMAT. */
+/* Returns to an earlier position. */
+void ptx_go_back(ptx_parser *p, const ptx_mark *to);
+
+/* Skips a statement or directive that starts at `from` and failed with AT_FORMAT, and clears the
+ * failure. The failure stays if the statement has no end. Does nothing without a failure. */
 void ptx_skip_unread(ptx_parser *p, const ptx_mark *from);
 
-/* AT_FORMAT at the current token's line. */
+/* Fails with AT_FORMAT at the line of the current token, unless the parser has failed before. */
 void ptx_fail(ptx_parser *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Append to one of the module's arrays, as memory_add(), and to a scope, as ptx_scope_put();
- * nothing after a failure. */
+/* Appends to an array of the module like memory_add(). Does nothing after a failure. */
 void ptx_keep(ptx_parser *p, void *items, size_t *count, const void *item, size_t size);
-void ptx_name_put(ptx_parser *p, ptx_scope *scope, ptx_text text, int kind, int index, int count);
 
-/* ".file NUMBER NAME" and ".loc FILE LINE COLUMN ...". */
+/* Adds a name to a scope, which borrows the text. Does nothing after a failure. */
+void ptx_scope_put(ptx_parser *p, ptx_scope *scope, ptx_text text, ptx_name_kind kind, int index,
+                   int count);
+
+/* Finds the newest name with that text, also in ranges. Returns false if there is none. */
+bool ptx_scope_find(const ptx_scope *s, ptx_text text, int *kind, int *index);
+
+/* Removes all names added since `mark`, which is an earlier value of s->count. */
+void ptx_scope_pop(ptx_scope *s, size_t mark);
+
+/* Removes all names and frees them. */
+void ptx_scope_deinit(ptx_scope *s);
+
+/* Parses ".file NUMBER NAME". */
 void ptx_parse_file(ptx_parser *p);
+
+/* Parses ".loc FILE LINE COLUMN ...". */
 void ptx_parse_loc(ptx_parser *p);
 
-/* A variable or array declaration up to its ';', at the module's level or in a function. */
+/* Parses a declaration of variables or arrays up to its ';'. */
 void ptx_parse_variable(ptx_parser *p);
+
+/* Parses one parameter or result of a function. */
 void ptx_parse_parameter(ptx_parser *p);
-/* ".reg TYPE names;" */
+
+/* Parses ".reg TYPE names;". */
 void ptx_parse_registers(ptx_parser *p);
 
-/* "{ ... }": declarations, labels, instructions and nested blocks. Returns the text between the
- * braces. */
+/* Parses "{ ... }": declarations, labels, instructions and nested blocks. `depth` is 0 for the body
+ * of a function. Returns the text between the braces. */
 ptx_text ptx_parse_block(ptx_parser *p, int depth);
 
 #endif

@@ -25,7 +25,7 @@ bool ptx_text_begins(ptx_text text, const char *with)
     return text.length >= n && memcmp(text.at, with, n) == 0;
 }
 
-/* <ctype.h> depends on the locale; PTX does not. */
+/* Replaces isdigit() of <ctype.h>, which depends on the locale. */
 static bool is_digit(char c)
 {
     return c >= '0' && c <= '9';
@@ -52,7 +52,7 @@ static int hex_value(char c)
     return -1;
 }
 
-/* Skips white space and comments; false when a comment does not end. */
+/* Skips white space and comments. Returns false if a comment has no end. */
 static bool skip_blank(ptx_lexer *l)
 {
     while (l->at < l->end) {
@@ -155,7 +155,7 @@ static void take_string(ptx_lexer *l, ptx_token *t)
         l->at++;
 }
 
-/* The dot is consumed already. Double colons are part of a modifier (".shared::cta"). */
+/* Reads the rest of a modifier after its dot. "::" is part of a modifier (".shared::cta"). */
 static void take_modifier(ptx_lexer *l)
 {
     while (l->at < l->end) {

@@ -1,9 +1,9 @@
-/* PTX text to tokens.
+/* Splits PTX text into tokens.
  *
- * In: PTX as NVRTC writes it. Out: one token at a time, each a view into the text with its line.
- * Comments and white space vanish. A modifier keeps its dot (".global", ".L1::no_allocate"), so
- * that an opcode is a word followed by modifiers. Allocates nothing. An unknown character and an
- * unterminated string or comment are PTX_TOKEN_BAD. */
+ * The input is PTX as NVRTC writes it. The lexer returns one token at a time: a view of the text
+ * and its line. It skips comments and white space. A modifier keeps its dot (".global",
+ * ".L1::no_allocate"), so an opcode is a word followed by modifiers. Unknown characters and
+ * unterminated strings and comments are PTX_TOKEN_BAD. The lexer allocates nothing. */
 #ifndef AUTOTUNE_PTX_TOKEN_H
 #define AUTOTUNE_PTX_TOKEN_H
 
@@ -14,16 +14,16 @@
 typedef enum ptx_token_kind {
     PTX_TOKEN_END,
     PTX_TOKEN_WORD,     /* identifier: opcode, label, register, variable */
-    PTX_TOKEN_MODIFIER, /* .word, the dot included */
+    PTX_TOKEN_MODIFIER, /* .word; the text includes the dot */
     PTX_TOKEN_INTEGER,
-    PTX_TOKEN_FLOAT,       /* 0fXXXXXXXX: bits of a float in `bits` */
-    PTX_TOKEN_DOUBLE,      /* 0dXXXXXXXXXXXXXXXX or a decimal fraction: bits of a double */
-    PTX_TOKEN_STRING,      /* without its quotes */
+    PTX_TOKEN_FLOAT,       /* 0fXXXXXXXX; `bits` holds a float */
+    PTX_TOKEN_DOUBLE,      /* 0dXXXXXXXXXXXXXXXX or a decimal fraction; `bits` holds a double */
+    PTX_TOKEN_STRING,      /* the text excludes the quotes */
     PTX_TOKEN_PUNCTUATION, /* one character */
     PTX_TOKEN_BAD
 } ptx_token_kind;
 
-/* A piece of the text; not NUL-terminated. Borrowed. */
+/* A borrowed part of the text, without a terminating NUL. */
 typedef struct ptx_text {
     const char *at;
     uint32_t length;
@@ -33,7 +33,7 @@ typedef struct ptx_token {
     ptx_token_kind kind;
     int line; /* 1-based */
     ptx_text text;
-    uint64_t bits; /* numbers */
+    uint64_t bits; /* value of a number */
 } ptx_token;
 
 typedef struct ptx_lexer {
@@ -41,18 +41,20 @@ typedef struct ptx_lexer {
     int line;
 } ptx_lexer;
 
-/* Starts at the beginning of `size` bytes of text, which must outlive lexer and tokens. */
+/* Starts at the beginning of `size` bytes of text. The text must outlive the lexer and its
+ * tokens. */
 void ptx_lexer_init(ptx_lexer *lexer, const char *text, size_t size);
 
-/* The next token; PTX_TOKEN_END for ever after the last. */
+/* Returns the next token. After the last token, every call returns PTX_TOKEN_END. */
 ptx_token ptx_lexer_next(ptx_lexer *lexer);
 
-/* Less than, equal to or greater than 0, as strcmp(). */
+/* Compares two texts like strcmp(): returns less than, equal to or greater than 0. */
 int ptx_text_compare(ptx_text a, ptx_text b);
 
-/* Is the text exactly `word`? */
+/* Returns whether the text is exactly `word`. */
 bool ptx_text_is(ptx_text text, const char *word);
 
+/* Returns whether the text starts with `with`. */
 bool ptx_text_begins(ptx_text text, const char *with);
 
 #endif

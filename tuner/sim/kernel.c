@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ptx/notes.h"
 #include "ptx/parse.h"
 #include "sim/decode/decode.h"
 
