@@ -1,27 +1,40 @@
-/* Calls: the callee's code stands in place of the call. If the callee's address is computed, the
- * code of every function that may have it stands there, and the address chooses. A function that
- * may be called again while it runs has its code once, after the kernel's, and its calls have
- * frames (sim_body): its variables lie in a frame of local memory, whose address is in a slot. */
+/* Calls, and the stack of a thread.
+ *
+ * A call is inlined. If the address of the callee is computed, the code of every function that may
+ * have the address is inlined, and the address selects. A function that may be recursive has its
+ * code once, after the kernel's, and its calls have stack frames (sim_body): its variables are in a
+ * frame of local memory whose address is in a slot.
+ *
+ * alloca takes memory from the stack (PTX ISA, "Stack Manipulation Instructions"), which follows
+ * the variables in local memory and grows upwards. It has as many bytes as a CUDA thread has by
+ * default. When a function returns, its stack memory is free and its variables become undefined,
+ * because the next call may use their memory. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "sim/decode/decoder.h"
 
-enum { MOST_ARGUMENTS = 64 };
+enum { MOST_ARGUMENTS = 64, STACK_BYTES = 1024, STACK_ALIGNMENT = 16 };
 
-/* Copies for computed calls multiply. Once there are more instructions than this, further functions
- * that are called so have frames. */
+/* Inlining computed calls may multiply the code. In a larger program than this, functions that are
+ * called by address have frames. */
 static const size_t most_copied = 1 << 15;
+
+/* Stands for the start of the stack until all local variables have addresses. */
+static const uint64_t unknown_begin = UINT64_C(0x7374616b20617421);
+
+/* A statement without guard and lines. */
+static const ptx_statement no_statement = {.guard = PTX_NONE, .location = PTX_NONE};
 
 /* call[.uni] [(result),] callee[, (arguments)][, table or prototype] */
 typedef struct call {
     const ptx_operand *results, *arguments;
-    const ptx_operand *callee; /* a function's name, or a register with its address */
-    const ptx_label *table; /* of the functions that the address may be of; NULL: it is not said */
+    const ptx_operand *callee; /* name of a function, or register with its address */
+    const ptx_label *table;    /* functions that may have the address; NULL if unknown */
 } call;
 
-/* The place of the caller's variable that a callee has as a parameter or result. */
+/* Offsets in local memory of the results and then the parameters of a callee. */
 typedef struct binding {
     int64_t at[2 * MOST_ARGUMENTS];
 } binding;
@@ -46,7 +59,8 @@ static at_status read_call(decoder *d, call *c)
     return c->callee ? d->status : decode_fail(d, "a call without a function");
 }
 
-/* Has the function variables of these sizes? */
+/* Returns whether the variables from `first` on match the operands of a call: their number, and
+ * their sizes exactly or at most. */
 static bool fits(const decoder *d, int first, int count, const ptx_operand *group, bool exactly)
 {
     bool same = group->count == count && count <= MOST_ARGUMENTS;
@@ -60,7 +74,7 @@ static bool fits(const decoder *d, int first, int count, const ptx_operand *grou
     return same;
 }
 
-/* Variables, or as many registers. */
+/* Does the same for results or parameters that are variables or registers. */
 static bool fits_either(const decoder *d, int first, int count, int registers,
                         const ptx_operand *group, bool exactly)
 {
@@ -68,6 +82,7 @@ static bool fits_either(const decoder *d, int first, int count, int registers,
                           : count == 0 && group->count == registers && registers <= MOST_ARGUMENTS;
 }
 
+/* Returns whether the operands of a call match a function. */
 static bool fits_call(const decoder *d, const ptx_function *f, const call *c, bool exactly)
 {
     return fits_either(d, f->first_result, f->result_count, f->register_results, c->results,
@@ -76,16 +91,31 @@ static bool fits_call(const decoder *d, const ptx_function *f, const call *c, bo
                        c->arguments, exactly);
 }
 
+/* Returns the bytes of a lane of register `i` of a function. */
 static uint32_t lane_bytes(const decoder *d, const ptx_function *f, int i)
 {
     return type_lane_bytes((ptx_type)d->module->register_types[f->first_register + i]);
 }
 
+/* Emits a move with the guard of the statement, which is not counted. */
 static void move(decoder *d, int32_t to, int32_t from, uint32_t bytes)
 {
     decode_compute(d, bytes == 8 ? "mov.b64" : "mov.b32", to, &from, 1)->extra = true;
 }
 
+/* Emits a move without a guard, which is not counted. */
+static void copy_slot(decoder *d, int32_t to, int32_t from, uint32_t bytes)
+{
+    const ptx_statement *here = d->statement;
+    const size_t at = d->program->code_count;
+    d->statement = &no_statement;
+    decode_compute(d, bytes == 8 ? "mov.b64" : "mov.b32", to, &from, 1)->extra = true;
+    d->statement = here;
+    for (size_t i = at; i < d->program->code_count; i++)
+        d->program->code[i].statement = PTX_NONE;
+}
+
+/* Moves the results of a call in registers to the registers of the caller. */
 static void take_results(decoder *d, const ptx_function *f, const call *c, const int32_t *slots)
 {
     for (int i = 0; i < f->register_results && !d->status; i++) {
@@ -97,18 +127,19 @@ static void take_results(decoder *d, const ptx_function *f, const call *c, const
     }
 }
 
+/* Finds the offsets in local memory of the variables in a group of operands. */
 static void find_places(decoder *d, const ptx_operand *group, int registers, int64_t *at)
 {
     for (int i = registers; i < group->count && !d->status; i++) {
         const ptx_operand *o = decode_part(d, group, i);
-        decode_source(d, o, 8, PTX_U64); /* asking for its address gives it one */
+        decode_source(d, o, 8, PTX_U64); /* gives the variable an address */
         at[i] = d->local_at[o->index];
         if (at[i] < 0)
             decode_fail(d, "an argument must be a .param variable of the caller");
     }
 }
 
-/* Emits an instruction without the guard of the call, which call_around() has taken care of. */
+/* Emits an instruction without the guard of the call: call_around() skips the whole call. */
 static sim_instruction *emit_unguarded(decoder *d, sim_kind kind)
 {
     sim_instruction *c = decode_emit(d, kind, SIM_CLASS_CONTROL);
@@ -117,7 +148,7 @@ static sim_instruction *emit_unguarded(decoder *d, sim_kind kind)
     return c;
 }
 
-/* Does the current statement run while the function does? */
+/* Returns whether the function is the current function or one of its callers. */
 static bool is_active(const decoder *d, const ptx_function *f)
 {
     bool active = false;
@@ -126,7 +157,7 @@ static bool is_active(const decoder *d, const ptx_function *f)
     return active;
 }
 
-/* Decodes the callee's statements here, with its parameters and results at those places. */
+/* Inlines a callee, with its results and parameters at the offsets and in the registers given. */
 static void decode_body(decoder *d, const ptx_function *f, const binding *b,
                         const int32_t *registers)
 {
@@ -140,7 +171,8 @@ static void decode_body(decoder *d, const ptx_function *f, const binding *b,
     d->depth--;
 }
 
-/* The place of each result and parameter in the frame of the function; returns where they end. */
+/* Places the results and parameters of a function at the start of its frame: fills `at` with their
+ * offsets. Returns the offset after them. */
 static uint64_t place_parameters(decoder *d, const ptx_function *f, int64_t *at)
 {
     uint64_t end = 0;
@@ -174,7 +206,7 @@ void decode_passed(decoder *d)
     d->frame_alignment = 16;
 }
 
-/* The number of the function among those with frames. */
+/* Returns the index in sim_program.bodies of a function with frames. */
 static int32_t find_body(decoder *d, int function)
 {
     sim_program *p = d->program;
@@ -186,6 +218,7 @@ static int32_t find_body(decoder *d, int function)
     return (int32_t)p->body_count - 1;
 }
 
+/* Lists what a call copies: offset in the caller's frame, offset in the callee's frame, bytes. */
 static void list_places(decoder *d, const ptx_variable *variables, const int64_t *from,
                         const int64_t *to, int count)
 {
@@ -196,7 +229,8 @@ static void list_places(decoder *d, const ptx_variable *variables, const int64_t
     }
 }
 
-/* Emits a call with a frame. `own`: where the caller has its arguments and results. */
+/* Emits a call with a frame. `own` has the offsets of results and arguments in the frame of the
+ * caller. */
 static void call_with_frame(decoder *d, const ptx_function *f, const binding *own)
 {
     const int function = (int)(f - d->module->functions);
@@ -218,8 +252,8 @@ static void call_with_frame(decoder *d, const ptx_function *f, const binding *ow
     free(b);
 }
 
-/* Gives the callee's registers slots, those of parameters with the arguments: slots of their own,
- * or those in which a function with frames takes them. */
+/* Fills `slots` for the registers that a callee returns and takes, and moves the arguments there.
+ * The slots are new, or those in which a function with frames takes registers. */
 static void give_registers(decoder *d, const ptx_function *f, const call *c, bool has_frame,
                            int32_t slots[2 * MOST_ARGUMENTS])
 {
@@ -238,7 +272,7 @@ static void give_registers(decoder *d, const ptx_function *f, const call *c, boo
     }
 }
 
-/* Puts the callee's code here, or a call with a frame. */
+/* Inlines a callee, or calls it with a frame. */
 static at_status call_function(decoder *d, const ptx_function *f, const call *c, bool computed)
 {
     const ptx_statement *here = d->statement;
@@ -254,7 +288,7 @@ static at_status call_function(decoder *d, const ptx_function *f, const call *c,
         *framed = d->again = true;
     if (*framed && d->again)
         return d->status;
-    /* On the heap: callees are decoded within one another, as deep as they nest. */
+    /* On the heap, because decoding nests as deep as the calls do. */
     binding *b = memory_new(1, sizeof *b);
     int32_t *registers = memory_new(2 * MOST_ARGUMENTS, sizeof *registers);
     find_places(d, c->results, f->register_results, b->at);
@@ -271,10 +305,9 @@ static at_status call_function(decoder *d, const ptx_function *f, const call *c,
     return d->status;
 }
 
-/* Decodes a function with frames. */
+/* Decodes the body of a function with frames. */
 static at_status decode_framed(decoder *d, int32_t number)
 {
-    static const ptx_statement none = {.guard = PTX_NONE, .location = PTX_NONE};
     sim_program *p = d->program;
     const int function = p->bodies[number].function;
     const ptx_function *f = &d->module->functions[function];
@@ -292,12 +325,12 @@ static at_status decode_framed(decoder *d, int32_t number)
     for (int i = 0; i < f->register_results + f->register_parameters; i++) {
         registers[i] = decode_new_slot(d, lane_bytes(d, f, i));
         if (i >= f->register_results)
-            decode_copy_slot(d, registers[i], passed[i], lane_bytes(d, f, i));
+            copy_slot(d, registers[i], passed[i], lane_bytes(d, f, i));
     }
     decode_body(d, f, b, registers);
     for (int i = 0; i < f->register_results; i++)
-        decode_copy_slot(d, passed[i], registers[i], lane_bytes(d, f, i));
-    d->statement = &none;
+        copy_slot(d, passed[i], registers[i], lane_bytes(d, f, i));
+    d->statement = &no_statement;
     sim_instruction *c = decode_emit(d, SIM_RETURN, SIM_CLASS_CONTROL);
     c->d = d->frame_slot;
     c->width = 8;
@@ -337,7 +370,7 @@ at_status decode_bodies(decoder *d)
     return d->status;
 }
 
-/* The functions that the driver has for kernels to call. */
+/* Functions that the CUDA driver provides. */
 static const struct {
     const char *name;
     sim_kind kind;
@@ -349,7 +382,7 @@ static const struct {
                 {"__cuda_syscall_aligned_malloc", SIM_HEAP, 2, 1, SIM_HEAP_ALIGNED},
                 {"free", SIM_HEAP, 1, 0, SIM_HEAP_FREE}};
 
-/* Emits the call of a function that is built in; false: it is none. */
+/* Emits the call of a built-in function. Returns false if the function is not built in. */
 static bool call_built_in(decoder *d, const ptx_function *f, const call *c)
 {
     for (size_t i = 0; i < sizeof built_in / sizeof *built_in && !f->has_body; i++) {
@@ -373,7 +406,7 @@ static bool call_built_in(decoder *d, const ptx_function *f, const call *c)
     return false;
 }
 
-/* A guarded call branches around itself: the callee's instructions have guards of their own. */
+/* Emits a branch around a guarded call: the instructions of the callee have guards of their own. */
 static void call_around(decoder *d)
 {
     sim_instruction *c = decode_emit(d, SIM_BRANCH, SIM_CLASS_CONTROL);
@@ -383,7 +416,7 @@ static void call_around(decoder *d)
     c->target = -(here + 1) - 1;
 }
 
-/* May the address be that of the function? */
+/* Returns whether the computed address may be that of the function. */
 static bool is_candidate(const decoder *d, const call *c, int function)
 {
     const ptx_function *f = &d->module->functions[function];
@@ -395,7 +428,7 @@ static bool is_candidate(const decoder *d, const call *c, int function)
     return named && f->has_body && !f->is_entry && fits_call(d, f, c, true);
 }
 
-/* Chooses among `count` functions, whose numbers begin at `first` in the program's lists. */
+/* Emits the selection among `count` functions, whose indices start at `first` in the lists. */
 static void choose(decoder *d, int32_t address, int32_t first, int32_t count)
 {
     int32_t chosen = decode_new_slot(d, 4);
@@ -405,7 +438,7 @@ static void choose(decoder *d, int32_t address, int32_t first, int32_t count)
     c->width = 4;
     c->target = first;
     c->target_count = count;
-    if (count == 0) /* any address is a fault */
+    if (count == 0) /* SIM_CALLEE faults for every address */
         return;
     c = emit_unguarded(d, SIM_BRANCH_INDEXED);
     c->extra = true;
@@ -414,6 +447,7 @@ static void choose(decoder *d, int32_t address, int32_t first, int32_t count)
     c->target_count = count;
 }
 
+/* Inlines all functions that a computed address may select. */
 static at_status call_computed(decoder *d, const call *c)
 {
     sim_program *p = d->program;
@@ -425,7 +459,7 @@ static at_status call_computed(decoder *d, const call *c)
             decode_list(d, (int32_t)i);
             count++;
         }
-    for (int32_t i = 0; i < 2 * count; i++) /* the beginning of each, and the branch after it */
+    for (int32_t i = 0; i < 2 * count; i++) /* start of each function, and branch after it */
         decode_list(d, 0);
     choose(d, address, first, count);
     for (int32_t i = 0; i < count && !d->status; i++) {
@@ -457,5 +491,112 @@ at_status decode_call(decoder *d)
     else
         call_computed(d, &c);
     d->statement = here;
+    return d->status;
+}
+
+/* Returns whether a function uses the stack. */
+static bool takes_memory(const ptx_module *m, const ptx_function *f)
+{
+    for (int i = 0; i < f->statement_count; i++) {
+        const ptx_text text = m->statements[f->first_statement + i].opcode;
+        if (ptx_text_begins(text, "alloca.") || ptx_text_begins(text, "stack"))
+            return true;
+    }
+    return false;
+}
+
+void decode_stack_begin(decoder *d)
+{
+    bool any = false;
+    for (size_t i = 0; i < d->module->function_count; i++)
+        any = any || takes_memory(d->module, &d->module->functions[i]);
+    if (!any)
+        return;
+    d->stack = decode_new_slot(d, 8);
+    copy_slot(d, d->stack, decode_constant(d, unknown_begin, 8), 8);
+}
+
+void decode_stack_end(decoder *d)
+{
+    sim_program *p = d->program;
+    for (size_t i = 0; i < p->constant_count; i++) {
+        if (p->constants[i].bits != unknown_begin)
+            continue;
+        p->local_bytes = (p->local_bytes + STACK_ALIGNMENT - 1) / STACK_ALIGNMENT * STACK_ALIGNMENT;
+        p->constants[i].bits = p->local_bytes;
+        p->local_bytes += STACK_BYTES;
+    }
+}
+
+int32_t decode_stack_enter(decoder *d, const ptx_function *f)
+{
+    if (d->stack == SIM_NO_SLOT || f->is_entry || !takes_memory(d->module, f))
+        return SIM_NO_SLOT;
+    const int32_t kept = decode_new_slot(d, 8);
+    copy_slot(d, kept, d->stack, 8);
+    return kept;
+}
+
+/* Emits, without a guard, that `bytes` of local memory at `offset` become undefined. The offset is
+ * added to the address in `slot` unless that is SIM_NO_SLOT. 0 bytes: up to the end of the stack.
+ */
+static void forget(decoder *d, int64_t offset, uint64_t bytes, int32_t slot)
+{
+    const ptx_statement *here = d->statement;
+    d->statement = &no_statement;
+    sim_instruction *c = decode_emit(d, SIM_FORGET, SIM_CLASS_CONTROL);
+    c->a = slot;
+    c->offset = offset;
+    c->target = (int32_t)bytes;
+    c->extra = true;
+    c->statement = PTX_NONE;
+    d->statement = here;
+}
+
+void decode_stack_leave(decoder *d, const ptx_function *f, int32_t kept)
+{
+    if (kept != SIM_NO_SLOT) {
+        copy_slot(d, d->stack, kept, 8);
+        forget(d, 0, 0, kept);
+    }
+    for (int i = f->first_variable; !f->is_entry && i < f->first_variable + f->variable_count; i++)
+        if (d->module->variables[i].space == PTX_SPACE_LOCAL && d->local_at[i] >= 0)
+            forget(d, d->local_at[i], d->module->variables[i].size_bytes, d->base);
+}
+
+/* Decodes alloca.u64 d, bytes{, alignment}. */
+at_status decode_alloca(decoder *d)
+{
+    const ptx_operand *aligned = decode_operand(d, 2);
+    uint64_t alignment = 8;
+    if (d->statement->count > 2)
+        alignment = aligned->kind == PTX_OPERAND_INTEGER ? aligned->bits : 0;
+    if (alignment == 0 || (alignment & (alignment - 1)))
+        return decode_fail(d, "an alignment that is no power of two");
+    const int32_t bytes = decode_source(d, decode_operand(d, 1), 8, PTX_U64),
+                  most = decode_constant(d, alignment - 1, 8),
+                  mask = decode_constant(d, ~(alignment - 1), 8);
+    const int32_t up = decode_step2(d, "add.u64", d->stack, most);
+    const int32_t at = decode_step2(d, "and.b64", up, mask);
+    const destination to = decode_destination(d, decode_operand(d, 0), 8);
+    decode_compute(d, "add.u64", d->stack, (int32_t[]){at, bytes}, 2);
+    decode_compute(d, "mov.b64", to.slot, &at, 1)->extra = true;
+    return decode_finish(d, &to, false);
+}
+
+at_status decode_save(decoder *d)
+{
+    const destination to = decode_destination(d, decode_operand(d, 0), 8);
+    decode_compute(d, "mov.b64", to.slot, &d->stack, 1);
+    return decode_finish(d, &to, false);
+}
+
+at_status decode_restore(decoder *d)
+{
+    const int32_t from = decode_source(d, decode_operand(d, 0), 8, PTX_U64);
+    decode_compute(d, "mov.b64", d->stack, &from, 1);
+    sim_instruction *c = decode_emit(d, SIM_FORGET, SIM_CLASS_CONTROL);
+    c->a = from;
+    c->extra = true;
     return d->status;
 }

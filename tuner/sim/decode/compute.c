@@ -1,3 +1,4 @@
+/* Arithmetic, moves, conversions, comparisons and selections. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,7 +9,7 @@ static bool is_short_float(ptx_type t)
     return t == PTX_F16 || t == PTX_F16X2 || t == PTX_BF16 || t == PTX_BF16X2;
 }
 
-/* The operands that .ftz flushes. */
+/* Returns which operands .ftz flushes. */
 static uint8_t flush_of(const decoder *d, ptx_type type)
 {
     if (!decode_has(d, "ftz") || (type != PTX_F32 && !is_short_float(type)))
@@ -17,8 +18,8 @@ static uint8_t flush_of(const decoder *d, ptx_type type)
     return type == PTX_F32 ? SIM_FLUSH_FLOATS : is_brain ? SIM_FLUSH_BFLOATS : SIM_FLUSH_HALVES;
 }
 
-/* The operation whose results .ftz compares with the smallest normal number before they are rounded
- * to the spacing of subnormal numbers. */
+/* Returns the kind of operation if .ftz compares its result with the smallest normal number before
+ * the result is rounded to the spacing of subnormal numbers. */
 static uint8_t tiny_of(const decoder *d)
 {
     static const struct {
@@ -38,8 +39,8 @@ static uint8_t tiny_of(const decoder *d)
     return SIM_TINY_NEVER;
 }
 
-/* The opcode without the modifiers that change nothing here. Round to nearest is the default.
- * CUDA's headers write .relu after the type, the ISA before it. */
+/* Writes the opcode without the modifiers that the operation does not depend on. Rounding to
+ * nearest is the default. CUDA's headers write .relu after the type, the ISA before it. */
 static void canonical_name(const decoder *d, ptx_type type, char *name, size_t size)
 {
     const bool is_last = d->op.count > 1 && strcmp(d->op.modifiers[d->op.count - 1], "relu") == 0;
@@ -59,7 +60,7 @@ static const char *const logic_names[] = {[SIM_LOGIC_AND] = "and",
                                           [SIM_LOGIC_NOT] = "not",
                                           [SIM_LOGIC_MOVE] = "mov"};
 
-/* and.pred, or.pred, xor.pred, not.pred, mov.pred */
+/* Decodes and.pred, or.pred, xor.pred, not.pred and mov.pred. */
 static at_status decode_logic(decoder *d)
 {
     int op = -1;
@@ -68,13 +69,13 @@ static at_status decode_logic(decoder *d)
             op = i;
     if (op < 0)
         return decode_unknown(d);
-    /* Two are often one, with three operands. */
+    /* ptxas often joins two operations into one with three operands. */
     static const sim_cost binary = SIM_COST(INTEGER, 0.6f);
     bool unary = op >= SIM_LOGIC_NOT;
     d->cost = unary ? d->cost : &binary;
     decode_count(d, unary ? 2 : 3, unary ? 2 : 3);
     int32_t to = decode_predicate(d, decode_operand(d, 0), true);
-    /* The one special register that is a predicate, %is_explicit_cluster, has it in each lane. */
+    /* The special register %is_explicit_cluster is a predicate: all its bits are equal. */
     const ptx_operand *first = decode_operand(d, 1);
     int32_t a = first->kind == PTX_OPERAND_SPECIAL ? decode_source(d, first, 4, PTX_B32)
                                                    : decode_predicate(d, first, false);
@@ -114,7 +115,7 @@ at_status decode_arithmetic(decoder *d)
     return decode_finish(d, &to, type_is_signed(type));
 }
 
-/* mov.b64 %rd, {%r1, %r2} */
+/* Decodes mov.b64 %rd, {%r1, %r2}. */
 static at_status decode_pack(decoder *d, const ptx_operand *parts, uint32_t bytes)
 {
     static const struct {
@@ -139,7 +140,7 @@ static at_status decode_pack(decoder *d, const ptx_operand *parts, uint32_t byte
     return decode_fail(d, "this way to pack registers is not supported");
 }
 
-/* mov.b64 {%r1, %r2}, %rd */
+/* Decodes mov.b64 {%r1, %r2}, %rd. */
 static at_status decode_unpack(decoder *d, const ptx_operand *parts, uint32_t bytes)
 {
     uint32_t part = parts->count > 0 ? bytes / (uint32_t)parts->count : 0;
@@ -157,7 +158,7 @@ static at_status decode_unpack(decoder *d, const ptx_operand *parts, uint32_t by
     return d->status;
 }
 
-/* mov.b128 %q, %p; mov.b128 %q, {%rd1, %rd2}; mov.b128 {%rd1, %rd2}, %q */
+/* Decodes mov.b128 %q, %p, mov.b128 %q, {%rd1, %rd2} and mov.b128 {%rd1, %rd2}, %q. */
 static at_status decode_wide_mov(decoder *d, const ptx_operand *to, const ptx_operand *from)
 {
     const bool packs = from->kind == PTX_OPERAND_VECTOR, unpacks = to->kind == PTX_OPERAND_VECTOR;
@@ -212,7 +213,7 @@ static sim_instruction *emit_convert(decoder *d, ptx_type to, ptx_type from, int
     c->source_type = (uint8_t)from;
     c->op = (uint8_t)rounding_of(d);
     c->flush = decode_has(d, "ftz") &&
-               !is_short_float(to); /* to a half an H100 takes subnormal floats as they are */
+               !is_short_float(to); /* an H100 does not flush floats that become halves */
     c->saturate = decode_has(d, "sat");
     c->finite = decode_has(d, "satfinite");
     c->relu = decode_has(d, "relu");
@@ -227,7 +228,7 @@ static bool is_packed(ptx_type t)
     return t == PTX_F16X2 || t == PTX_BF16X2 || t == PTX_E4M3X2 || t == PTX_E5M2X2;
 }
 
-/* cvt.TYPEx2.f32 d, high, low; cvt.TYPEx2.TYPEx2 d, a: element by element. */
+/* Decodes cvt.TYPEx2.f32 d, high, low and cvt.TYPEx2.TYPEx2 d, a, element by element. */
 static at_status decode_packed_cvt(decoder *d, ptx_type to, ptx_type from)
 {
     bool unpacks = is_packed(from);
@@ -255,7 +256,7 @@ static at_status decode_packed_cvt(decoder *d, ptx_type to, ptx_type from)
     return decode_finish(d, &slot, false);
 }
 
-/* A conversion between integers keeps or fills the upper half. */
+/* Returns the cost of a conversion. Between integers, only sign extension to 64 bits costs. */
 static const sim_cost *conversion_cost(const opcode *op)
 {
     static const sim_cost special = SIM_COST(SPECIAL, 1), integer = SIM_COST(INTEGER, 1),
@@ -319,6 +320,7 @@ at_status decode_cvta(decoder *d)
     return decode_unknown(d);
 }
 
+/* Returns the type of an element of a packed type, or the type itself. */
 static ptx_type element_of(ptx_type type)
 {
     return type == PTX_F16X2 ? PTX_F16 : type == PTX_BF16X2 ? PTX_BF16 : type;
@@ -354,8 +356,8 @@ sim_instruction *decode_select(decoder *d, const destination *to, int32_t a, int
     return c;
 }
 
-/* The comparison combined with the predicate `third`, operand 3, by the opcode's logic;
- * SIM_NO_SLOT: it has none. */
+/* Combines a comparison with the predicate `third`, operand 3, by the logic in the opcode. `third`
+ * is SIM_NO_SLOT if there is no such operand. */
 static sim_instruction *combine_with(decoder *d, sim_instruction *c, int32_t third)
 {
     static const choice logics[] = {
@@ -369,14 +371,14 @@ static sim_instruction *combine_with(decoder *d, sim_instruction *c, int32_t thi
     return c;
 }
 
-/* setp.CMP[.BOOL].TYPE p[|q], a, b[, c] */
+/* Decodes setp.CMP[.BOOL].TYPE p[|q], a, b[, c]. */
 at_status decode_setp(decoder *d)
 {
     if (d->op.count < 2)
         return decode_unknown(d);
     ptx_type type = d->op.types[0];
     uint32_t width = type_lane_bytes(type);
-    /* Of a packed type both halves are compared, and the result of the high ones goes into q. */
+    /* For a packed type, q is the result of the high halves. */
     int32_t q, third = SIM_NO_SLOT;
     int32_t p = decode_predicate(d, decode_pair(d, decode_operand(d, 0), &q), true);
     int32_t a = decode_source(d, decode_operand(d, 1), width, type);
@@ -399,7 +401,7 @@ at_status decode_selp(decoder *d)
     return decode_finish(d, &to, type_is_signed(type));
 }
 
-/* The bits of a result that is "true"; of packed operands each half has its own. */
+/* Returns the bits of a true result, in the low half for packed operands. */
 static uint64_t true_of(ptx_type type, bool packed)
 {
     switch (packed && element_of(type) == type ? PTX_U16 : element_of(type)) {
@@ -417,8 +419,8 @@ static uint64_t true_of(ptx_type type, bool packed)
     }
 }
 
-/* set.CMP[.BOOL].DTYPE.STYPE d, a, b[, c]: all ones, or 1.0 when the destination is a float; of a
- * packed type both halves are compared. */
+/* Decodes set.CMP[.BOOL].DTYPE.STYPE d, a, b[, c]. A true result has all bits set, or is 1.0 if the
+ * destination is a float. The halves of a packed type are compared separately. */
 at_status decode_set(decoder *d)
 {
     if (d->op.count < 3)
@@ -446,7 +448,7 @@ at_status decode_set(decoder *d)
     return decode_finish(d, &slot, false);
 }
 
-/* testp.CLASS.TYPE p, a */
+/* Decodes testp.CLASS.TYPE p, a. */
 at_status decode_testp(decoder *d)
 {
     char name[32];
@@ -458,7 +460,8 @@ at_status decode_testp(decoder *d)
     return d->status;
 }
 
-/* lop3.b32 d, a, b, c, table; lop3.BOOL.b32 d|p, a, b, c, table, q: p = (d != 0) BOOL q */
+/* Decodes lop3.b32 d, a, b, c, table, and lop3.BOOL.b32 d|p, a, b, c, table, q, where
+ * p = (d != 0) BOOL q. */
 at_status decode_lop3(decoder *d)
 {
     if (d->op.count < 2)
@@ -485,7 +488,7 @@ at_status decode_lop3(decoder *d)
     return decode_finish(d, &to, false);
 }
 
-/* slct.DTYPE.{s32,f32} d, a, b, c: a where c >= 0, else b. */
+/* Decodes slct.DTYPE.{s32,f32} d, a, b, c, which selects a where c >= 0 and b elsewhere. */
 at_status decode_slct(decoder *d)
 {
     ptx_type type = d->op.types[0], test = d->op.types[1];

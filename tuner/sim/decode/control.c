@@ -1,7 +1,8 @@
+/* Control flow, barriers, exchanges in a warp, and blocks of a cluster. */
 #include "sim/decode/decoder.h"
 
-/* Emits an instruction of the whole warp with its result and, unless `mask` is SIM_NO_SLOT, its
- * members. */
+/* Emits an instruction of the whole warp with its result and the slot of its member mask, which may
+ * be SIM_NO_SLOT. */
 static sim_instruction *emit_warp(decoder *d, sim_kind kind, int op, const destination *to,
                                   int32_t mask)
 {
@@ -13,13 +14,30 @@ static sim_instruction *emit_warp(decoder *d, sim_kind kind, int op, const desti
     return c;
 }
 
-/* A result that is a predicate: of no width. */
+/* Returns the destination of a predicate result, which has width 0. */
 static destination predicate_result(decoder *d, const ptx_operand *o)
 {
     return (destination){decode_predicate(d, o, true), SIM_NO_SLOT, 0};
 }
 
-/* bar.sync a[, n]; bar.arrive a, n; bar.red.OP d, a[, n], p; barrier.* the same; bar.warp.sync m */
+/* Decodes barrier.cluster.arrive{.release, .relaxed}{.aligned} and
+ * barrier.cluster.wait{.acquire}{.aligned}. */
+static at_status decode_cluster_barrier(decoder *d)
+{
+    bool arrives = decode_has(d, "arrive");
+    if (decode_count(d, 0, 0))
+        return d->status;
+    if (arrives == decode_has(d, "wait"))
+        return decode_unknown(d);
+    decode_emit(d, SIM_CLUSTER_BARRIER, SIM_CLASS_BARRIER)->op =
+        (uint8_t)(!arrives                   ? SIM_CLUSTER_WAIT
+                  : decode_has(d, "relaxed") ? SIM_CLUSTER_ARRIVE_RELAXED
+                                             : SIM_CLUSTER_ARRIVE);
+    return d->status;
+}
+
+/* Decodes bar.sync a[, n], bar.arrive a, n, bar.red.OP d, a[, n], p, the same with barrier, and
+ * bar.warp.sync m. */
 at_status decode_barrier(decoder *d)
 {
     if (decode_has(d, "warp")) {
@@ -62,7 +80,7 @@ at_status decode_barrier(decoder *d)
     return decode_finish(d, &to, false);
 }
 
-/* shfl.sync.MODE.b32 d[|p], a, b, c, mask */
+/* Decodes shfl.sync.MODE.b32 d[|p], a, b, c, mask. */
 at_status decode_shuffle(decoder *d)
 {
     static const choice modes[] = {{"up", SIM_SHUFFLE_UP},
@@ -86,7 +104,7 @@ at_status decode_shuffle(decoder *d)
     return decode_finish(d, &to, false);
 }
 
-/* vote.sync.{all,any,uni}.pred p, a, mask; vote.sync.ballot.b32 d, a, mask */
+/* Decodes vote.sync.{all,any,uni}.pred p, a, mask and vote.sync.ballot.b32 d, a, mask. */
 at_status decode_vote(decoder *d)
 {
     static const choice modes[] = {{"ballot", SIM_VOTE_BALLOT},
@@ -108,7 +126,7 @@ at_status decode_vote(decoder *d)
     return decode_finish(d, &to, false);
 }
 
-/* match.any.sync.b32 d, a, mask; match.all.sync.b32 d[|p], a, mask */
+/* Decodes match.any.sync.b32 d, a, mask and match.all.sync.b32 d[|p], a, mask. */
 at_status decode_match(decoder *d)
 {
     static const choice modes[] = {{"any", SIM_MATCH_ANY}, {"all", SIM_MATCH_ALL}, {0}};
@@ -128,7 +146,7 @@ at_status decode_match(decoder *d)
     return decode_finish(d, &to, false);
 }
 
-/* redux.sync.OP.type d, a, mask */
+/* Decodes redux.sync.OP.type d, a, mask. */
 at_status decode_reduce(decoder *d)
 {
     static const choice names[] = {{"add", SIM_REDUCE_ADD},
@@ -159,7 +177,7 @@ at_status decode_active_mask(decoder *d)
     return decode_finish(d, &to, false);
 }
 
-/* elect.sync d|p, mask: the lowest lane of the mask is elected. */
+/* Decodes elect.sync d|p, mask, which elects the lowest lane of the mask. */
 at_status decode_elect(decoder *d)
 {
     if (decode_operand(d, 0)->kind != PTX_OPERAND_PAIR)
@@ -173,7 +191,8 @@ at_status decode_elect(decoder *d)
     return decode_finish(d, &to, false);
 }
 
-/* A target as patch_branches() expects it: minus one minus the statement's number. */
+/* Returns the target of a branch in the form of patch_branches(): -1 - the number of the statement.
+ */
 static int32_t target_of(decoder *d, int label)
 {
     const ptx_label *l = &d->module->labels[label];
@@ -192,7 +211,7 @@ at_status decode_branch(decoder *d)
     return d->status;
 }
 
-/* brx.idx index, table */
+/* Decodes brx.idx index, table. */
 at_status decode_branch_indexed(decoder *d)
 {
     const ptx_operand *o = decode_operand(d, 1);
@@ -222,7 +241,7 @@ at_status decode_trap(decoder *d)
     return d->status;
 }
 
-/* A return in a callee is a branch to the end of its code. */
+/* Decodes a return. In a callee it is a branch to the end of its code. */
 at_status decode_return(decoder *d)
 {
     if (d->frame->function->is_entry)
@@ -230,4 +249,37 @@ at_status decode_return(decoder *d)
     decode_emit(d, SIM_BRANCH, SIM_CLASS_CONTROL)->target =
         -d->frame->function->statement_count - 1;
     return d->status;
+}
+
+/* Decodes mapa{.shared::cluster}.type d, a, block and getctarank{.shared::cluster}.type d, a. The
+ * type is that of a. Without a space, the addresses are generic. */
+static at_status decode_map(decoder *d, sim_cluster_op op)
+{
+    if (d->op.type_count != 1 || (d->op.types[0] != PTX_U32 && d->op.types[0] != PTX_U64))
+        return decode_unknown(d);
+    uint32_t width = type_lane_bytes(d->op.types[0]);
+    int32_t a = decode_source(d, decode_operand(d, 1), width, d->op.types[0]), b = SIM_NO_SLOT;
+    if (op == SIM_CLUSTER_ADDRESS)
+        b = decode_source(d, decode_operand(d, 2), 4, PTX_U32);
+    destination to =
+        decode_destination(d, decode_operand(d, 0), op == SIM_CLUSTER_ADDRESS ? width : 4);
+    sim_instruction *c = decode_emit(d, SIM_CLUSTER_MAP, SIM_CLASS_INTEGER);
+    c->op = (uint8_t)op;
+    c->space = (uint8_t)decode_space(d);
+    c->width = to.width;
+    c->source_width = (uint8_t)width;
+    c->d = to.slot;
+    c->a = a;
+    c->b = b;
+    return decode_finish(d, &to, false);
+}
+
+at_status decode_mapa(decoder *d)
+{
+    return decode_map(d, SIM_CLUSTER_ADDRESS);
+}
+
+at_status decode_rank(decoder *d)
+{
+    return decode_map(d, SIM_CLUSTER_RANK);
 }

@@ -5,15 +5,12 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "ptx/flow.h"
-#include "sim/decode/communication.h"
-#include "sim/decode/deciding.h"
+#include "sim/decode/addresses.h"
 #include "sim/decode/decoder.h"
-#include "sim/decode/objects.h"
+#include "sim/decode/facts.h"
 #include "sim/decode/reshape.h"
-#include "sim/decode/unwritten.h"
 
-/* More than any GPU has; what a kernel asks for beyond it cannot be launched anyway. */
+/* Limits beyond those of any GPU: a kernel that needs more cannot be launched. */
 static const uint64_t max_shared_bytes = 1u << 20;
 static const uint32_t max_register_bytes = 64u << 20;
 
@@ -36,6 +33,7 @@ void sim_program_free(sim_program *p)
     free(p);
 }
 
+/* Splits an opcode at its dots, without blanks. */
 static void cut_opcode(opcode *op, ptx_text text)
 {
     *op = (opcode){0};
@@ -55,12 +53,12 @@ static void cut_opcode(opcode *op, ptx_text text)
     }
 }
 
-/* A family of instructions: what comes before the first dot. */
+/* A family of instructions: those with the same text before the first dot of their opcode. */
 typedef struct family {
     const char *name;
     at_status (*decode)(decoder *d);
-    int least, most; /* operands; most is 0 if `decode` counts them */
-    int types;       /* modifiers that are types; 0 if `decode` looks at them */
+    int least, most; /* numbers of operands; `most` is 0 if `decode` checks them */
+    int types;       /* number of modifiers that are types; 0 if `decode` checks it */
     sim_cost cost;
     bool has_cost;
 } family;
@@ -98,6 +96,7 @@ static at_status decode_known(decoder *d, const ptx_statement *s)
     return f->types && d->op.type_count != f->types ? decode_unknown(d) : f->decode(d);
 }
 
+/* Decodes a statement. A statement that is not simulated becomes SIM_UNKNOWN. */
 static at_status decode_statement(decoder *d, const ptx_statement *s)
 {
     const size_t first = d->program->code_count;
@@ -109,14 +108,15 @@ static at_status decode_statement(decoder *d, const ptx_statement *s)
     return d->status;
 }
 
-/* Targets were written as statement numbers of this function; its end as its statement count. */
+/* Replaces the targets of branches, which are -1 - the number of a statement of the function (its
+ * statement count for its end), by the indices of instructions. */
 static void patch_branches(decoder *d, size_t first)
 {
     sim_program *p = d->program;
     const int32_t *pc = d->frame->label_pc;
     for (size_t i = first; i < p->code_count; i++) {
         sim_instruction *c = &p->code[i];
-        /* Inlined callees are patched already: their targets are not negative. */
+        /* The targets of inlined callees are final already, so they are not negative. */
         if (c->kind == SIM_BRANCH && c->target < 0)
             c->target = pc[-c->target - 1];
         for (int32_t t = 0; c->kind == SIM_BRANCH_INDEXED && t < c->target_count; t++) {
@@ -135,7 +135,7 @@ static at_status decode_function(decoder *d, const ptx_function *f)
     here.label_pc = memory_new((size_t)f->statement_count + 1, sizeof *here.label_pc);
     here.shapes = reshape_accesses(d->module, f, d->program->addresses);
     here.objects = memory_new((size_t)f->register_count, sizeof *here.objects);
-    objects_find(d->module, f, here.objects);
+    addresses_find_objects(d->module, f, here.objects);
     for (int i = 0; i < f->register_count; i++)
         here.slots[i] = d->given && i < f->register_results + f->register_parameters ? d->given[i]
                                                                                      : SIM_NO_SLOT;
@@ -158,6 +158,7 @@ static at_status decode_function(decoder *d, const ptx_function *f)
     return d->status;
 }
 
+/* Marks the variables that the kernel, or a function that it may call, names. */
 static void mark_used(const decoder *d, bool *used)
 {
     const ptx_module *m = d->module;
@@ -183,15 +184,17 @@ static uint64_t align_up(uint64_t v, uint64_t alignment)
     return (v + alignment - 1) & ~(alignment - 1);
 }
 
-/* Gives every variable that the kernel can reach an address in its space. Shared memory: declared
- * arrays first, then what the launch adds, which all unsized arrays share. */
+/* Gives every variable that the kernel can reach an address in its space. Shared memory starts with
+ * the static arrays. The dynamic shared memory of the launch follows, and all arrays without a size
+ * start there. */
 static at_status lay_out(decoder *d)
 {
     const ptx_module *m = d->module;
     sim_program *p = d->program;
     bool *used = memory_new(m->variable_count, sizeof *used);
     mark_used(d, used);
-    /* An access after the last array is out of bounds if nothing is unsized. */
+    /* Without arrays of unknown size, nothing is aligned: accesses after the last array are out of
+     * bounds. */
     uint64_t shared = 0, global = SIM_MODULE_BASE, dynamic_alignment = 1;
     for (size_t i = 0; i < m->variable_count; i++) {
         const ptx_variable *v = &m->variables[i];
@@ -205,7 +208,7 @@ static at_status lay_out(decoder *d)
         } else if (v->space == PTX_SPACE_SHARED) {
             p->addresses[i] = SIM_NO_ADDRESS;
         } else if (v->space == PTX_SPACE_GLOBAL || v->space == PTX_SPACE_CONST) {
-            /* Used or not: kernels of one module share them. */
+            /* Even if unused: the kernels of a module share them. */
             global = align_up(global, v->alignment > 256 ? v->alignment : 256);
             p->addresses[i] = global;
             global += v->size_bytes;
@@ -243,75 +246,6 @@ static at_status lay_out_parameters(decoder *d, const ptx_function *f)
     return AT_OK;
 }
 
-/* Counts for each instruction the backward branches that jump over or to it: inside a loop the way
- * out must stay in the graph. */
-static void count_loops(const sim_program *p, int32_t *loops)
-{
-    memset(loops, 0, (p->code_count + 1) * sizeof *loops);
-    for (size_t i = 0; i < p->code_count; i++) {
-        if (p->code[i].kind != SIM_BRANCH || p->code[i].target > (int32_t)i)
-            continue;
-        loops[p->code[i].target]++;
-        loops[i + 1]--;
-    }
-    for (size_t i = 1; i < p->code_count; i++)
-        loops[i] += loops[i - 1];
-}
-
-/* A branch to an instruction that only ends the thread needs no meeting point of its own: those
- * lanes are gone, the others go on together. Returns that other way's start, or -1. */
-static int32_t other_than_exit(const sim_program *p, int32_t pc)
-{
-    const sim_instruction *c = &p->code[pc];
-    int32_t count = (int32_t)p->code_count;
-    if (c->kind != SIM_BRANCH || c->guard == SIM_NO_SLOT)
-        return -1;
-    bool target_ends = c->target >= count || (p->code[c->target].kind == SIM_EXIT &&
-                                              p->code[c->target].guard == SIM_NO_SLOT);
-    bool next_ends = pc + 1 >= count ||
-                     (p->code[pc + 1].kind == SIM_EXIT && p->code[pc + 1].guard == SIM_NO_SLOT);
-    if (target_ends == next_ends)
-        return -1;
-    return target_ends ? pc + 1 : c->target;
-}
-
-static void find_meeting_points(sim_program *p)
-{
-    size_t n = p->code_count;
-    flow_edge *edges = memory_new(n, sizeof *edges);
-    int32_t *meet = memory_new(n, sizeof *meet);
-    int32_t *other = memory_new(n, sizeof *other);
-    int32_t *loops = memory_new(n + 1, sizeof *loops);
-    count_loops(p, loops);
-    for (size_t i = 0; i < n; i++) {
-        const sim_instruction *c = &p->code[i];
-        edges[i].falls_through = true;
-        other[i] = loops[i] > 0 ? -1 : other_than_exit(p, (int32_t)i);
-        if (other[i] >= 0) {
-            edges[i] = (flow_edge){other[i] == (int32_t)i + 1, &other[i],
-                                   other[i] == (int32_t)i + 1 ? 0 : 1};
-        } else if (c->kind == SIM_BRANCH) {
-            edges[i] = (flow_edge){c->guard != SIM_NO_SLOT, &c->target, 1};
-        } else if (c->kind == SIM_BRANCH_INDEXED) {
-            edges[i] = (flow_edge){c->guard != SIM_NO_SLOT, &p->lists[c->target], c->target_count};
-        } else if (c->kind == SIM_RETURN) {
-            edges[i].falls_through = false;
-        } else if (c->kind == SIM_EXIT) {
-            /* Lanes that leave under a guard do not change where the others meet. */
-            edges[i].falls_through = c->guard != SIM_NO_SLOT;
-        }
-    }
-    flow_meeting_points(edges, n, meet);
-    for (size_t i = 0; i < n; i++) {
-        int32_t at = other[i] >= 0 ? other[i] : meet[i];
-        p->code[i].reconverge = at >= 0 ? at : SIM_EXIT_PC;
-    }
-    free(edges);
-    free(meet);
-    free(other);
-    free(loops);
-}
-
 static at_status decode_kernel(decoder *d, const ptx_function *f)
 {
     sim_program *p = d->program;
@@ -323,7 +257,7 @@ static at_status decode_kernel(decoder *d, const ptx_function *f)
     decode_passed(d);
     if (decode_function(d, f))
         return d->status;
-    /* Falling off the end is a return. */
+    /* A kernel whose last statement does not exit ends there. */
     static const ptx_statement end = {
         .opcode = {"ret", 3}, .guard = PTX_NONE, .location = PTX_NONE};
     d->statement = &end;
@@ -333,16 +267,16 @@ static at_status decode_kernel(decoder *d, const ptx_function *f)
     if (decode_bodies(d) || d->again)
         return d->status;
     decode_stack_end(d);
-    find_meeting_points(p);
-    communication_find(p);
-    unwritten_find(p);
-    deciding_find(p);
-    deciding_find_drops(p);
+    facts_find_meeting_points(p);
+    facts_find_communication(p);
+    facts_find_unwritten(p);
+    facts_find_deciding(p);
+    facts_find_drops(p);
     return AT_OK;
 }
 
-/* Decodes with frames for the calls of these functions. Sets more of them, and no program, if that
- * is not enough. */
+/* Decodes a kernel whose calls of the `framed` functions have stack frames. If more functions need
+ * frames, sets them in `framed` and returns no program. */
 static at_status decode_with(const ptx_module *module, int function, bool *framed,
                              sim_program **out, at_error *error)
 {

@@ -1,19 +1,21 @@
-/* PTX statements to a decoded program.
+/* Decodes PTX statements into a program.
  *
- * In: a parsed module and the name of a kernel. Out: a sim_program ready to run, which borrows the
- * module. Function calls are inlined. An instruction that the simulator does not know becomes
- * SIM_UNKNOWN, which ends a run that executes it. */
+ * The input is a parsed module and the name of a kernel; the output is a sim_program that is ready
+ * to run. The program borrows the module. Function calls are inlined where possible. An instruction
+ * that the simulator does not know becomes SIM_UNKNOWN, which ends a run that executes it. */
 #ifndef AUTOTUNE_SIM_DECODE_DECODE_H
 #define AUTOTUNE_SIM_DECODE_DECODE_H
 
 #include "base/error.h"
 #include "sim/program/program.h"
 
-/* Decodes `entry` (NULL: the first kernel). On success *out owns the program. Errors: AT_NOT_FOUND
- * for an unknown kernel, AT_FORMAT, AT_NO_MEMORY. */
+/* Decodes the kernel `entry`, or the first kernel if `entry` is NULL. On success, *out is a program
+ * that the caller frees with sim_program_free(). Returns AT_NOT_FOUND for an unknown kernel,
+ * AT_FORMAT or AT_NO_MEMORY. */
 at_status sim_decode(const ptx_module *module, const char *entry, sim_program **out,
                      at_error *error);
 
-void sim_program_free(sim_program *p); /* NULL is fine */
+/* Frees a program. `p` may be NULL. */
+void sim_program_free(sim_program *p);
 
 #endif

@@ -1,5 +1,4 @@
 #include "sim/decode/decoder.h"
-#include "sim/decode/objects.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -7,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "sim/decode/addresses.h"
 
 static const size_t most_instructions = (size_t)4 << 20;
 
@@ -22,7 +22,7 @@ at_status decode_fail(decoder *d, const char *format, ...)
                                     d->statement ? d->statement->line : 0, "%s", d->reason);
 }
 
-/* The number of the decoder's reason among the program's; each stands there once. */
+/* Returns the index of the failure message among the reasons of the program, without repetition. */
 static int32_t keep_reason(decoder *d)
 {
     sim_program *p = d->program;
@@ -57,6 +57,7 @@ uint32_t type_lane_bytes(ptx_type t)
     return ptx_type_bytes(t) > 4 ? 8 : 4;
 }
 
+/* Returns the cost of an instruction from its last type. */
 static const sim_cost *cost_by_type(const opcode *op)
 {
     static const sim_cost doubles = SIM_COST(DOUBLE, 1), wide = SIM_COST(INTEGER, 2),
@@ -151,7 +152,7 @@ int32_t decode_new_slot(decoder *d, uint32_t lane_bytes)
 {
     sim_program *p = d->program;
     int32_t slot = (int32_t)p->register_bytes;
-    /* A cache line for each predicate keeps every slot aligned. */
+    /* A predicate takes a cache line, so that every slot is aligned. */
     p->register_bytes += lane_bytes ? lane_bytes * SIM_LANES : 64;
     for (uint32_t at = (uint32_t)slot; at < p->register_bytes; at += SIM_SLOT_STEP) {
         const bool begins = (at - (uint32_t)slot) % SIM_HIGH_HALF == 0;
@@ -192,7 +193,7 @@ int32_t decode_predicate(decoder *d, const ptx_operand *o, bool is_destination)
         return SIM_NO_SLOT;
     if (o->kind == PTX_OPERAND_SINK && is_destination)
         return decode_new_slot(d, 0);
-    /* A constant predicate: a 32-bit lane of a constant serves as its mask. */
+    /* The first lane of a 32-bit constant is the mask of a constant predicate. */
     if (o->kind == PTX_OPERAND_INTEGER && !is_destination)
         return decode_constant(d, o->bits ? UINT32_MAX : 0, 4);
     if (o->kind == PTX_OPERAND_REGISTER && decode_register_width(d, o) == 0)

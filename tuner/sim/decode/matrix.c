@@ -1,14 +1,16 @@
-/* Products of matrices by a warp, and how their fragments come from memory and go there. PTX ISA,
- * "Warp Level Matrix Multiply-Accumulate Instructions".
+/* Matrix products: those of a warp (PTX ISA, "Warp Level Matrix Multiply-Accumulate Instructions")
+ * and of a warpgroup (PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions").
  *
- * ldmatrix, stmatrix, movmatrix and wmma's loads and stores are made of what there is: an address
- * goes from the lane that has it to those that use it by a shuffle, and each lane loads or stores
- * what it holds of the matrix. So races and missing values are found as everywhere. */
+ * ldmatrix, stmatrix, movmatrix and the loads and stores of wmma become simpler instructions:
+ * shuffles move an address from the lane that has it to the lanes that use it, and each lane loads
+ * or stores its part of the matrix. So races and undefined values are found as for other accesses.
+ */
 #include <stdio.h>
 #include <string.h>
 
 #include "sim/decode/decoder.h"
 #include "sim/program/matrix.h"
+#include "sim/program/warpgroup.h"
 
 enum { ROW_BYTES = 16, WMMA_ALIGNMENT = 32 };
 
@@ -17,18 +19,13 @@ static int32_t constant(decoder *d, uint32_t v)
     return decode_constant(d, v, 4);
 }
 
-static int32_t step(decoder *d, const char *name, int32_t a, int32_t b)
-{
-    return decode_step(d, name, (int32_t[]){a, b}, 2);
-}
-
 static int32_t lane_slot(decoder *d)
 {
     static const ptx_operand lane = {.kind = PTX_OPERAND_SPECIAL, .text = {"%laneid", 7}};
     return decode_source(d, &lane, 4, PTX_U32);
 }
 
-/* Shuffles 32 bits, from the lane that `from` names. */
+/* Shuffles 32 bits from the lane whose number is in `from`. */
 static int32_t shuffle(decoder *d, int32_t value, int32_t from)
 {
     int32_t to = decode_new_slot(d, 4), all = constant(d, UINT32_MAX), clamp = constant(d, 31);
@@ -44,18 +41,18 @@ static int32_t shuffle(decoder *d, int32_t value, int32_t from)
     return to;
 }
 
-/* An address, of 64 bits afterwards. */
+/* Shuffles an address. Returns a 64-bit address. */
 static int32_t shuffle_address(decoder *d, const place *at, int32_t from)
 {
     if (at->width == 4)
-        return decode_step(d, "extend.u", (int32_t[]){shuffle(d, at->slot, from)}, 1);
+        return decode_step1(d, "extend.u", shuffle(d, at->slot, from));
     int32_t parts[2];
     for (uint32_t i = 0; i < 2; i++)
-        parts[i] = shuffle(d, step(d, "field.8.4", at->slot, constant(d, 32 * i)), from);
-    return step(d, "pack.2x32", parts[0], parts[1]);
+        parts[i] = shuffle(d, decode_step2(d, "field.8.4", at->slot, constant(d, 32 * i)), from);
+    return decode_step2(d, "pack.2x32", parts[0], parts[1]);
 }
 
-/* The registers of an operand, a vector or one. */
+/* Returns the registers of an operand, which is a vector or one register. */
 static const ptx_operand *registers_of(decoder *d, const ptx_operand *o, int *count)
 {
     *count = o->kind == PTX_OPERAND_VECTOR ? (int)o->count : 1;
@@ -64,22 +61,22 @@ static const ptx_operand *registers_of(decoder *d, const ptx_operand *o, int *co
     return o->kind == PTX_OPERAND_VECTOR ? decode_part(d, o, 0) : o;
 }
 
-/* Turns a lane's part of an 8 x 8 matrix of 16 bits, two of a row, into its part of the transposed
- * one. */
+/* Transposes an 8 x 8 matrix of 16-bit elements, of which each lane holds two elements of a row. */
 static int32_t transpose(decoder *d, int32_t value)
 {
-    int32_t lane = lane_slot(d), row = step(d, "shr.u32", lane, constant(d, 2));
-    int32_t odd = step(d, "and.b32", row, constant(d, 1));
-    int32_t from = step(d, "shl.b32", step(d, "and.b32", lane, constant(d, 3)), constant(d, 3));
-    from = step(d, "add.u32", from, step(d, "shr.u32", row, constant(d, 1)));
-    int32_t next = step(d, "add.u32", from, constant(d, 4));
+    int32_t lane = lane_slot(d), row = decode_step2(d, "shr.u32", lane, constant(d, 2));
+    int32_t odd = decode_step2(d, "and.b32", row, constant(d, 1));
+    int32_t from = decode_step2(d, "shl.b32", decode_step2(d, "and.b32", lane, constant(d, 3)),
+                                constant(d, 3));
+    from = decode_step2(d, "add.u32", from, decode_step2(d, "shr.u32", row, constant(d, 1)));
+    int32_t next = decode_step2(d, "add.u32", from, constant(d, 4));
     int32_t low = shuffle(d, value, from), high = shuffle(d, value, next);
     int32_t halves =
         decode_step(d, "mad.lo.u32", (int32_t[]){odd, constant(d, 0x2222), constant(d, 0x5410)}, 3);
     return decode_step(d, "prmt.b32", (int32_t[]){low, high, halves}, 3);
 }
 
-/* movmatrix.sync.aligned.m8n8.trans.b16 d, a */
+/* Decodes movmatrix.sync.aligned.m8n8.trans.b16 d, a. */
 at_status decode_move(decoder *d)
 {
     if (!decode_has(d, "m8n8") || !decode_has(d, "trans") || !decode_has(d, "b16"))
@@ -90,8 +87,8 @@ at_status decode_move(decoder *d)
     return decode_finish(d, &to, false);
 }
 
-/* ldmatrix.sync.aligned.m8n8.x{1,2,4}{.trans}{.shared}.b16 r, [p]; stmatrix with [p], r. Lane i has
- * the address of a row of matrix i / 8. */
+/* Decodes ldmatrix.sync.aligned.m8n8.x{1,2,4}{.trans}{.shared}.b16 r, [p], and stmatrix with [p],
+ * r. Lane i has the address of a row of matrix i / 8. */
 at_status decode_rows(decoder *d)
 {
     bool stores = strcmp(d->op.name, "stmatrix") == 0, turned = decode_has(d, "trans");
@@ -106,13 +103,15 @@ at_status decode_rows(decoder *d)
     if (count != matrices)
         decode_fail(d, "a vector of %d registers is needed", matrices);
     decode_alignment(d, &at, ROW_BYTES, matrices == 4 ? UINT32_MAX : (1u << 8 * matrices) - 1);
-    int32_t lane = lane_slot(d), row = step(d, "shr.u32", lane, constant(d, 2));
-    int32_t along = step(d, "shl.b32", step(d, "and.b32", lane, constant(d, 3)), constant(d, 2));
-    int32_t addresses[4], values[4], wide = decode_step(d, "extend.u", &along, 1);
+    int32_t lane = lane_slot(d), row = decode_step2(d, "shr.u32", lane, constant(d, 2));
+    int32_t along = decode_step2(d, "shl.b32", decode_step2(d, "and.b32", lane, constant(d, 3)),
+                                 constant(d, 2));
+    int32_t addresses[4], values[4], wide = decode_step1(d, "extend.u", along);
     for (int i = 0; i < matrices; i++)
-        addresses[i] = step(
+        addresses[i] = decode_step2(
             d, "add.u64",
-            shuffle_address(d, &at, step(d, "add.u32", row, constant(d, 8 * (uint32_t)i))), wide);
+            shuffle_address(d, &at, decode_step2(d, "add.u32", row, constant(d, 8 * (uint32_t)i))),
+            wide);
     for (int i = 0; stores && i < matrices; i++) {
         values[i] = decode_source(d, &registers[i], 4, PTX_B32);
         values[i] = turned ? transpose(d, values[i]) : values[i];
@@ -132,7 +131,7 @@ at_status decode_rows(decoder *d)
     return d->status;
 }
 
-/* The modifier "m16n8k16". */
+/* Reads the modifier "m16n8k16". Returns false if there is no such shape. */
 static bool find_shape(const decoder *d, sim_matrix *x)
 {
     for (int i = 0; i < d->op.count; i++) {
@@ -144,7 +143,8 @@ static bool find_shape(const decoder *d, sim_matrix *x)
     return false;
 }
 
-int decode_elements(const decoder *d, int32_t found[4])
+/* Finds the element types (sim_element) among the modifiers. Returns how many there are. */
+static int find_elements(const decoder *d, int32_t found[4])
 {
     int count = 0;
     for (int i = 0; i < d->op.count; i++) {
@@ -161,7 +161,7 @@ static bool is_integer(int32_t e)
            e == SIM_ELEMENT_U4 || e == SIM_ELEMENT_B1;
 }
 
-/* Do such operands go together? */
+/* Returns whether mma has a product of such elements. */
 static bool are_multiplied(const int32_t e[4])
 {
     int32_t d = e[SIM_MATRIX_D], a = e[SIM_MATRIX_A], b = e[SIM_MATRIX_B], c = e[SIM_MATRIX_C];
@@ -181,7 +181,8 @@ static bool are_multiplied(const int32_t e[4])
     return (a == SIM_ELEMENT_BF16 || a == SIM_ELEMENT_TF32) && b == a && singles;
 }
 
-sim_class decode_matrix_class(int32_t element)
+/* Returns the class in which products of such elements are counted. */
+static sim_class class_of(int32_t element)
 {
     return element == SIM_ELEMENT_F64    ? SIM_CLASS_DOUBLE
            : element == SIM_ELEMENT_TF32 ? SIM_CLASS_FLOAT
@@ -189,7 +190,8 @@ sim_class decode_matrix_class(int32_t element)
                                          : SIM_CLASS_HALF;
 }
 
-/* Operands 4 and 5 of a sparse product: the slot of the metadata, and the selector. */
+/* Reads the metadata and the selector of a sparse product, operands 4 and 5. Returns the slot of
+ * the metadata. */
 static int32_t decode_metadata(decoder *d, sim_matrix *x)
 {
     const ptx_operand *selector = decode_operand(d, 5);
@@ -201,7 +203,7 @@ static int32_t decode_metadata(decoder *d, sim_matrix *x)
     return decode_source(d, decode_operand(d, 4), 4, PTX_B32);
 }
 
-/* m8n8k4 of f16: four products, with a and b by rows or columns. */
+/* Prepares m8n8k4 of f16, which is four products with a and b stored by rows or columns. */
 static void find_quads(const decoder *d, sim_matrix *x)
 {
     int32_t flags[2] = {0};
@@ -218,8 +220,9 @@ static void find_quads(const decoder *d, sim_matrix *x)
     x->m = x->n = 4 * 8;
 }
 
-/* mma.sync.aligned.SHAPE.row.col.D.A.B.C d, a, b, c; mma.sp with metadata and its selector, too;
- * wmma.mma with layouts, and of f16 with D.C alone; of bits with .xor.popc or .and.popc. */
+/* Decodes mma.sync.aligned.SHAPE.row.col.D.A.B.C d, a, b, c, mma.sp with metadata and a selector,
+ * and wmma.mma with layouts. wmma.mma of f16 names only D and C. Products of bits have .xor.popc or
+ * .and.popc. */
 at_status decode_multiply(decoder *d)
 {
     static const char *const others[] = {"block_scale", "f8f6f4", "kind::f8f6f4", "rz", "rm", "rp"};
@@ -227,7 +230,7 @@ at_status decode_multiply(decoder *d)
                               : decode_has(d, "sp")                 ? SIM_SPARSE
                                                                     : SIM_DENSE,
                     .exclusive = decode_has(d, "xor")};
-    int found = decode_elements(d, x.elements);
+    int found = find_elements(d, x.elements);
     if (found == 2) {
         x.elements[SIM_MATRIX_C] = x.elements[1];
         x.elements[SIM_MATRIX_A] = x.elements[SIM_MATRIX_B] = SIM_ELEMENT_F16;
@@ -262,7 +265,7 @@ at_status decode_multiply(decoder *d)
                                                            wide ? PTX_F64 : PTX_B32);
         }
     }
-    sim_instruction *c = decode_emit(d, SIM_MATRIX, decode_matrix_class(x.elements[SIM_MATRIX_A]));
+    sim_instruction *c = decode_emit(d, SIM_MATRIX, class_of(x.elements[SIM_MATRIX_A]));
     c->saturate = decode_has(d, "satfinite");
     c->e = metadata;
     c->list = (int32_t)d->program->list_count;
@@ -273,19 +276,18 @@ at_status decode_multiply(decoder *d)
     return d->status;
 }
 
-/* A fragment in memory: `stride` elements lie between lines, which go along a lane's elements or
- * across. */
+/* A matrix in memory, of which each lane has a fragment. */
 typedef struct layout {
     sim_matrix x;
     sim_operand operand;
     place at;
-    int32_t stride; /* of 64 bits, as are the next two */
-    int32_t lane;   /* where the lane's first element is, in elements */
-    bool lines_along;
-    uint32_t bits; /* of an element; below 8 its lines go along */
+    int32_t stride;   /* 64-bit slot: elements from one line of the matrix to the next */
+    int32_t lane;     /* 64-bit slot: number of elements before the first one of the lane */
+    bool lines_along; /* the elements of a lane are neighbours in memory */
+    uint32_t bits;    /* bits of an element; below 8 only with lines_along */
 } layout;
 
-/* Bytes of so many elements. */
+/* Returns the bytes of that number of elements. */
 static uint32_t bytes_of(const layout *f, int32_t elements)
 {
     return (uint32_t)elements * f->bits / 8;
@@ -296,7 +298,8 @@ static int32_t wide_constant(decoder *d, uint64_t v)
     return decode_constant(d, v, 8);
 }
 
-/* The address of what lies so far from the fragment's first element. */
+/* Returns the address of an element, `across` and `along` elements after the first one of the
+ * lane. */
 static place piece_at(decoder *d, const layout *f, int32_t across, int32_t along)
 {
     int32_t lines = f->lines_along ? across : along, within = f->lines_along ? along : across;
@@ -304,29 +307,29 @@ static place piece_at(decoder *d, const layout *f, int32_t across, int32_t along
         d, "mad.lo.u64", (int32_t[]){f->stride, wide_constant(d, (uint64_t)lines), f->lane}, 3);
     const uint32_t whole = f->bits < 8 ? 8 / f->bits : 1, bytes = f->bits < 8 ? 1 : f->bits / 8;
     if (whole > 1)
-        far = step(d, "shr.u64", far, constant(d, (uint32_t)__builtin_ctz(whole)));
+        far = decode_step2(d, "shr.u64", far, constant(d, (uint32_t)__builtin_ctz(whole)));
     int32_t at =
         decode_step(d, "mad.lo.u64", (int32_t[]){far, wide_constant(d, bytes), f->at.slot}, 3);
     return (place){at, 8, f->at.offset + bytes_of(f, within), f->at.space, f->at.object};
 }
 
+/* Computes the position of the lane, with the stride operand unless that is NULL. */
 static void prepare(decoder *d, layout *f, const ptx_operand *stride)
 {
     const uint32_t of_lane = f->operand == SIM_MATRIX_C || f->operand == SIM_MATRIX_D
                                  ? 2
                                  : (uint32_t)sim_matrix_elements(&f->x, f->operand);
-    int32_t lane = lane_slot(d), across = step(d, "shr.u32", lane, constant(d, 2));
-    int32_t along =
-        step(d, "mul.lo.u32", step(d, "and.b32", lane, constant(d, 3)), constant(d, of_lane));
-    int32_t parts[2] = {decode_step(d, "extend.u", &across, 1),
-                        decode_step(d, "extend.u", &along, 1)};
+    int32_t lane = lane_slot(d), across = decode_step2(d, "shr.u32", lane, constant(d, 2));
+    int32_t along = decode_step2(d, "mul.lo.u32", decode_step2(d, "and.b32", lane, constant(d, 3)),
+                                 constant(d, of_lane));
+    int32_t parts[2] = {decode_step1(d, "extend.u", across), decode_step1(d, "extend.u", along)};
     if (stride)
         f->stride = decode_source(d, stride, 8, PTX_U32);
     f->lane = decode_step(
         d, "mad.lo.u64",
         (int32_t[]){parts[f->lines_along ? 0 : 1], f->stride, parts[f->lines_along ? 1 : 0]}, 3);
     if (f->at.width == 4)
-        f->at.slot = decode_step(d, "extend.u", &f->at.slot, 1);
+        f->at.slot = decode_step1(d, "extend.u", f->at.slot);
     f->at.width = 8;
 }
 
@@ -335,7 +338,7 @@ static ptx_type piece_type(uint32_t bytes)
     return bytes == 1 ? PTX_B8 : bytes == 2 ? PTX_B16 : bytes == 4 ? PTX_B32 : PTX_B64;
 }
 
-/* A register of the fragment, loaded as a whole or element by element. */
+/* Loads register `number` of the fragment, as a whole or element by element. */
 static void load_register(decoder *d, const layout *f, int32_t number, int32_t to)
 {
     const sim_fragment first = sim_matrix_fragment(&f->x, f->operand, number);
@@ -362,7 +365,8 @@ static void store_register(decoder *d, const layout *f, int32_t number, int32_t 
     bool whole = f->lines_along || count == 1;
     for (int e = 0; e < (whole ? 1 : count); e++) {
         place at = piece_at(d, f, first.across, first.along + e);
-        int32_t part = whole ? from : step(d, "field.4.2", from, constant(d, 16 * (uint32_t)e));
+        int32_t part =
+            whole ? from : decode_step2(d, "field.4.2", from, constant(d, 16 * (uint32_t)e));
         decode_access(d, SIM_STORE, &at, piece_type(bytes_of(f, whole ? count : 1)), &part, 1)
             ->extra = number > 0 || e > 0;
     }
@@ -377,15 +381,15 @@ static bool find_operand(const decoder *d, sim_operand *operand)
     return found >= 0;
 }
 
-/* wmma.load.{a,b,c}.sync.aligned.LAYOUT.SHAPE{.space}.TYPE r, [p]{, stride}; wmma.store.d with
- * [p], r. */
+/* Decodes wmma.load.{a,b,c}.sync.aligned.LAYOUT.SHAPE{.space}.TYPE r, [p]{, stride}, and
+ * wmma.store.d with [p], r. */
 static at_status decode_fragment(decoder *d)
 {
     bool stores = decode_has(d, "store"), rows = decode_has(d, "row");
     layout f = {.bits = 0};
     int32_t found[4];
     int count = 0;
-    if (decode_elements(d, found) != 1 || !find_shape(d, &f.x) || !find_operand(d, &f.operand) ||
+    if (find_elements(d, found) != 1 || !find_shape(d, &f.x) || !find_operand(d, &f.operand) ||
         rows == decode_has(d, "col"))
         return decode_unknown(d);
     decode_count(d, 2, 3);
@@ -403,7 +407,7 @@ static at_status decode_fragment(decoder *d)
     f.stride = wide_constant(d, (uint64_t)(rows ? row_length : column_length));
     f.at = decode_address(d, decode_operand(d, stores ? 0 : 1), decode_space(d));
     decode_alignment(d, &f.at, WMMA_ALIGNMENT, UINT32_MAX);
-    /* Registers that are loaded may be those of the address: they are filled at the end. */
+    /* The loaded registers may contain the address, so they are written at the end. */
     prepare(d, &f, d->statement->count > 2 ? decode_operand(d, 2) : NULL);
     const uint32_t width = f.bits == 64 ? 8 : 4;
     int32_t loaded[SIM_MATRIX_REGISTERS];
@@ -427,4 +431,161 @@ static at_status decode_fragment(decoder *d)
 at_status decode_wmma(decoder *d)
 {
     return decode_has(d, "mma") ? decode_multiply(d) : decode_fragment(d);
+}
+
+/* Decodes wgmma.fence, wgmma.commit_group and wgmma.wait_group n. */
+static at_status decode_order(decoder *d, sim_kind kind)
+{
+    int64_t left = 0;
+    if (kind == SIM_WARPGROUP_WAIT)
+        left = decode_groups(d);
+    else
+        decode_count(d, 0, 0);
+    decode_emit(d, kind, SIM_CLASS_CONTROL)->offset = left;
+    return d->status;
+}
+
+/* Returns whether wgmma has a product of such elements, with that extent k. */
+static bool group_multiplies(const sim_matrix *x)
+{
+    const int32_t *e = x->elements, d = e[SIM_MATRIX_D], a = e[SIM_MATRIX_A], b = e[SIM_MATRIX_B];
+    if ((uint32_t)x->k * sim_element_bits((sim_element)a) !=
+        8 * SIM_WARPGROUP_BYTES * (x->sparse ? 2u : 1u))
+        return false;
+    switch (a) {
+    case SIM_ELEMENT_F16:
+        return b == a && (d == SIM_ELEMENT_F32 || d == SIM_ELEMENT_F16);
+    case SIM_ELEMENT_BF16:
+    case SIM_ELEMENT_TF32:
+        return b == a && d == SIM_ELEMENT_F32;
+    case SIM_ELEMENT_E4M3:
+    case SIM_ELEMENT_E5M2:
+        return (b == SIM_ELEMENT_E4M3 || b == SIM_ELEMENT_E5M2) &&
+               (d == SIM_ELEMENT_F32 || d == SIM_ELEMENT_F16);
+    case SIM_ELEMENT_S8:
+    case SIM_ELEMENT_U8:
+        return (b == SIM_ELEMENT_S8 || b == SIM_ELEMENT_U8) && d == SIM_ELEMENT_S32;
+    default:
+        return a == SIM_ELEMENT_B1 && b == a && d == SIM_ELEMENT_S32 && !x->sparse;
+    }
+}
+
+/* Reads the modifier "m64n16k16". Returns false if there is no such shape. */
+static bool find_group_shape(const decoder *d, sim_matrix *x)
+{
+    char more;
+    for (int i = 0; i < d->op.count; i++)
+        if (sscanf(d->op.modifiers[i], "m64n%dk%d%c", &x->n, &x->k, &more) == 2)
+            return x->n > 0 && x->n <= SIM_WARPGROUP_COLUMNS && x->n % 8 == 0;
+    return false;
+}
+
+/* Reads the immediate operand `number`: `other`, or 1 if `other` is -1, or 0. Returns false for
+ * other operands. */
+static bool find_flag(const decoder *d, int number, int64_t other, bool *is_other)
+{
+    const ptx_operand *o = decode_operand(d, number);
+    const int64_t v = (int64_t)o->bits;
+    *is_other = v == other;
+    return o->kind == PTX_OPERAND_INTEGER && (v == other || v == (other < 0 ? 1 : 0));
+}
+
+/* Reads the signs (scale-a, scale-b) of float products, then the major-ness of the 16-bit operands
+ * in shared memory. */
+static bool find_flags(const decoder *d, sim_warpgroup_product *x, bool a_is_shared)
+{
+    const int32_t a = x->part.elements[SIM_MATRIX_A];
+    const bool floats = x->part.elements[SIM_MATRIX_D] != SIM_ELEMENT_S32,
+               turns = a == SIM_ELEMENT_F16 || a == SIM_ELEMENT_BF16;
+    bool negates[2] = {false, false}, turned = false;
+    int at = x->part.sparse ? 6 : 4;
+    for (int i = 0; floats && i < 2; i++)
+        if (!find_flag(d, at++, -1, &negates[i]))
+            return false;
+    x->negated = negates[0] != negates[1];
+    for (int i = a_is_shared ? 0 : 1; turns && i < 2; i++) {
+        if (!find_flag(d, at++, 1, &turned))
+            return false;
+        x->turned[i] = turned;
+    }
+    return d->statement->count == at;
+}
+
+/* Finds the slots of a vector of 32-bit registers. Accumulators stay in their registers, so other
+ * operands are not allowed. */
+static bool find_registers(decoder *d, const ptx_operand *o, int count, int32_t *slots)
+{
+    if (o->kind != PTX_OPERAND_VECTOR || o->count != count)
+        return false;
+    for (int i = 0; i < count; i++) {
+        const ptx_operand *one = decode_part(d, o, i);
+        if (one->kind != PTX_OPERAND_REGISTER || one->selector.length > 0 ||
+            decode_register_width(d, one) != 4)
+            return false;
+        slots[i] = decode_register_slot(d, one);
+    }
+    return true;
+}
+
+/* Reads the selector, which follows the metadata. */
+static bool find_selector(const decoder *d, sim_matrix *x)
+{
+    const ptx_operand *o = decode_operand(d, 4);
+    x->selector = (int32_t)(o->bits & 3);
+    return o->kind == PTX_OPERAND_INTEGER && o->bits < (uint64_t)sim_matrix_selectors(x);
+}
+
+/* Decodes wgmma.mma_async{.sp}.sync.aligned.SHAPE{.satfinite}.D.A.B{.and.popc} d, a, b, {metadata,
+ * selector,} scale-d, flags. */
+static at_status decode_product(decoder *d)
+{
+    sim_warpgroup_product x = {
+        .part = {.m = SIM_WARPGROUP_ROWS, .sparse = decode_has(d, "sp") ? SIM_SPARSE : SIM_DENSE}};
+    int32_t slots[2 * SIM_WARPGROUP_COLUMNS];
+    if (find_elements(d, x.part.elements) != 3 || !find_group_shape(d, &x.part) ||
+        !group_multiplies(&x.part) ||
+        decode_has(d, "popc") != (x.part.elements[SIM_MATRIX_A] == SIM_ELEMENT_B1) ||
+        decode_has(d, "and") != decode_has(d, "popc"))
+        return decode_unknown(d);
+    const ptx_operand *a = decode_operand(d, 1);
+    const bool a_is_shared = a->kind == PTX_OPERAND_REGISTER;
+    const int of_d = sim_matrix_least(&x.part, SIM_MATRIX_D),
+              of_a = a_is_shared ? 0 : sim_matrix_least(&x.part, SIM_MATRIX_A);
+    x.part.registers[SIM_MATRIX_D] = of_d;
+    x.part.registers[SIM_MATRIX_A] = of_a;
+    if (!find_flags(d, &x, a_is_shared) || (x.part.sparse && !find_selector(d, &x.part)) ||
+        !find_registers(d, decode_operand(d, 0), of_d, slots) ||
+        (!a_is_shared && !find_registers(d, a, of_a, slots + of_d)))
+        return decode_unknown(d);
+    int32_t of_a_at = SIM_NO_SLOT;
+    if (a_is_shared)
+        of_a_at = decode_source(d, a, 8, PTX_B64);
+    const int32_t of_b_at = decode_source(d, decode_operand(d, 2), 8, PTX_B64),
+                  keeps = decode_predicate(d, decode_operand(d, x.part.sparse ? 5 : 3), false);
+    const int32_t metadata =
+        x.part.sparse ? decode_source(d, decode_operand(d, 3), 4, PTX_B32) : SIM_NO_SLOT;
+    sim_instruction *c =
+        decode_emit(d, SIM_WARPGROUP_PRODUCT, class_of(x.part.elements[SIM_MATRIX_A]));
+    c->a = of_a_at;
+    c->b = of_b_at;
+    c->c = keeps;
+    c->e = metadata;
+    c->saturate = decode_has(d, "satfinite");
+    c->list = (int32_t)d->program->list_count;
+    decode_lists(d, (const int32_t *)(const void *)&x, sizeof x / sizeof(int32_t));
+    decode_lists(d, slots, (size_t)(of_d + of_a));
+    return d->status;
+}
+
+at_status decode_wgmma(decoder *d)
+{
+    static const sim_cost product = SIM_COST(MATRIX, 1);
+    if (decode_has(d, "mma_async")) {
+        d->cost = &product;
+        return decode_product(d);
+    }
+    return decode_has(d, "fence")          ? decode_order(d, SIM_WARPGROUP_FENCE)
+           : decode_has(d, "commit_group") ? decode_order(d, SIM_WARPGROUP_COMMIT)
+           : decode_has(d, "wait_group")   ? decode_order(d, SIM_WARPGROUP_WAIT)
+                                           : decode_unknown(d);
 }

@@ -1,7 +1,8 @@
+/* Loads, stores, atomics and fences. */
 #include <string.h>
 
+#include "sim/decode/addresses.h"
 #include "sim/decode/decoder.h"
-#include "sim/decode/objects.h"
 
 ptx_space decode_space(const decoder *d)
 {
@@ -28,7 +29,8 @@ static uint8_t vector_of(const decoder *d)
     return decode_has(d, "v2") ? 2 : decode_has(d, "v4") ? 4 : decode_has(d, "v8") ? 8 : 1;
 }
 
-/* A .param that is not the kernel's lives in local memory (sim/decode/operand.c). */
+/* Returns the space of an address. The .param variables of functions other than the kernel are in
+ * local memory (sim/decode/operand.c). */
 static ptx_space actual_space(const decoder *d, const ptx_operand *base, ptx_space space)
 {
     if (space != PTX_SPACE_PARAM || base->kind != PTX_OPERAND_VARIABLE)
@@ -58,7 +60,7 @@ place decode_address(decoder *d, const ptx_operand *o, ptx_space space)
             decode_fail(d, "a predicate cannot be an address");
     }
     if (base->kind == PTX_OPERAND_VARIABLE) {
-        /* Without a state space in the opcode the address is a generic one. */
+        /* Without a state space in the opcode, the address is generic. */
         const ptx_variable *v = &d->module->variables[base->index];
         if (space == PTX_SPACE_GENERIC)
             at.space = v->space;
@@ -67,7 +69,7 @@ place decode_address(decoder *d, const ptx_operand *o, ptx_space space)
                         (int)(v->name.length > 60 ? 60 : v->name.length), v->name.at,
                         ptx_space_name(space));
     }
-    at.object = objects_of(d->module, d->frame->function, d->frame->objects, base);
+    at.object = addresses_object(d->module, d->frame->function, d->frame->objects, base);
     at.slot = decode_source(d, base, at.width, PTX_U64);
     return at;
 }
@@ -90,6 +92,7 @@ void decode_alignment(decoder *d, const place *at, uint32_t bytes, uint32_t lane
     c->extra = true;
 }
 
+/* Updates the smallest access to shared and to global memory. */
 static void note_cell(decoder *d, ptx_space space, ptx_type type)
 {
     uint32_t bytes = ptx_type_bytes(type);
@@ -108,8 +111,8 @@ static sim_scope scope_of(const decoder *d)
                                       : SIM_SCOPE_GPU;
 }
 
-/* PTX ISA, "memory consistency model": strong operations, what they release and acquire, and for
- * whom. */
+/* Stores the memory order of an access: whether it is strong, what it releases and acquires, and
+ * its scope. PTX ISA, "Memory Consistency Model". */
 static void put_order(const decoder *d, sim_instruction *c)
 {
     bool both = decode_has(d, "acq_rel") || decode_has(d, "sc");
@@ -126,6 +129,7 @@ static void put_order(const decoder *d, sim_instruction *c)
     c->scope = (uint8_t)(strong ? scope_of(d) : SIM_SCOPE_NONE);
 }
 
+/* Returns the type of an access. */
 static ptx_type memory_type(decoder *d)
 {
     if (d->op.type_count == 1 && d->op.types[0] != PTX_PRED)
@@ -134,22 +138,24 @@ static ptx_type memory_type(decoder *d)
     return PTX_B32;
 }
 
-/* A load or store: its address, and the registers that it fills or empties: one, or a vector. */
+/* A load or store. */
 typedef struct transfer {
     ptx_type type;
     place at;
-    const ptx_operand *registers;
+    const ptx_operand *registers; /* first of `count` registers */
     uint32_t width;
     uint8_t count;
-    bool is_wide; /* 128 bits: two of 64, of one register */
+    bool is_wide; /* a 128-bit register, as two elements of 64 bits */
 } transfer;
 
-/* May it reach the shared memory of other blocks? Generic addresses say for themselves. */
+/* Stores whether the address may be in the shared memory of another block. Generic addresses show
+ * it themselves. */
 static void put_cluster(const decoder *d, sim_instruction *c)
 {
     c->cluster = c->space == PTX_SPACE_SHARED && decode_has(d, "shared::cluster");
 }
 
+/* Decodes a load or store whose operands have those numbers. */
 static transfer transfer_of(decoder *d, int address, int registers)
 {
     decode_count(d, 2, 3);
@@ -182,8 +188,7 @@ sim_instruction *decode_access(decoder *d, sim_kind kind, const place *at, ptx_t
     c->vector = (uint8_t)count;
     c->width = (uint8_t)type_lane_bytes(type);
     c->list = (int32_t)d->program->list_count;
-    for (int i = 0; i < count; i++)
-        decode_list(d, slots[i]);
+    decode_lists(d, slots, (size_t)count);
     return c;
 }
 
@@ -269,7 +274,8 @@ static const choice atomics[] = {{"add", SIM_ATOMIC_ADD},
                                  {"cas", SIM_ATOMIC_CAS},
                                  {0}};
 
-/* Vectors of 4 to 16 bytes of these are added, or the smaller and larger of halves found. */
+/* Returns whether an atomic may be a vector: of 4 to 16 bytes, not in shared memory, with .add of
+ * floats or .min and .max of halves. */
 static bool vector_fits(sim_atomic_op op, ptx_type t, uint32_t count, ptx_space space)
 {
     bool halves = t == PTX_F16 || t == PTX_BF16 || t == PTX_F16X2 || t == PTX_BF16X2;
@@ -280,13 +286,14 @@ static bool vector_fits(sim_atomic_op op, ptx_type t, uint32_t count, ptx_space 
                                   : halves && (op == SIM_ATOMIC_MIN || op == SIM_ATOMIC_MAX)));
 }
 
-/* The i-th of a vector, or what is none. */
+/* Returns element `i` of a vector operand; a scalar operand is returned as it is. */
 static const ptx_operand *element_at(const decoder *d, const ptx_operand *o, int i)
 {
     return o->kind == PTX_OPERAND_VECTOR ? decode_part(d, o, i) : o;
 }
 
-/* st.async.mbarrier::complete_tx::bytes{.shared::cluster}{.v2, .v4}.type [to], values, [barrier] */
+/* Decodes {st,red.OP}.async.mbarrier::complete_tx::bytes{.shared::cluster}{.v2, .v4}.type [to],
+ * values, [barrier]. */
 static at_status decode_store_async(decoder *d)
 {
     const bool reduces = strcmp(d->op.name, "red") == 0;
@@ -336,7 +343,7 @@ at_status decode_store(decoder *d)
     return d->status;
 }
 
-/* atom{.exch,.cas}.b128 d, [a], b[, c]: one atomic of two halves. */
+/* Decodes atom{.exch,.cas}.b128 d, [a], b[, c], which is one atomic of two 64-bit halves. */
 static at_status decode_wide_atomic(decoder *d, sim_atomic_op op, ptx_space space)
 {
     const int sources = op == SIM_ATOMIC_CAS ? 2 : 1;
@@ -361,7 +368,8 @@ static at_status decode_wide_atomic(decoder *d, sim_atomic_op op, ptx_space spac
     return d->status;
 }
 
-/* atom[.space].OP.type d, [a], b[, c]; red without d. Each element of a vector is an atomic. */
+/* Decodes atom[.space].OP.type d, [a], b[, c], and red without d. Each element of a vector is one
+ * atomic. */
 at_status decode_atomic(decoder *d)
 {
     bool is_red = strcmp(d->op.name, "red") == 0;
@@ -381,8 +389,8 @@ at_status decode_atomic(decoder *d)
     int shift = is_red ? 0 : 1, sources = op == SIM_ATOMIC_CAS ? 2 : 1;
     decode_count(d, shift + 1 + sources, shift + 2 + sources);
     uint32_t width = type_lane_bytes(type);
-    static const ptx_operand nowhere = {.kind = PTX_OPERAND_SINK};
-    const ptx_operand *results = is_red ? &nowhere : decode_operand(d, 0),
+    static const ptx_operand sink = {.kind = PTX_OPERAND_SINK};
+    const ptx_operand *results = is_red ? &sink : decode_operand(d, 0),
                       *operands = decode_operand(d, shift + 1);
     if (count > 1 &&
         (operands->kind != PTX_OPERAND_VECTOR || operands->count != count ||
@@ -407,57 +415,12 @@ at_status decode_atomic(decoder *d)
         c->type = (uint8_t)type;
         c->width = to.width;
         c->d = to.slot;
-        c->d2 = is_red ? 0 : 1; /* does anyone read the old value? */
+        c->d2 = !is_red; /* the old value may be read */
         c->b = b[i];
         c->c = c2;
         c->extra = i > 0;
         decode_finish(d, &to, type_is_signed(type));
     }
-    return d->status;
-}
-
-static at_status decode_copy_async(decoder *d)
-{
-    decode_count(d, 3, 5);
-    place to = decode_address(d, decode_operand(d, 0), PTX_SPACE_SHARED);
-    place from = decode_address(d, decode_operand(d, 1), PTX_SPACE_GLOBAL);
-    const ptx_operand *size = decode_operand(d, 2);
-    if (size->kind != PTX_OPERAND_INTEGER ||
-        (size->bits != 4 && size->bits != 8 && size->bits != 16))
-        return decode_fail(d, "cp.async copies 4, 8 or 16 bytes");
-    int32_t given = SIM_NO_SLOT;
-    /* The next operand is the number of bytes to read (the rest is zero), then perhaps a cache
-     * policy. */
-    if (d->statement->count > 3 && !decode_has(d, "L2::cache_hint"))
-        given = decode_source(d, decode_operand(d, 3), 4, PTX_U32);
-    sim_instruction *c = decode_emit(d, SIM_COPY_ASYNC, SIM_CLASS_GLOBAL);
-    decode_put_place(c, &from);
-    c->object = to.object;
-    c->b = to.slot;
-    c->op = to.width;
-    c->d2 = (int32_t)to.offset;
-    c->c = given;
-    c->vector = (uint8_t)size->bits;
-    return d->status;
-}
-
-int64_t decode_groups(decoder *d)
-{
-    decode_count(d, 1, 1);
-    if (decode_operand(d, 0)->kind != PTX_OPERAND_INTEGER)
-        decode_fail(d, "the number of groups must be a constant");
-    return (int64_t)(decode_operand(d, 0)->bits & 0x7fffffff);
-}
-
-at_status decode_thread_copy(decoder *d)
-{
-    if (!decode_has(d, "async") || decode_has(d, "mbarrier") || decode_has(d, "reduce"))
-        return decode_unknown(d);
-    bool commit = decode_has(d, "commit_group"), wait_all = decode_has(d, "wait_all");
-    if (!commit && !wait_all && !decode_has(d, "wait_group"))
-        return decode_copy_async(d);
-    int64_t left = wait_all ? -1 : commit ? 0 : decode_groups(d);
-    decode_emit(d, commit ? SIM_COPY_COMMIT : SIM_COPY_WAIT, SIM_CLASS_CONTROL)->offset = left;
     return d->status;
 }
 
@@ -472,7 +435,7 @@ at_status decode_isspacep(decoder *d)
     return d->status;
 }
 
-/* Hints that change time, never values. createpolicy's result is an opaque zero. */
+/* Decodes instructions that change only the time. The result of createpolicy is zero. */
 at_status decode_ignored(decoder *d)
 {
     if (strcmp(d->op.name, "createpolicy") == 0) {
@@ -486,7 +449,7 @@ at_status decode_ignored(decoder *d)
     return d->status;
 }
 
-/* discard{.global}.L2 [a], 128 */
+/* Decodes discard{.global}.L2 [a], 128. */
 at_status decode_discard(decoder *d)
 {
     const place at = decode_address(d, decode_operand(d, 0), PTX_SPACE_GLOBAL);
@@ -504,7 +467,7 @@ at_status decode_fence(decoder *d)
     sim_instruction *c = decode_emit(d, SIM_FENCE, SIM_CLASS_BARRIER);
     c->proxy = decode_has(d, "proxy");
     c->scope = (uint8_t)(c->proxy ? SIM_SCOPE_NONE : scope_of(d));
-    /* PTX ISA, "membar": from compute capability 7.0 on a synonym of fence.sc. */
+    /* PTX ISA, "membar": a synonym of fence.sc from compute capability 7.0 on. */
     c->op = strcmp(d->op.name, "membar") == 0 || decode_has(d, "sc");
     return d->status;
 }

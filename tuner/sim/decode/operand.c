@@ -1,4 +1,3 @@
-
 #include <string.h>
 
 #include "base/bits.h"
@@ -35,13 +34,24 @@ int32_t decode_step(decoder *d, const char *name, const int32_t *from, int count
     return to;
 }
 
+int32_t decode_step1(decoder *d, const char *name, int32_t a)
+{
+    return decode_step(d, name, &a, 1);
+}
+
+int32_t decode_step2(decoder *d, const char *name, int32_t a, int32_t b)
+{
+    return decode_step(d, name, (int32_t[]){a, b}, 2);
+}
+
+/* Converts a slot to lanes of `width` bytes. */
 static void change_width(decoder *d, int32_t slot, int32_t to, uint32_t width, bool is_signed)
 {
     const char *name = width == 4 ? "narrow" : is_signed ? "extend.s" : "extend.u";
     decode_compute(d, name, to, &slot, 1)->extra = true;
 }
 
-/* The slot as lanes of the other width. */
+/* Returns a new slot with the value converted to lanes of `width` bytes. */
 static int32_t as_width(decoder *d, int32_t slot, uint32_t width, bool is_signed)
 {
     int32_t changed = decode_new_slot(d, width);
@@ -98,6 +108,7 @@ static const struct special_name {
     {"%is_explicit_cluster", SIM_IS_EXPLICIT_CLUSTER},
 };
 
+/* Returns the slot of a special register. Clocks are read anew each time. */
 static int32_t special_slot(decoder *d, const ptx_operand *o, uint32_t width)
 {
     static const struct {
@@ -127,6 +138,7 @@ static int32_t special_slot(decoder *d, const ptx_operand *o, uint32_t width)
     return SIM_NO_SLOT;
 }
 
+/* Returns the bits of an immediate as a value of a type. */
 static uint64_t number_bits(const ptx_operand *o, ptx_type type)
 {
     bool is_float = type == PTX_F32 || type == PTX_F16 || type == PTX_BF16;
@@ -152,7 +164,8 @@ static uint64_t number_bits(const ptx_operand *o, ptx_type type)
     }
 }
 
-/* Does the variable lie in local memory? Parameters of functions do, too. */
+/* Returns whether a variable is in local memory. The .param variables of functions other than the
+ * kernel are, too. */
 static bool is_local(const decoder *d, const ptx_operand *o)
 {
     const ptx_variable *v = &d->module->variables[o->index];
@@ -162,8 +175,8 @@ static bool is_local(const decoder *d, const ptx_operand *o)
     return v->space == PTX_SPACE_LOCAL || (v->space == PTX_SPACE_PARAM && !kernel_parameter);
 }
 
-/* The address of a variable in its own space. Local variables get theirs at their first use: of a
- * function with frames, from the beginning of its frame. */
+/* Returns the address of a variable in its own space. A local variable gets its address at its
+ * first use; in a function with frames, the address is an offset in the frame. */
 static uint64_t variable_address(decoder *d, const ptx_operand *o)
 {
     const ptx_variable *v = &d->module->variables[o->index];
@@ -184,13 +197,13 @@ static uint64_t variable_address(decoder *d, const ptx_operand *o)
     return (uint64_t)d->local_at[o->index] + (uint64_t)o->offset;
 }
 
+/* Returns a slot with the address of a variable. */
 static int32_t variable_source(decoder *d, const ptx_operand *o, uint32_t width)
 {
     const uint64_t address = variable_address(d, o);
     if (d->base == SIM_NO_SLOT || !is_local(d, o))
         return decode_constant(d, address, width);
-    const int32_t parts[] = {d->base, decode_constant(d, address, 8)};
-    const int32_t sum = decode_step(d, "add.u64", parts, 2);
+    const int32_t sum = decode_step2(d, "add.u64", d->base, decode_constant(d, address, 8));
     return width == 8 ? sum : as_width(d, sum, width, false);
 }
 

@@ -4,43 +4,48 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "sim/decode/alignment.h"
+#include "sim/decode/addresses.h"
 
 enum { WORD_BYTES = 4, UNIT_BYTES = 16, BASE_VARIABLE = -1 };
 
 /* A load or store that may be reshaped. */
 typedef struct reach {
-    int statement; /* of the function */
-    int base,
-        version; /* register of the function, and the statement that set it last; BASE_VARIABLE */
-    int64_t offset;          /* from the base */
-    uint32_t element, total; /* bytes */
-    uint32_t wanted;         /* words that are stored, or that something reads */
-    bool is_store, is_guarded, done;
+    int statement;  /* number in the function */
+    int base;       /* register of the function with the address, or BASE_VARIABLE */
+    int version;    /* 1 + the statement that set the base last; 0 if none in this function did */
+    int64_t offset; /* bytes from the base */
+    uint32_t element, total; /* bytes of an element and of the access */
+    uint32_t wanted;         /* mask of the words that are stored, or that are read later */
+    bool is_store, is_guarded;
+    bool done; /* its machine accesses are known */
     ptx_space space;
-    ptx_text kind; /* the opcode without vector and type */
-    int era;       /* loads: of its space, between what they are not moved over */
-    int turn;      /* stores: among the accesses of the space */
+    ptx_text kind; /* opcode without vector and type */
+    int era;       /* loads: only those of the same era may be joined */
+    int turn;      /* stores: number among the accesses to the space */
 } reach;
 
 typedef struct reshaper {
     const ptx_module *module;
     const ptx_function *function;
     const uint64_t *addresses;
-    uint8_t *zeros;           /* of each register */
-    int *mentions, *versions; /* of each register */
-    bool *begins;             /* statements that have a label */
-    reach *block;             /* the basic block's */
+    uint8_t *zeros; /* for each register: see addresses_find_alignment() */
+    int *mentions;  /* for each register: number of operands that name it */
+    int *versions;  /* for each register: 1 + the statement that set it last */
+    bool *begins;   /* for each statement: it has a label */
+    reach *block;   /* accesses of the current basic block */
     int block_count;
-    int eras[2], turns[2], read_only_era; /* [is shared] */
+    int eras[2], turns[2]; /* current era and turn of global and of shared memory */
+    int read_only_era;
     sim_shape *shapes;
 } reshaper;
 
+/* Returns the number of a register in the function. */
 static int number_of(const reshaper *r, int of_module)
 {
     return of_module - r->function->first_register;
 }
 
+/* Counts the registers that an operand names. */
 static void mention(reshaper *r, const ptx_operand *o)
 {
     if (o->kind == PTX_OPERAND_REGISTER)
@@ -66,10 +71,10 @@ static void prepare(reshaper *r)
         if (r->module->labels[i].statement != PTX_NONE && at >= 0 && at < f->statement_count)
             r->begins[at] = true;
     }
-    alignment_find(r->module, f, r->addresses, r->zeros);
+    addresses_find_alignment(r->module, f, r->addresses, r->zeros);
 }
 
-/* Has the opcode this modifier, or is it this name? */
+/* Returns whether a part of the opcode, between its dots, is `word`. */
 static bool has(ptx_text opcode, const char *word)
 {
     size_t length = strlen(word);
@@ -91,6 +96,7 @@ static bool has_one_of(ptx_text opcode, const char *const *words)
     return false;
 }
 
+/* Returns whether the first part of the opcode is one of the names. */
 static bool is_named(ptx_text opcode, const char *const *names)
 {
     for (; *names; names++) {
@@ -102,7 +108,8 @@ static bool is_named(ptx_text opcode, const char *const *names)
     return false;
 }
 
-/* Cuts the type and the vector off the opcode; false when it is of a kind that is not reshaped. */
+/* Splits an opcode into its kind, the bytes of an element, and the number of elements. Returns
+ * false for accesses that are not reshaped. */
 static bool cut(ptx_text opcode, ptx_text *kind, uint32_t *element, int *count)
 {
     static const char *const strong[] = {"volatile", "relaxed", "acquire", "release",
@@ -120,7 +127,7 @@ static bool cut(ptx_text opcode, ptx_text *kind, uint32_t *element, int *count)
     return (*element == 4 || *element == 8) && *element * (uint32_t)*count <= UNIT_BYTES;
 }
 
-/* Words of the access that are stored, or that something reads. */
+/* Returns the mask of the words of an access that are stored, or that are read later. */
 static uint32_t wanted_words(const reshaper *r, const ptx_operand *data, bool is_store,
                              uint32_t element)
 {
@@ -174,13 +181,14 @@ static void add_reach(reshaper *r, int statement, bool is_shared, bool is_store)
     r->block[r->block_count++] = a;
 }
 
+/* Returns whether the addresses of two accesses differ only by a constant. */
 static bool same_base(const reach *a, const reach *b)
 {
     return a->space == b->space && a->base == b->base && a->version == b->version;
 }
 
-/* Bytes of the aligned unit in which the access lies: UNIT_BYTES, or as many as its alignment is
- * known for. */
+/* Returns the size in bytes of the aligned unit around an access: its known alignment, at most
+ * UNIT_BYTES. */
 static uint32_t unit_of(const reshaper *r, const reach *a)
 {
     uint32_t unit = a->base == BASE_VARIABLE ? UNIT_BYTES : 1u << r->zeros[a->base];
@@ -199,7 +207,7 @@ static int64_t unit_start(int64_t offset, uint32_t unit)
     return offset & ~(int64_t)(unit - 1);
 }
 
-/* The most words from `word` on that one access covers. */
+/* Returns how many words one machine access covers that starts at `word`. */
 static uint32_t words_at(uint32_t wanted, uint32_t word, bool is_store)
 {
     uint32_t count = (uint32_t)__builtin_popcount(wanted);
@@ -208,8 +216,8 @@ static uint32_t words_at(uint32_t wanted, uint32_t word, bool is_store)
     return word % 2 == 0 && (wanted >> word & 3) == 3 ? 2 : 1;
 }
 
-/* Divides the wanted words of a unit among accesses. Each piece is counted at the first of
- * `members` that wants a word of it. */
+/* Divides the needed words of a unit among machine accesses. Each machine access is counted at the
+ * first of `members` that needs one of its words. */
 static void divide(reshaper *r, reach *const *members, int count, int64_t start, uint32_t wanted,
                    bool is_store)
 {
@@ -235,6 +243,7 @@ static void divide(reshaper *r, reach *const *members, int count, int64_t start,
     }
 }
 
+/* Returns whether the access `other` joins the unit of `a`, whose latest member is `last`. */
 static bool joins(const reach *a, const reach *last, const reach *other, uint32_t unit,
                   uint32_t wanted)
 {
@@ -248,6 +257,7 @@ static bool joins(const reach *a, const reach *last, const reach *other, uint32_
     return a->is_store ? other->turn == last->turn + 1 && !(wanted & words) : other->era == a->era;
 }
 
+/* Finds the machine accesses of a basic block. */
 static void end_block(reshaper *r)
 {
     for (int i = 0; i < r->block_count; i++) {
@@ -256,7 +266,7 @@ static void end_block(reshaper *r)
         if (a->done)
             continue;
         if (unit < a->total || a->offset % a->total != 0) {
-            /* The base is aligned for this offset alone. */
+            /* The base is aligned only together with this offset. */
             divide(r, members, 1, a->offset, a->wanted, a->is_store);
             continue;
         }
@@ -275,7 +285,7 @@ static void end_block(reshaper *r)
     r->block_count = 0;
 }
 
-/* Notes what the statement does to the accesses around it. */
+/* Visits a statement: ends the block, adds its access, or separates earlier from later accesses. */
 static void visit(reshaper *r, int i)
 {
     static const char *const ends[] = {"bra", "brx", "ret", "exit", "trap", NULL};

@@ -1,33 +1,35 @@
-/* Reshapes a kernel's loads and stores of shared and global memory as ptxas does.
+/* Predicts which machine accesses ptxas makes of the loads and stores of a kernel.
  *
- * One access of PTX is not always one of the GPU. Ptxas leaves out the elements of a vector load
- * that nothing reads, and neighbouring accesses of one base register become one wide access where
- * the alignment is known. The rule was read off the machine code that ptxas makes of short
- * sequences for sm_90 (tests/unit/sim/decode), and says:
+ * ptxas leaves out the elements of a vector load that are never read, and joins neighbouring
+ * accesses of the same base register into one wide access if their alignment is known. This module
+ * does the same to the accesses of shared and global memory. The rules were derived from the
+ * machine code that ptxas makes of short sequences for sm_90
+ * (tests/unit/sim/decode/test_reshape.c):
  *
- *   - Words of 4 bytes (or all of 8) that one basic block loads from one aligned piece of 16 bytes
- * are one load when three or four of them are wanted, or two halves; else each is a load of its
- * own. Stores are the same but never cover a word that is not written.
- *   - Loads are not joined across a barrier, a fence, or a store to the same space (which read-only
- * loads, .nc, do not mind); stores not across any other access of their space.
- *   - The alignment is what the address computation shows (a multiple of 16 added to an array of
- * shared memory); that of a pointer argument is not known, but a wider access of the same base
- * register in the block implies it.
- *   - Accesses under a guard, volatile ones and those that name an order are never joined.
+ *   - Take the words of 4 bytes (or elements of 8) that a basic block loads from one aligned unit
+ * of 16 bytes. If three or four words are needed, they are one load; an aligned pair is one load;
+ *     any other word is a load of its own. The same holds for stores, but a store never covers a
+ *     word that is not written.
+ *   - Loads are not joined across a barrier, a fence or a store to the same space; read-only loads
+ *     (.nc) may be joined across stores. Stores are not joined across any other access to their
+ *     space.
+ *   - The alignment comes from the computation of the address, such as an array in shared memory
+ *     plus a multiple of 16. The alignment of a pointer argument is unknown, unless a wider access
+ *     with the same base register in the block implies it.
+ *   - Accesses with a guard, volatile accesses and accesses with a memory order are never joined.
  *
- * Left as they are written, though ptxas may join them: elements of 1 and 2 bytes, generic
- * addresses, local memory, accesses of different base registers or blocks, and those whose base
- * register is set in several places of which one shows less alignment. A register counts as read
- * where anything but the load names it. Execution and its checks are not concerned: they go by what
- * is written. */
+ * Some accesses that ptxas may join stay as written: elements of 1 and 2 bytes, generic addresses,
+ * local memory, accesses with different base registers or in different blocks, and accesses whose
+ * base register is set in several places with different alignment. A register counts as read if any
+ * statement other than the load names it. Execution and its checks use the accesses as written. */
 #ifndef AUTOTUNE_SIM_DECODE_RESHAPE_H
 #define AUTOTUNE_SIM_DECODE_RESHAPE_H
 
 #include "sim/program/program.h"
 
-/* Returns the shapes of all statements of a function: one for each statement, of which those of
- * other statements are SIM_SHAPE_AS_WRITTEN. `addresses` are those of the module's variables in
- * their space. The caller frees them. */
+/* Returns the shape of each statement of a function; statements that are not reshaped have the
+ * shape 0. `addresses` has the address of each variable of the module. The caller frees the
+ * shapes. */
 sim_shape *reshape_accesses(const ptx_module *module, const ptx_function *function,
                             const uint64_t *addresses);
 

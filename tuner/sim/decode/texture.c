@@ -1,26 +1,26 @@
-/* Reads through textures; loads, stores and reductions of surfaces: PTX ISA, "texture instructions"
- * and "surface instructions". */
+/* Texture reads, and loads, stores and reductions of surfaces. PTX ISA, "Texture Instructions" and
+ * "Surface Instructions". */
 #include <string.h>
 
+#include "sim/decode/addresses.h"
 #include "sim/decode/decoder.h"
-#include "sim/decode/objects.h"
 
 enum { MOST_PARTS = 12 };
 
-/* The sides that the opcode names, of which each has a coordinate; 0: it names none known here. */
-static int sides_of(const decoder *d, bool *layered)
+/* Returns the number of dimensions in the opcode, or 0 if the geometry is not known. */
+static int dimensions_of(const decoder *d, bool *layered)
 {
     static const choice plain[] = {{"1d", 1}, {"2d", 2}, {"3d", 3}, {0}},
                         layers[] = {{"a1d", 1}, {"a2d", 2}, {0}};
-    const int sides = decode_choice(d, layers, 0);
-    *layered = sides > 0;
-    return *layered ? sides : decode_choice(d, plain, 0);
+    const int dimensions = decode_choice(d, layers, 0);
+    *layered = dimensions > 0;
+    return *layered ? dimensions : decode_choice(d, plain, 0);
 }
 
-/* Reads [object, {coordinates}]: the object's slot, and the slots of the coordinates, of which a
- * layer, a whole number, comes first. */
-static int32_t decode_spot(decoder *d, const ptx_operand *address, int sides, bool layered,
-                           ptx_type type, int32_t *slots)
+/* Decodes [object, {coordinates}]. Returns the slot of the object and fills `slots` with those of
+ * the coordinates. The layer of a layered object is an integer and comes first. */
+static int32_t decode_coordinates(decoder *d, const ptx_operand *address, int dimensions,
+                                  bool layered, ptx_type type, int32_t *slots)
 {
     if (d->status || address->kind != PTX_OPERAND_ADDRESS || address->count != 2 ||
         address->offset != 0) {
@@ -28,19 +28,19 @@ static int32_t decode_spot(decoder *d, const ptx_operand *address, int sides, bo
         return SIM_NO_SLOT;
     }
     const ptx_operand *coordinates = decode_part(d, address, 1);
-    const bool is_one = coordinates->kind == PTX_OPERAND_REGISTER && sides == 1 && !layered;
-    if (!is_one && coordinates->count < sides + layered) {
+    const bool is_one = coordinates->kind == PTX_OPERAND_REGISTER && dimensions == 1 && !layered;
+    if (!is_one && coordinates->count < dimensions + layered) {
         decode_unknown(d);
         return SIM_NO_SLOT;
     }
-    for (int i = 0; i < sides + layered; i++)
+    for (int i = 0; i < dimensions + layered; i++)
         slots[i] = decode_source(d, is_one ? coordinates : decode_part(d, coordinates, i), 4,
                                  layered && i == 0 ? PTX_U32 : type);
     return decode_source(d, decode_part(d, address, 0), 8, PTX_U64);
 }
 
-/* The level, or the gradients: there is one level, but they need a value. Returns how many slots.
- */
+/* Decodes the level or the gradients. They change nothing, because textures have one level here,
+ * but must be defined. Returns the number of slots. */
 static int decode_level(decoder *d, int32_t *slots)
 {
     int count = 0;
@@ -54,8 +54,8 @@ static int decode_level(decoder *d, int32_t *slots)
     return count;
 }
 
-/* tex{.level,.grad}.{1d,2d,3d,a1d,a2d}.v4.TYPE.{s32,f32} {d, d, d, d}, [texture, {x, y}], ...;
- * tld4.{r,g,b,a}.2d.v4.TYPE.f32 */
+/* Decodes tex{.level,.grad}.{1d,2d,3d,a1d,a2d}.v4.TYPE.{s32,f32} {d, d, d, d}, [texture, {x, y}],
+ * ... and tld4.{r,g,b,a}.2d.v4.TYPE.f32. */
 at_status decode_texture(decoder *d)
 {
     static const choice components[] = {{"r", 0}, {"g", 1}, {"b", 2}, {"a", 3}, {0}};
@@ -66,9 +66,9 @@ at_status decode_texture(decoder *d)
     destination to[4];
     int32_t slots[MOST_PARTS];
     bool layered;
-    const int sides = sides_of(d, &layered);
-    if (d->op.count != 4 + words || sides == 0 || !decode_has(d, "v4") || component < 0 ||
-        (gathers && (sides != 2 || layered)) || d->op.type_count != 2 ||
+    const int dimensions = dimensions_of(d, &layered);
+    if (d->op.count != 4 + words || dimensions == 0 || !decode_has(d, "v4") || component < 0 ||
+        (gathers && (dimensions != 2 || layered)) || d->op.type_count != 2 ||
         ptx_type_bytes(d->op.types[0]) != 4 ||
         (d->op.types[1] != PTX_F32 && (d->op.types[1] != PTX_S32 || words > 0)))
         return decode_unknown(d);
@@ -77,15 +77,15 @@ at_status decode_texture(decoder *d)
     if (d->status || vector->kind != PTX_OPERAND_VECTOR || vector->count != 4)
         return decode_unknown(d);
     const int32_t texture =
-        decode_spot(d, decode_operand(d, 1), sides, layered, d->op.types[1], slots);
-    const int parts = sides + layered + decode_level(d, slots + sides + layered);
+        decode_coordinates(d, decode_operand(d, 1), dimensions, layered, d->op.types[1], slots);
+    const int parts = dimensions + layered + decode_level(d, slots + dimensions + layered);
     for (int i = 0; i < 4; i++)
         to[i] = decode_destination(d, decode_part(d, vector, i), 4);
     sim_instruction *c = decode_emit(d, SIM_TEXTURE, SIM_CLASS_GLOBAL);
     c->a = texture;
     c->op = (uint8_t)((layered ? SIM_TEXTURE_LAYERED : 0) |
                       (gathers ? SIM_TEXTURE_GATHER | component << 2 : 0));
-    c->source_width = (uint8_t)sides;
+    c->source_width = (uint8_t)dimensions;
     c->type = (uint8_t)d->op.types[0];
     c->source_type = (uint8_t)d->op.types[1];
     c->space = PTX_SPACE_GLOBAL;
@@ -102,28 +102,27 @@ at_status decode_texture(decoder *d)
     return d->status;
 }
 
-/* A place of a surface: its address, and the predicate that accesses of it have. */
+/* The address of an access to a surface. */
 typedef struct surface_place {
     place at;
-    int32_t within; /* SIM_NO_SLOT: that of the instruction */
+    int32_t within; /* guard of the access; SIM_NO_SLOT: the guard of the statement */
 } surface_place;
 
-/* Emits the search for a place, and of those that are outside and read zeros the predicate that
- * leaves them out. */
+/* Emits the computation of the address. With .zero, lanes outside the surface do not access it. */
 static surface_place decode_surface_place(decoder *d, const ptx_operand *address, uint32_t bytes)
 {
     static const choice modes[] = {
         {"trap", 0}, {"clamp", SIM_SURFACE_CLAMP}, {"zero", SIM_SURFACE_ZERO}, {0}};
     int32_t slots[4];
     bool layered;
-    const int sides = sides_of(d, &layered), mode = decode_choice(d, modes, 0);
+    const int dimensions = dimensions_of(d, &layered), mode = decode_choice(d, modes, 0);
     surface_place out = {.at = {SIM_NO_SLOT, 8, 0, PTX_SPACE_GLOBAL, OBJECTS_NONE},
                          .within = SIM_NO_SLOT};
-    if (sides == 0) {
+    if (dimensions == 0) {
         decode_unknown(d);
         return out;
     }
-    const int32_t surface = decode_spot(d, address, sides, layered, PTX_S32, slots),
+    const int32_t surface = decode_coordinates(d, address, dimensions, layered, PTX_S32, slots),
                   within = decode_new_slot(d, 0);
     out.at.slot = decode_new_slot(d, 8);
     sim_instruction *c = decode_emit(d, SIM_SURFACE, SIM_CLASS_GLOBAL);
@@ -133,11 +132,11 @@ static surface_place decode_surface_place(decoder *d, const ptx_operand *address
     c->d2 = within;
     c->width = 8;
     c->op = (uint8_t)(mode | (layered ? SIM_SURFACE_LAYERED : 0));
-    c->source_width = (uint8_t)sides;
+    c->source_width = (uint8_t)dimensions;
     c->vector = (uint8_t)bytes;
     c->list = (int32_t)d->program->list_count;
-    c->target_count = sides + layered;
-    decode_lists(d, slots, (size_t)(sides + layered));
+    c->target_count = dimensions + layered;
+    decode_lists(d, slots, (size_t)(dimensions + layered));
     if (mode != SIM_SURFACE_ZERO)
         return out;
     out.within = decode_new_slot(d, 0);
@@ -163,8 +162,8 @@ static sim_instruction *finish_access(sim_instruction *c, const surface_place *p
     return c;
 }
 
-/* suld.b.GEOMETRY{.v2,.v4}.{b8,b16,b32,b64}.MODE {d, ...}, [surface, {x, ...}];
- * sust.b.GEOMETRY{.v2,.v4}.TYPE.MODE [surface, {x, ...}], {a, ...} */
+/* Decodes suld.b.GEOMETRY{.v2,.v4}.{b8,b16,b32,b64}.MODE {d, ...}, [surface, {x, ...}] and
+ * sust.b.GEOMETRY{.v2,.v4}.TYPE.MODE [surface, {x, ...}], {a, ...}. */
 at_status decode_surface(decoder *d)
 {
     const bool loads = strcmp(d->op.name, "suld") == 0;
@@ -200,7 +199,7 @@ at_status decode_surface(decoder *d)
     return d->status;
 }
 
-/* sured.b.OP.GEOMETRY.TYPE.MODE [surface, {x, ...}], a */
+/* Decodes sured.b.OP.GEOMETRY.TYPE.MODE [surface, {x, ...}], a. */
 at_status decode_surface_reduction(decoder *d)
 {
     static const choice reductions[] = {{"add", SIM_ATOMIC_ADD}, {"min", SIM_ATOMIC_MIN},
@@ -222,6 +221,6 @@ at_status decode_surface_reduction(decoder *d)
     c->count_class = SIM_CLASS_ATOMIC;
     c->scope = SIM_SCOPE_GPU;
     c->b = added;
-    c->d2 = 0; /* nobody reads what was there */
+    c->d2 = 0; /* the old value is not read */
     return d->status;
 }

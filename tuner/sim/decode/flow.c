@@ -1,37 +1,10 @@
-#include "ptx/flow.h"
+#include "sim/decode/flow.h"
 
 #include <stdlib.h>
 
 #include "base/memory.h"
 
-/* Basic blocks of the graph, plus one for the end; edges as two arrays a direction. */
-typedef struct flow_graph {
-    size_t count;      /* instructions */
-    int32_t blocks;    /* the end is block `blocks` */
-    int32_t *block_of; /* instruction -> block */
-    int32_t *first;    /* block -> first instruction */
-    int32_t *last;
-    int32_t *order;          /* reverse post-order of the reversed graph, from the end */
-    int32_t *number;         /* block -> position in order; -1: cannot reach the end */
-    int32_t *dominator;      /* immediate post-dominator; -1 unknown */
-    int32_t *incoming;       /* predecessor lists: blocks */
-    int32_t *incoming_first; /* blocks + 2 */
-    int32_t *stack;
-} flow_graph;
-
-static void graph_deinit(flow_graph *g)
-{
-    free(g->block_of);
-    free(g->first);
-    free(g->last);
-    free(g->order);
-    free(g->number);
-    free(g->dominator);
-    free(g->incoming);
-    free(g->incoming_first);
-    free(g->stack);
-}
-
+/* Allocates `count` numbers with that value. */
 static int32_t *new_numbers(size_t count, int32_t value)
 {
     int32_t *n = memory_new(count, sizeof *n);
@@ -42,7 +15,7 @@ static int32_t *new_numbers(size_t count, int32_t value)
 
 static void find_blocks(flow_graph *g, const flow_edge *edges)
 {
-    size_t n = g->count;
+    const size_t n = g->count;
     g->block_of = new_numbers(n + 1, 0);
     g->first = new_numbers(n + 1, 0);
     g->last = new_numbers(n + 1, 0);
@@ -66,7 +39,7 @@ static void find_blocks(flow_graph *g, const flow_edge *edges)
     g->block_of[n] = g->blocks;
 }
 
-/* Successor number `k` of a block, -1 after the last. */
+/* Returns successor `k` of a block, or -1 after the last. */
 static int32_t successor(const flow_graph *g, const flow_edge *edges, int32_t block, int32_t k)
 {
     const flow_edge *e = &edges[g->last[block]];
@@ -98,65 +71,91 @@ static void find_predecessors(flow_graph *g, const flow_edge *edges)
     free(next);
 }
 
-/* Depth-first from the end against the edges; order becomes reverse post-order. */
-static int32_t number_blocks(flow_graph *g)
+void flow_graph_init(flow_graph *g, const flow_edge *edges, size_t count)
+{
+    *g = (flow_graph){.count = count};
+    find_blocks(g, edges);
+    find_predecessors(g, edges);
+}
+
+void flow_graph_deinit(flow_graph *g)
+{
+    free(g->block_of);
+    free(g->first);
+    free(g->last);
+    free(g->incoming);
+    free(g->incoming_first);
+}
+
+typedef struct flow_dominators {
+    int32_t *order;     /* reverse post-order of the blocks in the reversed graph, from the end */
+    int32_t *number;    /* position of each block in `order`; -1 if it cannot reach the end */
+    int32_t *dominator; /* immediate post-dominator of each block; -1 if unknown */
+} flow_dominators;
+
+/* Numbers the blocks that can reach the end, by a depth-first walk against the edges. Returns how
+ * many there are. */
+static int32_t number_blocks(const flow_graph *g, flow_dominators *p)
 {
     size_t n = (size_t)g->blocks + 1;
-    g->order = new_numbers(n, -1);
-    g->number = new_numbers(n, -1);
-    g->stack = new_numbers(n, 0);
+    p->order = new_numbers(n, -1);
+    p->number = new_numbers(n, -1);
+    int32_t *stack = new_numbers(n, 0);
     int32_t *next = new_numbers(n, -1);
     int32_t depth = 0, done = 0;
-    g->stack[depth++] = g->blocks;
+    stack[depth++] = g->blocks;
     next[g->blocks] = g->incoming_first[g->blocks];
     while (depth > 0) {
-        int32_t b = g->stack[depth - 1];
+        int32_t b = stack[depth - 1];
         if (next[b] == g->incoming_first[b + 1]) {
-            g->order[done++] = b;
+            p->order[done++] = b;
             depth--;
             continue;
         }
-        int32_t p = g->incoming[next[b]++];
-        if (next[p] < 0) {
-            next[p] = g->incoming_first[p];
-            g->stack[depth++] = p;
+        int32_t before = g->incoming[next[b]++];
+        if (next[before] < 0) {
+            next[before] = g->incoming_first[before];
+            stack[depth++] = before;
         }
     }
     free(next);
+    free(stack);
     for (int32_t i = 0; i < done / 2; i++) {
-        int32_t t = g->order[i];
-        g->order[i] = g->order[done - 1 - i];
-        g->order[done - 1 - i] = t;
+        int32_t t = p->order[i];
+        p->order[i] = p->order[done - 1 - i];
+        p->order[done - 1 - i] = t;
     }
     for (int32_t i = 0; i < done; i++)
-        g->number[g->order[i]] = i;
+        p->number[p->order[i]] = i;
     return done;
 }
 
-static int32_t intersect(const flow_graph *g, int32_t a, int32_t b)
+/* Returns the nearest common post-dominator of two blocks. */
+static int32_t intersect(const flow_dominators *p, int32_t a, int32_t b)
 {
     while (a != b) {
-        while (g->number[a] > g->number[b])
-            a = g->dominator[a];
-        while (g->number[b] > g->number[a])
-            b = g->dominator[b];
+        while (p->number[a] > p->number[b])
+            a = p->dominator[a];
+        while (p->number[b] > p->number[a])
+            b = p->dominator[b];
     }
     return a;
 }
 
-static void find_dominators(flow_graph *g, const flow_edge *edges, int32_t found)
+static void find_dominators(const flow_graph *g, const flow_edge *edges, flow_dominators *p)
 {
-    g->dominator = new_numbers((size_t)g->blocks + 1, -1);
-    g->dominator[g->blocks] = g->blocks;
+    const int32_t found = number_blocks(g, p);
+    p->dominator = new_numbers((size_t)g->blocks + 1, -1);
+    p->dominator[g->blocks] = g->blocks;
     for (bool changed = true; changed;) {
         changed = false;
         for (int32_t i = 1; i < found; i++) {
-            int32_t b = g->order[i], best = -1;
+            int32_t b = p->order[i], best = -1;
             for (int32_t k = 0, s; (s = successor(g, edges, b, k)) >= 0; k++)
-                if (g->number[s] >= 0 && g->dominator[s] >= 0)
-                    best = best < 0 ? s : intersect(g, best, s);
-            if (best != g->dominator[b]) {
-                g->dominator[b] = best;
+                if (p->number[s] >= 0 && p->dominator[s] >= 0)
+                    best = best < 0 ? s : intersect(p, best, s);
+            if (best != p->dominator[b]) {
+                p->dominator[b] = best;
                 changed = true;
             }
         }
@@ -165,16 +164,19 @@ static void find_dominators(flow_graph *g, const flow_edge *edges, int32_t found
 
 void flow_meeting_points(const flow_edge *edges, size_t count, int32_t *meet)
 {
-    flow_graph g = {.count = count};
-    find_blocks(&g, edges);
-    find_predecessors(&g, edges);
-    find_dominators(&g, edges, number_blocks(&g));
+    flow_graph g;
+    flow_dominators p;
+    flow_graph_init(&g, edges, count);
+    find_dominators(&g, edges, &p);
     for (size_t i = 0; i < count; i++) {
         int32_t b = g.block_of[i];
         meet[i] = -1;
-        if (edges[i].target_count + edges[i].falls_through > 1 && g.number[b] >= 0 &&
-            g.dominator[b] < g.blocks)
-            meet[i] = g.first[g.dominator[b]];
+        if (edges[i].target_count + edges[i].falls_through > 1 && p.number[b] >= 0 &&
+            p.dominator[b] < g.blocks)
+            meet[i] = g.first[p.dominator[b]];
     }
-    graph_deinit(&g);
+    flow_graph_deinit(&g);
+    free(p.order);
+    free(p.number);
+    free(p.dominator);
 }

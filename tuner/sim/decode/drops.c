@@ -1,113 +1,36 @@
-#include "sim/decode/deciding.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "sim/program/program.h"
-
-static bool is_arithmetic(const sim_instruction *c)
-{
-    return c->kind == SIM_COMPUTE || c->kind == SIM_COMPARE || c->kind == SIM_LOGIC ||
-           c->kind == SIM_SELECT || c->kind == SIM_CONVERT;
-}
-
-/* Marks a slot and what follows it up to the next one; false: it was marked. */
-static bool mark(sim_program *p, const bool *begins, int32_t slot)
-{
-    const size_t end = p->register_bytes / SIM_SLOT_STEP;
-    size_t i = (size_t)slot / SIM_SLOT_STEP;
-    if (p->deciding[i])
-        return false;
-    do
-        p->deciding[i++] = true;
-    while (i < end && !begins[i]);
-    return true;
-}
-
-/* Marks all that it reads; of a store the address alone, as what it changes in memory is seen
- * there. */
-static bool mark_reads(sim_program *p, const bool *begins, const sim_instruction *c)
-{
-    bool any = false;
-    sim_operands o;
-    sim_operands_of(p, c, &o);
-    if (c->kind == SIM_STORE)
-        o.read_count = 0;
-    for (int i = 0; i < o.read_count; i++)
-        any = mark(p, begins, o.reads[i]) || any;
-    if (c->kind == SIM_STORE && c->a >= 0)
-        any = mark(p, begins, c->a) || any;
-    if (c->kind == SIM_STORE && c->guard >= 0)
-        any = mark(p, begins, c->guard) || any;
-    return any;
-}
-
-static bool writes_deciding(const sim_program *p, const sim_instruction *c)
-{
-    sim_operands o;
-    sim_operands_of(p, c, &o);
-    for (int i = 0; i < o.write_count; i++)
-        if (p->deciding[o.writes[i] / SIM_SLOT_STEP])
-            return true;
-    return false;
-}
-
-static void find_beginnings(const sim_program *p, bool *begins)
-{
-    for (size_t n = 0; n < p->code_count; n++) {
-        sim_operands o;
-        sim_operands_of(p, &p->code[n], &o);
-        for (int i = 0; i < o.read_count; i++)
-            begins[o.reads[i] / SIM_SLOT_STEP] = true;
-        for (int i = 0; i < o.write_count; i++)
-            begins[o.writes[i] / SIM_SLOT_STEP] = true;
-    }
-}
-
-void deciding_find(sim_program *p)
-{
-    const size_t steps = p->register_bytes / SIM_SLOT_STEP + 1;
-    bool *begins = memory_new(steps, sizeof *begins);
-    p->deciding = memory_new(steps, sizeof *p->deciding);
-    find_beginnings(p, begins);
-    for (size_t n = 0; n < p->code_count; n++)
-        if (!is_arithmetic(&p->code[n]))
-            mark_reads(p, begins, &p->code[n]);
-    for (bool any = true; any;) {
-        any = false;
-        for (size_t n = p->code_count; n-- > 0;)
-            if (is_arithmetic(&p->code[n]) && writes_deciding(p, &p->code[n]))
-                any = mark_reads(p, begins, &p->code[n]) || any;
-    }
-    free(begins);
-}
+#include "sim/decode/facts.h"
 
 enum { MOST_FOLLOWED = 32, MOST_CANDIDATES = 4, NOWHERE = -1, SEVERAL = -2 };
 
-/* Where the values that come from one load go. `set` of an instruction: which of `slots` hold such
- * a value when it begins. */
+/* Follows the values that come from one load through the program. */
 typedef struct following {
     const sim_program *program;
-    int32_t
-        *writer; /* for each step of slots: the instruction that writes it, NOWHERE or SEVERAL */
-    int32_t slots[MOST_FOLLOWED];
+    int32_t *writer; /* for each step of the registers: the only instruction that writes it, or
+                        NOWHERE or SEVERAL */
+    int32_t slots[MOST_FOLLOWED]; /* slots that hold such a value somewhere */
     int count;
-    uint32_t *set;
-    int32_t *due; /* instructions to look at, each once at a time */
+    uint32_t *set; /* for each instruction: a mask of `slots` that hold such a value before it */
+    int32_t *due;  /* instructions still to visit, without repetition */
     bool *is_due;
     size_t due_count;
-    int32_t *met; /* instructions with a set */
+    int32_t *met; /* instructions whose set is not empty */
     size_t met_count;
-    int32_t candidates[MOST_CANDIDATES]; /* writers of predicates that choose on the way */
+    int32_t candidates[MOST_CANDIDATES]; /* writers of the predicates of branches and selections
+                                            that the values meet */
     int candidate_count;
 } following;
 
-typedef struct condition { /* what is known of a lane */
-    int32_t at; /* the instruction that writes the predicate; NOWHERE: nothing is known */
-    bool holds;
+/* The known value of a predicate in the lane that is followed. */
+typedef struct condition {
+    int32_t at; /* instruction that writes the predicate; NOWHERE if no predicate is known */
+    bool holds; /* value of its first result */
 } condition;
 
+/* Returns the mask of the followed slots that are among `slots`. */
 static uint32_t followed(const following *f, const int32_t *slots, int count)
 {
     uint32_t found = 0;
@@ -117,7 +40,7 @@ static uint32_t followed(const following *f, const int32_t *slots, int count)
     return found;
 }
 
-/* Adds slots to those that are followed. Returns which they are, or 0 if they are too many. */
+/* Follows more slots. Returns their mask, or 0 if there are too many. */
 static uint32_t follow(following *f, const int32_t *slots, int count)
 {
     uint32_t added = 0;
@@ -132,6 +55,7 @@ static uint32_t follow(following *f, const int32_t *slots, int count)
     return added;
 }
 
+/* Adds the slots of `set` to those before instruction `pc`. */
 static void go_to(following *f, size_t pc, uint32_t set)
 {
     if (pc >= f->program->code_count || !(set & ~f->set[pc]))
@@ -149,6 +73,7 @@ static int32_t writer_of(const following *f, int32_t slot)
     return slot < 0 ? NOWHERE : f->writer[slot / SIM_SLOT_STEP];
 }
 
+/* Adds the writer of a predicate to the candidates. */
 static void add_candidate(following *f, int32_t predicate)
 {
     const int32_t at = writer_of(f, predicate);
@@ -159,6 +84,7 @@ static void add_candidate(following *f, int32_t predicate)
         f->candidates[f->candidate_count++] = at;
 }
 
+/* Returns whether one rule is the negation of the other. */
 static bool are_opposite(uint8_t x, uint8_t y)
 {
     static const uint8_t pairs[][2] = {{RULE_EQUAL, RULE_UNEQUAL},
@@ -170,7 +96,8 @@ static bool are_opposite(uint8_t x, uint8_t y)
     return false;
 }
 
-/* Is the predicate known? Compilers compare the same registers again for each use. */
+/* Returns whether the value of a predicate follows from the condition, and stores it in *holds.
+ * Compilers repeat the comparison of the same registers for each use. */
 static bool is_known(const following *f, const condition *known, int32_t predicate, bool *holds)
 {
     const int32_t at = writer_of(f, predicate);
@@ -187,7 +114,7 @@ static bool is_known(const following *f, const condition *known, int32_t predica
     return c->rule == k->rule || are_opposite(c->rule, k->rule);
 }
 
-/* Does the instruction change what is known? */
+/* Returns whether the instruction changes a register on which the condition depends. */
 static bool changes(const following *f, const condition *known, const sim_operands *o)
 {
     if (known->at < 0)
@@ -201,7 +128,7 @@ static bool changes(const following *f, const condition *known, const sim_operan
     return false;
 }
 
-/* Follows the values through one instruction. False: the lane uses one of them, or may. */
+/* Follows the values through one instruction. Returns false if the lane may use a value. */
 static bool pass(following *f, size_t pc, const condition *known)
 {
     const sim_program *p = f->program;
@@ -227,7 +154,7 @@ static bool pass(following *f, size_t pc, const condition *known)
         add_candidate(f, c->guard);
     if (changes(f, known, &o) || (c->guard >= 0 && followed(f, &c->guard, 1) & set) ||
         c->kind == SIM_CALL || c->kind == SIM_RETURN || c->kind == SIM_UNKNOWN ||
-        (uses && !is_arithmetic(c)))
+        (uses && !facts_is_arithmetic(c)))
         return false;
     if (always)
         set &= ~followed(f, o.writes, o.write_count);
@@ -248,7 +175,7 @@ static bool pass(following *f, size_t pc, const condition *known)
     return true;
 }
 
-/* Does a lane of which that is known drop what the instruction loads? */
+/* Returns whether a lane with that condition drops the loaded value. */
 static bool drops(following *f, size_t load, condition known)
 {
     const sim_instruction *c = &f->program->code[load];
@@ -267,6 +194,7 @@ static bool drops(following *f, size_t load, condition known)
     return dropped;
 }
 
+/* Searches a predicate for a load: tries each candidate with both values. */
 static void find_drop(following *f, sim_instruction *c, size_t load)
 {
     int32_t candidates[MOST_CANDIDATES];
@@ -281,7 +209,7 @@ static void find_drop(following *f, sim_instruction *c, size_t load)
         }
 }
 
-/* Finds who writes each slot. */
+/* Finds the writer of each slot. */
 static void find_writers(following *f, size_t steps)
 {
     f->writer = memory_new(steps, sizeof *f->writer);
@@ -296,7 +224,7 @@ static void find_writers(following *f, size_t steps)
                                                                                      : SEVERAL;
         }
     }
-    /* What is compared must be the same for each comparison of it. */
+    /* Comparisons of the same registers are equal only if each register has one writer. */
     for (size_t i = 0; i < steps; i++) {
         const sim_instruction *c = f->writer[i] >= 0 ? &f->program->code[f->writer[i]] : NULL;
         if (c && sim_is_comparison(c) &&
@@ -305,8 +233,9 @@ static void find_writers(following *f, size_t steps)
     }
 }
 
-/* That each use of a register comes after its only write is what the rule rests on. */
-void deciding_find_drops(sim_program *p)
+/* The rule holds only if each use of a register comes after its only write, so programs that read
+ * unwritten registers are left out. */
+void facts_find_drops(sim_program *p)
 {
     if (p->reads_unwritten)
         return;

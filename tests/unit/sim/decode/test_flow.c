@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
 #include "check.h"
-#include "ptx/flow.h"
+#include "sim/decode/flow.h"
 
 enum { MOST = 14 };
 

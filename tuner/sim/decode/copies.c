@@ -1,8 +1,8 @@
-/* Barriers in shared memory and the bulk copies that report to them. PTX ISA, "mbarrier" and
- * "cp.async.bulk". */
+/* Asynchronous copies, and the barriers in shared memory to which they report. PTX ISA, "mbarrier",
+ * "cp.async" and "cp.async.bulk". */
 #include "sim/decode/decoder.h"
 
-/* An address in shared memory, which may be given as a generic one. */
+/* Decodes an address in shared memory, which may be generic. */
 static place shared_address(decoder *d, const ptx_operand *o)
 {
     ptx_space space = decode_space(d);
@@ -11,6 +11,7 @@ static place shared_address(decoder *d, const ptx_operand *o)
     return decode_address(d, o, space);
 }
 
+/* Emits an operation on the barrier at an address. */
 static sim_instruction *emit(decoder *d, sim_mbarrier_op op, const place *at, int32_t b)
 {
     sim_instruction *c = decode_emit(d, SIM_MBARRIER, SIM_CLASS_BARRIER);
@@ -23,7 +24,7 @@ static sim_instruction *emit(decoder *d, sim_mbarrier_op op, const place *at, in
     return c;
 }
 
-/* mbarrier.OP [at]{, b}: nothing comes back. */
+/* Decodes mbarrier.OP [at]{, b} without a result. */
 static at_status decode_plain(decoder *d, sim_mbarrier_op op, int operands)
 {
     decode_count(d, operands, operands);
@@ -33,7 +34,7 @@ static at_status decode_plain(decoder *d, sim_mbarrier_op op, int operands)
     return d->status;
 }
 
-/* mbarrier.arrive[.expect_tx, .noComplete] state, [at]{, count or bytes}; mbarrier.arrive_drop. */
+/* Decodes mbarrier.{arrive,arrive_drop}[.expect_tx, .noComplete] state, [at]{, count or bytes}. */
 static at_status decode_arrive(decoder *d)
 {
     const bool expects = decode_has(d, "expect_tx"), drops = decode_has(d, "arrive_drop"),
@@ -54,7 +55,7 @@ static at_status decode_arrive(decoder *d)
     return decode_finish(d, &to, false);
 }
 
-/* mbarrier.test_wait[.parity] complete, [at], state or parity{, time}; try_wait likewise. */
+/* Decodes mbarrier.{test_wait,try_wait}[.parity] complete, [at], state or parity{, time}. */
 static at_status decode_test(decoder *d)
 {
     bool parity = decode_has(d, "parity");
@@ -66,13 +67,13 @@ static at_status decode_test(decoder *d)
     return d->status;
 }
 
-/* mbarrier.pending_count.b64 count, state */
+/* Decodes mbarrier.pending_count.b64 count, state. */
 static at_status decode_pending_count(decoder *d)
 {
     decode_count(d, 2, 2);
-    const int32_t parts[] = {decode_source(d, decode_operand(d, 1), 8, PTX_B64),
-                             decode_constant(d, SIM_MBARRIER_PENDING, 4)};
-    const int32_t count = decode_step(d, "shr.u64", parts, 2);
+    const int32_t state = decode_source(d, decode_operand(d, 1), 8, PTX_B64);
+    const int32_t count =
+        decode_step2(d, "shr.u64", state, decode_constant(d, SIM_MBARRIER_PENDING, 4));
     destination to = decode_destination(d, decode_operand(d, 0), 4);
     decode_compute(d, "narrow", to.slot, &count, 1);
     return decode_finish(d, &to, false);
@@ -97,6 +98,7 @@ at_status decode_mbarrier(decoder *d)
     return decode_unknown(d);
 }
 
+/* Decodes cp.async.bulk.commit_group and .wait_group. */
 static at_status decode_group(decoder *d, bool commit)
 {
     int64_t left = 0;
@@ -111,7 +113,7 @@ static at_status decode_group(decoder *d, bool commit)
     return d->status;
 }
 
-/* The operation of cp.reduce on each element; -1: it is no cp.reduce. */
+/* Returns the operation of cp.reduce, or -1 for other copies. */
 static int reduction_of(decoder *d)
 {
     static const choice names[] = {
@@ -119,7 +121,7 @@ static int reduction_of(decoder *d)
         {"inc", SIM_ATOMIC_INC}, {"dec", SIM_ATOMIC_DEC}, {"and", SIM_ATOMIC_AND},
         {"or", SIM_ATOMIC_OR},   {"xor", SIM_ATOMIC_XOR}, {0}};
     int op = decode_choice(d, names, -1);
-    /* A tensor says itself of which type it is. */
+    /* The element type of a tensor comes from its map. */
     const bool names_type = op >= 0 && !decode_has(d, "tensor");
     if (decode_has(d, "reduce") != (op >= 0) || (names_type && d->op.type_count != 1) ||
         (names_type && !decode_atomic_fits((sim_atomic_op)op, d->op.types[0])))
@@ -127,9 +129,9 @@ static int reduction_of(decoder *d)
     return op;
 }
 
-/* cp.async.bulk.shared.global [to], [from], bytes, [barrier]{, blocks}, cp{.reduce} from shared
- * memory likewise, and cp{.reduce}.async.bulk.global.shared [to], [from], bytes; each may end in a
- * cache policy. Which of the two spaces is first says the way. */
+/* Decodes copies to shared memory, cp{.reduce}.async.bulk.shared.{global,shared} [to], [from],
+ * bytes, [barrier]{, blocks}, and copies to global memory, cp{.reduce}.async.bulk.global.shared
+ * [to], [from], bytes. A cache policy may follow. */
 static at_status decode_copy(decoder *d)
 {
     bool loads = decode_has(d, "mbarrier::complete_tx::bytes");
@@ -168,9 +170,9 @@ static at_status decode_copy(decoder *d)
     return d->status;
 }
 
-/* cp.async.bulk.tensor.Nd.shared.global [to], [map, {x, y ...}], [barrier]{, blocks}, and
- * cp{.reduce}.async.bulk.tensor.Nd.global.shared [map, {x, y ...}], [from]; each may end in a cache
- * policy. */
+/* Decodes cp.async.bulk.tensor.Nd.shared.global [to], [map, {x, y ...}], [barrier]{, blocks} and
+ * cp{.reduce}.async.bulk.tensor.Nd.global.shared [map, {x, y ...}], [from]. A cache policy may
+ * follow. */
 static at_status decode_tensor(decoder *d)
 {
     static const char *const others[] = {"im2col",         "im2col_no_offs", "im2col::w",
@@ -215,8 +217,7 @@ static at_status decode_tensor(decoder *d)
     c->vector = barrier.width;
     c->e_offset = (int32_t)barrier.offset;
     c->list = (int32_t)d->program->list_count;
-    for (int i = 0; i < coordinates->count; i++)
-        decode_list(d, slots[i]);
+    decode_lists(d, slots, (size_t)coordinates->count);
     return d->status;
 }
 
@@ -234,7 +235,7 @@ static at_status decode_bulk(decoder *d)
     return loads || decode_has(d, "bulk_group") ? decode_copy(d) : decode_unknown(d);
 }
 
-/* cp.async.mbarrier.arrive{.noinc} [at]. It releases nothing but the copies. */
+/* Decodes cp.async.mbarrier.arrive{.noinc} [at], which orders only the copies of the thread. */
 static at_status decode_copied(decoder *d)
 {
     if (!decode_has(d, "async") || !decode_has(d, "arrive"))
@@ -246,6 +247,52 @@ static at_status decode_copied(decoder *d)
         &at, SIM_NO_SLOT);
     c->releases = false;
     c->acquires = SIM_ACQUIRES_NOTHING;
+    return d->status;
+}
+
+/* Decodes cp.async.{ca,cg}.shared.global [to], [from], bytes{, bytes to read}{, cache policy}. */
+static at_status decode_copy_async(decoder *d)
+{
+    decode_count(d, 3, 5);
+    place to = decode_address(d, decode_operand(d, 0), PTX_SPACE_SHARED);
+    place from = decode_address(d, decode_operand(d, 1), PTX_SPACE_GLOBAL);
+    const ptx_operand *size = decode_operand(d, 2);
+    if (size->kind != PTX_OPERAND_INTEGER ||
+        (size->bits != 4 && size->bits != 8 && size->bits != 16))
+        return decode_fail(d, "cp.async copies 4, 8 or 16 bytes");
+    int32_t given = SIM_NO_SLOT;
+    /* Bytes that are not read are zero. */
+    if (d->statement->count > 3 && !decode_has(d, "L2::cache_hint"))
+        given = decode_source(d, decode_operand(d, 3), 4, PTX_U32);
+    sim_instruction *c = decode_emit(d, SIM_COPY_ASYNC, SIM_CLASS_GLOBAL);
+    decode_put_place(c, &from);
+    c->object = to.object;
+    c->b = to.slot;
+    c->op = to.width;
+    c->d2 = (int32_t)to.offset;
+    c->c = given;
+    c->vector = (uint8_t)size->bits;
+    return d->status;
+}
+
+int64_t decode_groups(decoder *d)
+{
+    decode_count(d, 1, 1);
+    if (decode_operand(d, 0)->kind != PTX_OPERAND_INTEGER)
+        decode_fail(d, "the number of groups must be a constant");
+    return (int64_t)(decode_operand(d, 0)->bits & 0x7fffffff);
+}
+
+/* Decodes the cp.async of a thread. */
+static at_status decode_thread_copy(decoder *d)
+{
+    if (!decode_has(d, "async") || decode_has(d, "mbarrier") || decode_has(d, "reduce"))
+        return decode_unknown(d);
+    bool commit = decode_has(d, "commit_group"), wait_all = decode_has(d, "wait_all");
+    if (!commit && !wait_all && !decode_has(d, "wait_group"))
+        return decode_copy_async(d);
+    int64_t left = wait_all ? -1 : commit ? 0 : decode_groups(d);
+    decode_emit(d, commit ? SIM_COPY_COMMIT : SIM_COPY_WAIT, SIM_CLASS_CONTROL)->offset = left;
     return d->status;
 }
 

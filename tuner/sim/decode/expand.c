@@ -1,36 +1,130 @@
-/* Video instructions: parts of words, widened, combined, clamped and merged into another word. PTX
- * ISA, "Video Instructions". Each becomes the steps that the reference describes it by, in words of
- * 64 bits (scalar) or 32. */
+/* Arithmetic that becomes several operations: sums of several words (PTX ISA, "Extended-Precision
+ * Arithmetic Instructions") and video instructions (PTX ISA, "Video Instructions"). The steps are
+ * those of the reference. Words of a sum hand on their carry in the condition code register. Video
+ * instructions select parts of words, combine, clamp and merge them, in 64 bits (scalar
+ * instructions) or 32 bits (SIMD instructions). */
 #include <stdio.h>
 #include <string.h>
 
 #include "sim/decode/decoder.h"
 
-static int32_t step1(decoder *d, const char *name, int32_t a)
+/* An addition or subtraction of words. */
+typedef struct sum {
+    bool subtracts;
+    bool takes, gives; /* reads and writes the carry (or borrow) */
+    ptx_type type;     /* unsigned type of a word */
+    uint32_t bytes;    /* bytes of a word */
+} sum;
+
+static int32_t carry_slot(decoder *d)
 {
-    return decode_step(d, name, &a, 1);
+    if (d->carry == SIM_NO_SLOT)
+        d->carry = decode_new_slot(d, 0);
+    return d->carry;
 }
 
-static int32_t step2(decoder *d, const char *name, int32_t a, int32_t b)
+static int32_t emit_step(decoder *d, const sum *s, int32_t a, int32_t b)
 {
-    return decode_step(d, name, (int32_t[]){a, b}, 2);
+    char name[16];
+    snprintf(name, sizeof name, "%s.u%u", s->subtracts ? "sub" : "add", 8 * s->bytes);
+    return decode_step2(d, name, a, b);
 }
 
-/* `bits` bits of a word from `at` on, widened to 32. */
+/* Returns a predicate: the step from a to `result` wrapped around. */
+static int32_t emit_wrapped(decoder *d, const sum *s, int32_t result, int32_t a)
+{
+    int32_t p = decode_new_slot(d, 0);
+    decode_compare(d, s->subtracts ? "gt" : "lt", s->type, p, result, a)->extra = true;
+    return p;
+}
+
+static void emit_logic(decoder *d, sim_logic op, int32_t to, int32_t a, int32_t b)
+{
+    sim_instruction *c = decode_emit(d, SIM_LOGIC, SIM_CLASS_PREDICATE);
+    c->op = (uint8_t)op;
+    c->d = to;
+    c->a = a;
+    c->b = b;
+    c->extra = true;
+}
+
+/* Returns the carry as a number. */
+static int32_t emit_carry(decoder *d, const sum *s)
+{
+    const destination to = {decode_new_slot(d, s->bytes), SIM_NO_SLOT, (uint8_t)s->bytes};
+    int32_t one = decode_constant(d, 1, s->bytes), zero = decode_constant(d, 0, s->bytes);
+    decode_select(d, &to, one, zero, carry_slot(d))->extra = true;
+    return to.slot;
+}
+
+/* Emits a sum with its carry. Returns the result. */
+static int32_t emit_sum(decoder *d, const sum *s, int32_t a, int32_t b)
+{
+    int32_t result = emit_step(d, s, a, b), wrapped = SIM_NO_SLOT;
+    if (s->gives)
+        wrapped = emit_wrapped(d, s, result, a);
+    if (s->takes) {
+        int32_t before = result;
+        result = emit_step(d, s, before, emit_carry(d, s));
+        if (s->gives)
+            emit_logic(d, SIM_LOGIC_OR, wrapped, wrapped, emit_wrapped(d, s, result, before));
+    }
+    if (s->gives)
+        emit_logic(d, SIM_LOGIC_MOVE, carry_slot(d), wrapped, wrapped);
+    return result;
+}
+
+/* Decodes {add,sub}[c][.cc].TYPE d, a, b and mad[c].{lo,hi}[.cc].TYPE d, a, b, c. */
+at_status decode_carrying(decoder *d)
+{
+    bool multiplies = d->op.name[0] == 'm';
+    sum s = {.subtracts = d->op.name[0] == 's',
+             .takes = d->op.name[3] == 'c',
+             .gives = decode_has(d, "cc")};
+    if (!s.takes && !s.gives)
+        return decode_arithmetic(d);
+    ptx_type type = d->op.type_count == 1 ? d->op.types[0] : PTX_PRED;
+    s.bytes = ptx_type_bytes(type);
+    s.type = s.bytes == 8 ? PTX_U64 : PTX_U32;
+    if (type != PTX_U32 && type != PTX_S32 && type != PTX_U64 && type != PTX_S64)
+        return decode_unknown(d);
+    static const sim_cost sums[] = {SIM_COST(EITHER, 1), SIM_COST(EITHER, 2)},
+                          products[] = {SIM_COST(PRODUCT, 1), SIM_COST(PRODUCT, 4)};
+    d->cost = multiplies ? &products[s.bytes == 8] : &sums[s.bytes == 8];
+    decode_count(d, multiplies ? 4 : 3, multiplies ? 4 : 3);
+    int32_t sources[3];
+    for (int i = 0; i < (multiplies ? 3 : 2); i++)
+        sources[i] = decode_source(d, decode_operand(d, i + 1), s.bytes, type);
+    if (multiplies) {
+        char name[16];
+        snprintf(name, sizeof name, "mul.%s.%c%u", decode_has(d, "hi") ? "hi" : "lo",
+                 type_is_signed(type) ? 's' : 'u', 8 * s.bytes);
+        sources[0] = decode_step(d, name, sources, 2);
+        sources[1] = sources[2];
+    }
+    destination to = decode_destination(d, decode_operand(d, 0), s.bytes);
+    int32_t result = emit_sum(d, &s, sources[0], sources[1]);
+    decode_compute(d, s.bytes == 8 ? "mov.b64" : "mov.b32", to.slot, &result, 1)->count_class =
+        SIM_CLASS_INTEGER;
+    return decode_finish(d, &to, type_is_signed(type));
+}
+
+/* Returns `bits` bits of a word from bit `at` on, extended to 32 bits. */
 static int32_t field(decoder *d, int32_t word, uint32_t at, uint32_t bits, bool is_signed)
 {
     int32_t from[3] = {word, decode_constant(d, at, 4), decode_constant(d, bits, 4)};
     return bits == 32 ? word : decode_step(d, is_signed ? "bfe.s32" : "bfe.u32", from, 3);
 }
 
-/* The word with its bits from `at` on replaced. */
+/* Returns a word with `bits` bits from bit `at` on replaced by `value`. */
 static int32_t insert(decoder *d, int32_t word, int32_t value, uint32_t at, uint32_t bits)
 {
     int32_t from[4] = {value, word, decode_constant(d, at, 4), decode_constant(d, bits, 4)};
     return decode_step(d, "bfi.b32", from, 4);
 }
 
-/* Reads a selector ".b2" or ".h1": the place and width of a part; without one the whole word. */
+/* Reads a selector ".b2" or ".h1" as a range of bits. An empty selector is the whole word. Returns
+ * false for other selectors. */
 static bool part_of(ptx_text selector, uint32_t *at, uint32_t *bits)
 {
     *at = 0;
@@ -44,7 +138,7 @@ static bool part_of(ptx_text selector, uint32_t *at, uint32_t *bits)
     return (kind == 'b' || kind == 'h') && *at < 32;
 }
 
-/* A source word, whatever its selector says. */
+/* Returns the slot of a source word, without its selector. */
 static int32_t word_of(decoder *d, int operand)
 {
     ptx_operand o = *decode_operand(d, operand);
@@ -52,29 +146,29 @@ static int32_t word_of(decoder *d, int operand)
     return decode_source(d, &o, 4, PTX_B32);
 }
 
-/* The part of an operand that its selector names, as 64 bits. */
+/* Returns the selected part of an operand, extended to 64 bits. */
 static int32_t wide_part(decoder *d, int operand, bool is_signed)
 {
     uint32_t at, bits;
     if (!part_of(decode_operand(d, operand)->selector, &at, &bits))
         decode_unknown(d);
     int32_t part = field(d, word_of(d, operand), at, bits, is_signed);
-    return step1(d, is_signed ? "extend.s" : "extend.u", part);
+    return decode_step1(d, is_signed ? "extend.s" : "extend.u", part);
 }
 
-/* The constants between which a result of `bits` bits lies, in lanes of `width` bytes. */
+/* Clamps a value to the range of a result of `bits` bits, in lanes of `width` bytes. */
 static int32_t clamp(decoder *d, int32_t value, uint32_t bits, bool is_signed, bool from_unsigned,
                      uint32_t width)
 {
     uint64_t top = (1ull << (is_signed ? bits - 1 : bits)) - 1, bottom = is_signed ? ~top : 0;
     int32_t most = decode_constant(d, top, width), least = decode_constant(d, bottom, width);
     if (from_unsigned)
-        return step2(d, "min.u64", value, most);
-    value = step2(d, width == 8 ? "min.s64" : "min.s32", value, most);
-    return step2(d, width == 8 ? "max.s64" : "max.s32", value, least);
+        return decode_step2(d, "min.u64", value, most);
+    value = decode_step2(d, width == 8 ? "min.s64" : "min.s32", value, most);
+    return decode_step2(d, width == 8 ? "max.s64" : "max.s32", value, least);
 }
 
-/* 1 or 0 of a comparison. */
+/* Returns the result of the comparison in the opcode as 1 or 0. */
 static int32_t compared(decoder *d, ptx_type type, int32_t a, int32_t b)
 {
     static const choice comparisons[] = {{"eq", 0}, {"ne", 1}, {"lt", 2}, {"le", 3},
@@ -93,33 +187,34 @@ static int32_t compared(decoder *d, ptx_type type, int32_t a, int32_t b)
     return to.slot;
 }
 
-/* The operation of the whole words' parts a and b. */
+/* Applies a scalar operation to the parts a and b. */
 static int32_t combine(decoder *d, const char *op, int32_t a, int32_t b, bool a_signed)
 {
     if (strcmp(op, "vset") == 0)
         return compared(d, PTX_S64, a, b);
     if (strcmp(op, "vabsdiff") == 0)
-        return step1(d, "abs.s64", step2(d, "sub.s64", a, b));
+        return decode_step1(d, "abs.s64", decode_step2(d, "sub.s64", a, b));
     if (strcmp(op, "vshl") == 0 || strcmp(op, "vshr") == 0) {
         bool wraps = decode_has(d, "wrap");
-        b = step2(d, wraps ? "and.b64" : "min.u64", b, decode_constant(d, wraps ? 31 : 32, 8));
-        return step2(d,
-                     op[3] == 'l' ? "shl.b64"
-                     : a_signed   ? "shr.s64"
-                                  : "shr.u64",
-                     a, step1(d, "narrow", b));
+        b = decode_step2(d, wraps ? "and.b64" : "min.u64", b,
+                         decode_constant(d, wraps ? 31 : 32, 8));
+        return decode_step2(d,
+                            op[3] == 'l' ? "shl.b64"
+                            : a_signed   ? "shr.s64"
+                                         : "shr.u64",
+                            a, decode_step1(d, "narrow", b));
     }
     static const char *const names[][2] = {
         {"vadd", "add.s64"}, {"vsub", "sub.s64"}, {"vmin", "min.s64"}, {"vmax", "max.s64"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(op, names[i][0]) == 0)
-            return step2(d, names[i][1], a, b);
+            return decode_step2(d, names[i][1], a, b);
     decode_unknown(d);
     return SIM_NO_SLOT;
 }
 
-/* The result, of 64 bits, goes to the destination, combined with the third source or into a part of
- * it. */
+/* Writes a 64-bit result to the destination: as it is, combined with the third source, or inserted
+ * into it. */
 static at_status put_result(decoder *d, int32_t value, bool is_signed)
 {
     ptx_operand target = *decode_operand(d, 0);
@@ -135,21 +230,22 @@ static at_status put_result(decoder *d, int32_t value, bool is_signed)
         if ((second >= 0) == (bits < 32))
             return decode_unknown(d);
         if (second >= 0)
-            value = step1(d, "narrow",
-                          step2(d, names[second][is_signed], value, wide_part(d, 3, is_signed)));
+            value = decode_step1(
+                d, "narrow",
+                decode_step2(d, names[second][is_signed], value, wide_part(d, 3, is_signed)));
         else
-            value = insert(d, word_of(d, 3), step1(d, "narrow", value), at, bits);
+            value = insert(d, word_of(d, 3), decode_step1(d, "narrow", value), at, bits);
     } else if (bits < 32) {
         return decode_unknown(d);
     } else {
-        value = step1(d, "narrow", value);
+        value = decode_step1(d, "narrow", value);
     }
     destination to = decode_destination(d, &target, 4);
     decode_compute(d, "mov.b32", to.slot, &value, 1)->count_class = SIM_CLASS_INTEGER;
     return decode_finish(d, &to, is_signed);
 }
 
-/* vOP.TYPE.TYPE.TYPE[.sat] d, a, b[, c]; vset has two types. */
+/* Decodes vOP.TYPE.TYPE.TYPE[.sat] d, a, b[, c]. vset has two types. */
 at_status decode_scalar(decoder *d)
 {
     bool sets = strcmp(d->op.name, "vset") == 0;
@@ -169,7 +265,7 @@ at_status decode_scalar(decoder *d)
     return put_result(d, value, sets ? a_signed || b_signed : is_signed);
 }
 
-/* vmad.TYPE.TYPE.TYPE[.sat][.shr7|.shr15], .po: one more */
+/* Decodes vmad.TYPE.TYPE.TYPE[.po][.sat][.shr7|.shr15]. With .po, one is added. */
 at_status decode_mad(decoder *d)
 {
     decode_count(d, 4, 4);
@@ -177,14 +273,15 @@ at_status decode_mad(decoder *d)
         return decode_unknown(d);
     bool a_signed = type_is_signed(d->op.types[1]), b_signed = type_is_signed(d->op.types[2]);
     bool is_signed = a_signed || b_signed;
-    int32_t product = step2(d, "mul.lo.s64", wide_part(d, 1, a_signed), wide_part(d, 2, b_signed));
-    int32_t value = step2(d, "add.s64", product, wide_part(d, 3, is_signed));
+    int32_t product =
+        decode_step2(d, "mul.lo.s64", wide_part(d, 1, a_signed), wide_part(d, 2, b_signed));
+    int32_t value = decode_step2(d, "add.s64", product, wide_part(d, 3, is_signed));
     if (decode_has(d, "po"))
-        value = step2(d, "add.s64", value, decode_constant(d, 1, 8));
+        value = decode_step2(d, "add.s64", value, decode_constant(d, 1, 8));
     int shift = decode_has(d, "shr7") ? 7 : decode_has(d, "shr15") ? 15 : 0;
     if (shift)
-        value = step2(d, is_signed ? "shr.s64" : "shr.u64", value,
-                      decode_constant(d, (uint64_t)shift, 4));
+        value = decode_step2(d, is_signed ? "shr.s64" : "shr.u64", value,
+                             decode_constant(d, (uint64_t)shift, 4));
     if (decode_has(d, "sat"))
         value = clamp(d, value, 32, is_signed, !is_signed, 8);
     destination to = decode_destination(d, decode_operand(d, 0), 4);
@@ -192,8 +289,8 @@ at_status decode_mad(decoder *d)
     return decode_finish(d, &to, type_is_signed(d->op.types[0]));
 }
 
-/* Reads a selector of lanes, ".h32" or ".b7654": digit i, from the right. Without one `otherwise` +
- * i; -1: it has no such digit. */
+/* Returns digit `i`, from the right, of a selector of lanes such as ".h32" or ".b7654". Returns
+ * `otherwise` + i for an empty selector, and -1 if there is no such digit. */
 static int lane_of(ptx_text selector, int i, int otherwise)
 {
     if (selector.length == 0)
@@ -201,28 +298,30 @@ static int lane_of(ptx_text selector, int i, int otherwise)
     return (int)selector.length - 1 - i > 1 ? selector.at[(int)selector.length - 1 - i] - '0' : -1;
 }
 
+/* Applies a SIMD operation to one lane. */
 static int32_t combine_lane(decoder *d, const char *op, int32_t a, int32_t b)
 {
     if (strncmp(op, "vset", 4) == 0)
         return compared(d, PTX_S32, a, b);
     if (strncmp(op, "vabsdiff", 8) == 0)
-        return step1(d, "abs.s32", step2(d, "sub.s32", a, b));
+        return decode_step1(d, "abs.s32", decode_step2(d, "sub.s32", a, b));
     if (strncmp(op, "vavrg", 5) == 0) {
-        /* Half, rounded away from zero where it is positive, else down. */
-        int32_t total = step2(d, "add.s32", a, b),
-                sign = step2(d, "shr.s32", total, decode_constant(d, 31, 4));
-        total = step2(d, "add.s32", total, step2(d, "add.s32", sign, decode_constant(d, 1, 4)));
-        return step2(d, "shr.s32", total, decode_constant(d, 1, 4));
+        /* Half of the sum; a positive half is rounded up, a negative one down. */
+        int32_t total = decode_step2(d, "add.s32", a, b),
+                sign = decode_step2(d, "shr.s32", total, decode_constant(d, 31, 4));
+        total = decode_step2(d, "add.s32", total,
+                             decode_step2(d, "add.s32", sign, decode_constant(d, 1, 4)));
+        return decode_step2(d, "shr.s32", total, decode_constant(d, 1, 4));
     }
     const char *name = op[1] == 'a'   ? "add.s32"
                        : op[1] == 's' ? "sub.s32"
                        : op[2] == 'i' ? "min.s32"
                                       : "max.s32";
-    return step2(d, name, a, b);
+    return decode_step2(d, name, a, b);
 }
 
-/* vOP2.TYPE.TYPE.TYPE[.sat][.add] d, a, b, c; vOP4 likewise with bytes; vset2, vset4 have two
- * types. */
+/* Decodes vOP2.TYPE.TYPE.TYPE[.sat][.add] d, a, b, c for 16-bit lanes and vOP4 for bytes. vset2 and
+ * vset4 have two types. */
 at_status decode_lanes(decoder *d)
 {
     const char *op = d->op.name;
@@ -254,7 +353,7 @@ at_status decode_lanes(decoder *d)
         if (decode_has(d, "sat"))
             part = clamp(d, part, bits, is_signed, false, 4);
         if (chosen && decode_has(d, "add"))
-            value = step2(d, "add.u32", value, part);
+            value = decode_step2(d, "add.u32", value, part);
         else if (chosen)
             value = insert(d, value, part, (uint32_t)i * bits, bits);
     }

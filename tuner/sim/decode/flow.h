@@ -1,0 +1,42 @@
+/* The control-flow graph of a program: basic blocks, and where diverged paths meet again.
+ *
+ * The input is, for each instruction, the instructions that may follow it. A warp that diverged at
+ * an instruction reconverges at its immediate post-dominator: the nearest instruction that all
+ * paths to the end pass. The post-dominators are computed by the iterative algorithm of Cooper,
+ * Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001), on the reversed graph of basic
+ * blocks. */
+#ifndef AUTOTUNE_SIM_DECODE_FLOW_H
+#define AUTOTUNE_SIM_DECODE_FLOW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The successors of an instruction. A target past the last instruction is the end. */
+typedef struct flow_edge {
+    bool falls_through;     /* the next instruction is a successor */
+    const int32_t *targets; /* other successors; borrowed */
+    int32_t target_count;
+} flow_edge;
+
+/* Basic blocks and their predecessors. The end is block `blocks`. */
+typedef struct flow_graph {
+    size_t count;            /* number of instructions */
+    int32_t blocks;          /* number of blocks */
+    int32_t *block_of;       /* block of each instruction */
+    int32_t *first, *last;   /* first and last instruction of each block */
+    int32_t *incoming;       /* predecessors of all blocks */
+    int32_t *incoming_first; /* start of each block's predecessors in `incoming`; they end where
+                                those of the next block start */
+} flow_graph;
+
+/* Finds the basic blocks of `count` instructions. The caller calls flow_graph_deinit(). */
+void flow_graph_init(flow_graph *g, const flow_edge *edges, size_t count);
+void flow_graph_deinit(flow_graph *g);
+
+/* Finds the meeting point of each of `count` instructions with more than one successor: meet[i] is
+ * the first instruction of its immediate post-dominator. meet[i] is -1 for an instruction with one
+ * successor, and if the paths meet only at the end. */
+void flow_meeting_points(const flow_edge *edges, size_t count, int32_t *meet);
+
+#endif
