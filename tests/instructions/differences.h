@@ -1,5 +1,5 @@
-/* What is known to differ between a GPU and the simulated device, as a text says: its head tells
- * how it is written (tests/gpu/instructions.txt). */
+/* The known differences between a GPU and the simulated device, read from a text file. The head of
+ * tests/gpu/instructions.txt describes its form. */
 #ifndef AUTOTUNE_TESTS_DIFFERENCES_H
 #define AUTOTUNE_TESTS_DIFFERENCES_H
 
@@ -8,7 +8,7 @@
 
 #include "forms.h"
 
-/* What a form is, worst last. */
+/* How the results of a form compare, worst last. */
 typedef enum likeness {
     STATE_EQUAL,
     STATE_NAN,
@@ -19,15 +19,16 @@ typedef enum likeness {
 } likeness;
 extern const char *const difference_names[STATE_COUNT];
 
-/* When the result of a form that is equal alone is not always so among other instructions. */
+/* When the result of a form among other instructions may differ, although it is equal alone. */
 typedef enum among { AMONG_NEVER, AMONG_NAN, AMONG_ALWAYS } among;
 
-typedef struct difference { /* a line */
+/* A line of the file. */
+typedef struct difference {
     char pattern[FORM_NAME_BYTES];
     likeness state;
-    bool alone;            /* no random program has it */
-    among among;           /* when random programs leave its result open */
-    double ulps, absolute; /* of STATE_NEAR */
+    bool alone;            /* random programs leave it out */
+    among among;           /* when its result is unknown in random programs */
+    double ulps, absolute; /* tolerance of STATE_NEAR */
     char reason[160];
 } difference;
 
@@ -38,10 +39,11 @@ typedef struct differences {
     size_t count;
 } differences;
 
-/* Says on stderr what cannot be read, or not understood. */
+/* Reads a file. Returns false, with a message on stderr, if the file cannot be read. */
 bool differences_read(differences *d, const char *path);
 
-/* The first line whose pattern fits; one that says STATE_EQUAL where none does. */
+/* Returns the first line whose pattern matches. If no line matches, returns one with STATE_EQUAL.
+ */
 const difference *differences_find(const differences *d, const char *name);
 
 #endif

@@ -1,6 +1,6 @@
-/* What an instruction gives, from the PTX ISA's description of it (8.3, "Instruction Set") and what
- * it leaves open as an H100 has it. Shares nothing with the simulator: integers are __int128,
- * floats are soft_float.h's. */
+/* Computes the results of instructions from their description in the PTX ISA (8.3, "Instruction
+ * Set"). Where the ISA leaves a result open, the result is that of an H100. Shares no code with the
+ * simulator: integers are __int128, floats come from soft_float.h. */
 #ifndef AUTOTUNE_TESTS_EVALUATE_H
 #define AUTOTUNE_TESTS_EVALUATE_H
 
@@ -8,7 +8,7 @@
 
 #include "forms.h"
 
-/* The result of one try, as form_kernel() stores it. False: this instruction is not described
+/* Computes the result that form_kernel() stores. Returns false if the instruction is not known
  * here. */
 bool evaluate(const form *f, const uint64_t sources[FORM_SOURCES], uint64_t *result);
 

@@ -8,8 +8,7 @@ static bool bit(uint64_t v, int i)
     return v >> i & 1;
 }
 
-/* Shifts by more than the width give what shifting by one at a time would; mathematically, on
- * unbounded integers. */
+/* Shifts an unbounded integer. A shift by more than the width equals repeated shifts by one. */
 static integer shifted(integer v, uint64_t n, bool left)
 {
     if (n > 64)
@@ -25,8 +24,8 @@ static uint64_t reversed(uint64_t v, int bits)
     return r;
 }
 
-/* PTX ISA, bfe and bfi: position and length are the low 8 bits of their operands. Not so of words
- * of 64 bits on an H100: there whatever is beyond the word is beyond it. */
+/* Returns a position or length of bfe and bfi: the low 8 bits of the operand (PTX ISA). On an H100,
+ * instructions of 64 bits use the whole operand. */
 static int amount(kind k, uint64_t v)
 {
     return k.bits < 64 ? (int)(v & 0xff) : v > 64 ? 64 : (int)v;
@@ -52,12 +51,13 @@ static uint64_t inserted(kind k, uint64_t a, uint64_t b, uint64_t position, uint
     return b;
 }
 
-/* PTX ISA, prmt: which byte of {b, a} each of the four is; 8 and more repeat the byte's sign. */
+/* Evaluates prmt (PTX ISA): a digit selects one of the bytes of {b, a}; from 8 on it repeats the
+ * sign of the byte. */
 static uint64_t permuted(const opcode *o, uint64_t a, uint64_t b, uint64_t c)
 {
     static const struct {
         const char *mode;
-        int bytes[4][4]; /* for each value of c, from the lowest byte */
+        int bytes[4][4]; /* for each value of c: source of each byte, lowest first */
     } modes[] = {{"f4e", {{0, 1, 2, 3}, {1, 2, 3, 4}, {2, 3, 4, 5}, {3, 4, 5, 6}}},
                  {"b4e", {{0, 7, 6, 5}, {1, 0, 7, 6}, {2, 1, 0, 7}, {3, 2, 1, 0}}},
                  {"rc8", {{0, 0, 0, 0}, {1, 1, 1, 1}, {2, 2, 2, 2}, {3, 3, 3, 3}}},
@@ -118,7 +118,7 @@ static bool counting(const opcode *o, kind k, uint64_t a, uint64_t *d)
     return true;
 }
 
-/* Words of 32 bits whose amounts wrap or clamp. */
+/* Evaluates 32-bit instructions whose shift wraps or clamps. */
 static bool modal(const opcode *o, const uint64_t *s, uint64_t *d)
 {
     const char *name = o->words[0];
@@ -153,7 +153,7 @@ static bool pack_clamped(const opcode *o, const uint64_t *s, uint64_t *d)
     return true;
 }
 
-/* Registers of several parts: "mov.b64 to four". */
+/* Evaluates moves between a register and its parts: "mov.b64 to four". */
 static bool pieces(const opcode *o, const uint64_t *s, uint64_t *d)
 {
     const char *rest = o->rest;

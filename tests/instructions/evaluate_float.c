@@ -2,7 +2,7 @@
 
 #include "opcode.h"
 
-/* Below the normal numbers, rounded as those are. */
+/* Returns whether a value is subnormal after rounding with the precision of normal numbers. */
 static bool is_tiny(const soft_format *f, soft v, soft_rounding r)
 {
     soft least = {.m = 1, .exponent = 2 - (1 << (f->exponent_bits - 1))};
@@ -13,12 +13,12 @@ static bool is_tiny(const soft_format *f, soft v, soft_rounding r)
     return !v.nan && !v.infinite && v.m && soft_compare(rounded, least) < 0;
 }
 
-/* A result as .sat, .relu and .ftz leave it. The latter is of floats of 32 bits, or of the halves
- * of an operation. */
+/* Applies .sat, .relu and .ftz to a result. .ftz applies to 32-bit floats and to operations on
+ * halves. */
 static uint64_t finished(const opcode *o, const soft_format *f, soft v, soft_rounding r)
 {
-    /* Operations look for what is to be flushed before they space it as subnormal numbers are;
-     * conversions after. */
+    /* Operations test for a subnormal result before they round it to the spacing of subnormal
+     * numbers, conversions afterwards. */
     if (opcode_has(o, "ftz") && o->kind_count == 1 && is_tiny(f, v, r))
         v = (soft){.negative = v.negative};
     uint64_t bits = soft_pack(f, v, r);
@@ -34,7 +34,8 @@ static uint64_t finished(const opcode *o, const soft_format *f, soft v, soft_rou
                                                                           : bits;
 }
 
-/* min and max: numbers before NaN (with .NaN the reverse), -0 below +0. */
+/* Evaluates min and max: a number is preferred to NaN (with .NaN the reverse), and -0 is less than
+ * +0. */
 static uint64_t extreme(const opcode *o, const soft_format *f, soft a, soft b)
 {
     bool products_sign = opcode_has(o, "xorsign"), negative = a.negative != b.negative,
@@ -51,9 +52,9 @@ static uint64_t extreme(const opcode *o, const soft_format *f, soft a, soft b)
     return soft_pack(f, v, SOFT_NEAREST);
 }
 
-/* An H100's doubles keep the payload of a NaN, made quiet: of the second factor or summand, of the
- * third summand of fma, of the first; of a quotient's first. False: there is none among the
- * operands, or the result is not one. */
+/* Finds the NaN that an H100 returns for doubles: an operand with its payload, made quiet. The
+ * second factor or summand takes precedence over the third operand of fma, and that over the first;
+ * in a quotient the first does. Returns false if no operand is NaN or the result is not. */
 static bool passes_nan(const opcode *o, const uint64_t *sources, uint64_t *d)
 {
     static const struct {
@@ -84,7 +85,7 @@ static bool passes_nan(const opcode *o, const uint64_t *sources, uint64_t *d)
     return false;
 }
 
-/* One element; `sources` are its bits. False: it is not described here. */
+/* Evaluates an operation on one element. Returns false if the operation is not known here. */
 static bool element(const opcode *o, const soft_format *f, const uint64_t *sources, uint64_t *d)
 {
     const char *name = o->words[0];
@@ -147,7 +148,7 @@ bool evaluate_float(const opcode *o, const uint64_t *s, uint64_t *d)
 
 static const soft_format tf32 = {8, 10, 0x3ffff}, e5m2 = {5, 2, 0x7f};
 
-/* e4m3 has neither infinity nor room for it: 1.75 * 2^8 is its largest number. */
+/* Converts to e4m3, which has no infinity and whose largest number is 1.75 * 2^8. */
 static uint64_t to_e4m3(soft v)
 {
     uint64_t sign = (uint64_t)v.negative << 7;
@@ -157,7 +158,7 @@ static uint64_t to_e4m3(soft v)
     size.negative = false;
     if (v.infinite || soft_compare(size, largest) > 0)
         return sign | 0x7e;
-    /* Rounded in units of its own: 2^-9 below 2^-6. */
+    /* The unit below 2^-6 is 2^-9. */
     soft scaled = size;
     if (size.m == 0)
         return sign;
@@ -189,13 +190,13 @@ static soft from_e4m3(uint64_t bits)
     return v;
 }
 
-/* .satfinite: not infinity, but the number before it. */
+/* Applies .satfinite: replaces infinity by the largest number. */
 static uint64_t made_finite(const opcode *o, const soft_format *f, uint64_t bits)
 {
     return opcode_has(o, "satfinite") && soft_unpack(f, bits).infinite ? bits - 1 : bits;
 }
 
-/* An element of a packed or short type, of the number v. */
+/* Converts v to an element of a packed or short type. */
 static uint64_t converted(const opcode *o, kind to, soft v)
 {
     soft_rounding r = opcode_rounding(o);
@@ -221,28 +222,28 @@ static soft number_of(const opcode *o, kind from, uint64_t bits)
     if (!f)
         return soft_integer(integer_of(from, bits));
     bits &= from.bits == 64 ? UINT64_MAX : (1ull << from.bits) - 1;
-    /* Subnormal floats on their way to halves are taken as they are. */
+    /* Conversions to halves do not flush subnormal floats. */
     bool to_half = format_of(o->kinds[0]) && o->kinds[0].bits == 16;
     if (f == &soft_f32 && opcode_has(o, "ftz") && !to_half)
         bits = soft_flush(f, bits);
     return soft_unpack(f, bits);
 }
 
-/* NaN on its way between floats: what is no more than a move leaves it as it is, to and from
- * doubles its payload is cut or widened. False: it becomes the format's own. */
+/* Converts a NaN between float types. A conversion to the same type keeps it; conversions to and
+ * from doubles shorten or extend its payload. Returns false if it becomes the NaN of the format. */
 static bool converts_nan(const opcode *o, kind to, kind from, uint64_t bits, uint64_t *d)
 {
     const soft_format *t = format_of(to), *f = format_of(from);
     bool plain = o->count == 3, doubles = to.bits == 64 || from.bits == 64;
     if (to.letter == 't' && opcode_has(o, "rna") && soft_unpack(f, bits).nan) {
-        *d = bits & 0xffffe000; /* the low bits are dropped, whatever they are */
+        *d = bits & 0xffffe000; /* the low bits are always dropped */
         return true;
     }
     if (!t || !f || to.packed || !soft_unpack(f, bits).nan || opcode_has(o, "sat") ||
         opcode_has(o, "relu"))
         return false;
     if (to.bits == 64 && opcode_has(o, "ftz")) {
-        *d = 0x7fffffffe0000000; /* of the float's own NaN */
+        *d = 0x7fffffffe0000000; /* the NaN of the format f32 */
         return true;
     }
     if (!doubles && (!plain || to.bits != 32 || (from.bits != 32 && from.letter != 'B')))
@@ -267,7 +268,8 @@ bool evaluate_conversion(const opcode *o, const uint64_t *s, uint64_t *d)
     for (int i = 0; i < 4; i++)
         integral = integral || opcode_has(o, directions[i]);
     if (to.packed) {
-        /* The first source is the high half; of one packed source each half is converted. */
+        /* With two sources, the first becomes the high half. Both halves of a packed source are
+         * converted. */
         int width = from.packed ? from.bits : 0;
         uint64_t low = converted(o, to, number_of(o, from, from.packed ? s[0] : s[1]));
         *d = low | converted(o, to, number_of(o, from, s[0] >> width)) << to.bits;
@@ -298,7 +300,7 @@ bool evaluate_conversion(const opcode *o, const uint64_t *s, uint64_t *d)
         n = integer_of(from, s[0]);
     if (opcode_has(o, "sat"))
         n = clamped(n, least_of(to), most_of(to));
-    /* Bytes lie sign-extended in registers of 32 bits. */
+    /* Bytes are sign-extended in 32-bit registers. */
     *d = bits_of(to.bits == 8 ? 32 : to.bits, to.bits == 8 ? integer_of(to, (uint64_t)n) : n);
     return true;
 }

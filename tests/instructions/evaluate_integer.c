@@ -7,7 +7,7 @@ static integer magnitude(integer v)
     return v < 0 ? -v : v;
 }
 
-/* PTX ISA, div and rem: by zero is left open; all ones is what an H100 gives. */
+/* Divides. The PTX ISA leaves division by zero open; an H100 returns all ones. */
 static integer quotient(integer a, integer b)
 {
     return b == 0 ? -1 : a / b;
@@ -18,7 +18,7 @@ static integer rest_of(integer a, integer b)
     return b == 0 ? -1 : a % b;
 }
 
-/* Evaluates what has two operands, for the types in which they are. */
+/* Evaluates operations with two operands. */
 static bool binary(const char *name, integer a, integer b, integer *v)
 {
     static const char *const names[] = {"add", "sub", "div", "rem", "min", "max", NULL};
@@ -49,13 +49,13 @@ static bool binary(const char *name, integer a, integer b, integer *v)
     }
 }
 
-/* mul, mad and those of 24 bits: .lo, .hi and .wide are parts of one exact product. */
+/* Evaluates mul, mad and their 24-bit forms: .lo, .hi and .wide are parts of one exact product. */
 static bool multiply(const opcode *o, const uint64_t *s, uint64_t *d)
 {
     bool short_ones = strstr(o->words[0], "24") != NULL, adds = o->words[0][1] == 'a';
     kind k = o->kinds[0], factor = k, wide = {k.letter, 2 * k.bits, false};
     factor.bits = short_ones ? 24 : k.bits;
-    /* A product of 64 bits has no sign to spare. */
+    /* The product of two unsigned 64-bit numbers needs an unsigned type. */
     soft_bits exact = (soft_bits)integer_of(factor, s[0]) * (soft_bits)integer_of(factor, s[1]);
     integer product = (integer)exact;
     if (opcode_has(o, "wide")) {
@@ -72,7 +72,7 @@ static bool multiply(const opcode *o, const uint64_t *s, uint64_t *d)
     return true;
 }
 
-/* Two numbers of 16 bits. */
+/* Evaluates operations on two 16-bit numbers in a register. */
 static bool halves(const opcode *o, const uint64_t *s, uint64_t *d)
 {
     kind k = o->kinds[0];
@@ -88,7 +88,7 @@ static bool halves(const opcode *o, const uint64_t *s, uint64_t *d)
     return true;
 }
 
-/* Carries: as forms.c lays out words and carries in the result. */
+/* Evaluates sums with carries. forms.c defines the places of words and carries in the result. */
 static bool carrying(const opcode *o, const uint64_t *s, uint64_t *d)
 {
     const char *name = o->words[0];
@@ -118,7 +118,7 @@ static bool carrying(const opcode *o, const uint64_t *s, uint64_t *d)
         if (takes && !gives)
             out = 0;
         else if (down)
-            out = -out; /* subc of two zeros: all ones where something was borrowed */
+            out = -out; /* subc of two zeros returns all ones after a borrow */
     }
     first &= mask;
     second &= mask;
@@ -130,7 +130,7 @@ static bool carrying(const opcode *o, const uint64_t *s, uint64_t *d)
     return true;
 }
 
-/* Dot products of four bytes, or of two halves with two bytes. */
+/* Evaluates dot products of four bytes, or of two halves with two bytes. */
 static bool dot(const opcode *o, const uint64_t *s, uint64_t *d)
 {
     bool four = o->words[0][2] == '4';

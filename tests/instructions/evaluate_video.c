@@ -1,4 +1,4 @@
-/* Video instructions, as the pseudocode of the PTX ISA has them. */
+/* Video instructions, following the pseudocode of the PTX ISA. */
 #include <string.h>
 
 #include "opcode.h"

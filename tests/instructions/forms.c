@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* {a,b} in a name stands for each of its alternatives in turn. In a body $0 is the whole name up to
- * its first blank, $1 .. $9 the alternatives chosen. No body: the name, the result and the sources,
- * with commas. */
+/* A row of the table, which stands for several forms. {a,b} in a name lists alternatives. In a
+ * body, $0 is the name up to its first blank and $1 .. $9 are the chosen alternatives. A body of
+ * NULL stands for the name, the result and the sources, with commas. */
 typedef struct row {
     const char *names;
     const char *kinds;
@@ -18,14 +18,14 @@ typedef struct row {
 #define UNSIGNED_COMPARISONS "{eq,ne,lt,le,gt,ge,lo,ls,hi,hs}"
 #define FLOAT_COMPARISONS "{eq,ne,lt,le,gt,ge,equ,neu,ltu,leu,gtu,geu,num,nan}"
 
-/* Both results of a comparison, and with a third operand its combination. */
+/* A comparison with both its results. */
 #define SETP "{.reg .pred q, t; $0 q|t, $a, $b; selp.u32 $d, 1, 0, q; @t add.u32 $d, $d, 2;}"
 #define SETP_ONE "{.reg .pred q; $0 q, $a, $b; selp.u32 $d, 1, 0, q;}"
 #define SETP_BOOL                                                                                  \
     "{.reg .pred q, t; $0 q|t, $a, $b, $c; selp.u32 $d, 1, 0, q; @t add.u32 $d, $d, 2;}"
 #define TESTP "{.reg .pred q; $0 q, $a; selp.u32 $d, 1, 0, q;}"
 
-/* Two words with a carry between them, and the carry out in the top bit. */
+/* Sums of two words with a carry. The top bit of the result is the carry out. */
 #define TO_WORDS(first, second)                                                                    \
     "{.reg .b32 t, u, v; .reg .b64 w; " first second                                               \
     "mov.b64 $d, {t, u}; cvt.u64.u32 w, v; shl.b64 w, w, 63; xor.b64 $d, $d, w;}"
@@ -45,7 +45,7 @@ typedef struct row {
     "{.reg .b" bits " t; st" space ".b" bits " [" at "], $a; $0 t, [" at "], $b; ld" space         \
     ".b" bits " $d, [" at "];}"
 
-/* Of 128 bits: a place of the thread's own, and two such folded into a word. */
+/* 128-bit instructions: the address of 16 bytes of the thread, and 128 bits folded into a word. */
 #define IN_GLOBAL "mov.u64 w, wides; mad.wide.u32 w, %i, 16, w; "
 #define IN_SHARED "mov.u32 n, %tid.x; mov.u64 w, words; mad.wide.u32 w, n, 16, w; "
 #define WIDE "{.reg .b128 q, u; .reg .b64 w, s, t; .reg .b32 n; .reg .pred p; "
@@ -54,7 +54,7 @@ typedef struct row {
 #define WIDE_EXCHANGE(space, at)                                                                   \
     WIDE at "mov.b128 q, {$a, $b}; st" space ".b128 [w], q; mov.b128 q, {$c, $e}; $0 u, [w], q; "  \
             "ld" space ".b128 q, [w]; " FOLD_BOTH
-/* Where c is odd it finds what it compares with. */
+/* A compare-and-swap that succeeds if c is odd. */
 #define WIDE_SWAP(space, at)                                                                       \
     WIDE at "mov.b128 q, {$a, $b}; st" space ".b128 [w], q; and.b64 s, $c, 1; "                    \
             "setp.eq.u64 p, s, 1; selp.b64 s, $b, $c, p; mov.b128 q, {$a, s}; "                    \
@@ -382,7 +382,7 @@ static const row rows[] = {
     {"vset{2,4}.{u32,s32}.{u32,s32}.{eq,ne,lt,le,gt,ge}", "r:rrr", NULL},
     {"vset{2,4}.{u32,s32}.{u32,s32}.lt.add", "r:rrr", NULL},
 
-    /* The warp's. */
+    /* Exchanges in a warp. */
     {"shfl.sync.{up,down,bfly,idx}.b32", "r:rss",
      "{.reg .pred q; $0 $d|q, $a, $b, $c, -1; @q xor.b32 $d, $d, 0x5a5a5a5a;}"},
     {"vote.sync.ballot.b32", "r:p", "$0 $d, $a, -1;"},
@@ -425,7 +425,7 @@ static const row rows[] = {
     {"st.global.{u8,b16}", "r:rr",
      "st.global.b32 [$m], $a; $0 [$m+2], $b; ld.global.b32 $d, [$m];"},
 
-    /* Of 128 bits. */
+    /* 128 bits. */
     {"mov.b128", "x:xx", WIDE "mov.b128 q, {$a, $b}; $0 u, q; " FOLD("u") "}"},
     {"ld{,.relaxed.gpu,.acquire.gpu,.volatile}.global.b128", "x:xx",
      WIDE IN_GLOBAL "st.global.v2.b64 [w], {$a, $b}; $0 u, [w]; " FOLD("u") "}"},
@@ -461,7 +461,7 @@ unsigned form_kind_bytes(char kind)
     }
 }
 
-/* Replaces $x by what stands for it, in place. */
+/* Replaces each `name` in a text by `value`, in place. */
 static void substitute(char *text, size_t size, const char *name, const char *value)
 {
     for (char *at = strstr(text, name); at; at = strstr(at, name)) {
@@ -567,7 +567,7 @@ static const char kernel_start[] =
     "mul.wide.u32 %%w, %%i, 8; add.u64 %%a, %%a, %%w; add.u64 %%o, %%o, %%w;\n"
     "mul.wide.u32 %%w, %%n, 8; add.u64 %%m, %%o, %%w;\n";
 
-/* The name of a register of the kind. */
+/* Writes the name of a register of a kind. */
 static void register_name(char kind, int number, char *text, size_t size)
 {
     unsigned bytes = form_kind_bytes(kind);

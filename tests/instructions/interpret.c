@@ -11,7 +11,7 @@ void interpret_known(const random_program *p, const differences *known,
         of[i] = differences_find(known, p->steps[i].form ? p->steps[i].form->name : "");
 }
 
-/* Is a value NaN, or one of its halves? Never one of a kind that is no float's. */
+/* Returns whether a float value, or one of its halves, is NaN. Returns false for other kinds. */
 static bool has_nan(char kind, uint64_t bits)
 {
     switch (kind) {

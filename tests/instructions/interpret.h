@@ -1,6 +1,6 @@
-/* A random program by the ISA (evaluate.h), and what of it is open: values that a GPU may have
- * otherwise, by what its assembler makes of an instruction among others, and all that is computed
- * of such. */
+/* Interprets a random program by the ISA (evaluate.h). Also finds the open values: those that a GPU
+ * may compute otherwise because its assembler joins instructions, and all values computed from
+ * them. */
 #ifndef AUTOTUNE_TESTS_INTERPRET_H
 #define AUTOTUNE_TESTS_INTERPRET_H
 
@@ -9,16 +9,17 @@
 #include "differences.h"
 #include "random_program.h"
 
-typedef struct interpretation { /* of one thread, after the program */
+/* The state of a thread after the program. */
+typedef struct interpretation {
     uint64_t registers[PROGRAM_REGISTERS];
     bool open[PROGRAM_REGISTERS];
 } interpretation;
 
-/* What is known of each step's form; the pointers are into `known`, or to what never changes. */
+/* Finds the known difference of each step. The pointers are valid as long as `known`. */
 void interpret_known(const random_program *p, const differences *known,
                      const difference *of[PROGRAM_STEPS]);
 
-/* False: a form is not described by evaluate(). */
+/* Interprets a program. Returns false if evaluate() does not know a form. */
 bool interpret(const random_program *p, const difference *const of[PROGRAM_STEPS],
                const uint64_t inputs[PROGRAM_INPUTS], interpretation *out);
 

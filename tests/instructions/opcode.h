@@ -1,4 +1,4 @@
-/* An opcode in parts, for evaluate.c and its kin; no other test includes this. */
+/* An opcode split into parts. Only the evaluate*.c files include this. */
 #ifndef AUTOTUNE_TESTS_OPCODE_H
 #define AUTOTUNE_TESTS_OPCODE_H
 
@@ -7,39 +7,40 @@
 
 #include "soft_float.h"
 
-typedef struct kind { /* a type: "s32", "bf16x2" */
-    char letter;      /* b, u, s, f, B (bf), p */
-    int bits;         /* of an element */
-    bool packed;      /* two of them */
+/* A type: "s32", "bf16x2". */
+typedef struct kind {
+    char letter; /* b, u, s, f, B (bf), p */
+    int bits;    /* bits of an element */
+    bool packed; /* has two elements */
 } kind;
 
 enum { WORDS = 10, WORD_BYTES = 24 };
 
 typedef struct opcode {
-    char words[WORDS][WORD_BYTES]; /* "add", "rn", "f32"; of a name with blanks up to the first */
+    char words[WORDS][WORD_BYTES]; /* "add", "rn", "f32": the name up to its first blank */
     int count;
     kind kinds[4];
     int kind_count;
-    const char *rest; /* what follows the first blank; "" */
+    const char *rest; /* the name after its first blank; may be empty */
 } opcode;
 
 void opcode_parse(opcode *o, const char *name);
 bool opcode_has(const opcode *o, const char *word);
 soft_rounding opcode_rounding(const opcode *o);
 
-/* Bits of a type's value as a number, and back. */
+/* Convert between the bits of a type and integers. */
 integer integer_of(kind k, uint64_t bits);
 uint64_t bits_of(int bits, integer v);
 integer least_of(kind k);
 integer most_of(kind k);
 integer clamped(integer v, integer least, integer most);
-/* The format of a float's element; NULL: none. */
+/* Returns the format of an element, or NULL if the type is no float. */
 const soft_format *format_of(kind k);
 
-/* A comparison's name ("ltu") of an order as soft_compare() gives it. */
+/* Returns whether a comparison ("ltu") is true for an order from soft_compare(). */
 bool holds(const char *comparison, int order);
 
-/* Each knows some families; false: another one's. */
+/* Evaluate a family of instructions each. Return false for other instructions. */
 bool evaluate_integer(const opcode *o, const uint64_t *s, uint64_t *d);
 bool evaluate_bits(const opcode *o, const uint64_t *s, uint64_t *d);
 bool evaluate_float(const opcode *o, const uint64_t *s, uint64_t *d);

@@ -96,7 +96,8 @@ static edge_list edges_of(char kind)
     }
 }
 
-/* A float whose exponent is near that of one, or of `near`; of `exponent` and `fraction` bits. */
+/* Returns a float whose exponent is near that of 1 or of `near`. The format has `exponent` and
+ * `fraction` bits. */
 static uint64_t moderate(uint64_t random, unsigned exponent, unsigned fraction, uint64_t near,
                          bool has_near)
 {
@@ -106,7 +107,7 @@ static uint64_t moderate(uint64_t random, unsigned exponent, unsigned fraction, 
     if (e == 0 || e > 2 * bias)
         e = bias;
     uint64_t f = random >> 20;
-    /* Few bits: sums and products that are exact, or lie half-way. */
+    /* Few bits, so that sums and products are exact or half-way between two floats. */
     if (random >> 5 & 1)
         f &= ~0ull << (fraction - (random >> 1 & 7) % fraction);
     return (random & 1) << (exponent + fraction) | e << fraction | (f & ((1ull << fraction) - 1));
@@ -163,7 +164,7 @@ static uint64_t random_value(char kind, uint64_t *state, uint64_t near, bool has
     case 1:
         return e.values[r % e.count];
     case 2:
-        return (form_random(state) & mask) >> r % bits; /* small */
+        return (form_random(state) & mask) >> r % bits; /* a small number */
     case 3:
         return (0 - (form_random(state) >> (64 - bits) >> r % bits)) & mask;
     default:
@@ -176,7 +177,7 @@ uint64_t form_random_value(char kind, uint64_t *state)
     return random_value(kind, state, 0, false);
 }
 
-/* An edge value; of packed kinds two, of which the upper one turns more slowly. */
+/* Returns edge value `i`. Packed kinds have two, of which the upper one changes more slowly. */
 static uint64_t edge(char kind, size_t i)
 {
     edge_list e = edges_of(kind);

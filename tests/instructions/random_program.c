@@ -4,10 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct bank { /* registers of one width */
+/* The registers of one width. */
+typedef struct bank {
     char letter;
     int first, count;
-    const char *kinds; /* what they begin with, in turn */
+    const char *kinds; /* kinds of their first values, in turn */
 } bank;
 
 static const bank banks[] = {
@@ -38,8 +39,7 @@ static const bank *bank_of_register(int number)
     return b;
 }
 
-/* May a number be written in place of the source? Where its type is no integer's, or it is the only
- * source, not. */
+/* Returns whether a source may be a constant: it is an integer and not the only source. */
 static bool takes_constant(const form *f, int source)
 {
     static const char *const families[] = {"add.", "sub.", "mul.",  "mad.", "and.",

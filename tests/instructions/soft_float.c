@@ -36,7 +36,8 @@ soft soft_unpack(const soft_format *f, uint64_t bits)
     return v;
 }
 
-/* Does m units and a part, which is at least a half or more than that or neither, round up? */
+/* Returns whether a number rounds away from zero. `odd` is the last bit, `half` the first bit that
+ * is dropped, `rest` whether any later bit is set. */
 static bool away_from_zero(soft_rounding r, bool negative, bool odd, bool half, bool rest)
 {
     switch (r) {
@@ -53,7 +54,7 @@ static bool away_from_zero(soft_rounding r, bool negative, bool odd, bool half, 
     }
 }
 
-/* m / 2^shift rounded to an integer. */
+/* Returns m / 2^shift rounded to an integer. */
 static soft_bits round_shift(soft v, int shift, soft_rounding r)
 {
     if (shift <= 0)
@@ -105,7 +106,7 @@ soft soft_negate(soft a)
     return a;
 }
 
-/* With its highest bit at 120; what a sum has below that is kept in the last bit. */
+/* Moves the highest bit to position 120. */
 static soft normalised(soft v)
 {
     int shift = 121 - length_of(v.m);
@@ -137,7 +138,7 @@ soft soft_add(soft a, soft b, soft_rounding r)
         b = t;
     }
     int shift = a.exponent - b.exponent;
-    /* What falls out is kept in the last bit, far below those that matter. */
+    /* The last bit stands for all dropped bits; it is far below the bits that matter. */
     soft_bits lost = shift > 127 ? b.m : b.m & (((soft_bits)1 << shift) - 1);
     b.m = (shift > 127 ? 0 : b.m >> shift) | (lost != 0);
     a.m = a.negative == b.negative ? a.m + b.m : a.m - b.m;

@@ -1,6 +1,6 @@
-/* Floating-point arithmetic in integers, for judging other people's: a number is an exact product m
- * * 2^exponent, and one function rounds it to a format. IEEE 754-2019; NaN has one pattern a
- * format, as PTX has it. */
+/* Floating-point arithmetic with integers, to check other implementations. A number is exactly
+ * m * 2^exponent, and one function rounds it to a format. IEEE 754-2019; as in PTX, each format has
+ * one NaN. */
 #ifndef AUTOTUNE_TESTS_SOFT_FLOAT_H
 #define AUTOTUNE_TESTS_SOFT_FLOAT_H
 
@@ -19,30 +19,30 @@ extern const soft_format soft_f16, soft_bf16, soft_f32, soft_f64;
 
 typedef struct soft {
     bool nan, infinite, negative;
-    bool more; /* something less than one unit of m is left out */
+    bool more; /* the exact value is larger by less than one unit of m */
     int exponent;
-    soft_bits m; /* 0: zero */
+    soft_bits m; /* 0 for zero */
 } soft;
 
 typedef enum soft_rounding { SOFT_NEAREST, SOFT_ZERO, SOFT_DOWN, SOFT_UP, SOFT_AWAY } soft_rounding;
 
 soft soft_unpack(const soft_format *f, uint64_t bits);
 uint64_t soft_pack(const soft_format *f, soft v, soft_rounding r);
-/* A subnormal pattern as a zero of its sign. */
+/* Replaces a subnormal number by zero with the same sign. */
 uint64_t soft_flush(const soft_format *f, uint64_t bits);
 soft soft_integer(integer v);
 
-/* Exact but for `more`. The sign of a sum that is zero depends on the rounding. */
+/* Compute exactly, except for `more`. The sign of a sum that is zero depends on the rounding. */
 soft soft_add(soft a, soft b, soft_rounding r);
 soft soft_multiply(soft a, soft b);
 soft soft_divide(soft a, soft b);
 soft soft_root(soft a);
 soft soft_negate(soft a);
 
-/* -1, 0, 1; 2: not ordered. */
+/* Returns -1, 0 or 1, or 2 if a number is NaN. */
 int soft_compare(soft a, soft b);
 
-/* Rounded to an integer between `least` and `most`; NaN is `nan`. */
+/* Rounds to an integer between `least` and `most`. Returns `nan` for NaN. */
 integer soft_to_integer(soft v, soft_rounding r, integer least, integer most, integer nan);
 
 #endif

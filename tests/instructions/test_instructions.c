@@ -1,5 +1,5 @@
-/* The simulated device computes what the PTX ISA says: each form of an instruction, and random
- * programs of them. */
+/* Compares the simulated device with the PTX ISA: each form of an instruction, and random
+ * programs. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static void *allocate(size_t count)
     return p;
 }
 
-/* The first n operands. */
+/* Generates the first n sets of operands. */
 static void operands_of(const form *f, uint32_t n, uint64_t *in)
 {
     for (uint32_t i = 0; i < n; i++) {
@@ -50,7 +50,7 @@ static void the_simulator_takes_every_form_but_those_that_are_listed(void **stat
     for (size_t i = 0; i < count; i++) {
         at_error error = {0};
         uint64_t expected;
-        /* The test below runs those that can be evaluated with all operands. */
+        /* The test below runs the forms that can be evaluated with all operands. */
         uint32_t n = evaluate(&forms[i], in, &expected) ? SIMULATE_THREADS : TRIES;
         operands_of(&forms[i], n, in);
         form_module(&forms[i], text);
@@ -91,7 +91,7 @@ static void every_form_gives_what_the_isa_says(void **state)
                          (unsigned long long)expected);
         }
     }
-    /* What is left are approximations and what concerns a whole warp. */
+    /* The other forms are approximations and instructions of a whole warp. */
     assert_true(described > 2500);
     free(in);
     free(out);
@@ -145,7 +145,7 @@ static void random_programs_do_what_the_isa_says(void **state)
     free(forms);
 }
 
-/* A program whose first step is as given and whose others load what nobody looks at. */
+/* Returns a program with that first step; the other steps load unused inputs. */
 static random_program program_of(const form *f, int result, int first, int second)
 {
     random_program p = {0};
@@ -188,7 +188,7 @@ static void what_is_computed_of_an_open_nan_is_open_and_nothing_else(void **stat
     assert_true(seen.open[X] && seen.open[X + 3]);
     assert_false(seen.open[X + 1] || seen.open[X + 4]);
 
-    /* A number is not, and a register is not any more after another value came into it. */
+    /* A number is not open, and a register is not after another write. */
     inputs[X + 1] = 0x3ff0000000000000;
     assert_true(interpret(&p, of, inputs, &seen));
     assert_false(seen.open[X] || seen.open[X + 3]);
@@ -198,7 +198,7 @@ static void what_is_computed_of_an_open_nan_is_open_and_nothing_else(void **stat
     assert_true(interpret(&p, of, inputs, &seen));
     assert_true(!seen.open[X] && seen.open[X + 3]);
 
-    /* Under a guard that holds, and one that does not. */
+    /* With a guard that is true, and with one that is false. */
     p.steps[1].guard = P;
     assert_true(interpret(&p, of, inputs, &seen));
     assert_false(seen.open[X + 3]);

@@ -1,8 +1,8 @@
-/* Which instructions of a CUDA source the simulated device does not know.
+/* Lists the instructions of a CUDA source that the simulated device does not know.
  *
- * Usage: unknown FILE.cu ARCHITECTURE ("90"). Writes "KERNEL<tab>the line of PTX" for each. For a
- * file "-" it writes "includes FOLDER", where the headers are. Exit code 2, with NVRTC's log, when
- * the source does not compile, 77 where there is no NVRTC. */
+ * Usage: unknown FILE.cu ARCHITECTURE ("90"). Writes "KERNEL<tab>PTX LINE" for each instruction.
+ * For the file "-", writes "includes FOLDER" with the folder of the headers. The exit code is 2,
+ * with the log of NVRTC, if the source does not compile, and 77 without NVRTC. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,8 @@ static void print_line(const char *ptx, int number)
     printf("%.*s\n", ptx ? (int)strcspn(ptx, "\n") : 0, ptx ? ptx : "");
 }
 
-/* False: the kernel cannot be decoded at all, which is told. */
+/* Lists the unknown instructions of a kernel. Returns false, with a message, if the kernel cannot
+ * be decoded. */
 static bool print_unknown(const char *ptx, size_t bytes, const char *name)
 {
     sim_kernel k = {0};

@@ -129,7 +129,7 @@ TEST(nested_scopes_hide_registers_and_give_them_back)
     ptx_module_free(m);
 }
 
-/* The statement to which the branch of that number goes. */
+/* Returns the target statement of a branch. */
 static int target_of(const ptx_module *m, int branch)
 {
     const ptx_operand *o = &m->operands[m->statements[branch].first];

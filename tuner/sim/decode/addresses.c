@@ -18,8 +18,8 @@ typedef enum zeros_rule {
 /* How the variable of a result follows from those of the sources. */
 typedef enum object_rule {
     OBJECT_MIXED,  /* the result is no address */
-    OBJECT_FIRST,  /* that of the first source */
-    OBJECT_EITHER, /* that of the first or second source */
+    OBJECT_FIRST,  /* the variable of the first source */
+    OBJECT_EITHER, /* the variable of the first or second source */
     OBJECT_SUM,
     OBJECT_DIFFERENCE,
     OBJECT_MULTIPLY_ADD,

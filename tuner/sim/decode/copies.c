@@ -129,6 +129,17 @@ static int reduction_of(decoder *d)
     return op;
 }
 
+/* Stores the shared address of a bulk copy, and the barrier on which it completes. */
+static void put_shared(sim_instruction *c, const place *shared, const place *barrier)
+{
+    c->b = shared->slot;
+    c->op = shared->width;
+    c->d2 = (int32_t)shared->offset;
+    c->e = barrier->slot;
+    c->vector = barrier->width;
+    c->e_offset = (int32_t)barrier->offset;
+}
+
 /* Decodes copies to shared memory, cp{.reduce}.async.bulk.shared.{global,shared} [to], [from],
  * bytes, [barrier]{, blocks}, and copies to global memory, cp{.reduce}.async.bulk.global.shared
  * [to], [from], bytes. A cache policy may follow. */
@@ -155,18 +166,12 @@ static at_status decode_copy(decoder *d)
                                      : loads ? SIM_BULK_LOAD
                                              : SIM_BULK_STORE,
                                      moves ? SIM_CLASS_SHARED : SIM_CLASS_GLOBAL);
-    const place *other = loads ? &from : &to, *shared = loads ? &to : &from;
-    decode_put_place(c, other);
+    decode_put_place(c, loads ? &from : &to);
     c->target = blocks;
     c->reduction = (int8_t)reduction;
     c->type = (uint8_t)(reduction >= 0 ? d->op.types[0] : PTX_B8);
-    c->b = shared->slot;
-    c->op = shared->width;
-    c->d2 = (int32_t)shared->offset;
     c->c = bytes;
-    c->e = barrier.slot;
-    c->vector = barrier.width;
-    c->e_offset = (int32_t)barrier.offset;
+    put_shared(c, loads ? &to : &from, &barrier);
     return d->status;
 }
 
@@ -210,12 +215,7 @@ static at_status decode_tensor(decoder *d)
     c->reduction = (int8_t)reduction;
     c->target_count = coordinates->count;
     c->type = PTX_B8;
-    c->b = shared.slot;
-    c->op = shared.width;
-    c->d2 = (int32_t)shared.offset;
-    c->e = barrier.slot;
-    c->vector = barrier.width;
-    c->e_offset = (int32_t)barrier.offset;
+    put_shared(c, &shared, &barrier);
     c->list = (int32_t)d->program->list_count;
     decode_lists(d, slots, (size_t)coordinates->count);
     return d->status;

@@ -125,6 +125,14 @@ const ptx_operand *decode_part(const decoder *d, const ptx_operand *o, int i)
     return &d->module->operands[o->first + i];
 }
 
+const ptx_operand *decode_registers(decoder *d, const ptx_operand *o, int count)
+{
+    const bool is_vector = o->kind == PTX_OPERAND_VECTOR;
+    if (is_vector ? o->count != count : count != 1)
+        decode_fail(d, "a vector of %d registers is needed", count);
+    return is_vector ? decode_part(d, o, 0) : o;
+}
+
 bool decode_has(const decoder *d, const char *modifier)
 {
     for (int i = 0; i < d->op.count; i++)

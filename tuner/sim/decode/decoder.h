@@ -63,12 +63,12 @@ typedef struct decoder {
     const ptx_module *module;
     sim_program *program;
     frame *frame;
-    int depth;                /* number of inlined calls around the statement */
-    bool *framed;             /* for each function: its calls have stack frames */
-    bool again;               /* more functions need frames: decode again */
-    int body;                 /* index of the function with frames being decoded; -1: the kernel */
-    int32_t base;             /* slot of the address of its frame; SIM_NO_SLOT in the kernel */
-    int32_t frame_slot;       /* slot that holds the address of the current frame */
+    int depth;          /* number of inlined calls around the statement */
+    bool *framed;       /* for each function: its calls have stack frames */
+    bool again;         /* more functions need frames: decode again */
+    int body;           /* index of the function with frames being decoded; -1 in the kernel */
+    int32_t base;       /* slot of the address of its frame; SIM_NO_SLOT in the kernel */
+    int32_t frame_slot; /* slot that holds the address of the current frame */
     uint32_t frame_alignment; /* alignment of all frames, in bytes */
     int32_t *passed;          /* for each function with frames: index in slots_passed */
     int32_t *slots_passed;    /* slots in which these functions return and take registers */
@@ -80,7 +80,8 @@ typedef struct decoder {
     int32_t carry;        /* predicate slot of CC.CF; SIM_NO_SLOT before its first use */
     int64_t *local_at;    /* for each variable: its offset in local memory, or -1 */
     opcode op;            /* opcode of the statement */
-    const sim_cost *cost; /* cost of the statement; NULL: that of the operation or of its types */
+    const sim_cost
+        *cost; /* cost of the statement; NULL for the cost of the operation or its types */
     at_error *error;
     char reason[256]; /* message of the failure, without the place */
     at_status (*function)(struct decoder *d, const ptx_function *f); /* decodes a function here */
@@ -108,6 +109,10 @@ const ptx_operand *decode_operand(const decoder *d, int i);
 
 /* Returns element `i` of a vector, group or pair. */
 const ptx_operand *decode_part(const decoder *d, const ptx_operand *o, int i);
+
+/* Returns the first of `count` registers: the elements of a vector, or the operand itself if
+ * `count` is 1. */
+const ptx_operand *decode_registers(decoder *d, const ptx_operand *o, int count);
 
 /* Returns whether the opcode has the modifier. */
 bool decode_has(const decoder *d, const char *modifier);
@@ -191,7 +196,7 @@ void decode_alignment(decoder *d, const place *at, uint32_t bytes, uint32_t lane
 sim_instruction *decode_access(decoder *d, sim_kind kind, const place *at, ptx_type type,
                                const int32_t *slots, int count);
 
-/* Returns whether PTX has such an atomic. */
+/* Returns whether PTX has an atomic with that operation and type. */
 bool decode_atomic_fits(sim_atomic_op op, ptx_type t);
 
 /* Returns the constant operand of a wait: the number of groups that may stay pending. */

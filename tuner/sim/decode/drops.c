@@ -11,10 +11,11 @@ typedef struct following {
     const sim_program *program;
     int32_t *writer; /* for each step of the registers: the only instruction that writes it, or
                         NOWHERE or SEVERAL */
-    int32_t slots[MOST_FOLLOWED]; /* slots that hold such a value somewhere */
+    int32_t slots[MOST_FOLLOWED]; /* slots that hold a followed value somewhere */
     int count;
-    uint32_t *set; /* for each instruction: a mask of `slots` that hold such a value before it */
-    int32_t *due;  /* instructions still to visit, without repetition */
+    uint32_t
+        *set; /* for each instruction: mask of the `slots` that hold a followed value before it */
+    int32_t *due; /* instructions still to visit, without repetition */
     bool *is_due;
     size_t due_count;
     int32_t *met; /* instructions whose set is not empty */

@@ -82,8 +82,8 @@ void facts_find_meeting_points(sim_program *p)
     free(loops);
 }
 
-/* Returns whether the result of such atomics is independent of their order. Float sums depend on
- * the order because they are rounded. */
+/* Returns whether the result of several such atomics does not depend on their order. Float sums
+ * depend on the order because they are rounded. */
 static bool commutes_as(const sim_instruction *c, int op)
 {
     bool integer = c->type != PTX_F16 && c->type != PTX_F16X2 && c->type != PTX_BF16 &&

@@ -161,7 +161,7 @@ static bool is_integer(int32_t e)
            e == SIM_ELEMENT_U4 || e == SIM_ELEMENT_B1;
 }
 
-/* Returns whether mma has a product of such elements. */
+/* Returns whether mma has a product with these element types. */
 static bool are_multiplied(const int32_t e[4])
 {
     int32_t d = e[SIM_MATRIX_D], a = e[SIM_MATRIX_A], b = e[SIM_MATRIX_B], c = e[SIM_MATRIX_C];
@@ -181,7 +181,7 @@ static bool are_multiplied(const int32_t e[4])
     return (a == SIM_ELEMENT_BF16 || a == SIM_ELEMENT_TF32) && b == a && singles;
 }
 
-/* Returns the class in which products of such elements are counted. */
+/* Returns the class in which products with that element type are counted. */
 static sim_class class_of(int32_t element)
 {
     return element == SIM_ELEMENT_F64    ? SIM_CLASS_DOUBLE
@@ -445,7 +445,7 @@ static at_status decode_order(decoder *d, sim_kind kind)
     return d->status;
 }
 
-/* Returns whether wgmma has a product of such elements, with that extent k. */
+/* Returns whether wgmma has a product with these element types and that extent k. */
 static bool group_multiplies(const sim_matrix *x)
 {
     const int32_t *e = x->elements, d = e[SIM_MATRIX_D], a = e[SIM_MATRIX_A], b = e[SIM_MATRIX_B];

@@ -162,19 +162,16 @@ static transfer transfer_of(decoder *d, int address, int registers)
     transfer t = {.type = memory_type(d), .count = vector_of(d)};
     t.width = type_lane_bytes(t.type);
     t.at = decode_address(d, decode_operand(d, address), decode_space(d));
-    t.registers = decode_operand(d, registers);
     t.is_wide = t.type == PTX_B128;
     if (t.is_wide && t.count > 1)
         decode_unknown(d);
     if (t.is_wide) {
         t.type = PTX_B64;
         t.count = 2;
-        return t;
+        t.registers = decode_operand(d, registers);
+    } else {
+        t.registers = decode_registers(d, decode_operand(d, registers), t.count);
     }
-    if (t.registers->kind == PTX_OPERAND_VECTOR && t.registers->count == t.count)
-        t.registers = decode_part(d, t.registers, 0);
-    else if (t.registers->kind == PTX_OPERAND_VECTOR || t.count > 1)
-        decode_fail(d, "a vector of %d registers is needed", t.count);
     return t;
 }
 
@@ -304,18 +301,16 @@ static at_status decode_store_async(decoder *d)
     decode_count(d, 3, 3);
     const ptx_type type = d->op.types[0];
     const int count = decode_has(d, "v2") ? 2 : decode_has(d, "v4") ? 4 : 1;
-    const ptx_operand *values = decode_operand(d, 1);
     place to = decode_address(d, decode_operand(d, 0), PTX_SPACE_SHARED);
     place barrier = decode_address(d, decode_operand(d, 2), PTX_SPACE_SHARED);
     if (ptx_type_bytes(type) < 4 || ptx_type_bytes(type) > 8)
         return decode_unknown(d);
-    if (values->kind == PTX_OPERAND_VECTOR ? values->count != count : count != 1)
-        return decode_fail(d, "a vector of %d registers is needed", count);
-    if (values->kind == PTX_OPERAND_VECTOR)
-        values = decode_part(d, values, 0);
+    const ptx_operand *values = decode_registers(d, decode_operand(d, 1), count);
     int32_t slots[4];
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count && !d->status; i++)
         slots[i] = decode_source(d, &values[i], type_lane_bytes(type), type);
+    if (d->status)
+        return d->status;
     sim_instruction *c = decode_access(d, SIM_STORE_ASYNC, &to, type, slots, count);
     c->e = barrier.slot;
     c->e_offset = (int32_t)barrier.offset;

@@ -173,12 +173,10 @@ at_status decode_surface(decoder *d)
         return decode_unknown(d);
     const ptx_type type = d->op.types[0];
     const uint32_t width = type_lane_bytes(type);
-    const ptx_operand *values = decode_operand(d, loads ? 0 : 1);
     decode_count(d, 2, 2);
-    if (d->status || (values->kind == PTX_OPERAND_VECTOR ? values->count != count : count != 1))
-        return decode_unknown(d);
-    if (values->kind == PTX_OPERAND_VECTOR)
-        values = decode_part(d, values, 0);
+    const ptx_operand *values = decode_registers(d, decode_operand(d, loads ? 0 : 1), count);
+    if (d->status)
+        return d->status;
     int32_t slots[4];
     destination to[4];
     const surface_place p = decode_surface_place(d, decode_operand(d, loads ? 1 : 0),

@@ -1,13 +1,13 @@
-/* What ptxas makes of short sequences of accesses. The counts expected are those of the machine
- * code for sm_90. */
+/* The machine accesses that ptxas makes of short sequences. The expected counts come from its
+ * machine code for sm_90. */
 #include <stdio.h>
 
 #include "sim_fixture.h"
 
 enum { SHARED_BYTES = 2048, FILLS = SHARED_BYTES / 128 };
 
-/* %a is the lane's address in shared memory, `stride` bytes from the next lane's, %g in global
- * memory 16. */
+/* %a is an address in shared memory, `stride` bytes from that of the next lane. %g is an address in
+ * global memory, 16 bytes from that of the next lane. */
 static const char frame[] =
     ".version 8.0\n.target sm_90\n.address_size 64\n"
     ".visible .entry k(.param .u64 in, .param .u64 out, .param .u32 n)\n{\n"
