@@ -1,11 +1,11 @@
--- Particles of 6 or 8 numbers, as an array of structs, a struct of arrays, or between: what a layout
--- costs. operation "update" adds half of the second half of each particle's numbers to the first (a step
--- of its position along its velocity), in place; "scale" halves the first half, and "set" gives it new
--- numbers, neither looking at the second; "convert" copies all from `layout` to `to`.
+-- Particles of 6 or 8 numbers, stored as an array of structs, a struct of arrays, or a mixture: the cost of each
+-- layout. Operation "update" adds half of the second half of each particle's numbers to the first half (a position
+-- moves along a velocity), in place. "scale" halves the first half, and "set" overwrites it; neither reads the second
+-- half. "convert" copies all numbers from `layout` to `to`.
 --
--- Layouts: "aos"; "soa"; "tiles", arrays of `tile` particles, one behind the other; "packed", the halves
--- of each particle in two arrays of four numbers, the last 0 where a half has three. All have room for
--- a multiple of 128 particles, which are all handled. "any": all of them in one space, for what is done in
+-- Layouts: "aos"; "soa"; "tiles", consecutive tiles of `tile` particles, each a struct of arrays; "packed", two arrays
+-- of four numbers a particle, one for each half, whose last number is 0 if a half has three. All layouts have room for
+-- a multiple of 128 particles, and kernels handle all of them. "any" makes the layout a parameter, for operations in
 -- place.
 local at = require "autotune"
 
@@ -31,17 +31,17 @@ return at.pattern {
   simulated = { n = 1 << 13 },
 
   space = {
-    -- The layout, where any may do.
+    -- The layout, if the problem leaves it open.
     arrangement = at.when("layout == 'any'", arrangements, "as_said"),
-    -- How structs are taken: direct: number by number; vector: in vectors (also of neighbouring particles,
-    -- in the other layouts); shared: the block's by way of shared memory; shuffle: the warp's as if they
-    -- were an array, and each lane has its particle's numbers from the other lanes.
+    -- How a thread reads structs. direct: number by number. vector: in vectors (also of neighbouring particles, in the
+    -- other layouts). shared: the block copies its structs through shared memory. shuffle: the warp reads its structs
+    -- as a plain array, and each lane gets its particle's numbers from the other lanes.
     algorithm = { "direct", "vector", "shared", "shuffle" },
     block = at.pow2(64, 1024),
     -- Neighbouring particles of a thread.
     width = at.when("algorithm == 'direct' or algorithm == 'shuffle'", 1, { 1, 2, 4 }),
-    pad = at.when("algorithm == 'shared'", { 0, 1 }), -- numbers behind each struct in shared memory
-    -- Hinted loads are of data that the kernel does not write.
+    pad = at.when("algorithm == 'shared'", { 0, 1 }), -- padding after each struct in shared memory
+    -- Load hints only apply to data that the kernel does not write.
     load_hint = at.when("algorithm == 'direct'", "none",
                         at.when("operation == 'convert'", { "none", "streaming", "no_allocate" },
                                 { "none", "streaming" })),

@@ -1,7 +1,7 @@
--- Shared memory has 32 banks of 4 bytes, and a warp gets one word from each at a time. Here each
--- thread reads its own row of `stride` words, one after the other, so the lanes of a warp are
--- `stride` words apart: with a stride of 32 all of them meet in one bank. A stride of 0 has all lanes
--- read the same word, a broadcast, which costs nothing.
+-- Shared memory has 32 banks of 4 bytes, and a warp gets one word from each bank at a time. Here each thread reads its
+-- own row of `stride` words from left to right, so the addresses of neighbouring lanes are `stride` words apart: with a
+-- stride of 32 all lanes access one bank. With a stride of 0 all lanes read the same word, a broadcast without
+-- conflicts.
 local at = require "autotune"
 
 local length = "(stride == 0 and 32 or stride)"              -- words that a thread reads in a pass
@@ -15,8 +15,8 @@ return at.pattern {
   simulated = { n = 1 << 13, passes = 16 },
 
   space = {
-    element = { 4, 8, 16 },        -- bytes that a thread reads at once
-    pad = { 0, 1, 2, 4, 8 },       -- words behind each row
+    element = { 4, 8, 16 },        -- bytes of a load
+    pad = { 0, 1, 2, 4, 8 },       -- padding words after each row
     swizzle = { "none", "xor" },
     block = at.pow2(32, 1024),
   },
@@ -42,7 +42,7 @@ return at.pattern {
     shared = ("%s > 48 * 1024 and %s or 0"):format(shared_bytes, shared_bytes),
   },
   launch = { grid = "ceil_div(n, block)", block = "block" },
-  -- Of shared memory, that threads read. A broadcast gives a warp many times what its banks do.
+  -- Traffic of shared memory, as threads read it. A broadcast gives a warp many times the bytes that the banks deliver.
   traffic = ("4 * n * passes * %s"):format(length),
   ceiling = "stride == 0 and 'none' or 'shared'",
   reference = at.reference { template = "bank_conflict_ref.cu.tmpl" },

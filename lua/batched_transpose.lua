@@ -1,5 +1,4 @@
--- Transposes of many small matrices that lie one behind the other:
--- dst[matrix][c][r] = src[matrix][r][c].
+-- Transposes of many small, consecutive matrices: dst[matrix][c][r] = src[matrix][r][c].
 --
 -- Only bits move, so every element type is handled as the unsigned integer of its size.
 local at = require "autotune"
@@ -12,14 +11,14 @@ return at.pattern {
   simulated = { batch = 64 },
 
   space = {
-    -- naive: no shared memory; tile: a block takes a tile of one matrix through shared memory;
-    -- registers: the same, turned in registers before it; chunk: a block takes `count` whole matrices.
+    -- naive: no shared memory. tile: a block copies a tile of one matrix through shared memory. registers: the same,
+    -- but small blocks are transposed in registers first. chunk: a block takes `count` whole matrices.
     algorithm = { "naive", "tile", "registers", "chunk" },
-    -- Columns and rows of src; of a chunk, tile_x stands for a warp's share of a row of threads.
+    -- Columns and rows of src in a tile. For a chunk, tile_x is the part of a row of threads that a warp has.
     tile_x = at.when("algorithm == 'registers'", at.pow2(32, 128), at.pow2(16, 128)),
     tile_y = at.when("algorithm == 'registers'", at.pow2(32, 128),
                      at.when("algorithm == 'chunk'", 32, at.pow2(16, 128))),
-    -- Elements a thread reads at once, along a row of src, and writes at once, along a row of dst.
+    -- Elements of a load, along a row of src, and of a store, along a row of dst.
     load_vec = at.when("algorithm == 'registers'", { 2, 4 }, { 1, 2, 4 }),
     store_vec = at.when("algorithm == 'registers'", { 2, 4 }, { 1, 2, 4 }),
     block_rows = at.pow2(4, 32), -- rows of threads
@@ -36,19 +35,20 @@ return at.pattern {
   },
   derived = {
     staged = "algorithm == 'tile' or algorithm == 'registers'",
-    threads = "tile_x // load_vec * block_rows", -- load_vec elements each, side by side, in block_rows rows
-    read_rows = "algorithm == 'tile' and block_rows or block_rows * store_vec", -- of a tile, at once
-    lanes = "tile_y // store_vec", -- that write a column of it
+    threads = "tile_x // load_vec * block_rows", -- a row of threads has this many, each with load_vec elements
+    -- rows of a tile that the block reads at once
+    read_rows = "algorithm == 'tile' and block_rows or block_rows * store_vec",
+    lanes = "tile_y // store_vec", -- lanes that write a column of the tile
     tiles = "ceil_div(cols, tile_x) * ceil_div(rows, tile_y)",
   },
   where = {
-    -- Vectors are whole and aligned, also where a matrix begins.
+    -- Vectors are full and aligned, also at the start of each matrix.
     "load_vec * sizeof(dtype) <= 16 and store_vec * sizeof(dtype) <= 16",
     "algorithm == 'chunk' or cols % load_vec == 0 and rows % store_vec == 0",
     "rows * cols % load_vec == 0 and rows * cols % store_vec == 0",
     "algorithm ~= 'registers' or pad % store_vec == 0",
 
-    -- All threads have the same share of the tile, when they read it and when they write it.
+    -- All threads have the same number of elements of the tile, both when they read and when they write it.
     "threads >= 64 and threads <= 1024",
     "algorithm == 'chunk' or read_rows <= tile_y",
     "not staged or threads >= lanes and threads <= lanes * tile_x",
@@ -57,8 +57,8 @@ return at.pattern {
     "algorithm ~= 'chunk' or tile_x == 32 * load_vec",
     "sizeof(dtype) > 1 or load_hint ~= 'no_allocate'",
 
-    -- A few thousand are enough: no thread with more than 32 elements, no tile much larger than the
-    -- matrices.
+    -- A few thousand configurations are enough: no thread has more than 32 elements, and no tile is much larger than
+    -- the matrices.
     "algorithm == 'chunk' or tile_x <= 2 * tile_y and tile_y <= 2 * tile_x",
     "algorithm == 'chunk' or tile_x * tile_y <= 32 * threads",
     "algorithm == 'chunk' or tile_x < 2 * max(cols, 32) and tile_y < 2 * max(rows, 32)",

@@ -1,19 +1,18 @@
--- A filter of size x size coefficients over an image: each output is a weighted sum of the pixels
--- around it; what is outside the image is 0. The coefficients are 1, 2, 3 ... row by row: whoever uses
--- the kernel with others puts them into the buffer `weights`, behind its first element, into the numbers of
--- the arguments, or into
--- coefficient() of conv2d.cu.tmpl when they are known as early as the size is.
+-- A filter of size x size coefficients over an image: each output is a weighted sum of the pixels around it. Pixels
+-- outside the image are 0. The coefficients are 1, 2, 3 ... row by row. To use the kernel with other coefficients, put
+-- them into the buffer `weights`, after its first element, into the numbers of the arguments, or, if they are known
+-- when the size is, into coefficient() of conv2d.cu.tmpl.
 local at = require "autotune"
 
--- Elements of a pack; the tile of a block in shared memory has whole packs on both sides.
+-- Elements of a pack; a block's tile in shared memory has whole packs on both sides.
 local function tile_bytes(rows, cols, pack)
   return ("(%s + size) * (%s + 2 * round_up(size // 2, %s)) * sizeof(dtype)"):format(rows, cols, pack)
 end
 
--- Columns that blocks of so many threads side by side would cover.
+-- Columns that blocks with this many threads in a row would cover.
 local function covered(threads) return ("round_up(cols, %s * across)"):format(threads) end
 
--- Coefficients by value, those of the largest filter: a struct has 32 members at most.
+-- Coefficients passed by value, enough for the largest filter: a struct has at most 32 members.
 local function numbers(first, last)
   local members = {}
   for i = first, last do members[#members + 1] = at.float(i) end
@@ -34,19 +33,19 @@ return at.pattern {
   simulated = { rows = 256, cols = 512 },
 
   space = {
-    -- direct: each output reads all its pixels; window: a thread marches down its rows and keeps what
-    -- it needs of a line in registers; shared: the same, out of a tile of the block with its halo.
+    -- direct: each output reads all its pixels. window: a thread goes down its rows and keeps the pixels of a line that
+    -- it needs again in registers. shared: the same, from the block's tile with its halo.
     algorithm = { "direct", "window", "shared" },
-    -- Threads of a block. Where so wide a one would leave much of the last column of blocks idle, it is up to four
-    -- times narrower and as much higher.
+    -- Threads of a block. If a block that wide would leave much of the last column of blocks idle, the block is up to
+    -- four times narrower and as many times higher.
     block_x = at.pow2(16, 256),
     block_y = at.pow2(1, 16),
-    -- Neighbouring outputs of a thread along a row, and rows of them. Where vectors that wide do not divide the
+    -- Neighbouring outputs of a thread along a row, and rows of outputs. If vectors of this width do not divide the
     -- rows of the image, they are narrower and there are more rows.
     width = { 1, 2, 4, 8 },
     height = { 1, 2, 4, 8, 16 },
-    -- Where coefficients come from: the instruction itself, constant memory, the kernel's arguments, or a
-    -- buffer by way of registers.
+    -- Source of the coefficients: immediate operands, constant memory, the kernel's arguments, or a buffer that is
+    -- loaded into registers.
     coefficients = { "immediate", "constant", "argument", "registers" },
     store_hint = { "none", "streaming" },
   },
@@ -68,7 +67,7 @@ return at.pattern {
     "algorithm ~= 'shared' or " .. tile_bytes("block_y * height", "block_x * width", "vector") .. " <= 48 * 1024",
     "width * height <= 64 and width * sizeof(dtype) <= 32",
     "algorithm == 'direct' or width * block_x >= 32",
-    -- A few hundred show what coefficients cost; the rest has them where they cost nothing.
+    -- A few hundred configurations show the cost of coefficients; the others use the source that costs nothing.
     "coefficients == 'immediate' or store_hint == 'none' and block_x <= 64 and width ~= 8",
     "coefficients == 'immediate' or height <= 4",
     "coefficients ~= 'argument' or is_float(dtype) and dtype ~= 'double'",
@@ -96,6 +95,6 @@ return at.pattern {
   },
   traffic = "2 * rows * cols * sizeof(dtype)",
   reference = at.reference { template = "conv2d_ref.cu.tmpl" },
-  -- The order of additions is the compiler's.
+  -- The compiler chooses the order of additions.
   tolerance = "not is_float(dtype) and 0 or sizeof(dtype) == 2 and 1e-2 or sizeof(dtype) == 4 and 1e-6 or 1e-14",
 }

@@ -1,8 +1,8 @@
--- result += sum of a[i] * b[i]: one number out of two arrays. The arrays are read once whatever one
--- does; what differs is how the partial sums meet.
+-- result += sum of a[i] * b[i]: one number from two arrays. All variants read the arrays once; they differ in how they
+-- combine the partial sums.
 --
--- Threads add products in the elements' type; sums of several threads are double. Which block adds
--- first is chance, so two launches may differ in the last bits.
+-- Threads add products in the elements' type; sums of several threads are double. The order in which blocks add varies,
+-- so two launches may differ in the last bits.
 local at = require "autotune"
 
 return at.pattern {
@@ -13,9 +13,9 @@ return at.pattern {
   simulated = { n = 1 << 18 },
 
   space = {
-    -- atomic: an atomic addition for each element; warp: one for each warp; tree: one for each block,
-    -- summed in shared memory; shuffle: the same, summed in registers; two_pass: none, the block that
-    -- finishes last sums what the others left.
+    -- atomic: an atomic addition for each element. warp: one for each warp. tree: one for each block, summed in shared
+    -- memory. shuffle: one for each block, summed in registers. two_pass: no atomic addition; the block that finishes
+    -- last adds the sums of the others.
     algorithm = { "atomic", "warp", "tree", "shuffle", "two_pass" },
     block = at.pow2(64, 1024),
     items = at.when("algorithm == 'atomic'", 1, { 1, 2, 4, 8 }), -- loads of each array that a thread has in flight
@@ -44,8 +44,9 @@ return at.pattern {
     a = at.input { dtype = "dtype", count = "n" },
     b = at.input { dtype = "dtype", count = "n" },
     result = at.inout { dtype = "double", count = 1, tolerance = at.relative(1e-4) },
-    partial = at.scratch { dtype = "double", count = "ceil_div(n, 64)" }, -- a block's sum each
-    finished = at.inout { dtype = "uint32", count = 1, fill = "modulo", limit = 1 }, -- blocks: 0
+    partial = at.scratch { dtype = "double", count = "ceil_div(n, 64)" }, -- one sum for each block
+    -- the number of finished blocks starts at 0
+    finished = at.inout { dtype = "uint32", count = 1, fill = "modulo", limit = 1 },
   },
   kernel = {
     template = "dot.cu.tmpl",

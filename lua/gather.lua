@@ -1,8 +1,8 @@
--- dst[i] = src[index[i]]: what random access costs, and how much of it locality brings back. DRAM
--- delivers sectors of 32 bytes, of which a random index uses one element.
+-- dst[i] = src[index[i]]: the cost of random access, and how much locality reduces it. DRAM delivers sectors of 32
+-- bytes, of which a random index uses one element.
 --
--- `order` says how the indices lie: "permutation" (each once, at random), "below" (at random), "sorted",
--- "local" (neighbours in `window`, the same 4096 integers).
+-- `order` is the order of the indices: "permutation" (each once, in random order), "below" (random), "sorted", "local"
+-- (random within `window` neighbours, the same 4096 integers repeated).
 local at = require "autotune"
 
 local share = "(block * items * vec)"
@@ -15,22 +15,22 @@ return at.pattern {
   simulated = { n = 1 << 16 },
 
   space = {
-    -- direct: each thread reads where its indices say; sorted: the block sorts its indices in shared
-    -- memory, so that neighbouring threads read neighbouring addresses, and puts the elements back in
-    -- order there. windows: each thread keeps many indices and reads what they say in one window of the
-    -- array after the other, as all threads do at the time: what one brought into L2 serves the others.
-    -- in_place: an element takes the register of its index, so that a thread keeps twice as many.
+    -- direct: each thread reads the elements of its indices. sorted: the block sorts its indices in shared memory, so
+    -- that neighbouring threads read neighbouring addresses, and restores the order there. windows: each thread keeps
+    -- many indices and goes through the array window by window, in step with all other threads, so that sectors that
+    -- one thread brought into L2 serve the others. in_place: an element takes the register of its index, so that a
+    -- thread keeps twice as many.
     algorithm = { "direct", "sorted", "windows" },
     block = at.pow2(64, 1024),
     vec = { 1, 2, 4 },        -- neighbouring indices of a thread
-    items = { 1, 2, 4, 8, 16, 32 }, -- times that, a block's width apart
+    items = { 1, 2, 4, 8, 16, 32 }, -- vectors of a thread, a block's width apart
     windows = at.when("algorithm == 'windows'", { 2, 4, 8, 16, 32 }, 1),
     in_place = at.when("algorithm == 'windows' and sizeof(dtype) == 4", { false, true }, false),
     index_hint = { "none", "streaming" },
-    -- Of the elements; L2 may fetch more than the sector (wide: 256 bytes).
+    -- Hint for loads of elements; L2 may fetch more than the sector (wide: 256 bytes).
     load_hint = { "none", "streaming", "no_allocate", "wide" },
     store_hint = { "none", "streaming", "through" },
-    -- Has L2 fetch the elements before they are asked for, all of a thread's at once.
+    -- Prefetches all elements of a thread into L2 before loading them.
     prefetch = { false, true },
   },
   where = {

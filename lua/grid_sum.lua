@@ -1,5 +1,5 @@
--- The sum of an array in one launch whose blocks wait for each other: all of them, in a cooperative launch, or those of a
--- cluster, which read each other's shared memory.
+-- The sum of an array in one launch whose blocks wait for each other: all blocks, in a cooperative launch, or the
+-- blocks of a cluster, which read each other's shared memory.
 local at = require "autotune"
 
 return at.pattern {

@@ -1,8 +1,8 @@
--- counts[v] += how often v is in an array of bytes. All that is hard about it is that threads meet:
--- `values` says how many different bytes the data has, 256 for the least contention, 1 for the most.
+-- counts[v] += the number of bytes with the value v in an array. The difficulty is contention between threads. `values`
+-- is the number of different bytes in the data: 256 for the least contention, 1 for the most.
 local at = require "autotune"
 
--- Bytes of shared memory of a block, and vectors that its threads take in a turn.
+-- Bytes of shared memory of a block, and vectors that its threads read in an iteration.
 local shared_bytes = "(algorithm == 'shared' and 4 * 256 * copies or 0)"
 local shares = "ceil_div(ceil_div(n, vec), block * items)"
 
@@ -14,12 +14,12 @@ return at.pattern {
   simulated = { n = 1 << 16 },
 
   space = {
-    -- global: every byte is an atomic addition to global memory; shared: to counts of the block in shared
-    -- memory, which are added to the global ones at the end.
+    -- global: every byte is an atomic addition to global memory. shared: every byte is an addition to the block's
+    -- counts in shared memory, which are added to the global counts at the end.
     algorithm = { "global", "shared" },
-    -- Counts that a block keeps of each value, side by side; lanes go to one after the other.
+    -- Copies of each count that a block keeps; successive lanes use successive copies.
     copies = { 1, 2, 4, 8, 16, 32 },
-    -- A run of equal neighbours that one thread reads is one addition.
+    -- Equal neighbours that one thread reads are counted in one addition.
     merge = { false, true },
     block = at.pow2(64, 1024),
     vec = { 1, 4, 16 },               -- bytes of a load
@@ -33,10 +33,10 @@ return at.pattern {
     "block * blocks_per_sm <= device.max_threads_per_sm",
     "block * blocks_per_sm >= 512",
     "algorithm == 'shared' or copies == 1",
-    -- The driver takes 1 KiB of shared memory a block for itself.
+    -- The driver reserves 1 KiB of shared memory for each block.
     ("%s == 0 or (%s + 1024) * blocks_per_sm <= device.shared_per_sm"):format(shared_bytes, shared_bytes),
     "load_hint ~= 'no_allocate' or vec >= 4",
-    -- A few show what the others cost.
+    -- A few configurations show the cost of the others.
     "algorithm == 'shared' or load_hint == 'none' and block == 256 and items == 1",
     "vec == 16 or load_hint == 'none' and items == 1 and block == 256",
     "not merge or vec >= 4",
@@ -48,7 +48,7 @@ return at.pattern {
 
   buffers = {
     src = at.input { dtype = "uint8", count = "n", fill = "modulo", limit = "values" },
-    counts = at.inout { dtype = "uint32", count = 256, fill = "modulo", limit = 1 }, -- zeros
+    counts = at.inout { dtype = "uint32", count = 256, fill = "modulo", limit = 1 }, -- the counts start at 0
   },
   kernel = { template = "histogram.cu.tmpl", entry = "histogram", args = { "src", "counts" } },
   launch = { grid = ("min(%s, device.sm_count * blocks_per_sm)"):format(shares), block = "block" },

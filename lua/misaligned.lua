@@ -1,9 +1,9 @@
--- A copy from an address that is not aligned: dst[i] = src[i + offset]. A warp that reads 128 bytes
--- from the middle of a 32-byte sector touches five sectors instead of four, and cannot use vectors
--- unless it aligns the reads and shifts what they bring.
+-- A copy from a misaligned address: dst[i] = src[i + offset]. A warp that reads 128 bytes from the middle of a 32-byte
+-- sector touches five sectors instead of four. It cannot use vectors unless it aligns the reads and shifts the words
+-- that it reads.
 local at = require "autotune"
 
--- Elements of an item: one, or as many as are in a vector of 32-bit words.
+-- Elements of an item: 1, or the elements of a vector of 32-bit words.
 local width = "(algorithm == 'direct' and 1 or words * 4 // sizeof(dtype))"
 
 return at.pattern {
@@ -14,8 +14,8 @@ return at.pattern {
   simulated = { n = 1 << 18 },
 
   space = {
-    -- direct: element by element; two_loads: each thread reads both aligned vectors that its own
-    -- straddles; shuffle: it reads one and gets the other from its neighbour.
+    -- direct: element by element. two_loads: each thread reads both aligned vectors that its output straddles. shuffle:
+    -- a thread reads one of them and gets the other from its neighbour.
     algorithm = { "direct", "two_loads", "shuffle" },
     block = at.pow2(64, 1024),
     items = { 1, 2, 4, 8 },
@@ -31,7 +31,7 @@ return at.pattern {
   baseline = { block = 256 },
 
   buffers = {
-    -- Both vectors of the last thread are inside.
+    -- Both vectors of the last thread lie within the array.
     src = at.input { dtype = "dtype", count = "round_up(n + offset, 16) + 32" },
     dst = at.output { dtype = "dtype", count = "n" },
   },

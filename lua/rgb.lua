@@ -1,5 +1,5 @@
--- Takes an image of interleaved pixels, R G B R G B ..., apart into three planes. Pixels of three
--- bytes lie across all boundaries; layout "padded" has a fourth byte behind each, as uchar4 has.
+-- Splits an image of interleaved pixels, R G B R G B ..., into three planes. Pixels of three bytes straddle all
+-- boundaries; layout "padded" adds a fourth byte to each pixel, as in uchar4.
 local at = require "autotune"
 
 local pixel_bytes = "(layout == 'padded' and 4 or 3)"
@@ -13,14 +13,13 @@ return at.pattern {
   simulated = { n = 1 << 16 },
 
   space = {
-    -- direct: byte by byte; words: a thread loads its pixels as words and permutes their bytes; shared:
-    -- the same, but the block's bytes come by way of shared memory, so that neighbouring threads load
-    -- neighbouring addresses.
+    -- direct: byte by byte. words: a thread loads its pixels as words and permutes their bytes. shared: the same, but
+    -- the block's bytes go through shared memory, so that neighbouring threads load neighbouring addresses.
     algorithm = { "direct", "words", "shared" },
     block = at.pow2(64, 1024),
     pixels = { 1, 4, 8, 16 },  -- neighbouring pixels of a thread
-    items = { 1, 2, 4 },       -- times that, a block's width apart
-    pad = at.when("algorithm == 'shared'", { 0, 1 }), -- words behind each thread's in shared memory
+    items = { 1, 2, 4 },       -- groups of pixels of a thread, a block's width apart
+    pad = at.when("algorithm == 'shared'", { 0, 1 }), -- padding words after each thread's words in shared memory
     load_hint = { "none", "streaming", "no_allocate" },
     store_hint = { "none", "streaming", "through" },
   },
@@ -30,7 +29,7 @@ return at.pattern {
     "algorithm ~= 'direct' or load_hint ~= 'no_allocate'",
     "pixels * items <= 32",
     ("algorithm ~= 'shared' or %s * (pixels * %s + 4 * pad) // pixels <= 48 * 1024"):format(share, pixel_bytes),
-    -- A thread's words are spread over several lines, which L1 must keep.
+    -- A thread's words are spread over several cache lines, which L1 must keep.
     ("algorithm ~= 'words' or load_hint == 'none' or pixels * %s <= 16"):format(pixel_bytes),
     "load_hint == 'none' or store_hint == 'none' or load_hint == store_hint",
   },
@@ -40,7 +39,7 @@ return at.pattern {
   },
 
   buffers = {
-    -- Whole words, also at the end.
+    -- The buffer has whole words, also at its end.
     src = at.input { dtype = "uint8", count = ("round_up(n * %s, 16)"):format(pixel_bytes) },
     r = at.output { dtype = "uint8", count = "n" },
     g = at.output { dtype = "uint8", count = "n" },

@@ -1,9 +1,8 @@
--- How many values a thread can keep before the compiler spills them to memory, and whether it ever
--- pays to let it.
+-- How many values a thread can keep before the compiler spills them to memory, and whether spilling is ever worth it.
 --
--- Each thread carries `live` elements through the same iterations; as these go round in the outer
--- loop, all of them are live at a time. More of them mean more independent work for a thread and
--- fewer threads on a multiprocessor; capping registers trades spills for threads.
+-- Each thread carries `live` elements through the same iterations. The outer loop goes through all of them, so all are
+-- live at once. More values mean more independent work for a thread and fewer threads on a multiprocessor; a register
+-- cap trades spills for threads.
 local at = require "autotune"
 
 return at.pattern {
@@ -17,11 +16,11 @@ return at.pattern {
     live = at.range(8, 256, 8),  -- values a thread carries
     block = { 128, 256 },
     vec = { 1, 2, 4 },           -- elements a load or store moves
-    unroll = at.when("index == 'constant'", { 1, 2, 4 }), -- rounds in one trip of the loop
-    -- Blocks that a multiprocessor must be able to hold. An array that is indexed at run time is in
-    -- memory anyway.
+    unroll = at.when("index == 'constant'", { 1, 2, 4 }), -- rounds in one iteration of the loop
+    -- Minimum number of resident blocks on a multiprocessor. An array that is indexed at run time lies in memory
+    -- anyway.
     min_blocks = at.when("index == 'constant' and unroll == 1", { 1, 2, 3, 4, 6, 8 }),
-    -- Of a thread; the compiler takes either a register cap or a number of blocks.
+    -- Register cap of a thread; the compiler accepts either a cap or a minimum number of blocks.
     max_registers = at.when("index == 'constant' and unroll == 1 and min_blocks == 1",
                             { 32, 40, 48, 64, 96, 128, 168, 255 }, 255),
     index = { "constant", "run_time" }, -- how the array of values is indexed
@@ -40,7 +39,7 @@ return at.pattern {
   kernel = { template = "spill.cu.tmpl", entry = "spill", args = { "src", "dst", at.uint32 "rounds" } },
   launch = { grid = "ceil_div(n, block * live)", block = "block" },
   traffic = "8 * n",
-  flops = "2 * n * rounds",  -- a multiplication and an addition of each value, each round
+  flops = "2 * n * rounds",  -- a multiplication and an addition of each value in each round
   ceiling = "fp32",
   reference = at.reference { template = "spill_ref.cu.tmpl" },
   tolerance = 0,

@@ -1,6 +1,5 @@
--- A stencil along a line: dst[i] = 1 * src[i - radius] + 2 * src[i - radius + 1] + ... up to
--- src[i + radius]; what is outside the line is 0. Each element is used 2 * radius + 1 times, by
--- neighbours.
+-- A stencil along a line: dst[i] = 1 * src[i - radius] + 2 * src[i - radius + 1] + ... up to src[i + radius]. Elements
+-- outside the line are 0. Each element is used 2 * radius + 1 times, by neighbours.
 local at = require "autotune"
 
 -- Elements of a pack, and packs of a thread's window: its outputs and both sides.
@@ -15,16 +14,16 @@ return at.pattern {
   simulated = { n = 1 << 16 },
 
   space = {
-    -- direct: each output reads all its neighbours; window: a thread reads what `width` outputs need, in
-    -- vectors; shuffle: it reads its own elements and has its neighbours' from their registers;
-    -- shared: the block brings a tile with both sides to shared memory.
+    -- direct: each output reads all its neighbours. window: a thread reads the elements that `width` outputs need, in
+    -- vectors. shuffle: a thread reads its own elements and gets its neighbours' elements from their registers. shared:
+    -- the block brings a tile with both sides to shared memory.
     algorithm = { "direct", "window", "shuffle", "shared" },
     block = at.pow2(64, 1024),
     -- Neighbouring outputs of a thread.
     width = at.when("algorithm == 'direct'", 1,
                     at.when("algorithm == 'shared'", { 1, 2, 4, 8, 16 }, { 2, 4, 8, 16 })),
-    items = { 1, 2, 4 },        -- times that, a block's width apart
-    -- Hints are of no use to what neighbours read again from L1.
+    items = { 1, 2, 4 },        -- groups of outputs of a thread, a block's width apart
+    -- Load hints do not help elements that neighbours read again from L1.
     load_hint = at.when("algorithm == 'shuffle' or algorithm == 'shared'",
                         { "none", "streaming", "no_allocate" }),
     store_hint = { "none", "streaming", "through" },
@@ -48,6 +47,6 @@ return at.pattern {
   launch = { grid = ("ceil_div(n, %s)"):format(outputs), block = "block" },
   traffic = "2 * n * sizeof(dtype)",
   reference = at.reference { template = "stencil1d_ref.cu.tmpl" },
-  -- The order of additions is the compiler's.
+  -- The compiler chooses the order of additions.
   tolerance = "not is_float(dtype) and 0 or sizeof(dtype) == 2 and 1e-2 or sizeof(dtype) == 4 and 1e-6 or 1e-14",
 }

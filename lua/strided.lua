@@ -1,10 +1,10 @@
--- A strided read: dst[i] = src[i * stride]. Of every 32-byte sector that DRAM delivers, a stride of
--- s elements uses one part in s (at least one element).
+-- A strided read: dst[i] = src[i * stride]. Of every 32-byte sector that DRAM delivers, a stride of s elements uses the
+-- fraction 1 / s (at least one element).
 local at = require "autotune"
 
--- Outputs of a thread. A vector of vec elements holds vec / stride of them, or at most one.
+-- Outputs of a thread. A vector of vec elements holds vec / stride outputs, or at most one.
 local outputs = "items * (algorithm == 'vector' and vec % stride == 0 and vec // stride or 1)"
--- Elements of a block's stretch of src with padding: one more after every 32.
+-- Elements of src that a block reads, with padding: one more after every 32.
 local stretch = "(block * items * stride + pad * (block * items * stride // 32))"
 
 return at.pattern {
@@ -15,8 +15,8 @@ return at.pattern {
   simulated = { n = 1 << 18 },
 
   space = {
-    -- direct: only the elements wanted; vector: the aligned vectors that they lie in; segment: all of
-    -- the block's stretch, through shared memory.
+    -- direct: only the elements that outputs need. vector: the aligned vectors that contain them. segment: the whole
+    -- part of src between the block's first and last element, through shared memory.
     algorithm = { "direct", "vector", "segment" },
     block = at.pow2(64, 1024),
     items = { 1, 2, 4, 8 },    -- loads of a thread that are in flight together
@@ -35,7 +35,7 @@ return at.pattern {
   baseline = { block = 256 },
 
   buffers = {
-    -- Whole vectors, also at the end.
+    -- Whole vectors, also at the end of the array.
     src = at.input { dtype = "dtype", count = "round_up(n * stride, 4)" },
     dst = at.output { dtype = "dtype", count = "n" },
   },

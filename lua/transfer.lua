@@ -1,11 +1,11 @@
--- Data between the host's memory and the device's: which memory it lies in, whether it goes by way of a
--- staging buffer, in what chunks, on how many streams.
+-- Data between host and device memory: the kind of host memory, whether a staging buffer is used, the size of chunks,
+-- the number of streams.
 --
--- `rounds` is work for a kernel on the way (that many multiplications and additions a word), so that
--- copies can hide behind it; with none there is a kernel only where memory is mapped. `pieces` is how
--- many arrays the data is in on the host, a gap between two: they are copied one by one, packed by the
--- host into a staging buffer, or gathered by a kernel from mapped memory. What variants are timed on
--- begins with the data in its memory and ends with it in the other: allocating and pinning are not in it.
+-- `rounds` is work for a kernel between the copies (the number of multiply-adds for each word), so that copies can
+-- overlap with it. With 0 rounds only mapped memory needs a kernel. `pieces` is the number of arrays that the data
+-- consists of on the host, with a gap between two: they are copied one by one, packed by the host into a staging
+-- buffer, or gathered by a kernel from mapped memory. A timed transfer begins with the data in the source memory and
+-- ends with the data in the destination; allocating and pinning are not timed.
 local at = require "autotune"
 
 local KIB, MIB = 1 << 10, 1 << 20
@@ -18,7 +18,8 @@ return at.pattern {
     direction = at.one_of { "to_device", "to_host", "both" },
     pieces = at.within(1, 1, 1 << 24),
     rounds = at.within(0, 0, 1 << 20),
-    shrink = at.within(1, 1, 4096), -- of the chunks, for a small problem: 1024 makes 64 bytes of 64 KiB
+    -- Divides the chunks of a small problem: 1024 makes 64 KiB 64 bytes.
+    shrink = at.within(1, 1, 4096),
   },
   ragged = { bytes = 100004, shrink = 1024 },
 
@@ -26,18 +27,18 @@ return at.pattern {
     memory = { "pageable", "pinned", "write_combined", "mapped" },
     staging = at.when("memory == 'pageable' or memory == 'pinned' and pieces > 1",
                       { "none", "pinned", "write_combined" }),
-    -- 0: everything at once.
+    -- 0: one chunk
     chunk = at.when("memory ~= 'mapped'", {
       0, 64 * KIB, 128 * KIB, 256 * KIB, 512 * KIB, MIB, 2 * MIB, 4 * MIB, 8 * MIB, 16 * MIB, 32 * MIB, 64 * MIB,
     }),
     streams = at.when("chunk > 0", { 1, 2, 3, 4, 6, 8 }),
-    width = at.when("launched", { 4, 8, 16 }), -- bytes a thread takes at once
+    width = at.when("launched", { 4, 8, 16 }), -- bytes of a load or store
     block = at.when("launched", { 256, 512 }),
     blocks_per_sm = at.when("launched", { 8, 4, 2, 1 }),
   },
   derived = {
     launched = "memory == 'mapped' or rounds > 0",
-    -- Whole words; pieces that a thread can take 16 bytes of.
+    -- The data consists of whole words, and pieces consist of accesses of at most 16 bytes.
     piece_bytes = "pieces == 1 and bytes // 4 * 4 or max(16, bytes // pieces // 16 * 16)",
     total = "pieces * piece_bytes",
     pitch = "pieces == 1 and total or round_up(piece_bytes, 256) + 256",
@@ -47,14 +48,14 @@ return at.pattern {
   },
   where = {
     "chunk == 0 or step < total",
-    -- The driver's copy of pageable memory is over when the host goes on.
+    -- A copy from pageable memory has ended when the host continues.
     "memory ~= 'pageable' or staging ~= 'none' or streams == 1 or launched or direction == 'both'",
-    -- The host reads write-combined memory a few bytes at a time.
+    -- The host reads write-combined memory only a few bytes at a time.
     "staging ~= 'write_combined' or direction == 'to_device'",
   },
   baseline = { memory = "pageable", staging = "none", chunk = 0, streams = 1 },
-  -- One copy of pinned memory goes at the bus's rate; many small pieces are gathered faster by a kernel that reads
-  -- them where they are.
+  -- One copy from pinned memory runs at the speed of the bus. Many small pieces are gathered faster by a kernel that
+  -- reads them from mapped memory.
   starts = { { memory = "pinned" }, { memory = "mapped", width = 16 } },
 
   buffers = {

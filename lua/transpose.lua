@@ -11,22 +11,22 @@ return at.pattern {
   simulated = { rows = 512, cols = 512 },
 
   space = {
-    -- naive: no shared memory; tile: elements in shared memory; registers: small blocks turned in
-    -- registers before shared memory; async: the same after it, filled by asynchronous copies.
+    -- naive: no shared memory. tile: elements in shared memory. registers: small blocks are transposed in registers
+    -- before shared memory. async: small blocks are transposed in registers after shared memory, which asynchronous
+    -- copies fill.
     algorithm = { "naive", "tile", "registers", "async" },
     tile_x = at.when("turned", at.pow2(32, 128), at.pow2(16, 128)), -- columns of src
     tile_y = at.when("turned", at.pow2(32, 128), at.pow2(16, 128)), -- rows of src
-    -- Elements a thread reads at once, along a row of src, and writes at once, along a row of dst: as far as they
-    -- divide a row.
+    -- Elements of a load, along a row of src, and of a store, along a row of dst, as far as they divide a row.
     load_vec = at.when("turned", { 2, 4 }, { 1, 2, 4 }),
     store_vec = at.when("turned", { 2, 4 }, { 1, 2, 4 }),
-    block_rows = at.pow2(4, 32), -- rows of threads; fewer and longer ones of threads that read less at once
+    block_rows = at.pow2(4, 32), -- rows of threads; fewer and longer rows if the threads read fewer elements at once
     pad = at.when("algorithm == 'naive' or swizzle == 'xor'", 0, { 0, 1, 2, 4 }),
     swizzle = at.when("algorithm == 'naive'", "none",
                       at.when("algorithm == 'async'", "xor", { "none", "xor" })),
-    tiles = at.when("algorithm == 'async'", { 1, 4 }), -- that a block takes, one after the other
-    stages = at.when("tiles > 1", { 2, 3 }, 1),        -- of them in shared memory at a time
-    -- Orders and hints only where DRAM and not something slower sets the pace.
+    tiles = at.when("algorithm == 'async'", { 1, 4 }), -- tiles that a block takes, one after the other
+    stages = at.when("tiles > 1", { 2, 3 }, 1),        -- tiles in shared memory at a time
+    -- Block orders and cache hints only matter if DRAM limits the speed.
     order = at.when("turned", { "linear", "grouped_columns", "grouped_rows" },
                     at.when("algorithm == 'tile'", { "linear", "diagonal", "grouped_columns" }, "linear")),
     group = at.when("order == 'linear' or order == 'diagonal'", 1, at.when("algorithm == 'registers'", { 2, 4, 8, 16 }, 8)),
@@ -37,12 +37,12 @@ return at.pattern {
   },
   derived = {
     turned = "algorithm == 'registers' or algorithm == 'async'",
-    threads = "tile_x // load_vec * block_rows", -- load_vec elements each, side by side, in block_rows rows
-    -- Rows of the tile that the block reads at once; lanes that write one of its columns, and columns.
+    threads = "tile_x // load_vec * block_rows", -- a row of threads has this many, each with load_vec elements
+    -- Rows of the tile that the block reads at once; lanes that write one of its columns, and columns written at once.
     read_rows = "(algorithm == 'naive' or algorithm == 'registers') and block_rows * store_vec or block_rows",
     lanes = "tile_y // min(store_vec, rows & -rows)",
     columns = "algorithm == 'async' and tile_x // load_vec or tile_x",
-    -- `pad` lengthens each line by elements.
+    -- `pad` is the number of elements after each line.
     lines = "algorithm == 'registers' and tile_x * (tile_y + pad) or tile_y * (tile_x + pad)",
     shared_bytes = "stages * lines * sizeof(dtype)",
   },
@@ -51,7 +51,7 @@ return at.pattern {
     "algorithm ~= 'async' or device.major >= 8 and min(load_vec, cols & -cols) * sizeof(dtype) >= 4",
     "algorithm ~= 'registers' or pad % store_vec == 0",
 
-    -- All threads have the same share of the tile, when they read it and when they write it.
+    -- All threads have the same number of elements of the tile, both when they read and when they write it.
     "threads >= 64 and threads <= 1024",
     "read_rows <= tile_y",
     "algorithm == 'naive' or threads >= lanes and threads <= tile_y // store_vec * columns",
@@ -59,7 +59,7 @@ return at.pattern {
     "sizeof(dtype) > 1 or load_hint == 'none' or load_hint == 'streaming'",
     "load_hint ~= 'wide' or device.major >= 8",
 
-    -- A few thousand are enough: no long thin tiles, no thread with more than 32 elements.
+    -- A few thousand configurations are enough: no long thin tiles, no thread with more than 32 elements.
     "tile_x <= 2 * tile_y and tile_y <= 2 * tile_x",
     "tile_x * tile_y <= 32 * threads",
     "algorithm ~= 'naive' or tile_x == tile_y and tile_x <= 32",

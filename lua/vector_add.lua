@@ -1,5 +1,5 @@
--- c[i] = a[i] + b[i]: only memory matters. The search finds how many bytes one load should move, and how many loads
--- a thread should have in flight.
+-- c[i] = a[i] + b[i]: only memory traffic matters. The search finds the best number of bytes for a load and the best
+-- number of loads that a thread has in flight.
 local at = require "autotune"
 
 return at.pattern {

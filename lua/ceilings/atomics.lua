@@ -1,5 +1,5 @@
--- The ceiling "atomics": as many additions of words to global memory as fit in a second, where the lanes
--- of a warp meet neighbours, and nobody else at the same time.
+-- The ceiling "atomics": additions of words to global memory in a second. The lanes of a warp access neighbouring
+-- words, and no other warp accesses these at the same time.
 local at = require "autotune"
 
 return at.pattern {
@@ -12,7 +12,7 @@ return at.pattern {
   space = {
     block = { 128, 256, 512, 1024 },
     items = { 1, 2, 4, 8, 16 },    -- additions of a thread
-    returns = { false, true },     -- the word before is read: an atomic operation, not a reduction
+    returns = { false, true },     -- an atomic operation, which returns the old word, instead of a reduction
   },
   where = { "n % (block * items) == 0", "n % words == 0", "words % block == 0" },
   baseline = { block = 256, items = 4 },

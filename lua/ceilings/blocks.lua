@@ -1,4 +1,4 @@
--- The ceiling "blocks": as many blocks as a grid starts in a second, each of which does next to nothing.
+-- The ceiling "blocks": blocks of a grid that start in a second. Each block does almost nothing.
 local at = require "autotune"
 
 return at.pattern {

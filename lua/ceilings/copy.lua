@@ -1,4 +1,4 @@
--- The ceiling "copy": as many bytes as one kernel can read and write in a second.
+-- The ceiling "copy": bytes that one kernel can read and write in a second.
 local at = require "autotune"
 
 return at.pattern {

@@ -1,5 +1,4 @@
--- The ceilings "fp32" and "fp64": as many multiplications and additions as fit in a second, fused, in
--- chains that wait for nothing but themselves.
+-- The ceilings "fp32" and "fp64": fused multiply-adds in a second, in chains that depend only on themselves.
 local at = require "autotune"
 
 return at.pattern {
@@ -11,8 +10,8 @@ return at.pattern {
 
   space = {
     block = { 128, 256, 512 },
-    chains = { 1, 2, 4, 8, 16 },   -- of a thread
-    unroll = { 4, 16, 32 },        -- steps of each in one trip of the loop
+    chains = { 1, 2, 4, 8, 16 },   -- chains of a thread
+    unroll = { 4, 16, 32 },        -- steps of each chain in one iteration of the loop
   },
   where = { "n % (block * chains) == 0", "rounds % unroll == 0" },
   baseline = { block = 256, chains = 4, unroll = 16 },

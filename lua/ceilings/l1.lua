@@ -1,5 +1,5 @@
--- The ceiling "l1": as many bytes as the L1s of all SMs give in a second, of words that stay there. Each
--- block reads the same words, over and over.
+-- The ceiling "l1": bytes that the L1s of all SMs deliver in a second, of words that stay there. Each block reads the
+-- same words over and over.
 local at = require "autotune"
 
 local words, blocks = 4096, "4 * device.sm_count"

@@ -1,5 +1,5 @@
--- The ceiling "l2": as many bytes as the L2 gives in a second, of words that stay there and that no L1
--- keeps. Measured with a warm cache.
+-- The ceiling "l2": bytes that the L2 delivers in a second, of words that stay there and that no L1 keeps. Measured
+-- with a warm cache.
 local at = require "autotune"
 
 local words = "max(1, device.l2_bytes // share // 4096) * 1024"
@@ -7,7 +7,7 @@ local words = "max(1, device.l2_bytes // share // 4096) * 1024"
 return at.pattern {
   name = "ceiling_l2",
   summary = "A sum of the same words over and over, past the L1",
-  problem = { share = 4, passes = 64 }, -- of the L2: one in `share`
+  problem = { share = 4, passes = 64 }, -- the data has the size of the L2 divided by `share`
   ragged = false,
   simulated = { share = 512, passes = 2 },
 

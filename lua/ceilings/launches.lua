@@ -1,5 +1,5 @@
--- The ceiling "launches": as many kernels as start and end in a second, one after the other, each of
--- which does next to nothing. Its inverse is what a launch costs at least.
+-- The ceiling "launches": kernels that start and end in a second, one after the other. Each kernel does almost nothing.
+-- The inverse is the least cost of a launch.
 local at = require "autotune"
 
 local launches = {}

@@ -1,4 +1,4 @@
--- The ceilings "one_word", "one_float" and "one_double": as many additions to one address as fit in a second.
+-- The ceilings "one_word", "one_float" and "one_double": additions to one address in a second.
 local at = require "autotune"
 
 return at.pattern {

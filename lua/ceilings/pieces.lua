@@ -1,5 +1,5 @@
--- The ceilings "pieces_read" and "pieces_written": as many bytes as are read or written in a second in runs of
--- 32 bytes at places far apart. DRAM moves larger pieces: what one costs follows from the ceilings of long runs.
+-- The ceilings "pieces_read" and "pieces_written": bytes that are read or written in a second, in runs of 32 bytes at
+-- addresses far apart. DRAM moves larger pieces; the ceilings of long runs give the cost of a piece.
 local at = require "autotune"
 
 return at.pattern {
@@ -11,7 +11,7 @@ return at.pattern {
 
   space = {
     block = { 128, 256, 512 },
-    unroll = { 4, 8 },             -- vectors of 16 bytes of a thread in flight
+    unroll = { 4, 8 },             -- vectors of 16 bytes that a thread has in flight
   },
   where = { "2 * runs % (block * unroll) == 0" },
   baseline = { block = 256, unroll = 4 },

@@ -1,4 +1,4 @@
--- The ceiling "read": as many bytes as one kernel can read in a second.
+-- The ceiling "read": bytes that one kernel can read in a second.
 local at = require "autotune"
 
 return at.pattern {
@@ -12,7 +12,7 @@ return at.pattern {
     block = { 256, 512, 1024 },
     vec = { 1, 2, 4 },             -- words of a load
     unroll = { 1, 2, 4, 8 },       -- loads of a thread in flight
-    trips = { 1, 4 },              -- times that a thread does so
+    trips = { 1, 4 },              -- repetitions
     hint = { "none", "streaming" },
   },
   where = { "n % (block * vec * unroll * trips) == 0" },

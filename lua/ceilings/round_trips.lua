@@ -1,5 +1,5 @@
--- The ceiling "round_trips": as many loads from DRAM as follow one another in a second, each of an address
--- that the one before gave. Its inverse is the latency of DRAM when it is idle.
+-- The ceiling "round_trips": dependent loads from DRAM in a second. Each load gives the address of the next. The
+-- inverse is the latency of an idle DRAM.
 local at = require "autotune"
 
 return at.pattern {

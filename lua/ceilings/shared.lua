@@ -1,5 +1,5 @@
--- The ceiling "shared": as many bytes as threads can read of shared memory in a second, without
--- conflicts. Each warp reads a window of 4 KiB over and over.
+-- The ceiling "shared": bytes that threads can read from shared memory in a second, without conflicts. Each warp reads
+-- a window of 4 KiB over and over.
 local at = require "autotune"
 
 return at.pattern {
@@ -12,7 +12,7 @@ return at.pattern {
   space = {
     block = { 128, 256, 512, 1024 },
     vec = { 1, 2, 4 },             -- words of a load
-    unroll = { 1, 2, 4 },          -- passes in one trip of the loop
+    unroll = { 1, 2, 4 },          -- passes in one iteration of the loop
   },
   where = { "warps * 32 % block == 0" },
   baseline = { block = 256, vec = 4 },

@@ -1,5 +1,5 @@
--- The ceilings "host_to_device" and "device_to_host": as many bytes as go between the host's pinned memory
--- and the device's in a second, one way.
+-- The ceilings "host_to_device" and "device_to_host": bytes that are copied in a second between pinned host memory and
+-- device memory, in one direction.
 local at = require "autotune"
 
 local MIB = 1 << 20
@@ -12,7 +12,7 @@ return at.pattern {
 
   space = {
     memory = { "pinned", "write_combined" },
-    chunk = { 0, 4 * MIB, 16 * MIB, 64 * MIB }, -- 0: everything at once
+    chunk = { 0, 4 * MIB, 16 * MIB, 64 * MIB }, -- 0: one chunk
     streams = at.when("chunk > 0", { 1, 2, 4 }),
   },
   where = { "chunk < 4 * n" },

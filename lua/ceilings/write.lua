@@ -1,4 +1,4 @@
--- The ceiling "write": as many bytes as one kernel can write in a second.
+-- The ceiling "write": bytes that one kernel can write in a second.
 local at = require "autotune"
 
 return at.pattern {

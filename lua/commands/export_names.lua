@@ -1,4 +1,4 @@
--- autotune export: the names of a pattern's columns, and of the buffers of its launch, in C.
+-- autotune export: the C names of a pattern's columns and of its launch's buffers.
 
 local identifiers = require "lib.identifiers"
 

@@ -1,10 +1,11 @@
--- autotune pick: the configuration that a program gets, the rule that gives it, and why better ones are refused.
+-- autotune pick: the configuration that a program gets, the rule that gives it, and why better configurations are
+-- refused.
 --
--- given: pattern, gpu { name, major, minor }, problem, choice, refused, records { gpu, major, minor }, folders. The choice
--- and each refused candidate have rule and configuration, and if they are known: gpu and pattern of their record; problem,
--- time_ns and number of their entry; place in their portfolio, from 0 on. A refused candidate also has is_slower; by_tree: the
--- tree of its portfolio chose the default; seen: the problem on which it was no faster than the default; broken
--- { line, text }.
+-- given: pattern, gpu { name, major, minor }, problem, choice, refused, records { gpu, major, minor }, folders. The
+-- choice and each refused candidate have rule and configuration, and if they are known: gpu and pattern of their
+-- record; problem, time_ns and number of their entry; place in their portfolio, from 0 on. A refused candidate also has
+-- is_slower; by_tree: the tree of its portfolio chose the default; seen: the problem on which it was no faster than the
+-- default; broken { line, text }.
 
 local get, pairs_of
 

@@ -9,7 +9,7 @@ local WHOLE = "what 'autotune SCRIPT --json --top 1000000' prints, "
 
 local function missing(message, ...) refuse(string.format(message, ...), "missing") end
 
--- Returns the values of a parameter, ascending, and for each valid result the place of its value.
+-- Returns the values of a parameter, ascending, and the index of its value for each valid result.
 local function levels_of(d, p)
   local levels, places = recorded.levels(d.works, p)
   local of = {}

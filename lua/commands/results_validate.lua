@@ -1,8 +1,8 @@
 -- autotune results validate: faults of a record that its readers do not notice.
 --
 -- given: root (the file's JSON), faults { { pointer, message }, ... } that readers found, record (in the form of
--- lua/lib/entries.lua, or null if the file is not a record), path (of the file), slug (of the record's GPU).
--- Returns all faults.
+-- lua/lib/entries.lua, or null if the file is not a record), path (of the file), slug (of the record's GPU). Returns
+-- all faults.
 
 local entries = require "lib.entries"
 local text_of_path = require "lib.page" {}.path

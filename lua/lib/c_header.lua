@@ -13,8 +13,8 @@ end
 
 local ALWAYS_READ = { name = true, major = true, minor = true }
 
--- Which fields of the device the constraints and what they are derived from read, beside those that the
--- look-up does.
+-- Returns the fields of the device that the constraints and their derived values read, other than the fields that the
+-- look-up reads.
 function text.fields_read(p, device_fields)
   if #p.constraints == 0 then
     return " name, major and\n * minor are read (the pattern's script was not at hand: no constraint is checked)"
@@ -32,7 +32,7 @@ function text.fields_read(p, device_fields)
   return out
 end
 
--- A row's; of none the default's.
+-- The cells of a row, or of the default if there is no row.
 function text.entry(p, row)
   local record, e = row and row.record, row and row.entry
   local head = {
@@ -60,7 +60,7 @@ function text.spaced(c_type)
   return string.sub(c_type, -1) == "*" and c_type or c_type .. " "
 end
 
--- Is it in any constraint?
+-- Returns whether any constraint reads it.
 function text.any(p, part)
   for _, constraint in ipairs(p.constraints) do
     if constraint.c and string.find(constraint.c, part, 1, true) then return true end
@@ -68,7 +68,7 @@ function text.any(p, part)
   return false
 end
 
--- Is there a constraint that cannot be said in C?
+-- Returns whether a constraint cannot be written in C.
 function text.has_untold(p)
   for _, constraint in ipairs(p.constraints) do
     if not constraint.c then return true end
@@ -97,7 +97,7 @@ function text.serves(p, portfolio, number)
   return table.concat(out, " &&\n        ")
 end
 
--- Does a tree ask for the feature?
+-- Returns whether a tree reads the feature.
 function text.asks(p, feature)
   for _, portfolio in ipairs(p.portfolios) do
     for _, node in ipairs(portfolio.tree) do
@@ -107,7 +107,7 @@ function text.asks(p, feature)
   return false
 end
 
--- Can all that the tree asks for be said in C?
+-- Returns whether all questions of the tree can be written in C.
 function text.can_be_asked(p, portfolio)
   for _, node in ipairs(portfolio.tree) do
     for _, feature in ipairs(p.features) do
@@ -123,7 +123,8 @@ local function row_of(p, number, place)
   end
 end
 
--- The question of a node of the portfolio. A question that a type cannot answer is never true, as in record/pick.c.
+-- The condition of a node of the portfolio. A condition that the type of a feature cannot satisfy is never true, as in
+-- record/pick.c.
 function text.question(p, node, number)
   if node.feature then
     return string.format("autotune_%s_feature_%s(device, problem, autotune_%s_at(%d).config) < (double)%.17g", p.name,
@@ -162,7 +163,7 @@ local function device_condition(field, v)
   return device .. " == " .. v
 end
 
--- When a use's kernels are those of a configuration.
+-- The condition under which a use's kernels are those of a configuration.
 function text.conditions(p, use, device_fields)
   local out = {}
   for i, column in ipairs(p.parameters) do
@@ -176,7 +177,8 @@ function text.conditions(p, use, device_fields)
   return #out > 0 and table.concat(out, " &&\n        ") or "true"
 end
 
--- The fields of autotune_device_named(): its arguments, and the limits of a capability; without one, 0.
+-- The fields of autotune_device_named(): its arguments, and the limits of the compute capability; 0 if the capability
+-- is unknown.
 function text.device_values(device_fields, capability, start)
   local out = {}
   for i, field in ipairs(device_fields) do
@@ -187,7 +189,7 @@ function text.device_values(device_fields, capability, start)
   return c.braced(out, start)
 end
 
--- The words for what results agree with if no reference says what is right; nil: one does, for all.
+-- Describes the source that results agree with if there is no reference; nil if all patterns have a reference.
 function text.agreeing(p)
   local with = { baseline = "those of the pattern's default", file = "those kept in files" }
   for _, row in ipairs(p.rows) do

@@ -1,5 +1,5 @@
--- check(patterns): refuses patterns whose headers would define the same name: "a"'s word of "b_c" may be
--- "a_b"'s of "c".
+-- check(patterns): refuses patterns whose headers would define the same name. For example the word "b_c" of pattern "a"
+-- and the word "c" of pattern "a_b" have one name.
 
 local c = require "lib.c_text"
 

@@ -1,13 +1,13 @@
--- Values of a record as C. Texts appear only in literals, with all but plain characters escaped, so
--- that no record can put code into a file.
+-- Values of a record as C. Texts appear only in literals, in which all but plain characters are escaped, so that no
+-- record can put code into a file.
 
 local c = {}
 
 local PAGE_COLUMNS = 98
 local INT32_MAX = 2147483647
 
---- literal(text): "a\054b" with its quotes. Three octal digits always, so that a digit after it is not
---- taken in; '?' for the trigraphs' sake, '*' so that no text can end a comment put around it.
+--- literal(text): "a\054b" with its quotes. Escapes always have three octal digits, so that a following digit is not
+--- part of them. '?' is escaped because of trigraphs, and '*' so that no text can end a comment around it.
 function c.literal(text)
   return '"' .. string.gsub(text, '[%c"\\?*\127-\255]', function(other)
     return string.format("\\%03o", string.byte(other))
@@ -21,7 +21,7 @@ function c.long(n)
   return tostring(n)
 end
 
---- number(x): with the fewest digits that read back the same; 0.0 for what is not finite.
+--- number(x): with the fewest digits that read back the same; 0.0 for infinities and NaN.
 function c.number(x)
   if x ~= x or x == math.huge or x == -math.huge then x = 0.0 end
   for precision = 1, 17 do
@@ -48,7 +48,7 @@ function c.type(pattern, column)
   return column.c_type or "autotune_" .. pattern.name .. "_" .. column.identifier .. "_kind"
 end
 
---- value(pattern, column, v): nil stands for 0 or the first word.
+--- value(pattern, column, v): nil gives 0 or the first word.
 function c.value(pattern, column, v)
   if column.c_type == "bool" then return v and "true" or "false" end
   if column.c_type == "double" then return c.number(v and v + 0.0 or 0.0) end
@@ -58,8 +58,8 @@ function c.value(pattern, column, v)
   end
 end
 
---- braced(texts, start): {1, 2, ...}, from the column `start` of the page on and continued on the
---- next line where the page ends. A struct without members is not C, hence {0}.
+--- braced(texts, start): {1, 2, ...}, from the column `start` of the page on, continued on the next line at the page's
+--- end. A struct without members is not C, hence {0}.
 function c.braced(texts, start)
   local out, at = "{", start + 1
   for i, text in ipairs(texts) do
@@ -75,7 +75,7 @@ function c.braced(texts, start)
   return out .. (#texts > 0 and "}" or "0}")
 end
 
---- values(pattern, columns, values, start): {1, 2, AUTOTUNE_...}, as braced() has it.
+--- values(pattern, columns, values, start): {1, 2, AUTOTUNE_...}, wrapped as braced() wraps it.
 function c.values(pattern, columns, values, start)
   local out = {}
   for i, column in ipairs(columns) do
@@ -93,7 +93,7 @@ function c.pairs(values)
   return table.concat(out, ",")
 end
 
---- has_columns(columns, values): has it these, and no others?
+--- has_columns(columns, values): returns whether `values` has exactly these columns.
 function c.has_columns(columns, values)
   for _, column in ipairs(columns) do
     if not has(values, column.name) then return false end

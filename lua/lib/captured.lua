@@ -1,5 +1,5 @@
--- A captured launch of the kernel in a file (--captured DIR), which replaces what would be asked for. Scalars have the
--- values that the program passed, pointers the memory that it had; the problem is fixed.
+-- A captured launch of the kernel in a file (--captured DIR), which replaces questions to the user. Scalars have the
+-- values that the program passed, pointers the memory contents at the launch. The problem is fixed.
 
 local host = ...
 

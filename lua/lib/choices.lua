@@ -1,15 +1,15 @@
--- The facts known by compute capability, for templates that choose among GPUs without their names.
+-- The facts known for each compute capability, for templates that choose among GPUs without their names.
 
 local c = require "lib.c_text"
 
 local choices = {}
 
--- A column of sizes; of the others a value is a name for itself.
+-- Whether a column has sizes. The values of other columns are names.
 function choices.is_size(column)
   return column.c_type == "int" or column.c_type == "int64_t" or column.c_type == "double"
 end
 
---- split(columns): the sizes among them, and the others.
+--- split(columns): the columns with sizes, and the other columns.
 function choices.split(columns)
   local sizes, others = {}, {}
   for _, column in ipairs(columns) do
@@ -34,7 +34,8 @@ local function extent(row, sizes)
   return product
 end
 
--- The rows that `better` prefers among those of one capability that agree on `columns`; the newest GPUs first.
+-- Returns the rows of one capability that `better` prefers among rows with equal values in `columns`; rows of the
+-- newest GPUs come first.
 local function best_of(p, columns, better)
   local best, keys = {}, {}
   for place, row in ipairs(p.rows) do
@@ -57,14 +58,14 @@ local function best_of(p, columns, better)
   return out
 end
 
---- by_capability(p): of each compute capability, and of each combination of values that are no sizes, the
---- row of the largest problem.
+--- by_capability(p): the row of the largest problem for each compute capability and each combination of values that are
+--- not sizes.
 function choices.by_capability(p)
   local sizes, others = choices.split(p.variables)
   return best_of(p, others, function(a, b) return extent(a, sizes) > extent(b, sizes) end)
 end
 
---- by_problem(p): of each compute capability and problem the first row.
+--- by_problem(p): the first row of each compute capability and problem.
 function choices.by_problem(p)
   return best_of(p, p.variables, function() return false end)
 end

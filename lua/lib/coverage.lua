@@ -1,9 +1,9 @@
--- Says in words what a proof covered: "covered" as records and --json have it; "oracle", of what: the reference where
--- nothing is said.
+-- Describes what a proof covered. "covered" is the member of records and of --json. "oracle" is the source of the
+-- expected results; the reference if it is absent.
 
 local coverage = {}
 
--- "for n = 1003, not at n = 16777216" where no result of the tuned problem was compared; nil where results were.
+-- "for n = 1003, not at n = 16777216" if no result of the tuned problem was compared, else nil.
 function coverage.extent(covered)
   if not covered or not has(covered, "extent") or covered.extent ~= "smaller" then return nil end
   local run, left = {}, "the tuned problem"

@@ -1,8 +1,8 @@
 -- The addresses of kernels in an exported .cu file.
 --
--- A kernel that a word names is named by it. Any other, an instance of a template or one of namespaces or of several
--- of a name, is named by an expression, which means what it does where the kernel's source is: a function beside it has
--- the expression. Among the kernels that are written as PTX such a kernel is called autotune_ptx_<entry>.
+-- A plain name is enough for most kernels. An instance of a template, a kernel in a namespace, and an overloaded kernel
+-- need an expression, which is only valid beside the kernel's source: a function there returns the address. Among
+-- kernels that are written as PTX such a kernel is called autotune_ptx_<entry>.
 
 local entries = {}
 
@@ -10,7 +10,7 @@ local function is_word(name)
   return string.find(name, "^[%a_][%w_]*$") ~= nil
 end
 
---- The functions of a kernel's source, for its entries ("": not there).
+--- The functions of a kernel's source, for its entries; "" for entries without a function.
 function entries.functions(names, is_ptx)
   local out = {}
   for e, name in ipairs(names) do

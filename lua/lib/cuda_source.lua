@@ -8,13 +8,13 @@
 local MOST_NESTED = 16
 local LONGEST_NAME_BYTES = 512
 
--- ---- the pieces of a text: each function gives the place after the one that begins at `at` ----
+-- ---- the tokens of a text: each function returns the position after the token that begins at `at` ----
 
 local function at_is(s, at, text)
   return string.sub(s, at, at + #text - 1) == text
 end
 
--- Goes up to the next character of the set; a backslash takes the one after it along.
+-- Skips to the next character of the set. A backslash also skips the character after it.
 local function escaped_until(s, at, set)
   while true do
     at = string.find(s, set, at)
@@ -39,7 +39,7 @@ local function skip_comment(s, at)
   return (last or #s) + 1
 end
 
--- R"x( ... )x", at its quote
+-- R"x( ... )x", from its quote
 local function skip_raw(s, at)
   local open = string.find(s, "(", at, true)
   if not open or open - at > 16 then return skip_quoted(s, at) end
@@ -52,7 +52,7 @@ local function skip_name(s, at)
   return (last or at - 1) + 1
 end
 
--- 1'000'000 is a number, no character.
+-- 1'000'000 is a number; its quotes do not begin a character.
 local function skip_number(s, at)
   while true do
     local _, last = string.find(s, "^[%w.]+", at)
@@ -73,7 +73,7 @@ local function skip_piece(s, at)
   return at_is(s, behind - 1, 'R"') and skip_raw(s, behind) or behind
 end
 
--- Blanks and comments; line ends too where `over_lines`.
+-- Skips blanks and comments, and line ends if `over_lines`.
 local function skip_blanks(s, at, over_lines)
   while true do
     local _, last = string.find(s, over_lines and "^[ \t\r\n]+" or "^[ \t\r]+", at)
@@ -85,7 +85,7 @@ local function skip_blanks(s, at, over_lines)
   end
 end
 
--- Past the end of a directive, whose lines may be continued and whose comments may be long.
+-- Skips a directive, which may be continued on the next line and may contain long comments.
 local function skip_directive(s, at)
   while at <= #s and not at_is(s, at, "\n") do
     if at_is(s, at, "\\") and at < #s then at = at + 2
@@ -100,17 +100,17 @@ local function add(list, text)
   list[#list + 1] = text
 end
 
--- At `extern`: past extern "C" where it is that, with what stands for it written; else nil.
+-- Handles `extern`: skips extern "C" and writes its replacement. Returns nil if it is another `extern`.
 local function rewrite_linkage(r, s, at, in_directive)
   local literal = skip_blanks(s, skip_name(s, at), not in_directive)
   if not (at_is(s, literal, '"C"') or at_is(s, literal, '"C++"')) then return nil end
   local behind = skip_blanks(s, skip_quoted(s, literal), not in_directive)
-  -- Its names are seen outside, as those of a linkage block are.
+  -- Its names are visible outside, like those of a linkage block.
   if at_is(s, behind, "{") then add(r.text, "inline namespace linkage ") end
   return behind
 end
 
--- Writes the piece before `behind`; gives what comes after it.
+-- Writes the token before `behind`; returns the text after it.
 local function write_piece(r, s, at, behind, in_directive)
   local piece = string.sub(s, at, behind - 1)
   local past = piece == "extern" and rewrite_linkage(r, s, at, in_directive)
@@ -177,9 +177,9 @@ function rewrite(r, s)
   end
 end
 
---- rewrite(source, headers): its `text` for a namespace, `includes` for before all of them, and `undefines`
---- for its end. `headers` are the files that the source and its headers include, other than the Toolkit's:
---- `name` and `text` each.
+--- rewrite(source, headers): returns `text`, the source for a namespace; `includes`, for before all namespaces; and
+--- `undefines`, for the end of the text. `headers` are the files, other than the Toolkit's, that the source and its
+--- headers include, each with `name` and `text`.
 return function(source, headers)
   local r = { text = {}, includes = {}, undefines = {}, headers = {}, included = {}, once = {}, nested = 0 }
   for _, header in ipairs(headers) do r.headers[header.name] = header.text end

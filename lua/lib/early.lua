@@ -1,5 +1,5 @@
--- Values and expressions before the pattern exists, for what has to be known then, such as the baseline. Nothing here
--- fails: an expression that has no value yet, or reads `device`, is nil.
+-- Values and expressions before the pattern exists, for example for the baseline. Nothing here fails: an expression
+-- without a value so far, or that reads `device`, is nil.
 
 local host = ...
 

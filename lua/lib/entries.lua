@@ -1,5 +1,5 @@
--- Entries of records (record/record.h), as commands that read them are given these: a record is { file, gpu, pattern, major,
--- minor, content = the file's JSON, entries and portfolios = places, from 0, of those that are valid }.
+-- Entries of records (record/record.h), in the form that commands receive: a record is { file, gpu, pattern, major,
+-- minor, content = the file's JSON, entries and portfolios = indices, from 0, of the valid ones }.
 
 local recorded = require "lib.recorded"
 local get = recorded.get
@@ -25,7 +25,7 @@ function entries.figures(e)
            ceiling = text(e, "ceiling"), date = text(e, "date"), tool = text(e, "tool") }
 end
 
--- Does the entry match { { name, text }, ... } of --set?
+-- Returns whether the entry matches { { name, text }, ... } of --set.
 local function fits(e, wanted)
   for _, pair in ipairs(wanted) do
     local v = get(e.problem, pair[1])
@@ -34,7 +34,7 @@ local function fits(e, wanted)
   return true
 end
 
--- Calls `each(entry, place)` for those of a record that match.
+-- Calls `each(entry, place)` for each entry of a record that matches.
 function entries.each(r, wanted, each)
   for _, place in ipairs(r.entries) do
     local e = r.content.entries[place + 1]
@@ -42,14 +42,14 @@ function entries.each(r, wanted, each)
   end
 end
 
--- The valid portfolios of a record, each with its place; none where variables are asked for.
+-- The valid portfolios of a record, each with its index; empty if variables are given.
 function entries.portfolios(r, wanted)
   local out = {}
   for i, place in ipairs(#wanted == 0 and r.portfolios or {}) do out[i] = { r.content.portfolios[place + 1], place } end
   return out
 end
 
--- A text that is the same for objects of equal members, in whatever order.
+-- A text that is equal for objects with equal members, in any order.
 function entries.key(values)
   local parts = {}
   for i, name in ipairs(names(values)) do parts[i] = name .. "=" .. recorded.key(values[name]) end
@@ -57,7 +57,7 @@ function entries.key(values)
   return table.concat(parts, ",")
 end
 
--- The same JSON, whatever the order of members?
+-- Returns whether two JSON values are equal, in any order of members.
 function entries.same(a, b)
   if type(a) ~= "table" or type(b) ~= "table" then return math.type(a) == math.type(b) and a == b end
   local a_names, b_names = names(a), names(b)

@@ -153,7 +153,8 @@ local function truth(v)
   return nil
 end
 
--- Runs all ways, of which one is taken at run time. Variables that they set differently are unknown afterwards.
+-- Runs all branches, of which the program takes one at run time. A variable is unknown afterwards if branches set it
+-- differently.
 local function alternatives(ways, node)
   local outer, results, cells, is_written = state.trail, {}, {}, {}
   state.uncertain = state.uncertain + 1
@@ -186,7 +187,7 @@ local function alternatives(ways, node)
   return nil
 end
 
--- Makes numbers unknown that a loop goes on changing.
+-- Makes numbers unknown that later iterations of a loop change.
 local function widen(trail_from, node)
   for i = trail_from, #state.trail do
     local cell = state.trail[i][1]
@@ -303,7 +304,7 @@ local function new_object(bytes, node, count)
   return { object = { bytes = bytes, at = place(node), text = text_of(node), count = count, cells = {} } }
 end
 
--- Forgets what a pointer leads to, because a function that is not seen here sets it.
+-- Forgets the memory that a pointer leads to, because a function without a visible body may set it.
 local function forget(v, node, name)
   if v and v.to then
     local old = v.to.v
@@ -712,7 +713,7 @@ end
 local function switch(node)
   local v, body = eval(node_of(node.children[#node.children - 1])), last(node)
   local ways, all, taken = {}, {}, nil
-  local function flatten(n) -- a case holds the next one if it has no statement of its own
+  local function flatten(n) -- A case contains the next case if it has no statement of its own.
     all[#all + 1] = n
     if n.kind == "CaseStmt" or n.kind == "DefaultStmt" then
       local label = n.kind == "CaseStmt" and eval(node_of(n.children[1])) or nil

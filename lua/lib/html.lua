@@ -1,4 +1,4 @@
--- Text in HTML: characters that have a meaning there are escaped.
+-- Text in HTML: escapes the characters that have a meaning there.
 
 local MEANING = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;", ["'"] = "&#39;" }
 

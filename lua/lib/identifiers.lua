@@ -5,7 +5,7 @@ local MACROS = require "lib.reserved_names"
 
 local identifiers = {}
 
--- The words of C23 and C++20, and types that an exported file names.
+-- The keywords of C23 and C++20, and types that an exported file names.
 local KEYWORDS = [[
 alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t char8_t class
 co_await co_return co_yield compl concept const const_cast consteval constexpr constinit continue decltype
@@ -17,7 +17,7 @@ using virtual void volatile wchar_t while xor xor_eq imaginary int64_t offsetof 
 typeof_unqual
 ]]
 
--- Macros that come in families, some of which grow with each release.
+-- Families of macros, some of which grow with each release.
 local FAMILIES = {
   "^M_1_PI", "^M_2_PI", "^M_2_SQRTPI", "^M_E$", "^M_E[fl]", "^M_LN", "^M_LOG", "^M_PI", "^M_SQRT",
   "^HUGE_VAL", "^SNAN", "^DBL_", "^FLT_", "^LDBL_", "^FE_", "^LC_", "^PRI[diouxX]", "^SCN[dioux]", "^SIG_",
@@ -31,7 +31,7 @@ local FAMILIES = {
 -- Names like those of the macros of <stdint.h> and <limits.h>: INT32_MAX, UINT8_C, CHAR_BIT.
 local LIMITS = { _MAX = true, _MIN = true, _WIDTH = true, _C = true, _BIT = true }
 
--- The longest stems, so that a number fits after them in what reads them.
+-- The longest stems, so that a number fits after them within the limits of readers.
 local STEM_BYTES = 71
 
 -- One line, with a blank before and after each name.
@@ -49,14 +49,15 @@ local function is_reserved(name)
   return string.find(RESERVED, " " .. name .. " ", 1, true) ~= nil
 end
 
--- What starts with an underscore may be a macro of the compiler (__LINE__); what starts as the header's own
--- names do may be one of them.
+-- A name that starts with an underscore may be a macro of the compiler (__LINE__). A name that starts like the header's
+-- own names may be one of these.
 local function stem_of(name)
   local prefixed = string.find(name, "^_") or string.lower(string.sub(name, 1, 8)) == "autotune"
   return string.sub((prefixed and "p" or "") .. name .. (is_reserved(name) and "_" or ""), 1, STEM_BYTES)
 end
 
--- The stem, with a number after it where `taken` has it; `key` makes of it what must be unique.
+-- Returns the stem, with a number after it if `taken` has the stem; `key` turns a name into the text that must be
+-- unique.
 local function unique(stem, taken, key)
   local name, number = stem, 1
   while taken[key(name)] do
@@ -87,7 +88,7 @@ local function type_of(v)
   return v >= -2147483648 and v <= 2147483647 and "int" or "int64_t"
 end
 
--- The type that holds both: numbers widen; a mixture of kinds becomes words.
+-- The type that holds values of both types: numbers widen; a mixture of kinds becomes words.
 local function join(a, b)
   if a == b then return a end
   if WIDTH[a] and WIDTH[b] then return WIDTH[a] > WIDTH[b] and a or b end
@@ -101,10 +102,10 @@ local function is_element_type(v, element_types)
   return false
 end
 
---- columns(list, element_types): of each column, which has its `name` and the `values` that it must hold, in
---- the order in which they are named, its `identifier`, `type`, `words`, and whether it is `mixed`: some of its
---- words are no texts. A column that is `open` is a variable: a caller's may be larger than any that was
---- recorded, or of another type of elements. `more` values are named last and change no type.
+--- columns(list, element_types): gives each column its `identifier`, `type`, `words`, and `mixed` (some words are not
+--- texts). A column has a `name` and the `values` that it must hold, in the order in which they get names. A column
+--- that is `open` is a variable: a caller's value may be larger than any recorded value, or of another element type.
+--- `more` values get names last and do not change the type.
 function identifiers.columns(list, element_types)
   local out, taken, constants = {}, {}, {}
   for i, column in ipairs(list) do

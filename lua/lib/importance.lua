@@ -52,7 +52,7 @@ local function take_sample(r)
   return s
 end
 
--- The lowest cost with the parameter's worst value over the lowest of all, and the value of the latter.
+-- Returns the lowest cost with the parameter's worst value divided by the lowest of all costs, and the worst value.
 local function find_worst(s, p)
   local best_of, best, worst = {}, 1, -math.huge
   for i, y in ipairs(s.y) do

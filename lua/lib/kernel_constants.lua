@@ -11,7 +11,7 @@ local KIND = check.KIND
 
 local constants = {}
 
--- Returns the number of elements, as far as the file tells it: "17", "RADIUS + 1".
+-- Returns the number of elements, "17" or "RADIUS + 1", as far as the file determines it.
 local function count_of(extents)
   local factors = {}
   for _, e in ipairs(extents) do factors[#factors + 1] = early.macro_expression(e) or nil end

@@ -1,8 +1,8 @@
 -- A kernel in a file of its own: kernel = { source = "kernel.cu" }, or the comment of such a file.
 --
--- What the pattern does not say is inferred: arguments, element types, inputs and outputs from the kernel's type, which
--- the compiler tells; names of parameters and defaults of macros from the file's text. What cannot be inferred is asked
--- for in one message. docs/kernel_files.md has the rules.
+-- Fields that the pattern does not give are inferred: arguments, element types, inputs and outputs from the kernel's
+-- type, which the compiler reports; names of parameters and defaults of macros from the file's text. One message asks
+-- for everything that cannot be inferred. docs/kernel_files.md has the rules.
 
 local host = ...
 
@@ -327,7 +327,8 @@ local function check_buffers(description, params)
   end
 end
 
--- A block of more threads is not an error in a space that is a product, but no configuration.
+-- A block with too many threads is not an error in a space that is a product of lists; it only excludes the
+-- configuration.
 local MOST_THREADS = 1024
 
 local function bound_blocks(description)

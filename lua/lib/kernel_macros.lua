@@ -130,8 +130,8 @@ end
 
 local MOST_TRIED = 10000
 
--- Chooses values for parameters that neither the file nor the pattern sets: the first ones that satisfy the
--- constraints, or the first of each list if there are too many to try or none will do.
+-- Chooses values for parameters that neither the file nor the pattern sets: the first values that satisfy the
+-- constraints. If there are too many combinations to try, or none satisfies them, the first value of each list.
 local function choose_rest(description, values, space_names, baseline)
   local rest, known, tried = {}, early.with_problem(baseline, description), 0
   for _, name in ipairs(space_names) do

@@ -1,6 +1,6 @@
--- Writes a comment to start from for a kernel in a file: what the file's own host code launches it with. Each value has
--- its place in the file beside it. What the file does not tell is a question, at.ask, which has to be answered before
--- tuning.
+-- Writes a comment to start from for a kernel in a file, with the values with which the file's own host code launches
+-- it. Each value has its place in the file beside it. A value that the file does not determine is a question, at.ask,
+-- which the user has to answer before tuning.
 
 local host = ...
 
@@ -141,7 +141,7 @@ local function without_casts(v)
   return v
 end
 
--- Returns a and b if the value is a / b rounded up.
+-- Returns a and b if the value is a / b, rounded up.
 local function rounded_up(v)
   local function is_one(x) return x and x.n == 1 end
   v = without_casts(v)
@@ -332,7 +332,7 @@ end
 
 -- ---- structures by value ----
 
--- Lists the members. Returns false if one has an unknown type.
+-- Lists the members. Returns false if a member has an unknown type.
 function context:members(class, v, name, list)
   local fine = class ~= nil
   for _, id in ipairs(class and class.children or {}) do
@@ -400,7 +400,7 @@ function context:read_block(launch, numbers, words, facts)
       end
     end
     local is_mere = from and not from.op
-    -- A warp stays a warp beside a computed number of warps.
+    -- A number of warps may be computed; the 32 threads of a warp stay a constant.
     local second = sides[2]
     while second and second.of do second = second.of end
     if i == 1 and v.n == 32 and count > 1 and second and second.op then is_mere = false end
@@ -414,11 +414,13 @@ function context:read_block(launch, numbers, words, facts)
         return not self:name_of(x)
       end)
     end
-    -- A number of threads that the kernel knows by a name of its own has that name: its indices depend on it.
+    -- If the kernel has a name of its own for a number of threads, the pattern uses this name, because the kernel's
+    -- indices depend on it.
     for own, n in pairs(self.tuned) do
       if not name and is_mere and not words.blockDim and n == v.n and v.n > 1 and words[own] then name, self.literal[own] = own, true end
     end
-    -- More threads in as many blocks are another launch, unless the kernel reads the grid's size.
+    -- With more threads in the same number of blocks the launch would do other work, unless the kernel reads the grid's
+    -- size.
     local follows, own_nodes, at = words.gridDim, {}, v
     while at do own_nodes[at], at = true, at.of end
     for k = 1, 3 do
@@ -485,7 +487,7 @@ function context:read_buffer(a, param, v, decl, i, found, shared)
     if a.bytes == 0 then extra[1] = "dtype = " .. ask("what " .. param.text .. " leads to") end
   end
   if string.find(a.type or "", "int") and host.is_index_array(name) then
-    -- Tells offsets, of which the kernel reads two neighbours.
+    -- Detects offsets: the kernel reads two neighbouring elements of the array.
     local is_offsets = string.find(found.text, "%f[%w_]" .. string.gsub(name, "_$", "") .. "%s*%[[^%]]*%+%s*1%s*%]")
     extra[#extra + 1] = is_offsets and "fill = \"offsets\", limit = " .. ask("the last of " .. name .. ", where the rows end")
       or "fill = \"below\", limit = " .. ask(name .. " has places in another buffer: below what?")
@@ -579,7 +581,7 @@ return function(entry, names, facts, tools)
   end
   local kernel = tools.find_kernels(entry)[1]
   local launches = code.run(kernel.name, places)
-  -- Of several launches choose the one that is known best, and of equal ones the first.
+  -- Of several launches, chooses the one with the fewest unknown values, or the first of equals.
   local launch, least = nil, math.huge
   for _, one in ipairs(launches) do
     local open = one.uncertain and 1 or 0

@@ -3,13 +3,13 @@
 --   local markdown = require "lib.markdown"
 --   markdown(text, p)
 --
--- `p` is lib.page. Paragraphs, items of lists and tables are fitted to the page; code stays as it is.
+-- `p` is lib.page. Paragraphs, list items and tables are wrapped to the page; code is left as it is.
 
 local MOST_COLUMNS, GAP, LEAST_COLUMN, MOST_PARAGRAPH_LINE = 8, 2, 8, 1024
 
 local find, match, rep, sub = string.find, string.match, string.rep, string.sub
 
--- The cells of a row "| a | b |". A bar ends a cell only after a blank, so that cells may contain bars.
+-- The cells of a row "| a | b |". Only a bar after a blank ends a cell, so that cells may contain bars.
 local function cells_of(row)
   local cells, at = {}, 2
   while at <= #row and #cells < MOST_COLUMNS do
@@ -34,7 +34,7 @@ local function fit(widths, columns)
   end
 end
 
--- The length of the text that fits into a line, up to a blank if there is one.
+-- The length of the text that fits into a line; the line ends at a blank if it has one.
 local function cut_line(text, width)
   if #text <= width then return #text end
   for at = width, 1, -1 do
@@ -43,7 +43,7 @@ local function cut_line(text, width)
   return width
 end
 
--- A row, whose cells are wrapped in their columns.
+-- A row with each cell wrapped in its column.
 local function row_text(cells, widths)
   local lines, more = {}, #cells > 0
   while more do
@@ -85,7 +85,7 @@ end
 -- The mark that begins an item of a list, "- " or "1. "; "" for other lines.
 local function mark_of(line) return match(line, "^%- ") or match(line, "^%d+%. ") or "" end
 
--- Does the line continue the paragraph or the item that begins with `mark`?
+-- Returns whether the line continues the paragraph or the item that begins with `mark`.
 local function continues(line, mark)
   local blanks = #match(line, "^ *")
   return #line > blanks and not find(line, "^[|#]") and not find(line, "^```") and mark_of(line) == ""

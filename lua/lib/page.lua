@@ -2,9 +2,8 @@
 --
 --   local p = require "lib.page"(page)
 --
--- `page` is what the program knows of the terminal: columns, colour, utf8. What people see came from
--- scripts, drivers and files of others: no control character of it, which a terminal would obey, is
--- written.
+-- `page` has the properties of the terminal: columns, colour, utf8. The text may come from scripts, drivers and files
+-- of other people, so control characters, which a terminal would obey, are never written.
 
 local STYLES = { best = "\27[1;32m", dim = "\27[2m", bold = "\27[1m", good = "\27[1;32m", warning = "\27[33m" }
 local STOP = "\27[0m"
@@ -13,14 +12,14 @@ local MOST_COLUMNS = 96
 
 local format, rep, sub, find, gsub = string.format, string.rep, string.sub, string.find, string.gsub
 
--- Every control character replaced by '?', those of two bytes included.
+-- Replaces every control character with '?', including the two-byte ones.
 local function clean(text)
   if not find(text, "[\0-\31\127\194]") then return text end
   text = gsub(text, "\194[\128-\159]", "?")
   return (gsub(text, "[\0-\31\127]", "?"))
 end
 
--- Characters, not bytes: every byte but the continuations of UTF-8.
+-- Counts characters: every byte except the continuation bytes of UTF-8.
 local function width(text)
   if not find(text, "[\128-\191]") then return #text end
   return #(gsub(text, "[\128-\191]", ""))
@@ -29,7 +28,7 @@ end
 local function pad_left(text, columns) return rep(" ", columns - width(text)) .. text end
 local function pad_right(text, columns) return text .. rep(" ", columns - width(text)) end
 
--- The lines of `words` on `columns`; the first one follows what has `indent` characters already.
+-- Wraps `words` to lines of `columns`. The first line follows `indent` characters that are already there.
 local function wrap(words, columns, indent)
   local lines = {}
   repeat
@@ -51,8 +50,8 @@ local function pairs_of(values, between)
   return table.concat(texts, between or ",")
 end
 
--- That a problem is the script's for simulated devices, and how to ask for the tuned one, of which `stood_for` has
--- what differs; "" where nothing does.
+-- Says that a problem is the script's smaller problem for simulated devices, and how to ask for the tuned problem.
+-- `stood_for` has the variables that differ; "" if none differ.
 local function stand_in(stood_for)
   if #names(stood_for) == 0 then return "" end
   return "the script's 'simulated' problem; the tuned one: --set " .. pairs_of(stood_for, " --set ")
@@ -65,13 +64,13 @@ local function list(texts)
   return out
 end
 
--- A member that may be missing; null is missing too.
+-- Returns a member that may be missing or null, or nil.
 local function get(object, name)
   if object and has(object, name) then return object[name] end
 end
 
--- Separates what the problems of several entries have in common, { { name, value }, ... }, from what is each one's own, a
--- function of an entry. Where nothing tells them apart all is each one's own.
+-- Separates the variables that several entries have in common, { { name, value }, ... }, from each entry's own
+-- variables, a function of an entry. If the entries have equal problems, all variables are each entry's own.
 local function in_common(entries)
   local shared, common, differs = {}, {}, false
   for _, name in ipairs(#entries > 1 and names(entries[1].problem) or {}) do
@@ -91,20 +90,19 @@ local function in_common(entries)
   end
 end
 
--- "rows=8192,cols=8192 (warm)": what a recorded entry answers; `own`, what of its problem is said.
+-- "rows=8192,cols=8192 (warm)": the question of a recorded entry. `own` is the part of its problem to show.
 local function question(entry, own)
   return pairs_of(own or entry.problem) .. (entry.cache == "warm" and " (warm)" or "")
     .. (entry.objective == "energy" and " (energy)" or "") .. (get(entry, "after") and " (after " .. entry.after .. ")" or "")
 end
 
--- A path: a text, or where it is not UTF-8 its bytes.
+-- A path as a text, or as its bytes if it is not UTF-8.
 local function path(p)
   if type(p) == "string" then return p end
   return (gsub(p.bytes, "%x%x", function(h) return string.char(tonumber(h, 16)) end))
 end
 
--- What is chosen at a node of a portfolio's tree, whatever is answered below it; nil where that depends. `words` says it
--- of a leaf.
+-- The choice at a node of a portfolio's tree if all leaves below it agree, else nil. `words` describes a leaf.
 local function chosen(tree, at, words)
   local node = tree[at + 1]
   if has(node, "order") then return words(node) end
@@ -112,7 +110,7 @@ local function chosen(tree, at, words)
   return yes and yes == chosen(tree, node["else"], words) and yes or nil
 end
 
--- The heads of a table, "<name,time": '<' before those whose column is on the left.
+-- The headers of a table, "<name,time": '<' marks columns that are aligned to the left.
 local function split_heads(heads)
   if type(heads) ~= "string" then return heads end
   local out = {}
@@ -136,14 +134,13 @@ return function(page)
     return pad_right(label, indent) .. wrap(words, math.max(page.columns - indent, 1), indent) .. "\n"
   end
 
-  -- The same for words that people look for in files with other tools: on one line where no one said
-  -- how wide the page is.
+  -- The same for words that people search for in files with other tools: one line, unless the page's width was given.
   function p.said(indent, label, words)
     if get(page, "is_wide") then return pad_right(label, indent) .. words .. "\n" end
     return p.wrapped(indent, label, words)
   end
 
-  -- A command to be copied: a line that goes on ends in a backslash; a list that is wider than the page is quoted and
+  -- A command to copy. A line that continues ends in a backslash. A list that is wider than the page is quoted and
   -- broken after commas.
   function p.command(indent, label, words)
     if get(page, "is_wide") then return pad_right(label, indent) .. words .. "\n" end
@@ -160,7 +157,7 @@ return function(page)
     return pad_right(label, indent) .. table.concat(lines, "\n" .. rep(" ", indent)) .. "\n"
   end
 
-  -- Every line of a message, indented; of an endless one the first, and how many more there are.
+  -- Every line of a message, indented. Of a very long message, the first lines and the number of others.
   function p.message(text, indent)
     local MOST, lines, count = 24, {}, 0
     indent = indent or 4
@@ -172,8 +169,8 @@ return function(page)
     return table.concat(lines)
   end
 
-  -- A line of source, and a caret below its byte `column`, which may be nil. Behind a template's ${...} the column is that of
-  -- what was compiled, so there is no caret.
+  -- A line of source, and a caret below its byte `column`, which may be nil. After a template's ${...} the column
+  -- refers to the compiled text, so there is no caret.
   function p.excerpt(indent, number, column, source)
     local before = column and column <= #source and sub(source, 1, column - 1) or "${"
     local gutter = rep(" ", indent) .. p.ink("dim", number .. " |") .. " "
@@ -190,8 +187,8 @@ return function(page)
     return sum
   end
 
-  -- As many columns from `from` on as the page has room for, and one at least. Words of a last column
-  -- that has no room are wrapped.
+  -- Returns as many columns, from `from` on, as the page has room for, but at least one. If the last column is text
+  -- without enough room, it is wrapped.
   local function next_band(t, from)
     local count = #t.heads
     local last = math.min(from + (from == 1 and 1 or 0), count)
@@ -236,9 +233,9 @@ return function(page)
     end
   end
 
-  -- The table's text. Each row is a list of cells, texts or numbers; `style` ("best", "dim") is how it
-  -- is shown in colour, `note` words below it. On a page that is too narrow a last column of text is
-  -- wrapped; other columns without room follow in a table of their own, which repeats the first.
+  -- The table's text. Each row is a list of cells, texts or numbers; `style` ("best", "dim") selects its colour, and
+  -- `note` is a line below it. On a narrow page a last column of text is wrapped; other columns without room follow in
+  -- a table of their own, which repeats the first column.
   local function layout(heads, rows)
     local t = { heads = {}, left = {}, widths = {}, rows = {} }
     for c, head in ipairs(split_heads(heads)) do
@@ -257,7 +254,7 @@ return function(page)
     return t
   end
 
-  -- Has the page room for all columns side by side?
+  -- Returns whether the page has room for all columns side by side.
   function p.fits(heads, rows)
     local t = layout(heads, rows)
     return #t.heads < MOST_COLUMNS and band_width(t, 1, #t.heads) <= page.columns

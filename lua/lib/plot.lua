@@ -1,20 +1,20 @@
--- Programs for gnuplot. Colours are Okabe & Ito's (2008), which people with any colour vision tell
--- apart, each with a dash and a point of its own for print; yellow, which is faint on white, is last.
+-- Programs for gnuplot. The colours are Okabe & Ito's (2008), which colour-blind people can tell apart. Each colour has
+-- its own dash and point for print. Yellow is faint on white, so it comes last.
 
 local plot = {
-  -- Where curves coincide, one below is seen in the gaps of those above.
+  -- Curves below others are visible through the gaps of the dashes.
   dashes = { "solid", "(16,10)", "(8,12)", "(20,8,6,8)", "(4,14)" },
   colours = { "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#56b4e9", "#e69f00", "#b0a000" },
 }
 
--- Between double quotes, without what gnuplot or its terminals would read as more than text.
+-- Returns a text for double quotes, without the characters that gnuplot or its terminals interpret.
 function plot.quoted(text)
   return '"' .. string.gsub(text, "[\"\\`{}^@&~\n$]", "") .. '"'
 end
 
 function plot.g(v) return string.format("%g", v) end
 
--- The beginning of a program. `d` is what is drawn, `columns` the terminal's.
+-- The beginning of a program. `d` is the data, `columns` is the terminal's width.
 function plot.head(d, columns)
   local terminals = {
     svg = "set terminal svg size 640,400 dynamic font 'sans-serif,14' background '#ffffff'\n",
@@ -25,7 +25,7 @@ function plot.head(d, columns)
   return terminals[d.format] .. (d.format ~= "terminal" and grid or "") .. "set title " .. plot.quoted(d.title) .. "\n"
 end
 
--- A terminal shows it where there is room beside the numbers.
+-- A terminal shows the unit if there is room beside the numbers.
 function plot.ylabel(d, name)
   return (d.format == "terminal" and "set lmargin 20\n" or "") .. "set ylabel '" .. name .. "'\n"
 end
@@ -40,7 +40,7 @@ function plot.figure(d, i)
   return d.rate_unit and d.rates[i] or d.costs[i] * 1e3
 end
 
--- The order to plot: the ceiling and the baseline, and over them the curves.
+-- The order of plotting: first the ceiling and the baseline, then the curves over them.
 function plot.order(d, curves)
   local parts = {}
   if d.ceiling then

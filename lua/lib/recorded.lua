@@ -1,29 +1,31 @@
--- Files of recorded measurements as one table: Kernel Tuner's caches, T4 results, runs' --json, records, wisdom, journals.
+-- Reads files of recorded measurements into one form: Kernel Tuner's caches, T4 results, runs' --json, records, wisdom,
+-- journals.
 --
 --   local r = require "lib.recorded".read(source)
 --
--- `source` is what recorded_open() (history/history.h) made of a file. `r` has
+-- `source` comes from recorded_open() (history/history.h). `r` has
 --
 --   names        of the parameters
---   results      { { values = { one for each name }, outcome = "ok", cost = milliseconds, or in the unit of `objective` }, ... }
---                in the file's order, each configuration once. A result without a cost did not work. A result may have
---                compile_ms, check_ms, run_ms, samples_ms, timestamp, low_ms and high_ms (95 % interval of the cost), rate
---                (10^9 a second), registers, spill_bytes, shared_bytes, occupancy.
+--   results      { { values = { one for each name }, outcome = "ok", cost = number }, ... }
+--                in the file's order, each configuration once. The cost is in milliseconds, or in the unit of
+--                `objective`. A result without a cost did not work. A result may have compile_ms, check_ms, run_ms,
+--                samples_ms, timestamp, low_ms and high_ms (95 % interval of the cost), rate (10^9 a second),
+--                registers, spill_bytes, shared_bytes, occupancy.
 --   kernel, device, objective, problem   texts; "" if unknown
---   order        "ranked" or "newest first"; nil: as the results were measured
+--   order        "ranked" or "newest first"; nil: in the order of measuring
 --   work         { bytes =, flops =, items = } of a launch; 0 if unknown
 --   ceiling, ceiling_rate, rate_unit, baseline_ms, baseline_rate, space_count   0 if unknown
 --   is_predicted, is_record   a record holds the best few and the default, not a measured space
---   is_small     the times are of a smaller problem than the tuned one, by predictions of which the winner was chosen
---   landscape    of a record that has it: what recorded.use_landscape() takes
+--   is_small     the times are of a smaller problem than the tuned one; the winner was chosen by predictions
+--   landscape    if a record has it: the input of recorded.use_landscape()
 --
--- What is missing or of the wrong type is an error that names the file and the result.
+-- A member that is missing or of the wrong type is an error that names the file and the result.
 
 local MOST_PARAMETERS, MOST_PROBLEM_BYTES, MOST_UNIT_BYTES = 256, 511, 31
 
 local recorded = {}
 
--- A member that may be missing, of what may be no table.
+-- Returns a member of a value that may not be a table, or nil.
 local function get(object, name)
   if type(object) == "table" and has(object, name) then return object[name] end
   return nil
@@ -37,7 +39,7 @@ local function text(object, name, otherwise)
   return type(found) == "string" and found or otherwise
 end
 
--- A number above 0 as a float; 0 for anything else.
+-- Returns a positive number as a float; 0 for anything else.
 local function positive(v) return math.type(v) and v > 0 and v + 0.0 or 0.0 end
 
 local function is_object(v) return type(v) == "table" and #names(v) > 0 end
@@ -119,7 +121,7 @@ end
 local INVALIDITIES = { correct = "ok", constraints = "rejected", compile = "compile_error", runtime = "launch_error",
                        correctness = "wrong_result", timeout = "timeout" }
 
--- The milliseconds of one unit of time, by its names in lower case; "miliseconds" is what the hub's files have.
+-- The milliseconds of each unit of time, by its name in lower case. The hub's files spell "miliseconds".
 local UNITS_MS = {}
 for ms, of in pairs { [1e3] = "s sec second seconds", [1.0] = "ms msec millisecond milliseconds miliseconds",
                       [1e-3] = "us usec microsecond microseconds \u{b5}s", [1e-6] = "ns nsec nanosecond nanoseconds" } do
@@ -128,7 +130,7 @@ end
 
 local function unit_ms(name) return type(name) == "string" and UNITS_MS[string.lower(name)] or nil end
 
--- The value of the result's objective, in milliseconds if that is a time, and the milliseconds of its unit.
+-- Returns the value of the result's objective, in milliseconds if it is a time, and the milliseconds of its unit.
 local function t4_cost(from)
   local objective = get(from, "objectives")
   objective = is_list(objective) and type(objective[1]) == "string" and objective[1] or "time"
@@ -144,7 +146,7 @@ end
 
 local function read_t4(r, root)
   if #root.results == 0 then bad(0, "holds no results") end
-  -- Times have the file's unit, else that of the objective, else they are milliseconds.
+  -- Times are in the file's unit, or else in the objective's unit, or else in milliseconds.
   local unit = get(get(root, "metadata"), "timeunit")
   if unit ~= nil and not unit_ms(unit) then
     bad(0, "metadata.timeunit is '%s'; it is seconds, milliseconds, microseconds or nanoseconds", string.sub(tostring(unit), 1, 80))
@@ -184,7 +186,7 @@ local function read_run(r, root)
   r.kernel, r.device, r.order = root.pattern, text(device, "name", ""), "ranked"
   r.is_predicted = text(device, "kind", "") == "sim"
   r.rate_unit = text(root, "rate_unit", "GB/s")
-  -- The unit stands in what gnuplot reads.
+  -- The unit is part of a text for gnuplot.
   if #r.rate_unit > MOST_UNIT_BYTES or not string.find(r.rate_unit, "^[a-zA-Z0-9_/]+$") then
     bad(0, "rate_unit must be letters, digits, _ and /")
   end
@@ -195,7 +197,7 @@ local function read_run(r, root)
   read_problem(r, root)
   for i, from in ipairs(results) do
     local values, time_ns = values_of(r, get(from, "config"), "a result"), positive(get(from, "time_ns"))
-    -- A run that only compiled measured nothing.
+    -- A run that only compiled has no measurements.
     local ok, interval = get(from, "outcome") == "ok" and time_ns > 0, get(from, "ci_ns")
     local result = { values = values, outcome = ok and "ok" or OUTCOMES[text(from, "outcome", "")] or "launch_error",
                      occupancy = positive(get(from, "occupancy")) }
@@ -213,7 +215,7 @@ local function read_run(r, root)
   end
 end
 
--- ---- records: of the problem with most contenders the winner, the contenders and the default ----
+-- ---- records: the winner, the contenders and the default of the problem with most contenders ----
 
 local function read_record(r, root)
   local entry, most = nil, -1
@@ -257,8 +259,8 @@ local function read_record(r, root)
   r.baseline_rate = r.baseline_ms > 0 and r.work[unit] / (r.baseline_ms * 1e6) or 0
 end
 
--- Puts the times of all variants by the value of one parameter in place of the few that a record keeps whole. Does nothing
--- where there is no record, or where it has no such times.
+-- Replaces the few variants that a record keeps by the times of all variants for each value of one parameter. Does
+-- nothing if the file is not a record, or if the record has no such times.
 function recorded.use_landscape(r)
   local results, levels = {}, get(r.landscape, "values")
   local parameter, first = text(r.landscape, "parameter"), r.results[1]
@@ -274,8 +276,9 @@ function recorded.use_landscape(r)
   if #results > 0 then r.names, r.results, r.is_record = { parameter }, results, false end
 end
 
--- ---- Kernel Launcher's wisdom, as templates/export/wisdom.tmpl writes it: the first line names the parameters. The results of
--- all devices and problems are read: what was fast on any of them is worth trying. ----
+-- ---- Kernel Launcher's wisdom, as templates/export/wisdom.tmpl writes it. The first line names the parameters.
+-- Results of all devices and problems are read, because a configuration that was fast on any of them is worth trying.
+-- ----
 
 local function read_wisdom(r, lines)
   local head = lines[1].value
@@ -303,9 +306,9 @@ local function read_wisdom(r, lines)
   end
 end
 
--- ---- our own journals (journal/line.h), the newest line first: of several lines for a variant the newest counts ----
+-- ---- our own journals (journal/line.h), in reverse order of lines: the newest line of a variant counts ----
 
--- The names and values of "a=1,b=x"; nil where that is something else.
+-- The names and values of "a=1,b=x"; nil for any other text.
 local function read_pairs(configuration)
   local found, values = {}, {}
   for pair in string.gmatch(configuration .. ",", "([^,]*),") do
@@ -389,7 +392,7 @@ function recorded.read(source)
   return r
 end
 
--- The results that work, best first, the first of equals before the others.
+-- Returns the results that work, best first; equal results keep their order.
 function recorded.rank(r)
   local works = {}
   for i, result in ipairs(r.results) do
@@ -402,14 +405,14 @@ end
 
 local RANKS = { boolean = 1, number = 2, string = 3 }
 
--- Booleans before numbers before texts.
+-- Orders booleans before numbers before texts.
 local function before(a, b)
   if type(a) ~= type(b) then return RANKS[type(a)] < RANKS[type(b)] end
   if type(a) == "boolean" then return not a and b end
   return a < b
 end
 
--- The different values of parameter `p` in these results, sorted, and the place of each by its key.
+-- Returns the different values of parameter `p` in these results, sorted, and the index of each by its key.
 function recorded.levels(results, p)
   local levels, places = {}, {}
   for _, result in ipairs(results) do

@@ -2,13 +2,13 @@
 
 local roff = {}
 
--- Text nothing of which is an order to roff.
+-- Escapes a text so that no part of it is a request to roff.
 function roff.text(text)
   text = string.gsub(text, "[\\-]", { ["\\"] = "\\e", ["-"] = "\\-" })
   return (string.gsub(string.gsub("\n" .. text, "\n([.'])", "\n\\&%1"), "^\n", ""))
 end
 
--- Paragraphs, whose lines are joined; those that are indented stand as they are.
+-- Returns paragraphs with their lines joined; indented paragraphs are left as they are.
 function roff.paragraphs(text)
   local lines, as_is = {}, false
   for line in string.gmatch(text, "([^\n]*)\n?") do

@@ -60,7 +60,7 @@ local function is_whole(v)
   return v == nil or type(v) == "number" and v == math.floor(v)
 end
 
--- Tells whether the baseline is valid for a problem, and each configuration launches blocks.
+-- Returns whether the baseline is valid for a problem and each configuration launches at least one block.
 local function is_launchable(description, values, derived, baseline)
   for _, parameters in ipairs(corners(description, baseline)) do
     local all = copied(values)
@@ -104,15 +104,16 @@ local function total_elements(description, values, derived)
   return total
 end
 
--- Sets a variable, and the others of the same value: they probably are the same size, such as a width and its pitch.
+-- Sets a variable, and all other variables of the same value, which probably are the same size, such as a width and its
+-- pitch.
 local function set_alike(problem, values, name, v)
   for other in pairs(problem) do
     if problem[other] == problem[name] and math.type(problem[other]) == "integer" then values[other] = v end
   end
 end
 
--- Calls `try` with values of at most half of `v` until it returns true: half, odd if `v` is odd; multiples of a divisor
--- of `tuned`; then any near half, for other remainders.
+-- Calls `try` with values of at most half of `v` until it returns true: first half of it, odd if `v` is odd; then
+-- multiples of a divisor of `tuned`; then any value near half, for other remainders.
 local function each_smaller(v, tuned, try)
   local MOST_DIVISOR, NEAR = 4096, 512
   local half = v // 2 | v & 1

@@ -204,7 +204,7 @@ local function parts_of(source)
   return parts
 end
 
--- Makes a file a template: definitions of the names as macros with their values, then the text.
+-- Turns a file into a template: #defines of the names with their values, then the text.
 function template.add_file(name, source, defines, head)
   local file = #names + 1
   names[file] = name
