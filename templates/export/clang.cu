@@ -1,11 +1,13 @@
 #if defined(__clang__) && defined(__CUDA__)
-/* Kernels are the PTX that NVRTC made of their sources, so that they take as long as when they were measured: of the
- * same source clang makes what may be slower. Define AUTOTUNE_CLANG_COMPILES and it compiles the sources. */
+/* The kernels are PTX that NVRTC compiled from their sources, so that they take as long as
+ * measured. The code that clang makes of the same sources may be slower. Define
+ * AUTOTUNE_CLANG_COMPILES to have clang compile the sources. */
 #ifndef AUTOTUNE_CLANG_COMPILES
 #define AUTOTUNE_PTX
 #endif
 
-/* The cache hints of CUDA's sm_32_intrinsics.h, which clang's headers leave out, for any type. */
+/* Cache hints for any type. CUDA declares them in sm_32_intrinsics.h, but clang's headers do
+ * not. */
 #define AUTOTUNE_LOAD(name, hint)                                                                             \
     template <typename T> static __device__ __forceinline__ T name(const T *from)                             \
     {                                                                                                         \
@@ -59,8 +61,9 @@ AUTOTUNE_STORE(__stwt, "wt")
 #undef AUTOTUNE_LOAD
 #undef AUTOTUNE_STORE
 
-/* Vectors of 16 bytes that are copied by their members, which becomes one access; clang makes two of a copy of
- * CUDA's. While the kernels are compiled they have the names of those. */
+/* Vectors of 16 bytes that are copied member by member, which compiles to one access. clang copies
+ * CUDA's vectors in two accesses. While the kernels are compiled, these vectors have the names of
+ * CUDA's. */
 #define AUTOTUNE_VECTOR4(type, element)                                                                       \
     struct alignas(16) autotune_##type {                                                                      \
         element x, y, z, w;                                                                                   \
@@ -118,7 +121,8 @@ AUTOTUNE_VECTOR2(ulonglong2, unsigned long long)
 #define make_longlong2 autotune_make_longlong2
 #define make_ulonglong2 autotune_make_ulonglong2
 
-/* The kernels are as their templates have them: NVRTC took them, and who compiles them cannot mend them. */
+/* No warnings for the kernels: NVRTC has compiled them, and the user of this file cannot change
+ * them. */
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Weverything"
 #endif

@@ -17,17 +17,17 @@
  *     autotune_${p.name}_problem problem = ${example(p)};
  *     autotune_${p.name}_choice choice = autotune_${p.name}_find(&device, &problem);
  *
- * The launch is choice.config; choice.rule says how it was found. What the pattern's
- * constraints forbid on this device or for this problem is never given; what was no faster
- * than the default on a neighbouring problem, beyond noise, only where the default is impossible.
- * AUTOTUNE_RULE_NONE says that nothing is left.
- * In C++ all of it is constexpr, in CUDA for host and device. Fill autotune_device in with
- * autotune_device_of(), where <cuda_runtime.h> is included before; of its fields${fields_read(p, device_fields)}.
+ * The configuration is choice.config; choice.rule is the rule that found it. A configuration that
+ * the pattern's constraints forbid on this device or for this problem is never returned. One that was
+ * no faster than the default on a neighbouring problem, beyond noise, is returned only if the default
+ * is impossible. AUTOTUNE_RULE_NONE means that no configuration is possible.
+ * In C++ all functions are constexpr, in CUDA for host and device. autotune_device_of() fills in
+ * autotune_device if <cuda_runtime.h> is included before; of its fields${fields_read(p, device_fields)}.
 % if text.agreeing(p) then
  * Their results agree with ${text.agreeing(p)}: no reference says that these are right.
 % end
- * Written by 'autotune export ${p.name} --format header' from ${#p.rows} results: change those, not
- * this. */
+ * Written by 'autotune export ${p.name} --format header' from ${#p.rows} results. Change the records, not
+ * this file. */
 #ifndef AUTOTUNE_EXPORTED_${p.name}_h
 #define AUTOTUNE_EXPORTED_${p.name}_h
 
@@ -72,8 +72,8 @@ typedef struct autotune_${p.name}_config {
 % members(p.parameters)
 } autotune_${p.name}_config;
 
-/* A recorded configuration; of a portfolio (the range of problems that it serves) where
- * `portfolio` is not -1: it then has no problem and no time. */
+/* A recorded configuration. If `portfolio` is not -1, it is from a portfolio (the range of problems
+ * that it serves), and has no problem and no time. */
 typedef struct autotune_${p.name}_entry {
     const char *gpu;
     int major, minor; /* compute capability */
@@ -86,10 +86,10 @@ typedef struct autotune_${p.name}_entry {
 typedef struct autotune_${p.name}_choice {
     autotune_rule rule;
     autotune_${p.name}_config config;
-    int entry; /* where it is from, for autotune_${p.name}_at(); -1 for the default */
+    int entry; /* index for autotune_${p.name}_at(); -1 for the default */
 } autotune_${p.name}_choice;
 
-/* How many configurations are recorded, and each of them. */
+/* Returns the number of recorded configurations; the next function returns each of them. */
 AUTOTUNE_FUNCTION int autotune_${p.name}_count(void)
 {
     return ${#p.rows};
@@ -109,7 +109,7 @@ AUTOTUNE_FUNCTION autotune_${p.name}_entry autotune_${p.name}_at(int i)
     }
 }
 
-/* The pattern's default, which is fair on any GPU. */
+/* Returns the pattern's default, which is reasonable on any GPU. */
 AUTOTUNE_FUNCTION autotune_${p.name}_config autotune_${p.name}_default(void)
 {
     const autotune_${p.name}_config config =
@@ -117,7 +117,7 @@ AUTOTUNE_FUNCTION autotune_${p.name}_config autotune_${p.name}_default(void)
     return config;
 }
 
-/* How far two problems are apart. */
+/* Returns the distance of two problems. */
 AUTOTUNE_FUNCTION double autotune_${p.name}_distance(
     const autotune_${p.name}_problem *a, const autotune_${p.name}_problem *b)
 {
@@ -150,7 +150,7 @@ AUTOTUNE_FUNCTION bool autotune_${p.name}_same(
 
 % if #p.derived > 0 then
 
-/* Values that follow from device, problem and configuration. */
+/* Values that are computed from device, problem and configuration. */
 typedef struct autotune_${p.name}_derived {
 %   for _, d in ipairs(p.derived) do
     bool has_${d.name};
@@ -175,7 +175,8 @@ ${d.assignment}
 }
 %   end
 % end
-/* Do the pattern's constraints allow a configuration on this device, for this problem? */
+/* Returns whether the pattern's constraints allow a configuration on this device, for this
+ * problem. */
 AUTOTUNE_FUNCTION bool autotune_${p.name}_fits(
     const autotune_device *device, const autotune_${p.name}_problem *problem,
     const autotune_${p.name}_config *config)
@@ -202,7 +203,7 @@ AUTOTUNE_FUNCTION bool autotune_${p.name}_fits(
 % for _, f in ipairs(p.features) do
 %   if f.c and text.asks(p, f) then
 
-/* The trees of portfolios ask for this: ${f.name}. */
+/* Returns ${f.name}, a feature that trees of portfolios read. */
 AUTOTUNE_FUNCTION double autotune_${p.name}_feature_${f.name}(
     const autotune_device *device, const autotune_${p.name}_problem *problem,
     const autotune_${p.name}_config of)
@@ -222,9 +223,9 @@ ${f.assignment}
 }
 %   end
 % end
-/* The place of a portfolio's configuration in the order for this problem; -1: the
- * portfolio is not for it. Of index -1: how many come before the default; -1: the
- * tree does not say. */
+/* Returns the place of a portfolio's configuration in the order for this problem, or -1 if the
+ * portfolio does not serve it. For index -1: the number of configurations before the default, or -1
+ * if the tree does not say. */
 AUTOTUNE_FUNCTION int autotune_${p.name}_place(
     int portfolio, int index, const autotune_device *device, const autotune_${p.name}_problem *problem)
 {
@@ -252,9 +253,9 @@ AUTOTUNE_FUNCTION int autotune_${p.name}_place(
     return portfolio < 0 ? 0 : -1;
 }
 
-/* Was an entry's configuration faster than the default, beyond noise, on the nearest problem on
- * which its GPU has timed both? So too where it has timed them on none. A portfolio's tree may
- * say it itself. */
+/* Returns whether an entry's configuration was faster than the default, beyond noise, on the
+ * nearest problem on which its GPU timed both. Returns true if there is no such problem. A
+ * portfolio's tree may decide this instead. */
 AUTOTUNE_FUNCTION bool autotune_${p.name}_faster(int entry, const autotune_${p.name}_problem *problem)
 {
     bool faster = true;
@@ -279,10 +280,10 @@ AUTOTUNE_FUNCTION bool autotune_${p.name}_faster(int entry, const autotune_${p.n
 %   include "export/kernel.h"
 % end
 
-/* The best configuration known for a device and a problem: measured on this GPU and
- * problem, else of this GPU's portfolio, else on this GPU for the nearest problem, else on a
- * GPU of the same compute capability, else of the same major one, else the default; and the
- * default where that is no faster. */
+/* Returns the best known configuration for a device and a problem: measured on this GPU and
+ * problem, or else from this GPU's portfolio, or else on this GPU for the nearest problem, or else
+ * on a GPU of the same compute capability, or else of the same major capability, or else the
+ * default. Returns the default, too, if the configuration is no faster. */
 AUTOTUNE_FUNCTION autotune_${p.name}_choice
 autotune_${p.name}_find(const autotune_device *device, const autotune_${p.name}_problem *problem)
 {
@@ -303,7 +304,7 @@ autotune_${p.name}_find(const autotune_device *device, const autotune_${p.name}_
         int ahead = e.portfolio < 0 ? -1 : autotune_${p.name}_place(e.portfolio, -1, device, problem);
         autotune_rule rule = AUTOTUNE_RULE_NONE;
         double distance = 0;
-        bool as_good = false; /* the default */
+        bool as_good = false; /* whether the default is as good */
         if (place < 0)
             continue;
         place = e.portfolio < 0 ? -1 : place;
@@ -327,7 +328,7 @@ autotune_${p.name}_find(const autotune_device *device, const autotune_${p.name}_
         as_good = has_default &&
                   autotune_default_will_do(rule, place, ahead,
                                            ahead >= 0 || autotune_${p.name}_faster(i, problem));
-        /* Other configurations of a portfolio come before the default in its place. */
+        /* Other configurations of a portfolio come before the default at its place. */
         if (as_good && place >= 0)
             distance += ${most_kept};
         if (rule == rank && distance >= nearest)

@@ -1,7 +1,7 @@
 % local text = require "lib.c_header"
 
-/* Which of the sources has a configuration's kernels for this problem and device: there
- * are sizes and limits in some. -1: none has. */
+/* Returns which of the sources has a configuration's kernels for this problem and device, since
+ * some sources contain sizes and limits. Returns -1 if none has. */
 AUTOTUNE_FUNCTION int autotune_${p.name}_kernel(
     const autotune_device *device, const autotune_${p.name}_problem *problem,
     const autotune_${p.name}_config *config)

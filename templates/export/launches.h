@@ -1,5 +1,5 @@
 % local text = require "lib.c_header"
-/* Declares what the file with the kernels of ${p.name} has. */
+/* Declares the functions of the file with the kernels of ${p.name}. */
 #ifndef AUTOTUNE_WITHOUT_CUDA
 #include <cuda_runtime_api.h>
 #endif
@@ -15,38 +15,38 @@
 #define AUTOTUNE_PLAN_DEFINED
 #define AUTOTUNE_HOST AUTOTUNE_UNUSED static inline
 
-/* An argument of a kernel: the address of a buffer (by its place among the pattern's), or a value:
- * its bytes, or, of more than 8, where they are in the plan's `structs`. */
+/* An argument of a kernel: the address of a buffer (given by its index in the pattern), or a value.
+ * A value of more than 8 bytes is in the plan's `structs`, and `bits` is its offset there. */
 typedef struct autotune_argument {
-    int buffer; /* -1: a value */
+    int buffer; /* -1 if it is a value */
     unsigned size_bytes;
     uint64_t bits;
 } autotune_argument;
 
 typedef struct autotune_launch {
-    int entry; /* which of the source's kernels */
+    int entry; /* index of the kernel in its source */
     unsigned grid[3], block[3];
-    unsigned cluster[3]; /* blocks; all 1: none */
-    unsigned shared_bytes; /* dynamic */
+    unsigned cluster[3]; /* in blocks; all 1 if there are no clusters */
+    unsigned shared_bytes; /* dynamic shared memory */
     bool balanced; /* several blocks of a cluster may share a multiprocessor */
     bool cooperative;
-    int group; /* launches that run in rounds, side by side, have the same; 0: it runs once */
-    unsigned rounds; /* of a group */
+    int group; /* number of the group of launches that run in rounds together; 0 if it runs once */
+    unsigned rounds; /* rounds of the group */
     int first_argument, argument_count;
 } autotune_launch;
 
-/* What a configuration launches for a problem. */
+/* The launches of a configuration for a problem. */
 typedef struct autotune_plan {
-    autotune_rule rule; /* how the configuration was found */
-    int kernel; /* which source has its kernels; -1: none has */
+    autotune_rule rule; /* rule that gave the configuration */
+    int kernel; /* source that has its kernels; -1 if none has */
     int launch_count;
     autotune_launch launches[32];
-    int argument_count; /* of all launches */
+    int argument_count; /* arguments of all launches */
     autotune_argument arguments[128];
     unsigned struct_bytes;
     unsigned char structs[256];
     int buffer_count;
-    uint64_t buffer_bytes[16]; /* that each buffer must have, in the order of the pattern's */
+    uint64_t buffer_bytes[16]; /* required size of each buffer, in the order of the pattern */
 } autotune_plan;
 
 typedef struct autotune_value {
@@ -103,7 +103,8 @@ AUTOTUNE_HOST autotune_value autotune_float_value(double x, int *failed)
     return v;
 }
 
-/* The nearest number of so many bits of mantissa, of two the even one (IEEE 754). */
+/* Returns the nearest number with this many bits of mantissa; of two nearest numbers, the even one
+   (IEEE 754). */
 AUTOTUNE_HOST autotune_value
 autotune_short_value(double x, int mantissa_bits, int bias, int *failed)
 {
@@ -178,7 +179,8 @@ AUTOTUNE_HOST void autotune_add_value(autotune_plan *plan, autotune_value value)
     autotune_add_argument(plan, value.size_bytes)->bits = value.bits;
 }
 
-/* Members lie as C lays them out: each at a multiple of its size, all a multiple of the largest. */
+/* Members lie as in C: each at a multiple of its size, and the struct's size is a multiple of the
+   largest member. */
 AUTOTUNE_HOST void
 autotune_add_struct(autotune_plan *plan, const autotune_value *members, int count, int *failed)
 {
@@ -221,8 +223,8 @@ AUTOTUNE_HOST void autotune_launch_checked(const autotune_launch *launch, int *f
             *failed = 1;
 }
 
-/* Goes to the launch that runs after the one at *place, in round *round of its group; false: there is none.
- * It begins with -1 and 0. */
+/* Moves to the launch that runs after the launch *place, in round *round of its group. Returns
+ * false if there is none. Start with -1 and 0. */
 AUTOTUNE_HOST bool autotune_launch_next(const autotune_plan *plan, int *place, unsigned *round)
 {
     int now = *place, first = now;
@@ -243,8 +245,8 @@ AUTOTUNE_HOST bool autotune_launch_next(const autotune_plan *plan, int *place, u
 #endif
 
 
-/* What a configuration launches on this device, for this problem; false where the
- * pattern's expressions fail, or give what no launch can be. */
+/* Plans the launches of a configuration on this device, for this problem. Returns false if the
+ * pattern's expressions fail or give an invalid launch. */
 AUTOTUNE_HOST bool autotune_${p.name}_evaluate(
     const autotune_device *device, const autotune_${p.name}_problem *problem,
     const autotune_${p.name}_config *config, autotune_plan *plan)
@@ -265,8 +267,7 @@ ${p.launch.statements}
 
 #ifndef AUTOTUNE_WITHOUT_CUDA
 
-/* Device addresses, each with room for as many bytes as a plan's buffer_bytes has at its
- * place. */
+/* Device addresses of the buffers. Buffer i needs room for plan.buffer_bytes[i] bytes. */
 typedef struct autotune_${p.name}_buffers {
 % for _, buffer in ipairs(p.launch.buffers) do
     ${buffer.is_input and "const " or ""}void *${buffer.identifier};
@@ -280,19 +281,20 @@ typedef struct autotune_${p.name}_buffers {
 extern "C" {
 #endif
 
-/* Picks a configuration for a device (NULL: the current one) and a problem, evaluates its launches and
- * allows its kernels the shared memory that they need on the current device. *choice (NULL: not
- * wanted) says which. cudaErrorNotSupported when the file has no kernel for that problem there. */
+/* Picks a configuration for a device (NULL: the current device) and a problem, evaluates its
+ * launches, and allows its kernels the shared memory that they need on the current device. *choice
+ * gets the choice; `choice` may be NULL. Returns cudaErrorNotSupported if the file has no kernel
+ * for this problem and device. */
 cudaError_t autotune_${p.name}_plan(const autotune_device *device,
                             const autotune_${p.name}_problem *problem,
                             autotune_${p.name}_choice *choice, autotune_plan *plan);
 
-/* Queues the launches of a plan, and before them what fills __constant__ data, for which launches of
- * one pattern must then not overlap. Allocates nothing, waits for nothing. */
+/* Queues the launches of a plan, and before them the copies that fill __constant__ data. With such
+ * data, launches of one pattern must not overlap. Allocates nothing and waits for nothing. */
 cudaError_t autotune_${p.name}_run(const autotune_plan *plan, const autotune_${p.name}_buffers *buffers,
                            cudaStream_t stream);
 
-/* Both, on the current device. */
+/* Plans and queues, on the current device. */
 cudaError_t autotune_${p.name}_launch(const autotune_${p.name}_problem *problem,
                               const autotune_${p.name}_buffers *buffers, cudaStream_t stream);
 

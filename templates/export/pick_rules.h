@@ -1,4 +1,4 @@
-/* How a configuration was found, best first. */
+/* The rules that find a configuration, best first. */
 typedef enum autotune_rule {
     AUTOTUNE_RULE_EXACT, /* measured on this GPU and problem */
     AUTOTUNE_RULE_PORTFOLIO, /* on this GPU, for a range of problems */
@@ -7,7 +7,7 @@ typedef enum autotune_rule {
     AUTOTUNE_RULE_MAJOR, /* on a GPU of the same major compute capability */
     AUTOTUNE_RULE_DEFAULT, /* not measured: the pattern's default */
     AUTOTUNE_RULE_OTHER, /* on another GPU; the default is impossible */
-    AUTOTUNE_RULE_NONE /* nothing that is known is possible: do not launch */
+    AUTOTUNE_RULE_NONE /* no known configuration is possible: do not launch */
 } autotune_rule;
 
 AUTOTUNE_FUNCTION const char *autotune_rule_name(autotune_rule rule)
@@ -33,16 +33,16 @@ AUTOTUNE_FUNCTION const char *autotune_rule_name(autotune_rule rule)
     return "";
 }
 
-/* What a variable adds to the distance of two problems that is no size and differs: more than any two
- * sizes can differ. */
+/* The distance that a variable adds if it is not a size and differs between two problems; more than
+ * any two sizes can differ. */
 #define AUTOTUNE_UNLIKE 256.0
 
-/* log2(1 + |x|), linear between powers of two, with the sign of x: sizes compare by
- * their ratio, and nothing but arithmetic is needed. */
+/* Returns log2(1 + |x|), linear between powers of two, with the sign of x. Sizes thus compare by
+ * their ratio, with plain arithmetic. */
 AUTOTUNE_FUNCTION double autotune_scale(double x)
 {
     double size = 1 + (x < 0 ? -x : x), power = 0;
-    /* Numbers that no problem has; the loop stays short. */
+    /* Numbers this large do not occur in problems; the limit keeps the loop short. */
     if (!(size < 1e30))
         size = 1e30;
     while (size >= 2) {
@@ -53,15 +53,16 @@ AUTOTUNE_FUNCTION double autotune_scale(double x)
     return x < 0 ? -power : power;
 }
 
-/* How far two sizes are apart. */
+/* Returns the distance of two sizes. */
 AUTOTUNE_FUNCTION double autotune_apart(double a, double b)
 {
     double d = autotune_scale(a) - autotune_scale(b);
     return d < 0 ? -d : d;
 }
 
-/* The rule for a recorded configuration, by what its GPU and this one have in common, whether it is of a
- * portfolio (`place` from 0), and whether its problem is this one. */
+/* Returns the rule for a recorded configuration. The rule depends on what its GPU and this GPU have
+ * in common, on whether the configuration is from a portfolio (`place` from 0), and on whether its
+ * problem is this problem. */
 AUTOTUNE_FUNCTION autotune_rule
 autotune_rule_for(bool same_gpu, bool same_major, bool same_minor, int place, bool same_problem)
 {
@@ -74,8 +75,9 @@ autotune_rule_for(bool same_gpu, bool same_major, bool same_minor, int place, bo
     return same_minor ? AUTOTUNE_RULE_CAPABILITY : AUTOTUNE_RULE_MAJOR;
 }
 
-/* What ranks the configurations of one rule, the least first: the distance of their problems, or the
- * place in the order of a portfolio, which of another GPU comes before all that was measured there. */
+/* Returns the rank of a configuration among those of one rule; the least comes first. The rank is
+ * the distance of the problems, or the place in the order of a portfolio. A portfolio of another
+ * GPU comes before all single results of that GPU. */
 AUTOTUNE_FUNCTION double autotune_rank(autotune_rule rule, int place, double distance)
 {
     if (place < 0)
@@ -83,9 +85,10 @@ AUTOTUNE_FUNCTION double autotune_rank(autotune_rule rule, int place, double dis
     return rule == AUTOTUNE_RULE_PORTFOLIO ? place : place - 1000.0;
 }
 
-/* Is the default as good as a configuration that is possible? Not on the problem that was measured;
- * else as the portfolio's tree says, which has `ahead` before the default (-1: it does not say); else
- * as was seen on the nearest problem: was it `faster` than the default? */
+/* Returns whether the default is as good as a possible configuration. It is not on the measured
+ * problem. Otherwise the portfolio's tree decides, which has `ahead` configurations before the
+ * default (-1: it does not say). Otherwise `faster` decides: whether the configuration was faster
+ * than the default on the nearest problem. */
 AUTOTUNE_FUNCTION bool autotune_default_will_do(autotune_rule rule, int place, int ahead, bool faster)
 {
     return rule != AUTOTUNE_RULE_EXACT && (ahead < 0 ? !faster : place >= ahead);

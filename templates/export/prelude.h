@@ -16,8 +16,8 @@
 
 % include "export/pick_rules.h"
 
-/* The device at hand. `name` is what the driver calls it, `major` and `minor` are its compute
- * capability, sizes are in bytes; of the rest only what a pattern's constraints read counts. */
+/* The device. `name` is the driver's name for it, `major` and `minor` are its compute capability,
+ * and sizes are in bytes. Of the other fields only those matter that a pattern's constraints read. */
 typedef struct autotune_device {
 % local types = { int = "int64_t ", size = "int64_t ", double = "double ", text = "const char *" }
 % for _, field in ipairs(device_fields) do
@@ -25,9 +25,9 @@ typedef struct autotune_device {
 % end
 } autotune_device;
 
-/* A device of which no more is known than this. It has the limits of its compute capability and
- * the chip of a typical product; of a capability that is not named here, the rest is 0: fill in what
- * the constraints read. */
+/* Returns a device of which only name and compute capability are known. It has the limits of its
+ * compute capability and the chip of a typical product. If the capability is not in this table, the
+ * other fields are 0: set the fields that the constraints read. */
 AUTOTUNE_FUNCTION autotune_device
 autotune_device_named(const char *name, int major, int minor)
 {
@@ -42,7 +42,7 @@ autotune_device_named(const char *name, int major, int minor)
     return unknown;
 }
 
-/* Lua's arithmetic: it wraps around, and division rounds down. */
+/* Lua's integer arithmetic: it wraps around, and division rounds down. */
 AUTOTUNE_FUNCTION int64_t autotune_add(int64_t a, int64_t b)
 {
     return (int64_t)((uint64_t)a + (uint64_t)b);
@@ -76,7 +76,7 @@ AUTOTUNE_FUNCTION int64_t autotune_remainder(int64_t a, int64_t b, int *failed)
     return a % b != 0 && (a < 0) != (b < 0) ? a % b + b : a % b;
 }
 
-/* By n bits to the left, for a negative n to the right; zeros move in. */
+/* Shifts by n bits to the left, or to the right if n is negative; zeros move in. */
 AUTOTUNE_FUNCTION int64_t autotune_shift(int64_t a, int64_t n)
 {
     if (n <= -64 || n >= 64)
@@ -112,8 +112,9 @@ AUTOTUNE_FUNCTION int64_t autotune_log2(int64_t n, int *failed)
     return exponent;
 }
 
-/* How many clusters of `blocks` blocks find room where each multiprocessor takes `each`: two blocks anywhere,
- * more within one of two GPCs of 18, those of 16, what is left, or one of four pairs that belong to none. */
+/* Returns how many clusters of `blocks` blocks are resident if each multiprocessor holds `each`
+ * blocks. Two blocks fit anywhere. More must fit within one of two GPCs of 18 multiprocessors, the
+ * GPCs of 16, the rest, or one of four pairs that belong to no GPC. */
 AUTOTUNE_FUNCTION int64_t
 autotune_cluster_slots(int64_t multiprocessors, int64_t blocks, int64_t each)
 {
@@ -123,7 +124,7 @@ autotune_cluster_slots(int64_t multiprocessors, int64_t blocks, int64_t each)
            (multiprocessors - 44) % 16 * each / blocks + 4 * (2 * each / blocks);
 }
 
-/* How many blocks the busiest multiprocessor gets in its turn. */
+/* Returns how many blocks the busiest multiprocessor gets. */
 AUTOTUNE_FUNCTION int64_t autotune_cluster_load(int64_t multiprocessors, int64_t clusters,
                                                 int64_t blocks, int64_t resident, int *failed)
 {
@@ -187,7 +188,7 @@ AUTOTUNE_FUNCTION bool autotune_same_text(const char *a, const char *b)
     return *a == *b;
 }
 
-/* That a value is there, which may have failed. */
+/* Returns whether a value exists; evaluating it may have failed. */
 AUTOTUNE_FUNCTION bool autotune_given(int64_t value)
 {
     (void)value;
@@ -228,7 +229,7 @@ AUTOTUNE_FUNCTION bool autotune_contains(const char *text, const char *part)
     }
 }
 
-/* Bytes of an element. */
+/* Returns the bytes of an element. */
 AUTOTUNE_FUNCTION int64_t autotune_sizeof(const char *dtype, int *failed)
 {
 % for _, t in ipairs(element_types) do
@@ -252,7 +253,8 @@ AUTOTUNE_FUNCTION bool autotune_is_float(const char *dtype, int *failed)
 }
 
 #if defined(CUDART_VERSION) && !defined(__CUDACC_RTC__)
-/* Fills in a device of the CUDA runtime; the name is in `properties`, which must outlive it. */
+/* Returns a device of the CUDA runtime. The name points into `properties`, which must outlive
+ * it. */
 AUTOTUNE_UNUSED static inline cudaError_t
 autotune_device_of(int ordinal, struct cudaDeviceProp *properties, autotune_device *out)
 {

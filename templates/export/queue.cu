@@ -1,9 +1,10 @@
 namespace {
 
-/* Blocks of a cluster that every device takes unasked (CUDA C++ Programming Guide). */
+/* Largest cluster, in blocks, that every device supports without a permission (CUDA C++ Programming
+   Guide). */
 const unsigned portable_cluster_blocks = 8;
 
-/* The device that is current; found out once a thread and device. */
+/* The current device. Its properties are read once for each thread and device. */
 cudaError_t current_device(const autotune_device **out)
 {
     static thread_local int known = -1;
@@ -20,7 +21,7 @@ cudaError_t current_device(const autotune_device **out)
     return status;
 }
 
-/* Allows a kernel what a launch needs beyond what every kernel may. */
+/* Permits a kernel the resources that a launch needs beyond the defaults. */
 cudaError_t allow(const void *kernel, const autotune_launch &launch)
 {
     cudaFuncAttributes attributes;

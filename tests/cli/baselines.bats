@@ -1,7 +1,7 @@
-# Patterns without a reference: what the baseline computes is the oracle.
+# Patterns without a reference: the results of the baseline are the oracle.
 load helpers
 
-# pattern [WORDS]: p.lua, with these words in place of the tolerance; the kernel comes by stdin.
+# pattern [WORDS]: writes p.lua, with these words in place of the tolerance, and p.cu.tmpl from stdin.
 pattern() {
     cat >p.cu.tmpl
     cat >p.lua <<EOF
@@ -24,7 +24,7 @@ LOOP='extern "C" __global__ void p(const float *x, float *y, int n)
     for (int k = 0; k < ${per_thread}; k++) {
         int i = (blockIdx.x * ${per_thread} + k) * ${block} + threadIdx.x;'
 
-@test "variants that agree with the baseline are said to, not to be right" {
+@test "variants that agree with the baseline are reported as that, not as right" {
     pattern <<<"$LOOP if (i < n) y[i] = 2 * x[i]; } }"
     tool check p.lua --arch sm_90 --budget 6 --seed 1
     succeeds
@@ -63,7 +63,7 @@ LOOP='extern "C" __global__ void p(const float *x, float *y, int n)
     succeeds
 }
 
-@test "elements that the baseline leaves alone are to be left alone" {
+@test "elements that the baseline does not write may not be written" {
     pattern <<<"$LOOP"' if (i < n && i % 3 != ${per_thread == 4 and 1 or 0}) y[i] = x[i]; } }'
     tool check p.lua --arch sm_90
     succeeds
@@ -74,7 +74,7 @@ LOOP='extern "C" __global__ void p(const float *x, float *y, int n)
     says "elements of y differ from the baseline's"
 }
 
-@test "what the baseline does wrong is said once, and nothing is tuned against it" {
+@test "a fault of the baseline is reported once, and nothing is tuned against it" {
     pattern <<<"$LOOP if (i < n) y[i] = x[i + 1]; } }"
     tool check p.lua --arch sm_90
     [ "$status" -eq 1 ]
@@ -84,7 +84,7 @@ LOOP='extern "C" __global__ void p(const float *x, float *y, int n)
     fails_with 2 'nothing can be tuned against it'
 }
 
-@test "what a variant does wrong beside a baseline that is wrong is seen, what it computes is not known" {
+@test "with a wrong baseline, faults of a variant are found, but its results are not judged" {
     pattern <<<"$LOOP"' if (i < n) y[i] = ${per_thread} == 2 ? y[i + 1] : x[i + (${per_thread} == 4 ? 1 : 0)]; } }'
     tool check p.lua --arch sm_90 --config per_thread=4
     [ "$status" -eq 1 ]
@@ -94,7 +94,7 @@ LOOP='extern "C" __global__ void p(const float *x, float *y, int n)
     says 'nothing says what is right: the baseline: uninitialised read'
 }
 
-@test "a baseline that does not agree with itself is told of, and that a tolerance may be what is missing" {
+@test "a baseline that does not agree with itself is reported, and the message suggests a tolerance" {
     ROLE=inout pattern <<<"$LOOP if (i < n) atomicAdd(y, x[i]); } }"
     tool check p.lua --arch sm_90
     [ "$status" -eq 1 ]
@@ -114,7 +114,7 @@ LOOP='extern "C" __global__ void p(const float *x, float *y, int n)
     fails_with 2 'no reference and no results'
 }
 
-# gpu VALUE: a baseline that copies on the fake GPU; by its source element 5 is VALUE times as large.
+# gpu VALUE: a baseline whose source multiplies element 5 by VALUE. The fake GPU only copies.
 gpu() {
     python3 -c 'import array; open("x.bin", "wb").write(array.array("f", range(4096)).tobytes())'
     cat >g.cu.tmpl <<EOF
@@ -148,7 +148,7 @@ EOF
     grep -q "agree with those of the pattern's default: no reference says that these are right" g.h
 }
 
-@test "a baseline that computes something else on the GPU than on the simulated device proves nothing" {
+@test "a baseline whose results differ between GPU and simulated device proves nothing" {
     gpu 2
     succeeds
     says 'not proven on a simulated GPU: the baseline computes one thing on the GPU and another on the simulated device'
@@ -203,7 +203,7 @@ EOF
     tool check idle.cu --arch sm_90
     [ "$status" -eq 3 ]
     says "the kernel wrote nothing on any problem. Never executed: idle.cu:11 (the condition at idle.cu:10 was never met)"
-    # A GPU does not see which lines ran.
+    # A GPU does not report the executed lines.
     AUTOTUNE_LIBCUDA=$FAKE_CUDA FAKE_CUDA_ANY=1 tool idle.cu --device cuda:0 --quiet --no-record
     fails_with 2 "'autotune check' names the lines that were never executed"
 }

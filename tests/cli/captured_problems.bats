@@ -8,11 +8,11 @@ capture() { # capture DIR KERNEL HOW...
         "${CAPTURED_PROGRAM:?}" "${IMAGE:-$FIXTURES/captured.ptx}" "$@" >/dev/null
 }
 
-changed() { # changed SED: the fixture otherwise, as kernel.cu
+changed() { # changed SED: writes the changed fixture to kernel.cu
     sed "$1" "$FIXTURES/captured.cu" >kernel.cu
 }
 
-@test "the launch says the problem, and how large its memory is: nothing else is asked for" {
+@test "the launch gives the problem and the sizes of its memory; no other fields are needed" {
     capture seen scale_by scale 1000
     tool "$FIXTURES/captured.cu" --captured seen --device sim:sm_90 --quiet --json
     succeeds
@@ -24,12 +24,12 @@ changed() { # changed SED: the fixture otherwise, as kernel.cu
     says "8 agree"
 }
 
-@test "variants are held to what the program computed on its own data" {
+@test "variants are compared with the program's results on its own data" {
     capture seen scale_by inner 1000
     tool check "$FIXTURES/captured.cu" --captured seen --arch sm_90 --budget 8
     succeeds
     says "8 agree with the results in files"
-    # A variant that is wrong by one element of these data, and right on others.
+    # A variant that is wrong for one element of these data, and right for other data.
     changed 's/out\[i\] = by \* in\[i\];/out[i] = ITEMS == 2 \&\& in[i] == -400.75f ? 0 : by * in[i];/'
     tool check kernel.cu --captured seen --arch sm_90 --budget 8
     [ "$status" -eq 1 ]
@@ -37,7 +37,8 @@ changed() { # changed SED: the fixture otherwise, as kernel.cu
     says "out[83]"
 }
 
-# modes [SED]: a kernel of which MODE is how much it leaves out: 0 nothing, 1 all, 2 half, 3 one element; 4 gets one wrong.
+# modes [SED]: a kernel whose MODE selects how much it omits: 0 nothing, 1 all, 2 half, 3 one element; 4 writes a wrong
+# element.
 modes() {
     sed "${1:-}" >modes.cu <<'EOF'
 /* autotune
@@ -81,7 +82,7 @@ EOF
     says "1 agrees with the results in files, 4 wrong, 0 not proven"
 }
 
-@test "of a launch that is too large to be run whole blocks are, on the program's data" {
+@test "a launch that is too large to run completely is run in part, on the program's data" {
     capture seen scale_by scale 2500000
     tool check "$FIXTURES/captured.cu" --captured seen --arch sm_90 --budget 2
     succeeds
@@ -91,7 +92,7 @@ EOF
     [ "$status" -eq 1 ]
 }
 
-@test "a baseline that does not compute what the program computed is told" {
+@test "a baseline that differs from the program's results is reported" {
     capture seen scale_by scale 1000
     changed 's/by \* in\[i\];/by + in[i];/'
     tool check kernel.cu --captured seen --arch sm_90
@@ -112,7 +113,7 @@ EOF
     fails_with 2 "sizes.out: is no number of elements"
 }
 
-@test "a structure by value has the addresses of buffers where the program's has addresses" {
+@test "a structure by value has buffers' addresses in place of the program's addresses" {
     capture view scale_view view 1000
     changed 's/entry = "scale_by"/entry = "scale_view"/;s/(n, /(1000, /;s/ITEMS = { 1, 2 }/ITEMS = { 1 }/'
     tool check kernel.cu --captured view --arch sm_90 --budget 8
@@ -123,7 +124,7 @@ EOF
     tool check kernel.cu --captured view --arch sm_90
     [ "$status" -eq 1 ]
     says "first v_16[2]: expected 121"
-    # With a type the elements are told, and floats may be rounded otherwise.
+    # If the type is known, the message names elements, and floats may be rounded differently.
     sed -i 's/^kernel /buffers = { v_16 = at.output { dtype = "float", count = "1000" } }\nkernel /' kernel.cu
     tool check kernel.cu --captured view --arch sm_90
     [ "$status" -eq 1 ]
@@ -137,7 +138,7 @@ EOF
     says "8 agree with the results in files"
 }
 
-@test "the mix is the configuration that all launches of the program take least with" {
+@test "the mix is the configuration with the least total time of all launches of the program" {
     AUTOTUNE_LIBCUDA=$FAKE_CUDA AUTOTUNE_LIBCUPTI=$FAKE_CUPTI "$AUTOTUNE" capture -o seen --kernel scale_by --shapes 4 -- \
         "$CAPTURED_PROGRAM" "$FIXTURES/captured.ptx" scale 64 scale 300000 scale 64 >/dev/null
     tool mix "$FIXTURES/captured.cu" --captured seen --device sim:sm_90 --quiet --json
@@ -155,7 +156,7 @@ END
     says "The best of each launch is recorded (2 of 2)"
     says "Into the file: autotune apply FILE.cu --captured seen"
     [ "$(grep -c '"problem"' r/*/captured.json)" -ge 2 ]
-    # What was found for the mix is what is applied, not what either launch has for itself.
+    # The winner for the mix is applied, not the winner of either launch.
     python3 - r/*/captured.json <<'END'
 import json, sys
 d = json.load(open(sys.argv[1]))
@@ -186,7 +187,7 @@ text = open(sys.argv[1]).read()
 open("variable.ptx", "w").write(text.replace(".address_size 64\n", ".address_size 64\n.const .align 4 .b8 fake_constant[16384];\n"))
 END
     IMAGE=variable.ptx capture seen scale_by scale 1000
-    # Zero in the program; 5 in the file.
+    # The variable is 0 in the program and 5 in the file.
     changed 's/^struct view/__constant__ int fake_constant[4096] = { 5 };\nstruct view/;s/by \* in\[i\];/by * in[i] + fake_constant[0];/'
     tool check kernel.cu --captured seen --arch sm_90
     succeeds
@@ -195,7 +196,7 @@ END
     succeeds
 }
 
-@test "a baseline that is launched otherwise than the program launched it is said" {
+@test "a baseline with another launch than the program's is reported" {
     capture seen scale_by scale 1000
     changed 's/define BLOCK 128/define BLOCK 64/'
     tool emit kernel.cu --captured seen --arch sm_90
@@ -203,7 +204,7 @@ END
     [[ "$errors" == *"the program launched a grid of 8 x 1 x 1, blocks of 128 x 1 x 1"*"the baseline has 16 x 1 x 1, 64 x 1 x 1"* ]]
 }
 
-@test "what does not fit the launch is refused in one screen" {
+@test "values that do not fit the launch are refused with at most one screen" {
     capture seen scale_by scale 1000
     capture view scale_view view 1000
     tool emit "$FIXTURES/captured.cu" --captured view --arch sm_90

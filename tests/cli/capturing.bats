@@ -1,7 +1,7 @@
-# `autotune capture` on a driver for tests, which loads libraries into programs as CUDA does, and `check --captured`.
+# `autotune capture` with a fake driver, which loads libraries into programs as CUDA does, and `check --captured`.
 load helpers
 
-program() { # capture's options, "--", and what the program does
+program() { # capture ARGUMENT...: options of capture, "--", and the program's arguments
     export AUTOTUNE_LIBCUDA=${FAKE_CUDA:?} AUTOTUNE_LIBCUPTI=${FAKE_CUPTI:?}
     local options=()
     while [ "$1" != -- ]; do options+=("$1"); shift; done
@@ -9,7 +9,7 @@ program() { # capture's options, "--", and what the program does
     tool capture "${options[@]}" -- "${CAPTURED_PROGRAM:?}" "${IMAGE:-$FIXTURES/captured.ptx}" "$@"
 }
 
-member() { # member DIR PYTHON: of capture.json, as `d`
+member() { # member DIR PYTHON: evaluates the expression with capture.json as `d`
     python3 -c "import json; d = json.load(open('$1/capture.json')); print($2)"
 }
 
@@ -43,7 +43,7 @@ member() { # member DIR PYTHON: of capture.json, as `d`
     cmp seen/*/0-1-after x.after
 }
 
-@test "what is captured is closed to others" {
+@test "captured files are not readable by other users" {
     (umask 0; program -o seen --kernel scale_by -- scale 64)
     [ "$(stat -c %a seen seen/*.0 | sort -u)" = 700 ]
     [ "$(stat -c %a seen/capture.json seen/*.0/* | sort -u)" = 600 ]
@@ -97,7 +97,7 @@ member() { # member DIR PYTHON: of capture.json, as `d`
     fails_with 2 "only recorded into graphs"
 }
 
-@test "a program runs as it does without: its output, its words, its signals" {
+@test "capturing does not change a program's output, messages or signals" {
     program -o seen -- scale 64
     [ "$(head -1 out.txt)" = "the program is done" ]
     tool capture -o words -- sh -c 'echo "$1"; exit 7' sh --kernel
@@ -117,7 +117,7 @@ member() { # member DIR PYTHON: of capture.json, as `d`
     says '"verdict": "proven"'
 }
 
-@test "a captured kernel that reads beyond its memory, or computes otherwise, is convicted" {
+@test "a captured kernel that reads beyond its memory, or computes other results, is rejected as wrong" {
     sed 's/setp.ge.u32/setp.gt.u32/' "$FIXTURES/captured.ptx" >beyond.ptx
     IMAGE=beyond.ptx program -o beyond --kernel scale_by -- scale 5001
     tool check --captured beyond
@@ -145,7 +145,7 @@ END
     says "some variables of the module could not be read"
 }
 
-@test "what cannot be captured is said" {
+@test "launches that cannot be captured are reported" {
     program -- scale 64
     fails_with 2 "-o DIR says where"
     mkdir full && touch full/file
@@ -175,7 +175,7 @@ END
     fails_with 3 "CUPTI comes with the CUDA Toolkit"
 }
 
-broken() { # broken SED CODE TEXT: capture.json changed so is refused
+broken() { # broken SED CODE TEXT: capture.json, changed by SED, is refused
     rm -rf broken && cp -r seen broken && sed -i "$1" broken/capture.json
     tool check --captured broken
     fails_with "$2" "$3"

@@ -8,7 +8,7 @@ load helpers
     says ': 1 proven, 0 wrong, 0 not proven'
 }
 
-@test "check tells line, thread and buffer of what is wrong, and exits with 1" {
+@test "check reports line, thread and buffer of a fault, and exits with 1" {
     cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
     sed -i 's/if (i + ${k} < n)/if (i + ${k} <= n)/' scale.cu.tmpl
     tool check scale.lua --arch sm_90
@@ -24,7 +24,7 @@ load helpers
     says '"proven": 5'
 }
 
-@test "what the simulator cannot run is not called proven" {
+@test "a kernel that the simulator cannot run is not called proven" {
     cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
     sed -i 's/^{$/{ asm volatile("brkpt;");/' scale.cu.tmpl
     tool check scale.lua --arch sm_90
@@ -74,7 +74,7 @@ load helpers
     says '2 proven, 0 wrong, 0 not proven'
 }
 
-# The fixture's kernel, in a file that its template includes.
+# The fixture's kernel, moved to a file that its template includes.
 included() {
     cp "$FIXTURES"/scale_ref.cu.tmpl "$FIXTURES"/scale.lua .
     cat >tile.cuh <<'CUDA'
@@ -121,7 +121,7 @@ CUDA
     says 'Every line moves whole sectors'
 }
 
-@test "a reference that does not compile is told with the compiler's message and line" {
+@test "if the reference does not compile, the error has the compiler's message and line" {
     cp "$FIXTURES"/scale* .
     sed -i 's/^{$/{ nothing;/' scale_ref.cu.tmpl
     tool check scale.lua --arch sm_90
@@ -144,7 +144,7 @@ CUDA
     [[ $errors == *'prepare.tmpl(1): error: identifier "nothing" is undefined'* ]]
 }
 
-@test "what a kernel prints is shown by check, for people and for programs" {
+@test "check shows a kernel's printf output, as text and as JSON" {
     cp "$FIXTURES"/scale* .
     sed -i '0,/^{$/s//{\n    if (blockIdx.x == 2 \&\& threadIdx.x == 5) printf("%d of %lld: %.1f\\n", 5, n, factor);/' scale.cu.tmpl
     tool check scale.lua --arch sm_90
@@ -165,7 +165,7 @@ CUDA
     says ': n != 1003 (scale.cu.tmpl:'
 }
 
-@test "a kernel that never ends is told with the line of its loop" {
+@test "a message about an endless kernel has the line of its loop" {
     cp "$FIXTURES"/scale* .
     sed -i '0,/^{$/s//{\n    for (unsigned char c = 0; c < 256; c++)\n        if (n < 0) dst[0] = c;/' scale.cu.tmpl
     line=$(grep -n 'unsigned char' scale.cu.tmpl | cut -d: -f1)
@@ -190,7 +190,7 @@ CUDA
     says '1 of 16384 elements of dst are wrong, first dst[77]'
 }
 
-# large BODY: a pattern of bytes with 8 GiB a buffer, whose kernel is BODY, and a small stand-in.
+# large BODY: a pattern with buffers of 8 GiB, whose kernel is BODY, and a small problem for simulated devices.
 large() {
     cat >large.lua <<'EOF'
 local at = require "autotune"
@@ -237,7 +237,7 @@ EOF
     says 'on the tuned problem rows=2097152 cols=4096: out of bounds in large at large.tmpl:1'
 }
 
-@test "--set of what the stand-in for simulation names reaches the blocks of the tuned problem, and is told" {
+@test "--set of a variable of the simulated problem changes the tuned problem's blocks, too, and the output says so" {
     large 'int row = blockIdx.x; for (int c = threadIdx.x; c < cols; c += ${block}) dst[row * cols + c] = src[row * cols + c];'
     tool check large.lua --arch sm_90 --set rows=4096
     succeeds
@@ -324,7 +324,7 @@ PYTHON
     tool check scale.lua --arch sm_90
     fails_with 2 'identifier "undefined_name" is undefined'
     [[ $errors != *warning* ]]
-    # Of several it is told once: the error need not repeat it.
+    # With several variants the message is printed once: the error does not repeat it.
     tool check scale.lua --arch sm_90 --budget 2
     fails_with 2 "none of the 2 variants compiles: the script or a template is wrong"
     [ "$(cat out.txt err.txt | grep -c undefined_name.*undefined)" -eq 1 ]
@@ -363,7 +363,7 @@ PYTHON
     fails_with 2 'there is a reference'
 }
 
-fault_is() { # fault_is FIELD VALUE: a field of the only variant's fault, as JSON
+fault_is() { # fault_is FIELD VALUE: compares a field of the only variant's fault, as JSON
     python3 -c 'import json, sys
 found = json.load(open("out.txt"))["variants"][0]["fault"][sys.argv[1]]
 sys.exit(0 if found == json.loads(sys.argv[2]) else f"{sys.argv[1]}: {found}")' "$1" "$2"

@@ -2,7 +2,7 @@ load helpers
 
 RECORDS="$BATS_TEST_DIRNAME/../../results/nvidia-h200"
 
-# slowed FACTOR: the record of the transpose with all times so much longer, in slow.json
+# slowed FACTOR: writes slow.json, the record of the transpose with all times multiplied by FACTOR
 slowed() {
     python3 - "$RECORDS/transpose.json" "$1" >slow.json <<'PY'
 import json, sys
@@ -14,14 +14,14 @@ json.dump(record, sys.stdout)
 PY
 }
 
-@test "a record beside itself is the same" {
+@test "a record compared with itself is equal" {
     tool compare "$RECORDS/transpose.json" "$RECORDS/transpose.json" --fail-on slower
     succeeds
     says SAME
     says_nothing_of SLOWER
 }
 
-@test "what became 3 percent slower is said, and fails a job that asks" {
+@test "a slowdown of 3 percent is reported, and fails the job if requested" {
     slowed 1.03
     tool compare "$RECORDS/transpose.json" slow.json
     succeeds
@@ -33,13 +33,13 @@ PY
     says FASTER
 }
 
-@test "records of two GPUs are said to be that" {
+@test "comparing records of two GPUs says so" {
     tool compare "$RECORDS/transpose.json" "$RECORDS/../nvidia-h100-80gb-hbm3/transpose.json" --fail-on slower
     [ "$status" -eq 6 ]
     says 'A was measured on NVIDIA H200, B on NVIDIA H100 80GB HBM3.'
 }
 
-@test "a damaged record is said to be one, not read by what is left of it" {
+@test "a damaged record is reported, not read in part" {
     slowed 1
     sed -i 's/"median_ns": [0-9]*/"median_ns": "soon"/' slow.json
     tool compare "$RECORDS/transpose.json" slow.json
@@ -51,7 +51,7 @@ PY
     fails_with 2 'no problem in common'
 }
 
-# best PAD: a run of the transpose whose winner has that padding
+# best PAD: a run of the transpose whose winner has the padding PAD
 best() {
     printf '{"pattern": "transpose", "problem": {"rows": 256, "cols": 256, "dtype": "float"}, "counts": {},
              "results": [{"config": {"algorithm": "tile", "pad": %s}, "outcome": "ok", "time_ns": 1000}]}' "$1"
@@ -69,7 +69,7 @@ best() {
     says SAME
 }
 
-@test "where another configuration won, what is exact without a GPU is counted of both" {
+@test "if another configuration won, counts that are exact without a GPU are shown for both" {
     best 1 >padded.json
     best 0 >bare.json
     tool compare padded.json bare.json

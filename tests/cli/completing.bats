@@ -1,6 +1,6 @@
 load helpers
 
-# offered WORD...: what bash offers after these words of a command line, in $offered
+# offered WORD...: sets $offered to bash's completions after these words of a command line
 offered() {
     COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
     _autotune || true
@@ -61,7 +61,7 @@ offered() {
     tool completion zsh
     succeeds
     zsh -n out.txt
-    # What it hands to zsh's own functions.
+    # Prints the arguments that the completion passes to zsh's own functions.
     told_zsh() {
         zsh -fc 'function _arguments { print -l -- "$@" }; function _describe { print -l -- "${(@P)2}" }; function _files { : }
                  words=("${@:2}"); CURRENT=$#words; source $1' zsh ./out.txt "$@"
@@ -103,13 +103,13 @@ offered() {
     fails_with 2 'did you mean tune'
 }
 
-@test "the manual page is one" {
+@test "the manual page is a valid manual page" {
     command -v man >/dev/null || skip "man is missing"
     tool completion man
     LC_ALL=C.UTF-8 MANROFFSEQ= man --warnings -l out.txt >page.txt 2>warnings.txt
     [ ! -s warnings.txt ]
     grep -q 'autotune spills SCRIPT' page.txt
-    # What --help says of exit codes and variables, and no less.
+    # All exit codes and variables of --help.
     tool --help
     codes=$(sed -n '/^Exit codes:/,/^$/s/^  \([0-9]*\) .*/\1/p' out.txt)
     variables=$(sed -n '/^Environment:/,$s/^  \([A-Z_]*\) .*/\1/p' out.txt)
@@ -118,7 +118,7 @@ offered() {
         grep -q "^  *$word\( \|$\)" page.txt || { echo "no $word"; return 1; }
     done
     for heading in ENVIRONMENT FILES EXAMPLES 'EXIT STATUS'; do grep -qx "$heading" page.txt; done
-    # Each example's command is one.
+    # Each example uses an existing command.
     sed -n '/^EXAMPLES/,$s/^  *autotune \([a-z]*\).*/\1/p' page.txt >commands.txt
     [ "$(wc -l <commands.txt)" -ge 6 ]
     for command in $(grep -vx transpose commands.txt); do "$AUTOTUNE" "$command" --help >/dev/null; done
@@ -136,7 +136,7 @@ offered() {
     done
 }
 
-@test "a shell that is not there lists those that are" {
+@test "a message about an unknown shell lists the known ones" {
     tool completion csh
     fails_with 2 'bash, zsh, fish or man'
 }
@@ -171,7 +171,7 @@ offered() {
     [ "$offered" = 'sim:sm_80 sim:sm_86 sim:sm_89' ]
     offered autotune tune transpose --device sim:h
     [ "$offered" = 'sim:h100' ]
-    # Files by kind, folders, and nothing twice.
+    # Files by kind, and folders; nothing is offered twice.
     touch transpose.lua kernel.cu notes.txt run.json && mkdir transposed
     offered autotune transpos
     [ "$(tr ' ' '\n' <<<"$offered" | LC_ALL=C sort | paste -sd ' ')" = 'transpose transpose.lua transposed' ]
@@ -210,7 +210,7 @@ offered() {
     fails_with 2 "patterns, pages, commands, gpus, architectures, devices, variables, parameters"
 }
 
-@test "GPUs are those that have a folder of records, and not the files beside these" {
+@test "only folders of records are GPUs, not the files beside them" {
     mkdir -p results/nvidia-l4
     touch results/README.md results/predicted.txt
     tool completion words gpus
@@ -232,7 +232,7 @@ offered() {
     fish -c "source out.txt; complete -C 'autotune explain transp'" | cut -f 1 | grep -qx transpose
 }
 
-@test "configurations that have a name: the script's default, and what the records give" {
+@test "configurations with a name: the script's default, and the choice from the records" {
     tool check "$FIXTURES/scale.lua" --config baseline --arch sm_90
     succeeds
     says 'block=256,vec=1,cached=true'
@@ -242,7 +242,7 @@ offered() {
     fails_with 2 "--config best is what the records give, and none has scale"
 }
 
-@test "values that no valid configuration has are told with what they break, what its names mean, and the nearest" {
+@test "a message about invalid values names the broken constraint, the values of its names, and the nearest valid configuration" {
     tool check transpose --config pad=0,algorithm=async,tile_x=128,tile_y=128,load_vec=1 --arch sm_90
     fails_with 2 "no valid configuration has these values"
     [[ $errors == *"where turned = algorithm == 'registers' or algorithm == 'async'"* ]]

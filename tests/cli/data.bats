@@ -1,7 +1,7 @@
-# Files of the user's own: what fills buffers, and what their results are to be.
+# The user's own files: contents of buffers, and expected results.
 load helpers
 
-# numpy FILE TYPE CODE SHAPE ELEMENTS [ORDER]: as numpy.save() writes it; ELEMENTS is Python's.
+# numpy FILE TYPE CODE SHAPE ELEMENTS [ORDER]: writes the file as numpy.save() does; ELEMENTS is a Python expression.
 numpy() {
     python3 - "$@" <<'EOF'
 import array, struct, sys
@@ -12,7 +12,7 @@ open(file, "wb").write(b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + heade
 EOF
 }
 
-# pattern FILL [MORE]: p.lua, y = 2 * x where x is filled so.
+# pattern FILL [MORE]: writes p.lua, y = 2 * x, where x has the fill FILL.
 pattern() {
     cat >p.cu.tmpl <<'EOF'
 extern "C" __global__ void p(const float *x, float *y, int n)
@@ -35,7 +35,7 @@ return at.pattern {
 EOF
 }
 
-@test "a file fills a buffer, sizes follow from it, and results are held to another" {
+@test "a file fills a buffer and gives the sizes, and another file has the expected results" {
     numpy x.npy '<f4' f '(30, 40)' 'range(1200)'
     numpy y.npy '<f4' f '(1200,)' 'range(0, 2400, 2)'
     pattern 'at.file "x.npy"' 'reference = at.file "y.npy",'
@@ -82,7 +82,7 @@ EOF
     fails_with 2 'buffers.x: it has 1300 elements on the tuned problem and ./x.npy has 1200'
 }
 
-@test "what is larger than a message comes whole, also to blocks of a problem that is too large" {
+@test "buffers larger than a message are sent completely, also for blocks of a problem that is too large" {
     numpy x.npy '<f4' f '(1310720,)' '(i % 1000 for i in range(1310720))'
     numpy y.npy '<f4' f '(1310720,)' '(2 * (i % 1000) for i in range(1310720))'
     pattern 'at.file("x.npy", { head = true })' 'simulated = { n = 100000 }, reference = at.file "y.npy",'
@@ -121,7 +121,7 @@ EOF
     fails_with 2 'it has elements of type double and ./x.npy has float'
 }
 
-@test "files that are not as they should be are told of with the script's line and a remedy" {
+@test "messages about wrong files have the script's line and a remedy" {
     numpy be.npy '>f4' f '(4,)' 'range(4)'
     numpy columns.npy '<f4' f '(2, 2)' 'range(4)' True
     numpy cut.npy '<f4' f '(5,)' 'range(4)'

@@ -1,4 +1,4 @@
-# Scripts run until their limit: seconds each.
+# Scripts that run until their limit, which takes seconds each.
 
 load helpers
 
@@ -8,7 +8,7 @@ load helpers
     fails_with 2 "loop.lua:1"
 }
 
-@test "a script that eats memory ends with an error" {
+@test "a script that uses too much memory ends with an error" {
     echo 'local t = {} for i = 1, 1e9 do t[i] = ("x"):rep(1e6) .. i end' >eater.lua
     tool space eater.lua --arch sm_90
     fails_with 2 "eater.lua"
@@ -27,11 +27,11 @@ local t = {} while true do t[#t + 1] = ("x"):rep(100) end
 LUA
 }
 
-@test "of variants that never end three are tried, and what they have in common is told" {
+@test "of endless variants three are tried, and their common parameters are reported" {
     cp "$FIXTURES"/scale* .
-    # Writes on and on, so that it is no deadlock: one thread, which is soon as far as a launch may go.
+    # Keeps writing, so that it is not a deadlock. One thread, so that it soon reaches the limit of a launch.
     sed -i '0,/^{$/s//{\n% if vec == 2 then\n    for (unsigned k = 0; n > 0 \&\& blockIdx.x + threadIdx.x == 0; k++)\n        ((volatile float *)dst)[0] = k;\n% end/' scale.cu.tmpl
-    # In evaluations: without a budget a simulated device has 40 seconds.
+    # The budget is in evaluations: without one, a simulated device has 40 seconds.
     tool scale.lua --device sim:sm_90 --only cached=true --only vec=1,2 --budget 12 --json --quiet --top 100
     succeeds
     python3 - <<'PYTHON'
@@ -46,7 +46,7 @@ assert any("vec=2" in w and "were not tried" in w for w in run["warnings"]), run
 PYTHON
 }
 
-@test "check of variants that never end tries three, and what is queued is not run" {
+@test "check of endless variants tries three of them and runs none of the queued ones" {
     cp "$FIXTURES"/scale* .
     sed -i '0,/^{$/s//{\n    for (unsigned k = 0; n > 0 \&\& blockIdx.x + threadIdx.x == 0; k++)\n        ((volatile float *)dst)[0] = k;/' scale.cu.tmpl
     tool check scale.lua --arch sm_90 --only cached=true --only vec=1 --budget 12 --json

@@ -1,4 +1,4 @@
-# Kernels by the names that C++ gives them, in headers, with the options of nvcc.
+# Kernels with C++ names, in headers, compiled with nvcc's options.
 load helpers
 
 setup() {
@@ -67,7 +67,7 @@ END
     says "Launch 2 of 2: lib::scale<64, lib::once>"
 }
 
-@test "what is exported names the instance, and nvcc compiles it" {
+@test "an exported file names the instance, and nvcc compiles it" {
     tool export own/scaled.lua -I far --format cuda -o .
     fails_with 2 "compiled with -Xptxas -dlcm=cg, which a file of several cannot say"
     sed -i 's/, "-Xptxas -dlcm=cg"//' own/scaled.lua
@@ -87,13 +87,13 @@ END
     says "out of bounds in lib::scale<64, lib::once> at lib/scale.cuh:11"
 }
 
-@test "an entry that names no kernel is told with the nearest that there is" {
+@test "a message about an unknown entry names the nearest kernel" {
     sed -i 's/lib::scale</lib::scael</' own/scaled.lua
     tool check own/scaled.lua -I far
     fails_with 2 "lib/scale.cuh(7): error: there is no kernel 'lib::scael<64, lib::once>'; did you mean 'lib::scale<...>'"
 }
 
-@test "folders of headers elsewhere are the command line's to name" {
+@test "folders of headers outside of the script's folder are named on the command line" {
     tool check own/scaled.lua
     fails_with 2 'cannot open source file "common/index.h"'
     fails_with 2 "-I DIR"

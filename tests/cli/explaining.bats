@@ -9,7 +9,7 @@ load helpers
     says 'Occupancy: 8 blocks of 256 threads'
 }
 
-@test "what is copied asynchronously from global memory is a load, as for the hardware's counters" {
+@test "an asynchronous copy from global memory counts as a load, as in the hardware's counters" {
     tool explain transpose.lua --json --config algorithm=async --set rows=512 --set cols=1024
     succeeds
     says '"l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum": 8192'
@@ -39,7 +39,7 @@ load helpers
     fails_with 2 "sm_90"
 }
 
-# kernel_script BODY: a pattern `made` of one warp a block that reads src and writes dst.
+# kernel_script BODY: a pattern `made` with blocks of one warp that reads src and writes dst.
 kernel_script() {
     cp "$FIXTURES/scale.lua" made.lua
     cp "$FIXTURES"/scale*.cu.tmpl .
@@ -118,7 +118,7 @@ $made
     tool explain "$FIXTURES/scale.lua"
     succeeds
     says "n=16384 scale=3.0 dtype=float (the script's 'simulated' problem; the tuned one: --set n=1048576)"
-    # What takes longest comes first, and nothing that takes no time.
+    # The slowest part comes first, and parts without time are left out.
     sed -n '/if alone/,/all together/p' out.txt | sed '1d;$d' >parts.txt
     python3 - <<'PY'
 scale = {"ns": 1e-3, "us": 1, "ms": 1e3}
@@ -224,8 +224,8 @@ EOF
     [ "$(cat 16)" -lt $(($(cat 8) * 2)) ]
 }
 
-@test "the verdict speaks of the lines that the listing of a kernel's own file has" {
-    # Eight lines that are cut before the kernel, so that the compiled source has other numbers.
+@test "the verdict uses the line numbers of the kernel's own file, like its listing" {
+    # Eight lines are cut before the kernel, so that the compiled source has other line numbers.
     { sed -n '/autotune/,/^..$/p' "$FIXTURES/saxpy.cu"; printf '#include <cstdio>\n\n\n\n'
       sed '/^.. autotune/,/^..$/d; s/y\[i\] *= */y[i] = x[(i * 32) % n] + /' "$FIXTURES/saxpy.cu"; } >own.cu
     tool explain own.cu --arch sm_90 --set n=4096

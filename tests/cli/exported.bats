@@ -1,4 +1,4 @@
-# What nvcc, clang and the compilers of the host make of what is exported.
+# nvcc, clang and the host's compilers compile exported files.
 
 load helpers
 
@@ -13,7 +13,7 @@ clang_or_skip() {
     [ -z "${WITHOUT_CLANG:-}" ] || skip "$WITHOUT_CLANG"
 }
 
-@test "what emit --best prints is compiled by nvcc as it stands, and says how to launch it" {
+@test "nvcc compiles the output of emit --best unchanged, and the output says how to launch it" {
     command -v nvcc >/dev/null || skip "there is no nvcc"
     cp "$FIXTURES"/luma* .
     tool emit luma.lua --best --arch sm_90 -o luma.cu
@@ -23,8 +23,8 @@ clang_or_skip() {
     nvcc -std=c++17 -arch=sm_90 -c luma.cu -o luma.o
 }
 
-@test "a choice is a template argument in C++17, and made in device code where there is nvcc" {
-    # Of few records: ptxas takes 10 s for the choice among those of the transpose.
+@test "a choice is a template argument in C++17, and can be made in device code with nvcc" {
+    # A pattern with few records: ptxas needs 10 s for the transpose.
     tool export strided --results "$BATS_TEST_DIRNAME/../../results" -o tuned.h
     succeeds
     cat >use.cu <<'END'
@@ -59,14 +59,14 @@ END
 
 @test "clang compiles recorded kernels of two installed patterns without a warning, as PTX and from their sources" {
     clang_or_skip
-    # In one file: what takes most of the time is the Toolkit's headers.
+    # Both patterns are in one file, because the Toolkit's headers take most of the time.
     tool export transpose dot --results "$BATS_TEST_DIRNAME/../../results" --format cuda -o tuned.cu
     succeeds
     $CUDA_CLANG --cuda-device-only -c tuned.cu -o tuned.o
     $CUDA_CLANG -DAUTOTUNE_CLANG_COMPILES -fsyntax-only tuned.cu
 }
 
-# What templates do with vectors of 16 bytes and cache hints, which clang has otherwise than nvcc.
+# Uses of vectors of 16 bytes and of cache hints in templates. clang and nvcc declare these differently.
 vectors() {
     cat >vectors.lua <<'END'
 local at = require "autotune"
@@ -110,7 +110,7 @@ extern "C" __global__ void vectors(const float4 *__restrict__ from, float4 *__re
 END
 }
 
-@test "vectors and cache hints are in clang what they are in nvcc, and a vector of 16 bytes is one access" {
+@test "vectors and cache hints work the same with clang and nvcc, and a vector of 16 bytes is one access" {
     vectors
     tool export vectors.lua --format cuda -o vectors.cu
     succeeds

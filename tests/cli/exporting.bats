@@ -1,6 +1,6 @@
 load helpers
 
-# A record of a pattern that has no script, on one GPU.
+# A record of a pattern without a script, on one GPU.
 record() { # record FOLDER GPU CAPABILITY
     mkdir -p "$1"
     cat >"$1/scale.json" <<END
@@ -39,7 +39,7 @@ default 64" ]
     [ "$(./cpp)" = "$(./c)" ]
 }
 
-@test "of a GPU that is known by its name and capability, what is recorded is found, in C++ at compile time" {
+@test "records of a GPU that is given by name and capability are found, in C++ at compile time" {
     tool export transpose --results "$BATS_TEST_DIRNAME/../../results" -o transpose.h
     succeeds
     for gpu in '"NVIDIA H200", 9, 0' '"NVIDIA H200", 3, 5'; do
@@ -74,7 +74,7 @@ END
     tile=$("$AUTOTUNE" pick transpose --results "$BATS_TEST_DIRNAME/../../results" --gpu nvidia-h200 --json |
         python3 -c 'import json, sys; print(json.load(sys.stdin)["configuration"]["tile_x"])')
     [ "$(head -1 c.txt)" = "exact $tile" ]
-    # Of a capability that no one knows, no limit is: nothing fits.
+    # An unknown capability has no known limits, so no configuration fits.
     [ "$(tail -1 c.txt | cut -d " " -f 1)" = none ]
     cmp c.txt cpp.txt
 }
@@ -100,7 +100,7 @@ END
     fails_with 2 "there are no results at all"
 }
 
-@test "a pattern that is nowhere is a usage error" {
+@test "an unknown pattern is a usage error" {
     tool export nothing
     fails_with 2 "nor are there results for 'nothing'"
 }
@@ -133,13 +133,13 @@ END
     [[ "$errors" == *"No space left on device"* ]]
 }
 
-# The same as record() for a pattern of another name.
+# Like record(), for a pattern of another name.
 record_called() { # record_called NAME FOLDER GPU CAPABILITY
     record "$2" "$3" "$4"
     sed "s/\"pattern\": \"scale\"/\"pattern\": \"$1\"/" "$2/scale.json" >"$2/$1.json"
 }
 
-@test "several patterns share one header, which says what their own say" {
+@test "several patterns share one header, which finds the same choices as separate headers" {
     record_called twist results/nvidia-h200 "NVIDIA H200" 9.0
     tool export scale twist -o both.h
     succeeds
@@ -209,7 +209,7 @@ sys.exit("the schema allows anything")
 END
 }
 
-# A record of several GPUs, problems and configurations that came next.
+# A record with several GPUs, problems and runner-up configurations.
 measured() {
     for gpu in "NVIDIA H200" "NVIDIA A100"; do
         folder=results/$(echo "$gpu" | tr 'A-Z ' 'a-z-')
@@ -255,7 +255,7 @@ END
     [[ "$errors" == *"wisdom/scale_float.wisdom:4"* ]]
 }
 
-@test "a problem of four sizes is no wisdom" {
+@test "a problem of four sizes cannot be exported as wisdom" {
     mkdir -p results/g
     cat >results/g/four.json <<END
 {"schema": "autotune-record", "version": 1, "pattern": "four", "gpu": "G",
@@ -301,7 +301,7 @@ END
     [ -s "$header" ]
 }
 
-@test "of the problems that a portfolio was made on kernels are exported for what others of its range can use" {
+@test "kernels are exported for a portfolio's problems if other problems of its range can use them" {
     recorded=$BATS_TEST_DIRNAME/../../results
     tool export dot --results "$recorded" --format cuda -o dot.cu
     succeeds
@@ -326,7 +326,7 @@ transpose.h" ]
     [[ "$errors" == *"transpose: 4 kernels for 4 problems"* ]]
     [ "$(grep -c '^namespace autotune_transpose_kernel_' t.cu)" -eq 4 ]
     grep -q '#include "t.h"' t.cu
-    # The look-up knows for what there is a kernel.
+    # The look-up returns only configurations that have a kernel.
     cat >main.c <<END
 #include "t.h"
 #include <stdio.h>
@@ -362,7 +362,7 @@ for options, shown in (["--jobs", "1"], True), (["--quiet"], False):
 PY
 }
 
-@test "what has no kernels in a file is refused with the reason" {
+@test "patterns without kernels for a file are refused with the reason" {
     record results/nvidia-h200 "NVIDIA H200" 9.0
     tool export scale --format cuda -o scale.cu
     fails_with 2 "the kernels of 'scale' are made from its script, which was not found"
@@ -463,7 +463,7 @@ END
     nvcc -std=c++17 -arch=sm_90 -Werror all-warnings -c hostile.cu -o hostile.o
 }
 
-@test "without NVRTC kernels are exported as sources alone, and that is said" {
+@test "without NVRTC kernels are exported as sources only, with a message" {
     AUTOTUNE_NVRTC=$PWD/absent tool export transpose dot --results nowhere --format cuda -o t.cu
     succeeds
     [ "$(grep -c 'the file has no PTX.*: NVRTC, .* cannot be opened' <<<"$errors")" -eq 1 ]
@@ -477,7 +477,7 @@ END
 
 # ---- templates ----
 
-# Prints what a selector and a table of `scale` give, as C++.
+# Prints the results of a selector and a table of `scale`, from C++.
 scale_consumer() {
     cat <<END
 #include "policy.h"
@@ -539,7 +539,7 @@ assert devices["NVIDIA H200"]["scale"] == [
     {"problem": {"n": 4096}, "configuration": {"block": 128}, "time_ns": 1000}]' "$output"
 }
 
-@test "a template of one's own writes what it says, into one file, several, or a folder's for each pattern" {
+@test "a user's template writes one file, several files, or one file for each pattern" {
     record results/nvidia-h200 "NVIDIA H200" 9.0
     cat >mine.txt.tmpl <<'END'
 % for _, p in ipairs(patterns) do
@@ -569,7 +569,7 @@ END
     fails_with 2 "this makes 2 files (scale.a, scale.b): name a folder"
 }
 
-@test "what is wrong with a template is told with its file and line, and what to do" {
+@test "errors in a template have its file, its line and a remedy" {
     record results/nvidia-h200 "NVIDIA H200" 9.0
     printf 'a\n${patterns[1].nmae}\n' >mine.tmpl
     tool export scale --template mine.tmpl

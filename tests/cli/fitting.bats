@@ -1,7 +1,7 @@
 load helpers
 
-# Tiles of matmul, their threads and the blocks that it counts on side by side where they share tiles of c.
-@test "of a tile as many blocks find room as it has registers for, and none spills" {
+# Tiles of matmul, with their threads and the number of resident blocks that the script expects.
+@test "a tile has as many resident blocks as expected, and none spills" {
     while read -r tile threads blocks; do
         tool inspect matmul.lua --arch sm_90 --set m=1000 --set n=1000 --set k=1000 \
             --config "algorithm=tile,lanes_m=4,pad=4,vec=4,group=8,overhead=2,$tile" --json

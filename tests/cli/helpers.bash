@@ -6,10 +6,10 @@ setup() {
     FIXTURES=$(realpath "$BATS_TEST_DIRNAME/../fixtures")
     [ "$BATS_TEST_NUMBER" -ne 1 ] || can_fail "$BATS_TEST_FILENAME"
     WORK=$(mktemp -d)
-    # One cache for all: what is compiled again and again is not what is tested here.
+    # One cache for all tests, because they do not test compiling.
     export XDG_CACHE_HOME=${AUTOTUNE_TEST_CACHE:-$WORK/cache}
     export XDG_STATE_HOME=$WORK/state
-    # Tests beside this one have turns of their own at the fake GPU.
+    # Tests that run at the same time have their own turns at the fake GPU.
     export AUTOTUNE_TURNS=$WORK TMPDIR=$WORK
     cd "$WORK"
 }
@@ -27,24 +27,24 @@ tool() {
     errors=$(cat err.txt)
 }
 
-fails_with() { # fails_with CODE TEXT: the exit code, and a text in a one-screen error
+fails_with() { # fails_with CODE TEXT: checks the exit code, and that an error of at most 25 lines contains TEXT
     [ "$status" -eq "$1" ] || { echo "exit $status, not $1: $errors"; return 1; }
     [[ "$errors" == *"$2"* ]] || { echo "no '$2' in: $errors"; return 1; }
     [ "$(wc -l <err.txt)" -le 25 ] || { echo "the error is $(wc -l <err.txt) lines long"; return 1; }
 }
 
-says() { # says TEXT: in stdout, where lines that are too long go on in the next
+says() { # says TEXT: checks that stdout contains TEXT, which may be wrapped to the next line
     [[ "$output" == *"$1"* || "$(tr -s ' \n' ' ' <<<"$output")" == *"$1"* ]] || { echo "no '$1' in: $output"; return 1; }
 }
 
-# Bash does not end a test where `! grep` is false, unless it is the last command.
-can_fail() { # can_fail FILE: it has no such line
+# `! grep` only fails a bats test if it is the last command.
+can_fail() { # can_fail FILE: checks that no line of the file begins with `!`
     grep -nE '^ *! ' "$1" | grep -v '||' || return 0
     echo "a line that begins with '!' fails no test: use lacks, or if ...; then return 1; fi"
     return 1
 }
 
-lacks() { # lacks GREP-ARGUMENTS: what grep looks for is not there, but the files are
+lacks() { # lacks GREP-ARGUMENTS: checks that grep finds nothing in files that exist
     local code=0
     grep "$@" || code=$?
     [ "$code" -eq 1 ] || { echo "grep $* ended with $code"; return 1; }
@@ -54,6 +54,6 @@ succeeds() {
     [ "$status" -eq 0 ] || { echo "exit $status: $errors"; return 1; }
 }
 
-says_nothing_of() { # says_nothing_of TEXT: in stdout
+says_nothing_of() { # says_nothing_of TEXT: checks that stdout does not contain TEXT
     [[ "$output" != *"$1"* ]] || { echo "'$1' in: $output"; return 1; }
 }

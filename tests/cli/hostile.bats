@@ -30,9 +30,8 @@ while true do pcall(function() while true do end end) end
 LUA
 }
 
-# fails_in_time ARGUMENT...: exit code 2 and a message that names a file, and that within a minute of the
-# processor's time. (Where
-# memory runs out, it is the script that is named: its modules and templates share one limit.)
+# fails_in_time ARGUMENT...: checks exit code 2 and a message that names a file, within a minute of processor time. (If
+# memory runs out, the message names the script, because its modules and templates share one limit.)
 fails_in_time() {
     status=0
     (ulimit -t 60 && exec timeout 900 "$AUTOTUNE" "$@") >out.txt 2>err.txt || status=$?
@@ -40,7 +39,7 @@ fails_in_time() {
         { echo "exit $status of: $way"; head -3 err.txt; return 1; }
 }
 
-pattern() { # pattern: one that uses mine.cu.tmpl
+pattern() { # pattern: writes a pattern that uses mine.cu.tmpl
     cat >mine.lua <<'LUA'
 local at = require "autotune"
 return at.pattern {

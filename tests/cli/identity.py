@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""Whatever a script can make depend on a parameter makes another variant: identity.py LUA_FOLDER AUTOTUNE FAKE_CUDA
+"""Checks that any script field that a parameter can change makes another variant.
+
+usage: identity.py LUA_FOLDER AUTOTUNE FAKE_CUDA
 
 The fields of a script are read from the program's own lists (each check.fields() in the Lua folder), so that a field
-without a case here fails. Each case lets one parameter, p, change one field and nothing else, and asks twice:
-  - `lint` must not say that nothing reads p: it compares variants by their identity;
-  - where the change is seen in results, a simulated run must find another outcome with p = 2 than with p = 1, whichever
-    of the two comes first: a variant that is taken for another's twin would have its outcome;
-  - where no simulated device sees the change (transfers, textures, tensor maps, how blocks are placed), a run on the GPU of
-    the driver FAKE_CUDA must try both, though their machine code is the same.
-Fields that no parameter can reach are refused if they try ("refused"), or are plain texts ("literal"); what is asked
-about variants from outside of them is no part of any ("outside")."""
+without a case here fails. In each case the parameter p changes one field and nothing else. The case has two parts:
+  - `lint`, which compares variants by their identity, must not say that nothing reads p;
+  - if results depend on the field ("seen"), a simulated run must have different outcomes for p = 1 and p = 2, in
+  either order. A variant that is wrongly taken for a twin would have the other's outcome;
+  - if no simulated device shows the difference ("told": transfers, textures, tensor maps, placement of blocks), a
+  run on the GPU of the driver FAKE_CUDA must try both variants, though their machine code is equal.
+Fields that no parameter can reach are either refused if they read one ("refused"), or plain texts ("literal").
+Properties of the whole pattern are not part of a variant ("outside")."""
 import itertools
 import json
 import os
@@ -23,7 +25,7 @@ CALL = r"check\.fields\(\w+, [^()]*?, (\w+(?:\[\w+\])?|\{[^}]*\})\)"
 
 
 def known_fields():
-    """What the program itself takes for the fields of a script: {"file.lua:LIST": [field, ...]}"""
+    """Returns the fields of a script according to the program: {"file.lua:LIST": [field, ...]}"""
     found = {}
     for name in sorted(os.listdir(LUA)):
         if not name.endswith(".lua") or name == "check.lua":
@@ -72,17 +74,17 @@ def script(first, **fields):
 
 
 def seen(cu=COPY, right=REFERENCE, **fields):
-    """p = 2 ends otherwise than p = 1."""
+    """Results with p = 2 differ."""
     return ("seen", cu, right, fields)
 
 
 def told(cu=COPY, right=REFERENCE, **fields):
-    """It changes how the same results come about, or what no simulated device does: the identity tells."""
+    """Results are the same on a simulated device; only the identity differs."""
     return ("told", cu, right, fields)
 
 
 def refused(**fields):
-    """What concerns all variants alike reads no parameters."""
+    """Fields that hold for all variants may not read parameters."""
     return ("refused", COPY, REFERENCE, fields)
 
 
@@ -106,7 +108,7 @@ def kernel_with(text):
 
 
 def fixed(what, text, **fields):
-    """The reference or the kernel that prepares inputs, which read what is in the layout."""
+    """The reference or the kernel that prepares inputs, which may read parameters of the layout."""
     return {what: f"at.{'kernel' if what == 'prepare' else what} {{ template = 'r.cu', {text} }}", **fields}
 
 
@@ -115,7 +117,7 @@ READS_SHARED = HEAD + ("extern __shared__ int s[]; s[threadIdx.x] = 0; "
                        "if (i < n) dst[i] = src[i] + s[threadIdx.x]; }\n")
 CLUSTER = HEAD + ('int c; asm("mov.u32 %0, %%cluster_nctaid.x;" : "=r"(c)); if (i < n) dst[i] = src[i] + c - 1; }\n')
 P_IS_1 = "'p == 1 and ceil_div(n, 256) or 1'"
-# A reference, or what prepares inputs, that does otherwise where P or v is not 1 or there are few threads.
+# A reference or preparing kernel whose results differ if P or v is not 1 or there are few threads.
 FIXED = ('#ifndef P\n#define P 1\n#endif\n__constant__ int unused;\n'
          'extern "C" __global__ void NAME(int *src, int *dst, int n, int v) { int all = gridDim.x * blockDim.x; '
          "for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += all) "
@@ -126,7 +128,7 @@ ARGS = "args = { 'src', 'dst', at.int32 'n', at.int32 '%s' }"
 
 
 def fixed_cases(what):
-    """Of at.reference and at.kernel."""
+    """Returns the cases of at.reference or at.kernel."""
     kernel, source = (COPY, R_FIXED) if what == "reference" else (WRITES_I, F_FIXED)
 
     def one(text, v="1", how=laid_out):
@@ -154,7 +156,7 @@ def fixed_cases(what):
 
 
 def launches_with(text, cu=COPY, how=seen):
-    """Two launches; each copies what its grid reaches."""
+    """Two launches; each copies the elements that its grid covers."""
     return how(cu, launch=None, launches="{ { grid = 1, block = 256 }, { grid = 'ceil_div(n, 256)', block = 256, %s } }"
                % text)
 
@@ -242,7 +244,7 @@ CASES = {
         "shared": launched("shared = '1024 // p'", READS_SHARED),
         "cluster": launched("cluster = 'p'", CLUSTER),
         "balanced": launched("cluster = 2, balanced = 'p == 1'", how=told),
-        # More blocks than are resident at once.
+        # More blocks than can be resident at once.
         "cooperative": seen(launch="{ grid = 300, block = 1024, cooperative = 'p == 2' }"),
         "times": launched("times = 'p'", how=told),
     },
@@ -306,7 +308,7 @@ CASES = {
         "chunk_bytes": moved(WAY + ", chunk_bytes = '1024 * p'"),
         "streams": moved(WAY + ", chunk_bytes = 1024, streams = 'p'"),
     },
-    # Of the space itself: what values p has, and where.
+    # Fields of the space itself: the values of p, and their conditions.
     "space.lua:{,condition,values,elsewhere}": {"condition": LITERAL, "values": LITERAL, "elsewhere": LITERAL},
     "space.lua:{,}": {},
 }
@@ -323,7 +325,7 @@ def write(folder, name, text):
 
 
 def run(folder, *options, **environment):
-    """What --json says of p = 1 and of p = 2: what the search makes of each alone."""
+    """Returns the --json results for p = 1 and p = 2."""
     done = tool(folder, "copy.lua", "--no-record", "--json", "--quiet", "--top", "10", *options, **environment)
     if done.returncode not in (0, 1):
         raise AssertionError(f"the run ended with {done.returncode}: {done.stderr}")
@@ -332,12 +334,12 @@ def run(folder, *options, **environment):
 
 
 def outcomes(folder):
-    """Of p = 1 and of p = 2, in a simulated run."""
+    """Returns the outcomes for p = 1 and p = 2 in a simulated run."""
     return [r and (r["outcome"], re.sub(r"\d+", "", r["message"] or "")) for r in run(folder, "--device", "sim:sm_90")]
 
 
 def tried_apart(folder):
-    """Has a GPU tried each of them, in a run whose kernels, alike in machine code, do nothing?"""
+    """Returns whether a GPU tried both variants. The kernels have the same machine code, which does nothing."""
     both = run(folder, "--device", "cuda:0", AUTOTUNE_LIBCUDA=FAKE_CUDA, AUTOTUNE_LIBNVML="none", AUTOTUNE_TURNS=folder,
                FAKE_CUDA_ANY="1")
     assert all(both), "p = 1 or p = 2 was not tried"
@@ -359,7 +361,7 @@ def try_case(how, kernel, reference, fields):
         for first in (1, 2) if how == "seen" else ():
             write(folder, "copy.lua", script(first, **fields).replace("space", f"baseline = {{ p = {first} }}, space"))
             if first == 2 and "where" in fields:
-                continue  # the baseline may not break it
+                continue  # the baseline has to satisfy this constraint
             one, two = outcomes(folder)
             assert one and one[0] == "ok", f"p = 1 is {one}"
             assert two is None or two[0] != "ok", f"p = 2 is {two}"
@@ -369,7 +371,7 @@ def try_case(how, kernel, reference, fields):
 
 
 def try_twins():
-    """Where nothing depends on p they are twins: so that no test above passes for want of any."""
+    """Checks that variants are twins if nothing depends on p; otherwise the tests above would prove nothing."""
     with tempfile.TemporaryDirectory() as folder:
         write(folder, "k.cu", COPY)
         write(folder, "r.cu", REFERENCE)

@@ -13,7 +13,7 @@ load helpers
     [[ "$output" != *'#line'* ]]
 }
 
-@test "emit --ptx prints what NVRTC makes of it" {
+@test "emit --ptx prints NVRTC's PTX" {
     tool emit transpose.lua --arch sm_90 --ptx
     succeeds
     says '.target sm_90'
@@ -52,7 +52,7 @@ load helpers
     fails_with 2 "64"
 }
 
-@test "space counts what is valid and what each constraint removes" {
+@test "space counts valid configurations and those that each constraint removes" {
     tool space transpose.lua --arch sm_90 --json
     succeeds
     valid=$(grep -o '"valid": [0-9]*' out.txt | grep -o '[0-9]*')
@@ -92,7 +92,7 @@ load helpers
     fails_with 2 "--over live: '8..32' is not a value; from one to another is 8,...,32"
 }
 
-@test "what a script in another encoding says is shown, with a mark in place of its letters" {
+@test "messages of scripts in another encoding are shown, with a mark in place of other letters" {
     cp "$FIXTURES"/scale*.tmpl .
     sed "s/summary = \"/summary = \"caf\xe9 /; s/where = {/where = { \"vec ~= 'caf\xe9'\",/" "$FIXTURES/scale.lua" >latin.lua
     LC_ALL=C grep -qP 'caf\xe9' latin.lua

@@ -1,7 +1,7 @@
-# autotune kernel.cu: a kernel in a file of its author's own, host code and all.
+# autotune kernel.cu: a kernel in the user's own file, with its host code.
 load helpers
 
-describe() { # describe TEXT: saxpy.cu with this comment
+describe() { # describe TEXT: writes saxpy.cu with this comment
     { printf '/* autotune\n%s\n*/\n' "$1"; sed '/^.. autotune/,/^..$/d' "$FIXTURES/saxpy.cu"; } >saxpy.cu
 }
 
@@ -26,7 +26,7 @@ describe() { # describe TEXT: saxpy.cu with this comment
     says "BLOCK=256,VEC=2"
 }
 
-@test "a script names a file as it is, and has the same fields" {
+@test "a script can name an unchanged kernel file, and has the same fields" {
     mkdir sub
     sed '/^.. autotune/,/^..$/d' "$FIXTURES/saxpy.cu" >sub/saxpy.cu
     cat >saxpy.lua <<'LUA'
@@ -42,7 +42,7 @@ LUA
     says "BLOCK=256,VEC=2"
 }
 
-@test "what cannot be inferred is asked for in one message, with the lines to add" {
+@test "fields that cannot be inferred are requested in one message, with the lines to add" {
     describe 'space = { BLOCK = { 128, 256 } }'
     tool space saxpy.cu --arch sm_90
     fails_with 2 "saxpy.cu:2"
@@ -144,7 +144,7 @@ record() { # record GPU CAPABILITY BLOCK VEC
 JSON
 }
 
-@test "what is recorded is applied, per architecture only where the host does not read it" {
+@test "recorded values are applied, for each architecture only if the host does not read them" {
     record here 9.0 512 4
     record there 8.0 512 1
     cp "$FIXTURES/saxpy.cu" .
@@ -168,13 +168,13 @@ space   = { BLOCK = at.pow2(64, 512), VEC = { 1, 2, 4 } }
 launch  = { grid = "ceil_div(n, BLOCK * VEC)", block = "BLOCK" }
 sizes   = { x = "n", y = "n" }'
 
-refused() { # refused PLACE TEXT: of saxpy.cu
+refused() { # refused PLACE TEXT: saxpy.cu is refused
     tool space saxpy.cu --arch sm_90
     fails_with 2 "saxpy.cu:$1"
     fails_with 2 "$2"
 }
 
-@test "a wrong field is told by its line in the file" {
+@test "a message about a wrong field has its line in the file" {
     describe "${fields/x = \"n\",/z = \"n\",}"
     refused 5 "no parameter 'z'"
     describe "${fields/BLOCK = at/BLOK = at}"
@@ -215,7 +215,7 @@ while true do end"
     refused 6 "does every loop end?"
 }
 
-@test "a kernel that cannot be launched is told by file and reason" {
+@test "a message about a kernel that cannot be launched has file and reason" {
     echo "/* autotune
 problem = { n = 4096 } space = { B = { 64 } } launch = { grid = 1, block = 'B' } sizes = { x = 'n' } */" >head
     try() { { cat head; echo "$1"; } >k.cu; tool check k.cu; }
@@ -262,7 +262,7 @@ CU
     says "2 agree"
 }
 
-@test "problems that stand in keep what the kernel relies on" {
+@test "smaller problems keep the properties that the kernel relies on" {
     cat >rows.cu <<'CU'
 /* autotune
 problem = { width = 3072, height = 3072, pitch = 3072, times = 3 }  space = { BLOCK = { 64, 128 }, STEPS = { 1, 2 } }
@@ -283,7 +283,7 @@ CU
     says_nothing_of "ragged"
 }
 
-@test "a kernel may name what device code has of std" {
+@test "a kernel may use the names of std that device code has" {
     cat >clamp.cu <<'CU'
 /* autotune
 problem = { n = 4096 }  space = { BLOCK = { 64 } }  launch = { grid = "ceil_div(n, BLOCK)", block = "BLOCK" }  sizes = { x = "n" } */
@@ -305,7 +305,7 @@ CU
     succeeds
 }
 
-@test "a default that is computed of other macros is the baseline, and what cannot be computed is asked for" {
+@test "a default that is computed from other macros is the baseline, and the message asks for values that cannot be computed" {
     sed 's/^#define BLOCK .*/#define WARP 32u\n#define BLOCK (4 * WARP)/' "$FIXTURES/saxpy.cu" >saxpy.cu
     tool check saxpy.cu --arch sm_90
     succeeds
@@ -315,14 +315,14 @@ CU
     fails_with 2 "or say which is the baseline: baseline = { BLOCK = "
 }
 
-@test "a program that was made of a kernel's file does not stand in its way" {
+@test "a compiled program beside a kernel's file does no harm" {
     cp "$FIXTURES/saxpy.cu" .
     printf '\177ELF' >saxpy
     tool space saxpy --arch sm_90
     succeeds
 }
 
-@test "a parameter whose name is a word of Lua is told by its other name" {
+@test "a parameter whose name is a Lua keyword gets another name, which the output shows" {
     sed 's/sizes *= {/sizes = { in = "n",/' "$FIXTURES/saxpy.cu" >saxpy.cu
     tool space saxpy.cu --arch sm_90
     fails_with 2 "'in' is a word of Lua: the kernel's parameter of that name is in_ here"
@@ -364,7 +364,7 @@ CU
     [[ $errors != *"is zero"* ]]
 }
 
-@test "blocks of more threads than there may be are left out of the space" {
+@test "blocks with too many threads are left out of the space" {
     describe 'problem = { n = 1 << 16, a = 2.0 } space = { BLOCK = at.pow2(64, 512), VEC = { 1, 2, 4 } } sizes = { x = "n", y = "n" }
 launch = { grid = "ceil_div(n, BLOCK * VEC)", block = { "BLOCK", "VEC" } }'
     tool space saxpy.cu --arch sm_90
@@ -373,13 +373,13 @@ launch = { grid = "ceil_div(n, BLOCK * VEC)", block = { "BLOCK", "VEC" } }'
     says "11 valid configurations"
 }
 
-@test "a number of the problem that is a text is told to be a derived value" {
+@test "a problem variable written as an expression is refused, and the message suggests a derived value" {
     describe 'problem = { n = "m", a = 2.0, m = 64 } space = { BLOCK = { 128, 256 } } launch = { grid = 1, block = 64 } sizes = { x = "n", y = "n" }'
     tool space saxpy.cu --arch sm_90
     fails_with 2 'derived = { n = "m" }'
 }
 
-@test "a launch in the file that would not follow what is applied is told" {
+@test "a launch in the file that would not follow the applied values is reported" {
     cp "$FIXTURES/saxpy.cu" .
     tool apply saxpy.cu --arch sm_90 --config BLOCK=128,VEC=4
     succeeds
@@ -446,7 +446,7 @@ CU
     fails_with 2 "bad argument #2 to 'ceil_div' (must be positive), where n is 32768, ROWS is 0"
 }
 
-@test "what a line of the file costs is told by the file's own line" {
+@test "the costs of a line have the line number of the kernel's own file" {
     cp "$FIXTURES/saxpy.cu" .
     tool explain saxpy.cu --arch sm_90
     succeeds
@@ -545,7 +545,7 @@ CU
     says "agree with the baseline"
 }
 
-@test "a file that is a piece of another is told with that one's name" {
+@test "a file that another file includes is refused, with the other file's name" {
     printf '#define TWICE(x) (2 * (x))\n#include "piece.cu"\n' >whole.cu
     printf '__global__ void twice(float *x) { x[threadIdx.x] = TWICE(x[threadIdx.x]) + side(); }\n' >piece.cu
     tool new --from piece.cu
@@ -574,18 +574,18 @@ CU
     succeeds
 }
 
-@test "a kernel that stands under an #if that does not hold is told as that" {
+@test "a kernel inside a false #if is reported as such" {
     printf '#define WIDE\n#ifndef WIDE\n__global__ void narrow(float *x) { x[0] = 1; }\n#endif\n' >under.cu
     tool new --from under.cu
     fails_with 2 "as its #if lines are, the file has no such kernel"
 }
 
-saxpy_with() { # saxpy_with SED: the fixture otherwise, as bad.cu
+saxpy_with() { # saxpy_with SED: writes the changed fixture to bad.cu
     sed "$1" "$FIXTURES/saxpy.cu" >bad.cu
     tool check bad.cu --budget 1
 }
 
-@test "what is wrong with a file is told with its line and what to do" {
+@test "errors in a file have its line and a remedy" {
     saxpy_with 's/^problem/space = { N = { 1 } }\nproblem/'
     fails_with 2 "space is given twice"
     printf '__global__ void k(float *x)\n{\n    if (x) { x[0] = 1;\n}\n' >open.cu
@@ -616,7 +616,7 @@ saxpy_with() { # saxpy_with SED: the fixture otherwise, as bad.cu
     fails_with 2 'kernel = { entry = "(void (*)(double *, int)) k" }'
 }
 
-@test "a byte order mark, lines that end in CR LF, and tabs are no matter" {
+@test "a byte order mark, CR LF and tabs are accepted" {
     { printf '\xef\xbb\xbf'; sed 's/$/\r/; s/    /\t/g' "$FIXTURES/saxpy.cu"; } >marked.cu
     tool check marked.cu --budget 2
     succeeds
@@ -640,7 +640,7 @@ CU
     says 'x = "16 * TILE"'
 }
 
-@test "what the file does not say of a kernel that nothing in it launches is asked" {
+@test "for a kernel that the file does not launch, the comment asks for the missing values" {
     cat >heat.cu <<'CU'
 __global__ void heat(float *out, const float *in, int height)
 {
@@ -695,7 +695,7 @@ CU
     says "BLOCK = at.pow2(16, 256)"
     says 'grid = "ceil_div(n, BLOCK)", block = "BLOCK"'
     says_nothing_of "op = "
-    # Without a launch the instance is a question.
+    # Without a launch, the comment asks for the instance.
     sed -i '/^void run/,$d' reduce.cu
     tool new --from reduce.cu --kernel 'reduce<sum_of<float>, PLAIN, 64>'
     succeeds
@@ -720,7 +720,7 @@ END
     says "2 agree"
 }
 
-@test "a reference is no parameter that a launch can give" {
+@test "the reference may not read parameters of the launch" {
     cat >refers.cu <<'CU'
 /* autotune
 problem = { n = 64 }
@@ -843,7 +843,7 @@ CU
     succeeds
 }
 
-@test "what is included may be named by a macro or asked for first, and the compiler's options hold where its type is read" {
+@test "an #include may be a macro or follow __has_include, and the compiler's options apply when the kernel's type is read" {
     mkdir -p conf
     echo '__device__ inline int three() { return 3; }' >conf/sizes.h
     cat >asks.cu <<'CU'
@@ -877,7 +877,7 @@ CU
     says "2 agree"
 }
 
-@test "of declarations that each name the one before twice a comment is written as of any" {
+@test "a comment is also written for declarations that each name the previous one twice" {
     {
         echo '__global__ void k(float *x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] += 1; }'
         echo 'int main(int argc, char **argv) {'
@@ -891,7 +891,7 @@ CU
     says 'BLOCK = at.pow2(64, 1024)'
 }
 
-@test "a misspelt buffer is told with the parameter that is meant" {
+@test "a message about a misspelt buffer names the intended parameter" {
     echo "/* autotune
 problem = { n = 4096 } ragged = false space = { B = { 64 } } launch = { grid = 1, block = 'B' } sizes = { x = 'n', y = 'n' }
 buffers = { yy = at.output { dtype = 'float', count = 'n' } } */
@@ -900,7 +900,7 @@ __global__ void a(const float *x, float *y) { y[threadIdx.x] += x[threadIdx.x]; 
     fails_with 2 "k.cu:3: buffers.yy: the kernel has no parameter 'yy'; did you mean 'y'?"
     sed -i 's/yy/y/' k.cu
     tool check k.cu
-    [ "$status" -eq 1 ] # an output is not read
+    [ "$status" -eq 1 ] # an output is not initialised
     sed -i 's/y = at.output/y = at.inout/' k.cu
     tool check k.cu
     [ "$status" -eq 0 ]
@@ -957,7 +957,7 @@ EOF
     says "data race"
 }
 
-summed() { # summed COUNT: many.cu, a kernel of two more parameters than COUNT
+summed() { # summed COUNT: writes many.cu, whose kernel has COUNT + 2 parameters
     local list="" sum="" i
     for ((i = 0; i < $1; i++)); do
         list+=", int p$i"
@@ -969,7 +969,7 @@ summed() { # summed COUNT: many.cu, a kernel of two more parameters than COUNT
         "    int i = blockIdx.x * 128 + threadIdx.x;" "    if (i < n)" "        y[i] = i$sum;" "}" >many.cu
 }
 
-@test "a kernel may have a thousand parameters, and is told when it has too many" {
+@test "a kernel may have a thousand parameters, and too many are refused" {
     summed 1022
     tool check many.cu
     succeeds
@@ -1017,7 +1017,7 @@ CU
     tool check squares.cu
     [ "$status" -eq 1 ] || { echo "exit $status: $output"; return 1; }
     says "squares[77]"
-    # All of its elements are results, where no size says otherwise.
+    # Without a size, all elements are results.
     tool check whole.cu
     fails_with 2 "two runs of the reference kernel give different squares"
 }

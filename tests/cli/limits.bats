@@ -1,6 +1,6 @@
 load helpers
 
-# Twenty parameters whose sum is bound by the last of them alone: 10^20 points to walk.
+# Twenty parameters. The only constraint is on their sum and needs the last of them, so a search visits 10^20 points.
 late_binding() {
     cat >late.lua <<'LUA'
 local at = require "autotune"
@@ -17,7 +17,7 @@ LUA
     printf 'extern "C" __global__ void late() {}\n// ${p1}\n' >late.cu.tmpl
 }
 
-interrupted() { # interrupted ARGUMENT...: runs, is interrupted after a second, and ends by itself
+interrupted() { # interrupted ARGUMENT...: interrupts the run after a second; the run ends by itself
     "$AUTOTUNE" "$@" >out.txt 2>err.txt &
     pid=$!
     sleep 1
@@ -49,16 +49,16 @@ interrupted() { # interrupted ARGUMENT...: runs, is interrupted after a second, 
     [ "$status" -eq 130 ]
 }
 
-@test "a budget in seconds holds while a space is enumerated, and what is sampled is said" {
+@test "a budget in seconds also limits the enumeration of a space, and the output says that the space was sampled" {
     late_binding
-    tool late.lua --arch sm_90 --budget 6s --quiet # a machine that is busy compiles none in less
+    tool late.lua --arch sm_90 --budget 6s --quiet # a busy machine compiles nothing in less time
     succeeds
     says 'that were sampled'
     says '(2^64 or more in the full product)'
     says 'too large to enumerate'
 }
 
-@test "a reader that leaves ends the list of a space" {
+@test "a reader that closes its pipe ends the list of a space" {
     cat >large.lua <<'LUA'
 local at = require "autotune"
 return at.pattern {
@@ -90,7 +90,7 @@ LUA
     [ "$(sort -u out.txt | wc -l)" -eq 2 ]
 }
 
-@test "a machine that gives no sockets is told with the remedy" {
+@test "if no sockets can be made, the message has the remedy" {
     while read -r line; do
         status=0
         # shellcheck disable=SC2086 # words are arguments
@@ -106,9 +106,9 @@ explain $FIXTURES/scale.lua
 END
 }
 
-# Root, to whom that limit does not apply, becomes a user of whom nothing runs.
+# The limit does not apply to root, who becomes a user without processes.
 without_processes() { # without_processes COMMAND...
-    # Who looks for leaks starts a process.
+    # The leak checker starts a process.
     export ASAN_OPTIONS=detect_leaks=0
     if [ "$(id -u)" -eq 0 ]; then
         command -v setpriv >/dev/null || skip "root needs setpriv to be held to a limit of processes"
@@ -119,13 +119,13 @@ without_processes() { # without_processes COMMAND...
     fi
 }
 
-@test "a machine that gives no processes is told with the remedy" {
+@test "if no processes can be started, the message has the remedy" {
     while read -r line; do
         status=0
         # shellcheck disable=SC2086 # words are arguments
         without_processes "$AUTOTUNE" $line >out.txt 2>err.txt || status=$?
         errors=$(cat err.txt)
-        # Of a folder that others may not enter nothing runs.
+        # Another user cannot run a program in a folder that others may not enter.
         [ "$status" -lt 126 ] || skip "the program cannot be run by another user"
         fails_with 4 "raise the limit of processes (ulimit -u, or pids.max of the cgroup)" || { echo "$line"; return 1; }
     done <<END

@@ -26,7 +26,7 @@ load helpers
     fails_with 2 "--only cached=false"
 }
 
-@test "a configuration is completed to the nearest valid one, which stderr tells" {
+@test "a configuration is completed to the nearest valid one, which stderr names" {
     tool check transpose.lua --arch sm_90 --config algorithm=naive
     succeeds
     [[ "$errors" == *"nearest valid configuration has"* ]]
@@ -71,7 +71,7 @@ load helpers
         fails_with 2 "scale.lua:19: the baseline (block=256,vec=1,cached=false) breaks where[3]: \"cached or vec > 1\"" ||
             { echo "$command"; return 1; }
     done
-    # --only may rule it out.
+    # --only may exclude the invalid baseline.
     tool check scale.lua --arch sm_90 --only vec=2,4
     succeeds
 }

@@ -8,7 +8,7 @@ load helpers
     says "confinement: off"
 }
 
-@test "--version --verbose says what a report of a bug needs" {
+@test "--version --verbose prints the facts that a bug report needs" {
     export LC_ALL=de_DE.UTF-8 CUDA_VISIBLE_DEVICES=3 CUDA_ODD_ONE=1 AUTOTUNE_RESULTS=$WORK/mine AUTOTUNE_LIBCUDA=$WORK/none
     mkdir mine
     tool --version --verbose
@@ -107,19 +107,19 @@ load helpers
     fails_with 2 "--budget needs a value"
 }
 
-@test "a budget that is no number says what is one" {
+@test "a message about a wrong budget shows a valid one" {
     for wrong in soon -3 0 1.5 10d m ""; do
         tool tune transpose.lua --budget "$wrong"
         fails_with 2 "--budget takes a number of variants (200) or a time (30s, 10m, 1h)"
     done
 }
 
-@test "two scripts at once are one too many" {
+@test "a second script is a usage error" {
     tool space transpose.lua spill.lua
     fails_with 2 "one too many"
 }
 
-@test "a script that is nowhere names the nearest installed one" {
+@test "a message about a missing script names the nearest installed one" {
     tool transpos.lua
     fails_with 2 "did you mean transpose.lua?"
 }
@@ -144,7 +144,7 @@ load helpers
     fails_with 2 "exhaustive"
 }
 
-@test "--help lists what --strategy and --format take, and no more" {
+@test "--help lists the values of --strategy and --format" {
     for command in tune replay; do
         tool "$command" --help
         says "Strategies"
@@ -172,7 +172,7 @@ load helpers
     [ "$(jq -r '.devices[].device' out.txt | grep -c '^sim:sm_90$')" -eq 1 ]
 }
 
-@test "where a choice is refused, those that there are are listed" {
+@test "if a choice is refused, the available ones are listed" {
     tool transpose --device foo
     fails_with 2 "there is no device 'foo': cuda:0, cuda:1, ... are GPUs, sim and sim:sm_XX simulated ones"
     tool transpose --device sim:sm_12
@@ -198,14 +198,14 @@ load helpers
     [ "$(grep -o h200 <<<"$errors" | wc -l)" -eq 1 ]
 }
 
-@test "what the command line says of the problem is told as such where nothing can be made of it" {
+@test "a message about an unusable problem says that it comes from the command line" {
     for command in "tune transpose --device sim" "tune transpose --arch sm_90" "check transpose" "space transpose" "spills transpose"; do
         tool $command --set rows=0
         fails_with 2 "must be 1 at least and is 0, where rows is 0 (by --set), cols is 8192"
     done
 }
 
-@test "--version takes --json, and refuses what it does not know" {
+@test "--version takes --json and refuses unknown options" {
     tool --version --json
     succeeds
     [ "$(jq -r .version out.txt)" = "$("$AUTOTUNE" --version | sed -n 's/^autotune //p')" ]
@@ -213,7 +213,7 @@ load helpers
     fails_with 2 "--version takes --verbose, for people, or --json, not '--jsn'"
 }
 
-@test "what belongs to another option is told with that option" {
+@test "a value that belongs to another option is refused, with that option" {
     tool explain "$FIXTURES/scale.lua" --config block=64 vec=2
     fails_with 2 "--config block=64,vec=2"
     tool space "$FIXTURES/scale.lua" --set block=64

@@ -1,16 +1,16 @@
 load helpers
 
-# Where output can go that takes none: every command that writes a file says so at once, leaves what was
-# there, and nothing of its own.
+# Outputs that cannot be written: every command that writes a file fails at once, keeps the old file, and leaves no file
+# of its own.
 
 RESULTS="$BATS_TEST_DIRNAME/../../results"
-LANDSCAPE=$RESULTS/nvidia-h200/landscapes/misaligned.json.gz # the smallest
+LANDSCAPE=$RESULTS/nvidia-h200/landscapes/misaligned.json.gz # the smallest one
 
 needs_gnuplot() {
     command -v gnuplot >/dev/null || skip "gnuplot is missing"
 }
 
-# The commands that write the file OUT, one a line.
+# Commands that write the file OUT, one on each line.
 writers() {
     cat <<END
 emit $FIXTURES/scale.lua -o OUT
@@ -27,13 +27,13 @@ $FIXTURES/scale.lua --arch sm_90 --budget 1 --quiet --trace OUT
 END
 }
 
-# Runs it with OUT in the place of the file, which may have $blocks of 1 KiB: exit code in $status.
+# Runs the line with another name for OUT. The file may have at most $blocks KiB; the exit code is in $status.
 write_to() { # write_to OUT LINE
     # shellcheck disable=SC2086 # words are arguments
     limited ${2//OUT/$1}
 }
 
-limited() { # limited ARGUMENT...: a limit holds for pipes less than for files
+limited() { # limited ARGUMENT...: runs with a limit of file size, which may be smaller than a pipe needs
     { (ulimit -f "${blocks:-unlimited}" && exec timeout 20 "$AUTOTUNE" "$@") || echo "exit $?" >&2; } \
         2>&1 >/dev/null | cat >err.txt
     errors=$(cat err.txt)
@@ -41,17 +41,16 @@ limited() { # limited ARGUMENT...: a limit holds for pipes less than for files
     status=${status:-0}
 }
 
-# Each fails, and names OUT or the folder that it is not in.
-all_fail_at() { # all_fail_at OUT
+all_fail_at() { # all_fail_at OUT: each command fails, and names OUT or its missing folder
     while read -r line; do
         write_to "$1" "$line"
         fails_with 4 "${1%%/x}" || { echo "$line"; return 1; }
-        # What is there is no other than before.
+        # No temporary file is left.
         [ "$(find . -name '*tmp*' -o -name '.*.svg*' | wc -l)" -eq 0 ]
     done < <(writers)
 }
 
-@test "a pipe that nobody reads is an error, and not waited for" {
+@test "a pipe without a reader is an error at once" {
     needs_gnuplot
     mkfifo pipe pipe.svg
     all_fail_at pipe
@@ -60,10 +59,10 @@ all_fail_at() { # all_fail_at OUT
     [ -p pipe.svg ]
 }
 
-@test "a pipe that is read takes what a file would" {
+@test "a pipe with a reader gets the contents of a file" {
     mkfifo pipe
     for line in "emit $FIXTURES/scale.lua -o OUT" "convert $LANDSCAPE --format t4 -o OUT"; do
-        # Opened both ways it is waited for by nobody; what is written into it stays there for the reader.
+        # Opening the pipe in both directions does not wait; its contents stay there for the reader.
         exec 5<>pipe 6<pipe
         timeout 20 cat <&6 >got.txt 5>&- 6<&- &
         # shellcheck disable=SC2086 # words are arguments
@@ -76,7 +75,7 @@ all_fail_at() { # all_fail_at OUT
     done
 }
 
-@test "- is the standard output, and no file" {
+@test "- is the standard output, not a file" {
     needs_gnuplot
     while read -r line; do
         [[ "$line" == *"-o OUT"* ]] || continue
@@ -93,7 +92,7 @@ all_fail_at() { # all_fail_at OUT
     needs_gnuplot
     mkdir x x.svg
     while read -r line; do
-        [[ "$line" != export* ]] || continue # which writes into folders
+        [[ "$line" != export* ]] || continue # export writes into folders
         write_to x "$line"
         fails_with 4 "x" || { echo "$line"; return 1; }
     done < <(writers)
@@ -114,11 +113,11 @@ all_fail_at() { # all_fail_at OUT
     all_fail_at full
 }
 
-@test "a file that may grow no more leaves the older one whole, and nothing half-written" {
+@test "a limit on file size leaves the old file whole, and no half-written file" {
     needs_gnuplot
     blocks=0
     while read -r line; do
-        [[ "$line" != *--trace* ]] || continue # which is written as it goes
+        [[ "$line" != *--trace* ]] || continue # the trace is written during the run
         for file in old old.svg; do
             echo older >$file
         done
@@ -137,7 +136,7 @@ all_fail_at() { # all_fail_at OUT
     [ -z "$(ls | grep mine)" ]
 }
 
-# The commands that print, one a line.
+# Commands that print, one on each line.
 printers() {
     cat <<END
 --version
@@ -171,7 +170,7 @@ sweep strided.lua --over stride=1,2 --recorded --results $RESULTS
 END
 }
 
-@test "what cannot be printed is an error in every command" {
+@test "failed output is an error in every command" {
     while read -r line; do
         status=0
         # shellcheck disable=SC2086 # words are arguments
@@ -191,10 +190,10 @@ END
     done < <(printers)
 }
 
-@test "what is written into a file is the same with every standard descriptor closed" {
+@test "output to a file is the same with any standard descriptors closed" {
     needs_gnuplot
     while read -r line; do
-        case $line in *--trace* | sweep*) continue ;; esac # whose times differ, and which prints
+        case $line in *--trace* | sweep*) continue ;; esac # the trace has different times, and sweep prints
         write_to want "$line"
         for closed in '<&-' '>&-' '2>&-' '<&- >&-' '<&- 2>&-' '>&- 2>&-' '<&- >&- 2>&-'; do
             rm -f got
@@ -213,7 +212,7 @@ END
     done
 }
 
-@test "a pipe that does not wait for its reader takes all the same" {
+@test "a non-blocking pipe gets the whole output" {
     python3 - "$AUTOTUNE" <<'PY'
 import fcntl, os, subprocess, sys, time
 reader, writer = os.pipe()

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""The README and the pages of docs/: examples run, links lead somewhere, what is to be short is short, and the
-README's figures are what the records print.
+"""Checks the README and the pages of docs/: examples run, links lead to existing places, limits of length hold, and the
+README's figures agree with the records.
 
 Usage: pages.py BINARY [PAGE...]
 
-Each page but those of which another test is (LISTS) opens with a block of commands, ```sh, which runs to its end in an empty folder
-without a GPU. Of the tutorial all such blocks run, and each prints what the ```text block after it has: the same words at the same
-places, with any numbers. A line "..." stands for any lines.
+Each page, except the pages with a test of their own (LISTS), begins with a block of commands, ```sh, which runs to
+its end in an empty folder without a GPU. In the tutorial all such blocks run, and each prints the ```text block
+after it: the same words in the same places, with any numbers. A line "..." stands for any lines.
 """
 import os
 import re
@@ -63,7 +63,7 @@ def too_long(pages):
 
 
 def example_of(text):
-    """The commands that a page opens with: before any heading but the first."""
+    """Returns the commands at the beginning of a page, before any heading but the first."""
     block = re.search(r"```sh\n(.*?)```", text, re.S)
     return block.group(1) if block and "\n## " not in text[:block.start()] else None
 
@@ -87,13 +87,13 @@ def run_example(binary, page, text):
 
 
 def shape(line):
-    """A line with any numbers, and any room between its words."""
+    """Replaces numbers and blanks of a line, for comparison."""
     line = re.sub(r"0x[0-9a-f]+|[+-]?\d[\d,.]*(e[+-]?\d+)?", "#", line)
     return " ".join(re.sub(r"# (ns|us|ms|s)\b|# (KiB|MiB|GiB|bytes)\b", "# unit", line).split())
 
 
 def differs(shown, printed):
-    """The first line of `shown` that is not where it should be in `printed`; None if all are."""
+    """Returns the first line of `shown` that is not at its place in `printed`, or None."""
     lines, at, skips = [s for s in map(shape, printed.splitlines()) if s], 0, False
     for line in filter(None, map(str.rstrip, shown.splitlines())):
         if line.strip() == "...":
@@ -129,7 +129,8 @@ def long_words(glossary):
 
 
 def untrue_lines(binary, readme):
-    """What the README shows of `results show` that this does not print, and counts of the space that `space` does not."""
+    """Returns lines of the README's `results show` that the command does not print, and counts of the space that
+    `space` does not print."""
     shown = re.search(r"^    \$ autotune (results show .*)\n((?:    .+\n)+)", readme, re.M)
     ask = lambda words: subprocess.run([binary, *words.split()], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     printed = ask(shown.group(1)).splitlines()

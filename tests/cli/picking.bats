@@ -1,6 +1,6 @@
 load helpers
 
-# A record of the fixture pattern `scale`: vectors of 4 for n = 4096.
+# A record of the fixture pattern `scale`: the best vector width for n = 4096 is 4.
 record() {
     mkdir -p results/nvidia-h200
     cat >results/nvidia-h200/scale.json <<END
@@ -43,7 +43,7 @@ END
     tool pick dot --gpu h100 --results "$BATS_TEST_DIRNAME/../../results"
     succeeds
     says "on NVIDIA H100 80GB HBM3"
-    # Words that several have name none of them.
+    # A word that several GPUs have in their names names none of them.
     tool pick dot --gpu nvidia --results "$BATS_TEST_DIRNAME/../../results"
     fails_with 2 "no results are of a GPU 'nvidia'"
     tool pick conv2d --set rows=1000 --gpu nvidia-h200 --results "$BATS_TEST_DIRNAME/../../results"
@@ -51,7 +51,7 @@ END
     says "the tree of its portfolio chooses configuration"
 }
 
-@test "what a constraint forbids for the problem is not given, and pick names the constraint" {
+@test "configurations that a constraint forbids for the problem are not chosen, and pick names the constraint" {
     record
     tool pick "$FIXTURES/scale.lua" --set n=4099 --gpu nvidia-h200
     succeeds
@@ -63,7 +63,7 @@ END
     says '"why": "breaks line'
 }
 
-@test "what was no faster than the default nearby is not given, and pick says where" {
+@test "a configuration that was no faster than the default on a near problem is not chosen, and pick names that problem" {
     record
     sed -i 's/"cached": true}},/"cached": true}, "time": {"median_ns": 1005, "low_ns": 995, "high_ns": 1015}},/' \
         results/nvidia-h200/scale.json
@@ -78,7 +78,7 @@ END
     says "rule      exact"
 }
 
-@test "a default that the portfolio chose is told as such, and its refusals once" {
+@test "a default that the portfolio chose is reported as such, and each refusal once" {
     tool pick transpose --set rows=500 --set cols=1501 --gpu nvidia-h200 --results "$BATS_TEST_DIRNAME/../../results"
     succeeds
     says "rule      default, which the portfolio chose"
@@ -90,13 +90,13 @@ END
     [ "$(jq '.refused | length' out.txt)" -gt 5 ]
 }
 
-@test "a GPU that nothing is recorded of is told with those that are" {
+@test "a message about a GPU without records lists the GPUs with records" {
     record
     tool pick "$FIXTURES/scale.lua" --gpu nonsense
     fails_with 2 "'NVIDIA H200'"
 }
 
-@test "emit --best prints the source of what pick gives, with its launch" {
+@test "emit --best prints the source of pick's choice, with its launch" {
     record
     tool emit "$FIXTURES/scale.lua" --best --set n=4096 --arch sm_90
     succeeds
@@ -125,7 +125,7 @@ END
     says "// good: grid 32 x 1 x 1, block 128 x 1 x 1, 0 bytes of dynamic shared memory"
 }
 
-attributes_are() { # attributes_are [TEXT]: on one line, between the launch's first and its arguments
+attributes_are() { # attributes_are [TEXT]: checks the line between the launch's first line and its arguments
     { echo "// good: "; [ $# -eq 0 ] || echo "//   attributes: $1"; echo "//   arguments: "; } >expected.txt
     grep -E '^//( good:|   )' out.txt | sed -E 's/^(\/\/ good: |\/\/   arguments: ).*/\1/' | diff expected.txt -
 }
@@ -148,7 +148,7 @@ attributes_are() { # attributes_are [TEXT]: on one line, between the launch's fi
     attributes_are
 }
 
-# A record of the fixture pattern `separable`, whose script is a copy that DOES this to the kernel's line.
+# A record of the fixture pattern `separable`, whose script is a copy changed by SED-COMMAND in the kernel's line.
 separable() { # separable SED-COMMAND
     mkdir -p results/nvidia-h200
     cp "$FIXTURES"/separable* .
@@ -173,7 +173,7 @@ END
     says "// compiled with: --use_fast_math --fmad=false"
 }
 
-@test "emit --best of a source without variables to fill says nothing of any" {
+@test "emit --best of a source without variables to fill does not mention variables" {
     record
     tool emit "$FIXTURES/scale.lua" --best --set n=4096 --arch sm_90
     succeeds

@@ -6,7 +6,7 @@ needs_gnuplot() {
     command -v gnuplot >/dev/null || skip "gnuplot is missing"
 }
 
-# As `tool`, where there is no gnuplot.
+# Like `tool`, on a machine without gnuplot.
 tool_without_gnuplot() {
     status=0
     PATH=/nonexistent "$AUTOTUNE" "$@" >out.txt 2>err.txt || status=$?
@@ -14,7 +14,7 @@ tool_without_gnuplot() {
     errors=$(cat err.txt)
 }
 
-@test "a file that is not there is told with where journals are" {
+@test "a message about a missing file says where journals are" {
     tool plot nothing.json
     fails_with 2 "there is no file nothing.json"
     fails_with 2 "runs keep journals in $WORK/state/autotune/journal"
@@ -41,7 +41,7 @@ tool_without_gnuplot() {
 }
 
 @test "a heat map draws the two parameters that explain most, not the pair with the most interaction" {
-    # a and b act each alone and much; c acts a little, and only together with a.
+    # a and b have large effects, each alone; c has a small effect, and only together with a.
     python3 - >space.json <<'PY'
 import json
 results = [{"configuration": {"a": a, "b": b, "c": c}, "objectives": ["time"], "times": {"runtimes": []}, "invalidity": "correct",
@@ -83,7 +83,7 @@ PY
     fails_with 2 'did you mean heatmap'
 }
 
-# A record with two that came next; or, "{}", with none.
+# A record with two runners-up, or with none if the argument is "{}".
 write_record() {
     python3 - "$BATS_TEST_DIRNAME/../../results/nvidia-h200/transpose.json" "$1" >record.json <<'END'
 import copy, json, sys
@@ -98,14 +98,14 @@ json.dump(record, sys.stdout)
 END
 }
 
-@test "of a record the best few are drawn; for the rest it says which file has it" {
+@test "plot draws the best few results of a record, and names the file that has all" {
     needs_gnuplot
     write_record '[1, 4]'
     tool plot record.json --kind rank --by load_vec -o picture.svg
     succeeds
     grep -q 'the best few and the default' picture.svg
     [ -z "$errors" ]
-    # Curves lie over the line of the baseline: they are drawn after it.
+    # The baseline is drawn first, so that curves lie over it.
     python3 -c 'svg = open("picture.svg").read(); assert 0 < svg.index(">baseline<") < svg.index(">load_vec=")'
     pattern=$(python3 -c 'import json; print(json.load(open("record.json"))["pattern"])')
     mkdir landscapes && touch "landscapes/$pattern.json.gz"
@@ -122,7 +122,7 @@ END
     fails_with 2 'the winner and the default alone'
 }
 
-# write_run WORK: a run of three on an H200 whose launch does WORK, and what that GPU can do at most.
+# write_run WORK: writes a run of three variants on an H200 whose launch does WORK, with the GPU's ceilings.
 write_run() {
     cat >run.json <<END
 {"pattern": "p", "problem": {"n": 64}, "counts": {}, "device": {"kind": "cuda", "name": "NVIDIA H200"}, $1,
@@ -176,14 +176,14 @@ assert all(float(re.split("[, ]+", d)[0]) >= 4 for d in dashes), dashes
 PY
 }
 
-@test "of more values than there are colours a rank shows some, and says so" {
+@test "a rank plot of more values than colours shows some of them, and says so" {
     needs_gnuplot
     tool plot "${LANDSCAPE/dot/spill}" --by live -o picture.svg
     succeeds
     grep -q '8 of 32 values' picture.svg
 }
 
-@test "what the file does not hold is said" {
+@test "the output says what the file does not contain" {
     tool plot "$LANDSCAPE" --kind roofline
     fails_with 2 '--json'
 }
@@ -206,7 +206,7 @@ PY
 @test "importance and plots of a run on a small problem say so" {
     cp "$FIXTURES"/scale* .
     tool scale.lua --device sim:sm_90 --only cached=true --json --top 1000000 --quiet
-    # Runs of earlier versions tell two times of a variant.
+    # Runs of earlier versions have two times for each variant.
     jq '.results |= map(.tuned_ns = .time_ns)' out.txt >run.json
     tool importance run.json
     succeeds

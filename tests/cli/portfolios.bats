@@ -11,7 +11,7 @@ load helpers
     [ ! -e results ]
 }
 
-@test "a portfolio over what the problem does not have, or cannot have, says so" {
+@test "a portfolio over unknown variables or impossible values says so" {
     tool portfolio "$FIXTURES/scale.lua" --device sim:sm_90
     fails_with 2 "needs --over"
     tool portfolio "$FIXTURES/scale.lua" --over m=1..4 --device sim:sm_90
@@ -32,8 +32,8 @@ load helpers
     fails_with 2 "--record is refused"
 }
 
-# A pattern whose choice asks for the waves of a configuration, and a portfolio of it: blocks of 128
-# where they fill less than two waves of 132 multiprocessors, else of 256.
+# A pattern whose choose_by reads the waves of a configuration, and a portfolio of it: blocks of 128 if they fill less
+# than two waves of 132 multiprocessors, else blocks of 256.
 chosen_by_waves() {
     cp "$FIXTURES/scale.cu.tmpl" "$FIXTURES/scale_ref.cu.tmpl" .
     sed 's/^  where = /  derived = { blocks = "ceil_div(n, block * vec)" },\n  choose_by = { waves = "blocks \/ device.sm_count" },\n&/' \
@@ -50,7 +50,7 @@ chosen_by_waves() {
 END
 }
 
-@test "a tree that asks for a feature is followed by pick, emit and an exported header alike" {
+@test "pick, emit and an exported header follow a tree with a feature in the same way" {
     chosen_by_waves
     tool export scale.lua --results results --format header -o scale.h
     succeeds
@@ -89,7 +89,7 @@ END
     says "waves of configuration 0 below 2? yes: configuration 0 no: configuration 1"
 }
 
-@test "a portfolio whose features the script has no more, or means otherwise, is not followed" {
+@test "a portfolio whose features the script removed or changed is not followed" {
     chosen_by_waves
     sed -i 's/ceil_div(n, block \* vec)" }/n \/\/ (block * vec)" }/' scale.lua
     tool pick scale.lua --set n=1024 --gpu nvidia-h200
@@ -102,7 +102,7 @@ END
     says "rule      default"
 }
 
-@test "a portfolio whose configurations the script has no more gives none of them" {
+@test "configurations of a portfolio that are no longer in the script are not chosen" {
     chosen_by_waves
     sed -i 's/"vec"/"width"/g' results/nvidia-h200/scale.json
     tool pick scale.lua --set n=1024 --gpu nvidia-h200
@@ -117,7 +117,7 @@ END
     succeeds
 }
 
-@test "a portfolio's tree that asks for an unknown feature, or of no configuration, is left out and told" {
+@test "a portfolio's tree with an unknown feature or without a configuration is skipped with a message" {
     chosen_by_waves
     sed -i 's/"of": 0/"of": 2/' results/nvidia-h200/scale.json
     tool results validate results

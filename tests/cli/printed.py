@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""What each command prints with --json is one object, and what schemas/commands.json and the command's own schema say,
-by a validator that is none of autotune's; of every command that has the option, so that a new one cannot do without.
+"""Checks that each command prints one JSON object with --json, and that the object conforms to schemas/commands.json
+and to the command's own schema, with a validator that is not autotune's. Every command with the option is tested, so
+a new command needs a case here.
 
 usage: printed.py SCHEMAS AUTOTUNE TESTS FAKE_CUDA FAKE_CUPTI CAPTURED_PROGRAM
 
-Runs on the simulated device and on drivers for tests. Exit code 77: there is no validator.
+Runs on the simulated device and on fake drivers. Exit code 77: there is no validator.
 """
 import json
 import os
@@ -24,9 +25,9 @@ except (ImportError, AttributeError) as missing:
 
 SIM, GPU, ARCH = ["--device", "sim:sm_90"], ["--device", "cuda:0"], ["--arch", "sm_90"]
 QUIET = ["--quiet"]
-# Folders of records whose names are not UTF-8: the one that ships, and a new one.
+# Folders of records whose names are not UTF-8: the shipped records, and a new folder.
 ODD, NEW = os.fsdecode(b"records-\xff"), os.fsdecode(b"new-\xe9")
-# Each with its exit code, in a folder that has fixtures/, faults/ and records/; one after the other.
+# Commands with their exit codes, in a folder that has fixtures/, faults/ and records/. They run in this order.
 RUNS = [
     ("tune", 0, ["fixtures/mixed_outcomes.lua", "--only", "fault=none,syntax,wrong,out_of_bounds", *SIM, *QUIET]),
     ("tune", 0, ["fixtures/twins.lua", "--only", "note=3", *SIM, *QUIET, "--budget", "6"]),
@@ -88,7 +89,7 @@ RUNS = [
 
 
 def paths(value):
-    """Those in a document that are told by their bytes."""
+    """Yields the paths in a document that are given as bytes."""
     if isinstance(value, dict) and set(value) == {"bytes"}:
         yield bytes.fromhex(value["bytes"])
     for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
@@ -96,11 +97,11 @@ def paths(value):
 
 
 def commands(autotune):
-    """What has --json: names of commands, and of what 'results' takes."""
+    """Returns the commands with --json, including the subcommands of 'results'."""
     def help_of(*words):
         return subprocess.run([autotune, *words, "--help"], check=True, capture_output=True, text=True,
                               env=dict(os.environ, COLUMNS="200")).stdout
-    found = {"version"}  # an option, which takes --json as commands do
+    found = {"version"}  # an option that takes --json like a command
     for name, operand in re.findall(r"^  (\w+) +(\S*)", help_of().split("Commands")[1].split("Exit codes")[0], re.M):
         if re.search(r"^  --json ", help_of(name), re.M):
             found |= {f"{name} {verb}" for verb in operand.split("|")} if "|" in operand else {name}
@@ -126,7 +127,7 @@ def main():
 
     asked = commands(autotune)
     assert len(asked) > 20, f"only {asked} have --json"
-    # Each command's own file, as any validator uses it: nothing is looked up elsewhere.
+    # Each command's own schema is complete: validators resolve no references to other files.
     own = {f[:-5].replace("results_", "results "): json.load(open(os.path.join(schemas, "commands", f)))
            for f in os.listdir(os.path.join(schemas, "commands"))}
     assert asked == set(own), f"no schema, or of no command: {asked ^ set(own)}"
@@ -136,7 +137,7 @@ def main():
         assert not Validator(schema).is_valid({"nonsense": 1}), f"{name}'s schema accepts anything"
     nonsense = [e for e in errors_of({"nonsense": 1}, described)]
     assert nonsense, "commands.json accepts anything"
-    asked -= {"calibrate"}  # it prints what `ceilings` prints, of larger buffers than the fake driver has
+    asked -= {"calibrate"}  # prints the output of `ceilings`, with buffers larger than the fake driver has
     assert asked == {name for name, _, _ in RUNS}, f"not tried, or not there: {asked ^ {name for name, _, _ in RUNS}}"
     with tempfile.TemporaryDirectory() as folder:
         shutil.copytree(os.path.join(tests, "faults"), os.path.join(folder, "faults"))
@@ -149,13 +150,13 @@ def main():
         os.makedirs(os.path.join(folder, ODD, "broken"))
         with open(os.path.join(folder, ODD, "broken", "dot.json"), "w") as broken:
             broken.write("{")
-        # A compiler repeats the line that it does not understand.
+        # A compiler quotes the line with the error.
         for name, more in ("scale.cu.tmpl", "int caf\xe9;\n"), ("scale.lua", ""):
             text = open(os.path.join(tests, "fixtures", name), encoding="latin-1").read()
             text = (more + text).replace("scale.cu.tmpl", "latin.cu.tmpl")
             with open(os.path.join(folder, name.replace("scale", "latin")), "w", encoding="latin-1") as latin:
                 latin.write(text)
-        # More points than 63 bits count.
+        # The number of points does not fit into 63 bits.
         with open(os.path.join(folder, "wide.lua"), "w") as wide:
             wide.write('local at = require "autotune"\nlocal space = {}\n'
                        'for i = 1, 12 do space[i] = { "p" .. i, at.range(1, 64) } end\n'

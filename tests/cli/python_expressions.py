@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Expressions of T1 files mean what Python means by them: python_expressions.py AUTOTUNE [SEED [COUNT]]
+"""Checks that expressions of T1 files have the values that Python gives them: python_expressions.py AUTOTUNE [SEED
+[COUNT]]
 
-Random expressions become the Values and the Conditions of a file, which autotune.t1 converts. The values that 'autotune
-space' prints of the script, and how many points it says that each condition removes, are those that Python gives."""
+Random expressions become the Values and the Conditions of a file, which autotune.t1 converts. 'autotune space' must
+print the same values as Python, and the same number of points that each condition removes."""
 import ast
 import itertools
 import json
@@ -20,7 +21,7 @@ NAMES = {"a": [1, 2, 3, 16], "b": [-5, 0, 7], "f": [0.5, 2.0, -1.25], "p": [Fals
 
 
 class Refused(Exception):
-    """What this project does not take: whole numbers beyond 64 bits, results that are not finite."""
+    """A value that this project does not support: integers beyond 64 bits, infinities and NaN."""
 
 
 def checked(v):
@@ -38,7 +39,7 @@ def powered(a, b):
 
 
 class Check(ast.NodeTransformer):
-    """Puts each result through checked()."""
+    """Wraps each result in a call of checked()."""
 
     def visit_UnaryOp(self, node):
         return ast.Call(ast.Name("checked", ast.Load()), [self.generic_visit(node)], [])
@@ -61,7 +62,8 @@ def number(r):
 
 
 def generate(r, depth, names, of):
-    """An expression that is a number ("n"), a whole one ("i"), a truth ("t") or a list of numbers ("l")."""
+    """Returns a random expression of the given kind: number ("n"), integer ("i"), boolean ("t") or list of numbers
+    ("l")."""
     def sub(kind="n"):
         return generate(r, depth - 1, names, kind)
     if of == "l":
@@ -121,11 +123,11 @@ def generate(r, depth, names, of):
 
 def value_of(code, names):
     with_functions = {"math": math, "checked": checked, "powered": powered, **names}
-    return checked(eval(code, with_functions))  # the expressions are this program's own
+    return checked(eval(code, with_functions))  # this program wrote the expressions itself
 
 
 def random_values(r, count):
-    """Expressions and what they give."""
+    """Returns random expressions and their values."""
     made = []
     while len(made) < count:
         text = generate(r, r.randint(1, 4), False, r.choice("nntl"))
@@ -146,7 +148,7 @@ def random_values(r, count):
 
 
 def random_conditions(r, count):
-    """Expressions and for how many points of the space they do not hold."""
+    """Returns random conditions and the number of points of the space that violate each."""
     made, points = [], [dict(zip(NAMES, one)) for one in itertools.product(*NAMES.values())]
     while len(made) < count:
         text = generate(r, r.randint(1, 4), True, r.choice("tttn"))

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Holds docs/development/record_table.md against the table that templates are given.
+"""Checks that docs/development/record_table.md describes the table that export templates receive.
 
 usage: record_table.py PAGE AUTOTUNE RESULTS FIXTURES
 
-Every member of the table is in the page's tables, every member in these is in the table, and the page's example writes what
-the page says that it writes.
+The page's tables have exactly the members of the table, and the page's example prints the output that the page
+shows.
 """
 import json
 import os
@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-# A heading or the head of a table, and where such tables are in the whole.
+# For each heading or first column name of a table on the page, the objects that it describes.
 PLACES = {
     "The whole": lambda whole: [whole],
     "A pattern": lambda whole: whole["patterns"],
@@ -28,7 +28,7 @@ PLACES = {
     "a use": lambda whole: [u for p in whole["patterns"] for u in p["uses"]],
 }
 
-# Lists in a line of the page: of what, which members they have.
+# Lists of members within a line of the page, and the objects that have these members.
 LISTS = {
     "device_fields": lambda whole: whole["device_fields"],
     "element_types": lambda whole: whole["element_types"],
@@ -49,7 +49,7 @@ def portfolios(whole):
 
 
 def page_tables(text):
-    """What each place's table names, and what each member's line says."""
+    """Returns the members in the table of each heading, and the text of each member's line."""
     tables, lines, heading = {}, {}, None
     for line in text.splitlines():
         if line.startswith("## "):

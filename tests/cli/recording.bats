@@ -2,7 +2,8 @@ load helpers
 
 RECORDS="$BATS_TEST_DIRNAME/../../results"
 
-# one EDIT: ./results with the H200's record of two square transposes, changed by Python (`r`, and `e`, its first entry)
+# one EDIT: writes ./results with the H200's record of two square transposes, edited by Python (`r`, and `e`, its first
+# entry)
 one() {
     mkdir -p results/nvidia-h200
     python3 - "$RECORDS/nvidia-h200/transpose.json" "${1:-}" >results/nvidia-h200/transpose.json <<'PY'
@@ -15,7 +16,7 @@ json.dump(r, sys.stdout, indent=2)
 PY
 }
 
-@test "what is recorded is listed by GPU and pattern, within 80 columns, with the folders that were searched" {
+@test "records are listed by GPU and pattern, within 80 columns, with the searched folders" {
     tool results list --results "$RECORDS"
     succeeds
     says 'NVIDIA H200 (9.0)'
@@ -23,7 +24,7 @@ PY
     says 'reaches: the share of the rate at which this GPU copies'
     says 'rows=8192,cols=8192 '
     [ "$(grep -v '^[a-z0-9_]*: \|^Searched' out.txt | awk '{ if (length > 80) n++ } END { print n + 0 }')" -eq 0 ]
-    # No two rows of a file are the same: what tells problems apart is there on a narrow page too.
+    # All rows of a file differ: the variables that distinguish problems are visible on a narrow page, too.
     COLUMNS=60 tool results list aos_soa --gpu nvidia-h200 --results "$RECORDS"
     says 'operation=convert'
     python3 - <<'PY'
@@ -42,7 +43,7 @@ PY
     [ "$(python3 -c 'import json; print(len(json.load(open("out.txt"))["entries"]))')" -eq 1 ]
 }
 
-@test "an entry is told in words: what it is, how fast, proven or not, and what it was measured with" {
+@test "an entry is described in words: configuration, speed, proof, and conditions of the measurement" {
     one 'e["contenders"] = [{"configuration": e["baseline"]["configuration"], "time": e["time"]}]'
     tool results show transpose --set rows=8192
     succeeds
@@ -54,7 +55,7 @@ PY
     tool results show transpose --gpu h200
     succeeds
     says 'transpose on NVIDIA H200'
-    # What is removed is named in full.
+    # A removed entry is named in full.
     tool results prune transpose --gpu h200 --older-than 2100-01-01 --dry-run --json
     [ "$(jq '.changes | length' out.txt)" -eq 0 ]
     tool results prune transpose --gpu nvidia-h200 --older-than 2100-01-01 --dry-run --json
@@ -63,7 +64,7 @@ PY
     fails_with 2 "no such entry is recorded; did you mean 'transpose'?"
 }
 
-@test "what a proof covered is told of an entry: blocks of its problem, and lines that never ran" {
+@test "an entry says what its proof covered: blocks of its problem, and lines that never ran" {
     one 'e["proof"] = {"proven": True, "covered": {"problems": "the small problem rows=512", "tuned": {"blocks": 65536,
         "run": 32, "cut": 1, "blind": 0, "compared": 770}, "skipped": None, "never_ran": "t.tmpl:7", "ran_once": None}}'
     tool results show transpose --set rows=8192
@@ -81,7 +82,7 @@ PY
     says 'faults: 0'
 }
 
-@test "what is wrong is told with file, line, pointer and remedy, and exit code 4" {
+@test "faults are reported with file, line, pointer and remedy, and exit code 4" {
     one 'e["time"]["median_ns"] = "fast"; r["entries"].append(dict(r["entries"][1])); r["entries"][1]["gbps"] = 9.0'
     tool results validate
     [ "$status" -eq 4 ]
@@ -118,7 +119,7 @@ PY
     succeeds
 }
 
-@test "two folders are compared: what came, went, changed, became faster or slower" {
+@test "two folders are compared: entries added, removed, changed, faster or slower" {
     one
     mkdir later && cp -r results/nvidia-h200 later
     tool results diff results later
@@ -151,7 +152,7 @@ PY
     says_nothing_of 'A is of'
 }
 
-@test "another machine's records are merged, all of it said; --dry-run only says it" {
+@test "another machine's records are merged with a report; --dry-run only prints the report" {
     tool results merge "$RECORDS" --dry-run
     succeeds
     says 'added     transpose of NVIDIA H200'
@@ -198,7 +199,7 @@ assert rates == {"copy": 11, "read": 20, "fp32": 30}, rates'
     says '0 added, 0 replaced, 0 kept, 3 as they were'
 }
 
-@test "ceilings that cannot be read are left out and named; where they would go to, nothing is touched" {
+@test "ceilings that cannot be read are skipped and named; at their destination nothing changes" {
     mkdir -p there/g there/h results/h
     echo '{' >there/g/device.json
     printf '{"schema": "autotune-device", "version": 1, "gpu": "H", "ceilings": {"copy": {"rate": 1}}}' \
@@ -213,7 +214,7 @@ assert rates == {"copy": 11, "read": 20, "fp32": 30}, rates'
     [ "$(cat results/h/device.json)" = '{' ]
 }
 
-@test "a merge that finds no room on the disk leaves the old file" {
+@test "a merge on a full disk leaves the old file" {
     one 'r["entries"] = r["entries"][:1]'
     cp results/nvidia-h200/transpose.json before.json
     status=0
@@ -222,7 +223,7 @@ assert rates == {"copy": 11, "read": 20, "fp32": 30}, rates'
     cmp before.json results/nvidia-h200/transpose.json
 }
 
-@test "pruning says what it takes out and why, and needs to be told what" {
+@test "pruning reports the removed entries with reasons, and needs a selection" {
     one 'e["date"] = "2020-01-01T00:00:00Z"; r["entries"][1]["date"] = "2999-01-01T00:00:00Z"'
     tool results prune
     fails_with 2 'say what to prune'
@@ -242,7 +243,7 @@ assert rates == {"copy": 11, "read": 20, "fp32": 30}, rates'
     fails_with 2 '90d'
 }
 
-@test "what is stale: another script or template, or a configuration that the space lacks" {
+@test "stale entries: a changed script or template, or a configuration outside of the space" {
     one 'e["configuration"]["tile_x"] = 63; e["hashes"] = {}; r["entries"][1]["hashes"] = {}'
     tool results prune --stale
     succeeds
@@ -260,12 +261,12 @@ assert rates == {"copy": 11, "read": 20, "fp32": 30}, rates'
     says '0 removed'
 }
 
-@test "a verb that does not exist is told with the nearest" {
+@test "a message about an unknown verb names the nearest" {
     tool results lst
     fails_with 2 "did you mean 'list'?"
 }
 
-# pair OUT: a.lua copies x to m, b.lua OUT to y, on the fake GPU.
+# pair OUT: a.lua copies x to m, b.lua copies OUT to y, on the fake GPU.
 pair() {
     local name from to
     for name in a b; do
@@ -308,7 +309,7 @@ assert [x["measured"].get("after") for x in e] == [None, "a"], e'
     succeeds
 }
 
-@test "what cannot run before a sample is refused" {
+@test "commands that cannot run before a sample are refused" {
     export AUTOTUNE_LIBCUDA=$FAKE_CUDA
     pair m
     tool b.lua --device sim --after a.lua
@@ -329,7 +330,7 @@ assert [x["measured"].get("after") for x in e] == [None, "a"], e'
     fails_with 2 '--after a: its buffer m has 32768 bytes, that of the kernels after it 16384'
 }
 
-@test "a budget of time is for the proof, too, and the record says that it ended before" {
+@test "a budget of time includes the proof, and the record says that the proof did not finish" {
     export AUTOTUNE_LIBCUDA=$FAKE_CUDA
     cat >long.lua <<'EOF'
 local at = require "autotune"
@@ -340,7 +341,7 @@ return at.pattern {
   launch = { grid = "ceil_div(n, block)", block = "block" },
 }
 EOF
-    # The fake GPU copies; on the simulated one this takes minutes.
+    # On the fake GPU, because the simulated one needs minutes.
     cat >long.cu.tmpl <<'EOF'
 extern "C" __global__ void good_10(const float *x, float *y, long long n)
 {

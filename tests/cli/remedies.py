@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Names that kernels for nvcc use and NVRTC does not know: the message names a remedy, and the remedy works.
+"""Checks messages about names that nvcc knows and NVRTC does not: the message names a remedy, and the remedy works.
 
 Usage: remedies.py BINARY
 
-Each case is what a kernel includes, a statement of it, and what the message must say; None where an include that
-the message names must make the statement compile as it is, a text where people are told something else.
+A case is an include, a statement that needs it, and the expected remedy: None if the message names an include with
+which the statement compiles, or else a text of the message.
 """
 import os
 import re

@@ -1,6 +1,6 @@
 load helpers
 
-# A recorded space of 64 configurations, as T4 results: cost 1 + distance to (3, 5), some fail.
+# A recorded space of 64 configurations, as T4 results. The cost is 1 + distance to (3, 5); some configurations fail.
 make_recorded() {
     awk 'BEGIN {
         printf "{\"schema_version\": \"1.0.0\", \"results\": ["
@@ -50,7 +50,7 @@ make_recorded() {
     says "share of optimum"
 }
 
-# A result as T4: `unit` of its measurement, `meta` of the file.
+# Prints a T4 result with this unit of its measurement and this metadata of the file.
 t4_of() { # t4_of UNIT META
     printf '{"schema_version": "1.0.0", %s "results": [' "$2"
     for b in 32 64; do
@@ -76,7 +76,7 @@ t4_of() { # t4_of UNIT META
     fails_with 4 "timeunit is 'fortnights'"
 }
 
-@test "what is converted to each format reads back the same" {
+@test "converting to each format and back gives the same results" {
     make_recorded
     tool replay recorded.json --strategy random --repeat 5 --json
     grep -v '"file"' out.txt >expected.txt
@@ -133,7 +133,7 @@ t4_of() { # t4_of UNIT META
     succeeds
 }
 
-@test "times beyond all clocks are told by their magnitude" {
+@test "absurdly large times are printed with their magnitude" {
     printf '%s\n' '{"device_name": "A GPU", "kernel_name": "k", "tune_params_keys": ["b"], "cache": {' \
         '"1": {"b": 1, "time": 1e300, "times": [1e300], "benchmark_time": 1e300},' \
         '"2": {"b": 2, "time": 2e300, "times": [2e300], "benchmark_time": 1e300}}}' >cache.json

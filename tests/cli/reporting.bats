@@ -17,10 +17,10 @@ page() {
     grep -q 'The counts do not explain the difference' report.html
     grep -q '<td>bank conflicts</td>' report.html
     grep -q 'autotune transpose.lua --set rows=8192' report.html
-    # Figures are explained where they stand: intervals, shares, bars that surprise, pictures that are not there.
+    # Explanations stand beside the figures: intervals, shares, surprising bars, missing pictures.
     grep -q '95 % +-: half of its 95 % interval; of copy: the share of a copy of the same bytes' report.html
     grep -q 'Constraints make a total smaller' report.html
-    # Each record has a picture, also where only the fastest variants are kept.
+    # Each record has a picture, even if only the fastest variants are kept.
     lacks 'No picture' report.html
     grep -q 'default, which the record keeps' report.html
     [ "$(grep -c '<figure>' report.html)" -ge "$(grep -c '<h2 id=' report.html)" ]
@@ -29,10 +29,10 @@ page() {
     lacks 'url(' report.html
     grep -q '<td>algorithm</td><td>tile</td><td>registers</td>' report.html
     grep -q 'every sector is used whole, there are no bank conflicts' report.html
-    # A cell with a number never wraps, on no screen: its table scrolls.
+    # Cells with numbers never wrap, on any screen; the table scrolls.
     grep -q '^th,td{.*white-space:nowrap' report.html
     lacks -E '@media screen.*(white-space:normal|overflow-wrap:anywhere|display:grid)' report.html
-    # Tags are closed in turn, names are given once, links lead somewhere in the page.
+    # Tags are closed in order, names are unique, links lead to places in the page.
     python3 - report.html <<'END'
 import html.parser, sys
 VOID = {"meta", "link", "br", "hr", "img", "input"}
@@ -84,7 +84,7 @@ PY
     fails_with 2 'no record of nothing'
 }
 
-# What stands over something else, is wider than the page or hard to read, told by the page itself.
+# The page itself reports elements that overlap, are wider than the page, or are hard to read.
 probe() { # probe LOOK
     case $1 in
     light) sed 's/@media(prefers-color-scheme:dark)/@media not all/' report.html ;;
@@ -127,7 +127,7 @@ HTML
 @test "in Chromium the page has no error, and nothing overlaps on a phone, a laptop or a large screen, light, dark or printed" {
     browser=$(command -v chromium || command -v chromium-browser) || skip "chromium is missing: apt-get install chromium"
     page
-    # A window is never narrower than 500 pixels; a frame is.
+    # A window is at least 500 pixels wide; a frame can be narrower.
     cat >frames.html <<'HTML'
 <script>
 onmessage = function (e) {

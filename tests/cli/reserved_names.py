@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""No member of an exported header is called as a macro of the headers that people include before it.
+"""Checks that no member of an exported header has the name of a macro of headers that programs include before it.
 
-Usage: reserved_names.py BINARY           checks; exit code 1 names what is missing in lua/lib/reserved_names.lua
-       reserved_names.py BINARY --write   adds what is missing there
+Usage: reserved_names.py BINARY           checks; exit code 1 names the macros missing in lua/lib/reserved_names.lua
+       reserved_names.py BINARY --write   adds the missing macros there
 
-The compilers at hand (gcc, g++, clang, mpicc, nvcc) list the macros. Each becomes a variable of a pattern whose header
-is exported; then all those headers, which have every such name, are compiled after all those that define them. Macros
-with arguments do no harm: no member is called.
+The installed compilers (gcc, g++, clang, mpicc, nvcc) list the macros. Each macro becomes a variable of a pattern
+whose header is exported. Then all these headers are compiled after the headers that define the macros. Macros with
+arguments do no harm, because no member is called.
 """
 import os
 import re
@@ -32,13 +32,13 @@ def includes(names, ending=".h"):
 
 
 def here(compiler, names, *options):
-    """Those of the headers that there are."""
+    """Returns the headers that exist."""
     return [n for n in names if subprocess.run([*compiler, *options, "-E", "-"], input=includes([n]), text=True,
                                                capture_output=True).returncode == 0]
 
 
 def sources(cuda_include):
-    """(how it is preprocessed, the source): what defines macros."""
+    """Yields (preprocessor command, source) of headers that define macros."""
     gnu = ["-D_GNU_SOURCE"]
     both = includes(c for c in C if c not in NOT_OF_CPP) + includes(CPP, "")
     ways = [(["gcc", "-std=gnu17", *gnu, "-x", "c"], includes(C)), (["g++", "-std=gnu++20", "-x", "c++"], both),
@@ -65,7 +65,8 @@ def macros(cuda_include):
 
 
 def members(binary, folder, place, names):
-    """What the exported header calls its problem's variables, {name: member}; None: the script takes one of them not."""
+    """Returns the exported header's names of its problem's variables, {name: member}, or None if the script refuses
+    one."""
     with open(os.path.join(folder, "p.lua"), "w") as to:
         to.write('local at = require "autotune"\nreturn at.pattern { name = "p%d", space = { block = { 1, 2 } },\n'
                  '  kernel = { template = "k.cu" }, problem = { %s } }\n'
@@ -83,7 +84,7 @@ def members(binary, folder, place, names):
 
 
 def exported(binary, folder, names):
-    """{macro: member} and how many headers were written, p0.h and so on."""
+    """Returns {macro: member} and the number of headers written, p0.h and so on."""
     out, waiting, place = {}, [names[i:i + 50] for i in range(0, len(names), 50)], 0
     while waiting:
         some = waiting.pop()

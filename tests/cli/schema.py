@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Holds records against their JSON Schema with a validator that is none of autotune's.
+"""Checks records against their JSON Schema with a validator that is not autotune's.
 
 usage: schema.py SCHEMA AUTOTUNE FOLDER...
 
-Every record below the folders is valid. Of 400 records that were changed at random, autotune's reader refuses none that the
-schema allows; and it names each entry in which the schema refuses a member that the reader reads. Exit code 77: there is no
-validator.
+Every record below the folders is valid. 400 records are changed at random. If the schema allows a record, autotune's
+reader must accept it. If the schema refuses a member that the reader reads, the reader must name its entry. Exit
+code 77: there is no validator.
 """
 import copy
 import glob
@@ -25,7 +25,7 @@ except (ImportError, AttributeError) as missing:
     sys.exit(77)
 
 READERS = "correct the file or move it away"
-# Members that the reader checks as the schema does.
+# Members for which the reader makes the same checks as the schema.
 READ = re.compile(r"/(pattern|gpu|compute_capability|entries)$|/entries/\d+(/contenders/\d+|/baseline)?/time/(low|median|high)_ns$"
                   r"|/entries/\d+/(problem|configuration|gbps|gflops|speedup|ceiling_fraction|contenders)$")
 
@@ -38,7 +38,7 @@ PORTFOLIO = {"fixed": {"dtype": "float"}, "configurations": [{"a": 1}, {"a": 2}]
 
 
 def places(value, found):
-    """Every container below, with the keys that it has."""
+    """Returns every container inside, with its keys or indices."""
     if isinstance(value, (dict, list)):
         found.append(value)
         for below in value.values() if isinstance(value, dict) else value:
@@ -47,7 +47,7 @@ def places(value, found):
 
 
 def change(record, random_):
-    """One member replaced, removed or added, anywhere."""
+    """Replaces, removes or adds one member at a random place."""
     of = random_.choice([c for c in places(record, []) if c])
     key = random_.choice(list(of)) if isinstance(of, dict) else random_.randrange(len(of))
     kind = random_.randrange(4)
@@ -60,7 +60,8 @@ def change(record, random_):
 
 
 def shorten(portfolio):
-    """A few of each: among thousands of times a change at random would seldom strike anything else."""
+    """Keeps three members of each list. Otherwise random changes would hit almost nothing but the thousands of
+    times."""
     for name in ("problems", "tree", "configurations"):
         portfolio[name] = portfolio[name][:3]
     for problem in portfolio["problems"]:
@@ -109,7 +110,7 @@ def main():
         for path, record in changed.items():
             expected = {pointer(e) for e in validator.iter_errors(record)}
             if isinstance(record.get("version"), int) and record["version"] > 1:
-                continue  # a newer one: that is all that is said
+                continue  # the reader says nothing more about a newer version
             refused = [p for p in said[path] if READERS in p["message"] and not p["pointer"].startswith("/portfolios")]
             assert expected or not refused, f"{refused}: {json.dumps(record)[:3000]}"
             read = {e for e in expected if READ.match(e)}

@@ -24,7 +24,7 @@ load helpers
     fails_with 2 "broken.lua:3"
 }
 
-@test "a file that is no pattern says what a script returns" {
+@test "a script that does not return a pattern is refused, and the message says what a script returns" {
     echo 'return 42' >number.lua
     tool space number.lua --arch sm_90
     fails_with 2 "number.lua"
@@ -67,7 +67,7 @@ load helpers
     done
 }
 
-@test "a link that leaves the script's folder is told as such, with what to do" {
+@test "a link that leaves the script's folder is refused, with a remedy" {
     mkdir elsewhere own
     cp "$FIXTURES"/scale* own
     mv own/scale.cu.tmpl elsewhere
@@ -109,7 +109,7 @@ load helpers
     python3 -m json.tool <out.txt >/dev/null
 }
 
-# misspelt SED LINE TEXT: the fixture changed by SED is refused, naming the line and what was meant.
+# misspelt SED LINE TEXT: the fixture changed by SED is refused; the message names the line and the intended name.
 misspelt() {
     cp "$FIXTURES"/scale* .
     sed -i "$1" scale.lua
@@ -118,7 +118,7 @@ misspelt() {
     fails_with 2 "$3"
 }
 
-@test "what is misspelt in a script is named, with what was meant" {
+@test "messages about misspelt names in a script name the intended ones" {
     misspelt 's/args = { "src"/args = { "scr"/' 29 "kernel.args[1]: there is no buffer or variable 'scr'; did you mean 'src'?"
     misspelt 's/at.int64/at.itn64/' 29 "there is no at.itn64; did you mean 'int64'?"
     misspelt 's/dtype = "float" }/dtype = "flaot" }/' 7 "problem.dtype: there is no element type 'flaot'; did you mean 'float'?"
@@ -191,7 +191,7 @@ LUA
     fails_with 2 'traffic = "elements * sizeof(dtype) + elements * sizeof(dtype)"'
 }
 
-@test "a field that was written as a text is told so" {
+@test "a field that is a text instead of a list is reported" {
     tool new mine
     sed -i 's/baseline = .*/baseline = { "block = 256" },/' mine.lua
     tool space mine.lua

@@ -1,9 +1,8 @@
 load helpers
 
 @test "a space that ends in every way names each outcome and finds the right winner" {
-    # The fixture's first right variant is much the fastest on a GPU; on a simulated device the
-    # problem is too small to tell the right ones apart.
-    # In evaluations: without a budget a simulated device has 40 seconds.
+    # The fixture's first right variant is by far the fastest on a GPU; on a simulated device the problem is too small
+    # to tell the right variants apart. The budget is in evaluations: without one, a simulated device has 40 seconds.
     tool "$FIXTURES/mixed_outcomes.lua" --device sim:sm_90 --budget 12 --json --quiet
     succeeds
     for expected in '"ok": 5' '"compile_error": 4' '"wrong_result": 1' '"crashed": 1' '"timeout": 1'; do
@@ -12,7 +11,7 @@ load helpers
     says '"fault": "none"'
 }
 
-@test "a variant that executes what is not simulated ends as not_simulated, with the instruction and its line" {
+@test "a variant that executes an unsupported instruction ends as not_simulated, with the instruction and its line" {
     cp "$FIXTURES"/scale* .
     sed -i '0,/^{$/s//{\n% if block == 64 then\n    asm volatile("brkpt;");\n% end/' scale.cu.tmpl
     tool scale.lua --device sim:sm_90 --only vec=1 --only block=32,64 --json --quiet
@@ -54,7 +53,7 @@ load helpers
     fails_with 2 "up to 20000 configurations"
 }
 
-@test "what the reference kernel does wrong is the script's error, with its line" {
+@test "a fault of the reference kernel is the script's error, with its line" {
     cp "$FIXTURES"/scale* .
     sed -i 's/if (i < n)/if (i <= n)/' scale_ref.cu.tmpl
     tool scale.lua --device sim:sm_90 --budget 1 --quiet
@@ -67,7 +66,8 @@ load helpers
 }
 
 @test "patterns of several launches run, timed and checked as a whole" {
-    for pattern in separable two_pass_sum stepped; do # two launches, one or two, and groups that run in rounds
+    # two launches, one or two launches, and groups of launches that run in rounds
+    for pattern in separable two_pass_sum stepped; do
         tool "$FIXTURES/$pattern.lua" --device sim:sm_90 --strategy random --budget 6 --json --quiet
         succeeds
         says '"ok": 6'
@@ -96,13 +96,13 @@ load helpers
     says "one of them"
 }
 
-@test "what only a GPU can tell is refused on a simulated one" {
+@test "options that need a GPU are refused on a simulated device" {
     tool "$FIXTURES/scale.lua" --device sim:sm_90 --objective energy --budget 2
     fails_with 2 "--objective energy is refused: a simulated device knows no energy"
 }
 
 @test "a layout is a parameter: each has data and a reference of its own" {
-    # Small: of the script's own problem four million particles are prepared for each prediction.
+    # A small problem: each prediction for the script's own problem prepares four million particles.
     tool "$FIXTURES/particles.lua" --device sim:sm_90 --set n=16384 --json --quiet
     succeeds
     says '"ok": 16'
@@ -130,7 +130,7 @@ load helpers
     done
 }
 
-@test "what the kernel that prepares inputs does wrong is the script's error" {
+@test "a fault of the kernel that prepares inputs is the script's error" {
     cp "$FIXTURES"/particles* .
     sed -i 's/if (i >= ${n})/if (i > ${n})/' particles_fill.cu.tmpl
     tool particles.lua --device sim:sm_90 --budget 1 --quiet
@@ -142,7 +142,7 @@ load helpers
     succeeds
     says '"twins": 20,'
     says '"ok": 24,'
-    # Each has what it would have had alone.
+    # Each twin has the results that it would have alone.
     cp out.txt merged.json
     tool "$FIXTURES/twins.lua" --only note=3 --only name=index --device sim:sm_90 --json --quiet --top 100
     says '"twins": 0,'
@@ -189,7 +189,7 @@ print(sorted(str(r["config"]) for r in json.load(open("out.txt"))["results"]))')
     done
 }
 
-@test "what a small problem does not tell apart is ranked by the tuned one" {
+@test "variants that are equal on a small problem are ranked by the tuned problem" {
     tool transpose.lua --device sim:sm_90 --only algorithm=naive,tile --only tile_x=32 --only tile_y=32 --only block_rows=8 \
         --only load_vec=4 --only store_vec=4 --only order=linear --only load_hint=none --only store_hint=none \
         --only pad=0,1 --only swizzle=none --only tiles=1 --quiet --json
@@ -204,7 +204,7 @@ assert all(r["ci_ns"][0] < r["time_ns"] < r["ci_ns"][1] for r in run["results"])
 PY
 }
 
-@test "the interval of the winner's prediction is told, and whether the default lies inside it" {
+@test "the output has the interval of the winner's prediction, and says whether the default lies inside" {
     tool "$FIXTURES/scale.lua" --device sim:sm_90 --budget 4 --quiet
     succeeds
     grep -Eq '^interval +[0-9.]+ us to [0-9.]+ us' out.txt
@@ -228,7 +228,7 @@ assert run["best"]["time_ns"] == best["time_ns"], (run["best"], best)
 PY
 }
 
-@test "a run of so many seconds ends in time, with a winner, though a variant would take longer" {
+@test "a run with a budget in seconds ends in time, with a winner, though a variant would take longer" {
     local start end
     start=$(date +%s%N)
     tool matmul.lua --device sim:h100 --set m=1024 --set n=1024 --set k=1024 --budget 20s --quiet --json
@@ -239,7 +239,7 @@ PY
     python3 -c 'import json; assert json.load(open("out.txt"))["best"]["time_ns"] > 0'
 }
 
-@test "a run to which nobody said how much ends when nothing that is left is likely to win" {
+@test "a run without a budget ends when no remaining variant is likely to win" {
     cp "$FIXTURES"/scale* .
     sed -i 's/at.pow2(32, 1024)/at.range(32, 1024, 16)/' scale.lua
     tool scale.lua --device sim:h100 --set n=16384 --quiet

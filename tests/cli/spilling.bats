@@ -29,7 +29,7 @@ load helpers
     says "1 of the line's points breaks the constraint of line $line: cached or vec > 1"
 }
 
-@test "spills of a default says so, and how to look at other configurations" {
+@test "spills says if it shows the default, and how to select other configurations" {
     tool spills spill.lua --arch sm_90
     succeeds
     says 'the compiler goes no lower than '
@@ -44,7 +44,7 @@ load helpers
     fails_with 2 'from 16 to 255'
 }
 
-@test "a cap in --config is told to be --over's" {
+@test "a cap in --config is refused: it belongs to --over" {
     tool spills spill.lua --over live=32 --config block=256,registers=64 --arch sm_90
     fails_with 2 '--over registers=64'
 }

@@ -1,6 +1,6 @@
 load helpers
 
-holds() { # holds EXPRESSION: in Python, of the points of the curve that was printed as JSON
+holds() { # holds EXPRESSION: evaluates it in Python with the points of the curve that was printed as JSON
     python3 -c 'import json, sys
 points = json.load(open("out.txt"))["points"]
 assert eval(sys.argv[1].replace("\n", " ")), points' "$1"
@@ -54,13 +54,13 @@ PY
     grep -q '</svg>' a.svg
 }
 
-@test "a sweep of which nothing is recorded says so, and ends with 1" {
+@test "a sweep without recorded points says so, and ends with 1" {
     tool sweep strided --over stride=77 --recorded --results "$FIXTURES/../../results"
     [ -z "$output" ]
     fails_with 1 "nothing is recorded of these problems of strided"
 }
 
-@test "a sweep over what the problem does not have names what it has" {
+@test "a sweep over an unknown variable names the problem's variables" {
     tool sweep "$FIXTURES/scale.lua" --over m=1,2 --device sim:sm_90
     fails_with 2 "the problem has no such variable"
     tool sweep "$FIXTURES/scale.lua" --device sim:sm_90

@@ -1,16 +1,16 @@
 # python -m autotune.t1 spec.json: the T1 format of other auto-tuners.
 load helpers
 
-spec() { # spec SED-EXPRESSION...: scale_t1.json with changes, beside its kernel
+spec() { # spec SED-EXPRESSION...: writes scale_t1.json with changes, and its kernel
     cp "$FIXTURES/scale_t1.cu" .
     local expressions=(-e "")
     for e in "$@"; do expressions+=(-e "$e"); done
     sed "${expressions[@]}" "$FIXTURES/scale_t1.json" >spec.json
-    # A change that changes nothing would be no test.
+    # A change without an effect would test nothing.
     [ $# -eq 0 ] || ! cmp -s spec.json "$FIXTURES/scale_t1.json"
 }
 
-converts() { # spec.json becomes spec.lua; $warnings has what is said on stderr
+converts() { # converts spec.json to spec.lua; $warnings is stderr
     PYTHONPATH=$BATS_TEST_DIRNAME/../../tuner/python python3 -m autotune.t1 spec.json >spec.lua 2>err.txt || {
         cat err.txt
         return 1
@@ -131,7 +131,7 @@ PYTHON
     fails_to_load "there is no folder 'header'"
 }
 
-@test "what is wrong with a file is told with its line" {
+@test "errors in a file have its line" {
     spec 's/"CUDA",/"OpenCL",/'
     refused 12 "the Language is 'OpenCL'"
     spec 's/"CompilerOptions"/CompilerOptions/'
@@ -169,7 +169,7 @@ PYTHON
     fails_with 2 "launch.grid[1]"
 }
 
-@test "what is odd but changes nothing is a warning" {
+@test "suspicious but harmless fields are warnings" {
     spec 's/"Default": 128/"Default": 100/' 's/"Misc"/&/' 's/"CompilerOptions"/"Wish": 1, &/'
     converts
     tool space spec.lua --arch sm_90
@@ -193,7 +193,7 @@ PYTHON
     says "1 agrees"
 }
 
-@test "autotune names the command that converts such a file" {
+@test "autotune names the command that converts a T1 file" {
     spec
     tool space spec.json --arch sm_90
     fails_with 2 "A T1 file becomes one by 'python -m autotune.t1 spec.json > pattern.lua'"

@@ -1,4 +1,4 @@
-"""A command on a terminal, for tests of what it shows there."""
+"""Runs a command on a terminal, for tests of its output there."""
 import fcntl
 import os
 import pty
@@ -8,7 +8,8 @@ import termios
 
 
 def run_on_terminal(command, stream="stdout", columns=80, **more):
-    """What the command prints on a terminal that is its `stream`, the ended process, and what its stderr said else."""
+    """Runs the command with its `stream` on a terminal. Returns the terminal's text, the ended process, and the rest of
+    stderr."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     streams = {"stdin": subprocess.DEVNULL, "stderr": subprocess.PIPE, stream: theirs}

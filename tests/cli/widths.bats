@@ -2,11 +2,11 @@ load helpers
 
 RESULTS="$BATS_TEST_DIRNAME/../../results"
 
-fits() { # fits COMMAND...: on terminals of 80, 120 and 200 columns no line is wider
+fits() { # fits COMMAND...: no line is wider than the terminal, for 80, 120 and 200 columns
     python3 "$BATS_TEST_DIRNAME/widths.py" 80,120,200 "$AUTOTUNE" "$@"
 }
 
-grows() { # grows COMMAND...: it fits, and takes the room that there is
+grows() { # grows COMMAND...: its output fits, and uses the width of wide terminals
     python3 "$BATS_TEST_DIRNAME/widths.py" --grows 80,120,200 "$AUTOTUNE" "$@"
 }
 
@@ -27,7 +27,7 @@ grows() { # grows COMMAND...: it fits, and takes the room that there is
     grows transpose.lua --device sim:sm_90 --budget 2 --quiet
 }
 
-@test "what a sweep recorded fits the terminal" {
+@test "recorded sweeps fit the terminal" {
     grows sweep strided.lua --over stride=1,2,4,...,32 --recorded --results "$RESULTS"
 }
 
@@ -65,7 +65,7 @@ grows() { # grows COMMAND...: it fits, and takes the room that there is
 }
 
 @test "colours are for terminals that have them, unless NO_COLOR refuses them" {
-    escapes() { # escapes VARIABLE=VALUE: of a table on a terminal
+    escapes() { # escapes VARIABLE=VALUE: prints the escape sequences of a table on a terminal
         env "$1" PYTHONPATH="$BATS_TEST_DIRNAME" python3 - "$AUTOTUNE" "$RESULTS" <<'PY'
 import sys
 from terminal import run_on_terminal

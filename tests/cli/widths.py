@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Runs a command on a terminal of each of several widths: widths.py [--grows] COLUMNS[,COLUMNS...] COMMAND...
+"""Runs a command on terminals of several widths: widths.py [--grows] COLUMNS[,COLUMNS...] COMMAND...
 
-Exit code 1, and the lines, where one has more characters than the terminal; blanks within a word are none.
-A single word that is wider is let through: it is broken nowhere. --grows: also where none on the widest terminal is
-wider than the narrowest."""
+Exit code 1, with the lines, if a line has more characters than the terminal. A single word that is wider is allowed,
+because words are never broken. --grows: also fails if no line on the widest terminal is wider than on the
+narrowest."""
 import os
 import re
 import sys
@@ -12,7 +12,7 @@ from terminal import run_on_terminal
 
 
 def run(command, columns):
-    """What the command prints on a terminal so wide."""
+    """Returns the output of the command on a terminal of this width."""
     environment = {k: v for k, v in os.environ.items() if k != "COLUMNS"}
     out, child, errors = run_on_terminal(command, columns=columns, env=environment)
     if child.returncode != 0:

@@ -1,6 +1,6 @@
 load helpers
 
-no_gpu() { # a driver that cannot be opened, whatever the machine has
+no_gpu() { # simulates a driver that cannot be opened, on any machine
     export AUTOTUNE_LIBCUDA=$WORK/no-such-libcuda.so
 }
 
@@ -10,7 +10,7 @@ no_gpu() { # a driver that cannot be opened, whatever the machine has
     succeeds
     says "There is no GPU: "
     grep -q '^ *sim:sm_80  *simulated sm_80  *sm_80 ' out.txt
-    # Each of them can be asked for.
+    # Each listed device can be used.
     tool "$FIXTURES/scale.lua" --device sim:sm_80 --budget 1 --quiet
     succeeds
 }
@@ -56,7 +56,7 @@ no_gpu() { # a driver that cannot be opened, whatever the machine has
     fails_with 3 "no-such-nvrtc.so"
 }
 
-@test "an NVRTC without its builtins is not one that compiles" {
+@test "an NVRTC without its builtins is not used" {
     AUTOTUNE_NVRTC=${FAKE_NVRTC:?} tool "$FIXTURES/scale.lua" --arch sm_90
     fails_with 3 "libnvrtc-builtins.so.99.9, which it needs, cannot be opened"
 }
@@ -71,7 +71,7 @@ no_gpu() { # a driver that cannot be opened, whatever the machine has
     [ "$status" -eq 130 ]
 }
 
-@test "a reader that leaves does not stop a run" {
+@test "a reader that closes its pipe does not stop a run" {
     set -o pipefail
     "$AUTOTUNE" "$FIXTURES/scale.lua" --arch sm_90 --quiet 2>err.txt | true
 }
@@ -103,7 +103,7 @@ no_gpu() { # a driver that cannot be opened, whatever the machine has
     cmake -D AUTOTUNE="$AUTOTUNE" -D FOLDER="$WORK/records" -P "$BATS_TEST_DIRNAME/../../tuner/cmake/Demo.cmake" >out.txt 2>err.txt
     output=$(cat out.txt)
     says "kernel naive unpadded tile winner"
-    # Whole sectors for all but the naive kernel's writes; conflicts in the unpadded tile alone.
+    # All writes use whole sectors except the naive kernel's; only the unpadded tile has bank conflicts.
     grep -qx 'sectors a write  *32.0  *4.0  *4.0' out.txt
     grep -qx 'bank conflicts  *0  *[1-9][0-9]*\(,[0-9]\{3\}\)*  *0' out.txt
     grep -qx 'limited by  *L2  *shared memory  *DRAM' out.txt

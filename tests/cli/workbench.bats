@@ -36,7 +36,7 @@ load helpers
     [[ "$errors" != *warning* ]]
 }
 
-@test "new refuses what is no pattern's name" {
+@test "new refuses names that no pattern can have" {
     for name in ../mine 1st "two words" mine.lua ""; do
         tool new "$name"
         fails_with 2 "is not a pattern's name"
@@ -54,7 +54,7 @@ load helpers
     succeeds
     says "  scripts           Scripts: the fields"
     says "  spills            Where spills begin"
-    # The page and the command of one name are each told of.
+    # A page and a command of the same name are both shown.
     tool help spills
     succeeds
     says "# Where spills begin"

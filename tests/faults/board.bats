@@ -25,7 +25,7 @@ load helpers
     records '"launch_j"'
 }
 
-@test "without a board that tells its energy the race decides, and that is said" {
+@test "if the board does not report energy, the race decides, and the output says so" {
     gpu
     needs_the_fake
     export AUTOTUNE_LIBNVML=$WORK/no-such-library.so
@@ -55,7 +55,7 @@ load helpers
     says 'ranked by time, since energy cannot be measured: other processes'
 }
 
-@test "a GPU of its own is not worth a word" {
+@test "a GPU without other users needs no message" {
     gpu
     needs_the_fake
     export AUTOTUNE_LIBNVML=${FAKE_NVML:?} FAKE_NVML_PROCESSES=1

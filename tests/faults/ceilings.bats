@@ -37,7 +37,7 @@ says_words() {
     grep -q 'of the FP32 rate' page.html
 }
 
-@test "a ceiling that is not known is not told, and the command that measures it is named" {
+@test "an unknown ceiling is not shown, and the command that measures it is named" {
     gpu
     needs_the_fake
     cp "$BATS_TEST_DIRNAME"/timed*.tmpl .

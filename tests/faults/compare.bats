@@ -27,7 +27,7 @@ load helpers
     done
 }
 
-@test "of 12 pairs none that is the same is slower, and all that are 1 percent slower are, on one device" {
+@test "of 12 pairs on one device, no equal pair is called slower, and all pairs that differ by 1 percent are" {
     gpu
     needs_the_fake
     "$BATS_TEST_DIRNAME"/../bench/compare_gpu.sh "$(dirname "$AUTOTUNE")/.." 12 >out.txt

@@ -86,7 +86,7 @@ END
     [ -z "$left" ] || { echo "left behind: $left"; return 1; }
 }
 
-@test "the next point of a sweep is no harder to interrupt than the first" {
+@test "later points of a sweep can be interrupted like the first" {
     gpu
     needs_the_fake
     write_late

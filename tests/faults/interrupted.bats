@@ -21,7 +21,7 @@ load helpers
     [ -z "$left" ] || { echo "$left"; return 1; }
 }
 
-@test "a run that is killed while it tries whether it can write leaves no file of that" {
+@test "a run that is killed during its write test leaves no test file" {
     gpu
     write_space few 12
     for nameless in '' WITHOUT_NAMELESS=1; do

@@ -14,7 +14,7 @@ measured_by() { # measured_by ORDINAL: variants of the journal
         grep -c "\"gpu\":\"GPU-00000000-0000-0000-0000-00000000000$1\"" || true
 }
 
-@test "GPUs of a model share the screening, and the journal knows the race as of one" {
+@test "GPUs of one model share the screening, and one of them runs the race" {
     gpus "Fake A,Fake A"
     # One is open long before the other where the machine is busy.
     export FAKE_CUDA_TIME_US=20000
@@ -66,7 +66,7 @@ lose_gpu() {
     [ "$status" -eq 0 ]
 }
 
-@test "a GPU that is lost costs what it had in hand" {
+@test "a lost GPU costs only its measurement in progress" {
     gpus "Fake A,Fake A"
     LOST=1 lose_gpu journal_lines "$TIMED" --device all
     found_the_best
@@ -75,7 +75,7 @@ lose_gpu() {
     [ -z "$twice" ]
 }
 
-@test "where the GPU of the race is lost another runs it" {
+@test "if the GPU of the race is lost, another GPU runs the race" {
     gpus "Fake A,Fake A"
     LOST=0 lose_gpu race_lines "$TIMED" --device all
     found_the_best
@@ -88,7 +88,7 @@ lose_gpu() {
     found_the_best
 }
 
-@test "where the GPU of the race is lost before another is open, that one is waited for" {
+@test "if the GPU of the race is lost before another is open, the run waits for the other" {
     gpus "Fake A,Fake A"
     FAKE_CUDA_OPEN_MS=0,2000 LOST=0 lose_gpu journal_lines "$TIMED" --device all
     found_the_best
@@ -142,7 +142,7 @@ start_many() {
     says 'verified: on 2 of 2 other GPUs'
 }
 
-@test "a GPU has its place in CUDA_VISIBLE_DEVICES as its number, alone and beside others" {
+@test "a GPU's number is its place in CUDA_VISIBLE_DEVICES, alone and beside others" {
     gpus "Fake A,Fake B,Fake C"
     export CUDA_VISIBLE_DEVICES=2,0
     tool "$TIMED" --device cuda:1 --quiet
@@ -155,7 +155,7 @@ start_many() {
     fails_with 3 "there is no cuda:2"
 }
 
-@test "a device that does not exist, or is named twice, is told" {
+@test "a device that does not exist, or is named twice, is reported" {
     gpus "Fake A,Fake A"
     tool "$TIMED" --device cuda:0,7
     fails_with 3 "cuda:7"
@@ -193,7 +193,7 @@ inits() { # inits NUMBER: how often a process of the run that follows initialise
     [ "$(measured_by 1)" -eq 0 ]
 }
 
-@test "what a GPU measured that takes long to open is not measured again" {
+@test "measurements of a GPU that opens slowly are not repeated" {
     gpus "Fake A,Fake A"
     FAKE_CUDA_TIME_US=500 start_many
     wait_for 4 measured_by 1

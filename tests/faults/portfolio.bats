@@ -13,7 +13,7 @@ record = json.load(open(p["record"]))
 assert eval(sys.argv[1].replace("\n", " ")), p' "$1"
 }
 
-@test "a portfolio loses little, hurts nowhere, and is what readers are given" {
+@test "a portfolio loses little, is nowhere slower than the default, and is chosen by readers" {
     gpu
     needs_the_fake
     set_command 40
@@ -47,7 +47,7 @@ assert int(sys.argv[1]) % p["configuration"]["b"] == 0 and p["rule"] in ("portfo
     [ "$(samples_taken)" -gt "$samples" ]
 }
 
-@test "beside what is known nothing is tried on a problem that is not searched, though some are twins" {
+@test "on a problem that is not searched only the known configurations are tried, even if some are twins" {
     gpu
     needs_the_fake
     set_command 12
@@ -87,7 +87,7 @@ assert len(finalists) == 4 and len(others) == 2 and others < finalists, (finalis
 END
 }
 
-@test "behind the choice other problems are timed, however many the finalists were timed on" {
+@test "after the choice, other problems are timed, however many problems the finalists were timed on" {
     gpu
     needs_the_fake
     set_command 66

@@ -7,7 +7,7 @@ counting() {
     export AUTOTUNE_LIBCUPTI=${FAKE_CUPTI:?}
 }
 
-@test "profile prints what the GPU counts beside what the simulated device does, by Nsight Compute's names" {
+@test "profile prints the GPU's counts beside the simulated device's, by Nsight Compute's names" {
     counting
     # 4,096 floats: 128 requests of four sectors each way.
     export FAKE_CUPTI_COUNTS=l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum=512,l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum=640
@@ -52,13 +52,13 @@ END
     fails_with 2 "counts no 'dram__bytes_read'"
 }
 
-@test "whatever CUPTI refuses is exit code 3, and names the call" {
+@test "an error of CUPTI gives exit code 3 and names the call" {
     counting
     FAKE_CUPTI_FAIL=cuptiRangeProfilerStart=999 tool profile "$TIMED" --device cuda:0
     fails_with 3 "no counters: cuptiRangeProfilerStart said FAKE_ERROR_999"
 }
 
-@test "who may not read counters is told how to be allowed to" {
+@test "if counters are not permitted, the message says how to permit them" {
     counting
     FAKE_CUPTI_FAIL=cuptiRangeProfilerEnable=35 tool profile "$TIMED" --device cuda:0
     fails_with 3 "ERR_NVGPUCTRPERM"
@@ -67,7 +67,7 @@ END
     fails_with 3 "another profiler holds the counters"
 }
 
-@test "without CUPTI, or with one that is too old, profile says what is missing and where it is to be had" {
+@test "without CUPTI, or with an old one, profile says what is missing and where to get it" {
     counting
     AUTOTUNE_LIBCUPTI=$WORK/none.so tool profile "$TIMED" --device cuda:0
     fails_with 3 "there is no CUPTI library"
@@ -128,7 +128,7 @@ END
     says '512 / 530 !'
 }
 
-@test "turns that others have at the banks of shared memory are no conflicts in the comparison with ncu" {
+@test "accesses of other warps to banks of shared memory are not conflicts in the comparison with ncu" {
     tool explain bank_conflict --json --config element=4 --set n=4096 --set stride=2 --set passes=1
     succeeds
     echo "$output" >simulated.json

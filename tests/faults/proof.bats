@@ -15,14 +15,14 @@ setup() {
     UNGUARDED=$BATS_TEST_DIRNAME/unguarded.lua
 }
 
-@test "a finalist that the simulated device convicts loses the race" {
+@test "a finalist that the simulated device rejects as wrong loses the race" {
     "$AUTOTUNE" "$UNGUARDED" --device cuda:0 --quiet --json >out.txt
     grep -q 'out of bounds in timed at .*unguarded.cu.tmpl:8.*after the end of' out.txt
     grep -q '"guarded": true' results/*/unguarded.json
     grep -q '"proven": true' results/*/unguarded.json
 }
 
-@test "where all are convicted nothing is recorded" {
+@test "if all variants are rejected as wrong, nothing is recorded" {
     sed 's/{ true, false }/{ false }/; s/guarded = true, //' "$UNGUARDED" >all.lua
     cp "$BATS_TEST_DIRNAME"/{unguarded,timed_ref}.cu.tmpl .
     status=0

@@ -14,7 +14,7 @@ load ranks
     all_gone
 }
 
-@test "what is wrong is told once and ends all ranks with its code" {
+@test "an error is printed once and ends all ranks with its exit code" {
     ranks
     status=0
     mpirun -np 3 --oversubscribe --bind-to none ./rank.sh "$AUTOTUNE" no_such.lua >out.txt 2>err.txt || status=$?
@@ -22,7 +22,7 @@ load ranks
     [ "$(grep -c '^autotune: .*no_such' err.txt)" -eq 1 ]
 }
 
-@test "ranks leave together, though they sent long letters that rank 0 had no use for any more" {
+@test "ranks end together, even if they sent long messages that rank 0 no longer reads" {
     ranks
     status=0
     mpirun -np 3 --oversubscribe --bind-to none --mca btl self,vader,tcp "$TOOLS/long_letters" >out.txt 2>err.txt ||

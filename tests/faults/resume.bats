@@ -2,7 +2,7 @@ load helpers
 load interruptions
 
 # What is interrupted here at a dozen moments resume_long.bats interrupts at a hundred.
-@test "a run that ends at any moment goes on to the same winner and measures nothing twice" {
+@test "a run that is ended at any moment can be resumed, finds the same winner and measures nothing twice" {
     gpu
     needs_the_fake
     interrupt_everywhere 12 12

@@ -57,7 +57,7 @@ ended_with_its_word() {
     ended_with_its_word
 }
 
-@test "a parent that does not wait for its children, or holds signals back, changes nothing" {
+@test "a parent that ignores its children or blocks signals changes nothing" {
     gpu
     needs_the_fake
     write_space few 12
@@ -71,7 +71,7 @@ ended_with_its_word() {
     ended_with_its_word
 }
 
-@test "who hangs up on a run that was told not to mind changes nothing" {
+@test "a hangup changes nothing if the run was started to ignore it" {
     gpu
     needs_the_fake
     write_space few 12

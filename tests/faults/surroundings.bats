@@ -41,7 +41,7 @@ as_another() { # as_another COMMAND...: as a user without a name, a home, or rig
     (ulimit -n 8; run_it; says_why 'Too many open files')
 }
 
-@test "a stack that may hardly grow is widened, or named" {
+@test "a small limit on the stack is raised, or reported" {
     few
     (ulimit -S -s 64; run_it; is_whole)
     forget
@@ -58,7 +58,7 @@ as_another() { # as_another COMMAND...: as a user without a name, a home, or rig
     is_whole
 }
 
-@test "folders for turns that are not there, are files or another's are done without" {
+@test "a run works without turns if their folder is missing, a file, or another user's" {
     few
     mkdir -m 700 others
     touch file
@@ -83,7 +83,7 @@ as_another() { # as_another COMMAND...: as a user without a name, a home, or rig
     [ ! -e "$FAKE_CUDA_TIMES" ]
 }
 
-@test "links to nowhere and to themselves are named" {
+@test "dangling and circular links are named" {
     few
     ln -s nowhere/there results
     run_it
@@ -124,7 +124,7 @@ as_another() { # as_another COMMAND...: as a user without a name, a home, or rig
     done
 }
 
-@test "full folders for compiled code, journals and temporary files are done without" {
+@test "a run works though the folders for compiled code, journals and temporary files are full" {
     few
     [ "$(id -u)" -eq 0 ] && unshare -m true 2>/dev/null || skip "only root mounts"
     for name in XDG_CACHE_HOME XDG_STATE_HOME TMPDIR; do
@@ -135,7 +135,7 @@ as_another() { # as_another COMMAND...: as a user without a name, a home, or rig
     done
 }
 
-@test "a run that is stopped and goes on, again and again, is whole" {
+@test "a run that is stopped and continued repeatedly is complete" {
     gpu
     needs_the_fake
     write_space small 600

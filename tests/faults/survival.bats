@@ -43,7 +43,7 @@ small() {
     found_the_best
 }
 
-@test "SIGTERM ends a run with what was measured, and the next goes on from there" {
+@test "SIGTERM ends a run with its measurements so far, and the next run continues" {
     small
     start_run 100
     kill -TERM "$pid"

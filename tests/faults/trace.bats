@@ -4,7 +4,7 @@ traced() { # traced: trace.json is what the format says, and tells of every stag
     python3 "$BATS_TEST_DIRNAME/trace.py" trace.json "$@"
 }
 
-@test "--trace tells what compile workers, device worker, search and race did when" {
+@test "--trace shows the times of compile workers, device worker, search and race" {
     gpu
     tool "$TIMED" --device cuda:0 --budget 60 --trace trace.json
     succeeds

@@ -53,14 +53,14 @@ best_has() { # best_has NAME=VALUE...
     best_has staging=write_combined
 }
 
-@test "there and back is fastest in chunks that take turns on streams" {
+@test "a transfer in both directions is fastest in chunks on alternating streams" {
     tune --set bytes=1M --set direction=both --only memory=pinned
     succeeds
     best=$(sed -n 's/^best  *//p' out.txt)
     [[ "$best" != *chunk=0* && "$best" != *streams=1,* ]] || { echo "$best"; return 1; }
 }
 
-@test "a kernel hides behind copies" {
+@test "a kernel overlaps with copies" {
     tune --set bytes=1M --set rounds=1 --only memory=pinned --only width=4 --only block=256 --only blocks_per_sm=8
     succeeds
     best=$(sed -n 's/^best  *//p' out.txt)
@@ -75,7 +75,7 @@ best_has() { # best_has NAME=VALUE...
     says 'launch_error'
 }
 
-@test "a run that is interrupted goes on where it was" {
+@test "an interrupted run continues where it was" {
     gpu
     needs_the_fake
     TIMED=transfer.lua
@@ -110,7 +110,7 @@ best_has() { # best_has NAME=VALUE...
     says '256K    15'
 }
 
-@test "no simulated device stands in, and nothing proves or explains a transfer" {
+@test "transfers have no simulated device, no proof and no explanation" {
     tool transfer.lua --device sim:sm_90
     fails_with 3 'a transfer has no simulated device'
     tool check transfer.lua

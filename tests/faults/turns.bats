@@ -9,7 +9,7 @@ open_turns() {
     exec 7>"$AUTOTUNE_TURNS/autotune-$gpu.next" 8>"$AUTOTUNE_TURNS/autotune-$gpu.turn"
 }
 
-@test "while another run has its turn at a GPU nothing is timed on it" {
+@test "while another run has its turn at a GPU, nothing is timed there" {
     gpu
     needs_the_fake
     open_turns
@@ -71,7 +71,7 @@ open_turns() {
     done
 }
 
-@test "what lies in /tmp is in nobody's way" {
+@test "files in /tmp do not disturb a run" {
     gpu
     needs_the_fake
     open_turns

@@ -36,14 +36,14 @@ holding() { # holding COUNT: so many hold
     says "\"holds\": $1,"
 }
 
-@test "a winner that is as it was holds" {
+@test "an unchanged winner holds" {
     record 2
     verify --fail-on any
     succeeds
     says '2 of 2 hold on Fake GPU 0'
 }
 
-@test "of a hundred records the two whose winner and runner-up were exchanged are named, and no other" {
+@test "verify names exactly the two of a hundred records whose winner and runner-up were swapped" {
     record 100 'exchange(entries[17])' 'exchange(entries[63])'
     verify --json --fail-on overtaken
     [ "$status" -eq 6 ]
@@ -60,14 +60,14 @@ assert all(r["blocks"] < 20 for r in found["records"]), "races that are clear en
 PY
 }
 
-@test "what differs by less than --tie holds, whoever was recorded as the winner" {
+@test "a difference below --tie holds, whichever variant was recorded as the winner" {
     record 1 'exchange(entries[0])'
     verify --tie 6
     succeeds
     says '1 of 1 hold'
 }
 
-@test "an exchange of what is as fast is told by the source that was measured" {
+@test "a swap between equally fast variants is recognised by the measured source" {
     gpu
     needs_the_fake
     cp "$BATS_TEST_DIRNAME"/timed*.lua "$BATS_TEST_DIRNAME"/timed*.tmpl .
@@ -83,7 +83,7 @@ PY
     says '1 of 2 hold'
 }
 
-@test "a configuration that the script has no more is broken, and the other records are verified" {
+@test "a configuration that is no longer in the script is broken, and the other entries are verified" {
     record 3 'entries[1]["configuration"]["a"] = 61'
     verify --fail-on broken
     [ "$status" -eq 6 ]
@@ -92,7 +92,7 @@ PY
     says '2 of 3 hold'
 }
 
-@test "a template that compiles no more breaks its records with the compiler's message" {
+@test "a template that no longer compiles breaks its records, with the compiler's message" {
     record 1
     cp "$BATS_TEST_DIRNAME"/timed* .
     sed -i 's/dst\[i\] = src\[i\];/dst[i] = sorce[i];/' timed.cu.tmpl
@@ -102,7 +102,7 @@ PY
     says '"sorce" is undefined'
 }
 
-@test "a template that changed is told of what does not hold" {
+@test "a changed template is reported with the entries that no longer hold" {
     record 1 'exchange(entries[0])' 'entries[0]["hashes"] = {"script": "0", "template": "0"}' \
         'entries[0]["device"] = {"nvrtc": "9.9"}'
     verify
@@ -110,7 +110,7 @@ PY
     says ', script, template'
 }
 
-@test "a record whose script is gone, or that energy decided, is not verifiable, and why is said" {
+@test "a record without its script, or with energy as the objective, cannot be verified, and the output says why" {
     record 2 'entries[1]["measured"] = {"cache": "cold", "objective": "energy"}'
     verify --fail-on overtaken
     succeeds
@@ -139,7 +139,7 @@ PY
     [[ "$errors" == *"left out: results/fake-gpu-0/timed.json: entry 2: problem must be"* ]]
 }
 
-@test "--set narrows what is verified, a script names its pattern, and what is not recorded is refused" {
+@test "--set limits the verified entries, a script names its pattern, and unrecorded problems are refused" {
     record 4
     verify ./timed.lua --set n=4352 --json
     succeeds

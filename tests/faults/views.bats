@@ -23,14 +23,14 @@ views() { # views PATTERN [OPTION]...
     jq -e '.counts.ok == 4 and .best.time_ns > 0' out.txt
 }
 
-@test "what a tensor map cannot be is told with the line and what would do" {
+@test "a message about an invalid tensor map has the line and a remedy" {
     sed 's/box = { "box_x", "box_y" }/box = { "box_x \/ 4", "box_y" }/' "$BATS_TEST_DIRNAME/../../lua/tensor_tiles.lua" >tensor_tiles.lua
     tool inspect ./tensor_tiles.lua --config box_x=8,box_y=64 --arch sm_90
     fails_with 2 'tensor_tiles.lua:32'
     fails_with 2 'rows have 8 bytes; they must be a multiple of 16'
 }
 
-@test "exported kernels are refused that want a tensor map, and why is said" {
+@test "kernels that need a tensor map cannot be exported, and the message says why" {
     views tensor_tiles --only box_x=8 --only box_y=16 --only threads=64
     succeeds
     tool export tensor_tiles --format cuda -o out.cu
