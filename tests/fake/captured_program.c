@@ -1,12 +1,12 @@
-/* A program of a user's, on the driver that $AUTOTUNE_LIBCUDA names: knows nothing of autotune.
+/* A user's program, on the driver that $AUTOTUNE_LIBCUDA names. It knows nothing of autotune.
  *
- * usage: captured_program IMAGE HOW...
+ * usage: captured_program IMAGE ACTION...
  *
- * Loads the image and does each thing in turn:
- *   scale N      launches scale_by on N floats, and writes what it had and got to x.before, x.in,
- *                x.after
+ * Loads the image and does each action in turn:
+ *   scale N      launches scale_by on N floats, and writes the output before, the input and the
+ *   output after to x.before, x.in, x.after
  *   twice N      launches scale_by on N floats twice, with the same data
- *   inplace N    scale_by of N floats to themselves
+ *   inplace N    scale_by of N floats in place
  *   inner N      scale_by on all but the first 16 of N floats
  *   view N       scale by scale_view, whose pointers are in a structure, and by a library
  *   packed N     scale_by with its arguments in one buffer
@@ -207,7 +207,7 @@ static void packed(unsigned n)
     size_t size_bytes = sizeof all;
     void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &all, CU_LAUNCH_PARAM_BUFFER_SIZE, &size_bytes,
                      CU_LAUNCH_PARAM_END};
-    /* The fake driver refuses them; what it is given is seen all the same. */
+    /* The fake driver refuses them, but a profiler sees their arguments. */
     gpu.cuLaunchKernel(gpu.scale_by, 1, 1, 1, 64, 1, 1, 0, gpu.stream, NULL, extra);
     drop(&d);
 }
@@ -249,7 +249,7 @@ static void *work(void *own)
     return NULL;
 }
 
-/* The fake driver's kernels run on the thread that launches them: each has data of its own. */
+/* The fake driver's kernels run on the launching thread, so each thread has its own data. */
 static void threads(unsigned n)
 {
     pthread_t all[4];

@@ -1,32 +1,32 @@
-/* Calls of the fake driver that a profiler can watch, and what a program's own use of the driver
- * needs beside what the tuner asks for: kernels of libraries, arguments, allocations of pointers.
+/* Calls of the fake driver that a profiler can watch, and the calls of programs that the tuner does
+ * not need: kernels of libraries, arguments, allocations of pointers.
  *
- * A library that $CUDA_INJECTION64_PATH names is loaded by the first cuInit(), as the driver does
- * it. */
+ * The first cuInit() loads the library that $CUDA_INJECTION64_PATH names, as the driver does. */
 #ifndef FAKE_CALLS_H
 #define FAKE_CALLS_H
 
 #include "fake_cuda.h"
 
-/* Before a call (0) and after it (1): its name, its parameters as a structure, its result (after
- * it), the kernel's name (a launch), and eight bytes that are kept in between. */
+/* Called before a call (site 0) and after it (site 1), with its name, its parameters as a
+ * structure, its result (only after it), the kernel's name (for a launch), and eight bytes that are
+ * kept between the two. */
 typedef void (*fake_watcher)(int site, const char *function, const void *parameters,
                              const CUresult *result, const char *symbol, uint64_t *own);
 
-/* Who watches; of the fake CUPTI. */
+/* Sets the watcher; called by the fake CUPTI. */
 void fake_watch(fake_watcher watcher);
 
-/* Tells whoever watches. */
+/* Calls the watcher, if there is one. */
 void fake_call(int site, const char *function, const void *parameters, const CUresult *result,
                const char *symbol, uint64_t *own);
 
 /* Loads $CUDA_INJECTION64_PATH, once. */
 void fake_inject(void);
 
-/* What an allocation is: false where the address is in none. */
+/* Finds the allocation that contains the address. Returns false if there is none. */
 bool fake_find_allocation(CUdeviceptr address, CUdeviceptr *start, size_t *size_bytes);
 
-/* The kernel of a function, and its module. */
+/* Return the kernel of a function, its module, and whether it belongs to a library. */
 const fake_kernel *fake_function_kernel(CUfunction function);
 CUmodule fake_function_module(CUfunction function);
 bool fake_is_library_kernel(CUfunction function);

@@ -1,5 +1,5 @@
-/* A cuBLAS whose transposes do nothing, opened through $AUTOTUNE_LIBCUBLAS: so the benchmark that
- * times them runs to its end without a GPU. */
+/* A cuBLAS whose transposes do nothing, opened through $AUTOTUNE_LIBCUBLAS, so that the benchmark
+ * that times them runs without a GPU. */
 #include <stddef.h>
 
 int cublasCreate_v2(void **handle)

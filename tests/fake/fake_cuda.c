@@ -20,7 +20,7 @@ void fake_wait_us(long us)
         usleep((useconds_t)us);
 }
 
-/* To the file that `setting` names, from whatever process. */
+/* Appends to the file that `setting` names; several processes may append to one file. */
 void fake_note(const char *setting, const char *text)
 {
     const char *path = getenv(setting);
@@ -32,13 +32,13 @@ void fake_note(const char *setting, const char *text)
     close(fd);
 }
 
-/* A byte for each. */
+/* Appends a byte for each sample. */
 void fake_count_time(void)
 {
     fake_note("FAKE_CUDA_TIMES", "t");
 }
 
-/* What every call of a context does first. */
+/* Makes the checks that every call of a context begins with. */
 CUresult fake_enter(void)
 {
     if (!fake.initialised)
@@ -88,7 +88,7 @@ void fake_gate(const volatile uint32_t *flag, uint32_t ticket)
     fake.ticket = ticket;
 }
 
-/* The ordinal that is gone: -1 for all, -2 for none. */
+/* Returns the ordinal that is gone: -1 for all, -2 for none. */
 static int gone_ordinal(void)
 {
     const char *path = getenv("FAKE_CUDA_GONE");
@@ -102,7 +102,8 @@ static int gone_ordinal(void)
     return ordinal;
 }
 
-/* The piece of a list that is a device's, up to the comma; NULL: it has none. */
+/* Returns the device's piece of a comma-separated list, up to the next comma, or NULL if the list
+   is too short. */
 static const char *piece(const char *list, int device)
 {
     for (; list && device > 0; device--)
@@ -117,7 +118,7 @@ CUresult cuInit(unsigned int flags)
     char line[64];
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
     snprintf(line, sizeof line, "%s\n", visible ? visible : "all");
-    fake_note("FAKE_CUDA_INITS", line); /* a line for each, with what it is shown */
+    fake_note("FAKE_CUDA_INITS", line); /* a line for each call, with the visible devices */
     if (gone_ordinal() == -1)
         return CUDA_ERROR_NO_DEVICE;
     fake.initialised = result == 0;
@@ -174,8 +175,8 @@ CUresult cuGetErrorString(CUresult result, const char **text)
 
 /* Devices. */
 
-/* What $CUDA_VISIBLE_DEVICES names as the GPU `ordinal`; -1: nothing. Without it, or with "", every
- * GPU as it is numbered. */
+/* Returns the number of the GPU that $CUDA_VISIBLE_DEVICES shows as `ordinal`, or -1 if there is
+ * none. If the variable is absent or "", all GPUs are visible with their own numbers. */
 static int shown(int ordinal)
 {
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");

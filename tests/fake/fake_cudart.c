@@ -1,9 +1,9 @@
-/* A CUDA runtime for programs that nvcc or clang has made, on machines without a GPU: it prints
- * what would be done.
+/* A CUDA runtime for programs compiled by nvcc or clang, on machines without a GPU: it prints the
+ * calls.
  *
- * A line for each launch ("launch NAMESPACE::KERNEL GRID BLOCK CLUSTER shared policy cooperative
- * ARGUMENTS"), copy into a variable of the device and raised limit. How large arguments are is told
- * beforehand, by fake_sizes. */
+ * It prints a line for each launch ("launch NAMESPACE::KERNEL GRID BLOCK CLUSTER shared policy
+ * cooperative ARGUMENTS"), copy into a variable of the device, and raised limit. fake_sizes must be
+ * called before a launch with the sizes of its arguments. */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +13,8 @@
 
 enum { MOST = 1024 };
 
-/* Bytes of each argument of the launches that come, in their order; FAKE_DEVICE's name is
- * H200's. */
+/* Sizes of the arguments of the next launches, in bytes, in their order. The device has the name of
+ * an H200. */
 VISIBLE unsigned fake_sizes[MOST];
 VISIBLE unsigned fake_size_count;
 
@@ -24,7 +24,7 @@ static struct {
 } registered[MOST];
 static unsigned registered_count;
 
-/* Of _ZN<n>outer<n>innerE... "outer::inner"; else the name as it is. */
+/* Turns _ZN<n>outer<n>innerE... into "outer::inner"; leaves other names as they are. */
 static void print_name(const char *mangled)
 {
     char *end;
@@ -58,7 +58,7 @@ static void add(const void *address, const char *name)
     }
 }
 
-/* ---- what nvcc and clang put in front of main() (crt/host_runtime.h) ---- */
+/* ---- functions that nvcc and clang call before main() (crt/host_runtime.h) ---- */
 
 VISIBLE void **__cudaRegisterFatBinary(void *binary);
 VISIBLE void **__cudaRegisterFatBinary(void *binary)
@@ -108,7 +108,8 @@ VISIBLE void __cudaRegisterVar(void **handle, char *host, char *device, const ch
     add(host, name);
 }
 
-/* What a kernel's stub calls, which nobody does: kernels are launched by their address. */
+/* Called by a kernel's stub, which is never executed, because kernels are launched by their
+   address. */
 VISIBLE unsigned __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream);
 VISIBLE unsigned __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream)
 {

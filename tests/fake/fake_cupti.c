@@ -1,11 +1,11 @@
-/* A CUPTI for tests, opened through $AUTOTUNE_LIBCUPTI: counts nothing, and fails where a call
- * comes out of turn, is of another size than is documented, or does not say what it must.
+/* A CUPTI for tests, opened through $AUTOTUNE_LIBCUPTI. It counts nothing, and fails if calls are
+ * out of order, have the wrong structure size, or lack required fields.
  *
  * Environment: FAKE_CUPTI_FAIL ("cuptiRangeProfilerEnable=35": that function returns that code),
- * FAKE_CUPTI_PASSES (how many it wants, 3), FAKE_CUPTI_COUNTS ("NAME=NUMBER,...": what it says of
- * them), FAKE_CUPTI_LOG (a file to which each pass and range adds a line). Of other metrics it
- * counts 100 for each letter of the name, and 1 more for each range before. It knows no metric that
- * begins with "no__", and counts none without a '.'. */
+ * FAKE_CUPTI_PASSES (number of passes, 3), FAKE_CUPTI_COUNTS ("NAME=NUMBER,...": values of these
+ * metrics), FAKE_CUPTI_LOG (a file to which each pass and range adds a line). The value of another
+ * metric is 100 for each letter of its name, plus 1 for each range before. Metrics that begin with
+ * "no__" do not exist, and metrics without a '.' cannot be counted. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ enum {
 
 struct cupti_host {
     size_t metrics;
-    bool spoilt; /* it refused a metric: it takes no other */
+    bool spoilt; /* it refused a metric, and refuses all others from then on */
 };
 
 struct cupti_ranges {
@@ -52,7 +52,7 @@ static int failure_of(const char *function)
                : CUPTI_OK;
 }
 
-/* What every function does first. */
+/* Makes the checks that every function begins with. */
 #define ENTER(size, in_turn)                                                                       \
     do {                                                                                           \
         if (failure_of(__func__) != CUPTI_OK)                                                      \

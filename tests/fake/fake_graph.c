@@ -18,7 +18,7 @@ struct CUgraphExec_st {
 struct CUevent_st {
     uint64_t time_ns;
     bool recorded;
-    bool gated; /* while the gate was shut: it belongs to a sample */
+    bool gated; /* queued while the gate was closed, so it belongs to a sample */
 };
 
 CUresult fake_capture(fake_node n)
@@ -57,7 +57,7 @@ CUresult cuGraphCreate(CUgraph *out, unsigned flags)
     return fake_enter();
 }
 
-/* CUPTI tells no name of the kernel here. */
+/* CUPTI gives no kernel name here. */
 CUresult cuGraphAddKernelNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *after,
                               size_t after_count, const CUDA_KERNEL_NODE_PARAMS *kernel)
 {
@@ -159,8 +159,8 @@ CUresult cuEventDestroy(CUevent event)
     return fake_enter();
 }
 
-/* An event on a stream with nothing in front of it would let the launch latency into the time; the
- * fake shows that as a millisecond. */
+/* If no work is queued before an event, the time includes the launch latency; the fake shows this
+ * as a millisecond. */
 CUresult cuEventRecord(CUevent event, CUstream stream)
 {
     if (!stream)
@@ -181,7 +181,7 @@ CUresult cuEventElapsedTime(float *time_ms, CUevent start, CUevent stop)
         fake_wait_us(fake_setting("FAKE_CUDA_TIME_US", 0));
         fake_count_time();
     }
-    /* Half a microsecond of resolution, as events have. */
+    /* Events have a resolution of half a microsecond. */
     *time_ms = (float)(round((double)(stop->time_ns - start->time_ns) / 500.0) * 500.0 * 1e-6);
     return fake_enter();
 }

@@ -5,7 +5,7 @@
 #include "fake_cuda.h"
 #include "fake_stream.h"
 
-/* Arguments by their place and type. */
+/* Returns an argument by its index and type. */
 #define POINTER(l, i) (*(unsigned char **)(l)->arguments[i])
 #define U64(l, i) (*(const uint64_t *)(l)->arguments[i])
 #define U32(l, i) (*(const uint32_t *)(l)->arguments[i])
@@ -56,8 +56,8 @@ static fake_end fill(const fake_launch *l)
 
 enum { BAND_BYTES = 1 << 16 };
 
-/* What a guard band holds, BAND_BYTES of it: other values than the support code's, which are each
- * buffer's and each pattern's own too, since each begins elsewhere in the same noise. */
+/* Fills a guard band of BAND_BYTES. The values differ from the support code's, and between buffers
+ * and patterns, since each begins at another place in the same noise. */
 static const unsigned char *band_of(const fake_launch *l, bool after)
 {
     static uint64_t noise[2 * BAND_BYTES / sizeof(uint64_t)];
@@ -125,7 +125,8 @@ static fake_end magnitude(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* Relative to the largest, or so many ULPs: the fake knows no other tolerance. */
+/* A tolerance relative to the largest magnitude, or in ULPs; the fake supports no other
+   tolerance. */
 enum { SCALED = 1, ULPS = 4 };
 
 static fake_end compare_close(const fake_launch *l)
@@ -178,7 +179,7 @@ static fake_end clock_reading(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* Variants: (const float *src, float *dst, uint64_t count); right is dst = src. */
+/* Variants: (const float *src, float *dst, uint64_t count); the right result is dst = src. */
 
 static fake_end good(const fake_launch *l)
 {
@@ -206,14 +207,14 @@ static fake_end skips_edge(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* (src, dst, count, time_ns, whole): unless it is to do the whole, as skips_edge. */
+/* (src, dst, count, time_ns, whole): like skips_edge, unless `whole` is set. */
 static fake_end timed_edge(const fake_launch *l)
 {
     fake_spend(U64(l, 3));
     return U64(l, 4) ? good(l) : skips_edge(l);
 }
 
-/* Two neighbours that trade places: a plain sum would not notice. */
+/* Swaps two neighbours, which a plain sum would not notice. */
 static fake_end swaps_pair(const fake_launch *l)
 {
     good(l);
@@ -231,7 +232,8 @@ static fake_end writes_past(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* A copy without a guard: the bytes after the end of one go after the end of the other. */
+/* A copy without a guard: it also copies the bytes after the end of src to the bytes after the end
+   of dst. */
 static fake_end copies_past(const fake_launch *l)
 {
     good(l);
@@ -239,7 +241,7 @@ static fake_end copies_past(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* Right unless the value after the input is not a number. */
+/* Right unless the value after the input is a NaN. */
 static fake_end reads_past(const fake_launch *l)
 {
     float behind;
@@ -259,7 +261,7 @@ static fake_end fails_the_sixth_time(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* Right when its module's variable is as the module defines it. */
+/* Right if its module's variable has the value that the module defines. */
 static fake_end right_once(const fake_launch *l)
 {
     good(l);
@@ -294,7 +296,7 @@ static fake_end zeros(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* Hits a byte in the middle of every other allocation. */
+/* Writes a byte in the middle of every other allocation. */
 static fake_end wild(const fake_launch *l)
 {
     const unsigned char **starts;
@@ -305,7 +307,7 @@ static fake_end wild(const fake_launch *l)
     return good(l);
 }
 
-/* Within 1e-6 of right, and never twice the same. */
+/* Right within 1e-6, with different results each time. */
 static fake_end unstable(const fake_launch *l)
 {
     static int launches;
@@ -356,7 +358,7 @@ static fake_end misaligned(const fake_launch *l)
     return FAKE_MISALIGNED;
 }
 
-/* The first launch in a process is good: a variant that passes its check and hangs in a race. */
+/* The first launch in a process works: a variant that passes its check and hangs in a race. */
 static fake_end late_hang(const fake_launch *l)
 {
     static int launches;
@@ -371,7 +373,7 @@ static fake_end late_fault(const fake_launch *l)
     return ++launches > 1 ? FAKE_ILLEGAL_ADDRESS : FAKE_OK;
 }
 
-/* Good for as many launches as a check and a few samples of one each take. */
+/* Works for as many launches as a check and a few samples of one launch need. */
 static fake_end tires(const fake_launch *l)
 {
     static int launches;
@@ -394,7 +396,7 @@ static uint32_t mix(uint32_t x, uint64_t rounds)
     return x;
 }
 
-/* (src, dst, piece_bytes, src_pitch, dst_pitch, rounds), and the chunk: first byte, bytes. */
+/* (src, dst, piece_bytes, src_pitch, dst_pitch, rounds), then the chunk's first byte and bytes. */
 static fake_end transfer(const fake_launch *l)
 {
     for (uint64_t at = U64(l, 6); at < U64(l, 6) + U64(l, 7); at += 4) {
@@ -407,7 +409,7 @@ static fake_end transfer(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* The same, and the word after the chunk. */
+/* The same, but also copies the word after the chunk. */
 static fake_end transfer_past(const fake_launch *l)
 {
     uint32_t x = 0x12345678;
@@ -415,7 +417,7 @@ static fake_end transfer_past(const fake_launch *l)
     return transfer(l);
 }
 
-/* 100 bytes a nanosecond and round; 20 by way of the host's memory. */
+/* 100 bytes in a nanosecond, rounded; 20 if the data is in host memory. */
 static uint64_t transfer_ns(const fake_launch *l)
 {
     bool mapped = fake_is_pinned(POINTER(l, 0)) || fake_is_pinned(POINTER(l, 1));
@@ -430,7 +432,7 @@ static fake_end transfer_reference(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* What the kernels of lua/ceilings and their references leave behind. */
+/* Results of the kernels of lua/ceilings and of their references. */
 
 /* (src, sum, n, passes) */
 static fake_end sum_passes(const fake_launch *l, uint64_t passes)
@@ -479,7 +481,7 @@ static fake_end ceiling_shared(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* The fake has not read the source, and so does not know of what type the n elements are. */
+/* The fake cannot read the source, so it does not know the type of the n elements. */
 static size_t room_behind(const unsigned char *at)
 {
     enum { GUARD_BYTES = 64 * 1024 };
@@ -492,7 +494,7 @@ static size_t room_behind(const unsigned char *at)
     return 0;
 }
 
-/* (src, dst, n, rounds): what the arithmetic gives is the simulated device's to check. */
+/* (src, dst, n, rounds): only the simulated device checks the result of the arithmetic. */
 static fake_end ceiling_flops(const fake_launch *l)
 {
     uint64_t n = U64(l, 2);
@@ -529,7 +531,8 @@ static fake_end ceiling_blocks(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* (src, place, n, steps): the stride is in the source, and the words are all the same. */
+/* (src, place, n, steps): the stride is in the source, which the fake cannot read; all words are
+   equal. */
 static fake_end ceiling_round_trips(const fake_launch *l)
 {
     uint32_t sum = 0;
@@ -545,7 +548,7 @@ static fake_end round_trips_reference(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* (words, sum, n, runs): written, since whether they are read or written is in the source too. */
+/* (words, sum, n, runs): written, because only the source says whether they are read or written. */
 static fake_end ceiling_pieces(const fake_launch *l)
 {
     const uint32_t places = (uint32_t)(U64(l, 2) / 8);
@@ -557,7 +560,7 @@ static fake_end ceiling_pieces(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* (sum) and (sum, n): of words, whatever their type is in the source. */
+/* (sum) and (sum, n): the sum is stored as words, whatever its type is in the source. */
 static fake_end ceiling_one_address(const fake_launch *l)
 {
     *(uint32_t *)POINTER(l, 0) += (uint32_t)l->threads;
@@ -570,7 +573,7 @@ static fake_end one_address_reference(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* (map, dst) and (src, dst, rows, columns) of a matrix of 4-byte elements. */
+/* (map, dst) and (src, dst, rows, columns) for a matrix of 4-byte elements. */
 static void transpose(const unsigned char *src, uint64_t stride_bytes, uint64_t rows, uint64_t cols,
                       unsigned char *dst)
 {
@@ -600,7 +603,7 @@ static void filter(const unsigned char *src, uint64_t stride_bytes, uint64_t row
     for (uint64_t i = 0; i < rows * cols; i++) {
         float sum = 0;
         for (uint64_t n = 0; n < 9; n++) {
-            uint64_t y = i / cols + n / 3, x = i % cols + n % 3; /* one too many */
+            uint64_t y = i / cols + n / 3, x = i % cols + n % 3; /* an element too many */
             y = y > rows ? rows - 1 : y ? y - 1 : 0;
             x = x > cols ? cols - 1 : x ? x - 1 : 0;
             sum += (float)((n / 3 == 1 ? 2 : 1) * (n % 3 == 1 ? 2 : 1)) *
@@ -610,7 +613,7 @@ static void filter(const unsigned char *src, uint64_t stride_bytes, uint64_t row
     }
 }
 
-/* (src, texture, dst): through the texture, whatever the variant does. */
+/* (src, texture, dst): reads through the texture, whatever the variant does. */
 static fake_end textured(const fake_launch *l)
 {
     const fake_view *image = fake_view_find(U64(l, 1));
@@ -621,7 +624,7 @@ static fake_end textured(const fake_launch *l)
     return FAKE_OK;
 }
 
-/* (surface): each float of it is doubled. */
+/* (surface): doubles each float of it. */
 static fake_end surfaced(const fake_launch *l)
 {
     const fake_view *image = fake_view_find(U64(l, 0));
@@ -766,7 +769,7 @@ const fake_kernel *fake_kernel_find(const char *name)
     const char *number = strrchr(name, '_');
     bool timed = number && strspn(number + 1, "0123456789") == strlen(number + 1) && number[1];
     size_t length = timed ? (size_t)(number - name) : strlen(name);
-    /* A kernel that was compiled together with others has "_at<number>_" after its name. */
+    /* Kernels that were compiled together have "_at<number>_" after their names. */
     const char *place = strstr(name, "_at");
     if (place && place[3 + strspn(place + 3, "0123456789")] == '_')
         length = (size_t)(place - name);

@@ -6,13 +6,14 @@
 #include <unistd.h>
 
 enum {
-    SHARED_DEFAULT = 49152, /* dynamic shared memory without asking */
+    SHARED_DEFAULT = 49152, /* dynamic shared memory that needs no attribute */
     MOST_COOPERATIVE_BLOCKS = 264
 };
 
 struct CUmod_st {
-    int loaded;                       /* 1; freed memory would be caught by the sanitizer */
-    struct CUfunc_st *functions;      /* that were found in it */
+    int loaded;                       /* 1 while it is loaded; the sanitizer would catch a use of
+                                         freed memory */
+    struct CUfunc_st *functions;      /* kernels found in it */
     unsigned char constant[4 * 4096]; /* its variable fake_constant */
     struct CUmod_st *next;
 };
@@ -23,10 +24,10 @@ struct CUfunc_st {
     bool is_library_kernel; /* a CUkernel */
     uint64_t time_ns;
     int dynamic_limit;
-    struct CUfunc_st *next; /* of the same module */
+    struct CUfunc_st *next; /* in the same module */
 };
 
-/* PTX, fat binaries and the wrappers of nvcc are taken, too: kernels are found by their names. */
+/* Accepts PTX, fat binaries and nvcc's wrappers, too; finds kernels by their names. */
 static bool is_image(const void *image)
 {
     static const char *const begins[] = {FAKE_IMAGE, CUBIN_IMAGE, "//", "\x50\xed\x55\xba",
@@ -119,7 +120,7 @@ static uint64_t named_time_ns(const char *name)
     return at && end != at + 1 && *end == '\0' ? us * 1000 : LAUNCH_NS;
 }
 
-/* A function goes with its module. */
+/* A function is unloaded with its module. */
 CUresult cuModuleGetFunction(CUfunction *out, CUmodule module, const char *name)
 {
     CUresult result = fake_enter();
@@ -251,7 +252,7 @@ static CUresult launch(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsi
     if (!fake_stream_is_first(stream))
         return queue_kernel(stream, f, &l);
     fake_run_now(f, &l);
-    return CUDA_SUCCESS; /* faults show when somebody waits */
+    return CUDA_SUCCESS; /* the host sees faults when it synchronises */
 }
 
 CUresult cuFuncGetName(const char **name, CUfunction function)

@@ -24,7 +24,7 @@ CUresult cuMemAlloc(CUdeviceptr *out, size_t size_bytes)
     unsigned char *memory = aligned_alloc(256, (size_bytes + 255) / 256 * 256);
     if (!memory)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    /* A GPU does not clear memory either. */
+    /* Not cleared, as on a GPU. */
     memset(memory, 0xcd, size_bytes);
     fake_changed();
     fake.starts[fake.allocations] = memory;
@@ -34,7 +34,8 @@ CUresult cuMemAlloc(CUdeviceptr *out, size_t size_bytes)
     return CUDA_SUCCESS;
 }
 
-/* The allocation that a range lies in; SIZE_MAX when it is not inside one. */
+/* Returns the index of the allocation that contains a range, or SIZE_MAX if it is not inside
+   one. */
 static size_t find_range(CUdeviceptr start, size_t size_bytes)
 {
     for (size_t i = 0; i < fake.allocations; i++) {
@@ -69,7 +70,7 @@ bool fake_find_allocation(CUdeviceptr address, CUdeviceptr *start, size_t *size_
     return true;
 }
 
-/* Work on the first stream is done at once; a program that captures has no other. */
+/* Work on the first stream is done at once. Programs for `capture` use only this stream. */
 CUresult cuCtxSynchronize(void)
 {
     return fake.capturing ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : fake_enter();
@@ -112,8 +113,8 @@ CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t size_bytes, 
     return CUDA_SUCCESS;
 }
 
-/* Copies within the device take 1 ns for 100 bytes read and written. A chip is warmed up by
- * thousands of the same copy: what is there already is not brought again. */
+/* Copies within the device take 1 ns for 100 bytes read and written. A warm-up makes thousands of
+ * equal copies, so data that is already there is not copied again. */
 void fake_copy_within(CUdeviceptr to, CUdeviceptr from, size_t size_bytes)
 {
     if (to != fake.copied_to || from != fake.copied_from || size_bytes != fake.copied_bytes)

@@ -1,7 +1,7 @@
-/* The state that the files of the fake driver share; no other file includes this.
+/* The shared state of the fake driver's files; no other file includes this header.
  *
  * fake_cuda.c has devices and the context, fake_memory.c memory, fake_launch.c modules and
- * launches, fake_graph.c what is captured, and events. */
+ * launches, fake_graph.c graphs and events. */
 #ifndef FAKE_STATE_H
 #define FAKE_STATE_H
 
@@ -12,7 +12,7 @@
 enum {
     MAX_ALLOCATIONS = 4096,
     MAX_ARGUMENTS = 5,
-    LAUNCH_NS = 2000, /* a kernel that does not say what it takes */
+    LAUNCH_NS = 2000, /* time of a kernel that does not state its time */
     SHARED_MOST = 232448
 };
 
@@ -31,7 +31,7 @@ typedef struct fake_driver {
     CUresult sticky;
     bool hanging;
     uint64_t now_ns;
-    uint64_t percent; /* of a kernel's time that this device takes */
+    uint64_t percent; /* this device's time in percent of a kernel's time */
     int modules;
     CUmodule first_module;
     size_t allocated_bytes, allocations;
@@ -39,31 +39,31 @@ typedef struct fake_driver {
     size_t sizes[MAX_ALLOCATIONS];
     const volatile uint32_t *gate;
     uint32_t ticket;
-    CUgraph capturing;                  /* NULL: launches happen */
-    CUdeviceptr copied_to, copied_from; /* by what ran last, */
-    size_t copied_bytes;                /* unless 0: memory was changed otherwise */
+    CUgraph capturing;                  /* NULL: launches run */
+    CUdeviceptr copied_to, copied_from; /* addresses of the last copy, ... */
+    size_t copied_bytes;                /* ... or 0 bytes if memory was changed since */
 } fake_driver;
 extern fake_driver fake;
 
 long fake_setting(const char *name, long fallback);
 void fake_wait_us(long us);
 
-/* Adds to the file that `setting` names, from whatever process. */
+/* Appends to the file that `setting` names; several processes may append to one file. */
 void fake_note(const char *setting, const char *text);
 
-/* A sample was timed. */
+/* Counts a timed sample. */
 void fake_count_time(void);
 
-/* Every call of a context does this first. */
+/* Makes the checks that every call of a context begins with. */
 CUresult fake_enter(void);
 
-/* Does memory of a module's variables lie there? */
+/* Returns whether a module's variables lie in this memory. */
 bool fake_is_variable(CUdeviceptr start, size_t size_bytes);
 
-/* A kernel of the first stream, which is done at once. */
+/* Runs a kernel of the first stream at once. */
 void fake_run_now(CUfunction f, const fake_launch *l);
 
-/* A copy within the device. */
+/* Copies within the device. */
 void fake_copy_within(CUdeviceptr to, CUdeviceptr from, size_t size_bytes);
 
 /* Adds to the graph that is being captured. */

@@ -15,7 +15,7 @@ enum {
 
 struct CUstream_st {
     bool first;
-    uint64_t free_ns; /* when what is queued is through */
+    uint64_t free_ns; /* time at which the queued work ends */
     fake_work *work, **end;
 };
 

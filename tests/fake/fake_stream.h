@@ -1,13 +1,14 @@
-/* Streams and host memory of the fake driver, and what copies between host and device take.
+/* Streams and host memory of the fake driver, and the times of copies between host and device.
  *
- * Work on the first stream of a process happens at once. What is queued on another waits until
- * somebody synchronises it: a program that reads what a copy brings, or writes over what it takes,
- * before then gets it wrong here. Its time is told beforehand: the engine of its kind (copies to
- * the device, copies to the host, kernels) is free, and what came before on the stream is done.
+ * Work on the first stream of a process is done at once. Work that is queued on another stream
+ * waits until the stream is synchronised: a program that reads a copy's destination or overwrites
+ * its source before that gets wrong data here. The time of queued work is known when it is queued:
+ * it starts when the engine of its kind (copies to the device, copies to the host, kernels) is free
+ * and the earlier work on the stream is done.
  *
- * A copy takes 5 us and 1 ns for 24 bytes, to the device from write-combined memory for 26;
- * pageable memory 20 us and 1 ns for 6 bytes, while which the host waits. The host takes 1 us to
- * queue it. */
+ * A copy takes 5 us and 1 ns for 24 bytes, or for 26 bytes from write-combined memory to the
+ * device. A copy of pageable memory takes 20 us and 1 ns for 6 bytes, and the host waits for it.
+ * Queuing takes 1 us of the host's time. */
 #ifndef FAKE_STREAM_H
 #define FAKE_STREAM_H
 
@@ -17,10 +18,10 @@ typedef enum fake_engine { ENGINE_UP, ENGINE_DOWN, ENGINE_KERNELS, ENGINE_COUNT 
 
 enum { FAKE_QUEUED_ARGUMENTS = 8 };
 
-/* What is queued: a kernel, or a copy. */
+/* Queued work: a kernel or a copy. */
 typedef struct fake_work {
     struct fake_work *next;
-    CUfunction function; /* NULL: a copy */
+    CUfunction function; /* NULL if it is a copy */
     uint64_t arguments[FAKE_QUEUED_ARGUMENTS];
     uint64_t threads;
     void *to;
@@ -31,28 +32,28 @@ typedef struct fake_work {
 /* Runs a kernel; in fake_launch.c. */
 void fake_run(CUfunction function, const fake_launch *launch);
 
-/* Memory of the device is about to be written other than by a copy within it. */
+/* Notes that device memory is about to be changed other than by a copy within the device. */
 void fake_changed(void);
 
-/* Is work on the stream done at once? */
+/* Returns whether work on the stream is done at once. */
 bool fake_stream_is_first(CUstream stream);
 
-/* Makes a stream; NULL: no memory. */
+/* Makes a stream. Returns NULL if memory is short. */
 CUstream fake_stream_new(void);
 void fake_stream_free(CUstream stream);
 
-/* Queues work that takes so long, from `now_ns` on. False: no memory. */
+/* Queues work that takes `takes_ns`, from `now_ns` on. Returns false if memory is short. */
 bool fake_stream_queue(CUstream stream, const fake_work *work, fake_engine engine, uint64_t time_ns,
                        uint64_t now_ns);
-/* Does what is queued; returns when that is through, `now_ns` or later. */
+/* Does the queued work. Returns the time at which it ends, or `now_ns` if that is later. */
 uint64_t fake_stream_finish(CUstream stream, uint64_t now_ns);
 
-/* A copy between host and device; the host's memory decides what it takes. Returns the time when
- * the host goes on. */
+/* Copies between host and device; the kind of host memory decides the time. Returns the time at
+ * which the host continues. */
 uint64_t fake_copy(CUstream stream, void *to, const void *from, size_t size_bytes, bool up,
                    uint64_t now_ns);
 
-/* Does an address lie in pinned memory of the host? */
+/* Returns whether an address lies in pinned host memory. */
 bool fake_is_pinned(const void *memory);
 
 #endif

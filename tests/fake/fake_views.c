@@ -1,4 +1,4 @@
-/* Tensor maps, textures and surfaces of the fake driver: kernels get a handle, and find the view by
+/* Tensor maps, textures and surfaces of the fake driver. Kernels get a handle and find the view by
  * it. */
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ struct CUarray_st {
     unsigned char bytes[];
 };
 
-/* A map is a value, and stays; a texture is destroyed. */
+/* A tensor map is a value and is kept; a texture is destroyed. */
 static struct {
     size_t count;
     fake_view views[MOST_VIEWS];
@@ -33,7 +33,7 @@ static uint64_t note(const fake_view *view)
                                memcmp(&known.views[i], view, sizeof *view) != 0))
         i++;
     if (i == MOST_VIEWS)
-        abort(); /* who makes so many makes one a launch */
+        abort(); /* a program with this many views makes one for each launch */
     known.views[i] = *view;
     known.count += i == known.count;
     return i + 1;
@@ -121,12 +121,12 @@ CUresult cuArrayDestroy(CUarray array)
 {
     for (size_t i = 0; i < known.count; i++)
         if (known.views[i].address == array->bytes)
-            return CUDA_ERROR_INVALID_VALUE; /* something is still made of it */
+            return CUDA_ERROR_INVALID_VALUE; /* a view of it still exists */
     free(array);
     return CUDA_SUCCESS;
 }
 
-/* Whole arrays alone. */
+/* Copies whole arrays only. */
 CUresult cuMemcpy3DAsync(const CUDA_MEMCPY3D *copy, CUstream stream)
 {
     const bool back = copy->srcMemoryType == CU_MEMORYTYPE_ARRAY;
@@ -165,7 +165,7 @@ CUresult cuSurfObjectCreate(CUsurfObject *object, const CUDA_RESOURCE_DESC *reso
     return CUDA_SUCCESS;
 }
 
-/* Textures and surfaces have one kind of number. */
+/* Textures and surfaces share one numbering. */
 static CUresult forget(uint64_t object, bool is_surface)
 {
     fake_view *v = fake_view_find(object) ? &known.views[object - 1] : NULL;

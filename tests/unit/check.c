@@ -67,8 +67,7 @@ static bool is_wanted(const char *file, int count, char *const *wanted)
     return count == 0;
 }
 
-/* Runs the tests from `first` to before `last`, which are those of one file. Returns how many
- * failed. */
+/* Runs the tests of one file, from `first` to before `last`. Returns the number of failures. */
 static int run_file(size_t first, size_t last)
 {
     CMFixtureFunction set_up = NULL, tear_down = NULL;

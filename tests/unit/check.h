@@ -14,18 +14,18 @@
 
 #include "base/error.h"
 
-/* Fails with the error's own text when a call that must succeed does not. */
+/* Fails with the error's own text if a call that must succeed fails. */
 #define assert_ok(call, error)                                                                     \
     do {                                                                                           \
         if ((call) != AT_OK)                                                                       \
             fail_msg("%s: %s:%d: %s", #call, (error).file, (error).line, (error).message);         \
     } while (0)
 
-/* Tests that could repeat a load thousands of times make every TEST_STRIDE-th of them. */
+/* Tests that could repeat a load thousands of times make only every TEST_STRIDE-th one. */
 enum { TEST_STRIDE = 3 };
 
 /* TEST(behaviour) { ... } defines a test and lists it; the tests of a file run in the order of the
- * file. The test may use `state`, as cmocka hands it to a test. */
+ * file. The test may use `state`, which cmocka passes to tests. */
 #define TEST(name) TEST_IN(name, NULL, NULL)
 
 /* Defines a test with a fixture of its own: `set_up` and `tear_down` run around it. Either may be

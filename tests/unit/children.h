@@ -1,4 +1,4 @@
-/* The processes that a test has started, by /proc: workers to kill or to stop. */
+/* The processes that a test has started, found in /proc: workers to kill or to stop. */
 #ifndef AUTOTUNE_CHILDREN_H
 #define AUTOTUNE_CHILDREN_H
 
@@ -10,7 +10,8 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-/* From the fourth field of its stat line; 0 when it is gone. */
+/* Returns the parent of a process, from the fourth field of its stat line, or 0 if the process is
+   gone. */
 static inline pid_t children_parent(pid_t pid)
 {
     char path[64], line[512];
@@ -26,7 +27,7 @@ static inline pid_t children_parent(pid_t pid)
     return (pid_t)parent;
 }
 
-/* One of this process's children; 0: it has none. */
+/* Returns a child of this process, or 0 if it has none. */
 static inline pid_t children_find(unsigned which)
 {
     pid_t children[64];

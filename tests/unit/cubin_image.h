@@ -1,4 +1,4 @@
-/* A cubin made by hand, with one kernel: what the driver would run is no part of it. */
+/* A hand-made cubin with one kernel, without the parts that only the driver needs. */
 #ifndef AUTOTUNE_TEST_CUBIN_IMAGE_H
 #define AUTOTUNE_TEST_CUBIN_IMAGE_H
 
@@ -15,7 +15,7 @@ typedef struct cubin_section_image {
     uint64_t size_bytes;
 } cubin_section_image;
 
-/* Writes an image of these sections (at most six) and those that every image has. */
+/* Writes an image of these sections (at most six) and of the sections that every image has. */
 static inline void cubin_image_of(unsigned char image[CUBIN_IMAGE_BYTES], const char *kernel,
                                   const cubin_section_image *sections, size_t count)
 {
@@ -47,7 +47,7 @@ static inline void cubin_image_of(unsigned char image[CUBIN_IMAGE_BYTES], const 
     }
 }
 
-/* One whose instructions are `code`. */
+/* Writes an image whose instructions are `code`. */
 static inline void cubin_image_make(unsigned char image[CUBIN_IMAGE_BYTES], const char *kernel,
                                     unsigned code)
 {

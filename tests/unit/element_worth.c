@@ -17,7 +17,7 @@ int element_bits(const char *type)
     return bits;
 }
 
-/* A float with that many bits of exponent and fraction. */
+/* Returns the value of a float with this many bits of exponent and fraction. */
 static double small(uint64_t bits, int exponent_bits, int fraction_bits)
 {
     int exponent = (int)(bits >> fraction_bits & ((1u << exponent_bits) - 1));

@@ -6,16 +6,18 @@
 
 #include <stdint.h>
 
-/* Bits that an element has in a register: 32 of tf32. */
+/* Returns the bits that an element has in a register: 32 for tf32. */
 int element_bits(const char *type);
 
-/* The number that the low bits are; the others of an integer are 0. */
+/* Returns the value of the element in the low bits; other types have no meaning for the high
+   bits. */
 double element_worth(const char *type, uint64_t bits);
 
-/* The next bits of a generator of random numbers. */
+/* Returns the next bits of a random number generator. */
 uint64_t random_bits(uint64_t *state);
 
-/* Bits of a random element: of a float between -4 and 4 and not near 0, of any integer. */
+/* Returns the bits of a random element: a float between -4 and 4 that is not near 0, or any
+   integer. */
 uint64_t element_random(const char *type, uint64_t *state);
 
 #endif

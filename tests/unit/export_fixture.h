@@ -1,4 +1,4 @@
-/* What an exporter writes, for tests. */
+/* Runs exporters, for tests. */
 #ifndef AUTOTUNE_TESTS_EXPORT_FIXTURE_H
 #define AUTOTUNE_TESTS_EXPORT_FIXTURE_H
 
@@ -11,7 +11,8 @@
 #include "export/export.h"
 #include "space/pattern.h"
 
-/* The text of the format's file of this number (*size_bytes may be NULL); the caller frees it. */
+/* Returns the text of file `number` of the format (`size_bytes` may be NULL); the caller frees
+   it. */
 static inline char *exported_text(const char *format, const export_model *const *models,
                                   size_t count, size_t file, size_t *size_bytes)
 {
@@ -30,7 +31,7 @@ static inline char *exported_text(const char *format, const export_model *const 
     return text;
 }
 
-/* How a value is spelt in C, by its column. */
+/* Spells a value in C, by its column. */
 static inline void print_c(FILE *to, const export_model *m, const export_column *c, value v)
 {
     char text[RECORD_TEXT_BYTES];
@@ -68,7 +69,7 @@ static inline void print_c_configuration(FILE *to, const export_model *m, const 
     fputs("}", to);
 }
 
-/* An autotune_device of these limits. */
+/* Fills an autotune_device with these limits. */
 static inline void print_c_device(FILE *to, const arch_limits *l)
 {
     fprintf(to,

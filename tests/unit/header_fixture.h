@@ -1,4 +1,4 @@
-/* A program that includes a script's exported header and prints what it is asked, for tests. */
+/* Makes programs that include a script's exported header and print results, for tests. */
 #ifndef AUTOTUNE_TESTS_HEADER_FIXTURE_H
 #define AUTOTUNE_TESTS_HEADER_FIXTURE_H
 
@@ -14,7 +14,7 @@ enum { HEADER_TEXT_BYTES = 60 * 1024 };
 static inline void append(char text[HEADER_TEXT_BYTES], const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Adds to a script's text, which may get long. */
+/* Appends to a script's text, which may get long. */
 static inline void append(char text[HEADER_TEXT_BYTES], const char *format, ...)
 {
     size_t used = strlen(text), room = HEADER_TEXT_BYTES - used;
@@ -24,7 +24,8 @@ static inline void append(char text[HEADER_TEXT_BYTES], const char *format, ...)
     va_end(args);
 }
 
-/* Writes the header of pattern `p` with this record, and main.c. All constraints are said in C. */
+/* Writes the header of pattern `p` with this record, and main.c. All constraints can be written in
+   C. */
 static inline void write_consumer(const script *s, const char *one_record, const char *main_c)
 {
     record only;
@@ -45,11 +46,11 @@ static inline void write_consumer(const script *s, const char *one_record, const
     record_deinit(&only);
 }
 
-/* In C and in C++. */
+/* Compiles as C and as C++. */
 static const char *const consumer_compilers[] = {"cc -std=c11", "c++ -std=c++17 -x c++"};
 enum { CONSUMER_COMPILERS = sizeof consumer_compilers / sizeof *consumer_compilers };
 
-/* What main.c prints, which the compiler takes with every warning an error; the caller frees it. */
+/* Returns the output of main.c, compiled with all warnings as errors; the caller frees it. */
 static inline char *run_consumer(const char *compiler)
 {
     char command[2048], *out;

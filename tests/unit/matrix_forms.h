@@ -1,9 +1,8 @@
-/* Products of matrices by a warp (mma): forms of them, with the fragments' places and those of the
- * metadata of sparse rows as the PTX ISA's tables and figures have them, and what comes out by rows
- * and columns.
+/* Forms of the matrix products of a warp (mma), with the positions of fragments and of the metadata
+ * of sparse rows according to the PTX ISA, and their expected results.
  *
- * A form's kernel, of 32 threads, takes the addresses of a, b, c and d, by rows, an element a word
- * of 64 bits, and of the indices of sparse rows, a byte each. */
+ * The kernel of a form has 32 threads. Its arguments are the addresses of a, b, c and d, row by row
+ * with an element in each word of 64 bits, and of the indices of sparse rows, a byte each. */
 #ifndef AUTOTUNE_MATRIX_FORMS_H
 #define AUTOTUNE_MATRIX_FORMS_H
 
@@ -12,20 +11,21 @@
 
 enum { MATRIX_MOST = 4096, MATRIX_THREADS = 32 };
 
-typedef struct matrix_form { /* rows and columns of element i, by lane / 4 = g and lane % 4 = t */
+typedef struct matrix_form { /* rows and columns of element i, as expressions of lane / 4 = g and
+                                lane % 4 = t */
     const char *opcode;
     int m, n, k;
     const char *a_row, *a_column, *b_row, *c_row, *c_column;
-    const char *types[4]; /* of d, a, b, c */
-    const char *sparse; /* ".sp" and the like; a has half of its columns then. NULL: it is dense */
-    int indices;        /* of a sparse row */
+    const char *types[4]; /* types of d, a, b, c */
+    const char *sparse;   /* ".sp" or the like, with half the columns of a; NULL if dense */
+    int indices;          /* indices of a sparse row */
     const char *index_row, *index_number, *index_lanes;
     int selector;
-    int products;         /* at once, rows of one after those of another; 0: it is one, */
+    int products;         /* products at once, with their rows one after the other; 0 is 1 */
     const char *b_column; /* NULL: g */
 } matrix_form;
 
-/* The list ends in a form without opcode. */
+/* Ends in a form without opcode. */
 extern const matrix_form matrix_forms[];
 
 typedef struct matrix_data { /* bits of the elements */
@@ -36,11 +36,12 @@ typedef struct matrix_data { /* bits of the elements */
 void matrix_fill(const matrix_form *f, uint64_t *random, matrix_data *d);
 void matrix_kernel(const matrix_form *f, char *text, size_t size); /* CUDA C++, "k" */
 
-/* The largest distance of an element of d from what it is to be, over the sum of the sizes of what
- * it is a sum of; infinite where an integer is another. *row and *column: of that element. */
+/* Returns the largest distance of an element of d from its expected value, divided by the sum of
+ * the magnitudes of its terms; infinite if an integer is wrong. *row and *column are its
+ * position. */
 double matrix_distance(const matrix_form *f, const matrix_data *d, int *row, int *column);
 
-/* How large that may be where sums are exact and rounded once. */
+/* Returns the largest allowed distance, for exact sums that are rounded once. */
 double matrix_allowed(const matrix_form *f);
 
 #endif

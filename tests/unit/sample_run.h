@@ -17,7 +17,7 @@ static const space_parameter sample_parameters[] = {{"algorithm", sample_algorit
                                                     {"tile", sample_tiles, 3}};
 static const uint16_t sample_baseline[] = {0, 0};
 
-/* The problem is `rows` x 8192 of floats; `variables` has room for three. */
+/* The problem is `rows` x 8192 floats; `variables` has room for three. */
 static inline pattern sample_pattern(int64_t rows, pattern_variable variables[3])
 {
     variables[0] = (pattern_variable){"rows", {.kind = VALUE_INTEGER, .integer = rows}};
@@ -36,7 +36,7 @@ static inline pattern sample_pattern(int64_t rows, pattern_variable variables[3]
     };
 }
 
-/* Replaces the message of a result, which owns it. */
+/* Replaces the message that a result owns. */
 static inline void set_message(run_result *r, const char *message)
 {
     measurement whole = r->found;
@@ -77,7 +77,8 @@ static inline void sample_result(run_summary *s, size_t algorithm, size_t tile, 
     r->ceiling_fraction = r->rates[WORK_BYTES] / 4057;
 }
 
-/* Best tile 32 at `best_ns`, baseline naive at 1 ms, one compile error, one wrong result. */
+/* The best is tile 32 with `best_ns`, the baseline is naive with 1 ms; one compile error, one wrong
+   result. */
 static inline void sample_run(run_summary *s, const pattern *p, int64_t best_ns)
 {
     at_error error = {0};

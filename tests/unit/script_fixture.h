@@ -1,4 +1,4 @@
-/* Scripts for tests, written to a folder of their own and loaded for an sm_90. */
+/* Scripts for tests, written to a temporary folder and loaded for sm_90. */
 #ifndef AUTOTUNE_SCRIPT_FIXTURE_H
 #define AUTOTUNE_SCRIPT_FIXTURE_H
 
@@ -30,7 +30,7 @@ static inline int fixture_teardown(void **state)
 
 static inline const char *fixture_path(const char *name)
 {
-    static char paths[4][512]; /* so that an expression may have a few calls */
+    static char paths[4][512]; /* expressions may have a few function calls */
     static int next;
     char *path = paths[next++ % 4];
     snprintf(path, sizeof paths[0], "%s/%s", fixture_dir, name);
@@ -55,7 +55,7 @@ static inline script_options fixture_options(void)
     return (script_options){
         .lua_dir = TEST_SOURCE_DIR "/lua",
         .template_dir = TEST_SOURCE_DIR "/templates",
-        .instruction_limit = 20000000, /* the default takes long in a build with sanitizers */
+        .instruction_limit = 20000000, /* the default limit is slow under the sanitizers */
         .device = {.name = "sm_90",
                    .major = 9,
                    .sm_count = 132,
@@ -66,7 +66,7 @@ static inline script_options fixture_options(void)
     };
 }
 
-/* the fields of at.pattern{...}; NULL is a default. Each is one line of the script: `problem` is
+/* The fields of at.pattern{...}; NULL is a default. Each is one line of the script: `problem` is
  * line 4, `space` line 5 ... `extra` line 10. */
 typedef struct fixture_pattern {
     const char *problem, *space, *where, *baseline, *kernel, *launch, *extra;

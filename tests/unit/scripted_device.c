@@ -14,8 +14,8 @@
 
 enum {
     MOST_REQUESTS = 64,
-    MOST_SAID = 16,      /* messages that may be said again */
-    MOST_ROUNDS = 20000, /* far above what an end takes: after these the tuner hangs */
+    MOST_SAID = 16,      /* sent messages that may be repeated */
+    MOST_ROUNDS = 20000, /* far more than a run needs: after these the tuner is assumed to hang */
     TRY_SAMPLES = 3,
     BLOCK_VARIANTS = 4
 };
@@ -28,7 +28,7 @@ typedef struct received {
     uint64_t block[BLOCK_VARIANTS];
 } received;
 
-/* What the tuner's side asked and still waits for. */
+/* A request of the tuner's side without an answer. */
 typedef struct expected {
     device_event_kind kind;
     uint64_t id;
@@ -38,12 +38,12 @@ typedef struct expected {
 
 typedef struct player {
     device_worker *worker;
-    int fd; /* the device's end; -1: it is dead */
+    int fd; /* the device's end of the socket; -1 if the device is dead */
     message_reader reader;
-    bool opened, serving; /* what it has said */
+    bool opened, serving; /* whether it has sent these messages */
     received queue[2];    /* requests read and not answered */
     size_t queued;
-    message said[MOST_SAID]; /* the latest, at said_count - 1 modulo */
+    message said[MOST_SAID]; /* the latest is at index (said_count - 1) % MOST_SAID */
     size_t said_count;
     expected waiting[MOST_REQUESTS];
     size_t waiting_count, asked;
@@ -80,7 +80,7 @@ static at_status start(void *context, worker *out, at_error *error)
     return AT_OK;
 }
 
-/* Sends a message and keeps it, to be said again. */
+/* Sends a message and keeps it, to be repeated. */
 static void say(player *p, message *m)
 {
     message *kept = &p->said[p->said_count++ % MOST_SAID];
@@ -119,7 +119,7 @@ static void say_failed(player *p)
     say(p, &m);
 }
 
-/* The time of a sample tells whose it is. */
+/* The time of a sample identifies its variant. */
 static int64_t time_of(uint64_t id, size_t i)
 {
     return (int64_t)(1000 * (id + 1) + i);
@@ -177,7 +177,7 @@ static void drop_request(player *p)
         memmove(&p->queue[0], &p->queue[1], --p->queued * sizeof *p->queue);
 }
 
-/* What a device says next. False: it has nothing to say. */
+/* Sends the device's next message. Returns false if there is none. */
 static bool behave(player *p)
 {
     if (p->fd < 0)
@@ -197,7 +197,7 @@ static bool behave(player *p)
     return true;
 }
 
-/* An answer to the next request with something changed. */
+/* Sends a changed answer to the next request. */
 static void answer_wrongly(player *p, scripted_step step)
 {
     if (!read_requests(p, 1))
@@ -265,7 +265,7 @@ static void ask(player *p, scripted_step step)
         expect(p, DEVICE_ENERGY, id);
 }
 
-/* Claims the latest request, when that has an answer to come that nobody has claimed. */
+/* Claims the latest request, if its answer is still to come and not yet claimed. */
 static void claim(player *p)
 {
     expected *latest = p->waiting_count ? &p->waiting[p->waiting_count - 1] : NULL;
@@ -322,7 +322,7 @@ static void take_event(player *p, const device_event *e)
     }
 }
 
-/* Everything that can be taken is. False: nothing was. */
+/* Takes all answers that have arrived. Returns false if there are none. */
 static bool pump(player *p)
 {
     device_event e;
@@ -443,7 +443,8 @@ static void step(player *p, scripted_step s)
     }
 }
 
-/* The device behaves until nothing is owed. What it never answered only the watchdog can find. */
+/* The device behaves correctly until all requests are answered. Only the watchdog can detect
+   requests that it never answered. */
 static void finish(player *p)
 {
     size_t rounds = 0;

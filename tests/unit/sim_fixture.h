@@ -1,5 +1,5 @@
-/* What the simulator's tests share: CUDA source through the real NVRTC to a kernel, buffers at
- * known addresses, a launch. Functions fail the test when something that must work does not. */
+/* Helpers of the simulator's tests: they compile CUDA source with the real NVRTC to a kernel, place
+ * buffers at known addresses, and launch. They fail the test if a step fails that must succeed. */
 #ifndef AUTOTUNE_SIM_FIXTURE_H
 #define AUTOTUNE_SIM_FIXTURE_H
 
@@ -20,28 +20,30 @@ typedef struct sim_test {
     uint8_t parameters[512];
     uint32_t parameter_at;
     sim_counter *counters;
-    sim_totals totals; /* of the last run */
+    sim_totals totals; /* totals of the last run */
     sim_fault fault;
-    uint32_t cluster[3];                /* of a launch; 0: none */
+    uint32_t cluster[3];                /* blocks of a cluster; 0: no clusters */
     uint32_t schedule;                  /* sim_launch.schedule */
-    sim_prints *prints;                 /* gets what is printed; NULL: nobody */
-    uint64_t work_limit;                /* 0: none */
-    uint64_t workspace;                 /* of the grid; 0: none */
-    int threads;                        /* of the host; 0: two. One runs blocks in their order */
+    sim_prints *prints;                 /* gets printed text; may be NULL */
+    uint64_t work_limit;                /* 0: no limit */
+    uint64_t workspace;                 /* bytes of the grid's workspace; 0: none */
+    int threads;                        /* host threads; 0: two. A single thread runs blocks in
+                                           order */
     const struct sim_texture *textures; /* borrowed */
     uint32_t texture_count;
 } sim_test;
 
-/* PTX that NVRTC makes of CUDA source; freed by the caller. */
+/* Returns NVRTC's PTX for CUDA source; the caller frees it. */
 char *sim_test_ptx(const char *source, const char *arch);
 
-/* Compiles and decodes; `entry` NULL: the first kernel. */
+/* Compiles and decodes the kernel `entry`, or the first kernel if it is NULL. */
 void sim_test_init(sim_test *t, const char *source, const char *arch, const char *entry);
 /* The same from PTX. */
 void sim_test_init_ptx(sim_test *t, const char *ptx, const char *entry);
 void sim_test_deinit(sim_test *t);
 
-/* Adds a buffer of `size` borrowed bytes; returns its address. `written`: as if filled. */
+/* Adds a buffer of `size` borrowed bytes; returns its address. With `written` its contents count as
+   initialised. */
 uint64_t sim_test_buffer(sim_test *t, const char *name, void *bytes, uint64_t size, bool written);
 
 /* Appends an argument: 4 or 8 bytes. */
@@ -53,7 +55,7 @@ void sim_test_f32(sim_test *t, float v);
 sim_fault_kind sim_test_run(sim_test *t, uint32_t grid_x, uint32_t grid_y, uint32_t block_x,
                             uint32_t block_y, uint32_t dynamic_shared_bytes);
 
-/* As above, and fails the test with the fault's message when there is one. */
+/* Runs as above, and fails the test with the fault's message if there is a fault. */
 void sim_test_run_well(sim_test *t, uint32_t grid_x, uint32_t grid_y, uint32_t block_x,
                        uint32_t block_y, uint32_t dynamic_shared_bytes);
 

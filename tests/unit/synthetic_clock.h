@@ -16,8 +16,8 @@ typedef struct synthetic_machine {
     double outliers;    /* share of samples that are slower by 5 to 50 % */
     double wander;      /* standard deviation of a slow relative drift, ... */
     double wander_ns;   /* ... with this correlation time (Ornstein-Uhlenbeck) */
-    double tick_ns;     /* resolution; 0: whole nanoseconds */
-    double overhead_ns; /* between samples (cache flush, launch) */
+    double tick_ns;     /* resolution in ns; 0: whole nanoseconds */
+    double overhead_ns; /* time between samples (cache flush, launch) */
 } synthetic_machine;
 
 typedef struct synthetic_clock {
@@ -27,8 +27,8 @@ typedef struct synthetic_clock {
     uint64_t samples;
 } synthetic_clock;
 
-/* The machine that the targets of the protocol are stated for: a 3 % warm-up ramp, 0.8 % noise and
- * 2 % outliers. */
+/* The machine for which the protocol's targets are defined: a 3 % warm-up ramp, 0.8 % noise and 2 %
+ * outliers. */
 synthetic_machine synthetic_machine_usual(void);
 
 synthetic_clock synthetic_clock_start(const synthetic_machine *machine, uint64_t seed);

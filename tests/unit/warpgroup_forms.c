@@ -59,7 +59,7 @@ const warpgroup_form warpgroup_forms[] = {
 
 typedef enum operand { D, A, B } operand;
 
-/* The type of an operand, cut out of the opcode. */
+/* Returns the type of an operand, cut out of the opcode. */
 static void type_of(const warpgroup_form *f, operand o, char text[8])
 {
     const char *types = f->types + (strncmp(f->types, "satfinite.", 10) == 0 ? 10 : 0);
@@ -75,8 +75,8 @@ static int bits_of(const warpgroup_form *f, operand o)
     return element_bits(type);
 }
 
-/* Strides of an operand in shared memory, in bytes: those of groups of eight along k, or across,
- * that lie side by side. */
+/* Returns the strides of an operand in shared memory, in bytes: between groups of eight along k, or
+ * across, that are adjacent. */
 typedef struct strides {
     int leading, stride;
 } strides;
@@ -94,7 +94,7 @@ static strides strides_of(const warpgroup_form *f, operand o)
     return (strides){(o == B && f->sparse ? 4096 : 2048) / 128 * f->swizzle, 8 * f->swizzle};
 }
 
-/* Where a byte of an element lies: `across` is its row of a or column of b. */
+/* Returns the position of a byte of an element; `across` is its row of a or column of b. */
 static int place_of(const warpgroup_form *f, operand o, int across, int k, int byte_of_k)
 {
     const strides s = strides_of(f, o);
@@ -136,7 +136,7 @@ static uint64_t descriptor_of(const warpgroup_form *f, operand o)
            (uint64_t)f->base << 49 | (uint64_t)modes[f->swizzle / 16] << 62;
 }
 
-/* Elements of a row of a as it is held, and of a column of b. */
+/* Returns the stored elements of a row of a and of a column of b. */
 static int held_of(const warpgroup_form *f)
 {
     return 256 / bits_of(f, A);
@@ -147,8 +147,8 @@ static int k_of(const warpgroup_form *f)
     return held_of(f) * (f->sparse ? 2 : 1);
 }
 
-/* Two of four elements of each row, one of two of tf32, in the words of those lanes that the
- * figures of mma.sp have: its 16 rows are a warp's. */
+/* Chooses two of four elements of each row (one of two for tf32), in the words of the lanes that
+ * the PTX ISA's figures of mma.sp show: a warp has 16 rows. */
 static void fill_metadata(const warpgroup_form *f, warpgroup_data *d, uint64_t *random)
 {
     const bool is_single = bits_of(f, A) == 32, is_byte = bits_of(f, A) == 8;
