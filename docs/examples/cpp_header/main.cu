@@ -1,4 +1,4 @@
-// The recorded transpose of this GPU as template arguments, known when this file is compiled.
+// The recorded transpose of this GPU, as template arguments that are known at compile time.
 #include <cstdio>
 #include <cstring>
 #include <vector>

@@ -1,4 +1,4 @@
-// Exported kernels in a program that has nothing else of autotune.
+// A program that uses exported kernels and no other part of autotune.
 #include <cstdio>
 #include <vector>
 #include <cuda_runtime.h>

@@ -1,4 +1,4 @@
-/* All ranks use the same block length, which rank 0 finds out while the program works. */
+/* All ranks use the block length that rank 0 finds while the program works. */
 #include <autotune.h>
 #include <mpi.h>
 #include <stdio.h>
