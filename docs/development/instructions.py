@@ -3,7 +3,7 @@
 
 usage: docs/development/instructions.py [--check]
 
---check writes nothing, and exits with 1 if the list is not that of the table.
+--check writes nothing. It exits with 1 if the list on the page differs from the table.
 """
 import re
 import sys
@@ -23,7 +23,7 @@ def paragraph(title, names):
 def listed():
     table = (SOURCE / "tuner/sim/instructions.def").read_text().split("*/", 1)[1]
     families = set(re.findall(r'^FAMILY\("(\w+)"', table, re.M))
-    # A name without a type of PTX is a step of the decoder.
+    # These names are steps of the decoder, not PTX instructions.
     names = " ".join(re.findall(r'^(?:OP\d|CALL3|HALF\d)\("([^"]+)"', table, re.M)).split()
     names += re.findall(r'^DIRECTED\(\d, "([^"]+)"', table, re.M)
     steps = {"pack", "field", "narrow", "extend", "space"}
@@ -39,7 +39,7 @@ def main():
     wanted = before + BEGIN + "\n" + listed() + "\n" + END + after
     if "--check" in sys.argv[1:]:
         if page != wanted:
-            sys.exit("docs/development/instructions.md: its list is not that of tuner/sim/instructions.def; run docs/development/instructions.py")
+            sys.exit("docs/development/instructions.md: the list differs from tuner/sim/instructions.def. Run docs/development/instructions.py.")
     else:
         PAGE.write_text(wanted)
 
