@@ -23,9 +23,9 @@ def paragraph(title, names):
 def listed():
     table = (SOURCE / "tuner/sim/instructions.def").read_text().split("*/", 1)[1]
     families = set(re.findall(r'^FAMILY\("(\w+)"', table, re.M))
-    # These names are steps of the decoder, not PTX instructions.
     names = " ".join(re.findall(r'^(?:OP\d|CALL3|HALF\d)\("([^"]+)"', table, re.M)).split()
     names += re.findall(r'^DIRECTED\(\d, "([^"]+)"', table, re.M)
+    # These names are steps of the decoder, not PTX instructions.
     steps = {"pack", "field", "narrow", "extend", "space"}
     operations = {n.split(".")[0] for n in names} - steps
     return (paragraph("Operations on the values of a warp", operations) + "\n" +
