@@ -3,8 +3,8 @@
 
 usage: docs/development/patterns.py AUTOTUNE [OUTPUT]
 
-Every lesson is a sweep: what the records hold of it is asked by `autotune sweep ... --recorded`, so that
-no figure is in the document that is not in a record. A curve of which nothing is recorded says so.
+Each section of the page is a sweep. `autotune sweep ... --recorded` reads its figures from the records, so the page has no figure
+that a record does not have. If the records have no point of a sweep, the section says so.
 """
 import json
 import os
@@ -16,15 +16,15 @@ SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file_
 
 
 class Lesson:
-    """`note` is what study notes say, of other GPUs (None: nothing); `find` makes a sentence of the points that
-    were measured ({value: point}), or None where they do not suffice."""
+    """A sweep of a pattern. `note` is a rule of study notes about other GPUs, or None. `find` takes the measured points
+    ({value: point}) and returns a sentence, or None if the points do not suffice."""
 
     def __init__(self, title, sweep, space, note, find):
         self.title, self.sweep, self.space, self.note, self.find = title, sweep, space, note, find
 
 
 def share(point, key):
-    """The best's or the baseline's share of a copy's rate; None where it is not known."""
+    """Returns the share of a copy's rate that the best or the baseline reaches, or None if it is unknown."""
     if not point.get("ceiling_fraction") or not point.get(key):
         return None
     return point["ceiling_fraction"] * point[key] / point["gbps"]
@@ -39,7 +39,7 @@ def verdict(holds, said):
 
 
 def fall(note):
-    """The baseline's share of a copy beside the note's at each value."""
+    """Compares the baseline's share of a copy's rate with the note's share at each value."""
     def find(points):
         known = {v: share(points[v], "baseline_gbps") for v in note if v in points}
         known = {v: f for v, f in known.items() if f}
@@ -51,13 +51,13 @@ def fall(note):
         text = f"direct reads reach {said} of a copy."
         falls = list(known.values()) == sorted(known.values(), reverse=True)
         if falls and not 0.5 < factor < 2:
-            return f"It falls here too, but otherwise: {text} At {last} that is {factor:.1f} times the note's share."
+            return f"The share falls here, too, but differently: {text} At {last} it is {factor:.1f} times the note's share."
         return verdict(falls, text)
     return find
 
 
 def gain(at, least, what):
-    """The best against the baseline at one value; the note has `least` times or more."""
+    """Compares the best with the baseline at one value. By the note, the best is at least `least` times as fast."""
     def find(points):
         p = points.get(at)
         if not p or not p.get("speedup"):
@@ -68,7 +68,7 @@ def gain(at, least, what):
 
 
 def wins(at, what):
-    """The best against the baseline at one value; the note has no figure."""
+    """Compares the best with the baseline at one value. The note has no figure."""
     def find(points):
         p = points.get(at)
         if not p or not p.get("speedup"):
@@ -78,16 +78,16 @@ def wins(at, what):
 
 
 def beyond(at):
-    """No note to hold or refute: what is left to gain."""
+    """Compares the best with the baseline and with a copy. There is no rule to test."""
     def find(points):
         p = points.get(at)
-        return p and (f"The best is {p['speedup']:.2f} times as fast as that baseline, "
+        return p and (f"The best is {p['speedup']:.2f} times as fast as this baseline, and reaches "
                       f"{percent(share(p, 'gbps'))} of a copy.")
     return find
 
 
 def slower(of, than, least, what):
-    """The baseline's time at one value against that at another; the note has `least` times or more."""
+    """Compares the baseline's times at two values. By the note, the ratio is at least `least`."""
     def find(points):
         if any(not points.get(v, {}).get("speedup") for v in (of, than)):
             return None
@@ -95,7 +95,7 @@ def slower(of, than, least, what):
         best = points[of]["time_ns"] / points[than]["time_ns"]
         factor = base[of] / base[than]
         return verdict(factor >= 1 + (least - 1) / 2,
-                       f"{what} takes the baseline {factor:.2f} times as long (note: {least}), the best {best:.2f} times.")
+                       f"{what} takes {factor:.2f} times as long for the baseline (note: {least}), and {best:.2f} times for the best.")
     return find
 
 
@@ -103,30 +103,30 @@ def elements_in_flight(points):
     if not points:
         return None
     counts = [p["config"]["width"] * p["config"]["items"] for p in points.values()]
-    return verdict(min(counts) > 1, f"a thread of the winners has {', '.join(map(str, counts))} elements of each array in flight.")
+    return verdict(min(counts) > 1, f"the winners have {', '.join(map(str, counts))} elements of each array in flight per thread.")
 
 
 def baseline_conflict(points):
     if "1" not in points or "32" not in points:
         return None
     rate = {v: points[v]["baseline_gbps"] for v in ("1", "32")}
-    # The traffic is 4 * n * (stride + 1) bytes: what a thread reads of shared memory goes with the stride.
+    # The traffic is 4 * n * (stride + 1) bytes: the words that a thread reads from shared memory grow with the stride.
     factor = rate["1"] / 2 / (rate["32"] / 33)
     words = factor / 32
-    said = (f"with 32 words between the lanes the baseline takes {factor:.0f} times as long as with one, for 32 times "
-            f"the words: {words:.1f} times a word. The best takes a padding or a swizzle and is "
-            f"{points['32']['speedup']:.1f} times as fast as that.")
+    said = (f"with 32 words between the lanes, the baseline takes {factor:.0f} times as long as with 1 word, for 32 times "
+            f"the words: {words:.1f} times as long per word. The best uses padding or a swizzle, and is "
+            f"{points['32']['speedup']:.1f} times as fast as the baseline.")
     return verdict(words > 16, said)
 
 
 LESSONS = [
     Lesson("Naive, tiled, padded transpose", ["transpose", "--over", "rows=8192,16384", "--over", "cols=8192,16384"],
            "naive, tiles in shared memory, register blocks and asynchronous copies; padding or swizzle; vectors",
-           "A tile in shared memory is 5.7 times as fast as naive code, and one column of padding 8.9 times as fast as "
-           "none. The baseline here is already the padded tile of the text books.",
+           "A tile in shared memory is 5.7 times as fast as naive code. One column of padding makes it 8.9 times as fast as "
+           "no padding. The baseline here is already the padded tile of the textbooks.",
            beyond("8192, 8192")),
-    Lesson("The fall of strided access", ["strided", "--over", "stride=1,2,4,...,64"],
-           "direct reads, whole segments by way of shared memory, vectors",
+    Lesson("Strided access", ["strided", "--over", "stride=1,2,4,...,64"],
+           "direct reads, whole segments through shared memory, vectors",
            "Bandwidth falls to 93, 47, 23, 12, 6 and 3 % of the peak for strides of 1, 2, 4, 8, 16 and 32.",
            fall({"1": 93, "2": 47, "4": 23, "8": 12, "16": 6, "32": 3})),
     Lesson("Misaligned reads", ["misaligned", "--over", "offset=0,1,2,4,8,16,32"],
@@ -134,69 +134,69 @@ LESSONS = [
            "A misaligned warp reads five sectors instead of four.",
            slower("1", "0", 1.25, "an offset of one element")),
     Lesson("Random access and locality", ["gather", "--over", "order=permutation,below,local,sorted"],
-           "direct, sorted in shared memory, in windows that stay in L2, vectors, prefetch into L2",
-           "Random access runs at 5 % of sequential; locality brings it back.",
-           slower("permutation", "sorted", 20, "a random permutation against sorted indices")),
+           "direct reads, indices sorted in shared memory, windows that stay in the L2, vectors, prefetch into the L2",
+           "Random access reaches 5 % of the rate of sequential access; locality restores the rate.",
+           slower("permutation", "sorted", 20, "a random permutation, compared with sorted indices,")),
     Lesson("Vectors and loads in flight", ["vector_add", "--over", "n=67108864,268435456"],
-           "1 to 8 elements a load, 1 to 8 loads a thread at once",
-           "Bandwidth needs bytes in flight: wide loads or several loads a thread, not one element.", elements_in_flight),
+           "1 to 8 elements per load, 1 to 8 loads in flight per thread",
+           "Bandwidth needs bytes in flight: wide loads or several loads per thread, not one element.", elements_in_flight),
     Lesson("Array of structs, struct of arrays", ["aos_soa", "--over", "layout=aos,soa,tiles,packed,any"],
-           "number by number, vectors, shared memory, shuffles",
-           "A struct of arrays is 5.95 times as fast as an array of structs, packed float4 17 times.",
-           slower("aos", "soa", 5.95, "an array of structs against a struct of arrays")),
+           "single elements, vectors, shared memory, shuffles",
+           "A struct of arrays is 5.95 times as fast as an array of structs, and packed float4 is 17 times as fast.",
+           slower("aos", "soa", 5.95, "an array of structs, compared with a struct of arrays,")),
     Lesson("Interleaved pixels", ["rgb", "--over", "layout=packed,padded"],
            "bytes, words and byte permutes, shared memory",
            "Planes are 8.1 times as fast as interleaved bytes.",
-           gain("packed", 8.1, "the best way to take pixels apart")),
+           gain("packed", 8.1, "the best split of pixels into planes")),
     Lesson("The order of loops", ["loop_order", "--over", "axis=rows,columns"],
-           "a thread, or a team of them, for each sum, tiles",
-           "The loop whose neighbouring threads read neighbouring addresses wins.",
+           "a thread or a team of threads for each sum, tiles",
+           "A loop order in which neighbouring threads read neighbouring addresses is the fastest.",
            gain("rows", 2, "the best sum of rows")),
     Lesson("Reuse in a matrix product", ["matmul", "--over", "m=1024,2048,4096"],
-           "naive, one or both operands in shared memory, register tiles",
-           "Staging both operands is 1.63 times as fast: reuse, not coalescing, is the gain.",
+           "naive code, one or both operands in shared memory, register tiles",
+           "Staging both operands in shared memory is 1.63 times as fast: the gain comes from reuse, not from coalescing.",
            gain("4096", 1.63, "the best product")),
     Lesson("A halo in two dimensions", ["conv2d", "--over", "size=3,5,7"],
-           "direct, rows marched in registers, a tile with its halo; coefficients in four places",
-           "Every input is read once: larger filters should cost the same.",
-           slower("7", "3", 1, "a filter of 7 x 7 against 3 x 3")),
+           "direct reads, rows that march through registers, a tile with its halo; four sources of coefficients",
+           "Each input is read once, so larger filters should take the same time.",
+           slower("7", "3", 1, "a filter of 7 x 7, compared with 3 x 3,")),
     Lesson("Neighbours along a line", ["stencil1d", "--over", "radius=1,...,8"],
-           "direct, windows of vectors, shuffles, a shared tile",
-           "A shared tile is 2.3 times as fast, on a GPU with small caches.",
+           "direct reads, windows of vectors, shuffles, a tile in shared memory",
+           "A tile in shared memory is 2.3 times as fast on a GPU with small caches.",
            gain("3", 2.3, "the best stencil")),
     Lesson("Reductions", ["dot", "--over", "dtype=float,double"],
            "atomics, trees, shuffles, two passes",
            "A reduction without contended atomics is 24.6 times as fast.",
            gain("float", 24.6, "the best reduction")),
-    Lesson("Conflicts of N ways", ["bank_conflict", "--over", "stride=0,1,2,4,...,32"],
-           "4, 8 and 16 bytes at a time; padding, swizzle",
-           "A conflict of N ways costs N times; all lanes on one word is a broadcast and costs nothing.",
+    Lesson("N-way bank conflicts", ["bank_conflict", "--over", "stride=0,1,2,4,...,32"],
+           "accesses of 4, 8 and 16 bytes; padding, swizzle",
+           "An N-way conflict takes N times as long. If all lanes read one word, the read is a broadcast and takes no extra time.",
            baseline_conflict),
     Lesson("Contended counters", ["histogram", "--over", "values=1,4,16,64,256"],
-           "global and shared atomics, private copies, merged runs",
-           "Atomics that meet wait for each other.",
-           slower("1", "256", 1.1, "one value alone against 256")),
+           "atomics on global and shared memory, private copies, merged runs",
+           "Atomics on the same address wait for each other.",
+           slower("1", "256", 1.1, "a single value, compared with 256 values,")),
     Lesson("Many small transposes", ["batched_transpose", "--over", "rows=32,64,128"],
-           "a tile of a matrix or whole ones a block", None, lambda points: None),
+           "a block transposes a tile of a matrix, or whole matrices", None, lambda points: None),
     Lesson("To the device and back", ["transfer", "--over", "direction=to_device,to_host,both"],
            "pageable, pinned, write-combined and mapped memory; staging buffers, chunks, streams",
-           "Pinned memory beats pageable; the baseline is one copy of pageable memory.",
-           wins("to_device", "the best way to the device")),
-    Lesson("Small transfers and large", ["transfer", "--over", "bytes=64K,1M,16M,256M,1G"],
-           "the same", "Chunks that take turns on streams pay where there is enough for several.", lambda points: None),
+           "Pinned memory is faster than pageable memory. The baseline is one copy of pageable memory.",
+           wins("to_device", "the best copy to the device")),
+    Lesson("Small and large transfers", ["transfer", "--over", "bytes=64K,1M,16M,256M,1G"],
+           "as above", "Chunks on several streams pay if the data are large enough for several chunks.", lambda points: None),
     Lesson("One array or many", ["transfer", "--set", "bytes=16M", "--over", "pieces=1,64,1024,4096"],
-           "copies of each, packed by the host into a staging buffer, gathered by a kernel",
-           "One packed copy beats many small ones; the baseline copies each.",
-           wins("4096", "the best way for 4096 arrays")),
-    Lesson("Copies behind a kernel", ["transfer", "--over", "rounds=0,16,64,256"],
-           "the same, with a kernel on the way",
-           "Overlap hides the copies behind the kernel, or the kernel behind the copies.",
+           "a copy for each array, arrays that the host packs into a staging buffer, arrays that a kernel gathers",
+           "One packed copy is faster than many small copies. The baseline copies each array.",
+           wins("4096", "the best copy of 4096 arrays")),
+    Lesson("Copies that overlap with a kernel", ["transfer", "--over", "rounds=0,16,64,256"],
+           "as above, with a kernel that works on the data",
+           "Overlap hides the time of the copies or the time of the kernel, whichever is shorter.",
            wins("64", "the best overlap")),
 ]
 
 
 def ask(autotune, sweep):
-    """The curves of all GPUs that have any point."""
+    """Returns the curves of all GPUs that have a recorded point."""
     command = [autotune, "sweep", *sweep, "--recorded", "--json", "--results", os.path.join(SOURCE, "results")]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode not in (0, 1):
@@ -212,7 +212,7 @@ def table(curve, out):
     measured = [p for p in curve["points"] if "config" in p]
     differ = [n for n in measured[0]["config"] if len({str(p["config"][n]) for p in measured}) > 1]
     common = [n for n in measured[0]["config"] if n not in differ]
-    out.append(f"| {', '.join(curve['over'])} | time us | GB/s | of a copy | baseline GB/s | times as fast | what won |")
+    out.append(f"| {', '.join(curve['over'])} | time us | GB/s | of a copy | baseline GB/s | times as fast | winner |")
     out.append("|---|---|---|---|---|---|---|")
     for p in curve["points"]:
         if "config" not in p:
@@ -225,12 +225,12 @@ def table(curve, out):
         out.append("| " + " | ".join(cells) + " |")
     out.append("")
     if common:
-        out.append("In all: " + " ".join(f"`{n}={measured[0]['config'][n]}`" for n in common) + ".")
+        out.append("All winners: " + " ".join(f"`{n}={measured[0]['config'][n]}`" for n in common) + ".")
         out.append("")
 
 
 def findings(found):
-    """Of [(device, sentence)] the sentences; those that differ in figures alone as one, "1.04 / 1.12 times"."""
+    """Returns the sentences of [(device, sentence)]. Sentences that differ only in figures become one: "1.04 / 1.12 times"."""
     parts = [re.split(r"(\d+(?:\.\d+)?)", sentence) for _, sentence in found]
     if len(parts) < 2 or any(p[::2] != parts[0][::2] for p in parts):
         return [f"{device}: {sentence}" if len(found) > 1 else sentence for device, sentence in found]
@@ -250,7 +250,7 @@ def section(autotune, lesson, out):
         out += [f"**{curve['device']}**, {curve['cache']} cache", ""]
         table(curve, out)
         points = {place(p): p for p in curve["points"] if "config" in p}
-        unknown = "What is measured yet does not tell whether the note holds." if lesson.note else None
+        unknown = "The measurements so far do not show whether the note holds." if lesson.note else None
         found += [(curve["device"], sentence) for sentence in [lesson.find(points) or unknown] if sentence]
     for sentence in findings(found):
         out += [sentence, ""]
@@ -260,10 +260,10 @@ def main():
     if len(sys.argv) not in (2, 3):
         sys.exit(__doc__)
     out = ["# What each pattern shows", "",
-           "Written by `docs/development/patterns.py build/release/bin/autotune` from the records in `results/`; every curve can be had",
-           "again by its command and `--recorded`, and measured anew without. What notes of other GPUs say is beside what the",
-           "GPUs of the records say, in the order of their tables: 1.04 / 1.12. A copy moves the same bytes in the same run; the",
-           "baseline is what the script calls so.",
+           "`docs/development/patterns.py build/release/bin/autotune` writes this page from the records in `results/`. The command of a",
+           "section prints its figures if you add `--recorded`, and measures them again without it. Each *note* is a rule of study notes",
+           "about other GPUs. Pairs of figures (1.04 / 1.12) are in the order of the tables. A copy moves the same bytes in the same run.",
+           "The baseline is the script's default.",
            ""]
     for lesson in LESSONS:
         section(sys.argv[1], lesson, out)
