@@ -24,7 +24,7 @@ import sys
 # Visible for the unit tests alone, beside its use inside its own module.
 # Or for autotune-rank, which a build without MPI lacks.
 FOR_TESTS = {
-    "worker_spawn", "ceilings_parse",
+    "worker_spawn", "candidate_next", "ceilings_parse", "next_limit_ns", "spending_search",
     "device_child_confine",
     "device_worker_pending", "device_worker_start_with", "interrupt_waits", "compile_worker_confine",
     "journal_count", "journal_path", "judge_interval", "pick_scale",
@@ -114,8 +114,8 @@ def private_uses(source):
 
 
 # Each of these figures may only fall: a change that lowers one lowers its limit, too.
-MOST_FILES = 610  # .c and .h
-MOST_LONELY_HEADERS = 48
+MOST_FILES = 556  # .c and .h
+MOST_LONELY_HEADERS = 24
 
 
 def size(source):

@@ -146,7 +146,7 @@ void tune_rank_unraced(tune *t);
 at_status verify_elsewhere(const session *s, race_driver *c, const settings *o, run_summary *out,
                            at_error *error);
 
-/* ---- tune.c: when a quick run must race ---- */
+/* ---- tune_limits.c: when a quick run must race ---- */
 
 /* Returns roughly how many entrants a race of the tried variants would sample. */
 size_t tune_likely_entrants(const tune *t);
@@ -180,7 +180,7 @@ at_status tune_judge_oracle(tune *t, bool waits, at_error *error);
  * a call. A difference leaves nothing proven. */
 at_status tune_compare_devices(tune *t, bool waits, at_error *error);
 
-/* ---- tune.c: what a run may do, and how long ---- */
+/* ---- tune_limits.c: what a run may do, and how long ---- */
 
 double tune_elapsed_s(const tune *t);
 /* Return the time by which search and race must be over, as tune_elapsed_s(), and the time at which
@@ -188,11 +188,10 @@ double tune_elapsed_s(const tune *t);
  * the run has no limit in seconds. */
 double tune_race_end_s(const tune *t);
 int64_t tune_end_ns(const tune *t);
-bool tune_races(const tune *t);        /* The run ends in a race. */
-bool tune_is_quick(const tune *t);     /* The run is to answer within seconds and has no budget. */
-int64_t tune_best_ns(const tune *t);   /* Returns the fastest time of the leader in ns, or 0. */
-size_t tune_samples(const tune *t);    /* Returns the number of first samples of a variant. */
-bool tune_owns_workers(const tune *t); /* The workers end with the run. */
+bool tune_races(const tune *t);      /* The run ends in a race. */
+bool tune_is_quick(const tune *t);   /* The run is to answer within seconds and has no budget. */
+int64_t tune_best_ns(const tune *t); /* Returns the fastest time of the leader in ns, or 0. */
+size_t tune_samples(const tune *t);  /* Returns the number of first samples of a variant. */
 bool tune_proofs_pending(const tune *t);
 
 /* Returns the candidate of the script's default, or NULL if it was not tried. */
