@@ -223,8 +223,7 @@ TEST(a_script_can_be_stopped)
     options.stop = stop_if_wanted;
     options.stop_context = &asked;
     fixture_write_pattern(&(fixture_pattern){
-        .launch =
-            "launch = { grid = '#(\"a\"):rep(1 << 24):upper()', block = 32 },"});
+        .launch = "launch = { grid = '#(\"a\"):rep(1 << 24):upper()', block = 32 },"});
     assert_ok(script_load(fixture_path("p.lua"), &options, &s, &error), error);
     asked.wanted = true;
     assert_int_equal(script_launch_plan(s, PROBLEM_TUNED, indices, &plan, &error), AT_INTERRUPTED);
