@@ -451,7 +451,6 @@ static void choose(decoder *d, int32_t address, int32_t first, int32_t count)
 static at_status call_computed(decoder *d, const call *c)
 {
     sim_program *p = d->program;
-    const ptx_statement *here = d->statement;
     const int32_t first = (int32_t)p->list_count;
     int32_t count = 0, address = decode_source(d, c->callee, 8, PTX_U64);
     for (size_t i = 0; i < d->module->function_count; i++)
@@ -466,7 +465,6 @@ static at_status call_computed(decoder *d, const call *c)
         p->lists[first + count + i] = (int32_t)p->code_count;
         if (call_function(d, &d->module->functions[p->lists[first + i]], c, true) == AT_FORMAT)
             decode_not_simulated(d);
-        d->statement = here;
         p->lists[first + 2 * count + i] = (int32_t)p->code_count;
         emit_unguarded(d, SIM_BRANCH)->extra = true;
     }
@@ -477,21 +475,16 @@ static at_status call_computed(decoder *d, const call *c)
 
 at_status decode_call(decoder *d)
 {
-    const ptx_statement *here = d->statement;
     call c;
     if (read_call(d, &c))
         return d->status;
     const bool by_name = c.callee->kind == PTX_OPERAND_FUNCTION;
     if (by_name && call_built_in(d, &d->module->functions[c.callee->index], &c))
         return d->status;
-    if (here->guard != PTX_NONE)
+    if (d->statement->guard != PTX_NONE)
         call_around(d);
-    if (by_name)
-        call_function(d, &d->module->functions[c.callee->index], &c, false);
-    else
-        call_computed(d, &c);
-    d->statement = here;
-    return d->status;
+    return by_name ? call_function(d, &d->module->functions[c.callee->index], &c, false)
+                   : call_computed(d, &c);
 }
 
 /* Returns whether a function uses the stack. */

@@ -3,7 +3,7 @@
 #include "sim/decode/decoder.h"
 
 /* Decodes an address in shared memory, which may be generic. */
-static place shared_address(decoder *d, const ptx_operand *o)
+static address_operand shared_address(decoder *d, const ptx_operand *o)
 {
     ptx_space space = decode_space(d);
     if (space != PTX_SPACE_SHARED && space != PTX_SPACE_GENERIC)
@@ -12,10 +12,10 @@ static place shared_address(decoder *d, const ptx_operand *o)
 }
 
 /* Emits an operation on the barrier at an address. */
-static sim_instruction *emit(decoder *d, sim_mbarrier_op op, const place *at, int32_t b)
+static sim_instruction *emit(decoder *d, sim_mbarrier_op op, const address_operand *at, int32_t b)
 {
     sim_instruction *c = decode_emit(d, SIM_MBARRIER, SIM_CLASS_BARRIER);
-    decode_put_place(c, at);
+    decode_put_address(c, at);
     c->op = (uint8_t)op;
     c->b = b;
     c->releases = !decode_has(d, "relaxed");
@@ -28,7 +28,7 @@ static sim_instruction *emit(decoder *d, sim_mbarrier_op op, const place *at, in
 static at_status decode_plain(decoder *d, sim_mbarrier_op op, int operands)
 {
     decode_count(d, operands, operands);
-    place at = shared_address(d, decode_operand(d, 0));
+    address_operand at = shared_address(d, decode_operand(d, 0));
     emit(d, op, &at,
          operands > 1 ? decode_source(d, decode_operand(d, 1), 4, PTX_U32) : SIM_NO_SLOT);
     return d->status;
@@ -42,7 +42,7 @@ static at_status decode_arrive(decoder *d)
     if (drops && expects)
         return decode_unknown(d);
     decode_count(d, expects ? 3 : 2, 3);
-    place at = shared_address(d, decode_operand(d, 1));
+    address_operand at = shared_address(d, decode_operand(d, 1));
     int32_t b = SIM_NO_SLOT;
     if (d->statement->count > 2)
         b = decode_source(d, decode_operand(d, 2), 4, PTX_U32);
@@ -61,7 +61,7 @@ static at_status decode_test(decoder *d)
     bool parity = decode_has(d, "parity");
     decode_count(d, 3, 4);
     int32_t p = decode_predicate(d, decode_operand(d, 0), true);
-    place at = shared_address(d, decode_operand(d, 1));
+    address_operand at = shared_address(d, decode_operand(d, 1));
     int32_t b = decode_source(d, decode_operand(d, 2), parity ? 4 : 8, parity ? PTX_U32 : PTX_B64);
     emit(d, parity ? SIM_MBARRIER_TEST_PARITY : SIM_MBARRIER_TEST, &at, b)->d = p;
     return d->status;
@@ -130,7 +130,8 @@ static int reduction_of(decoder *d)
 }
 
 /* Stores the shared address of a bulk copy, and the barrier on which it completes. */
-static void put_shared(sim_instruction *c, const place *shared, const place *barrier)
+static void put_shared(sim_instruction *c, const address_operand *shared,
+                       const address_operand *barrier)
 {
     c->b = shared->slot;
     c->op = shared->width;
@@ -151,14 +152,14 @@ static at_status decode_copy(decoder *d)
     decode_count(d, operands, operands);
     int reduction = reduction_of(d);
     ptx_space first = loads ? PTX_SPACE_SHARED : PTX_SPACE_GLOBAL;
-    place to = decode_address(d, decode_operand(d, 0), first);
-    place from = decode_address(d, decode_operand(d, 1),
-                                loads && !moves ? PTX_SPACE_GLOBAL : PTX_SPACE_SHARED);
+    address_operand to = decode_address(d, decode_operand(d, 0), first);
+    address_operand from = decode_address(d, decode_operand(d, 1),
+                                          loads && !moves ? PTX_SPACE_GLOBAL : PTX_SPACE_SHARED);
     int32_t blocks = SIM_NO_SLOT;
     if (spreads)
         blocks = decode_source(d, decode_operand(d, 4), 4, PTX_U32);
     int32_t bytes = decode_source(d, decode_operand(d, 2), 4, PTX_U32);
-    place barrier = {.slot = SIM_NO_SLOT};
+    address_operand barrier = {.slot = SIM_NO_SLOT};
     if (loads)
         barrier = decode_address(d, decode_operand(d, 3), PTX_SPACE_SHARED);
     sim_instruction *c = decode_emit(d,
@@ -166,7 +167,7 @@ static at_status decode_copy(decoder *d)
                                      : loads ? SIM_BULK_LOAD
                                              : SIM_BULK_STORE,
                                      moves ? SIM_CLASS_SHARED : SIM_CLASS_GLOBAL);
-    decode_put_place(c, loads ? &from : &to);
+    decode_put_address(c, loads ? &from : &to);
     c->target = blocks;
     c->reduction = (int8_t)reduction;
     c->type = (uint8_t)(reduction >= 0 ? d->op.types[0] : PTX_B8);
@@ -197,9 +198,10 @@ static at_status decode_tensor(decoder *d)
     const ptx_operand *coordinates = decode_part(d, tensor, 1);
     ptx_operand map_only = *tensor;
     map_only.count = 1;
-    const place map = decode_address(d, &map_only, PTX_SPACE_GENERIC),
-                shared = decode_address(d, decode_operand(d, loads ? 0 : 1), PTX_SPACE_SHARED);
-    place barrier = {.slot = SIM_NO_SLOT};
+    const address_operand map = decode_address(d, &map_only, PTX_SPACE_GENERIC),
+                          shared =
+                              decode_address(d, decode_operand(d, loads ? 0 : 1), PTX_SPACE_SHARED);
+    address_operand barrier = {.slot = SIM_NO_SLOT};
     int32_t blocks = SIM_NO_SLOT, slots[SIM_TENSOR_RANK] = {0};
     if (loads)
         barrier = decode_address(d, decode_operand(d, 2), PTX_SPACE_SHARED);
@@ -210,7 +212,7 @@ static at_status decode_tensor(decoder *d)
     for (int i = 0; i < coordinates->count; i++)
         slots[i] = decode_source(d, decode_part(d, coordinates, i), 4, PTX_S32);
     sim_instruction *c = decode_emit(d, loads ? SIM_BULK_LOAD : SIM_BULK_STORE, SIM_CLASS_GLOBAL);
-    decode_put_place(c, &map);
+    decode_put_address(c, &map);
     c->target = blocks;
     c->reduction = (int8_t)reduction;
     c->target_count = coordinates->count;
@@ -241,7 +243,7 @@ static at_status decode_copied(decoder *d)
     if (!decode_has(d, "async") || !decode_has(d, "arrive"))
         return decode_unknown(d);
     decode_count(d, 1, 1);
-    place at = shared_address(d, decode_operand(d, 0));
+    address_operand at = shared_address(d, decode_operand(d, 0));
     sim_instruction *c = emit(
         d, decode_has(d, "noinc") ? SIM_MBARRIER_ARRIVE_COPIED : SIM_MBARRIER_ARRIVE_COPIED_MORE,
         &at, SIM_NO_SLOT);
@@ -254,8 +256,8 @@ static at_status decode_copied(decoder *d)
 static at_status decode_copy_async(decoder *d)
 {
     decode_count(d, 3, 5);
-    place to = decode_address(d, decode_operand(d, 0), PTX_SPACE_SHARED);
-    place from = decode_address(d, decode_operand(d, 1), PTX_SPACE_GLOBAL);
+    address_operand to = decode_address(d, decode_operand(d, 0), PTX_SPACE_SHARED);
+    address_operand from = decode_address(d, decode_operand(d, 1), PTX_SPACE_GLOBAL);
     const ptx_operand *size = decode_operand(d, 2);
     if (size->kind != PTX_OPERAND_INTEGER ||
         (size->bits != 4 && size->bits != 8 && size->bits != 16))
@@ -265,7 +267,7 @@ static at_status decode_copy_async(decoder *d)
     if (d->statement->count > 3 && !decode_has(d, "L2::cache_hint"))
         given = decode_source(d, decode_operand(d, 3), 4, PTX_U32);
     sim_instruction *c = decode_emit(d, SIM_COPY_ASYNC, SIM_CLASS_GLOBAL);
-    decode_put_place(c, &from);
+    decode_put_address(c, &from);
     c->object = to.object;
     c->b = to.slot;
     c->op = to.width;

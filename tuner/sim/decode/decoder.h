@@ -43,13 +43,13 @@ typedef struct destination {
 } destination;
 
 /* An address operand. */
-typedef struct place {
+typedef struct address_operand {
     int32_t slot;
     uint8_t width;
     int64_t offset;
     ptx_space space;
     int32_t object; /* see sim_instruction.object */
-} place;
+} address_operand;
 
 /* A modifier and its value. */
 typedef struct choice {
@@ -184,16 +184,16 @@ uint32_t type_lane_bytes(ptx_type t);
 ptx_space decode_space(const decoder *d);
 
 /* Decodes an operand in brackets as an address in `space`. */
-place decode_address(decoder *d, const ptx_operand *o, ptx_space space);
+address_operand decode_address(decoder *d, const ptx_operand *o, ptx_space space);
 
 /* Stores an address in an instruction. */
-void decode_put_place(sim_instruction *c, const place *p);
+void decode_put_address(sim_instruction *c, const address_operand *p);
 
 /* Requires the addresses of the lanes in the mask `lanes` to be multiples of `bytes`. */
-void decode_alignment(decoder *d, const place *at, uint32_t bytes, uint32_t lanes);
+void decode_alignment(decoder *d, const address_operand *at, uint32_t bytes, uint32_t lanes);
 
 /* Emits a weak load or store of `count` slots of a type. */
-sim_instruction *decode_access(decoder *d, sim_kind kind, const place *at, ptx_type type,
+sim_instruction *decode_access(decoder *d, sim_kind kind, const address_operand *at, ptx_type type,
                                const int32_t *slots, int count);
 
 /* Returns whether PTX has an atomic with that operation and type. */

@@ -42,7 +42,7 @@ static int32_t shuffle(decoder *d, int32_t value, int32_t from)
 }
 
 /* Shuffles an address. Returns a 64-bit address. */
-static int32_t shuffle_address(decoder *d, const place *at, int32_t from)
+static int32_t shuffle_address(decoder *d, const address_operand *at, int32_t from)
 {
     if (at->width == 4)
         return decode_step1(d, "extend.u", shuffle(d, at->slot, from));
@@ -98,7 +98,7 @@ at_status decode_rows(decoder *d)
     if (!decode_has(d, "m8n8") || !decode_has(d, "b16") || matrices == 0 ||
         (space != PTX_SPACE_SHARED && space != PTX_SPACE_GENERIC))
         return decode_unknown(d);
-    place at = decode_address(d, decode_operand(d, stores ? 0 : 1), space);
+    address_operand at = decode_address(d, decode_operand(d, stores ? 0 : 1), space);
     const ptx_operand *registers = registers_of(d, decode_operand(d, stores ? 1 : 0), &count);
     if (count != matrices)
         decode_fail(d, "a vector of %d registers is needed", matrices);
@@ -117,7 +117,7 @@ at_status decode_rows(decoder *d)
         values[i] = turned ? transpose(d, values[i]) : values[i];
     }
     for (int i = 0; i < matrices; i++) {
-        const place piece = {addresses[i], 8, at.offset, at.space, at.object};
+        const address_operand piece = {addresses[i], 8, at.offset, at.space, at.object};
         destination to = {SIM_NO_SLOT, SIM_NO_SLOT, 4};
         if (!stores)
             to = decode_destination(d, &registers[i], 4);
@@ -280,7 +280,7 @@ at_status decode_multiply(decoder *d)
 typedef struct layout {
     sim_matrix x;
     sim_operand operand;
-    place at;
+    address_operand at;
     int32_t stride;   /* 64-bit slot: elements from one line of the matrix to the next */
     int32_t lane;     /* 64-bit slot: number of elements before the first one of the lane */
     bool lines_along; /* the elements of a lane are neighbours in memory */
@@ -300,7 +300,7 @@ static int32_t wide_constant(decoder *d, uint64_t v)
 
 /* Returns the address of an element, `across` and `along` elements after the first one of the
  * lane. */
-static place piece_at(decoder *d, const layout *f, int32_t across, int32_t along)
+static address_operand piece_at(decoder *d, const layout *f, int32_t across, int32_t along)
 {
     int32_t lines = f->lines_along ? across : along, within = f->lines_along ? along : across;
     int32_t far = decode_step(
@@ -310,7 +310,7 @@ static place piece_at(decoder *d, const layout *f, int32_t across, int32_t along
         far = decode_step2(d, "shr.u64", far, constant(d, (uint32_t)__builtin_ctz(whole)));
     int32_t at =
         decode_step(d, "mad.lo.u64", (int32_t[]){far, wide_constant(d, bytes), f->at.slot}, 3);
-    return (place){at, 8, f->at.offset + bytes_of(f, within), f->at.space, f->at.object};
+    return (address_operand){at, 8, f->at.offset + bytes_of(f, within), f->at.space, f->at.object};
 }
 
 /* Computes the position of the lane, with the stride operand unless that is NULL. */
@@ -344,13 +344,13 @@ static void load_register(decoder *d, const layout *f, int32_t number, int32_t t
     const sim_fragment first = sim_matrix_fragment(&f->x, f->operand, number);
     int count = sim_matrix_elements(&f->x, f->operand);
     if (f->lines_along || count == 1) {
-        place at = piece_at(d, f, first.across, first.along);
+        address_operand at = piece_at(d, f, first.across, first.along);
         decode_access(d, SIM_LOAD, &at, piece_type(bytes_of(f, count)), &to, 1)->extra = number > 0;
         return;
     }
     int32_t parts[4];
     for (int e = 0; e < count; e++) {
-        place at = piece_at(d, f, first.across, first.along + e);
+        address_operand at = piece_at(d, f, first.across, first.along + e);
         parts[e] = decode_new_slot(d, 4);
         decode_access(d, SIM_LOAD, &at, piece_type(bytes_of(f, 1)), &parts[e], 1)->extra =
             number > 0 || e > 0;
@@ -364,7 +364,7 @@ static void store_register(decoder *d, const layout *f, int32_t number, int32_t 
     int count = sim_matrix_elements(&f->x, f->operand);
     bool whole = f->lines_along || count == 1;
     for (int e = 0; e < (whole ? 1 : count); e++) {
-        place at = piece_at(d, f, first.across, first.along + e);
+        address_operand at = piece_at(d, f, first.across, first.along + e);
         int32_t part =
             whole ? from : decode_step2(d, "field.4.2", from, constant(d, 16 * (uint32_t)e));
         decode_access(d, SIM_STORE, &at, piece_type(bytes_of(f, whole ? count : 1)), &part, 1)

@@ -41,13 +41,13 @@ static ptx_space actual_space(const decoder *d, const ptx_operand *base, ptx_spa
     return own ? PTX_SPACE_PARAM : PTX_SPACE_LOCAL;
 }
 
-place decode_address(decoder *d, const ptx_operand *o, ptx_space space)
+address_operand decode_address(decoder *d, const ptx_operand *o, ptx_space space)
 {
-    place at = {.slot = SIM_NO_SLOT,
-                .width = 8,
-                .offset = o->offset,
-                .space = space,
-                .object = OBJECTS_NONE};
+    address_operand at = {.slot = SIM_NO_SLOT,
+                          .width = 8,
+                          .offset = o->offset,
+                          .space = space,
+                          .object = OBJECTS_NONE};
     if (o->kind != PTX_OPERAND_ADDRESS || o->count != 1) {
         decode_fail(d, "an address in brackets is needed");
         return at;
@@ -74,7 +74,7 @@ place decode_address(decoder *d, const ptx_operand *o, ptx_space space)
     return at;
 }
 
-void decode_put_place(sim_instruction *c, const place *p)
+void decode_put_address(sim_instruction *c, const address_operand *p)
 {
     c->a = p->slot;
     c->source_width = p->width;
@@ -83,10 +83,10 @@ void decode_put_place(sim_instruction *c, const place *p)
     c->object = p->object;
 }
 
-void decode_alignment(decoder *d, const place *at, uint32_t bytes, uint32_t lanes)
+void decode_alignment(decoder *d, const address_operand *at, uint32_t bytes, uint32_t lanes)
 {
     sim_instruction *c = decode_emit(d, SIM_ALIGNED, SIM_CLASS_CONTROL);
-    decode_put_place(c, at);
+    decode_put_address(c, at);
     c->vector = (uint8_t)bytes;
     c->target = (int32_t)lanes;
     c->extra = true;
@@ -141,7 +141,7 @@ static ptx_type memory_type(decoder *d)
 /* A load or store. */
 typedef struct transfer {
     ptx_type type;
-    place at;
+    address_operand at;
     const ptx_operand *registers; /* first of `count` registers */
     uint32_t width;
     uint8_t count;
@@ -175,12 +175,12 @@ static transfer transfer_of(decoder *d, int address, int registers)
     return t;
 }
 
-sim_instruction *decode_access(decoder *d, sim_kind kind, const place *at, ptx_type type,
+sim_instruction *decode_access(decoder *d, sim_kind kind, const address_operand *at, ptx_type type,
                                const int32_t *slots, int count)
 {
     note_cell(d, at->space, type);
     sim_instruction *c = decode_emit(d, kind, class_of(at->space));
-    decode_put_place(c, at);
+    decode_put_address(c, at);
     c->type = (uint8_t)type;
     c->vector = (uint8_t)count;
     c->width = (uint8_t)type_lane_bytes(type);
@@ -301,8 +301,8 @@ static at_status decode_store_async(decoder *d)
     decode_count(d, 3, 3);
     const ptx_type type = d->op.types[0];
     const int count = decode_has(d, "v2") ? 2 : decode_has(d, "v4") ? 4 : 1;
-    place to = decode_address(d, decode_operand(d, 0), PTX_SPACE_SHARED);
-    place barrier = decode_address(d, decode_operand(d, 2), PTX_SPACE_SHARED);
+    address_operand to = decode_address(d, decode_operand(d, 0), PTX_SPACE_SHARED);
+    address_operand barrier = decode_address(d, decode_operand(d, 2), PTX_SPACE_SHARED);
     if (ptx_type_bytes(type) < 4 || ptx_type_bytes(type) > 8)
         return decode_unknown(d);
     const ptx_operand *values = decode_registers(d, decode_operand(d, 1), count);
@@ -343,13 +343,13 @@ static at_status decode_wide_atomic(decoder *d, sim_atomic_op op, ptx_space spac
 {
     const int sources = op == SIM_ATOMIC_CAS ? 2 : 1;
     decode_count(d, 2 + sources, 3 + sources);
-    const place at = decode_address(d, decode_operand(d, 1), space);
+    const address_operand at = decode_address(d, decode_operand(d, 1), space);
     const int32_t fresh = decode_wide(d, decode_operand(d, 2), false),
                   other = sources == 2 ? decode_wide(d, decode_operand(d, 3), false) : SIM_NO_SLOT,
                   old = decode_wide(d, decode_operand(d, 0), true);
     note_cell(d, at.space, PTX_B64);
     sim_instruction *c = decode_emit(d, SIM_ATOMIC, SIM_CLASS_ATOMIC);
-    decode_put_place(c, &at);
+    decode_put_address(c, &at);
     put_cluster(d, c);
     put_order(d, c);
     c->op = (uint8_t)op;
@@ -391,7 +391,7 @@ at_status decode_atomic(decoder *d)
         (operands->kind != PTX_OPERAND_VECTOR || operands->count != count ||
          (!is_red && (results->kind != PTX_OPERAND_VECTOR || results->count != count))))
         return decode_fail(d, "a vector of %d registers is needed", count);
-    place at = decode_address(d, decode_operand(d, shift), space);
+    address_operand at = decode_address(d, decode_operand(d, shift), space);
     int32_t b[8], c2 = SIM_NO_SLOT;
     for (int i = 0; i < count; i++)
         b[i] = decode_source(d, element_at(d, operands, i), width, type);
@@ -403,7 +403,7 @@ at_status decode_atomic(decoder *d)
     for (int i = 0; i < count && !d->status; i++, at.offset += ptx_type_bytes(type)) {
         destination to = decode_destination(d, element_at(d, results, i), width);
         sim_instruction *c = decode_emit(d, SIM_ATOMIC, SIM_CLASS_ATOMIC);
-        decode_put_place(c, &at);
+        decode_put_address(c, &at);
         put_cluster(d, c);
         put_order(d, c);
         c->op = (uint8_t)op;
@@ -447,12 +447,12 @@ at_status decode_ignored(decoder *d)
 /* Decodes discard{.global}.L2 [a], 128. */
 at_status decode_discard(decoder *d)
 {
-    const place at = decode_address(d, decode_operand(d, 0), PTX_SPACE_GLOBAL);
+    const address_operand at = decode_address(d, decode_operand(d, 0), PTX_SPACE_GLOBAL);
     const ptx_operand *bytes = decode_operand(d, 1);
     if (bytes->kind != PTX_OPERAND_INTEGER || bytes->bits != 128)
         return decode_unknown(d);
     sim_instruction *c = decode_emit(d, SIM_DISCARD, SIM_CLASS_CONTROL);
-    decode_put_place(c, &at);
+    decode_put_address(c, &at);
     c->vector = (uint8_t)bytes->bits;
     return d->status;
 }

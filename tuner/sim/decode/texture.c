@@ -103,21 +103,22 @@ at_status decode_texture(decoder *d)
 }
 
 /* The address of an access to a surface. */
-typedef struct surface_place {
-    place at;
+typedef struct surface_address {
+    address_operand at;
     int32_t within; /* guard of the access; SIM_NO_SLOT: the guard of the statement */
-} surface_place;
+} surface_address;
 
 /* Emits the computation of the address. With .zero, lanes outside the surface do not access it. */
-static surface_place decode_surface_place(decoder *d, const ptx_operand *address, uint32_t bytes)
+static surface_address decode_surface_address(decoder *d, const ptx_operand *address,
+                                              uint32_t bytes)
 {
     static const choice modes[] = {
         {"trap", 0}, {"clamp", SIM_SURFACE_CLAMP}, {"zero", SIM_SURFACE_ZERO}, {0}};
     int32_t slots[4];
     bool layered;
     const int dimensions = dimensions_of(d, &layered), mode = decode_choice(d, modes, 0);
-    surface_place out = {.at = {SIM_NO_SLOT, 8, 0, PTX_SPACE_GLOBAL, OBJECTS_NONE},
-                         .within = SIM_NO_SLOT};
+    surface_address out = {.at = {SIM_NO_SLOT, 8, 0, PTX_SPACE_GLOBAL, OBJECTS_NONE},
+                           .within = SIM_NO_SLOT};
     if (dimensions == 0) {
         decode_unknown(d);
         return out;
@@ -152,7 +153,7 @@ static surface_place decode_surface_place(decoder *d, const ptx_operand *address
     return out;
 }
 
-static sim_instruction *finish_access(sim_instruction *c, const surface_place *p)
+static sim_instruction *finish_access(sim_instruction *c, const surface_address *p)
 {
     c->is_surface = true;
     if (p->within != SIM_NO_SLOT) {
@@ -179,8 +180,8 @@ at_status decode_surface(decoder *d)
         return d->status;
     int32_t slots[4];
     destination to[4];
-    const surface_place p = decode_surface_place(d, decode_operand(d, loads ? 1 : 0),
-                                                 ptx_type_bytes(type) * (uint32_t)count);
+    const surface_address p = decode_surface_address(d, decode_operand(d, loads ? 1 : 0),
+                                                     ptx_type_bytes(type) * (uint32_t)count);
     for (int i = 0; i < count && !loads; i++)
         slots[i] = decode_source(d, &values[i], width, type);
     for (int i = 0; i < count && loads; i++) {
@@ -212,7 +213,7 @@ at_status decode_surface_reduction(decoder *d)
     decode_count(d, 2, 2);
     if (value->kind == PTX_OPERAND_VECTOR && value->count == 1)
         value = decode_part(d, value, 0);
-    const surface_place p = decode_surface_place(d, decode_operand(d, 0), ptx_type_bytes(type));
+    const surface_address p = decode_surface_address(d, decode_operand(d, 0), ptx_type_bytes(type));
     const int32_t added = decode_source(d, value, type_lane_bytes(type), type);
     sim_instruction *c = finish_access(decode_access(d, SIM_ATOMIC, &p.at, type, &added, 1), &p);
     c->op = (uint8_t)op;
