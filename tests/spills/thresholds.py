@@ -4,7 +4,7 @@ compilations.
 
 usage: thresholds.py AUTOTUNE sample|all
 
-`all` prints a Markdown table: results/spill_thresholds.md. A response that goes back and forth is to be found out, and
+`all` prints a Markdown table: docs/development/spill_thresholds.md. A response that goes back and forth is to be found out, and
 then costs every point; one whose exceptions are single caps may be taken for one without them, at the same threshold.
 """
 import json
@@ -37,7 +37,7 @@ def explore(autotune, script, config, caps, arch, *more):
 
 def told(line):
     return (f"{line['kind']} at {line['threshold']}" if line["threshold"] is not None
-            else line["kind"].replace("mixed", "here and there"))
+            else line["kind"])
 
 
 def main():

@@ -2,7 +2,7 @@
  *
  * The file is beside the GPU's records and follows the same rules (record/record.h). It is bounded
  * and checked when it is read, and replaced atomically under a lock of its folder. Members that
- * this version does not know are kept. results/README.md documents its members. */
+ * this version does not know are kept. docs/development/records.md documents its members. */
 #ifndef AUTOTUNE_RECORD_CEILINGS_H
 #define AUTOTUNE_RECORD_CEILINGS_H
 

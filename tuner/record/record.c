@@ -68,7 +68,7 @@ static void read_choice(record_reading *r, const json_t *object, const char *nam
     const char *text = read_text(r, object, name);
     *is_second = strcmp(text, second) == 0;
     if (!*is_second && *text && strcmp(text, first) != 0)
-        record_bad(r, name, "one of the words that results/README.md lists");
+        record_bad(r, name, "one of the words that docs/development/records.md lists");
 }
 
 static void read_ns(record_reading *r, const json_t *object, const char *name, int64_t *out)

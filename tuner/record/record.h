@@ -2,8 +2,8 @@
  * results/<gpu>/<pattern>.json.
  *
  * Input: the summary of a run on a real device. Output: the file, with the run's entry merged in;
- * and, for exporters and the library, the entries as plain data. results/README.md documents the
- * schema.
+ * and, for exporters and the library, the entries as plain data. docs/development/records.md
+ * documents the schema.
  *
  * A file may come from another person. Reading therefore bounds and checks everything: sizes,
  * types, names (identifiers), texts (no control characters). A writer reports a file that it cannot
