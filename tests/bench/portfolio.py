@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Portfolios on shapes that they were not made on; portfolio.sh says how."""
+"""Tests portfolios on shapes that they were not made on; portfolio.sh describes the test."""
 import argparse
 import json
 import os
@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 
-# What each pattern goes over: ranges of numbers, lists of words.
+# The problems of each pattern: ranges of numbers, lists of words.
 PATTERNS = {
     "transpose": {"rows": (256, 16384), "cols": (256, 16384)},
     "dot": {"n": (1 << 16, 1 << 28)},
@@ -27,7 +27,7 @@ def is_prime(v):
 
 
 def draw(r, kind, ranges):
-    """A shape of a kind: every number of the ranges is drawn evenly by its logarithm."""
+    """Draws a shape of a kind: every number is uniform in its range by its logarithm."""
     numbers = [name for name, values in ranges.items() if isinstance(values, tuple)]
 
     def between(least, most):
@@ -62,7 +62,7 @@ def draw(r, kind, ranges):
 
 
 def draw_all(seed, kinds, ranges, count):
-    """So many shapes, of the kinds in turn, each once."""
+    """Draws this many different shapes, of the kinds in turn."""
     r, shapes = random.Random(seed), []
     while len(shapes) < count:
         shape = draw(r, kinds[len(shapes) % len(kinds)], ranges)
@@ -72,7 +72,8 @@ def draw_all(seed, kinds, ranges, count):
 
 
 def shapes_of(pattern, ranges, count, seen, seed=1):
-    """Shapes of all kinds in turn; of a kind whose shapes were all seen, such as few powers of two, no more."""
+    """Yields shapes of all kinds in turn. A kind with few shapes, such as few powers of two, ends when all were
+    drawn."""
     r = random.Random("portfolio " + pattern + (f" {seed}" if seed != 1 else ""))
     shapes, kinds = [], list(KINDS)
     while len(shapes) < count and kinds:
@@ -93,7 +94,7 @@ class Tool:
         self.environment = dict(os.environ, XDG_STATE_HOME=os.path.join(folder, "state"))
 
     def run(self, *words):
-        """What is printed as JSON; words of what went wrong otherwise."""
+        """Runs a command and returns its JSON, or its error message."""
         done = subprocess.run([self.program, *words], capture_output=True, text=True, env=self.environment)
         try:
             return json.loads(done.stdout), ""
@@ -104,7 +105,7 @@ class Tool:
         return os.path.exists(os.path.join(self.folder, name))
 
     def kept(self, name, *words):
-        """The same, once: what was printed is kept in FOLDER/name."""
+        """The same, but runs each command only once: keeps its output in FOLDER/name."""
         path = os.path.join(self.folder, name)
         if os.path.exists(path):
             return json.load(open(path)), ""
@@ -147,13 +148,13 @@ int main(void)
 
 
 def struct_of(header, name):
-    """[(type, field)] of a struct of the header."""
+    """Returns [(type, field)] of a struct of the header."""
     body = re.search(r"typedef struct %s \{(.*?)\} %s;" % (name, name), header, re.S).group(1)
     return re.findall(r"^\s*([\w ]+?) (\w+);$", body, re.M)
 
 
 def header_choices(args, tool, pattern, name, problems):
-    """What the exported header gives for each problem: (rule, {field: text})."""
+    """Returns the exported header's choice for each problem: (rule, {field: text})."""
     path = os.path.join(tool.folder, name + "_tuned.h")
     subprocess.run([tool.program, "export", pattern, "--format", "header", "--results", args.results, "-o", path],
                    check=True, stderr=subprocess.DEVNULL)
@@ -194,14 +195,14 @@ def record_of(args, name):
 
 
 def same(config, fields):
-    """Does the header's configuration (texts) say what pick's (values) does?"""
+    """Returns whether the header's configuration (texts) equals pick's (values)."""
     def alike(v, text):
         return v == text if isinstance(v, str) else float(v) == float(text)
     return set(config) == set(fields) and all(alike(v, fields[k]) for k, v in config.items())
 
 
 def race(tool, place, script, words, tuned, choice):
-    """Choice, winner of the tuning and default in one race: their times, or what went wrong."""
+    """Races the choice, the winner of the tuning and the default. Returns their times, or an error message."""
     pair = dict(tuned, results=[tuned["best"], dict(tuned["best"], config=choice)])
     path = os.path.join(tool.folder, place + ".pair.json")
     with open(path, "w") as to:
@@ -227,7 +228,7 @@ def percentile(values, share):
 
 
 def figures(regrets, slower):
-    """Mean, 95th percentile, share that is slower than the default."""
+    """Returns mean, 95th percentile, and the share that is slower than the default."""
     mean = sum(regrets) / len(regrets) if regrets else 0.0
     return mean, percentile(regrets, 0.95), sum(slower) / len(slower) if slower else 0.0
 
@@ -247,7 +248,7 @@ def try_pattern(args, tool, pattern, ranges):
     if made is None:
         print("%-12s no portfolio: %s" % (name, why.splitlines()[-1]))
         return False
-    # Those that were timed, for the tree alone, too.
+    # Shapes with times, also for the tree only.
     fixed = made["portfolio"]["fixed"]
     seen = [{n: v for n, v in p["problem"].items() if n in ranges}
             for p in made["tried"] + made["portfolio"]["problems"]]
@@ -256,7 +257,7 @@ def try_pattern(args, tool, pattern, ranges):
     regrets, slower, failed, refused = {}, [], [], 0
     skipped = 0
     for i, (kind, shape) in enumerate(shapes):
-        # What is kept goes by the shape: another seed draws others.
+        # Kept files are named by the shape, because another seed draws other shapes.
         place = ".".join([name, *map(str, shape.values())])
         if args.until and time.monotonic() - args.start_s > args.until and not tool.has(place + ".race.json"):
             skipped += 1
@@ -269,7 +270,7 @@ def try_pattern(args, tool, pattern, ranges):
             continue
         tuned, why = tool.kept(place + ".json", pattern, *words, "--budget", str(args.variants), "--top", "3")
         if tuned is None or not tuned.get("best"):
-            # Nothing is possible, as header and pick said.
+            # No configuration is possible, and header and pick agree on that.
             refused += rule == "none"
             failed += [] if rule == "none" else ["%s cannot be tuned: %s" % (shape, why)]
             continue

@@ -1,11 +1,13 @@
-/* What is lost by choosing among a portfolio's configurations: portfolio_choices RECORD.json...
+/* Measures the loss of choosing among a portfolio's configurations: portfolio_choices
+ * RECORD.json...
  *
- * Cross-validated, in five parts, on the problems that a record's portfolio was timed on: those of
- * each part are chosen for by who knows the others' times. Prints by how much a choice is slower
- * than the best of the portfolio's configurations, and on how many problems slower than the
- * default: of what kriging expects to be the fastest; of the tree that is grown on what it expects,
- * also without a fitted measure, and without caution; of the tree that is grown on what was timed
- * alone; and of each configuration alone. Runs anywhere, in a minute for each portfolio. */
+ * The record's portfolio was timed on some problems. They are split into five parts, and the
+ * choices for each part are made from the times of the other parts (cross-validation). Prints by
+ * how much a choice is slower than the best of the portfolio's configurations, and on how many
+ * problems it is slower than the default. The choices are: the fastest by kriging; the tree that is
+ * grown on kriging's expected times, also without a fitted measure, and without caution; the tree
+ * that is grown on the measured times only; and each single configuration. Runs on any machine, in
+ * a minute for each portfolio. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +19,7 @@
 
 enum { PARTS = 5, WITNESSES = 12288, COLUMNS = RECORD_MAX_KEPT + 1 };
 
-/* What is lost on a problem with one column. */
+/* Returns the loss on a problem with one column. */
 static double loss_with(const portfolio_data *d, size_t problem, size_t column)
 {
     return data_time_ns(d, problem, column) / data_best_ns(d, problem) - 1;
@@ -40,7 +42,7 @@ static bool is_so(const portfolio_data *d, const record_node *n, const value *pr
     return question_asks(&q, problem);
 }
 
-/* What the tree gives: the first that is possible. */
+/* Returns the tree's choice: the first configuration that is possible. */
 static size_t choice_of(const portfolio_data *d, const record_node *nodes, size_t problem)
 {
     const record_node *n = nodes;
@@ -55,7 +57,7 @@ static size_t choice_of(const portfolio_data *d, const record_node *nodes, size_
     return d->width;
 }
 
-/* Is a column possible on problems with the same words? */
+/* Returns whether a column is possible on problems with the same words. */
 static bool is_possible(const portfolio_data *d, const value *problem, size_t column)
 {
     for (size_t i = 0; i < d->problem_count; i++) {
@@ -87,7 +89,7 @@ typedef struct room {
     value *problems, *witnesses;
     size_t *rows, witness_count;
     record_node *nodes;
-    double *losses[METHODS]; /* one a problem */
+    double *losses[METHODS]; /* one for each problem */
 } room;
 
 static void grow(const portfolio_data *d, room *r, const portfolio_matrix *m, size_t part,
@@ -98,7 +100,7 @@ static void grow(const portfolio_data *d, room *r, const portfolio_matrix *m, si
         r->losses[by][i] = loss_with(d, i, choice_of(d, r->nodes, i));
 }
 
-/* Puts what is expected in place of all ratios, of `count` problems, and of the witnesses'. */
+/* Replaces all ratios of `count` problems, and those of the witnesses, by expected ones. */
 static void expect(const portfolio_data *d, room *r, const kriging *k, size_t count, bool cautious)
 {
     for (size_t row = 0; row < count + r->witness_count; row++) {
@@ -113,7 +115,7 @@ static void expect(const portfolio_data *d, room *r, const kriging *k, size_t co
     }
 }
 
-/* What is lost with the column that is expected to be the fastest. */
+/* Returns the loss with the column that is expected to be the fastest. */
 static void choose_expected(const portfolio_data *d, room *r, const kriging *k, size_t part)
 {
     for (size_t i = part; i < d->problem_count; i += PARTS) {
@@ -151,8 +153,8 @@ static void try_part(const portfolio_data *d, room *r, size_t part)
     kriging_free(usual);
 }
 
-/* On how many problems a choice is slower than the default, beyond noise, and by how much
- * at most. */
+/* Counts the problems on which a choice is slower than the default, beyond noise, and returns by
+ * how much at most. */
 static void print_harm(const portfolio_data *d, const double *losses)
 {
     static const double noise = 0.01;

@@ -1,19 +1,20 @@
-/* How good are the sets of configurations that a portfolio chooses? portfolio_sets TIMES.json
- * [REPEATS [LISTED]]
+/* Measures the quality of the sets of configurations that a portfolio chooses: portfolio_sets
+ * TIMES.json [REPEATS [LISTED]]
  *
  * TIMES.json has the times of all configurations of a space on many problems
- * (tests/bench/whole_problems.py). Of these, in a random order, a third is searched as a portfolio
- * does it: each search tries 128 configurations, first what was good before, with the noise of
- * first samples, and remembers eight. Sets of six and of eight are then chosen, and looked at on
- * another third: how much slower than the fastest of all is the fastest of the set? That is what a
- * perfect choice loses.
+ * (tests/bench/whole_problems.py). In a random order, a third of these problems is searched in the
+ * way of a portfolio: each search tries 128 configurations, first those that were good before, with
+ * the noise of first samples, and remembers eight. Then sets of six and of eight are chosen and
+ * judged on another third: by how much is the fastest of the set slower than the fastest of all? A
+ * perfect choice among the set loses this much.
  *
- * - of LISTED (20) that are fastest in a search, or that portfolio_shortlist() lists, timed on the
- * problems that were searched;
- * - of finalists, twice as many of these as are chosen, that are timed on a further third, too;
- * - of all configurations on all of these problems, which no portfolio has time for.
+ * - Sets of the LISTED (20) configurations that are fastest in a search, or that
+ * portfolio_shortlist() lists, timed on the searched problems;
+ * - sets of finalists, twice as many of these as are chosen, which are also timed on the last
+ * third;
+ * - sets of all configurations with times of all these problems, for which a portfolio has no time.
  *
- * Prints the mean of REPEATS (60) orders. Runs anywhere, in half a minute. */
+ * Prints the mean of REPEATS (60) orders. Runs on any machine, in half a minute. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +36,7 @@ enum {
     REPEATS = 60
 };
 
-/* Of first samples, and of those that raced: standard deviations. */
+/* Standard deviations of first samples and of raced samples. */
 static const double noise = 0.004, raced_noise = 0.001;
 
 typedef enum method { FASTEST, SHORTLIST, FINALISTS, EVERYTHING, METHODS } method;
@@ -48,14 +49,14 @@ typedef struct simulation {
     const portfolio_data *d;
     rng random;
     size_t third, most_listed;
-    uint64_t *order; /* of the problems: searched, further, looked at */
-    double *seen;    /* ratios by the searches; SHORTLIST_UNKNOWN */
+    uint64_t *order; /* numbers of problems: searched, further, judged */
+    double *seen;    /* ratios found by the searches; SHORTLIST_UNKNOWN if not tried */
     double *defaults;
     uint64_t *configurations; /* in a random order */
     bool *known;
-    size_t *ranked; /* of each search, the best REMEMBERED */
+    size_t *ranked; /* the best REMEMBERED of each search */
     double *ratios; /* room for a matrix */
-    size_t *list;   /* room for one of configurations */
+    size_t *list;   /* room for a list of configurations */
 } simulation;
 
 static double normal(rng *r)
@@ -68,7 +69,8 @@ static double ratio_at(const simulation *s, size_t place, size_t configuration)
     return data_time_ns(s->d, s->order[place], configuration) / data_best_ns(s->d, s->order[place]);
 }
 
-/* What searches before were good with, the latest first: their best, then their seconds ... */
+/* Configurations that were good in earlier searches, the latest search first: their best, then
+   their seconds ... */
 static size_t list_given(const simulation *s, size_t search, size_t *tried)
 {
     size_t count = 0;
@@ -124,7 +126,7 @@ static size_t list_fastest(const simulation *s, size_t *list)
     return count;
 }
 
-/* The true ratios of some configurations on the first problems. */
+/* Returns the true ratios of some configurations on the first problems. */
 static portfolio_matrix matrix_of(const simulation *s, const size_t *list, size_t count,
                                   size_t problems)
 {
@@ -148,7 +150,8 @@ static size_t choose(simulation *s, method by, size_t most, size_t *chosen)
             list[listed] = listed;
     else {
         const portfolio_matrix m = {s->third, s->d->width, s->ratios, s->defaults};
-        for (size_t i = 0; i < s->third * s->d->width; i++) /* what nobody knows is no candidate */
+        for (size_t i = 0; i < s->third * s->d->width; i++) /* an unknown configuration is not a
+                                                               candidate */
             s->ratios[i] = s->known[i % s->d->width] ? s->seen[i] : SHORTLIST_IMPOSSIBLE;
         listed = portfolio_shortlist(&m, s->most_listed, list);
     }

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""How well predicted times order measured ones: predicted.py BUILD [--device DEVICE.json] [--before OUTPUT] LANDSCAPE...
+"""Judges how well predicted times order measured ones: predicted.py BUILD [--device DEVICE.json] [--before OUTPUT]
+LANDSCAPE...
 
-A LANDSCAPE is a file FOLDER/PATTERN.jsonl(.gz) with features (tests/bench/landscape.c); the first
-line names the GPU it was measured on. No GPU is needed. For each, beside how many variants it has
-and how much slower its slowest tenth begins than its best: Spearman's rank correlation of predicted
-with measured time; how much slower than the best measured the first predicted is, and the best of
-the first 20; the mean error of time; how many measured times are in the interval of their prediction,
-and in one that is as wide as nine of ten errors of the other patterns are, by the longest term.
-Of an OUTPUT of this script, rank, first and error stand beside those of now, in brackets.
-Last, the bars that are missed, and the interval's factors that all landscapes together would give."""
+A LANDSCAPE is a file FOLDER/PATTERN.jsonl(.gz) with features (tests/bench/landscape.c); the first line names the GPU
+on which it was measured. No GPU is needed. For each landscape it prints the number of variants and the start of the
+slowest tenth relative to the best; Spearman's rank correlation of predicted with measured time; by how much the
+first predicted variant, and the best of the first 20, are slower than the best measured; the mean error of time; the
+share of measured times that are in the interval of their prediction, and in an interval that contains nine of ten
+errors of the other patterns with the same longest term. With --before OUTPUT (an output of this script), the old
+rank, first and error are printed in brackets. Last, it prints the targets that are missed, and the interval's
+factors from all landscapes together."""
 import gzip
 import json
 import os
@@ -58,7 +59,7 @@ def judge(rows):
         "of20": min(r[0] for r in order[:20]) / best - 1,
         "error": sum(abs(r[1] / r[0] - 1) for r in rows) / len(rows),
         "within": sum(r[4] for r in rows) / len(rows),
-        # What memory bounds: DRAM or latency is the longest term of most of the fast half.
+        # Patterns bound by memory: DRAM or latency is the longest term of most of the fast half.
         "memory": sum(max(r[2]) <= max(r[2][:2]) for r in rows) * 2 >= len(rows),
     }
 
@@ -75,7 +76,7 @@ def predict(build, chip, device, lines):
 
 
 def factor(row):
-    """By how much the prediction is off, either way."""
+    """Returns the factor by which the prediction is off, in either direction."""
     return max(row[0] / row[1], row[1] / row[0])
 
 
@@ -84,7 +85,7 @@ def limit(row):
 
 
 def nine_of_ten(rows):
-    """{longest term: the factor within which nine of ten predictions are}"""
+    """Returns {longest term: the factor within which nine of ten predictions are}."""
     found = {}
     for row in rows:
         found.setdefault(limit(row), []).append(factor(row))
@@ -92,7 +93,7 @@ def nine_of_ten(rows):
 
 
 def held_out(name, rows_of):
-    """The share of a landscape's rows within the factors of all other patterns'."""
+    """Returns the share of a landscape's rows within the factors of all other patterns."""
     pattern = name.split()[0]
     others = [r for other, rows in rows_of.items() if other.split()[0] != pattern for r in rows]
     if not others:
@@ -103,7 +104,7 @@ def held_out(name, rows_of):
 
 
 def read_before(path):
-    """{"pattern chip": (rank, first, error)} of an output of this script"""
+    """Returns {"pattern chip": (rank, first, error)} from an output of this script."""
     found = {}
     with open(path) as f:
         for line in f:

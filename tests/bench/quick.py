@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Are quick runs quick, and is what they find right? On a GPU that has records:
+"""Checks that quick runs are quick and find good variants, on a GPU with records:
 
   tests/bench/quick.py PROGRAM RECORDS [--patterns NAME,...] [--runs N] [--device cuda:0]
 
-NAME is a pattern, or the path of a script without its ".lua". Each run knows nothing: its caches, journals and records are in a new folder, which is empty. What it names then races
-against the winner of RECORDS, in the same blocks, unless it is the same. Prints for each run its seconds, from the
-command to its end, and by how much its winner is slower than the recorded one; ends with 1 where that is over 3 s or 1 %.
+NAME is a pattern, or the path of a script without its ".lua". Each run has empty caches, journals and records, in a
+new folder. Its winner then races against the winner of RECORDS, in the same blocks, unless both are the same. For
+each run it prints the seconds from the command to its end, and by how much its winner is slower than the recorded
+one. Exit code 1 if a run takes over 3 s or loses over 1 %.
 """
 import argparse
 import json
@@ -33,7 +34,7 @@ def run(words, folder, **more):
 
 
 def race(args, pattern, quick, recorded, folder):
-    """By how much the quick winner is slower than the recorded one, both in one race."""
+    """Returns by how much the quick winner is slower than the recorded one, both in one race."""
     path = os.path.join(folder, "pair.json")
     with open(path, "w") as to:
         json.dump(dict(quick, results=[quick["best"], dict(quick["best"], config=recorded)]), to)

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# What the race promises, on a real GPU with the real program:
+# Tests two targets of the race, on a real GPU with the real program:
 #   eight copies of one kernel end tied, in at least 19 of 20 runs;
-#   two kernels that differ by 2 % are ordered right, in at least 19 of 20 runs.
+#   two kernels that differ by 2 % are ordered correctly, in at least 19 of 20 runs.
 #
 #   tests/bench/race_gpu.sh [BUILD_FOLDER [RUNS [DEVICE [OPTION...]]]]      (build/release, 20, cuda:0)
 #
-# OPTIONs go to every run. Prints a line for each run and one for each promise; ends with 1 when one is not kept.
+# OPTIONs are passed to every run. Prints a line for each run and each target; exit code 1 if a target is missed.
 set -u
 here=$(dirname "$(realpath "$0")")
 build=$(realpath "${1:-$here/../../build/release}")
@@ -18,7 +18,7 @@ trap 'rm -rf "$work"' EXIT
 export XDG_STATE_HOME=$work/state
 failed=0
 
-# The first value of a member of the run's JSON.
+# Prints the first value of a member of the run's JSON.
 member() {
     sed -n "s/^ *\"$1\": *\"\{0,1\}\([^\",]*\)\"\{0,1\},\{0,1\}\$/\1/p" "$work/run.json" | head -n 1
 }
@@ -49,7 +49,7 @@ faster_first() {
     [ "$(member cycles)" = 200000 ] && [ "$(member verdict)" != tied ]
 }
 
-# "tied" is a number for the run and a truth for each variant.
+# "tied" is a number for the run and a boolean for each variant.
 tied_others() {
     sed -n 's/^ *"tied": *\([0-9][0-9]*\),\{0,1\}$/\1/p' "$work/run.json" | head -n 1
 }

@@ -1,11 +1,11 @@
-/* What the racing protocol costs and how wrong it is, on a synthetic clock.
+/* Measures cost and errors of the racing protocol on a synthetic clock.
  *
- *   race_synthetic [RUNS [targets]]     (400 by default; targets: only what has one)
+ *   race_synthetic [RUNS [targets]]     (400 by default; targets: only situations with a target)
  *
- * Prints one line for each situation: regret is the true time of the chosen variant over that of
- * the best, less one; `same` is how often a second race of the same variants on another clock chose
- * the same one. The targets: mean regret below 0.05 %, 95th percentile below 0.3 %, no wrong
- * `clear` among identical pairs. Ends with status 1 when one is missed. */
+ * Prints one line for each situation. Regret is the true time of the chosen variant divided by that
+ * of the best, minus 1; `same` is the share of second races of the same variants on another clock
+ * that chose the same variant. The targets: mean regret below 0.05 %, 95th percentile below 0.3 %,
+ * no wrong `clear` among identical pairs. Exit code 1 if a target is missed. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -21,12 +21,13 @@ typedef struct situation {
     const char *name;
     size_t variants;
     double spread; /* times are 100 us times exp(spread * uniform) */
-    double pair;   /* the two fastest differ by this, relative; below 0: left as drawn */
+    double pair;   /* relative difference of the two fastest; below 0: as drawn */
     bool tries;    /* the race is given the fastest of TRIES earlier samples */
     double tick_ns;
     double noise;
     double wander;
-    bool fixed_order; /* no race: the lowest median of FIXED_SAMPLES a variant, one by one */
+    bool fixed_order; /* no race: the lowest median of FIXED_SAMPLES of each variant, one after the
+                         other */
     bool target;      /* the targets apply */
 } situation;
 
@@ -44,7 +45,8 @@ static const situation situations[] = {
     {"64 variants, 3 % of noise", 64, 0.5, -1, false, 0, 0.03, 0, false, false},
     {"2048 variants, fixed order, median of 20", 2048, 1, -1, true, 0, 0.008, 0, true, false},
     {"2048 variants, raced after 3 tries", 2048, 1, -1, true, 0, 0.008, 0, false, true},
-    /* Hundreds lie within a percent here: what the race costs, beside what it loses. */
+    /* Hundreds of variants lie within a percent here: shows the cost of the race beside the loss
+       without one. */
     {"2048 variants within 16 %, after 3 tries", 2048, 0.15, -1, true, 0, 0.008, 0, false, false},
     {"2048 variants, 16 %, 1 % of slow drift", 2048, 0.15, -1, true, 0, 0.008, 0.01, false, false},
     {"2048 variants, 16 %, 3 % of slow drift", 2048, 0.15, -1, true, 0, 0.008, 0.03, false, false},
@@ -65,7 +67,7 @@ static int compare_times(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* True times in random order of size; returns the best. */
+/* Draws true times in random order; returns the best. */
 static double draw_times(const situation *s, rng *random, double *true_ns)
 {
     uint64_t places[MOST];

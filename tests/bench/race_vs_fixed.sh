@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# What racing saves: tunes a pattern by racing and by 50 samples of every variant, and prints how
-# long each measured, and both winners measured together at length. The promise is a third of the
-# time with a winner within 1 %.
+# Measures the time that racing saves: tunes a pattern by racing and by 50 samples of every variant. Prints the time
+# that each measured, and a long measurement of both winners together. The target is a third of the time with a winner
+# within 1 %.
 #
 #   tests/bench/race_vs_fixed.sh [-b BUILD_FOLDER] [-d DEVICE] [-s SCRIPT] FOLDER [OPTION]...
 #
-# FOLDER keeps what each run printed: called again, only missing runs are made. OPTIONs go to both.
+# FOLDER keeps the output of each run: a second call only makes the missing runs. OPTIONs are passed to both.
 set -eu
 root=$(realpath "$(dirname "$0")/../..")
 . "$root/tests/bench/winners.bash"
@@ -24,7 +24,7 @@ shift
 mkdir -p "$folder"
 folder=$(realpath "$folder")
 
-# Seconds that the device spent on samples.
+# Seconds that the device needed for samples.
 measured_s() {
     awk '$1 ~ /"(measure|race|finals)_s":/ { sub(/,$/, "", $2); sum += $2 } END { print sum }' "$1"
 }

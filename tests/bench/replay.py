@@ -2,16 +2,15 @@
 
 Usage: replay.py AUTOTUNE RECORDED SPACE_T1 [SEEDS [STRATEGY...]]
 
-The score is that of `autotune replay` (history/replay.h), computed here from each run's evaluations:
-the mean over 50 equidistant points, up to the budget at which random search is expected to have gone
-95 % of the way from the median to the optimum, of (S - F) / (S - optimum), S being the exact
-expectation of random search without replacement and F the mean best cost over seeds. What a strategy
-has found counts on after its end. Random search by Kernel Tuner is in the table as a check: its
-scores should be near 0.
+The score is that of `autotune replay` (history/replay.h), computed here from each run's evaluations: the mean over
+50 equidistant points of (S - F) / (S - optimum), up to the budget at which random search is expected to have gone 95
+% of the way from the median to the optimum. S is the exact expectation of random search without replacement, and F
+is the mean best cost over seeds. After the end of a strategy its best cost stays. Random search by Kernel Tuner is
+in the table as a check: its scores should be near 0.
 
-Kernel Tuner's runs are kept in the folder AUTOTUNE_BENCH_RUNS (default: beside the environment) and
-not made again. A strategy gets AUTOTUNE_BENCH_LIMIT_S seconds; one that models the space takes
-minutes a run, so what is scored then is fewer seeds: the table says how many.
+Kernel Tuner's runs are kept in the folder AUTOTUNE_BENCH_RUNS (default: beside the environment) and not repeated. A
+strategy gets AUTOTUNE_BENCH_LIMIT_S seconds. A strategy that models the space needs minutes for a run, so fewer of
+its seeds are scored: the table has the number.
 """
 
 import hashlib
@@ -33,7 +32,7 @@ STRATEGIES = [
     "ordered_greedy_mls", "greedy_ils", "dual_annealing", "mls", "pso", "simulated_annealing",
     "firefly_algorithm", "pyatf_strategies", "hybrid_vndx", "adaptive_tabu_greywolf", "nsga2",
     "nsga3", "skopt", "bayes_opt"]
-# These spread their schedule over the evaluations that they are told of.
+# These strategies spread their schedule over the evaluations that they are given.
 SCHEDULED = ("simulated_annealing",)
 TIME_LIMIT_S = float(os.environ.get("AUTOTUNE_BENCH_LIMIT_S", "3600"))
 RUNS = os.environ.get("AUTOTUNE_BENCH_RUNS", os.path.join(sys.prefix, "runs"))
@@ -41,7 +40,7 @@ LINE = "%-24s %5s %14s %9s   %s"
 
 
 def random_cost(costs, count, m):
-    """Expected lowest of m costs drawn without replacement; failures count as the worst."""
+    """Returns the expected lowest of m costs drawn without replacement; failures count as the worst."""
     m = min(m, count)
     probability, total, left = m / count, 0.0, 1.0
     for i, cost in enumerate(costs):
@@ -74,7 +73,7 @@ class Space:
         self.by_time = [(i + 1) / POINTS * low * self.mean_s for i in range(POINTS)]
 
     def score(self, runs):
-        """(by evaluations, by time, shares of the optimum) of runs of [seconds, cost] pairs."""
+        """Returns (by evaluations, by time, shares of the optimum) of runs of [seconds, cost] pairs."""
         found = {"count": [0.0] * POINTS, "time": [0.0] * POINTS}
         shares = {m: 0.0 for m in SHARES}
         for run in runs:
@@ -99,7 +98,7 @@ class Space:
         return by_count, by_time, [shares[m] / n for m in SHARES]
 
     def charged(self, curve, done):
-        """Of a run that has made `done` evaluations. Before the first, an untested configuration."""
+        """Returns the best cost after `done` evaluations; before the first, that of an untested configuration."""
         if not done:
             return random_cost(self.costs, self.count, 1)
         return curve[done - 1][1] if math.isfinite(curve[done - 1][1]) else self.costs[-1]
@@ -113,7 +112,7 @@ class Space:
 
 
 def kept_runs(path):
-    """The runs of a file of them; a last line that was cut off is not one."""
+    """Reads the runs in a file; a truncated last line is skipped."""
     runs = []
     if os.path.exists(path):
         with open(path) as file:
@@ -126,7 +125,7 @@ def kept_runs(path):
 
 
 def runs_of(strategy, recorded, t1, seeds, space, most):
-    """Runs for seeds 1, 2, ...: those kept, and what can be added to them in the time."""
+    """Returns runs for seeds 1, 2, ...: the kept ones, and as many new ones as the time allows."""
     with open(recorded, "rb") as file, open(t1, "rb") as t1_file:
         digest = hashlib.sha256(file.read() + t1_file.read()).hexdigest()[:16]
     os.makedirs(RUNS, exist_ok=True)
@@ -148,8 +147,8 @@ def runs_of(strategy, recorded, t1, seeds, space, most):
 
 
 def score_kernel_tuner(strategy, recorded, t1, seeds, space):
-    """(row of the table, by evaluations, by time), or (row, None, None) when nothing ran."""
-    # A strategy whose evaluations are quick makes more of them in the time than the budget.
+    """Returns (row of the table, by evaluations, by time), or (row, None, None) if nothing ran."""
+    # A strategy with quick evaluations makes more of them in the time than the budget.
     runs = runs_of(strategy, recorded, t1, seeds, space, 2 * space.budget)
     if not runs:
         return LINE % (strategy, 0, "-", "-", "no run ended"), None, None

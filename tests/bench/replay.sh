@@ -1,7 +1,7 @@
 #!/bin/sh
-# Compares autotune's default strategy with every strategy that Kernel Tuner 1.4 offers by name, on
-# recorded measurements, at equal evaluations and at equal recorded time. Installs Kernel Tuner and
-# what its strategies need from PyPI into a folder of its own.
+# Compares autotune's default strategy with every strategy that Kernel Tuner 1.4 offers by name, on recorded
+# measurements, with equal evaluations and with equal recorded time. Installs Kernel Tuner and the packages of its
+# strategies from PyPI into its own folder.
 #
 # Usage: replay.sh AUTOTUNE RECORDED SPACE_T1 [SEEDS [STRATEGY...]]
 #   RECORDED is a T4 results file or a Kernel Tuner cache (gzip or not), SPACE_T1 its search space.

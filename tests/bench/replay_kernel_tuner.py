@@ -1,14 +1,12 @@
-"""Runs one strategy of Kernel Tuner 1.4 against recorded measurements, in its simulation mode.
-See replay.sh.
+"""Runs one strategy of Kernel Tuner 1.4 against recorded measurements, in its simulation mode. See replay.sh.
 
 Usage: replay_kernel_tuner.py RECORDED SPACE STRATEGY FIRST LAST EVALUATIONS MOST SECONDS
 
-RECORDED is a file of results (T4 or Kernel Tuner's own cache, gzip or not), SPACE its search space
-(T1). Prints a JSON object a line for each seed FIRST..LAST: "evaluations", the configurations in the
-order in which the strategy first tried them, as [recorded seconds, cost or null] pairs, and "error",
-why it broke. The strategy is told to stop after MOST evaluations. It is stopped when its score is
-decided: after EVALUATIONS and SECONDS, or when it has found the optimum; and when it has done nothing
-but repeat itself for long, which some do for ever.
+RECORDED is a file of results (T4 or Kernel Tuner's own cache, gzip or not), SPACE its search space (T1). Prints a
+JSON object on each line for each seed FIRST..LAST: "evaluations", the configurations in the order in which the
+strategy first tried them, as [recorded seconds, cost or null] pairs, and "error", if it failed. The strategy's own
+limit is MOST evaluations. It is stopped once its score is decided: after EVALUATIONS and SECONDS, or when it has
+found the optimum. It is also stopped when it only repeats itself, which some strategies do endlessly.
 """
 
 import contextlib
@@ -25,7 +23,7 @@ from slices import read as read_json
 
 
 def records_of(document):
-    """(configuration, cost or None, compile ms, verify ms, run ms) of every result of a file."""
+    """Returns (configuration, cost or None, compile ms, verify ms, run ms) of every result of a file."""
     if "results" in document:
         for r in document["results"]:
             times = r["times"]
@@ -43,7 +41,7 @@ def records_of(document):
 
 
 def values_of(given):
-    """T1 gives lists, or Python expressions of lists."""
+    """Reads values of T1: lists, or Python expressions of lists."""
     if not isinstance(given, str):
         return given
     return list(eval(given, {"__builtins__": {}, "range": range, "list": list}))
@@ -65,7 +63,7 @@ def write_cache(path, records, names, values):
 
 
 def accept_constraint_source():
-    """Kernel Tuner 1.4 gives pyATF's parameters a fourth argument, which no released pyATF takes."""
+    """Removes the fourth argument that Kernel Tuner 1.4 gives pyATF's parameters; no released pyATF accepts it."""
     try:
         import pyatf
     except ImportError:
@@ -81,7 +79,7 @@ def accept_constraint_source():
 
 
 class Watch:
-    """Follows one run through the calls of Kernel Tuner's simulation runner."""
+    """Records one run through the calls of Kernel Tuner's simulation runner."""
 
     REPEATS = 20000
 
@@ -157,7 +155,7 @@ def main():
                         "recorded", "", 1, [], dict(values), restrictions=list(restrictions),
                         strategy=strategy, cache=cache, simulation_mode=True, verbose=False,
                         strategy_options={"max_fevals": most}, quiet=True)
-                except Exception as exception:  # a strategy that breaks has what it found until then
+                except Exception as exception:  # a strategy that fails keeps its results so far
                     if not watch.is_over():
                         note = repr(exception)
             print(json.dumps({"seed": seed, "evaluations": watch.order, "error": note}), flush=True)

@@ -1,8 +1,8 @@
-/* Launches variants once each on a GPU, in order, for a profiler to watch:
- * run_variant SCRIPT CONFIG [NAME=VALUE ...] [-- SCRIPT CONFIG [NAME=VALUE ...]] ...
+/* Launches variants once each on a GPU, in order, for a profiler: run_variant SCRIPT CONFIG
+ * [NAME=VALUE ...] [-- SCRIPT CONFIG [NAME=VALUE ...]] ...
  *
  * NAME=VALUE changes the problem, as --set does. Prints the names of the kernels. Ends at the first
- * that fails. Exit code 77: no GPU. tests/bench/counters_vs_ncu.py runs it under Nsight Compute. */
+ * failure. Exit code 77: no GPU. tests/bench/counters_vs_ncu.py runs it under Nsight Compute. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +63,7 @@ static at_status compile_one(compile_pool *pool, const compile_request *request,
     return status;
 }
 
-/* The helper kernels, once for all variants. */
+/* Compiles the helper kernels once for all variants. */
 static at_status start(subject *s, at_error *error)
 {
     paths p;

@@ -1,4 +1,4 @@
--- One kernel eight times, told apart by a number that it never uses: a race must end tied.
+-- One kernel eight times. The variants differ in a number that the kernel never uses, so a race must end tied.
 local at = require "autotune"
 
 return at.pattern {

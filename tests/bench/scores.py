@@ -1,9 +1,9 @@
-"""Scores a strategy on several recorded spaces: is a change of a strategy one for the better?
+"""Scores a strategy on several recorded spaces, to judge a change of the strategy.
 
 Usage: scores.py AUTOTUNE STRATEGY SEEDS FIRST_SEED FILE...
 
-Prints the scores of `autotune replay` by evaluations and by time for each file, and their means. A
-mean of 18 files over 20 seeds moves by about 0.01 with the seeds alone: compare on the same seeds.
+Prints the scores of `autotune replay` by evaluations and by time for each file, and their means. Between sets of
+seeds the mean of 18 files over 20 seeds varies by about 0.01: compare with the same seeds.
 """
 
 import json

@@ -1,6 +1,7 @@
-// Accesses of one warp to shared memory. shared_shapes.py puts a table of byte offsets in front, a
-// row a shape, a column a lane (INACTIVE: the lane stays away), and a kernel a shape behind.
-// Kernels whose names begin with "mix_" are accesses as real kernels mix them.
+// Accesses of one warp to shared memory. shared_shapes.py writes a table of byte offsets before
+// this file, a row for each shape with a column for each lane (INACTIVE: the lane does nothing),
+// and a kernel for each shape after it.
+// Kernels whose names begin with "mix_" mix accesses as real kernels do.
 
 enum { INACTIVE = 0xffff, BYTES = 32768 };
 
@@ -9,7 +10,7 @@ __device__ inline unsigned place_of(const unsigned short (&shape)[32])
     return ((const volatile unsigned short *)shape)[threadIdx.x];
 }
 
-// Shared memory of known contents, at a known address; `at` is where this lane goes.
+// Shared memory with known contents at a known address; `at` is this lane's address.
 #define SHAPE_BEGIN(shape)                                                        \
     __shared__ __align__(128) unsigned memory[BYTES / 4];                         \
     const unsigned place = place_of(shape);                                       \
@@ -41,7 +42,7 @@ __device__ inline unsigned place_of(const unsigned short (&shape)[32])
                      : "=r"(a), "=r"(b), "=r"(c), "=r"(d) : "r"(at) : "memory");  \
     out[threadIdx.x] = a ^ b ^ c ^ d;
 
-// Every lane stores the same, so that lanes on one place are no race.
+// All lanes store the same value, so that lanes with one address do not race.
 #define SHAPE_STORE_4(shape)                                                      \
     SHAPE_NO_CONTENTS(shape)                                                      \
     if (place != INACTIVE)                                                        \
@@ -60,7 +61,7 @@ __device__ inline unsigned place_of(const unsigned short (&shape)[32])
         asm volatile("st.shared.v4.u32 [%0], {%1, %1, %1, %1};" ::"r"(at), "r"(7) : "memory"); \
     SHAPE_END
 
-// A store is watched alone: nothing else stores.
+// A store is measured alone: the kernel stores nothing else.
 #define SHAPE_NO_CONTENTS(shape)                                                  \
     __shared__ __align__(128) unsigned memory[BYTES / 4];                         \
     const unsigned place = place_of(shape);                                       \
@@ -85,7 +86,7 @@ __device__ inline unsigned place_of(const unsigned short (&shape)[32])
                      : "=l"(a) : "r"(at), "l"((unsigned long long)threadIdx.x) : "memory"); \
     out[threadIdx.x] = (unsigned)a;
 
-// A histogram: copies of every bin side by side, summed a bin a thread.
+// A histogram: neighbouring copies of every bin, which a thread for each bin sums.
 template <int COPIES> __device__ void histogram(unsigned *out)
 {
     __shared__ unsigned bins[256][COPIES];
@@ -137,7 +138,7 @@ extern "C" __global__ void mix_loads_between_atomics(unsigned *out)
     out[threadIdx.x] = sum;
 }
 
-// The inner loop of a matrix product: a thread's ROWS x COLUMNS elements lie side by side.
+// The inner loop of a matrix product: a thread's ROWS x COLUMNS elements are adjacent.
 template <int ROWS, int COLUMNS, int WIDE, int PAD> __device__ void product(unsigned *out)
 {
     enum { K = 8, M = 32 / WIDE * ROWS, N = WIDE * COLUMNS };
@@ -182,7 +183,7 @@ extern "C" __global__ void mix_product_8_4_4_pad_1(unsigned *out) { product<8, 4
 extern "C" __global__ void mix_product_2_8_16_pad_4(unsigned *out) { product<2, 8, 16, 4>(out); }
 extern "C" __global__ void mix_product_2_2_32(unsigned *out) { product<2, 2, 32, 0>(out); }
 
-// Rows of a tile with a halo: stored four at a time, read with neighbours.
+// Rows of a tile with a halo: stored four elements at a time, read with neighbours.
 template <int WIDE, int PAD> __device__ void stencil(unsigned *out)
 {
     enum { ROWS = 10, COLUMNS = WIDE * 4 + 8 + PAD };

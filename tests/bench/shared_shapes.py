@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""Bank conflicts of shared memory by shape of access: the hardware's beside the simulator's.
+"""Compares bank conflicts of shared memory between the hardware and the simulator, for many shapes of access.
 
     shared_shapes.py BUILD_DIR [--ncu PATH] [--output TABLE.csv] [--simulate-only]
 
-A shape is where each of a warp's 32 lanes reads or writes; one kernel each, all in one source
-(tests/bench/shared_shapes.cu), compiled beforehand, and one process (run_kernels), so that one `ncu`
-watches all. Counted
-are wavefronts and bank conflicts. TABLE.csv gets the hardware's counts with the shapes, as
-tests/unit/sim/machine/test_shared_shapes.c reads it. Exit code 1 when the simulator's conflicts
-differ by more than 2 %, 77 when there is no ncu or no GPU.
+A shape is the 32 addresses that a warp's lanes read or write. Each shape has a kernel; all are in one source
+(tests/bench/shared_shapes.cu), which is compiled first, and run in one process (run_kernels), so that one `ncu`
+measures all. Wavefronts and bank conflicts are counted. TABLE.csv gets the hardware's counts with the shapes, for
+tests/unit/sim/machine/test_shared_shapes.c. Exit code 1 if the simulator's conflicts differ by more than 2 %, 77 if
+there is no ncu or no GPU.
 """
 import argparse
 import concurrent.futures
@@ -38,7 +37,7 @@ def reversed_bits(l):
 
 
 def lane_patterns():
-    """name -> the element that each lane takes, None where it takes none: for any width."""
+    """Returns name -> the element of each lane (None if the lane does nothing), for any width."""
     out = {}
     for stride in (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 17, 24, 32, 33):
         out[f"stride_{stride}"] = [l * stride for l in LANES]
@@ -62,7 +61,7 @@ def lane_patterns():
     out["xor_17"] = [l ^ 17 for l in LANES]
     out["rotated_by_3"] = [(l + 3) % 32 for l in LANES]
     out["from_1"] = [l + 1 for l in LANES]
-    # Quarters of the warp that differ: linear, broadcast, two words of one bank, far apart.
+    # Different quarters of a warp: linear, broadcast, two words of one bank, far apart.
     linear, one = [i for i in range(8)], [0] * 8
     pairs, clash = [i // 2 for i in range(8)], [0, 64, 1, 2, 3, 4, 5, 6]
     column, halves = [i * 32 for i in range(8)], [i % 4 for i in range(8)]
@@ -79,13 +78,13 @@ def lane_patterns():
         for apart in (8, 64):
             out["quarters_" + "_".join(names) + f"_{apart}"] = [
                 kinds[names[l // 8]][l % 8] + l // 8 * apart for l in LANES]
-    # As a matrix product reads: lanes of a row share a's, lanes of a column b's.
+    # Reads of a matrix product: lanes of a row share elements of a, lanes of a column elements of b.
     for wide in (4, 8, 16):
         out[f"product_a_{wide}"] = [l // wide for l in LANES]
         out[f"product_a_{wide}_rows"] = [l // wide * 2 for l in LANES]
         out[f"product_b_{wide}"] = [l % wide * 2 for l in LANES]
         out[f"product_store_{wide}"] = [l % wide * 32 + l // wide for l in LANES]
-    # As a stencil's tile: rows with a halo.
+    # Reads of a stencil's tile: rows with a halo.
     for wide in (4, 8, 16):
         for row in (wide + 1, wide + 2, 2 * wide):
             out[f"stencil_{wide}_rows_of_{row}"] = [l // wide * row + l % wide for l in LANES]
@@ -102,7 +101,7 @@ def masks():
 
 
 def shapes():
-    """[(name, kind, bytes, offsets)]; an offset is None where the lane stays away."""
+    """Returns [(name, kind, bytes, offsets)]; an offset is None if the lane does nothing."""
     out = []
     patterns = lane_patterns()
     for width in (4, 8, 16):
@@ -110,7 +109,7 @@ def shapes():
             offsets = [None if e is None else e * width % BYTES for e in elements]
             out.append((f"{kind}_{width}_{name}", kind, width, offsets))
         for number, (name, elements) in enumerate(patterns.items()):
-            # Quarters alone take half of the table: all of them for wide loads.
+            # The shapes of quarters would fill half of the table: all of them only for wide loads.
             if width > 4 or not name.startswith("quarters") or name.endswith("_8"):
                 if width == 16 or number % (5 - width // 4 * 2) == 0:
                     add("load", name, elements)
@@ -148,7 +147,7 @@ def shapes():
 
 
 def write_source(path, all_shapes):
-    """Returns the kernels' names: a shape's own, then those of mixed accesses."""
+    """Returns the kernels' names: those of single shapes, then those of mixed accesses."""
     with open(os.path.join(HERE, "shared_shapes.cu")) as f:
         fixed = f.read()
     rows = ["{" + ", ".join("INACTIVE" if o is None else str(o) for o in s[3]) + "}" for s in all_shapes]
@@ -162,7 +161,7 @@ def write_source(path, all_shapes):
 
 
 def simulate(runner, source, names, arch):
-    """{(kernel, kind): {count: number}}"""
+    """Returns {(kernel, kind): {count: number}}."""
     done = subprocess.run([runner, "sim:" + arch, source] + names, capture_output=True, text=True)
     if done.returncode != 0:
         raise SystemExit(done.stderr.strip())
@@ -175,7 +174,7 @@ def simulate(runner, source, names, arch):
 
 
 def known_metrics(ncu):
-    """Those of METRICS that this ncu knows for the chip at hand; all where it cannot say."""
+    """Returns the METRICS that this ncu knows for the GPU's chip, or all if it cannot tell."""
     done = subprocess.run([ncu, "--query-metrics"], capture_output=True, text=True)
     known = {line.split()[0] for line in done.stdout.splitlines() if line.strip()}
     found = {k: m for k, m in METRICS.items() if m in known}
@@ -183,7 +182,7 @@ def known_metrics(ncu):
 
 
 def profile(ncu, runner, source, names, arch, log):
-    """As simulate(); None when there is no GPU."""
+    """Like simulate(); None if there is no GPU."""
     cubin = source + "bin"
     done = subprocess.run([runner, "compile:" + arch, source, cubin, names[0]], capture_output=True,
                           text=True)
@@ -230,7 +229,7 @@ def write_table(path, all_shapes, names, measured):
 
 
 def compare(all_shapes, names, simulated, measured):
-    """Prints what differs; returns how many were compared and how many conflicts are off."""
+    """Prints the differences; returns the numbers of compared shapes and of wrong conflicts."""
     places = {s[0]: s for s in all_shapes}
     compared = bad = 0
     for name in names:

@@ -1,7 +1,7 @@
-/* Measures how many thread instructions a second the simulator executes, all checks on, on two host
- * threads, and in a second of one core, which a busy machine does not change. Fails under 150
- * million. Kernels: a tiled transpose (memory and barriers), a dot product (loads and shuffles) and
- * a tiled matrix product (shared memory and arithmetic). */
+/* Measures how many thread instructions the simulator executes in a second, with all checks, on two
+ * host threads, and in a second of CPU time of one core, which other load does not change. Fails
+ * below 150 million. Kernels: a tiled transpose (memory and barriers), a dot product (loads and
+ * shuffles) and a tiled matrix product (shared memory and arithmetic). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +66,7 @@ static double now_s(clockid_t clock)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* `side`: of the grid */
+/* `side`: side length of the grid */
 static double rate_of(const char *entry, uint32_t n, uint32_t side)
 {
     sim_test t;
@@ -98,7 +98,7 @@ static double rate_of(const char *entry, uint32_t n, uint32_t side)
     return best;
 }
 
-/* An argument is the one entry to measure. */
+/* The only argument may be a kernel to measure. */
 int main(int argc, char **argv)
 {
     static const struct {

@@ -1,16 +1,17 @@
-/* A program of ten sites with shapes that change, tuned while it works, beside the same program
- * tuned by hand; on a GPU (tests/bench/sites.sh).
+/* A program with ten tuning sites and changing shapes, tuned while it works, beside the same
+ * program tuned by hand; on a GPU (tests/bench/sites.sh).
  *
  *     sites CUBIN FOLDER [steps] [threads] [ranks]
  *
- * By hand: every configuration of every site and shape is timed in the program, in rounds, by
- * events in one stream. These times say what a launch cost beyond another. Prints, and fails when
- * it is not so:
- *   - how far each decision is from the fastest by hand (1 %, or what the rounds can tell);
- *   - the time of trials beyond the default's, as a share of all launches' (2 %);
- *   - the slowest launch that was no trial, over the default (1.02);
- *   - the time of a step with the decisions over that with the choices by hand, in interleaved
- *     blocks of steps (1.01). */
+ * Tuning by hand: every configuration of every site and shape is timed in the program, in rounds,
+ * by events in one stream. The differences of these times are the differences of launches. Prints
+ * these figures, and fails if one exceeds its limit:
+ *   - the difference of each decision from the fastest by hand (1 %, or the resolution of the
+ *   rounds);
+ *   - the time of trials beyond the default's, as a share of all launches' time (2 %);
+ *   - the slowest launch that was not a trial, divided by the default (1.02);
+ *   - the time of a step with the decisions divided by that with the choices by hand, in
+ *   interleaved blocks of steps (1.01). */
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -41,7 +42,7 @@ enum {
 typedef enum family { AXPY, ROWSUM, STENCIL, TRANSPOSE, MATMUL, FAMILIES } family;
 
 typedef struct kind {
-    const char *const names[2]; /* of its parameters */
+    const char *const names[2]; /* values of its parameters */
     int64_t values[2][8];
     size_t counts[2];
 } kind;
@@ -88,13 +89,13 @@ typedef struct bench {
     int failures;
 } bench;
 
-/* What a thread launches on: its own stream and data. */
+/* The stream and the data that a thread launches on. */
 typedef struct lane {
     CUstream stream;
     CUdeviceptr data[3];
-    double all_ns, extra_ns, slowest; /* by the times by hand */
+    double all_ns, extra_ns, slowest; /* the fastest by the times by hand */
     uint64_t trials, launches, sequence;
-    double host_ns; /* in begin and end */
+    double host_ns; /* number of launches between begin and end */
 } lane;
 
 static void check(const bench *b, CUresult result, const char *what)
@@ -215,7 +216,7 @@ static lane open_lane(const bench *b)
 
 /* ---- by hand ---- */
 
-/* The launches of some steps that are under way. */
+/* The launches of some steps in flight. */
 typedef struct flight {
     CUevent first, last;
     size_t site, shape, configuration;
@@ -228,8 +229,8 @@ static double land(const bench *b, const flight *f)
     return (double)ms * 1e6;
 }
 
-/* Every configuration of every site and shape in the program, whose other sites run theirs in turn.
- */
+/* Times every configuration of every site and shape in the program; the other sites run theirs in
+   turn. */
 static void tune_by_hand(bench *b, const lane *t)
 {
     enum { STEPS = 16 };
@@ -304,7 +305,7 @@ static at_site *site_of(at_sites *sites, size_t s, size_t h)
     return site;
 }
 
-/* One launch of a site, and what is known of it by hand. */
+/* A launch of a site, with its time by hand. */
 static void call(const bench *b, lane *t, at_site *site, size_t s, size_t h)
 {
     at_values v;
@@ -373,7 +374,7 @@ static at_sites *open_sites(const char *folder, const at_sites_options *ranks)
     return sites;
 }
 
-/* ---- what came of it ---- */
+/* ---- results ---- */
 
 static void expect(bench *b, bool holds, const char *what)
 {
@@ -405,7 +406,8 @@ static void *work_fixed(void *context)
     return NULL;
 }
 
-/* The time of steps with either choice, in interleaved blocks: decisions over choices by hand. */
+/* Times steps with either choice, in interleaved blocks. Returns the time with decisions divided by
+   the time with choices by hand. */
 static double compare_programs(const bench *b, const lane *lanes, size_t count,
                                size_t chosen[SITES][SHAPES], size_t other[SITES][SHAPES])
 {
@@ -432,7 +434,7 @@ static double compare_programs(const bench *b, const lane *lanes, size_t count,
     return stats_median(ratios, PAIRS);
 }
 
-/* What a pair of events around each launch adds to the time of a stream that is busy. */
+/* Returns the time that a pair of events around each launch adds to a busy stream. */
 static double event_pair_ns(const bench *b, const lane *t)
 {
     enum { LAUNCHES = 64, TIMES = 21 };
@@ -442,7 +444,7 @@ static double event_pair_ns(const bench *b, const lane *t)
         check(b, b->cuda.cuEventCreate(&events[i], CU_EVENT_DEFAULT), "event");
     for (int k = 0; k < 2 * TIMES; k++) {
         float ms;
-        for (int i = 0; i < 8; i++) /* what the stream is busy with while the rest is queued */
+        for (int i = 0; i < 8; i++) /* work that keeps the stream busy while the rest is queued */
             run(b, &b->launches[1][0][0], t, true);
         check(b, b->cuda.cuEventRecord(events[0], t->stream), "event");
         for (int i = 0; i < LAUNCHES; i++) {
@@ -466,7 +468,7 @@ static void judge(bench *b, const char *title, at_sites *sites, const lane *lane
                   double wall_s)
 {
     size_t decided = 0, chosen[SITES][SHAPES];
-    size_t mended[SITES][SHAPES]; /* chosen where that was decided, else by hand */
+    size_t mended[SITES][SHAPES]; /* the decision if there is one, else the choice by hand */
     double worst = 0, seen = 0, spent = 0, worst_share = 0;
     lane sum = {0};
     for (size_t i = 0; i < count; i++) {
@@ -644,7 +646,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < 3; i++)
         snprintf(folder[i], sizeof folder[i], "%s/%d", argv[2], i);
     setvbuf(stdout, NULL, _IOLBF, 0);
-    /* Before this process has a context: a forked one cannot use it. */
+    /* Before this process has a context, which a forked process could not use. */
     int failures = ranks > 1 ? try_ranks(argv[1], folder[2], ranks, steps) : 0;
     open_device(&b, argv[1], 0);
     lane t = open_lane(&b);

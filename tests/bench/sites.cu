@@ -1,4 +1,4 @@
-// Kernels of a program whose author has written each in several ways (tests/bench/sites.c).
+// Kernels of a program whose author wrote each in several ways (tests/bench/sites.c).
 #include <cuda_runtime.h>
 
 template <int V> struct vec;

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Ten sites tuned while the program works, beside the same tuned by hand: on a machine with a GPU and nvcc.
+# Ten tuning sites tuned while the program works, beside the same program tuned by hand; needs a GPU and nvcc.
 #
 #   tests/bench/sites.sh BUILD [steps] [threads] [ranks]
 set -eu

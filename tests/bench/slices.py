@@ -1,12 +1,12 @@
-"""Makes small recorded spaces out of large ones: slices on which random search is soon done.
+"""Makes small recorded spaces out of large ones: slices on which random search ends soon.
 
 Usage: slices.py [--skip N] FOLDER FILE...
 
-Each FILE holds T4 results, gzip or not, of a space that was measured whole. A slice is what remains of it when
-one or two parameters keep one value; up to five a file are written to FOLDER, drawn at random (the same ones
-each time) from those of 100 configurations or more on which random search has gone 95 % of the way from the
-median to the optimum after 10 to 50 evaluations. --skip leaves out the first N of these, for slices that no
-choice was made on. Score them with scores.py.
+Each FILE holds T4 results, gzip or not, of a completely measured space. A slice is the part of it in which one or
+two parameters have a fixed value. Up to five slices of a file are written to FOLDER. They are drawn at random (the
+same ones each time) from the slices of at least 100 configurations on which random search has gone 95 % of the way
+from the median to the optimum after 10 to 50 evaluations. --skip leaves out the first N of these, for slices that
+were not used to choose constants. Score them with scores.py.
 """
 
 import argparse
@@ -20,8 +20,8 @@ import random
 SLICES = 5
 LEAST_CONFIGURATIONS = 100
 LEAST_WORKING = 60
-MOST_SHARE = 0.6  # of the whole: a larger slice is hardly another space
-LEAST_SPREAD = 1.02  # median over optimum: below, there is nothing to find
+MOST_SHARE = 0.6  # share of the whole: a larger slice is hardly another space
+LEAST_SPREAD = 1.02  # median divided by optimum: below this there is nothing to find
 BUDGETS = range(10, 51)
 
 
@@ -38,7 +38,8 @@ def time_of(result):
 
 
 def random_cost(times, count, draws):
-    """Expected lowest of `draws` without replacement among `count`, of which len(times) work (ascending)."""
+    """Returns the expected lowest of `draws` without replacement among `count`, of which len(times) work
+    (ascending)."""
     probability, left, total = draws / count, 1.0, 0.0
     for rank, time in enumerate(times):
         total += probability * time
@@ -71,7 +72,7 @@ def is_wanted(results, whole):
 
 
 def choices(results):
-    """Every way to fix one or two parameters, in random order."""
+    """Yields every way to fix one or two parameters, in random order."""
     names = list(results[0]["configuration"])
     values = {n: list(collections.Counter(str(r["configuration"][n]) for r in results)) for n in names}
     varied = [n for n in names if len(values[n]) > 1]

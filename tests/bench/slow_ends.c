@@ -1,13 +1,14 @@
-/* Tells what searches of recorded landscapes cost and find: slow_ends SEEDS FILE...
+/* Measures costs and results of searches of recorded landscapes: slow_ends SEEDS FILE...
  *
- * Searches recorded landscapes (history/recorded.h) as `tune` would, with what each variant costs
- * made of its recorded time: loading and comparing, which take as long for each, and its launches.
- * Two ways: each variant is checked and sampled, or it is left after the first launch that shows
- * that it cannot be the fastest (run/variant/course.c). One line of JSON for each file, seed and
- * way: the time of a search of the whole space, and the share of it that goes to variants that take
- * ten times as long as the best; the time of a default run, which ends when nothing that is left is
- * likely to win (run/tune_search.c); and by how much the finds of a default and of a quick run are
- * slower than the best. slow_ends.py makes tables of these. Runs anywhere. */
+ * Searches recorded landscapes (history/recorded.h) in the way of `tune`. The cost of a variant
+ * consists of loading and comparing, which take the same time for each, and its launches, from its
+ * recorded time. There are two modes: each variant is checked and sampled, or it is abandoned after
+ * the first launch that shows that it cannot be the fastest (run/variant/course.c). Prints a line
+ * of JSON for each file, seed and mode: the time of a search of the whole space, and the share of
+ * it for variants that take ten times as long as the best; the time of a default run, which ends
+ * when no remaining variant is likely to win (run/tune_search.c); and by how much the winners of a
+ * default and of a quick run are slower than the best. slow_ends.py makes tables of these. Runs on
+ * any machine. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,20 +18,20 @@
 #include "search/stopping.h"
 #include "search/strategy.h"
 
-/* On an H200 loading a variant, filling its outputs and comparing them took 2 ms beside its
- * launches, and a group's share of a compile worker 20 ms on a host of 16 cores. */
+/* On an H200, loading a variant, filling its outputs and comparing them took 2 ms besides its
+ * launches. The share of a group in a compile worker was 20 ms on a host of 16 cores. */
 static const double AROUND_S = 2e-3, COMPILE_S = 20e-3;
 
-/* Two launches are checked and one says how long a batch is to be. */
+/* Two launches are checked, and a third gives the length of a batch. */
 enum { CHECKED = 3, SAMPLES = 3, QUICK_SAMPLES = 2, QUICK_LIKELY = 60 };
 
-/* run/variant/course.c and bench/bench.c call a launch too slow by these. */
+/* The limits of run/variant/course.c and bench/bench.c for slow launches. */
 static const double TOO_SLOW = 4, TOO_SLOW_LEAST_S = 2e-3, FIRST_LAUNCH_S = 10e-3;
 
-/* A quick run has so long for its search, from when the device is ready until its race. */
+/* The time of a quick run's search, from when the device is ready until its race. */
 static const double QUICK_S = 1.2;
 
-/* The margin of a tie, and run/tune_search.c's chance of a win below which a default run ends. */
+/* The margin of a tie, and the chance of a win below which run/tune_search.c ends a default run. */
 static const double TIE = 0.005, CHANCE = 0.01;
 
 typedef struct run {
@@ -41,7 +42,7 @@ typedef struct run {
     uint64_t tried;
 } run;
 
-/* The seconds that a device takes for a variant whose launch takes `launch_s`. */
+/* Returns the seconds that a device needs for a variant whose launch takes `launch_s`. */
 static double cost_of(const run *r, double launch_s, int samples)
 {
     double most_s = fmax(TOO_SLOW * r->best_s, TOO_SLOW_LEAST_S);
@@ -50,7 +51,7 @@ static double cost_of(const run *r, double launch_s, int samples)
     return AROUND_S + launches * launch_s;
 }
 
-/* One that fails is charged a launch like the best's. */
+/* The cost of a failed variant includes a launch of the best's time. */
 static void try(run *r, uint64_t configuration, int samples)
 {
     double launch_s = r->space->cost[configuration] / 1e3;
@@ -63,8 +64,8 @@ static void try(run *r, uint64_t configuration, int samples)
     r->tried++;
 }
 
-/* Searches by the strategy `name` for `most_s` (0: until nothing is left). `settles`: or until
- * nothing that is left is likely to win. */
+/* Searches with the strategy `name` for `most_s` seconds (0: until all variants are tried). With
+ * `settles`, ends when no remaining variant is likely to win. */
 static void search(run *r, const char *name, uint64_t seed, double most_s, uint64_t budget,
                    int samples, bool settles)
 {

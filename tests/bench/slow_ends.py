@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""What do searches cost, and what do they find? Without a GPU, on measured landscapes:
+"""Measures costs and results of searches on measured landscapes, without a GPU:
 
   tests/bench/slow_ends.py BUILD [--seeds N] LANDSCAPE...
 
-A LANDSCAPE is a file of results/*/landscapes/counted, one that the program reads itself (.json, .json.gz), or "synthetic": a histogram of 2192 variants, of which the slowest eighth, with
-atomics in global memory that all threads contend for, takes some 450 times as long as the best. Prints for each, with every variant checked and sampled and with those
-left that their first launch shows to be hopeless (slow_ends.c says by which model of time): the share of a whole search's
-time that variants take that are ten times slower than the best; by how much what quick runs find is slower than the best, the
-median of the seeds and the worst; and the time of a default run, as a share of a search of the whole space, and by how much its
-find is slower than the best, at worst. Ends with 1 where leaving them makes the share of slow variants more than a third or a
-quick run worse, where a default run is more than 0.5 % behind, or where default runs take more than 40 % in the mean.
+A LANDSCAPE is a file of results/*/landscapes/counted, a file that the program reads itself (.json, .json.gz), or
+"synthetic": a histogram of 2192 variants, of which the slowest eighth, with contended atomics in global memory,
+takes some 450 times as long as the best. There are two modes: every variant is checked and sampled, or hopeless
+variants are abandoned after their first launch (slow_ends.c has the model of time). For each landscape and mode it
+prints the share of a whole search's time for variants that are ten times slower than the best; by how much the
+winners of quick runs are slower than the best, as the median of the seeds and the worst; and the time of a default
+run, as a share of a search of the whole space, with the worst loss of its winner. Exit code 1 if in the second mode
+slow variants take more than a third or a quick run is worse, if a default run loses more than 0.5 %, or if default
+runs take more than 40 % in the mean.
 """
 import argparse
 import gzip
@@ -39,7 +41,7 @@ def measured(path):
 
 
 def t4(rows):
-    """A landscape as a document that the program reads."""
+    """Returns a landscape as a document that the program reads."""
     return {"results": [{"configuration": {k: number(v) for k, v in (pair.split("=", 1) for pair in row["config"].split(","))},
                          "times": {}, "invalidity": "correct", "correctness": 1,
                          "measurements": [{"name": "time", "value": row["time_ns"] / 1e6, "unit": "ms"}],
@@ -64,7 +66,7 @@ def synthetic():
 
 
 def judge(name, rows):
-    """Prints the line of a landscape; true: it is as it should be."""
+    """Prints the line of a landscape; returns whether it meets the targets."""
     ways = [[r for r in rows if r["leaves"] == leaves] for leaves in (False, True)]
     share = [max(r["slow_share"] for r in way) for way in ways]
     whole = [statistics.median(r["whole_s"] for r in way) for way in ways]

@@ -2,10 +2,10 @@
 
 Usage: synthetic_spaces.py FOLDER [SPACES_A_FAMILY]
 
-The constants of the search strategies are set on these, never on measurements that the strategies
-are judged by. Each family is an analytical model of a kind of GPU kernel (occupancy from registers
-and shared memory, coalescing, reuse through tiles, bank conflicts, instruction overhead, waves) or a
-random landscape; a space is one draw of the model's coefficients. Everything follows from the seeds.
+The constants of the search strategies are set with these spaces, never with the measurements that judge the
+strategies. Each family is an analytical model of a kind of GPU kernel (occupancy from registers and shared memory,
+coalescing, reuse through tiles, bank conflicts, instruction overhead, waves) or a random landscape; a space is one
+draw of the model's coefficients. Everything follows from the seeds.
 """
 
 import itertools
@@ -19,7 +19,7 @@ WARP, THREADS_SM, BLOCKS_SM, REGISTERS_SM, SHARED_SM, SMS = 32, 2048, 32, 65536,
 
 
 def occupancy(threads, registers, shared):
-    """Resident blocks of an SM."""
+    """Returns resident blocks of an SM."""
     warps = math.ceil(threads / WARP)
     blocks = min(BLOCKS_SM, THREADS_SM // (warps * WARP),
                  REGISTERS_SM // (max(16, registers) * warps * WARP))
@@ -29,13 +29,13 @@ def occupancy(threads, registers, shared):
 
 
 def waves(blocks, resident):
-    """Slowdown by a last wave that is not full."""
+    """Returns the slowdown by a last wave that is not full."""
     per_wave = SMS * resident
     return math.ceil(blocks / per_wave) * per_wave / blocks
 
 
 class Tiled:
-    """Stencils and convolutions: a block of threads, a tile a thread, optional staging."""
+    """Stencils and convolutions: a block of threads, a tile for each thread, optional staging."""
 
     def __init__(self, r):
         self.parameters = {
@@ -142,7 +142,7 @@ class Multiply:
 
 
 class Rugged:
-    """Random landscapes: effects of single values, of pairs, and noise of its own at each point."""
+    """Random landscapes: effects of single values, of pairs, and separate noise at each point."""
 
     def __init__(self, r):
         count = r.randint(5, 9)
@@ -192,8 +192,8 @@ class Rugged:
 
 
 class Quirks:
-    """What no simple model explains: the compiler's scheduling, partitions, alignment. Each
-    combination of the values of a few parameters has its own factor, now and then a large one."""
+    """Effects that no simple model explains: the compiler's scheduling, partitions, alignment. Each combination of
+    values of a few parameters has its own factor, which is sometimes large."""
 
     def __init__(self, r, parameters):
         self.salt = r.getrandbits(64)

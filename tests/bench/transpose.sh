@@ -3,8 +3,8 @@
 #
 #   tests/bench/transpose.sh [BUILD_FOLDER [RESULTS_FOLDER]]     (build/portable, results)
 #
-# Needs a driver and the CUDA Toolkit's cuBLAS and NVRTC, nothing else. Fails when a configuration is
-# not recorded for this GPU or its output is not cuBLAS's. BENCH_SIZES and BENCH_OPTIONS say other sizes and options.
+# Needs a driver and the CUDA Toolkit's cuBLAS and NVRTC. Fails if no configuration is recorded for this GPU, or if its
+# output differs from cuBLAS's. BENCH_SIZES and BENCH_OPTIONS give other sizes and options.
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=${1:-$root/build/portable}

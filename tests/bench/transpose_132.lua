@@ -1,5 +1,4 @@
--- A transpose space of 132 configurations, small enough to measure all of it: what other tuners are
--- compared with.
+-- A transpose space of 132 configurations, small enough to measure completely; for comparisons with other tuners.
 local at = require "autotune"
 
 return at.pattern {

@@ -1,11 +1,11 @@
-/* The recorded transpose beside cublasSgeam and the device-to-device copy of the same bytes.
+/* Times the recorded transpose beside cublasSgeam and the device-to-device copy of the same bytes.
  *
  *   transpose_vs_cublas [--results DIR] [--config NAME=VALUE,...] [--samples N] ROWS COLS
  *
- * Emits and compiles the configuration that results/ holds for this GPU and problem (or the one
- * given), checks its output against cuBLAS, and times the three in turn: each sample starts with a
+ * Emits and compiles the configuration that results/ holds for this GPU and problem (or the given
+ * one), checks its output against cuBLAS, and times the three in turn: each sample starts with a
  * cold L2 and on a busy stream, and the order within a round is random. Prints medians with their
- * 95 % intervals and the ratios. Ends with status 1 when the outputs differ or anything fails. */
+ * 95 % intervals and the ratios. Exit code 1 if the outputs differ or anything fails. */
 #include <cublas_v2.h>
 #include <dlfcn.h>
 #include <math.h>
@@ -24,7 +24,7 @@
 
 enum { HELPER_THREADS = 256, MOST_SAMPLES = 10001, TEXT_BYTES = 1024, RESULT_BYTES = 64 };
 
-/* The bench's own kernels: a change of the tool's cannot break it. */
+/* The benchmark's own kernels, which do not depend on the tool's. */
 static const char helper_source[] =
     "typedef unsigned long long u64;\n"
     "#define EACH(i, count) for (u64 i = blockIdx.x * (u64)blockDim.x + threadIdx.x; i < count; "
@@ -47,7 +47,7 @@ static const char *const contender_names[CONTENDERS] = {"autotune", "cublasSgeam
 
 typedef struct bench_request {
     const char *results_dir;
-    const char *configuration; /* NULL: the recorded one */
+    const char *configuration; /* NULL: the recorded configuration */
     size_t samples;
     const char *rows, *cols;
 } bench_request;
@@ -362,7 +362,7 @@ typedef at_status (*run_function)(bench *b, CUdeviceptr dst, at_error *error);
 
 static const run_function run_functions[CONTENDERS] = {run_ours, run_cublas, run_copy};
 
-/* Both transposes, bit for bit. */
+/* Checks that both transposes are equal. */
 static at_status compare(bench *b, at_error *error)
 {
     uint64_t wrong[RESULT_BYTES / sizeof(uint64_t)];
@@ -382,7 +382,7 @@ static at_status compare(bench *b, at_error *error)
                                      (unsigned long long)wrong[0]);
 }
 
-/* The events and the work are queued while the flush, of some 100 us, is still running. */
+/* The events and the work are queued during the flush, which takes some 100 us. */
 static at_status sample(bench *b, contender c, int64_t *time_ns, at_error *error)
 {
     float time_ms = 0;

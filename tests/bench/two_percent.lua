@@ -1,5 +1,5 @@
--- Two kernels that differ by a known 2 %: each block copies its part and waits until as many cycles
--- of its multiprocessor have passed.
+-- Two kernels that differ by a known 2 %: each block copies its part and waits until a number of cycles of its
+-- multiprocessor have passed.
 local at = require "autotune"
 
 return at.pattern {

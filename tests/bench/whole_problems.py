@@ -4,10 +4,11 @@
   tests/bench/whole_problems.py PROGRAM FILE --pattern NAME [--set NAME=VALUE]... --part NAME=V1,V2,...[:NAME=...]...
       [--problems N] [--seconds S] [--samples N] [--device cuda:0]
 
-Problems of all kinds are drawn as by portfolio.py, but others, and more that are tall or prime. FILE has the median of
---samples (15) cold ones of each configuration that is possible on all of the problems that were timed in --seconds (150).
+Problems of all kinds are drawn as in portfolio.py, but different ones, with more tall and prime ones. FILE has the
+median of --samples (15) cold samples of each configuration that is possible on all problems that were timed in
+--seconds (150).
 
-results/nvidia-h200/landscapes/columns.json was made so (commit 66a5152, whose script had these parameters; 82 problems):
+results/nvidia-h200/landscapes/columns.json was made with these parameters (commit 66a5152; 82 problems):
 
   --pattern loop_order --set axis=columns --problems 130
   --part algorithm=tile:waves=1,2,4:block=512,1024:vec=2,4:unroll=1,2,4,8:lanes=32
@@ -25,7 +26,7 @@ KINDS = ("tall", "flat", "prime", "any", "square", "tall", "any", "prime", "powe
 
 
 def time_all(args, shape, only):
-    """The device and [(configuration, ns)] of a part of a space, each NAME=V1,V2,..., or what went wrong."""
+    """Returns the device and [(configuration, ns)] of a part of a space, each NAME=V1,V2,..., or an error message."""
     words = [w for one in only for w in ("--only", one)]
     done = subprocess.run(
         [args.program, args.pattern, *args.device, *spelt(shape), *words, "--strategy", "exhaustive", "--fixed", str(args.samples),
@@ -44,7 +45,7 @@ def problems_of(args, fixed):
 
 
 def times_of(args, problem):
-    """The device and {configuration as text: ns}; None: it failed, or there is no time left."""
+    """Returns the device and {configuration as text: ns}, or None if it failed or the time is up."""
     times, device = {}, ""
     for part in args.part:
         if time.monotonic() > args.end_s:
@@ -72,7 +73,7 @@ def main():
     args = parser.parse_args()
     args.end_s = time.monotonic() + args.seconds
     problems = problems_of(args, dict(word.split("=", 1) for word in args.set))
-    # One after the other: kernels of several programs share the GPU in turns, which longer ones take for their own time.
+    # One after the other: kernels of several programs would share the GPU, and the long ones would slow the others.
     found = [(p, f) for p, f in ((p, times_of(args, p)) for p in problems) if f]
     if not found:
         print("nothing was timed", file=sys.stderr)

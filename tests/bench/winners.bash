@@ -1,15 +1,15 @@
-# Shared by the scripts that compare the winners of several runs. They set $build, $device, $script
-# and $folder, an absolute path where everything is kept.
+# Shared by the scripts that compare the winners of several runs. They set $build, $device, $script and $folder, an
+# absolute path where everything is kept.
 
-# A run's JSON into OUT, which is there only when it is whole.
+# Writes a run's JSON to OUT, which exists only if it is complete.
 tune() { # tune OUT SCRIPT [OPTION]...
     XDG_STATE_HOME=$folder/state "$build/bin/autotune" "${@:2}" --device "$device" --no-record \
         --json --quiet >"$1.part"
     mv "$1.part" "$1"
 }
 
-# The configurations in a run's JSON as constraints, one a line, each followed by its time: that of
-# the member "best", or those of all "results".
+# Prints the configurations in a run's JSON as constraints, one on each line, each followed by its time: that of the
+# member "best", or those of all "results".
 configurations() { # configurations MEMBER FILE
     awk -v member="$1" '
         $1 == "\"" member "\":" { here = 1; next }
@@ -26,14 +26,14 @@ configurations() { # configurations MEMBER FILE
         }' "$2"
 }
 
-# Measures the winners of the given runs together, at length, and prints them by time. Fails when
-# one is more than 1 % behind the best.
+# Measures the winners of the given runs together, at length, and prints them by time. Fails if a winner is more than 1
+# % behind the best.
 compare_winners() { # compare_winners RUN_JSON...
     local run any
     for run in "$@"; do
         configurations best "$run" | cut -f 1
     done >"$folder/winners"
-    # The same pattern, narrowed down to the winners and the default, which a script must keep.
+    # The same pattern, reduced to the winners and the default, which a script must keep.
     any=$({ cat "$folder/winners"; configurations baseline "$1" | cut -f 1; } | sort -u | sed 's/.*/(&)/' | paste -s -d '|' | sed 's/|/ or /g')
     awk -v any="$any" '{ print } /^  where = \{/ { print "    \"" any "\"," }' "$script" \
         >"$folder/winners.lua"

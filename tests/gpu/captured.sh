@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Captured launches on a GPU: of the variants of a kernel only the complete one is right, whether or not the program had run
-# the kernel before. Usage: tests/gpu/captured.sh [BUILD_FOLDER] (default build/release). Needs nvcc. Exit status: 0 all
-# passed, 77 there is no GPU or no nvcc, else what failed.
+# Captured launches on a GPU: of a kernel's variants only the complete one is right, whether or not the program had run
+# the kernel before. Usage: tests/gpu/captured.sh [BUILD_FOLDER] (default build/release). Needs nvcc. Exit code: 0 if
+# all passed, 77 without a GPU or nvcc, else that of the failure.
 set -u
 here=$(dirname "$(realpath "$0")")
 autotune=$(realpath "${1:-$here/../../build/release}")/bin/autotune
@@ -11,7 +11,7 @@ trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
 failed=0
 
-# MODE: 0 complete, 1 nothing, 2 half of each row, 3 one element wrong. IN_PLACE: rows are their own results.
+# MODE: 0 complete, 1 nothing, 2 half of each row, 3 one wrong element. IN_PLACE: rows are overwritten by results.
 cat >norm.cu <<'CUDA'
 #include <cstdio>
 #include <cstdlib>
@@ -71,7 +71,7 @@ int main(int argc, char **argv)
 CUDA
 nvcc -o norm norm.cu || exit 1
 
-# expect NAME NTH ARGUMENT...: of the launch NTH of the program two of eight variants are right, and the best is complete.
+# expect NAME NTH ARGUMENT...: for launch NTH of the program, two of eight variants are right, and the best is complete.
 expect() {
     local name=$1 nth=$2 said
     shift 2

@@ -19,7 +19,7 @@ const char *gpu_source(const char *below)
     return path;
 }
 
-/* The whole of a text file, NUL-terminated; NULL when it cannot be read. */
+/* Returns the contents of a text file, NUL-terminated, or NULL if it cannot be read. */
 static char *read_text(const char *path)
 {
     FILE *f = fopen(path, "rb");
@@ -229,7 +229,7 @@ int64_t gpu_median(const device_event *e)
     return sorted[count / 2];
 }
 
-/* cmocka gives a group's state to its tests. */
+/* cmocka passes a group's state to its tests. */
 static gpu found;
 
 static int give_gpu(void **state)

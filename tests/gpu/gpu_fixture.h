@@ -1,5 +1,5 @@
-/* What the GPU tests share: the kernels of kernels.cu compiled for the GPU at hand, a device worker
- * set up with them, and a test runner whose exit status is 77 when there is no GPU. */
+/* Shared by the GPU tests: the kernels of kernels.cu compiled for this GPU, a device worker with
+ * these kernels, and a test runner with exit code 77 if there is no GPU. */
 #ifndef AUTOTUNE_GPU_FIXTURE_H
 #define AUTOTUNE_GPU_FIXTURE_H
 
@@ -15,44 +15,44 @@ typedef struct gpu {
     size_t support_bytes, kernels_bytes;
 } gpu;
 
-/* A path below the repository: $AUTOTUNE_GPU_SOURCES, as run.sh sets it, since a build folder may
- * have been moved; else where it was built. Static, for as long as the program runs. */
+/* Returns a path below the repository: below $AUTOTUNE_GPU_SOURCES, which run.sh sets because a
+ * build folder may have been moved, or else where the program was built. The text is static. */
 const char *gpu_source(const char *below);
 
-/* AT_NO_DEVICE and AT_NO_TOOLCHAIN say why there is nothing to test on. */
+/* Finds the GPU. AT_NO_DEVICE and AT_NO_TOOLCHAIN say why no test can run. */
 at_status gpu_find(gpu *out, at_error *error);
 void gpu_deinit(gpu *g);
 
-/* A worker on that GPU; what tests set up and take events from. */
+/* A worker on that GPU, for tests to set up and to take events from. */
 typedef struct gpu_bench {
     const gpu *gpu;
     device_worker *worker;
     device_problem problems[DEVICE_SLOTS];
     size_t problem_count;
     at_error error;
-    device_event event; /* the last one taken */
-    device_event ready; /* what the set-up measured */
+    device_event event; /* the latest event */
+    device_event ready; /* results of the set-up */
 } gpu_bench;
 
-/* Two buffers, src and dst, of `count` elements (`dst_count` of dst, if not 0), and `ragged` in
- * slot 1 (0: no slot 1); the reference is `reference`, launched with `items` (what kernels count:
- * bytes, vectors, elements). */
+/* Sets up two buffers, src and dst, of `count` elements (`dst_count` of dst, if not 0), and
+ * `ragged` elements in slot 1 (0: no slot 1). The reference is `reference`, launched with `items`
+ * (the kernel's unit: bytes, vectors, elements). */
 typedef struct gpu_problem {
     dtype type;
     uint64_t count, dst_count, ragged;
     uint64_t items, ragged_items;
     const char *reference;
-    buffer_role role; /* of dst; 0: BUFFER_OUTPUT */
+    buffer_role role; /* kind of dst; 0: BUFFER_OUTPUT */
     double tolerance;
 } gpu_problem;
 
 void gpu_begin(gpu_bench *b, const gpu *g, const gpu_problem *problem, device_cache cache);
 void gpu_end(gpu_bench *b);
 
-/* A kernel of kernels.cu on both slots; `grid` 0: 16 blocks of 256 threads an SM. */
+/* A kernel of kernels.cu on both slots; if `grid` is 0, 16 blocks of 256 threads on each SM. */
 device_variant gpu_variant(const gpu_bench *b, const char *entry, uint32_t grid);
 
-/* Tries it and returns its event. */
+/* Tries the variant and returns its event. */
 const device_event *gpu_try(gpu_bench *b, const device_variant *v, size_t samples);
 const device_event *gpu_try_entry(gpu_bench *b, const char *entry, size_t samples);
 void gpu_hold(gpu_bench *b, uint64_t id, const char *entry, uint32_t grid);
@@ -60,7 +60,7 @@ const device_event *gpu_block(gpu_bench *b, const uint64_t *ids, size_t count);
 
 void gpu_expect(const device_event *e, outcome wanted, const char *words);
 
-/* Median of the samples of an event; they stay in their order. */
+/* Returns the median of an event's samples, without reordering them. */
 int64_t gpu_median(const device_event *e);
 
 /* Finds the GPU, runs `tests` with it as their state, and returns main()'s result. */

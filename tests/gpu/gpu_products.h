@@ -1,4 +1,4 @@
-/* What the tests of products of matrices on a GPU share. */
+/* Shared by the GPU tests of matrix products. */
 #ifndef AUTOTUNE_GPU_PRODUCTS_H
 #define AUTOTUNE_GPU_PRODUCTS_H
 
@@ -9,22 +9,22 @@
 
 enum { GPU_PRODUCTS_SKIPPED = 77 };
 
-/* More would be another product. Sums of 8-bit floats keep around 14 bits on such a GPU
- * (DeepSeek-V3 Technical Report, 3.3.2), others more. */
+/* A larger difference would be another product. Sums of 8-bit floats keep around 14 bits on such a
+ * GPU (DeepSeek-V3 Technical Report, 3.3.2), sums of other types more. */
 static const double gpu_products_most_apart = 0x1p-9;
 
-/* Makes the context of the first GPU current. False, and says so: there is none of compute
- * capability 9.0. */
+/* Makes the context of the first GPU current. Prints a message and returns false if there is none
+ * of compute capability 9.0. */
 bool gpu_products_open(cuda_driver *cuda);
 
-typedef struct gpu_copy { /* memory of the host, and where it is on the GPU */
+typedef struct gpu_copy { /* host memory, and its address on the GPU */
     void *bytes;
     size_t size;
-    CUdeviceptr at; /* filled by the run */
+    CUdeviceptr at; /* set by the run */
 } gpu_copy;
 
-/* Runs one block of the kernel "k" of a module, with copies of that memory, which are copied back
- * afterwards; `arguments` are those of cuLaunchKernel. False when the driver refuses something. */
+/* Runs one block of the kernel "k" of a module with copies of that memory, which are copied back
+ * afterwards; `arguments` are those of cuLaunchKernel. Returns false on an error of the driver. */
 bool gpu_products_run(const cuda_driver *cuda, const char *ptx, unsigned threads,
                       unsigned shared_bytes, gpu_copy *copies, size_t count, void **arguments);
 

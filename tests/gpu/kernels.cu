@@ -1,5 +1,5 @@
-// Kernels of the GPU tests, right and wrong. All take (const T *src, T *dst, unsigned long long n)
-// and copy; T is what the name says, bytes where it says nothing.
+// Kernels of the GPU tests, right and wrong. All have the parameters (const T *src, T *dst,
+// unsigned long long n) and copy. The name gives T; without a type in the name it is bytes.
 
 typedef unsigned char u8;
 typedef unsigned int u32;
@@ -100,7 +100,7 @@ extern "C" __global__ void endless(const u8 *src, volatile u8 *dst, u64 n)
         dst[0] = src[n / 2];
 }
 
-// Dynamic shared memory past 48 KiB: 99 KiB of it, all in use.
+// Dynamic shared memory above 48 KiB: 99 KiB, all in use.
 extern "C" __global__ void shared_99k(const u8 *src, u8 *dst, u64 n)
 {
     extern __shared__ u8 tile[];
@@ -116,7 +116,7 @@ extern "C" __global__ void shared_99k(const u8 *src, u8 *dst, u64 n)
 }
 
 
-// Copies n bytes with one block, then waits until its own start plus so many nanoseconds.
+// Copies n bytes with one block, then waits until its own start plus this many nanoseconds.
 template <u64 length> static __device__ void timed_copy(const u8 *src, u8 *dst, u64 n)
 {
     u64 start = global_time();
@@ -148,7 +148,7 @@ extern "C" __global__ void add_float(const float *src, float *dst, u64 n)
         dst[i] += src[i];
 }
 
-// Off by a thousandth: within a tolerance of 1e-2 of the largest, not of 1e-4.
+// Wrong by a thousandth: within a tolerance of 1e-2 of the largest, not of 1e-4.
 extern "C" __global__ void scaled_float(const float *src, float *dst, u64 n)
 {
     for (u64 i = index(); i < n; i += stride())
@@ -190,7 +190,7 @@ extern "C" __global__ void nan_float(const float *src, float *dst, u64 n)
         dst[i] = i == n / 3 ? __uint_as_float(0x7fc00000) : src[i];
 }
 
-// The last writer of a location wins, and which that is changes from launch to launch.
+// The last writer of a location wins; the writer differs between launches.
 extern "C" __global__ void racy_float(const float *src, float *dst, u64 n)
 {
     for (u64 i = index(); i < n; i += stride())

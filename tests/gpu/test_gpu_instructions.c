@@ -1,11 +1,11 @@
-/* All forms of arithmetic instructions and random programs of them, on a GPU and on the simulated
- * device, bit for bit.
+/* Compares all forms of arithmetic instructions and random programs of them between a GPU and the
+ * simulated device, bit for bit.
  *
  * usage: test_gpu_instructions DIFFERENCES [DETAILS]
  *
- * DIFFERENCES says what is known to differ (its head tells how). DETAILS gets a paragraph for each
- * form that is not equal, with operands. Exit status: 0 nothing else differs, 1 something does, 2
- * usage, 77 there is no GPU. */
+ * DIFFERENCES has the known differences (its first lines describe the format). DETAILS gets a
+ * paragraph for each form that is not equal, with operands. Exit code: 0 if nothing else differs, 1
+ * if something does, 2 on a usage error, 77 without a GPU. */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -21,19 +21,19 @@
 
 enum {
     TRIES = 2048,   /* operands of each form */
-    PROGRAMS = 400, /* random ones */
+    PROGRAMS = 400, /* random operands */
     PROGRAM_THREADS = 256,
     FORMS_A_MODULE = 32,
     PROGRAMS_A_MODULE = 4,
-    WORKERS = 8,   /* the driver's compiler takes most of the time */
-    EXAMPLES = 24, /* operands shown of a form that differs */
+    WORKERS = 8,   /* small, because the driver's compiler takes most of the time */
+    EXAMPLES = 24, /* operands to print of a form that differs */
     SKIPPED = 77
 };
 
 typedef struct outcome {
     likeness state;
-    int count;    /* of tries that are not equal, bit for bit */
-    double worst; /* distance in units of the last place, where both are numbers */
+    int count;    /* tries that are not equal, bit for bit */
+    double worst; /* distance in units in the last place, if both are numbers */
     double absolute;
     char *details;
 } outcome;
@@ -43,13 +43,13 @@ typedef struct work {
     CUcontext context;
     const form *forms;
     size_t form_count;
-    outcome *outcomes;  /* of each form */
-    const form **drawn; /* of which programs are made */
+    outcome *outcomes;  /* results of each form */
+    const form **drawn; /* forms that programs consist of */
     size_t drawn_count;
     outcome programs[PROGRAMS];
     differences known;
     pthread_mutex_t lock;
-    size_t next; /* module to take */
+    size_t next; /* next module to take */
     bool failed;
 } work;
 
@@ -61,13 +61,13 @@ static void *allocate(size_t count, size_t size)
     return p;
 }
 
-/* Parts of a value: two of packed kinds. */
+/* Returns the parts of a value: two for packed kinds. */
 static int part_count(char kind)
 {
     return kind == 'F' || kind == 'G' ? 2 : 1;
 }
 
-/* A part as a number; false where the kind is no float's. */
+/* Gives a part as a number. Returns false if the kind is not a float. */
 static bool part_value(char kind, uint64_t bits, int part, double *value, double *ulp)
 {
     int exponent_bits, fraction_bits;
@@ -103,7 +103,7 @@ static bool part_value(char kind, uint64_t bits, int part, double *value, double
     return true;
 }
 
-/* How one value of the GPU and one of the simulator differ. */
+/* Classifies the difference between the GPU's value and the simulator's. */
 static likeness compare(char kind, uint64_t gpu, uint64_t sim, const difference *known, outcome *o)
 {
     likeness worst = STATE_EQUAL;
@@ -130,7 +130,7 @@ static likeness compare(char kind, uint64_t gpu, uint64_t sim, const difference 
     return worst;
 }
 
-/* Runs a module's kernel k<i> on the GPU; false when the driver refuses something. */
+/* Runs kernel k<i> of a module on the GPU. Returns false on an error of the driver. */
 static bool run_on_gpu(const work *w, CUmodule module, int number, const uint64_t *in,
                        size_t in_words, uint64_t *out, size_t out_words, uint32_t n)
 {
@@ -190,7 +190,7 @@ static void put_operands(text *t, const form *f, const uint64_t *in, int i, uint
     put(t, "-> gpu %llx sim %llx\n", (unsigned long long)gpu, (unsigned long long)sim);
 }
 
-/* Tries one form. `module` NULL: the driver refused its PTX. */
+/* Tries one form. `module` is NULL if the driver refused its PTX. */
 static void try_form(work *w, size_t index, CUmodule module, int number)
 {
     const form *f = &w->forms[index];
@@ -235,7 +235,8 @@ static void try_form(work *w, size_t index, CUmodule module, int number)
     free(sim);
 }
 
-/* Is what a register of a thread has open, by what is known of the program's steps? */
+/* Returns whether a thread's register is not determined, by the known differences of the program's
+   steps. */
 static bool is_open(const random_program *p, const difference *const of[PROGRAM_STEPS],
                     uint64_t index, int thread, int number)
 {
@@ -299,7 +300,7 @@ static void do_forms(work *w, size_t first)
     size_t count = w->form_count - first < FORMS_A_MODULE ? w->form_count - first : FORMS_A_MODULE;
     text ptx = text_new((FORMS_A_MODULE + 1) * FORM_KERNEL_BYTES);
     for (size_t alone = 0; alone < count + 1; alone++) {
-        /* All in one module; each in its own where the driver does not take that. */
+        /* Puts all forms into one module, or each into its own if the driver refuses that. */
         ptx.length = 0;
         put(&ptx, "%s", form_module_header);
         for (size_t i = 0; i < count; i++) {
@@ -367,7 +368,7 @@ static void *worker(void *context)
     }
 }
 
-/* Is the outcome what is expected, or nearer to equal? */
+/* Returns whether the result is the expected one, or closer to equal. */
 static bool is_expected(const outcome *o, const difference *e)
 {
     if (o->state == STATE_REFUSED || e->state == STATE_REFUSED)
@@ -375,7 +376,8 @@ static bool is_expected(const outcome *o, const difference *e)
     return o->state <= e->state;
 }
 
-/* Prints the table, writes the details; returns how many forms and programs are not as expected. */
+/* Prints the table and writes the details. Returns the number of forms and programs with unexpected
+   results. */
 static int report(const work *w, const char *path)
 {
     int forms[STATE_COUNT] = {0}, programs[STATE_COUNT] = {0}, unexpected = 0, better = 0;
@@ -422,7 +424,7 @@ static int report(const work *w, const char *path)
     return unexpected;
 }
 
-/* Forms that are equal by what is listed, of threads that work alone. */
+/* Forms that are equal when tried alone, according to the list. */
 static void draw(work *w)
 {
     w->drawn = allocate(w->form_count, sizeof *w->drawn);

@@ -1,9 +1,9 @@
-/* Products of matrices by warpgroups (wgmma), on a GPU of compute capability 9.0: each form of
- * unit.sim/machine.warpgroup, beside the product by rows and columns that the simulated device is
- * held to.
+/* Matrix products of warpgroups (wgmma), on a GPU of compute capability 9.0: each form of
+ * unit.sim/machine.warpgroup, beside the expected result that the simulated device is tested with.
  *
- * Integers must be equal. Floats may differ by what such a GPU's accumulators lack: how much they
- * do is printed. Exit status: 0 all do, 1 one does not, 77 there is no such GPU. */
+ * Integers must be equal. Floats may differ by the limited precision of such a GPU's accumulators;
+ * the difference is printed. Exit code: 0 if all agree, 1 if one does not, 77 without such a
+ * GPU. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -11,7 +11,8 @@
 #include "sim_fixture.h"
 #include "warpgroup_forms.h"
 
-/* The form's kernel on the GPU, with the data of `d`; false when the driver refuses something. */
+/* Runs the form's kernel on the GPU with the data of `d`. Returns false on an error of the
+   driver. */
 static bool run_on_gpu(const cuda_driver *cuda, const char *ptx, const warpgroup_form *f,
                        warpgroup_data *d)
 {

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What a command does itself grows with its input as the input does, or nearly: each is run on inputs of 1, 10 and 100
-thousand entries, results, configurations or lines, and the time of its processes on the processor is looked at.
+"""Checks that the time of each command grows almost linearly with its input. Each command runs on inputs of 1, 10 and
+100 thousand entries, results, configurations or lines, and the CPU time of its processes is compared.
 
 usage: growth.py AUTOTUNE FAKE_CUDA [COMMAND]
 
-Ten times as much may take MOST_RATIO times as long: what is linear takes ten times, n log n twelve, n^2 a hundred. A time
-below NOISE_S (between 1 and 10 thousand, a third of that) counts as that long. Commands that want a GPU have that of the
-driver FAKE_CUDA. An input that is refused because it is too large, by a message that says so, is fine.
+Ten times the input may take MOST_RATIO times as long: linear time is ten times, n log n twelve, n^2 a hundred. A
+time below NOISE_S (between 1 and 10 thousand, a third of that) counts as NOISE_S. Commands that need a GPU have that
+of the driver FAKE_CUDA. A message that refuses an input because it is too large is fine.
 """
 import json
 import os
@@ -18,7 +18,7 @@ import sys
 import tempfile
 
 MOST_RATIO, NOISE_S, LIMIT_S = 35, 0.15, 300
-CHEAP_S = 0.7 # for 10 thousand: what takes longer is compared well enough there, and not run on 100 thousand
+CHEAP_S = 0.7 # for 10 thousand: a slower command is compared well enough there, and not run on 100 thousand
 SIZES = 1000, 10000, 100000
 
 SCRIPT = """local at = require "autotune"
@@ -55,7 +55,7 @@ def configuration(i):
 
 
 def write_cache(path, count):
-    """Results of a kernel-tuner cache; the values of one parameter begin alike."""
+    """Returns results of a Kernel Tuner cache; the values of one parameter have a common prefix."""
     words = [("x" * 200) + str(i) for i in range(max(count // 4, 1))]
     cache = {}
     for i in range(count):
@@ -89,13 +89,14 @@ def write_script(folder, count, lines):
 
 
 def write_kernel_file(path, count):
-    """Macros that name the one before, five hundred in a row, and functions of the host."""
+    """Returns macros that each name the previous one, five hundred in a row, and functions of the host."""
     lines = (f"#define M{i} {i % 1000 and f'M{i - 2}'}\n" if i % 2 == 0 else f"int h{i}() {{ return M{i - 1}; }}\n"
              for i in range(count))
     open(path, "w").write(KERNEL_FILE % ("".join(lines), count - 2))
 
 
-# By name: what is run in a folder that has cache.json, records/, script/grown.lua, long/grown.lua, kernel.cu, each of that size.
+# Commands by name. They run in a folder with cache.json, records/, script/grown.lua, long/grown.lua, kernel.cu, each of
+# the given size.
 COMMANDS = {
     "replay": "replay cache.json --strategy random --repeat 2 --budget 20",
     "importance": "importance cache.json --json",
@@ -139,7 +140,8 @@ def processor_s():
 
 
 def measure(autotune, words, folder):
-    """Seconds on the processor, of the command and the processes that it waited for; None: it refused, and said why."""
+    """Returns CPU seconds of the command and of the processes that it waited for, or None if it refused with a
+    reason."""
     before = processor_s()
     said = subprocess.run([autotune, *words.split()], cwd=folder, capture_output=True, text=True, timeout=LIMIT_S,
                           errors="replace")

@@ -1,10 +1,11 @@
 #!/bin/sh
-# Runs a test in Turkish, where one and a half is 1,5, and the small letter of I is none of ASCII: whatever it starts that
-# is autotune, or a test of its library, has called setlocale(LC_ALL, "tr_TR.UTF-8") before it begins.
+# Runs a test in a Turkish locale, which writes 1,5 for one and a half and has a lower-case I outside of ASCII. Every
+# autotune and every test of its library that the test starts has called setlocale(LC_ALL, "tr_TR.UTF-8") before it
+# begins.
 #
 # usage: comma.sh [--or-plainly] PRELOAD COMMAND...
 #
-# Where there is no such locale and none can be made, the test is skipped (77), or with --or-plainly runs in the C locale.
+# If there is no such locale and it cannot be made, the test is skipped (77), or with --or-plainly runs in the C locale.
 set -eu
 plainly=
 if [ "$1" = --or-plainly ]; then
@@ -26,11 +27,11 @@ without() { # without REASON COMMAND...
 LOCPATH=$(mktemp -d)
 trap 'rm -rf "$LOCPATH"' EXIT
 command -v localedef >/dev/null || without "there is no localedef (Debian: libc-bin)" "$@"
-# It warns, and ends with 1, of what is missing in the definition.
+# It warns, and ends with 1, if parts of the definition are missing.
 localedef -i tr_TR -f UTF-8 "$LOCPATH/tr_TR.UTF-8" >"$LOCPATH/said" 2>&1 || [ -e "$LOCPATH/tr_TR.UTF-8/LC_NUMERIC" ] ||
     without "localedef has no tr_TR (Debian: locales): $(head -n 1 "$LOCPATH/said")" "$@"
 export LOCPATH COMMA_LOCALE=tr_TR.UTF-8
 code=0
-# What glibc keeps of a locale that it loaded is no leak of ours; the same tests in the C locale look for those.
+# glibc keeps memory of a loaded locale, which is not a leak of ours; the same tests in the C locale look for leaks.
 env LD_PRELOAD="$preload" ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0 "$@" || code=$?
 exit $code

@@ -1,6 +1,5 @@
-/* Preloaded into autotune and the tests of its library: their process is in the locale
- * $COMMA_LOCALE before main(), as that of a program that calls setlocale(LC_ALL, "") is. Other
- * programs are left alone. */
+/* Preloaded into autotune and the tests of its library. Their process has the locale $COMMA_LOCALE
+ * before main(), like a program that calls setlocale(LC_ALL, ""). Other programs do not change. */
 #define _GNU_SOURCE /* program_invocation_short_name */
 #include <errno.h>
 #include <locale.h>
@@ -14,7 +13,7 @@ __attribute__((constructor)) static void take_locale(void)
     const char *name = getenv("COMMA_LOCALE"), *program = program_invocation_short_name;
     if (strncmp(program, "autotune", 8) != 0 && strncmp(program, "test_", 5) != 0)
         return;
-    /* Not by strcasecmp(), which the address sanitizer has of its own. */
+    /* Not strcasecmp(), which the address sanitizer replaces. */
     if (!name || !setlocale(LC_ALL, name) || strcmp(localeconv()->decimal_point, ",") != 0 ||
         towlower(L'I') == L'i') {
         fprintf(stderr, "%s: there is no locale '%s' like Turkish\n", program, name ? name : "");

@@ -1,11 +1,11 @@
-/* A program that lives long: again and again it opens the records, picks, prepares, launches and
- * checks what the kernel did, while others change the records.
+/* A program that runs for long: it repeatedly opens the records, picks, prepares, launches and
+ * checks the kernel's results, while other processes change the records.
  *
  * usage: pick_and_launch RESULTS SCRIPT PATTERN SECONDS CACHE
  *
  * Prints "rounds N launched N rss_kib EARLY LATE": its memory after a quarter of the time and a few
- * launches, when all that is cached is there, and at the end; 0 for both without those. Exit status
- * 1: something failed, which it says. */
+ * launches, when the caches are filled, and at the end; 0 for both if there were not enough
+ * launches. Exit code 1, with a message, if something failed. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,7 +73,7 @@ static at_status launch_and_check(device *d, const at_kernel *k, uint64_t round,
     return AT_OK;
 }
 
-/* *launched grows by 1, unless nothing is recorded yet. */
+/* Adds 1 to *launched, unless nothing is recorded so far. */
 static at_status use(device *d, char **argv, uint64_t round, uint64_t *launched, at_error *error)
 {
     at_results *results = NULL;

@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""Everything beside everything, with a kill every few seconds: tunings of new problems, sweeps, verifications, merges and a
+"""Runs everything at once, with a kill every few seconds: tunings of new problems, sweeps, verifications, merges and a
 program that picks and launches, on one folder of records.
 
 usage: soak.py BUILD SECONDS [DEVICE]
 
-On DEVICE (default cuda:0) of this machine, or of the driver that AUTOTUNE_LIBCUDA names. At the end
-  - nothing was lost: what a command said it had recorded is recorded, and every record is whole;
+Runs on DEVICE (default cuda:0) of this machine, or of the driver that AUTOTUNE_LIBCUDA names. At the end it checks
+that
+  - nothing was lost: every result that a command reported as recorded is recorded, and every record is whole;
   - nothing hung: every command ended within its limit;
-  - nothing failed but what was killed, and nobody is left behind: no process, no temporary file, no lock;
-  - memory is flat: the program's own, and the tuners', whose later ones take no more than the first.
-Exit status: 0, or 1 with what is wrong.
+  - nothing failed except killed commands, and no process, temporary file or lock is left;
+  - memory is flat: that of the program and of the tuners, whose later runs need no more than the first ones.
+Exit code: 0, or 1 with the errors.
 """
 import json
 import os
@@ -23,11 +24,11 @@ import tempfile
 import threading
 import time
 
-LIMIT_S = 240          # of one command
-KILL_S = (1.0, 4.0)    # between two kills
-GROWTH_KIB = 16 * 1024 # of a process's memory that is noise
-JOURNAL_KIB = 2 * 64 * 1024 # which a tuner reads whole, until it is put aside
-PROBLEMS = 240         # then they are tuned anew: records do not grow for ever
+LIMIT_S = 240          # limit of one command, in seconds
+KILL_S = (1.0, 4.0)    # seconds between two kills
+GROWTH_KIB = 16 * 1024 # noise of a process's memory
+JOURNAL_KIB = 2 * 64 * 1024 # size of the journal, which a tuner reads whole, until it is put aside
+PROBLEMS = 240         # problems until they are tuned anew, because records must not grow forever
 SCRIPT = "soaked.lua"
 
 
@@ -62,7 +63,8 @@ class Soak:
         return time.monotonic() > self.end
 
     def run(self, kind, *words):
-        """One command to its end: its exit code; None: it was killed, or stopped by a signal of ours."""
+        """Runs one command to its end. Returns its exit code, or None if it was killed or stopped by one of our
+        signals."""
         process = subprocess.Popen([self.tool, *words], cwd=self.folder, env=self.environment, start_new_session=True,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         with self.guard:
@@ -83,7 +85,7 @@ class Soak:
             self.complain(f"exit {process.returncode}: {kind}: {' '.join(words)}: {err[-500:]}")
         return None
 
-    # ---- who works ----
+    # ---- commands and programs ----
 
     def sizes(self, count):
         with self.guard:
@@ -106,11 +108,11 @@ class Soak:
         said = self.run("sweep", "sweep", SCRIPT, "--over", over, "--device", self.device, "--quiet", "--json")
         if said is not None:
             points = json.JSONDecoder().raw_decode(said)[0]["points"]
-            # A point whose workers were killed again and again says so, and is none.
+            # A point whose workers were killed repeatedly reports that and has no result.
             self.promise([p["problem"]["n"] for p in points if p.get("record")])
 
     def known(self):
-        """What is recorded by now; waits for the first."""
+        """Returns the recorded problems; waits for the first one."""
         while not self.promised and not self.over():
             time.sleep(0.2)
         with self.guard:
@@ -131,14 +133,14 @@ class Soak:
         while not self.over():
             try:
                 work()
-            except Exception as error:  # a thread that ends unheard would make a soak of nothing
+            except Exception as error:  # a thread that ends unnoticed would make the test worthless
                 self.complain(f"{work.__name__}: {error!r}")
                 return
 
-    # ---- who disturbs ----
+    # ---- kills ----
 
     def family(self):
-        """The running commands, and which processes are theirs."""
+        """Returns the running commands and their processes."""
         parents = {}
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
@@ -188,7 +190,7 @@ class Soak:
             except ProcessLookupError:
                 pass
 
-    # ---- what is left ----
+    # ---- checks at the end ----
 
     def check_records(self):
         said = subprocess.run([self.tool, "results", "list", "--results", "results", "--json"], cwd=self.folder,

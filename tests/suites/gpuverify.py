@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""GPUVerify's CUDA tests. Their answers hold for all inputs; a check runs one.
+"""GPUVerify's CUDA tests. Their answers hold for all inputs; a check runs one input.
 
 Usage: gpuverify.py --autotune BINARY --suite CHECKOUT [--jobs N]
 
-A test's first line is its answer, its second one the launch. Tests of the verifier's own errors have no answer and are left out, as
-are those of a generator whose tables the host's library makes.
-Arrays have ELEMENTS elements, which hold their index; numbers are 1, unless NUMBERS or the kernel's __requires() say otherwise.
+The first line of a test is its answer, the second line its launch. Tests of the verifier's own errors have no answer
+and are left out, and so are tests of a random generator whose tables come from a host library.
+Arrays have ELEMENTS elements, which hold their index; numbers are 1, unless NUMBERS or the kernel's __requires()
+give others.
 """
 import math
 import re
@@ -15,7 +16,7 @@ import suite
 
 ELEMENTS = 1 << 18
 
-# What the verifier's annotations mean in an execution. Those that only guide its proof are true.
+# The verifier's annotations as code. Annotations that only guide its proof are true.
 ANNOTATIONS = """#pragma once
 #include <cassert>
 typedef unsigned int uint;
@@ -45,8 +46,8 @@ typedef unsigned int uint;
 #define __builtin_memcpy memcpy
 """
 
-LUA = ("in", "end", "pairs")  # names of arguments to which a description adds _
-NUMBERS = {  # test: { argument: value }, where 1 is not what the test means
+LUA = ("in", "end", "pairs")  # names of arguments that get a trailing _ in a description
+NUMBERS = {  # test: { argument: value }, if the test is not meant for 1
     "function_pointers/basic_assignment_fail": {"i": 0},
     "param_values/value_causing_race": {"x": 185},
     "param_values/value_in_assert": {"c": 48},
@@ -76,7 +77,7 @@ ADDRESS = "takes a function's address as an argument, which a host does not have
 LOCKSTEP = "relies on lanes in lockstep, which compute capability 7.0 ended"
 HOST = "is no CUDA: device code names a variable of the host"
 TEXTURE = "has a texture reference, which CUDA 12 removed"
-EXPLAINED = {  # test: why another verdict is right
+EXPLAINED = {  # test: the reason why another verdict is right
     "annotation_tests/test_axiom": "races in the blocks that the axiom denies",
     "argument_promotion": TEXTURE,
     "atomics/pointer_add": HOST,
@@ -108,17 +109,18 @@ EXPLAINED = {  # test: why another verdict is right
     "warpsync/scan_warp": LOCKSTEP,
     "warpsync/shuffle": LOCKSTEP,
 }
-HEADERS = {"cooperative_groups": "cooperative_groups.h", "curand_tests": "curand_kernel.h"}  # those that the verifier adds
+# includes that the verifier adds
+HEADERS = {"cooperative_groups": "cooperative_groups.h", "curand_tests": "curand_kernel.h"}
 
 
 def table(values):
-    """A table of Lua: of a list, or of a dictionary whose values are text."""
+    """Returns a Lua table for a list, or for a dictionary whose values are text."""
     items = [f"{name} = {value}" for name, value in values.items()] if isinstance(values, dict) else map(str, values)
     return "{ " + ", ".join(items) + " }"
 
 
 def launch(line):
-    """The blocks, the threads and the macros of a test's second line."""
+    """Returns the blocks, the threads and the macros of a test's second line."""
     sizes = {}
     for name in "gridDim", "blockDim":
         value = re.search(rf"--{name}=(\[[^]]*\]|[\d,]+)", line)[1]
@@ -127,14 +129,14 @@ def launch(line):
 
 
 def case(path, test):
-    """The case of a test, or None if the test has no answer."""
+    """Returns the case of a test, or None if the test has no answer."""
     text = path.read_text()
     answer, line = text.splitlines()[:2]
     if answer.lower() not in ("//pass", "//xfail:not_all_verified") or "curandStateMtgp32_t" in text:
         return None
     grid, block, macros = launch(line)
     entry, arguments = re.search(r"__global__\s+void\s+(\w+)\s*\(([^)]*)\)", text).groups()
-    while math.prod(block) > 1024:  # more threads than a block has on any GPU
+    while math.prod(block) > 1024:  # more threads than any GPU allows in a block
         block[block.index(max(block))] //= 2
     numbers, buffers, structs = {}, {}, MEMBERS.get(test, {})
     for argument in filter(None, (part.strip() for part in arguments.split(","))):

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Indigo's kernels, as the HiRace artifact has them, on the six graphs that come with it.
+"""Indigo's kernels, in the version of the HiRace artifact, on the six graphs that come with it.
 
 Usage: indigo.py --autotune BINARY --suite CHECKOUT [--jobs N]
 
-A kernel is wrong if its name says boundsBug, atomicBug, guardBug, raceBug or syncBug; all but the first are races. The
-suite's serial code is the reference. Some mistakes need more edges than a graph has: `executes` says which.
+A kernel is wrong if its name says boundsBug, atomicBug, guardBug, raceBug or syncBug; all but the first are races.
+The suite's serial code is the reference. Some mistakes only show on graphs with more edges; `executes` decides.
 """
 import ctypes
 import re
@@ -13,7 +13,7 @@ import sys
 
 import suite
 
-PUBLISHED = {  # of 346 races, by table 1 of the artifact's paper (SC 2024)
+PUBLISHED = {  # races found, of 346, by table 1 of the artifact's paper (SC 2024)
     "DAG_100n_200e": (346, 298, 92),
     "DAG_200n_400e": (346, 298, 92),
     "DAG_5n_5e": (182, 118, 92),
@@ -22,12 +22,12 @@ PUBLISHED = {  # of 346 races, by table 1 of the artifact's paper (SC 2024)
     "power_law_200n_1000e": (346, 297, 128),
 }
 TOO_FEW = "with this graph's edges the mistake makes no difference"
-THREADS = 64  # of a block
+THREADS = 64  # threads of a block
 NODES_A_BLOCK = {"thread": THREADS, "warp": THREADS // 32, "block": 1}
 
 
 class Graph:
-    """A graph of the suite, and the data that the suite's program makes for it."""
+    """A graph of the suite, with the data that the suite's program makes for it."""
 
     def __init__(self, path):
         self.name = path.stem
@@ -46,7 +46,7 @@ class Graph:
 
 
 class Kernel:
-    """What the name of a kernel says about it."""
+    """The properties of a kernel that its name states."""
 
     def __init__(self, name):
         self.name = name
@@ -59,12 +59,12 @@ class Kernel:
         self.expected = "race" if racy else "fault" if "boundsBug" in self.words else "right"
 
     def blocks(self, graph):
-        """The blocks that give each node its thread, warp or block; kernels that loop over nodes get fewer."""
+        """Returns the blocks with a thread, warp or block for each node; kernels that loop over nodes get fewer."""
         blocks = -(-graph.nodes // NODES_A_BLOCK[self.by])
         return max(2, blocks // 2 - 1) if "persistent" in self.words else blocks
 
     def result(self):
-        """The buffer that the suite's program compares with its serial code's, and how many elements of it."""
+        """Returns the buffer that the suite's program compares with its serial code's, and its number of elements."""
         if self.update.startswith("conditional"):
             return "data1", "1"
         if self.update == "populate_worklist":
@@ -72,7 +72,7 @@ class Kernel:
         return "data2" if "traverse" in self.words else "data1", "numv"
 
     def visits(self, graph):
-        """Yields node, edge and rank of the edge among its node's, in the order in which the kernel comes to them."""
+        """Yields node, edge and rank of the edge at its node, in the kernel's order."""
         for node in range(graph.nodes):
             begin, end = graph.nindex[node:node + 2]
             edges = list(range(begin, end))
@@ -93,7 +93,7 @@ class Kernel:
         """Returns whether the mistake makes a difference on `graph`."""
         if "boundsBug" in self.words:
             if not self.one_edge or any(edge is None for _, edge, _ in self.visits(graph)):
-                return True  # threads past the last node, or edges that there are not
+                return True  # threads past the last node, or edges that do not exist
             right = Kernel("_".join(word for word in self.name.split("_") if word != "boundsBug"))
             if self.outcome(graph) != right.outcome(graph):
                 return True
@@ -102,17 +102,18 @@ class Kernel:
         return bool(self.words & {"atomicBug", "guardBug"}) and self.races(graph)
 
     def races(self, graph):
-        """Returns whether two threads update one element, and one of them writes it."""
+        """Returns whether two threads access one element and one of them writes it."""
         lanes = {"thread": 1, "warp": 32, "block": THREADS}[self.by]
         teams = self.blocks(graph) * THREADS // lanes
         threads = {}
         for node, edge, rank in self.visits(graph):
             element = graph.nlist[edge] if self.update == "push_node" else 0
             threads.setdefault(element, set()).add((node % teams, rank % lanes))
-        if self.update.startswith("conditional") and self.by != "thread":  # one thread for each node, without edges, too
+        # one thread for each node, also for nodes without edges
+        if self.update.startswith("conditional") and self.by != "thread":
             threads = {0: set(range(min(graph.nodes, teams)))}
         if "guardBug" in self.words:
-            # The guard of a block looks at its first thread's own edges, unless warps reduce first.
+            # A block's guard reads the edges of its first thread only, unless warps reduce first.
             values = [graph.data2[graph.nlist[edge]] for _, edge, rank in self.visits(graph)
                       if self.by != "block" or "shfl" in self.words or rank % THREADS == 0]
             if max(values, default=0) <= graph.data1[0]:
@@ -120,7 +121,7 @@ class Kernel:
         return any(len(those) > 1 for those in threads.values())
 
     def outcome(self, graph):
-        """Computes what the kernel leaves in its result, one edge after the other."""
+        """Computes the kernel's result, one edge after the other."""
         data1, count = list(graph.data1), 0
         for node, edge, _ in self.visits(graph):
             neighbour = graph.nlist[edge]
@@ -156,7 +157,7 @@ buffers = {{
 
 
 def serial(text):
-    """The suite's serial code as a kernel of one thread."""
+    """Returns the suite's serial code as a kernel of one thread."""
     code = re.search(r"^ *void serial_code\(.*?(?=^ *(int|void) \w+\()", text, re.MULTILINE | re.DOTALL)[0]
     return ("typedef int data_t;\n__device__ " + code +
             "extern \"C\" __global__ void reference(int *nindex, int *nlist, data_t *data1, data_t *data2, int numv)\n"

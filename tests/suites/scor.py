@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""ScoR's microbenchmarks and benchmarks, whose races are those of scopes.
+"""ScoR's microbenchmarks and benchmarks, whose races come from scopes.
 
 Usage: scor.py --autotune BINARY --suite CHECKOUT [--jobs N]
 
-A microbenchmark's name says whether it races; a benchmark races where RACEY is defined. Data of the microbenchmarks are volatile.
-PTX calls such accesses strong, and strong accesses never race, so the driver drops the word.
+A microbenchmark's name says whether it races; a benchmark races if RACEY is defined. The data of the microbenchmarks
+are volatile. PTX calls such accesses strong, and strong accesses never race, so this driver removes the keyword.
 """
 import re
 import sys
@@ -16,7 +16,8 @@ def micro(given):
     for path in sorted((given.suite / "microbenchmarks/src").glob("*.cu")):
         text = path.read_text()
         variables = [name for name in re.findall(r"^__device__ int (\w+) = 0;", text, re.MULTILINE)
-                     if len(re.findall(rf"\b{name}\b", text)) > 1]  # those that the kernel uses begin each launch as the file says
+                     # variables that the kernel uses start each launch with the file's values
+                     if len(re.findall(rf"\b{name}\b", text)) > 1]
         zeros = ", ".join(f'{name} = "zero"' for name in variables)
         blocks, threads = (re.search(rf"#define\s+{name}\s+(\d+)", text)[1] for name in ("NBLOCKS", "TPERBLK"))
         yield suite.Case(
@@ -33,8 +34,8 @@ buffers = {{
 """)
 
 
-# Fields of the benchmarks' kernels: numbers, NBLOCKS and NTHREADS among them, and buffers. Each block of the graph kernels
-# begins at its head and takes others' elements when it is done.
+# Fields of the benchmarks' kernels: numbers, including NBLOCKS and NTHREADS, and buffers. Each block of the graph
+# kernels begins at its head and takes other blocks' elements when it is done.
 GRAPH = """
   head    = at.inout { count = "NBLOCKS", fill = at.values { 0, 100, 200 } },
   tail    = at.inout { count = "NBLOCKS", fill = at.values { 100, 200, 300 } },

@@ -1,8 +1,8 @@
 """Runs kernels of a public suite through `autotune check` and prints the verdicts beside the suite's own answers.
 
-A driver makes a Case for each kernel and input, and hands the list to `judge`. A check runs in a temporary folder with the
-kernel's text, as the checkout has it, and the fields that its file lacks (`--describe`). Nothing of a suite is stored here but
-names, sizes and answers.
+A driver makes a Case for each kernel and input, and passes the list to `judge`. A check runs in a temporary folder
+with the kernel's text from the checkout, and the fields that its file lacks (`--describe`). Only names, sizes and
+answers of a suite are stored here.
 """
 import argparse
 import json
@@ -28,7 +28,7 @@ class Case:
     group: str = ""  # the row of the table
     files: dict = field(default_factory=dict)  # other files beside the description: name to text or bytes
     options: list = field(default_factory=list)
-    explained: str = ""  # why the suite's answer does not hold for this input; empty: it does
+    explained: str = ""  # reason why the suite's answer does not hold for this input; empty if it does
     verdict: str = ""  # "right", "race", "fault", "unknown" or "error"
     message: str = ""
     seconds: float = 0.0

@@ -1,4 +1,4 @@
--- A synthetic space: 10^9 points, of which about 10^5 are valid.
+-- A synthetic space of 10^9 points, of which about 10^5 are valid.
 local at = require "autotune"
 
 return at.pattern {

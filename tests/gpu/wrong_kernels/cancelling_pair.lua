@@ -1,5 +1,4 @@
--- Copies with two wrong elements that cancel in a sum of all.
--- Right is only fault = "none".
+-- Copies with two wrong elements that cancel in a sum of all elements. Only fault = "none" is right.
 local at = require "autotune"
 
 return at.pattern {

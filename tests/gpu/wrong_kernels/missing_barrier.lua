@@ -1,5 +1,4 @@
--- Transposes whose threads do not wait for each other's part of the tile.
--- Right is only fault = "none".
+-- Transposes whose threads do not wait for the other threads' parts of the tile. Only fault = "none" is right.
 local at = require "autotune"
 
 return at.pattern {

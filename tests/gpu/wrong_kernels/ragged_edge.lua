@@ -1,5 +1,4 @@
--- Transposes that are right where tiles fit and wrong at the ragged edges.
--- Right is only fault = "none".
+-- Transposes that are right for full tiles and wrong at the ragged edges. Only fault = "none" is right.
 local at = require "autotune"
 
 return at.pattern {

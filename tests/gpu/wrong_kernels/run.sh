@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Tunes every pattern here, whose variants but one are wrong, on a small, a middling and a large
-# problem (each with its ragged companion): verification must reject all of the wrong ones, and the
-# right one must win. Usage: run.sh BINARY [DEVICE]
+# Tunes every pattern here, whose variants are wrong except one, on a small, a medium and a large problem (each with its
+# ragged problem): verification must reject all wrong variants, and the right one must win. Usage: run.sh BINARY
+# [DEVICE]
 set -eu
 autotune=$(realpath "$1")
 device=${2:-cuda:0}
@@ -10,7 +10,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failed=0
 
-number() { # number NAME: the value of "NAME": in the JSON at hand, 0 when it is not there
+number() { # number NAME: prints the value of "NAME": in the JSON, or 0 if it is absent
     local text
     text=$(grep -o "\"$1\":[0-9]*" "$work/flat.json" | head -1 | cut -d: -f2)
     echo "${text:-0}"

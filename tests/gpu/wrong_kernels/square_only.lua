@@ -1,5 +1,4 @@
--- Transposes that are right for square matrices only.
--- Right is only fault = "none".
+-- Transposes that are right for square matrices only. Only fault = "none" is right.
 local at = require "autotune"
 
 return at.pattern {

@@ -1,5 +1,4 @@
--- Copies that are right only on what an earlier launch left in the output.
--- Right is only fault = "none".
+-- Copies that are right only because of an earlier launch's results in the output. Only fault = "none" is right.
 local at = require "autotune"
 
 return at.pattern {

@@ -1,5 +1,4 @@
--- Copies that also write outside their output.
--- Right is only fault = "none".
+-- Copies that also write outside their output. Only fault = "none" is right.
 local at = require "autotune"
 
 return at.pattern {

@@ -1,5 +1,4 @@
--- Copies that are right only where the input is zero.
--- Right is only fault = "none".
+-- Copies that are right only where the input is zero. Only fault = "none" is right.
 local at = require "autotune"
 
 return at.pattern {
