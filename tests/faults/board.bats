@@ -1,7 +1,7 @@
 load helpers
 
-# The board's energy grows by as much between two readings whatever runs: a kernel that takes half the
-# time is launched twice as often between them, and a launch costs half.
+# The growth of the board's energy between two readings does not depend on the kernel: a kernel that takes half the time
+# is launched twice as often between them, so a launch costs half the energy.
 @test "--objective energy ranks the finalists by what a launch costs, and records it" {
     gpu
     needs_the_fake

@@ -1,6 +1,6 @@
 load helpers
 
-# In stdout, wherever its lines end.
+# Searches stdout without its line breaks.
 says_words() {
     [[ "$(tr -s ' \n' ' ' <out.txt)" == *"$1"* ]] || { echo "no '$1' in: $output"; return 1; }
 }

@@ -1,5 +1,4 @@
-/* Preloaded: the machine's clock is $CLOCK_AHEAD_S seconds ahead, or behind where that is below 0.
- */
+/* Preloaded: the machine's clock is $CLOCK_AHEAD_S seconds ahead, or behind if that is negative. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 load helpers
 
-# Launches with attributes, as the fake driver is told of them: kernel, cluster, scheduling policy (2: the blocks of a
-# cluster are balanced) and whether it is cooperative.
+# Launches with attributes, as the fake driver logs them: kernel, cluster, scheduling policy (2: the blocks of a cluster
+# are balanced) and whether the launch is cooperative.
 
 clusters() { # clusters [OPTION]...
     gpu
@@ -11,7 +11,7 @@ clusters() { # clusters [OPTION]...
     succeeds
 }
 
-attributes_are() { # attributes_are LINE...: those of all launches with any
+attributes_are() { # attributes_are LINE...: checks the attributes of all launches that have any
     printf '%s\n' "$@" >expected.txt
     sort -u "$FAKE_CUDA_ATTRIBUTES" | diff expected.txt -
 }

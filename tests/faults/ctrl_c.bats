@@ -1,12 +1,12 @@
 load helpers
 
-# A second after Ctrl-C a command has ended. What is waited for is longer, by what other processes of the
-# machine may take; what runs takes longer still.
+# A command must end within a second after Ctrl-C. The tests wait longer, in case the machine is busy, and the commands
+# would run even longer.
 ENDED_S=10
 
 RESULTS="$BATS_TEST_DIRNAME/../../results"
 
-ended() { # ended PID: of itself, by the interrupt
+ended() { # ended PID: checks that it ended by itself, because of the interrupt
     for _ in $(seq $((ENDED_S * 20))); do
         kill -0 "$1" 2>/dev/null || break
         sleep 0.05
@@ -17,8 +17,8 @@ ended() { # ended PID: of itself, by the interrupt
     [ "$status" -eq 130 ] || { echo "exit $status"; return 1; }
 }
 
-# A space of the problem n that is enumerated at once for 4096, and for others takes as long as it may: a
-# sum over ten parameters decides with the last, and what it lets through fills no memory.
+# A space that is enumerated at once for n = 4096, and for other problems takes as long as its limit allows: the
+# constraint is on a sum of ten parameters and needs the last of them, and the valid points do not fill memory.
 write_late() {
     cp "$BATS_TEST_DIRNAME"/timed*.tmpl .
     python3 - "$BATS_TEST_DIRNAME/timed.lua" >late.lua <<'PY'
@@ -33,7 +33,7 @@ print(text.replace("  buffers", "  where = { %s },\n\n  buffers" % ", ".join(whe
 PY
 }
 
-# Each takes half a minute at least, here.
+# Each command would take at least half a minute here.
 slow_commands() {
     cat <<END
 $TIMED --device cuda:0
@@ -63,11 +63,11 @@ END
     cp "$BATS_TEST_DIRNAME/timed.lua" .
     tool timed.lua --device cuda:0 --quiet --only a=11,12 --only b=5,6
     succeeds
-    # A gnuplot that ends with the tuner, and not before.
+    # A gnuplot that ends with the tuner, not before.
     mkdir bin
     printf '#!/bin/sh\nexec tail --pid=$PPID -f /dev/null\n' >bin/gnuplot
     chmod +x bin/gnuplot
-    # A launch of two seconds.
+    # A launch that takes two seconds.
     export FAKE_CUDA_TIME_US=2000000
     pids=() lines=()
     while read -r line; do
@@ -99,6 +99,6 @@ END
     sleep 1
     kill -INT "$pid"
     ended "$pid"
-    # What was measured until then is told.
+    # The results so far are printed.
     grep -q '4096' out.txt
 }

@@ -1,16 +1,16 @@
-/* Runs a program while everything around it fails.
+/* Runs a program and injects faults.
  *
  *   fault_inject [-s SEED] [-d BEGIN] [-k N:EVERY] [-f N:ONE_IN] [-w N:ONE_IN] [-i N:SIGNAL] [-r]
  *                -- PROGRAM...
  *
  * -k kills N child processes of the program at random moments, on average one after EVERY pieces
- * sent over sockets, so that a fast machine is treated no better than a slow one; -f flips a bit in
- * one of ONE_IN pieces sent, -w refuses one of ONE_IN disk writes, N times. All begin when BEGIN
- * pieces were sent: what fails before the first measurement has a right to end the run. -i sends
- * SIGNAL (a number) to the program when N pieces were sent, -r refuses to put records in their
- * place. The program's streams are left alone. Afterwards one line on stderr says what was done:
- * "faults: 300 kills, 350 frames, 350 writes in 12000 pieces". Ends with the program's status, 128
- * + its signal, or 2 when it could not be run. */
+ * sent over sockets, so that fast and slow machines are treated equally; -f flips a bit in one of
+ * ONE_IN pieces sent, N times; -w refuses one of ONE_IN disk writes, N times. All faults begin when
+ * BEGIN pieces were sent, because a fault before the first measurement may end the run. -i sends
+ * SIGNAL (a number) to the program when N pieces were sent; -r refuses to move records into place.
+ * The program's streams are not changed. At the end a line on stderr reports the faults: "faults:
+ * 300 kills, 350 frames, 350 writes in 12000 pieces". The exit code is the program's, 128 + its
+ * signal, or 2 if it could not be run. */
 #define _GNU_SOURCE
 #include "fault_state.h"
 
@@ -118,7 +118,7 @@ static size_t find_children(pid_t parent, pid_t *children)
     return count;
 }
 
-/* A process that has ended but was not waited for cannot be killed. */
+/* A process that has ended, and that its parent has not waited for, cannot be killed. */
 static bool is_running(pid_t pid)
 {
     char path[64], kind = 'Z';
@@ -149,7 +149,7 @@ static void pause_for(uint64_t ns)
     nanosleep(&pause, NULL);
 }
 
-/* Kills until the program ends; returns how often. */
+/* Kills children until the program ends; returns the number of kills. */
 static uint64_t watch(const plan *p, const fault_state *state, pid_t program, int *status)
 {
     uint64_t random = p->seed, killed = 0, next = p->begin;

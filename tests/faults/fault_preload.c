@@ -1,6 +1,7 @@
-/* Preloaded into the program under test: spoils what it sends and writes, as fault_state.h plans.
+/* Preloaded into the program under test: corrupts the data that it sends and writes, by the plan in
+ * fault_state.h.
  *
- * Only calls through the C library's own names are seen, which is how the program makes them. */
+ * Only calls through the C library's own names are intercepted, which are the program's calls. */
 #define _GNU_SOURCE
 #include "fault_state.h"
 
@@ -19,7 +20,8 @@
 
 static fault_state *state;
 
-/* Function pointers of the next definitions; ISO C has no cast from what dlsym() gives. */
+/* Function pointers of the next definitions; ISO C has no cast from dlsym()'s result to a function
+   pointer. */
 static void find_next(const char *name, void *to)
 {
     void *symbol = dlsym(RTLD_NEXT, name);
@@ -45,7 +47,7 @@ static uint64_t scramble(uint64_t z)
     return z ^ (z >> 31);
 }
 
-/* Takes a chance. *draw receives random bits for the fault. */
+/* Decides whether to inject a fault. *draw gets random bits for it. */
 static bool strikes(fault_kind *kind, uint64_t *draw)
 {
     if (!state)
@@ -95,7 +97,7 @@ ssize_t write(int fd, const void *bytes, size_t size_bytes)
     uint64_t draw;
     if (!is_file(fd) || !strikes(&state->writes, &draw))
         return next(fd, bytes, size_bytes);
-    /* A disk fills up in the middle of a write as often as between two. */
+    /* Half of the failing writes write a part first, as on a full disk. */
     if (draw % 2 && size_bytes > 1)
         return next(fd, bytes, size_bytes / 2);
     errno = ENOSPC;

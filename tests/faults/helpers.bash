@@ -1,13 +1,13 @@
-# Runs on the fake driver $FAKE_CUDA, or on the machine's own GPU when that is "none". $TOOLS holds
-# fault_inject and lose_terminal.
+# Runs on the fake driver $FAKE_CUDA, or on the machine's own GPU if that is "none". $TOOLS holds fault_inject and
+# lose_terminal.
 
 load ../cli/helpers
 
 gpu() {
     : "${FAKE_CUDA:?set FAKE_CUDA to the fake driver}" "${TOOLS:?set TOOLS to the folder of the tools}"
-    # The machine's own management library would tell of other GPUs.
+    # The machine's own management library would report other GPUs.
     [ "$FAKE_CUDA" = none ] || export AUTOTUNE_LIBCUDA=$FAKE_CUDA AUTOTUNE_LIBNVML=$WORK/no-such-library.so
-    # The preloaded library comes before the sanitizer's.
+    # The preloaded library is loaded before the sanitizer's.
     export ASAN_OPTIONS=verify_asan_link_order=0
     TIMED=$BATS_TEST_DIRNAME/timed.lua
     export FAKE_CUDA_TIMES=$WORK/times
@@ -22,7 +22,7 @@ start_run() { # start_run COUNT [OPTION]...
     wait_for "$count" journal_lines
 }
 
-wait_for() { # wait_for COUNT COMMAND...: until it says as many of the run in the background
+wait_for() { # wait_for COUNT COMMAND...: waits until the command prints at least COUNT, or the background run ends
     least=$1
     shift
     for _ in $(seq 3000); do
@@ -33,7 +33,7 @@ wait_for() { # wait_for COUNT COMMAND...: until it says as many of the run in th
     return 1
 }
 
-# Of variants, and of a run that was completed.
+# Counts the lines of variants, and of completed runs.
 journal_lines() {
     cat "$XDG_STATE_HOME"/autotune/journal/*.jsonl 2>/dev/null | grep -vc '"asked"' || true
 }
@@ -46,7 +46,7 @@ end_run() {
     errors=$(cat err.txt)
 }
 
-worker_of() { # worker_of PID NAME: the process id of a worker
+worker_of() { # worker_of PID NAME: prints the process id of a worker
     pgrep -P "$1" -x "$2" | head -n 1
 }
 
@@ -54,26 +54,26 @@ needs_the_fake() {
     [ "$FAKE_CUDA" != none ] || skip "what fails here is the fake driver's"
 }
 
-recorded() { # there is one record
+recorded() { # checks that there is a record
     [ -s results/*/timed.json ]
 }
 
-records() { # records TEXT: in the record
+records() { # records TEXT: checks that the record contains TEXT
     grep -q "$1" results/*/timed.json ||
         { echo "no '$1' in the record: $(head -c 2000 results/*/timed.json)"; return 1; }
 }
 
-# The one best configuration of timed.lua.
+# Checks that the winner is the best configuration of timed.lua.
 found_the_best() {
     says 'best        a=11,b=5' && records '"a": 11'
 }
 
-records_nothing_of() { # records_nothing_of TEXT: in the record
+records_nothing_of() { # records_nothing_of TEXT: checks that the record does not contain TEXT
     [ -s results/*/timed.json ] && ! grep "$1" results/*/timed.json
 }
 
-# Has $TIMED be a script of the same pattern over fewer configurations, the best one among them.
-write_space() { # write_space NAME COUNT: 12, 99, 600
+# Sets $TIMED to a script of the same pattern with fewer configurations, including the best one.
+write_space() { # write_space NAME COUNT: COUNT is 12, 99 or 600
     case $2 in
     12) a='10, 12' b='4, 7' base='a = 10, b = 4' ;;
     99) a='6, 16' b='1, 9' base='a = 16, b = 9' ;;
@@ -85,10 +85,10 @@ write_space() { # write_space NAME COUNT: 12, 99, 600
     TIMED=$1.lua
 }
 
-# A whole run of $TIMED: how many pieces it sends over its sockets ($pieces), how many samples it takes
-# ($samples), of which the set-up takes $setup, and how many answers of the race it keeps ($answers).
+# Runs $TIMED completely. Sets the number of pieces sent over its sockets ($pieces), of samples ($samples), of samples
+# of the set-up ($setup), and of answers of the race in the journal ($answers).
 measure_run() {
-    # Compiles what the others find compiled: kernels that are compiled together are another build.
+    # Fills the compile cache, because kernels that are compiled together have other keys.
     "$AUTOTUNE" "$TIMED" --device cuda:0 --quiet ${asking:-} >out.txt 2>err.txt
     forget
     "$AUTOTUNE" "$TIMED" --device cuda:0 --quiet ${asking:-} --budget 1 --fixed 1 >out.txt 2>err.txt
@@ -102,7 +102,7 @@ measure_run() {
     forget
 }
 
-# What the driver was asked to time, in every run since forget().
+# Prints the number of samples that the driver timed in all runs since forget().
 samples_taken() {
     stat -c %s "$FAKE_CUDA_TIMES" 2>/dev/null || echo 0
 }
@@ -118,18 +118,18 @@ run_with_faults() { # run_with_faults OPTION...
         status=$?
 }
 
-# Ends as the way of the interruption would have it; a run may be over before it is interrupted.
+# Checks the exit code of an interruption. A run may also end before it is interrupted.
 ended_by() { # ended_by CODE
     [ "$status" -eq "$1" ] || [ "$status" -eq 0 ] ||
         { echo "exit $status, not $1: $(tail -n 3 err.txt)"; return 1; }
 }
 
-# The same command again ends well and with the right winner; nothing was answered twice, and what
-# was sampled in all is no more than in one run, besides what each of the runs that ended early had
-# under way ($under_way) and the set-up of each.
+# Runs the same command again, and checks that it succeeds with the right winner. No variant was measured twice. The
+# total number of samples is at most that of one run, plus the samples in flight ($under_way) and the set-up of each run
+# that was ended early.
 resumes() { # resumes ENDED
     tool "$TIMED" --device cuda:0 --quiet ${asking:-}
-    # Callers ask for the result, and then bash goes on after a command that fails.
+    # In a condition, bash continues after a command that fails.
     succeeds || return 1
     found_the_best || return 1
     twice=$(grep -ho '"key":"[0-9a-f]*"' "$XDG_STATE_HOME"/autotune/journal/*.jsonl | sort | uniq -d)
@@ -139,12 +139,12 @@ resumes() { # resumes ENDED
     [ "$total" -le "$most" ] || { echo "$total samples, not $most"; return 1; }
 }
 
-# The next run starts from nothing.
+# Makes the next run start from scratch.
 forget() {
     rm -rf results "$XDG_STATE_HOME" "$FAKE_CUDA_TIMES"
 }
 
-# The tool's own files, with ceilings of a few small kernels: the fake driver runs them one element at a time.
+# Copies the tool's own files, with ceilings of a few small kernels: the fake driver runs them one element at a time.
 small_ceilings() {
     cp -r "$(dirname "$AUTOTUNE")/../share/autotune" share
     chmod -R u+w share

@@ -1,6 +1,6 @@
 load helpers
 
-# Calls that a signal interrupts are made again; and what a kill interrupts leaves nothing in the way.
+# Calls that a signal interrupts are repeated, and the remains of a killed run do no harm.
 
 @test "a run whose opening, flushing and closing of files is interrupted is recorded" {
     gpu

@@ -1,5 +1,5 @@
-/* A rank of a launch whose rank 0 takes no letter, and has been sent some that MPI does not keep
- * for it. Ends as mail_close() lets it. */
+/* A rank of a launch whose rank 0 takes no letters. It sends letters that are too long for MPI to
+ * buffer, and must end through mail_close(). */
 #include "ranks/mail.h"
 
 enum { LETTERS = 3, LEAVE_MS = 5000 };

@@ -1,16 +1,16 @@
-/* Runs a program on a terminal of its own that goes away.
+/* Runs a program on a terminal that goes away.
  *
  *   lose_terminal TEXT PROGRAM...
  *
- * Once the program has written TEXT the terminal is closed, as when a connection breaks: the
- * program gets SIGHUP and its streams fail. Ends with the program's status, or 128 + its signal. */
+ * Once the program has written TEXT, the terminal is closed, as if a connection broke: the program
+ * gets SIGHUP and its streams fail. The exit code is the program's, or 128 + its signal. */
 #include <pty.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Reads what the program writes, up to the text or to its end. */
+/* Reads the program's output, up to the text or to its end. */
 static void read_until(int screen, const char *text)
 {
     size_t matched = 0;

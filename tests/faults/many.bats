@@ -1,6 +1,6 @@
 load helpers
 
-gpus() { # gpus NAMES [SPEEDS]: a machine with these
+gpus() { # gpus NAMES [SPEEDS]: makes a machine with these GPUs
     gpu
     needs_the_fake
     FAKE_CUDA_NAMES=$1 FAKE_CUDA_SPEEDS=${2:-}
@@ -9,14 +9,14 @@ gpus() { # gpus NAMES [SPEEDS]: a machine with these
     write_space few 99
 }
 
-measured_by() { # measured_by ORDINAL: variants of the journal
+measured_by() { # measured_by ORDINAL: counts variants of the journal
     cat "$XDG_STATE_HOME"/autotune/journal/*.jsonl | grep -v '"asked"' |
         grep -c "\"gpu\":\"GPU-00000000-0000-0000-0000-00000000000$1\"" || true
 }
 
 @test "GPUs of one model share the screening, and one of them runs the race" {
     gpus "Fake A,Fake A"
-    # One is open long before the other where the machine is busy.
+    # On a busy machine one GPU opens long before the other.
     export FAKE_CUDA_TIME_US=20000
     tool "$TIMED" --device all --quiet
     succeeds
@@ -28,7 +28,7 @@ measured_by() { # measured_by ORDINAL: variants of the journal
     [ "$(ls results)" = fake-a ]
 }
 
-# Of one three times as slow the best is slower than most of the other's.
+# The best variants of a GPU three times as slow are slower than most of the other GPU's.
 @test "samples of different GPUs are never compared" {
     gpus "Fake A,Fake A" "100,300"
     tool "$TIMED" --device cuda:0,1 --quiet
@@ -51,7 +51,7 @@ measured_by() { # measured_by ORDINAL: variants of the journal
     [ "$(grep -c 'best        a=11,b=5' out.txt)" -eq 2 ]
 }
 
-# lose_gpu LINES COMMAND...: runs it, and takes GPU $LOST away once $LINES says that there are a few.
+# lose_gpu LINES COMMAND...: runs the command, and removes GPU $LOST once $LINES reports at least two lines.
 lose_gpu() {
     lines=$1
     shift
@@ -60,7 +60,7 @@ lose_gpu() {
     pid=$!
     wait_for 2 "$lines"
     echo "$LOST" >gone
-    # Whichever of the workers has it.
+    # Kills all device workers, because any of them may have the GPU.
     for worker in $(pgrep -P "$pid" -x autotune-device); do kill -KILL "$worker"; done
     end_run
     [ "$status" -eq 0 ]
@@ -165,7 +165,7 @@ start_many() {
     fails_with 2 "cuda:0,2"
 }
 
-inits() { # inits NUMBER: how often a process of the run that follows initialises the driver
+inits() { # inits NUMBER: checks how often processes of a run initialise the driver
     export FAKE_CUDA_INITS=$WORK/inits
     tool "$TIMED" --device all --budget 20 --fixed 1 --no-record --quiet
     succeeds
@@ -177,7 +177,7 @@ inits() { # inits NUMBER: how often a process of the run that follows initialise
     gpus "Fake A,Fake A"
     export AUTOTUNE_LIBNVML=${FAKE_NVML:?} FAKE_NVML_NAMES="Fake A,Fake A"
     inits 1
-    # Where it is not certain which of them the driver shows, the driver is asked.
+    # If it is not certain which GPUs the driver shows, the driver is initialised to find out.
     CUDA_VISIBLE_DEVICES=0,1 inits 2
     FAKE_NVML_NAMES="Fake A,Fake B" inits 2
     AUTOTUNE_LIBNVML=$WORK/no-such-library.so inits 2

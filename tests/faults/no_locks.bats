@@ -1,6 +1,6 @@
 load helpers
 
-# File systems that have no locks.
+# File systems without locks.
 
 without_locks() {
     export LD_PRELOAD=$TOOLS/no_locks_preload.so

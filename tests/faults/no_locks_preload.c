@@ -1,4 +1,4 @@
-/* Preloaded: every file is on a file system without locks, as NFS and Lustre are without their lock
+/* Preloaded: every file is on a file system without locks, like NFS and Lustre without their lock
  * services. */
 #include <errno.h>
 #include <sys/file.h>

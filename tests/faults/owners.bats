@@ -1,8 +1,8 @@
 load helpers
 
-# What another user could have written is not read: a run does without it, and says so.
+# A file that another user could have written is not read: a run works without it, and says so.
 
-few() { # few [OPTION]...: a run of four configurations, with a cache of its own
+few() { # few [OPTION]...: runs four configurations, with a separate cache
     gpu
     needs_the_fake
     export XDG_CACHE_HOME=$WORK/own
@@ -10,12 +10,12 @@ few() { # few [OPTION]...: a run of four configurations, with a cache of its own
     succeeds
 }
 
-hardly_belong() { # hardly_belong FILE...: to nobody; as root alone
+hardly_belong() { # hardly_belong FILE...: gives the files to another user; needs root
     [ "$(id -u)" -eq 0 ] || skip "only root gives files away"
     chown nobody "$@"
 }
 
-# The folders that hold what was compiled, and the journal.
+# The folders of compiled code and of the journal.
 cached() { echo "$WORK"/own/autotune/*; }
 kept() { echo "$XDG_STATE_HOME/autotune/journal"; }
 

@@ -1,12 +1,12 @@
 load helpers
 
-set_command() { # set_command PROBLEMS: of a portfolio of ranged.lua
+set_command() { # set_command PROBLEMS: sets the command for a portfolio of ranged.lua
     problems=$1
     command=("$AUTOTUNE" portfolio "$BATS_TEST_DIRNAME/ranged.lua" --device cuda:0 --over rows=16..256
         --over cols=16..256 --problems "$problems" --held-out 1 --finals 6 --quiet --json)
 }
 
-holds() { # holds EXPRESSION: in Python, of what was printed as JSON
+holds() { # holds EXPRESSION: evaluates it in Python with the printed JSON
     python3 -c 'import json, sys
 p = json.load(open("out.txt"))
 record = json.load(open(p["record"]))
@@ -19,20 +19,20 @@ assert eval(sys.argv[1].replace("\n", " ")), p' "$1"
     set_command 40
     "${command[@]}" >out.txt 2>err.txt || { cat err.txt; false; }
     holds 'p["over"]["cols"]["divisors"] == [2, 4, 8, 16, 32] and p["over"]["rows"]["divisors"] == [2, 4, 8, 16, 32]'
-    # Rows are at most 200 by the script.
+    # The script allows at most 200 rows.
     holds 'p["refused"] > 0 and all(t["problem"]["rows"] <= 200 for t in p["tried"])'
     holds 'p["made_on"]["problems"] == 40 and p["made_on"]["mean"] <= p["single_mean"]'
     holds 'p["made_on"]["worst"] < 0.05'
     holds 'p["made_on"]["slower_than_default"] == 0 and p["held_out"]["slower_than_default"] == 0'
     holds 'record["portfolios"] == [p["portfolio"]] and record["entries"] == []'
     holds 'p["portfolio"]["regret"]["held_out"] == p["held_out"]["problems"] == 1'
-    # Where it was made the record gives what was best there: small ones want a = 2, large ones a = 9; on the bound
-    # itself (16 x 256) another may be as fast.
+    # On the problems on which it was made, the record gives the best configuration: small problems need a = 2, large
+    # ones a = 9. On the boundary (16 x 256) another one may be as fast.
     holds 'all(p["portfolio"]["configurations"][t["place"]]["a"] ==
                (2 if t["problem"]["rows"] * t["problem"]["cols"] < 4096 else 9) or
                t["problem"]["rows"] * t["problem"]["cols"] == 4096 and t["regret"] == 0
                for t in p["tried"] if not t["held_out"] and t["rule"] == "portfolio")'
-    # What no vector divides is given none.
+    # Configurations whose vectors do not divide the columns are not chosen.
     for cols in 61 62 64; do
         tool pick "$BATS_TEST_DIRNAME/ranged.lua" --set rows=150 --set cols=$cols --gpu fake-gpu-0 --json
         succeeds
@@ -40,7 +40,7 @@ assert eval(sys.argv[1].replace("\n", " ")), p' "$1"
 p = json.load(open("out.txt"))
 assert int(sys.argv[1]) % p["configuration"]["b"] == 0 and p["rule"] in ("portfolio", "default"), p' $cols
     done
-    # The journal has done its duty.
+    # The portfolio's journal is not used by other runs.
     samples=$(samples_taken)
     tool "$BATS_TEST_DIRNAME/ranged.lua" --device cuda:0 --set rows=16 --set cols=16 --quiet --budget 3
     succeeds
@@ -52,13 +52,14 @@ assert int(sys.argv[1]) % p["configuration"]["b"] == 0 and p["rule"] in ("portfo
     needs_the_fake
     set_command 12
     "${command[@]}" --held-out 0 --no-record >out.txt 2>err.txt || { cat err.txt; false; }
-    # Three are searched, and eight of each are known then. (a = 8 and a = 10 are twins on large ones.)
+    # Three problems are searched, and eight configurations of each are known then. (a = 8 and a = 10 are twins on large
+    # problems.)
     python3 - "$XDG_STATE_HOME"/autotune/journal/*.jsonl <<'END'
 import json, sys
 tried = {}
 for line in map(json.loads, open(sys.argv[1])):
     if line.get("outcome") == "ok" and line["configuration"]:
-        # A twin has its other's samples.
+        # A twin has the samples of the other twin.
         tried.setdefault(line["facts"], {})[line["configuration"]] = min(line["samples_ns"], default=0)
 problems = list(tried.values())
 known = {"a=5,b=1"}
@@ -92,7 +93,7 @@ END
     needs_the_fake
     set_command 66
     "${command[@]}" --held-out 0 --max 2 --no-record >out.txt 2>err.txt || { cat err.txt; false; }
-    # It is made on 66, and finalists are timed on as many.
+    # The portfolio is made on 66 problems, and finalists are timed on as many.
     [ "$(grep -ho '"facts":"[0-9a-f]*"' "$XDG_STATE_HOME"/autotune/journal/*.jsonl | sort -u | wc -l)" -gt 140 ]
 }
 

@@ -1,6 +1,6 @@
 load helpers
 
-# On the fake driver, with a CUPTI that counts what it is told.
+# The fake driver with a CUPTI whose counts are given.
 counting() {
     gpu
     needs_the_fake
@@ -91,7 +91,7 @@ END
 
 @test "the comparison with ncu passes where both count the same, and fails where they do not" {
     counting
-    # What ncu prints of one launch: the counts of the CUPTI for tests, save the sectors that it loads.
+    # Prints ncu's output for one launch: the counts of the fake CUPTI, except for the loaded sectors.
     cat >ncu <<'END'
 #!/usr/bin/env python3
 import sys
@@ -132,7 +132,7 @@ END
     tool explain bank_conflict --json --config element=4 --set n=4096 --set stride=2 --set passes=1
     succeeds
     echo "$output" >simulated.json
-    # Counts what is simulated, and where the data pass 37 turns more.
+    # Prints the simulated counts, but 37 more where the data pass.
     cat >ncu <<'END'
 #!/usr/bin/env python3
 import json, os, sys
@@ -154,7 +154,7 @@ END
     succeeds
     says '1 variants compared, 0 failed'
     says '| 37 | 37 |'
-    # The instructions ask for them: they are conflicts.
+    # The instructions' own wavefronts are higher, too, so these are conflicts.
     export MORE=37
     compare
     [ "$status" -eq 1 ]

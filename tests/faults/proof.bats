@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What wins is run on a simulated GPU before it is recorded.
+# The winner is run on a simulated GPU before it is recorded.
 
 load helpers
 

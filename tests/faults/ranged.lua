@@ -1,5 +1,5 @@
--- A copy whose time is decided by its configuration and its problem: small ones want a = 2, large ones
--- a = 9, and b, the vector, as long as the columns allow.
+-- A copy whose time depends on its configuration and its problem: small problems need a = 2, large ones a = 9, and the
+-- largest vector b that divides the columns.
 local at = require "autotune"
 
 return at.pattern {

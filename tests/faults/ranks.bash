@@ -1,11 +1,11 @@
-# Four ranks on this host, each with a fake GPU of its own.
+# Four ranks on this host, each with its own fake GPU.
 ranks() {
     gpu
     needs_the_fake
     [ -x "$AUTOTUNE-rank" ] || skip "built without MPI"
     command -v mpirun >/dev/null || skip "no mpirun"
     export FAKE_CUDA_NAMES="Fake A"
-    # mpirun keeps its sockets below TMPDIR, whose path must be short; others are not to be looked for.
+    # mpirun keeps its sockets below TMPDIR, whose path must be short.
     export TMPDIR=/tmp OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     cat >rank.sh <<'EOF'
 #!/bin/sh
@@ -13,15 +13,15 @@ FAKE_CUDA_SERIAL=$OMPI_COMM_WORLD_RANK exec "$@"
 EOF
     chmod +x rank.sh
     write_space few 99
-    TIMED=$PWD/$TIMED # by which all_gone tells this test's processes from others
+    TIMED=$PWD/$TIMED # all_gone finds this test's processes by this path
 }
 
-launch() { # launch [OPTION]...: of mpirun
+launch() { # launch [OPTION]...: options of mpirun
     mpirun -np 4 --oversubscribe --bind-to none --mca btl self,vader,tcp "$@" \
         ./rank.sh "$AUTOTUNE" "$TIMED" --quiet >out.txt 2>err.txt
 }
 
-measured_by() { # measured_by RANK: variants of the journal
+measured_by() { # measured_by RANK: counts variants of the journal
     cat "$XDG_STATE_HOME"/autotune/journal/*.jsonl | grep -v '"asked"' |
         grep -c "\"gpu\":\"GPU-00000000-0000-0000-0000-00000000$1" || true
 }
@@ -31,17 +31,17 @@ nothing_twice() {
     [ -z "$twice" ] || { echo "measured twice: $twice"; return 1; }
 }
 
-# All ranks had ended well when they left: none had to end the others.
+# Checks that all ranks ended normally, without aborting others.
 left_together() {
     [ "$(grep -c MPI_ABORT err.txt)" -eq 0 ] || { cat err.txt; return 1; }
 }
 
-# The processes of the ranks that mpirun started, in their order; their tuners and workers are not.
+# Prints the processes of the ranks that mpirun started, in their order, without their tuners and workers.
 ranks_of_launch() {
     pgrep -P "$(pgrep -P "$pid" -x mpirun || echo "$pid")" | sort -n
 }
 
-all_gone() { # no process of this test is left
+all_gone() { # waits until no process of this test is left
     for _ in $(seq 100); do
         pgrep -f "$TIMED" >/dev/null || return 0
         sleep 0.1
@@ -50,7 +50,7 @@ all_gone() { # no process of this test is left
     return 1
 }
 
-# Kills the rank (0 to 3) once the journal has so many lines, and runs again.
+# Kills the rank (0 to 3) once the journal has this many lines.
 killed() { # killed RANK LINES [OPTION]...
     rank=$1 lines=$2
     shift 2
@@ -67,8 +67,8 @@ killed() { # killed RANK LINES [OPTION]...
     all_gone
 }
 
-# The same command goes on; where the run went on to its end without the rank, which mpirun tells by its exit code all the
-# same, there is nothing to go on with.
+# Runs the same command again. If the run was completed without the rank, there is nothing to resume; mpirun's exit code
+# reports the lost rank all the same.
 goes_on() {
     if grep -qs '"finished"' "$XDG_STATE_HOME"/autotune/journal/*.jsonl; then
         output=$(cat out.txt)

@@ -1,7 +1,7 @@
 load helpers
 load interruptions
 
-# What is interrupted here at a dozen moments resume_long.bats interrupts at a hundred.
+# The runs here are interrupted at a dozen moments; those of resume_long.bats at a hundred.
 @test "a run that is ended at any moment can be resumed, finds the same winner and measures nothing twice" {
     gpu
     needs_the_fake
@@ -13,7 +13,7 @@ load interruptions
     needs_the_fake
     write_space small 12
     measure_run
-    # All that was sampled is known: the set-up alone is done again.
+    # All samples are known; only the set-up is repeated.
     under_way=0
     FAKE_CUDA_TIME_US=2000 start_run 1 --quiet
     exec 8<results/fake-gpu-0
@@ -45,7 +45,7 @@ load interruptions
     [ "$(race_lines)" -ge $((first + answers)) ]
 }
 
-# A space that is too large to enumerate: eleven parameters of fifty values, of which two decide the time.
+# A space that is too large to enumerate: eleven parameters of fifty values. Two of them decide the time.
 write_huge_space() {
     cp "$BATS_TEST_DIRNAME"/timed*.tmpl .
     more=$(seq -f 'p%g = at.range(1, 50),' -s ' ' 1 9)

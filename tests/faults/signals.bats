@@ -1,8 +1,8 @@
 load helpers
 
-# What other programs send a run, and what the program that starts it leaves behind.
+# Signals from other programs, and process states that a run inherits from its parent.
 
-# Starts the command in a process group of its own, as PYTHON leaves it to it.
+# Starts the command in a process group of its own, after PYTHON has changed the state that it inherits.
 start_after() { # start_after PYTHON COMMAND...
     python3 -c "import os, signal, sys
 $1
@@ -11,13 +11,13 @@ os.execv(sys.argv[1], sys.argv[1:])" "${@:2}" >out.txt 2>err.txt 3>&- &
     pid=$!
 }
 
-start_slow() { # start_slow PYTHON [COUNT]: a run that has measured something and takes long
+start_slow() { # start_slow PYTHON [COUNT]: starts a slow run and waits until it has measured COUNT variants
     write_space some "${2:-99}"
     FAKE_CUDA_TIME_US=5000 start_after "$1" "$AUTOTUNE" "$TIMED" --device cuda:0 --quiet
     wait_for 5 journal_lines
 }
 
-# Ended by an interrupt, with what the journal has to say; the same command goes on from there.
+# Checks that the run ended by an interrupt and named the journal, and that the same command continues.
 ended_with_its_word() {
     end_run
     [ "$status" -eq 130 ] || { echo "exit $status: $errors"; return 1; }
@@ -87,7 +87,7 @@ ended_with_its_word() {
 @test "a command that has nothing to keep ends at once, and says so" {
     start_after "" "$AUTOTUNE" replay "$BATS_TEST_DIRNAME/../../results/nvidia-h200/landscapes/transpose.json.gz" \
         --strategy neighbourhood --repeat 100000
-    # On a busy machine it takes a while to be the program.
+    # On a busy machine the process takes a while until it executes the program.
     for ((i = 0; i < 500; i++)); do
         [ "$(cat "/proc/$pid/comm")" = autotune ] && break
         sleep 0.02

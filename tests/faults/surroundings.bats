@@ -1,14 +1,14 @@
 load helpers
 
-# A run in surroundings of all kinds ends as it would elsewhere, or before it measures anything, in words.
+# A run in unusual surroundings ends as it would elsewhere, or fails before it measures anything, with a clear message.
 
-few() { # a run of four configurations, in a folder of its own that any user may write
+few() { # a run of four configurations, in a folder that any user may write
     gpu
     needs_the_fake
     write_space few 12
 }
 
-run_it() { # run_it [COMMAND...]: the run, by that command
+run_it() { # run_it [COMMAND...]: starts the run by that command
     status=0
     "$@" "$AUTOTUNE" "$TIMED" --device cuda:0 --quiet --jobs 2 --results results >out.txt 2>err.txt || status=$?
     output=$(cat out.txt)
@@ -23,12 +23,12 @@ is_whole() {
     [ -z "$left" ] || { echo "$left"; return 1; }
 }
 
-says_why() { # says_why TEXT: the run ended before it measured a variant, with that
+says_why() { # says_why TEXT: checks that the run ended with TEXT before it measured a variant
     fails_with 4 "$1" || return 1
     [ "$(journal_lines)" -eq 0 ] || { echo "it measured a variant"; return 1; }
 }
 
-as_another() { # as_another COMMAND...: as a user without a name, a home, or rights
+as_another() { # as_another COMMAND...: runs it as a user without a name, a home, or rights
     [ "$(id -u)" -eq 0 ] || skip "only root becomes another user"
     chmod 777 "$WORK"
     setpriv --reuid 12345 --regid 12345 --clear-groups "$@"
@@ -116,7 +116,7 @@ as_another() { # as_another COMMAND...: as a user without a name, a home, or rig
         tool results list --results results
         succeeds
         says "$(date -u -d @$second +%Y-)"
-        # The clock was put right meanwhile.
+        # The clock has been corrected since.
         run_it
         is_whole
         tool results list --results results --json

@@ -1,6 +1,6 @@
 load helpers
 
-# Runs here are slow enough to be hit on the way, and short.
+# These runs are short, but slow enough to be interrupted.
 small() {
     gpu
     write_space small 600
@@ -39,7 +39,7 @@ small() {
     kill -STOP "$(worker_of "$pid" autotune-device)"
     end_run
     succeeds
-    # A variant that it was at has timed out; it may have been at none.
+    # The variant that was running has timed out, if there was one.
     found_the_best
 }
 
@@ -55,12 +55,12 @@ small() {
     tool "$TIMED" --device cuda:0
     succeeds
     found_the_best
-    # Every variant was written down once, and then that the run is complete.
+    # Every variant has one line in the journal, and the last line says that the run is complete.
     [ "$(journal_lines)" -eq 601 ]
     [ "$measured" -ge 100 ]
 }
 
-# The fastest of all is right where 32 divides n, as it does but for the ragged problem.
+# The fastest of all variants is right if 32 divides n, so only the ragged problem shows that it is wrong.
 write_faulty() {
     small
     needs_the_fake
@@ -88,7 +88,7 @@ recorded_no_faulty() {
     recorded
     recorded_no_faulty
     says '1 wrong_result'
-    # Checked once, and the next run knows it.
+    # The variant was checked once, and the next run knows the result.
     tool "$TIMED" --device cuda:0
     succeeds
     says '1 wrong_result'
@@ -146,7 +146,7 @@ recorded_no_faulty() {
     end_run
     for worker in $workers; do
         for _ in $(seq 40); do
-            # One that ended may wait for somebody to ask how.
+            # A process that has ended may remain until its parent waits for it.
             state=$(ps -o stat= -p "$worker" || true)
             [[ -n "$state" && "$state" != Z* ]] || continue 2
             sleep 0.05
@@ -237,7 +237,7 @@ portfolio $BATS_TEST_DIRNAME/ranged.lua --device cuda:0 --over rows=16..256 --ov
 results merge other
 ceilings launches --device cuda:0
 END
-    # What records nothing goes on, without a journal.
+    # Commands that record nothing work without a journal.
     for line in "verify timed --device cuda:0" "check timed.lua"; do
         # shellcheck disable=SC2086 # words are arguments
         { (ulimit -f 0 && exec "$AUTOTUNE" $line) || echo "exit $?"; } 2>&1 | cat >out.txt

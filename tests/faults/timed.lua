@@ -1,5 +1,5 @@
--- A copy whose time is decided by its configuration: 20 us for a = 11 and b = 5, a microsecond more
--- for every step away from it.
+-- A copy whose time depends on its configuration: 20 us for a = 11 and b = 5, and a microsecond more for every step
+-- away from them.
 local at = require "autotune"
 
 return at.pattern {

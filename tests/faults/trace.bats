@@ -1,6 +1,6 @@
 load helpers
 
-traced() { # traced: trace.json is what the format says, and tells of every stage
+traced() { # traced: checks that trace.json has the right format and shows every stage
     python3 "$BATS_TEST_DIRNAME/trace.py" trace.json "$@"
 }
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Checks a trace: usage: trace.py FILE [NAME...]
+"""Checks a trace: trace.py FILE [NAME...]
 
-Every event is one of Chrome's trace format, every lane is named, no two spans of a lane overlap, and
-spans of these names are there.
+Every event has Chrome's trace format, every lane has a name, no two spans of a lane overlap, and spans with these
+names exist.
 """
 import json
 import sys
@@ -25,7 +25,7 @@ assert set(lanes) <= named and {pid for pid, _ in named} <= groups, "a lane has 
 for spans in lanes.values():
     spans.sort()
     for (_, end, first), (start, _, second) in zip(spans, spans[1:]):
-        # A nanosecond: both are rounded.
+        # A nanosecond, because both are rounded.
         assert start >= end - 0.001, f"{first} and {second} overlap"
 missing = set(sys.argv[2:]) - seen
 assert not missing, f"no span of {missing} among {seen}"

@@ -1,18 +1,18 @@
 load helpers
 
-# Copies of the fake driver take what tests/fake/fake_stream.h says: pinned memory is four times as fast
-# as pageable, a copy costs 5 us at least, the two directions and kernels go side by side.
+# The times of the fake driver's copies are described in tests/fake/fake_stream.h: pinned memory is four times as fast
+# as pageable memory, a copy takes at least 5 us, and copies in both directions and kernels overlap.
 
-# A part of the space; the fake's kernels are slow to work through.
+# A part of the space, because the fake driver's kernels are slow.
 FEW=(--only streams=1,4 --only chunk=0,65536,262144 --only memory=pageable,pinned,write_combined)
 
-tune() { # tune [OPTION]...: the pattern on the fake GPU
+tune() { # tune [OPTION]...: tunes the pattern on the fake GPU
     gpu
     needs_the_fake
     tool transfer.lua --device cuda:0 --quiet "${FEW[@]}" "$@"
 }
 
-# The configuration of the best has these values, which the record has, too.
+# Checks that the best configuration, also in the record, has these values.
 best_has() { # best_has NAME=VALUE...
     best=$(sed -n 's/^best  *//p' out.txt)
     for word in "$@"; do
@@ -29,7 +29,7 @@ best_has() { # best_has NAME=VALUE...
     grep -q '"memory": "write_combined"' "$record"
     grep -q '"proven": false' "$record"
     grep -q "not provable: a transfer is the driver's copy" "$record"
-    # One pageable copy is what a newcomer writes: 20 us, and a nanosecond for 6 bytes.
+    # The baseline is one pageable copy: 20 us, and a nanosecond for 6 bytes.
     says '194.76'
     tool export transfer --format header -o transfer.h
     succeeds

@@ -1,6 +1,6 @@
 load helpers
 
-# The files by which runs take turns at the fake GPU: of who has the next one (7), of who has one (8).
+# The files of turns at the fake GPU: the file of the next run in the queue (7), and of the run that has its turn (8).
 open_turns() {
     tool devices --json
     succeeds

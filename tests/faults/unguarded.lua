@@ -1,5 +1,4 @@
--- Variants without a guard are the fastest. The driver that stands in for a GPU runs none of this code
--- and finds nothing wrong with it.
+-- Variants without a guard are the fastest. The fake driver does not run this code, so it finds no error.
 local at = require "autotune"
 
 return at.pattern {

@@ -1,7 +1,7 @@
 load helpers
 
-# A record of timed.lua on the fake GPU, in which a step away from a = 11 and b = 5 costs a microsecond;
-# each step more takes EDIT, Python that changes `entries`.
+# A record of timed.lua on the fake GPU, in which a step away from a = 11 and b = 5 costs a microsecond. EDIT is Python
+# that changes `entries`.
 record() { # record COUNT [EDIT]
     python3 - "$@" <<'PY'
 import json, os, sys
@@ -25,14 +25,14 @@ json.dump({"schema": "autotune-record", "version": 1, "pattern": "timed", "gpu":
 PY
 }
 
-verify() { # verify [OPTION]...: in a folder with the script and the record
+verify() { # verify [OPTION]...: runs it in a folder with the script and the record
     gpu
     needs_the_fake
     cp -n "$BATS_TEST_DIRNAME"/timed*.lua "$BATS_TEST_DIRNAME"/timed*.tmpl .
     COLUMNS=200 tool verify --device cuda:0 --quiet "$@"
 }
 
-holding() { # holding COUNT: so many hold
+holding() { # holding COUNT: checks that COUNT entries hold
     says "\"holds\": $1,"
 }
 

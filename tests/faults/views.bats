@@ -1,6 +1,6 @@
 load helpers
 
-# Tensor maps and textures, by the fake driver, which knows the memory of each by its handle alone.
+# Tensor maps and textures on the fake driver, which finds the memory of each by its handle.
 
 views() { # views PATTERN [OPTION]...
     gpu
@@ -37,7 +37,7 @@ views() { # views PATTERN [OPTION]...
     fails_with 2 'cannot take tensor maps'
 }
 
-surfaced() { # surfaced ARGUMENT...: a script whose kernel takes those, and doubles what is in dst
+surfaced() { # surfaced ARGUMENT...: writes a script whose kernel has these arguments, and doubles the contents of dst
     cat >surfaced.lua <<EOF
 local at = require "autotune"
 return at.pattern {

@@ -1,6 +1,6 @@
 load helpers
 
-# On terminals of 80, 120 and 200 columns no line is wider, on the fake driver.
+# On terminals of 80, 120 and 200 columns no line is too wide, on the fake driver.
 fits() {
     python3 "$BATS_TEST_DIRNAME/../cli/widths.py" 80,120,200 "$AUTOTUNE" "$@"
 }
