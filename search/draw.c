@@ -26,7 +26,7 @@ bool draw_next(draw *d, uint64_t *number)
     uint64_t place = rng_below(&d->rng, d->left);
     *number = number_at(d, place);
     if (place != d->left - 1)
-        memory_have(keymap_put(&d->moved, place, number_at(d, d->left - 1)) ? d : NULL);
+        memory_require(keymap_put(&d->moved, place, number_at(d, d->left - 1)) ? d : NULL);
     d->left--;
     return true;
 }

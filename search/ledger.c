@@ -65,7 +65,7 @@ bool ledger_random(ledger *l, uint64_t *configuration)
 void ledger_ask(ledger *l, uint64_t configuration)
 {
     const ledger_trial trial = {.configuration = configuration, .cost = NAN};
-    memory_have(keymap_put(&l->trial_of, configuration, l->trial_count) ? l : NULL);
+    memory_require(keymap_put(&l->trial_of, configuration, l->trial_count) ? l : NULL);
     memory_add(&l->trials, &l->trial_count, &trial, sizeof trial);
     l->outstanding++;
 }

@@ -40,7 +40,7 @@ void stopping_deinit(stopping *s)
     *s = (stopping){0};
 }
 
-void stopping_note(stopping *s, double cost)
+void stopping_record(stopping *s, double cost)
 {
     s->evaluations++;
     if (!isfinite(cost) || (s->step_count && cost >= s->steps[s->step_count - 1].cost))

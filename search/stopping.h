@@ -41,7 +41,7 @@ void stopping_init(stopping *s, const stopping_limits *limits);
 void stopping_deinit(stopping *s);
 
 /* Records the cost of an evaluation, INFINITY if it failed. */
-void stopping_note(stopping *s, double cost);
+void stopping_record(stopping *s, double cost);
 
 /* Returns the limit that is reached `elapsed_s` seconds after the start, or STOP_NONE. */
 stop_reason stopping_check(const stopping *s, double elapsed_s);

@@ -21,13 +21,13 @@ void threshold_deinit(threshold *t)
     *t = (threshold){0};
 }
 
-void threshold_wish(threshold *t, size_t place)
+void threshold_prefer(threshold *t, size_t place)
 {
     if (place < t->count)
         t->wished[place] = true;
 }
 
-void threshold_suppose(threshold *t, size_t place, threshold_answer answer)
+void threshold_expect(threshold *t, size_t place, threshold_answer answer)
 {
     t->supposed[place] = (uint8_t)answer;
 }
@@ -175,7 +175,7 @@ bool threshold_next(const threshold *t, size_t *place)
     return next_doubt(t, &s, place);
 }
 
-threshold_kind threshold_mostly(const threshold *t, size_t *place)
+threshold_kind threshold_best_fit(const threshold *t, size_t *place)
 {
     size_t fewest = SIZE_MAX;
     threshold_kind kind = THRESHOLD_NOTHING;
@@ -209,7 +209,7 @@ threshold_kind threshold_result(const threshold *t, size_t *place)
     if (!s.any)
         return THRESHOLD_NOTHING;
     if (s.changes > 1) {
-        threshold_mostly(t, place);
+        threshold_best_fit(t, place);
         return THRESHOLD_MIXED;
     }
     if (s.changes == 0)

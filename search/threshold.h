@@ -43,11 +43,11 @@ void threshold_init(threshold *t, size_t count, size_t budget);
 void threshold_deinit(threshold *t);
 
 /* Prefers a point in the search for further changes. */
-void threshold_wish(threshold *t, size_t place);
+void threshold_prefer(threshold *t, size_t place);
 
 /* Sets the expected answer at a point. All expected answers are dropped when one is
  * contradicted. */
-void threshold_suppose(threshold *t, size_t place, threshold_answer answer);
+void threshold_expect(threshold *t, size_t place, threshold_answer answer);
 
 /* Finds the next point to ask for. Returns false if the line is decided. */
 bool threshold_next(const threshold *t, size_t *place);
@@ -60,6 +60,6 @@ threshold_kind threshold_result(const threshold *t, size_t *place);
 
 /* Returns the kind and the change with the fewest exceptions, for a mixed line. `*place` is 0 or
  * the count if the line has no change then. */
-threshold_kind threshold_mostly(const threshold *t, size_t *place);
+threshold_kind threshold_best_fit(const threshold *t, size_t *place);
 
 #endif

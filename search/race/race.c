@@ -542,7 +542,7 @@ size_t race_next(race *r, const uint32_t **order)
     return r->order_count;
 }
 
-size_t race_blocks_alike(const race *r)
+size_t race_blocks_ahead(const race *r)
 {
     if (r->stopped || r->stage >= RACE_FINALS)
         return !r->stopped && r->stage == RACE_FINALS;

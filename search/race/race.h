@@ -151,7 +151,7 @@ size_t race_next(race *r, const uint32_t **order);
  * them, unless an entrant fails. Other devices may sample these blocks, because only samples of the
  * same block are compared. Returns 1 in the finals, whose samples are one series, and 0 if the race
  * has finished. */
-size_t race_blocks_alike(const race *r);
+size_t race_blocks_ahead(const race *r);
 
 /* Tells the samples of the block in its order. A sample of 0 or less means that the entrant failed
  * and leaves the race. */

@@ -39,7 +39,7 @@ static bool is_so(const portfolio_data *d, const record_node *n, const value *pr
                         .times = n->times ? axis_named(d, n->times) : QUESTION_ALONE,
                         .multiple_of = n->multiple_of,
                         .bound = n->bound};
-    return question_asks(&q, problem);
+    return question_answer(&q, problem);
 }
 
 /* Returns the tree's choice: the first configuration that is possible. */
@@ -108,7 +108,7 @@ static void expect(const portfolio_data *d, room *r, const kriging *k, size_t co
         const value *problem = &r->problems[row * d->axis_count];
         kriging_expect(k, problem, expected);
         if (cautious)
-            kriging_beware(k, problem, expected);
+            kriging_add_risk(k, problem, expected);
         for (size_t c = 0; c < d->width; c++)
             r->ratios[row * d->width + c] = is_possible(d, problem, c) ? expected[c] : 0;
         r->defaults[row] = expected[d->width];

@@ -80,7 +80,7 @@ static void search(run *r, const char *name, uint64_t seed, double most_s, uint6
     while ((most_s <= 0 || r->spent_s < most_s) && strategy_ask(s, 1, &next) == 1) {
         try(r, next, samples);
         strategy_tell(s, next, r->space->cost[next]);
-        stopping_note(&ending, r->space->cost[next]);
+        stopping_record(&ending, r->space->cost[next]);
         if (stopping_check(&ending, 0) == STOP_GAIN && strategy_chance(s, TIE) < CHANCE)
             break;
     }

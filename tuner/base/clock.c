@@ -39,7 +39,7 @@ size_t cores_usable(void)
 
 /* ---- thread state ---- */
 
-at_status thread_state_plain(thread_state *before, at_error *error)
+at_status thread_state_reset(thread_state *before, at_error *error)
 {
     /* The C locale is built in: this allocates nothing in glibc and in musl. */
     before->own = newlocale(LC_ALL_MASK, "C", (locale_t)0);

@@ -58,7 +58,7 @@ typedef struct thread_state {
 /* Sets the C locale, round to nearest and no traps for the calling thread, and saves the previous
  * state in `*before`. The same thread then calls thread_state_restore(). AT_NO_MEMORY: nothing has
  * changed. */
-at_status thread_state_plain(thread_state *before, at_error *error);
+at_status thread_state_reset(thread_state *before, at_error *error);
 void thread_state_restore(thread_state *before);
 
 #endif

@@ -17,7 +17,7 @@ void error_clear(at_error *error)
         *error = (at_error){.status = AT_OK};
 }
 
-at_status error_forgive(at_status status, at_status expected, at_error *error)
+at_status error_ignore(at_status status, at_status expected, at_error *error)
 {
     if (status != expected)
         return status;

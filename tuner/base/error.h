@@ -51,7 +51,7 @@ void error_clear(at_error *error);
 
 /* Returns AT_OK and clears the error if `status` is `expected`, else returns `status`. For callers
  * to whom `expected` is not a failure. */
-at_status error_forgive(at_status status, at_status expected, at_error *error);
+at_status error_ignore(at_status status, at_status expected, at_error *error);
 
 /* Sets the status and the message, and returns `status`, so that a failing function can end in
  * `return error_set(...)`. `error` may be NULL. */

@@ -13,7 +13,7 @@
 
 /* ---- descriptors ---- */
 
-void descriptor_hold_standard(void)
+void descriptor_reserve_standard(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
         int other_way = fd == STDIN_FILENO ? O_WRONLY : O_RDONLY;
@@ -36,7 +36,7 @@ bool descriptor_try_again(int fd)
     return errno == EINTR;
 }
 
-int descriptor_lift(int fd)
+int descriptor_move_up(int fd)
 {
     if (fd < 0 || fd > STDERR_FILENO)
         return fd;
@@ -52,7 +52,7 @@ int descriptor_open(const char *path, int flags, mode_t mode)
     do
         fd = open(path, flags, mode);
     while (fd < 0 && errno == EINTR);
-    return descriptor_lift(fd);
+    return descriptor_move_up(fd);
 }
 
 int descriptor_sync(int fd)

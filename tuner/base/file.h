@@ -23,7 +23,7 @@
 /* Opens each of the descriptors 0, 1 and 2 that is closed, in a way that lets reading and writing
  * fail as before. No file, socket or pipe that is opened later can then become the standard input,
  * output or error. Called first in main(). */
-void descriptor_hold_standard(void);
+void descriptor_reserve_standard(void);
 
 /* Returns whether `fd` is open for writing. */
 bool descriptor_is_writable(int fd);
@@ -39,7 +39,7 @@ int descriptor_sync(int fd);
 
 /* Moves the open file to a descriptor above 2, which is closed on exec; `fd` is closed if it was
  * moved. Returns -1, with errno, if `fd` is -1 or no descriptor is free. */
-int descriptor_lift(int fd);
+int descriptor_move_up(int fd);
 
 /* Calls close(2). The descriptor is closed whatever it returns. An interrupted close is not a
  * failure: Linux has closed the descriptor by then, and flushes later. */

@@ -51,7 +51,7 @@ at_status json_text_print(json_t *root, size_t indent, FILE *to, at_error *error
     return status;
 }
 
-json_t *json_path_of(const char *path, size_t size_bytes)
+json_t *json_path_bytes(const char *path, size_t size_bytes)
 {
     static const char digits[] = "0123456789abcdef";
     json_t *whole = json_stringn(path, size_bytes);
@@ -70,7 +70,7 @@ json_t *json_path_of(const char *path, size_t size_bytes)
 
 json_t *json_path(const char *path)
 {
-    return json_path_of(path, strlen(path));
+    return json_path_bytes(path, strlen(path));
 }
 
 /* Returns the length of the UTF-8 character that `text` begins with, 0 if it is not UTF-8. */
@@ -85,7 +85,7 @@ static size_t character(const char *text)
     return 0;
 }
 
-json_t *json_said(const char *text)
+json_t *json_foreign_text(const char *text)
 {
     json_t *whole = text ? json_string(text) : json_null();
     char *plain = whole ? NULL : strdup(text);

@@ -32,11 +32,11 @@ at_status json_text_print(json_t *root, size_t indent, FILE *to, at_error *error
 /* Returns the path of a file or folder as a string. A path that is not UTF-8 becomes {"bytes":
  * "6eff"}, with all its bytes in hexadecimal. */
 json_t *json_path(const char *path);
-json_t *json_path_of(const char *path, size_t size_bytes);
+json_t *json_path_bytes(const char *path, size_t size_bytes);
 
 /* Returns text of a compiler, driver or kernel as a string, with `?` for each byte that is not
  * UTF-8. NULL becomes null. */
-json_t *json_said(const char *text);
+json_t *json_foreign_text(const char *text);
 
 /* Returns a script's value as JSON. Returns NULL also if a string is not UTF-8. */
 json_t *json_from_value(value v);

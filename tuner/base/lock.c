@@ -106,7 +106,7 @@ static bool use_file_of_folder(lock *l)
     return false;
 }
 
-/* Tries once. Returns as lock_take() does. */
+/* Tries once. Returns as lock_acquire() does. */
 static int try(lock *l)
 {
     while (flock(l->fd, LOCK_EX | LOCK_NB) != 0) {
@@ -120,7 +120,7 @@ static int try(lock *l)
 }
 
 /* Polls, because flock(2) has no timeout. */
-int lock_take(lock *l, int timeout_ms)
+int lock_acquire(lock *l, int timeout_ms)
 {
     const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000 * 1000};
     int64_t deadline_ms = clock_now_ms() + timeout_ms;
@@ -132,7 +132,7 @@ int lock_take(lock *l, int timeout_ms)
     return code;
 }
 
-void lock_give(lock *l)
+void lock_release(lock *l)
 {
     if (l->taken && l->taker == getpid())
         flock(l->fd, LOCK_UN);
@@ -143,7 +143,7 @@ void lock_close(lock *l)
 {
     if (!l)
         return;
-    lock_give(l);
+    lock_release(l);
     if (l->fd >= 0)
         close(l->fd);
     free(l);
@@ -173,7 +173,7 @@ at_status lock_check(const char *folder, at_error *error)
     at_status status = lock_open(folder, 0666, &l, error);
     if (status)
         return status;
-    const int code = lock_take(l, 0);
+    const int code = lock_acquire(l, 0);
     lock_close(l);
     return code == 0 || code == EWOULDBLOCK ? AT_OK : refuse_lock(folder, code, error);
 }
@@ -183,7 +183,7 @@ at_status lock_folder(const char *folder, int timeout_ms, lock **out, at_error *
     at_status status = lock_open(folder, 0666, out, error);
     if (status)
         return status;
-    int code = lock_take(*out, timeout_ms);
+    int code = lock_acquire(*out, timeout_ms);
     if (!code)
         return AT_OK;
     if (code == EWOULDBLOCK)

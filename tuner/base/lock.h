@@ -25,10 +25,10 @@ int lock_descriptor(const lock *l);
 
 /* Tries to lock for up to `timeout_ms`. Returns 0, EWOULDBLOCK if another process holds the lock,
  * or the errno value of the file system's refusal. */
-int lock_take(lock *l, int timeout_ms);
+int lock_acquire(lock *l, int timeout_ms);
 
 /* Releases the lock, unless this process is a fork of the process that took it. */
-void lock_give(lock *l);
+void lock_release(lock *l);
 
 /* Releases and frees the lock. `l` may be NULL. */
 void lock_close(lock *l);

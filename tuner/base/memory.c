@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 
-void *memory_have(void *block)
+void *memory_require(void *block)
 {
     static const char said[] = "autotune: out of memory\n";
     if (block)
@@ -19,7 +19,7 @@ void *memory_have(void *block)
 
 void *memory_new(size_t count, size_t size)
 {
-    return memory_have(calloc(count ? count : 1, size));
+    return memory_require(calloc(count ? count : 1, size));
 }
 
 void *memory_copy(const void *items, size_t count, size_t size)
@@ -32,22 +32,22 @@ void *memory_copy(const void *items, size_t count, size_t size)
 
 char *memory_text(const char *text)
 {
-    return text ? memory_have(strdup(text)) : NULL;
+    return text ? memory_require(strdup(text)) : NULL;
 }
 
 FILE *memory_open(char **text, size_t *size_bytes)
 {
-    return memory_have(open_memstream(text, size_bytes));
+    return memory_require(open_memstream(text, size_bytes));
 }
 
 void memory_close(FILE *stream)
 {
     bool is_whole = !ferror(stream);
     is_whole = fclose(stream) == 0 && is_whole;
-    memory_have(is_whole ? &is_whole : NULL);
+    memory_require(is_whole ? &is_whole : NULL);
 }
 
 void memory_add(void *items, size_t *count, const void *item, size_t size)
 {
-    memory_have(array_add(items, count, item, size) ? items : NULL);
+    memory_require(array_add(items, count, item, size) ? items : NULL);
 }

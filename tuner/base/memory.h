@@ -16,7 +16,7 @@
 enum { MEMORY_EXIT = 5 };
 
 /* Returns `block`, the result of an allocation. Ends the process if it is NULL. */
-void *memory_have(void *block);
+void *memory_require(void *block);
 
 /* Returns `count` zeroed items of `size` bytes, or a block to free if `count` is 0. */
 void *memory_new(size_t count, size_t size);

@@ -67,7 +67,7 @@ at_status paths_find(paths *out, at_error *error)
     return set_dirs(out, share, error);
 }
 
-bool paths_share(const paths *p, const char *name, char *out, size_t out_bytes)
+bool paths_shared_file(const paths *p, const char *name, char *out, size_t out_bytes)
 {
     const char *slash = strrchr(p->lua_dir, '/');
     int n = slash ? snprintf(out, out_bytes, "%.*s/%s", (int)(slash - p->lua_dir), p->lua_dir, name)

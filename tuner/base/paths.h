@@ -21,7 +21,7 @@ at_status paths_find(paths *out, at_error *error);
 
 /* Writes the path of another file in share/autotune ("results", "schemas/record.json") to `out`.
  * Returns false if the path is too long. */
-bool paths_share(const paths *p, const char *name, char *out, size_t out_bytes);
+bool paths_shared_file(const paths *p, const char *name, char *out, size_t out_bytes);
 
 /* Finds a script and writes its path to `out`. A name with a slash is a path. Other names are
  * looked up in the current folder, then among the installed scripts. The extension .lua or .cu may

@@ -45,7 +45,7 @@ typedef struct device_bench {
     size_t slot_count;        /* slots per stage; 0 before the set-up */
     device_contents contents; /* files that fill buffers */
     int64_t watchdog_ns;
-    uint64_t watchdog_work; /* limit for device_analysis.give_up_after */
+    uint64_t watchdog_work; /* limit for device_analysis.limit_work */
     loaded_variant *held;   /* sorted by id */
     size_t held_count;
     int64_t *samples_ns; /* samples of the current answer */

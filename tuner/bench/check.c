@@ -69,9 +69,9 @@ static void report_difference(check *c, const buffer_plan *all, const buffer_pla
                sampled = c->slot->sampled && !c->slot->coverage.whole, records = plan->record > 1;
     const char *begins = records ? "one that begins with " : "";
     plan_name_element(plan, d->first, element, sizeof element);
-    tolerance_tell(plan->tolerance, close);
-    element_tell(plan->type, &d->expected, expected);
-    element_tell(plan->type, &d->found, found);
+    tolerance_format(plan->tolerance, close);
+    element_format(plan->type, &d->expected, expected);
+    element_format(plan->type, &d->found, found);
     if (plan->tolerance.mismatches > 0)
         snprintf(allowed, sizeof allowed, " (%" PRIu64 " may be)",
                  tolerance_mismatches(plan->tolerance, plan->count));
@@ -375,7 +375,7 @@ static bool needs_launch(const check *c, int launches, const device_kernel *k)
     const device_analysis *analysis = c->slot->api->analysis;
     if (launches < c->how->launches)
         return true;
-    if (!analysis || !analysis->hangs_on_order(k, is_exact(c->slot)))
+    if (!analysis || !analysis->depends_on_order(k, is_exact(c->slot)))
         return false;
     const uint64_t cost = (uint64_t)launches * cost_of(c->slot);
     return (launches < MOST_ORDERS && cost <= MOST_COST) ||

@@ -56,12 +56,12 @@ at_status device_worker_start_with(const device_worker_options *options, device_
     return AT_OK;
 }
 
-bool device_worker_waits(const device_worker *w)
+bool device_worker_is_waiting(const device_worker *w)
 {
     return w->waits;
 }
 
-bool device_worker_opens(const device_worker *w)
+bool device_worker_is_opening(const device_worker *w)
 {
     return !w->waits && !w->failed && w->phase != PHASE_SERVING;
 }
@@ -170,7 +170,7 @@ static request *new_request(device_worker *w, device_message type, uint64_t id)
 /* Queues a request whose message is complete. */
 static at_status submit(device_worker *w, request *r, at_error *error)
 {
-    memory_have(r->out.message.body.failed ? NULL : r);
+    memory_require(r->out.message.body.failed ? NULL : r);
     if (w->failed) {
         request_free(r);
         return error_set(error, AT_WORKER, "the device worker has failed");

@@ -200,10 +200,10 @@ at_status device_worker_start(const device_worker_options *options, device_worke
 /* Starts the process of a worker with options.waits; requests may be queued before. Does nothing
  * for other workers. If the process cannot be started, DEVICE_FAILED follows. */
 void device_worker_begin(device_worker *w);
-bool device_worker_waits(const device_worker *w);
+bool device_worker_is_waiting(const device_worker *w);
 
 /* Returns true while the process opens the device. */
-bool device_worker_opens(const device_worker *w);
+bool device_worker_is_opening(const device_worker *w);
 
 /* Kills the worker and waits for its end. `w` may be NULL. */
 void device_worker_free(device_worker *w);

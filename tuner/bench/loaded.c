@@ -37,7 +37,7 @@ void bench_reserve_samples(device_bench *b, size_t count)
 {
     if (count <= b->sample_capacity)
         return;
-    b->samples_ns = memory_have(realloc(b->samples_ns, count * sizeof *b->samples_ns));
+    b->samples_ns = memory_require(realloc(b->samples_ns, count * sizeof *b->samples_ns));
     b->sample_capacity = count;
 }
 
@@ -202,7 +202,7 @@ static void add_allowed_mismatches(const device_slot *s, const launch_plan *laun
         if (s->differing[i] > 0)
             text_add(out->allowed, sizeof out->allowed, "%s%llu of %llu elements of %s%s%s",
                      out->allowed[0] ? ", " : "", (unsigned long long)s->differing[i],
-                     (unsigned long long)plan_compared(&s->plan, launch, i),
+                     (unsigned long long)plan_result_count(&s->plan, launch, i),
                      s->plan.buffers[i].name, *s->label ? " on " : "", s->label);
 }
 
@@ -308,7 +308,7 @@ at_status loaded_check_loops(device_bench *b, const device_variant *variant, int
             continue;
         status = loaded_make(b, &one, &v, error);
         if (status == AT_COMPILE) {
-            status = error_forgive(status, AT_COMPILE, error);
+            status = error_ignore(status, AT_COMPILE, error);
             continue;
         }
         if (!status)

@@ -86,7 +86,7 @@ static at_status add_kernel(device_context *c, const device_predecessor *p,
                             const device_contents *contents, at_error *error)
 {
     const size_t at = c->count++;
-    at_status status = plan_fits(&p->launch, p->plan.buffer_count, error);
+    at_status status = plan_check_buffers(&p->launch, p->plan.buffer_count, error);
     c->launches[at] = p->launch;
     c->before[at] = (device_before){.plan = &c->launches[at], .buffers = c->views[at]};
     for (uint32_t i = 0; !status && i < p->plan.buffer_count; i++) {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Limit of the work of a launch in a proof (device_analysis.give_up_after), several seconds of a
+/* Limit of the work of a launch in a proof (device_analysis.limit_work), several seconds of a
  * core. Work is counted, so that the verdict is the same on every machine. */
 static const uint64_t PROOF_WORK = UINT64_C(1) << 28, BRIEF_WORK = UINT64_C(1) << 25;
 
@@ -25,7 +25,7 @@ static at_status new_buffer(device_slot *s, uint32_t i, const char *prefix, devi
 
 at_status device_slot_accepts(const device_slot *s, const launch_plan *launch, at_error *error)
 {
-    at_status status = plan_fits(launch, s->plan.buffer_count, error);
+    at_status status = plan_check_buffers(launch, s->plan.buffer_count, error);
     for (uint32_t i = 0; !status && i < launch->compared_count; i++) {
         const buffer_plan *plan = &s->plan.buffers[launch->compared[i].buffer];
         if (!plan_is_compared(plan) || launch->compared[i].count > plan->count)
@@ -165,10 +165,10 @@ at_status device_slot_launch(device_slot *s, device_kernel *k, const launch_plan
     const bool ends = s->proves && (most_work == 0 || most_work > most);
     const device_analysis *analysis = s->api->analysis;
     if (analysis)
-        analysis->give_up_after(s->device, ends ? most : most_work);
+        analysis->limit_work(s->device, ends ? most : most_work);
     at_status status = s->api->launch(s->device, k, launch, buffers, error);
     if (analysis)
-        analysis->give_up_after(s->device, 0);
+        analysis->limit_work(s->device, 0);
     return status;
 }
 
@@ -181,7 +181,7 @@ int device_slot_poison(const device_slot *s, int pattern)
 buffer_plan device_slot_compared(const device_slot *s, const launch_plan *launch, uint32_t i)
 {
     buffer_plan compared = s->plan.buffers[i];
-    compared.count = plan_compared(&s->plan, launch, i);
+    compared.count = plan_result_count(&s->plan, launch, i);
     return compared;
 }
 
@@ -243,8 +243,8 @@ static void describe_difference(const device_slot *s, uint32_t i, const device_c
     const buffer_plan *plan = &s->plan.buffers[i];
     char element[PLAN_NAME_BYTES + 96], here[ELEMENT_TEXT_BYTES], there[ELEMENT_TEXT_BYTES];
     plan_name_element(plan, d->first, element, sizeof element);
-    element_tell(plan->type, &d->expected, here);
-    element_tell(plan->type, &d->found, there);
+    element_format(plan->type, &d->expected, here);
+    element_format(plan->type, &d->found, there);
     snprintf(text, text_bytes,
              "%" PRIu64 " of %" PRIu64 " elements of %s differ, first %s: %s on the GPU, %s on the "
              "simulated device",

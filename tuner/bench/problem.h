@@ -81,7 +81,7 @@ at_status device_slot_accepts(const device_slot *s, const launch_plan *launch, a
     ": the proof's work ends there. If the kernel does end, give the script a smaller problem: "   \
     "simulated = { ... }"
 
-/* Launches a kernel with a limit of work (device_analysis.give_up_after; 0: no limit). A proof has
+/* Launches a kernel with a limit of work (device_analysis.limit_work; 0: no limit). A proof has
  * a limit of a few seconds of a core in any case. Returns the errors of the launch. */
 at_status device_slot_launch(device_slot *s, device_kernel *k, const launch_plan *launch,
                              device_buffer *const *buffers, uint64_t most_work, at_error *error);
@@ -115,7 +115,7 @@ at_status device_slot_compare(device_slot *s, const void *results, size_t result
 /* Parameters and results of a check. */
 typedef struct device_check {
     int launches;       /* at least two */
-    uint64_t most_work; /* limit per launch (device_analysis.give_up_after); 0 means no limit */
+    uint64_t most_work; /* limit per launch (device_analysis.limit_work); 0 means no limit */
     int64_t most_ns; /* limit of the first launch (device_hardware.launch_ns); 0 means no limit */
     outcome result;
     int64_t slow_ns; /* time of the first launch if above most_ns: nothing is checked; or 0 */

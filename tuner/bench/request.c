@@ -41,7 +41,7 @@ static void load_chunk(outgoing *o)
     pack_put_u64(&r->out.message.body, r->number);
     pack_put_u64(&r->out.message.body, r->id);
     device_put_chunk(&r->out.message.body, &chunk);
-    memory_have(r->out.message.body.failed ? NULL : r);
+    memory_require(r->out.message.body.failed ? NULL : r);
     free(bytes);
 }
 
@@ -68,7 +68,7 @@ request *request_replay(const request *r)
                             .id = r->id,
                             .samples = r->samples};
         pack_append(&replay->out.message.body, body->bytes, body->size_bytes);
-        memory_have(replay->out.message.body.failed ? NULL : replay);
+        memory_require(replay->out.message.body.failed ? NULL : replay);
     }
     replay->silent = true;
     return replay;

@@ -107,15 +107,15 @@ at_status gpu_turn_new(const char *uuid, gpu_turn **out, at_error *error)
 static bool lock_until(lock *l, int64_t end_ns)
 {
     int64_t left_ns = end_ns - clock_now_ns();
-    return lock_take(l, left_ns > 0 ? (int)(left_ns / 1000000) : 0) == 0;
+    return lock_acquire(l, left_ns > 0 ? (int)(left_ns / 1000000) : 0) == 0;
 }
 
 void gpu_turn_take(gpu_turn *t, int64_t limit_ns, void (*waits)(void *context), void *context)
 {
     if (!t || t->over)
         return;
-    bool is_next = lock_take(t->next, 0) == 0;
-    bool has_turn = is_next && lock_take(t->turn, 0) == 0;
+    bool is_next = lock_acquire(t->next, 0) == 0;
+    bool has_turn = is_next && lock_acquire(t->turn, 0) == 0;
     if (!has_turn) {
         int64_t end_ns = clock_now_ns() + limit_ns;
         if (waits)
@@ -125,13 +125,13 @@ void gpu_turn_take(gpu_turn *t, int64_t limit_ns, void (*waits)(void *context), 
     }
     t->over = !has_turn;
     if (is_next)
-        lock_give(t->next);
+        lock_release(t->next);
 }
 
 void gpu_turn_give(gpu_turn *t)
 {
     if (t && !t->over)
-        lock_give(t->turn);
+        lock_release(t->turn);
 }
 
 void gpu_turn_free(gpu_turn *t)

@@ -130,13 +130,13 @@ typedef struct program_request {
 /* Runs a program with the library that writes down its launches, and waits for its end. *ended is
  * the status of waitpid(). Interrupts from the terminal are left to the program. AT_NOT_FOUND if
  * the program or the library does not exist; AT_IO. */
-at_status program_run(const program_request *what, int *ended, at_error *error);
+at_status capture_program(const program_request *what, int *ended, at_error *error);
 
 /* Reads the tables (capture/layout.h) that the library left of all processes in the folder, and
  * removes them. *out, which the caller frees, is described by schemas/capture.json; it has the
  * members "launches" (sorted by time, or by count if no launch was timed), "graph_launches",
  * "dropped", "matched", "matched_recorded", "processes", "trouble" (texts) and "captured". AT_IO,
  * AT_FORMAT. */
-at_status tables_read(const char *dir, json_t **out, at_error *error);
+at_status capture_read_tables(const char *dir, json_t **out, at_error *error);
 
 #endif

@@ -71,7 +71,7 @@ static void set_environment(const program_request *what, const char *library)
     set_or_unset(CAPTURE_CUPTI, what->cupti);
 }
 
-at_status program_run(const program_request *what, int *ended, at_error *error)
+at_status capture_program(const program_request *what, int *ended, at_error *error)
 {
     char library[PATH_BYTES];
     at_status status = find_library(library, error);
@@ -170,12 +170,12 @@ static json_t *launch_of(const capture_row *row, const char *name)
 {
     char *plain = kernel_name_demangled(name);
     json_t *out = json_pack(
-        "{so so so so so sI sb sb sI sI so}", "kernel", json_said(plain ? plain : name), "mangled",
-        json_said(name), "grid", numbers(row->grid), "block", numbers(row->block), "cluster",
-        numbers(row->cluster), "dynamic_shared_bytes", (json_int_t)row->dynamic_shared_bytes,
-        "cooperative", (row->flags & CAPTURE_COOPERATIVE) != 0, "recorded",
-        (row->flags & CAPTURE_RECORDED) != 0, "count", (json_int_t)row->count, "refused",
-        (json_int_t)row->refused, "time", time_of(row));
+        "{so so so so so sI sb sb sI sI so}", "kernel", json_foreign_text(plain ? plain : name),
+        "mangled", json_foreign_text(name), "grid", numbers(row->grid), "block",
+        numbers(row->block), "cluster", numbers(row->cluster), "dynamic_shared_bytes",
+        (json_int_t)row->dynamic_shared_bytes, "cooperative",
+        (row->flags & CAPTURE_COOPERATIVE) != 0, "recorded", (row->flags & CAPTURE_RECORDED) != 0,
+        "count", (json_int_t)row->count, "refused", (json_int_t)row->refused, "time", time_of(row));
     free(plain);
     return out;
 }
@@ -244,7 +244,7 @@ static json_t *variables_of(const capture_launch *l, const char *folder, uint32_
     for (uint32_t k = 0; k < l->variable_count; k++) {
         char what[32];
         snprintf(what, sizeof what, "variable-%u", k);
-        json_append(&out, json_pack("{so sI so}", "name", json_said(l->variables[k].name),
+        json_append(&out, json_pack("{so sI so}", "name", json_foreign_text(l->variables[k].name),
                                     "size_bytes", (json_int_t)l->variables[k].size_bytes, "before",
                                     file_of(folder, launch, what)));
     }
@@ -264,7 +264,7 @@ static void add_captured(reading *r, capture_table *t, uint32_t i, const char *f
     snprintf(arch, sizeof arch, "sm_%d%d", l->major, l->minor);
     json_t *out = launch_of(row, t->names + row->name);
     json_put(&out, "number", json_integer((json_int_t)l->number));
-    json_put(&out, "device", json_said(l->device));
+    json_put(&out, "device", json_foreign_text(l->device));
     json_put(&out, "arch", json_string(arch));
     json_put(&out, "arguments", arguments_of(l));
     json_put(&out, "allocations", allocations_of(l, folder, i));
@@ -272,7 +272,7 @@ static void add_captured(reading *r, capture_table *t, uint32_t i, const char *f
     json_put(&out, "variables_unread", json_integer(l->variables_unread));
     json_put(&out, "module", l->module_bytes ? file_of(folder, i, "module") : json_null());
     json_put(&out, "whole", json_boolean(l->state == CAPTURE_DONE));
-    json_put(&out, "trouble", l->trouble[0] ? json_said(l->trouble) : json_null());
+    json_put(&out, "trouble", l->trouble[0] ? json_foreign_text(l->trouble) : json_null());
     json_append(&r->captured, out);
 }
 
@@ -318,7 +318,7 @@ static void add_table(reading *r, capture_table *t, const char *folder)
     for (uint32_t i = 0; i < t->row_count; i++)
         add_row(r, earlier, &t->rows[i], t->names + t->rows[i].name);
     if (t->trouble[0])
-        json_append(&r->trouble, json_said(t->trouble));
+        json_append(&r->trouble, json_foreign_text(t->trouble));
     for (uint32_t i = 0; i < t->launch_count; i++)
         add_captured(r, t, i, folder);
 }
@@ -370,7 +370,7 @@ static json_t *join(reading *r)
                      "captured", r->captured);
 }
 
-at_status tables_read(const char *dir, json_t **out, at_error *error)
+at_status capture_read_tables(const char *dir, json_t **out, at_error *error)
 {
     reading r = {.dir = dir, .captured = json_array(), .trouble = json_array()};
     struct dirent **list = NULL;
@@ -389,7 +389,7 @@ at_status tables_read(const char *dir, json_t **out, at_error *error)
     }
     free(list);
     if (!status)
-        *out = memory_have(join(&r));
+        *out = memory_require(join(&r));
     for (size_t i = 0; i < r.table_count; i++)
         munmap(r.tables[i], sizeof **r.tables);
     free(r.tables);

@@ -63,7 +63,7 @@ static void print_share(const char *folder, const char *suffix)
 {
     paths p;
     char path[PATHS_BYTES];
-    if (!paths_find(&p, NULL) && paths_share(&p, folder, path, sizeof path))
+    if (!paths_find(&p, NULL) && paths_shared_file(&p, folder, path, sizeof path))
         print_names(path, suffix);
 }
 

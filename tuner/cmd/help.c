@@ -253,7 +253,7 @@ static at_status run(const options *o, at_error *error)
     topics t;
     char folder[PATHS_BYTES];
     at_status status = paths_find(&p, error);
-    if (!status && !paths_share(&p, "docs", folder, sizeof folder))
+    if (!status && !paths_shared_file(&p, "docs", folder, sizeof folder))
         status = error_set(error, AT_IO, "the path of the pages is too long");
     if (!status)
         status = find_topics(o, folder, &t, error);

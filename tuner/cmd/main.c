@@ -288,7 +288,7 @@ static void set_locale(void)
 {
     thread_state loaders;
     setlocale(LC_ALL, "C");
-    thread_state_plain(&loaders, NULL);
+    thread_state_reset(&loaders, NULL);
 }
 
 /* Raises a low limit of the stack for this process, its threads and its workers. Scripts, records
@@ -321,7 +321,7 @@ int main(int argc, char **argv)
 {
     FILE *own[2];
     set_locale();
-    descriptor_hold_standard();
+    descriptor_reserve_standard();
     if (!widen_stack())
         return EXIT_STORAGE;
     worker_enter(argc, argv, workers);

@@ -89,7 +89,7 @@ static at_status write_comment(const char *path, const char *comment, at_error *
         first--;
     edit_list edits = {0};
     char *with_blank = NULL, *after = NULL;
-    memory_have(asprintf(&with_blank, "%s\n", comment) < 0 ? NULL : with_blank);
+    memory_require(asprintf(&with_blank, "%s\n", comment) < 0 ? NULL : with_blank);
     edit_add(&edits, (size_t)(first - text), 0, with_blank);
     after = edit_apply(&edits, text);
     status = edit_write(path, text, after, error);

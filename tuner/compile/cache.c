@@ -113,7 +113,7 @@ static lock *open_locked(const char *dir, const char *name, int timeout_ms, int 
     char path[PATH_BYTES];
     lock *l;
     snprintf(path, sizeof path, "%s/%s", dir, name);
-    *code = lock_open(path, 0600, &l, NULL) ? EIO : lock_take(l, timeout_ms);
+    *code = lock_open(path, 0600, &l, NULL) ? EIO : lock_acquire(l, timeout_ms);
     if (!*code)
         return l;
     lock_close(l);

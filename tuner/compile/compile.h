@@ -91,7 +91,7 @@ void compile_pool_free(compile_pool *pool);
 at_status compile_submit(compile_pool *pool, const compile_request *request, at_error *error);
 
 /* Moves the latest request to the front of the queue. */
-void compile_hurry(compile_pool *pool);
+void compile_prioritise(compile_pool *pool);
 
 /* Returns the number of requests whose result has not been taken. */
 size_t compile_pending(const compile_pool *pool);

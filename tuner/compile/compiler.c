@@ -145,7 +145,7 @@ static void ask_ptxas(const compiler *c, const compile_request *r, compile_way w
     if (!out->log || !strstr(out->log, "ptxas"))
         return;
     char place[512], kernel[KERNEL_NAME_BYTES + 1];
-    kernel_own_name(r->entry, kernel);
+    kernel_name_of_entry(r->entry, kernel);
     text_add(kernel, sizeof kernel, "(");
     if (!compile_source_place(r->source, strstr(out->log, "shared data") ? "__shared__" : kernel,
                               place, sizeof place))

@@ -16,7 +16,7 @@ static bool in_word(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-void kernel_own_name(const char *entry, char name[KERNEL_NAME_BYTES])
+void kernel_name_of_entry(const char *entry, char name[KERNEL_NAME_BYTES])
 {
     size_t end = strcspn(entry, "\n"), depth = 0;
     while (end > 0 && (depth > 0 || !in_word(entry[end - 1]))) {
@@ -238,7 +238,7 @@ static const declared_kernel *find_meant(const declared_kernel *kernels, size_t 
 {
     const char *names[MOST_KERNELS];
     char own[KERNEL_NAME_BYTES];
-    kernel_own_name(entry, own);
+    kernel_name_of_entry(entry, own);
     for (size_t i = 0; i < count; i++)
         names[i] = last_part(kernels[i].name);
     for (size_t i = 0; i < count; i++)
@@ -278,7 +278,7 @@ static char *sentence(const char *entry, const char *why, const declared_kernel 
 {
     char own[KERNEL_NAME_BYTES], *text = NULL;
     int used;
-    kernel_own_name(entry, own);
+    kernel_name_of_entry(entry, own);
     if (strstr(why, "function template"))
         used = asprintf(&text,
                         "the entry '%s' is a template: name an instance of it, such as "

@@ -13,7 +13,7 @@ enum { KERNEL_NAME_BYTES = 256 };
 
 /* Copies the name of the kernel in an entry, which ends at its NUL or newline: "scale" in all
  * examples above. A longer name is cut. */
-void kernel_own_name(const char *entry, char name[KERNEL_NAME_BYTES]);
+void kernel_name_of_entry(const char *entry, char name[KERNEL_NAME_BYTES]);
 
 /* Returns a compiler-like message that an entry of a request names no kernel, or several: with the
  * file and line of the most likely kernel, and the names of all. `why` is NVRTC's message. The

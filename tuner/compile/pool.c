@@ -422,7 +422,7 @@ at_status compile_submit(compile_pool *pool, const compile_request *request, at_
     return AT_OK;
 }
 
-void compile_hurry(compile_pool *pool)
+void compile_prioritise(compile_pool *pool)
 {
     queue *q = &pool->queue;
     compile_job *j = q->count > 1 ? q->last : NULL;

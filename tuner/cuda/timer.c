@@ -235,7 +235,7 @@ at_status cuda_sample(device *d, device_kernel *k, const launch_plan *plan,
     status = begin_sample(d, cache, before, before_count, error);
     if (!status)
         status = cuda_kernel_queue_some(d, k, plan, buffers, &walk, MOST_HELD_BACK, error);
-    if (plan_launches_run(plan) > MOST_HELD_BACK)
+    if (plan_total_launches(plan) > MOST_HELD_BACK)
         open_gate(d);
     if (!status)
         status = cuda_kernel_queue_some(d, k, plan, buffers, &walk, UINT32_MAX, error);

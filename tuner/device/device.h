@@ -194,7 +194,7 @@ typedef struct device_analysis {
      * device may raise a small limit. A launch that reaches it ends with a complaint that has its
      * position. The unit of work is the device's, such that a launch ends at the same position
      * every time. */
-    void (*give_up_after)(device *d, uint64_t most_work);
+    void (*limit_work)(device *d, uint64_t most_work);
     /* Returns the interval that holds the time of nine in ten variants for which the last sample
      * was predicted, in ns. */
     void (*interval)(const device *d, int64_t *low_ns, int64_t *high_ns);
@@ -207,7 +207,7 @@ typedef struct device_analysis {
     bool (*varies)(const device *d);
     /* Returns whether, by its code, the kernel's results may depend on the order of its threads.
      * With `exactly`, rounding differences count. */
-    bool (*hangs_on_order)(const device_kernel *k, bool exactly);
+    bool (*depends_on_order)(const device_kernel *k, bool exactly);
     /* Writes "; " and a probable cause for results that depend on the order of threads, as seen in
      * the kernel's launches so far; or "". */
     void (*suspect)(const device_kernel *k, char *text, size_t bytes);

@@ -35,17 +35,17 @@ bool outcome_find(const char *name, outcome *out)
 
 /* ---- coverage ---- */
 
-void coverage_skip(device_coverage *c, const char *what, const char *why)
+void coverage_set_skipped(device_coverage *c, const char *what, const char *why)
 {
     if (!c->skipped[0])
         snprintf(c->skipped, sizeof c->skipped, "%s: %s", what, why);
 }
 
-void coverage_owe(device_coverage *c, const char *what, const char *why)
+void coverage_set_unproven(device_coverage *c, const char *what, const char *why)
 {
     c->skipped[0] = '\0';
     c->owes = true;
-    coverage_skip(c, what, why);
+    coverage_set_skipped(c, what, why);
 }
 
 device_coverage *coverage_copy(const device_coverage *c)

@@ -93,10 +93,10 @@ typedef struct device_coverage {
 } device_coverage;
 
 /* Records why something was left out. The first reason stays. */
-void coverage_skip(device_coverage *c, const char *what, const char *why);
+void coverage_set_skipped(device_coverage *c, const char *what, const char *why);
 
 /* Records why something that the proof needs was left out. Replaces the reason before. */
-void coverage_owe(device_coverage *c, const char *what, const char *why);
+void coverage_set_unproven(device_coverage *c, const char *what, const char *why);
 
 /* Returns a copy that the caller frees. Returns NULL if `c` is NULL or memory ran out. */
 device_coverage *coverage_copy(const device_coverage *c);

@@ -113,7 +113,7 @@ static bool is_torn(const launch_plan *plan, const view_plan *array)
     return torn;
 }
 
-uint32_t plan_torn_buffer(const launch_plan *plan)
+uint32_t plan_conflicting_buffer(const launch_plan *plan)
 {
     for (uint32_t i = 0; i < plan->view_count; i++)
         if (plan->views[i].in_array && is_torn(plan, &plan->views[i]))
@@ -201,7 +201,7 @@ uint32_t plan_rounds(const launch_plan *plan, uint32_t place)
     return plan->launches[place].group ? plan->launches[place].rounds : 1;
 }
 
-uint64_t plan_launches_run(const launch_plan *plan)
+uint64_t plan_total_launches(const launch_plan *plan)
 {
     uint64_t run = 0;
     for (uint32_t i = 0; i < plan->launch_count; i++)
@@ -209,7 +209,7 @@ uint64_t plan_launches_run(const launch_plan *plan)
     return run;
 }
 
-uint64_t plan_compared(const problem_plan *problem, const launch_plan *launch, uint32_t i)
+uint64_t plan_result_count(const problem_plan *problem, const launch_plan *launch, uint32_t i)
 {
     for (uint32_t k = 0; k < launch->compared_count; k++)
         if (launch->compared[k].buffer == i)
@@ -223,7 +223,7 @@ static void need_buffer(uint32_t buffer, uint32_t *needed)
         *needed = buffer + 1;
 }
 
-at_status plan_fits(const launch_plan *plan, uint32_t buffer_count, at_error *error)
+at_status plan_check_buffers(const launch_plan *plan, uint32_t buffer_count, at_error *error)
 {
     uint32_t needed = 0;
     if (plan_transfers(plan)) {

@@ -75,7 +75,7 @@ uint64_t tolerance_mismatches(tolerance t, uint64_t count);
 
 /* Writes the distance, without the mismatches: "within 4 ULPs", "within 1e-05 of its magnitude". */
 enum { TOLERANCE_TEXT_BYTES = 64 };
-void tolerance_tell(tolerance t, char text[TOLERANCE_TEXT_BYTES]);
+void tolerance_format(tolerance t, char text[TOLERANCE_TEXT_BYTES]);
 
 /* Returns whether `found` is close enough to `expected`. `magnitude` is element_magnitude() of all
  * expected elements; only TOLERANCE_SCALED uses it. */
@@ -85,7 +85,7 @@ bool tolerance_accepts(tolerance t, double magnitude, dtype type, const void *fo
 /* Writes an element with all its digits, so that different elements read differently. A byte is
  * also written in hexadecimal, and a NaN with its bits. */
 enum { ELEMENT_TEXT_BYTES = 48 };
-void element_tell(dtype type, const void *element, char text[ELEMENT_TEXT_BYTES]);
+void element_format(dtype type, const void *element, char text[ELEMENT_TEXT_BYTES]);
 
 /* Returns the largest finite magnitude of the elements, 0 if no element is finite. */
 double element_magnitude(dtype type, const void *elements, uint64_t count);
@@ -331,16 +331,16 @@ bool plan_walk(const launch_plan *plan, launch_walk *walk);
 uint32_t plan_rounds(const launch_plan *plan, uint32_t place);
 
 /* Returns the number of launches that run, over all rounds. */
-uint64_t plan_launches_run(const launch_plan *plan);
+uint64_t plan_total_launches(const launch_plan *plan);
 
 /* Returns whether the plan transfers data between host and device. */
 bool plan_transfers(const launch_plan *plan);
 
 /* Returns how many elements of buffer `i` are results of the variant. */
-uint64_t plan_compared(const problem_plan *problem, const launch_plan *launch, uint32_t i);
+uint64_t plan_result_count(const problem_plan *problem, const launch_plan *launch, uint32_t i);
 
 /* Checks that the plan names only existing buffers. AT_FORMAT. */
-at_status plan_fits(const launch_plan *plan, uint32_t buffer_count, at_error *error);
+at_status plan_check_buffers(const launch_plan *plan, uint32_t buffer_count, at_error *error);
 
 /* Returns the name of a launch's kernel, borrowed from the plan, or "" if it launches none. */
 const char *plan_entry(const launch_plan *plan, uint32_t launch);
@@ -374,7 +374,7 @@ const void *plan_argument_value(const launch_plan *plan, const argument_plan *ar
 
 /* Returns a buffer that the plan uses both through a CUDA array and in another way, which is not
  * allowed. Returns PLAN_MAX_BUFFERS if none is. */
-uint32_t plan_torn_buffer(const launch_plan *plan);
+uint32_t plan_conflicting_buffer(const launch_plan *plan);
 
 /* Returns the address of a buffer on the device. */
 typedef uint64_t plan_address_of(const void *context, uint32_t buffer);

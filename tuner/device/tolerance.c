@@ -39,7 +39,7 @@ uint64_t tolerance_mismatches(tolerance t, uint64_t count)
     return (uint64_t)(t.mismatches < 1 ? floor(share) : t.mismatches);
 }
 
-void tolerance_tell(tolerance t, char text[TOLERANCE_TEXT_BYTES])
+void tolerance_format(tolerance t, char text[TOLERANCE_TEXT_BYTES])
 {
     static const char *const formats[TOLERANCE_KINDS] = {
         [TOLERANCE_EXACT] = "bit for bit",
@@ -109,7 +109,7 @@ static int digits_of(dtype type)
     return type == DTYPE_HALF ? 5 : type == DTYPE_BFLOAT16 ? 4 : type == DTYPE_FLOAT ? 9 : 17;
 }
 
-void element_tell(dtype type, const void *bytes, char text[ELEMENT_TEXT_BYTES])
+void element_format(dtype type, const void *bytes, char text[ELEMENT_TEXT_BYTES])
 {
     const element v = load(type, bytes);
     const size_t size = dtype_get(type)->size_bytes;

@@ -261,7 +261,7 @@ static void put_rows(const export_model *m, json_t **out)
                         shared(json_array_get(records, place_of(m, row->from)), "portfolios",
                                (size_t)(m->portfolios[row->portfolio] - row->from->portfolios)));
     }
-    for (size_t i = 0; i < m->seen_count; i++)
+    for (size_t i = 0; i < m->comparison_count; i++)
         json_append(&seen, seen_table(m, &m->seen[i]));
     json_put(out, "records", records);
     json_put(out, "rows", rows);

@@ -52,7 +52,7 @@ static json_t *values_of_variable(const export_model *m, size_t variable)
     }
     for (size_t i = 0; i < m->portfolio_count; i++)
         hold_portfolio(&held, c, m->portfolios[i]);
-    for (size_t i = 0; i < m->seen_count; i++)
+    for (size_t i = 0; i < m->comparison_count; i++)
         hold(&held, record_get(m->seen[i].seen->problem, c->name));
     return held;
 }
@@ -329,7 +329,7 @@ static void link_rows(export_model *m, chooser *c)
         bool has = record_class_of(&c->configurations, r->configuration) != RECORD_NO_CLASS &&
                    problem != RECORD_NO_CLASS;
         r->first = r->entry && !keymap_get(&c->firsts, key, &known);
-        memory_have(has && (!r->first || keymap_put(&c->firsts, key, i)) ? m : NULL);
+        memory_require(has && (!r->first || keymap_put(&c->firsts, key, i)) ? m : NULL);
     }
     c->heads = memory_new(c->configurations.count, sizeof *c->heads);
     for (size_t i = m->row_count; i-- > 0;) {
@@ -339,7 +339,7 @@ static void link_rows(export_model *m, chooser *c)
     }
 }
 
-static size_t first_row(const chooser *c, const record_seen *s)
+static size_t first_row(const chooser *c, const record_comparison *s)
 {
     const size_t class = record_class_find(&c->configurations, s->configuration);
     return class == RECORD_NO_CLASS ? 0 : c->heads[class];
@@ -351,13 +351,13 @@ static void choose_seen(export_model *m, const chooser *c, const record *from)
     /* Whether each class of configurations was ever not faster, with a cold and with a warm
      * cache. */
     bool(*matters)[2] = memory_new(c->configurations.count, sizeof *matters);
-    for (size_t i = 0; i < from->seen_count; i++) {
-        const record_seen *s = &from->seen[i];
+    for (size_t i = 0; i < from->comparison_count; i++) {
+        const record_comparison *s = &from->seen[i];
         const size_t class = record_class_find(&c->configurations, s->configuration);
         if (class != RECORD_NO_CLASS && s->standing != RECORD_FASTER)
             matters[class][s->warm_cache] = true;
     }
-    for (size_t i = 0; i < from->seen_count; i++) {
+    for (size_t i = 0; i < from->comparison_count; i++) {
         const export_seen s = {from, &from->seen[i], first_row(c, &from->seen[i])};
         bool is_row = false;
         if (s.first_row && matters[record_class_find(&c->configurations, s.seen->configuration)]
@@ -365,7 +365,7 @@ static void choose_seen(export_model *m, const chooser *c, const record *from)
             for (size_t r = s.first_row; r && !is_row; r = m->rows[r - 1].next_alike)
                 is_row = export_tells_of(m, &s, &m->rows[r - 1]);
         if (is_row && export_has_variables(m, s.seen->problem))
-            m->seen[m->seen_count++] = s;
+            m->seen[m->comparison_count++] = s;
     }
     free(matters);
 }
@@ -377,7 +377,7 @@ static void choose_rows(export_model *m, const record_set *records)
         total +=
             records->records[r].entry_count + records->records[r].portfolio_count * RECORD_MAX_KEPT;
         portfolios += records->records[r].portfolio_count;
-        seen += records->records[r].seen_count;
+        seen += records->records[r].comparison_count;
     }
     m->rows = memory_new(total, sizeof *m->rows);
     m->portfolios = memory_new(portfolios, sizeof *m->portfolios);

@@ -65,7 +65,7 @@ typedef struct export_derived {
 /* A problem on which a configuration was timed against the default. */
 typedef struct export_seen {
     const record *from;
-    const record_seen *seen;
+    const record_comparison *seen;
     size_t first_row; /* the first row with an equal configuration, from 1; 0 for none */
 } export_seen;
 
@@ -89,7 +89,7 @@ typedef struct export_model {
     export_row *rows; /* owned; in the records' order, cold and time first */
     size_t portfolio_count;
     const record_portfolio **portfolios; /* owned array */
-    size_t seen_count;       /* of configurations that were not always faster than the default */
+    size_t comparison_count; /* of configurations that were not always faster than the default */
     export_seen *seen;       /* owned */
     size_t constraint_count; /* added by export_model_add_constraint() */
     export_constraint *constraints; /* owned */

@@ -211,7 +211,8 @@ at_status recorded_open_text(const char *text, size_t size_bytes, const char *pa
     } else {
         status = parse_json(text, size_bytes, path, &content, error);
     }
-    *out = status ? NULL : memory_have(json_pack("{ss so}", "format", format, "content", content));
+    *out =
+        status ? NULL : memory_require(json_pack("{ss so}", "format", format, "content", content));
     return status;
 }
 
@@ -223,11 +224,11 @@ static at_status read_file(const char *path, char **out, size_t *size_bytes, at_
     if (status)
         return status;
     gzFile file = gzdopen(fd, "rb");
-    memory_have(file);
+    memory_require(file);
     size_t capacity = (size_t)1 << 16, used = 0;
     char *text = NULL;
     for (;;) {
-        text = memory_have(realloc(text, capacity));
+        text = memory_require(realloc(text, capacity));
         int got = gzread(file, text + used, (unsigned)(capacity - used));
         if (got < 0) {
             int code;
@@ -439,8 +440,8 @@ static void collect_prefixes(prefixes *known, const recorded_space *rs, const re
         uint16_t indices[RECORDED_MAX_PARAMETERS];
         indices_of(rs, r, i, indices);
         for (size_t n = 0; n < r->parameter_count; n++)
-            memory_have(keymap_put(&known->known[n], hash_prefix(indices, n + 1), 0) ? known
-                                                                                     : NULL);
+            memory_require(keymap_put(&known->known[n], hash_prefix(indices, n + 1), 0) ? known
+                                                                                        : NULL);
     }
 }
 

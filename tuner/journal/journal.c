@@ -77,7 +77,7 @@ static void map_put(journal *j, journal_line *line)
         return;
     }
     memory_add(&j->entries, &j->entry_count, line, sizeof *line);
-    memory_have(keymap_put(&j->places, at, j->entry_count - 1) ? j : NULL);
+    memory_require(keymap_put(&j->places, at, j->entry_count - 1) ? j : NULL);
 }
 
 journal_key journal_key_on(const journal *j, size_t gpu, journal_key variant)
@@ -224,7 +224,7 @@ static at_status load_file(journal *j, at_error *error)
     }
     at_status status = file_read(j->path, 2 * file_limit_bytes, &text, &size_bytes, error);
     if (status)
-        return error_forgive(status, AT_NOT_FOUND, error);
+        return error_ignore(status, AT_NOT_FOUND, error);
     load_text(j, text, size_bytes);
     free(text);
     return AT_OK;
@@ -272,10 +272,10 @@ static at_status append(journal *j, const char *text, size_t size_bytes, at_erro
 {
     /* The lock is missing if another process stopped while it held the lock, or if the file system
      * has no locks. O_APPEND alone must do then: the run is more important. */
-    bool locked = j->lock && lock_take(j->lock, LOCK_LIMIT_MS) == 0;
+    bool locked = j->lock && lock_acquire(j->lock, LOCK_LIMIT_MS) == 0;
     at_status status = append_lines(j, text, size_bytes, locked, error);
     if (locked)
-        lock_give(j->lock);
+        lock_release(j->lock);
     return status;
 }
 
@@ -285,7 +285,7 @@ static void add_waiting(journal *j, const char *line)
     size_t size_bytes = strlen(line);
     if (j->waiting_bytes + size_bytes > file_limit_bytes)
         return;
-    j->waiting = memory_have(realloc(j->waiting, j->waiting_bytes + size_bytes));
+    j->waiting = memory_require(realloc(j->waiting, j->waiting_bytes + size_bytes));
     memcpy(j->waiting + j->waiting_bytes, line, size_bytes);
     j->waiting_bytes += size_bytes;
 }

@@ -25,7 +25,7 @@ static journal_key hash(const void *bytes, size_t size_bytes)
 
 journal_key journal_key_of_pack(pack *m)
 {
-    memory_have(m->failed ? NULL : m);
+    memory_require(m->failed ? NULL : m);
     journal_key key = hash(m->bytes, m->size_bytes);
     pack_deinit(m);
     return key;
@@ -163,7 +163,7 @@ static json_t *pack_text(const char *text)
 {
     char cut[JOURNAL_TEXT_BYTES];
     snprintf(cut, sizeof cut, "%s", text ? text : "");
-    return json_said(cut);
+    return json_foreign_text(cut);
 }
 
 static json_t *pack_samples(const journal_entry *e)

@@ -149,7 +149,7 @@ static at_status set_problem(const at_choice *c, const pattern_view *view,
             return refuse_name(c, given->name, names, count, error);
         value_format(given->value, texts[i], LIBRARY_VALUE_BYTES);
         if (!is_of_kind(given->value, known[k].value) ||
-            (p && !library_read_setting(p, k, texts[i], &to[k].value)))
+            (p && !library_parse_setting(p, k, texts[i], &to[k].value)))
             return refuse_value(c, given, known[k].value, error);
     }
     return p ? script_set_problem(view->script, PROBLEM_TUNED, to, count, error) : AT_OK;
@@ -170,7 +170,7 @@ static at_status choose(at_choice *c, const pattern_view *view, at_error *error)
         const record_values fallback = library_default(script_pattern(view->script), defaults);
         status = copy_values(fallback.pairs, fallback.count, &c->fallback, error);
         target.fits = library_fits;
-        target.ask = library_ask;
+        target.ask = library_feature;
         target.context = &check;
         target.fallback = &c->fallback;
     }
@@ -247,7 +247,7 @@ at_status at_pick(const at_results *results, const char *pattern_name, const at_
     if (!c)
         return error_no_memory(error);
     thread_state callers;
-    status = thread_state_plain(&callers, error);
+    status = thread_state_reset(&callers, error);
     if (!status) {
         tunings_update(results);
         status = choose_for(c, (at_results *)(uintptr_t)results, pattern_name, gpu, problem,
@@ -350,7 +350,7 @@ static at_status ask_pick(const at_results *results, const char *pattern_name,
     at_status status = at_pick(results, pattern_name, NULL, problem, count, &choice, error);
     *known = !status && at_choice_rule(choice) == AT_RULE_EXACT;
     at_choice_free(choice);
-    return error_forgive(status, AT_NOT_FOUND, error);
+    return error_ignore(status, AT_NOT_FOUND, error);
 }
 
 at_status at_tune(const at_results *results, const char *pattern_name, const at_variable *problem,
@@ -364,7 +364,7 @@ at_status at_tune(const at_results *results, const char *pattern_name, const at_
     at_status status =
         argument_check_problem("at_tune", results, pattern_name, problem, problem_count, error);
     if (!status)
-        status = thread_state_plain(&callers, error);
+        status = thread_state_reset(&callers, error);
     if (status)
         return status;
     status = make(results, pattern_name, problem, problem_count, &t, error);
@@ -389,7 +389,7 @@ at_status at_tune_wait(const at_results *results, const char *pattern_name,
     at_status status = argument_check_problem("at_tune_wait", results, pattern_name, problem,
                                               problem_count, error);
     if (!status)
-        status = thread_state_plain(&callers, error);
+        status = thread_state_reset(&callers, error);
     if (status)
         return status;
     int64_t begun_ns = clock_now_ns();

@@ -76,7 +76,7 @@ at_status at_prepare(const at_choice *choice, const at_kernel_options *options, 
     if (!k)
         return error_no_memory(error);
     thread_state callers;
-    at_status status = thread_state_plain(&callers, error);
+    at_status status = thread_state_reset(&callers, error);
     if (!status) {
         status = prepare(k, choice, options, error);
         thread_state_restore(&callers);

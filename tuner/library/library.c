@@ -72,7 +72,7 @@ at_status at_open(const char *folder, at_results **out, at_error *error)
         return error_no_memory(error);
     }
     thread_state callers;
-    at_status status = thread_state_plain(&callers, error);
+    at_status status = thread_state_reset(&callers, error);
     if (!status) {
         patterns *k = &results->known;
         k->has_share = library_find_share(&k->share);
@@ -108,7 +108,7 @@ static void read_all(at_results *results)
 {
     at_error none = {0};
     thread_state callers;
-    if (results->has_all || thread_state_plain(&callers, &none))
+    if (results->has_all || thread_state_reset(&callers, &none))
         return;
     results->has_all = !record_search(&results->known.folders, NULL, &results->all, &none);
     thread_state_restore(&callers);
@@ -210,7 +210,7 @@ at_status at_current_gpu(at_gpu *out, at_error *error)
         return argument_refuse_null("at_current_gpu", "out", error);
     error_clear(error);
     thread_state callers;
-    at_status status = thread_state_plain(&callers, error);
+    at_status status = thread_state_reset(&callers, error);
     if (status)
         return status;
     status = library_current_device(&p, error);

@@ -118,12 +118,12 @@ static at_status read_records(const patterns *all, known_pattern *p, at_error *e
         return error_no_memory(error);
     fresh->references = 1;
     at_status status = record_search(&all->folders, p->name, &fresh->set, error);
-    status = error_forgive(status, AT_NOT_FOUND, error);
+    status = error_ignore(status, AT_NOT_FOUND, error);
     if (!status)
         status = pick_table_make(&fresh->set, &fresh->table, error);
     if (status) {
         pattern_records_release(fresh);
-        return p->records && status != AT_NO_MEMORY ? error_forgive(status, status, error) : status;
+        return p->records && status != AT_NO_MEMORY ? error_ignore(status, status, error) : status;
     }
     pattern_records_release(p->records);
     p->records = fresh;
@@ -334,7 +334,7 @@ static bool read_unit(const char *text, value *out)
     return true;
 }
 
-bool library_read_setting(const pattern *p, size_t place, const char *text, value *out)
+bool library_parse_setting(const pattern *p, size_t place, const char *text, value *out)
 {
     const value is = p->problems[PROBLEM_TUNED][place].value;
     value v = value_parse(text);
@@ -373,8 +373,8 @@ bool library_fits(void *context, const record_values *configuration)
     return valid;
 }
 
-bool library_ask(void *context, const record_feature *feature, const record_values *configuration,
-                 double *out)
+bool library_feature(void *context, const record_feature *feature,
+                     const record_values *configuration, double *out)
 {
     script *s = ((library_check *)context)->script;
     uint16_t indices[RECORD_MAX_VALUES];
@@ -387,7 +387,7 @@ bool library_ask(void *context, const record_feature *feature, const record_valu
     return true;
 }
 
-record_values library_problem(const pattern *p, record_pair pairs[RECORD_MAX_VALUES])
+record_values library_script_problem(const pattern *p, record_pair pairs[RECORD_MAX_VALUES])
 {
     record_values out = {0, pairs};
     for (; out.count < p->problem_count; out.count++) {

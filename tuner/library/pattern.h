@@ -73,7 +73,7 @@ at_status library_load_script(const at_choice *c, const at_kernel_options *o,
 /* Converts `text` to a value for the variable `place` of the tuned problem, as --set does
  * (lua/lib/problem.lua). Returns false if the variable cannot have this value. The value borrows
  * from `text`. */
-bool library_read_setting(const pattern *p, size_t place, const char *text, value *out);
+bool library_parse_setting(const pattern *p, size_t place, const char *text, value *out);
 
 typedef struct library_check {
     script *script;
@@ -88,11 +88,11 @@ typedef struct library_check {
 bool library_fits(void *check, const record_values *configuration);
 
 /* Implements pick_target.ask for a library_check. */
-bool library_ask(void *check, const record_feature *feature, const record_values *configuration,
-                 double *out);
+bool library_feature(void *check, const record_feature *feature, const record_values *configuration,
+                     double *out);
 
 /* Returns the problem that the script was loaded for; borrows from both arguments. */
-record_values library_problem(const pattern *p, record_pair pairs[RECORD_MAX_VALUES]);
+record_values library_script_problem(const pattern *p, record_pair pairs[RECORD_MAX_VALUES]);
 
 /* Returns the pattern's default; borrows from both arguments. */
 record_values library_default(const pattern *p, record_pair pairs[RECORD_MAX_VALUES]);

@@ -160,7 +160,7 @@ static at_status open_site(at_site *site, at_error *error)
 static at_status open_plainly(at_site *site, at_error *error)
 {
     thread_state callers;
-    at_status status = site->opened ? AT_OK : thread_state_plain(&callers, error);
+    at_status status = site->opened ? AT_OK : thread_state_reset(&callers, error);
     if (status || site->opened)
         return status;
     status = open_site(site, error);
@@ -204,7 +204,7 @@ static void tell(at_site *site, uint64_t ticket, const site_sample *sample)
 {
     thread_state callers;
     at_error none = {0};
-    bool plain = thread_state_plain(&callers, &none) == AT_OK;
+    bool plain = thread_state_reset(&callers, &none) == AT_OK;
     site_tuner_end(site->tuner, ticket, sample);
     if (plain)
         thread_state_restore(&callers);
@@ -476,7 +476,7 @@ static at_status settle_anew(at_site *site, at_error *error)
     site->told.has_incumbent = !status;
     site->told.incumbent = site->fallback;
     if (status || site->state == AT_SITE_OFF)
-        return error_forgive(status, AT_NOT_FOUND, error);
+        return error_ignore(status, AT_NOT_FOUND, error);
     site->state = AT_SITE_FROZEN;
     return recalled && site->sites->mode == SITES_TUNE ? start_tuner(site, error) : AT_OK;
 }
@@ -509,7 +509,7 @@ at_status at_site_invalid(at_site *site, const at_values *values, at_error *erro
         return argument_refuse_null("at_site_invalid", !site ? "site" : "values", error);
     error_clear(error);
     thread_state callers;
-    at_status status = thread_state_plain(&callers, error);
+    at_status status = thread_state_reset(&callers, error);
     if (status)
         return status;
     status = lock_site(site, "at_site_invalid", error);

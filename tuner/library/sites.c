@@ -137,7 +137,7 @@ static at_status open_sites(const at_sites_options *options, at_sites **out, at_
     if (options->clock != AT_SITE_CLOCK_HOST)
         status = site_timer_events(&timer, error);
     if (status == AT_NO_DEVICE && options->clock == AT_SITE_CLOCK_AUTO)
-        status = error_forgive(status, AT_NO_DEVICE, error);
+        status = error_ignore(status, AT_NO_DEVICE, error);
     if (!status && timer) {
         status = library_current_device(&here, error);
         if (status) {
@@ -164,7 +164,7 @@ at_status at_sites_open(const at_sites_options *options, at_sites **out, at_erro
         return argument_refuse_null("at_sites_open", "out", error);
     *out = NULL;
     error_clear(error);
-    at_status status = thread_state_plain(&callers, error);
+    at_status status = thread_state_reset(&callers, error);
     if (status)
         return status;
     status = open_sites(options ? options : &none, out, error);

@@ -28,7 +28,7 @@ static at_status choose(const at_choice *c, script *s, uint16_t *indices, pick_r
                                 .minor = c->gpu.minor,
                                 .problem = &c->problem,
                                 .fits = library_fits,
-                                .ask = library_ask,
+                                .ask = library_feature,
                                 .context = &check,
                                 .fallback = &fallback};
     *rule = pick_from(&c->records->table, &target, &found);

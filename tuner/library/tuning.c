@@ -47,7 +47,7 @@ struct tuning {
     at_tune_state state;
     lock *lock; /* held while the tuning runs; NULL if it could not be made */
     beside process;
-    char why[BESIDE_SAID_BYTES]; /* why it failed */
+    char why[BESIDE_OUTPUT_BYTES]; /* why it failed */
 };
 
 struct tunings {
@@ -253,7 +253,7 @@ static bool try_lock(tuning *t)
         if (file_make_folder(folder, NULL) || lock_open(path, 0644, &t->lock, NULL))
             return true; /* the tuner will report the error of the folder */
     }
-    return lock_take(t->lock, 0) != EWOULDBLOCK;
+    return lock_acquire(t->lock, 0) != EWOULDBLOCK;
 }
 
 static at_status begin(tunings *all, tuning *t, at_error *error)

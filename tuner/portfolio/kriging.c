@@ -426,7 +426,7 @@ static double mean_gain(double behind, double off)
     return off * (exp(-z * z / 2) / sqrt(2 * 3.14159265358979323846) - z * erfc(z / sqrt(2)) / 2);
 }
 
-void kriging_beware(const kriging *k, const value *problem, double *ratios)
+void kriging_add_risk(const kriging *k, const value *problem, double *ratios)
 {
     size_t last = k->columns - 1;
     /* The noise of the samples does not add to the uncertainty about the problem. */

@@ -29,6 +29,6 @@ void kriging_expect(const kriging *k, const value *problem, double *ratios);
 
 /* Adds to the ratios of kriging_expect() a margin for the risk that a configuration is slower than
  * the default. The margin grows as less is known about the problem. */
-void kriging_beware(const kriging *k, const value *problem, double *ratios);
+void kriging_add_risk(const kriging *k, const value *problem, double *ratios);
 
 #endif

@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "base/stats.h"
 
-bool question_asks(const question *q, const value *problem)
+bool question_answer(const question *q, const value *problem)
 {
     value v = problem[q->axis];
     if (q->multiple_of)

@@ -175,7 +175,7 @@ static size_t divide(const grower *g, const question *by, size_t *rows, size_t c
 {
     size_t then = 0, otherwise = 0;
     for (size_t i = 0; i < count; i++) {
-        if (question_asks(by, &g->problems[rows[i] * g->axis_count]))
+        if (question_answer(by, &g->problems[rows[i] * g->axis_count]))
             rows[then++] = rows[i];
         else
             g->scratch[otherwise++] = rows[i];

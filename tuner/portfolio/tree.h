@@ -43,7 +43,7 @@ typedef struct question {
 #define QUESTION_ALONE SIZE_MAX
 
 /* Returns the answer for a problem, which has one value per axis. */
-bool question_asks(const question *q, const value *problem);
+bool question_answer(const question *q, const value *problem);
 
 /* Returns a record's node with this test, without children. */
 record_node question_node(const question *q, const portfolio_axis *axes);

@@ -153,7 +153,7 @@ static bool make_pipe(int ends[2])
     if (pipe2(ends, O_CLOEXEC) != 0)
         return false;
     for (int i = 0; i < 2; i++)
-        ends[i] = descriptor_lift(ends[i]);
+        ends[i] = descriptor_move_up(ends[i]);
     return ends[0] >= 0 && ends[1] >= 0;
 }
 
@@ -203,7 +203,7 @@ at_status beside_start(const char *path, const char *const *arguments, const cha
     return AT_OK;
 }
 
-/* Appends to b->text, which keeps the last BESIDE_SAID_BYTES - 1 bytes of the output. */
+/* Appends to b->text, which keeps the last BESIDE_OUTPUT_BYTES - 1 bytes of the output. */
 static void keep(beside *b, const char *text, size_t size_bytes)
 {
     size_t most = sizeof b->text - 1;

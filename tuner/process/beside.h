@@ -17,13 +17,13 @@
 
 #include "base/error.h"
 
-enum { BESIDE_SAID_BYTES = 2048 };
+enum { BESIDE_OUTPUT_BYTES = 2048 };
 
 typedef struct beside {
     int life; /* this process's end of the program's standard input; -1 if closed */
     int said; /* this process's end of the program's standard error; -1 if closed */
     pid_t pid;
-    char text[BESIDE_SAID_BYTES]; /* last part of the program's standard error */
+    char text[BESIDE_OUTPUT_BYTES]; /* last part of the program's standard error */
     size_t text_bytes;
 } beside;
 

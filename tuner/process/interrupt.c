@@ -68,7 +68,7 @@ int interrupt_take(void)
     return signal > 0 ? signal : 0;
 }
 
-bool interrupt_waits(void)
+bool interrupt_is_pending(void)
 {
     sigset_t pending;
     bool waits = false;

@@ -30,7 +30,7 @@ void interrupt_release(void);
 int interrupt_take(void);
 
 /* Returns true if a signal is pending. */
-bool interrupt_waits(void);
+bool interrupt_is_pending(void);
 
 /* Returns all interrupting signals, for a process that executes another program: SIGINT, SIGTERM
  * and SIGHUP come first. *count receives their number. */

@@ -95,7 +95,7 @@ ptx_text ptx_location_file(const ptx_module *m, const ptx_location *l)
     return l->file >= 0 && (size_t)l->file < m->file_count ? m->files[l->file] : unknown;
 }
 
-int ptx_outside_headers(const ptx_module *m, int location)
+int ptx_user_location(const ptx_module *m, int location)
 {
     while (location != PTX_NONE && ptx_is_header(ptx_location_file(m, &m->locations[location])) &&
            m->locations[location].outer != PTX_NONE)
@@ -105,7 +105,7 @@ int ptx_outside_headers(const ptx_module *m, int location)
 
 void ptx_source_line(const ptx_module *m, int location, ptx_text *file, int *line)
 {
-    location = ptx_outside_headers(m, location);
+    location = ptx_user_location(m, location);
     *file =
         location == PTX_NONE ? (ptx_text){"", 0} : ptx_location_file(m, &m->locations[location]);
     *line = location == PTX_NONE ? 0 : m->locations[location].line;
@@ -121,16 +121,16 @@ static void add_place(const ptx_module *m, const ptx_location *l, const char *be
              (int)(file.length > MOST_NAME ? MOST_NAME : file.length), file.at, l->line);
 }
 
-void ptx_place(const ptx_module *m, int location, char *text, size_t size_bytes)
+void ptx_format_location(const ptx_module *m, int location, char *text, size_t size_bytes)
 {
     enum { MOST_CALLS = 4 };
-    int at = ptx_outside_headers(m, location);
+    int at = ptx_user_location(m, location);
     snprintf(text, size_bytes, "%s", at == PTX_NONE ? "an unknown line" : "");
     if (at == PTX_NONE)
         return;
     add_place(m, &m->locations[at], "", text, size_bytes);
     for (int i = 0; i < MOST_CALLS && m->locations[at].outer != PTX_NONE; i++) {
-        at = ptx_outside_headers(m, m->locations[at].outer);
+        at = ptx_user_location(m, m->locations[at].outer);
         add_place(m, &m->locations[at], ", inlined at ", text, size_bytes);
     }
 }

@@ -206,15 +206,15 @@ void ptx_source_line(const ptx_module *m, int location, ptx_text *file, int *lin
 
 /* Returns the innermost location outside the toolkit's headers, or the outermost location if all
  * are in headers. Returns PTX_NONE for PTX_NONE. */
-int ptx_outside_headers(const ptx_module *m, int location);
+int ptx_user_location(const ptx_module *m, int location);
 
 /* Returns the file name of a location, or an empty text if its number has no file. */
 ptx_text ptx_location_file(const ptx_module *m, const ptx_location *l);
 
-enum { PTX_PLACE_BYTES = 640 };
+enum { PTX_LOCATION_BYTES = 640 };
 
 /* Writes a location for a message: "tile.cuh:6, inlined at dot.cu.tmpl:14". Locations in the
- * toolkit's headers are left out. `text` needs PTX_PLACE_BYTES for any location. */
-void ptx_place(const ptx_module *m, int location, char *text, size_t size_bytes);
+ * toolkit's headers are left out. `text` needs PTX_LOCATION_BYTES for any location. */
+void ptx_format_location(const ptx_module *m, int location, char *text, size_t size_bytes);
 
 #endif

@@ -32,7 +32,7 @@ void channel_put(channel *c, const void *bytes, size_t size_bytes)
 {
     if (c->waiting_bytes + size_bytes > c->capacity_bytes) {
         size_t capacity = 2 * (c->waiting_bytes + size_bytes);
-        c->waiting = memory_have(realloc(c->waiting, capacity));
+        c->waiting = memory_require(realloc(c->waiting, capacity));
         c->capacity_bytes = capacity;
     }
     memcpy(c->waiting + c->waiting_bytes, bytes, size_bytes);

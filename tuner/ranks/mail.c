@@ -119,7 +119,7 @@ void mail_send(mail *m, uint32_t rank, letter_kind kind, uint32_t channel, const
         collect(p);
     if (p->lost)
         return;
-    p->out = memory_have(array_grow(p->out, p->under_way, sizeof *p->out));
+    p->out = memory_require(array_grow(p->out, p->under_way, sizeof *p->out));
     uint32_t *copy = memory_new(HEAD_BYTES + size_bytes, 1);
     copy[0] = (uint32_t)kind;
     copy[1] = channel;

@@ -347,7 +347,7 @@ int main(int argc, char **argv)
     if (!r)
         return 5;
     r->control = -1;
-    descriptor_hold_standard();
+    descriptor_reserve_standard();
     signal(SIGCHLD, SIG_DFL);
     interrupt_hold();
     signal(SIGPIPE, SIG_IGN);

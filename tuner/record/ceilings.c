@@ -88,7 +88,7 @@ static at_status read_file(const char *path, const char *gpu, ceiling_rates *out
     *root = NULL;
     at_status status = file_read(path, FILE_LIMIT_BYTES, &text, &size_bytes, error);
     if (status)
-        return error_forgive(status, AT_NOT_FOUND, error);
+        return error_ignore(status, AT_NOT_FOUND, error);
     status = parse(text, size_bytes, path, out, root, error);
     free(text);
     const char *of = json_string_value(json_object_get(*root, "gpu"));

@@ -152,7 +152,7 @@ void record_folders_find(const char *given, const paths *own, record_folders *ou
         return;
     add(out, getenv("AUTOTUNE_RESULTS"));
     add(out, "results");
-    if (own && paths_share(own, "results", installed, sizeof installed))
+    if (own && paths_shared_file(own, "results", installed, sizeof installed))
         add(out, installed);
 }
 
@@ -229,7 +229,7 @@ at_status record_search(const record_folders *folders, const char *pattern_name,
         at_error none = {0};
         status = record_load_all(folders->paths[i], pattern_name, &more, error ? error : &none);
         found = found || !status;
-        status = status ? error_forgive(status, AT_NOT_FOUND, error) : append(out, &more, error);
+        status = status ? error_ignore(status, AT_NOT_FOUND, error) : append(out, &more, error);
     }
     if (!status && !found)
         status = refuse_missing(folders, error);
@@ -256,7 +256,7 @@ at_status record_check_folders(const record_folders *folders, at_error *error)
         at_error none = {0};
         status = record_each_gpu(folders->paths[i], check_folder, NULL, error ? error : &none);
         found = found || !status;
-        status = error_forgive(status, AT_NOT_FOUND, error);
+        status = error_ignore(status, AT_NOT_FOUND, error);
     }
     return status || found ? status : refuse_missing(folders, error);
 }

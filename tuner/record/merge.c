@@ -92,7 +92,7 @@ at_status record_check_writable(const char *results_dir, const char *gpu, const 
     status = record_read(path, &old, error);
     if (!status)
         record_deinit(&old);
-    status = error_forgive(status, AT_NOT_FOUND, error);
+    status = error_ignore(status, AT_NOT_FOUND, error);
     if (!status)
         status = file_check_writable(folder, error);
     return status ? status : lock_check(folder, error);

@@ -48,8 +48,8 @@ json_t *record_pack_problem(const run_summary *s)
     return object;
 }
 
-json_t *record_pack_stood_for(const pattern_variable *tuned, const pattern_variable *problem,
-                              size_t count)
+json_t *record_pack_tuned_difference(const pattern_variable *tuned, const pattern_variable *problem,
+                                     size_t count)
 {
     json_t *object = json_object();
     for (size_t i = 0; tuned && i < count; i++)
@@ -276,7 +276,7 @@ json_t *record_pack_entry(const run_summary *s)
     json_put(&entry, "proof",
              best->proven
                  ? json_pack("{sb so}", "proven", 1, "covered", coverage_pack(best->coverage))
-                 : json_pack("{sb so}", "proven", 0, "why", json_said(best->unproven)));
+                 : json_pack("{sb so}", "proven", 0, "why", json_foreign_text(best->unproven)));
     put_rates(&entry, best);
     put_work(&entry, s);
     json_put(&entry, "contenders", pack_contenders(s));

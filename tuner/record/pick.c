@@ -213,16 +213,16 @@ bool pick_walk_next(pick_walk *w, pick_candidate *out)
 /* Returns the comparison with the default on the nearest problem on which the candidate's GPU timed
  * both, or NULL if there is none. Times with the data in the L2 cache are compared only with each
  * other. */
-static const record_seen *nearest_seen(pick_walk *w, const pick_candidate *c)
+static const record_comparison *nearest_seen(pick_walk *w, const pick_candidate *c)
 {
     const pick_record *r = w->table->records;
     while (r->from != c->from)
         r++;
     const bool warm_cache = c->entry && c->entry->warm_cache;
     const double *distances = distances_of(w);
-    const record_seen *nearest = NULL;
+    const record_comparison *nearest = NULL;
     double least = INFINITY;
-    for (size_t i = 0; distances && i < r->from->seen_count; i++) {
+    for (size_t i = 0; distances && i < r->from->comparison_count; i++) {
         const pick_comparison *s = &r->seen[i];
         if (s->configuration != c->number || s->seen->warm_cache != warm_cache ||
             distances[s->problem] >= least)
@@ -238,20 +238,20 @@ static bool is_possible(const pick_target *target, const record_values *configur
     return !target->fits || target->fits(target->context, configuration);
 }
 
-pick_verdict pick_judge(pick_walk *w, const pick_candidate *c, const record_seen **seen)
+pick_verdict pick_judge(pick_walk *w, const pick_candidate *c, const record_comparison **seen)
 {
     if (!is_possible(w->target, c->configuration))
         return PICK_IMPOSSIBLE;
     /* An entry on the target's own problem needs no comparison. */
     const bool asked = c->from && c->ahead < 0 && c->rule != PICK_EXACT;
-    const record_seen *s = asked ? nearest_seen(w, c) : NULL;
+    const record_comparison *s = asked ? nearest_seen(w, c) : NULL;
     bool faster = !s || s->standing == RECORD_FASTER;
     if (!c->from ||
         !autotune_default_will_do((autotune_rule)c->rule, c->portfolio_place, c->ahead, faster))
         return PICK_GOOD;
     if (seen && s)
         *seen = s;
-    return s && s->standing == RECORD_SLOWER ? PICK_SLOWER : PICK_LEVEL;
+    return s && s->standing == RECORD_SLOWER ? PICK_SLOWER : PICK_EQUAL;
 }
 
 /* ---- picking ---- */
@@ -265,14 +265,14 @@ pick_rule pick_from(const pick_table *t, const pick_target *target, pick_candida
     bool found = false;
     pick_candidate next;
     while (!found && pick_walk_next(&w, &next)) {
-        const record_seen *seen = NULL;
+        const record_comparison *seen = NULL;
         if (as_good && (next.portfolio_place < 0 || next.rule != out->rule))
             break;
         pick_verdict verdict = pick_judge(&w, &next, &seen);
         *out = next;
         /* If the default is impossible, a slow configuration is better than none. If no default is
          * known, the next candidate may be faster. */
-        bool will_do = verdict == PICK_LEVEL || (verdict == PICK_SLOWER && w.fallback);
+        bool will_do = verdict == PICK_EQUAL || (verdict == PICK_SLOWER && w.fallback);
         found = verdict == PICK_GOOD || (will_do && !has_default);
         if (!found && target->refused)
             target->refused(target->context, out, verdict, seen);

@@ -42,7 +42,7 @@ typedef struct pick_entry {
 /* A comparison of a configuration with the default, with class numbers. */
 typedef struct pick_comparison {
     uint32_t problem, configuration; /* class numbers in the table */
-    const record_seen *seen;
+    const record_comparison *seen;
 } pick_comparison;
 
 typedef struct pick_record {
@@ -105,15 +105,15 @@ typedef struct pick_candidate pick_candidate;
 typedef enum pick_verdict {
     PICK_GOOD,
     PICK_IMPOSSIBLE,
-    PICK_LEVEL, /* as fast as the default on the nearest problem, within noise */
+    PICK_EQUAL, /* as fast as the default on the nearest problem, within noise */
     PICK_SLOWER
 } pick_verdict;
 
 /* Computes a feature of a configuration for the target's problem and GPU. *out is INFINITY if the
  * computation fails. Returns false if the script has no such feature: the tree cannot be
  * followed. */
-typedef bool (*pick_asks)(void *context, const record_feature *feature,
-                          const record_values *configuration, double *out);
+typedef bool (*pick_feature)(void *context, const record_feature *feature,
+                             const record_values *configuration, double *out);
 
 typedef struct pick_target {
     const char *gpu; /* name of the device */
@@ -122,13 +122,13 @@ typedef struct pick_target {
     /* Returns whether a configuration is possible. If NULL, every one is. */
     bool (*fits)(void *context, const record_values *configuration);
     /* If NULL, portfolios whose trees test a feature are skipped. */
-    pick_asks ask;
+    pick_feature ask;
     void *context;                 /* passed to the functions */
     const record_values *fallback; /* the pattern's default; NULL: pick_default() */
     /* Called for each candidate that is refused. `seen` is the comparison that decided, or NULL.
      * May be NULL. */
     void (*refused)(void *context, const pick_candidate *c, pick_verdict verdict,
-                    const record_seen *seen);
+                    const record_comparison *seen);
 } pick_target;
 
 struct pick_candidate {
@@ -174,7 +174,7 @@ bool pick_walk_next(pick_walk *w, pick_candidate *out);
 /* Judges one candidate of the walk. If the candidate is no faster than the default because of a
  * comparison, writes that comparison to *seen (which may be NULL); otherwise leaves *seen as it
  * is. */
-pick_verdict pick_judge(pick_walk *w, const pick_candidate *c, const record_seen **seen);
+pick_verdict pick_judge(pick_walk *w, const pick_candidate *c, const record_comparison **seen);
 
 /* Picks a configuration for the target, by the rules above. Returns out->rule. */
 pick_rule pick_from(const pick_table *t, const pick_target *target, pick_candidate *out);

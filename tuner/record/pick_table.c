@@ -65,8 +65,8 @@ static bool number_entries(pick_table *t, pick_record *r)
 
 static bool number_seen(pick_table *t, pick_record *r)
 {
-    for (size_t i = 0; i < r->from->seen_count; i++) {
-        const record_seen *s = &r->from->seen[i];
+    for (size_t i = 0; i < r->from->comparison_count; i++) {
+        const record_comparison *s = &r->from->seen[i];
         pick_comparison *to = &r->seen[i];
         /* Comparisons on one problem are adjacent. */
         const bool same_problem = i > 0 && s->problem == to[-1].seen->problem;
@@ -90,7 +90,7 @@ static bool add_record(pick_table *t, const record *from)
     t->candidate_count += r->kept_count + from->entry_count;
     r->portfolio_numbers = calloc(r->kept_count + 1, sizeof *r->portfolio_numbers);
     r->entries = calloc(from->entry_count + 1, sizeof *r->entries);
-    r->seen = calloc(from->seen_count + 1, sizeof *r->seen);
+    r->seen = calloc(from->comparison_count + 1, sizeof *r->seen);
     return r->portfolio_numbers && r->entries && r->seen && number_portfolios(t, r) &&
            number_entries(t, r) && number_seen(t, r);
 }

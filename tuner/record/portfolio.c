@@ -213,7 +213,8 @@ void record_read_portfolios(record_reading *r, const json_t *root, record *out)
 static void note(record *out, const record_values *problem, const record_values *configuration,
                  bool warm_cache, record_standing standing)
 {
-    out->seen[out->seen_count++] = (record_seen){problem, configuration, warm_cache, standing};
+    out->seen[out->comparison_count++] =
+        (record_comparison){problem, configuration, warm_cache, standing};
 }
 
 static record_standing compare_medians(double median, double baseline)

@@ -145,12 +145,12 @@ typedef enum record_standing {
 } record_standing;
 
 /* A comparison of a configuration with the pattern's default, timed on one problem in one run. */
-typedef struct record_seen {
+typedef struct record_comparison {
     const record_values *problem;
     const record_values *configuration;
     bool warm_cache; /* measured with the data in the L2 cache */
     record_standing standing;
-} record_seen;
+} record_comparison;
 
 typedef struct record {
     char *path;
@@ -162,8 +162,8 @@ typedef struct record {
     keymap questions;        /* index of the first entry for each question (record_find_question) */
     size_t portfolio_count;
     record_portfolio *portfolios;
-    size_t seen_count;
-    record_seen *seen;            /* comparisons; they borrow from entries and portfolios */
+    size_t comparison_count;
+    record_comparison *seen;      /* comparisons; they borrow from entries and portfolios */
     record_values *seen_problems; /* the portfolios' problems; owned */
     size_t seen_problem_count;
     void *root; /* the parsed file (json_t), which owns the texts */

@@ -67,8 +67,8 @@ at_status record_read_file(const char *path, record_faults *faults, record *out,
 json_t *record_pack_problem(const run_summary *s);
 /* Packs the variables that differ between the tuned problem and the smaller problem that is used in
  * its place. Returns {} if there is no difference or `tuned` is NULL. */
-json_t *record_pack_stood_for(const pattern_variable *tuned, const pattern_variable *problem,
-                              size_t count);
+json_t *record_pack_tuned_difference(const pattern_variable *tuned, const pattern_variable *problem,
+                                     size_t count);
 json_t *record_pack_time(const stats_summary *t);
 json_t *record_pack_device(const run_summary *s);
 json_t *record_pack_entry(const run_summary *s);

@@ -87,8 +87,9 @@ static json_t *pack_variant(const run_summary *s, const run_result *r)
                       (uint64_t)k->static_shared_bytes + r->dynamic_shared_bytes),
         "occupancy", known(r->found.has_resources, r->occupancy.fraction), "tied", (int)r->tied,
         "twin_of", pack_twin_of(s, r), "message",
-        json_said(r->found.outcome == OUTCOME_OK ? NULL : r->found.message), "proven",
-        (int)r->proven, "unproven", json_said(r->unproven), "covered", coverage_pack(r->coverage));
+        json_foreign_text(r->found.outcome == OUTCOME_OK ? NULL : r->found.message), "proven",
+        (int)r->proven, "unproven", json_foreign_text(r->unproven), "covered",
+        coverage_pack(r->coverage));
 }
 
 static json_t *pack_counts(const run_summary *s)
@@ -114,7 +115,7 @@ static json_t *pack_warnings(const run_summary *s)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < s->warning_count; i++)
-        json_append(&array, json_said(s->warnings[i]));
+        json_append(&array, json_foreign_text(s->warnings[i]));
     return array;
 }
 
@@ -147,7 +148,7 @@ static json_t *pack_failures(const run_summary *s)
         json_put(&places, key, json_integer((json_int_t)json_array_size(array)));
         json_append(&array,
                     json_pack("{ss so si so}", "outcome", outcome_name(r->found.outcome), "message",
-                              json_said(r->found.message), "count", 1, "config",
+                              json_foreign_text(r->found.message), "count", 1, "config",
                               json_from_values(s->parameters, r->values, s->parameter_count)));
     }
     if (!places) {
@@ -364,7 +365,7 @@ static void put_best(json_t **words, const run_summary *s)
     json_put(words, "power_w", json_exact(best ? best->power_w : 0));
 }
 
-json_t *report_pack_words(const run_summary *s, size_t top)
+json_t *report_pack_text_values(const run_summary *s, size_t top)
 {
     json_t *names = json_array(), *all = json_null(), *rows;
     size_t shown = 0;
@@ -447,11 +448,12 @@ void curve_add(curve *c, const char *const *values, const run_summary *s, const 
     if (s)
         fill_head(c, s);
     for (size_t i = 0; i < json_array_size(c->over); i++)
-        json_put(&at, json_string_value(json_array_get(c->over, i)), json_said(values[i]));
+        json_put(&at, json_string_value(json_array_get(c->over, i)), json_foreign_text(values[i]));
     if (!best || best->time.count == 0) {
         json_append(&c->words, json_object());
-        json_append(&c->points, json_pack("{so so}", "at", at, "message",
-                                          json_said(why && *why ? why : "no variant worked")));
+        json_append(&c->points,
+                    json_pack("{so so}", "at", at, "message",
+                              json_foreign_text(why && *why ? why : "no variant worked")));
         return;
     }
     c->found++;
@@ -469,7 +471,7 @@ json_t *curve_pack(const curve *c)
                      c->warm_cache ? "warm" : "cold", "over", c->over, "points", c->points);
 }
 
-json_t *curve_pack_words(const curve *c)
+json_t *curve_pack_figures(const curve *c)
 {
     return json_incref(c->words);
 }

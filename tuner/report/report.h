@@ -16,7 +16,7 @@ json_t *report_pack(const run_summary *s, size_t top);
 
 /* Makes the further values for the text, described in report/report.c: `top` rows of its table, and
  * the baseline below them if it is not among them. */
-json_t *report_pack_words(const run_summary *s, size_t top);
+json_t *report_pack_text_values(const run_summary *s, size_t top);
 
 /* ---- curves: the best configuration at each point of a sweep over variables of the problem ----
  *
@@ -52,6 +52,6 @@ json_t *curve_pack(const curve *c);
 
 /* Makes the unrounded values of each point, [{rate, share, speedup}], 0 if unknown; {} for a point
  * without a winner. */
-json_t *curve_pack_words(const curve *c);
+json_t *curve_pack_figures(const curve *c);
 
 #endif

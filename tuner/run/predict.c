@@ -322,7 +322,7 @@ static at_status take_compiled(feeder *f, at_error *error)
     compile_result r;
     at_status status = compile_take(f->session->workers->pool, STEP_MS, &r, error);
     if (status)
-        return error_forgive(status, AT_NOT_FOUND, error);
+        return error_ignore(status, AT_NOT_FOUND, error);
     job *j = &f->compiling[r.id];
     j->compiled = r;
     f->places[f->place_count++] = (size_t)r.id;

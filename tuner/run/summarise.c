@@ -55,7 +55,7 @@ static at_status add(builder *b, const candidate *c, const race_standing *standi
     for (size_t i = 0; i < p->parameter_count; i++)
         r->values[i] = p->parameters[i].values[b->indices[i]];
     r->found = c->found;
-    memory_have(measurement_own(&r->found) ? r : NULL);
+    memory_require(measurement_own(&r->found) ? r : NULL);
     r->proven = c->verdict == PROOF_PROVEN;
     r->coverage = r->proven ? coverage_copy(c->coverage) : NULL;
     if (!r->proven && c->found.outcome == OUTCOME_OK && session_measures(s))
@@ -75,7 +75,7 @@ static at_status add(builder *b, const candidate *c, const race_standing *standi
         r->time = standing->time;
     } else {
         bool done = stats_summarise_copy(c->found.samples_ns, c->found.sample_count, &r->time);
-        memory_have(done ? r : NULL);
+        memory_require(done ? r : NULL);
         if (c->found.high_ns > 0) {
             r->time.low_ns = c->found.low_ns;
             r->time.high_ns = c->found.high_ns;

@@ -63,7 +63,7 @@ bool tune_is_over(const tune *t)
 at_status tune_unless_interrupted(tune *t, at_status status, at_error *error)
 {
     bool expected = status == AT_INTERRUPTED && (tune_interrupted(t) || tune_is_over(t));
-    return expected ? error_forgive(status, AT_INTERRUPTED, error) : status;
+    return expected ? error_ignore(status, AT_INTERRUPTED, error) : status;
 }
 
 uint64_t tune_evaluations(const tune *t)

@@ -88,7 +88,7 @@ static at_status race_at_home(tune *t, const candidate *baseline, at_error *erro
     at_status status = race_driver_new(&t->session, t->pipeline, &t->log, baseline,
                                        most_entrants(t), t->settings, &t->driver, error);
     if (status == AT_NOT_FOUND)
-        return error_forgive(status, AT_NOT_FOUND, error);
+        return error_ignore(status, AT_NOT_FOUND, error);
     bool finished = status != AT_OK;
     if (!status && tune_is_quick(t))
         race_driver_hurry(t->driver, t->start_ns + QUICK_PROOF_MS * INT64_C(1000000));

@@ -89,7 +89,7 @@ void tune_learn(tune *t, candidate *c)
     t->twins += !is_evaluation;
     double cost = (ok || slow) && fastest_ns ? pipeline_likely_ns(t->pipeline, c) : 0;
     if (is_evaluation)
-        stopping_note(&t->stopping, cost > 0 ? cost : INFINITY);
+        stopping_record(&t->stopping, cost > 0 ? cost : INFINITY);
     int64_t start_ns = clock_now_ns();
     strategy_tell(t->strategy, c->configuration, cost > 0 ? cost : STRATEGY_FAILED);
     trace_span(t->settings->trace, t->search_lane, "tell", start_ns, clock_now_ns(), 1);

@@ -173,9 +173,9 @@ static at_status find_emptying(script *s, script_test *test, const space_limits 
     for (size_t count = 1; count <= s->pattern.constraint_count; count++) {
         space *partial = NULL;
         at_error ignored = {0};
-        at_status status = space_new_within(s->space.parameters, s->pattern.parameter_count,
-                                            s->pattern.constraints, count, test_constraint, test,
-                                            &one, &partial, &ignored);
+        at_status status = space_new_limited(s->space.parameters, s->pattern.parameter_count,
+                                             s->pattern.constraints, count, test_constraint, test,
+                                             &one, &partial, &ignored);
         bool empty = status == AT_OK && space_count(partial) == 0;
         if (status == AT_OK)
             space_free(partial);
@@ -215,8 +215,8 @@ static at_status make_space(script *s, making *m, space_limits *limits, space **
     script_test *test = &m->test;
     work_budget_begin(&test->budget, m->limits->enumerate_s);
     at_status status =
-        space_new_within(s->space.parameters, s->pattern.parameter_count, s->pattern.constraints,
-                         s->pattern.constraint_count, test_constraint, test, limits, out, error);
+        space_new_limited(s->space.parameters, s->pattern.parameter_count, s->pattern.constraints,
+                          s->pattern.constraint_count, test_constraint, test, limits, out, error);
     bool beyond = status == AT_INTERRUPTED || (status == AT_SCRIPT && !test->failed);
     if (!beyond)
         return status;
@@ -339,8 +339,8 @@ static at_status make_held_space(held_test *h, space **out, at_error *error)
                            .most_configurations = UINT64_C(1) << 22};
     work_budget_begin(&h->test.budget, MOST_S);
     at_status status =
-        space_new_within(parameters, count, s->pattern.constraints, s->pattern.constraint_count,
-                         test_held, h, &limits, out, error);
+        space_new_limited(parameters, count, s->pattern.constraints, s->pattern.constraint_count,
+                          test_held, h, &limits, out, error);
     if (status != AT_INTERRUPTED && (status != AT_SCRIPT || h->test.failed))
         return status;
     error_clear(error);

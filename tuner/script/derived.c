@@ -21,7 +21,7 @@ script_derived *script_find_derived(const script *s, const char *name)
     return NULL;
 }
 
-void script_tell_derived(const script *s, size_t constraint, char *text, size_t size_bytes)
+void script_describe_derived(const script *s, size_t constraint, char *text, size_t size_bytes)
 {
     const char *c = s->pattern.constraints[constraint].text;
     uint64_t told = 0; /* a bit for each of s->space.derived */

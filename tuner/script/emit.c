@@ -367,8 +367,8 @@ at_status emit_variant(script *s, problem_kind problem, const uint16_t *indices,
     return run(&e, line_marks, out, error);
 }
 
-at_status emit_variant_noting(script *s, problem_kind problem, const uint16_t *indices,
-                              emit_reads *reads, emitted *out, at_error *error)
+at_status emit_variant_tracking(script *s, problem_kind problem, const uint16_t *indices,
+                                emit_reads *reads, emitted *out, at_error *error)
 {
     emission e = {
         .s = s, .kernel = &s->kernel, .problem = problem, .indices = indices, .reads = reads};

@@ -40,8 +40,8 @@ typedef struct emit_reads {
 } emit_reads;
 
 /* Emits a source without #line directives, and sets *reads to what the template read. */
-at_status emit_variant_noting(script *s, problem_kind problem, const uint16_t *indices,
-                              emit_reads *reads, emitted *out, at_error *error);
+at_status emit_variant_tracking(script *s, problem_kind problem, const uint16_t *indices,
+                                emit_reads *reads, emitted *out, at_error *error);
 
 /* Emit the kernel that makes the expected results for `problem`, and the kernel that fills inputs.
  * `indices` as for script_reference_plan(). AT_NOT_FOUND if the pattern has no such kernel. */
@@ -73,13 +73,13 @@ at_status prototype_emit(script *s, problem_kind problem, const uint16_t *indice
                          const launch_plan *plan, emitted *out, at_error *error);
 
 /* Called for each suspicious but legal difference, with its line of the script. */
-typedef void prototype_doubt(void *context, const char *path, int line, const char *text);
+typedef void prototype_warning(void *context, const char *path, int line, const char *text);
 
 /* Compares the script with the PTX of that source. AT_SCRIPT, with the line of the script, for
  * another number or size of arguments, a number where the kernel has a pointer, or elements that
  * are read as another type. Kernels that the PTX does not describe are not checked. */
 at_status prototype_compare(script *s, problem_kind problem, const uint16_t *indices,
-                            const launch_plan *plan, const char *ptx, prototype_doubt *doubt,
+                            const launch_plan *plan, const char *ptx, prototype_warning *doubt,
                             void *context, at_error *error);
 
 #endif

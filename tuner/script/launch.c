@@ -465,7 +465,7 @@ static void evaluate_compared(lua_State *L, const evaluation *e)
  * otherwise. */
 static void refuse_two_copies(lua_State *L, const evaluation *e)
 {
-    const uint32_t buffer = plan_torn_buffer(e->launch);
+    const uint32_t buffer = plan_conflicting_buffer(e->launch);
     if (buffer < PLAN_MAX_BUFFERS)
         expression_raise(L, &e->kernel->launches[0].entry,
                          "has %s in a CUDA array, by at.surface or a texture of memory = "

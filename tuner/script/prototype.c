@@ -52,7 +52,7 @@ typedef struct comparison {
     const script *s;
     const problem_plan *problem;
     const char *entry;
-    prototype_doubt *doubt;
+    prototype_warning *doubt;
     void *context;
 } comparison;
 
@@ -208,7 +208,7 @@ static at_status compare_launch(const comparison *c, const script_launch *from,
 }
 
 at_status prototype_compare(script *s, problem_kind problem, const uint16_t *indices,
-                            const launch_plan *plan, const char *ptx, prototype_doubt *doubt,
+                            const launch_plan *plan, const char *ptx, prototype_warning *doubt,
                             void *context, at_error *error)
 {
     const script_launch *launches[PLAN_MAX_LAUNCHES];

@@ -244,7 +244,7 @@ at_status script_sketch(const char *path, const char *entry, const script_option
     if (s && s->sketch.text) {
         *comment = s->sketch.text;
         s->sketch.text = NULL;
-        status = error_forgive(status, AT_NOT_FOUND, error);
+        status = error_ignore(status, AT_NOT_FOUND, error);
     }
     script_free(s);
     return status;
@@ -286,7 +286,7 @@ const pattern *script_pattern(const script *s)
     return &s->pattern;
 }
 
-uint64_t script_spent(const script *s)
+uint64_t script_instructions_spent(const script *s)
 {
     return s->box.instructions_spent;
 }
@@ -300,10 +300,10 @@ const char *script_warning_text(const script *s, size_t place, int *line)
     return w ? w->text : NULL;
 }
 
-void script_tell_repeated_keys(const script *s,
-                               void (*tell)(void *context, const char *path, int line,
-                                            const char *text),
-                               void *context)
+void script_report_repeated_keys(const script *s,
+                                 void (*tell)(void *context, const char *path, int line,
+                                              const char *text),
+                                 void *context)
 {
     token keys[32];
     const size_t count =

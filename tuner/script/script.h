@@ -129,10 +129,10 @@ const char *script_warning_text(const script *s, size_t place, int *line);
 
 /* Calls `tell` for each key that a table in the script's text has already. Lua silently takes the
  * last value. */
-void script_tell_repeated_keys(const script *s,
-                               void (*tell)(void *context, const char *path, int line,
-                                            const char *text),
-                               void *context);
+void script_report_repeated_keys(const script *s,
+                                 void (*tell)(void *context, const char *path, int line,
+                                              const char *text),
+                                 void *context);
 
 /* Writes a comment to start from for a kernel in a file of CUDA C++ that has none, with everything
  * that the file tells. `entry` may be NULL if the file has one kernel. The caller frees *comment.
@@ -149,7 +149,7 @@ bool script_file(const script *s, const struct kernel_file **file, const char *c
                  size_t *define_count);
 
 /* Returns the work of the script so far, in VM instructions. */
-uint64_t script_spent(const script *s);
+uint64_t script_instructions_spent(const script *s);
 
 typedef struct script_space_limits {
     /* Work is counted in seconds of a usual machine, so that a script has the same space each
@@ -191,7 +191,7 @@ bool script_constraint_varies(const script *s, size_t constraint);
 
 /* Writes the definitions of the derived values that a constraint reads, ", where turned = a ==
  * 'b'", or "" if it reads none. */
-void script_tell_derived(const script *s, size_t constraint, char *text, size_t size_bytes);
+void script_describe_derived(const script *s, size_t constraint, char *text, size_t size_bytes);
 
 /* Evaluates a feature of the pattern for a configuration. `indices` is read only if the feature is
  * of_configuration. AT_SCRIPT, with the line, if the evaluation fails or gives no finite number. */

@@ -221,10 +221,10 @@ void sim_suspect(const device_kernel *k, char *text, size_t bytes)
     for (size_t i = 0; i < k->kernel.program_count; i++) {
         const sim_program *p = k->kernel.programs[i];
         for (size_t n = 0; n < p->code_count; n++) {
-            char place[PTX_PLACE_BYTES];
+            char place[PTX_LOCATION_BYTES];
             if (!(k->ran[i][n] & SIM_RAN_IN_STEP) || p->code[n].location == PTX_NONE)
                 continue;
-            ptx_place(p->module, p->code[n].location, place, sizeof place);
+            ptx_format_location(p->module, p->code[n].location, place, sizeof place);
             const bool asks = p->code[n].kind == SIM_ACTIVE_MASK;
             snprintf(text, bytes, "; perhaps %s at %s: lanes %s",
                      asks ? "for the __activemask()" : "a __syncwarp() is missing", place,

@@ -112,7 +112,7 @@ static void prepare_chunk(source *s, uint64_t from, uint64_t to)
     at_status status = AT_OK;
     uint64_t threads = plan_block_threads(&d->filler_launch.launches[0]);
     uint64_t blocks = plan_grid_blocks(&d->filler_launch.launches[0]);
-    bool single = plan_launches_run(&d->filler_launch) == 1, all_found = single;
+    bool single = plan_total_launches(&d->filler_launch) == 1, all_found = single;
     uint64_t size = dtype_get(s->plan->type)->size_bytes;
     for (uint64_t at = from; !status && single && !d->is_all_filled && at < to; at += size) {
         bool found;
@@ -220,7 +220,7 @@ static at_status start_filler(sim_data *d, at_error *error)
     at_status status = sim_device_set_constants(d->filler, plan, d->raw, error);
     if (!status)
         d->owners = sim_owners_new(d->device, d->filler, plan, d->raw, UINT64_MAX);
-    if (!status && plan_launches_run(plan) == 1 &&
+    if (!status && plan_total_launches(plan) == 1 &&
         plan_grid_blocks(&plan->launches[0]) * plan_block_threads(&plan->launches[0]) <=
             FEW_THREADS)
         status = fill_all(d, error);
@@ -266,7 +266,7 @@ at_status sim_data_fill_all(sim_data *s, bool *done, at_error *error)
 {
     const kernel_launch *launch = &s->filler_launch.launches[0];
     *done = !s->filler || s->is_all_filled ||
-            (plan_launches_run(&s->filler_launch) == 1 &&
+            (plan_total_launches(&s->filler_launch) == 1 &&
              plan_grid_blocks(launch) <= MOST_THREADS / plan_block_threads(launch));
     return !s->filler || s->is_all_filled || !*done ? AT_OK : fill_all(s, error);
 }

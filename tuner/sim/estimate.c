@@ -67,7 +67,7 @@ at_status sim_estimate_kernel(sim_estimate *e, const device_image *image, const 
 {
     *out = (sim_estimated){.launch = i};
     device_kernel *k;
-    at_status status = plan_fits(plan, e->plan.buffer_count, error);
+    at_status status = plan_check_buffers(plan, e->plan.buffer_count, error);
     if (!status)
         status = device_sim_api.kernel_new(e->device, image, plan, &k, error);
     if (status)

@@ -238,12 +238,12 @@ static void begin(excerpt_check *c)
     const device_excerpt *x = c->excerpt;
     const uint64_t share = x->device->work / WHOLE_SHARE;
     c->complete = true;
-    c->launches = plan_launches_run(c->plan);
+    c->launches = plan_total_launches(c->plan);
     c->budget = share < least_spent          ? least_spent
                 : share > EXCERPT_MOST_SPENT ? EXCERPT_MOST_SPENT
                                              : share;
     for (uint32_t i = 0; i < x->plan.buffer_count; i++)
-        c->ends[i] = plan_compared(&x->plan, c->plan, i);
+        c->ends[i] = plan_result_count(&x->plan, c->plan, i);
 }
 
 /* Runs some blocks of each launch. */
@@ -348,7 +348,7 @@ at_status sim_excerpt_check(device *d, device_excerpt *x, device_kernel *k, cons
     if (!status && sim_data_trouble(x->data)) {
         *coverage = (device_coverage){0};
         *out = (device_excerpt_result){.result = OUTCOME_OK};
-        coverage_owe(coverage, "nothing was run", sim_data_trouble(x->data));
+        coverage_set_unproven(coverage, "nothing was run", sim_data_trouble(x->data));
         return AT_OK;
     }
     d->fault = c.fault;

@@ -274,7 +274,7 @@ at_status excerpt_compare(excerpt_check *c, device_excerpt_result *out, at_error
 {
     device_excerpt *x = c->excerpt;
     sim_owners *owners;
-    const bool is_single = plan_launches_run(&x->reference_launch) == 1;
+    const bool is_single = plan_total_launches(&x->reference_launch) == 1;
     const bool apart =
         is_independent(c->kernel, c->plan) && is_independent(x->reference, &x->reference_launch);
     const char *why = !is_single                  ? "the reference has several launches"
@@ -282,7 +282,7 @@ at_status excerpt_compare(excerpt_check *c, device_excerpt_result *out, at_error
                       : !apart                    ? "they depend on communication between blocks"
                                                   : NULL;
     if (why) {
-        (!is_single && has_results(c) ? coverage_owe : coverage_skip)(
+        (!is_single && has_results(c) ? coverage_set_unproven : coverage_set_skipped)(
             c->coverage, "results were not compared", why);
         return AT_OK;
     }
@@ -304,8 +304,8 @@ at_status excerpt_compare(excerpt_check *c, device_excerpt_result *out, at_error
         status =
             error_set(error, AT_SCRIPT, "%s: %s", oracle_kernel(x->plan.oracle), fault->message);
     if (!status && c->coverage->compared == 0)
-        (has_results(c) ? coverage_owe : coverage_skip)(c->coverage, "results were not compared",
-                                                        reason(c, ended, owners));
+        (has_results(c) ? coverage_set_unproven : coverage_set_skipped)(
+            c->coverage, "results were not compared", reason(c, ended, owners));
     sim_owners_free(owners);
     return status;
 }

@@ -414,7 +414,7 @@ at_status excerpt_find_holes(excerpt_check *c, device_excerpt_result *out, at_er
         if (status || found.kind == HOLE_NONE)
             continue;
         if (found.kind == HOLE_LIKELY)
-            coverage_owe(c->coverage, "a result may be missing", found.why);
+            coverage_set_unproven(c->coverage, "a result may be missing", found.why);
         else
             out->result = OUTCOME_WRONG_RESULT;
         snprintf(c->fault.message, sizeof c->fault.message, "%s", found.why);

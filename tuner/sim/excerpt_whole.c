@@ -188,7 +188,7 @@ at_status excerpt_run_whole(excerpt_check *c, uint64_t times, device_excerpt_res
         return status;
     sim_data_reset(x->data);
     status = run_all(x, &r, unwatched, &c->fault, done, error);
-    if (!status && *done && c->fault.kind != SIM_FAULT_NONE && c->fault.is_of_several_threads) {
+    if (!status && *done && c->fault.kind != SIM_FAULT_NONE && c->fault.ran_on_several_threads) {
         sim_data_reset(x->data);
         x->device->alone = true;
         status = run_all(x, &r, unwatched, &c->fault, done, error);

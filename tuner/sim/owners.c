@@ -267,7 +267,7 @@ static at_status run(sim_owners *o, uint64_t cluster, const ran_cluster **out, a
                                    : cluster == last_of(o) ? &o->ends[FROM_LAST]
                                                            : &mine;
         watching watched = {o, seen};
-        ran_cluster *grown = memory_have(array_grow(o->ran, o->ran_count, sizeof *grown));
+        ran_cluster *grown = memory_require(array_grow(o->ran, o->ran_count, sizeof *grown));
         o->ran = grown;
         memmove(&grown[place + 1], &grown[place], (o->ran_count - place) * sizeof *grown);
         o->ran_count++;

@@ -76,7 +76,7 @@ static at_status run_wave(const sim_launch *launch, uint64_t first, uint64_t cou
     l.counters = NULL;
     l.check = false;
     l.first_warp_only = true;
-    l.most_accesses = WAVE_ACCESSES;
+    l.access_limit = WAVE_ACCESSES;
     l.observer = watch_wave;
     l.observer_context = w;
     l.announce = true;

@@ -90,10 +90,10 @@ static void watch(device *d, void (*progress)(void *context, uint64_t done, uint
 
 static bool varies(const device *d)
 {
-    return d->fault.is_of_several_threads;
+    return d->fault.ran_on_several_threads;
 }
 
-static bool hangs_on_order(const device_kernel *k, bool exactly)
+static bool depends_on_order(const device_kernel *k, bool exactly)
 {
     bool any = false;
     for (size_t i = 0; i < k->kernel.program_count; i++) {
@@ -114,7 +114,7 @@ static uint64_t last_work(const device *d)
     return d->last_work;
 }
 
-static void give_up_after(device *d, uint64_t most)
+static void limit_work(device *d, uint64_t most)
 {
     static const uint64_t least = UINT64_C(1) << 25;
     d->most_work = most > 0 && most < least ? least : most;
@@ -202,12 +202,12 @@ static const device_analysis analysis = {
     .describe = describe_buffer,
     .arrange = arrange,
     .carry_on = carry_on,
-    .give_up_after = give_up_after,
+    .limit_work = limit_work,
     .interval = interval,
     .work = last_work,
     .fault = sim_device_fault,
     .varies = varies,
-    .hangs_on_order = hangs_on_order,
+    .depends_on_order = depends_on_order,
     .suspect = sim_suspect,
     .take_printed = take_printed,
     .covered = sim_covered,

@@ -305,7 +305,7 @@ static void load_parameters(sweep *s, const sim_instruction *c, const affine *gu
         if (affine_is_number(at) && bytes <= 8 && from + bytes <= s->program->parameter_bytes) {
             uint64_t bits = 0;
             memcpy(&bits, s->launch->parameters + from, bytes);
-            if (sim_number_of((ptx_type)c->type) == AFFINE_SIGNED && bytes < 4)
+            if (sim_order_of((ptx_type)c->type) == AFFINE_SIGNED && bytes < 4)
                 bits = (uint64_t)((int64_t)(bits << (64 - 8 * bytes)) >> (64 - 8 * bytes));
             v = affine_number(bits);
         }

@@ -484,8 +484,8 @@ affine symbolic_convert(const symbolic *s, int32_t pc)
     const affine *v = symbolic_value(s, c->a);
     const ptx_type to = (ptx_type)c->type, from = (ptx_type)c->source_type;
     const int bytes = (int)ptx_type_bytes(from), lane = bytes < 4 ? 4 : bytes;
-    const affine_order order = sim_number_of(to);
-    const bool whole = order != AFFINE_REAL && sim_number_of(from) != AFFINE_REAL;
+    const affine_order order = sim_order_of(to);
+    const bool whole = order != AFFINE_REAL && sim_order_of(from) != AFFINE_REAL;
     const bool plain = !c->saturate && !c->relu && from != PTX_F16 && from != PTX_BF16 &&
                        to != PTX_F16 && to != PTX_BF16;
     uint64_t ends[2];
@@ -496,7 +496,7 @@ affine symbolic_convert(const symbolic *s, int32_t pc)
     if (v->kind == AFFINE_EXACT && !affine_is_number(v) && plain && whole && least < 4) {
         affine_whole part;
         if (!affine_whole_of(&s->box, v, 8 * least,
-                             ptx_type_bytes(to) < 4 ? AFFINE_UNSIGNED : sim_number_of(from), &part,
+                             ptx_type_bytes(to) < 4 ? AFFINE_UNSIGNED : sim_order_of(from), &part,
                              &cut))
             return cut;
         return affine_of_whole(&part);
@@ -505,10 +505,10 @@ affine symbolic_convert(const symbolic *s, int32_t pc)
         return affine_obstacle(&s->box, &v, 1);
     if (whole && !affine_is_number(v)) {
         if (bytes == 4 && ptx_type_bytes(to) == 8)
-            return affine_widen(&s->box, v, sim_number_of(from));
+            return affine_widen(&s->box, v, sim_order_of(from));
         return v->kind == AFFINE_EXACT ? *v : affine_obstacle(&s->box, &v, 1);
     }
-    if (!affine_ends(&s->box, v, lane, sim_number_of(from), ends, &cut))
+    if (!affine_ends(&s->box, v, lane, sim_order_of(from), ends, &cut))
         return cut;
     lanes source = {0}, result;
     for (int k = 0; k < 2; k++) {

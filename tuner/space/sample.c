@@ -310,7 +310,7 @@ at_status space_draw(space *s, const space_constraint *constraints, space_test t
     node_writer writer = {0};
     at_status status = sampler_init(&m) ? search(&m, known) : node_no_memory(error);
     status =
-        error_forgive(status, AT_INTERRUPTED, error); /* keeps the configurations found so far */
+        error_ignore(status, AT_INTERRUPTED, error); /* keeps the configurations found so far */
     if (!status)
         status = node_writer_init(&writer, s, 0, error);
     if (!status && m.count > 0)

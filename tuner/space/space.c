@@ -208,10 +208,10 @@ static at_status finish(space *s, at_status status, space **out, at_error *error
     return status;
 }
 
-at_status space_new_within(const space_parameter *parameters, size_t parameter_count,
-                           const space_constraint *constraints, size_t constraint_count,
-                           space_test test, void *context, const space_limits *limits, space **out,
-                           at_error *error)
+at_status space_new_limited(const space_parameter *parameters, size_t parameter_count,
+                            const space_constraint *constraints, size_t constraint_count,
+                            space_test test, void *context, const space_limits *limits, space **out,
+                            at_error *error)
 {
     space *s;
     at_status status =
@@ -227,8 +227,8 @@ at_status space_new(const space_parameter *parameters, size_t parameter_count,
                     void *context, uint64_t limit, space **out, at_error *error)
 {
     space_limits limits = {.most_configurations = limit};
-    return space_new_within(parameters, parameter_count, constraints, constraint_count, test,
-                            context, &limits, out, error);
+    return space_new_limited(parameters, parameter_count, constraints, constraint_count, test,
+                             context, &limits, out, error);
 }
 
 at_status space_sample(const space_parameter *parameters, size_t parameter_count,

@@ -75,10 +75,10 @@ at_status space_new(const space_parameter *parameters, size_t parameter_count,
 
 /* Like space_new(), with further limits. AT_SCRIPT if there are too many configurations or too much
  * memory is needed; AT_INTERRUPTED if `stop` or the test stopped it. */
-at_status space_new_within(const space_parameter *parameters, size_t parameter_count,
-                           const space_constraint *constraints, size_t constraint_count,
-                           space_test test, void *context, const space_limits *limits, space **out,
-                           at_error *error);
+at_status space_new_limited(const space_parameter *parameters, size_t parameter_count,
+                            const space_constraint *constraints, size_t constraint_count,
+                            space_test test, void *context, const space_limits *limits, space **out,
+                            at_error *error);
 
 /* Makes a space of up to `most` valid configurations, for spaces that cannot be enumerated. They
  * are found by random descents of the tree, with some Hamming neighbours of each, so that

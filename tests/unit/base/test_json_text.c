@@ -132,13 +132,13 @@ TEST(a_path_is_told_so_that_it_can_be_read_back)
 {
     assert_json(json_path("caf\xc3\xa9/x"), "\"caf\xc3\xa9/x\"");
     assert_json(json_path("caf\xe9"), "{\"bytes\":\"636166e9\"}");
-    assert_json(json_path_of("n\xff and more", 2), "{\"bytes\":\"6eff\"}");
+    assert_json(json_path_bytes("n\xff and more", 2), "{\"bytes\":\"6eff\"}");
 }
 
 TEST(what_others_said_is_told_as_far_as_it_is_text)
 {
-    assert_json(json_said(NULL), "null");
-    assert_json(json_said("caf\xc3\xa9\n"), "\"caf\xc3\xa9\\n\"");
-    assert_json(json_said("caf\xe9: \xc3\xa9"), "\"caf?: \xc3\xa9\"");
-    assert_json(json_said("\xff\xff\xff\xff"), "\"????\"");
+    assert_json(json_foreign_text(NULL), "null");
+    assert_json(json_foreign_text("caf\xc3\xa9\n"), "\"caf\xc3\xa9\\n\"");
+    assert_json(json_foreign_text("caf\xe9: \xc3\xa9"), "\"caf?: \xc3\xa9\"");
+    assert_json(json_foreign_text("\xff\xff\xff\xff"), "\"????\"");
 }

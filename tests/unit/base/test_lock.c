@@ -131,11 +131,11 @@ static void a_file_is_locked_as_a_folder_is(void **state)
     assert_ok(lock_open(f->file, 0600, &first, &f->error), f->error);
     assert_ok(lock_open(f->file, 0600, &second, &f->error), f->error);
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(lock_take(first, 0), 0);
-        assert_int_equal(lock_take(second, 10), EWOULDBLOCK);
-        lock_give(first);
-        assert_int_equal(lock_take(second, 0), 0);
-        lock_give(second);
+        assert_int_equal(lock_acquire(first, 0), 0);
+        assert_int_equal(lock_acquire(second, 10), EWOULDBLOCK);
+        lock_release(first);
+        assert_int_equal(lock_acquire(second, 0), 0);
+        lock_release(second);
     }
     lock_close(first);
     lock_close(second);
@@ -190,7 +190,7 @@ static void a_file_system_without_locks_is_an_error_with_the_remedy(void **state
     assert_non_null(strstr(f->error.message, "use a folder of a local disk"));
     assert_int_equal(lock_check(f->folder, &f->error), AT_IO);
     assert_ok(lock_open(f->file, 0600, &l, &f->error), f->error);
-    assert_int_equal(lock_take(l, 60), ENOLCK);
+    assert_int_equal(lock_acquire(l, 60), ENOLCK);
     lock_close(l);
 }
 

@@ -14,7 +14,7 @@ static int go_without(char *said, size_t said_bytes)
     pid_t child = fork();
     if (child == 0) {
         dup2(ends[1], STDERR_FILENO);
-        memory_have(NULL);
+        memory_require(NULL);
         _exit(0);
     }
     close(ends[1]);

@@ -12,7 +12,7 @@ struct device {
     size_t count, launched_after; /* number of limits that a launch followed */
 };
 
-static void give_up_after(device *d, uint64_t most_work)
+static void limit_work(device *d, uint64_t most_work)
 {
     assert_true(d->count < MOST_BOUNDS);
     d->bounds[d->count++] = most_work;
@@ -32,7 +32,7 @@ static at_status launch(device *d, device_kernel *k, const launch_plan *plan,
 /* Returns the limit of a launch for which the check allows `most_work`. */
 static uint64_t bound_of(bool proves, uint64_t most_work)
 {
-    static const device_analysis analysis = {.give_up_after = give_up_after};
+    static const device_analysis analysis = {.limit_work = limit_work};
     static const device_api counts = {.launch = launch, .analysis = &analysis};
     device d = {0};
     device_slot s = {.api = &counts, .device = &d, .proves = proves};

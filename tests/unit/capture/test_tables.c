@@ -66,7 +66,7 @@ static capture_row *add_row(const char *kernel, uint32_t blocks, uint64_t count,
 
 static json_t *read_all(void)
 {
-    assert_ok(tables_read(f.folder, &f.read, &f.error), f.error);
+    assert_ok(capture_read_tables(f.folder, &f.read, &f.error), f.error);
     return f.read;
 }
 
@@ -210,7 +210,7 @@ TEST_IN(a_table_that_contradicts_itself_is_refused, set_up, tear_down)
         f.table->launches[0].argument_count = 1;
         spoil[i](f.table);
         write_table("1.0");
-        if (tables_read(f.folder, &f.read, &f.error) != AT_FORMAT)
+        if (capture_read_tables(f.folder, &f.read, &f.error) != AT_FORMAT)
             fail_msg("table %zu was read", i);
         assert_null(f.read);
     }

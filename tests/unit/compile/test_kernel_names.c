@@ -18,7 +18,7 @@ TEST(an_entry_names_its_kernel_after_namespaces_and_types_and_before_arguments)
     };
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
         char name[KERNEL_NAME_BYTES];
-        kernel_own_name(entries[i][0], name);
+        kernel_name_of_entry(entries[i][0], name);
         assert_string_equal(name, entries[i][1]);
     }
 }

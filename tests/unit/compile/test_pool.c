@@ -87,7 +87,7 @@ TEST(large_sources_fill_the_sockets_and_nothing_stands_still)
     compile_pool_free(pool);
 }
 
-/* The worker already has two requests when compile_hurry() is called. */
+/* The worker already has two requests when compile_prioritise() is called. */
 TEST(what_is_in_a_hurry_goes_before_all_that_wait)
 {
     enum { REQUESTS = 6 };
@@ -98,7 +98,7 @@ TEST(what_is_in_a_hurry_goes_before_all_that_wait)
         compile_request r = request_of(i, plain);
         assert_ok(compile_submit(pool, &r, &error), error);
         if (i == 0 || i == 2 || i + 1 == REQUESTS) /* the first two do not wait */
-            compile_hurry(pool);
+            compile_prioritise(pool);
     }
     for (size_t i = 0; i < REQUESTS; i++) {
         compile_result result;

@@ -465,8 +465,8 @@ TEST(a_configuration_says_how_many_elements_are_results)
     for (uint16_t i = 0; i < 2; i++) {
         assert_ok(script_launch_plan(s, PROBLEM_TUNED, &i, &p, &error), error);
         assert_int_equal(p.compared_count, i);
-        assert_int_equal(plan_compared(&problem, &p, 0), 1);
-        assert_int_equal(plan_compared(&problem, &p, 1), expected[i]);
+        assert_int_equal(plan_result_count(&problem, &p, 0), 1);
+        assert_int_equal(plan_result_count(&problem, &p, 1), expected[i]);
     }
     const uint16_t none = 2;
     assert_int_equal(script_launch_plan(s, PROBLEM_TUNED, &none, &p, &error), AT_SCRIPT);

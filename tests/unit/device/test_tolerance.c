@@ -232,7 +232,7 @@ TEST(a_share_or_a_number_of_elements_may_be_further_away)
 static void assert_told(dtype type, const void *element, const char *expected)
 {
     char text[ELEMENT_TEXT_BYTES];
-    element_tell(type, element, text);
+    element_format(type, element, text);
     assert_string_equal(text, expected);
 }
 
@@ -262,7 +262,7 @@ TEST(different_numbers_read_differently)
         char before[ELEMENT_TEXT_BYTES] = "", text[ELEMENT_TEXT_BYTES];
         for (uint32_t bits = 0; bits < 0x10000; bits++) {
             const uint16_t element = (uint16_t)bits;
-            element_tell((dtype)type, &element, text);
+            element_format((dtype)type, &element, text);
             assert_string_not_equal(text, before);
             memcpy(before, text, sizeof before);
         }

@@ -116,7 +116,7 @@ TEST_IN(what_only_lua_evaluates_is_checked_all_the_same, set_up, tear_down)
     assert_int_equal(at_pick(f->results, "copied", &h200, unknown, 2, &other, &f->error), AT_USAGE);
 }
 
-/* library_read_setting() accepts and refuses the same texts as script_load() does for --set. */
+/* library_parse_setting() accepts and refuses the same texts as script_load() does for --set. */
 TEST_IN(settings_are_read_as_the_script_reads_them, set_up, tear_down)
 {
     fixture *f = *state;
@@ -158,7 +158,7 @@ TEST_IN(settings_are_read_as_the_script_reads_them, set_up, tear_down)
             options.settings = &setting;
             options.setting_count = 1;
             const bool loads = script_load(path, &options, &set, &error) == AT_OK;
-            const bool reads = library_read_setting(p, place, texts[t], &out);
+            const bool reads = library_parse_setting(p, place, texts[t], &out);
             if (loads != reads)
                 fail_msg("%s=%s: the script %s", names[v], texts[t],
                          loads ? "takes it" : error.message);

@@ -205,7 +205,7 @@ TEST_IN(a_kernels_own_file_is_compiled, set_up, tear_down)
     assert_ok(arch_find("sm_90", &limits, &f->error), f->error);
     /* at_prepare() works in this state, whatever the locale of the program. */
     thread_state before;
-    assert_ok(thread_state_plain(&before, &f->error), f->error);
+    assert_ok(thread_state_reset(&before, &f->error), f->error);
     assert_ok(library_source_init(&source, f->choice, &f->options, &limits, "sm_90", &f->error),
               f->error);
     thread_state_restore(&before);

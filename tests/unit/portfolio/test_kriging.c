@@ -115,18 +115,18 @@ TEST_IN(what_may_be_slower_than_the_default_is_bewared_of_where_little_is_known,
     k = kriging_new(&f->m, axes, 2, f->problems, false);
     kriging_expect(k, unseen, ratios);
     memcpy(others, ratios, sizeof others);
-    kriging_beware(k, unseen, others);
+    kriging_add_risk(k, unseen, others);
     assert_true(others[0] > ratios[0] + 0.01 && others[1] > ratios[1] + 0.01);
     assert_float_equal(others[COUNT], ratios[COUNT], 0);
     kriging_expect(k, timed, ratios);
     memcpy(others, ratios, sizeof others);
-    kriging_beware(k, timed, others);
+    kriging_add_risk(k, timed, others);
     assert_float_equal(others[0], ratios[0], 0.001);
     /* Without a default, there is no risk. */
     kriging_expect(k, unseen, ratios);
     ratios[COUNT] = 0;
     memcpy(others, ratios, sizeof others);
-    kriging_beware(k, unseen, others);
+    kriging_add_risk(k, unseen, others);
     assert_memory_equal(others, ratios, sizeof ratios);
     kriging_free(k);
 }

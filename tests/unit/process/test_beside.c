@@ -42,7 +42,7 @@ TEST(the_end_of_what_it_says_is_kept)
     start_shell("i=0; while [ $i -lt 1000 ]; do echo line $i >&2; i=$((i+1)); done; echo last >&2",
                 none, 10, &b);
     await_end(&b);
-    assert_int_equal(b.text_bytes, BESIDE_SAID_BYTES - 1);
+    assert_int_equal(b.text_bytes, BESIDE_OUTPUT_BYTES - 1);
     assert_string_equal(b.text + b.text_bytes - strlen("line 999\nlast\n"), "line 999\nlast\n");
 }
 

@@ -93,7 +93,7 @@ TEST(a_place_names_the_line_and_where_it_is_inlined)
 {
     at_error error = {0};
     ptx_module *m;
-    char place[PTX_PLACE_BYTES];
+    char place[PTX_LOCATION_BYTES];
     assert_ok(
         parse(".visible .entry k()\n{\n"
               "\t.loc 1 7 3\n\t.loc 2 30 1, function_name $L__info_string0, inlined_at 1 7 3\n"
@@ -104,11 +104,11 @@ TEST(a_place_names_the_line_and_where_it_is_inlined)
               "\"/usr/local/cuda/include/sync.h\"\n",
               &m, &error),
         error);
-    ptx_place(m, m->statements[0].location, place, sizeof place);
+    ptx_format_location(m, m->statements[0].location, place, sizeof place);
     assert_string_equal(place, "tile.cuh:6, inlined at tile.cuh:30, inlined at k.tmpl:7");
-    ptx_place(m, m->statements[1].location, place, sizeof place);
+    ptx_format_location(m, m->statements[1].location, place, sizeof place);
     assert_string_equal(place, "k.tmpl:8");
-    ptx_place(m, PTX_NONE, place, sizeof place);
+    ptx_format_location(m, PTX_NONE, place, sizeof place);
     assert_string_equal(place, "an unknown line");
     ptx_module_free(m);
 }

@@ -107,7 +107,7 @@ static bool tell_tile(void *context, const record_feature *feature,
     return strcmp(feature->name, "tenth") == 0 && strcmp(feature->definition, "tile / 10") == 0;
 }
 
-static const record_values *picked(const record *r, pick_asks ask, int *asked)
+static const record_values *picked(const record *r, pick_feature ask, int *asked)
 {
     record_pair pairs[] = {{"rows", {.kind = VALUE_INTEGER, .integer = 9999}},
                            {"dtype", {.kind = VALUE_STRING, .string = "float"}}};

@@ -135,7 +135,7 @@ TEST_IN(a_damaged_entry_costs_only_itself, set_up, tear_down)
     assert_int_equal(r->entries[1].configuration.pairs[0].value.integer, 64);
     assert_int_equal(r->portfolio_count, 1);
     assert_int_equal(r->portfolios[0].place, 1);
-    assert_int_equal(r->seen_count, 1);
+    assert_int_equal(r->comparison_count, 1);
     assert_int_equal(r->seen[0].standing, RECORD_SLOWER);
     const record_faults *faults = &f->set.faults;
     assert_int_equal(faults->count, 3);

@@ -45,7 +45,7 @@ TEST_IN(a_table_has_a_line_a_point_and_says_why_one_has_no_winner, set_up, tear_
 {
     const curve *c = *state;
     char *text = render_page("curve", json_pack("{s[o]}", "curves", curve_pack(c)),
-                             json_pack("{s[o]}", "words", curve_pack_words(c)), 80, false);
+                             json_pack("{s[o]}", "words", curve_pack_figures(c)), 80, false);
     assert_has(text, "transpose on ");
     assert_has(text, "GB/s  of copy");
     assert_has(text, "   1024  float    20.00");
@@ -65,7 +65,7 @@ TEST_IN(winners_without_a_common_value_have_no_line_for_it, set_up, tear_down)
     const char *name;
     json_object_foreach(config, name, v) json_object_set_new(config, name, json_string("other"));
     char *text = render_page("curve", json_pack("{s[o]}", "curves", curves),
-                             json_pack("{s[o]}", "words", curve_pack_words(c)), 80, false);
+                             json_pack("{s[o]}", "words", curve_pack_figures(c)), 80, false);
     if (strstr(text, "all of the best") || strstr(text, "in all"))
         fail_msg("%s", text);
     free(text);
@@ -90,7 +90,7 @@ TEST_IN(a_picture_has_a_line_for_each_other_value_on_a_scale_that_fits, set_up, 
     const curve *c = *state;
     char *text =
         render_page("curve_plot", curve_pack(c),
-                    json_pack("{sb so}", "png", 0, "words", curve_pack_words(c)), 80, false);
+                    json_pack("{sb so}", "png", 0, "words", curve_pack_figures(c)), 80, false);
     assert_has(text, "set terminal svg");
     assert_has(text, "set logscale x 2");
     assert_has(text, "'best, dtype=float'");

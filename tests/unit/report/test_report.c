@@ -36,7 +36,7 @@ static int tear_down(void **state)
 static const char *print_text(fixture *f, size_t top, bool colour)
 {
     free(f->text);
-    f->text = render_page("tune", report_pack(&f->run, top), report_pack_words(&f->run, top),
+    f->text = render_page("tune", report_pack(&f->run, top), report_pack_text_values(&f->run, top),
                           f->columns ? (int)f->columns : 100, colour);
     return f->text;
 }

@@ -116,7 +116,7 @@ at_status compile_take(compile_pool *pool, int timeout_ms, compile_result *out, 
     return AT_OK;
 }
 
-void compile_hurry(compile_pool *pool)
+void compile_prioritise(compile_pool *pool)
 {
     (void)pool;
 }
@@ -250,13 +250,13 @@ uint64_t device_worker_permille(const device_worker *w)
     return 0;
 }
 
-bool device_worker_waits(const device_worker *w)
+bool device_worker_is_waiting(const device_worker *w)
 {
     (void)w;
     return false;
 }
 
-bool device_worker_opens(const device_worker *w)
+bool device_worker_is_opening(const device_worker *w)
 {
     (void)w;
     return false;

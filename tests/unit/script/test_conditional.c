@@ -193,7 +193,7 @@ TEST(what_a_constraint_reads_is_told_each_once)
         .where = "where = { '8 // half == half or e < half' },",
         .extra = "derived = { half = 'tile // 2', e = 'tile', other = 'tile' },"});
     char text[128];
-    script_tell_derived(s, 0, text, sizeof text);
+    script_describe_derived(s, 0, text, sizeof text);
     assert_string_equal(text, ", where half = tile // 2, e = tile");
     script_free(s);
 }

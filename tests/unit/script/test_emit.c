@@ -44,7 +44,7 @@ static void expect_read(const char *text, const char *wanted)
     assert_ok(fixture_load(&s, &error), error);
     assert_ok(script_parse_configuration(s, "", indices, &error), error);
     assert_ok(emit_variant(s, PROBLEM_TUNED, indices, false, &plain, &error), error);
-    assert_ok(emit_variant_noting(s, PROBLEM_TUNED, indices, &reads, &out, &error), error);
+    assert_ok(emit_variant_tracking(s, PROBLEM_TUNED, indices, &reads, &out, &error), error);
     assert_string_equal(out.source, plain.source);
     for (size_t i = 0; i < script_pattern(s)->problem_count; i++)
         if (reads.problem[i])

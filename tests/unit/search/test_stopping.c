@@ -15,7 +15,7 @@ TEST(without_limits_a_search_goes_on)
 {
     stopping s = make((stopping_limits){0});
     for (size_t i = 0; i < 1000; i++)
-        stopping_note(&s, 5);
+        stopping_record(&s, 5);
     assert_int_equal(stopping_check(&s, 1e9), STOP_NONE);
     stopping_deinit(&s);
 }
@@ -23,11 +23,11 @@ TEST(without_limits_a_search_goes_on)
 TEST(the_first_limit_that_is_reached_ends_the_run)
 {
     stopping s = make((stopping_limits){.evaluations = 3, .seconds = 10});
-    stopping_note(&s, 5);
-    stopping_note(&s, INFINITY);
+    stopping_record(&s, 5);
+    stopping_record(&s, INFINITY);
     assert_int_equal(stopping_check(&s, 9.9), STOP_NONE);
     assert_int_equal(stopping_check(&s, 10), STOP_SECONDS);
-    stopping_note(&s, INFINITY);
+    stopping_record(&s, INFINITY);
     assert_int_equal(stopping_check(&s, 1), STOP_EVALUATIONS);
     stopping_deinit(&s);
 }
@@ -35,10 +35,10 @@ TEST(the_first_limit_that_is_reached_ends_the_run)
 TEST(a_cost_at_the_target_ends_the_run)
 {
     stopping s = make((stopping_limits){.target_cost = 2});
-    stopping_note(&s, 2.1);
+    stopping_record(&s, 2.1);
     assert_int_equal(stopping_check(&s, 0), STOP_NONE);
-    stopping_note(&s, 2);
-    stopping_note(&s, 9);
+    stopping_record(&s, 2);
+    stopping_record(&s, 9);
     assert_int_equal(stopping_check(&s, 0), STOP_TARGET);
     stopping_deinit(&s);
 }
@@ -48,17 +48,17 @@ TEST(a_search_that_pays_no_more_is_ended)
     stopping s = make((stopping_limits){.gain = 0.01});
     for (size_t i = 0; i < 100; i++) {
         assert_int_equal(stopping_check(&s, 0), STOP_NONE);
-        stopping_note(&s, i < 50 ? 100 - (double)i : 51);
+        stopping_record(&s, i < 50 ? 100 - (double)i : 51);
     }
     /* The second 50 evaluations brought no gain. */
     assert_int_equal(stopping_check(&s, 0), STOP_GAIN);
-    stopping_note(&s, 50.4);
+    stopping_record(&s, 50.4);
     assert_int_equal(stopping_check(&s, 0), STOP_NONE);
     for (size_t i = 0; i < 98; i++)
-        stopping_note(&s, 50.4);
+        stopping_record(&s, 50.4);
     assert_int_equal(stopping_check(&s, 0), STOP_NONE);
     for (size_t i = 0; i < 8; i++)
-        stopping_note(&s, 50.4);
+        stopping_record(&s, 50.4);
     assert_int_equal(stopping_check(&s, 0), STOP_GAIN);
     stopping_deinit(&s);
 }
@@ -68,10 +68,10 @@ TEST(a_search_is_expected_to_pay_until_it_has_gone_on_as_long_without_a_gain)
     stopping s = make((stopping_limits){.gain = 0.01});
     assert_int_equal(stopping_expected(&s), 100);
     for (size_t i = 0; i < 70; i++)
-        stopping_note(&s, 100 - (double)i);
+        stopping_record(&s, 100 - (double)i);
     assert_int_equal(stopping_expected(&s), 140);
     for (size_t i = 0; i < 80; i++)
-        stopping_note(&s, 100);
+        stopping_record(&s, 100);
     assert_int_equal(stopping_expected(&s), 150);
     stopping_deinit(&s);
 }
@@ -80,9 +80,9 @@ TEST(nothing_is_concluded_while_nothing_works)
 {
     stopping s = make((stopping_limits){.gain = 0.5});
     for (size_t i = 0; i < 500; i++)
-        stopping_note(&s, INFINITY);
+        stopping_record(&s, INFINITY);
     assert_int_equal(stopping_check(&s, 0), STOP_NONE);
-    stopping_note(&s, 1);
+    stopping_record(&s, 1);
     assert_int_equal(stopping_check(&s, 0), STOP_NONE);
     stopping_deinit(&s);
 }

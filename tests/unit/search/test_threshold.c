@@ -106,9 +106,9 @@ TEST(a_yes_that_comes_back_for_some_places_is_found_within_a_tenth)
     for (int wishes = 0; wishes < 2; wishes++) {
         threshold_init(&t, 240, 24);
         for (size_t i = 0; wishes && i < 90; i += 3)
-            threshold_wish(&t, i);
+            threshold_prefer(&t, i);
         for (size_t i = 150; i < 240; i++)
-            threshold_suppose(&t, i, THRESHOLD_NO);
+            threshold_expect(&t, i, THRESHOLD_NO);
         assert_int_equal(solve(&t, comes_back, &place), THRESHOLD_MIXED);
         threshold_deinit(&t);
     }
@@ -128,7 +128,7 @@ TEST(what_is_supposed_saves_answers_and_is_dropped_when_it_is_wrong)
     for (int wrong = 0; wrong < 2; wrong++) {
         threshold_init(&t, 240, 3);
         for (size_t i = 0; i < 240; i++)
-            threshold_suppose(&t, i, rises_at_100(wrong ? i + 9 : i));
+            threshold_expect(&t, i, rises_at_100(wrong ? i + 9 : i));
         assert_int_equal(solve(&t, rises_at_100, &place), THRESHOLD_RISES);
         assert_int_equal(place, 100);
         assert_true(wrong ? t.asked > 3 : t.asked == 3);
@@ -141,8 +141,8 @@ TEST(what_is_wished_is_tried_before_the_middles)
     threshold t;
     size_t place;
     threshold_init(&t, 240, 48);
-    threshold_wish(&t, 201);
-    threshold_wish(&t, 203);
+    threshold_prefer(&t, 201);
+    threshold_prefer(&t, 203);
     solve(&t, rises_at_100, &place);
     assert_int_equal(t.told[201], THRESHOLD_YES);
     assert_int_equal(t.told[203], THRESHOLD_YES);

@@ -131,7 +131,7 @@ static at_status add_known(kernel_problems *p, const export_model *m, const reco
     at_status status = AT_OK;
     for (size_t at = 0; at < records->count && !status; at++) {
         const record *r = &records->records[at];
-        for (size_t i = 0; i < (sampled ? r->seen_count : r->entry_count) && !status; i++) {
+        for (size_t i = 0; i < (sampled ? r->comparison_count : r->entry_count) && !status; i++) {
             const record_values *problem = sampled ? r->seen[i].problem : &r->entries[i].problem;
             if (export_has_variables(m, problem))
                 status = add_problem(p, m, problem, error);
@@ -196,7 +196,7 @@ at_status exported_problems(const options *o, const export_model *m, const recor
                             const script *s, kernel_problems *p, at_error *error)
 {
     record_pair pairs[RECORD_MAX_VALUES];
-    library_problem(script_pattern(s), pairs);
+    library_script_problem(script_pattern(s), pairs);
     at_status status = add_known(p, m, records, false, error);
     if (!status && (o->sweep_count > 0 || o->run.pattern.variable_count > 0 || p->count == 0))
         status = add_swept(o, 0, p, m, pairs, error);

@@ -34,7 +34,7 @@ static at_status open_pool(kernel_ptx *k, at_error *error)
         fprintf(stderr,
                 "autotune: the file has no PTX, so a clang compiles the sources itself: %s\n",
                 error->message);
-    return error_forgive(status, AT_NO_TOOLCHAIN, error);
+    return error_ignore(status, AT_NO_TOOLCHAIN, error);
 }
 
 /* Has the source at `place` compiled for a capability (90 for sm_90), unless it is compiled for a
@@ -67,7 +67,7 @@ static at_status keep_ptx(const compile_result *r, const export_launch *launch,
         return AT_OK;
     at_status status = export_inline_ptx(r->ptx, r->ptx_bytes, r->symbols, source->entries,
                                          launch->entry_count, &source->ptx, error);
-    return error_forgive(status, AT_FORMAT, error); /* the parser does not know all legal PTX */
+    return error_ignore(status, AT_FORMAT, error); /* the parser does not know all legal PTX */
 }
 
 /* Waits for all compilations, and gives each source its kernels. Errors are those of
@@ -226,7 +226,7 @@ static at_status note_entries(const kernel_builder *k, const uint16_t *indices,
         if (places[e] < 0)
             continue;
         const char *name = text_line(names, (size_t)places[e], &length);
-        to->entries[e] = (export_entry){memory_have(strndup(name, length)), (size_t)places[e]};
+        to->entries[e] = (export_entry){memory_require(strndup(name, length)), (size_t)places[e]};
     }
     return status;
 }
@@ -272,8 +272,8 @@ static at_status add_source(kernel_builder *k, const uint16_t *indices, const em
         return status;
     }
     pack_append_text(&text, variant->source);
-    source.text = memory_have(pack_take_text(&text));
-    source.headers = memory_have(json_array());
+    source.text = memory_require(pack_take_text(&text));
+    source.headers = memory_require(json_array());
     for (size_t i = 0; i < variant->includes.count; i++) {
         const source_header *h = &variant->includes.headers[i];
         json_t *header = json_object();
@@ -299,7 +299,7 @@ static at_status add_configuration(kernel_builder *k, const uint16_t *indices,
     emitted variant;
     export_use use = {.configuration = configuration, .problem = k->problem, .device = k->device};
     at_status status =
-        emit_variant_noting(k->script, PROBLEM_TUNED, indices, &reads, &variant, error);
+        emit_variant_tracking(k->script, PROBLEM_TUNED, indices, &reads, &variant, error);
     if (status)
         return status;
     const bool sample_only = is_sample_only(k, &reads);
@@ -321,7 +321,7 @@ static at_status add_for_target(kernel_builder *k, pick_target target, at_error 
     pick_candidate found;
     target.problem = k->problem;
     target.fits = library_fits;
-    target.ask = library_ask;
+    target.ask = library_feature;
     target.context = &check;
     target.fallback = &k->m->defaults;
     if (pick_from(&k->table, &target, &found) == PICK_NONE ||

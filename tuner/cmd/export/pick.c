@@ -82,7 +82,7 @@ static bool fits(void *context, const record_values *configuration)
 static bool ask(void *context, const record_feature *feature, const record_values *configuration,
                 double *out)
 {
-    return library_ask(&((picking *)context)->check, feature, configuration, out);
+    return library_feature(&((picking *)context)->check, feature, configuration, out);
 }
 
 /* Returns the place of the configuration in its portfolio, from 0 on, or -1 if no portfolio has
@@ -117,17 +117,18 @@ static json_t *pack_candidate(const pick_candidate *c)
 }
 
 static void refused(void *context, const pick_candidate *c, pick_verdict verdict,
-                    const record_seen *seen)
+                    const record_comparison *seen)
 {
     picking *a = context;
     const space_constraint *broken = a->check.broken;
     json_t *out = pack_candidate(c);
     json_put(&out, "is_slower", json_boolean(verdict == PICK_SLOWER));
-    json_put(&out, "by_tree", json_boolean(verdict == PICK_LEVEL && !seen));
+    json_put(&out, "by_tree", json_boolean(verdict == PICK_EQUAL && !seen));
     json_put(&out, "seen", seen ? record_pack_values(seen->problem) : json_null());
-    json_put(&out, "broken",
-             broken ? json_pack("{si so}", "line", broken->line, "text", json_said(broken->text))
-                    : json_null());
+    json_put(
+        &out, "broken",
+        broken ? json_pack("{si so}", "line", broken->line, "text", json_foreign_text(broken->text))
+               : json_null());
     json_append(&a->refused, out);
 }
 
@@ -181,7 +182,7 @@ static at_status answer(const options *o, int *exit_code, at_error *error)
             records.records[own.count++] = moved;
         }
     a.check.script = s;
-    const record_values problem = library_problem(p, pairs);
+    const record_values problem = library_script_problem(p, pairs);
     const record_values fallback = library_default(p, defaults);
     pick_target target = {.gpu = gpu.name,
                           .major = gpu.major,

@@ -47,7 +47,7 @@ char *edit_apply(const edit_list *list, const char *text)
 {
     pack out = {0};
     put_edited(&out, list, text, 0, strlen(text));
-    return memory_have(pack_take_text(&out));
+    return memory_require(pack_take_text(&out));
 }
 
 static size_t line_start(const char *text, size_t at)
@@ -131,7 +131,7 @@ static void print_hunk(const edit_list *list, const char *text, size_t *i, long 
         put_lines(&body, ' ', text, at, c.begin);
         put_lines(&body, '-', text, c.begin, c.end);
         put_edited(&now, list, text, c.begin, c.end);
-        char *after = memory_have(pack_take_text(&now));
+        char *after = memory_require(pack_take_text(&now));
         put_lines(&body, '+', after, 0, strlen(after));
         old_lines += count_lines(text, at, c.end);
         new_lines += count_lines(text, at, c.begin) + count_lines(after, 0, strlen(after));

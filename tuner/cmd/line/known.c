@@ -34,7 +34,7 @@ at_status known_records(const options *o, const char *pattern_name, bool may_be_
     known_folders(o, &folders);
     at_status status = record_search(&folders, pattern_name, out, error);
     if (may_be_none)
-        status = error_forgive(status, AT_NOT_FOUND, error);
+        status = error_ignore(status, AT_NOT_FOUND, error);
     for (size_t i = 0; i < out->faults.count; i++)
         fprintf(stderr, "autotune: warning: left out: %s\n", out->faults.items[i].text);
     return status;

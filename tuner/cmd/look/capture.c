@@ -141,15 +141,15 @@ static at_status run(const options *o, at_error *error)
                                      .timed = o->capture.timed,
                                      .cupti = cupti_find(library, sizeof library) ? library : NULL,
                                      .output_to_stderr = o->json};
-    status = program_run(&request, &ended, error);
+    status = capture_program(&request, &ended, error);
     if (!status)
-        status = tables_read(dir, &capture, error);
+        status = capture_read_tables(dir, &capture, error);
     if (!status) {
         json_put(&capture, "schema", json_string(CAPTURE_SCHEMA));
         json_put(&capture, "version", json_integer(CAPTURE_VERSION));
         json_put(&capture, "program", program_json(o->program));
         json_put(&capture, "ended", ended_json(ended));
-        status = write_capture(dir, memory_have(capture), error);
+        status = write_capture(dir, memory_require(capture), error);
     }
     if (!status)
         status = check_found(o, capture, error);

@@ -137,8 +137,8 @@ static at_status run(const options *o, at_error *error)
         status = recorded_open(o->operand, &source, error);
     if (status)
         return status;
-    given = memory_have(json_pack("{so ss ss* ss so}", "source", source, "kind", kind, "by", o->by,
-                                  "format", format, "name", plot_file_name(o->operand)));
+    given = memory_require(json_pack("{so ss ss* ss so}", "source", source, "kind", kind, "by",
+                                     o->by, "format", format, "name", plot_file_name(o->operand)));
     if (strcmp(kind, "roofline") == 0)
         status = put_ceilings(o, given, error);
     if (!status)

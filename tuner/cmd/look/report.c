@@ -98,7 +98,7 @@ static json_t *count_variant(const record *r, const char *configuration)
         explained_deinit(x);
         free(x);
     }
-    return counts ? counts : json_said(error.message);
+    return counts ? counts : json_foreign_text(error.message);
 }
 
 /* Returns the counters of a variant, borrowed from `cache`: records of several GPUs may share them.
@@ -109,7 +109,7 @@ static json_t *find_counts(json_t *cache, const record *r, const record_values *
     record_format_values(configuration, text, sizeof text);
     snprintf(key, sizeof key, "%s sm_%d%d %s", r->pattern, r->major, r->minor, text);
     if (!json_object_get(cache, key))
-        json_object_set_new(cache, key, memory_have(count_variant(r, text)));
+        json_object_set_new(cache, key, memory_require(count_variant(r, text)));
     return json_object_get(cache, key);
 }
 
@@ -163,7 +163,7 @@ static void add_picture(json_t **list, const char *path, json_t *given, const ch
     json_put(&given, "name", json_string(""));
     at_status status = plot_draw(path, given, &bytes, &size_bytes, NULL, &error);
     char *data = status ? NULL : base64(bytes, size_bytes);
-    json_append(list, status ? json_pack("{so}", "why", json_said(error.message))
+    json_append(list, status ? json_pack("{so}", "why", json_foreign_text(error.message))
                              : json_pack("{ss ss}", "words", words, "data", data));
     free(data);
     free(bytes);

@@ -49,7 +49,7 @@ static at_status list(const options *o, at_error *error)
     for (size_t i = 0; i < set.faults.count; i++) {
         const record_fault *f = &set.faults.items[i];
         json_append(&faults, json_pack("{so ss so}", "file", json_path(f->path), "pointer",
-                                       f->pointer, "why", json_said(f->message)));
+                                       f->pointer, "why", json_foreign_text(f->message)));
     }
     status = page_answer(o, "results_list", 1, NULL,
                          json_pack("{so so so so sb}", "records", known_pack(o, &set), "wanted",
@@ -374,7 +374,7 @@ static at_status add_folder(file_list *list, const char *folder, bool may_lack, 
     record_set set;
     at_status status = record_load_all(folder, NULL, &set, error);
     if (status)
-        return may_lack ? error_forgive(status, AT_NOT_FOUND, error) : status;
+        return may_lack ? error_ignore(status, AT_NOT_FOUND, error) : status;
     for (size_t i = 0; i < set.count; i++)
         add_file(list, set.records[i].path);
     for (size_t i = 0; i < set.faults.count; i++)
@@ -415,10 +415,10 @@ static json_t *pack_file(const char *path, const char *text, size_t size_bytes, 
     at_status status = record_parse(text, size_bytes, path, &found, one.records, &why);
     if (status)
         json_append(&faults,
-                    json_pack("{ss so}", "pointer", "", "message", json_said(why.message)));
+                    json_pack("{ss so}", "pointer", "", "message", json_foreign_text(why.message)));
     for (size_t i = 0; i < found.count; i++)
         json_append(&faults, json_pack("{ss so}", "pointer", found.items[i].pointer, "message",
-                                       json_said(found.items[i].message)));
+                                       json_foreign_text(found.items[i].message)));
     if (!status) {
         *entries = one.records->entry_count;
         paths_slug(one.records->gpu, slug);

@@ -224,7 +224,7 @@ static json_t *pack_answer(const verification *v, size_t at)
                                (json_int_t)q->entry->time_ns, "changed", changes);
     known_put_question(&object, q->entry);
     if (a->why)
-        json_put(&object, "why", json_said(a->why));
+        json_put(&object, "why", json_foreign_text(a->why));
     if (a->time_ns) {
         json_put(&object, "time_ns", json_integer(a->time_ns));
         json_put(&object, "raced", json_integer((json_int_t)a->raced));
@@ -244,8 +244,8 @@ static json_t *pack_words(const standing_answer *a)
     json_t *words = json_object();
     if (a->rival)
         json_put(&words, "rival",
-                 json_pack("{so so so}", "name", json_said(a->rival), "low", json_exact(a->low),
-                           "high", json_exact(a->high)));
+                 json_pack("{so so so}", "name", json_foreign_text(a->rival), "low",
+                           json_exact(a->low), "high", json_exact(a->high)));
     return words;
 }
 

@@ -95,12 +95,12 @@ static json_t *row_json(const inspected *a, size_t row)
     for (size_t i = 0; i < a->sweep.axis_count; i++)
         json_put(&config, axis_name(a, i), json_from_value(axis_value(a, row, i)));
     if (!row_compiled(r))
-        return json_pack("{so ss so}", "config", config, "outcome",
-                         r->valid ? compile_outcome_name(r->outcome) : "rejected", "message",
-                         json_said(!r->valid
-                                       ? script_pattern(a->script)->constraints[r->broken].text
-                                   : r->log ? r->log
-                                            : ""));
+        return json_pack(
+            "{so ss so}", "config", config, "outcome",
+            r->valid ? compile_outcome_name(r->outcome) : "rejected", "message",
+            json_foreign_text(!r->valid ? script_pattern(a->script)->constraints[r->broken].text
+                              : r->log  ? r->log
+                                        : ""));
     return json_pack("{so ss si si si si sI si si sf ss}", "config", config, "outcome",
                      compile_outcome_name(r->outcome), "registers", (int)r->resources.registers,
                      "spill_store_bytes", (int)r->resources.spill_store_bytes, "spill_load_bytes",

@@ -188,7 +188,7 @@ static bool change_source(emitted *source, const launch_plan *launch, const insp
     const char *body = source->source;
     if (change->shared_spills && launch->launch_count > 0) {
         char kernel[KERNEL_NAME_BYTES];
-        kernel_own_name(plan_entry(launch, 0), kernel);
+        kernel_name_of_entry(plan_entry(launch, 0), kernel);
         body = find_body(source->source, kernel);
         if (!body || launch->launch_count != 1 || launch->launches[0].dynamic_shared_bytes != 0)
             return false;

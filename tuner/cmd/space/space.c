@@ -80,9 +80,10 @@ static at_status print_space(const options *o, const script *s, const space *sp,
                     json_pack("{ss so}", "name", p->parameters[i].name, "values", values));
     }
     for (size_t i = 0; i < p->constraint_count; i++)
-        json_append(&constraints, json_pack("{so si so}", "text", json_said(p->constraints[i].text),
-                                            "line", p->constraints[i].line, "removed",
-                                            json_count_rounded(space_removed(sp, i))));
+        json_append(&constraints,
+                    json_pack("{so si so}", "text", json_foreign_text(p->constraints[i].text),
+                              "line", p->constraints[i].line, "removed",
+                              json_count_rounded(space_removed(sp, i))));
     json_t *found =
         json_pack("{ss sf so sb so so so so}", "pattern", p->name, "enumerate_s", enumerate_s,
                   "cartesian", json_count(space_cartesian(sp)), "sampled", (int)sampled,
@@ -91,7 +92,7 @@ static at_status print_space(const options *o, const script *s, const space *sp,
                   "constraints", constraints);
     return page_show(
         o, "space", 2, found,
-        json_pack("{so so sI so sb}", "summary", json_said(p->summary), "problem",
+        json_pack("{so so sI so sb}", "summary", json_foreign_text(p->summary), "problem",
                   pattern_json_problem(p, PROBLEM_TUNED), "count", (json_int_t)space_count(sp),
                   "share",
                   json_exact(100.0 * (double)space_count(sp) / (double)space_cartesian(sp)),
@@ -191,9 +192,9 @@ warn(linting *l, const char *path, int line, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    json_append(&l->warnings,
-                json_pack("{so so so}", "file", path ? json_path(path) : json_null(), "line",
-                          line ? json_integer(line) : json_null(), "message", json_said(text)));
+    json_append(&l->warnings, json_pack("{so so so}", "file", path ? json_path(path) : json_null(),
+                                        "line", line ? json_integer(line) : json_null(), "message",
+                                        json_foreign_text(text)));
 }
 
 static void lint_kernels(linting *l)
@@ -226,7 +227,7 @@ static at_status lint_prototype(linting *l, const options *o, const arch_limits 
     at_status status = compile_pool_new(
         &(compile_options){.jobs = 1, .use_cache = o->run.machine.use_cache}, &pool, error);
     if (status)
-        return error_forgive(status, AT_NO_TOOLCHAIN, error);
+        return error_ignore(status, AT_NO_TOOLCHAIN, error);
     snprintf(arch, sizeof arch, "sm_%d%d", limits->major, limits->minor);
     space_at(l->space, 0, l->one);
     const pattern *p = script_pattern(l->script);
@@ -342,7 +343,7 @@ static at_status lint_parameter(linting *l, size_t parameter, at_error *error)
             if (v == l->one[parameter] || !space_find(l->space, l->other, &ignored))
                 continue;
             pairs++;
-            if (script_spent(l->script) > MOST_INSTRUCTIONS) {
+            if (script_instructions_spent(l->script) > MOST_INSTRUCTIONS) {
                 l->unseen++;
                 return AT_OK;
             }
@@ -368,7 +369,7 @@ static at_status lint(const options *o, at_error *error)
         status = script_space(l.script, PROBLEM_TUNED, &l.space, error);
     if (status)
         goto cleanup;
-    script_tell_repeated_keys(l.script, warn_at, &l);
+    script_report_repeated_keys(l.script, warn_at, &l);
     lint_kernels(&l);
     status = lint_prototype(&l, o, &arch, error);
     if (status)

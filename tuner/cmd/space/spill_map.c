@@ -273,7 +273,7 @@ static void wish_occupancy_steps(spill_map *m, spill_line *l)
         occupancy next =
             occupancy_compute(m->arch, any->threads, (int)a->caps[i + 1], any->shared_bytes);
         if (here.blocks_per_sm != next.blocks_per_sm)
-            threshold_wish(&l->search, i);
+            threshold_prefer(&l->search, i);
     }
 }
 
@@ -291,7 +291,7 @@ static void wish_caps_that_bind(spill_map *m, spill_line *l)
         for (size_t j = 0; told && used != a->caps[i] && j < a->count; j++)
             if (used < a->caps[i] ? a->caps[j] < used && a->caps[j] + BESIDE >= used
                                   : a->caps[j] > used && a->caps[j] <= used + BESIDE)
-                threshold_wish(&l->search, j);
+                threshold_prefer(&l->search, j);
     }
 }
 
@@ -306,7 +306,7 @@ static void suppose_above_need(spill_map *m, spill_line *l)
         return;
     for (size_t i = 0; i < last; i++)
         if (a->caps[i] >= row->resources.registers)
-            threshold_suppose(&l->search, i, THRESHOLD_NO);
+            threshold_expect(&l->search, i, THRESHOLD_NO);
 }
 
 /* Finds the place where a solved line starts to spill (rising) or stops (falling), as a guess for
@@ -340,8 +340,7 @@ static void suppose_between(spill_map *m, spill_line *l, const spill_line *a, co
         size_t low = from < to ? from : to, high = from < to ? to : from;
         for (size_t i = 0; i < m->line_length; i++)
             if (i < low || i >= high)
-                threshold_suppose(&l->search, i,
-                                  (i < low) == rising ? THRESHOLD_NO : THRESHOLD_YES);
+                threshold_expect(&l->search, i, (i < low) == rising ? THRESHOLD_NO : THRESHOLD_YES);
         return;
     }
 }

@@ -174,7 +174,7 @@ static json_t *line_json(const explored_arch *x, size_t line)
              json_string(kinds[l->kind])); /* "mixed" has exceptions from the threshold */
     size_t place, at = l->place < m->line_length ? l->place : 0;
     threshold_kind mostly =
-        l->kind == THRESHOLD_MIXED ? threshold_mostly(&l->search, &place) : l->kind;
+        l->kind == THRESHOLD_MIXED ? threshold_best_fit(&l->search, &place) : l->kind;
     bool has = m->axes[0].ordered && (mostly == THRESHOLD_RISES || mostly == THRESHOLD_FALLS);
     json_put(&out, "threshold", has ? json_from_value(spill_map_get(m, 0, line, at)) : json_null());
     for (size_t i = next_shown(m, line, 0); i < m->line_length; i = next_shown(m, line, i + 1)) {
@@ -228,7 +228,7 @@ static json_t *line_words(const explored_arch *x, size_t line)
         json_append(&places, place_words(m, line, i));
     return json_pack("{so so sI so so so}", "is_new", new, "why_not", why_not, "change",
                      (json_int_t)m->lines[line].place, "places", places, "log",
-                     json_said(first->log ? first->log : ""), "payoff",
+                     json_foreign_text(first->log ? first->log : ""), "payoff",
                      x->timed ? pack_payoff(x, line) : json_null());
 }
 
@@ -237,7 +237,7 @@ static json_t *pack_constraints(const pattern *p)
     json_t *out = json_array();
     for (size_t i = 0; i < p->constraint_count; i++)
         json_append(&out, json_pack("{si so}", "line", p->constraints[i].line, "text",
-                                    json_said(p->constraints[i].text)));
+                                    json_foreign_text(p->constraints[i].text)));
     return out;
 }
 

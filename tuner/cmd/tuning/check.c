@@ -179,8 +179,8 @@ static at_status report(checking *c, const options *o, const proof *one, at_erro
     json_t *variant = json_pack(
         "{so ss so so so}", "config",
         pattern_json_configuration(script_pattern(c->script), c->indices + one->id * width(c)),
-        "verdict", words[one->verdict], "message", json_said(proven ? NULL : one->message), "fault",
-        fault_json(&one->fault), "covered", coverage_pack(proven ? &one->coverage : NULL));
+        "verdict", words[one->verdict], "message", json_foreign_text(proven ? NULL : one->message),
+        "fault", fault_json(&one->fault), "covered", coverage_pack(proven ? &one->coverage : NULL));
     if (o->json && one->printed)
         json_put(&variant, "printed", printed_json(one->printed));
     if (o->json) {
@@ -344,9 +344,9 @@ static at_status open_all(const options *o, checking *c, at_error *error)
     if (status)
         return status;
     /* A launch that no GPU accepts is a verdict, and no error here. */
-    return error_forgive(prototypes_check(c->script, PROBLEM_TUNED, c->indices, c->pool,
-                                          c->chip.arch, prototypes_warn, NULL, error),
-                         AT_USAGE, error);
+    return error_ignore(prototypes_check(c->script, PROBLEM_TUNED, c->indices, c->pool,
+                                         c->chip.arch, prototypes_warn, NULL, error),
+                        AT_USAGE, error);
 }
 
 static at_status print_end(const checking *c, const options *o, at_error *error)
@@ -425,12 +425,13 @@ static at_status check_captured(const options *o, int *exit_code, at_error *erro
         status = page_show(
             o, "check_captured", 2,
             json_pack("{so so ss ss so so sI sI sI sI sb sb}", "captured",
-                      json_path(o->run.pattern.captured), "kernel", json_said(c.kernel), "arch",
-                      c.arch, "verdict", words[v], "message", json_said(*message ? message : NULL),
-                      "fault", fault_json(&r.at), "blocks", (json_int_t)r.blocks, "blocks_run",
-                      (json_int_t)r.blocks_run, "bytes_written", (json_int_t)r.bytes_written,
-                      "words_rounded", (json_int_t)(r.difference.words - r.difference.beyond),
-                      "variables_unread", r.variables_unread, "holds_addresses", r.holds_addresses),
+                      json_path(o->run.pattern.captured), "kernel", json_foreign_text(c.kernel),
+                      "arch", c.arch, "verdict", words[v], "message",
+                      json_foreign_text(*message ? message : NULL), "fault", fault_json(&r.at),
+                      "blocks", (json_int_t)r.blocks, "blocks_run", (json_int_t)r.blocks_run,
+                      "bytes_written", (json_int_t)r.bytes_written, "words_rounded",
+                      (json_int_t)(r.difference.words - r.difference.beyond), "variables_unread",
+                      r.variables_unread, "holds_addresses", r.holds_addresses),
             NULL, error);
     }
     captured_deinit(&c);

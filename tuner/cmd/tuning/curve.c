@@ -142,7 +142,7 @@ static at_status draw(const options *o, const curve *c, at_error *error)
         return error_set(error, AT_USAGE, "there is nothing to draw: no point has a winner");
     at_status status = page_text(
         "curve_plot", curve_pack(c),
-        json_pack("{sb so}", "png", (int)png, "words", curve_pack_words(c)), &program, error);
+        json_pack("{sb so}", "png", (int)png, "words", curve_pack_figures(c)), &program, error);
     if (!status)
         status = page_draw(program, &picture, &size_bytes, error);
     if (!status)
@@ -179,7 +179,7 @@ static at_status print_measured(const options *o, const curve *c, at_error *erro
     at_status status = o->json
                            ? json_text_print(curve_pack(c), 2, stdout, error)
                            : page_show(o, "curve", 2, json_pack("{s[o]}", "curves", curve_pack(c)),
-                                       json_pack("{s[o]}", "words", curve_pack_words(c)), error);
+                                       json_pack("{s[o]}", "words", curve_pack_figures(c)), error);
     return status || !o->picture ? status : draw(o, c, error);
 }
 
@@ -227,7 +227,7 @@ static at_status add_recorded(const options *o, const sweep_points *c, const rec
     }
     if (!status && found.found) {
         json_append(curves, curve_pack(&found));
-        json_append(words, curve_pack_words(&found));
+        json_append(words, curve_pack_figures(&found));
     }
     if (!status && found.found && o->picture)
         status = draw(o, &found, error);

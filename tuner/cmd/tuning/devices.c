@@ -36,8 +36,8 @@ static at_status print_devices(const options *o, const device_properties *d, siz
                                     (json_int_t)d[i].limits.max_shared_per_block_bytes, "driver",
                                     d[i].driver, "cuda_version", d[i].cuda_version));
     return page_show(o, "devices", 2,
-                     json_pack("{so so}", "devices", all, "no_gpu", json_said(no_gpu)), NULL,
-                     error);
+                     json_pack("{so so}", "devices", all, "no_gpu", json_foreign_text(no_gpu)),
+                     NULL, error);
 }
 
 /* Lists GPUs first. */

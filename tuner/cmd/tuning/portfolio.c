@@ -141,7 +141,7 @@ static json_t *pack_tried(const portfolio_tried *t, const ranges *r)
     json_t *object = json_pack("{so sb sb}", "problem", problem, "held_out", t->held_out,
                                "searched", t->searched);
     if (t->left_out) {
-        json_put(&object, "left_out", json_said(t->left_out));
+        json_put(&object, "left_out", json_foreign_text(t->left_out));
         return object;
     }
     json_put(&object, "rule", t->rule ? json_string(t->rule) : json_null());
@@ -174,7 +174,7 @@ static json_t *pack_words(const portfolio_found *f, const ranges *r)
                      json_exact(f->held_out.mean), json_exact(f->held_out.worst),
                      json_exact(f->made_on.mean), json_exact(f->made_on.worst), "single",
                      json_exact(f->single_mean), "exact_s", json_exact(f->wall_s), "out_of_budget",
-                     (int)f->out_of_budget, "refused_why", json_said(f->refused_why));
+                     (int)f->out_of_budget, "refused_why", json_foreign_text(f->refused_why));
 }
 
 static at_status print(const options *o, const portfolio_found *f, const ranges *r, at_error *error)

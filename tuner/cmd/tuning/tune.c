@@ -226,7 +226,7 @@ static json_t *pack_words(const options *o, const settings *asked, const run_sum
 {
     const run_result *best = run_summary_best(s);
     char text[2 * CONFIGURATION_BYTES] = "";
-    json_t *words = report_pack_words(s, o->top);
+    json_t *words = report_pack_text_values(s, o->top);
     if (best && s->device.predicted) {
         text_add(text, sizeof text, "autotune explain %s", asked->pattern.script);
         for (size_t i = 0; i < asked->pattern.variable_count; i++)

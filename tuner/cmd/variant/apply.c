@@ -270,7 +270,7 @@ static bool follow_launches(script *s, const uint16_t *indices, const bool *is_m
             shapes[k].wanted = &after->launches[k];
             shapes[k].indices = indices;
             shapes[k].is_macro = is_macro;
-            kernel_own_name(plan_entry(after, k), shapes[k].kernel);
+            kernel_name_of_entry(plan_entry(after, k), shapes[k].kernel);
             complete = change_launches_of(&shapes[k], f, edits) && complete;
         }
     }
@@ -404,7 +404,7 @@ static char *redefined(const application *a, size_t parameter, const cpp_macro *
         pack_append(&out, m->span.text, m->span.length);
         pack_append_text(&out, "\n#endif");
     }
-    return memory_have(pack_take_text(&out));
+    return memory_require(pack_take_text(&out));
 }
 
 static at_status apply_parameter(application *a, size_t parameter, at_error *error)
@@ -449,7 +449,7 @@ static at_status apply_parameter(application *a, size_t parameter, at_error *err
  * its start. */
 static void add_definitions(application *a)
 {
-    char *text = memory_have(pack_take_text(&a->added));
+    char *text = memory_require(pack_take_text(&a->added));
     const cpp_unit *u = &a->file->units[0];
     if (*text) {
         const char *at = u->own_comment.text + u->own_comment.length;

@@ -21,14 +21,14 @@ at_status best_find(const options *o, script *s, const arch_limits *gpu, uint16_
     if (status)
         return status;
     library_check check = {.script = s};
-    const record_values problem = library_problem(p, pairs),
+    const record_values problem = library_script_problem(p, pairs),
                         fallback = library_default(p, defaults);
     const pick_target target = {.gpu = gpu->name,
                                 .major = gpu->major,
                                 .minor = gpu->minor,
                                 .problem = &problem,
                                 .fits = library_fits,
-                                .ask = library_ask,
+                                .ask = library_feature,
                                 .context = &check,
                                 .fallback = &fallback};
     *rule = pick(&records, &target, &found);

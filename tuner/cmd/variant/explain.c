@@ -89,7 +89,7 @@ static json_t *access_json(const explained *x, double scale, const explain_line 
                   {"constant_passes", c->constant_passes, false}};
     json_t *out = json_pack("{si ss}", "line", l->line, "kind", kind);
     if (!explain_line_is_own(l))
-        json_put(&out, "file", json_path_of(l->file.at, l->file.length));
+        json_put(&out, "file", json_path_bytes(l->file.at, l->file.length));
     else if (l->line > 0 && (size_t)l->line <= x->place_count && x->places[l->line - 1])
         json_put(&out, "place", json_path(x->places[l->line - 1]));
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
@@ -174,8 +174,8 @@ static json_t *pack_explained(const explained *x)
     else
         add_launch(&root, x, 0);
     json_decref(launches);
-    json_put(&root, "wrong", json_said(x->wrong));
-    json_put(&root, "unproven", json_said(x->unproven));
+    json_put(&root, "wrong", json_foreign_text(x->wrong));
+    json_put(&root, "unproven", json_foreign_text(x->unproven));
     return root;
 }
 
@@ -286,8 +286,8 @@ static json_t *pack_words(const explained *x)
                                     json_string_nocheck(x->source.includes.headers[i].text));
     return json_pack("{ss so sb so so so so sI sI sb}", "configuration", x->configuration,
                      "stood_for",
-                     record_pack_stood_for(p->problems[PROBLEM_TUNED], p->problems[x->problem],
-                                           p->problem_count),
+                     record_pack_tuned_difference(p->problems[PROBLEM_TUNED],
+                                                  p->problems[x->problem], p->problem_count),
                      "narrow", columns > 0 && columns < LEAST_BESIDE, "source",
                      json_string_nocheck(x->source.source), "numbers", own_numbers(x), "includes",
                      includes, "each", launches, "registers_a_thread", (json_int_t)r->registers,

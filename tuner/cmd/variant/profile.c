@@ -272,7 +272,7 @@ static json_t *pack_words(const profiled *x)
     }
     return json_pack("{ss so sb so sb}", "configuration", x->configuration, "counted", launches,
                      "is_simulated", (int)x->is_simulated, "why_not",
-                     json_said(x->why_not.status ? x->why_not.message : "it faults there"),
+                     json_foreign_text(x->why_not.status ? x->why_not.message : "it faults there"),
                      "sampled", x->is_simulated && x->simulated.launches[0].explanation.scale > 1);
 }
 

@@ -89,7 +89,7 @@ static void expect_row(const kriging *k, rows *r, const value *problem, size_t r
     double expected[RECORD_MAX_KEPT + 1], *ratios = &r->ratios[row * width];
     kriging_expect(k, problem, expected);
     expected[width] = r->defaults[row] > 0 ? expected[width] : 0;
-    kriging_beware(k, problem, expected);
+    kriging_add_risk(k, problem, expected);
     for (size_t i = 0; i < width; i++)
         ratios[i] = ratios[i] > 0 ? expected[i] : 0;
     r->defaults[row] = expected[width];

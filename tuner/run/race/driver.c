@@ -66,7 +66,7 @@ at_status race_driver_new(session *s, pipeline *p, race_log *log, const candidat
                                                      plan_most_shared_bytes(&one->launches[0]),
                                      .order = one->configuration};
     }
-    d->race = memory_have(race_new(&rules, entrants, d->count));
+    d->race = memory_require(race_new(&rules, entrants, d->count));
     free(entrants);
     others_join(d);
     *out = d;

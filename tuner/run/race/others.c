@@ -119,7 +119,7 @@ static bool holds_all(const race_other *o, const uint32_t *order, size_t count)
 
 void others_ask(race_driver *d, const uint32_t *order, size_t count)
 {
-    size_t wanted = race_blocks_alike(d->race), under_way = 1;
+    size_t wanted = race_blocks_ahead(d->race), under_way = 1;
     for (size_t i = 0; i < d->other_count; i++)
         under_way += d->others[i].count > 0;
     for (size_t i = d->other_count; i-- > 0 && under_way < wanted;) {

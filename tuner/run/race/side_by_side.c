@@ -34,7 +34,7 @@ static at_status await(device_worker *w, const device_question *question, const 
         if (status != AT_NOT_FOUND)
             return status;
         error_clear(error);
-        if (interrupt_waits())
+        if (interrupt_is_pending())
             return error_set(error, AT_INTERRUPTED, "interrupted");
         status = busy ? rules->meanwhile(rules->context, error) : AT_OK;
         if (status)

@@ -130,7 +130,7 @@ static void find_place(const problem_set *set, const emitted *source, const laun
                        char *place, size_t place_bytes)
 {
     char kernel[KERNEL_NAME_BYTES + 1];
-    kernel_own_name(plan_entry(launch, 0), kernel);
+    kernel_name_of_entry(plan_entry(launch, 0), kernel);
     text_add(kernel, sizeof kernel, "(");
     if (!compile_source_place(source->source, kernel, place, place_bytes))
         snprintf(place, place_bytes, "%s", oracle_path(set));
@@ -353,7 +353,7 @@ at_status prototypes_submit(script *s, problem_kind problem, const uint16_t *ind
 }
 
 at_status prototypes_take(script *s, problem_kind problem, const uint16_t *indices,
-                          const compile_result *r, prototype_doubt *doubt, void *context,
+                          const compile_result *r, prototype_warning *doubt, void *context,
                           at_error *error)
 {
     launch_plan plan;
@@ -365,7 +365,7 @@ at_status prototypes_take(script *s, problem_kind problem, const uint16_t *indic
 }
 
 at_status prototypes_check(script *s, problem_kind problem, const uint16_t *indices,
-                           compile_pool *pool, const char *arch, prototype_doubt *doubt,
+                           compile_pool *pool, const char *arch, prototype_warning *doubt,
                            void *context, at_error *error)
 {
     bool asked;

@@ -94,12 +94,12 @@ at_status prototypes_submit(script *s, problem_kind problem, const uint16_t *ind
 
 /* Compares after the result has arrived. Returns AT_SCRIPT if the arguments do not fit. */
 at_status prototypes_take(script *s, problem_kind problem, const uint16_t *indices,
-                          const compile_result *r, prototype_doubt *doubt, void *context,
+                          const compile_result *r, prototype_warning *doubt, void *context,
                           at_error *error);
 
 /* Does both, in a pool that compiles nothing else. */
 at_status prototypes_check(script *s, problem_kind problem, const uint16_t *indices,
-                           compile_pool *pool, const char *arch, prototype_doubt *doubt,
+                           compile_pool *pool, const char *arch, prototype_warning *doubt,
                            void *context, at_error *error);
 
 /* Writes a doubt as a warning to stderr. `context` is not used. */

@@ -94,7 +94,7 @@ at_status proof_problems_choose(proof_problems *p, script *s, bool as_set, at_er
             status = add(p, s, kind, choices[i].most_bytes, &added, error);
         /* A problem that the script does not state may be impossible. */
         if (is_last)
-            status = error_forgive(status, AT_SCRIPT, error);
+            status = error_ignore(status, AT_SCRIPT, error);
     }
     for (size_t i = 0; !status && i < described->ragged_count; i++)
         status = add(p, s, (problem_kind)(PROBLEM_RAGGED + i), most_problem_bytes, &added, error);

@@ -259,7 +259,7 @@ at_status session_choose_problems(script *s, bool predicted, session_problems *o
     at_status status = predicted ? proof_problems_choose(&chosen, s, false, error) : AT_OK;
     /* Without a small problem the tuned one runs whole. */
     if (status || !chosen.count || chosen.none_whole || (chosen.count == 1 && chosen.sampled[0]))
-        return error_forgive(status, AT_USAGE, error);
+        return error_ignore(status, AT_USAGE, error);
     out->count = 1;
     for (size_t i = 0; i < chosen.count; i++) {
         out->predicted_alone = out->predicted_alone || chosen.sampled[i];
@@ -419,7 +419,7 @@ static at_status take_results(session *s, bool settled, at_error *error)
         compile_result r = {0};
         status = compile_take(s->workers->pool, STEP_MS, &r, error);
         if (status)
-            status = error_forgive(status, AT_NOT_FOUND, error);
+            status = error_ignore(status, AT_NOT_FOUND, error);
         else
             status = session_owns(r.id) ? session_take(s, &r, error)
                                         : problem_set_take(&s->problems, r.id, &r, error);

@@ -37,7 +37,7 @@ at_status target_find(const char *arch, arch_limits *out, at_error *error)
     sim_chip chip;
     if (arch && status && sim_chip_find(arch, &chip, NULL) == AT_OK) {
         *out = chip.limits;
-        return error_forgive(status, AT_USAGE, error);
+        return error_ignore(status, AT_USAGE, error);
     }
     /* the name of a GPU is not that of an architecture */
     if (!arch && !status)
@@ -57,7 +57,7 @@ at_status target_check_script(const settings *o, at_error *error)
 static bool interrupt_asked(void *context)
 {
     (void)context;
-    return interrupt_waits();
+    return interrupt_is_pending();
 }
 
 /* A pool of one worker, which starts when the script asks the compiler about a kernel file. */
@@ -247,7 +247,7 @@ static at_status refuse_broken(script *s, problem_kind problem, const uint16_t *
     if (script_complete_configuration(s, problem, none, NULL, nearest, &changed, NULL))
         changed = false;
     changed_text(s, indices, nearest, near, sizeof near);
-    script_tell_derived(s, broken, derived, sizeof derived);
+    script_describe_derived(s, broken, derived, sizeof derived);
     return error_set_at(
         error, AT_USAGE, p->path, p->constraints[broken].line,
         "no valid configuration has these values: they break a constraint: %s%s%s%s",
@@ -353,7 +353,7 @@ void extend_hash(char hash[33], const emitted *source, const launch_plan *launch
     plan_put_launch(&m, launch);
     if (buffers)
         plan_put_problem(&m, buffers);
-    memory_have(m.failed ? NULL : &m);
+    memory_require(m.failed ? NULL : &m);
     hash_text(XXH3_128bits(m.bytes, m.size_bytes), hash);
     pack_deinit(&m);
 }

@@ -76,11 +76,11 @@ at_status workers_await(workers *w, at_error *error)
 
 void workers_open_next(workers *w)
 {
-    bool opens = w->device && device_worker_opens(w->device);
+    bool opens = w->device && device_worker_is_opening(w->device);
     device_worker *next = NULL;
     for (size_t i = 0; i < w->other_count; i++) {
-        opens = opens || device_worker_opens(w->others[i]);
-        if (!next && device_worker_waits(w->others[i]))
+        opens = opens || device_worker_is_opening(w->others[i]);
+        if (!next && device_worker_is_waiting(w->others[i]))
             next = w->others[i];
     }
     int64_t now_ns = clock_now_ns();
@@ -278,7 +278,7 @@ static at_status drop_events(workers *w, device_worker *d, at_error *error)
         if (status == AT_NOT_FOUND && pending)
             continue;
         if (status)
-            return error_forgive(status, AT_NOT_FOUND, error);
+            return error_ignore(status, AT_NOT_FOUND, error);
         bool failed = event.kind == DEVICE_FAILED;
         if (event.kind == DEVICE_OPENED)
             failed = (status = workers_meet(w, d, &event.properties, error)) != AT_OK;

@@ -441,7 +441,7 @@ static at_status answer_current(run *r, at_error *error)
 {
     at_status status = AT_OK;
     while (!status && (r->next <= r->current || is_waiting(r, r->current))) {
-        if (interrupt_waits())
+        if (interrupt_is_pending())
             return error_set(error, AT_INTERRUPTED, "interrupted");
         if (r->next < r->count && r->next <= r->current + AHEAD)
             status = meanwhile(r, error);

@@ -263,7 +263,7 @@ static at_status drain_compiled(pipeline *p, bool *moved, at_error *error)
             take_compiled(p, &r);
         compile_result_deinit(&r);
     }
-    status = error_forgive(status, AT_NOT_FOUND, error);
+    status = error_ignore(status, AT_NOT_FOUND, error);
     return !status && p->options.prover ? prover_step(p->options.prover, error) : status;
 }
 
@@ -280,7 +280,7 @@ static at_status drain(pipeline *p, bool *moved, at_error *error)
         workers_open_next(p->session->workers);
     for (size_t i = 0; !status && i < p->gpus.count; i++)
         if (is_heard(p, i))
-            status = error_forgive(trying_drain(p, i, moved, error), AT_NOT_FOUND, error);
+            status = error_ignore(trying_drain(p, i, moved, error), AT_NOT_FOUND, error);
     return status;
 }
 

@@ -673,7 +673,7 @@ static at_status take_from(prover *p, device_worker *w, at_error *error)
         }
         device_event_deinit(&e);
     }
-    return error_forgive(status, AT_NOT_FOUND, error);
+    return error_ignore(status, AT_NOT_FOUND, error);
 }
 
 at_status prover_step(prover *p, at_error *error)
@@ -706,7 +706,7 @@ at_status prover_work(prover *p, int timeout_ms, at_error *error)
         if (status)
             return status;
     }
-    status = error_forgive(status, AT_NOT_FOUND, error);
+    status = error_ignore(status, AT_NOT_FOUND, error);
     if (!status)
         status = prover_step(p, error);
     if (status || p->decided.count)

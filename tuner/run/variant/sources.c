@@ -84,7 +84,7 @@ at_status sources_submit(const sources *all, const session *s, candidate *c, at_
                                w->properties.arch, w->properties.predicted, error);
         /* The source of a finished candidate goes before the hundreds of others. */
         if (candidate_is_finished(c))
-            compile_hurry(w->pool);
+            compile_prioritise(w->pool);
         parts++;
     }
     c->parts = parts;

@@ -211,7 +211,7 @@ static candidate *meet(keymap *known, const candidates *all, candidate *c, bool 
     uint64_t number, id;
     memcpy(&number, own->bytes, sizeof number);
     if (!keymap_get(known, number, &id)) {
-        memory_have(keymap_put(known, number, c->id) ? known : NULL);
+        memory_require(keymap_put(known, number, c->id) ? known : NULL);
         return NULL;
     }
     /* Another candidate may stand for the noted one by now, perhaps `c` itself. */

@@ -235,7 +235,8 @@ static at_status decode_packed_cvt(decoder *d, ptx_type to, ptx_type from)
     ptx_type element = to == PTX_F16X2 ? PTX_F16 : to == PTX_BF16X2 ? PTX_BF16 : to;
     ptx_type source_element = from == PTX_F16X2 ? PTX_F16 : from;
     bool bytes = to == PTX_E4M3X2 || to == PTX_E5M2X2;
-    if (!is_packed(to) || !sim_converts(element, source_element) || (!unpacks && from != PTX_F32))
+    if (!is_packed(to) || !sim_conversion_exists(element, source_element) ||
+        (!unpacks && from != PTX_F32))
         return decode_unknown(d);
     decode_count(d, unpacks ? 2 : 3, unpacks ? 2 : 3);
     int32_t parts[4] = {decode_constant(d, 0, 4)};
@@ -285,7 +286,7 @@ at_status decode_cvt(decoder *d)
         return decode_arithmetic(d);
     if (is_packed(to) || is_packed(from))
         return decode_packed_cvt(d, to, from);
-    if (!sim_converts(to, from))
+    if (!sim_conversion_exists(to, from))
         return decode_unknown(d);
     decode_count(d, 2, 2);
     int32_t source = decode_source(d, decode_operand(d, 1), type_lane_bytes(from), from);
@@ -336,7 +337,7 @@ sim_instruction *decode_compare(decoder *d, const char *comparison, ptx_type typ
     sim_instruction *c = decode_emit(d, SIM_COMPARE, SIM_CLASS_PREDICATE);
     c->compare = compare;
     c->rule = (uint8_t)rule;
-    c->number = (uint8_t)sim_number_of(type);
+    c->number = (uint8_t)sim_order_of(type);
     c->type = (uint8_t)type;
     c->flush = flush_of(d, type);
     c->d = to;

@@ -156,7 +156,7 @@ static bool copy_in(sim_block *b, sim_warp *w, const sim_instruction *c, int lan
         (!sim_own_place(b, w, c, lane, p->global, f.bytes, BULK_BYTES, "a bulk copy", &f.from_at) ||
          !sim_shared_begin(b, b, w, c, lane, f.from_at, f.bytes, SIM_TOUCH_READ, f.number, true)))
         return false;
-    f.data = memory_have(malloc(f.bytes + 1u));
+    f.data = memory_require(malloc(f.bytes + 1u));
     if (p->moved < p->bytes)
         fill_outside(p, f.data);
     if (c->kind == SIM_BULK_MOVE) {
@@ -391,7 +391,7 @@ bool sim_store_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32
                                       sim_lane_address(w, c->e, (uint32_t)c->d2, c->e_offset, l),
                                       owner, &f.barrier))
             return false;
-        f.data = memory_have(malloc(f.bytes));
+        f.data = memory_require(malloc(f.bytes));
         for (uint32_t i = 0; i < c->vector; i++) {
             int32_t slot = b->program->lists[c->list + (int32_t)i];
             const uint64_t v = sim_lane(w, slot, each, l);

@@ -149,7 +149,8 @@ void sim_clock_add(sim_clock **into, const sim_known *known, uint32_t count)
     uint32_t old = *into ? (*into)->count : 0;
     if (covers(*into, known, count))
         return;
-    sim_clock *joined = memory_have(malloc(sizeof *joined + (old + count) * sizeof *joined->known));
+    sim_clock *joined =
+        memory_require(malloc(sizeof *joined + (old + count) * sizeof *joined->known));
     joined->references = 1;
     joined->count = merge(joined->known, *into ? (*into)->known : NULL, old, known, count);
     sim_clock_drop(*into);

@@ -96,7 +96,7 @@ const sim_instruction *sim_loop_around(const sim_program *p, int32_t pc)
 static void keep_lines(const ptx_module *m, int location, device_fault *f)
 {
     for (size_t i = 0; i < FAULT_LINES; i++) {
-        location = ptx_outside_headers(m, location);
+        location = ptx_user_location(m, location);
         if (location == PTX_NONE)
             return;
         const ptx_location *l = &m->locations[location];
@@ -115,7 +115,7 @@ bool sim_fail(sim_block *b, const sim_warp *w, const sim_instruction *c, int lan
     sim_fault *f = &b->fault;
     device_fault *at = &f->at;
     const ptx_module *m = b->program->module;
-    char text[512], place[PTX_PLACE_BYTES];
+    char text[512], place[PTX_LOCATION_BYTES];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
@@ -125,7 +125,7 @@ bool sim_fail(sim_block *b, const sim_warp *w, const sim_instruction *c, int lan
     memcpy(at->block, b->block, sizeof at->block);
     sim_thread_position(b, w->first_thread + (uint32_t)lane, at->thread);
     keep_lines(m, c->location, at);
-    ptx_place(m, c->location, place, sizeof place);
+    ptx_format_location(m, c->location, place, sizeof place);
     ptx_text op = c->statement >= 0 ? m->statements[c->statement].opcode : (ptx_text){"ret", 3};
     snprintf(f->message, sizeof f->message,
              "%s in %s at %s (%.*s, PTX line %d), thread (%u,%u,%u) of block (%u,%u,%u): %s",

@@ -135,7 +135,7 @@ sim_write *sim_location_insert(sim_location *x, uint32_t index)
     /* There is room for 1, 2, 4 ... writes. */
     if ((x->count & (x->count - 1)) == 0) {
         const size_t room = x->count > 0 ? 2 * (size_t)x->count : 1;
-        sim_write *grown = memory_have(aligned_alloc(_Alignof(sim_write), room * sizeof *grown));
+        sim_write *grown = memory_require(aligned_alloc(_Alignof(sim_write), room * sizeof *grown));
         if (x->count > 0)
             memcpy(grown, x->writes, x->count * sizeof *grown);
         free(x->writes);

@@ -322,7 +322,7 @@ static void save(sim_warp *w, const sim_body *caller, sim_frame *f)
 {
     const size_t first = (size_t)caller->first_slot, bytes = (size_t)caller->slot_bytes;
     const size_t origins = bytes / SIM_SLOT_STEP * sizeof *w->origin_of;
-    f->saved = memory_have(malloc(w->lacks ? 2 * bytes + origins + 1 : bytes + 1));
+    f->saved = memory_require(malloc(w->lacks ? 2 * bytes + origins + 1 : bytes + 1));
     memcpy(f->saved, w->registers + first, bytes);
     if (w->lacks) {
         f->lacks = f->saved + bytes;

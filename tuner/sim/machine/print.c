@@ -32,7 +32,7 @@ void sim_prints_deinit(sim_prints *p)
 static void add_block(sim_prints *p, const sim_printed *block, bool cut)
 {
     pthread_mutex_lock(&p->lock);
-    sim_printed *grown = memory_have(array_grow(p->blocks, p->count, sizeof *grown));
+    sim_printed *grown = memory_require(array_grow(p->blocks, p->count, sizeof *grown));
     size_t at = p->count;
     p->blocks = grown;
     while (at > 0 && grown[at - 1].order > block->order)
@@ -55,7 +55,7 @@ static void add_block(sim_prints *p, const sim_printed *block, bool cut)
 char *sim_prints_text(const sim_prints *p, uint64_t last)
 {
     static const char more[] = "... (and more)\n";
-    char *text = memory_have(malloc(p->bytes + sizeof more));
+    char *text = memory_require(malloc(p->bytes + sizeof more));
     size_t used = 0;
     for (size_t i = 0; i < p->count && p->blocks[i].order <= last; i++) {
         memcpy(text + used, p->blocks[i].text, p->blocks[i].bytes);
@@ -148,7 +148,7 @@ static void put(sim_block *b, const char *text, size_t bytes)
         return;
     size_t room = SIM_PRINT_BYTES - b->printed.bytes;
     if (!b->printed.text)
-        b->printed.text = memory_have(malloc(SIM_PRINT_BYTES));
+        b->printed.text = memory_require(malloc(SIM_PRINT_BYTES));
     b->print_cut = b->print_cut || bytes > room;
     bytes = bytes > room ? room : bytes;
     memcpy(b->printed.text + b->printed.bytes, text, bytes);

@@ -16,7 +16,7 @@
 static bool check_metadata(sim_block *b, const sim_warp *w, const sim_instruction *c)
 {
     int lane;
-    return sim_matrix_has_meaning(b->program, c, w->registers, &lane) ||
+    return sim_matrix_metadata_is_valid(b->program, c, w->registers, &lane) ||
            sim_fail(b, w, c, lane, SIM_FAULT_SHUFFLE,
                     "the metadata of lane %d, 0x%08x, does not give the place of each element",
                     lane, sim_lanes32(w, c->e)[lane]);
@@ -35,7 +35,7 @@ bool sim_multiply(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t 
     return true;
 }
 
-enum { WARPS = SIM_WARPGROUP_WARPS, PIECE_BYTES = SIM_WARPGROUP_PIECE_BYTES };
+enum { WARPS = SIM_WARPGROUP_WARPS, PIECE_BYTES = SIM_WARPGROUP_CHUNK_BYTES };
 
 typedef struct part { /* a warp's part of a product under way */
     uint32_t number;  /* of the product among those of its warpgroup */
@@ -128,8 +128,9 @@ static const sim_instruction *find_product(const sim_block *b, const sim_warp *w
 static bool misuse(sim_block *b, const sim_warp *w, const sim_instruction *c, uint32_t number,
                    const char *what)
 {
-    char place[PTX_PLACE_BYTES];
-    ptx_place(b->program->module, find_product(b, w, number)->location, place, sizeof place);
+    char place[PTX_LOCATION_BYTES];
+    ptx_format_location(b->program->module, find_product(b, w, number)->location, place,
+                        sizeof place);
     return sim_fail(b, w, c, 0, SIM_FAULT_RACE,
                     "it %s of the wgmma at %s, which no wgmma.wait_group has waited for", what,
                     place);
@@ -225,7 +226,7 @@ static bool take_metadata(sim_block *b, sim_warp *w, const sim_instruction *c, u
     const sim_warpgroup_product *x = sim_warpgroup_product_of(b->program, c);
     if (!x->part.sparse)
         return true;
-    if (!sim_warpgroup_knows(x, of_b))
+    if (!sim_warpgroup_layout_is_known(x, of_b))
         return sim_fail(b, w, c, 0, SIM_FAULT_UNKNOWN,
                         "the layout of b is not simulated: its swizzle is shorter than a column");
     if (!check_metadata(b, w, c))
@@ -275,7 +276,7 @@ static bool multiply(sim_block *b, sim_warp *w, const sim_instruction *c)
     const sim_warpgroup_product *x = sim_warpgroup_product_of(b->program, c);
     const uint32_t own = w->first_thread / SIM_LANES % WARPS;
     part of = {.number = s->begun, .warp = w, .instruction = c};
-    uint32_t pieces[2][SIM_WARPGROUP_PIECES];
+    uint32_t pieces[2][SIM_WARPGROUP_CHUNKS];
     int counts[2] = {0, 0};
     bool keeps;
     if ((group_of(w) + 1) * WARPS * SIM_LANES > b->thread_count)
@@ -286,7 +287,7 @@ static bool multiply(sim_block *b, sim_warp *w, const sim_instruction *c)
         return false;
     for (int i = 0; i < 2; i++)
         if (i == 1 || c->a != SIM_NO_SLOT)
-            counts[i] = sim_warpgroup_pieces(x, i ? SIM_MATRIX_B : SIM_MATRIX_A, of.descriptors[i],
+            counts[i] = sim_warpgroup_chunks(x, i ? SIM_MATRIX_B : SIM_MATRIX_A, of.descriptors[i],
                                              own, pieces[i]);
     if (!begin(b, w, c, pieces[0], counts[0]) || !begin(b, w, c, pieces[1], counts[1]))
         return false;
@@ -336,9 +337,9 @@ static void land(sim_block *b, const part *of)
                               .lanes = 1,
                               .pc = (int32_t)(of->instruction - b->program->code),
                               .unit = (uint16_t)(SIM_UNIT_PRODUCTS + group_of(of->warp))};
-    uint32_t pieces[SIM_WARPGROUP_PIECES];
+    uint32_t pieces[SIM_WARPGROUP_CHUNKS];
     for (int i = of->instruction->a == SIM_NO_SLOT ? 1 : 0; i < 2; i++) {
-        const int count = sim_warpgroup_pieces(x, i ? SIM_MATRIX_B : SIM_MATRIX_A,
+        const int count = sim_warpgroup_chunks(x, i ? SIM_MATRIX_B : SIM_MATRIX_A,
                                                of->descriptors[i], own, pieces);
         for (int k = 0; k < count; k++)
             sim_shared_land(b, b, of->warp, of->instruction, 0, pieces[k], PIECE_BYTES, false,
@@ -423,7 +424,7 @@ bool sim_warpgroup_execute(sim_block *b, sim_warp *w, const sim_instruction *c, 
 
 bool sim_warpgroups_allow_end(sim_block *b)
 {
-    if (b->launch->most_accesses || b->launch->first_warp_only)
+    if (b->launch->access_limit || b->launch->first_warp_only)
         return true;
     for (uint32_t i = 0; b->warpgroups && i < b->warp_count; i++) {
         const sim_warpgroup *g = &b->warpgroups[i / WARPS];

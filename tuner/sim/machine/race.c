@@ -43,7 +43,7 @@ static void *cut(sim_pool *pool, size_t bytes)
 {
     if (bytes > pool->left_bytes) {
         size_t whole = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
-        char *chunk = memory_have(malloc(HEAD_BYTES + whole));
+        char *chunk = memory_require(malloc(HEAD_BYTES + whole));
         push(&pool->chunks, chunk);
         pool->at = chunk + HEAD_BYTES;
         pool->left_bytes = whole;

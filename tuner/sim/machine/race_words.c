@@ -63,17 +63,17 @@ static void describe_party(const sim_race_access *a, const sim_stamp *s, char *t
 static void describe_line(const sim_race_access *a, const sim_stamp *s, char *text, size_t bytes)
 {
     const sim_program *p = a->block->program;
-    char place[PTX_PLACE_BYTES];
+    char place[PTX_LOCATION_BYTES];
     text[0] = '\0';
     if (s->pc < 0 || &p->code[s->pc] == a->instruction || p->code[s->pc].location == PTX_NONE)
         return;
-    ptx_place(p->module, p->code[s->pc].location, place, sizeof place);
+    ptx_format_location(p->module, p->code[s->pc].location, place, sizeof place);
     snprintf(text, bytes, "; the other access is at %s", place);
 }
 
 /* The parts of all reports. */
 typedef struct report_parts {
-    char place[SIM_PLACE_BYTES], party[96], line[PTX_PLACE_BYTES + 32];
+    char place[SIM_PLACE_BYTES], party[96], line[PTX_LOCATION_BYTES + 32];
 } report_parts;
 
 static report_parts describe_all(const sim_race_access *a, const sim_stamp *s)

@@ -26,7 +26,7 @@ static void keep(const sim_block *b, sim_warp *w, const sim_instruction *c)
     const size_t registers = b->program->register_bytes;
     sim_warp_loop *k = &w->loop;
     if (!k->kept)
-        k->kept = memory_have(malloc(registers + sizeof w->flow.paths));
+        k->kept = memory_require(malloc(registers + sizeof w->flow.paths));
     k->lasts = k->branch ? 2 * k->lasts : 1;
     k->looks = 0;
     k->branch = c;

@@ -153,7 +153,7 @@ at_status sim_run(const sim_launch *launch, sim_fault *fault, at_error *error)
     status = together ? sim_residents_run(launch, c.watch, c.total, &c.fault, error)
                       : run_apart(&c, wanted, error);
     sim_watch_free(c.watch);
-    c.fault.is_of_several_threads = wanted > 1;
+    c.fault.ran_on_several_threads = wanted > 1;
     if (!status)
         *fault = c.fault;
     return status;

@@ -50,8 +50,8 @@ typedef enum sim_fault_kind {
 typedef struct sim_fault {
     sim_fault_kind kind;
     device_fault at;
-    bool is_of_several_threads; /* several host threads ran: one alone may find another fault */
-    char message[1536];         /* the whole fault in one sentence, and its place */
+    bool ran_on_several_threads; /* several host threads ran: one alone may find another fault */
+    char message[1536];          /* the whole fault in one sentence, and its place */
 } sim_fault;
 
 /* Is called for every access to global memory of a sampled run, in order, on one thread. */
@@ -146,7 +146,7 @@ typedef struct sim_launch {
     uint32_t texture_count;
     bool announce;           /* call the observer when a cluster starts, with instruction NULL */
     struct sim_trace *trace; /* of a sampled run, whose warps run in short turns; may be NULL */
-    uint64_t most_accesses;  /* accesses to memory after which a warp ends; 0: no limit */
+    uint64_t access_limit;   /* accesses to memory after which a warp ends; 0: no limit */
     char *unwatched; /* SIM_UNWATCHED_BYTES: gets the names of buffers that are not watched for
                         races; may be NULL */
 } sim_launch;

@@ -38,7 +38,7 @@ void sim_values_free(sim_block *b)
 void sim_values_reserve(sim_block *b)
 {
     size_t bytes = b->program->register_bytes;
-    b->lacks = memory_have(aligned_alloc(64, (b->warp_count * bytes + 63) / 64 * 64 + 64));
+    b->lacks = memory_require(aligned_alloc(64, (b->warp_count * bytes + 63) / 64 * 64 + 64));
     b->origin_of = memory_new(b->warp_count * bytes / SIM_SLOT_STEP + 1, sizeof *b->origin_of);
 }
 
@@ -84,8 +84,8 @@ bool sim_values_fail(sim_block *b, const sim_warp *w, const sim_instruction *c, 
         return sim_fail(b, w, c, lane, SIM_FAULT_UNINITIALISED,
                         "%s comes from a variable or register that nothing wrote", what);
     const sim_origin *o = &b->origins[origin - 1];
-    char place[PTX_PLACE_BYTES];
-    ptx_place(b->program->module, b->program->code[o->pc].location, place, sizeof place);
+    char place[PTX_LOCATION_BYTES];
+    ptx_format_location(b->program->module, b->program->code[o->pc].location, place, sizeof place);
     return sim_fail(b, w, c, lane, SIM_FAULT_UNINITIALISED, "%s comes from %s, read at %s", what,
                     o->where, place) ||
            (o->is_placed && sim_fault_add_address(b, o->owner, o->space, o->address));

@@ -325,7 +325,7 @@ bool sim_values_multiply(sim_block *b, sim_warp *w, const sim_instruction *c)
         first = lacking(w, slots[i], width, UINT64_MAX) ? &slots[i] : first;
     }
     const uint16_t origin = w->origin_of[*first / SIM_SLOT_STEP];
-    sim_matrix_lose(b->program, c, w->lacks);
+    sim_matrix_mark_undefined(b->program, c, w->lacks);
     for (int i = 0; first != slots && i < x->registers[SIM_MATRIX_D]; i++)
         w->origin_of[slots[i] / SIM_SLOT_STEP] = origin;
     return true;
@@ -503,7 +503,8 @@ void sim_values_warpgroup(sim_block *b, sim_warp *w, const sim_instruction *c,
     for (int i = 0; keeps && i < x->part.registers[SIM_MATRIX_D]; i++)
         if (lacking(w, d[i], 4, UINT64_MAX))
             origin = w->origin_of[d[i] / SIM_SLOT_STEP];
-    if (sim_warpgroup_lose(b->program, c, b->shared_valid, a_pieces, b_pieces, keeps, w->lacks))
+    if (sim_warpgroup_mark_undefined(b->program, c, b->shared_valid, a_pieces, b_pieces, keeps,
+                                     w->lacks))
         for (int i = 0; i < x->part.registers[SIM_MATRIX_D]; i++)
             w->origin_of[d[i] / SIM_SLOT_STEP] = origin;
 }

@@ -498,7 +498,7 @@ bool sim_warp_run(sim_block *b, sim_warp *w)
             return false;
         if (b->launch->trace && (mask != 0 || c->kind == SIM_BRANCH))
             sim_trace_step(b->launch->trace, b, w, c, mask);
-        if (b->launch->most_accesses && w->accesses >= b->launch->most_accesses)
+        if (b->launch->access_limit && w->accesses >= b->launch->access_limit)
             end_early(b, w);
         if (stalled != 0 && w->flow.stalled == stalled)
             w->flow.stalled = 0;

@@ -343,7 +343,7 @@ static void keep_nan(const sim_conversion *c, void *restrict d, const void *a)
         }
 }
 
-bool sim_converts(ptx_type to, ptx_type from)
+bool sim_conversion_exists(ptx_type to, ptx_type from)
 {
     return kinds[to].domain != DOMAIN_NONE && kinds[from].domain != DOMAIN_NONE;
 }

@@ -248,8 +248,8 @@ uint32_t sim_matrix_metadata_lanes(const sim_matrix *x)
     return lanes;
 }
 
-bool sim_matrix_has_meaning(const sim_program *p, const sim_instruction *c,
-                            const uint8_t *registers, int *lane)
+bool sim_matrix_metadata_is_valid(const sim_program *p, const sim_instruction *c,
+                                  const uint8_t *registers, int *lane)
 {
     const sim_matrix *x = sim_matrix_of(p, c);
     const uint32_t *metadata = metadata_of(c, registers);
@@ -344,7 +344,7 @@ void sim_matrix_multiply(const sim_program *p, const sim_instruction *c, uint8_t
     scatter(p, c, of, registers);
 }
 
-void sim_matrix_lose(const sim_program *p, const sim_instruction *c, uint8_t *lacks)
+void sim_matrix_mark_undefined(const sim_program *p, const sim_instruction *c, uint8_t *lacks)
 {
     const sim_matrix *x = sim_matrix_of(p, c);
     bool of_row[SIM_MATRIX_SIDE] = {false}, of_column[SIM_MATRIX_SIDE] = {false};

@@ -121,14 +121,14 @@ int sim_matrix_column(const sim_matrix *x, const uint32_t *metadata, int row, in
 /* Checks the metadata. Returns false if it is invalid, and sets *lane to a lane that holds invalid
  * metadata: tf32 allows only 0b0100 and 0b1110 for each element, and ordered metadata increases
  * within a group. */
-bool sim_matrix_has_meaning(const sim_program *p, const sim_instruction *c,
-                            const uint8_t *registers, int *lane);
+bool sim_matrix_metadata_is_valid(const sim_program *p, const sim_instruction *c,
+                                  const uint8_t *registers, int *lane);
 
 /* Computes the product and writes the registers of d. */
 void sim_matrix_multiply(const sim_program *p, const sim_instruction *c, uint8_t *registers);
 
 /* Does the same for undefined bits: an element of d is undefined if any element that it is computed
  * from is undefined. All metadata must be defined. */
-void sim_matrix_lose(const sim_program *p, const sim_instruction *c, uint8_t *lacks);
+void sim_matrix_mark_undefined(const sim_program *p, const sim_instruction *c, uint8_t *lacks);
 
 #endif

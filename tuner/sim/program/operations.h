@@ -46,7 +46,7 @@ typedef struct sim_conversion {
 } sim_conversion;
 
 /* Returns whether the conversion is simulated. */
-bool sim_converts(ptx_type to, ptx_type from);
+bool sim_conversion_exists(ptx_type to, ptx_type from);
 
 /* Converts all lanes of a into d. The host rounds to nearest before and after the call. */
 void sim_convert(const sim_conversion *c, void *restrict d, const void *a);

@@ -25,7 +25,7 @@ const sim_operation *sim_operation_find(const char *name)
     return NULL;
 }
 
-affine_order sim_number_of(ptx_type t)
+affine_order sim_order_of(ptx_type t)
 {
     return t == PTX_S8 || t == PTX_S16 || t == PTX_S32 || t == PTX_S64 ? AFFINE_SIGNED
            : t == PTX_F32 || t == PTX_F64                              ? AFFINE_REAL

@@ -270,7 +270,7 @@ typedef enum sim_flow {
 typedef enum affine_order { AFFINE_SIGNED, AFFINE_UNSIGNED, AFFINE_REAL } affine_order;
 
 /* Returns how the bits of a register of type `t` are read as a number. */
-affine_order sim_number_of(ptx_type t);
+affine_order sim_order_of(ptx_type t);
 
 /* Rules by which an instruction is computed for many threads at once (sim/affine.h). */
 typedef enum sim_rule {

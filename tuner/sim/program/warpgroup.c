@@ -3,7 +3,7 @@
 #include <string.h>
 
 enum {
-    CHUNK = SIM_WARPGROUP_PIECE_BYTES,
+    CHUNK = SIM_WARPGROUP_CHUNK_BYTES,
     MOST_BYTES = 2 * SIM_WARPGROUP_BYTES, /* bytes of a column of b */
     LINES_OF_ATOM = 8
 };
@@ -61,14 +61,14 @@ static uint32_t address_of(const layout *x, bool turned, uint32_t line, uint32_t
     return at ^ (((at >> 7) - x->base) & (reach - 1)) << 4;
 }
 
-bool sim_warpgroup_knows(const sim_warpgroup_product *x, uint64_t b_descriptor)
+bool sim_warpgroup_layout_is_known(const sim_warpgroup_product *x, uint64_t b_descriptor)
 {
     const layout in = layout_of(b_descriptor);
     return x->turned[1] || in.swizzle == 0 || (CHUNK << in.swizzle) >= row_bytes(x, SIM_MATRIX_B);
 }
 
-int sim_warpgroup_pieces(const sim_warpgroup_product *x, sim_operand operand, uint64_t descriptor,
-                         uint32_t warp, uint32_t chunks[SIM_WARPGROUP_PIECES])
+int sim_warpgroup_chunks(const sim_warpgroup_product *x, sim_operand operand, uint64_t descriptor,
+                         uint32_t warp, uint32_t chunks[SIM_WARPGROUP_CHUNKS])
 {
     const layout in = layout_of(descriptor);
     const bool is_a = operand == SIM_MATRIX_A, turned = x->turned[is_a ? 0 : 1];
@@ -253,9 +253,9 @@ static bool has_any(const uint8_t *row, int bytes)
     return any != 0;
 }
 
-bool sim_warpgroup_lose(const sim_program *p, const sim_instruction *c, const uint8_t *written,
-                        const uint32_t *a_chunks, const uint32_t *b_chunks, bool keeps,
-                        uint8_t *lacks)
+bool sim_warpgroup_mark_undefined(const sim_program *p, const sim_instruction *c,
+                                  const uint8_t *written, const uint32_t *a_chunks,
+                                  const uint32_t *b_chunks, bool keeps, uint8_t *lacks)
 {
     const sim_warpgroup_product *x = sim_warpgroup_product_of(p, c);
     const int32_t *slots = sim_warpgroup_slots(p, c, SIM_MATRIX_D);

@@ -20,8 +20,8 @@ enum {
     SIM_WARPGROUP_ROWS = 16,     /* rows of d per warp */
     SIM_WARPGROUP_COLUMNS = 256, /* highest n */
     SIM_WARPGROUP_BYTES = 32,    /* bytes of a row of a */
-    SIM_WARPGROUP_PIECE_BYTES = 16,
-    SIM_WARPGROUP_PIECES = 4 * SIM_WARPGROUP_COLUMNS /* highest number of chunks of an operand */
+    SIM_WARPGROUP_CHUNK_BYTES = 16,
+    SIM_WARPGROUP_CHUNKS = 4 * SIM_WARPGROUP_COLUMNS /* highest number of chunks of an operand */
 };
 
 typedef struct sim_warpgroup_product {
@@ -50,13 +50,13 @@ static inline const int32_t *sim_warpgroup_slots(const sim_program *p, const sim
 
 /* Returns whether the layout that the descriptor of b gives is known. It is unknown if the swizzle
  * is shorter than a column. */
-bool sim_warpgroup_knows(const sim_warpgroup_product *x, uint64_t b_descriptor);
+bool sim_warpgroup_layout_is_known(const sim_warpgroup_product *x, uint64_t b_descriptor);
 
 /* Computes the chunks of b, or those of a for one of the four warps: offsets in shared memory,
  * which may be beyond its end. Chunks are listed line by line; a line is a row of a or a column of
  * b, or one step of k if the matrix is transposed. Returns the number of chunks. */
-int sim_warpgroup_pieces(const sim_warpgroup_product *x, sim_operand operand, uint64_t descriptor,
-                         uint32_t warp, uint32_t chunks[SIM_WARPGROUP_PIECES]);
+int sim_warpgroup_chunks(const sim_warpgroup_product *x, sim_operand operand, uint64_t descriptor,
+                         uint32_t warp, uint32_t chunks[SIM_WARPGROUP_CHUNKS]);
 
 /* Computes the product of a warp and writes the registers of d. If `keeps` is set, the old contents
  * of d are added. `a_chunks` is ignored if a is in registers. */
@@ -66,8 +66,8 @@ void sim_warpgroup_multiply(const sim_program *p, const sim_instruction *c, cons
 
 /* Does the same for undefined bits; `written` tells for each byte of shared memory whether it is
  * defined. Returns whether any element of d is undefined. */
-bool sim_warpgroup_lose(const sim_program *p, const sim_instruction *c, const uint8_t *written,
-                        const uint32_t *a_chunks, const uint32_t *b_chunks, bool keeps,
-                        uint8_t *lacks);
+bool sim_warpgroup_mark_undefined(const sim_program *p, const sim_instruction *c,
+                                  const uint8_t *written, const uint32_t *a_chunks,
+                                  const uint32_t *b_chunks, bool keeps, uint8_t *lacks);
 
 #endif

@@ -390,7 +390,7 @@ static void expect_launches(FILE *to, const subject *s, script *with)
 {
     uint16_t indices[RECORD_MAX_VALUES];
     record_pair pairs[RECORD_MAX_VALUES];
-    const record_values problem = library_problem(script_pattern(with), pairs);
+    const record_values problem = library_script_problem(script_pattern(with), pairs);
     struct {
         const subject *s;
         library_check check;

@@ -101,14 +101,14 @@ TEST(as_many_blocks_are_alike_as_the_race_says)
         for (size_t count; (count = race_next(r, &order)) > 0; race_tell(r, samples_ns)) {
             if (alike > 0)
                 assert_int_equal(count, asked_of);
-            alike = alike > 0 ? alike : race_blocks_alike(r);
+            alike = alike > 0 ? alike : race_blocks_ahead(r);
             assert_true(alike >= 1);
             assert_true(race_progress(r, NULL, NULL) < RACE_FINALS || alike == 1);
             asked_of = count;
             alike--;
             fill(count, order);
         }
-        assert_int_equal(race_blocks_alike(r), 0);
+        assert_int_equal(race_blocks_ahead(r), 0);
         race_free(r);
     }
 }
