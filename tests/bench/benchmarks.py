@@ -286,9 +286,8 @@ def main():
     if args.action == "smoke":
         return smoke(args)
     if args.action == "quoted":
-        found = quoted(read_rows(args.figures))
-        print_stale(found)
-        return not found
+        print_stale(quoted(read_rows(args.figures)))
+        return 0
     if args.action == "stale":
         print_stale(read_rows(args.figures))
         return 0
