@@ -60,7 +60,7 @@ says_words() {
         >results/fake-gpu-0/device.json
     tool worked.lua --quiet --stop-at 0.9
     succeeds
-    says_words 'the wanted share of the ceiling was reached'
+    says_words 'the requested share of the ceiling was reached'
 }
 
 @test "ceilings by name, as JSON, without a file" {

@@ -398,9 +398,8 @@ static void warn(builder *b)
             "of it the next time");
     if (p->left_out)
         run_summary_warn(b->out,
-                         "%llu variants were not tried: %d%s%s had not ended when their time was "
-                         "up, and no such "
-                         "variant has: a loop without an end is likely theirs",
+                         "%llu variants were not tried: %d%s%s did not end in their time, and no "
+                         "such variant did: they probably share an endless loop",
                          (unsigned long long)p->left_out, HANGS_OF_A_CAUSE,
                          *p->hang.text ? " with " : "", p->hang.text);
     if (p->restarts)

@@ -175,7 +175,7 @@ TEST_IN(ties_and_doubts_are_said, set_up, tear_down)
     f->run.end = RUN_END_EVALUATIONS;
     text = print_text(f, 10, false);
     assert_has(text, "inconclusive: ");
-    assert_has(text, "as many variants as allowed were tried");
+    assert_has(text, "the limit of variants was reached");
     run_summary_warn(&f->run, "the clocks fell by %d %%", 7);
     assert_has(print_text(f, 10, false), "warning     the clocks fell by 7 %\n");
 }

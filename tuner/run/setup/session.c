@@ -333,7 +333,7 @@ bool session_measures(const session *s)
 at_status session_check_time(const session *s, at_error *error)
 {
     return s->end_ns > 0 && clock_now_ns() >= s->end_ns
-               ? error_set(error, AT_INTERRUPTED, "the time was up, which --budget sets")
+               ? error_set(error, AT_INTERRUPTED, "the time was up: --budget gives more")
                : AT_OK;
 }
 
