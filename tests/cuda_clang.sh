@@ -1,12 +1,13 @@
 #!/bin/sh
-# Prints a command by which a clang here compiles CUDA, all warnings errors, with the Toolkit whose ptxas is the first in
-# PATH. Where no clang takes that Toolkit, says so and fails.
+# Prints a command with which clang compiles CUDA, with warnings as errors, for the Toolkit whose ptxas is the first in
+# PATH. If no clang supports that Toolkit, says so and fails.
 cuda=$(dirname "$(dirname "$(command -v ptxas || echo /usr/local/cuda/bin/ptxas)")")
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 echo '__global__ void nothing(int *out) { *out = 1; }' >"$work/nothing.cu"
 for clang in clang++ $(seq -f clang++-%g 30 -1 14); do
-    # The Toolkit's headers may be linked to from /usr/local/include, where clang looks first for those of another one.
+    # The Toolkit's headers may be linked to from /usr/local/include, where clang finds them before those of another
+    # Toolkit.
     command="$clang -x cuda --cuda-path=$cuda -isystem $cuda/include --cuda-gpu-arch=sm_90 -std=c++17 -O3 -Wall -Wextra -Werror"
     command="$command -Wno-unknown-cuda-version"
     if command -v "$clang" >/dev/null && $command -c "$work/nothing.cu" -o "$work/nothing.o" 2>/dev/null; then

@@ -1,28 +1,28 @@
 #!/usr/bin/env python3
-"""Holds a build against the plan of the house.
+"""Checks a build against the rules of the house.
 
 usage: house.py SOURCE BUILD NM
 
-Each room's row of the table (its CMakeLists.txt) says which rooms it may use. From the object files
-of the build and the includes of the sources this tells
-  - a call or a use of data that goes against the table (an include that does does not even build);
-  - rooms that use each other, directly or around;
-  - modules (a .c with its .h) whose calls go round in a circle, and headers whose includes do;
-  - a table in CONTRIBUTING.md that says something else, or a room within a room that goes beyond its row;
-  - a room of the library that uses base/memory.h, which ends the process where there is no memory;
-  - more files, or more headers with one user, than there were;
+Each room's row of the table (its CMakeLists.txt) lists the rooms that it may use. From the object files of the build
+and the includes of the sources this test reports
+  - a call or a use of data that the table does not allow (an include that it does not allow does not build);
+  - rooms that use each other, directly or through others;
+  - circles of calls between modules (a .c with its .h), and circles of includes between headers;
+  - a table in CONTRIBUTING.md that differs, or a room within a room that uses more than its row allows;
+  - a room of the library that uses base/memory.h, which ends the process if memory is short;
+  - more files, or more headers with one user, than the limits;
   - an include of a header that is private to another room;
-  - what no one uses: functions and data visible to other modules that no other module refers to;
-  - a script that begins with #! and cannot be called by its path, as README.md and CONTRIBUTING.md call them; a link
-    that leads nowhere.
+  - unused symbols: functions and data visible to other modules to which no other module refers;
+  - a script that begins with #! and cannot be called by its path, as README.md and CONTRIBUTING.md call them; a
+  dangling link.
 """
 import os
 import re
 import subprocess
 import sys
 
-# Visible for the unit tests alone, beside its use inside its own module.
-# Or for autotune-rank, which a build without MPI lacks.
+# Visible only for unit tests, besides the use inside their own module. Or for autotune-rank, which a build without MPI
+# lacks.
 FOR_TESTS = {
     "worker_spawn", "candidate_next", "ceilings_parse", "next_limit_ns", "spending_search",
     "device_child_confine",
@@ -43,19 +43,19 @@ class Room:
 
 
 def symbols(nm, paths):
-    """For each object file the names that it defines for others, and those it wants of others."""
+    """Returns for each object file the names that it defines for others, and the names that it needs from others."""
     found = {path: (set(), set()) for path in paths}
     listing = subprocess.run([nm, "-P", "-A", "-g", *paths], capture_output=True, text=True, check=True)
     for line in listing.stdout.splitlines():
         path, rest = line.split(": ", 1)
         name, kind = rest.split()[:2]
-        if not name.startswith("__"):  # a sanitizer's
+        if not name.startswith("__"):  # added by a sanitizer
             found[path][kind == "U"].add(name)
     return found
 
 
 def circles(graph):
-    """Strongly connected parts of more than one node, by Tarjan's algorithm."""
+    """Returns the strongly connected components of more than one node, by Tarjan's algorithm."""
     index, low, stack, found = {}, {}, [], []
 
     def visit(v):
@@ -86,7 +86,7 @@ def module_of(room, path):
 
 
 def includes(source):
-    """Which headers a header includes."""
+    """Returns the headers that a header includes."""
     graph = {}
     for top, prefix in ((os.path.join(source, "tuner"), ""), (os.path.join(source, "search"), "search/")):
         for folder, _, files in os.walk(top):
@@ -102,7 +102,7 @@ PUBLIC = {"sim/": {"sim/sim.h", "sim/chip.h", "sim/estimate.h", "sim/explain.h",
 
 
 def private_uses(source):
-    """Includes of private headers by other rooms."""
+    """Returns includes of private headers by other rooms."""
     for folder, _, files in os.walk(os.path.join(source, "tuner")):
         for file in (f for f in files if f.endswith((".c", ".h"))):
             path = os.path.join(folder, file)
@@ -119,7 +119,7 @@ MOST_LONELY_HEADERS = 24
 
 
 def size(source):
-    """How many .c and .h files there are, and the headers that only one file beside their own .c includes."""
+    """Returns the number of .c and .h files, and the headers that only one file, besides their own .c, includes."""
     users, headers, count = {}, {}, 0
     for top, prefix in ((os.path.join(source, "tuner"), ""), (os.path.join(source, "search"), "search/")):
         for folder, _, files in os.walk(top):
@@ -135,7 +135,7 @@ def size(source):
 
 
 def table(source):
-    """What CONTRIBUTING.md says that each room may use: a test of a set of rooms."""
+    """Returns CONTRIBUTING.md's list of rooms that each room may use, as a test of a set of rooms."""
     rows = re.findall(r"^\| `(\w+)`[^|]*\|[^|]*\|([^|]*)\|$", open(os.path.join(source, "CONTRIBUTING.md")).read(), re.M)
     told = {}
     for room, row in rows:
@@ -148,7 +148,7 @@ def table(source):
 
 
 def dead_ends(source):
-    """What cannot be called, or read, by its path."""
+    """Returns scripts that cannot be called, and links that cannot be read, by their paths."""
     for folder in ("tests", "docs", ".ci"):
         for at, _, files in os.walk(os.path.join(source, folder)):
             for path in (os.path.join(at, name) for name in files):
@@ -192,7 +192,7 @@ def main():
         if module.startswith(tuple(room + "/" for room in library)) and module != "base/memory" and wanted & ends:
             wrong.append(f"{module} of the library uses {min(wanted & ends)}, which may end its caller's process")
     told = table(source)
-    outer = {}  # what the rooms within a room use, too
+    outer = {}  # the rooms that inner rooms use, too
     for room in rooms:
         name = room.name.split("/")[0]
         outer.setdefault(name, set()).update(u.split("/")[0] for u in room.uses)

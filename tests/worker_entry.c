@@ -1,5 +1,5 @@
-/* Makes a test's executable one that workers can be started from: what main() of the program does
- * first, done before main(). */
+/* Makes a test's executable one from which workers can be started: the first step of the program's
+ * main(), done before the test's main(). */
 #include "bench/child.h"
 #include "compile/worker.h"
 

@@ -26,14 +26,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
-SAMPLED = r"blocks of the tuned problem "  # what check says if it did not run all blocks
+SAMPLED = r"blocks of the tuned problem "  # check prints this if it did not run all blocks
 
 
 class Part(NamedTuple):
-    files: tuple  # below tuner/sim, that exist for the part alone
+    files: tuple  # files below tuner/sim that only this part uses
     bodies: dict  # {"file:function": the new body}, files below tuner/
-    cases: str  # regular expression: paths of cases that the part can affect
-    reach: str = ""  # regular expression: what check prints of these cases
+    cases: str  # regular expression for the paths of cases that the part can affect
+    reach: str = ""  # regular expression for check's output in these cases
 
 
 PARTS = {
@@ -76,7 +76,7 @@ def replace_body(text, function, body):
 
 
 class Copy:
-    """A copy of the last commit, and the program that is built of it."""
+    """Copies the last commit and builds the program."""
 
     def __init__(self, folder, jobs):
         self.folder, self.jobs = folder, jobs
@@ -95,7 +95,7 @@ class Copy:
             path.mkdir(parents=True, exist_ok=True)
         elif member.issym() and not path.is_symlink():
             path.symlink_to(member.linkname)
-        # Files that are the same keep their times, so that the next build leaves them alone.
+        # Unchanged files keep their times, so that the next build skips them.
         elif text is not None and (not path.exists() or path.read_bytes() != text):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(text)
@@ -143,7 +143,7 @@ def check_all(copy, verdicts, cases):
 
 
 def joined(name):
-    """The part of that name, or the parts that "+" joins, as one."""
+    """Returns the part of that name, or the parts joined by "+" as one part."""
     parts = [PARTS[one] for one in name.split("+")]
     return Part(sum((p.files for p in parts), ()), {k: v for p in parts for k, v in p.bodies.items()},
                 "|".join(p.cases for p in parts), parts[0].reach if len({p.reach for p in parts}) == 1 else "")

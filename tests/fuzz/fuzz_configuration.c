@@ -1,4 +1,4 @@
-/* What --config and --set take: text that reads back as it is written, or a usage error. */
+/* Values of --config and --set: a text that reads back as it is written, or a usage error. */
 #include "script_folder.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -25,7 +25,8 @@ static script *load(const script_setting *settings, size_t count, at_status *sta
 
 static void try_configuration(const char *text)
 {
-    static script *s; /* loaded once, for speed; freed by nobody, and found by the leak checker */
+    static script *s; /* loaded once, for speed; never freed, but still reachable for the leak
+                         checker */
     at_status status;
     at_error error = {0};
     uint16_t indices[4], again[4];

@@ -1,5 +1,5 @@
-/* A user's CUDA C++: any text is cut to what a kernel needs without a crash, and keeps its line
- * numbers. */
+/* A user's CUDA C++: any text is reduced to the parts that a kernel needs, without a crash, and
+ * keeps its line numbers. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

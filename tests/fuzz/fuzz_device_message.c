@@ -1,5 +1,5 @@
-/* Whatever a device worker sends, or is sent, is a message or refused: no crash, no leak, and no
- * count of things that are not there. The first byte says what to read the rest as. */
+/* Messages from and to a device worker: any bytes are a message or refused, without crashes, leaks,
+ * or counts beyond the message. The first byte selects the kind of message. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static void read_answer(pack *m)
     device_event_deinit(&answer.found);
 }
 
-/* What is read as a whole packs to as many bytes again. */
+/* A completely read message packs to the same number of bytes. */
 static void read_variant(pack *m)
 {
     device_variant variant;

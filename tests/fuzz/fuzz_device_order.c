@@ -1,7 +1,6 @@
-/* A device worker may say what it likes when it likes: answers that are missing, doubled, late, of
- * another kind, about another variant. Every question is answered, by its own answer or by a
- * failure, and the tuner never waits for what does not come. Each byte is a step
- * (scripted_device.h). */
+/* A device worker may send answers in any order: missing, repeated, late, of the wrong kind, about
+ * another variant. Every request gets its own answer or a failure, and the tuner never waits for an
+ * answer that does not come. Each byte is a step (scripted_device.h). */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

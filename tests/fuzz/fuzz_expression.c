@@ -1,4 +1,4 @@
-/* Any text that Lua takes as an expression is read, and its evaluation without Lua gives Lua's
+/* Any text that Lua accepts as an expression is read, and its evaluation without Lua gives Lua's
  * result. */
 #include <lauxlib.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ static const node *read_input(void *context, tree *t, token name, token next)
     return name.length == 1 ? reader_fixture_name(context, t, name, next) : NULL;
 }
 
-/* Calls the function on top of the stack, which stays there. */
+/* Calls the function on top of the stack and leaves it there. */
 static bool ask_lua(lua_State *L, const int64_t *inputs)
 {
     lua_pushvalue(L, -1);
@@ -63,7 +63,7 @@ static const node *read_any(void *context, tree *t, token name, token next)
     return reader_plain_name(t, name);
 }
 
-/* Also reads the text in brackets, which "1, 2" and "1) or (2" do not survive. */
+/* Also reads the text in brackets, which fails for "1, 2" and "1) or (2". */
 static void expect_read(lua_State *L, const char *text)
 {
     char chunk[MOST_TEXT + 16];

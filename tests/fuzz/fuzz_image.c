@@ -1,5 +1,5 @@
-/* Images of modules come from programs of others: any bytes are refused or read, and what is read
- * has the kernel. */
+/* Images of modules come from other programs: any bytes are refused or read, and an image that is
+ * read contains the kernel. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

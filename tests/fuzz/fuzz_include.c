@@ -1,4 +1,5 @@
-/* What emitted source includes: any text, no file. What is taken names no file elsewhere. */
+/* Included files of emitted source: any text, and no file. Accepted names stay within the
+   folder. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>

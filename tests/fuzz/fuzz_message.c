@@ -1,6 +1,6 @@
-/* A worker may have gone mad: whatever its socket brings is refused or is a whole frame, read in
- * pieces or at once with the same result, and a well-framed payload of nonsense is refused by what
- * decodes it or stays within its bounds. */
+/* A worker may send anything: bytes from its socket are refused or are a whole frame, with the same
+ * result in pieces or at once. A well-framed payload of nonsense is refused by its decoder, or
+ * stays within its bounds. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { MOST_BYTES = 65536 }; /* a socket takes so much without a reader */
+enum { MOST_BYTES = 65536 }; /* a socket accepts this much without a reader */
 
 static void check(bool fine)
 {

@@ -1,5 +1,5 @@
-/* Headers of data files come from other people: any bytes are refused or read, and what is read
- * keeps its promises. */
+/* Headers of data files come from other people: any bytes are refused or read, and a header that is
+ * read satisfies its contract. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Records come from other people: any bytes are refused or read, and what is read keeps its
- * promises. */
+/* Records come from other people: any bytes are refused or read, and a record that is read
+ * satisfies its contract. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static void check_values(const record_values *values)
     }
 }
 
-/* What stands beside the records. */
+/* Other files in the folder of records. */
 static void read_ceilings(const uint8_t *data, size_t size)
 {
     ceiling_rates rates;

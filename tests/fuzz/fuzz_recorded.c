@@ -1,5 +1,6 @@
-/* Recorded measurements come from other people's tools: any file is read or refused, what is read
- * makes a space of as many configurations, and what is written reads back the same. */
+/* Recorded measurements come from other people's tools: any file is read or refused. The
+ * measurements make a space with the same number of configurations, and reading them back after
+ * writing gives the same. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Any text is a pattern, whose every part can be asked for, or an error that tells why. */
+/* Any text is a pattern with all its parts, or an error with a reason. */
 #include "script/emit.h"
 #include "script_folder.h"
 

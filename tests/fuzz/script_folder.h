@@ -20,7 +20,7 @@ static inline void remove_folder(void)
         perror(folder);
 }
 
-/* Writes a file of the folder, which is made by the first call; returns its path. */
+/* Writes a file in the folder, which the first call makes. Returns its path. */
 static inline const char *write_input(const char *name, const void *bytes, size_t size_bytes)
 {
     static char path[128];

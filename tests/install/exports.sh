@@ -1,5 +1,5 @@
 #!/bin/sh
-# The shared library has every function that its header declares, and no other name.
+# Checks that the shared library exports exactly the functions that its header declares.
 #
 #   tests/install/exports.sh NM HEADER LIBRARY
 set -eu

@@ -1,6 +1,6 @@
-# Where there is no CUDA Toolkit the build takes what .ci/install fetched; a Toolkit that is there is
-# preferred; with neither it names the command that helps.
-#   cmake -DSOURCE=<repository> -DWORK=<folder to use> -DTOOLKIT=<is one here?> -P fetched.cmake
+# If there is no CUDA Toolkit, the build uses the files that .ci/install fetched; an installed Toolkit is preferred;
+# with neither, the build names the command that helps.
+#   cmake -DSOURCE=<repository> -DWORK=<folder to use> -DTOOLKIT=<whether there is a Toolkit> -P fetched.cmake
 file(REMOVE_RECURSE ${WORK})
 file(WRITE ${WORK}/CMakeLists.txt "cmake_minimum_required(VERSION 3.24...3.25)
 project(fetched LANGUAGES C)

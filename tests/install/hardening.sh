@@ -1,5 +1,5 @@
 #!/bin/sh
-# usage: hardening.sh READELF FILE... : each file has what an optimised build is hardened with.
+# usage: hardening.sh READELF FILE... : checks that each file has the hardening of an optimised build.
 readelf=$1
 shift
 failed=0

@@ -1,4 +1,5 @@
-# The target `installed` makes all that `cmake --install` copies from the build tree: nothing of it is left to the tests' build.
+# Checks that the target `installed` makes all files that `cmake --install` copies from the build tree, so that none is
+# left to the build of the tests.
 #
 # cmake -DBUILD=... -DNINJA=... -P installed.cmake
 execute_process(COMMAND ${NINJA} -C ${BUILD} -t query installed OUTPUT_VARIABLE made RESULT_VARIABLE result)
@@ -11,7 +12,7 @@ foreach(script IN LISTS scripts)
     file(READ ${script} text)
     string(REGEX MATCHALL "\"${BUILD}/(bin|lib|tuner/completions)/[^\"]+\"" copied "${text}")
     foreach(file IN LISTS copied)
-        # A library's other names are links to it; the completions have one target.
+        # Other names of a library are links to it; the completions have one target.
         string(REPLACE "\"" "" name "${file}")
         string(REPLACE "${BUILD}/" "" name "${name}")
         string(REGEX REPLACE "^tuner/completions/.*" "tuner/completions" name "${name}")

@@ -1,4 +1,4 @@
-"""The Python module, as a wheel brings it: tunes, picks, launches, and tunes a site. FAKE_CUDA is the fake driver."""
+"""Uses the Python module from a wheel: tunes, picks, launches, and tunes a site. FAKE_CUDA is the fake driver."""
 import ctypes
 import inspect
 import os
@@ -9,7 +9,7 @@ import time
 import unittest
 
 os.environ["AUTOTUNE_LIBCUDA"] = os.environ["FAKE_CUDA"]
-import autotune  # after the fake is named
+import autotune  # after setting the fake driver
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 RECORDS = os.path.join(HERE, "..", "..", "results")
@@ -18,7 +18,7 @@ H200 = "NVIDIA H200", 9, 0
 
 
 class Array:
-    """A device array of no package in particular."""
+    """A device array that belongs to no package."""
 
     def __init__(self, address, count, strides=None):
         self.__cuda_array_interface__ = {"shape": (count,), "typestr": "<f4", "data": (address, False), "strides": strides,

@@ -1,5 +1,5 @@
-# A project that has autotune's source within it has what find_package() gives, and no tests or packages of
-# autotune's: they are its own. Configures; nothing is built.
+# A project that contains autotune's source has everything that find_package() gives, without autotune's tests and
+# packages. Configures only; nothing is built.
 #   cmake -DSOURCE=<repository> -DWORK=<folder to use> -P within.cmake
 file(REMOVE_RECURSE ${WORK})
 file(WRITE ${WORK}/main.c "int main(void) { return 0; }\n")

@@ -282,7 +282,7 @@ bool evaluate_conversion(const opcode *o, const uint64_t *s, uint64_t *d)
     if (to_float) {
         if (integral && !v.nan && !v.infinite) {
             integer limit = (integer)1 << 100;
-            /* Large numbers are integers already. */
+            /* Numbers this large are integers already. */
             if (v.exponent < 0) {
                 bool negative = v.negative;
                 v = soft_integer(soft_to_integer(v, opcode_rounding(o), -limit, limit, 0));

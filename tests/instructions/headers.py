@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Does the simulated device know every instruction that the functions of CUDA's headers become?
+"""Checks that the simulated device knows every instruction that the functions of CUDA's headers compile to.
 
 Usage: headers.py BINARY_OF_unknown.c [ARCHITECTURE]
 
 Finds the functions that the headers declare and calls each in a kernel of its own, with arguments from memory. A
-function that does not compile so is none for device code. Exit code 1 when an instruction is not known that is not
-among those below, 77 without NVRTC or its headers.
+function that does not compile in this way is not device code. Exit code 1 if an instruction is unknown that is not
+in the list below, 77 without NVRTC or its headers.
 """
 import re
 import subprocess
@@ -13,7 +13,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-# No kernel of CUDA C++ needs them: the debugger's, counters that nothing sets, and votes from before they named lanes.
+# Not used by kernels of CUDA C++: the debugger's instructions, counters that nothing sets, and old votes without a mask
+# of lanes.
 LEFT_OUT = r"\bbrkpt\b|%pm[0-9]|\bvote\.(all|any|ballot)\.(pred|b32)"
 HEADERS = """crt/math_functions.h crt/math_functions.hpp crt/device_functions.h crt/device_functions.hpp
 crt/device_double_functions.h crt/common_functions.h crt/sm_70_rt.h crt/sm_80_rt.h crt/sm_90_rt.h sm_*.h device_*functions.h
@@ -24,7 +25,7 @@ WORDS = set("""void bool char short int long float double unsigned signed size_t
 __mbarrier_t __mbarrier_token_t""".split())
 TYPE = re.compile(r"(__half2?(_raw)?|half2?|__nv_bfloat162?(_raw)?|__nv_fp\w+|__nv_saturation_t|cudaRoundMode|"
                   r"u?(char|short|int|long|longlong)[1-4]|(float|double)[1-4])$")
-# What an argument is that may not have any value.
+# Values for arguments that may not have any value.
 CONSTANTS = {"__nv_saturation_t": "__NV_SATFINITE", "__nv_fp8_interpretation_t": "__NV_E4M3", "__nv_fp6_interpretation_t": "__NV_E2M3",
              "__nv_fp4_interpretation_t": "__NV_E2M1", "cudaRoundMode": "cudaRoundNearest"}
 AT_ONCE = 150
@@ -35,7 +36,8 @@ def type_in(text, more):
 
 
 def functions(folder):
-    """{(name, types of the arguments): does it give something} of what the headers declare."""
+    """Returns {(name, types of the arguments): whether it returns a value} for the functions that the headers
+    declare."""
     found = {}
     for path in sorted(p for pattern in HEADERS for p in folder.glob(pattern)):
         text = re.sub(r"/\*.*?\*/", "", path.read_text(errors="replace"), flags=re.S)
@@ -69,7 +71,7 @@ def run(binary, *arguments):
 
 
 def unknown_of(binary, architecture, found, numbers, source):
-    """Lines about the kernels of those functions that compile, and how many these are."""
+    """Returns lines about the kernels of the functions that compile, and their number."""
     head = "".join(f"#include <{h}>\n" for h in INCLUDED)
     while numbers:
         source.write_text(head + "".join(kernel(i, *found[i][0], found[i][1]) for i in numbers))

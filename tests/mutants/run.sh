@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Ends every mutant of mutants.txt as it says there? Usage: run.sh BINARY [DEVICE [EVERY [JOBS [SEEDS]]]]
+# Checks that every mutant of mutants.txt has its expected outcome. Usage: run.sh BINARY [DEVICE [EVERY [JOBS [SEEDS]]]]
 #
-# DEVICE check (the default): 'autotune check' convicts it, without a GPU. DEVICE cuda:0: the GPU is tuned
-# with the mutant as its only variant, and nothing is recorded, with each of the seeds 1 to SEEDS (default 1), or of
-# a range as 3-5, which draw other data. EVERY 5 runs each fifth one; JOBS of them at
-# a time (default 2). A mutant that is not a mistake is proven, and recorded. Exit code 1 when one is not.
+# DEVICE check (the default): 'autotune check' rejects it as wrong, without a GPU. DEVICE cuda:0: the GPU is tuned with
+# the mutant as its only variant, and nothing is recorded, with each of the seeds 1 to SEEDS (default 1), or of a range
+# as 3-5, which draw other data. EVERY 5 runs each fifth one; JOBS of them at a time (default 2). A mutant that is not a
+# mistake is proven, and recorded. Exit code 1 if a mutant has another outcome.
 set -u
 binary=$(realpath "$1")
 device=${2:-check}
@@ -16,13 +16,13 @@ first=1
 here=$(dirname "$(realpath "$0")")
 house=$(dirname "$(dirname "$here")")
 
-mutate() { # mutate TEXT FROM TO: in $mutated, "\n" standing for a line's end; fails where FROM is not
+mutate() { # mutate TEXT FROM TO: sets $mutated; "\n" stands for a line's end; fails if FROM does not occur
     local from=${2//'\n'/$'\n'} to=${3//'\n'/$'\n'}
     [[ $1 == *"$from"* ]] || return 1
     mutated=${1%%"$from"*}$to${1#*"$from"}
 }
 
-# The script with the configuration as its default, so that a budget of one tries it alone.
+# Prints the script with the configuration as its default, so that a budget of 1 tries only this configuration.
 with_default() { # with_default TEXT NAME=VALUE,...
     local pair name value list=""
     IFS=, read -ra pairs <<<"$2"
@@ -38,7 +38,7 @@ function at.pattern(p) for name, v in pairs { $list} do p.baseline[name] = v end
         printf '%s' "$mutated"
 }
 
-verdict() { # verdict, with what run_one has, STATUS [SEED]: says what ended otherwise than as wanted
+verdict() { # verdict, with the variables of run_one, STATUS [SEED]: reports an unexpected outcome
     local wanted=1
     [ "$8" = wrong ] || wanted=0
     [ "$9" = "$wanted" ] && return
@@ -81,8 +81,8 @@ run_one() { # run_one NUMBER PATTERN FILE CONFIGURATION SETTINGS FROM TO WANTED
     cd "$here" && rm -rf "$work"
 }
 
-# A line for each that ended as wanted: counted rather than the shell's jobs, of which 'wait -n' can miss one that
-# ends beside another, and a run that dies on its way has none.
+# Each mutant with the expected outcome prints a line. These lines are counted instead of the shell's jobs: 'wait -n'
+# can miss a job that ends at the same time as another, and a run that dies prints no line.
 as_wanted=$(mktemp)
 trap 'rm -f "$as_wanted"' EXIT
 number=0 begun=0

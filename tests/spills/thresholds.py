@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The spill thresholds that `autotune spills` bisects are those of compiling every point, for a tenth of the
-compilations.
+"""Checks that the spill thresholds that `autotune spills` finds by bisection are those of compiling every point, with a
+tenth of the compilations.
 
 usage: thresholds.py AUTOTUNE sample|all
 
@@ -14,7 +14,7 @@ import sys
 
 ARCHS = ["sm_80", "sm_90", "sm_100"]
 BENCH = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "bench", "landscapes")
-# Kernels whose threshold lies amid the caps; one that goes back and forth, one that never spills.
+# Kernels with a threshold amid the caps, one whose response goes back and forth, and one that never spills.
 SUBJECTS = [
     ("spill.lua", "live=32"),
     ("spill.lua", "live=96,vec=4"),

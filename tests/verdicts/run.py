@@ -1,27 +1,27 @@
 #!/usr/bin/env python3
-"""Is every verdict of `autotune check` on the kernels of this folder the one that the kernel deserves?
+"""Checks the verdict of `autotune check` on each kernel of this folder.
 
-Usage: run.py BINARY [PART...]   only cases whose path holds one of the parts; -v shows each
-       run.py -a BINARY [PART...]    each on all cores, too, and not every third alone
-       run.py -g DEVICE BINARY [PART...]    on a GPU: what those compute that are called right must be right there
-       run.py -s BINARY [PART...]    a sample: of those that include headers of the Toolkit, whose compilation takes a
-                                     second each, every twelfth, of the others every fourth
+Usage: run.py BINARY [PART...]   only cases whose path contains one of the parts; -v prints each case
+       run.py -a BINARY [PART...]    also runs each case on all cores, instead of every third
+       run.py -g DEVICE BINARY [PART...]    on a GPU: kernels that are called right must have right results there
+       run.py -s BINARY [PART...]    a sample: every twelfth case that includes headers of the Toolkit, whose
+                                     compilation takes a second each, and every fourth of the others
 
 A case is a file KIND/NAME.case:
 
-    right                    it must be proven: exit code 0
-    wrong REGEX              it must be convicted, by a message that REGEX finds: exit code 1
-    unknown REGEX            it must be called not proven, for a reason that REGEX finds: exit code 3
-    refused REGEX            an error of the pattern or its reference, which REGEX finds: exit code 2
-    Lines that say why.
-    [pattern]                Lua that changes the pattern `p` below; may be left out
+    right                    must be proven: exit code 0
+    wrong REGEX              must be rejected as wrong, with a message that matches REGEX: exit code 1
+    unknown REGEX            must be called not proven, with a reason that matches REGEX: exit code 3
+    refused REGEX            an error of the pattern or its reference that matches REGEX: exit code 2
+    Lines that give the reason.
+    [pattern]                Lua that changes the pattern `p` below; optional
     [kernel]                 CUDA C++ with the entry `k`
-    [reference]              CUDA C++ with the entry `reference`; left out: dst[i] = src[i]
-    [file NAME]              another file beside these; may be left out
+    [reference]              CUDA C++ with the entry `reference`; default: dst[i] = src[i]
+    [file NAME]              another file beside these; optional
 
-Every case is checked on one core, and every third on all, too: what is printed must be the same, byte by byte. Exit code 1
-when a verdict is another one. The file `pending` lists cases whose verdict is not the right one yet: one that
-has become right must be taken off it.
+Every case is checked on one core, and every third also on all cores: the output must be the same, byte by byte. Exit
+code 1 if a verdict is wrong. The file `pending` lists cases whose verdict is known to be wrong; a case whose verdict
+has become right must be removed from it.
 """
 import os
 import queue
@@ -63,7 +63,7 @@ EXITS = {"right": 0, "wrong": 1, "refused": 2, "unknown": 3}
 
 
 def parse(path):
-    """(expected, regex, {section: text}) of a case."""
+    """Returns (expected, regex, {section: text}) of a case."""
     lines = path.read_text().splitlines(keepends=True)
     expected, _, regex = lines[0].strip().partition(" ")
     if expected not in EXITS or (expected == "right") != (regex == ""):
@@ -98,7 +98,7 @@ def write(folder, sections):
 
 
 def judge_on_gpu(binary, path, device):
-    """None where all variants are right on that GPU, else what is wrong."""
+    """Returns None if all variants are right on that GPU, else an error message."""
     with tempfile.TemporaryDirectory() as folder:
         write(folder, parse(path)[2])
         try:
@@ -112,7 +112,7 @@ def judge_on_gpu(binary, path, device):
 
 
 def judge(binary, path, on_all, core):
-    """None where the verdict is the expected one, else what is wrong. `core` is this case's own."""
+    """Returns None if the verdict is the expected one, else an error message. `core` is this case's own core."""
     expected, regex, sections = parse(path)
     with tempfile.TemporaryDirectory() as folder:
         write(folder, sections)
@@ -124,7 +124,7 @@ def judge(binary, path, on_all, core):
                 return f"exit code {status}, not {EXITS[expected]}: {text[:1500]}"
             if not re.search(regex, text):
                 return f"nothing says '{regex}': {text[:1500]}"
-            # What takes long is told meanwhile, which is a matter of the machine.
+            # Progress messages, which depend on the machine's speed, are removed.
             if on_all and len(every) > 1 and check(binary, folder, every)[:2] != (status, verdict):
                 return f"another verdict on {len(every)} cores than on one: {text[:1500]}"
         except subprocess.TimeoutExpired:
@@ -176,7 +176,7 @@ def main():
 
     def found(pool):
         judged = list(pool.map(judge_on_a_core, cases))
-        # What many programs together have no memory for has enough alone.
+        # A case that runs out of memory beside others has enough memory alone.
         return [judge_on_gpu(binary, path, device) if wrong and device and "of device memory" in wrong else wrong
                 for path, wrong in zip(cases, judged)]
 

@@ -1,7 +1,7 @@
 #include <autotune.h>
 #include <stdio.h>
 
-/* Names that libautotune uses inside as well: they must not meet. */
+/* Names that libautotune also uses inside; they must not collide. */
 int error_set(void);
 int pick(void);
 

@@ -4,7 +4,7 @@
 
 const char *engine_version(void);
 
-/* Each has its own libautotune, where one would have two texts at one place. */
+/* Each has its own libautotune; a shared one would have its static text overwritten. */
 int main(void)
 {
     printf("%s %s\n", strcmp(engine_version(), at_version()) == 0 ? "alike" : "not alike",

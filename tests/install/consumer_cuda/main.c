@@ -4,7 +4,8 @@
 
 static float from[4096], to[4096];
 
-/* "exact right": by which rule, and whether the copy is one; "no GPU" where there is none. */
+/* Prints "exact right": the rule that picked, and whether the copy is correct; "no GPU" if there is
+   none. */
 int main(void)
 {
     autotune_copied_problem problem = {4096};
