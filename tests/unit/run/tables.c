@@ -335,6 +335,8 @@ at_status device_worker_await(device_worker *w, device_question question, int ti
                               device_event *out, at_error *error)
 {
     (void)timeout_ms;
+    if (the_tables.silent && question.kind == DEVICE_BLOCK)
+        return error_set(error, AT_NOT_FOUND, "never");
     return pop(w, true, question.number, out, error);
 }
 
