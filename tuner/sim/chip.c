@@ -163,8 +163,7 @@ static bool is_in_name(const struct row *r, const char *gpu)
     return strstr(gpu, r->gpu) != NULL;
 }
 
-/* Returns the first row with the same name. */
-static size_t first_of_name(size_t row)
+static size_t first_with_same_name(size_t row)
 {
     size_t i = 0;
     while (strcmp(table[i].name, table[row].name) != 0)
@@ -177,7 +176,7 @@ static void add_chip(char *text, size_t size_bytes, size_t first)
 {
     text_add(text, size_bytes, "%s%s (%s", *text ? ", " : "", table[first].name, table[first].arch);
     for (size_t i = first + 1; i < table_count; i++)
-        if (first_of_name(i) == first)
+        if (first_with_same_name(i) == first)
             text_add(text, size_bytes, ", %s", table[i].arch);
     text_add(text, size_bytes, ")");
 }
@@ -193,7 +192,7 @@ at_status sim_chip_find(const char *name, sim_chip *out, at_error *error)
     if (found)
         return status;
     for (size_t i = 0; i < table_count; i++)
-        if (first_of_name(i) == i)
+        if (first_with_same_name(i) == i)
             add_chip(known, sizeof known, i);
     return error_set(error, AT_USAGE, "there is no simulated chip %s; known are: %s", name, known);
 }

@@ -7,7 +7,6 @@
 #include "base/text.h"
 #include "sim/device.h"
 
-/* Facts about a source line. */
 enum { LINE_RAN = 1, LINE_LOOPS = 2, LINE_WENT_BACK = 4, LINE_STORES = 8, LINE_STORED = 16 };
 
 typedef struct line {
@@ -40,7 +39,6 @@ static bool waits_for_others(const sim_program *p, size_t first, size_t last)
     return false;
 }
 
-/* Adds the facts known about another copy of the line. */
 static void add_bits(line *to, const line *from)
 {
     to->bits |= from->bits;

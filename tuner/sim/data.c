@@ -37,7 +37,7 @@ struct sim_data {
     launch_plan filler_launch;
     device_kernel *filler; /* NULL if there is no filler */
     sim_owners *owners;    /* blocks of the filler by the bytes that they write */
-    bool is_all_filled;    /* all blocks of the filler have run */
+    bool is_all_filled;
     char trouble[512];
     pthread_mutex_t lock; /* protects the lists of touched chunks and the filler */
 };
@@ -67,7 +67,6 @@ static void note_trouble(sim_data *d, const char *why)
         snprintf(d->trouble, sizeof d->trouble, "the kernel that prepares inputs: %s", why);
 }
 
-/* Runs all blocks of the filler. */
 static at_status fill_all(sim_data *d, at_error *error)
 {
     d->is_all_filled = true;

@@ -115,8 +115,6 @@ at_status sim_kernel_load(device *d, const device_image *image, const launch_pla
 void sim_kernel_unload(device *d, device_kernel *k);
 at_status sim_device_launch(device *d, device_kernel *k, const launch_plan *plan,
                             device_buffer *const *buffers, at_error *error);
-const char *sim_device_complaint(const device *d, outcome *result);
-const device_fault *sim_device_fault(const device *d);
 at_status sim_buffer_new(device *d, const char *name, uint64_t size_bytes, device_buffer **out,
                          at_error *error);
 void sim_buffer_free(device *d, device_buffer *b);

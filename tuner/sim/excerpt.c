@@ -156,8 +156,8 @@ static at_status make(device *d, const device_excerpt_plan *plan, const problem_
 
 /* Runs the chosen clusters on one host thread, so that the same of several faults is reported every
  * time. */
-static at_status run_some(excerpt_check *c, uint32_t i, const choice *some, uint32_t schedule,
-                          sim_excerpt *seen, uint64_t *work, at_error *error)
+static at_status run_chosen(excerpt_check *c, uint32_t i, const choice *some, uint32_t schedule,
+                            sim_excerpt *seen, uint64_t *work, at_error *error)
 {
     const sim_launch how = {.clusters = some->chosen,
                             .cluster_count = some->count,
@@ -202,7 +202,7 @@ static at_status run_launch(excerpt_check *c, uint32_t i, at_error *error)
     uint64_t work = 0;
     sim_excerpt last = {.later = !c->complete, .mark = mark, .least = 1};
     c->coverage->blocks += plan_grid_blocks(launch);
-    at_status status = run_some(c, i, &all, 0, &last, &work, error);
+    at_status status = run_chosen(c, i, &all, 0, &last, &work, error);
     if (status || c->fault.kind != SIM_FAULT_NONE)
         return status;
     const uint64_t affordable = share / (work ? work : 1);
@@ -225,7 +225,7 @@ static at_status run_launch(excerpt_check *c, uint32_t i, at_error *error)
                           .apart = is_last,
                           .least = 1,
                           .enough = work + share};
-    status = run_some(c, i, &all, 1, &others, &work, error);
+    status = run_chosen(c, i, &all, 1, &others, &work, error);
     c->spent += work;
     c->unfinished = last.unfinished | others.unfinished << 1;
     c->complete = c->complete && 1 + others.begun == all.total &&
@@ -246,8 +246,7 @@ static void begin(excerpt_check *c)
         c->ends[i] = plan_result_count(&x->plan, c->plan, i);
 }
 
-/* Runs some blocks of each launch. */
-static at_status run_blocks(excerpt_check *c, at_error *error)
+static at_status run_some_blocks(excerpt_check *c, at_error *error)
 {
     device_excerpt *x = c->excerpt;
     sim_data_reset(x->data);
@@ -263,11 +262,10 @@ static at_status run_blocks(excerpt_check *c, at_error *error)
     return status;
 }
 
-/* Runs some blocks, and compares their results. */
 static at_status run_sample(excerpt_check *c, device_excerpt_result *out, at_error *error)
 {
     device_excerpt *x = c->excerpt;
-    at_status status = run_blocks(c, error);
+    at_status status = run_some_blocks(c, error);
     if (status || sim_data_trouble(x->data) || c->fault.kind != SIM_FAULT_NONE ||
         x->plan.oracle == ORACLE_NONE)
         return status;
@@ -285,7 +283,7 @@ static at_status watch_some(excerpt_check *c, at_error *error)
     excerpt_check some = {
         .excerpt = c->excerpt, .kernel = c->kernel, .plan = c->plan, .coverage = &covered};
     begin(&some);
-    at_status status = run_blocks(&some, error);
+    at_status status = run_some_blocks(&some, error);
     if (!sim_data_trouble(c->excerpt->data))
         c->fault = some.fault;
     return status;
@@ -306,7 +304,7 @@ static bool is_overwritten(device *d, const device_excerpt_plan *plan, uint32_t 
                        .coverage = &covered};
     begin(&c);
     if (!status)
-        status = run_blocks(&c, NULL);
+        status = run_some_blocks(&c, NULL);
     const bool found = !status && c.fault.kind == SIM_FAULT_NONE && !sim_data_trouble(x->data);
     sim_excerpt_free(d, x);
     return found;

@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "base/rng.h"
 
-enum { MOST_CHUNKS = 64 }; /* chunks of a buffer that are compared */
+enum { MOST_CHUNKS = 64 };
 
 /* If nothing could be compared within the budget, a few chunks are compared within this larger
  * budget: a proof needs at least one compared result. */
@@ -38,7 +38,7 @@ typedef struct comparing {
     uint32_t buffer;
     const buffer_plan *plan;
     const device_buffer *found, *expected;
-    uint64_t size;      /* bytes of an element */
+    uint64_t size;
     size_t chunks;      /* highest number of compared chunks */
     sim_owners *owners; /* blocks of the reference */
     double magnitude;   /* magnitude of the expected elements known so far */

@@ -13,7 +13,6 @@ static const uint64_t most_lanes = 300000000, most_work = 1 << 28;
 /* Most bytes of all buffers: the search for races takes several times as much memory. */
 static const uint64_t most_bytes = 1 << 29;
 
-/* Contents of elements that were not written. */
 enum { POISON = 0xa5 };
 
 typedef struct whole_run {
@@ -113,7 +112,7 @@ static at_status make_expected(device_excerpt *x, uint64_t times, bool *made, at
     return status;
 }
 
-static void poison(const device_buffer *b, buffer_role role)
+static void poison_unwritten(const device_buffer *b, buffer_role role)
 {
     if (role == BUFFER_INOUT)
         sim_buffer_make_all(b);
@@ -122,7 +121,6 @@ static void poison(const device_buffer *b, buffer_role role)
             b->region.bytes[i] = POISON;
 }
 
-/* Counts the elements that the reference wrote. */
 static uint64_t count_written(const device_buffer *expected, uint64_t count, uint64_t size)
 {
     uint64_t written = 0;
@@ -150,8 +148,8 @@ static at_status compare_all(excerpt_check *c, device_excerpt_result *out, at_er
         device_buffer *found = sim_data_buffers(x->data)[i];
         if (!plan_is_compared(&plan))
             continue;
-        poison(found, plan.role);
-        poison(x->view[i], plan.role);
+        poison_unwritten(found, plan.role);
+        poison_unwritten(x->view[i], plan.role);
         if (x->overwritten[i])
             spoil_missed(found, x->view[i]);
         if (x->answers[i])

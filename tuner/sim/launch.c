@@ -568,17 +568,6 @@ outcome sim_fault_outcome(sim_fault_kind kind)
     return outcomes[kind];
 }
 
-const char *sim_device_complaint(const device *d, outcome *result)
-{
-    *result = sim_fault_outcome(d->fault.kind);
-    return *result == OUTCOME_OK ? NULL : d->fault.message;
-}
-
-const device_fault *sim_device_fault(const device *d)
-{
-    return &d->fault.at;
-}
-
 at_status sim_device_profile(device *d, const device_kernel *k, const launch_plan *plan, uint32_t i,
                              device_buffer *const *buffers, uint64_t sample, bool warm,
                              sim_counter *counters, sim_profile *profile,

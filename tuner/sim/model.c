@@ -117,15 +117,14 @@ static double local_sectors(const sim_profile *p, const sim_needs *needs)
     return own + needs->spill_bytes / 4.0 * 4 * p->trips * warps;
 }
 
-/* Returns the share of `bytes` that a cache does not hold. */
-static double overflow(double bytes, double capacity)
+static double missing_share(double bytes, double capacity)
 {
     return bytes > capacity ? 1 - capacity / bytes : 0;
 }
 
 typedef struct flow { /* where the accesses are served: bytes per launch, or sectors per block */
-    double read, written; /* bytes read from and written to DRAM */
-    double read_long;     /* bytes in long runs that would take as long to read */
+    double read, written;
+    double read_long; /* bytes in long runs that would take as long to read */
     double l1_wavefronts, l2_read, l2_written; /* wavefronts of the L1; sectors of the L2 */
     double l2_parts;                        /* written sectors that a store covers only in part */
     double l2_read_lines, l2_written_lines; /* lines of 128 bytes of the L2 */
@@ -174,7 +173,7 @@ static void add_reads(const sim_profile *p, const sim_chip *chip, const sharing 
         const double share =
             wave_share(b->distinct, b->fresh, b->first_fresh, b->later_fresh, with);
         const double bytes = launch * b->fresh * share, again = fmax(bytes - b->bytes, 0);
-        const double read = bytes - again + again * overflow(b->bytes, l2_held);
+        const double read = bytes - again + again * missing_share(b->bytes, l2_held);
         known += b->fresh;
         f->read += read;
         f->read_long +=
@@ -202,7 +201,6 @@ static double read_again(const sim_profile *p, double wave_blocks, double l2_hel
            fmin(fmax(most / l2_held - 1, 0), 1);
 }
 
-/* Computes where the accesses of a launch are served. */
 static flow find_flow(const sim_profile *p, const sim_needs *needs, const sim_chip *chip,
                       double resident)
 {
@@ -210,18 +208,18 @@ static flow find_flow(const sim_profile *p, const sim_needs *needs, const sim_ch
     const double l2_bytes = (double)chip->limits.l2_bytes, l2_held = l2_bytes * held_share;
     const double local = local_sectors(p, needs);
     const double held = resident * (double)p->threads * needs->local_bytes;
-    const double local_missed = local * overflow(held, l1_bytes(chip, needs, resident));
+    const double local_missed = local * missing_share(held, l1_bytes(chip, needs, resident));
     const sharing with = {
         .stays =
             resident * sms * SIM_SECTOR_BYTES * p->read.distinct * p->wave.first_fresh < l2_held,
-        .fit = 1 - overflow(p->wave.bytes, l2_held)};
+        .fit = 1 - missing_share(p->wave.bytes, l2_held)};
     /* Data that is read with a hint that it is read only once leaves the L2 first. */
     const double kept = 1 - p->hinted[SIM_HINT_STREAMING] - p->hinted[SIM_HINT_NO_ALLOCATE];
     flow f = {.written = blocks * SIM_SECTOR_BYTES * p->write.fresh};
     add_reads(p, chip, &with, l2_held * fmax(kept, 0), &f);
     /* What the share of the L1 of a block does not hold, the L2 serves. */
     const double local_dram =
-        blocks * SIM_SECTOR_BYTES * local_missed * overflow(held * sms, l2_bytes);
+        blocks * SIM_SECTOR_BYTES * local_missed * missing_share(held * sms, l2_bytes);
     const double again = read_again(p, resident * sms, l2_held);
     if (needs->warm && f.read + f.written <= l2_bytes)
         f.read = f.read_long = f.written = 0;

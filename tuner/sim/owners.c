@@ -63,15 +63,15 @@ struct sim_owners {
     device_buffer *const *buffers;
     uint32_t buffer_count;
     uint64_t most, work; /* work, as in sim_launch */
-    uint64_t extent[3];  /* clusters along each axis */
+    uint64_t extent[3];
     bool first_warps, cut;
     struct {
         bool is_learnt;
         footprint prints[PLAN_MAX_BUFFERS];
     } origins[ORIGINS];
-    int origin;           /* the current origin */
+    int origin;
     stores ends[ORIGINS]; /* writes of the two clusters; moved to prints[] once these are learnt */
-    ran_cluster *ran;     /* sorted by number */
+    ran_cluster *ran;
     size_t ran_count;
     sim_excerpt excerpt;
     sim_fault fault;
@@ -208,8 +208,7 @@ static size_t join(interval *rows, size_t count)
     return kept;
 }
 
-/* Returns the number of the last cluster. */
-static uint64_t last_of(const sim_owners *o)
+static uint64_t last_cluster(const sim_owners *o)
 {
     return o->extent[0] * o->extent[1] * o->extent[2] - 1;
 }
@@ -218,7 +217,7 @@ static uint64_t last_of(const sim_owners *o)
 static uint64_t number_of(const sim_owners *o, const uint64_t at[3])
 {
     const uint64_t distance = at[0] + o->extent[0] * (at[1] + o->extent[1] * at[2]);
-    return o->origin == FROM_LAST ? last_of(o) - distance : distance;
+    return o->origin == FROM_LAST ? last_cluster(o) - distance : distance;
 }
 
 /* Returns the index of a cluster in `ran`, or the index where it belongs. */
@@ -230,7 +229,6 @@ static size_t index_of(const sim_owners *o, uint64_t cluster)
     return i;
 }
 
-/* Returns the work left for each block of a cluster. */
 static uint64_t block_limit(const sim_owners *o)
 {
     const uint64_t left = o->work < o->most ? o->most - o->work : 0;
@@ -263,9 +261,9 @@ static at_status run(sim_owners *o, uint64_t cluster, const ran_cluster **out, a
 {
     const size_t place = index_of(o, cluster);
     if (place == o->ran_count || o->ran[place].number != cluster) {
-        stores mine = {0}, *seen = cluster == 0            ? &o->ends[FROM_FIRST]
-                                   : cluster == last_of(o) ? &o->ends[FROM_LAST]
-                                                           : &mine;
+        stores mine = {0}, *seen = cluster == 0                 ? &o->ends[FROM_FIRST]
+                                   : cluster == last_cluster(o) ? &o->ends[FROM_LAST]
+                                                                : &mine;
         watching watched = {o, seen};
         ran_cluster *grown = memory_require(array_grow(o->ran, o->ran_count, sizeof *grown));
         o->ran = grown;
@@ -508,7 +506,7 @@ static at_status try_origin(sim_owners *o, uint32_t i, uint64_t offset, at_error
 at_status sim_owners_write(sim_owners *o, uint32_t i, uint64_t offset, bool *found, at_error *error)
 {
     at_status status = AT_OK;
-    const int origins = last_of(o) > 0 ? ORIGINS : 1;
+    const int origins = last_cluster(o) > 0 ? ORIGINS : 1;
     for (o->origin = 0; !status && o->origin < origins && !is_written(o->buffers[i], offset) &&
                         (o->origin == 0 || o->work < o->most);
          o->origin++)

@@ -33,7 +33,7 @@ typedef struct watcher {
     sector_set run[2];   /* the same for the current run of blocks */
     sector_set held; /* loads of the current block; the word is the number of the miss that loaded
                         the sector */
-    uint32_t misses; /* misses of the current block */
+    uint32_t misses;
     sector_set
         lines; /* lines in the L1; the word is the number of lines that were loaded before it */
     uint32_t *came; /* owned; for each line loaded by the current block, the number of the miss */
@@ -44,18 +44,17 @@ typedef struct watcher {
     atomics atomics;
     sim_buffer_reads buffers[SIM_PROFILE_BUFFERS];
     buffer_table table;
-    uint64_t position; /* blocks begun */
-    double critical;   /* sum of the clocks of all blocks */
-    bool kept;         /* the L2 holds all buffers */
+    uint64_t position;
+    double critical; /* sum of the clocks of all blocks */
+    bool kept;       /* the L2 holds all buffers */
     const sim_launch *launch;
     sim_trace *trace;
-    uint64_t *sorted; /* sorted sectors of a block, for close_block() */
+    uint64_t *sorted; /* sorted sectors of a block, for add_block_traffic() */
     size_t sorted_capacity;
-    bool failed; /* memory is exhausted */
+    bool failed;
 } watcher;
 
-/* Adds the traffic of the block that just ended. */
-static void close_block(watcher *w, int kind)
+static void add_block_traffic(watcher *w, int kind)
 {
     sector_set *s = &w->block[kind];
     sim_traffic *sum = &w->sum[kind];
@@ -121,7 +120,7 @@ static void end_block(watcher *w)
     w->misses = w->line_count = 0;
     w->merging.line_count = 0;
     for (int kind = 0; kind < 2 && w->position > 0; kind++)
-        close_block(w, kind);
+        add_block_traffic(w, kind);
     if (w->position > 0 && w->position % RUN_BLOCKS == 0)
         close_run(w);
     if (w->position > 0)
@@ -177,7 +176,6 @@ static bool look_in_l1(watcher *w, const sim_instruction *c, uint64_t sector, bo
     return false;
 }
 
-/* Returns the level of memory that serves a load of the sector. */
 static sim_level find_level(watcher *w, const sim_instruction *c, uint64_t sector)
 {
     bool is_new;
@@ -292,7 +290,7 @@ static void watch(void *context, const sim_instruction *c, bool is_store, const 
 }
 
 /* Returns where a run starts within its part of the grid, in [0, 1), by the golden ratio: runs then
- * start in different columns, even if rows divide the parts evenly, and not only at edges of the
+ * start in different columns, even if rows average the parts evenly, and not only at edges of the
  * grid. */
 static double start_in_part(uint64_t run)
 {
@@ -320,8 +318,7 @@ static uint64_t pick_blocks(uint64_t total, uint64_t sample, uint64_t *blocks)
     return n;
 }
 
-/* Turns sums over all blocks into averages. */
-static void divide(sim_traffic *t, double n)
+static void average(sim_traffic *t, double n)
 {
     t->between /= fmax(t->again, 1);
     t->again /= n;
@@ -358,8 +355,8 @@ static void summarise(const watcher *w, const sim_launch *launch, sim_profile *o
             .runs = w->buffers[i].runs / n};
     out->read = w->sum[0];
     out->write = w->sum[1];
-    divide(&out->read, n);
-    divide(&out->write, n);
+    average(&out->read, n);
+    average(&out->write, n);
     out->issued = (double)out->totals.issued_total / n;
     out->loads =
         (double)(out->totals.global_load.requests + out->totals.async_copy.requests) / n / warps;

@@ -10,10 +10,10 @@
 enum { LINE_WORDS = 128 / 4 };
 
 typedef struct hot_line {
-    sim_hot sum;             /* `doubles` and `floats` count sectors; `operations` is unused */
-    float words[LINE_WORDS]; /* operations on each word */
-    uint64_t first;          /* first cluster that updated the line */
-    bool shared;             /* another cluster updated it, too */
+    sim_hot sum; /* `doubles` and `floats` count sectors; `operations` is unused */
+    float words[LINE_WORDS];
+    uint64_t first; /* first cluster that updated the line */
+    bool shared;    /* another cluster updated it, too */
 } hot_line;
 
 /* Returns the mean number of lanes per accessed word of a sector. */

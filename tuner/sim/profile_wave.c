@@ -34,7 +34,7 @@ typedef struct wave_reads {
 typedef struct wave_watcher {
     sector_set touched[2]; /* loads, stores; the word is the number of the last cluster that
                               accessed the sector */
-    uint32_t position;     /* clusters begun */
+    uint32_t position;
     buffer_table *table;
     wave_reads reads;
     bool failed;

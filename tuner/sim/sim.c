@@ -88,6 +88,17 @@ static void watch(device *d, void (*progress)(void *context, uint64_t done, uint
     d->progress_context = context;
 }
 
+static const char *complaint(const device *d, outcome *result)
+{
+    *result = sim_fault_outcome(d->fault.kind);
+    return *result == OUTCOME_OK ? NULL : d->fault.message;
+}
+
+static const device_fault *fault(const device *d)
+{
+    return &d->fault.at;
+}
+
 static bool varies(const device *d)
 {
     return d->fault.ran_on_several_threads;
@@ -205,7 +216,7 @@ static const device_analysis analysis = {
     .limit_work = limit_work,
     .interval = interval,
     .work = last_work,
-    .fault = sim_device_fault,
+    .fault = fault,
     .varies = varies,
     .depends_on_order = depends_on_order,
     .suspect = sim_suspect,
@@ -243,7 +254,7 @@ const device_api device_sim_api = {
     .kernel_new = sim_kernel_load,
     .kernel_free = sim_kernel_unload,
     .launch = sim_device_launch,
-    .complaint = sim_device_complaint,
+    .complaint = complaint,
     .sample = sample,
     .sample_copy = sample_copy,
     .floor = floor_time,

@@ -14,7 +14,7 @@ enum { MOST_WAITING = 4096, MOST_PATHS = 256 };
 typedef struct region {
     bool is_known,
         is_harmless; /* it has no effect that counts: no writes to buffers, calls or traps */
-    int32_t *slots;  /* slots that it writes */
+    int32_t *slots;
     size_t count;
 } region;
 
@@ -28,7 +28,7 @@ typedef struct sweep {
     const sim_program *program;
     const sim_sweep_buffer *buffers;
     size_t buffer_count;
-    symbolic values; /* values in the current box */
+    symbolic values;
     region *regions;
     uint64_t executed, counted, most;
     uint64_t path; /* hash of the directions of the branches */
@@ -37,8 +37,8 @@ typedef struct sweep {
     size_t waiting_count;
     uint64_t paths[MOST_PATHS];
     size_t path_count;
-    double followed;       /* share of the threads that were followed */
-    uint64_t boxes;        /* number of boxes followed */
+    double followed; /* share of the threads that were followed */
+    uint64_t boxes;
     bool seeks_divergence; /* looks for blocks in which threads diverge */
     uint64_t met;          /* number of such blocks met */
     rng random;
@@ -62,7 +62,6 @@ static step_result ask_for_cut(sweep *s, const affine *v)
     return STEP_CUT;
 }
 
-/* Adds the direction of a branch to the hash. */
 static void hash_branch(sweep *s, uint64_t with)
 {
     s->path = (s->path ^ with) * UINT64_C(0x9e3779b97f4a7c15);
@@ -79,7 +78,6 @@ static void put(sweep *s, int32_t slot, affine v, int width, const affine *guard
     *value_of(s, slot) = width == 4 && v.kind == AFFINE_EXACT ? affine_wrap32(&v) : v;
 }
 
-/* Makes the results of an instruction unknown. */
 static void forget_results(sweep *s, const sim_instruction *c)
 {
     sim_operands of;

@@ -188,7 +188,6 @@ static uint64_t combine(sim_atomic_op op, ptx_type t, bool flush, uint64_t old, 
     }
 }
 
-/* Combines both halves of a packed pair. */
 static uint64_t combine_pair(sim_atomic_op op, ptx_type half, uint64_t old, uint64_t v)
 {
     uint64_t low = combine(op, half, false, old & 0xffff, v & 0xffff, 0) & 0xffff;

@@ -236,8 +236,7 @@ static uint32_t short_nan(double v, const small_float *f)
                       (bits & ((1ull << 52) - 1)) >> (52 - f->fraction_bits));
 }
 
-/* Returns v as a half or another small float. */
-static uint32_t encode(const sim_conversion *c, double v)
+static uint32_t encode_small(const sim_conversion *c, double v)
 {
     if (isnan(v) && c->from == PTX_F64)
         return short_nan(v, small_float_of(c->to));
@@ -266,7 +265,7 @@ static void write_float(const sim_conversion *c, void *restrict d, int l, double
         float f = c->from == PTX_F64 ? (float)v : sim_float((float)v);
         ((float *)d)[l] = c->flush && fabsf(f) < 0x1p-126f ? copysignf(0.0f, f) : f;
     } else {
-        ((uint32_t *)d)[l] = encode(c, v);
+        ((uint32_t *)d)[l] = encode_small(c, v);
     }
 }
 

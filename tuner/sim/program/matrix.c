@@ -36,8 +36,7 @@ static int32_t rows_of(const sim_matrix *x, sim_operand operand)
     return operand == SIM_MATRIX_B ? x->k : x->m;
 }
 
-/* Returns the number of columns that the registers hold. */
-static int32_t columns_of(const sim_matrix *x, sim_operand operand)
+static int32_t held_columns(const sim_matrix *x, sim_operand operand)
 {
     return operand != SIM_MATRIX_A ? x->n : x->sparse ? x->k / 2 : x->k;
 }
@@ -53,7 +52,7 @@ int32_t sim_matrix_least(const sim_matrix *x, sim_operand operand)
     const bool is_sum = operand == SIM_MATRIX_C || operand == SIM_MATRIX_D;
     if (x->quads) /* 4 or 8 elements per lane */
         return (is_sum ? 8 : 4) / sim_matrix_elements(x, operand);
-    int32_t all = rows_of(x, operand) * columns_of(x, operand),
+    int32_t all = rows_of(x, operand) * held_columns(x, operand),
             held = SIM_LANES * sim_matrix_elements(x, operand);
     return all % held ? 0 : all / held;
 }
@@ -320,7 +319,7 @@ void sim_matrix_multiply(const sim_program *p, const sim_instruction *c, uint8_t
 {
     const sim_matrix *x = sim_matrix_of(p, c);
     const bool doubles = x->elements[SIM_MATRIX_D] == SIM_ELEMENT_F64;
-    const int held = columns_of(x, SIM_MATRIX_A);
+    const int held = held_columns(x, SIM_MATRIX_A);
     lines a, b, sum;
     uint64_t of[SIM_MATRIX_SIDE][SIM_MATRIX_SIDE];
     gather(p, c, SIM_MATRIX_A, registers, a);

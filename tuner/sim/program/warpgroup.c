@@ -103,7 +103,6 @@ static void take_from_shared(const sim_warpgroup_product *x, sim_operand operand
             memcpy(&to[i][k * 2], shared + chunks[k * (across / 8) + i / 8] + i % 8 * 2, 2);
 }
 
-/* Returns the row of a lane, in a register whose position is `f`. */
 static inline int32_t row_of(sim_fragment f, int lane)
 {
     return f.across + lane / 4;
