@@ -3,7 +3,7 @@
  *
  * sim.c opens devices and predicts times; launch.c loads kernels and launches them; buffer.c keeps,
  * fills and compares contents, all on the host; data.c makes the contents of problems that are too
- * large to be filled; covered.c reports coverage; excerpt*.c check large problems. */
+ * large to be filled; coverage.c finds coverage; excerpt*.c check large problems. */
 #ifndef AUTOTUNE_SIM_DEVICE_H
 #define AUTOTUNE_SIM_DEVICE_H
 
@@ -142,12 +142,12 @@ at_status sim_buffer_compare(device *d, const device_buffer *found, const device
  * kernels of a GPU (templates/device_support.cu). */
 void sim_fill(uint8_t *bytes, const buffer_plan *plan, uint64_t seed, uint64_t first, uint64_t end);
 
-/* Reports executed lines and repeated loops of variants. A loop is a branch to an earlier
+/* Finds executed lines and repeated loops of variants. A loop is a branch to an earlier
  * instruction, unless it waits for other threads. A loop that the compiler copied, for example to
  * run the rest of an unrolled one, was repeated if any copy was. */
-at_status sim_covered(const device *d, const device_kernel *const *kernels, size_t count,
-                      device_coverage *coverage, at_error *error);
-void sim_suspect(const device_kernel *k, char *text, size_t bytes);
+at_status sim_find_coverage(const device *d, const device_kernel *const *kernels, size_t count,
+                            device_coverage *coverage, at_error *error);
+void sim_suggest_cause(const device_kernel *k, char *text, size_t bytes);
 
 at_status sim_excerpt_new(device *d, const device_excerpt_plan *plan, device_excerpt **out,
                           at_error *error);

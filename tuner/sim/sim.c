@@ -219,9 +219,9 @@ static const device_analysis analysis = {
     .fault = fault,
     .varies = varies,
     .depends_on_order = depends_on_order,
-    .suspect = sim_suspect,
+    .suspect = sim_suggest_cause,
     .take_printed = take_printed,
-    .covered = sim_covered,
+    .covered = sim_find_coverage,
     .watch = watch,
 };
 

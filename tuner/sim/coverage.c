@@ -185,8 +185,8 @@ static void remove_repeated(const lines *all, char text[COVERAGE_TEXT_BYTES])
     memcpy(text, left, sizeof left);
 }
 
-at_status sim_covered(const device *d, const device_kernel *const *kernels, size_t count,
-                      device_coverage *coverage, at_error *error)
+at_status sim_find_coverage(const device *d, const device_kernel *const *kernels, size_t count,
+                            device_coverage *coverage, at_error *error)
 {
     (void)d;
     lines all = {0};
@@ -213,7 +213,7 @@ at_status sim_covered(const device *d, const device_kernel *const *kernels, size
     return AT_OK;
 }
 
-void sim_suspect(const device_kernel *k, char *text, size_t bytes)
+void sim_suggest_cause(const device_kernel *k, char *text, size_t bytes)
 {
     text[0] = '\0';
     for (size_t i = 0; i < k->kernel.program_count; i++) {
