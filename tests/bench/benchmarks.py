@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Runs the benchmarks of this folder, and says which figures are older than the code that they measure.
+"""Runs the benchmarks of this folder, and lists figures that are older than the code that they measure.
 
-  tests/bench/benchmarks.py run BUILD [NAME...]      on the GPU at hand; rewrites their rows of results/FIGURES.md
-  tests/bench/benchmarks.py stale                    which rows are older than what they measure (needs git)
-  tests/bench/benchmarks.py quoted                   which of those the README quotes are (`NAME`, [GPU] in its Figures)
-  tests/bench/benchmarks.py smoke BUILD [NAME...]    each in a small form, without a GPU: does it run to its end?
-  tests/bench/benchmarks.py list                     names and commands
+  tests/bench/benchmarks.py run BUILD [NAME...]      runs on the GPU; rewrites the rows of results/FIGURES.md
+  tests/bench/benchmarks.py stale                    lists rows that are older than the measured code (needs git)
+  tests/bench/benchmarks.py quoted                   lists stale rows that the README quotes (`NAME`, [GPU] in its
+  Figures)
+  tests/bench/benchmarks.py smoke BUILD [NAME...]    runs each in a small form without a GPU, to its end
+  tests/bench/benchmarks.py list                     lists names and commands
 
-A row is one figure on one GPU, with the commit and the command that gave it. --commit HASH names the commit where there is
-no repository, --log FOLDER keeps what each benchmark printed, --figures FILE is another table.
+A row is one figure on one GPU, with its commit and command. --commit HASH names the commit if there is no
+repository, --log FOLDER keeps the output of each benchmark, --figures FILE is another table.
 """
 import argparse
 import dataclasses
@@ -30,15 +31,15 @@ ENGINE = ("tuner/run", "tuner/bench", "tuner/cuda", "search", "templates/device_
 
 @dataclasses.dataclass
 class Benchmark:
-    """{build}, {root}, {bench}, {work} (an empty folder) and {tool} stand for themselves in both commands."""
+    """In both commands, {build}, {root}, {bench}, {work} (an empty folder) and {tool} are replaced."""
     name: str
-    smoke: str                    # without a GPU; empty: CTest has a test of its own
-    smoke_codes: tuple = (0,)     # 1: a bar that so small a run cannot reach
-    command: str = ""             # on a GPU; empty: it is run by hand, or needs none
+    smoke: str                    # command without a GPU; empty if CTest has a test of its own
+    smoke_codes: tuple = (0,)     # 1 if a run this small cannot reach a target
+    command: str = ""             # command on a GPU; empty if it is run by hand, or needs no GPU
     title: str = ""
-    figures: str = ""             # of each match in what it prints the groups make the row
-    measures: tuple = ENGINE      # paths whose changes make the figure old
-    files: tuple = ()             # of this folder, beside NAME.*
+    figures: str = ""             # the groups of each match in the output make a row
+    measures: tuple = ENGINE      # a change of these paths makes the figure stale
+    files: tuple = ()             # other files of this folder, besides NAME.*
     environment: dict = dataclasses.field(default_factory=dict)
 
 
@@ -116,12 +117,14 @@ BENCHMARKS = [
     Benchmark("synthetic_spaces", "python3 {bench}/synthetic_spaces.py {work}/spaces 1"),
     Benchmark("same_sources", "{bench}/same_sources.sh {tool} {tool} 2 vector_add"),
     Benchmark("soak", "", measures=("tuner", "tests/soak")), # tests/soak has a short run of its own in CI
-    Benchmark("instructions", "", measures=("tuner/sim", "tests/instructions")), # likewise; GPU: tests/gpu
-    Benchmark("sites", "", measures=("tuner/library", "search/race"), files=("sites.*",)), # unit.library.site_tuner; GPU: by hand
+    Benchmark("instructions", "", measures=("tuner/sim", "tests/instructions")), # likewise; on a GPU: tests/gpu
+    # unit.library.site_tuner; on a GPU by hand
+    Benchmark("sites", "", measures=("tuner/library", "search/race"), files=("sites.*",)),
     Benchmark("context", "{tool} {bench}/context/windowed.lua --device sim --set n=4096 --budget 2 --no-record --quiet", (0,),
               "python3 {bench}/context/pipeline.py {build} 48", "a pipeline of three kernels, tuned alone and in context",
               r"run of the pipeline: .* ([\d.]+ to [\d.]+) of it", ENGINE + ("tests/bench/context",)),
-    Benchmark("tune_beside", "", measures=("tuner/library", "tuner/bench/turn.c")), # unit.library.tuning; GPU: by hand
+    # unit.library.tuning; on a GPU by hand
+    Benchmark("tune_beside", "", measures=("tuner/library", "tuner/bench/turn.c")),
     Benchmark("heavy_headers", "env HEAVY_VARIANTS=2 {bench}/heavy_headers.sh {build} block_reduce"),
     Benchmark("transpose_132", "{tool} space {bench}/transpose_132.lua", files=("transpose_132.*",)),
 ]
@@ -132,7 +135,7 @@ def filled(text, build, work):
 
 
 def small_script(work):
-    """A space of 21 kernels that take as long as they are told, as the driver for tests knows them."""
+    """Writes a space of 21 kernels whose names state their times, for the fake driver."""
     faults = os.path.join(ROOT, "tests", "faults")
     for name in "timed.cu.tmpl", "timed_ref.cu.tmpl":
         shutil.copy(os.path.join(faults, name), work)
@@ -144,7 +147,7 @@ def small_script(work):
 
 
 def smoke_one(benchmark, build):
-    """What was wrong, or None."""
+    """Runs the benchmark. Returns an error message or None."""
     with tempfile.TemporaryDirectory() as work:
         small_script(work)
         os.makedirs(os.path.join(work, "bin"))
@@ -163,7 +166,7 @@ def smoke_one(benchmark, build):
 
 
 def unlisted():
-    """Files of this folder that no benchmark has: nothing would notice if they stopped working."""
+    """Returns files of this folder that no benchmark uses, so that nothing would notice if they stopped working."""
     import fnmatch
     patterns = ["benchmarks.py", "CMakeLists.txt", "__pycache__"] + [f for b in BENCHMARKS for f in (b.name, b.name + ".*", *b.files)]
     return [f for f in sorted(os.listdir(HERE)) if not any(fnmatch.fnmatch(f, p) for p in patterns)]
@@ -258,7 +261,7 @@ def print_stale(rows):
 
 
 def quoted(rows):
-    """The rows that the README quotes: lines of its figures name the benchmark, and the GPU as a link."""
+    """Returns the rows that the README quotes: lines of its figures name the benchmark, and the GPU as a link."""
     text = open(os.path.join(ROOT, "README.md")).read()
     section = re.search(r"^## Figures$(.*?)^## ", text, re.S | re.M)
     found = {}

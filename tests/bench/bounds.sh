@@ -1,11 +1,11 @@
 #!/bin/bash
-# What each recorded kernel can at most reach on the GPU at hand, measured beside it.
+# The highest speed that each recorded kernel can reach on this machine's GPU, measured beside the kernel.
 #
 #   tests/bench/bounds.sh [BUILD_FOLDER [RESULTS_FOLDER [PROGRAM ...]]]     (build/release, results, all)
 #
 # Prints Markdown (results/*/bounds.md): rows of peers.sh beside the fastest of many kernels that move the same bytes,
-# and what the memory does with reads that are not in order (peers/memory.cu). Status 1 when a row fails, which then
-# says why.
+# and the speed of the memory with reads that are not in order (peers/memory.cu). A row that fails says why; then the
+# status is 1.
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=$(cd "${1:-$root/build/release}" && pwd)
@@ -15,7 +15,7 @@ if [ $# -gt 2 ]; then shift 2; else set -- vector_add dot transpose gather basel
 status=0
 build_peers "$@"
 
-# run NAME OPTION...: a program's rows. Status 1 is of a row that says itself why.
+# run NAME OPTION...: prints a program's rows. Status 1 means that a row failed and said why.
 run() {
     local code=0
     if ! link_peer "$1"; then

@@ -1,17 +1,17 @@
-/* How fast the compile pool is, beside independent NVRTC processes on the same sources.
+/* Measures the speed of the compile pool beside independent NVRTC processes on the same sources.
  *
  *   compile_rate [--jobs N] [--arch sm_XX] [--sources N | --dir DIR] [--rounds N]
  *
- * Each round compiles all sources twice, in an order that alternates: with `jobs` forked processes
- * that open NVRTC and compile every jobs-th source each, and with a fresh compile pool of `jobs`
+ * Each round compiles all sources twice, in alternating order: with `jobs` forked processes that
+ * open NVRTC and compile every jobs-th source each, and with a fresh compile pool of `jobs`
  * workers. Both clocks run from before the first fork to the last result; both compile with the
- * same options, for the same architecture, to cubins, without NVRTC's own cache (12.9 and newer
- * have one where there is a driver: it would answer from the round before). Then the pool runs with
- * a cold and with a warm cache. Prints the rates and their ratio, the median over the rounds last;
- * ends with status 1 when that is below 0.8, or when a source did not compile.
+ * same options, for the same architecture, to cubins, without NVRTC's own cache (versions since
+ * 12.9 have one if there is a driver; it would return the results of the previous round). Then the
+ * pool runs with a cold and with a warm cache. Prints the rates and their ratio, with the median
+ * over the rounds last. Exit code 1 if the median is below 0.8, or if a source did not compile.
  *
- * The sources are transposes that differ in tile, padding, vector width and rows a thread, or the
- * files of DIR (each with one kernel called `k`). */
+ * The sources are transposes that differ in tile, padding, vector width and rows of a thread, or
+ * the files of DIR (each with one kernel called `k`). */
 #include <dirent.h>
 #include <errno.h>
 #include <getopt.h>
@@ -46,7 +46,7 @@ static double now_s(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Processor time of this process and of its children that have ended. */
+/* Returns the processor time of this process and of its children that have ended. */
 static double cpu_s(void)
 {
     double total_s = 0;
@@ -134,7 +134,7 @@ static bool read_sources(bench *b, const char *dir)
     return !status && b->source_count > 0;
 }
 
-/* One of the independent processes: no pool, no messages, no cache. */
+/* Runs one of the independent processes, without pool, messages or cache. */
 static int compile_share(const bench *b, size_t first)
 {
     nvrtc_library n;
@@ -160,7 +160,7 @@ static int compile_share(const bench *b, size_t first)
     return 0;
 }
 
-/* Seconds, or a negative number. */
+/* Returns seconds, or a negative number on failure. */
 static double time_independent(const bench *b)
 {
     double start_s = now_s();

@@ -1,23 +1,25 @@
 #!/usr/bin/env python3
-"""Compares the simulator's counters, or those of `autotune profile`, with Nsight Compute's on the GPU at hand.
+"""Compares the simulator's counters, or those of `autotune profile`, with Nsight Compute's on this machine's GPU.
 
-    counters_vs_ncu.py BUILD_DIR [--landscapes results/GPU/landscapes/counted] [--profile] [--all] [--ncu PATH] [--output TABLE.md]
+    counters_vs_ncu.py BUILD_DIR [--landscapes results/GPU/landscapes/counted] [--profile] [--all] [--ncu PATH]
+    [--output TABLE.md]
 
-For each variant of VARIANTS the same problem is counted twice: by `autotune explain --json` and by
-one `ncu` that watches them all, a launch each (tests/bench/run_variant.c). Requests and sectors of global memory must be
-equal, bank conflicts of shared memory within 2 %.
+For each variant of VARIANTS the same problem is counted twice: by `autotune explain --json` and by one `ncu` for all
+of them, with a launch each (tests/bench/run_variant.c). Requests and sectors of global memory must be equal, bank
+conflicts of shared memory within 2 %.
 
-The hardware's counter of bank conflicts also counts the turns that an access waits because others have the banks: what
-other warps loaded arrives there, too. That differs from launch to launch and is no property of the accesses. Nsight
-Compute counts wavefronts of shared memory twice, where the data pass (l1tex__data_pipe_lsu_wavefronts_mem_shared) and
-by the instructions and their addresses (smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared). The first less the
-second are those turns; they are taken off the conflicts and stand in columns of their own.
+The hardware's counter of bank conflicts also counts cycles that an access waits because the banks are busy, for
+example with data that other warps loaded. These cycles differ between launches and are not a property of the
+accesses. Nsight Compute counts wavefronts of shared memory in two ways: where the data pass
+(l1tex__data_pipe_lsu_wavefronts_mem_shared), and from the instructions and their addresses
+(smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared). The difference is the number of these cycles. It is
+subtracted from the conflicts and shown in columns of its own.
 
-With --profile the counts beside ncu's are those that `autotune profile --json` reads, each within 1 %, instructions,
-wavefronts and local memory as well: all that does not hang on what the caches held before; since each takes a process,
-of FEW variants unless --all is given.
+With --profile the counts of `autotune profile --json` are compared with ncu's, each within 1 %, including
+instructions, wavefronts and local memory: all counters that do not depend on the contents of the caches. Each
+profile takes a process, so only the variants of FEW are compared, unless --all is given.
 
-Prints a Markdown table; exit code 1 when a counter disagrees, 77 when there is no ncu or no GPU.
+Prints a Markdown table. Exit code 1 if a counter disagrees, 77 if there is no ncu or no GPU.
 """
 import argparse
 import concurrent.futures
@@ -45,7 +47,7 @@ WAVEFRONTS = [
     "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
 ]
 BY_INSTRUCTION = [name.replace("l1tex__", "smsp__sass_l1tex_") for name in WAVEFRONTS]
-# What --profile compares besides.
+# Further counters that --profile compares.
 MORE = WAVEFRONTS + [
     "l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum",
     "l1tex__t_sectors_pipe_lsu_mem_local_op_st.sum",
@@ -142,7 +144,8 @@ VARIANTS = [("transpose", c, SMALL) for c in (
 )] + [("textured", f"reads={r}", {"rows": 64, "cols": 96}) for r in ("memory",)
 ]
 
-# So many variants of each landscape that was measured (tests/bench/landscapes.py) are compared besides, on a small problem.
+# The number of variants of each measured landscape (tests/bench/landscapes.py) that are also compared, on a small
+# problem.
 EACH = 8
 SAMPLED = {
     "transpose": SMALL, "batched_transpose": {"batch": 16, "rows": 64, "cols": 64}, "strided": {"n": 1 << 16},
@@ -152,11 +155,11 @@ SAMPLED = {
     "conv2d": {"rows": 256, "cols": 512}, "stencil1d": {"n": 1 << 16}, "histogram": {"n": 1 << 16},
     "spill": {"n": 1 << 16, "rounds": 2}, "product": {"n": 256}, "stencil": {"n": 96},
 }
-OWN = ("product", "stencil")  # whose scripts are beside this one, in landscapes
+OWN = ("product", "stencil")  # their scripts are in the folder landscapes beside this file
 
 
 def sampled(folder):
-    """Variants of the landscapes in the folder, evenly from the fastest to the slowest."""
+    """Returns variants of the landscapes in the folder, evenly from the fastest to the slowest."""
     found = []
     for name, problem in SAMPLED.items():
         with gzip.open(os.path.join(folder, f"{name}.jsonl.gz"), "rt") as f:
@@ -166,7 +169,8 @@ def sampled(folder):
     return found
 
 
-# One of each kind of access: by threads and by vectors, strided, misaligned, with conflicts, reduced, in local memory.
+# One variant of each kind of access: by threads and by vectors, strided, misaligned, with conflicts, reduced, in local
+# memory.
 FEW = [("transpose", c, SMALL) for c in (
     "algorithm=naive,tile_x=32,tile_y=32,block_rows=8,pad=0",
     "algorithm=tile,pad=0",
@@ -192,7 +196,7 @@ def simulate(autotune, script, config, problem):
 
 
 def read_counters(autotune, script, config, problem):
-    """(counters of the first launch, what went wrong) by `autotune profile`."""
+    """Returns (counters of the first launch, error) of `autotune profile`."""
     command = [autotune, "profile", script + ".lua", "--json", "--device", "cuda:0", "--config", config,
                "--metrics", ",".join(GLOBAL + SHARED + MORE)]
     for name, value in problem.items():
@@ -204,13 +208,13 @@ def read_counters(autotune, script, config, problem):
 
 
 def number(text):
-    """Of what a kernel has no instructions for there is "n/a"."""
+    """Reads a value of ncu, which is "n/a" if the kernel has no such instructions."""
     return 0 if text == "n/a" else int(float(text.replace(",", "")))
 
 
 def profile(ncu, runner, subjects, metrics, caches="none"):
-    """Counters of each of `subjects`, (script, configuration, problem, entry), launched in order; `caches` is
-    ncu's --cache-control: "none" leaves them as they are, "all" empties them first."""
+    """Returns counters of each of `subjects`, (script, configuration, problem, entry), launched in order. `caches` is
+    ncu's --cache-control: "none" leaves the caches alone, "all" empties them first."""
     command = [ncu, "--csv", "--metrics", ",".join(metrics), "--print-units", "base",
                "--target-processes", "application-only",
                "--kernel-name", "regex:^(" + "|".join(sorted({s[3] for s in subjects})) + ")$",
@@ -230,7 +234,8 @@ def profile(ncu, runner, subjects, metrics, caches="none"):
 
 
 def take_off_arbitration(measured):
-    """Turns of loads and of stores that were spent on others; `measured` has them in its conflicts no more."""
+    """Returns the cycles that loads and stores waited for busy banks, and subtracts them from the conflicts in
+    `measured`."""
     turns = []
     for conflicts, passed, asked in zip(SHARED, WAVEFRONTS, BY_INSTRUCTION):
         turns.append(measured[passed] - measured[asked])
@@ -239,7 +244,7 @@ def take_off_arbitration(measured):
 
 
 def compare(simulated, measured, metrics, profiled):
-    """(all within bounds, cells)"""
+    """Returns (whether all counters are within bounds, cells)."""
     good, cells = True, []
     for name in metrics:
         a, b = simulated.get(name, 0), measured.get(name, 0)
@@ -267,7 +272,7 @@ def main():
     variants = ([(script, config, dict(v.split("=") for v in problem.split(",")))
                  for script, config, problem in a.variant] if a.variant else
                 FEW if a.profile and not a.all else VARIANTS)
-    # Some of those do not fit the small problem, which says nothing of counters.
+    # Some of these do not satisfy the constraints for the small problem, which is not an error of counters.
     more = [v for v in sampled(a.landscapes) if v not in variants] if a.landscapes else []
     variants = variants + more
     metrics = GLOBAL + SHARED + (MORE if a.profile else [])
@@ -284,7 +289,7 @@ def main():
     else:
         head += ["ld wavefronts", "st wavefronts", "local ld sectors", "local st sectors", "instructions"]
     subjects, counted, rows, bad = [], [], [], 0
-    # Simulations run side by side; profiles are of one GPU.
+    # Simulations run in parallel; profiles run one at a time, because they share the GPU.
     with concurrent.futures.ThreadPoolExecutor(1 if a.profile else os.cpu_count()) as pool:
         counts = list(pool.map(lambda v: (read_counters if a.profile else simulate)(autotune, *v), variants))
     for (script, config, problem), (simulated, why) in zip(variants, counts):

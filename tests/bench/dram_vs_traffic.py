@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Counts the bytes that kernels move to and from a GPU's memory, beside those that they cannot do without.
+"""Counts the bytes that kernels move to and from a GPU's memory, beside the bytes that they must move.
 
     dram_vs_traffic.py BUILD_DIR [--ncu PATH] [--output TABLE.md]
 
-One `ncu` watches a launch of each variant of VARIANTS (tests/bench/run_variant.c), with empty caches. What a kernel wrote
-last may still be in L2 when it ends: up to the size of L2 is missing in what is counted as written. Prints a Markdown
-table, in MB (10^6 bytes); exit code 77 when there is no ncu.
+One `ncu` watches a launch of each variant of VARIANTS (tests/bench/run_variant.c), with empty caches. A kernel's
+last writes may still be in L2 when it ends, so the counted writes may lack up to the size of L2. Prints a Markdown
+table, in MB (10^6 bytes). Exit code 77 if there is no ncu.
 """
 import argparse
 import os
@@ -22,7 +22,7 @@ METRICS = {
 }
 N = 1 << 24
 PARTICLES = {"n": N, "fields": 6}
-# (script, configuration, problem, bytes that must be read, and be written)
+# (script, configuration, problem, bytes that must be read, bytes that must be written)
 VARIANTS = [
     ("aos_soa", "algorithm=direct", {**PARTICLES, "operation": operation, "layout": layout}, read * N, 12 * N)
     for operation, read in (("update", 24), ("scale", 12), ("set", 0)) for layout in ("aos", "soa")

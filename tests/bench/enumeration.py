@@ -2,10 +2,10 @@
 
 Usage: enumeration.py AUTOTUNE [SPACE...]        (called by enumeration.sh, which installs the two)
 
-Parameters and constraints are what `autotune space --json` prints, so that all three enumerate the
-same space. Times are of building the space alone, once in a process that has loaded everything, the
-best of a few processes; "command" is the whole of `autotune space`, from its start. Prints
-a table and exits with 1 when the sets differ or autotune is not 20 times as fast as the faster one.
+Parameters and constraints come from `autotune space --json`, so that all three enumerate the same space. The times
+are for building the space only, once in a process that has loaded everything; the best of a few processes counts.
+"command" is the whole time of `autotune space`. Prints a table. Exit code 1 if the sets differ or autotune is not 20
+times as fast as the faster of the other two.
 """
 
 import io
@@ -20,14 +20,14 @@ import sys
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-RUNS = 10  # the best of so many processes counts ...
-LONG_S = 2  # ... unless one takes longer than this
+RUNS = 10  # number of processes, of which the best counts ...
+LONG_S = 2  # ... unless one process takes longer than this
 TIME_LIMIT_S = 600
 WANTED_RATIO = 20
 
 
 def in_python(text):
-    """A constraint in Lua as Python has it; both share and, or, not, //, % and the comparisons."""
+    """Translates a constraint from Lua to Python; both share and, or, not, //, % and the comparisons."""
     return re.sub("~=", "!=", text)
 
 
@@ -93,7 +93,7 @@ def in_process(function, space, queue):
 
 
 def limited(function, space):
-    """The best of a few runs in processes of their own; (inf, None) when its time is up."""
+    """Returns the best time of a few runs in processes of their own, or (inf, None) on a timeout."""
     best = once(function, space)
     for _ in range(RUNS - 1):
         if best[0] > LONG_S:

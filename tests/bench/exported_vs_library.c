@@ -1,14 +1,13 @@
-/* Exported kernels beside at_launch of the library, on a GPU: the same results, and how long each
- * takes.
+/* Compares exported kernels with the library's at_launch on a GPU: results and times.
  *
  *   exported_vs_library [ROUNDS]     (41)
  *
- * What autotune_<pattern>_plan() and _run() of an exported .cu launch, and what at_pick(),
- * at_prepare() and at_launch() do from the same records, for recorded problems of five patterns.
- * Each sample begins with a cold L2; the two take turns. Prints medians, their ratio, and what a
- * call costs the host. Ends with status 1 when outputs differ, the two picked differently or
- * anything fails; 77 where there is no GPU. The records that were exported when it was built are
- * read again: $AUTOTUNE_RESULTS names another folder. */
+ * For recorded problems of five patterns it compares the launches of an exported .cu
+ * (autotune_<pattern>_plan() and _run()) with those of the library (at_pick(), at_prepare() and
+ * at_launch()) from the same records. Each sample begins with a cold L2; samples of the two
+ * alternate. Prints medians, their ratio, and the host time of a call. Exit code 1 if outputs or
+ * picks differ or anything fails; 77 without a GPU. The records that were exported at build time
+ * are read again; $AUTOTUNE_RESULTS names another folder. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -25,16 +24,15 @@ typedef struct problem {
     const char *label, *pattern;
     at_variable variables[MOST_VARIABLES];
     size_t variable_count;
-    size_t output; /* which buffer is compared; those before it are inputs, those after it begin as
-                      zeros */
-    int sums;      /* doubles are compared, and the kernel adds to them: they begin as zeros */
+    size_t output; /* index of the compared buffer; buffers before it are inputs, buffers after it
+                      start as zeros */
+    int sums;      /* elements are doubles that the kernel adds to; they start as zeros */
     double tolerance;
     cudaError_t (*plan)(const struct problem *p, autotune_plan *out);
     cudaError_t (*run)(const autotune_plan *plan, void *const *buffers, cudaStream_t stream);
 } problem;
 
-/* What the exported file has for a pattern: functions and types with its name, for these sizes and
- * these buffers. */
+/* The exported file's functions and types of a pattern, for these sizes and buffers. */
 #define PATTERN(name, sizes, of_buffers)                                                           \
     static cudaError_t plan_##name(const problem *p, autotune_plan *out)                           \
     {                                                                                              \
@@ -71,7 +69,7 @@ typedef struct bench {
     int rounds;
 } bench;
 
-/* One contender's buffers: inputs are shared. */
+/* One contender's buffers; inputs are shared. */
 typedef struct side {
     void *buffers[MOST_BUFFERS];
     float times_ms[MOST_ROUNDS];
@@ -111,7 +109,7 @@ static double now_us(void)
     return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
 }
 
-/* Floats from -1 to 1, other ones each time. */
+/* Fills with floats from -1 to 1, different each time. */
 static int fill(void *to, size_t size_bytes, uint32_t seed)
 {
     size_t count = size_bytes / sizeof(float);
@@ -131,7 +129,7 @@ static double element(const void *buffer, int doubles, size_t i)
     return doubles ? ((const double *)buffer)[i] : ((const float *)buffer)[i];
 }
 
-/* By how much the outputs differ, of the largest value in them. */
+/* Returns the largest difference of the outputs, relative to the largest value. */
 static int compare(const void *a, const void *b, size_t size_bytes, int doubles, double *worst)
 {
     void *x = malloc(size_bytes), *y = malloc(size_bytes);
@@ -282,7 +280,7 @@ int main(int argc, char **argv)
                 at_integer("cols", 16384), at_text("dtype", "float")),
         PROBLEM("matmul 4096", matmul, 4, 2, 0, 1e-4, at_integer("m", 4096), at_integer("n", 4096),
                 at_integer("k", 4096), at_text("dtype", "float")),
-        /* in clusters */
+        /* launches in clusters */
         PROBLEM("matmul 1024", matmul, 4, 2, 0, 1e-4, at_integer("m", 1024), at_integer("n", 1024),
                 at_integer("k", 1024), at_text("dtype", "float")),
         PROBLEM("dot 67108864", dot, 2, 2, 1, 1e-6, at_integer("n", 67108864),

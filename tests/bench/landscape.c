@@ -1,14 +1,14 @@
-/* A landscape is the measured times of many variants of one pattern, one JSON object a line; this
- * adds what the simulated device counts of each, and predicts times from such counts:
+/* A landscape is the measured times of many variants of one pattern, with a JSON object on each
+ * line. This program adds the simulated device's counts to each variant, and predicts times from
+ * the counts:
  *
  *   landscape features SCRIPT CHIP NAME=VALUE... < LANDSCAPE > FEATURES
  *   landscape predict CHIP [DEVICE.json] < FEATURES
  *
- * A line of a landscape has "config" (as --config takes it) and "time_ns"; one with features has
- * "launches" too. `predict` prints time, predicted time and its
- * interval, the terms of the model and the configuration of each, tab-separated; a variant that is
- * not simulated is left out. No GPU is needed. tests/bench/predicted.py judges what `predict`
- * prints. */
+ * A line of a landscape has "config" (in the form of --config) and "time_ns"; a line with features
+ * also has "launches". For each variant, `predict` prints time, predicted time and its interval,
+ * the terms of the model and the configuration, separated by tabs; variants that were not simulated
+ * are skipped. No GPU is needed. tests/bench/predicted.py judges the output of `predict`. */
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@
 typedef struct field {
     const char *name;
     size_t at;
-    bool is_count; /* uint64_t, else double */
+    bool is_count; /* uint64_t if set, else double */
 } field;
 
 #define COUNT(member)                                                                              \

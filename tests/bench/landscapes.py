@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Landscapes: measured times of many variants of a pattern, beside what the simulated device counts of each.
+"""Makes landscapes: measured times of many variants of a pattern, with the simulated device's counts.
 
-  landscapes.py measure BUILD FOLDER [PATTERN[:N][:NAME=VALUE]...]   on the GPU at hand: a seeded sample of N variants (400)
-  landscapes.py count BUILD LANDSCAPE...                      adds the simulated device's counts, or counts those anew that have
-                                                              them; needs no GPU
+  landscapes.py measure BUILD FOLDER [PATTERN[:N][:NAME=VALUE]...]   measures a seeded sample of N variants (400) on
+  the GPU
+  landscapes.py count BUILD LANDSCAPE...                             adds or renews the simulated device's counts;
+  needs no GPU
 
-A landscape is FOLDER/PATTERN.jsonl.gz: the first line says of which GPU and problem it is, each other one has a
-configuration and its time, then its counts. `predicted.py` judges predicted times by it.
+A landscape is FOLDER/PATTERN.jsonl.gz. The first line has the GPU and the problem. Each other line has a
+configuration, its time, and its counts. `predicted.py` judges predicted times with landscapes.
 """
 import gzip
 import json
@@ -16,7 +17,7 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.realpath(__file__))
-# Those first whose spaces have a slow end.
+# Patterns with a slow end of the space come first.
 PATTERNS = ("histogram gather conv2d matmul:200 stencil1d rgb aos_soa loop_order dot transpose strided vector_add misaligned "
             "bank_conflict batched_transpose stencil product:160 spill:200 softmax:50 resize:50 options:50 star25:50").split()
 
@@ -31,7 +32,7 @@ def configuration(config):
 
 
 def rows_of(run):
-    """The measured variants of what `autotune tune --json` printed, and the line that heads them."""
+    """Returns the measured variants in the output of `autotune tune --json`, and the first line of the landscape."""
     head = {"gpu": run["device"]["name"], "pattern": run["pattern"], "problem": run["problem"]}
     rows = [{"config": configuration(r["config"]), "time_ns": r["time_ns"]}
             for r in run["results"] if r.get("time_ns")]

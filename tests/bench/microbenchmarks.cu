@@ -1,10 +1,10 @@
-// What the mechanisms of predicted times cost, each measured by a kernel that does nothing else: figures of
-// tuner/sim/chip.c and model.c name the line here that gives them.
+// Measures the costs in the model of predicted times, each with a kernel that does nothing else.
+// tuner/sim/chip.c and model.c name the printed line that gives a figure.
 //
 //   nvcc -O2 -std=c++17 -arch=native -o microbenchmarks microbenchmarks.cu && ./microbenchmarks
 //
-// Each line is what is measured, then pairs of what is varied and the result. Times are medians between events;
-// what is read from DRAM is cold, as everything else has been read since.
+// Each line has a name, then pairs of a varied quantity and the result. Times are medians between
+// events. Reads from DRAM are cold, because everything else has been read since.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -21,7 +21,7 @@
     } while (0)
 
 using Words = uint4;
-static const size_t WHOLE = size_t(1) << 30, PART = WHOLE / 4; // bytes of a buffer, and of what is moved
+static const size_t WHOLE = size_t(1) << 30, PART = WHOLE / 4; // bytes of a buffer, and of the moved data
 static int sms;
 static double clocks_a_ns;
 static Words *from, *to, *other;
@@ -41,7 +41,7 @@ __global__ void sum_all(const Words *p, size_t n, unsigned *out)
         *out = sum;
 }
 
-// Nanoseconds; `cold`: nothing of `from` and `to` is in the L2.
+// Returns nanoseconds; `cold`: no part of `from` and `to` is in L2.
 template <class Launch>
 static double time_of(Launch launch, bool cold = true)
 {
@@ -65,7 +65,8 @@ static double time_of(Launch launch, bool cold = true)
     return times[times.size() / 2];
 }
 
-// "flight": blocks that stay read with so many bytes in flight to an SM. "oneshot": a block for each piece.
+// "flight": blocks that stay read with this many bytes in flight on each SM. "oneshot": a block for
+// each piece.
 template <int UNROLL>
 __global__ void read_some(const Words *p, size_t n, unsigned *out)
 {
@@ -110,7 +111,7 @@ static void flight(int threads, int blocks)
            2 * PART / time_of([&] { copy_some<UNROLL><<<grid, threads>>>(from, to, n); }));
 }
 
-// "runs": runs of neighbours of 2^shift vectors at places far apart.
+// "runs": runs of 2^shift neighbouring vectors at addresses far apart.
 template <bool WRITES>
 __global__ void runs(Words *p, int shift, unsigned mask, unsigned *out)
 {
@@ -170,7 +171,7 @@ __global__ void strided(unsigned *p, int stride, int rounds, unsigned *out)
         *out = sum;
 }
 
-// "atomics": all lanes at one address, at a line's words, at any of 2^20 words.
+// "atomics": all lanes at one address, at the words of a line, at any of 2^20 words.
 template <class T>
 __global__ void add(T *p, int rounds, int where)
 {
@@ -198,7 +199,7 @@ __global__ void meet(int rounds)
 
 __global__ void nothing() {}
 
-// "local": an array of N words a thread, indexed at run time.
+// "local": an array of N words for each thread, indexed at run time.
 template <int N, bool LOADS, bool STORES>
 __global__ void local(int rounds, unsigned *out)
 {
@@ -250,7 +251,7 @@ __global__ void add_shared(int words, int step, int rounds, unsigned *out)
         *out = 1;
 }
 
-// "code": a loop of N multiplications and additions in eight chains, of 16 bytes of machine code each.
+// "code": a loop of N multiply-adds in eight chains, with 16 bytes of machine code each.
 template <int N>
 __global__ void code(int rounds, float *out)
 {
@@ -281,7 +282,7 @@ static void run_code(float *out)
     printf(";");
 }
 
-// "turnaround": blocks that do nothing for so long.
+// "turnaround": blocks that do nothing for this long.
 __global__ void spin(int clocks)
 {
     const long long begin = clock64();
@@ -296,7 +297,7 @@ __global__ void write_one(Words *q)
     q[i] = make_uint4(1, 2, 3, unsigned(i));
 }
 
-// "gather": words at random places, 8 in flight a thread.
+// "gather": words at random addresses, 8 in flight for each thread.
 template <int HOW>
 __global__ void gather(const unsigned *p, unsigned mask, unsigned *out)
 {
@@ -339,7 +340,7 @@ int main()
     }
     unsigned *out = reinterpret_cast<unsigned *>(other), *words = reinterpret_cast<unsigned *>(from);
     printf("%s\n", properties.name);
-    for (int i = 0; i < 300; i++) // until clocks are up
+    for (int i = 0; i < 300; i++) // until the clocks have ramped up
         sum_all<<<sms * 8, 256>>>(from, PART / 16, out);
 
     printf("flight, to an SM, GB/s read and copied:");
@@ -375,7 +376,7 @@ int main()
     printf("\nblocks of threads, ns each:");
     for (int threads : {32, 256, 1024})
         printf(" %d %.4f;", threads, time_of([&] { nothing<<<1 << 20, threads>>>(); }, false) / (1 << 20));
-    const double each = clocks_a_ns / 64 / 256; // of 64 warps an SM and 256 rounds
+    const double each = clocks_a_ns / 64 / 256; // 64 warps on each SM and 256 rounds
     printf("\nlocal, clocks a warp's access on a full SM: words 16, load %.1f, store %.1f; words 128, load %.1f, store %.1f\n",
            time_of([&] { local<16, true, false><<<sms * 8, 256>>>(256, out); }, false) * each,
            time_of([&] { local<16, false, true><<<sms * 8, 256>>>(256, out); }, false) * each,

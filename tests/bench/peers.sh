@@ -1,14 +1,13 @@
 #!/bin/bash
-# Times the recorded kernels beside the functions of other libraries for the same problem, on a GPU.
+# Times the recorded kernels beside functions of other libraries for the same problem, on a GPU.
 #
 #   tests/bench/peers.sh [BUILD_FOLDER [RESULTS_FOLDER [PROGRAM ...]]]     (build/release, results, all)
 #
-# Builds the programs of tests/bench/peers with nvcc into BUILD_FOLDER/peers (some ten seconds each, as
-# many at a time as there are cores), runs one after the other and prints a line a row: medians in
-# microseconds of 31 samples each in random order with a cold L2, our rate, how many times as fast as the
-# peer we are (and the least that is asked), our share of a copy, or of reading the same bytes (likewise),
-# and whether both are reached. The lines of torch_peers.py, which needs PyTorch, follow. A row that cannot be
-# timed says why. Status 1 when there is such a row.
+# Builds the programs of tests/bench/peers with nvcc in BUILD_FOLDER/peers (some ten seconds each, one at a time on each
+# core), runs them one after the other and prints a line for each row: medians in microseconds of 31 samples each, in
+# random order with a cold L2; our rate; our speed relative to the peer (and the target); our share of the speed of a
+# copy, or of reading the same bytes (and the target); and whether both targets are reached. The lines of
+# torch_peers.py, which needs PyTorch, follow. A row that cannot be timed says why; then the status is 1.
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=$(cd "${1:-$root/build/release}" && pwd)

@@ -1,14 +1,13 @@
-/* Measures what opening records and picking from them costs a program.
+/* Measures the cost of opening records and picking from them for a program.
  *
  * usage: pick_cost RESULTS PATTERN [ENTRIES]
  *
- * RESULTS is a folder of records, from which PATTERN is picked. With ENTRIES they are those of the
- * pattern's first record, without its portfolios, repeated for that many other problems, in one
- * file of a folder of its own.
+ * RESULTS is a folder of records, from which PATTERN is picked. With ENTRIES, the entries of the
+ * pattern's first record, without its portfolios, are repeated for this many other problems, in one
+ * file of a temporary folder.
  *
- * Prints, in time of the CPU, milliseconds to open and of the first pick after that, which reads
- * records and script; microseconds of later ones for problems that are new each time, and for one
- * problem again and again. */
+ * Prints CPU times: milliseconds to open and for the first pick, which reads records and script;
+ * microseconds of later picks, for new problems each time, and for one problem repeatedly. */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,11 +25,11 @@ enum { LATER = 2000, OPENINGS = 9, MOST_VARIABLES = 64 };
 
 typedef struct bench {
     const char *folder, *pattern;
-    record_set set; /* of the pattern */
+    record_set set; /* sizes of the pattern */
     at_gpu gpu;
 } bench;
 
-/* The thread's own time: what others do on the machine is not counted. */
+/* Returns the CPU time of this thread, which does not depend on other load. */
 static int64_t cpu_now_ns(void)
 {
     struct timespec t;
@@ -44,7 +43,7 @@ static void die(const at_error *error)
     exit(1);
 }
 
-/* The problem of the record's first entry, with other sizes for each n. */
+/* Makes the problem of the record's first entry, with other sizes for each n. */
 static size_t problem_of(const bench *b, uint64_t n, at_variable out[MOST_VARIABLES])
 {
     const record_values *from = &b->set.records[0].entries[0].problem;
@@ -129,7 +128,7 @@ static void vary(json_t *problem, size_t n)
     void *next;
     json_object_foreach_safe(problem, next, name, v)
     {
-        /* Sizes, each in a series of its own; what is small counts something else. */
+        /* Sizes, each in a series of its own; small numbers are not sizes. */
         if (json_is_integer(v) && json_integer_value(v) > 256)
             json_object_set_new(problem, name,
                                 json_integer((json_int_t)(256 + 17 * n + 5 * (n % 7) * name[0])));
@@ -148,7 +147,7 @@ static void write_entries(const bench *b, const char *folder, size_t count)
                                              "predicted", "ceilings",    "tied",   "search"};
         for (size_t u = 0; u < sizeof unread / sizeof *unread; u++)
             json_object_del(entry, unread[u]);
-        /* A file has 16 MiB at most. */
+        /* A file has at most 16 MiB. */
         json_t *contenders = json_object_get(entry, "contenders");
         while (json_array_size(contenders) > 1)
             json_array_remove(contenders, 1);

@@ -2,10 +2,10 @@
 
     pipeline.py BUILD [terms ...]
 
-`windowed` is tuned alone (a cold cache) and after `prepare`, which writes what it reads. Then the pipeline prepare,
-windowed, sum runs with either winner, in blocks in turn, and both times are told: of a run of the three, and of windowed
-within it. Fails where for none of the numbers of terms the winners differ and the one in context is faster there, beyond the
-95 % interval of the ratio.
+`windowed` is tuned alone (with a cold cache) and after `prepare`, which writes its inputs. Then the pipeline
+prepare, windowed, sum runs with either winner, in alternating blocks. Prints the time of the whole pipeline and of
+windowed within it. Fails if for every number of terms both winners are equal, or the winner in context is not faster
+in the pipeline, beyond the 95 % interval of the ratio.
 """
 import json
 import os
@@ -78,7 +78,7 @@ class Pipeline:
         self.sum((264,), (512,), (self.y, self.sums, self.cupy.int32(N)))
 
     def time(self, config, within):
-        """Microseconds of a run of the pipeline, or of the kernel within it."""
+        """Returns microseconds of a run of the pipeline, or of the kernel within it."""
         events = [(self.cupy.cuda.Event(), self.cupy.cuda.Event()) for _ in range(RUNS)]
         first, last = self.cupy.cuda.Event(), self.cupy.cuda.Event()
         first.record()
@@ -91,7 +91,7 @@ class Pipeline:
 
 
 def compare(pipeline, isolated, context, within):
-    """The medians of both, and the interval of the ratio's median over blocks (order statistics, 95 %)."""
+    """Returns the medians of both, and the interval of the ratio's median over blocks (order statistics, 95 %)."""
     times = {True: [], False: []}
     for block in range(-2, BLOCKS):
         for is_context in ((True, False) if block % 2 else (False, True)):

@@ -1,5 +1,5 @@
--- A kernel whose best variant depends on what ran before it: the table costs the memory's time where the L2 does
--- not have it, the series the arithmetic's always.
+-- A kernel whose best variant depends on the kernel before it: reading the table is fast only if it is in L2; computing
+-- the series always takes the same arithmetic.
 local at = require "autotune"
 
 return at.pattern {

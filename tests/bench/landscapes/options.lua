@@ -1,4 +1,4 @@
--- Black-Scholes prices of calls and puts: what arithmetic costs beside three reads and two writes.
+-- Black-Scholes prices of calls and puts: much arithmetic for three reads and two writes.
 local at = require "autotune"
 
 return at.pattern {

@@ -14,9 +14,9 @@ return at.pattern {
     tile_k = { 8, 16, 32 },
     threads_m = at.pow2(4, 32),
     threads_n = at.pow2(8, 32),
-    layout = { "blocked", "strided" }, -- of a thread's elements in its tile
+    layout = { "blocked", "strided" }, -- layout of a thread's elements in its tile
     vec = { 1, 2, 4 },                 -- elements of a load from global memory
-    pad = { 0, 1 },                    -- of a's tile, which is stored transposed
+    pad = { 0, 1 },                    -- padding of a's tile, which is stored transposed
     unroll = { 1, 8 },
   },
   where = {

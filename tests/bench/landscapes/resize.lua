@@ -1,4 +1,4 @@
--- Bilinear resize of images of bytes, three or four to a pixel: pixels of a thread, where rows are kept.
+-- Bilinear resize of images with three or four bytes a pixel. Parameters: pixels of a thread, and where rows are kept.
 local at = require "autotune"
 
 return at.pattern {
@@ -9,10 +9,10 @@ return at.pattern {
   space = {
     block_x = { 8, 16, 32, 64, 128, 256 },
     block_y = { 1, 2, 4, 8, 16 },
-    pixels = { 1, 2, 4 },             -- of a thread, along a row
-    order = { "near", "apart" },      -- neighbours, or a block's width apart
-    load = { "bytes", "words" },      -- of a source pixel
-    rows = { 1, 2, 4 },               -- of a thread
+    pixels = { 1, 2, 4 },             -- pixels of a thread, along a row
+    order = { "near", "apart" },      -- whether these are neighbours, or a block's width apart
+    load = { "bytes", "words" },      -- loads of a source pixel
+    rows = { 1, 2, 4 },               -- rows of a thread
   },
   where = {
     "block_x * block_y >= 64 and block_x * block_y <= 512",

@@ -1,4 +1,4 @@
--- Softmax of each row: the row kept in registers, read three times, or read twice with a running maximum.
+-- Softmax of each row. The row is kept in registers, read three times, or read twice with a running maximum.
 local at = require "autotune"
 
 return at.pattern {
@@ -8,7 +8,7 @@ return at.pattern {
   simulated = { rows = 64, cols = 2048 },
   space = {
     algorithm = { "three_pass", "online", "registers", "shared" },
-    threads = { 32, 64, 128, 256, 512, 1024 }, -- of a row
+    threads = { 32, 64, 128, 256, 512, 1024 }, -- threads of a row
     rows_block = { 1, 2, 4, 8 },
     vec = { 1, 2, 4 },
     fast = { false, true },

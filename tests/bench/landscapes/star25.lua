@@ -1,4 +1,4 @@
--- A star of 25 points in a cube, by blocks that march along z: where the plane and the column are kept.
+-- A star of 25 points in a cube, by blocks that go along z. Parameters: where the plane and the column are kept.
 local at = require "autotune"
 
 return at.pattern {
@@ -12,7 +12,7 @@ return at.pattern {
     depth = { 1, 16, 64, 256 },     -- planes of a block
     column = { "registers", "global" },
     plane = { "shared", "global" },
-    bounds = { 0, 2 },              -- blocks an SM, at least
+    bounds = { 0, 2 },              -- minimum of resident blocks on an SM
     unroll = { 1, 2 },
   },
   where = {

@@ -1,5 +1,5 @@
--- The mean of each point of a cube and its six neighbours: a space limited by memory, caches and the
--- shape of the block, for setting the constants of the search strategies (see landscapes.sh).
+-- The mean of each point of a cube and its six neighbours: a space limited by memory, caches and the shape of the
+-- block, for setting the constants of the search strategies (see landscapes.sh).
 local at = require "autotune"
 
 return at.pattern {
@@ -13,7 +13,7 @@ return at.pattern {
     block_y = { 1, 2, 3, 4, 6, 8, 12, 16 },
     tile_y = { 1, 2, 4 },              -- rows of a thread
     tile_z = { 1, 2, 4, 8, 16 },       -- planes of a thread
-    march = { false, true },           -- keep the planes above and below in registers
+    march = { false, true },           -- keep the points above and below in registers
     staged = { false, true },          -- share the plane's rows through shared memory
     unroll = { 1, 4 },                 -- planes
     store_hint = { "none", "streaming" },

@@ -1,4 +1,4 @@
-/* Patterns beside what one writes first: their own baseline. */
+/* Patterns beside their own baseline, the kernel that one would write first. */
 #include "peer.h"
 
 static Row beside_default(const char *pattern, std::vector<at_variable> problem, const char *shown,
@@ -22,7 +22,7 @@ std::vector<Row> rows()
     static const char *const shown[] = {"stride 2", "stride 4", "stride 8", "stride 16",
                                         "stride 32"};
     for (int i = 0; i < 5; ++i) {
-        /* Sectors of 32 bytes, of which each holds an output or more, and the outputs. */
+        /* Sectors of 32 bytes, each of which holds at least one output, and the outputs. */
         const int64_t n = 1 << 24, stride = 2 << i, read = stride < 8 ? stride * 4 : 32;
         list.push_back(beside_default(
             "strided",
@@ -50,8 +50,8 @@ std::vector<Row> rows()
                                at_integer("size", 3), at_text("dtype", "float")},
                               "16384^2 floats, 3x3", 8.0 * 16384 * 16384, 1.0, 0.92);
     list.push_back(conv);
-    /* Half the fields of 24-byte structs, as arrays: changed by the other half, by themselves, or
-     * given new numbers. Then all of them, from one layout to the other. */
+    /* Half of the fields of 24-byte structs, as arrays: changed by the other half, by themselves,
+     * or overwritten. Then all fields, copied from one layout to the other. */
     const int64_t particles = 1 << 24;
     const auto particles_as = [=](const char *operation, const char *layout, const char *to) {
         return std::vector<at_variable>{
@@ -70,7 +70,7 @@ std::vector<Row> rows()
                                   operation.shown, operation.bytes * particles, 3.0, 0.95);
         half.peer = "the default on structs";
         half.baseline_problem = particles_as(operation.name, "aos", "soa");
-        /* Three of the fields are written; read are as many, or twice as many. */
+        /* Three of the fields are written; three or six are read. */
         const size_t bytes = 12 * (size_t)particles, arrays = (size_t)operation.bytes / 12 - 1;
         if (arrays > 0)
             half.shapes = [=](Bench &bench) {

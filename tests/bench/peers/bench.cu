@@ -25,9 +25,9 @@ __global__ void write_all(uint4 *to, size_t count, unsigned int salt)
         to[i] = make_uint4(salt, salt + 1, (unsigned int)i, salt);
 }
 
-/* Reads with four loads of each thread in flight; the sum is stored where it cannot be. The loads
- * have no hint: behind those that are to be evicted first, the lines that write_all() left in L2
- * would stay there. */
+/* Reads with four loads of each thread in flight; the sum is stored under a condition that is never
+ * true. The loads have no hint: with the hint "evict first" they would leave the lines of
+ * write_all() in L2. */
 __global__ void read_all(const uint4 *from, size_t count, unsigned int *never)
 {
     unsigned int sum = 0;

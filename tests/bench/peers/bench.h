@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
-/* Throws with the name of what failed. */
+/* Throws an exception that names the failed call. */
 void check(cudaError_t result, const char *what);
 
 double median(std::vector<double> list);
 
-/* A stream, and memory that lives as long as it. */
+/* A stream, and memory that lives as long as the stream. */
 class Bench
 {
   public:
@@ -24,7 +24,7 @@ class Bench
     Bench(const Bench &) = delete;
     Bench &operator=(const Bench &) = delete;
 
-    /* The buffer that ours calls `name`. */
+    /* Returns our kernel's buffer `name`. */
     template <class T> T *buffer(const char *name)
     {
         auto found = buffers.find(name);
@@ -34,19 +34,20 @@ class Bench
     }
     /* Device memory. */
     void *memory(size_t bytes);
-    /* The same with floats uniform in [-1, 1), which follow from `salt`; bytes / 4 of them. */
+    /* Returns memory with floats uniform in [-1, 1), bytes / 4 of them, which follow from
+       `salt`. */
     void *floats(size_t bytes, unsigned int salt);
 
     cudaStream_t stream = nullptr;
     int sms = 0;
-    void *output = nullptr; /* where the peer's result belongs when it is compared */
+    void *output = nullptr; /* place for the peer's result if it is compared */
     std::map<std::string, void *> buffers;
 
   private:
     std::vector<void *> owned;
 };
 
-/* Fills `count` floats as Bench::floats() does. */
+/* Fills `count` floats in the same way as Bench::floats(). */
 void fill_floats(cudaStream_t stream, float *to, size_t count, unsigned int salt);
 
 class Timer
@@ -57,10 +58,10 @@ class Timer
     Timer(const Timer &) = delete;
     Timer &operator=(const Timer &) = delete;
 
-    /* Reads all of it once, in whole words of 16 bytes. */
+    /* Reads the memory once, in whole words of 16 bytes. */
     void read(const void *data, size_t bytes);
-    /* Microseconds of one run, behind a flush that leaves L2 full of clean lines of other data. The
-     * flush is queued twice, so that it still runs when the last of what is timed is queued. */
+    /* Returns microseconds of one run, after a flush that leaves L2 full of clean lines of other
+     * data. The flush is queued twice, so that it still runs when the last timed work is queued. */
     double sample(const std::function<void()> &run);
 
   private:

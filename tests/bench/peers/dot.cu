@@ -31,7 +31,7 @@ static std::vector<Row> of(int64_t n, const char *shown)
                        n * sizeof(float));
     };
 
-    /* A float is not our double: the results are not compared. */
+    /* The peer's result is a float and ours is a double, so they are not compared. */
     Row blas = row;
     blas.peer = "cublasSdot";
     blas.make = [n](Bench &bench) -> std::function<void()> {

@@ -1,4 +1,5 @@
-/* gather beside thrust::gather, of indices at random and of neighbours within a window. */
+/* gather beside thrust::gather, with random indices and with indices of neighbours within a
+   window. */
 #include <thrust/execution_policy.h>
 #include <thrust/gather.h>
 
@@ -19,7 +20,7 @@ static std::vector<unsigned int> indices(size_t n, size_t window)
     return list;
 }
 
-/* `read`: bytes of src that an output costs. */
+/* `read`: bytes of src read for each output. */
 static Row ordered(const char *order, size_t shuffled, const char *shown, double read,
                    double least_ratio)
 {

@@ -12,7 +12,7 @@ namespace
 {
 
 constexpr int SAMPLES = 31, THREADS = 256;
-constexpr int SCREEN = 5; /* samples of each shape, and how many shapes go on */
+constexpr int SCREEN = 5; /* samples of each shape, and number of shapes that are timed further */
 constexpr size_t FINALISTS = 3;
 
 __global__ void fill_bytes(unsigned char *to, size_t count, unsigned int salt, unsigned int values)
@@ -26,7 +26,8 @@ __global__ void fill_bytes(unsigned char *to, size_t count, unsigned int salt, u
     }
 }
 
-/* worst[0]: largest difference, worst[1]: largest magnitude of `right`; bytes: how many differ. */
+/* worst[0]: largest difference, worst[1]: largest magnitude of `right`; bytes: number of differing
+   bytes. */
 template <class T>
 __global__ void compare_floats(const T *left, const T *right, size_t count, double *worst)
 {
@@ -37,7 +38,7 @@ __global__ void compare_floats(const T *left, const T *right, size_t count, doub
         difference = d <= difference ? difference : d == d ? d : INFINITY;
         magnitude = fmax(magnitude, fabs((double)right[i]));
     }
-    /* Doubles that are not negative are ordered as their bits are. */
+    /* Non-negative doubles have the same order as their bits. */
     atomicMax((unsigned long long *)worst, (unsigned long long)__double_as_longlong(difference));
     atomicMax((unsigned long long *)worst + 1, (unsigned long long)__double_as_longlong(magnitude));
 }
@@ -64,7 +65,7 @@ void check_ours(at_status status, const at_error &error)
         fail(error.message);
 }
 
-/* A kernel of ours, with what it borrows from. */
+/* Our kernel, with the objects that it borrows from. */
 class Ours
 {
   public:
@@ -73,7 +74,7 @@ class Ours
         at_error error{};
         const at_gpu nowhere{};
         try {
-            /* Of a GPU that nothing is recorded for, the pattern's default is picked. */
+            /* If nothing is recorded for this GPU, the pattern's default is picked. */
             const auto &problem =
                 baseline && !row.baseline_problem.empty() ? row.baseline_problem : row.problem;
             check_ours(at_pick(results, row.pattern.c_str(), baseline ? &nowhere : nullptr,
@@ -168,10 +169,11 @@ void compare(Bench &bench, const Ours &ours, const Row &row, const std::function
              std::to_string(found[1]) + ")");
 }
 
-/* What was measured of a row, in microseconds. */
+/* Times of a row, in microseconds. */
 struct Times {
-    double ours = 0, peer = 0, ceiling = 0; /* 0: it has none */
-    double shape = 0;                       /* of the fastest, its name, and of how many */
+    double ours = 0, peer = 0, ceiling = 0; /* 0 if it has none */
+    double shape = 0;                       /* time of the fastest shape, its name, and the number
+                                               of shapes */
     std::string name;
     size_t shapes = 0;
 };
@@ -186,7 +188,7 @@ const char *verdict(const Row &row, const Times &times)
                : "below";
 }
 
-/* Two decimals, or three where it has them. */
+/* Prints two decimals, or three if the third is not 0. */
 std::string asked(double least)
 {
     const std::string three = std::to_string(std::round(least * 1000) / 1000).substr(0, 5);
@@ -214,8 +216,8 @@ void print_times(const Row &row, const Times &times, const std::string &note)
     printf(" %s%s\n", verdict(row, times), note.c_str());
 }
 
-/* Cells of a Markdown table: what is asked, what was reached, what the fastest of all has. Adds
- * what forbids what is asked to `why`. */
+/* Prints cells of a Markdown table: target, result, result of the fastest shape. Appends reasons
+ * why the target cannot be reached to `why`. */
 void print_bound(double against, double least, const char *of, const Times &times, std::string &why)
 {
     if (against == 0) {
@@ -258,7 +260,7 @@ void print_bounds(const Row &row, const Times &times, const std::string &note)
     printf(" |\n");
 }
 
-/* The fastest FINALISTS of the shapes, by a few samples each. */
+/* Chooses the fastest FINALISTS shapes, by a few samples each. */
 std::vector<Shape> fastest(Timer &timer, const std::vector<Shape> &shapes)
 {
     std::vector<std::pair<double, size_t>> order;
@@ -275,7 +277,7 @@ std::vector<Shape> fastest(Timer &timer, const std::vector<Shape> &shapes)
     return best;
 }
 
-/* What is asked of the row on the GPU at hand. */
+/* Returns the target of the row on this machine's GPU. */
 Row here(Row row)
 {
     cudaDeviceProp properties;
@@ -335,7 +337,7 @@ void run_row(const at_results *results, const Row &row, bool bounds)
         contenders.push_back([&] { timer.read(left, all); });
     const size_t first_shape = contenders.size();
 
-    /* The clock settles first. */
+    /* Waits until the clock rate is stable. */
     double spent_us = 0;
     while (spent_us < 300e3)
         spent_us += 200 + timer.sample(run_ours) + timer.sample(run_peer);
@@ -397,7 +399,7 @@ int main(int count, char **arguments)
     at_results *results = nullptr;
     at_error error{};
     int failed = 0, printed = 0;
-    cudaFree(nullptr); /* makes the context that the library looks for */
+    cudaFree(nullptr); /* makes the context that the library uses */
     if (at_open(folder, &results, &error)) {
         printf("%s: %s\n", arguments[0], error.message);
         return 1;

@@ -1,4 +1,4 @@
-/* histogram beside cub::DeviceHistogram. Both begin with counts of zero, which is timed. */
+/* histogram beside cub::DeviceHistogram. Both zero their counts first, which is timed. */
 #include <cub/device/device_histogram.cuh>
 
 #include "peer.h"

@@ -1,9 +1,8 @@
-/* What the memory of a GPU does with reads that are not in order: how many elements, or pieces of
- * how many bytes, arrive in a second. And what a launch costs. Prints Markdown tables.
+/* Measures a GPU's memory with reads that are not in order: elements, or pieces of some bytes, read
+ * in a second. Also measures the cost of a launch. Prints Markdown tables.
  *
  *   memory           all tables
- *   memory --once    each kind of read a single time, for a profiler to watch
- */
+ *   memory --once    each kind of read a single time, for a profiler */
 #include "bench.h"
 
 #include <algorithm>
@@ -15,7 +14,7 @@ namespace
 
 constexpr int SAMPLES = 7;
 
-/* Scatters 0 .. 2^bits - 1 among themselves: each step can be undone. */
+/* Permutes 0 .. 2^bits - 1; each step can be undone. */
 __device__ __forceinline__ unsigned int scattered(unsigned int i, unsigned int bits)
 {
     const unsigned int mask = bits < 32 ? (1u << bits) - 1 : ~0u;
@@ -25,7 +24,7 @@ __device__ __forceinline__ unsigned int scattered(unsigned int i, unsigned int b
     return i ^ i >> (bits / 2);
 }
 
-/* An element of four bytes a lane, ITEMS in flight; nothing is stored. */
+/* Each lane reads an element of four bytes, with ITEMS in flight; nothing is stored. */
 template <int ITEMS>
 __global__ void __launch_bounds__(1024)
     read_elements(const unsigned int *from, unsigned int bits, unsigned int *never)
@@ -44,8 +43,7 @@ __global__ void __launch_bounds__(1024)
         *never = sum;
 }
 
-/* Pieces of 16 * LANES * ROUNDS bytes, by LANES lanes each; `bits` says how many pieces there are.
- */
+/* Pieces of 16 * LANES * ROUNDS bytes, read by LANES lanes each; 2^bits is the number of pieces. */
 template <int LANES, int ROUNDS>
 __global__ void __launch_bounds__(1024)
     read_pieces(const uint4 *from, unsigned int bits, unsigned int *never)

@@ -46,7 +46,7 @@ static std::function<void()> make_planes(Bench &bench)
     };
 }
 
-/* The inside of the image: NPP's borders are not zeros. */
+/* The interior of the image, because NPP's borders are not zeros. */
 static std::function<void()> make_filter(Bench &bench)
 {
     const int side = 16384;

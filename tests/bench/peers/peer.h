@@ -1,10 +1,10 @@
-/* A library's own function beside the kernel that autotune recorded for the same problem.
+/* Compares a library's function with the kernel that autotune recorded for the same problem.
  *
  * A program of this folder is harness.cu, linked with one file that defines rows(). Each row is
  * checked (the peer's result against ours) and timed: ours, the peer and a ceiling in random order,
- * each sample with a cold L2 and on a busy stream. A row that fails says why, and the next goes on.
- * With --bounds the fastest shape of each row that has some is timed among them.
- */
+ * each sample with a cold L2 and on a busy stream. A row that fails says why, and the next row
+ * follows. With --bounds, rows with shapes also time their fastest shape.
+ *  */
 #ifndef PEER_H
 #define PEER_H
 
@@ -14,38 +14,44 @@
 #include "bench.h"
 #include "shapes.h"
 
-enum class Element { Bytes, Floats, Doubles }; /* what is compared, bytes exactly */
-enum class Ceiling { None, Copy, Read };       /* of as many bytes in all */
+enum class Element {
+    Bytes,
+    Floats,
+    Doubles
+};                                       /* type of the compared elements; bytes must be
+                                            equal */
+enum class Ceiling { None, Copy, Read }; /* a kernel that moves this many bytes in total */
 
 struct Row {
     std::string pattern;
-    std::vector<at_variable> problem; /* all of the pattern's variables */
+    std::vector<at_variable> problem; /* all variables of the pattern */
     std::string shown;                /* the problem, in words */
-    std::string peer;                 /* its name */
-    /* The peer is the pattern's own baseline, for this problem where it is another. */
+    std::string peer;                 /* name of the peer */
+    /* The peer is the pattern's own baseline; for this problem if it differs. */
     bool is_baseline = false;
     std::vector<at_variable> baseline_problem;
-    double least_ratio = 0; /* that is asked of the peer's speed on the H200; 0: none */
-    double least_share = 0; /* of the ceiling's */
-    /* On other GPUs as much is asked of rows with a star, unless their ratio is another there, and
-     * nothing of the rest. */
+    double least_ratio = 0; /* target relative to the peer's speed on the H200; 0: no target */
+    double least_share = 0; /* target relative to the ceiling's speed */
+    /* On other GPUs rows with a star have the same targets, unless another ratio is given, and
+     * other rows have none. */
     bool star = false;
     double star_ratio = 0;
-    double bytes = 0, flops = 0; /* that must be moved, or computed, in a launch */
-    double fetched =
-        0; /* moved where each sector that is read stands alone in its 64 bytes, or 0 */
+    double bytes = 0, flops = 0; /* bytes or operations that a launch needs */
+    double fetched = 0; /* bytes moved if each sector that is read is alone in its 64 bytes, or 0 */
     Ceiling ceiling = Ceiling::Copy;
-    Element fill = Element::Floats; /* of inputs: uniform in [-1, 1), or bytes below `values` */
+    Element fill = Element::Floats; /* contents of inputs: uniform in [-1, 1), or bytes below
+                                       `values` */
     unsigned int values = 256;
-    std::vector<std::string> zeroed; /* buffers that begin with zeros */
-    std::string cleared;  /* one that is set to zero before each launch, which is timed */
-    std::string compared; /* the buffer of ours that the peer's output must equal; or "" */
+    std::vector<std::string> zeroed; /* buffers that start as zeros */
+    std::string cleared;             /* buffer that is zeroed before each launch, which is timed */
+    std::string compared; /* our buffer that the peer's output must equal; "" if results are not
+                             compared */
     Element element = Element::Floats;
-    double tolerance = 0; /* of floats, relative to the largest magnitude */
-    /* Prepares the peer; returns what is timed. Not for a baseline. */
+    double tolerance = 0; /* tolerance of floats, relative to the largest magnitude */
+    /* Prepares the peer. Returns the timed function. Not called for a baseline. */
     std::function<std::function<void()>(Bench &)> make;
-    /* Kernels that move what this row must move and do nothing else: the fastest of them bounds it.
-     * They are made after the peer, from its buffers, and may write to outputs. */
+    /* Kernels that move the bytes of this row and do nothing else; the fastest of them is the
+     * bound. They are made after the peer, from its buffers, and may write to outputs. */
     std::function<std::vector<Shape>(Bench &)> shapes;
 };
 

@@ -47,7 +47,7 @@ __device__ __forceinline__ unsigned int folded(uint4 x)
 struct Streams {
     const uint4 *from[2];
     uint4 *to;
-    size_t count; /* of uint4 in each */
+    size_t count; /* uint4s of each block */
     unsigned int *never;
 };
 
@@ -125,8 +125,8 @@ __device__ __forceinline__ void fetch(void *to, const void *from, unsigned int b
                  : "memory");
 }
 
-/* Shares of `bytes` go through STAGES places in shared memory, of which all but one are being
- * filled while one is taken away. */
+/* Shares of `bytes` go through STAGES slots in shared memory. All slots but one are being filled
+ * while one is written out. */
 template <int READS, bool WRITES, int STAGES>
 __global__ void __launch_bounds__(1024) bulk(Streams s, unsigned int bytes)
 {
@@ -189,7 +189,8 @@ __global__ void __launch_bounds__(1024) bulk(Streams s, unsigned int bytes)
                              "r"(in_shared(place(stage, 0))), "r"(bytes)
                              : "memory");
                 asm volatile("cp.async.bulk.commit_group;" ::: "memory");
-                /* The place that is filled next was taken away a turn ago; with one place, now. */
+                /* The next slot to fill was written out an iteration ago, or just now if there is
+                   only one slot. */
                 if (STAGES > 1)
                     asm volatile("cp.async.bulk.wait_group.read 1;" ::: "memory");
                 else
@@ -334,9 +335,9 @@ __global__ void __launch_bounds__(1024)
         __stcs(to + first + k * blockDim.x, x[k]);
 }
 
-/* A thread keeps its places and asks for those in one window of the array after the other, so that
- * all blocks read the same part of it at a time: what one of them brought into L2 serves the
- * others. In place, an element takes the register of its place. */
+/* A thread keeps its indices and loads the elements in one window of the array after the other, so
+ * that all blocks read the same part of the array at a time: sectors that one block brought into L2
+ * serve the others. In place, an element takes the register of its index. */
 template <int ITEMS, int BLOCK, bool IN_PLACE>
 __global__ void __launch_bounds__(BLOCK)
     gather_windows(const unsigned int *__restrict__ from, const unsigned int *__restrict__ index,

@@ -1,4 +1,4 @@
-"""Recorded kernels beside PyTorch, in the lines of harness.cu.
+"""Times recorded kernels beside PyTorch, and prints lines in the form of harness.cu.
 
     torch_peers.py LIBAUTOTUNE RESULTS_FOLDER
 """
@@ -8,7 +8,7 @@ import statistics
 import sys
 
 SAMPLES = 31
-STARRED = {"loop_order"}  # asked of other GPUs than the H200, too
+STARRED = {"loop_order"}  # targets that also hold for GPUs other than the H200
 
 
 class Error(ctypes.Structure):
@@ -47,7 +47,8 @@ class Library:
         return out
 
     def kernel(self, pattern, problem, buffers, stream):
-        """What launches ours on the tensors `buffers` (name: tensor), and how it was picked."""
+        """Returns a function that launches our kernel on the tensors `buffers` (name: tensor), and the rule that picked
+        it."""
         variables = (Variable * len(problem))(*[variable(*item) for item in problem.items()])
         choice = self.make("at_pick", self.results, pattern.encode(), None, variables,
                            ctypes.c_size_t(len(problem)))
