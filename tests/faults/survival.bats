@@ -9,7 +9,7 @@ small() {
 
 @test "a device worker killed from outside costs nothing but time" {
     small
-    start_run 50
+    start_run 50 --effort exhaustive
     for lines in 150 250 350; do
         kill -KILL "$(worker_of "$pid" autotune-device)"
         wait_for "$lines" journal_lines
@@ -45,14 +45,14 @@ small() {
 
 @test "SIGTERM ends a run with its measurements so far, and the next run continues" {
     small
-    start_run 100
+    start_run 100 --effort exhaustive
     kill -TERM "$pid"
     end_run
     [ "$status" -eq 130 ]
     says 'inconclusive'
     recorded
     measured=$(journal_lines)
-    tool "$TIMED" --device cuda:0
+    tool "$TIMED" --device cuda:0 --effort exhaustive
     succeeds
     found_the_best
     # Every variant has one line in the journal, and the last line says that the run is complete.
@@ -127,11 +127,11 @@ recorded_no_faulty() {
 
 @test "kill -9 loses nothing that was measured" {
     small
-    start_run 100
+    start_run 100 --effort exhaustive
     kill -KILL "$pid"
     end_run
     [ "$status" -eq 137 ]
-    tool "$TIMED" --device cuda:0
+    tool "$TIMED" --device cuda:0 --effort exhaustive
     succeeds
     found_the_best
     [ "$(journal_lines)" -eq 601 ]
@@ -194,7 +194,7 @@ recorded_no_faulty() {
     small
     needs_the_fake
     export FAKE_CUDA_GONE=$WORK/gone
-    start_run 200
+    start_run 200 --effort exhaustive
     touch "$FAKE_CUDA_GONE"
     kill -KILL "$(worker_of "$pid" autotune-device)"
     end_run
