@@ -1,10 +1,10 @@
-// What the device worker runs on the GPU beside the variants: fill, guard bands, comparison,
-// checksum, cache flush, the gate that holds a stream back, clock reading. Needs no header and
-// compiles under NVRTC's --minimal. All loops are grid-stride, so that any grid is right.
+// Kernels that the device worker runs on the GPU beside the variants: fill, guard bands, comparison,
+// checksum, cache flush, the gate that blocks a stream, clock reading. They need no header and compile
+// under NVRTC's --minimal. All loops are grid-stride loops, so that any grid works.
 //
-// Every run from an empty cache waits for this source before it measures: what needs no speed is neither
-// inlined nor unrolled, which compiles in two thirds of the time, and with SUPPORT_PART 1 and 2 it is two
-// sources that compile side by side. Without SUPPORT_PART it is whole.
+// Every run with an empty cache waits for this source before it measures. Therefore code that need not
+// be fast is neither inlined nor unrolled, which saves a third of the compile time. With SUPPORT_PART 1
+// and 2 it is two sources that compile at the same time; without SUPPORT_PART it is a single source.
 
 typedef unsigned char u8;
 typedef unsigned short u16;
@@ -134,7 +134,7 @@ static __device__ void store_bits(void *data, u64 i, int type, u64 bits)
     }
 }
 
-// The bits of an integer converted to the type.
+// Returns the bits of an integer, converted to the type.
 static __device__ __noinline__ u64 convert_integer(u64 v, int type)
 {
     switch (type) {
@@ -151,8 +151,8 @@ static __device__ __noinline__ u64 convert_integer(u64 v, int type)
     }
 }
 
-// Floats: sign and as many magnitude bits as the significand has, so that every value is exact and
-// every mantissa bit is in use. Integers: random bits.
+// Floats: a sign and as many magnitude bits as the significand has, so that every value is exact
+// and every bit of the mantissa varies. Integers: random bits.
 static __device__ u64 uniform(u64 r, int type)
 {
     float sign = (long long)r < 0 ? -1.0f : 1.0f;
@@ -176,7 +176,7 @@ struct Values {
     double v[32];
 };
 
-// What a fill means is said in device/plan.h; tuner/sim/buffer.c makes the same.
+// device/plan.h defines the fills; tuner/sim/buffer.c makes the same values.
 
 // A bijection of [0, 2^(2 * half)): a Feistel network of four rounds.
 static __device__ u64 shuffle_bits(u64 v, u32 half, u64 seed)
@@ -191,7 +191,7 @@ static __device__ u64 shuffle_bits(u64 v, u32 half, u64 seed)
     return left << half | right;
 }
 
-// Walks the cycle until it is back in [0, count).
+// Follows the cycle until it is back in [0, count).
 static __device__ u64 permuted(u64 i, u64 count, u64 seed)
 {
     u32 half = 1;
@@ -203,7 +203,7 @@ static __device__ u64 permuted(u64 i, u64 count, u64 seed)
     return i;
 }
 
-// An octave by chance, and a value in it by chance.
+// A random octave, and a random value in it.
 static __device__ u64 skewed(u64 r, u64 limit)
 {
     u64 octaves = 64 - (u64)__clzll((long long)limit);
@@ -307,8 +307,8 @@ static __device__ u32 element_bytes(int type)
     }
 }
 
-// A value that shows where it should not be: not a number or an index far behind the end, huge or far
-// before the start, the same with the other sign, or one like any other.
+// A value that is noticed where it does not belong: NaN or an index far behind the end; huge or far
+// before the start; the same with the other sign; or an ordinary value.
 static __device__ u64 guard_value(u64 r, int type, int pattern)
 {
     const u64 sign = (pattern & 3) == 3 ? ~r >> 63 : r >> 63;
@@ -336,7 +336,8 @@ static __device__ u64 guard_value(u64 r, int type, int pattern)
     }
 }
 
-// Byte i of a guard band. `salt` is the buffer's own, so that nothing copied from elsewhere is right.
+// Returns byte i of a guard band. Each buffer has its own `salt`, so that bytes copied from another
+// buffer are wrong.
 static __device__ __noinline__ u8 guard_byte(u64 i, int type, int pattern, u64 salt)
 {
     const u32 bytes = element_bytes(type), shift = (u32)__ffs((int)bytes) - 1;
@@ -368,7 +369,7 @@ extern "C" __global__ void at_guards_check(const u8 *before, const u8 *after, u6
 #endif
 #if !defined(SUPPORT_PART) || SUPPORT_PART == 2
 
-// Fills the block's shared memory, which a kernel may find as another left it.
+// Fills the block's shared memory, because a kernel may find the data of an earlier one.
 extern "C" __global__ void at_scrub(u32 bytes, u32 value)
 {
     extern __shared__ u32 words[];
@@ -395,7 +396,8 @@ static __device__ void report(const Tally &t, u64 *results)
     atomicMax(&results[FIRST_INVERTED], ~t.first);
 }
 
-// Counts the elements of `width` bytes that differ in eight bytes starting at byte `at`.
+// Counts the elements of `width` bytes with a difference in the eight bytes that start at byte
+// `at`.
 static __device__ __noinline__ void count_differences(Tally &t, u64 difference, u64 at, u32 width)
 {
     u64 mask = width == 8 ? ~0ull : (1ull << (8 * width)) - 1;
@@ -405,7 +407,7 @@ static __device__ __noinline__ void count_differences(Tally &t, u64 difference, 
             count_wrong(t, (at + byte) >> (__ffs((int)width) - 1));
 }
 
-// Bit for bit, 16 bytes at a time; buffers start at multiples of 16.
+// Compares bits, 16 bytes at a time; buffers start at multiples of 16.
 extern "C" __global__ void at_compare_exact(const u8 *found, const u8 *expected, u64 size,
                                             u32 width, u64 *results)
 {
@@ -455,11 +457,12 @@ extern "C" __global__ void at_magnitude(const void *expected, u64 count, int typ
         if (magnitude < infinity())
             largest = fmax(largest, magnitude);
     }
-    // Doubles that are not negative order as their bits do.
+    // Non-negative doubles have the same order as their bits.
     atomicMax(&results[MAGNITUDE], (u64)__double_as_longlong(largest));
 }
 
-// Sign and magnitude to a place on one line: neighbours differ by 1, and both zeros are one place.
+// Maps sign and magnitude to an integer on one line: neighbours differ by 1, and both zeros are
+// equal.
 static __device__ u64 place_of_float(u64 bits, int width)
 {
     const u64 middle = 1ull << 63, sign = 1ull << (width - 1);
@@ -496,7 +499,7 @@ static __device__ u64 place_of(const void *data, u64 i, int type)
     }
 }
 
-// As tolerance_accepts() in device/tolerance.c, but for what is exact.
+// The same as tolerance_accepts() in device/tolerance.c, except for exact comparisons.
 static __device__ bool accepts(const void *found, const void *expected, u64 i, int type, int kind,
                                double limit, double magnitude)
 {
@@ -517,7 +520,7 @@ static __device__ bool accepts(const void *found, const void *expected, u64 i, i
     return allowed >= 0x1p64 || steps <= (u64)allowed;
 }
 
-// `results` has what at_magnitude left there when `kind` is SCALED.
+// If `kind` is SCALED, `results` has the result of at_magnitude.
 extern "C" __global__ void at_compare_close(const void *found, const void *expected, u64 count,
                                             int type, int kind, double limit, u64 *results)
 {
@@ -530,8 +533,8 @@ extern "C" __global__ void at_compare_close(const void *found, const void *expec
     report(t, results);
 }
 
-// For a given place a bijection of the word, so that changing one word always changes the sum, and
-// words that trade places change it too.
+// For a given index this is a bijection of the word, so that changing one word always changes the
+// sum, and exchanging two words changes it, too.
 static __device__ u64 checksum_term(u64 word, u64 i)
 {
     u64 v = (word ^ (i * 0x9e3779b97f4a7c15ull)) * 0xd6e8feb86659fd93ull;
@@ -564,8 +567,8 @@ extern "C" __global__ void at_flush_write(uint4 *data, u64 count, u64 salt)
     }
 }
 
-// The store is there so that the compiler keeps the loads; one thread in four thousand million
-// makes it.
+// The store keeps the compiler from removing the loads; one thread in four thousand million
+// executes it.
 extern "C" __global__ void at_flush_read(const uint4 *data, u64 count, u64 *sink)
 {
     u32 sum = 0;
@@ -577,8 +580,8 @@ extern "C" __global__ void at_flush_read(const uint4 *data, u64 count, u64 *sink
         *sink = sum;
 }
 
-// Holds the stream until the host has queued everything behind it and moves *flag on to `ticket`;
-// gives up after `timeout_ns`, so that a host that was stopped blocks nothing.
+// Blocks the stream until the host has queued everything behind it and sets *flag to `ticket`.
+// Gives up after `timeout_ns`, so that a stopped host blocks nothing.
 extern "C" __global__ void at_gate(const volatile u32 *flag, u32 ticket, u64 timeout_ns)
 {
     u64 start = global_time();
@@ -590,7 +593,7 @@ extern "C" __global__ void at_empty()
 {
 }
 
-// One block an SM: cycle counter and nanoseconds of the SM that it runs on.
+// One block on each SM reads the SM's cycle counter and nanoseconds.
 extern "C" __global__ void at_clock(u64 *out, u32 capacity)
 {
     u32 sm;
