@@ -181,6 +181,6 @@ END
     wait "$pid" || status=$?
     output=$(cat out.txt)
     [ "$status" -eq 130 ]
-    says 'no journal is kept of this run'
+    says 'this run has no journal'
     grep -q 'interrupted; nothing of it is kept' err.txt
 }
