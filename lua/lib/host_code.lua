@@ -62,7 +62,7 @@ local function same(x, y)
     if x.op or y.op then return x.op == y.op and same(x.a, y.a) and same(x.b, y.b) end
     return x.n ~= nil and x.n == y.n
   end
-  return x.object ~= nil and x.object == y.object or x.to ~= nil and x.to == y.to
+  return x.object ~= nil and x.object == y.object and same(x.offset or literal(0), y.offset or literal(0)) or x.to ~= nil and x.to == y.to
 end
 
 local function write(cell, v)
@@ -133,15 +133,26 @@ local function computed(op, a, b)
   return { op = op, a = a, b = b, n = n, float = math.type(n) == "float", input = a.input or b and b.input }
 end
 
+-- Returns a pointer `count` elements of `width` bytes behind (or, if `op` is "-", before) another.
+local function at_offset(pointer, op, count, width)
+  local bytes = computed("*", count or { open = true }, { n = width or 1, width = true })
+  return { object = pointer.object, offset = computed(op, pointer.offset or literal(0), bytes) }
+end
+
 local eval, cell_of, exec, invoke
 
--- Names the macro or constant in which a literal is written.
+-- Names the macro or constant in which a number is written.
 local function with_macro(v, node)
-  local _, file, line = host.syntax_text(node.id)
-  local name = file and state.macros[string.match(file, "([^/]*)$") .. ":" .. line]
-  if name then state.launches.values[name], state.launches.places[name] = v.n, string.match(file, "([^/]*)$") .. ":" .. line end
-  if name then v.macro, v.at = name, string.match(file, "([^/]*)$") .. ":" .. line end
-  return v
+  if not is_number(v) or v.n == nil then return v end
+  if node.written == nil then
+    local text, file, line = host.syntax_text(node.id)
+    node.text, node.written = text, file and string.match(file, "([^/]*)$") .. ":" .. line or ""
+  end
+  local macro = state.macros[node.text] or state.macros[node.written]
+  if not macro or macro.n ~= v.n then return v end
+  local at = node.written ~= "" and node.written or macro.at
+  state.launches.values[macro.name], state.launches.places[macro.name] = v.n, at
+  return { n = v.n, float = v.float, macro = macro.name, at = at }
 end
 
 local function last(node) return node.children[#node.children] and node_of(node.children[#node.children]) end
@@ -226,7 +237,7 @@ local function declare(frame, node)
   local v, init = nil, node.init and node_of(node.init)
   if string.find(node.type, "&$") and init then
     frame.cells[node.id] = cell_of(init)
-    return
+    return frame.cells[node.id]
   end
   if init then v = eval(init) end
   if string.find(node.type, "%]$") and not (v and v.object) then
@@ -249,13 +260,15 @@ local function find_cell(id)
     frame = frame.up
   end
   local decl = node_of(id)
+  if decl.kind == "EnumConstantDecl" then return { v = literal(decl.value) } end
   if state.globals.cells[id] then return state.globals.cells[id] end
   if decl.kind ~= "VarDecl" then
     state.globals.cells[id] = { v = open_value(decl.name, decl), name = decl.name }
     return state.globals.cells[id]
   end
   local cell = declare(state.globals, decl)
-  local macro = is_number(cell.v) and cell.v.n and state.macros[place(decl)] == decl.name and decl.name
+  local own = state.macros[place(decl)]
+  local macro = is_number(cell.v) and cell.v.n and own and own.name == decl.name and decl.name
   if macro then state.launches.values[macro] = cell.v.n end
   if macro then cell.v = { n = cell.v.n, macro = macro, at = place(decl) } end
   return cell
@@ -332,8 +345,20 @@ local function from_input(args, node)
   return v
 end
 
+-- numbers of cudaDeviceGetAttribute that cudaDeviceProp has, too
+local ATTRIBUTES = { [1] = "maxThreadsPerBlock", [10] = "warpSize", [16] = "multiProcessorCount", [39] = "maxThreadsPerMultiProcessor" }
+
 local known = {
+  cudaDeviceGetAttribute = function(args, node)
+    local property = args[2] and ATTRIBUTES[args[2].n]
+    return set_pointer(args, open_value(property, node, "set by " .. (property and "cudaGetDeviceProperties" or "cudaDeviceGetAttribute")))
+  end,
   cudaMalloc = function(args, node) return set_pointer(args, new_object(args[2], node)) end,
+  cudaMallocPitch = function(args, node)
+    forget(args[2], node, "cudaMallocPitch")
+    local pitch = args[2] and args[2].to and args[2].to.v
+    return set_pointer(args, new_object(computed("*", pitch, args[4]), node))
+  end,
   malloc = function(args, node) return new_object(args[1], node) end,
   calloc = function(args, node)
     local v = new_object(computed("*", args[1], args[2]), node)
@@ -607,7 +632,6 @@ function eval(node)
     return literal(0)
   elseif kind == "DeclRefExpr" then
     local decl = node.ref and node_of(node.ref)
-    if decl and decl.kind == "EnumConstantDecl" then return { n = decl.value } end
     if decl and (decl.kind == "FunctionDecl" or decl.kind == "CXXMethod") then return { fn = decl } end
     return cell_of(node).v
   elseif kind == "MemberRefExpr" or kind == "ArraySubscriptExpr" then
@@ -630,6 +654,12 @@ function eval(node)
     local op, inner = node.op, last(node)
     if op == "&" then
       local cell = cell_of(inner)
+      if inner.kind == "ArraySubscriptExpr" then
+        local base = eval(node_of(inner.children[1]))
+        local v = base and base.object and not base.object.is_host and at_offset(base, "+", eval(last(inner)), node.pointee_bytes)
+        if v then v.to = cell end
+        if v then return v end
+      end
       return cell.v and cell.v.fn and cell.v or { to = cell }
     elseif op == "*" then
       return cell_of(node).v
@@ -662,10 +692,12 @@ function eval(node)
     end
     local b = eval(last(node))
     if op == "," then return b end
-    if a and a.object and (op == "+" or op == "-") then return { object = a.object, offset = b } end
+    if a and a.object and (op == "+" or op == "-") then return at_offset(a, op, b, node.pointee_bytes) end
     if not apply[op] then return node.value and literal(node.value) or open_value(nil, node) end
     if (op == "==" or op == "!=") and (a and not is_number(a) or b and not is_number(b)) then return literal(op == "!=" and 1 or 0) end
-    return computed(op, a or open_value(nil, node), b or open_value(nil, node))
+    local v = computed(op, a or open_value(nil, node), b or open_value(nil, node))
+    if v.op and (node.type == "float" or node.type == "double") then v.float = true end
+    return with_macro(v, node)
   elseif kind == "ConditionalOperator" then
     local condition = eval(node_of(node.children[1]))
     local ends = { eval(node_of(node.children[2])), eval(node_of(node.children[3])) }
@@ -830,7 +862,8 @@ local function host_functions(root, prelude, list)
 end
 
 --- Runs the host's code until it launches a kernel of that name. Returns the launches, each { name, decl, grid, block,
---- shared, args, at, text, uncertain }. `macros` maps a place "file:line" to the macro or constant with a number there.
+--- shared, args, at, text, uncertain }. `macros` maps a name, and a place "file:line", to { name, n, at }, the macro or constant
+--- with a number there.
 local function run(wanted, macros)
   local root = host.syntax()
   local prelude

@@ -112,12 +112,16 @@ function context:is_tuned(v)
   return found
 end
 
+-- Returns the position of the entry of that name.
+local function find(list, name)
+  for i, one in ipairs(list) do
+    if one.name == name then return i end
+  end
+end
+
 function context:add(field, name, text, reason)
   local list = self.fields[field]
-  for _, one in ipairs(list) do
-    if one.name == name then return end
-  end
-  list[#list + 1] = { name = name, text = text, why = remark(reason or "") }
+  if not find(list, name) then list[#list + 1] = { name = name, text = text, why = remark(reason or "") } end
 end
 
 -- Returns a variable of the problem, with a new name, for a number of the host.
@@ -188,6 +192,7 @@ function context:render(v, role, level)
   if self.rendered > MOST_RENDERED then return nil end
   local name = self:name_of(v) or v.macro and self.symbols[v.macro] and v.macro
   if name and role == "data" and self.tuned[name] then return number_text(self.tuned[name]) end
+  if name and name == v.macro and self.of_data[name] and not self.of_block[name] and not self.tuned[name] then self:add("problem", name, number_text(v.n), v.at) end
   if name then return name end
   if v.macro then return self:variable(v) end
   local a, b = rounded_up(v)
@@ -231,7 +236,10 @@ function context:render(v, role, level)
   return v.n and number_text(v.n) or nil
 end
 
+-- Returns the parameter that replaces a number of the launch: in a side of the grid, that of the block's same side.
 function context:tuned_number(n)
+  local own = self.sides and self.sides[self.side]
+  if own and self.tuned[own] == n and self.literal[own] then return own end
   for name, v in pairs(self.tuned) do
     if v == n and self.literal[name] then return name end
   end
@@ -262,6 +270,20 @@ end
 
 -- ---- the kernel's own code ----
 
+-- Tells whether a call may write to its k-th child: the object of a method, or an argument taken by reference.
+local function may_write(node, k)
+  local decl = node.ref and code.node_of(node.ref)
+  if not decl then return false end
+  if k == 1 then return decl.kind == "CXXMethod" and not string.find(decl.type, "const$") end
+  local count = 1
+  for _, id in ipairs(decl.children) do
+    local p = code.node_of(id)
+    if p.kind == "ParmDecl" then count = count + 1 end
+    if p.kind == "ParmDecl" and count == k then return string.find(p.type, "&$") and not string.find(p.type, "^const ") end
+  end
+  return false
+end
+
 -- Tells whether the kernel only reads through its i-th parameter. Returns false if its code does not tell.
 local function only_reads(decl, i, text)
   local parameter, count, seen, fine = nil, 0, 0, true
@@ -285,7 +307,7 @@ local function only_reads(decl, i, text)
       if passes then inner = use
       elseif kind == "ArraySubscriptExpr" and k == 1 or kind == "UnaryOperator" and node.op == "*" then inner = use == "write" and "write" or "read"
       elseif (kind == "BinaryOperator" and node.op == "=" or kind == "CompoundAssignOperator") and k == 1 then inner = "write"
-      elseif kind == "CallExpr" and string.find(node.name, "^operator[^%[%(]") and id == node.arguments[1] then inner = "write"
+      elseif kind == "CallExpr" and (may_write(node, k) or string.find(node.name, "^operator[^%[%(]") and id == node.arguments[1]) then inner = "write"
       elseif kind == "UnaryOperator" and (node.op == "&" or node.op == "++" or node.op == "--") then inner = "write" end
       walk(child, inner)
     end
@@ -382,7 +404,7 @@ local function sides_text(list)
 end
 
 -- Finds the parameters that are sides of the block, and the values that they replace elsewhere.
-function context:read_block(launch, numbers, words, facts)
+function context:read_block(launch, numbers, words)
   local sides, list = launch.block, {}
   local count = 3
   while count > 1 and sides[count] and sides[count].n == 1 and not sides[count].name do count = count - 1 end
@@ -421,15 +443,25 @@ function context:read_block(launch, numbers, words, facts)
     end
     -- With more threads in the same number of blocks the launch would do other work, unless the kernel reads the grid's
     -- size.
-    local follows, own_nodes, at = words.gridDim, {}, v
+    local own_nodes, at = {}, v
     while at do own_nodes[at], at = true, at.of end
-    for k = 1, 3 do
-      walk(launch.grid[k], function(x)
-        follows = follows or own_nodes[x] or v.n and is_plain(x) and v.n > 1 and (x.n == v.n or x.n == v.n - 1)
+    local function depends(other)
+      local found = false
+      walk(other, function(x)
+        found = found or own_nodes[x] or v.n and is_plain(x) and v.n > 1 and (x.n == v.n or x.n == v.n - 1)
+        return true
+      end)
+      return found
+    end
+    local follows = words.gridDim or depends(launch.grid[1]) or depends(launch.grid[2]) or depends(launch.grid[3])
+    local decides = from and from.macro and self.of_data[from.macro] -- how long a buffer is
+    for _, arg in pairs(launch.args) do
+      walk(arg.object and arg.object.bytes, function(x)
+        decides = decides or x.op == "/" and depends(x.b)
         return true
       end)
     end
-    if not name and is_mere and words.blockDim and (follows or v.n == nil) and v.n ~= 1 then
+    if not name and is_mere and not decides and words.blockDim and (follows or v.n == nil) and v.n ~= 1 then
       name = "BLOCK" .. (count > 1 and SIDES[i] or "")
       while self.taken[name] do name = name .. "_" end
       self.taken[name] = true
@@ -448,29 +480,39 @@ function context:read_block(launch, numbers, words, facts)
 end
 
 -- Describes the buffer of a pointer: its elements and its contents.
-function context:read_buffer(a, param, v, decl, i, found, shared)
+function context:read_buffer(a, param, v, decl, i, found)
   local name, object = param.name, v and v.object
   local role = a.const and "input" or "inout"
+  if is_plain(v) and v.n == 0 then
+    self:add("args", name, "at.uint64(0)", "the host passes a null pointer")
+    return
+  end
   if not a.const and only_reads(decl, i, found.text) then role = "input" end
   local known = a.type and arguments.SCALARS[a.type] and a.type ~= "bool"
   local width = a.bytes > 0 and a.bytes or 1
   local elements, place_why = nil, object and object.at .. ": " .. (object.text or "") or ""
   if object and object.bytes then
-    local units = divided(object.bytes, width)
+    local bytes = object.bytes
+    if v.offset and v.offset.n ~= 0 then
+      bytes = code.computed("-", bytes, v.offset)
+      place_why = place_why .. ", from a place within it"
+    end
+    local units = divided(bytes, width)
     elements = units and self:render(units, "data", 0)
     if not elements then
-      local bytes = self:render(object.bytes, "data", 5)
+      bytes = self:render(bytes, "data", 5)
       elements = bytes and (width > 1 and bytes .. " // " .. width or bytes)
     end
   end
   local size = elements or ask(object and "how many elements, " .. object.at or "how many elements " .. name .. " has" .. (self.launch and ", " .. self.launch.at or ""))
-  if object and self.shared[object] then
-    local owner = self.shared[object]
-    self:add("args", name, quoted(owner), "the host passes one buffer as both")
-    if role ~= "input" then self.written[owner] = true end
-    return
+  for _, one in ipairs(object and self.shared or {}) do
+    if same(one.v, v) then
+      self:add("args", name, quoted(one.name), "the host passes one buffer as both")
+      if role ~= "input" then self.written[one.name] = true end
+      return
+    end
   end
-  if object then self.shared[object] = name end
+  if object then self.shared[#self.shared + 1] = { v = v, name = name } end
   if role ~= "input" then self.written[name] = true end
   local extra = {}
   if a.type == "bool" then
@@ -490,7 +532,7 @@ function context:read_buffer(a, param, v, decl, i, found, shared)
     -- Detects offsets: the kernel reads two neighbouring elements of the array.
     local is_offsets = string.find(found.text, "%f[%w_]" .. string.gsub(name, "_$", "") .. "%s*%[[^%]]*%+%s*1%s*%]")
     extra[#extra + 1] = is_offsets and "fill = \"offsets\", limit = " .. ask("the last of " .. name .. ", where the rows end")
-      or "fill = \"below\", limit = " .. ask(name .. " has places in another buffer: below what?")
+      or "fill = \"below\", limit = " .. ask(name .. " has places in another buffer: below what? If they are none, fill = at.values { ... }")
   elseif object and object.zero then
     extra[#extra + 1] = "fill = \"zero\""
   end
@@ -512,16 +554,17 @@ function context:read_number(a, param, v)
       self:add("problem", name, ask("set by who launches it: " .. param.text), "")
     elseif not is_number(v) then
       self:add("problem", name, ask("not a number in the file: " .. param.text), self.launch.at)
-    elseif v.n == nil then
+    elseif v.n == nil and not self:is_derived(v, name) then
       self:add("problem", name, ask(question(v, name)), "")
     elseif self:is_derived(v, name) then
       local e = self:render(self:core(v, name), "launch", 0)
       local reason = why(v)
-      self:add(e and "derived" or "problem", name, e and quoted(e) or number_text(v.n), reason ~= "" and reason or self.launch.at)
+      self:add(e and "derived" or "problem", name, e and quoted(e) or v.n and number_text(v.n) or ask(question(v, name)), reason ~= "" and reason or self.launch.at)
     else
       local value = a.type == "bool" and (v.n ~= 0 and "true" or "false") or arguments.is_whole(a) and math.tointeger(v.n) and number_text(math.tointeger(v.n)) or number_text(v.n + 0.0)
       local reason = why(v)
       self:add("problem", name, value, reason ~= "" and reason or self.launch.at)
+      self.numbers[#self.numbers + 1] = { name = name, v = v }
     end
     return
   end
@@ -548,10 +591,11 @@ end
 -- enough.
 function context:is_derived(v, name)
   local core = self:core(v, name)
-  if not core.op then return self.named[core] ~= nil and self.named[core] ~= name end
+  local function is_variable(macro) return macro and macro ~= name and find(self.fields.problem, macro) ~= nil end
+  if not core.op then return is_variable(core.macro) or self.named[core] ~= nil and self.named[core] ~= name end
   local has, fine = false, true
   walk(core, function(x)
-    local named = self:name_of(x)
+    local named = self:name_of(x) or is_variable(x.macro) and x.macro
     if named then
       has = has or not self.tuned[named]
     elseif x.op then
@@ -576,7 +620,11 @@ return function(entry, names, facts, tools)
   local places = {}
   for name, m in pairs(facts.macros) do
     for _, one in ipairs { m, table.unpack(m.others or {}) } do
-      if type(parse_c(one.value)) == "number" then places[string.match(one.file, "([^/]*)$") .. ":" .. one.line] = name end
+      local n = parse_c(one.value)
+      if type(n) ~= "number" then n = early.macro_value(one.value, {}, 0) end
+      local at = string.match(one.file, "([^/]*)$") .. ":" .. one.line
+      places[at] = type(n) == "number" and { name = name, n = n, at = at } or nil
+      places[name] = places[name] or places[at]
     end
   end
   local kernel = tools.find_kernels(entry)[1]
@@ -591,7 +639,7 @@ return function(entry, names, facts, tools)
   end
   -- The compiler tells the parameters of the instance.
   local self = early.copied(context)
-  for key, v in pairs({ named = {}, tuned = {}, literal = {}, taken = {}, symbols = {}, shared = {}, written = {}, launch = launch,
+  for key, v in pairs({ named = {}, tuned = {}, literal = {}, taken = {}, symbols = {}, of_data = {}, of_block = {}, numbers = {}, shared = {}, written = {}, launch = launch,
                               fields = { problem = {}, derived = {}, space = {}, args = {}, launch = {}, baseline = {}, sizes = {}, buffers = {} } }) do self[key] = v end
   local is_template = kernel.template ~= "" and not string.find(entry, "<", 1, true)
   local plain, numbers = entry, {}
@@ -628,28 +676,28 @@ return function(entry, names, facts, tools)
     self.taken[name] = true
   end
   -- Numbers that shape the kernel are tuned, unless a buffer's size depends on them.
-  local of_data = {}
-  local function mark(v, marks, with_divisors)
+  local of_data = self.of_data
+  local function mark(v, marks)
     walk(v, function(x)
       if x.macro then marks[x.macro] = true end
-      if (x.op == "/" or x.op == "%") and not with_divisors then mark(x.a, marks, false) end
-      return with_divisors or x.op ~= "/" and x.op ~= "%"
+      return true
     end)
   end
   for _, v in pairs(launch and launch.args or {}) do
-    if v.object and v.object.bytes then mark(v.object.bytes, of_data, false) end
+    if v.object and v.object.bytes then mark(v.object.bytes, of_data) end
   end
   for own, n in pairs(numbers) do
     self.tuned[own], self.taken[own] = n, true
   end
   local in_launch = {}
   for i = 1, 3 do
-    mark(launch and launch.block[i], in_launch, true)
+    mark(launch and launch.block[i], self.of_block)
+    for name in pairs(self.of_block) do in_launch[name] = true end
     local grid = launch and launch.grid[i]
     if grid then
       local _, divisor = rounded_up(grid)
       local bare = without_casts(grid)
-      mark(divisor or bare.op == "/" and bare.b or nil, in_launch, true)
+      mark(divisor or bare.op == "/" and bare.b or nil, in_launch)
     end
   end
   local ordered, left_out = {}, {}
@@ -660,7 +708,7 @@ return function(entry, names, facts, tools)
       local is_warp = v == 32 and string.find(string.lower(name), "warp")
       if (shapes[name] or in_launch[name]) and not is_warp and not of_data[name] and not is_parameter[name] then
         ordered[#ordered + 1] = { name = name, v = v, m = m }
-      else
+      elseif not of_data[name] or self.of_block[name] then
         left_out[#left_out + 1] = name
       end
     end
@@ -685,7 +733,7 @@ return function(entry, names, facts, tools)
       self:add("space", name, ask("nothing defines " .. name .. (host.is_type_like(name) and ", a type: { \"float\" }, say" or ": the values to try")), "")
     end
   end
-  local block = launch and self:read_block(launch, numbers, words, facts)
+  local block = launch and self:read_block(launch, numbers, words)
   for i, a in ipairs(signature) do
     local name, v = matched.params[i].name, launch and launch.args[i]
     while v and not a.pointer and name ~= "" and is_number(v) and v.name and not self.named[v] and not self:is_tuned_itself(v) do
@@ -709,6 +757,7 @@ return function(entry, names, facts, tools)
   end
   local grid = {}
   for i = 1, launch and 3 or 0 do
+    self.sides, self.side = block, i
     grid[i] = self:render(launch.grid[i], "launch", 0) or ask(question(launch.grid[i]))
   end
   local shared = launch and launch.shared and launch.shared.n ~= 0 and (self:render(launch.shared, "launch", 0) or ask(question(launch.shared)))
@@ -719,6 +768,12 @@ return function(entry, names, facts, tools)
     text = "grid = " .. ask("nothing in the file launches " .. kernel.name) .. ", block = " .. ask("nothing in the file launches " .. kernel.name)
   end
   self.fields.launch = { text = "{ " .. text .. " }", why = launch and remark(launch.at .. ": " .. launch.text) or "" }
+  for _, one in ipairs(self.numbers) do -- numbers that follow from others, which are known only now
+    if self:is_derived(one.v, one.name) then
+      table.remove(self.fields.problem, find(self.fields.problem, one.name))
+      self:read_number({ lanes = 1, type = "int64" }, { name = one.name, text = "" }, one.v)
+    end
+  end
   local of_kernel = {}
   if #names > 1 or whole ~= entry or string.find(entry, "<", 1, true) then
     of_kernel[1] = "entry = " .. (sure and quoted(whole) or ask("template <" .. string.gsub(kernel.template, "%s+", " ") .. ">, which nothing in the file instantiates: " .. whole .. ", say"))

@@ -12,6 +12,7 @@
 
 // Words of the host's compiler that say nothing to a device.
 #define __extension__
+#define register
 
 #if __has_include(<cuda_runtime.h>)
 #include <cuda_runtime.h>

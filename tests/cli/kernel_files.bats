@@ -538,7 +538,7 @@ CU
     says 'total = "height * cols"'
     says 'grid = "ceil_div(height * cols, BLOCK)", block = "BLOCK", shared = "BLOCK * 4"'
     says 'out = "height * cols",   -- rows.cu:21'
-    says 'places = at.input { fill = "below", limit = at.ask "places has places in another buffer: below what?" }'
+    says 'places = at.input { fill = "below", limit = at.ask "places has places in another buffer: below what? If they are none, fill = at.values { ... }" }'
     says 'pairs_ = at.input { dtype = "float", count = "3 * 7" }'
     sed -i 's/at.ask "[^"]*"/"cols"/' rows.cu
     tool check rows.cu --budget 2
@@ -1219,4 +1219,127 @@ CU
     tool new --from tile.cu
     succeeds
     says 'grid = "n // BLOCK_SIZE", block = "BLOCK_SIZE"'
+}
+
+@test "a place within a buffer is a buffer of its own, as long as the rest" {
+    cat >push.cu <<'CU'
+__global__ void push(float2 *place, float2 *speed, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        place[i].x += speed[i].x;
+        speed[i].y = place[i].y;
+    }
+}
+int main()
+{
+    int n = 5000;
+    float *all;
+    cudaMalloc(&all, 4 * n * sizeof(float));
+    push<<<(n + 127) / 128, 128>>>((float2 *)all, (float2 *)all + n, n);
+}
+CU
+    tool new --from push.cu --write
+    succeeds
+    says_nothing_of "one buffer as both"
+    says 'speed = "(4 * n * 4 - n * 8) // 8"'
+    tool check push.cu --config BLOCK=64
+    succeeds
+}
+
+@test "a macro that sizes a buffer is a variable of the problem, and numbers follow from it" {
+    cat >rows.cu <<'CU'
+#define ROWS (1 << 11)
+#define WIDTH 512
+const int THREADS = 128;
+__global__ void rows(float *sums, const float *in, int count, int half)
+{
+    float sum = 0;
+    for (int i = 0; i < WIDTH; i++)
+        sum += in[(blockIdx.x * blockDim.x + threadIdx.x) * WIDTH + i];
+    sums[blockIdx.x * blockDim.x + threadIdx.x] = sum + half - count;
+}
+int main()
+{
+    float *sums, *in;
+    cudaMalloc(&sums, ROWS * sizeof(float));
+    cudaMalloc(&in, ROWS * WIDTH * sizeof(float));
+    int count = ROWS, half = count / 2;
+    rows<<<ROWS / THREADS, THREADS>>>(sums, in, count, half);
+}
+CU
+    tool new --from rows.cu --write
+    succeeds
+    says "ROWS = 1 << 11,   -- rows.cu:1"
+    says "WIDTH = 512,   -- rows.cu:2"
+    says 'count = "ROWS"'
+    says 'half = "count // 2"'
+    says 'in_ = "ROWS * WIDTH"'
+    tool check rows.cu --config THREADS=64
+    succeeds
+    says "agrees"
+}
+
+@test "a block whose size decides a buffer's size is no parameter" {
+    cat >partial.cu <<'CU'
+#define THREADS 128
+__global__ void partial(const float *in, float *out)
+{
+    __shared__ float first[THREADS];
+    first[threadIdx.x] = in[blockIdx.x * THREADS + threadIdx.x];
+    __syncthreads();
+    if (threadIdx.x == 0)
+        out[blockIdx.x] = first[THREADS - 1];
+}
+int main()
+{
+    const int n = 1 << 16;
+    float *in, *out;
+    cudaMalloc(&in, n * sizeof(float));
+    cudaMalloc(&out, n / THREADS * sizeof(float));
+    partial<<<n / THREADS, THREADS>>>(in, out);
+}
+CU
+    tool new --from partial.cu --write
+    succeeds
+    says "THREADS may say what is computed"
+    says 'out = "n // THREADS"'
+    tool check partial.cu
+    succeeds
+}
+
+@test "each side of the grid follows its own side of the block" {
+    cat >paint.cu <<'CU'
+struct pixel {
+    float r, g;
+    __device__ void set(float v) { r = g = v; }
+};
+__global__ void paint(pixel *image, char *unused, int size, float step)
+{
+    int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x < size && y < size)
+        image[y * size + x].set(step * x);
+}
+int main(int argc, char **argv)
+{
+    int size = atoi(argv[1]);
+    float step = 0.5f / size;
+    pixel *image;
+    cudaMalloc(&image, size * size * sizeof(pixel));
+    for (char c : argv[0]) putchar(c);
+    enum { SIDE = 8 };
+    dim3 grid((size + 7) / 8, (size + 7) / 8), block(SIDE, SIDE);
+    if (cudaGetLastError() != cudaSuccess) return 1;
+    paint<<<grid, block>>>(image, nullptr, size, step);
+}
+CU
+    tool new --from paint.cu --write
+    succeeds
+    says 'grid = { "ceil_div(size, BLOCK_X)", "ceil_div(size, BLOCK_Y)" }'
+    says 'step = "0.5 / size"'
+    says "image = at.inout"
+    says "unused = at.uint64(0)"
+    sed -i 's/at.ask "[^"]*"/100/' paint.cu
+    tool check paint.cu --config BLOCK_X=4
+    succeeds
 }

@@ -469,6 +469,8 @@ void compile_log_add_remedy(char **log, const char *include_dir)
     if (!line)
         return;
     find_remedy(line, include_dir, text);
+    if (strcmp(text, no_namespace) == 0 && strstr(at, "based on template argument"))
+        text[0] = '\0'; /* the name is the template's parameter */
     const size_t end = (size_t)(at - *log) + strlen(line);
     free(line);
     if (!text[0] || asprintf(&longer, "%.*s; %s%s", (int)end, *log, text, *log + end) < 0)

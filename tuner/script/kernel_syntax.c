@@ -90,6 +90,7 @@ enum { KEEP_GOING = 0x200, VISIT_ON = 1 };
     F(cx_cursor, Cursor_getArgument, (cx_cursor, unsigned))                                        \
     F(int, Cursor_getNumTemplateArguments, (cx_cursor))                                            \
     F(cx_cursor, Cursor_getVarDeclInitializer, (cx_cursor))                                        \
+    F(long long, getEnumConstantDeclValue, (cx_cursor))                                            \
     F(cx_value, Cursor_Evaluate, (cx_cursor))                                                      \
     F(int, EvalResult_getKind, (cx_value))                                                         \
     F(long long, EvalResult_getAsLongLong, (cx_value))                                             \
@@ -415,8 +416,10 @@ static int host_syntax(lua_State *L)
         lua_pushnil(L);
     lua_setfield(L, -2, "op");
     if (c.kind == KIND_INTEGER || c.kind == KIND_FLOATING || c.kind == KIND_CHARACTER ||
-        c.kind == KIND_SIZEOF || c.kind == KIND_BOOL || c.kind == KIND_ENUMERATOR)
+        c.kind == KIND_SIZEOF || c.kind == KIND_BOOL)
         push_value(L, k, c);
+    else if (c.kind == KIND_ENUMERATOR)
+        lua_pushinteger(L, k->getEnumConstantDeclValue(c));
     else if (c.kind == KIND_BINARY && is_scalar(k, c)) /* in case the operator is not found */
         push_value(L, k, c);
     else
