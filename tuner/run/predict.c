@@ -22,9 +22,9 @@ enum {
         3 /* variants between emission and prediction, for each compile worker and thread */
 };
 
-/* The share of a budget in seconds that predictions may take. It is turned into a number of
- * predictions, half as many as a core made in a test (12 a second for a transpose), so that the
- * same search follows on every machine. The clock ends only slower machines. */
+/* The share of a budget that predictions may take, and how many a core makes a second: half of 12,
+ * which it made for a transpose. A counted number makes the search the same on every machine; the
+ * clock ends only slower ones. */
 static const double BUDGET_SHARE = 0.5, RATE_OF_CORE = 6;
 
 /* A compiled variant on its way to a thread. */
@@ -35,8 +35,7 @@ typedef struct job {
     compile_result compiled;
 } job;
 
-/* The state that the threads share. The lock guards every member that changes after the threads
- * start. */
+/* The threads share this. The lock guards every member that changes after the threads start. */
 typedef struct crew {
     pthread_mutex_t lock;
     pthread_cond_t arrived, done;
@@ -68,8 +67,6 @@ typedef struct feeder {
     size_t *places; /* the free places */
     size_t place_count, flight;
 } feeder;
-
-/* The threads: each takes jobs until there are no more. */
 
 static bool take_job(crew *c, job *out)
 {
@@ -114,8 +111,7 @@ static at_status new_estimate(crew *c, size_t place, size_t layout, at_error *er
                             &c->estimates[place], error);
 }
 
-/* Makes the estimate of the thread at `place` anew if the layout changes. An estimate works for one
- * layout. */
+/* Makes the thread's estimate, which works for one layout, anew if the layout changes. */
 static at_status use_layout(crew *c, size_t place, size_t layout, size_t *present, at_error *error)
 {
     if (layout == *present)
@@ -159,8 +155,6 @@ static void *work(void *context)
     return NULL;
 }
 
-/* The crew of threads. */
-
 static void crew_free(crew *c)
 {
     if (!c)
@@ -196,7 +190,7 @@ static size_t choose_threads(void)
     return cores > MAX_THREADS ? MAX_THREADS : cores;
 }
 
-/* Compiles the fillers. Nothing else may be compiling. */
+/* Nothing else may be compiling. */
 static at_status compile_fillers(crew *c, at_error *error)
 {
     const problem_set *set = &c->session->problems;
@@ -252,7 +246,7 @@ static at_status crew_new(const session *s, const char *results_dir, size_t thre
     return status;
 }
 
-/* Gives a job to the threads. The ring has room: no more variants are in flight than it holds. */
+/* The ring has room for the job: no more variants are in flight than it holds. */
 static void give_job(crew *c, const job *j)
 {
     pthread_mutex_lock(&c->lock);
@@ -260,8 +254,6 @@ static void give_job(crew *c, const job *j)
     pthread_cond_signal(&c->arrived);
     pthread_mutex_unlock(&c->lock);
 }
-
-/* The feeder, which emits and compiles. */
 
 static void feeder_deinit(feeder *f)
 {

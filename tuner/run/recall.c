@@ -67,7 +67,6 @@ at_status recall_fill(const record *r, const record_entry *entry, run_summary *s
     return AT_OK;
 }
 
-/* The starts found so far. */
 typedef struct starts {
     const session *session;
     uint64_t *found;

@@ -1,8 +1,6 @@
-/* Answers from records, in place of a run or at its start.
- *
- * A record is final if it was made with the same script and template, and with at least the effort
- * that is asked for now. Its result is then reported and nothing is measured. Otherwise its
- * configurations are the first ones that a search tries. */
+/* Answers from records, in place of a run or at its start. A record made with the same script and
+ * template, and with at least the effort that is asked for now, is final: its result is reported
+ * and nothing is measured. Other records tell a search what to try first. */
 #ifndef AUTOTUNE_RUN_RECALL_H
 #define AUTOTUNE_RUN_RECALL_H
 
@@ -14,20 +12,17 @@
 #include "run/setup/session.h"
 #include "search/stopping.h"
 
-/* Finds a final entry for the run that `s` describes: pattern, problem, device, cache mode,
- * objective and hashes are set. Returns true if there is one; the caller then owns *out, the record
- * of *entry. A record that is missing or cannot be read counts as none. */
+/* Finds a final entry for the pattern, problem, device, cache mode, objective and hashes of `s`.
+ * Skips unreadable records. After true the caller owns *out, the record of *entry. */
 bool recall_find(const char *results_dir, const run_summary *s, effort wanted, record *out,
                  const record_entry **entry);
 
-/* Makes the entry the result of the run, with the recorded times. The record must outlive the
- * summary. */
+/* Makes the entry the result of the run, with its recorded times. `r` must outlive `s`. */
 at_status recall_fill(const record *r, const record_entry *entry, run_summary *s, at_error *error);
 
-/* Lists the configurations to try first, from all known records of the pattern: the winners, then
- * the contenders, in the order in which a program would pick them for this GPU and problem
- * (record/pick.h). Records of other GPUs and problems count if their configurations are in the
- * space. Returns the number of configurations, at most `most`, each once. */
+/* Lists at most `most` distinct configurations to try first, from all known records of the pattern:
+ * winners, then contenders, as a program would pick them for this GPU and problem (record/pick.h).
+ * All are in the space, also those of other GPUs and problems. Returns the number. */
 size_t recall_starts(const session *s, const char *results_dir, uint64_t *out, size_t most);
 
 #endif

@@ -11,7 +11,7 @@
 
 typedef struct builder {
     const tune *run;
-    run_summary *out; /* of the run */
+    run_summary *out;
     uint16_t indices[PATTERN_MAX_PARAMETERS];
     bool *added; /* by candidate id */
 } builder;
@@ -22,7 +22,6 @@ static double rate(const session *s, work_unit unit, int64_t time_ns)
     return time_ns > 0 ? (double)session_work(s, unit) / (double)time_ns : 0;
 }
 
-/* Returns why the proof of a variant did not end. */
 static const char *why_unproven(const tune *run, const candidate *c)
 {
     const double budget_s = run->limits.seconds;
@@ -193,9 +192,8 @@ static int by_median(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* Returns the difference, in ns, below which the model cannot tell two predictions apart: the
- * margin of a tie, or a twentieth of the cost of a launch, which is known no better and is most of
- * a small problem's time. */
+/* Returns the difference in ns that the model cannot resolve: the margin of a tie, or a twentieth
+ * of a launch's cost, which is known no better and dominates small problems. */
 static double resolution_ns(const builder *b, double best_ns)
 {
     const double given = b->run->settings->race.tie_margin,
@@ -274,17 +272,15 @@ static void fill_stages(builder *b)
     stage_s[STAGE_FINALS] = (double)c->finals_ns / 1e9;
 }
 
-/* Returns the effort that the run amounts to, or NULL: a run that tried everything is exhaustive,
- * whatever was asked for; a run that was cut short, or searched a part of the space, is no effort.
- */
+/* Returns the effort that the run amounts to: exhaustive if it tried everything. Returns NULL if
+ * the run was cut short or searched a part of the space. */
 static const char *effort_of(const tune *run)
 {
     if (run->settings->pattern.only_count > 0)
         return NULL;
     if (run->end == RUN_END_EXHAUSTED || run->end == RUN_END_SETTLED)
         return effort_name(run->end == RUN_END_SETTLED ? EFFORT_NORMAL : EFFORT_EXHAUSTIVE);
-    /* The time was up, and the run has a limit of its own (a quick run without one ends in time,
-     * too). */
+    /* A run that reaches its own limit is cut short. A quick run without one ends in time, too. */
     bool cut_short =
         run->end == RUN_END_INTERRUPTED || (run->end == RUN_END_SECONDS && run->limits.seconds > 0);
     return run->settings->search.has_effort && !cut_short

@@ -41,7 +41,7 @@ static void tell_disagreement(tune *t)
     }
 }
 
-/* The last stage: makes the summary, and the record if one is to be written. */
+/* Makes the summary, and the record if one is to be written. */
 static at_status finish(tune *t, at_error *error)
 {
     progress_free(t->progress);
@@ -68,8 +68,7 @@ static at_status finish(tune *t, at_error *error)
     return t->answer ? recall_fill(&t->recalled, t->answer, &t->summary, error) : keep(t, error);
 }
 
-/* Shows a stage that ends now in the trace. Returns the present time, at which the next stage
- * begins. */
+/* Shows a stage that ends now in the trace. Returns the present time, the start of the next. */
 static int64_t show_stage(const settings *o, uint32_t lane, const char *what, int64_t start_ns)
 {
     int64_t now_ns = clock_now_ns();
@@ -91,8 +90,7 @@ at_status tune_run(const settings *o, tune **out, at_error *error)
         return status;
     }
     *out = t;
-    /* From here on an interrupt ends a stage, not the process, because there are measurements to
-     * keep. */
+    /* From here on an interrupt ends a stage, not the process: there are results to keep. */
     interrupt_hold();
     t->summary.resumable = t->journal != NULL;
     bool searches = !t->answer; /* otherwise a record answers */

@@ -1,12 +1,8 @@
-/* A tuning run: search, race, summary, record.
+/* A tuning run: search, race, summary, record. The search asks for configurations. Each becomes a
+ * candidate (stages: variant/variant.h), which the pipeline compiles, checks and times.
  *
- * The search asks for configurations. Each becomes a candidate, which the pipeline compiles, checks
- * and times. variant/variant.h has the table of a candidate's stages; tune_state.h has the state of
- * the run.
- *
- * Input: settings. Output: a summary (record/summary.h), and a record in the results folder if a
- * GPU was measured. A run that ends early (a budget, an interrupt, a lost device) leaves a summary
- * of everything that it found by then. */
+ * The result is a summary (record/summary.h), and a record in the results folder if a GPU measured.
+ * A run that ends early (a budget, an interrupt, a lost device) summarises all that it found. */
 #ifndef AUTOTUNE_RUN_TUNE_H
 #define AUTOTUNE_RUN_TUNE_H
 
@@ -23,9 +19,8 @@ void tune_free(tune *t); /* `t` may be NULL. */
 
 const run_summary *tune_summary(const tune *t);
 
-/* Takes the journal of a run that is a part of a longer one (settings.is_part). The caller owns the
- * journal (journal_close) and finishes it when the longer run is complete; until then the run can
- * be resumed. Returns NULL if the run has no journal. */
+/* Takes the journal of a part of a longer run (settings.is_part). Returns NULL if there is none.
+ * The caller finishes it with the longer run, which can be resumed until then, and closes it. */
 struct journal *tune_take_journal(tune *t);
 
 #endif

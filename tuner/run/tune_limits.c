@@ -1,4 +1,3 @@
-/* What a run may do, and how long. */
 #include "run/tune_state.h"
 
 #include <poll.h>
@@ -8,12 +7,10 @@
 #include "base/clock.h"
 #include "process/interrupt.h"
 
-/* First samples of a variant. One sample may be unlucky. A quick run has fewer, to try more
- * variants. */
+/* First samples of a variant. One may be unlucky; a quick run has fewer, to try more variants. */
 enum { FIRST_SAMPLES = 3, QUICK_SAMPLES = 2 };
 
-/* The largest share of a budget, and the most seconds, for checks and proofs of the winner. Most
- * proofs begin during the race and are done when it ends. */
+/* Limits for checks and proofs of the winner, most of which are done when the race ends. */
 static const double PROOF_SHARE = 0.2, MOST_PROOF_S = 20;
 
 double tune_elapsed_s(const tune *t)
@@ -78,7 +75,7 @@ bool tune_is_quick(const tune *t)
     return settings_are_quick(o) && !o->search.budget_evaluations && o->search.budget_s <= 0;
 }
 
-/* One sample of a prediction is enough, because a prediction is always the same. */
+/* One sample of a prediction is enough, because all are equal. */
 size_t tune_samples(const tune *t)
 {
     if (t->session.workers->properties.predicted)
@@ -113,14 +110,12 @@ bool tune_proofs_pending(const tune *t)
     return t->prover && prover_pending(t->prover) > 0;
 }
 
-/* A quick run answers within three seconds, so its race should end before that. On three hosts of
- * H200s, races of products and transfers took up to 1.2 s longer than planned. The run waits
- * QUICK_WAIT_S for the variants that it tries in any case; before that the length of the race is
- * unknown. */
+/* A quick run answers within three seconds, so its race should end before that: on three hosts of
+ * H200s, races of products and transfers took up to 1.2 s longer than planned. For QUICK_WAIT_S the
+ * run waits for the variants that it tries in any case; until then the race's length is unknown. */
 static const double QUICK_S = 2.2, QUICK_WAIT_S = 2.0;
 
-/* The time of a race beside samples and compilation: loading and checking entrants, the winner's
- * proof, and the end of all processes. */
+/* A race's time for loading and checking entrants, the winner's proof, and ending processes. */
 static const double RACE_REST_S = 0.3;
 
 /* Entrants that a race samples after its probe. */
@@ -140,10 +135,9 @@ size_t tune_likely_entrants(const tune *t)
     return near < rules.prior_entrants ? near : rules.prior_entrants;
 }
 
-/* Returns the seconds that a race of the tried variants would take: as many heats as the second
- * look has, of the variants that enter by their first samples, their compilation for ragged
- * problems, and the finals. A sample takes longer than its result, which may be one launch of
- * several; the difference is taken from the search's samples. */
+/* Returns the seconds that a race of the tried variants takes: the heats of the second look with
+ * the variants that enter by their first samples, compilation for ragged problems, and the finals.
+ * A result may be one of several launches, so the search's samples tell how long a sample takes. */
 static double likely_race_s(const tune *t)
 {
     enum { DEFAULT_BLOCKS = 6 };

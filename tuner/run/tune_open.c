@@ -23,8 +23,8 @@ enum { QUICK_LIKELY = 60 };
 /* The variants that a quick run tries in any case. */
 enum { QUICK_FIRST_LEAST = 4, QUICK_FIRST_MOST = 8 };
 
-/* The budget of a run on a simulated device, which tries variants a thousand times slower than a
- * GPU. A newcomer waits that long. */
+/* The budget of a run on a simulated device: the time that a newcomer waits. The device tries
+ * variants a thousand times slower than a GPU. */
 static const double SIMULATED_BUDGET_S = 40;
 
 static void find_baseline(tune *t)
@@ -40,8 +40,8 @@ static void find_baseline(tune *t)
                                       "problem: there is no baseline to compare with");
 }
 
-/* Returns the evaluations that a budget in seconds is likely to buy, for strategies, which know no
- * time. The number is below the size of the space, because there may not be time for all. */
+/* Converts a budget in seconds into likely evaluations for strategies, which know no time: fewer
+ * than the space has, because there may not be time for all. */
 static uint64_t likely_evaluations(const tune *t)
 {
     enum { GPU_RATE = 100, SIMULATED_RATE = 3 }; /* variants a second */
@@ -59,7 +59,7 @@ static uint64_t likely_evaluations(const tune *t)
     return likely < valid ? likely : valid > 1 ? valid - 1 : 1;
 }
 
-/* Opens the journal. A run continues without one. */
+/* Opens the journal. The run continues if this fails. */
 static at_status open_journal(tune *t, at_error *error)
 {
     workers *w = t->session.workers;
@@ -85,8 +85,7 @@ static at_status open_journal(tune *t, at_error *error)
     at_status status = journal_folder(folder, sizeof folder, &trouble);
     if (!status)
         status = journal_open(folder, &facts, &t->journal, &trouble);
-    /* The journal of an interrupted run may have times of GPUs that have not identified themselves:
-     * waits for them, so that these times are not measured again. */
+    /* Waits until all GPUs are identified: times of an interrupted run may be theirs. */
     if (!status && !known && journal_has_unfinished(t->journal)) {
         journal_close(t->journal);
         t->journal = NULL;
@@ -100,8 +99,7 @@ static at_status open_journal(tune *t, at_error *error)
     return AT_OK;
 }
 
-/* The plan has everything that a race depends on besides its variants, so that the same command
- * continues the race. */
+/* The plan has all that a race depends on but its variants: the same command continues it. */
 void tune_open_race_log(tune *t)
 {
     const settings *o = t->settings;
@@ -179,9 +177,8 @@ static void add_start(uint64_t *starts, size_t *count, uint64_t configuration)
     starts[(*count)++] = configuration;
 }
 
-/* Lists the configurations to try first: the default, those of the settings, of earlier
- * measurements and of the script; for a quick run also recorded ones of other problems and GPUs,
- * which it has no time to find. The caller frees the list. */
+/* Lists the configurations to try first: those of the default, settings, earlier measurements and
+ * script; in a quick run also recorded ones of other problems and GPUs. The caller frees them. */
 static uint64_t *list_starts(const tune *t, size_t *count)
 {
     const settings *o = t->settings;
@@ -214,7 +211,7 @@ static uint64_t *list_starts(const tune *t, size_t *count)
     return all;
 }
 
-/* Finds a record that took as much effort. None answers for a part of a space. */
+/* Finds a record of as much effort. No record answers for a part of a space. */
 static void ask_record(tune *t)
 {
     const settings *o = t->settings;
@@ -291,9 +288,8 @@ static void open_prover(tune *t)
         prover_tell_results(t->prover);
 }
 
-/* Opens the pipeline. One of the `named` configurations is likely to win a quick run, which would
- * wait for its ragged problems at the end. They are compiled at once if there are enough compile
- * workers. */
+/* Opens the pipeline. A quick run that one of the `named` configurations wins would wait for its
+ * ragged problems at the end, so these are compiled at once if there are enough compile workers. */
 static void open_pipeline(tune *t, size_t named)
 {
     const settings *o = t->settings;

@@ -1,5 +1,4 @@
-/* A baseline that is the oracle: proves it like any other candidate, and compares its results on
- * the GPU with those on the simulated device. */
+/* Proves a baseline that is the oracle, and compares its results on GPU and simulated device. */
 #include "run/tune_state.h"
 
 #include <stdio.h>
@@ -61,8 +60,7 @@ static at_status begin_comparison(tune *t, at_error *error)
     return status;
 }
 
-/* Notes a difference. The same machine code has the same results, except for the rounding of
- * approximate instructions. */
+/* Notes a difference. Only the rounding of approximate instructions may differ in equal code. */
 static void note_comparison(tune *t, const device_event *e)
 {
     char label[DEVICE_LABEL_BYTES];

@@ -25,8 +25,7 @@ static void keep_search(tune *t)
     free(tried);
 }
 
-/* Finds the candidate of the script's default. Tries it now if no strategy asked for it. *out is
- * NULL if it has no outcome. */
+/* Sets *out to the default's candidate, tried now if need be, or to NULL if it has no outcome. */
 static at_status try_baseline(tune *t, const candidate **out, at_error *error)
 {
     const candidates *all = pipeline_candidates(t->pipeline);
@@ -65,9 +64,8 @@ static bool moved_home(tune *t)
             pipeline_get_state(t->pipeline)->home != was);
 }
 
-/* Returns the most entrants for whose race there is time, or 0 if there is no limit. The first
- * block takes most of its time to load and check its entrants, each as long as its try, and may
- * take only a part of the remaining time. */
+/* Returns the most entrants that there is time for, or 0 if there is no limit. The first block
+ * mostly loads and checks entrants, each as long as its try, and may take a part of the time. */
 static size_t most_entrants(const tune *t)
 {
     enum { BLOCKS_LEAST = 4, ENTRANTS_LEAST = 2 };
@@ -133,8 +131,7 @@ static at_status race_on_device(tune *t, at_error *error)
     return status;
 }
 
-/* Proves the variant with the lowest median, which wins without a race. If it is rejected the next
- * one is proven. */
+/* Proves the variant with the lowest median, which wins without a race; if rejected, the next. */
 static at_status prove_fastest(tune *t, at_error *error)
 {
     const candidates *all = pipeline_candidates(t->pipeline);

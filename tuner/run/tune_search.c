@@ -1,5 +1,4 @@
-/* The search: asks the strategy for configurations, tries them, and tells the strategy the
- * outcomes. */
+/* Asks the strategy for configurations, tries them, and tells the strategy the outcomes. */
 #include "run/tune_state.h"
 
 #include <math.h>
@@ -18,13 +17,13 @@ enum {
 };
 
 /* Configurations that a search in order asks for before the first is told, on any number of cores:
- * a simulated device takes longer than the compilation for it. */
+ * simulating takes longer than compiling. */
 enum { AHEAD_IN_ORDER = 8 };
 
-/* Emission of so many takes less time than a GPU needs for its queued requests. */
+/* Emitting this many takes less time than a GPU needs for its queued requests. */
 enum { EMIT_AT_ONCE = 8 };
 
-/* If so many variants do not compile, the source is wrong. */
+/* If this many first variants do not compile, the source is wrong. */
 enum { UNCOMPILED_FIRST = 8 };
 
 /* The search's share of the time until the race must end. */
@@ -62,7 +61,7 @@ static void show_search(tune *t)
             .until_end_s = limit_s > 0 ? limit_s - tune_elapsed_s(t) : 0});
 }
 
-/* Has the leader of an interrupted run checked, which takes milliseconds. */
+/* Checks the leader of an interrupted run, which takes milliseconds. */
 static at_status end_check(tune *t, at_error *error)
 {
     int64_t end_ns = clock_now_ns() + LAST_CHECK_MS * INT64_C(1000000);
@@ -81,8 +80,7 @@ void tune_learn(tune *t, candidate *c)
     bool ok = c->found.outcome == OUTCOME_OK, slow = c->found.outcome == OUTCOME_TOO_SLOW;
     t->learned++;
     t->uncompiled += c->found.outcome == OUTCOME_COMPILE_ERROR;
-    /* The first twin of a class that finishes counts as the evaluation. The order of compilation
-     * decides which twin stands for the class. */
+    /* Only the first finished twin is an evaluation. Compilation order decides which one leads. */
     candidate *lead = twins_lead(c);
     bool is_evaluation = !lead->counted;
     lead->counted = true;
@@ -95,8 +93,7 @@ void tune_learn(tune *t, candidate *c)
     trace_span(t->settings->trace, t->search_lane, "tell", start_ns, clock_now_ns(), 1);
 }
 
-/* Begins the proofs of --prove all and takes decided ones. The strategy is not told again about a
- * variant that a proof rejects now. */
+/* Begins and takes the proofs of --prove all. The strategy does not learn of their rejections. */
 static at_status take_proofs(tune *t, at_error *error)
 {
     const candidates *all = pipeline_candidates(t->pipeline);
@@ -112,8 +109,8 @@ static at_status take_proofs(tune *t, at_error *error)
     return status;
 }
 
-/* Returns the evaluations of the budget that were not asked for. Twins cost none, but emitting them
- * takes time: a search that finds almost only twins ends, too. */
+/* Returns the evaluations that the budget has left. Twins cost none, but emitting them takes time,
+ * so a search that finds almost only twins ends, too. */
 static uint64_t evaluations_left(const tune *t)
 {
     uint64_t most = tune_evaluations(t),
@@ -122,8 +119,7 @@ static uint64_t evaluations_left(const tune *t)
     return enough ? 0 : most - spent;
 }
 
-/* Returns AT_SCRIPT if the source is wrong whatever the parameters: neither the default, which is
- * tried first, nor any of the other first variants compiles. */
+/* Returns AT_SCRIPT if the default and all other first variants fail to compile: a wrong source. */
 static at_status check_source(const tune *t, bool at_end, at_error *error)
 {
     const candidates *all = pipeline_candidates(t->pipeline);
@@ -148,8 +144,7 @@ static bool is_asked_out(const tune *t)
     return evaluations_left(t) == 0 || t->asked == space_count(t->session.space);
 }
 
-/* Moves the default behind the other variants that are tried in any case, if time is short: a
- * default may take as long as thirty other variants. */
+/* If time is short, moves the default, maybe as slow as 30 variants, behind the first others. */
 static void put_default_back(const tune *t, uint64_t *wanted, size_t count)
 {
     size_t last = count < t->first ? count : t->first;
@@ -160,15 +155,14 @@ static void put_default_back(const tune *t, uint64_t *wanted, size_t count)
     wanted[last - 1] = t->baseline;
 }
 
-/* Returns true if the next candidate that the strategy must be told of, in order, is finished. */
+/* Returns true if the next candidate to tell the strategy of, in order, is finished. */
 static bool has_next(const tune *t)
 {
     const candidates *all = pipeline_candidates(t->pipeline);
     return t->in_order && t->told < all->count && candidate_is_finished(all->items[t->told]);
 }
 
-/* Tells the strategy the finished candidates; in order only the next one, so that the strategy is
- * asked after each. */
+/* Tells the strategy the finished candidates; in order only the next one, to ask after each. */
 static void learn_finished(tune *t)
 {
     const candidates *all = pipeline_candidates(t->pipeline);
@@ -179,8 +173,7 @@ static void learn_finished(tune *t)
         tune_learn(t, all->items[t->told++]);
 }
 
-/* Tells the strategy all finished candidates of a search that was cut short, without waiting for
- * those before them. */
+/* After a cut, tells the strategy all finished candidates without waiting for earlier ones. */
 static void learn_rest(tune *t)
 {
     const candidates *all = pipeline_candidates(t->pipeline);
@@ -247,7 +240,7 @@ static bool may_win(tune *t)
     return t->chance >= least;
 }
 
-/* Returns true if a limit was reached. Abandons the waiting candidates then, except in a search in
+/* Returns true if a limit was reached. Then abandons the waiting candidates, except in a search in
  * order, which is the same on every machine. */
 static bool must_stop(tune *t)
 {
@@ -322,8 +315,7 @@ static at_status retrace(tune *t, const uint64_t *tried, size_t count, at_error 
     return status;
 }
 
-/* Takes the configurations from the journal if the search of an interrupted run had ended, and sets
- * *done. */
+/* Takes the search of an interrupted run from the journal and sets *done, if it had ended. */
 static at_status resume_search(tune *t, bool *done, at_error *error)
 {
     const uint64_t *known;
@@ -349,8 +341,7 @@ static at_status resume_search(tune *t, bool *done, at_error *error)
     return status;
 }
 
-/* Waits for the device. If the journal has all outcomes the search ends before the device is
- * ready. */
+/* Waits for the device, or until the search ends because the journal has all outcomes. */
 static at_status await_device(tune *t, at_error *error)
 {
     at_status status = AT_OK;
@@ -362,8 +353,8 @@ static at_status await_device(tune *t, at_error *error)
     return status;
 }
 
-/* Sets the reason for the end of a search that was not interrupted. A limit that was reached with
- * the last variant of the space cut nothing short if that variant is finished. */
+/* Sets why a search ended that was not interrupted. A limit that is reached when the last variant
+ * of the space is finished cut nothing short. */
 static at_status conclude(tune *t, bool ended, at_error *error)
 {
     learn_rest(t);

@@ -1,5 +1,5 @@
-/* The state of a run, which its stages share; tune.c runs the stages in order. Only tune.c,
- * tune_*.c, predict.c and summarise.c include this header. */
+/* The state of a run, which its stages share; tune.c runs the stages in order. Only tune*.c,
+ * predict.c and summarise.c include this header. */
 #ifndef AUTOTUNE_RUN_TUNE_STATE_H
 #define AUTOTUNE_RUN_TUNE_STATE_H
 
@@ -23,12 +23,10 @@
 
 /* ---- predict.c ----
  *
- * Predicts the times of a whole space, for a search that follows predictions.
- *
- * Variants are emitted and compiled to PTX in the session's pool, a bounded number at a time.
- * Threads run samples of compiled variants on a simulated device of the session's architecture. The
- * configurations come in random order, so that the predicted ones are a fair sample if the budget
- * does not suffice for all. */
+ * Predicts the times of a whole space, for a search that follows predictions. A bounded number of
+ * variants at a time is emitted and compiled to PTX in the session's pool. Threads run their
+ * samples on a simulated device of the session's architecture. The order is random, so that the
+ * predicted ones are a fair sample if the budget does not suffice for all. */
 /* The largest space that is predicted. Each configuration costs a compilation. */
 enum { PREDICT_MAX_CONFIGURATIONS = 20000 };
 
@@ -36,31 +34,29 @@ typedef struct predict_options {
     const char *results_dir; /* folder with the measured figures of GPUs */
     uint64_t seed;           /* seed of the random order */
     int64_t start_ns;        /* start of the run, as clock_now_ns() */
-    double budget_s;    /* budget of the run, of which a counted number of predictions takes at most
-                           half; 0: no limit */
+    double budget_s; /* budget of the run; predictions take at most half; 0 if there is no limit */
     progress *progress; /* shows the stage "predicting"; borrowed; may be NULL */
 } predict_options;
 
 typedef struct prediction {
-    double *times_ns; /* predicted time of each configuration; owned. INFINITY: the variant does not
-                         compile, does not fit or faults. NAN: it was not predicted */
+    double *times_ns; /* in ns; owned; INFINITY if a variant does not work, NAN if not predicted */
     uint64_t count;   /* configurations of the space */
     uint64_t reached; /* configurations that have a time or were found not to work */
     uint64_t predicted; /* configurations that have a time */
 } prediction;
 
 /* Predicts the tuned problem. The session needs a pool, a space and plans, but no device. The pool
- * is empty afterwards. The caller calls prediction_deinit(), also after a failure. Returns AT_USAGE
- * if the space is larger than PREDICT_MAX_CONFIGURATIONS or the chip is unknown, AT_INTERRUPTED
- * after a signal (the pool may still hold work), AT_SCRIPT, AT_NO_MEMORY or AT_NO_TOOLCHAIN. */
+ * is empty afterwards, except after AT_INTERRUPTED. The caller always calls prediction_deinit().
+ * Returns AT_USAGE if the space is too large or the chip unknown, AT_INTERRUPTED after a signal,
+ * AT_SCRIPT, AT_NO_MEMORY or AT_NO_TOOLCHAIN. */
 at_status predict_space(session *s, const predict_options *o, prediction *out, at_error *error);
 void prediction_deinit(prediction *p);
 
 /* ---- the state ---- */
 
-/* Questions about a baseline that decides which results are right (tune_oracle.c). One problem is
- * compared at a time: `question` and `on` are valid while `asked` is set. `is_wrong` and
- * `disagreement` stay once they are set. */
+/* Questions about a baseline that is the oracle (tune_oracle.c). `question` and `on` are valid
+ * while `asked` is set: one problem is compared at a time. `is_wrong` and `disagreement` are never
+ * cleared. */
 typedef struct oracle_doubt {
     bool is_wrong;
     bool asked; /* the GPU was asked whether the simulated device computes the same results */
@@ -90,28 +86,24 @@ struct tune {
     prover *prover;                  /* NULL if no GPU measures */
     uint32_t search_lane, race_lane; /* lanes of the trace */
 
-    /* Counters of the search. `twins` of the `asked` configurations cost nothing, because another
-     * variant stands for them. */
+    /* Of the `asked` configurations, `twins` cost nothing: other variants stand for them. */
     stopping stopping;
-    bool settles;  /* no limit was given: the search ends when nothing that is left is likely to win
-                      (RUN_END_SETTLED) */
+    bool settles;  /* without a limit: ends when nothing left is likely to win (RUN_END_SETTLED) */
     double chance; /* strategy_chance() after chance_at candidates */
     uint64_t chance_at;
     double search_from_s; /* start of the search, as tune_elapsed_s() */
-    bool counts_opening;  /* the time until the device is ready counts against the limit in seconds.
-                             It does not if the limit is a default, because opening a large problem
-                             takes long */
+    bool counts_opening;  /* the limit in seconds includes opening; not if it is a default, because
+                             opening a large problem takes long */
     bool retraced;        /* the search was taken from the journal of an interrupted run */
     uint64_t asked, twins;
-    uint64_t learned, uncompiled; /* finished candidates that the strategy was told of; those of
-                                     them that did not compile */
-    size_t proof_next;            /* the next candidate to prove with --prove all */
+    uint64_t learned,
+        uncompiled;    /* finished candidates that were told; those that did not compile */
+    size_t proof_next; /* the next candidate to prove with --prove all */
 
-    /* A learning strategy repeats itself only if it is told the same outcomes in the same order.
-     * Measured outcomes differ from run to run. Predicted ones do not: the strategy is then told
-     * outcomes in the order in which it asked, and asks after each. */
+    /* Predicted outcomes are the same in every run. The strategy is told them in the order in which
+     * it asked, and asks after each, because a learning strategy repeats itself only then. */
     bool in_order;
-    size_t told; /* candidates that the strategy was told of, if in_order: the first ones */
+    size_t told; /* if in_order: how many candidates, from the first, the strategy was told of */
 
     /* variants that a quick run tries in any case: the starts, or a few */
     size_t first;
@@ -123,8 +115,8 @@ struct tune {
 
 /* ---- the stages: tune_open.c, tune_search.c, tune_race.c ----
  *
- * Each stage leaves its findings in the state, however it ends. An interrupt is no failure
- * (t->end). A stage returns AT_DEVICE or similar if the device is lost for good. */
+ * Each stage leaves its findings in the state, however it ends. An interrupt (t->end) is no
+ * failure. A stage returns AT_DEVICE or similar if the device is lost for good. */
 at_status tune_open(tune *t, at_error *error);
 at_status tune_search(tune *t, at_error *error);
 at_status tune_race(tune *t, at_error *error);
@@ -138,11 +130,9 @@ void tune_open_race_log(tune *t);
 /* Ranks the candidates by their first samples, if the device was lost before the race began. */
 void tune_rank_unraced(tune *t);
 
-/* ---- tune_race.c: the other GPUs of a model, which differ from chip to chip ---- */
-
-/* Races the winner and the other finalists on every other GPU of the session, and waits for these
- * GPUs. Adds warnings to the summary: GPUs on which another finalist wins clearly, GPUs that were
- * lost, and the number of GPUs on which none wins. A lost GPU is no error. */
+/* Races the winner and the other finalists on all other GPUs of the session, because chips of one
+ * model differ, and waits for these GPUs (tune_race.c). Warns in the summary of GPUs on which
+ * another finalist wins clearly, of lost GPUs (no error), and of GPUs on which none wins. */
 at_status verify_elsewhere(const session *s, race_driver *c, const settings *o, run_summary *out,
                            at_error *error);
 
@@ -151,17 +141,13 @@ at_status verify_elsewhere(const session *s, race_driver *c, const settings *o, 
 /* Returns roughly how many entrants a race of the tried variants would sample. */
 size_t tune_likely_entrants(const tune *t);
 
-/* Returns true if it is too late for a quick run to begin another variant. Such a variant, compiled
- * in the time that the first ones or the leader took, would be ready only when the race should
- * begin. Before the first variants are tried the length of the race is unknown; it is then taken as
- * the time to compile the winner for its proof. */
+/* Returns true if it is too late for a quick run to begin another variant: compiled as fast as the
+ * first ones or the leader, it would be ready only when the race should begin. Before the first are
+ * tried, the unknown length of the race counts as the time to compile the winner for its proof. */
 bool tune_is_late(const tune *t);
 
-/* Returns true if a quick run must begin its race once the device has finished its present
- * variant. */
+/* Returns true if a quick run must begin its race after the device's present variant. */
 bool tune_is_quick_enough(const tune *t);
-
-/* ---- summarise.c ---- */
 
 /* Fills t->summary from the findings of the stages: ranking, figures, counts, warnings. Formulas:
  * rate = work / median time; ceiling = traffic / median time of a copy of as many bytes; speed-up =
@@ -170,10 +156,10 @@ at_status tune_summarise(tune *t, at_error *error);
 
 /* ---- tune_oracle.c: a baseline that is the oracle ----
  *
- * Both functions begin the work that is due. `waits`: they also wait some seconds for its end. */
+ * Both functions begin the work that is due. With `waits` they wait some seconds for its end. */
 
-/* Begins the proof of the baseline after the baseline was tried. Returns AT_SCRIPT if the baseline
- * is known to be wrong: then no measurement is worth keeping. */
+/* Begins the proof of the baseline once it was tried. Returns AT_SCRIPT if the baseline is known to
+ * be wrong: then no measurement is worth keeping. */
 at_status tune_judge_oracle(tune *t, bool waits, at_error *error);
 
 /* Compares the baseline's results on the GPU with its results on the simulated device, one problem
@@ -183,9 +169,8 @@ at_status tune_compare_devices(tune *t, bool waits, at_error *error);
 /* ---- tune_limits.c: what a run may do, and how long ---- */
 
 double tune_elapsed_s(const tune *t);
-/* Return the time by which search and race must be over, as tune_elapsed_s(), and the time at which
- * the run must end, as clock_now_ns(). The difference is for checks and proofs. Both return 0 if
- * the run has no limit in seconds. */
+/* Return when search and race must be over, as tune_elapsed_s(), and when the run must end after
+ * checks and proofs, as clock_now_ns(). Both return 0 without a limit in seconds. */
 double tune_race_end_s(const tune *t);
 int64_t tune_end_ns(const tune *t);
 bool tune_races(const tune *t);      /* The run ends in a race. */
@@ -205,8 +190,7 @@ bool tune_is_over(const tune *t);
 
 /* Returns true if the user or SIGTERM has interrupted the run. Prints a line the first time. */
 bool tune_interrupted(tune *t);
-/* Returns AT_OK if a stage ended because of an interrupt or because its time was up, else `status`.
- */
+/* Returns AT_OK if an interrupt or the end of the time ended a stage, else `status`. */
 at_status tune_unless_interrupted(tune *t, at_status status, at_error *error);
 
 #endif
