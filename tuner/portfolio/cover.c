@@ -17,8 +17,7 @@ bool portfolio_contains(const size_t *list, size_t count, size_t configuration)
     return i < count;
 }
 
-/* Returns the loss of a configuration on a problem, or INFINITY if it does not serve the
- * problem. */
+/* Returns the loss of a configuration on a problem, or INFINITY if it does not serve it. */
 static double loss_with(const portfolio_matrix *m, size_t problem, size_t configuration)
 {
     return portfolio_serves(m, problem, configuration)
@@ -138,14 +137,14 @@ size_t portfolio_cover(const portfolio_matrix *m, size_t most, double least_gain
 
 /* ---- shortlists ---- */
 
-/* The weight of the mean of all in the mean of a configuration, in problems. */
+/* The mean of all configurations counts in the mean of one as this many problems. */
 static const double drawn = 4;
 
 /* A greater loss counts as this, since no reader gets a configuration that is so slow. */
 static const double most_loss = 1;
 
-/* A problem counts its loss with its best listed configuration, a quarter of its loss with the next
- * one, and so on: the next one matters if the best is not as good as it seems. */
+/* Each problem also counts a quarter of the loss with its next best listed configuration, and so
+ * on: the best may be less good than it seems. */
 enum { DEPTH = 3 };
 static const double next_counts = 0.25;
 
@@ -154,8 +153,7 @@ static double *row_of(double *losses, const portfolio_matrix *m, size_t problem)
     return &losses[problem * m->configuration_count];
 }
 
-/* Writes the known losses, NAN if unknown, INFINITY if impossible. Returns the mean of the known
- * ones. */
+/* Writes the losses: NAN if unknown, INFINITY if impossible. Returns the mean of the known ones. */
 static double known_losses(const portfolio_matrix *m, double *losses)
 {
     double sum = 0;
@@ -205,8 +203,7 @@ static double put(double *least, double loss)
     return sum;
 }
 
-/* Returns the loss of all problems with one more configuration. `least` has each problem's DEPTH
- * least losses with the listed ones. */
+/* Returns the total loss with one more configuration. `least` has DEPTH losses of each problem. */
 static double loss_of_list_with(const portfolio_matrix *m, double *losses, const double *least,
                                 size_t configuration)
 {

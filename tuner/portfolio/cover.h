@@ -8,16 +8,15 @@
 
 #include "record/record.h"
 
-/* The times of configurations on problems. A ratio is a time over the time of the problem's best;
- * it is at least 1, or 0 if the configuration is impossible there. */
+/* A ratio is a time over the time of the problem's best: at least 1, or 0 if impossible there. */
 typedef struct portfolio_matrix {
     size_t problem_count, configuration_count;
     const double *ratios;   /* one row of configurations for each problem */
     const double *defaults; /* ratio of the script's default, one for each problem */
 } portfolio_matrix;
 
-/* Returns whether a configuration serves a problem: it is possible there and faster than the
- * default. Otherwise a reader of the record gets the next one, and finally the default. */
+/* Returns whether a configuration is possible on a problem and faster than the default. If not, a
+ * reader of the record takes the next one, and finally the default. */
 static inline bool portfolio_serves(const portfolio_matrix *m, size_t problem, size_t configuration)
 {
     double ratio = m->ratios[problem * m->configuration_count + configuration];
@@ -30,11 +29,10 @@ static inline bool portfolio_serves(const portfolio_matrix *m, size_t problem, s
 
 /* ---- covers ----
  *
- * A cover is chosen as in facility location: every problem uses the chosen configuration that is
- * fastest on it. A problem on which all chosen configurations are impossible, or no faster than the
- * script's default, uses the default, which does not count as chosen. The choice is exact if the
- * number of sets is small. Otherwise it is greedy, and after each added configuration single
- * configurations are exchanged until no exchange helps (Teitz & Bart, "Heuristic methods for
+ * As in facility location, every problem uses the chosen configuration that is fastest on it. If no
+ * chosen one serves the problem, it uses the script's default, which does not count as chosen. The
+ * choice is exact if there are few sets. Otherwise it is greedy, and after each added configuration
+ * single ones are exchanged until that no longer helps (Teitz & Bart, "Heuristic methods for
  * estimating the generalized vertex median of a weighted graph", 1968). */
 
 /* Returns whether the list has the configuration. */
@@ -44,33 +42,29 @@ bool portfolio_contains(const size_t *list, size_t count, size_t configuration);
 double portfolio_loss_of(const portfolio_matrix *m, size_t problem, const size_t *chosen,
                          size_t count);
 
-/* Chooses 1 to `most` configurations (0 if the matrix has no configuration). It chooses more than k
- * only if each further one lowers the mean relative loss by `least_gain` on average. `chosen` has
- * room for `most`; *loss is the mean loss. Returns the number. */
+/* Chooses 1 to `most` configurations (0 if the matrix has none), more than k only if each further
+ * one lowers the mean relative loss by `least_gain` on average. `chosen` has room for `most`; *loss
+ * is the mean loss. Returns the number. */
 size_t portfolio_cover(const portfolio_matrix *m, size_t most, double least_gain, size_t *chosen,
                        double *loss);
 
 /* ---- shortlists ----
  *
- * A shortlist names the configurations that are to be timed on every problem. Each was timed only
- * on some problems, by searches that tried other configurations beside it.
- *
- * A configuration that is best on one problem by a hair serves less than one that is nearly best
- * wherever it was tried. Where a configuration was not timed, it counts as its mean elsewhere,
+ * A shortlist names the configurations to be timed on every problem. Searches timed each on some
+ * problems only. A configuration that is best on one problem by a hair serves less than one that is
+ * nearly best wherever it was tried. A missing time counts as the configuration's mean elsewhere,
  * drawn towards the mean of all configurations; the fewer times it has, the stronger. The list is
- * chosen greedily as in facility location, the configuration that saves most first; a problem's
- * second and third best count, too.
+ * chosen greedily as in facility location; a problem's second and third best count, too.
  *
  * Of 82 sums of columns that were timed whole, the best six of 12 listed configurations lose 1.0 %
- * on other problems than the searched ones, and more than 4 % on 1.5 of 100 problems. With the
- * fastest of each search instead of a shortlist, these are 1.1 % and 3.1 of 100. With 20 listed,
- * they are 1.0 % and 1.7, and 1.0 % and 2.1 (tests/bench/portfolio_sets). */
+ * on problems that were not searched, and more than 4 % on 1.5 of 100 problems. With the fastest of
+ * each search instead, these are 1.1 % and 3.1. With 20 listed, they are 1.0 % and 1.7, and 1.0 %
+ * and 2.1 (tests/bench/portfolio_sets). */
 
 /* Special values of a ratio in the matrix. */
 enum { SHORTLIST_UNKNOWN = -1, SHORTLIST_IMPOSSIBLE = 0 };
 
-/* Lists `most` configurations, or all that are possible on some problem. `list` has room for them.
- * Returns the number. */
+/* Lists at most `most` configurations that are possible on some problem. Returns the number. */
 size_t portfolio_shortlist(const portfolio_matrix *m, size_t most, size_t *list);
 
 #endif

@@ -20,11 +20,9 @@ enum {
 
 /* The parameters of the kernel, which says how similar two problems are. */
 typedef struct measure {
-    /* One over the doublings within which times change little: for each axis, then for each product
-     * of two variables. */
+    /* For axes, then products of two: one over the doublings within which times change little. */
     double scales[LENGTHS];
-    /* The factor on the similarity, for each axis and divisor, if the divisor divides only one of
-     * the two numbers. */
+    /* The factor on the similarity if a divisor divides only one number, by axis and divisor. */
     double divided[PORTFOLIO_MOST_AXES][PORTFOLIO_MAX_DIVISORS];
     double noise; /* variance of the noise, relative to the variance of the times */
 } measure;
@@ -37,8 +35,7 @@ static const double scales[] = {0, 0.06, 0.125, 0.25, 0.5, 1},
                     noises[] = {0.01, 0.02, 0.05, 0.1, 0.2},
                     more_noises[] = {0.2, 0.4, 0.8, 1.6, 3.2};
 
-/* More noise than the likeliest must lose this much less, relatively; a smaller saving may be
- * chance. */
+/* More noise than the likeliest must save this share of the loss; a smaller one may be chance. */
 static const double clear_saving = 0.1;
 
 /* The weight of the risk that the default is faster, relative to the time. */
@@ -47,10 +44,10 @@ static const double caution = 0.5;
 /* A greater ratio counts as this. */
 static const double most_ratio = 4;
 
-/* `likeness` is the kernel matrix of all rows by the parameters `by`. The weights of a column solve
- * that matrix, with noise on its diagonal, for the logarithms of the column's ratios minus their
- * mean, over the rows where the column was possible. An expectation is means[column] plus the sum
- * of weights times similarities to the rows. A column that is not `known` was possible nowhere. */
+/* `likeness` is the kernel matrix of all rows. A column's weights solve it, plus noise on its
+ * diagonal, for the logarithms of the column's ratios minus their mean, over the rows where it was
+ * possible. An expectation is means[column] plus the sum of weights times similarities to the rows.
+ * A column is `known` if it was possible somewhere. */
 struct kriging {
     const portfolio_axis *axes;
     size_t axis_count;
@@ -135,7 +132,7 @@ static void factorise_rows(const kriging *k, const size_t *rows, size_t count, d
     cholesky_factor(factor, count, 1e-12);
 }
 
-/* Writes the logarithms of a column's ratios, minus their mean, for those rows of `among` where it
+/* Writes the logarithms of a column's ratios, minus their mean, for the rows of `among` where it
  * was possible. Returns their number. */
 static size_t gather(const portfolio_matrix *m, size_t column, const size_t *among,
                      size_t among_count, size_t *rows, double *y, double *mean)
@@ -264,8 +261,7 @@ static void fit(kriging *k, const portfolio_matrix *m, const work *w, size_t *am
 
 /* ---- learning ---- */
 
-/* Learns with the parameters `by`. If `by` is NULL, takes the usual parameters, and fits them to
- * the matrix if `fits` is true. */
+/* Learns with the parameters `by`. NULL means the usual ones, fitted to the matrix if `fits`. */
 static kriging *new_by(const portfolio_matrix *m, const portfolio_axis *axes, size_t axis_count,
                        const value *problems, const measure *by, bool fits);
 
@@ -297,8 +293,7 @@ static double loss_on(const kriging *k, const portfolio_matrix *m, size_t row, c
     return ratio > 0 ? fmin(ratio / best_of(m, row), most_ratio) - 1 : 0;
 }
 
-/* Returns the sum of these losses on some rows, each part expected from the others. `s` has room
- * for the rows. */
+/* Sums loss_on() over some rows, each part expected from the others. `s` has room for the rows. */
 static double cross_validate(const kriging *k, const portfolio_matrix *m, const measure *by,
                              const size_t *among, size_t count, some_rows *s)
 {
@@ -316,8 +311,7 @@ static double cross_validate(const kriging *k, const portfolio_matrix *m, const 
     return loss;
 }
 
-/* Raises the noise if that clearly lowers the loss in cross-validation: the noise that makes all
- * times likely need not choose well among the best. */
+/* Raises the noise if cross-validation clearly gains: the likeliest noise may choose badly. */
 static void fit_noise(kriging *k, const portfolio_matrix *m, size_t *among)
 {
     size_t step = 1 + (k->rows - 1) / NOISE_ROWS, count = 0;
@@ -417,9 +411,8 @@ static double doubt_of(const kriging *k, const value *problem)
     return fmax(0, fmin(1, 1 - known));
 }
 
-/* Returns the expected lead of a configuration that is expected to be slower by `behind`, if the
- * difference has the standard deviation `off`: the expected improvement of Jones, Schonlau & Welch,
- * 1998. */
+/* Returns the expected improvement (Jones, Schonlau & Welch, 1998) of a configuration that is
+ * expected to be slower by `behind`, if the difference has the standard deviation `off`. */
 static double mean_gain(double behind, double off)
 {
     double z = behind / off;

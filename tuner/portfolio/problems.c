@@ -23,8 +23,7 @@ static int64_t prime_of(int64_t power)
     return p;
 }
 
-/* Counts the divisors that are powers of a prime. A class says for each prime how many of these
- * divide the number. */
+/* Counts the divisors that are powers of a prime. A class says how many divide the number. */
 static size_t powers_of(const portfolio_axis *axis, int64_t prime)
 {
     size_t count = 0;
@@ -105,15 +104,13 @@ static bool suits(const portfolio_axis *axis, int64_t v, size_t class, shape wan
            (wanted != PRIME || is_prime(v));
 }
 
-/* Returns the nearest whole number in the range. */
 static int64_t nearest(const portfolio_axis *axis, double x)
 {
     int64_t v = (int64_t)(x + 0.5);
     return v < axis->least ? axis->least : v > axis->most ? axis->most : v;
 }
 
-/* Returns the nearest number of the class and shape in the range; if there is none, the nearest of
- * the class, or of the range. */
+/* Returns the nearest number of class and shape in the range, else of the class, else of all. */
 static int64_t snap(const portfolio_axis *axis, double x, size_t class, shape wanted)
 {
     int64_t unit = unit_of(axis, class);
@@ -203,8 +200,8 @@ static double golden(size_t dimensions)
     return x;
 }
 
-/* Writes corner number `corner`: all large, all small, then each axis large with the others small,
- * and small with the others large. Returns false if there is no more. */
+/* Writes corner number `corner`: all large, all small, then each axis large and the others small,
+ * and the reverse. Returns false if there is no more. */
 static bool corner_at(const portfolio_axis *axes, size_t count, size_t corner, value *out)
 {
     size_t alone = corner / 2 - 1;
@@ -246,8 +243,8 @@ static course plan_course(const portfolio_axis *axes, size_t count, size_t wante
     return c;
 }
 
-/* Returns the class that a problem takes on an axis. After the course, it is the class of the
- * number at share `u`. A problem that is refused repeatedly is tried with the next class. */
+/* Returns the class that a problem takes on an axis: after the course, the class of the number at
+ * share `u`; after repeated refusals, the next class. */
 static size_t class_at(const portfolio_axis *axes, size_t axis, course c, double u, size_t chosen,
                        size_t refused)
 {

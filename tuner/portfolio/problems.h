@@ -1,20 +1,17 @@
-/* Chooses the problems on which a portfolio is tuned and tested.
+/* Chooses the problems on which a portfolio is tuned and tested: distinct ones that fill the ranges
+ * of the variables evenly on a logarithmic scale. The corners come first (all large, all small,
+ * tall, flat), then an additive recurrence of low discrepancy (Roberts, "The unreasonable
+ * effectiveness of quasirandom sequences", 2018). The same axes and seed give the same problems.
  *
- * Input: the variables, each with a range or a list, and the divisors that constraints require.
- * Output: distinct problems that fill the ranges evenly on a logarithmic scale. The corners come
- * first (all large, all small, tall, flat), then an additive recurrence of low discrepancy
- * (Roberts, "The unreasonable effectiveness of quasirandom sequences", 2018).
+ * The vectors that a problem allows depend on the divisibility of its variables. So each number is
+ * moved to the nearest one of a class: a variable with the divisors 2 and 4 has the classes odd,
+ * even and multiple of 4. The first problems go through the classes of all variables together if a
+ * quarter of the problems suffices, otherwise through those of each variable alone. Later numbers
+ * keep the class that they have. A number of the class without divisors is a prime. Of the numbers
+ * that all divisors divide, every second one is round in binary.
  *
- * The vectors that a problem allows depend on the divisibility of its variables. So each number
- * is moved to the nearest one of a class: a variable with the divisors 2 and 4 has the classes odd,
- * even and multiple of 4. The first problems go through the classes of all variables together, if a
- * quarter of the problems suffices for that, otherwise through the classes of each variable alone.
- * Later numbers keep the class that they happen to have. A number of the class without divisors is
- * a prime. Of the numbers that all divisors divide, every second one is round in binary.
- *
- * After the corners, one problem in eight has only numbers of the form 2^k or 3 * 2^k, and one in
- * eight has equal numbers, whatever their classes, since real problems often do. The result is
- * deterministic: the same axes and seed give the same problems. */
+ * Real problems often have round or equal numbers. After the corners, one in eight has only numbers
+ * of the form 2^k or 3 * 2^k, and one in eight has equal ones, whatever their classes. */
 #ifndef AUTOTUNE_PORTFOLIO_PROBLEMS_H
 #define AUTOTUNE_PORTFOLIO_PROBLEMS_H
 
@@ -34,7 +31,7 @@ enum {
 };
 
 /* A variable of a problem; or a feature of a configuration, a number that follows from the problem.
- * Problems are chosen, and their distances measured, by variables only. */
+ * Only variables choose problems and measure their distances. */
 typedef struct portfolio_axis {
     const char *name;
     const record_feature *feature; /* NULL for a variable; a feature has neither range nor list */
@@ -47,13 +44,11 @@ typedef struct portfolio_axis {
     int64_t divisors[PORTFOLIO_MAX_DIVISORS]; /* powers of primes, ascending */
 } portfolio_axis;
 
-/* Returns whether a problem, with one value per axis, is valid. May be called again for the same
- * problem. */
+/* Returns whether a problem, with one value per axis, is valid. Calls may repeat a problem. */
 typedef bool (*portfolio_accepts)(void *context, const value *problem);
 
-/* Chooses `wanted` problems that `accept` accepts, or as many as there are. `out` has room for one
- * value per axis of each; *count is their number. Every initial part of them also covers the
- * ranges. AT_USAGE, AT_NO_MEMORY. */
+/* Chooses up to `wanted` problems that `accept` accepts. Every initial part also covers the ranges.
+ * `out` has room for one value per axis of each; *count is their number. AT_USAGE, AT_NO_MEMORY. */
 at_status portfolio_choose_problems(const portfolio_axis *axes, size_t axis_count, size_t wanted,
                                     uint64_t seed, portfolio_accepts accept, void *context,
                                     value *out, size_t *count, at_error *error);

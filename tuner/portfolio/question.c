@@ -28,8 +28,7 @@ record_node question_node(const question *q, const portfolio_axis *axes)
                          .bound = q->bound};
 }
 
-/* Returns whether the axis may be a factor of a product. Products of features are not tried: the
- * script would have named them. */
+/* Returns whether the axis may be a factor. The script itself names useful products of features. */
 static bool may_be_factor(const portfolio_axis *axis)
 {
     return !axis->feature && question_has_numbers(axis);
@@ -55,8 +54,7 @@ typedef struct asking {
     double *numbers; /* room for one per row */
 } asking;
 
-/* Asks about bounds between neighbouring values of the rows; takes a whole number if one lies
- * between. */
+/* Asks about bounds between neighbouring values of the rows, whole numbers if one lies between. */
 static void ask_bounds(const asking *a, question q)
 {
     for (size_t i = 0; i < a->count; i++) {

@@ -11,16 +11,14 @@
 
 enum { LEAF_COLUMNS = RECORD_MAX_KEPT + 1 };
 
-/* The cost of each configuration, and then of the pattern's default, on each problem: its loss
- * relative to the best, plus a penalty if it is slower than the default; INFINITY if it is
- * impossible. */
+/* The cost of each configuration, then of the pattern's default, on each problem: its loss, plus a
+ * penalty if it is slower than the default; INFINITY if it is impossible. */
 typedef struct leaf_costs {
     size_t columns;
     double *values; /* one row of columns for each problem */
 } leaf_costs;
 
-/* The penalty for a time slower than the default: it leaves a user worse off than without a
- * portfolio. An expected time a little slower than the default may really be much slower. */
+/* A time slower than the default is worse than no portfolio, and may really be much slower. */
 static const double harm_weight = 10;
 
 static double cost_of(double ratio, double fallback)
@@ -52,8 +50,7 @@ static double leaf_least_cost(const leaf_costs *costs, size_t row)
     return least;
 }
 
-/* Makes a leaf of some rows: orders the columns by their mean cost on the rows where they are
- * possible. */
+/* Orders the columns of a leaf by their mean cost on those of its rows where they are possible. */
 static void leaf_order(const leaf_costs *costs, const size_t *rows, size_t count, record_node *leaf)
 {
     double scores[LEAF_COLUMNS] = {0};
@@ -101,21 +98,20 @@ static double leaf_cost(const leaf_costs *costs, const size_t *rows, size_t coun
 enum {
     LEAST_ROWS = 2,                   /* rows of a leaf, if there are FEW_ROWS problems or more */
     FEW_ROWS = 10,                    /* with fewer problems, each may have its own leaf */
-    LEAST_PARTED = 16,                /* rows; least: rows of a leaf */
+    LEAST_PARTED = 16,                /* rows on each side of a question that separates */
     MOST_BOUNDS = 50,                 /* bounds that are tried for a number */
     MOST_GROWN = 4 * RECORD_MAX_NODES /* branches before those that pay least are removed */
 };
 
-/* The least that a question must save in the end, in the mean of all problems. In cross-validation
- * on portfolios of four patterns (a transpose, sums, a convolution, products) this value lost least
- * on average; 0.0001 gives a quarter of the nodes. */
+/* The least that a question must save in the mean of all problems. This value lost least in
+ * cross-validation on four patterns (transpose, sums, convolution, products); 0.0001 gives a
+ * quarter of the nodes. */
 static const double least_mean_gain = 0.00001;
 
 /* A question that saves this share of a leaf's loss is good by itself. */
 static const double good_share = 0.25;
 
-/* A greater cost counts as this when columns are separated: a hopeless one says nothing about the
- * others. */
+/* The cap on costs when columns are separated: a hopeless column says nothing about the others. */
 static const double most_cost = 0.5;
 
 /* A node of the growing tree. Its rows are adjacent, and include the rows of its children. */
@@ -130,10 +126,9 @@ typedef struct branch {
     size_t leaves;    /* leaves after pruning */
 } branch;
 
-/* The state of growing a tree. `rows` is a permutation of the problems, and a branch is a range of
- * it. divide() orders that range so that the rows of `then` come before those of `otherwise`.
- * Branch 0 is the root. Children have higher numbers than their parent, so a loop downwards meets
- * them first. */
+/* `rows` is a permutation of the problems, and a branch is a range of it. divide() orders the
+ * range: rows of `then`, then rows of `otherwise`. Branch 0 is the root. Children have higher
+ * numbers than their parent, so a loop downwards meets them first. */
 typedef struct grower {
     leaf_costs costs;
     const portfolio_axis *axes;
@@ -161,7 +156,6 @@ static branch branch_of(const grower *g, size_t first, size_t count)
 
 /* ---- questions ---- */
 
-/* The best questions for the rows of a branch. */
 typedef struct best_questions {
     const grower *g;
     size_t *rows, count, least; /* least: rows of a leaf */
@@ -199,8 +193,7 @@ static void add_up(const leaf_costs *costs, const size_t *rows, size_t count, do
     }
 }
 
-/* Returns the squared deviations from the mean that a split removes, summed over columns: n1 n2 / n
- * (m1 - m2)^2. */
+/* Returns the sum of squares that a split removes from all columns: n1 n2 / n (m1 - m2)^2. */
 static double parting_of(const leaf_costs *costs, const size_t *rows, size_t then, size_t count)
 {
     double sums[2][LEAF_COLUMNS], seen[2][LEAF_COLUMNS], parted = 0;
@@ -256,8 +249,7 @@ static bool find_question(const grower *g, const branch *of, question *by)
 
 /* ---- growing ---- */
 
-/* Returns the leaf with the greatest loss, after leaves with different words; SIZE_MAX if no leaf
- * is worth a question. */
+/* Returns the leaf with the greatest loss, different words first; SIZE_MAX if none is worth it. */
 static size_t next_leaf(const grower *g)
 {
     size_t next = SIZE_MAX;
@@ -294,8 +286,7 @@ static void part(grower *g, size_t leaf)
     g->branches[b->otherwise] = branch_of(g, b->first + then, b->count - then);
 }
 
-/* Removes the questions that save too little, and sums up the rest. Children come after their
- * parents. */
+/* Removes questions that save too little and sums up the rest, from the last child upwards. */
 static void take_back(grower *g)
 {
     for (size_t i = g->branch_count; i-- > 0;) {

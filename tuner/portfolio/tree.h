@@ -1,16 +1,14 @@
-/* A small decision tree over the variables of a problem, which orders a portfolio's configurations.
+/* A small decision tree over the variables of a problem. Each leaf orders all configurations of a
+ * portfolio and the pattern's default; a reader takes the first that is possible. A configuration
+ * that is slower than the default costs more than one that misses a gain.
  *
- * Each leaf orders all configurations and the pattern's default; a reader takes the first that is
- * possible. A configuration that is slower than the default costs more than one that misses a gain.
- *
- * Trees grow as in CART (Breiman, Friedman, Olshen & Stone, "Classification and Regression
- * Trees", 1984), the leaf with the greatest loss first. A leaf is split by the question that saves
- * most of its loss, if that is a good part. Otherwise it is split by the question that best
- * separates the losses of all configurations: if several questions are needed together, each of
- * them saves nothing alone. Questions that did not pay in the end are removed, and if the record
- * has no room for the tree, those that pay least. Problems with different words are split first, if
- * that is better. There is no protection against overfitting: a tree is grown on thousands of
- * expected times (portfolio/kriging.h). */
+ * Trees grow as in CART (Breiman, Friedman, Olshen & Stone, "Classification and Regression Trees",
+ * 1984), the leaf with the greatest loss first. A leaf is split by the question that saves most of
+ * its loss, if that is a good part; otherwise by the question that best separates the losses of all
+ * configurations, because each of several questions that are needed together saves nothing alone.
+ * Questions that do not pay in the end are removed, and if the record has no room for the tree,
+ * those that pay least. Problems with different words are split first if that is better. Nothing
+ * prevents overfitting: a tree is grown on thousands of expected times (portfolio/kriging.h). */
 #ifndef AUTOTUNE_PORTFOLIO_TREE_H
 #define AUTOTUNE_PORTFOLIO_TREE_H
 
@@ -22,17 +20,16 @@
 #include "portfolio/problems.h"
 #include "record/record.h"
 
-/* Makes the tree for a matrix of at most RECORD_MAX_KEPT configurations. `problems` has one value
- * per axis for each problem of the matrix. `nodes` has room for RECORD_MAX_NODES; the nodes borrow
- * from axes and problems. Returns the number of nodes. */
+/* Makes the tree for at most RECORD_MAX_KEPT configurations. `problems` has one value per axis for
+ * each problem. `nodes` has room for RECORD_MAX_NODES and borrows from axes and problems. Returns
+ * the number of nodes. */
 size_t portfolio_grow(const portfolio_matrix *m, const portfolio_axis *axes, size_t axis_count,
                       const value *problems, record_node *nodes);
 
 /* ---- questions ----
  *
- * A question is the test of an inner node, as record/pick.c evaluates it: is a variable, a feature
- * or the product of two variables below a bound; is a variable a multiple of a number; does it
- * equal a word? */
+ * A question is the test of an inner node (record/pick.c): is a variable, a feature or the product
+ * of two variables below a bound; is a variable a multiple of a number; does it equal a word? */
 
 typedef struct question {
     size_t axis, times;  /* times: second factor, or QUESTION_ALONE */
@@ -48,14 +45,13 @@ bool question_answer(const question *q, const value *problem);
 /* Returns a record's node with this test, without children. */
 record_node question_node(const question *q, const portfolio_axis *axes);
 
-/* Calls `each` with questions that split the problems, simple ones first. Of a number's range, at
- * most `most_bounds` bounds are tried. `rows` are indices of problems; `each` may reorder them. */
+/* Calls `each` with questions that split the problems, simple ones first, with at most
+ * `most_bounds` bounds of a number. `rows` are indices of problems; `each` may reorder them. */
 void question_each(const portfolio_axis *axes, size_t axis_count, const value *problems,
                    const size_t *rows, size_t count, size_t most_bounds,
                    void (*each)(void *context, const question *q), void *context);
 
-/* Finds a question that splits the problems by their words. Returns false if all have the same
- * words. */
+/* Finds a question that splits problems by their words. Returns false if these are all equal. */
 bool question_of_words(const value *problems, size_t axis_count, const size_t *rows, size_t count,
                        question *out);
 

@@ -96,9 +96,8 @@ struct tune {
                              opening a large problem takes long */
     bool retraced;        /* the search was taken from the journal of an interrupted run */
     uint64_t asked, twins;
-    uint64_t learned,
-        uncompiled;    /* finished candidates that were told; those that did not compile */
-    size_t proof_next; /* the next candidate to prove with --prove all */
+    uint64_t learned, uncompiled; /* candidates told to the strategy; those not compiled */
+    size_t proof_next;            /* the next candidate to prove with --prove all */
 
     /* Predicted outcomes are the same in every run. The strategy is told them in the order in which
      * it asked, and asks after each, because a learning strategy repeats itself only then. */
