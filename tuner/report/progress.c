@@ -15,8 +15,7 @@ static const int64_t second_ns = 1000000000;
 static const int64_t redraw_ns = 100000000;
 /* A log file needs few lines. */
 static const int64_t plain_line_ns = 5000000000;
-/* The rate is measured over the last one to two of these windows, so that it follows changes
- * (compiling is done, the strategy turns to slower variants) without jumping. */
+/* The rate of the last one or two windows follows changes (compilation ends) without jumping. */
 static const int64_t rate_window_ns = 5000000000;
 
 enum { LINE_BYTES = 512, DEFAULT_COLUMNS = 80, MOST_FIELDS = 8 };
@@ -37,8 +36,7 @@ struct progress {
     char line[LINE_BYTES];
 };
 
-/* A field of a line, in reading order. On a narrow terminal, fields of high rank are left out
- * first. */
+/* A field of a line, in reading order. Narrow terminals leave out fields of high rank first. */
 typedef struct field {
     int rank;
     char text[64];
@@ -117,8 +115,7 @@ __attribute__((format(printf, 4, 5))) static void add(field *fields, size_t *cou
     va_end(args);
 }
 
-/* Returns the time until all is done at this rate, or until the deadline if that is earlier; 0 if
- * unknown or over. */
+/* Returns the time to the end at this rate or to an earlier deadline; 0 if unknown or over. */
 static double seconds_left(const progress_state *s, double rate)
 {
     if (s->until_end_s < 0)

@@ -1,10 +1,8 @@
-/* Shows the progress of a run on stderr: share done, speed, time left, best time so far.
- *
- * On a terminal this is one line. It is redrawn at most ten times a second, cut to the terminal's
- * width, and erased at the end. Elsewhere it is a plain line every few seconds. The caller passes
- * the time. If stderr is closed, full or gone (a terminal that hung up), the progress becomes
- * silent and never stops the run; the caller must ignore SIGPIPE. Every function accepts NULL for a
- * silent progress. */
+/* Shows the progress of a run on stderr: share done, speed, time left, best time so far. A terminal
+ * gets one line, redrawn at most ten times a second, cut to the terminal's width, and erased at the
+ * end. Other files get a plain line every few seconds. The caller passes the time, and must ignore
+ * SIGPIPE: if stderr is closed, full or gone, the progress becomes silent and never stops the run.
+ * Every function accepts NULL for a silent progress. */
 #ifndef AUTOTUNE_REPORT_PROGRESS_H
 #define AUTOTUNE_REPORT_PROGRESS_H
 
@@ -26,8 +24,7 @@ typedef struct progress_state {
     double until_end_s;      /* time until the stage's deadline; negative if it has passed */
 } progress_state;
 
-/* Makes a progress that writes to `fd`, which it borrows. Returns NULL if `quiet` or memory is
- * short. */
+/* Makes a progress that borrows and writes to `fd`. Returns NULL if `quiet` or memory is short. */
 progress *progress_new(int fd, bool quiet);
 
 /* Shows the state if a redraw is due. A change of stage restarts speed and time left. */

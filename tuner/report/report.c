@@ -292,7 +292,6 @@ static json_t *pack_measured(const run_summary *s, size_t top, size_t *shown)
     return rows;
 }
 
-/* Compares variants by occupancy, then spills, then registers. */
 static int compare_compiled(const void *a, const void *b)
 {
     const run_result *x = *(const run_result *const *)a, *y = *(const run_result *const *)b;

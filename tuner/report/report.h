@@ -1,7 +1,6 @@
-/* The results of runs and of curves as JSON: the object that --json prints, and the further values
- * that the text needs (templates/pages).
- *
- * All functions return new references, or NULL if memory is short or a name is not UTF-8. */
+/* The results of runs and of curves as JSON: the object that --json prints, and further values for
+ * the text (templates/pages). All functions return new references, or NULL if memory is short or a
+ * name is not UTF-8. */
 #ifndef AUTOTUNE_REPORT_REPORT_H
 #define AUTOTUNE_REPORT_REPORT_H
 
@@ -10,23 +9,19 @@
 
 #include "record/summary.h"
 
-/* Makes the object that --json prints, with at most `top` results. Its members are described in
- * report/report.c. */
+/* Makes the object that --json prints (members: report.c), with at most `top` results. */
 json_t *report_pack(const run_summary *s, size_t top);
 
-/* Makes the further values for the text, described in report/report.c: `top` rows of its table, and
- * the baseline below them if it is not among them. */
+/* Makes the text's values (see report.c): `top` rows, then the baseline if it is not among them. */
 json_t *report_pack_text_values(const run_summary *s, size_t top);
 
 /* ---- curves: the best configuration at each point of a sweep over variables of the problem ----
  *
- * Points are added in the order of a product of axes; the first axis varies slowest. A point
- * without a winner has a message that says why. */
+ * The first axis varies slowest. A point without a winner has a message that says why. */
 
 enum { CURVE_MAX_AXES = 8 };
 
-/* A curve. If memory is short, a list becomes NULL and stays NULL, so callers check once, at the
- * end. */
+/* If memory is short, a list becomes NULL and stays NULL, so callers check once, at the end. */
 typedef struct curve {
     json_t *over, *points, *words;  /* owned */
     char pattern[128], device[256]; /* "" until a point has a summary */
@@ -41,8 +36,8 @@ typedef struct curve {
 void curve_init(curve *c, const char *const *names, size_t count);
 void curve_deinit(curve *c); /* `c` may be zeroed */
 
-/* Appends the point at `values`, one text for each variable. If `s` is NULL or has no winner, the
- * point's message is `why`. Copies everything. */
+/* Appends a point; `values` has one text per variable. If `s` is NULL or has no winner, the point's
+ * message is `why`. Copies everything. */
 void curve_add(curve *c, const char *const *values, const run_summary *s, const char *why);
 
 /* Makes {pattern, device, ceiling, rate_unit, predicted, cache, over [name], points [{at {name:
@@ -50,8 +45,7 @@ void curve_add(curve *c, const char *const *values, const run_summary *s, const 
  * gitems, ceiling_fraction, speedup, baseline_gbps, verdict, tied, record} or {at, message}]}. */
 json_t *curve_pack(const curve *c);
 
-/* Makes the unrounded values of each point, [{rate, share, speedup}], 0 if unknown; {} for a point
- * without a winner. */
+/* Makes each point's unrounded [{rate, share, speedup}], 0 if unknown; {} without a winner. */
 json_t *curve_pack_figures(const curve *c);
 
 #endif
