@@ -1,7 +1,5 @@
-/* autotune completion: the completions of bash, zsh and fish, and the manual pages, made from the
- * tables of commands and options.
- *
- * The printed completions call 'autotune completion words KIND [SCRIPT]' for words that depend on
+/* autotune completion: shell completions and manual pages, made from the tables of commands and
+ * options. The completions call 'autotune completion words KIND [SCRIPT]' for words that depend on
  * the machine or on a script. */
 #include <dirent.h>
 #include <stdio.h>
@@ -20,8 +18,6 @@
 #include "search/strategy.h"
 #include "sim/chip.h"
 
-/* ---- words for shells ---- */
-
 enum { MOST_DEVICES = 64, VALUE_BYTES = 256 };
 
 static bool is_plain(const char *text)
@@ -31,8 +27,7 @@ static bool is_plain(const char *text)
     return *text && text[strspn(text, plain)] == '\0';
 }
 
-/* Returns whether `name` is the name of a GPU's folder, and not of another file beside these
- * folders. */
+/* Returns whether `name` is the name of a GPU's folder. */
 static bool is_slug(const char *name)
 {
     char slug[PATHS_SLUG_BYTES];
@@ -40,8 +35,7 @@ static bool is_slug(const char *name)
     return strcmp(slug, name) == 0;
 }
 
-/* Prints the names in a folder that end in `suffix`, without the suffix. An empty suffix prints the
- * folders of GPUs. */
+/* Prints the names in a folder that end in `suffix`, without it; "" prints the folders of GPUs. */
 static void print_names(const char *folder, const char *suffix)
 {
     struct dirent **list = NULL;
@@ -182,7 +176,6 @@ static const struct kind {
 
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-/* Returns whether the first `length` bytes of `word` are a word of `list`. */
 static bool is_listed(const char *list, const char *word, size_t length)
 {
     for (; *list && length; list += strcspn(list, " "), list += *list == ' ')
@@ -235,13 +228,11 @@ static at_status print_words(const options *o, at_error *error)
     return error_set(error, AT_USAGE, "completion words takes a kind: %s", all);
 }
 
-/* ---- completions and manual pages ---- */
-
 static const char *const printed[] = {"bash", "zsh", "fish", "man"};
 enum { PRINTED = sizeof printed / sizeof *printed, MOST_COMMANDS = 64 };
 
-/* Packs each option as {name, help, argument, words, asks}. `argument` is null if the option takes
- * none, `words` is "cold|warm" or "", and `asks` is a kind of 'completion words' or "". */
+/* Packs each option as {name, help, argument, words, asks}. `argument` may be null; `words` is
+ * "cold|warm" or ""; `asks` is a kind of 'completion words' or "". */
 static json_t *pack_options(const command *c)
 {
     json_t *list = json_array();
@@ -289,7 +280,6 @@ static json_t *pack_strategies(void)
     return list;
 }
 
-/* Prints the manual page of one command. */
 static at_status print_manual(const options *o, at_error *error)
 {
     const char *names[MOST_COMMANDS], *wanted = o->operands[1];

@@ -18,13 +18,9 @@
 
 enum { MOST_BYTES = 1 << 20, MOST_TOPICS = 96, TOPIC_BYTES = 48 };
 
-/* ---- pages ---- */
-
-/* The folder of the pages for people who work on autotune, below the folder of the other pages. */
 #define BUILDERS "development"
 
-/* The topics of help: pages for users with the tutorial first, pages for builders, then
- * commands. */
+/* Topics of help in this order: pages for users, tutorial first; pages for builders; commands. */
 typedef struct topics {
     char pages[MOST_TOPICS][TOPIC_BYTES];
     const char *names[MOST_TOPICS];
@@ -39,7 +35,7 @@ static at_status read_text(const char *folder, const char *name, char **text, at
     return file_read(path, MOST_BYTES, text, &size_bytes, error);
 }
 
-/* Returns whether the template belongs to a pattern: its name starts with the pattern's name. */
+/* Returns whether the template's name starts with the name of a pattern. */
 static bool is_of_pattern(const paths *p, const char *name)
 {
     char path[PATHS_BYTES + 300];
@@ -152,7 +148,7 @@ static at_status print_page(const options *o, const paths *p, const char *folder
     return status;
 }
 
-/* Prints the names of the pages, each with its heading, which is its first line. */
+/* Prints the names of the pages, each with its heading: its first line. */
 static at_status print_topics(const char *folder, const topics *t, at_error *error)
 {
     char builders[1024] = "for those who work on autotune itself:";
@@ -171,8 +167,6 @@ static at_status print_topics(const char *folder, const topics *t, at_error *err
     puts("'autotune help COMMAND' explains a command; 'autotune --help' lists them.");
     return status;
 }
-
-/* ---- the help of a command ---- */
 
 /* All commands have these codes. A command's own paragraphs explain its other codes. */
 static const char exit_codes[] =
@@ -244,8 +238,6 @@ void help_print(const command *c)
     puts("");
     print_paragraphs(exit_codes, columns);
 }
-
-/* ---- the command ---- */
 
 static at_status run(const options *o, at_error *error)
 {

@@ -105,16 +105,15 @@ static void print_help(void)
     printf("\n%s", text);
 }
 
-/* Returns whether the reader of stdout has closed it (head). That is no error, unlike a full
- * disk. */
+/* Returns whether the reader of stdout has closed it (head). Only other write errors are
+ * failures. */
 static bool reader_left(void)
 {
     struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
     return ferror(stdout) && poll(&out, 1, 0) == 1 && (out.revents & POLLERR);
 }
 
-/* Wraps lines at the width of the terminal, or at $COLUMNS, until end_wrapping(). Returns the
- * stream for end_wrapping(). */
+/* Wraps lines at the width of the terminal, or at $COLUMNS, until end_wrapping(stream). */
 static FILE *start_wrapping(bool wanted)
 {
     FILE *whole = stdout;
@@ -146,8 +145,7 @@ static int end_output(at_status status, int code, at_error *error)
     return exit_code_of(status);
 }
 
-/* Replaces the names --config baseline and --config best by configurations; `text` holds the
- * latter. */
+/* Replaces --config baseline and --config best by configurations; `text` holds the latter. */
 static at_status name_configuration(options *o, char text[CONFIGURATION_BYTES], at_error *error)
 {
     if (!o->configuration || !o->operand)
@@ -224,8 +222,8 @@ static void set_signals(void)
 static const worker_program *const workers[] = {&compile_worker_program, &device_child_program,
                                                 &device_proof_program, &device_list_program, NULL};
 
-/* Sends stdout and stderr through streams that escape control characters, whatever their source.
- * Without memory the streams stay as they are. */
+/* Sends stdout and stderr through streams that escape control characters. Without memory the
+ * streams stay as they are. */
 static void set_streams(FILE *own[2])
 {
     FILE *out = plain_text_stream(STDOUT_FILENO, terminal_wants_colour(), true);
@@ -249,8 +247,7 @@ static void restore_streams(FILE *const own[2])
         fclose(err);
 }
 
-/* Runs this process as one of several ranks of mpirun or srun: it may start the tuner, but is not
- * the tuner. */
+/* Runs this process as a rank of mpirun or srun: the relay, which may start the tuner. */
 static int become_rank(char **argv)
 {
     at_error error = {0};
@@ -291,9 +288,9 @@ static void set_locale(void)
     thread_state_reset(&loaders, NULL);
 }
 
-/* Raises a low limit of the stack for this process, its threads and its workers. Scripts, records
- * and the compiler of CUDA C++ recurse, and a stack overflow ends a process without a message.
- * Returns false, after a message, if the limit stays too low. */
+/* Raises a low limit of the stack for this process, its threads and its workers: scripts, records
+ * and the CUDA C++ compiler recurse, and a stack overflow ends a process without a message. Returns
+ * false, after a message, if the limit stays too low. */
 static bool widen_stack(void)
 {
     const rlim_t least_bytes = 1 << 20, usual_bytes = 8 << 20;

@@ -1,5 +1,5 @@
-/* autotune new: writes a commented script, template and reference to start from, which can be tuned
- * at once; or prints the comment that a kernel's file needs. */
+/* autotune new: writes a script, template and reference to start from, which can be tuned at once;
+ * or prints the comment that a kernel's file needs. */
 #define _GNU_SOURCE /* asprintf */
 #include <ctype.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* The table of subcommands, their --help, and `autotune --version`. Adding a command is adding a
- * file and its name in cmd/table.c. */
+/* The table of subcommands, their --help, and `autotune --version`. A new command is a new file and
+ * a name in cmd/table.c. */
 #ifndef AUTOTUNE_CMD_TABLE_H
 #define AUTOTUNE_CMD_TABLE_H
 
@@ -19,15 +19,13 @@ const command_group *commands_groups(size_t *count);
 /* Returns every subcommand, in the order of --help. Static storage. */
 const command *const *commands_all(size_t *count);
 
-/* Returns the subcommand called `name`, or NULL. */
-const command *commands_find(const char *name);
+const command *commands_find(const char *name); /* NULL if there is none */
 
-/* Prints the --help of a command. */
 void help_print(const command *c);
 
 /* Prints the version and the confinement of workers on this machine. `words` are the `count` words
- * after --version: "--json", or "--verbose" for a bug report's facts about the machine, which
- * loads NVRTC. AT_USAGE for other words. */
+ * after --version: "--json", or "--verbose" for a bug report's facts, which loads NVRTC.
+ * AT_USAGE. */
 at_status version_print(size_t count, char *const *words, at_error *error);
 
 #endif

@@ -1,5 +1,5 @@
-/* autotune --version: the version, and with --verbose the facts about the machine that a bug report
- * needs: driver, Toolkit, locale, file systems and their locks, environment variables. */
+/* autotune --version; with --verbose the facts that a bug report needs: driver, Toolkit, locale,
+ * file systems and their locks, environment variables. */
 #define _GNU_SOURCE /* gnu_get_libc_version, environ */
 #include <errno.h>
 #include <fnmatch.h>
@@ -26,8 +26,8 @@
 #include "process/confine.h"
 #include "record/folders.h"
 
-/* Environment variables of autotune, the driver, the loader and MPI that change what a run does or
- * measures. */
+/* Environment variables of autotune, driver, loader and MPI that change a run or its
+ * measurements. */
 static const struct {
     const char *name, *effect;
 } variables[] = {
@@ -79,12 +79,11 @@ static const struct {
     {"NO_COLOR", "no colour"},
 };
 
-/* Families of variables that may matter although their names are not in the table. SLURM_* and
- * PMI_* are left out, since they contain keys. */
+/* Families of variables that may matter besides the table. SLURM_* and PMI_* contain keys. */
 static const char *const families[] = {"AUTOTUNE_*", "CUDA_*",         "NVIDIA_*", "CUPTI_*",
                                        "NSYS_*",     "GLIBC_TUNABLES", "MALLOC_*"};
 
-/* Numbers from statfs(2) and <linux/magic.h>; for Lustre, GPFS, BeeGFS, WekaFS and ZFS from their
+/* From statfs(2) and <linux/magic.h>; for Lustre, GPFS, BeeGFS, WekaFS and ZFS from their
  * sources. */
 static const struct {
     uint32_t magic;
@@ -247,7 +246,6 @@ static void print_environment(void)
     print_toolkit();
 }
 
-/* Prints the version and the confinement of workers on this machine. */
 static at_status print_version_json(at_error *error)
 {
     confinement c = confine_available();
@@ -258,7 +256,6 @@ static at_status print_version_json(at_error *error)
         2, stdout, error);
 }
 
-/* Prints the version and the confinement for people. */
 static void print_version(void)
 {
     confinement c = confine_available();

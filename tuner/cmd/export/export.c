@@ -29,7 +29,7 @@ typedef struct own_template {
 static const char any_arch[] = "sm_90";
 
 /* Loads the pattern's script, which knows parameters and default better than records do.
- * AT_NOT_FOUND if there is no script. */
+ * AT_NOT_FOUND. */
 static at_status load_script(const settings *run, script **out, at_error *error)
 {
     arch_limits limits;
@@ -79,8 +79,7 @@ static void warn_of_missing(const options *o, const export_model *m)
                 m->skipped, m->pattern);
 }
 
-/* Prints how many kernels are exported for how many problems, and which variables are fixed in
- * them. */
+/* Prints how many kernels and problems are exported, and which variables the kernels fix. */
 static void print_kernel_count(const export_model *m, size_t problem_count)
 {
     char names[1024] = "";
@@ -104,7 +103,6 @@ static void print_kernel_count(const export_model *m, size_t problem_count)
     fputs("\n", stderr);
 }
 
-/* An exported pattern. */
 typedef struct subject {
     char name[RECORD_NAME_BYTES];
     script *script; /* NULL if it was not found */
@@ -150,8 +148,6 @@ static at_status subject_init(const options *o, const exporter *e, const char *o
     return status;
 }
 
-/* ---- where files go ---- */
-
 /* Returns whether -o names a folder: an existing one, or a name that ends in a slash. */
 static bool is_folder(const char *output)
 {
@@ -191,8 +187,8 @@ static at_status write_into(const char *folder, const char *first, const export_
     return status;
 }
 
-/* Writes two files beside each other. The first has the name of -o; the second has a name that the
- * first can include. */
+/* Writes two files beside each other. -o names the first; the first can include the second by its
+ * name. */
 static at_status write_pair(const options *o, const export_files *files, at_error *error)
 {
     char folder[PATHS_BYTES];
@@ -202,8 +198,7 @@ static at_status write_pair(const options *o, const export_files *files, at_erro
     return write_into(folder, o->output, files, error);
 }
 
-/* Checks everything that the command line alone can show to be wrong, before kernels are
- * compiled. */
+/* Refuses wrong command lines before kernels are compiled. */
 static at_status check_output(const options *o, const exporter *e, at_error *error)
 {
     const char *to = o->output ? o->output : "";
@@ -271,8 +266,6 @@ static at_status write_subjects(const options *o, const exporter *e, const subje
     return status;
 }
 
-/* ---- users' own templates ---- */
-
 /* "policy.cuh.tmpl" -> ".cuh" */
 static void extension_of(const char *template, char out[OWN_EXTENSION_BYTES])
 {
@@ -286,8 +279,7 @@ static void extension_of(const char *template, char out[OWN_EXTENSION_BYTES])
     snprintf(out, OWN_EXTENSION_BYTES, "%s", dot ? dot : "");
 }
 
-/* Makes `e` an exporter for the template of --template: a file, or the name of an installed
- * template. */
+/* Makes `e` an exporter for --template: a file, or the name of an installed template. */
 static at_status use_template(const char *template, own_template *own, exporter *e, at_error *error)
 {
     paths p;

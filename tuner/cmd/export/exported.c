@@ -32,8 +32,7 @@ bool exported_spell(void *model, const char *name, term_type *type, char *text, 
 static const c_text_form as_value = {NULL, 0}, to_derived = {"derived->value_", 8},
                          to_feature = {"value", 4};
 
-/* Adds the derived values that can be written in C. Expressions contain the other derived
- * values. */
+/* Adds the derived values that can be written in C. Their C calls the other derived values. */
 static at_status add_derived(const script *s, export_model *out, at_error *error)
 {
     at_status status = AT_OK;
@@ -92,8 +91,6 @@ at_status exported_model(const char *pattern_name, const record_set *records, co
         export_model_deinit(out);
     return status;
 }
-
-/* ---- problems ---- */
 
 void kernel_problems_deinit(kernel_problems *p)
 {

@@ -18,8 +18,6 @@
 #include "script/emit.h"
 #include "script/launch_c.h"
 
-/* ---- PTX ---- */
-
 enum {
     VALUE_BYTES = RECORD_TEXT_BYTES + 8,
     CAPABILITIES = 1000 /* a compilation's id is its source's place * this + the capability */
@@ -37,7 +35,7 @@ static at_status open_pool(kernel_ptx *k, at_error *error)
     return error_ignore(status, AT_NO_TOOLCHAIN, error);
 }
 
-/* Has the source at `place` compiled for a capability (90 for sm_90), unless it is compiled for a
+/* Compiles the source at `place` for a capability (90 for sm_90), unless it is compiled for a
  * lesser one. `name` is its file in messages. Errors are those of compile_pool_new() and
  * submit_source(). */
 static at_status compile_for(kernel_ptx *k, export_kernels *kernels, size_t place,
@@ -70,8 +68,7 @@ static at_status keep_ptx(const compile_result *r, const export_launch *launch,
     return error_ignore(status, AT_FORMAT, error); /* the parser does not know all legal PTX */
 }
 
-/* Waits for all compilations, and gives each source its kernels. Errors are those of
- * compile_take(). */
+/* Waits for all compilations, and gives each source its kernels. Errors: compile_take(). */
 static at_status take_all(kernel_ptx *k, const export_launch *launch, export_kernels *kernels,
                           at_error *error)
 {
@@ -101,10 +98,7 @@ void kernel_ptx_deinit(kernel_ptx *k)
     *k = (kernel_ptx){0};
 }
 
-/* ---- programs' GPUs ---- */
-
-/* How a program's GPU is related to a recorded GPU: the same GPU, the same compute capability, the
- * same major capability, or neither. */
+/* The relation of a program's GPU to a recorded GPU: UNRELATED differs even in major capability. */
 typedef enum relation { SAME_GPU, SAME_CAPABILITY, SAME_MAJOR, UNRELATED, RELATIONS } relation;
 
 static pick_target target_of(const record *r, relation k)
@@ -156,10 +150,8 @@ static at_status ready_script(kernel_builder *k, script **kept, at_error *error)
     return script_set_problem(*kept, PROBLEM_TUNED, values, k->problem->count, error);
 }
 
-/* ---- sources ---- */
-
-/* Returns whether nvcc needs no such option: nvcc does by default what the option asks, or the
- * option does not change results. */
+/* Returns whether nvcc needs no such option: it is nvcc's default, or results do not depend on
+ * it. */
 static bool is_harmless(const char *option)
 {
     static const char *const harmless[] = {
@@ -172,8 +164,7 @@ static bool is_harmless(const char *option)
     return option[0] == '\0';
 }
 
-/* Returns NAME=VALUE of -DNAME=VALUE, which the source can define itself, or NULL for other
- * options. */
+/* Returns NAME=VALUE of -DNAME=VALUE, which the source can define itself, or NULL. */
 static const char *definition_in(const char *option)
 {
     static const char longer[] = "--define-macro=";
@@ -182,8 +173,8 @@ static const char *definition_in(const char *option)
     return strncmp(option, longer, sizeof longer - 1) == 0 ? option + sizeof longer - 1 : NULL;
 }
 
-/* Writes the variant's compiler options as text before the source. AT_USAGE for options that a file
- * of several sources cannot express. */
+/* Writes the compiler options as text before the source. AT_USAGE if a file of several sources
+ * cannot have an option. */
 static at_status put_options(const kernel_builder *k, const emitted *variant, pack *text,
                              at_error *error)
 {
@@ -245,7 +236,7 @@ static void list_conditions(const kernel_builder *k, const emit_reads *reads, ex
             use->conditions[use->condition_count++] = (export_condition){true, i};
 }
 
-/* Returns whether only a portfolio's sample has the problem, and the kernel contains values in
+/* Returns whether the problem is only in a portfolio's sample, and the kernel contains values in
  * which the problems of the sample differ. */
 static bool is_sample_only(const kernel_builder *k, const emit_reads *reads)
 {
@@ -341,8 +332,8 @@ static at_status add_default(kernel_builder *k, at_error *error)
     return add_configuration(k, p->baseline, &k->m->defaults, error);
 }
 
-/* Adds the kernels for the GPUs of a record, and the default's. `place` is the record's place; `r`
- * is NULL if there are no records. */
+/* Adds the kernels for the GPUs of the record at `place`, and the default's. `r` is NULL without
+ * records. */
 static at_status add_for_record(kernel_builder *k, const record *r, size_t place, at_error *error)
 {
     /* This version does not know the capability, so no kernel can be made for it. */

@@ -1,5 +1,5 @@
-/* autotune pick: the configuration that a program gets, the rule that gives it, and why better ones
- * are refused. */
+/* autotune pick: the configuration that a program gets, its rule, and why better ones are
+ * refused. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +67,6 @@ static at_status find_gpu(const options *o, const record_set *records, arch_limi
                      *known ? known + 2 : "");
 }
 
-/* The pick for one problem on one GPU. */
 typedef struct picking {
     library_check check;
     pick_candidate choice;
@@ -85,8 +84,7 @@ static bool ask(void *context, const record_feature *feature, const record_value
     return library_feature(&((picking *)context)->check, feature, configuration, out);
 }
 
-/* Returns the place of the configuration in its portfolio, from 0 on, or -1 if no portfolio has
- * it. */
+/* Returns the configuration's place in its portfolio, from 0 on, or -1 if no portfolio has it. */
 static int place_in_portfolio(const pick_candidate *c)
 {
     for (size_t i = 0; i < c->from->portfolio_count; i++) {
@@ -173,8 +171,7 @@ static at_status answer(const options *o, int *exit_code, at_error *error)
         goto cleanup;
     const pattern *p = script_pattern(s);
     record_set own = {.records = records.records};
-    /* Moves the pattern's records to the front. The others were only needed for the names of their
-     * GPUs. */
+    /* Moves the pattern's records to the front. The others only gave the names of their GPUs. */
     for (size_t i = 0; i < records.count; i++)
         if (strcmp(records.records[i].pattern, p->name) == 0) {
             record moved = records.records[i];

@@ -23,7 +23,6 @@ void edit_add(edit_list *list, size_t begin, size_t length, const char *text)
     size_t at = list->count;
     edit one = {.begin = begin, .length = length, .text = memory_text(text)};
     memory_add(&list->edits, &list->count, &one, sizeof one);
-    /* Keeps the edits in the order of the text. */
     for (; at > 0 && list->edits[at - 1].begin > begin; at--)
         list->edits[at] = list->edits[at - 1];
     list->edits[at] = one;
@@ -68,8 +67,8 @@ typedef struct change {
     size_t begin, end;
 } change;
 
-/* Returns the lines that the edit at *i changes, together with the edits that share these lines.
- * Moves *i past these edits. */
+/* Returns the lines that the edit at *i changes, with the edits that share these lines, and moves
+ * *i past these edits. */
 static change touched(const edit_list *list, const char *text, size_t *i)
 {
     const edit *e = &list->edits[*i];
@@ -118,8 +117,8 @@ static size_t ahead(const char *text, size_t at, int lines)
     return at;
 }
 
-/* Prints one hunk, from the edit at *i on. *grown is the number of lines by which earlier hunks
- * made the text longer. */
+/* Prints one hunk, from the edit at *i on. *grown is the number of lines that earlier hunks
+ * added. */
 static void print_hunk(const edit_list *list, const char *text, size_t *i, long *grown, FILE *to)
 {
     pack body = {0};

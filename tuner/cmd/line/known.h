@@ -8,22 +8,20 @@
 #include "record/folders.h"
 #include "record/record.h"
 
-/* Returns whether `asked` names the GPU: it is the GPU's name, the name of its folder, or whole
- * words of the latter ("h100" for nvidia-h100-80gb-hbm3). *exactly is whether these are all words.
- */
+/* Returns whether `asked` names the GPU: by its name, the name of its folder, or whole words of the
+ * latter ("h100" for nvidia-h100-80gb-hbm3). *exactly is whether these are all words. */
 bool known_gpu(const char *gpu, const char *asked, bool *exactly);
 
 /* Lists the folders of records: the one of --results, or all known folders. */
 void known_folders(const options *o, record_folders *out);
 
 /* Reads the records of a pattern from these folders, or all records if `pattern_name` is NULL.
- * Reports records that cannot be read on stderr. With `may_be_none` a missing folder is no error.
- * Other errors are those of record_search(). */
+ * Unreadable records are reported on stderr. With `may_be_none` a missing folder is no error. Other
+ * errors are those of record_search(). */
 at_status known_records(const options *o, const char *pattern_name, bool may_be_none,
                         record_set *out, at_error *error);
 
-/* Returns whether the record matches --gpu and the patterns among the operands after the first. No
- * pattern matches all. */
+/* Returns whether the record matches --gpu and the patterns after the first operand, if any. */
 bool known_wants(const options *o, const record *r);
 
 /* Returns whether the entry's problem has the values of --set. */
@@ -35,8 +33,8 @@ void known_question(const record_entry *e, char *text, size_t size_bytes);
 /* Adds the question that the entry answers: "problem", "cache", "objective" and "after". */
 void known_put_question(json_t **object, const record_entry *e);
 
-/* Packs the records that the options select, or all if `o` is NULL, in the form that
- * lua/lib/entries.lua reads. Returns a new reference. */
+/* Packs the records that the options select, or all if `o` is NULL, for lua/lib/entries.lua.
+ * Returns a new reference. */
 json_t *known_pack(const options *o, const record_set *set);
 
 #endif

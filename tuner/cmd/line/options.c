@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "search/strategy.h"
 
-/* The type of an option's value. It determines the type of the member in `options`. */
+/* The type of an option's value, and of its member in `options`. */
 typedef enum cell_type {
     CELL_TRUE,
     CELL_FALSE,  /* bool; takes no value */
@@ -352,7 +352,6 @@ static at_status read_after(const char *text, settings *out, at_error *error)
     return AT_OK;
 }
 
-/* Stores the value of an option in its member. */
 static at_status read_option(const option_info *info, const char *text, options *out,
                              at_error *error)
 {
@@ -437,7 +436,6 @@ static int place_of(const char *name)
  * characters. */
 enum { FIRST_LONG = 256 };
 
-/* Writes the options of the command in the form of getopt_long(). */
 static void getopt_table(const command *c, struct option *longs)
 {
     size_t n = 0;
@@ -460,7 +458,6 @@ static at_status unknown_option(const command *c, const char *word, at_error *er
     char typed[64];
     snprintf(typed, sizeof typed, "%.*s", (int)strcspn(word + 2, "="), word + 2);
     const char *nearest = nearest_name(typed, names, n);
-    /* --device and --arch both select a target; a command takes one of them. */
     const char *other = strcmp(typed, "device") == 0 ? "arch" : "device";
     for (size_t i = 0; i < n && (strcmp(typed, "device") == 0 || strcmp(typed, "arch") == 0); i++)
         nearest = strcmp(names[i], other) == 0 ? other : nearest;
@@ -561,7 +558,6 @@ const command *options_command(const options *o, const char *name)
     return NULL;
 }
 
-/* Returns the help of an option for this command. */
 static const char *help_of(const command *c, const option_info *info)
 {
     for (size_t i = 0; i < sizeof particular / sizeof *particular; i++)
@@ -571,7 +567,6 @@ static const char *help_of(const command *c, const option_info *info)
     return info->help;
 }
 
-/* Writes the words of --strategy, which the table of strategies checks. */
 static void strategy_words(char words[OPTION_WORDS_BYTES])
 {
     size_t count;

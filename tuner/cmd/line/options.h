@@ -1,7 +1,5 @@
-/* The command line: one table of options, and the options that each command takes.
- *
- * options_parse() turns argv into plain data. The table in cmd/line/options.c has one row per
- * option: its name, its help, its allowed values and the member that stores it. */
+/* The command line. One table in cmd/line/options.c has a row per option: its name, help, allowed
+ * values and the member that stores it. options_parse() turns argv into plain data. */
 #ifndef AUTOTUNE_CMD_LINE_OPTIONS_H
 #define AUTOTUNE_CMD_LINE_OPTIONS_H
 
@@ -79,7 +77,7 @@ typedef struct command {
 /* Returns the command called `name` among all commands, or NULL. */
 const command *options_command(const options *o, const char *name);
 
-/* Parses argv[1..] for `command`. Strings are borrowed from argv, whose text is changed in place
+/* Parses argv[1..] for `command`. Strings are borrowed from argv, which is changed in place
  * (NAME=VALUE is split). AT_USAGE names the wrong word and the nearest right one. */
 at_status options_parse(int argc, char **argv, const command *command, options *out,
                         at_error *error);
@@ -100,8 +98,7 @@ bool options_are_words(const char *argument);
 
 enum { OPTIONS_DETAILS_BYTES = 4096 };
 
-/* Copies the paragraphs for the --help of a command, or of "autotune". Copies "" if there are
- * none. */
+/* Copies the paragraphs for the --help of a command, or of "autotune", or "" if there are none. */
 void options_details(const char *name, char text[OPTIONS_DETAILS_BYTES]);
 
 #endif

@@ -68,8 +68,7 @@ at_status terminal_or_file(const char *path, const void *bytes, size_t size_byte
 
 extern char **environ;
 
-/* Starts gnuplot with `in` as its stdin, `out` as its stdout and no blocked signal. Returns 0 or an
- * errno. */
+/* Starts gnuplot with stdin `in`, stdout `out` and no blocked signal. Returns 0 or an errno. */
 static int start_gnuplot(int in, int out, pid_t *pid)
 {
     static char name[] = "gnuplot";
@@ -95,7 +94,6 @@ static int start_gnuplot(int in, int out, pid_t *pid)
     return failed;
 }
 
-/* Reads the file descriptor until its end. The caller frees *bytes. */
 static void drain(int fd, char **bytes, size_t *size_bytes)
 {
     char block[4096];
@@ -133,7 +131,6 @@ at_status page_draw(const char *program, char **picture, size_t *size_bytes, at_
     close(in[0]);
     close(out[1]);
     in[0] = out[1] = -1;
-    /* If gnuplot ends before it has read everything, its exit code says so. */
     file_write_all(in[1], "gnuplot", program, strlen(program), &unread);
     close(in[1]);
     in[1] = -1;

@@ -1,8 +1,7 @@
 /* A series of values of a problem variable, written as --over NAME=1,2,4,...,64.
  *
- * "..." between whole numbers continues the series of the up to three numbers before it: by ones
- * after one number; after two or three numbers by their common difference, or else by their common
- * factor. */
+ * "..." continues up to three whole numbers: one number by ones, two or three by their common
+ * difference, or else by their common factor. */
 #ifndef AUTOTUNE_CMD_LINE_SERIES_H
 #define AUTOTUNE_CMD_LINE_SERIES_H
 
@@ -13,9 +12,8 @@
 
 enum { SERIES_MOST = 1000 };
 
-/* Checks the --over of a command that varies problem variables. There must be from one to `most`,
- * each given once, with values, and not by --set too. `form` is the form that messages show:
- * "NAME=LO..HI". AT_USAGE. */
+/* Checks the --over of a command that varies one to `most` problem variables: each is given once,
+ * with values, and not also by --set. Messages show `form`: "NAME=LO..HI". AT_USAGE. */
 at_status series_check(const options *o, const char *verb, const char *form, size_t most,
                        at_error *error);
 
@@ -25,10 +23,9 @@ typedef struct series {
 } series;
 
 /* Parses the list of values; `name` is for messages. AT_USAGE if "..." cannot reach the value after
- * it, if a value occurs twice, or if there are more than SERIES_MOST values. The caller calls
- * series_deinit, also after a failure. */
+ * it, if a value occurs twice, or above SERIES_MOST values. The caller always calls
+ * series_deinit. */
 at_status series_parse(const char *name, const char *list, series *out, at_error *error);
-/* Frees the values. Accepts a zeroed series. */
-void series_deinit(series *s);
+void series_deinit(series *s); /* accepts a zeroed one */
 
 #endif

@@ -36,7 +36,7 @@ static bool is_empty(const char *dir)
     return others == 0;
 }
 
-/* Makes the folder and writes its absolute path, because the program may change its folder. */
+/* Makes the folder and writes its absolute path: the program may change its current folder. */
 static at_status make_folder(const options *o, char path[PATH_MAX], at_error *error)
 {
     if (!o->output)
@@ -66,7 +66,6 @@ static json_t *program_json(char *const *arguments)
     return out;
 }
 
-/* Checks that the capture has what was asked for; the error says why not. */
 static at_status check_found(const options *o, const json_t *capture, at_error *error)
 {
     const json_t *trouble = json_array_get(json_object_get(capture, "trouble"), 0);
@@ -102,7 +101,6 @@ static at_status check_found(const options *o, const json_t *capture, at_error *
                      o->capture.kernel, (long long)matched, (unsigned long long)o->capture.nth);
 }
 
-/* Writes DIR/capture.json, readable by its owner alone. */
 static at_status write_capture(const char *dir, const json_t *capture, at_error *error)
 {
     char path[PATH_BYTES], *text = NULL;

@@ -13,8 +13,6 @@
 #include "history/replay.h"
 #include "script/render.h"
 
-/* ---- importance ---- */
-
 static at_status importance(const options *o, at_error *error)
 {
     json_t *source;
@@ -34,8 +32,6 @@ const command cmd_importance = {
     .options = "top json",
     .run = importance,
 };
-
-/* ---- convert ---- */
 
 static at_status convert(const options *o, at_error *error)
 {
@@ -72,8 +68,6 @@ const command cmd_convert = {
     .raw = true,
     .run = convert,
 };
-
-/* ---- replay ---- */
 
 static const size_t default_repeat = 100;
 /* The figures are means over seeds: further digits are noise. */

@@ -93,7 +93,7 @@ static at_status choose_format(const options *o, const char **out, at_error *err
     return AT_OK;
 }
 
-/* A record keeps the best few variants. Says where the whole space is, if it is known. */
+/* A record keeps the best few variants. Names the file with the whole space, if it is known. */
 static void mention_landscape(const options *o, const json_t *drawn)
 {
     char path[PATHS_BYTES];
@@ -107,7 +107,6 @@ static void mention_landscape(const options *o, const json_t *drawn)
                 path);
 }
 
-/* Adds the ceilings of the GPU of the measurements. */
 static at_status put_ceilings(const options *o, json_t *given, at_error *error)
 {
     record_folders folders;

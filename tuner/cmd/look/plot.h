@@ -9,22 +9,21 @@
 #include "base/error.h"
 #include "record/folders.h"
 
-/* Returns the file's name as UTF-8 text, a new reference. It names a kernel that the file does not
- * name. */
+/* Returns the file's name as UTF-8, a new reference. It labels kernels that have no name in the
+ * file. */
 json_t *plot_file_name(const char *path);
 
-/* Lists the ceilings {name, unit, rate} for a roofline, with the measured rates of that GPU; an
- * unknown rate is 0. The rates come from the folder of records that `file` lies in, or else from
- * the first of `folders` that has any; `folders` may be NULL. *any is whether a rate is known.
- * Errors are those of ceilings_read(). */
+/* Lists the ceilings {name, unit, rate} of that GPU for a roofline; an unknown rate is 0. The rates
+ * come from the folder of records around `file`, or else from the first of `folders` that has any;
+ * `folders` may be NULL. *any is whether a rate is known. Errors are those of ceilings_read(). */
 at_status plot_ceilings(const char *file, const record_folders *folders, const char *gpu,
                         json_t **out, bool *any, at_error *error);
 
-/* Draws the recording `path`: lua/commands/plot.lua, which documents `given`, makes the data for
- * templates/pages/plot_<kind>.tmpl, and gnuplot runs the program that the template writes. Takes
- * `given`. The caller frees *picture. If `drawn` is not NULL, *drawn is the result of the module, a
- * new reference. AT_USAGE for an unknown kind or parameter; AT_NOT_FOUND if the recording lacks the
- * data; otherwise errors are those of page_draw(). */
+/* Draws the recording `path` as lua/commands/plot.lua, which documents `given`, and the template
+ * templates/pages/plot_<kind>.tmpl tell gnuplot. Takes `given`. The caller frees *picture. *drawn,
+ * unless `drawn` is NULL, is the module's result, a new reference. AT_USAGE for an unknown kind or
+ * parameter; AT_NOT_FOUND if the recording lacks the data; otherwise errors are those of
+ * page_draw(). */
 at_status plot_draw(const char *path, json_t *given, char **picture, size_t *size_bytes,
                     json_t **drawn, at_error *error);
 

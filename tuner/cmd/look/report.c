@@ -25,13 +25,10 @@ static const char style[] = {
 #include "page.css.inc"
 };
 
-/* Sorts a table by the column whose head is clicked, as numbers if all cells of the column begin
- * with one. */
+/* Sorts a table by the clicked column, as numbers if each cell begins with a number. */
 static const char script_text[] = {
 #include "page.js.inc"
 };
-
-/* ---- the counters of the baseline and of the winner ---- */
 
 static json_t *ratio(uint64_t a, uint64_t b)
 {
@@ -75,8 +72,8 @@ static json_t *pack_counts(const explained *x)
         sim_term_name(longest->limit));
 }
 
-/* Counts a sample of the blocks of the script's problem, or of its problem for simulated devices if
- * the former cannot run here. Returns the counters, or a string that says why there are none. */
+/* Counts a sample of blocks of the script's problem or, if it cannot run here, of its problem for
+ * simulated devices. Returns the counters, or a string that says why there are none. */
 static json_t *count_variant(const record *r, const char *configuration)
 {
     char arch[16];
@@ -101,8 +98,7 @@ static json_t *count_variant(const record *r, const char *configuration)
     return counts ? counts : json_foreign_text(error.message);
 }
 
-/* Returns the counters of a variant, borrowed from `cache`: records of several GPUs may share them.
- */
+/* Returns the counters of a variant, borrowed from `cache`: several records may share them. */
 static json_t *find_counts(json_t *cache, const record *r, const record_values *configuration)
 {
     char text[CONFIGURATION_BYTES], key[CONFIGURATION_BYTES + RECORD_NAME_BYTES + 32];
@@ -113,8 +109,7 @@ static json_t *find_counts(json_t *cache, const record *r, const record_values *
     return json_object_get(cache, key);
 }
 
-/* Adds the counters of the first entry's baseline and winner, or the reason why they are
- * missing. */
+/* Adds the counters of the first entry's baseline and winner, or the reason for their absence. */
 static void put_counts(json_t **page, const record *r, json_t *cache)
 {
     const record_entry *e = &r->entries[0];
@@ -129,8 +124,6 @@ static void put_counts(json_t **page, const record *r, json_t *cache)
     else
         json_put(page, "why_no_counts", json_incref(json_is_string(baseline) ? baseline : winner));
 }
-
-/* ---- pictures ---- */
 
 /* Returns new text. */
 static char *base64(const void *bytes, size_t size_bytes)
@@ -169,8 +162,8 @@ static void add_picture(json_t **list, const char *path, json_t *given, const ch
     free(bytes);
 }
 
-/* Adds a roofline, if the GPU's ceilings were measured. Without flops or bytes all points of a
- * record lie on one line, and the share of the ceiling says the same. */
+/* Adds a roofline if the GPU's ceilings were measured. Without flops or bytes a roofline shows no
+ * more than the share of the ceiling. */
 static void add_roofline(json_t **list, const record *r)
 {
     json_t *ceilings, *source;
@@ -186,8 +179,7 @@ static void add_roofline(json_t **list, const record *r)
     json_decref(ceilings);
 }
 
-/* Adds the pictures of the landscape beside the record, or else the picture of the variants in the
- * record. */
+/* Adds pictures of the landscape beside the record or, without one, of the record's variants. */
 static void add_landscape(json_t **list, const record *r)
 {
     static const char *const pictures[][2] = {
@@ -225,8 +217,6 @@ static void add_landscape(json_t **list, const record *r)
     json_decref(source);
 }
 
-/* ---- the page ---- */
-
 /* Packs a record for lua/commands/report_record.lua. */
 static json_t *pack_record(const record *r, size_t place, json_t *cache)
 {
@@ -252,8 +242,7 @@ static bool is_wanted(const options *o, const record *r)
     return o->operand_count == 0;
 }
 
-/* Checks that each requested pattern has a record or, without a request, that there is any
- * record. */
+/* Checks that each requested pattern has a record or, without a request, that a record exists. */
 static at_status check_wanted(const options *o, const record_set *set, at_error *error)
 {
     const char **names = memory_new(set->count + 1, sizeof *names);

@@ -1,5 +1,4 @@
-/* autotune compare: the problems that became faster or slower between two records, runs or
- * journals. */
+/* autotune compare: the problems that became faster or slower between records, runs or journals. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,9 +24,7 @@ enum { EXIT_SLOWER = 6, TEXT_BYTES = 512 };
 /* The largest difference of a race that counts as equal. */
 static const double race_margin = 0.0025;
 
-/* ---- reading: the steps of lua/commands/compare.lua ---- */
-
-/* Adds the name of the step to `given` and runs the module. Takes `given`. */
+/* Runs a step of lua/commands/compare.lua. Takes `given`, and adds the step's name to it. */
 static at_status compute(const char *step, const char *path, json_t *given, json_t **out,
                          at_error *error)
 {
@@ -37,8 +34,8 @@ static at_status compute(const char *step, const char *path, json_t *given, json
     return status;
 }
 
-/* Reads {gpu, subjects}, the best of each problem: from a record, or else from a run, a journal or
- * another tool's file. */
+/* Reads {gpu, subjects}, the best of each problem, from a record, run, journal or another tool's
+ * file. */
 static at_status read_side(const char *path, json_t **out, at_error *error)
 {
     record_set set = {.records = memory_new(1, sizeof *set.records), .count = 1};
@@ -73,9 +70,7 @@ static const char *text_of(const json_t *object, const char *name)
     return json_string_value(json_object_get(object, name));
 }
 
-/* ---- racing ---- */
-
-/* Stores the problem in the settings. Splits `text` in place. */
+/* Splits `text` in place. */
 static at_status set_problem(settings *s, char *text, at_error *error)
 {
     char *rest = NULL;
@@ -186,10 +181,8 @@ static at_status race(const options *o, race_workers *on, size_t place, json_t *
     return status;
 }
 
-/* ---- counting ---- */
-
-/* Counts sectors, conflicts, registers and spills of a winner on a simulated device. Skips a winner
- * that cannot be counted, for example if its pattern is not known here. */
+/* Counts sectors, conflicts, registers and spills of a winner on a simulated device. Skips winners
+ * that cannot be counted, for example without their pattern. */
 static bool count_subject(const options *o, json_t *s)
 {
     explained x = {0};

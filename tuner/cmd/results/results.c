@@ -23,9 +23,6 @@
 
 enum { EXIT_FAULTS = 4, TEXT_BYTES = 1024, WHY_BYTES = 1024, VALUE_BYTES = 300 };
 
-/* ---- list, show, diff: lua/commands/results_<verb>.lua ---- */
-
-/* Packs the values of --set. */
 static json_t *pack_wanted(const options *o)
 {
     json_t *wanted = json_array();
@@ -117,8 +114,6 @@ static at_status diff(const options *o, at_error *error)
     return status;
 }
 
-/* ---- changes of merge and prune ---- */
-
 /* Reports each change: to people as it happens, to programs at the end. */
 typedef struct change_log {
     const options *options;
@@ -180,8 +175,6 @@ static at_status print_changes(change_log *a, at_error *error)
     return AT_OK;
 }
 
-/* ---- merge ---- */
-
 static at_status merge(const options *o, at_error *error)
 {
     record_set from = {0};
@@ -208,8 +201,6 @@ static at_status merge(const options *o, at_error *error)
     record_set_deinit(&from);
     return status;
 }
-
-/* ---- prune ---- */
 
 typedef struct pruning {
     const options *options;
@@ -354,8 +345,6 @@ static at_status prune(const options *o, at_error *error)
     return status;
 }
 
-/* ---- validate ---- */
-
 typedef struct file_list {
     size_t count;
     char **paths; /* owned */
@@ -367,7 +356,7 @@ static void add_file(file_list *list, const char *path)
     memory_add(&list->paths, &list->count, &copy, sizeof copy);
 }
 
-/* Adds the records of a folder, and its unreadable files: their faults have no pointer. With
+/* Adds the records of a folder, and its unreadable files, whose faults have no pointer. With
  * `may_lack` the folder may be missing. */
 static at_status add_folder(file_list *list, const char *folder, bool may_lack, at_error *error)
 {
@@ -403,7 +392,7 @@ static at_status list_files(const options *o, file_list *list, at_error *error)
     return status || list->count > 0 ? status : record_check_folders(&folders, error);
 }
 
-/* Packs a file and the faults that readers report, for lua/commands/results_validate.lua. */
+/* Packs a file and the faults found so far, for lua/commands/results_validate.lua. */
 static json_t *pack_file(const char *path, const char *text, size_t size_bytes, json_t *root,
                          size_t *entries)
 {
@@ -436,7 +425,6 @@ static json_t *pack_file(const char *path, const char *text, size_t size_bytes, 
     return given;
 }
 
-/* Adds the faults of a file to `faults`. */
 static at_status validate_file(const char *path, record_faults *faults, size_t *entries,
                                at_error *error)
 {
@@ -514,8 +502,6 @@ static at_status validate(const options *o, int *exit_code, at_error *error)
     record_faults_deinit(&faults);
     return status;
 }
-
-/* ---- the verbs ---- */
 
 static const struct verb {
     const char *name;

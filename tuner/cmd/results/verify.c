@@ -20,7 +20,6 @@
 
 enum { EXIT_FAILED = 6, TEXT_BYTES = 512 };
 
-/* A requested pattern. */
 typedef struct wanted {
     char name[RECORD_NAME_BYTES];
     const char *script; /* name or path of its script */
@@ -39,9 +38,6 @@ typedef struct verification {
     double wall_s;
 } verification;
 
-/* ---- entries to verify ---- */
-
-/* Reads an operand: the path of a script, or a pattern's name. */
 static at_status read_operand(const options *o, const char *operand, wanted *out, at_error *error)
 {
     size_t length = strlen(operand);
@@ -105,8 +101,7 @@ static at_status choose(const options *o, verification *v, at_error *error)
     return status ? status : refuse_unknown(v, error);
 }
 
-/* Lists the entries of this GPU. Entries with a warm cache come last, so that the device is set up
- * once for each cache state. */
+/* Lists the entries of this GPU, warm caches last: the device is set up once per cache state. */
 static at_status list_questions(const options *o, verification *v, at_error *error)
 {
     at_status status = AT_OK;
@@ -135,8 +130,6 @@ static at_status list_questions(const options *o, verification *v, at_error *err
     return status;
 }
 
-/* ---- races ---- */
-
 static at_status open_gpu(const options *o, verification *v, at_error *error)
 {
     if (o->run.machine.device && strncmp(o->run.machine.device, "cuda:", 5) != 0)
@@ -150,7 +143,7 @@ static at_status open_gpu(const options *o, verification *v, at_error *error)
     return workers_open(&v->workers, &asked, error);
 }
 
-/* Verifies the next entries, which have one state of the cache. */
+/* Verifies the next entries, which have the same cache state. */
 static at_status verify_part(const options *o, verification *v, bool warm, progress *shown,
                              at_error *error)
 {
@@ -170,10 +163,8 @@ static at_status verify_part(const options *o, verification *v, bool warm, progr
     return status;
 }
 
-/* ---- changes since the measurement ---- */
-
-/* Writes what changed since the measurement, as far as it fits: "driver 570.1 -> 580.2, template".
- * Writes "" if no change is known. */
+/* Writes what changed since the measurement: "driver 570.1 -> 580.2, template". Drops text that
+ * does not fit; writes "" if no change is known. */
 static void format_changes(const verification *v, size_t at, char *text, size_t size_bytes)
 {
     const standing_question *q = &v->questions[at];
@@ -200,8 +191,6 @@ static void format_changes(const verification *v, size_t at, char *text, size_t 
     if (a->template_changed)
         text_add(text, size_bytes, "%stemplate", *text ? ", " : "");
 }
-
-/* ---- printing ---- */
 
 static void count_verdicts(const verification *v, size_t counts[STANDINGS])
 {
@@ -270,8 +259,6 @@ static at_status print(const options *o, const verification *v, at_error *error)
                              "count", (json_int_t)v->count);
     return page_show(o, "verify", 1, root, also, error);
 }
-
-/* ---- the command ---- */
 
 /* Sets the verdicts that fail for a word of --fail-on. */
 static void find_fail_on(const char *word, bool fails[STANDINGS])

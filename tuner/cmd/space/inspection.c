@@ -10,8 +10,6 @@
 #include "run/setup/setup.h"
 #include "script/emit.h"
 
-/* ---- sweeps ---- */
-
 /* Appends a value. Returns false if the sweep has the value already. */
 static bool append(sweep_axis *axis, uint16_t v)
 {
@@ -135,8 +133,6 @@ void sweep_row(const sweep *w, size_t row, uint16_t *indices)
         indices[w->axes[i].parameter] = w->axes[i].values[sweep_position(w, row, i)];
 }
 
-/* ---- compiling ---- */
-
 uint32_t inspect_spill_bytes(const kernel_resources *r)
 {
     return r->spill_store_bytes + r->spill_load_bytes;
@@ -148,8 +144,8 @@ void inspect_row_deinit(inspect_row *row)
     row->log = NULL;
 }
 
-/* Lines before the source that replace the kernel's own limits on registers. A kernel with launch
- * bounds ignores the compiler's option. */
+/* Lines before the source that remove the kernel's own launch bounds, because the compiler's option
+ * for registers does not override them. */
 static const char cap_lines[] = "#undef __launch_bounds__\n"
                                 "#define __launch_bounds__(...) __attribute__((maxnreg(%u)))\n"
                                 "#undef __maxnreg__\n"
@@ -157,8 +153,7 @@ static const char cap_lines[] = "#undef __launch_bounds__\n"
                                 "#line 1\n";
 static const char spill_line[] = " asm volatile(\".pragma \\\"enable_smem_spilling\\\";\");";
 
-/* Returns the place after the brace that opens the body of the kernel `entry`, or NULL if it is not
- * found. */
+/* Returns the place after the brace that opens the body of the kernel `entry`, or NULL. */
 static const char *find_body(const char *source, const char *entry)
 {
     size_t length = strlen(entry);

@@ -1,8 +1,8 @@
-/* Sweeps over parameters, and the resources of variants, which compiling alone finds.
+/* Sweeps over parameters, and the resources of variants after compilation. Needs NVRTC and no GPU.
  *
- * A sweep comes from --over NAME=V1,V2,...,VN. "..." between two values stands for every value that
- * the parameter has between them; without values the sweep covers all values. Several sweeps span
- * their product; the first one varies slowest. Needs NVRTC and no GPU. */
+ * A sweep comes from --over NAME=V1,V2,...,VN. "..." stands for every value between its neighbours;
+ * a bare NAME covers all values. Several sweeps span their product; the first one varies
+ * slowest. */
 #ifndef AUTOTUNE_CMD_SPACE_INSPECTION_H
 #define AUTOTUNE_CMD_SPACE_INSPECTION_H
 
@@ -31,11 +31,10 @@ typedef struct sweep {
 enum { SWEEP_MOST_ROWS = 100000 };
 
 /* Reads --config and every --over. AT_USAGE names the wrong parameter or value and the right ones.
- * The caller calls sweep_deinit, also after a failure. */
+ * The caller always calls sweep_deinit. */
 at_status sweep_init(script *s, const char *configuration, const script_setting *overs,
                      size_t over_count, sweep *out, at_error *error);
-/* Frees the axes. Accepts a zeroed sweep. */
-void sweep_deinit(sweep *w);
+void sweep_deinit(sweep *w); /* accepts a zeroed one */
 
 /* Writes the configuration of a row: `width` value indices. */
 void sweep_row(const sweep *w, size_t row, uint16_t *indices);
@@ -54,7 +53,6 @@ typedef struct inspect_row {
     char *log; /* owned; the compiler's messages if it does not compile */
 } inspect_row;
 
-/* Frees the log of a row. */
 void inspect_row_deinit(inspect_row *row);
 
 /* A change to the compilation of a variant. */
@@ -65,8 +63,8 @@ typedef struct inspect_change {
 } inspect_change;
 
 /* Queues one configuration as request `id`, compiled for `arch` with `change`, which may be NULL.
- * Fills `launch`. *submitted is false if a constraint is broken (the row says which), or if the
- * change is impossible: a kernel with dynamic shared memory cannot spill there. */
+ * Fills `launch`. *submitted is false if a constraint is broken (the row says which), or if
+ * `change` is impossible: a kernel with dynamic shared memory cannot spill there. */
 at_status inspect_submit(script *s, problem_kind problem, const uint16_t *indices,
                          const arch_limits *arch, compile_pool *pool, uint64_t id,
                          const inspect_change *change, inspect_row *row, launch_plan *launch,
@@ -75,7 +73,7 @@ at_status inspect_submit(script *s, problem_kind problem, const uint16_t *indice
 /* Fills the row from a result, and takes the result's log. */
 void inspect_take(compile_result *r, const arch_limits *arch, inspect_row *row);
 
-/* Returns the bytes of spill stores and loads, the local memory traffic that the compiler added. */
+/* Returns the bytes of spill stores and loads: the local memory traffic that the compiler added. */
 uint32_t inspect_spill_bytes(const kernel_resources *r);
 
 #endif

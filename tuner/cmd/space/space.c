@@ -17,8 +17,8 @@
 #include "script/emit.h"
 #include "space/space.h"
 
-/* Counts the configurations of `sp` that the constraints of every ragged problem forbid; 0 if the
- * pattern has no ragged problem. Errors are those of script_space(). */
+/* Counts the configurations of `sp` that every ragged problem forbids; 0 without ragged problems.
+ * Errors are those of script_space(). */
 static at_status count_unchecked(script *s, const space *sp, uint64_t *out, at_error *error)
 {
     const pattern *p = script_pattern(s);
@@ -47,8 +47,6 @@ static at_status count_unchecked(script *s, const space *sp, uint64_t *out, at_e
         space_free(ragged[i]);
     return status;
 }
-
-/* ---- space ---- */
 
 static void warn_unchecked(const script *s, const space *sp, uint64_t unchecked)
 {
@@ -100,7 +98,6 @@ static at_status print_space(const options *o, const script *s, const space *sp,
         error);
 }
 
-/* Prints a line for each configuration. */
 static at_status print_list(const script *s, const space *sp, at_error *error)
 {
     at_status status = AT_OK;
@@ -169,8 +166,6 @@ const command cmd_space = {
     .run = show_space,
 };
 
-/* ---- lint ---- */
-
 /* Limits of the search for unused parameters: configurations whose neighbours are compared, pairs
  * of variants per parameter, and Lua instructions for all parameters (some seconds). */
 enum { MOST_LOOKED_AT = 48, MOST_PAIRS = 256, MOST_INSTRUCTIONS = 1000000000 };
@@ -217,8 +212,7 @@ static void warn_at(void *context, const char *path, int line, const char *text)
     warn(context, path, line, "%s", text);
 }
 
-/* Compares the script's launches with the parameters of the compiled default kernels. Does nothing
- * without a compiler. */
+/* Compares the script's launches with the parameters of the compiled kernels, if NVRTC is found. */
 static at_status lint_prototype(linting *l, const options *o, const arch_limits *limits,
                                 at_error *error)
 {
@@ -237,8 +231,8 @@ static at_status lint_prototype(linting *l, const options *o, const arch_limits 
     return status;
 }
 
-/* Warns of constraints that remove nothing. A constraint that reads the problem or the device may
- * remove something elsewhere, so it is skipped. */
+/* Warns of constraints that remove nothing. Skips constraints that read the problem or the device,
+ * because they may remove something elsewhere. */
 static void lint_constraints(linting *l)
 {
     const pattern *p = script_pattern(l->script);
@@ -265,8 +259,7 @@ static void lint_values(linting *l)
         }
 }
 
-/* Warns of start configurations that are not valid: a search skips them silently, because they may
- * be valid for other problems. */
+/* Warns of invalid start configurations. A search skips them: they may suit other problems. */
 static at_status lint_starts(linting *l, at_error *error)
 {
     const pattern *p = script_pattern(l->script);
@@ -326,8 +319,8 @@ static at_status compare_variants(linting *l, bool *same, at_error *error)
     return status;
 }
 
-/* Warns if a parameter changes no variant. Compares variants, spread over the space, that differ in
- * this parameter alone; without such a pair there is no warning. */
+/* Warns if a parameter changes no variant: compares variants, spread over the space, that differ in
+ * this parameter alone. Does not warn without such a pair. */
 static at_status lint_parameter(linting *l, size_t parameter, at_error *error)
 {
     const space_parameter *p = &script_pattern(l->script)->parameters[parameter];

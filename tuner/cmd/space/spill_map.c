@@ -11,8 +11,6 @@ static const char cap_name[] = "registers";
 /* The compiler refuses caps below 16; no architecture allows more than 255. */
 enum { LEAST_CAP = 16, MOST_CAP = 255, TENTH = 10 };
 
-/* ---- axes ---- */
-
 static at_status add_cap(spill_axis *axis, unsigned cap, at_error *error)
 {
     if (cap < LEAST_CAP || cap > MOST_CAP)
@@ -78,7 +76,7 @@ static bool are_numbers(const pattern *p, const sweep_axis *swept)
     return true;
 }
 
-/* Refuses a cap in --config, since it is not a parameter: one value of --over caps all variants. */
+/* Refuses a cap in --config, which is not a parameter: one value of --over caps all variants. */
 static at_status check_no_cap(const script *s, const char *configuration, at_error *error)
 {
     const size_t length = sizeof cap_name - 1;
@@ -201,8 +199,6 @@ spill_point *spill_map_point(const spill_map *m, size_t line, size_t place)
     return &m->points[line * m->line_length + place];
 }
 
-/* ---- compiling ---- */
-
 static at_status submit(spill_map *m, size_t line, size_t place, bool shared, bool *submitted,
                         at_error *error)
 {
@@ -258,8 +254,6 @@ static at_status take_one(spill_map *m, size_t *index, bool *shared, at_error *e
     return AT_OK;
 }
 
-/* ---- lines ---- */
-
 /* Asks for the largest cap of each number of resident blocks, where occupancy changes. */
 static void wish_occupancy_steps(spill_map *m, spill_line *l)
 {
@@ -277,8 +271,8 @@ static void wish_occupancy_steps(spill_map *m, spill_line *l)
     }
 }
 
-/* Asks for the caps just below the registers that a variant uses, and just above the least cap that
- * the compiler accepts. A few caps there may spill while their neighbours do not. */
+/* Asks for the caps just below the registers that a variant uses, and just above the compiler's
+ * least cap: a few caps there may spill while their neighbours do not. */
 static void wish_caps_that_bind(spill_map *m, spill_line *l)
 {
     enum { BESIDE = 3 };
@@ -295,8 +289,8 @@ static void wish_caps_that_bind(spill_map *m, spill_line *l)
     }
 }
 
-/* If a variant does not spill below the highest cap, supposes that it does not spill at any cap
- * above the registers that it uses. */
+/* If a variant does not spill below the highest cap, supposes the same for all caps above its
+ * registers. */
 static void suppose_above_need(spill_map *m, spill_line *l)
 {
     const spill_axis *a = &m->axes[0];
@@ -310,7 +304,7 @@ static void suppose_above_need(spill_map *m, spill_line *l)
 }
 
 /* Finds the place where a solved line starts to spill (rising) or stops (falling), as a guess for
- * the lines between two solved ones. Returns false if the line has no such place. */
+ * lines between two solved ones. Returns false if there is none. */
 static bool boundary(const spill_map *m, const spill_line *l, bool rising, size_t *at)
 {
     switch (l->kind) {
@@ -390,8 +384,7 @@ static at_status solve_lines(spill_map *m, const size_t *lines, size_t count, at
     return status;
 }
 
-/* Takes suppositions from the nearest solved lines on both sides. They are used only if there is
- * one more axis and its values are numbers. */
+/* Takes suppositions from the nearest solved lines on both sides, along a last axis of numbers. */
 static void suppose_from_neighbours(spill_map *m, size_t line)
 {
     size_t before = line, after = line;

@@ -1,9 +1,9 @@
 /* A map of the configurations in which a pattern's variants spill. Bisection along the first axis
  * finds a threshold for every combination of the other axes.
  *
- * In: a script, an architecture and the sweeps of the command line. The sweep "registers" is a cap
- * on the registers per thread, for any kernel. Out: the threshold of each line, and every compiled
- * point. Lines between similar lines need fewer points. Needs NVRTC and no GPU. */
+ * Input: a script, an architecture and sweeps; the sweep "registers" caps the registers per thread
+ * of any kernel. Output: the threshold of each line, and every compiled point. Lines between
+ * similar lines need fewer points. Needs NVRTC and no GPU. */
 #ifndef AUTOTUNE_CMD_SPACE_SPILL_MAP_H
 #define AUTOTUNE_CMD_SPACE_SPILL_MAP_H
 
@@ -62,16 +62,13 @@ typedef struct spill_request {
     bool whole; /* compile every point, without bisection */
 } spill_request;
 
-/* Makes the axes of the map. Without sweeps the only axis is the cap. AT_USAGE as for
- * sweep_init(), and for more than SPILL_MOST_AXES axes. The caller calls spill_map_deinit, also
- * after a failure. */
+/* Makes the axes of the map; without sweeps the only axis is the cap. AT_USAGE as for sweep_init(),
+ * and above SPILL_MOST_AXES axes. The caller always calls spill_map_deinit. */
 at_status spill_map_init(spill_map *m, script *s, problem_kind problem, const arch_limits *arch,
                          compile_pool *pool, const spill_request *request, at_error *error);
-/* Frees the axes, lines and points. Accepts a zeroed map. */
-void spill_map_deinit(spill_map *m);
+void spill_map_deinit(spill_map *m); /* accepts a zeroed one */
 
-/* Compiles points until every line is solved. Errors are those of inspect_submit() and
- * compile_take(). */
+/* Compiles points until every line is solved. Errors: inspect_submit() and compile_take(). */
 at_status spill_map_solve(spill_map *m, at_error *error);
 
 /* Returns the value of a point on an axis. */

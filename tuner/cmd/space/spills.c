@@ -42,8 +42,6 @@ static spill_request request_of(const options *o, bool timed, bool predicted)
                            .whole = o->whole};
 }
 
-/* ---- times ---- */
-
 static void add_side(explored_arch *x, size_t point, bool shared)
 {
     spill_point *p = &x->map.points[point];
@@ -82,8 +80,7 @@ static at_status time_points(explored_arch *x, session *s, uint64_t seed, at_err
     return status;
 }
 
-/* Returns the fastest side of the line that spills, or does not spill, or NULL if there is none.
- * *point is its point. */
+/* Returns the fastest side of the line that spills, or does not spill, and its *point; or NULL. */
 static const side *fastest(const explored_arch *x, size_t line, bool spilling, spill_point **point)
 {
     const side *best = NULL;
@@ -102,9 +99,8 @@ static const side *fastest(const explored_arch *x, size_t line, bool spilling, s
     return best;
 }
 
-/* Packs the confidence interval of the ratio of the fastest variant that spills to the fastest that
- * does not, from samples of the same blocks, and the place of the former. Packs null if there is
- * nothing to compare. */
+/* Packs the confidence interval of the ratio of the fastest spilling variant to the fastest other
+ * one, from samples of the same blocks, and the place of the former; null without a pair. */
 static json_t *pack_payoff(const explored_arch *x, size_t line)
 {
     spill_point *without_point = NULL, *with_point = NULL;
@@ -123,8 +119,6 @@ static json_t *pack_payoff(const explored_arch *x, size_t line)
                      "occupancy", json_exact(with_point->row.occupancy.fraction));
 }
 
-/* ---- compiled points ---- */
-
 /* Returns the first compiled point of a line from `place` on, or line_length. */
 static size_t next_shown(const spill_map *m, size_t line, size_t place)
 {
@@ -136,8 +130,7 @@ static size_t next_shown(const spill_map *m, size_t line, size_t place)
     return place;
 }
 
-/* Returns whether a point has the same resources as its neighbours on both sides, and no point has
- * times. */
+/* Returns whether a point has the resources of both neighbours, and no point has times. */
 static bool is_like_neighbours(const spill_map *m, size_t line, size_t before, size_t place)
 {
     size_t after = next_shown(m, line, place + 1);
@@ -149,8 +142,6 @@ static bool is_like_neighbours(const spill_map *m, size_t line, size_t before, s
            memcmp(&here->resources, &spill_map_point(m, line, after)->row.resources,
                   sizeof here->resources) == 0;
 }
-
-/* ---- JSON ---- */
 
 static json_t *resources_json(const inspect_row *r)
 {
@@ -195,8 +186,6 @@ static json_t *line_json(const explored_arch *x, size_t line)
     json_put(&out, "points", points);
     return out;
 }
-
-/* ---- data that only the text needs ---- */
 
 /* Packs a place of a line: its value, whether it spills, whether it was compiled without a result,
  * and the index of the constraint that it breaks. */
@@ -270,8 +259,6 @@ static at_status print(const options *o, const explored_arch *all, size_t count,
                   !o->configuration && all[0].map.axis_count == 1 && all[0].map.cap_axis == 0),
         error);
 }
-
-/* ---- the command ---- */
 
 static void explored_deinit(explored_arch *x, bool owns_script)
 {

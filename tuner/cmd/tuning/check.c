@@ -54,15 +54,13 @@ static void allocate(checking *c, size_t count)
     c->count = count;
 }
 
-/* Chooses the configuration of --config, or the script's default. */
 static at_status choose_one(checking *c, const char *text, at_error *error)
 {
     allocate(c, 1);
     return setup_choose_valid(c->script, PROBLEM_TUNED, text, c->indices, error);
 }
 
-/* Chooses `wanted` different configurations of the space, in random order (Knuth's selection
- * sampling). */
+/* Chooses `wanted` different configurations at random (Knuth's selection sampling). */
 static at_status choose_many(checking *c, uint64_t wanted, uint64_t seed, at_error *error)
 {
     space *all;
@@ -98,7 +96,6 @@ static json_t *printed_json(const char *text)
     return out;
 }
 
-/* Packs a line number or a column; 0 becomes null. */
 static json_t *number_json(uint32_t n)
 {
     return n ? json_integer(n) : json_null();
@@ -133,8 +130,7 @@ static json_t *fault_json(const device_fault *f)
     return json_null();
 }
 
-/* Reads the source line of a fault, or null if that fails. The file is beside the script or beside
- * its template. */
+/* Reads the source line of a fault, or null, from the file beside the script or its template. */
 static json_t *source_json(const checking *c, const fault_line *l)
 {
     const pattern *p = script_pattern(c->script);
@@ -200,7 +196,7 @@ static at_status report(checking *c, const options *o, const proof *one, at_erro
                      error);
 }
 
-/* Reports a variant that is likely to hang, as similar ones did, without running it. */
+/* Reports a variant as likely to hang, without running it, if similar ones did. */
 static at_status leave_out(checking *c, const options *o, size_t number, bool *left_out,
                            at_error *error)
 {
@@ -214,8 +210,7 @@ static at_status leave_out(checking *c, const options *o, size_t number, bool *l
     return report(c, o, &(proof){.id = number, .verdict = PROOF_UNKNOWN, .message = why}, error);
 }
 
-/* Keeps the workers busy without compiling far ahead. Submits one variant at a time until one has
- * ended. */
+/* Submits variants until one has ended: workers stay busy without compiling far ahead. */
 static at_status feed(checking *c, const options *o, at_error *error)
 {
     const size_t busy = compile_width(c->pool);
@@ -253,8 +248,8 @@ static void note_hang(checking *c, const proof *one)
         withdraw(c);
 }
 
-/* Returns the error for a check in which no variant compiles: the script or a template is wrong.
- * People saw the first compiler error already. */
+/* Returns the error for a check in which no variant compiles. People saw the first compiler
+ * error. */
 static at_status refuse_source(const checking *c, const char *why, at_error *error)
 {
     if (c->last_message)
@@ -265,7 +260,8 @@ static at_status refuse_source(const checking *c, const char *why, at_error *err
                      c->count > 1 ? "\nNone of the variants compiles." : "");
 }
 
-/* Shows how much of the tuned problem has run, if all of it runs; else the number of variants. */
+/* Shows the completed share of the tuned problem, if all of it runs; else the number of
+ * variants. */
 static void show_progress(const checking *c, progress *shown)
 {
     const uint64_t permille = prover_permille(c->prover);

@@ -1,4 +1,4 @@
-/* autotune sweep: tunes along variables of the problem, one run after the other with the same
+/* autotune sweep: tunes along variables of the problem, one run after the other with shared
  * workers. */
 #include <stdlib.h>
 #include <string.h>
@@ -81,7 +81,7 @@ static bool fails_everywhere(at_status status)
 }
 
 /* Measures a point and adds it. A failure of this point alone is part of the curve; *first keeps
- * the first such failure. */
+ * the first one. */
 static at_status measure(const settings *asked, const char *const *values, curve *out,
                          at_error *first, at_error *error)
 {
@@ -152,8 +152,7 @@ static at_status draw(const options *o, const curve *c, at_error *error)
     return status;
 }
 
-/* Refuses problems that the script cannot load at all, before any point is measured. An error of
- * one point alone belongs to that point. */
+/* Refuses problems that the script cannot load at all, before any point is measured. */
 static at_status check_points(const options *o, const sweep_points *c, at_error *error)
 {
     arch_limits any;

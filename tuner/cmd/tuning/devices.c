@@ -1,8 +1,5 @@
-/* autotune devices, ceilings, calibrate: the devices of this machine, and the most that a GPU can
- * do.
- *
- * Each ceiling is the best of a small space of kernels (lua/ceilings), which is tuned like any
- * other pattern. */
+/* autotune devices, ceilings, calibrate: this machine's devices, and the limits of a GPU. Each
+ * ceiling is the best of a small space of kernels (lua/ceilings), tuned like any other pattern. */
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,11 +15,9 @@
 #include "run/setup/workers.h"
 #include "run/tune.h"
 
-/* ---- devices ---- */
-
 enum { MOST_DEVICES = 64 };
 
-/* Prints the devices. `no_gpu` is the reason why there is no GPU among them, or NULL. */
+/* Prints the devices. `no_gpu` is the reason why no GPU is among them, or NULL. */
 static at_status print_devices(const options *o, const device_properties *d, size_t count,
                                const char *no_gpu, at_error *error)
 {
@@ -63,8 +58,6 @@ const command cmd_devices = {
     .options = "json",
     .run = list_devices,
 };
-
-/* ---- ceilings ---- */
 
 enum { FIGURE_DIGITS = 6 };
 
@@ -137,7 +130,6 @@ static at_status check_names(const options *o, at_error *error)
     return AT_OK;
 }
 
-/* Opens one GPU that is not simulated. */
 static at_status open_gpu(const settings *asked, workers *w, at_error *error)
 {
     if (asked->machine.device &&

@@ -1,10 +1,9 @@
 /* autotune mix: the configuration that serves all captured launches of a kernel best, weighted by
  * how often the program makes each launch.
  *
- * Each launch is tuned, and its best configuration is recorded. Then the best configurations of
- * every launch, and the baseline, are timed on all launches. The winner is recorded as a portfolio
- * of one configuration: 'autotune apply --captured DIR' writes it into the file, and a pick gives
- * it to launches that were not captured. */
+ * Each launch is tuned and recorded. Then the best configurations of every launch, and the
+ * baseline, are timed on all launches. The winner is recorded as a portfolio of one: 'autotune
+ * apply --captured DIR' writes it into the file, and a pick gives it to other launches. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,8 +46,6 @@ typedef struct mix {
     char record_path[PATH_MAX]; /* of the record; "" if nothing is recorded */
     at_error *error;
 } mix;
-
-/* ---- running ---- */
 
 static at_status open_launches(mix *m)
 {
@@ -117,7 +114,6 @@ static at_status run(mix *m, const settings *asked, tune **out)
     return AT_OK;
 }
 
-/* Returns the settings for a run of one launch. */
 static settings settings_of(mix *m, const mixed_launch *l)
 {
     settings asked = m->o->run;
@@ -176,10 +172,7 @@ static at_status time_all(mix *m, mixed_launch *l)
     return status;
 }
 
-/* ---- the result ---- */
-
-/* Returns the time of all launches of the program with a configuration, or 0 if it fails on one of
- * them. */
+/* Returns the time of all the program's launches with a configuration, or 0 if a launch fails. */
 static double total_ns(const mix *m, size_t c)
 {
     double sum = 0;

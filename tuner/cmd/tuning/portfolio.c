@@ -1,5 +1,4 @@
-/* autotune portfolio: a few configurations that serve a range of problems, and a tree that chooses
- * among them. */
+/* autotune portfolio: a few configurations for a range of problems, and a tree that chooses one. */
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -18,8 +17,6 @@
 enum { PERCENT_DIGITS = 4 };
 
 static const char units[] = "KMG";
-
-/* ---- the axes ---- */
 
 typedef struct ranges {
     portfolio_axis axes[PORTFOLIO_MAX_AXES];
@@ -103,8 +100,6 @@ static at_status ranges_init(ranges *r, const options *o, at_error *error)
     }
     return AT_OK;
 }
-
-/* ---- output ---- */
 
 static json_t *pack_regret(const portfolio_regret *r)
 {

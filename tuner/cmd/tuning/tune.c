@@ -1,5 +1,5 @@
-/* autotune tune: finds the fastest configuration and records it; several models of GPU are tuned
- * side by side. */
+/* autotune tune: finds and records the fastest configuration; tunes several models of GPU in
+ * parallel. */
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -25,8 +25,6 @@
 #include "run/setup/settings.h"
 #include "run/tune.h"
 
-/* ---- the GPUs of --device, by model ---- */
-
 enum { MODELS_MOST = 16, MODELS_SPEC_BYTES = 512, MOST_GPUS = 64 };
 
 typedef struct gpu_models {
@@ -35,7 +33,6 @@ typedef struct gpu_models {
     char specs[MODELS_MOST][MODELS_SPEC_BYTES]; /* "cuda:0,2", in the form of settings.device */
 } gpu_models;
 
-/* Returns whether --device names several GPUs, or all. */
 static bool models_asked(const char *names)
 {
     return names &&
@@ -60,7 +57,6 @@ static at_status add_gpu(gpu_models *m, const device_properties *p, at_error *er
     return AT_OK;
 }
 
-/* Adds the GPUs of "cuda:0,2", each once. */
 static at_status add_named(gpu_models *m, const char *names, const device_properties *found,
                            size_t count, at_error *error)
 {
@@ -83,8 +79,8 @@ static at_status add_named(gpu_models *m, const char *names, const device_proper
     return status;
 }
 
-/* Resolves "all" or "cuda:0,2" in a process that asks the driver, or the management library where
- * that is enough. AT_NO_DEVICE if a GPU does not exist, AT_USAGE. */
+/* Resolves "all" or "cuda:0,2" in a process that asks the driver, or the management library if that
+ * is enough. AT_NO_DEVICE if a GPU does not exist, AT_USAGE. */
 static at_status models_find(const char *names, gpu_models *out, at_error *error)
 {
     size_t count;
@@ -99,8 +95,6 @@ static at_status models_find(const char *names, gpu_models *out, at_error *error
     free(found);
     return status;
 }
-
-/* ---- side by side ---- */
 
 typedef struct tuner {
     pid_t pid;
@@ -153,10 +147,10 @@ static void print_output(FILE *from)
         fwrite(buffer, 1, n, stdout);
 }
 
-/* Tunes each model of GPU in a process of its own. Each child returns from here with *mine set and
- * tunes its model; its output goes to a file, and *asked gives it its share of the cores. The
- * parent returns when all have ended: it prints their output in order and passes signals on.
- * *exit_code is the first exit code that is not 0. AT_IO. */
+/* Tunes each model of GPU in a process of its own. Each child returns with *mine set and tunes its
+ * model; its output goes to a file, and *asked gives it its share of the cores. The parent passes
+ * signals on, waits for all children, prints their output in order and sets *exit_code to the first
+ * code that is not 0. AT_IO. */
 static at_status models_side_by_side(const gpu_models *models, settings *asked, bool *mine,
                                      int *exit_code, at_error *error)
 {
@@ -198,9 +192,7 @@ static at_status models_side_by_side(const gpu_models *models, settings *asked, 
     return status;
 }
 
-/* ---- the command ---- */
-
-/* Appends the --config of a variant, without the parameters that have the default's value. */
+/* Appends the --config of a variant, without parameters at the default's value. */
 static void add_differences(char *text, size_t size_bytes, const run_summary *s,
                             const run_result *r)
 {
@@ -220,8 +212,7 @@ static void add_differences(char *text, size_t size_bytes, const run_summary *s,
     }
 }
 
-/* Packs data for the text. If no record is kept, this includes the command that explains the
- * winner, ready to copy. */
+/* Packs data for the text: without a record also the command that explains the winner. */
 static json_t *pack_words(const options *o, const settings *asked, const run_summary *s)
 {
     const run_result *best = run_summary_best(s);

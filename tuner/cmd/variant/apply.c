@@ -1,5 +1,5 @@
-/* autotune apply: writes the winner's values into a kernel's own file, as defaults of its macros
- * and as numbers of its launches. */
+/* autotune apply: writes the winner into a kernel's own file, as macros' defaults and launches'
+ * numbers. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +22,7 @@
 
 enum { MOST_LAUNCHES = 16 };
 
-/* A kernel's launch in the pattern, and for each part of the launch the parameters that change
- * it. */
+/* A kernel's launch in the pattern, and the parameters that change each part of it. */
 typedef struct shape {
     const pattern *pattern;
     char kernel[KERNEL_NAME_BYTES];
@@ -55,8 +54,7 @@ static void add_number(const change *c, cpp_span at, long number)
 }
 
 /* Replaces the number in the text, in the values of variables that the text uses, and in the file's
- * constants. Replaces number - 1 by after - 1 where it is added to round up. Returns the number of
- * replacements. */
+ * constants; also number - 1 where it is added to round up. Returns the number of replacements. */
 static size_t change_numbers(const change *c, cpp_span text, int depth)
 {
     enum { MOST_DEPTH = 4, MOST_VALUES = 4 };
@@ -87,7 +85,7 @@ static size_t change_numbers(const change *c, cpp_span text, int depth)
     return found;
 }
 
-/* Returns whether another parameter has the same number but another new value, so that the number's
+/* Returns whether another parameter has the same number but another new value: then the number's
  * meaning is unclear. */
 static bool is_ambiguous(const shape *s, size_t parameter)
 {
@@ -121,7 +119,7 @@ static long block_number(const change *c, cpp_span text, int depth)
 }
 
 /* Changes the launch for a parameter that is not a macro. Returns false if a part that depends on
- * the parameter has no such number. */
+ * the parameter lacks its number. */
 static bool change_launch(const shape *s, size_t parameter, change *c)
 {
     const pattern *p = s->pattern;
@@ -221,8 +219,7 @@ static void find_dependences(script *s, const uint16_t *indices, const bool *is_
     for (size_t i = 0; i < p->parameter_count; i++) {
         uint16_t one[PATTERN_MAX_PARAMETERS];
         at_error ignored = {0};
-        /* A macro that keeps its value changes no launch, and other values of it are not
-         * applied. */
+        /* A macro that keeps its value changes no launch; its other values are not applied. */
         if ((indices[i] == p->baseline[i] && is_macro[i]) || p->parameters[i].value_count < 2)
             continue;
         memcpy(one, p->baseline, p->parameter_count * sizeof *one);
@@ -245,11 +242,11 @@ static void find_dependences(script *s, const uint16_t *indices, const bool *is_
     free(changed);
 }
 
-/* Adds to `edits`, one list per unit of the file, the changes of the launches in the file's host
- * code that the configuration `indices` needs. The parameters of `is_macro` are macros of the file;
- * for the others, numbers change in the launches and in the values that the launches use. Reports
- * on stderr each launch that cannot be changed, or that does not read a macro on which it depends,
- * with the grid and block that it needs. Returns false if there is such a launch. */
+/* Adds to `edits`, one list per unit of the file, the changes of the host code's launches that the
+ * configuration `indices` needs. Parameters of `is_macro` are macros of the file; for others,
+ * numbers change in the launches and in the values that they use. Returns false after a report on
+ * stderr, with the needed grid and block, for each launch that cannot be changed or does not read a
+ * macro on which it depends. */
 static bool follow_launches(script *s, const uint16_t *indices, const bool *is_macro,
                             edit_list *edits)
 {
@@ -280,11 +277,8 @@ static bool follow_launches(script *s, const uint16_t *indices, const bool *is_m
     return complete;
 }
 
-/* ---- macros ---- */
-
 enum { MOST_ARCHES = 16, NAME_BYTES = 4096 };
 
-/* A configuration for an architecture. */
 typedef struct choice {
     int major, minor;
     uint16_t indices[PATTERN_MAX_PARAMETERS];
@@ -313,8 +307,8 @@ static void format(value v, char text[RECORD_TEXT_BYTES])
         value_format(v, text, RECORD_TEXT_BYTES);
 }
 
-/* Finds the only definition of the macro; *unit is its unit. *out is NULL if the file does not
- * define it. AT_USAGE if there are several definitions. */
+/* Finds the only definition of the macro, in *unit; *out is NULL if the file has none. AT_USAGE if
+ * there are several. */
 static at_status find_definition(const application *a, const char *name, const cpp_macro **out,
                                  size_t *unit, at_error *error)
 {
@@ -358,8 +352,8 @@ static bool is_same_everywhere(const application *a, size_t parameter)
     return true;
 }
 
-/* Refuses a macro that the host code reads: __CUDA_ARCH__ is not defined there, so one value must
- * serve all architectures. */
+/* Refuses a macro that the host code reads: without __CUDA_ARCH__ there, one value must serve all
+ * architectures. */
 static at_status check_host(const application *a, const char *name, at_error *error)
 {
     const char *const words[] = {name, NULL};
@@ -379,8 +373,8 @@ static at_status check_host(const application *a, const char *name, at_error *er
     return AT_OK;
 }
 
-/* Returns the definition with the new value, with a case per architecture if there are several
- * choices. The caller frees it. */
+/* Returns the definition with the new value, or with a case per architecture. The caller frees
+ * it. */
 static char *redefined(const application *a, size_t parameter, const cpp_macro *m)
 {
     char text[RECORD_TEXT_BYTES];
@@ -445,8 +439,8 @@ static at_status apply_parameter(application *a, size_t parameter, at_error *err
     return AT_OK;
 }
 
-/* Adds the definitions of macros that the file takes from -D, after the file's first comment or at
- * its start. */
+/* Defines the macros that the file takes from -D after the file's first comment, or at its
+ * start. */
 static void add_definitions(application *a)
 {
     char *text = memory_require(pack_take_text(&a->added));
@@ -537,7 +531,6 @@ static at_status write_units(const application *a, bool complete, at_error *erro
     return status;
 }
 
-/* Changes the launches. Returns false, after a warning, if one of them cannot be changed. */
 static bool change_launches(const application *a)
 {
     bool is_macro[PATTERN_MAX_PARAMETERS], complete = true;
@@ -549,8 +542,8 @@ static bool change_launches(const application *a)
     return complete;
 }
 
-/* Returns whether --captured names a folder with several launches. Then the script is loaded for
- * the first one: all launches are of one kernel. Loading reports a wrong folder. */
+/* Returns whether --captured names a folder with several launches. Then `first` is the one to load
+ * the script for: all launches are of one kernel. Loading reports a wrong folder. */
 static bool take_mix(settings *asked, char first[NAME_BYTES])
 {
     at_error ignored = {0};

@@ -12,12 +12,12 @@
 at_status best_find(const options *o, script *s, const arch_limits *gpu, uint16_t *indices,
                     pick_rule *rule, at_error *error);
 
-/* Writes the configuration that the records give for the script and problem of the options, on
- * --arch or this machine's GPU, in the form of --config. AT_USAGE if nothing is recorded for it. */
+/* Writes the recorded configuration for the script and problem of the options, on --arch or this
+ * machine's GPU, in the form of --config. AT_USAGE if nothing is recorded. */
 at_status best_text(const options *o, char text[CONFIGURATION_BYTES], at_error *error);
 
 /* Finds the configuration that 'autotune mix' recorded for this GPU: a portfolio of one. AT_USAGE
- * if there is none, or if the script does not allow it. */
+ * if it is missing, or the script does not allow it. */
 at_status best_find_mix(const options *o, script *s, const arch_limits *gpu, uint16_t *indices,
                         at_error *error);
 

@@ -34,8 +34,8 @@ static at_status print_ptx(const emitted *source, script *s, const uint16_t *ind
     return status;
 }
 
-/* Warns of a broken constraint. The source is printed nevertheless, to show why the constraint is
- * there. */
+/* Warns of a broken constraint. The source is printed nevertheless, to show the constraint's
+ * reason. */
 static at_status warn_if_invalid(script *s, const uint16_t *indices, at_error *error)
 {
     bool valid;
@@ -85,8 +85,8 @@ static void print_arguments(const launch_plan *plan, const kernel_launch *l,
     fputs("\n", to);
 }
 
-/* Prints launch attributes other than CUDA's defaults. A launch without them fails or gives wrong
- * results. */
+/* Prints launch attributes that differ from CUDA's defaults: without them the launch fails or gives
+ * wrong results. */
 static void print_attributes(const kernel_launch *l, FILE *to)
 {
     const bool in_clusters = plan_cluster_blocks(l) > 1;
@@ -115,7 +115,7 @@ static void print_transfer(const transfer_plan *t, const problem_plan *problem, 
             host_staging_names(&count)[t->staging], (unsigned long long)t->chunk_bytes, t->streams);
 }
 
-/* Prints what precedes a launch: the compiler options, and the contents of constants. */
+/* Prints the compiler options and the contents of constants. */
 static void print_preparations(const emitted *source, const launch_plan *plan,
                                const problem_plan *problem, FILE *to)
 {

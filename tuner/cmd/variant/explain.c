@@ -50,8 +50,6 @@ static at_status prove(explained *x, at_error *error)
     return status;
 }
 
-/* ---- JSON ---- */
-
 static bool is_used(const sim_counter *c)
 {
     return c->requests || c->shared_requests || c->constant_requests;
@@ -179,8 +177,6 @@ static json_t *pack_explained(const explained *x)
     return root;
 }
 
-/* ---- data that only the text needs ---- */
-
 /* Packs the counts of the executed blocks. */
 static json_t *counter_words(const char *kind, const sim_counter *c)
 {
@@ -254,8 +250,8 @@ static json_t *launch_words(const explained *x, uint32_t i)
         "blocks", (json_int_t)profile->blocks, "alone", alone);
 }
 
-/* Lists, for each line of the source, its line in the kernel's own file, or 0. The list is empty
- * for templates, whose lines differ from the source's. */
+/* Lists each source line's line in the kernel's own file, or 0. Empty for templates, whose lines
+ * differ. */
 static json_t *own_numbers(const explained *x)
 {
     const kernel_file *file;
@@ -294,8 +290,6 @@ static json_t *pack_words(const explained *x)
                      "spilled", (json_int_t)r->spill_store_bytes + r->spill_load_bytes,
                      "predicts_tuned", (int)x->predicts_tuned);
 }
-
-/* ---- the command ---- */
 
 /* Counts the variant and proves it. */
 static at_status make_proven(const settings *wanted, const char *configuration, explained *x,

@@ -14,8 +14,8 @@
 
 enum { NAME_BYTES = 512 };
 
-/* Launches with fewer warp instructions run whole, which takes a second or two; others run a sample
- * of their blocks. */
+/* Launches with fewer warp instructions run whole, in a second or two; others run a sample of
+ * blocks. */
 static const double whole_instructions = 4e6;
 
 void explained_deinit(explained *x)
@@ -38,8 +38,8 @@ void explained_deinit(explained *x)
     script_free(x->script);
 }
 
-/* Writes the source's name for the preprocessor. It differs from the names of all included files,
- * because the preprocessor identifies files by name. */
+/* Writes the source's name for the preprocessor, which must differ from all included files'
+ * names. */
 static const char *source_name(const explained *x, char *name)
 {
     snprintf(name, NAME_BYTES, "(emitted) %s.cu", script_pattern(x->script)->name);
@@ -90,7 +90,6 @@ static void show_count(void *shown, uint64_t done, uint64_t total)
                    .stage = "explain", .done = done, .total = total, .now_ns = clock_now_ns()});
 }
 
-/* Runs every launch, with a sample of its blocks or whole. */
 static at_status run_launches(explained *x, bool whole, progress *shown, at_error *error)
 {
     const device_image image = result_image(&x->compiled, true);
@@ -167,8 +166,7 @@ static void take_predictions(explained *x, const explained *tuned)
     x->predicts_tuned = true;
 }
 
-/* Predicts the tuned problem. If it cannot run here, the predictions of the smaller problem
- * stay. */
+/* Predicts the tuned problem. If it cannot run here, the smaller problem's predictions stay. */
 static void predict_tuned(const settings *wanted, explained *x)
 {
     explained tuned = {0};

@@ -44,18 +44,16 @@ typedef struct explained {
                              faults */
 } explained;
 
-/* Compiles a configuration of the script that `wanted` names, and counts its work on the simulated
- * device. A NULL `configuration` is the script's default. With `simulated` the script's problem for
- * simulated devices is counted, if there is one; times are still predicted for the tuned problem if
- * that can run here. Does not prove the variant. *x starts zeroed. The caller calls
- * explained_deinit, also after a failure. */
+/* Compiles a configuration (NULL: the default) of the script that `wanted` names, and counts its
+ * work on the simulated device, without a proof. With `simulated` the script's problem for
+ * simulated devices is counted, if there is one; times are predicted for the tuned problem if that
+ * can run here. *x starts zeroed. The caller always calls explained_deinit. */
 at_status explained_count(const settings *wanted, const char *configuration, bool simulated,
                           explained *x, at_error *error);
-/* Frees everything that the variant owns. Accepts a zeroed one. */
-void explained_deinit(explained *x);
+void explained_deinit(explained *x); /* accepts a zeroed one */
 
 /* Returns the name of metric `i` among Nsight Compute's metrics that the simulated device counts,
- * or NULL past the last. *count is for the whole grid, even if a sample of its blocks was run. */
+ * or NULL past the last. *count is for the whole grid, even after a sample of blocks. */
 const char *explained_metric(const explained *x, uint32_t launch, size_t i, double *count);
 
 /* Returns whether a launch ended in a fault of the kernel. */

@@ -1,5 +1,5 @@
-/* autotune profile: the hardware counters of one variant on a GPU, beside the counts of the
- * simulated device. */
+/* autotune profile: the hardware counters of a variant on a GPU, and the simulated device's
+ * counts. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -194,8 +194,7 @@ static at_status count(profiled *x, at_error *error)
     return status;
 }
 
-/* Refuses a counter of --metrics that the chip does not have. Usual counters that it lacks are left
- * out. */
+/* Refuses a counter of --metrics that the chip lacks. Drops usual counters that it lacks. */
 static at_status check_names(const options *o, const profiled *x, at_error *error)
 {
     for (size_t i = 0; o->metrics && x->counters && i < x->name_count; i++)
@@ -207,7 +206,7 @@ static at_status check_names(const options *o, const profiled *x, at_error *erro
     return AT_OK;
 }
 
-/* Counts the variant on the simulated device. If that fails, the GPU's counts are printed alone. */
+/* Counts the variant on the simulated device. If that fails, only the GPU's counts are printed. */
 static void simulate(const options *o, profiled *x)
 {
     settings wanted = o->run;
@@ -256,8 +255,7 @@ static json_t *launch_json(const profiled *x, uint32_t launch)
                      simulated);
 }
 
-/* Packs data that only the text needs: the words and the exact figures of each counter, null if
- * there is none. */
+/* Packs data that only the text needs: the words and exact figures of each counter, or null. */
 static json_t *pack_words(const profiled *x)
 {
     json_t *launches = json_array();
