@@ -15,11 +15,10 @@
 #include "record/record.h"
 #include "script/render.h"
 
-/* ---- one record ----
+/* ---- one record: its table for templates (docs/development/record_table.md) ----
  *
- * The table of a record for templates; docs/development/record_table.md describes its members.
- * Every record has every member; unknown values are null. Entries and portfolios keep their order
- * in the record. Functions return new references. */
+ * Every record has every member; unknown values are null. Entries and portfolios keep the record's
+ * order. Functions return new references. */
 
 static json_t *text_or_null(const char *text)
 {
@@ -36,7 +35,6 @@ static json_t *time_or_null(int64_t time_ns)
     return time_ns > 0 ? json_integer(time_ns) : json_null();
 }
 
-/* Returns the JSON object of an entry or a portfolio in the record's file. */
 static json_t *in_file(const record *r, const char *list, size_t place)
 {
     json_t *found = json_array_get(json_object_get(r->root, list), place);
@@ -156,8 +154,6 @@ static json_t *record_table(const record *r)
     return out;
 }
 
-/* ---- source text ---- */
-
 /* Packs source text, whose encoding is not checked. */
 static json_t *source_text(const char *text)
 {
@@ -168,8 +164,6 @@ static json_t *count_of(size_t n)
 {
     return json_integer((json_int_t)n);
 }
-
-/* ---- columns ---- */
 
 static json_t *column_table(const export_column *c)
 {
@@ -200,8 +194,6 @@ static json_t *columns_table(const export_column *columns, size_t count)
         json_append(&out, column_table(&columns[i]));
     return out;
 }
-
-/* ---- rows ---- */
 
 /* Returns element `place` of the member `name`, as a new reference. */
 static json_t *shared(const json_t *of, const char *name, size_t place)
@@ -269,8 +261,6 @@ static void put_rows(const export_model *m, json_t **out)
     json_put(out, "seen", seen);
 }
 
-/* ---- expressions in C ---- */
-
 static void put_expressions(const export_model *m, json_t **out)
 {
     static const char *const c_types[] = {[EXPORT_INTEGER] = "int64_t",
@@ -298,8 +288,6 @@ static void put_expressions(const export_model *m, json_t **out)
     json_put(out, "constraints", constraints);
     json_put(out, "derived", derived);
 }
-
-/* ---- kernels ---- */
 
 static json_t *launch_table(const export_launch *l)
 {
@@ -423,8 +411,8 @@ static json_t *element_types_table(void)
     return out;
 }
 
-/* Makes the table that templates are given; docs/development/record_table.md describes it. `stem`
- * is the stem of the files' names. Returns a new reference. */
+/* Makes the table for templates; `stem` is the stem of the files' names. Returns a new
+ * reference. */
 static json_t *export_table(const export_model *const *models, size_t count, const char *stem)
 {
     json_t *out = json_object(), *patterns = json_array();
@@ -462,8 +450,7 @@ static void choose_name(const export_files *f, const char *name, char out[EXPORT
         snprintf(out, EXPORT_FILE_NAME_BYTES, "%.*s-%u%.20s", stem, name, n, dot ? dot : "");
 }
 
-/* Adds a file and takes its text. If the name is taken, "-2" (or more) goes before its
- * extension. */
+/* Adds a file and takes its text. If the name is taken, "-2" (or more) precedes its extension. */
 static void export_files_add(export_files *f, const char *name, char *text, size_t size_bytes)
 {
     export_file file = {.text = text, .size_bytes = size_bytes};

@@ -1,8 +1,6 @@
-/* Exporters: records in formats that other programs use without autotune.
- *
- * An exporter is a name and a template over the table that docs/development/record_table.md
- * describes. A new exporter is a template in templates/export and a line of the table in
- * export/export.c. */
+/* Exporters: records in formats that other programs use without autotune. An exporter is a line of
+ * the table in export/export.c and a template in templates/export over the table that
+ * docs/development/record_table.md describes. */
 #ifndef AUTOTUNE_EXPORT_EXPORT_H
 #define AUTOTUNE_EXPORT_EXPORT_H
 
@@ -12,9 +10,7 @@
 #include "base/error.h"
 #include "export/model.h"
 
-/* ---- files ----
- *
- * The files that an exporter writes: names without slashes, and texts in memory. */
+/* The files that an exporter writes: names without slashes, and texts in memory. */
 
 enum { EXPORT_FILE_NAME_BYTES = 160 };
 
@@ -30,8 +26,6 @@ typedef struct export_files {
 } export_files;
 
 void export_files_deinit(export_files *f); /* accepts zeroed ones */
-
-/* ---- exporters ---- */
 
 typedef struct exporter {
     const char *name;          /* the word of --format */

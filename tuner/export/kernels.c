@@ -85,8 +85,6 @@ void export_kernels_deinit(export_kernels *k)
     *k = (export_kernels){0};
 }
 
-/* ---- inline PTX ---- */
-
 typedef struct kernel {
     const ptx_module *m;
     const ptx_function *f;
@@ -112,9 +110,6 @@ static const ptx_variable *parameter(const kernel *k, int i)
     return &k->m->variables[k->f->first_parameter + i];
 }
 
-/* ---- kernels that can be written ---- */
-
-/* A number parameter in CUDA C++, and its constraint letter in inline PTX. */
 typedef struct number {
     uint64_t size_bytes;
     const char *type;
@@ -206,10 +201,7 @@ static bool can_be_written(const kernel *k)
     return is_launched_plainly(&f->limits);
 }
 
-/* ---- writing ---- */
-
-/* Each line is a string literal of its own. With one raw literal clang 22 takes twenty times as
- * long. */
+/* Each line is a string literal: one raw literal takes clang 22 twenty times as long. */
 static const char next_line[] = "\\n\"\n    \"";
 
 static void print_text(ptx_text text, FILE *to)
@@ -223,7 +215,7 @@ static void print_text(ptx_text text, FILE *to)
     }
 }
 
-/* Prints the token with its quotes, after a line end or a blank if there was one since `last`. */
+/* Prints the token, its quotes, and a line end or blank before it if there was one since `last`. */
 static void print_token(const ptx_token *t, const char *last, FILE *to)
 {
     uint32_t quote = t->kind == PTX_TOKEN_STRING;
@@ -235,9 +227,9 @@ static void print_token(const ptx_token *t, const char *last, FILE *to)
     print_text(whole, to);
 }
 
-/* Writes the replacement of a statement that reads a parameter, or of the opcode that moves the
- * address of dynamic shared memory into 64 bits, and moves the lexer past it. The lexer is after
- * the opcode's first word. Returns false if nothing is replaced. */
+/* Replaces a statement that reads a parameter, or the opcode that moves the address of dynamic
+ * shared memory into 64 bits, and moves the lexer, which is after the opcode's first word, past it.
+ * Returns false if nothing is replaced. */
 static bool print_instead(const kernel *k, const ptx_statement *s, ptx_lexer *l, FILE *to)
 {
     const ptx_variable *read = parameter_read(k, s);
@@ -297,8 +289,8 @@ static void print_register(const ptx_variable *v, uint64_t size_bytes, FILE *to)
     fputc(';', to);
 }
 
-/* Copies the operands into registers with their PTX names. They are in an outer block, because the
- * kernel's registers may have the same names. Addresses of shared memory have 32 bits. */
+/* Copies the operands into registers with their PTX names, in an outer block, because the kernel's
+ * registers may have the same names. Addresses of shared memory have 32 bits. */
 static void print_operands(const kernel *k, bool dynamic, FILE *to)
 {
     const int count = k->f->parameter_count;
@@ -321,8 +313,8 @@ static void print_operands(const kernel *k, bool dynamic, FILE *to)
         }
 }
 
-/* Returns the alignment of the dynamic shared memory that the kernel uses, in bytes, or 0 if it
- * uses none. */
+/* Returns the alignment of the kernel's dynamic shared memory in bytes, or 0 without such
+ * memory. */
 static uint32_t dynamic_alignment(const kernel *k)
 {
     uint32_t most = 0;
@@ -362,8 +354,6 @@ static void print_kernel(const kernel *k, const char *entry, FILE *to)
         fprintf(to, "%s\"l\"(%s_dynamic)", count ? ", " : "", entry);
     fputs(" : \"memory\");\n}\n", to);
 }
-
-/* ---- a module ---- */
 
 /* Writes a kernel. Returns false if it cannot be written as inline PTX. */
 static bool write_kernel(const ptx_module *m, const ptx_function *f, const char *entry, FILE *to)

@@ -1,7 +1,5 @@
-/* The kernel sources of an exported .cu file, and the configurations that use each source.
- *
- * A source that contains sizes of the problem or limits of the device is used for these values
- * alone. */
+/* The kernel sources of an exported .cu file, and the configurations that use each source. A source
+ * with sizes of the problem or limits of the device in it serves only these values. */
 #ifndef AUTOTUNE_EXPORT_KERNELS_H
 #define AUTOTUNE_EXPORT_KERNELS_H
 
@@ -73,25 +71,22 @@ size_t export_kernels_add_source(export_kernels *k, export_source source);
 /* Adds a use, unless there is an equal one. Takes its conditions. */
 void export_kernels_add_use(export_kernels *k, export_use use);
 
-/* Writes kernels whose bodies are PTX, as inline assembly in CUDA C++.
- *
- * NVRTC made the measured code from a source. Another compiler may make slower code from the same
- * source; from the PTX it makes the same code. A kernel cannot be written so if it refers to
- * something outside its body (constant or global variables, functions), if it takes a struct, or if
- * the PTX fixes a cluster or a number of registers.
+/* Writes kernels whose bodies are PTX, as inline assembly in CUDA C++: another compiler may make
+ * slower code from the source of a measured kernel, but makes the same code from its PTX. Kernels
+ * cannot be written so if they refer to something outside their bodies (constant or global
+ * variables, functions), take a struct, or fix a cluster or a number of registers.
  *
  * Writes a kernel for each of `entries` that has a name and whose kernel is in the PTX. `symbols`
  * are the names of the PTX's kernels, one per line; an entry's `place` is a line. The kernel has
- * the entry's name, or autotune_ptx_<e> if the name is not an identifier. Each number among the
- * parameters is a parameter.
+ * the entry's name, or autotune_ptx_<e> if that is not an identifier, and only the numbers among
+ * the parameters.
  *
- * The caller frees *out. It is NULL if a kernel cannot be written, or if there is none. AT_FORMAT
- * if `ptx` is not PTX. */
+ * The caller frees *out, which is NULL if a kernel cannot be written or none is left. AT_FORMAT if
+ * `ptx` is not PTX. */
 at_status export_inline_ptx(const char *ptx, size_t ptx_bytes, const char *symbols,
                             const export_entry *entries, size_t entry_count, char **out,
                             at_error *error);
 
-/* Frees the texts of a source, and zeroes it. */
 void export_source_deinit(export_source *s);
 void export_kernels_deinit(export_kernels *k); /* accepts zeroed ones */
 

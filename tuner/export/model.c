@@ -16,8 +16,6 @@ static void hold(json_t **held, const value *v)
         json_append(held, json_from_value(*v));
 }
 
-/* ---- the values of a column, in the order in which its words are named ---- */
-
 /* Adds the problems of the portfolio's sample: programs may ask about problems like these. */
 static void hold_made_on(json_t **held, const export_column *c, const record *from)
 {
@@ -88,8 +86,6 @@ static json_t *given_columns(const export_model *m)
     return columns;
 }
 
-/* ---- names of columns ---- */
-
 static void read_column(const json_t *from, export_column *c)
 {
     static const char *const types[] = {[EXPORT_INTEGER] = "int",
@@ -117,9 +113,9 @@ static void read_column(const json_t *from, export_column *c)
     }
 }
 
-/* Gives the columns their types, identifiers and words, and the launch's buffers their identifiers;
- * lua/lib/identifiers.lua chooses them. Columns that have names keep them, and may get more words.
- * AT_USAGE for a problem whose value is of another kind than its variable. */
+/* Gives columns their types, identifiers and words, and the launch's buffers their identifiers, by
+ * lua/lib/identifiers.lua. Columns that have names keep them, and may get more words. AT_USAGE for
+ * a problem whose value is of another kind than its variable. */
 static at_status name_columns(export_model *m, at_error *error)
 {
     json_t *given = json_object(), *types = json_array(), *buffers = json_array(), *names = NULL;
@@ -140,8 +136,6 @@ static at_status name_columns(export_model *m, at_error *error)
     json_decref(names);
     return status;
 }
-
-/* ---- columns and rows ---- */
 
 static const record_entry *latest_entry(const record_set *records)
 {
@@ -226,7 +220,6 @@ static const export_feature *find_feature(const export_model *m, const record_fe
     return NULL;
 }
 
-/* Returns whether the model has the variables or the feature of a node. */
 static bool is_asked_of_model(const export_model *m, const record_node *n)
 {
     if (n->feature)
@@ -235,8 +228,7 @@ static bool is_asked_of_model(const export_model *m, const record_node *n)
            (find_variable(m, n->variable) && (!n->times || find_variable(m, n->times)));
 }
 
-/* Returns whether the model has all names of the portfolio. If not, the portfolio is from another
- * script. */
+/* Returns whether the model has all names of the portfolio, which may be from another script. */
 static bool is_of_model(const export_model *m, const record_portfolio *p)
 {
     bool has = true;
@@ -274,8 +266,8 @@ static void add_rows(export_model *m, const record *from)
     }
 }
 
-/* Sorts entries by preference. The order is stable, since the first of equal distance is picked.
- * The rows of portfolios stay in their places. */
+/* Sorts entries by preference, stably: of equal distances the first is picked. The rows of
+ * portfolios stay in their places. */
 static void sort_by_preference(export_model *m)
 {
     export_row *sorted = memory_new(m->row_count, sizeof *sorted);
@@ -308,8 +300,8 @@ bool export_tells_of(const export_model *m, const export_seen *s, const export_r
     return r->from == s->from && s->seen->warm_cache == (r->entry && r->entry->warm_cache);
 }
 
-/* State of the choice of rows: classes of equal configurations and problems, and the first row of
- * each. */
+/* State of the choice of rows: classes of equal configurations and problems, and their first
+ * rows. */
 typedef struct chooser {
     record_classes configurations, problems;
     size_t *heads; /* the first row of each class of configurations, from 1 */

@@ -1,10 +1,10 @@
 /* The data of an exported pattern, as plain columns and rows: names that are safe in source code,
  * types that hold every recorded value, and words for texts.
  *
- * In: the records of one pattern and, if it was found, its script. Out: the model, which borrows
- * from both. Names and texts in records are not trusted. Every identifier in the model consists of
- * letters, digits and underscores, is not a keyword or macro of the language, and is unique. So is
- * each pair of a column and a word, in upper case. */
+ * Input: the records of one pattern and, if found, its script; the model borrows from both. Names
+ * and texts in records are not trusted. Every identifier in the model consists of letters, digits
+ * and underscores, is not a keyword or macro of the language, and is unique. So is each pair of a
+ * column and a word, in upper case. */
 #ifndef AUTOTUNE_EXPORT_MODEL_H
 #define AUTOTUNE_EXPORT_MODEL_H
 
@@ -39,7 +39,6 @@ typedef struct export_column {
     export_word *words; /* owned */
 } export_column;
 
-/* A recorded configuration: of an entry, or of a portfolio. */
 typedef struct export_row {
     const record *from;
     const record_entry *entry; /* NULL for a portfolio's configuration */
@@ -49,7 +48,6 @@ typedef struct export_row {
     bool first;        /* whether it is the entry to prefer for its GPU and problem */
 } export_row;
 
-/* A constraint of the pattern. */
 typedef struct export_constraint {
     const char *text; /* as the script writes it */
     char *c;          /* owned; NULL if it cannot be written in C */
@@ -110,27 +108,25 @@ at_status export_model_init(export_model *m, const char *pattern_name, const rec
 /* Frees what the model owns, and zeroes it. Accepts a zeroed model. */
 void export_model_deinit(export_model *m);
 
-/* Adds a constraint: its text, which is borrowed, and its C, which the model owns and which may be
- * NULL. */
+/* Adds a constraint: its text, which is borrowed, and its C, which is owned and may be NULL. */
 void export_model_add_constraint(export_model *m, const char *text, char *c);
 
-/* Adds a derived value that constraints and launches may use. It must follow the values that it
- * reads. The name is borrowed; the model owns the C of its value and of the assignment. */
+/* Adds a derived value for constraints and launches, after the values that it reads. The name is
+ * borrowed; the model owns the C of its value and of the assignment. */
 void export_model_add_derived(export_model *m, const char *name, export_type type, char *c,
                               char *assignment);
 
 /* Sets the C of a feature, which the model owns. */
 void export_model_set_feature(export_model *m, size_t feature, char *c, char *assignment);
 
-/* Adds the values of problems to the words of the variables, and names the launch's buffers. The
- * problems have all variables and outlive the model. AT_USAGE if a value has another type than its
+/* Adds values of problems to the variables' words, and names the launch's buffers. The problems
+ * have all variables and outlive the model. AT_USAGE if a value has another type than its
  * variable. */
 at_status export_model_add_problems(export_model *m, const record_values *problems, size_t count,
                                     at_error *error);
 
-/* Writes the variable or parameter of this name as an expression in autotune_<pattern>_fits() that
- * needs no brackets. Returns its column, or NULL if there is none or it has values of several
- * types. */
+/* Writes a variable or parameter as an expression in autotune_<pattern>_fits() that needs no
+ * brackets. Returns its column, or NULL if the name is unknown or has values of several types. */
 const export_column *export_spell(const export_model *m, const char *name, char *text,
                                   size_t size_bytes);
 
