@@ -37,8 +37,8 @@ void channel_remove(channel_table *t, channel *c);
 /* Appends bytes to those that wait for the socket. */
 void channel_put(channel *c, const void *bytes, size_t size_bytes);
 
-/* Writes as much as the socket takes without blocking. Returns false if the channel is done: its
- * peer is gone, or it is closing and everything is written. */
+/* Writes what the socket takes without blocking. Returns false if the channel is done: its peer is
+ * gone, or it is closing and everything is written. */
 bool channel_flush(channel *c);
 
 void channel_table_deinit(channel_table *t);

@@ -90,7 +90,6 @@ void mail_lose(mail *m, uint32_t rank)
     m->peers[rank].lost = true;
 }
 
-/* Frees letters that MPI has sent. */
 static void collect(peer *p)
 {
     for (size_t i = p->under_way; i-- > 0;) {
@@ -185,8 +184,8 @@ void mail_close(mail *m, int timeout_ms, int code)
     while ((waiting || !(met || lost)) && clock_now_ns() < end_ns) {
         waiting = false;
         for (int i = 0; m->peers && i < m->ranks; i++) {
-            /* Drop letters that still arrive: MPI sends a long letter only while the other end
-             * receives it. */
+            /* Drop arriving letters: MPI sends a long letter only while the other end receives
+             * it. */
             take_from(m, i);
             lost = lost || m->peers[i].lost;
             waiting = waiting || (!m->peers[i].lost && m->peers[i].under_way > 0);

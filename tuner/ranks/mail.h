@@ -1,5 +1,5 @@
-/* Messages ("letters") between the ranks, over MPI. Sending and receiving never block, so that a
- * rank that is slow, hangs or is lost does not stop the others. No other module uses MPI. */
+/* Messages ("letters") between the ranks, over MPI, which no other module uses. Sending and
+ * receiving never block, so that a slow, hanging or lost rank does not stop the others. */
 #ifndef AUTOTUNE_RANKS_MAIL_H
 #define AUTOTUNE_RANKS_MAIL_H
 
@@ -27,8 +27,8 @@ typedef struct letter {
 
 typedef struct mail mail;
 
-/* Joins the MPI launch. Returns AT_IO if MPI does not start, AT_USAGE if there are more than `most`
- * ranks. The caller calls mail_close(), also after an error. */
+/* Joins the MPI launch. Returns AT_IO if MPI does not start, AT_USAGE above `most` ranks. The
+ * caller calls mail_close(), also after an error. */
 at_status mail_open(uint32_t most, mail **out, at_error *error);
 uint32_t mail_rank(const mail *m);
 uint32_t mail_ranks(const mail *m);
@@ -38,22 +38,20 @@ uint32_t mail_ranks_of_host(const mail *m); /* number of ranks on this host */
  * letters to it are unsent. */
 bool mail_has_room(const mail *m, uint32_t rank);
 
-/* Sends a copy of the bytes. A letter to a lost rank is dropped; a rank becomes lost if sending to
- * it fails. */
+/* Sends a copy of the bytes. Drops letters to a lost rank. A failed send makes the rank lost. */
 void mail_send(mail *m, uint32_t rank, letter_kind kind, uint32_t channel, const void *bytes,
                size_t size_bytes);
 
-/* Receives a letter; *out is borrowed until the next call. Returns false if no letter has
- * arrived. */
+/* Receives a letter, borrowed until the next call. Returns false if no letter has arrived. */
 bool mail_take(mail *m, uint32_t *rank, const letter **out);
 
 /* A rank is lost after a failed send or receive, or after mail_lose(). */
 bool mail_lost(const mail *m, uint32_t rank);
 void mail_lose(mail *m, uint32_t rank);
 
-/* Waits up to `timeout_ms` until the letters of all ranks are sent, dropping those that arrive,
- * then leaves the launch and frees `m`. If a rank is lost or letters are still unsent, ends the
- * whole launch with exit code `code`. */
+/* Waits up to `timeout_ms` until all letters are sent, dropping those that arrive, then leaves the
+ * launch and frees `m`. If a rank is lost or letters are still unsent, ends the whole launch with
+ * exit code `code`. */
 void mail_close(mail *m, int timeout_ms, int code);
 
 #endif

@@ -2,9 +2,8 @@
 /* autotune-rank: the program that runs on each rank of an MPI launch.
  *
  * Rank 0 starts the tuner and forwards bytes between it and the workers on the other ranks. Each
- * other rank starts the workers that rank 0 asks for; these workers are confined as usual and do
- * not use MPI. Nothing blocks: a rank that sends nothing for SILENCE_MS is lost with its
- * workers. */
+ * other rank starts the workers that rank 0 asks for, confined as usual and without MPI. Nothing
+ * blocks: a rank that sends nothing for SILENCE_MS is lost with its workers. */
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -25,7 +24,6 @@
 #include "ranks/mail.h"
 #include "ranks/ranks.h"
 
-/* Times in milliseconds. */
 enum {
     BEAT_MS = 1000,         /* between heartbeats */
     SILENCE_MS = 20 * 1000, /* without heartbeats before a rank is lost */
@@ -58,8 +56,6 @@ static uint32_t usable_cores(const mail *m)
         usable = (size_t)online / of_host;
     return usable > 0 ? (uint32_t)usable : 1;
 }
-
-/* ---- rank 0 ---- */
 
 static void become_tuner(const relay *r, int fd, pid_t parent, char **argv)
 {
@@ -152,8 +148,6 @@ static void watch_tuner(relay *r)
     r->over = true;
 }
 
-/* ---- the other ranks ---- */
-
 static void open_worker(relay *r, uint32_t rank, const letter *l)
 {
     char name[CLUSTER_NAME_BYTES];
@@ -167,8 +161,6 @@ static void open_worker(relay *r, uint32_t rank, const letter *l)
     else
         channel_add(&r->channels, rank, l->channel, w);
 }
-
-/* ---- all ranks ---- */
 
 static void deliver(relay *r, uint32_t rank, const letter *l)
 {
@@ -204,8 +196,8 @@ static void deliver(relay *r, uint32_t rank, const letter *l)
     }
 }
 
-/* Forwards bytes from the socket to the other rank, as long as that can take them. Returns false if
- * the socket is closed. */
+/* Forwards bytes from the socket to the other rank, as long as the rank can take them. Returns
+ * false if the socket is closed. */
 static bool forward(relay *r, channel *c)
 {
     unsigned char bytes[MAIL_MOST_BYTES];
@@ -255,7 +247,6 @@ static void lose_rank(relay *r, uint32_t rank)
             channel_remove(&r->channels, &r->channels.items[i]);
 }
 
-/* Sends heartbeats and finds lost ranks. */
 static void send_heartbeats(relay *r)
 {
     int64_t now_ns = clock_now_ns();

@@ -27,20 +27,18 @@ size_t ranks_count(const rank_hosts *c);
 /* Returns the number of cores that a rank may use, or 0 if it is unknown. */
 size_t ranks_cores(const rank_hosts *c, size_t rank);
 
-/* Returns the host on which workers of a rank start, owned by `c`. Returns NULL for rank 0, which
- * is this host. */
+/* Returns the host on which workers of a rank start, owned by `c`, or NULL for rank 0: this
+ * host. */
 const worker_host *ranks_host(const rank_hosts *c, size_t rank);
 
 /* Returns true if this process was started as one of several ranks and has no relay yet. */
 bool ranks_launched(void);
 
-/* Executes the relay program beside this program, with the same arguments. Returns only on failure,
- * with AT_USAGE. */
+/* Executes the relay program beside this one with the same arguments. Returns AT_USAGE on
+ * failure. */
 at_status ranks_become_one(char *const *argv, at_error *error);
 
-/* ---- messages between the tuner and the relay, over a SOCK_SEQPACKET socket ----
- *
- * Both programs are of the same build and on the same host. */
+/* ---- messages between tuner and relay, of the same build, over a SOCK_SEQPACKET socket ---- */
 
 enum { CLUSTER_MOST_RANKS = 256, CLUSTER_NAME_BYTES = 16 };
 
@@ -53,8 +51,7 @@ typedef struct ranks_hello {
     uint32_t cores[CLUSTER_MOST_RANKS]; /* cores that each rank may use */
 } ranks_hello;
 
-/* The tuner's request to start a worker. It comes with a socket, which the relay connects to the
- * worker. */
+/* The tuner's request to start a worker. The relay connects the attached socket to the worker. */
 typedef struct ranks_open {
     uint32_t rank;
     char program[CLUSTER_NAME_BYTES]; /* worker_program.name */
