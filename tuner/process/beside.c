@@ -28,8 +28,8 @@ extern int __clone(int (*run)(void *), void *stack, int flags, void *context, ..
 
 enum { STACK_BYTES = 64 * 1024, LOWEST_PRIORITY = 19, NOT_EXECUTED = 127 };
 
-/* The arguments and the results of both clones. The clones share the memory of this process, one of
- * whose threads waits for them meanwhile. */
+/* Arguments and results of both clones, which share this process's memory. One of its threads waits
+ * for them. */
 typedef struct start {
     const char *path;
     const char *const *arguments;
@@ -42,9 +42,8 @@ typedef struct start {
     int code; /* errno of the call that failed; 0 if the program runs */
 } start;
 
-/* Makes a system call without the C library. A sanitizer, or a library that watches the descriptors
- * of this process through the C library, would take the calls of the clones for calls of this
- * process. */
+/* Makes a system call without the C library: a sanitizer, or a library that watches descriptors,
+ * would take the clones' calls for calls of this process. */
 static long call(long number, long a, long b, long c)
 {
     return syscall(number, a, b, c);
@@ -60,7 +59,7 @@ static void close_from(unsigned first, long most_files)
         call(SYS_close, fd, 0, 0);
 }
 
-/* Asks the kernel to send SIGTERM when the pipe on standard input closes. Returns false if it has
+/* Makes the kernel send SIGTERM when the pipe on standard input closes. Returns false if it has
  * closed already, which gives no signal. */
 static bool watch_life(void)
 {
@@ -88,8 +87,7 @@ static int become_program(void *context)
     _exit(NOT_EXECUTED);
 }
 
-/* Starts the program as a child of this clone and ends. Because the clone ends first, the program
- * is not a child of the original process. */
+/* Starts the program and ends, so that the program is not a child of the original process. */
 static int become_parent(void *context)
 {
     start *s = context;
@@ -100,8 +98,7 @@ static int become_parent(void *context)
 }
 
 /* Runs both clones and returns the errno of the first failure, or 0. All signals are blocked
- * meanwhile, so that no handler of the process runs in a clone. The program unblocks its own
- * signals (interrupt.h). */
+ * meanwhile, so that no handler runs in a clone; the program unblocks its own (interrupt.h). */
 static int run_clones(start *s)
 {
     char *stacks = mmap(NULL, 2 * STACK_BYTES, PROT_READ | PROT_WRITE,
@@ -132,8 +129,8 @@ static bool is_left_out(const char *assignment, const char *const *without)
     return false;
 }
 
-/* Returns the environment without the variables of `without`. The caller frees the list; the
- * strings are borrowed. Returns NULL if there is no memory. */
+/* Returns the environment without the variables of `without`, or NULL without memory. The caller
+ * frees the list; the strings are borrowed. */
 static char **list_environment(const char *const *without)
 {
     size_t count = 0, kept = 0;
@@ -146,8 +143,7 @@ static char **list_environment(const char *const *without)
     return list;
 }
 
-/* Makes a pipe neither of whose ends is a standard descriptor, because become_program() replaces
- * those. */
+/* Makes a pipe without standard descriptors, because become_program() replaces those. */
 static bool make_pipe(int ends[2])
 {
     if (pipe2(ends, O_CLOEXEC) != 0)
@@ -234,7 +230,7 @@ bool beside_ended(beside *b)
     }
     close_if_open(b->life);
     b->life = -1;
-    /* If this process adopts orphans (the first process of a container does), it must reap the
+    /* If this process adopts orphans (as a container's first process does), it must reap the
      * program. */
     if (b->pid > 0)
         waitpid(b->pid, NULL, WNOHANG);

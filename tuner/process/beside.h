@@ -1,14 +1,13 @@
 /* Runs a program beside this process, for libraries. The host process must not notice the program.
  *
- * The program is not a child of this process: wait() does not return it and no SIGCHLD comes,
- * whatever the process does about those. The program has a session of its own (the keys of a
- * terminal do not reach it), the lowest priority, none of this process's descriptors, and /dev/null
- * as its output. It gets SIGTERM when beside_stop() is called or when this process ends in any way,
- * and SIGALRM after its time limit.
+ * The program is not a child of this process: wait() does not return it and no SIGCHLD comes. It
+ * has a session of its own (the keys of a terminal do not reach it), the lowest priority, none of
+ * this process's descriptors, and /dev/null as its output. It gets SIGTERM after beside_stop() or
+ * any end of this process, and SIGALRM after its time limit.
  *
  * Implementation: this process clones a second one that shares its memory and sends no signal when
- * it ends. The clone starts the program and ends. The standard input of the program is a pipe that
- * nobody writes to; the kernel sends SIGTERM when the other end closes. */
+ * it ends. The clone starts the program and ends. The program's standard input is a pipe without a
+ * writer; the kernel sends SIGTERM when the other end closes. */
 #ifndef AUTOTUNE_PROCESS_BESIDE_H
 #define AUTOTUNE_PROCESS_BESIDE_H
 
@@ -29,13 +28,13 @@ typedef struct beside {
 
 /* Starts the program at `path` with the NULL-terminated `arguments` (argv[0] first). Its
  * environment lacks the variables named in `without`, which ends with NULL. SIGALRM ends the
- * program after `limit_s` seconds. Returns AT_NOT_FOUND if there is no program at `path`, AT_IO if
- * no process can be started. The caller calls beside_stop(). */
+ * program after `limit_s` seconds. Returns AT_NOT_FOUND without a program at `path`, AT_IO if no
+ * process can be started. The caller calls beside_stop(). */
 at_status beside_start(const char *path, const char *const *arguments, const char *const *without,
                        unsigned limit_s, beside *out, at_error *error);
 
-/* Returns true if the program has ended. Never blocks. Also reads the new output of the program
- * into b->text. */
+/* Returns true if the program has ended. Never blocks. Reads new output of the program into
+ * b->text. */
 bool beside_ended(beside *b);
 
 /* Sends SIGTERM to the program if it runs, and closes the descriptors. Does not wait for its

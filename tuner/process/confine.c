@@ -25,12 +25,10 @@
 
 enum { CREATE_RULESET_VERSION = 1, RULE_PATH_BENEATH = 1 };
 
-/* struct landlock_ruleset_attr */
 typedef struct ruleset {
     uint64_t files, network, scopes;
 } ruleset;
 
-/* struct landlock_path_beneath_attr */
 typedef struct __attribute__((packed)) path_beneath {
     uint64_t allowed;
     int32_t folder;
@@ -44,8 +42,8 @@ typedef struct __attribute__((packed)) path_beneath {
 #define FILES_MAKE_REG (1u << 8)
 #define FILES_TRUNCATE (1u << 14)
 
-/* Returns a bit for each kind of access that this version of Landlock can restrict. Version 1 has
- * 13; later ones add moves between folders, truncation and ioctls of devices. */
+/* Returns a bit for each kind of access that this version of Landlock can restrict: 13 in version
+ * 1, later also moves between folders, truncation and ioctls of devices. */
 static uint64_t known_accesses(int version)
 {
     unsigned bits = version >= 5 ? 16 : version >= 3 ? 15 : version >= 2 ? 14 : 13;
@@ -102,17 +100,14 @@ bool confine_files(const confine_folder *folders, size_t count)
     return fine;
 }
 
-/* ---- seccomp ---- */
-
 #if defined(__x86_64__)
 #define OWN_ARCHITECTURE AUDIT_ARCH_X86_64
 #elif defined(__aarch64__)
 #define OWN_ARCHITECTURE AUDIT_ARCH_AARCH64
 #endif
 
-/* io_uring opens sockets and files without the calls below. A new namespace would give this process
- * rights that it does not have now. Older headers lack these numbers, which are the same on all
- * architectures. */
+/* io_uring opens sockets and files without the calls below, and a new namespace would give this
+ * process new rights. Older headers lack these numbers, which are the same on all architectures. */
 enum { IO_URING_SETUP = 425, IO_URING_ENTER = 426, IO_URING_REGISTER = 427 };
 
 static const int execution_calls[] = {SYS_execve,
@@ -184,8 +179,7 @@ bool confine_system_calls(confine_calls what)
     add(&p, BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM, 0, 0);
     add(&p, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
 #ifdef __x86_64__
-    /* System calls of the x32 ABI report the same architecture; bit 30 of the number tells them
-     * apart. */
+    /* System calls of the x32 ABI report the same architecture, but have bit 30 in the number. */
     add(&p, BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1);
     add(&p, BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM, 0, 0);
 #endif
@@ -194,8 +188,7 @@ bool confine_system_calls(confine_calls what)
         add_refusals(&p, socket_calls, SOCKETS);
     add(&p, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
     struct sock_fprog filter = {.len = p.count, .filter = p.code};
-    /* TSYNC confines all threads. SPEC_ALLOW avoids the slower speculation that older kernels would
-     * otherwise turn on. */
+    /* TSYNC confines all threads. SPEC_ALLOW avoids the slower speculation of older kernels. */
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
            syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, FILTER_TSYNC | FILTER_SPEC_ALLOW,
                    &filter) == 0;

@@ -14,7 +14,7 @@
 
 typedef enum confine_access { CONFINE_READ, CONFINE_WRITE } confine_access;
 
-/* A folder with everything below it. CONFINE_WRITE also allows to create, write and remove
+/* A folder with everything below it. CONFINE_WRITE also allows creating, writing and removing
  * files. */
 typedef struct confine_folder {
     const char *path; /* if this folder does not exist, the entry is ignored */
@@ -22,7 +22,7 @@ typedef struct confine_folder {
 } confine_folder;
 
 /* Allows this process to open only files below these folders from now on. Open files stay open.
- * Returns false if the kernel has no Landlock or refuses, or if confinement is switched off. */
+ * Returns false without Landlock, if it refuses, or if confinement is switched off. */
 bool confine_files(const confine_folder *folders, size_t count);
 
 typedef enum confine_calls {
@@ -31,8 +31,8 @@ typedef enum confine_calls {
     CONFINE_SOCKETS    /* forbids the same and new sockets */
 } confine_calls;
 
-/* Makes these system calls fail with EPERM from now on. Returns false if the kernel has no seccomp
- * or refuses, or if confinement is switched off. */
+/* Makes these system calls fail with EPERM from now on. Returns false without seccomp, if it
+ * refuses, or if confinement is switched off. */
 bool confine_system_calls(confine_calls what);
 
 typedef struct confinement {

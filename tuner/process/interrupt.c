@@ -25,8 +25,8 @@ static bool ignored(int signal_number)
     return sigaction(signal_number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-/* Returns the first `count` interrupting signals without the ignored ones: a blocked signal stays
- * pending even if it is ignored. */
+/* Returns the first `count` interrupting signals without the ignored ones, which would stay pending
+ * if they were blocked. */
 static sigset_t interrupting_set(size_t count)
 {
     sigset_t set;

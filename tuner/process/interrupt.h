@@ -1,14 +1,13 @@
 /* Blocks interrupting signals, so that the program can poll for them: SIGINT, SIGTERM, SIGHUP, and
- * the signals by which other programs ask for an end or announce a limit (SIGUSR1 and SIGUSR2 of
- * batch systems, SIGALRM of an inherited timer, SIGXCPU ...). By default those would end the
- * program without a message.
+ * signals by which other programs ask for an end or announce a limit (SIGUSR1 and SIGUSR2 of batch
+ * systems, SIGALRM of an inherited timer, SIGXCPU ...). Their default is an end without a message.
  *
- * While the signals are not blocked, the handler of main.c ends the process at once. A run with
+ * While they are not blocked, the handler of main.c ends the process at once. A run with
  * measurements to keep blocks and polls them. After the first interrupt it unblocks SIGINT, SIGTERM
  * and SIGHUP, so that the next one ends the process immediately. This module has no handler and no
- * global state: blocked signals are pending in the kernel (process/process.c unblocks them in
- * workers). A signal that was ignored when the program started stays ignored (nohup), except SIGINT
- * and SIGTERM: shells ignore SIGINT in background jobs of scripts. */
+ * state: blocked signals are pending in the kernel (process/process.c unblocks them in workers). A
+ * signal that was ignored when the program started stays ignored (nohup), except SIGINT and
+ * SIGTERM: shells ignore SIGINT in background jobs of scripts. */
 #ifndef AUTOTUNE_PROCESS_INTERRUPT_H
 #define AUTOTUNE_PROCESS_INTERRUPT_H
 
@@ -16,8 +15,7 @@
 #include <stddef.h>
 
 /* Makes `end` the handler of all interrupting signals and unblocks all signals, whatever the parent
- * process blocked or ignored. Also resets SIGCHLD, so that waitpid() works. Call it first in
- * main(). */
+ * process did. Also resets SIGCHLD, so that waitpid() works. Call it first in main(). */
 void interrupt_begin(void (*end)(int signal_number));
 
 /* Blocks the interrupting signals. */
@@ -32,7 +30,7 @@ int interrupt_take(void);
 /* Returns true if a signal is pending. */
 bool interrupt_is_pending(void);
 
-/* Returns all interrupting signals, for a process that executes another program: SIGINT, SIGTERM
+/* Returns all interrupting signals, for a process that executes another program. SIGINT, SIGTERM
  * and SIGHUP come first. *count receives their number. */
 const int *interrupt_signals(size_t *count);
 

@@ -13,8 +13,8 @@
 /* "ATM2". A program built from other sources is detected by these four bytes. */
 enum { MAGIC = 0x324d5441 };
 
-/* Limit of a message body. It is larger than any kernel image or log; a header with a larger size
- * is corrupt. */
+/* Limit of a message body, above any kernel image or log. A header with a larger size is
+ * corrupt. */
 static const uint64_t max_payload_bytes = 256u << 20;
 
 /* The body follows its header at once, unless the worker hangs. */
@@ -43,9 +43,8 @@ static at_status write_bytes(int fd, const unsigned char *bytes, size_t size_byt
     return AT_OK;
 }
 
-/* Returns the magic combined with a checksum of the rest of the header. Without the checksum a
- * damaged size would make a reader wait forever, and a damaged type would look like another
- * type. */
+/* Returns the magic combined with a checksum of the rest of the header. Otherwise a damaged size
+ * would make a reader wait forever, and a damaged type would look like another one. */
 static uint32_t first_word(const unsigned char header[MESSAGE_HEADER_BYTES])
 {
     return MAGIC ^ (uint32_t)XXH3_64bits(header + 4, MESSAGE_HEADER_BYTES - 4);
@@ -83,7 +82,6 @@ static at_status check_body(const unsigned char header[MESSAGE_HEADER_BYTES], co
     return error_set(error, AT_WORKER, "the worker sent a corrupt frame");
 }
 
-/* Sends a frame from byte *sent on. */
 static at_status write_frame(int fd, const unsigned char header[MESSAGE_HEADER_BYTES],
                              const message *m, size_t *sent, int flags, at_error *error)
 {
@@ -121,8 +119,7 @@ at_status message_send_some(int fd, const unsigned char header[MESSAGE_HEADER_BY
     return status;
 }
 
-/* Reads from *got on until `wanted` bytes are there. Returns AT_NOT_FOUND if the socket holds
- * fewer. */
+/* Reads from *got on until `wanted` bytes are there. AT_NOT_FOUND if the socket holds fewer. */
 static at_status read_some(int fd, unsigned char *bytes, size_t *got, size_t wanted,
                            at_error *error)
 {

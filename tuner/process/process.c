@@ -26,8 +26,7 @@ static const char entry_argument[] = "--worker";
 
 extern char **environ;
 
-/* Returns the text without const, because execve() declares its arguments without const but does
- * not change them. */
+/* Removes const, because execve() declares its arguments without const but does not change them. */
 static char *unconst(const char *text)
 {
     char *same;
@@ -49,7 +48,7 @@ static void close_range_of(unsigned first, unsigned last)
         close((int)fd);
 }
 
-/* Closes all descriptors but the standard ones and `keep`. An inherited socket of another worker
+/* Closes all descriptors but the standard ones and `keep`: an inherited socket of another worker
  * would keep that worker alive after the end of the tuner. */
 static void close_all_but(int keep)
 {
@@ -59,15 +58,15 @@ static void close_all_but(int keep)
     close_range_of(kept >= first ? kept + 1 : first, UINT_MAX);
 }
 
-/* Prepares the child for execve(). Uses only calls that are safe in the child of a process with
+/* Prepares the child for execve(), by calls that are safe in the child of a process with
  * threads. */
 static void become_worker(pid_t parent)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) /* the parent died before the prctl() above */
         _exit(1);
-    /* Ignored signals stay ignored in the new program. Handlers are removed here, so that none of
-     * the parent's runs in the child before execve(). */
+    /* Ignored signals stay ignored in the new program. Without its handlers here, none of the
+     * parent's runs in the child before execve(). */
     static const int handled[] = {SIGTERM, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH, SIGCHLD, SIGABRT};
     for (size_t i = 0; i < sizeof handled / sizeof handled[0]; i++)
         signal(handled[i], SIG_DFL);

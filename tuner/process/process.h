@@ -2,9 +2,9 @@
  * poll_set waits for the sockets of all workers at once.
  *
  * A worker shares only the environment, the standard descriptors and the socket with its parent, so
- * a process with threads may start it. A worker dies with its parent. It ignores the signals of
- * interrupt.h except SIGTERM, because the parent decides. main() calls worker_enter() first, with
- * the programs of its workers. */
+ * a process with threads may start it. It dies with its parent. It ignores the signals of
+ * interrupt.h except SIGTERM, because the parent decides. main() first calls worker_enter() with
+ * its workers' programs. */
 #ifndef AUTOTUNE_PROCESS_PROCESS_H
 #define AUTOTUNE_PROCESS_PROCESS_H
 
@@ -34,25 +34,23 @@ typedef struct worker_program {
 
 /* A host on which workers can run instead of this one. */
 typedef struct worker_host {
-    /* Starts a worker of this program and gives the tuner's end of its socket. The settings are not
-     * sent yet. */
+    /* Starts a worker and gives the tuner's end of its socket. The settings are not sent yet. */
     at_status (*start)(void *context, const char *program, worker *out, at_error *error);
     void *context;
 } worker_host;
 
-/* Starts a worker on `host`, or on this host if that is NULL, and sends the settings, which are
- * borrowed. Returns AT_IO if no process can be started, AT_NO_MEMORY. */
+/* Starts a worker on `host`, or here if that is NULL, and sends the settings, which are borrowed.
+ * Returns AT_IO if no process can be started, AT_NO_MEMORY. */
 at_status worker_start(const worker_host *host, const worker_program *program, const pack *settings,
                        worker *out, at_error *error);
 
 /* Starts the worker called `name` of the program at `path`. The caller sends the settings. */
 at_status worker_spawn(const char *path, const char *name, worker *out, at_error *error);
 
-/* If worker_start() started this process, runs the worker and does not return. Otherwise does
+/* Runs the worker and does not return if worker_start() started this process; otherwise does
  * nothing. `programs` ends with NULL. */
 void worker_enter(int argc, char *const *argv, const worker_program *const *programs);
 
-/* The way in which a worker ended. */
 typedef enum worker_end {
     WORKER_NONE,    /* no worker, or it was running when it was stopped */
     WORKER_EXITED,  /* by exit() */
@@ -61,12 +59,11 @@ typedef enum worker_end {
 } worker_end;
 
 /* Kills the worker if it runs, reaps it, and closes the socket. `why` may be NULL; it receives the
- * way in which the worker ended: "exited with status 3", "killed by signal 11 (Segmentation
- * fault)", "still running". */
+ * end: "exited with status 3", "killed by signal 11 (Segmentation fault)", "still running". */
 worker_end worker_stop(worker *w, char *why, size_t why_size_bytes);
 
-/* Kills the worker without waiting for its end. A driver needs a tenth of a second to end, so kill
- * several workers first and call worker_stop() for each afterwards. */
+/* Kills the worker without waiting. A driver takes a tenth of a second to end, so kill several
+ * workers first and then call worker_stop() for each. */
 void worker_kill(const worker *w);
 
 /* Like worker_stop(), for a worker whose socket has closed. Waits up to `grace_ms` for its end, so
@@ -87,7 +84,7 @@ typedef struct poll_set {
 /* Empties the set and sets the longest wait; `timeout_ms` < 0 means unlimited. */
 void poll_set_start(poll_set *s, int timeout_ms);
 
-/* Waits for input on `fd` and, if `unsent`, for room to write. Ignores fd -1. If the set is full,
+/* Waits for input on `fd` and, if `unsent`, for room to write; ignores fd -1. Beyond a full set,
  * the socket is left out and the wait becomes short instead. */
 void poll_set_add(poll_set *s, int fd, bool unsent);
 

@@ -2,8 +2,6 @@
 
 #include "base/clock.h"
 
-/* ---- messages that wait to be sent ---- */
-
 void outbox_push(outbox *b, void *item)
 {
     queue_push(&b->waiting, item);
@@ -47,8 +45,6 @@ at_status outbox_send(outbox *b, int fd, at_error *error)
     }
     return AT_OK;
 }
-
-/* ---- a supervised worker ---- */
 
 enum { MAX_DEATHS = 3, MAX_KILLS = 8, LONGEST_MS = 3600000 };
 

@@ -16,16 +16,16 @@
 
 /* ---- outbox: messages that wait to be sent ----
  *
- * A queue in the order of the expected answers, sent without ever blocking. A worker that hangs
- * does not read, and a blocking write would hang the tuner too. A message stays in the queue until
- * its answer arrives, so that it can be sent to another worker if this one dies. */
+ * A queue in the order of the expected answers. Sending never blocks: a worker that hangs does not
+ * read, and would hang the tuner too. A message stays in the queue until its answer arrives, so
+ * that it can be sent to another worker if this one dies. */
 
 /* The first member of every struct that waits for an answer. */
 typedef struct outgoing {
     queue_item item;
     message message; /* owned by the owner of the item */
     /* Makes the body of the message just before it is sent; the body is freed after that. NULL if
-     * the message already has its body. */
+     * the message has its body. */
     void (*fill)(struct outgoing *o);
 } outgoing;
 
@@ -65,8 +65,8 @@ typedef struct worker_blame {
 } worker_blame;
 
 /* Counts a death and returns true if the request is to blame: for the third DEATH_EXITED, for the
- * eighth DEATH_KILLED (kills can come from outside by chance, many in a row hardly do), and at once
- * for DEATH_TIMEOUT. */
+ * eighth DEATH_KILLED (many kills in a row hardly come by chance), and at once for
+ * DEATH_TIMEOUT. */
 bool worker_blame_add(worker_blame *b, worker_death death);
 
 typedef struct supervised {
@@ -92,8 +92,8 @@ void supervised_expect(supervised *s, int64_t limit_ns);
 int supervised_left_ms(const supervised *s);
 bool supervised_is_late(const supervised *s);
 
-/* Adds the socket to the set, for input and, if messages are unsent, for output, and limits the
- * wait to the deadline. */
+/* Adds the socket for input and, if messages are unsent, for output, and limits the wait to the
+ * deadline. */
 void supervised_poll(const supervised *s, poll_set *set);
 
 /* Adds a span to the trace, from the start of the current job to now, and starts the next job. */
@@ -106,9 +106,9 @@ at_status supervised_take(supervised *s, message *out, worker_death *death);
 /* Ends the process, if any, and drops a partly read message. */
 void supervised_stop(supervised *s);
 
-/* Ends the process after a death. A process that died by itself has `grace_ms` to end. `how`
- * receives a description of the end, such as "exited with status 3". Returns `death`, or
- * DEATH_KILLED if a process with DEATH_EXITED was killed from outside. */
+/* Ends the process after a death; a process that died by itself has `grace_ms` to end. `how`
+ * receives a description, such as "exited with status 3". Returns `death`, or DEATH_KILLED if a
+ * process with DEATH_EXITED was killed from outside. */
 worker_death supervised_end(supervised *s, worker_death death, int grace_ms, char *how,
                             size_t how_bytes);
 
