@@ -16,9 +16,8 @@ enum {
     RECHECK_LAUNCHES = 8, /* per slot for a finalist: rare errors are more likely to show up */
 };
 
-/* Extra time of a first launch: loading the kernel takes a millisecond or two, and allocating
- * memory for its stack as long. The clock of the device does not show which part of the time is
- * extra. */
+/* Extra time of a first launch: loading the kernel and allocating memory for its stack take a
+ * millisecond or two each. The device's clock does not show this part. */
 static const int64_t first_launch_ns = 10 * 1000000;
 
 static at_status try_samples(device_bench *b, loaded_variant *v, size_t count,
@@ -40,9 +39,8 @@ static at_status try_samples(device_bench *b, loaded_variant *v, size_t count,
     return status;
 }
 
-/* Checks a variant unless a launch takes longer than variant->too_slow_ns; *slow_ns is then the
- * time of the launch, otherwise 0. If only the extra time of a first launch may be the reason, a
- * sample decides. */
+/* Checks a variant unless a launch takes longer than variant->too_slow_ns; *slow_ns is then its
+ * time, otherwise 0. If the extra time of a first launch may be the reason, a sample decides. */
 static at_status check_or_leave(device_bench *b, const device_variant *variant,
                                 const loaded_variant *v, int64_t *slow_ns, outcome *result,
                                 at_error *error)
@@ -127,7 +125,6 @@ static at_status get_held(device_bench *b, uint64_t id, loaded_variant **out, at
     return *out ? AT_OK : error_set(error, AT_FORMAT, "the variant is no longer held");
 }
 
-/* Inserts a variant, ordered by id. */
 static void insert_held(device_bench *b, const loaded_variant *v)
 {
     size_t at = b->held_count;
@@ -269,8 +266,7 @@ static at_status seed_slots(device_bench *b, device_stage *stage, uint64_t seed,
     return status;
 }
 
-/* Checks the data of all problems: a write far out of bounds may hit another problem or the
- * reference results. */
+/* Checks the data of all problems: a write far out of bounds may hit another problem or results. */
 static at_status check_elsewhere(device_bench *b, outcome *result, at_error *error)
 {
     at_status status = AT_OK;
@@ -313,7 +309,6 @@ at_status device_bench_recheck(device_bench *b, pack *asked, device_answer *answ
     return AT_OK;
 }
 
-/* Reads the board between chunks of launches (bench/meter.h). */
 static at_status read_energy(device_bench *b, const loaded_variant *v, uint32_t chunks,
                              energy_estimate *out, at_error *error)
 {
@@ -371,7 +366,6 @@ at_status device_bench_energy(device_bench *b, pack *asked, device_answer *answe
     return AT_OK;
 }
 
-/* State of a profiling with several passes. */
 typedef struct passes {
     device_bench *bench;
     const loaded_variant *variant;
@@ -424,7 +418,6 @@ at_status device_bench_count(device_bench *b, pack *asked, device_answer *answer
     return AT_OK;
 }
 
-/* Reads layout and slot of a request. Returns NULL if they do not exist. */
 static device_slot *get_slot(device_bench *b, pack *asked)
 {
     const uint32_t layout = pack_get_u32(asked), slot = pack_get_u32(asked);

@@ -1,8 +1,8 @@
 /* The requests of a device worker: set-up, tries, held variants, blocks.
  *
  * Works on an open device through device_api. Every function fills in an answer; a failure of the
- * variant is part of the answer and not an error. If `usable` is false in the answer, the context
- * of the device is lost. */
+ * variant is part of the answer and not an error. If `usable` is false there, the device's context
+ * is lost. */
 #ifndef AUTOTUNE_BENCH_BENCH_H
 #define AUTOTUNE_BENCH_BENCH_H
 
@@ -61,9 +61,9 @@ typedef struct device_bench {
 
 void device_bench_deinit(device_bench *b);
 
-/* The requests of bench/wire.h. Each function reads `asked`, which contains the fields after number
- * and id, and fills in *answer, whose id is that of the request. Returns AT_FORMAT if the request
- * is invalid. See the functions of bench/client.h that send these requests. */
+/* The requests of bench/wire.h. Each function reads `asked`, the fields after number and id, and
+ * fills in *answer, whose id is that of the request. Returns AT_FORMAT if the request is invalid.
+ * See the functions of bench/client.h that send these requests. */
 typedef at_status device_request(device_bench *b, pack *asked, device_answer *answer);
 device_request device_bench_setup;
 device_request device_bench_try;

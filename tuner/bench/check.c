@@ -7,7 +7,6 @@
 
 #include "base/text.h"
 
-/* A check in progress. */
 typedef struct check {
     device_slot *slot;
     const launch_plan *launch;
@@ -21,7 +20,6 @@ static bool found_wrong(const check *c)
     return c->how->result != OUTCOME_OK;
 }
 
-/* Keeps the fault that the device reports, as fields. */
 static void keep_fault(check *c)
 {
     const device_slot *s = c->slot;
@@ -29,7 +27,6 @@ static void keep_fault(check *c)
         c->how->fault = *s->api->analysis->fault(s->device);
 }
 
-/* Blames the contents of a buffer. */
 static void blame_contents(check *c, const char *kind, const buffer_plan *plan)
 {
     c->how->result = OUTCOME_WRONG_RESULT;
@@ -56,8 +53,8 @@ static at_status prepare(check *c, int pattern, at_error *error)
     return status;
 }
 
-/* A single mismatch among this many results may be due to rounding: a point on an edge, a value
- * between two bins. */
+/* A single mismatch among this many results may be due to rounding, such as a value between two
+ * bins. */
 enum { RARE = 1000000 };
 
 static void report_difference(check *c, const buffer_plan *all, const buffer_plan *plan,
@@ -178,8 +175,7 @@ static at_status check_guards(check *c, at_error *error)
     return AT_OK;
 }
 
-/* Checks the inputs. A changed input explains wrong outputs of later launches, so it replaces other
- * errors. */
+/* Checks the inputs. A changed input explains later wrong outputs, so it replaces other errors. */
 static at_status check_inputs(check *c, at_error *error)
 {
     device_slot *s = c->slot;
@@ -201,8 +197,8 @@ static at_status check_inputs(check *c, at_error *error)
     return AT_OK;
 }
 
-/* Checks that the results of all launches are equal bit for bit. Buffers with an exact comparison
- * were checked already. */
+/* Checks that the results of all launches are equal bit for bit, except buffers with an exact
+ * comparison, which were checked already. */
 static at_status sum_outputs(check *c, int pattern, at_error *error)
 {
     device_slot *s = c->slot;
@@ -240,9 +236,8 @@ static void note_printed(check *c, bool is_wrong)
     }
 }
 
-/* Launches once and gets the complaint of the device. If the complaint may depend on other parallel
- * work of the device, launches again with that work switched off, so that the complaint is the same
- * each time. */
+/* Launches once and gets the device's complaint. If that may depend on other parallel work of the
+ * device, launches again without such work, so that the complaint is the same each time. */
 static at_status launch_once(check *c, int pattern, uint32_t schedule, device_kernel *k,
                              at_error *error)
 {
@@ -303,7 +298,7 @@ static at_status sum_expected(const check *c, uint64_t sums[PLAN_MAX_BUFFERS], a
     return status;
 }
 
-/* An output is wrong under this schedule: determines whether it is different under another one.
+/* Determines whether an output that is wrong under this schedule is different under another one.
  * After correct launches it is. */
 static at_status report_order(check *c, uint32_t schedule, device_kernel *k, at_error *error)
 {
@@ -348,8 +343,7 @@ static uint64_t cost_of(const device_slot *s)
     return s->api->analysis->work(s->device) + plan_problem_bytes(&s->plan) / BYTES_OF_A_UNIT;
 }
 
-/* Returns true if the last bits of a result matter, because they are compared or because launches
- * must agree. */
+/* Returns true if the last bits of a result are compared, or launches must agree. */
 static bool is_exact(const device_slot *s)
 {
     bool any = false;
@@ -429,7 +423,6 @@ static at_status check_once(check *c, device_kernel *k, at_error *error)
                : report_order(c, (uint32_t)pattern - 1, k, error);
 }
 
-/* Checks some blocks, if the problem is too large to run completely. */
 static at_status check_excerpt(check *c, device_kernel *k, const launch_plan *launch,
                                at_error *error)
 {

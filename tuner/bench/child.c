@@ -32,8 +32,8 @@ static at_status send_note(int fd, const device_note *note)
     return message_post(fd, &m, NULL);
 }
 
-/* Sends a note with the number of the current request. If it cannot be sent, the next answer will
- * fail. */
+/* Sends a note with the number of the current request. If that fails, the next answer will fail,
+ * too. */
 static void number_note(const child *c, device_note note)
 {
     note.number = c->number;
@@ -53,7 +53,6 @@ static void begin_work(child *c)
     gpu_pace_begin(&c->pace, clock_now_ns());
 }
 
-/* Leaves the GPU to other programs as long as the share requires. */
 static void rest(child *c)
 {
     int64_t rest_ns = gpu_pace_rest(&c->pace, clock_now_ns());
@@ -116,8 +115,7 @@ static at_status open_device(child *c, const device_worker_options *options, at_
     gpu_turn_take(c->turn, GPU_TURN_MOST_NS, NULL, NULL);
     if (!status && api->hardware)
         status = api->hardware->start(c->bench.device, error);
-    /* Meanwhile the tuner compiles the support code for the set-up. A shared GPU is not warmed
-     * up. */
+    /* Meanwhile the tuner compiles the set-up's support code. A shared GPU is not warmed up. */
     if (!status && api->hardware && c->pace.share >= 1)
         status = api->hardware->warm_up(c->bench.device, error);
     gpu_turn_give(c->turn);
@@ -176,8 +174,7 @@ static at_status serve(child *c, bool *go, at_error *error)
             begin_work(c);
         c->steady = m.type == REQUEST_ENERGY;
         status = handlers[m.type](&c->bench, &m.body, &answer);
-        /* The rest for this request comes before the work of the next one, so that the answer need
-         * not wait. */
+        /* Rest for this request before the next one, so that the answer need not wait. */
         gpu_pace_rest(&c->pace, clock_now_ns());
         if (on_device)
             gpu_turn_give(c->turn);
@@ -254,7 +251,7 @@ static at_status list_kind(const device_api *api, bool names, device_properties 
     return status;
 }
 
-/* Lists the devices of all kinds. A kind without devices is an error only if no kind has any. */
+/* Lists the devices of all kinds. A missing kind is an error only if all kinds are missing. */
 static at_status list_devices(const char *kind, bool names, device_properties *out, size_t *count,
                               at_error *error)
 {

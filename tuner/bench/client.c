@@ -99,8 +99,8 @@ size_t device_worker_pending(const device_worker *w)
     return pending;
 }
 
-/* Sends requests, waits up to `wait_ms` for a reply and reads it, or ends a worker whose deadline
- * has passed. */
+/* Sends requests, waits up to `wait_ms` for a reply and reads it, or ends a worker past its
+ * deadline. */
 static void run_once(device_worker *w, int wait_ms)
 {
     device_watch_send(w);
@@ -167,7 +167,6 @@ static request *new_request(device_worker *w, device_message type, uint64_t id)
     return request_new(type, ++w->last_number, id);
 }
 
-/* Queues a request whose message is complete. */
 static at_status submit(device_worker *w, request *r, at_error *error)
 {
     memory_require(r->out.message.body.failed ? NULL : r);
@@ -297,8 +296,6 @@ at_status device_worker_count(device_worker *w, uint64_t id, const char *const *
         pack_put_string(&r->out.message.body, metrics[i]);
     return submit(w, r, error);
 }
-
-/* ---- the list of devices: by a process of its own, because the tuner loads no driver ---- */
 
 /* A driver that wakes up many GPUs needs tens of seconds. */
 enum { LIST_LIMIT_MS = 120 * 1000 };

@@ -5,17 +5,15 @@
  * never block; keep a few in flight so that the GPU never waits for the tuner. The tuner's process
  * never loads a driver.
  *
- * Answers are matched to requests by kind and number, in the messages of the worker (bench/wire.h)
- * and here: a caller that waits for a particular answer claims its question, and then only this
- * caller gets the answer.
+ * Answers are matched to requests by kind and number. A caller that waits for a particular answer
+ * claims its question, and then only this caller gets the answer.
  *
- * This module survives the death of workers. A worker that dies, exceeds a time limit, reports an
- * unusable context or sends an invalid message is replaced: the request in progress is answered
- * with `crashed` or `timeout`, the set-up is replayed, held variants are loaded again and queued
- * requests are sent again. A request is blamed for a death only if the worker was working on it,
- * and not at once: for the third worker that dies by itself, or the eighth that is killed from
- * outside. DEVICE_FAILED is the last event; it comes only if no worker completes the set-up any
- * more, or none answers any request after it.
+ * A worker that dies, exceeds a time limit, reports an unusable context or sends an invalid message
+ * is replaced: the request in progress is answered with `crashed` or `timeout`, the set-up is
+ * replayed, held variants are loaded again and queued requests are sent again. A request is blamed
+ * only for deaths while the worker worked on it: the third by itself, or the eighth from outside.
+ * DEVICE_FAILED is the last event; it comes only if no worker completes the set-up any more, or
+ * none answers any request after it.
  *
  * Ownership: requests are copied, so the caller may free its images and plans at once. Events own
  * their memory (device_event_deinit). A device_worker is used by one thread. */
@@ -59,7 +57,6 @@ typedef struct device_worker_options {
     trace *trace;              /* borrowed; gets a lane for the worker; may be NULL */
 } device_worker_options;
 
-/* A kernel that runs before the tuned one in the program, on a problem of its own. */
 typedef struct device_predecessor {
     char name[DEVICE_LABEL_BYTES]; /* for messages */
     problem_plan plan;             /* the worker already has the files that fill its buffers */
@@ -139,7 +136,6 @@ typedef struct device_ready {
 /* Chunks of an energy measurement (bench/meter.h). */
 enum { ENERGY_LEAST_CHUNKS = 3, ENERGY_CHUNKS = 8 };
 
-/* The energy of a launch. */
 typedef struct energy_estimate {
     double launch_j;      /* energy of one launch, in J; 0 if unknown */
     double low_j, high_j; /* 95 % confidence interval */
@@ -192,17 +188,16 @@ void device_event_deinit(device_event *e);
 
 typedef struct device_worker device_worker;
 
-/* Starts the worker and returns while the worker opens the device. Returns AT_IO if no process can
- * be started; all other failures become events. The caller calls device_worker_free(). */
+/* Starts the worker and returns while it opens the device. Returns AT_IO if no process can be
+ * started; all other failures become events. The caller calls device_worker_free(). */
 at_status device_worker_start(const device_worker_options *options, device_worker **out,
                               at_error *error);
 
-/* Starts the process of a worker with options.waits; requests may be queued before. Does nothing
- * for other workers. If the process cannot be started, DEVICE_FAILED follows. */
+/* Starts the process of a worker with options.waits, whose requests may be queued before; otherwise
+ * does nothing. If the process cannot be started, DEVICE_FAILED follows. */
 void device_worker_begin(device_worker *w);
 bool device_worker_is_waiting(const device_worker *w);
 
-/* Returns true while the process opens the device. */
 bool device_worker_is_opening(const device_worker *w);
 
 /* Kills the worker and waits for its end. `w` may be NULL. */
@@ -212,12 +207,12 @@ void device_worker_free(device_worker *w);
  * takes events instead, the process is replaced as after any other death. `w` may be NULL. */
 void device_worker_kill(const device_worker *w);
 
-/* Returns the progress of a launch of the complete tuned problem, in thousandths, or 0 if there is
- * no such launch. */
+/* Returns the progress of a launch of the complete tuned problem in thousandths, or 0 without
+ * one. */
 uint64_t device_worker_permille(const device_worker *w);
 
-/* Adds to the set what an event loop must wait for before the next device_worker_take(): the socket
- * of the worker (none after DEVICE_FAILED) and its deadline. If an event may be waiting, the wait
+/* Adds to the set what an event loop must wait for before the next device_worker_take(): the
+ * worker's socket (none after DEVICE_FAILED) and deadline. If an event may be waiting, the wait
  * becomes 0. */
 void device_worker_poll(const device_worker *w, poll_set *set);
 
@@ -233,8 +228,8 @@ void device_worker_watch(device_worker *w);
  * call: sending, watching, restarting. */
 at_status device_worker_take(device_worker *w, int timeout_ms, device_event *out, at_error *error);
 
-/* Claims the answer to the latest request: device_worker_await() then returns it instead of
- * device_worker_take(). */
+/* Claims the answer to the latest request for device_worker_await(); device_worker_take() skips
+ * it. */
 device_question device_worker_claim(device_worker *w);
 
 /* Takes the answer to a claimed question. Otherwise like device_worker_take(). */
@@ -242,18 +237,16 @@ at_status device_worker_await(device_worker *w, device_question question, int ti
                               device_event *out, at_error *error);
 
 /* Allocates and fills the buffers of `count` problems (at most DEVICE_MAX_PROBLEMS), runs the
- * references, and measures floor, ceiling and reference. Layouts are numbered from 0 and come one
- * after the other. The problems of a layout are its slots: the tuned one, then the ragged ones. All
- * layouts have the same number of slots. The answer is DEVICE_READY or DEVICE_FAILED. It may be
- * called again for other problems if nothing is pending; held variants are then dropped. `support`
- * contains the device-side helpers compiled for this device, the same each time; their size is 0 on
- * a device without helpers (sim). */
+ * references, and measures floor, ceiling and reference. Layouts are numbered from 0, in order. A
+ * layout's problems are its slots: the tuned one, then the ragged ones, equally many in all
+ * layouts. The answer is DEVICE_READY or DEVICE_FAILED. May be called again for other problems if
+ * nothing is pending; held variants are then dropped. `support` contains the device-side helpers
+ * for this device, the same each time; their size is 0 on a device without helpers (sim). */
 at_status device_worker_setup(device_worker *w, const device_image support[DEVICE_SUPPORT_PARTS],
                               const device_problem *problems, size_t count, at_error *error);
 
-/* Sends the first `size_bytes` of a file, unless the worker has them. Call it before the set-up
- * whose problems refer to the file by its hash. A read error is reported as a failure of that
- * set-up. There is no event. */
+/* Sends the first `size_bytes` of a file, unless the worker has them, before the set-up whose
+ * problems refer to the file by its hash. There is no event: a read error fails that set-up. */
 at_status device_worker_data(device_worker *w, data_file *f, uint64_t size_bytes, at_error *error);
 
 /* Checks a variant on all its slots, then takes `sample_count` samples (at most DEVICE_MAX_SAMPLES;
@@ -264,8 +257,7 @@ at_status device_worker_try(device_worker *w, uint64_t id, const device_variant 
 /* Loads a variant and keeps it for blocks, under an `id` that is not in use. */
 at_status device_worker_hold(device_worker *w, uint64_t id, const device_variant *variant,
                              at_error *error);
-/* Unloads a held variant after all earlier requests are done. Unknown ids are ignored. There is no
- * event. */
+/* Unloads a held variant after all earlier requests. Unknown ids are ignored. There is no event. */
 at_status device_worker_release(device_worker *w, uint64_t id, at_error *error);
 
 /* Takes a sample of each held variant in the given order, and with `with_copy` one of the ceiling
@@ -276,27 +268,25 @@ at_status device_worker_block(device_worker *w, const uint64_t *ids, size_t coun
 /* Checks a held variant on data of another seed. */
 at_status device_worker_recheck(device_worker *w, uint64_t id, uint64_t seed, at_error *error);
 
-/* Measures the energy of a launch of a held variant over `chunks` of a fifth of a second each,
- * after a first chunk that is not counted. `chunks` is ENERGY_LEAST_CHUNKS to ENERGY_CHUNKS; more
- * are more precise. With 0 chunks, only reads from the board why it throttles and which other
- * processes use it. The answer is DEVICE_ENERGY. If the energy cannot be measured (no NVML, a
- * simulated device), the outcome is ok, the energy is unknown, and the message has the reason. */
+/* Measures the energy of a launch of a held variant over `chunks` of a fifth of a second each
+ * (ENERGY_LEAST_CHUNKS to ENERGY_CHUNKS; more are more precise), after a first chunk that is not
+ * counted. With 0 chunks, only reads from the board why it throttles and which other processes use
+ * it. The answer is DEVICE_ENERGY. If the energy cannot be measured (no NVML, a simulated device),
+ * the outcome is ok, the energy is unknown, and the message has the reason. */
 at_status device_worker_energy(device_worker *w, uint64_t id, uint32_t chunks, at_error *error);
 
 /* Reads hardware counters of each launch of a held variant, by the names of Nsight Compute (at most
  * DEVICE_MAX_METRICS). The answer is DEVICE_COUNTED. If they cannot be read (no library, no
- * permission, a simulated device), the outcome is ok, there are no counters, and the message has
- * the reason. */
+ * permission, a simulated device), the outcome is ok, and the message has the reason. */
 at_status device_worker_count(device_worker *w, uint64_t id, const char *const *metrics,
                               size_t count, at_error *error);
 
-/* Requests the results of the oracle for a problem, in the order of the compared buffers. Only for
- * a simulated device. The answer is DEVICE_RESULTS. */
+/* Requests a simulated device's results of the oracle for a problem, in the order of the compared
+ * buffers. The answer is DEVICE_RESULTS. */
 at_status device_worker_results(device_worker *w, uint32_t layout, uint32_t slot, at_error *error);
 
-/* Compares the results of the oracle for a problem with those of another device, from its
- * DEVICE_RESULTS. The answer is DEVICE_COMPARED with OUTCOME_OK, or with OUTCOME_WRONG_RESULT and
- * the difference. */
+/* Compares the results of the oracle for a problem with those of another device's DEVICE_RESULTS.
+ * The answer is DEVICE_COMPARED: OUTCOME_OK, or OUTCOME_WRONG_RESULT with the difference. */
 at_status device_worker_compare(device_worker *w, uint32_t layout, uint32_t slot,
                                 const void *results, size_t results_bytes, at_error *error);
 
@@ -305,12 +295,12 @@ at_status device_worker_compare(device_worker *w, uint32_t layout, uint32_t slot
 at_status device_worker_list(const char *kind, device_properties *out, size_t capacity,
                              size_t *count, at_error *error);
 
-/* Lists the devices with only spec and limits.name set. This does not wake up GPUs if all are of
- * one model. Otherwise like device_worker_list(). */
+/* Like device_worker_list(), but sets only spec and limits.name. Wakes up no GPUs of a single
+ * model. */
 at_status device_worker_list_names(const char *kind, device_properties *out, size_t capacity,
                                    size_t *count, at_error *error);
 
-/* Lists the devices on `host`; NULL means this host. Otherwise like device_worker_list(). */
+/* Like device_worker_list(), on `host`; NULL means this host. */
 at_status device_worker_list_on(const worker_host *host, const char *kind, device_properties *out,
                                 size_t capacity, size_t *count, at_error *error);
 

@@ -143,8 +143,8 @@ at_status loaded_check_within(device_bench *b, const loaded_variant *v, int laun
     for (size_t i = 0; i < b->slot_count && *result == OUTCOME_OK && !*slow_ns; i++) {
         if (!v->present[i] || v->stage->slots[i].timed)
             continue;
-        /* A device that counts its work ends a kernel at a limit of its own and reports the
-         * position. Time is only the last resort then, because it depends on the machine. */
+        /* A device that counts work ends a kernel at its own limit and reports the position. Time,
+         * which depends on the machine, is only the last resort then. */
         const device_slot *s = &v->stage->slots[i];
         const int64_t limit_ns = s->sampled && s->whole != DEVICE_WHOLE_CHEAP
                                      ? INT64_MAX
@@ -223,8 +223,7 @@ bool loaded_is_idle(const device_slot *const *slots, size_t count, const device_
     return !any && oracle_is_own(slots[0]->plan.oracle);
 }
 
-/* Returns the name of the first output that the oracle changes in no slot that runs completely, or
- * NULL. */
+/* Returns the first output that the oracle changes in no slot that runs completely, or NULL. */
 static const char *find_unused(const device_slot *const *slots, size_t count)
 {
     const problem_plan *plan = &slots[0]->plan;

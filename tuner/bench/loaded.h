@@ -1,5 +1,5 @@
-/* A variant on the device: loaded, checked on its problems, sampled. Also helpers for all requests:
- * notes to the tuner, answers for failures, memory for samples. */
+/* A variant on the device: loaded, checked on its problems, sampled. Also helpers for all
+ * requests. */
 #ifndef AUTOTUNE_BENCH_LOADED_H
 #define AUTOTUNE_BENCH_LOADED_H
 
@@ -12,11 +12,9 @@ static const int64_t bench_load_limit_ns = INT64_C(20) * 1000000000;
 /* Announces the next step and its time limit to the tuner. */
 void bench_notify(device_bench *b, const char *what, uint64_t index, int64_t limit_ns);
 
-/* Fills in an answer for a failure. */
 void bench_answer_failure(device_bench *b, at_status status, const at_error *error,
                           device_answer *answer);
 
-/* Grows b->samples_ns to hold `count` samples. */
 void bench_reserve_samples(device_bench *b, size_t count);
 
 /* Returns the median; `count` is at least 1. */
@@ -43,7 +41,7 @@ device_slot *loaded_slot_at(const device_bench *b, size_t i);
 at_status loaded_check_within(device_bench *b, const loaded_variant *v, int launches,
                               int64_t most_ns, int64_t *slow_ns, outcome *result, at_error *error);
 
-/* Checks a variant without a limit of time. Otherwise like loaded_check_within(). */
+/* Like loaded_check_within(), without a limit of time. */
 at_status loaded_check(device_bench *b, const loaded_variant *v, int launches, outcome *result,
                        at_error *error);
 
@@ -61,7 +59,6 @@ bool loaded_is_idle(const device_slot *const *slots, size_t count, const device_
 at_status loaded_cover(device_bench *b, const loaded_variant *v, device_coverage *out,
                        at_error *error);
 
-/* Prepares a variant for samples. */
 at_status loaded_prepare(loaded_variant *v, at_error *error);
 
 /* Takes a sample on slot 0, after loaded_prepare(). */

@@ -9,8 +9,6 @@
 #include "base/memory.h"
 #include "base/stats.h"
 
-/* ---- kernels before a sample ---- */
-
 static context_buffer *find(device_context *c, const char *name)
 {
     for (size_t i = 0; i < c->buffer_count; i++)
@@ -140,7 +138,6 @@ void device_context_deinit(device_context *c)
     *c = (device_context){0};
 }
 
-/* Restores the buffers that a kernel reads and writes. */
 static at_status restore_context(device_context *c, at_error *error)
 {
     at_status status = AT_OK;
@@ -150,9 +147,8 @@ static at_status restore_context(device_context *c, at_error *error)
     return status;
 }
 
-/* A launch shorter than any of these is timed in batches: below 200 ticks of the clock a tick is
- * more than half a percent of the time, and below 20 floors the launch overhead is more than a
- * twentieth. */
+/* Launches shorter than any of these are timed in batches: below 200 ticks of the clock a tick is
+ * over half a percent of the time, and below 20 floors the launch overhead is over a twentieth. */
 enum { SHORT_TICKS = 200, SHORT_FLOORS = 20, SHORT_NS = 20000 };
 
 enum {
@@ -161,8 +157,8 @@ enum {
     /* A batch of slower kernels lasts at least sixteen times the limit. */
     BATCH_SLOW_SHORTS = 16,
     CACHES = 3, /* the sets of buffers add up to three times the L2 */
-    /* Assumed ratio of the reference's time to a good variant's time. If the reference is slower,
-     * batches are only longer than necessary. */
+    /* Assumed ratio of the reference's time to a good variant's time. A slower reference only makes
+     * batches longer than necessary. */
     REFERENCE_SLOWNESS = 16
 };
 
@@ -175,8 +171,6 @@ static bool has_batches(const device_meter *m)
 {
     return !transfers(m) && !m->context && m->api->batches;
 }
-
-/* ---- sets of buffers ---- */
 
 static uint64_t footprint_bytes(const problem_plan *plan)
 {
@@ -252,8 +246,6 @@ static at_status restore(device_meter *m, at_error *error)
     return status;
 }
 
-/* ---- the ceiling ---- */
-
 /* Chooses a ceiling that this room can measure. A simulated device can only copy. */
 static ceiling_kind choose_ceiling(const device_meter *m)
 {
@@ -264,7 +256,7 @@ static ceiling_kind choose_ceiling(const device_meter *m)
 }
 
 /* Returns an input buffer of the problem, or with `overwritten` an output or scratch buffer, that
- * is large enough for the ceiling. Returns PLAN_MAX_BUFFERS if there is none. */
+ * is large enough for the ceiling, or PLAN_MAX_BUFFERS. */
 static uint32_t find_end(const device_meter *m, bool overwritten)
 {
     const problem_plan *plan = &m->slot->plan;
@@ -322,7 +314,6 @@ static at_status make_transfer_ceiling(device_meter *m, at_error *error)
     int64_t ignored_ns;
     m->transfer.transfer = (transfer_plan){
         .task = m->slot->plan.transfer, .memory = HOST_PINNED, .streams = 1, .is_ceiling = true};
-    /* All data is in one piece. */
     m->transfer.transfer.task.pieces = 1;
     m->transfer.transfer.task.pitch_bytes =
         plan_buffer_bytes(&m->slot->plan.buffers[m->slot->plan.transfer.from]);
@@ -372,8 +363,6 @@ at_status device_meter_ceiling(device_meter *m, int64_t *time_ns, at_error *erro
                                time_ns, error);
 }
 
-/* ---- batches ---- */
-
 static at_status estimate(device_meter *m, int64_t *estimate_ns, at_error *error)
 {
     int64_t reference_ns = 0, ceiling_ns = 0;
@@ -409,8 +398,7 @@ static uint32_t choose_batch(int64_t short_ns, int64_t estimate_ns)
     return launches < BATCH_MOST ? (uint32_t)launches : BATCH_MOST;
 }
 
-/* Returns the number of launches that take `batch_ns` together. The common batch is for fast
- * kernels. */
+/* Returns the number of launches that take `batch_ns`. The common batch is for fast kernels. */
 static uint32_t own_batch(const device_meter *m, int64_t launch_ns)
 {
     int64_t launches = launch_ns > 0 ? (m->batch_ns + launch_ns - 1) / launch_ns : m->batch;
@@ -489,8 +477,6 @@ void device_meter_deinit(device_meter *m)
     free_sets(m);
 }
 
-/* ---- samples ---- */
-
 at_status device_meter_prepare(device_meter *m, device_kernel *k, const launch_plan *launch,
                                int64_t launch_ns, device_batch **out, at_error *error)
 {
@@ -527,11 +513,8 @@ at_status device_meter_sample(device_meter *m, device_kernel *k, const launch_pl
                           error);
 }
 
-/* ---- energy ---- */
-
-/* Length of a chunk. Boards update the counter every 20 to 100 ms, so a single chunk may be off by
- * half. Eight chunks together are precise to a few percent, because each counts what the previous
- * one missed. */
+/* Length of a chunk. Boards update the counter every 20 to 100 ms, so one chunk may be off by half.
+ * Eight chunks are precise to a few percent: each counts what the previous one missed. */
 static const int64_t chunk_ns = 200000000;
 
 uint64_t energy_chunk_launches(int64_t time_ns)

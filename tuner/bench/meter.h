@@ -1,9 +1,9 @@
 /* Measures variants: samples of time, the ceiling, and energy.
  *
  * A sample is one launch or, if kernels are too short for the clock, a batch of launches that
- * rotates over copies of the buffers. If other kernels run before each launch (device_context), a
- * sample is always one launch. The ceiling is measured in the same way, without these kernels.
- * Transfers between host and device have no batches.
+ * rotates over copies of the buffers. It is always one launch if other kernels run before it
+ * (device_context). The ceiling is measured in the same way without these kernels; transfers
+ * between host and device have no batches.
  *
  * A meter belongs to slot 0 of a stage, works through device_api, and owns the copies of the
  * buffers. The slot, its context and the device must outlive it. */
@@ -20,8 +20,8 @@
  *
  * A context contains the kernels that a program runs before the tuned one, and the buffers that all
  * of them share: buffers with the same name are one buffer. Samples use buffers of the context,
- * which start as copies of the slot's, so that these kernels do not change the data of a check. A
- * zeroed context has no kernels. */
+ * copied from the slot's, so that these kernels do not change the data of a check. A zeroed context
+ * has no kernels. */
 
 enum { CONTEXT_BUFFERS = (DEVICE_MAX_BEFORE + 1) * PLAN_MAX_BUFFERS };
 
@@ -82,17 +82,16 @@ typedef struct device_meter {
  * AT_DEVICE, AT_NO_MEMORY. */
 at_status device_meter_init(device_meter *m, device_slot *slot, device_context *context,
                             device_cache cache, device_ready *ready, at_error *error);
-/* Makes a meter that measures another problem in the same way as `first`, with the same number of
- * launches per sample and without a ceiling. Zeroes *m first. Returns AT_DEVICE, AT_NO_MEMORY. */
+/* Makes a meter that measures another problem like `first`, with as many launches per sample and
+ * without a ceiling. Zeroes *m first. Returns AT_DEVICE, AT_NO_MEMORY. */
 at_status device_meter_follow(device_meter *m, const device_meter *first, device_slot *slot,
                               device_context *context, at_error *error);
 void device_meter_deinit(device_meter *m);
 
 /* Prepares a kernel that was launched before: *out is its batch, or NULL if a sample is one launch.
- * `launch_ns` is the time of a launch, or 0 if unknown; it is then measured if needed. A slow
- * kernel gets a smaller batch: this limits the time of a sample, and the launch overhead stays
- * below a quarter of a percent. The caller calls device_meter_release(). Returns AT_COMPILE,
- * AT_DEVICE, AT_NO_MEMORY. */
+ * `launch_ns` is the time of a launch, or 0 to measure it if needed. A slow kernel gets a smaller
+ * batch, which limits the time of a sample; the launch overhead stays below a quarter of a percent.
+ * The caller calls device_meter_release(). Returns AT_COMPILE, AT_DEVICE, AT_NO_MEMORY. */
 at_status device_meter_prepare(device_meter *m, device_kernel *k, const launch_plan *launch,
                                int64_t launch_ns, device_batch **out, at_error *error);
 void device_meter_release(device_meter *m, device_batch *batch); /* NULL is allowed */
@@ -108,10 +107,10 @@ at_status device_meter_ceiling(device_meter *m, int64_t *time_ns, at_error *erro
 
 /* ---- energy ----
  *
- * The energy counter of a board advances in steps of tens of milliseconds, much longer than a
- * launch. So a kernel is launched again and again, the counter is read between chunks of launches,
- * and the chunks give both the energy and its precision. The counter covers the whole board with
- * its idle power, which is the energy of the launch while nothing else runs. */
+ * A board's energy counter advances in steps of tens of milliseconds, much longer than a launch. So
+ * it is read between chunks of many launches, which give both the energy and its precision. The
+ * counter covers the whole board with its idle power, which is the energy of the launch while
+ * nothing else runs. */
 
 enum { ENERGY_READINGS = ENERGY_CHUNKS + 1 };
 
@@ -126,8 +125,8 @@ typedef struct energy_reading {
 uint64_t energy_chunk_launches(int64_t time_ns);
 
 /* Estimates the energy of a launch from readings in the order of time, each with more launches than
- * the one before. Returns false if there are fewer than ENERGY_LEAST_CHUNKS chunks, or the board
- * reports neither energy nor power. */
+ * the one before. Returns false with fewer than ENERGY_LEAST_CHUNKS chunks, or without energy and
+ * power. */
 bool energy_estimate_launch(const energy_reading *readings, size_t count, energy_estimate *out);
 
 #endif

@@ -41,8 +41,7 @@ static at_status launch(device_slot *s, const char *name, device_kernel *k, cons
     return device_slot_blame(name, status, error);
 }
 
-/* Returns AT_SCRIPT if the kernel called `name` has written around buffer `i`, whose memory is
- * `b`. */
+/* Returns AT_SCRIPT if the kernel `name` has written around buffer `i`, whose memory is `b`. */
 static at_status check_guards(device_slot *s, const char *name, uint32_t i, const device_buffer *b,
                               at_error *error)
 {
@@ -64,7 +63,7 @@ static at_status run_filler(device_slot *s, at_error *error)
     return status;
 }
 
-/* Gives a buffer and its guard bands the contents that the variants' buffer has before a launch. */
+/* Gives a buffer and its guard bands the contents of the variants' buffer before a launch. */
 static at_status fill_as_input(device_slot *s, uint32_t i, device_buffer *b, at_error *error)
 {
     if (s->replacement[i])
@@ -76,7 +75,6 @@ static at_status fill_as_input(device_slot *s, uint32_t i, device_buffer *b, at_
     return status;
 }
 
-/* Fills all buffers that variants read. */
 static at_status fill_inputs(device_slot *s, at_error *error)
 {
     at_status status = AT_OK;
@@ -128,12 +126,11 @@ static at_status run_reference(device_slot *s, int pattern, uint64_t most_work, 
 
 /* ---- in-outs that hold the results before the launch ----
  *
- * Buffers of a launch that was captured after the program had run the kernel on the same data hold
- * the results already. A variant that writes nothing would be right. So other contents replace each
- * element that holds its result before the launch and that the oracle writes independently of its
- * contents. */
+ * If a launch was captured after the program had run the kernel on the same data, its buffers hold
+ * the results already, and a variant that writes nothing would be right. So other contents replace
+ * each element that holds its result before the launch and that the oracle writes independently of
+ * its contents. */
 
-/* An in-out buffer in host memory. */
 typedef struct inout {
     uint64_t count;                /* compared elements; 0 if no result is there before */
     size_t size;                   /* bytes per element */
@@ -174,8 +171,8 @@ static void oppose(dtype type, unsigned char *to, const unsigned char *from)
         memset(to + size - 2, 0x3f, 2); /* about 1 */
 }
 
-/* Gives each element the next value of the buffer that differs from its own, so that indices stay
- * valid. If all elements are equal, each gets the opposite value. */
+/* Gives each element the buffer's next value that differs from its own, so that indices stay valid.
+ * If all elements are equal, each gets the opposite value. */
 static void alter_elements(dtype type, const inout *x, unsigned char *to)
 {
     const unsigned char *other = NULL;
@@ -218,8 +215,8 @@ static at_status read_inout(device_slot *s, uint32_t i, inout *x, at_error *erro
     return status;
 }
 
-/* Replaces an element by a wrong value: by the value in `altered` if that is wrong, or else by the
- * largest result or its opposite. */
+/* Replaces an element by a wrong value: the value in `altered`, the largest result or its
+ * opposite. */
 static void replace(const device_slot *s, uint32_t i, const inout *x, uint64_t element,
                     unsigned char *altered)
 {
@@ -324,8 +321,8 @@ static at_status settle_replacements(device_slot *s, int pattern, inout x[PLAN_M
     return status;
 }
 
-/* Replaces the contents of in-outs that hold results before the launch, and makes `expected` and
- * s->changes again. In-outs that the oracle reads before it writes them keep their contents. */
+/* Replaces contents of in-outs that hold results before the launch, unless the oracle reads them
+ * before it writes them, and makes `expected` and s->changes again. */
 static at_status replace_results(device_slot *s, int pattern, at_error *error)
 {
     inout x[PLAN_MAX_BUFFERS] = {{0}};
@@ -370,7 +367,6 @@ static at_status note_changes(device_slot *s, at_error *error)
     return status;
 }
 
-/* Runs the baseline to get the expected results. */
 static at_status run_baseline(device_slot *s, at_error *error)
 {
     at_status status = run_reference(s, 0, 0, error);
@@ -401,9 +397,8 @@ static at_status check_reference_guards(device_slot *s, at_error *error)
     return status;
 }
 
-/* Makes the expected results with a reference kernel, by two launches. An element that the
- * reference does not write keeps the poison, which differs. A reference with float atomics may also
- * differ. */
+/* Makes the expected results by two launches of a reference kernel. Elements that it does not write
+ * keep the poison, which differs. A reference with float atomics may also differ. */
 static at_status seed_reference(device_slot *s, at_error *error)
 {
     uint64_t first[PLAN_MAX_BUFFERS] = {0};
@@ -428,7 +423,7 @@ static at_status seed_reference(device_slot *s, at_error *error)
 enum { BASELINE_LAUNCHES = 2 }; /* in addition to the one that makes the expected results */
 
 /* Makes the expected results with the baseline, and compares further launches with them. Sets
- * s->oracle_error. *differs receives true if results differ. */
+ * s->oracle_error, and *differs if results differ. */
 static at_status try_baseline(device_slot *s, bool *differs, at_error *error)
 {
     char text[900] = "";
@@ -448,8 +443,8 @@ static at_status try_baseline(device_slot *s, bool *differs, at_error *error)
     return status;
 }
 
-/* Reports an error of the oracle: for the set-up, or in proofs for each variant, because a variant
- * may have other errors as well. */
+/* Reports an error of the oracle: for the set-up, or in proofs for each variant, which may have
+ * other errors as well. */
 static at_status report_oracle_error(device_slot *s, at_status status, at_error *error)
 {
     if (status == AT_SCRIPT || status == AT_NO_DEVICE)
@@ -467,8 +462,8 @@ static at_status report_oracle_error(device_slot *s, at_status status, at_error 
     return sum(s, true, s->sums, error);
 }
 
-/* Replaces the results of the baseline by those in files. Errors of the baseline do not matter
- * then: it is checked like a variant. */
+/* Replaces the baseline's results by those in files. The baseline's errors do not matter then: it
+ * is checked like a variant. */
 static at_status seed_file(device_slot *s, at_error *error)
 {
     at_status status = run_baseline(s, error);
@@ -489,8 +484,8 @@ static at_status seed_baseline(device_slot *s, at_error *error)
 {
     bool differs;
     char first[sizeof s->oracle_error];
-    /* Once judged, the baseline is not compared with itself again: a rounding error near the
-     * tolerance must not end a run. */
+    /* The baseline is compared with itself only once: a rounding error near the tolerance must not
+     * end a run. */
     if (s->is_judged) {
         at_status made = s->oracle_error[0] ? AT_OK : run_baseline(s, error);
         return made ? made : sum(s, true, s->sums, error);
@@ -566,7 +561,7 @@ at_status device_slot_check(device_slot *s, device_kernel *k, const launch_plan 
         return AT_OK;
     }
     /* Buffers that were hit are made again for the next variant. If the expected results were hit,
-     * an earlier variant may have done that, so this variant is checked again. */
+     * this variant is checked again: an earlier variant may have done that. */
     status = device_slot_sound(s, &sound, error);
     if (!status)
         status = device_slot_seed(s, s->seed, error);

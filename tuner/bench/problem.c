@@ -5,11 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Limit of the work of a launch in a proof (device_analysis.limit_work), several seconds of a
- * core. Work is counted, so that the verdict is the same on every machine. */
+/* Limit of the work of a launch in a proof (device_analysis.limit_work), several seconds of a core.
+ * Counted work gives the same verdict on every machine. */
 static const uint64_t PROOF_WORK = UINT64_C(1) << 28, BRIEF_WORK = UINT64_C(1) << 25;
-
-/* ---- buffers and kernels ---- */
 
 static at_status new_buffer(device_slot *s, uint32_t i, const char *prefix, device_buffer **out,
                             at_error *error)
@@ -68,7 +66,6 @@ static at_status new_excerpt(device_slot *s, const device_problem *problem, at_e
     return AT_OK;
 }
 
-/* Finds the files for the buffers. */
 static at_status find_contents(device_slot *s, const device_contents *contents, at_error *error)
 {
     at_status status = AT_OK;
@@ -203,9 +200,6 @@ at_status device_slot_restore(device_slot *s, at_error *error)
     return status;
 }
 
-/* ---- results, for other devices ---- */
-
-/* Returns the number of bytes of all expected results. */
 static uint64_t results_bytes_of(const device_slot *s)
 {
     uint64_t size = 0;

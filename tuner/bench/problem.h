@@ -5,9 +5,9 @@
  * makes the buffers, check.c checks a kernel, and oracle.c makes the expected results.
  *
  * A reference kernel must write all of its outputs and be deterministic. A baseline as the oracle
- * must agree with itself as every variant must agree with it: it is checked like a variant, under
- * the schedules of a check. Elements that the baseline does not write keep their contents; outputs
- * then have the same contents before each launch, of the baseline and of the variants.
+ * is checked like a variant: it must agree with itself under the schedules of a check. Elements
+ * that it does not write keep their contents; outputs then have the same contents before each
+ * launch, of the baseline and of the variants.
  *
  * A slot owns its buffers and kernels; free it before the device. */
 #ifndef AUTOTUNE_BENCH_PROBLEM_H
@@ -69,8 +69,8 @@ void device_slot_deinit(device_slot *s);
 /* Name of the filler in messages. */
 #define DEVICE_FILLER_NAME "the kernel that prepares inputs"
 
-/* Blames the script instead of the device for an error of the kernel called `kernel`. Code that is
- * not simulated is nobody's fault. Returns the new status. */
+/* Blames the script instead of the device for an error of the kernel called `kernel`; nobody for
+ * code that is not simulated. Returns the new status. */
 at_status device_slot_blame(const char *kernel, at_status status, at_error *error);
 
 /* Checks that the launch uses only buffers of the slot. Returns AT_FORMAT if not. */
@@ -81,8 +81,8 @@ at_status device_slot_accepts(const device_slot *s, const launch_plan *launch, a
     ": the proof's work ends there. If the kernel does end, give the script a smaller problem: "   \
     "simulated = { ... }"
 
-/* Launches a kernel with a limit of work (device_analysis.limit_work; 0: no limit). A proof has
- * a limit of a few seconds of a core in any case. Returns the errors of the launch. */
+/* Launches a kernel with a limit of work (device_analysis.limit_work; 0: no limit); a proof is
+ * always limited to a few seconds of a core. Returns the errors of the launch. */
 at_status device_slot_launch(device_slot *s, device_kernel *k, const launch_plan *launch,
                              device_buffer *const *buffers, uint64_t most_work, at_error *error);
 
@@ -100,19 +100,18 @@ at_status device_slot_sum(const device_slot *s, const launch_plan *launch, uint3
 at_status device_slot_restore(device_slot *s, at_error *error);
 
 /* Copies the results of the oracle, buffer after buffer, to *out, which the caller frees. Returns
- * the number of bytes, or 0 (and *out NULL) if the results are unknown, the device cannot read them
- * or there is no memory. */
+ * the number of bytes, or 0 (and *out NULL) if they are unknown or unreadable or there is no
+ * memory. */
 size_t device_slot_results(const device_slot *s, void **out);
 
 /* Compares the results of the oracle with those of another device for the same seed, plan.seed.
  * *result is OUTCOME_OK, or OUTCOME_WRONG_RESULT with the difference in `text`. Returns AT_FORMAT
- * if the results are of other buffers. */
+ * for results of other buffers. */
 at_status device_slot_compare(device_slot *s, const void *results, size_t results_bytes,
                               outcome *result, char *text, size_t text_bytes, at_error *error);
 
 /* ---- the check of a kernel ---- */
 
-/* Parameters and results of a check. */
 typedef struct device_check {
     int launches;       /* at least two */
     uint64_t most_work; /* limit per launch (device_analysis.limit_work); 0 means no limit */
@@ -134,22 +133,19 @@ typedef struct device_check {
 at_status device_check_once(device_slot *s, device_kernel *k, const launch_plan *launch,
                             device_check *how, bool *differs, at_error *error);
 
-/* ---- expected results ---- */
-
 /* Fills the inputs from `seed`, runs the filler and the reference, and keeps the expected results.
- * Returns AT_SCRIPT if the reference writes out of bounds or does not agree with itself, or if a
- * reference kernel leaves a part of an output unwritten. */
+ * Returns AT_SCRIPT if the reference writes out of bounds, does not agree with itself, or leaves a
+ * part of an output unwritten (kernels only, not a baseline). */
 at_status device_slot_seed(device_slot *s, uint64_t seed, at_error *error);
 
 /* Checks a kernel by device_check_once(), and again if an earlier variant may have damaged the
  * expected results. If s->oracle_error is set and no other error is found, the result is
- * OUTCOME_NOT_SIMULATED: there are no expected results. The slot is usable afterwards, except after
- * AT_DEVICE. */
+ * OUTCOME_NOT_SIMULATED. The slot is usable afterwards, except after AT_DEVICE. */
 at_status device_slot_check(device_slot *s, device_kernel *k, const launch_plan *launch,
                             device_check *how, at_error *error);
 
-/* Sets *sound to true if the inputs and the expected results are unchanged. A variant that writes
- * far out of bounds can hit them in any slot. */
+/* Sets *sound to true if the inputs and expected results are unchanged. A variant that writes far
+ * out of bounds can hit them in any slot. */
 at_status device_slot_sound(device_slot *s, bool *sound, at_error *error);
 
 #endif

@@ -5,8 +5,6 @@
 #include "base/memory.h"
 #include "bench/wire.h"
 
-/* ---- requests ---- */
-
 request *request_new(device_message type, uint64_t number, uint64_t id)
 {
     request *r = memory_new(1, sizeof *r);
@@ -17,7 +15,7 @@ request *request_new(device_message type, uint64_t number, uint64_t id)
 }
 
 /* Makes the message of a chunk. If the file cannot be read any more, the message contains the
- * reason, and the set-up of the worker fails with it. */
+ * reason, and the worker's set-up fails. */
 static void load_chunk(outgoing *o)
 {
     request *r = (request *)o;
@@ -89,8 +87,6 @@ void requests_free(queue *requests)
     for (request *r; (r = queue_pop(requests));)
         request_free(r);
 }
-
-/* ---- events ---- */
 
 typedef struct pending_event {
     queue_item item;

@@ -16,8 +16,8 @@ enum {
     WATCHDOG_REFERENCES = 100, /* a variant this much slower than a naive kernel is useless */
 };
 
-/* If one sample of the reference takes this long, no more are taken, because the reference is not
- * compared. Samples of the ceiling end after this total time. */
+/* After one sample of the reference that takes this long no more are taken, because the reference
+ * is not compared. Samples of the ceiling end after this total time. */
 static const int64_t long_setup_ns = 20 * 1000000;
 
 static at_status sample_reference(device_bench *b, int64_t *reference_ns, at_error *error)
@@ -77,8 +77,8 @@ static int64_t transfer_expected_ns(const problem_plan *plan)
 }
 
 /* Returns the time limit of a launch. It includes wall time, because a simulated device takes
- * longer than the time that it reports. For transfers the reference is no measure, because it
- * neither moves data between host and device nor pins memory. */
+ * longer than it reports. For transfers the reference is no measure: it neither moves data between
+ * host and device nor pins memory. */
 static int64_t find_watchdog(device_bench *b, int64_t reference_ns)
 {
     bool transfers = b->stages[0].slots[0].plan.transfer.direction != TRANSFER_NONE;
@@ -99,8 +99,7 @@ static int64_t find_watchdog(device_bench *b, int64_t reference_ns)
     return limit_ns > b->watchdog_floor_ns ? limit_ns : b->watchdog_floor_ns;
 }
 
-/* Determines the number of layouts and of slots per layout. Returns false if the problems are not
- * in this order. */
+/* Counts layouts and slots per layout. Returns false if the problems are not in this order. */
 static bool count_stages(const device_problem *problems, size_t count, size_t *stages,
                          size_t *slots)
 {
@@ -116,7 +115,6 @@ static bool count_stages(const device_problem *problems, size_t count, size_t *s
     return true;
 }
 
-/* Frees the set-up and all held variants. */
 static void clear(device_bench *b)
 {
     for (size_t i = 0; i < b->held_count; i++)
@@ -135,7 +133,6 @@ static void clear(device_bench *b)
     b->held_count = b->stage_count = b->slot_count = 0;
 }
 
-/* Reports the progress of a launch to the tuner. */
 static void report_progress(void *context, uint64_t done, uint64_t total)
 {
     bench_notify(context, DEVICE_RUNS_ALL, done * 1000 / total, INT64_MAX);

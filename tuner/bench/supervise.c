@@ -27,8 +27,6 @@ static void push_event(device_worker *w, const request *r, device_event *e)
     device_events_push(&w->events, r, e);
 }
 
-/* ---- requests that are replayed ---- */
-
 void device_watch_forget_setup(device_worker *w)
 {
     request_free(w->setup);
@@ -59,8 +57,6 @@ static request *oldest(const device_worker *w)
 {
     return w->child.out.waiting.first;
 }
-
-/* ---- starting and replacing the process ---- */
 
 static void set_deadline(device_worker *w, int64_t limit_ns, const char *doing, uint64_t index)
 {
@@ -96,8 +92,7 @@ static void fail_for_good(device_worker *w, at_status why, const char *text)
                &(device_event){.kind = DEVICE_FAILED, .status = why, .message = memory_text(text)});
 }
 
-/* Fills the outbox for a new process: files, the set-up and the held variants, then all unanswered
- * requests. */
+/* Fills a new process's outbox: files, the set-up, held variants, then all unanswered requests. */
 static void queue_replays(device_worker *w)
 {
     outbox *out = &w->child.out;
@@ -142,8 +137,6 @@ static void restart(device_worker *w)
     start_or_fail(w, "replaced");
 }
 
-/* ---- answers ---- */
-
 /* Name of each request in the trace, and the kind of its event. */
 static const struct {
     const char *name;
@@ -170,7 +163,6 @@ device_question device_watch_claim(device_worker *w)
     return (device_question){.kind = requests[r->out.message.type].event, .number = r->number};
 }
 
-/* Queues the event of an answered request, which takes over what the answer owns. */
 static void push_answer(device_worker *w, request *r, device_answer *answer)
 {
     device_event e = answer->found;
@@ -225,7 +217,6 @@ static void keep_for_replay(device_worker *w, request *r, const device_answer *a
     request_free(r);
 }
 
-/* Finishes the oldest request, whose answer has arrived. */
 static void finish_request(device_worker *w, device_answer *answer)
 {
     request *r = outbox_pop(&w->child.out);
@@ -234,8 +225,7 @@ static void finish_request(device_worker *w, device_answer *answer)
     keep_for_replay(w, r, answer);
 }
 
-/* Answers the oldest request in place of the worker, and names the variant that is to
- * blame. */
+/* Answers the oldest request in place of the worker, and names the variant that is to blame. */
 static void finish_for_worker(device_worker *w, outcome result, const char *text)
 {
     request *r = oldest(w);
@@ -256,8 +246,8 @@ static void count_end(device_worker *w, int *count, int step, int most, const ch
         restart(w);
 }
 
-/* Returns the request that counts the deaths during the oldest one. A replay is a new request each
- * time, so the held variant that it replays has the count. */
+/* Returns the request that counts the deaths during the oldest one: for a replay, which is a new
+ * request each time, the request of the held variant. */
 static request *find_counted(device_worker *w)
 {
     request *r = oldest(w), *held = r->silent ? find_held(w, r->id) : NULL;
@@ -282,8 +272,7 @@ static void blame_request(device_worker *w, worker_death why, const char *how)
     finish_for_worker(w, OUTCOME_CRASHED, text);
 }
 
-/* Ends the process, answers its current request if that is to blame, and starts another
- * process. */
+/* Ends the process, answers its current request if that is to blame, and starts another one. */
 static void end_process(device_worker *w, worker_death why)
 {
     char how[128], text[320];
@@ -301,8 +290,7 @@ static void end_process(device_worker *w, worker_death why)
                   MAX_SILENT_STARTS, text);
         return;
     }
-    /* A process with a request on its way that died by itself or hung may have died while it read
-     * the request. */
+    /* A process that died by itself or hung may have died while it read a request on its way. */
     if (!started || (why == DEATH_KILLED && !begun)) {
         snprintf(text, sizeof text, "%d idle device workers in a row died; the last %s",
                  MAX_IDLE_DEATHS, how);
@@ -407,8 +395,7 @@ static bool is_in_block(const request *r, uint64_t id)
     return false;
 }
 
-/* Returns true if the number of counters fits the request: all metrics of one or more launches, or
- * no counters. */
+/* Returns true if there are no counters, or all metrics of one or more launches. */
 static bool are_counters_of(const request *r, const device_answer *a)
 {
     return a->counter_count == 0 || (a->found.outcome == OUTCOME_OK && r->metrics > 0 &&
@@ -416,8 +403,7 @@ static bool are_counters_of(const request *r, const device_answer *a)
                                      a->counter_count / r->metrics <= PLAN_MAX_LAUNCHES);
 }
 
-/* Returns true if the answer belongs to the request: kind and number are equal, and its contents
- * are consistent. */
+/* Returns true if the answer belongs to the request: equal kind and number, consistent contents. */
 static bool answers(const request *r, const device_answer *a)
 {
     bool ok = a->found.outcome == OUTCOME_OK, block = r->out.message.type == REQUEST_BLOCK;

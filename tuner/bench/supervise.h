@@ -1,6 +1,5 @@
 /* The tuner's side of a device worker: its requests and events, and the life of its process, which
  * is started, fed, watched and replaced. Everything that happens to the process becomes an event.
- *
  * bench/client.c is the interface to other rooms. */
 #ifndef AUTOTUNE_BENCH_SUPERVISE_H
 #define AUTOTUNE_BENCH_SUPERVISE_H
@@ -12,8 +11,6 @@
 #include "base/data_file.h"
 #include "bench/wire.h"
 #include "process/supervised.h"
-
-/* ---- requests ---- */
 
 typedef struct request {
     outgoing out;
@@ -40,14 +37,10 @@ request *request_replay(const request *r);
 void request_free(request *r);       /* NULL is allowed */
 void requests_free(queue *requests); /* frees all requests of a queue */
 
-/* ---- events ---- */
-
-/* Queues an event, which takes over the memory of `e`. `r` is the request that it answers, or
- * NULL. */
+/* Queues an event, which takes over the memory of `e`. `r` is the answered request, or NULL. */
 void device_events_push(queue *q, const request *r, const device_event *e);
 
-/* Returns true if there is an event that answers a claimed question, or with NULL an event that is
- * not claimed. */
+/* Returns true if an event answers a claimed question, or with NULL if an event is not claimed. */
 bool device_events_has(const queue *q, const device_question *question);
 
 /* Takes the first such event. Returns false if there is none. */
@@ -93,8 +86,8 @@ struct device_worker {
     int64_t doing_limit_ns;
 };
 
-/* Like device_worker_start(), with another function that starts processes. `context` NULL means the
- * options of the worker. */
+/* Like device_worker_start(), with another function that starts processes. A NULL `context` means
+ * the options of the worker. */
 at_status device_worker_start_with(const device_worker_options *options, device_starter start,
                                    void *context, device_worker **out, at_error *error);
 
@@ -111,8 +104,7 @@ void device_watch_forget_setup(device_worker *w);
 /* Reads a part of a reply, or detects the end of the process. */
 void device_watch_read(device_worker *w);
 
-/* Ends a process whose deadline has passed, blames its current request, and starts another
- * process. */
+/* Ends a process past its deadline, blames its current request, and starts another process. */
 void device_watch_expire(device_worker *w);
 
 /* Claims the answer to the latest request, which must not be taken yet. */

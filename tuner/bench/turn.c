@@ -16,13 +16,11 @@
 enum { TURN_PATH_BYTES = 4096 };
 
 /* A process waits (for `next`), is next (holds `next`, waits for `turn`), or has its turn (holds
- * only `turn`). If a process waits for too long, `over` is set: from then on it takes no turns. */
+ * only `turn`). After too long a wait `over` is set: the process takes no more turns. */
 struct gpu_turn {
     lock *turn, *next;
     bool over;
 };
-
-/* ---- where ---- */
 
 /* Another user may have put a file in the way in /tmp that this user cannot remove. */
 static at_status explain_turns(at_error *error)
@@ -61,8 +59,6 @@ static at_status make_own_folder(char out[TURN_PATH_BYTES], bool *made, at_error
                            : error_set(error, AT_IO, "%s is not a folder; remove it", out);
     return status ? explain_turns(error) : AT_OK;
 }
-
-/* ---- turns ---- */
 
 static at_status open_turn(const char *folder, const char *uuid, const char *suffix, lock **out,
                            at_error *error)
@@ -142,8 +138,6 @@ void gpu_turn_free(gpu_turn *t)
     lock_close(t->next);
     free(t);
 }
-
-/* ---- pauses for other programs ---- */
 
 void gpu_pace_begin(gpu_pace *p, int64_t now_ns)
 {

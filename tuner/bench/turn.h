@@ -3,13 +3,12 @@
  * Times that several runs measure on one GPU at once would contain each other's kernels, so their
  * device workers take turns of one request each. A turn is a lock (base/lock.h) of a file that is
  * named after the GPU. A second lock keeps waiting processes in order; otherwise the process that
- * just had a turn could always take the next one. A process that ends gives its turn back. Other
- * programs take no turns.
+ * just had a turn could always take the next one. A process that ends gives its turn back.
  *
  * The files are in a folder of the user: $XDG_RUNTIME_DIR/autotune, or /run/user/UID/autotune if
  * that exists without the variable, or autotune-UID in $TMPDIR or /tmp. Other users cannot write
- * there and do not take turns; users who share a GPU can set $AUTOTUNE_TURNS to a common folder. If
- * the name of a file is used by something else, the error names it. */
+ * there; users who share a GPU can set $AUTOTUNE_TURNS to a common folder. If the name of a file is
+ * used by something else, the error names it. */
 #ifndef AUTOTUNE_BENCH_TURN_H
 #define AUTOTUNE_BENCH_TURN_H
 
@@ -28,8 +27,8 @@ typedef struct gpu_turn gpu_turn;
  * gpu_turn_free(). */
 at_status gpu_turn_new(const char *uuid, gpu_turn **out, at_error *error);
 
-/* Waits until no other process has a turn, at most `limit_ns`. Calls `waits`, which may be NULL,
- * before it waits. If the wait is in vain, this process takes no more turns. */
+/* Waits until no other process has a turn, at most `limit_ns`, after a call of `waits`, which may
+ * be NULL. After a wait in vain, this process takes no more turns. */
 void gpu_turn_take(gpu_turn *t, int64_t limit_ns, void (*waits)(void *context), void *context);
 void gpu_turn_give(gpu_turn *t);
 
@@ -38,10 +37,9 @@ void gpu_turn_free(gpu_turn *t);
 
 /* ---- pauses for other programs ----
  *
- * A worker may use a share of the GPU's time. The calculation is on the host's clock: work counts
- * for as long as it lasts, which is at least as long as the GPU is busy with it. Rests are
- * postponed until GPU_PACE_WORK_NS of work, so that they are few; time without work gives no
- * credit. */
+ * A worker may use a share of the GPU's time. Work counts for as long as it lasts on the host's
+ * clock, at least as long as the GPU is busy with it. Rests are postponed until GPU_PACE_WORK_NS of
+ * work, so that they are few; time without work gives no credit. */
 
 /* Approximate work without a rest. */
 #define GPU_PACE_WORK_NS (INT64_C(5) * 1000000)
@@ -55,8 +53,7 @@ typedef struct gpu_pace {
 /* Starts counting work: after a rest or a time without work. */
 void gpu_pace_begin(gpu_pace *p, int64_t now_ns);
 
-/* Counts the work since gpu_pace_begin() or the last call. Returns the time to rest before more
- * work, or 0. */
+/* Counts the work since gpu_pace_begin() or the last call. Returns the time to rest now, or 0. */
 int64_t gpu_pace_rest(gpu_pace *p, int64_t now_ns);
 
 #endif

@@ -372,8 +372,8 @@ void device_put_answer(pack *m, const device_answer *answer)
         pack_put_u64(m, (uint64_t)answer->found.samples_ns[i]);
 }
 
-/* Reads an array of 8-byte numbers into new memory of zeroes. If the message has fewer than it
- * announces, *count is 0 and the result NULL. */
+/* Reads an array of 8-byte numbers into new memory of zeroes. If the message is too short for its
+ * count, *count is 0 and the result NULL. */
 static void *get_array(pack *m, size_t *count)
 {
     uint64_t said = pack_get_u64(m);

@@ -1,9 +1,9 @@
 /* The messages between the tuner and its device worker, and the files that come in them.
  *
- * The tuner sends requests, each with a unique number. The worker answers them in order. An answer
- * repeats kind and number, so that it cannot be mistaken for the answer to another request. Before
- * anything that may hang, the worker sends a note with its next step, the request that it belongs
- * to, and a time limit. Both ends are the same build of the program. */
+ * The tuner sends requests, each with a unique number. The worker answers them in order; an answer
+ * repeats kind and number, so that it cannot be mistaken for another. Before anything that may
+ * hang, the worker sends a note with its next step, its request, and a time limit. Both ends are
+ * the same build of the program. */
 #ifndef AUTOTUNE_BENCH_WIRE_H
 #define AUTOTUNE_BENCH_WIRE_H
 
@@ -41,7 +41,7 @@ typedef struct device_chunk {
 void device_contents_deinit(device_contents *c);
 
 /* Copies a chunk. Returns AT_FORMAT if the chunk does not follow the one before it or exceeds the
- * file. A lack of memory and a file that cannot be read are reported by device_contents_find(). */
+ * file. device_contents_find() reports a lack of memory and a file that cannot be read. */
 at_status device_contents_take(device_contents *c, const device_chunk *chunk, at_error *error);
 
 /* Finds the first `size_bytes` of a file; the address stays valid. Returns AT_SCRIPT with the
@@ -72,8 +72,8 @@ typedef enum device_message {
     REPLY_LIST    /* count, properties */
 } device_message;
 
-/* Text of the notes during a launch of the complete tuned problem. The index of such a note is the
- * progress in thousandths. */
+/* Text of the notes during a launch of the complete tuned problem; the note's index is the progress
+ * in thousandths. */
 #define DEVICE_RUNS_ALL "running all of the tuned problem"
 
 typedef struct device_note {
@@ -99,8 +99,7 @@ typedef struct device_answer {
 } device_answer;
 
 /* The functions below append a value to a message, or read it. The getters return texts and images
- * as views of the message. They set m->failed if the message is too short or contains invalid
- * values. */
+ * as views, and set m->failed if the message is too short or contains invalid values. */
 
 void device_put_chunk(pack *m, const device_chunk *chunk);
 void device_put_image(pack *m, const device_image *image);
