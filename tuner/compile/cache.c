@@ -21,8 +21,7 @@
 /* ---- the size limit ----
  *
  * The file `size` beside the entries holds their total size, so that storing an entry does not
- * require listing all of them. When the total exceeds the limit, the entries are listed and the
- * total is corrected. */
+ * require listing all of them. Above the limit the entries are listed, which corrects the total. */
 
 enum {
     SHARDS = 256,
@@ -83,8 +82,8 @@ static int by_use(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* Removes the least recently used entries until `target_bytes` are left. *left_bytes receives the
- * remaining total. */
+/* Removes the least recently used entries until `target_bytes` are left; *left_bytes is their
+ * total. */
 static at_status trim(const char *dir, uint64_t target_bytes, uint64_t *left_bytes, at_error *error)
 {
     entry_list l = {.entries = NULL};
@@ -106,8 +105,8 @@ static at_status trim(const char *dir, uint64_t target_bytes, uint64_t *left_byt
 
 enum { SUM_LOCK_MS = 5000 };
 
-/* Opens and locks a file of the cache. Returns NULL and sets *code if the lock is not free within
- * the time. */
+/* Opens and locks a file of the cache. Returns NULL and sets *code if the lock is not free in
+ * time. */
 static lock *open_locked(const char *dir, const char *name, int timeout_ms, int *code)
 {
     char path[PATH_BYTES];
@@ -120,8 +119,8 @@ static lock *open_locked(const char *dir, const char *name, int timeout_ms, int 
     return NULL;
 }
 
-/* Adds `bytes` to the total, or with `replace` sets it. *sum receives the new total. A missing or
- * damaged file counts as a full cache; trim() then corrects the total. */
+/* Adds `bytes` to the total, or with `replace` sets it; *sum is the new total. A missing or damaged
+ * file counts as a full cache; trim() then corrects the total. */
 static at_status update_sum(const char *dir, uint64_t bytes, bool replace, uint64_t *sum,
                             at_error *error)
 {
@@ -143,10 +142,9 @@ static at_status update_sum(const char *dir, uint64_t bytes, bool replace, uint6
                            dir);
 }
 
-/* Adds `added_bytes` to the total of the cache in `dir`. If the total exceeds the limit, removes
- * the least recently used entries until nine tenths of the limit are left, and leftovers of
- * interrupted writers. Only one process trims at a time; others continue. Returns AT_IO,
- * AT_NO_MEMORY. */
+/* Adds `added_bytes` to the total of the cache in `dir`. Above the limit, removes the least
+ * recently used entries until nine tenths of the limit are left, and leftovers of interrupted
+ * writers. Only one process trims at a time; others continue. Returns AT_IO, AT_NO_MEMORY. */
 static at_status compile_cache_account(const char *dir, uint64_t added_bytes, uint64_t limit_bytes,
                                        at_error *error)
 {
@@ -224,8 +222,7 @@ compile_key compile_cache_key(const char *identity, const void *request, size_t 
 
 enum { ENTRY_PATH_BYTES = COMPILE_CACHE_PATH_BYTES + 64 };
 
-/* Writes the path of an entry. There is one folder per first byte of the key, so that each folder
- * stays small. */
+/* Writes the path of an entry: one folder per first byte of the key keeps each folder small. */
 static void entry_path(const compile_cache *c, compile_key key, char path[ENTRY_PATH_BYTES])
 {
     snprintf(path, ENTRY_PATH_BYTES, "%s/%02x/%016llx%016llx", c->dir, (unsigned)(key.high >> 56),

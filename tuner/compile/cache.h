@@ -7,9 +7,7 @@
  * recently used are removed until nine tenths of the limit are left.
  *
  * Only the owner may access the folders and files. Entries that another user owns or may write are
- * ignored.
- *
- * A failure of the cache never stops a compilation: the entry is then missing. */
+ * ignored. A failure of the cache never stops a compilation: the entry is then missing. */
 #ifndef AUTOTUNE_COMPILE_CACHE_H
 #define AUTOTUNE_COMPILE_CACHE_H
 
@@ -41,11 +39,11 @@ at_status compile_cache_folder(const char *dir, char *out, size_t out_bytes, at_
 at_status compile_cache_open(const char *dir, uint64_t limit_bytes, compile_cache *out,
                              at_error *error);
 
-/* Returns the key of a request. `identity` is the compiler with its version; `request` contains
- * everything else, encoded without ambiguity. */
+/* Returns the key of a request: of the compiler with its version, `identity`, and of everything
+ * else, `request`, encoded without ambiguity. */
 compile_key compile_cache_key(const char *identity, const void *request, size_t request_bytes);
 
-/* Reads an entry; the caller frees *bytes. Returns AT_NOT_FOUND if the entry is missing or damaged,
+/* Reads an entry; the caller frees *bytes. AT_NOT_FOUND if it is missing or damaged,
  * AT_NO_MEMORY. */
 at_status compile_cache_get(const compile_cache *c, compile_key key, unsigned char **bytes,
                             size_t *size_bytes);

@@ -54,7 +54,6 @@ typedef struct compile_result {
     bool cached;
 } compile_result;
 
-/* A host with further compile workers. */
 typedef struct compile_host {
     const worker_host *host;
     size_t jobs; /* number of workers */
@@ -86,7 +85,7 @@ void compile_pool_kill(const compile_pool *pool);
 /* Kills the workers, drops all requests and frees the pool. `pool` may be NULL. */
 void compile_pool_free(compile_pool *pool);
 
-/* Queues a copy of the request; never blocks. Returns AT_SCRIPT if an option is not allowed
+/* Queues a copy of the request; never blocks. AT_SCRIPT if an option is refused
  * (compile/option.h). */
 at_status compile_submit(compile_pool *pool, const compile_request *request, at_error *error);
 
@@ -101,8 +100,8 @@ size_t compile_width(const compile_pool *pool);
 /* Returns the number of requests with which each worker can compile full groups. */
 size_t compile_group_width(const compile_pool *pool);
 
-/* Adds the sockets of the workers and the next deadline to the set. After the wait the caller calls
- * compile_take(). */
+/* Adds the workers' sockets and the next deadline to the set. Call compile_take() after the
+ * wait. */
 void compile_poll(const compile_pool *pool, poll_set *set);
 
 /* Takes a finished result. Also feeds idle workers, enforces time limits and replaces dead workers.
@@ -116,8 +115,8 @@ void compile_result_deinit(compile_result *r);
 /* Returns the NVRTC version ("13.0"), valid as long as the pool. */
 const char *compile_nvrtc_version(const compile_pool *pool);
 
-/* Returns a warning for the user, such as a cache that cannot be written, or NULL. Valid as long as
- * the pool. */
+/* Returns a warning for the user, such as a cache that cannot be written, or NULL; the pool owns
+ * it. */
 const char *compile_warning(const compile_pool *pool);
 
 const char *compile_outcome_name(compile_outcome outcome); /* "ok", "compile_error", ... */

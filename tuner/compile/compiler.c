@@ -19,9 +19,6 @@
 #include "compile/machine_code.h"
 #include "compile/wire.h"
 
-/* ---- hash of the Toolkit's headers ---- */
-
-/* The headers are at most about eight folders deep. */
 enum { DEEPEST = 16 };
 
 static uint64_t hash_file(const char *path, const struct stat *s)
@@ -32,8 +29,8 @@ static uint64_t hash_file(const char *path, const struct stat *s)
     return XXH3_64bits_withSeed(path, strlen(path), XXH3_64bits(&facts, sizeof facts));
 }
 
-/* Hashes path, size and modification time of every file in a folder, in any order. Reading the
- * contents, tens of megabytes, would take too long. `path` is relative to the top folder. */
+/* Hashes path, size and modification time of every file in a folder, in any order; the contents,
+ * tens of megabytes, would take too long. `path` is relative to the top folder. */
 static uint64_t hash_folder(int parent, const char *name, const char *path, int depth)
 {
     int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -88,7 +85,7 @@ bool compiler_needs_specific(const char *source)
     return strstr(source, "wgmma.") || strstr(source, "setmaxnreg.");
 }
 
-/* Returns true if the architecture is a general one ("sm_90") that also has a specific variant
+/* Returns true if the architecture is a general one ("sm_90") with a specific variant
  * ("sm_90a"). */
 static bool has_specific(const char *arch)
 {
@@ -116,8 +113,8 @@ void compiler_run(const compiler *c, const compile_request *r, compile_way way, 
     if (way.precompiled) {
         options[n++] = way.precompiled;
         options[n++] = "--pch-messages=false";
-        /* Suppresses NVRTC's warnings about parts that it does not precompile and about precompiled
-         * headers that it does not use. */
+        /* Suppresses warnings about parts that NVRTC does not precompile and precompiled headers
+         * that it does not use. */
         options[n++] = "--diag-suppress=20283,629,630,2226";
     }
     for (size_t i = 0; i < r->option_count; i++)
@@ -157,7 +154,7 @@ static void ask_ptxas(const compiler *c, const compile_request *r, compile_way w
     out->log = longer;
 }
 
-/* Compiles after precompiled headers. Returns false if that is not possible, or if the source has
+/* Compiles after precompiled headers. Returns false if that is not possible or the source has
  * errors; the caller then compiles normally. */
 static bool compile_precompiled(compiler *c, const compile_request *r, compile_way way,
                                 nvrtc_output *out)
@@ -203,9 +200,8 @@ static void compile_source(compiler *c, const compile_request *r, nvrtc_output *
     }
 }
 
-/* Returns true if NVRTC's code is about the source and not about a failure of NVRTC itself, which
- * must not be used any more then. The front end reports a lack of memory as an error of the
- * source. */
+/* Returns true if NVRTC's code is about the source. After a failure of NVRTC itself, NVRTC must not
+ * be used any more. The front end reports a lack of memory as an error of the source. */
 static bool is_verdict(const nvrtc_output *o)
 {
     if (o->code == NVRTC_SUCCESS)
@@ -248,8 +244,7 @@ at_status compiler_read_resources(const char *symbols, const nvrtc_output *o, ke
     return status;
 }
 
-/* An entry that is a mangled name is detected as missing only in the machine code. Replaces the log
- * by an explanation. */
+/* Explains in the log an entry that is a mangled name and is missing in the machine code. */
 static void explain_missing_entry(const compile_request *r, nvrtc_output *o, compile_result *out)
 {
     char *entry = strndup(r->entry, strcspn(r->entry, "\n"));
@@ -330,15 +325,14 @@ void compiler_open_cache(compiler *c, const char *dir, uint64_t limit_bytes)
     c->cache_reads = c->cache_writes = status == AT_OK;
     if (status)
         compiler_warn(c, error.message);
-    /* NVRTC builds of the same version may generate different code, so the size of the file is
-     * included. The text at the end is the version of the contents of a result: change it with
-     * them. */
+    /* NVRTC builds of the same version may generate different code, hence the file's size. The text
+     * at the end is the version of a result's contents: change it with them. */
     snprintf(c->identity, sizeof c->identity, "nvrtc %s %llu, PTX with notes of its lines",
              c->nvrtc.version, (unsigned long long)c->nvrtc.file_bytes);
 }
 
-/* Returns the identity of the compiler. For a source with includes it contains the hash of the
- * Toolkit's headers, which are many and therefore hashed only then. */
+/* Returns the identity of the compiler. Only for a source with includes it contains the hash of the
+ * Toolkit's headers, which are many. */
 static const char *identity_of(compiler *c, bool includes)
 {
     if (!includes)
@@ -358,8 +352,8 @@ const char *compiler_identity(compiler *c, const compile_request *r)
     return c->with_specific;
 }
 
-/* Reads the image of a group into c->image. Members of a group have, instead of a cubin, the cache
- * key of the common image. */
+/* Reads the image of a group into c->image. Members of a group have its cache key instead of a
+ * cubin. */
 static bool fetch_image(compiler *c, const compile_result *kept)
 {
     compile_key key;

@@ -1,8 +1,6 @@
-/* The compiler in a compile worker: how NVRTC is called for a request, and the cache of its
- * results.
- *
- * NVRTC is called again with other options after some kinds of errors. Results are cached on disk;
- * the image of a group (compile/group.h) is cached once for all members. */
+/* The compiler in a compile worker: how NVRTC is called for a request, again with other options
+ * after some errors, and the cache of its results on disk. The image of a group (compile/group.h)
+ * is cached once for all members. */
 #ifndef AUTOTUNE_COMPILE_COMPILER_H
 #define AUTOTUNE_COMPILE_COMPILER_H
 

@@ -7,8 +7,6 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* ---- the ELF file ---- */
-
 typedef struct image {
     const unsigned char *bytes;
     size_t size_bytes;
@@ -138,8 +136,6 @@ uint32_t cubin_constant_bytes(const void *cubin, size_t cubin_bytes, const char 
     return total > UINT32_MAX ? UINT32_MAX : (uint32_t)total;
 }
 
-/* ---- the identity of compiled kernels ---- */
-
 /* Adds a hash to the sum. A sum does not depend on the order of the sections in the image. */
 static void add(XXH128_hash_t *sum, XXH128_hash_t part)
 {
@@ -162,9 +158,9 @@ static bool starts_with(const char *text, const char *head)
 }
 
 /* Hashes the attributes in .nv.info.<kernel>: each has a format, a number and a two-byte value,
- * which for the format SIZED is the size of the data that follows. Two things are left out because
- * a launch does not depend on them: the symbol number at the start of the parameter bank, and the
- * register limit. Returns false if the section is malformed. */
+ * which for the format SIZED is the size of the data that follows. Leaves out what a launch does
+ * not depend on: the symbol number at the start of the parameter bank, and the register limit.
+ * Returns false if the section is malformed. */
 static bool add_attributes(XXH3_state_t *state, const unsigned char *bytes, size_t size_bytes)
 {
     enum { SIZED = 4, PARAMETER_BANK = 0x0a, MOST_REGISTERS = 0x1b, SYMBOL_BYTES = 4 };
@@ -186,7 +182,6 @@ static bool add_attributes(XXH3_state_t *state, const unsigned char *bytes, size
     return true;
 }
 
-/* Adds a section to the sum. `name` is its name without the name of the kernel. */
 static bool add_section(XXH128_hash_t *sum, const char *name, const cubin_section *s)
 {
     XXH3_state_t *state = XXH3_createState();
@@ -207,8 +202,8 @@ static bool add_section(XXH128_hash_t *sum, const char *name, const cubin_sectio
     return known;
 }
 
-/* Returns true if the section belongs to the module and not to a kernel: .nv.global,
- * .nv.global.init, .nv.constant3 ... */
+/* Returns true if the section belongs to the module: .nv.global, .nv.global.init, .nv.constant3
+ * ... */
 static bool is_module_memory(const char *name)
 {
     static const char constant[] = ".nv.constant";
@@ -227,8 +222,8 @@ static bool is_beside(const char *name)
            starts_with(name, ".nv.merc") || starts_with(name, ".nv.capmerc");
 }
 
-/* Returns true if the name of the section ends with the name of the kernel. `head` receives the
- * part before it. */
+/* Returns true if the section's name ends with the kernel's name. `head` receives the rest of
+ * it. */
 static bool is_of_kernel(const char *name, const char *kernel, char *head, size_t head_bytes)
 {
     size_t length = strlen(name), tail = strlen(kernel);

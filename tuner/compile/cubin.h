@@ -1,5 +1,5 @@
-/* Reads compiled kernels: the sections of a cubin, which is an ELF file with one section for each
- * kind of memory of a kernel, and the identity of the code in a cubin or PTX. */
+/* Reads compiled kernels: the sections of a cubin, an ELF file with one section for each kind of
+ * memory of a kernel, and the identity of the code in a cubin or PTX. */
 #ifndef AUTOTUNE_COMPILE_CUBIN_H
 #define AUTOTUNE_COMPILE_CUBIN_H
 
@@ -19,13 +19,12 @@ typedef struct cubin_section {
 } cubin_section;
 
 /* Reads section `index` of an image that passed cubin_is_whole(). Returns false past the last
- * section. */
+ * one. */
 bool cubin_read_section(const void *cubin, size_t cubin_bytes, unsigned index, cubin_section *out);
 
 /* Returns the bytes of constant memory of kernel `entry`: the sections .nv.constant<bank>.<entry>
- * (parameters, literals) and .nv.constant<bank> (of the module). From compute capability 9.0 on
- * ptxas does not report them in its log. Returns 0 if the image is not a valid ELF file. Safe for
- * any bytes. */
+ * (parameters, literals) and .nv.constant<bank> (of the module). ptxas does not log them from
+ * compute capability 9.0 on. Returns 0 if the image is not a valid ELF file. Safe for any bytes. */
 uint32_t cubin_constant_bytes(const void *cubin, size_t cubin_bytes, const char *entry);
 
 typedef struct compile_code { /* XXH3-128 */
@@ -33,11 +32,11 @@ typedef struct compile_code { /* XXH3-128 */
 } compile_code;
 
 /* Computes the code of the kernels `symbols` (one per line) in a cubin: instructions, literals,
- * parameters, shared memory and launch limits of the kernels, and constant and global memory of the
- * module. Kernels with the same code and the same launch do the same work in the same time. Names,
- * source locations, positions in the image and the register limit do not count. Returns false if
- * the code is unknown, because it refers to other parts of the module or the image is damaged. Safe
- * for any bytes. */
+ * parameters, shared memory and launch limits, and the module's constant and global memory. Kernels
+ * with the same code and the same launch do the same work in the same time. Names, source
+ * locations, positions in the image and the register limit do not count. Returns false if the code
+ * is unknown, because it refers to other parts of the module or the image is damaged. Safe for any
+ * bytes. */
 bool compile_code_of_cubin(const void *cubin, size_t cubin_bytes, const char *symbols,
                            compile_code *out);
 

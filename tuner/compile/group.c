@@ -8,9 +8,6 @@
 #include "base/pack.h"
 #include "base/text.h"
 
-/* ---- words and lists of names ---- */
-
-/* A view of a word in a text. */
 typedef struct word {
     const char *start;
     size_t size;
@@ -59,8 +56,6 @@ static bool word_among(word w, const char *const *names)
             return true;
     return false;
 }
-
-/* ---- reading a member ---- */
 
 /* Words for which a source is compiled alone: their meaning depends on the whole file, or they
  * declare parts of the module that other members would see. */
@@ -117,8 +112,8 @@ static bool skip_comment(reader *r)
     return true;
 }
 
-/* Reads a line that begins with '#'. A source with a continued line is compiled alone, because
- * templates rarely emit one. */
+/* Reads a line that begins with '#'. Sources with continued lines, rare in templates, are compiled
+ * alone. */
 static void read_directive(reader *r)
 {
     const char *line = r->at;
@@ -279,8 +274,8 @@ static void read_source(reader *r)
     r->fits = r->fits && r->braces == 0 && r->parens == 0;
 }
 
-/* Returns true if the declarations of dynamic shared arrays contain the alignment: no type in them
- * is declared by the source itself. */
+/* Returns true if the dynamic shared arrays tell their alignment: the source declares none of their
+ * types. */
 static bool alignment_is_known(const reader *r)
 {
     const char *p = (const char *)r->dynamic.bytes, *end = p;
@@ -311,8 +306,7 @@ bool group_member_init(const char *source, const char *name, const char *entry, 
     for (const char *at = entry; *at; at += *at == '\n') {
         word own = word_at(at);
         at += strcspn(at, "\n");
-        /* Only entries that are a single word can get a suffix: not template instances, not mangled
-         * names. */
+        /* Only single words can get a suffix: not template instances, not mangled names. */
         r.fits = r.fits && own.start + own.size == at && strncmp(own.start, "_Z", 2) != 0;
         names_add(&r.renamed, own);
     }
@@ -343,8 +337,6 @@ bool group_members_fit(const group_member *a, const group_member *b)
 {
     return strcmp(a->includes, b->includes) == 0 && strcmp(a->dynamic, b->dynamic) == 0;
 }
-
-/* ---- the program of a group, and its log ---- */
 
 /* The file name in messages about an alias starts with this; the name of the alias follows. */
 #define NAMES_MARK "names|"
@@ -407,7 +399,7 @@ char *group_source(const group_member *members, size_t count)
 {
     pack t = {0}, names = {0};
     /* The Toolkit defines __shared__ by a macro of words such as `shared`, which a source may
-     * define as a macro of its own. */
+     * define. */
     pack_append_text(&t, "#undef __shared__\n#define __shared__ __attribute__((__shared__))\n");
     pack_append_text(&t, members[0].includes);
     for (size_t i = 0; i < count; i++)
@@ -553,8 +545,8 @@ static void put_unmarked(pack *t, const char *line, size_t size, size_t index)
 }
 
 /* The log consists of blocks that end with a blank line; the first line of a block about a source
- * names its file. The compiler says only once how to suppress warnings: the first warning of each
- * member gets this remark, as if the member was compiled alone. */
+ * names its file. The compiler says only once how to suppress warnings: each member's first warning
+ * gets this remark, as if it was compiled alone. */
 char *group_log(const char *log, size_t index)
 {
     static const char remark[] =

@@ -1,5 +1,5 @@
 /* Groups: several sources compiled as one program, because each call of NVRTC takes tens of
- * milliseconds before it does any work.
+ * milliseconds before it does any work. This module only makes and reads texts.
  *
  * Each member gets a namespace of its own, so that names of file scope do not conflict. A name with
  * C linkage (a kernel, a dynamic shared array) gets the suffix of the member by a macro, so that
@@ -10,10 +10,8 @@
  *
  * A source is compiled alone if a group could change its meaning: if it has constant memory (which
  * belongs to the module), device variables, an include other than <...> at its top, or macros that
- * depend on the file or line. Sources are scanned word by word, not parsed; a source that the
- * scanner does not understand is compiled alone.
- *
- * This module only makes and reads texts; it compiles nothing. */
+ * depend on the file or line. The scanner goes word by word; a source that it does not understand
+ * is compiled alone. */
 #ifndef AUTOTUNE_COMPILE_GROUP_H
 #define AUTOTUNE_COMPILE_GROUP_H
 
@@ -33,8 +31,8 @@ typedef struct group_member {
                       a group. */
 } group_member;
 
-/* Reads a source. Returns false if it must be compiled alone or there is no memory; *out is then
- * empty. On success the caller calls group_member_deinit(). */
+/* Reads a source. Returns false, with an empty *out, if it must be compiled alone or memory is
+ * lacking. On success the caller calls group_member_deinit(). */
 bool group_member_init(const char *source, const char *name, const char *entry, group_member *out);
 void group_member_deinit(group_member *m);
 
@@ -44,14 +42,14 @@ bool group_members_fit(const group_member *a, const group_member *b);
 /* Larger groups gain little and delay the results. */
 enum { COMPILE_GROUP_MAX = 16 };
 
-/* Returns the program of `count` members that fit each other, or NULL if there is no memory. The
- * caller frees it. */
+/* Returns the program of `count` members that fit each other, or NULL without memory. The caller
+ * frees it. */
 char *group_source(const group_member *members, size_t count);
 /* Returns the entries of all members in this program, one per line. Otherwise as above. */
 char *group_entries(const group_member *members, size_t count);
 
-/* Returns those of `lines`, which are in the order of group_entries(), that belong to member
- * `index`. Otherwise as above. */
+/* Returns the part of `lines`, in the order of group_entries(), for member `index`. Otherwise as
+ * above. */
 char *group_lines(const group_member *members, size_t index, const char *lines);
 
 /* Finds the members that caused errors in the log of a failed compilation, directly or by a name
@@ -60,7 +58,7 @@ char *group_lines(const group_member *members, size_t index, const char *lines);
 size_t group_broken(const group_member *members, size_t count, const char *log, bool *broken);
 
 /* Returns the part of the log about member `index`, without the reports of ptxas, as if the member
- * was compiled alone. The caller frees it. Returns NULL if there is no memory. */
+ * was compiled alone, or NULL without memory. The caller frees it. */
 char *group_log(const char *log, size_t index);
 
 #endif

@@ -30,8 +30,6 @@ void kernel_name_of_entry(const char *entry, char name[KERNEL_NAME_BYTES])
     snprintf(name, KERNEL_NAME_BYTES, "%.*s", (int)(end - start), entry + start);
 }
 
-/* ---- the kernels of a source ---- */
-
 typedef struct declared_kernel {
     char name[KERNEL_NAME_BYTES];       /* with its namespaces: "ns::scale" */
     char parameters[KERNEL_NAME_BYTES]; /* text of the parameters; "" if too long */
@@ -149,8 +147,8 @@ static void read_namespace(reader *r)
     r->spaces[r->space_count++].depth = r->depth;
 }
 
-/* Reads the declaration after __global__: the kernel is the first name before a bracket that is not
- * an attribute. */
+/* Reads the declaration after __global__. The first name before a bracket, except attributes, is
+ * the kernel. */
 static bool read_kernel(reader *r, declared_kernel *out)
 {
     while (skip_others(r) && *r->at != ';' && *r->at != '{' && *r->at != '}') {
@@ -183,8 +181,8 @@ static bool read_kernel(reader *r, declared_kernel *out)
     return false;
 }
 
-/* Finds the kernels declared in a text, in this order and repeatedly if declared repeatedly; at
- * most `capacity`. `name` is the file name until the first #line directive. */
+/* Finds at most `capacity` kernels declared in a text, in this order, repeated declarations too.
+ * `name` is the file name until the first #line directive. */
 static size_t find_kernels(const char *text, const char *name, declared_kernel *out,
                            size_t capacity)
 {
@@ -214,8 +212,6 @@ static size_t find_kernels(const char *text, const char *name, declared_kernel *
     }
     return count;
 }
-
-/* ---- messages ---- */
 
 static size_t find_all(const compile_request *r, declared_kernel *out)
 {
@@ -251,7 +247,7 @@ static const declared_kernel *find_meant(const declared_kernel *kernels, size_t 
     return NULL;
 }
 
-/* Appends the names of all kernels without repetition and without `known`, which may be NULL. */
+/* Appends the names of all kernels but `known`, which may be NULL, without repetition. */
 static void list_kernels(pack *to, const declared_kernel *kernels, size_t count,
                          const declared_kernel *known)
 {
@@ -272,8 +268,7 @@ static void list_kernels(pack *to, const declared_kernel *kernels, size_t count,
         pack_append_text(to, "; the source has no kernel (__global__)");
 }
 
-/* Returns a sentence about an entry for which NVRTC reported `why`, or NULL if there is no
- * memory. */
+/* Returns a sentence about an entry for which NVRTC reported `why`, or NULL without memory. */
 static char *sentence(const char *entry, const char *why, const declared_kernel *meant)
 {
     char own[KERNEL_NAME_BYTES], *text = NULL;

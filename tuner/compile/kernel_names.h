@@ -2,8 +2,8 @@
  * match no kernel.
  *
  * An entry is a C++ expression that names a kernel: "scale", "ns::scale<64, float>",
- * "(void(*)(float*, int))scale". Sources are scanned word by word, not parsed, and macros are not
- * expanded. The results are used only for messages and line numbers, not for compiling. */
+ * "(void(*)(float*, int))scale". Sources are scanned word by word, without macro expansion: the
+ * results serve only messages and line numbers. */
 #ifndef AUTOTUNE_COMPILE_KERNEL_NAMES_H
 #define AUTOTUNE_COMPILE_KERNEL_NAMES_H
 
@@ -15,14 +15,14 @@ enum { KERNEL_NAME_BYTES = 256 };
  * examples above. A longer name is cut. */
 void kernel_name_of_entry(const char *entry, char name[KERNEL_NAME_BYTES]);
 
-/* Returns a compiler-like message that an entry of a request names no kernel, or several: with the
- * file and line of the most likely kernel, and the names of all. `why` is NVRTC's message. The
- * caller frees it. Returns NULL if there is no memory. */
+/* Returns a compiler-like message that an entry names no kernel, or several, with the file and line
+ * of the most likely kernel, and the names of all. `why` is NVRTC's message. The caller frees it.
+ * Returns NULL without memory. */
 char *kernel_names_complain(const compile_request *r, const char *entry, const char *why);
 
 /* Replaces NVRTC's messages about entries that name no kernel, or several, by messages of
- * kernel_names_complain(). *log is owned by the caller and replaced. A log without such messages
- * stays, also if there is no memory. */
+ * kernel_names_complain(). *log is owned by the caller and replaced; it stays without such messages
+ * or memory. */
 void kernel_names_explain(char **log, const compile_request *r);
 
 #endif

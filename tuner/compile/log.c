@@ -33,8 +33,7 @@ static const char *find_in(text_view t, const char *needle)
     return memmem(t.start, t.size, needle, strlen(needle));
 }
 
-/* Returns true if the line contains `phrase` followed by `name` and `end`, where '\0' stands for
- * the end of the line. */
+/* Returns true if the line contains `phrase`, `name` and `end` in a row; '\0' is the line's end. */
 static bool line_names(text_view line, const char *phrase, const char *name, char end)
 {
     const char *at = find_in(line, phrase), *line_end = line.start + line.size;
@@ -74,8 +73,8 @@ static const figure figures[] = {
     {" bytes cmem[", offsetof(kernel_resources, constant_bytes)},
 };
 
-/* Adds every "<number><unit>" of the line to the resources. "64+16 bytes smem" of older versions
- * (the kernel's own and the system's memory) counts as the sum. */
+/* Adds every "<number><unit>" of the line to the resources. Sums "64+16 bytes smem" of older
+ * versions (the kernel's own and the system's memory). */
 static void read_figures(text_view line, kernel_resources *out)
 {
     uint64_t carried = 0;
@@ -133,8 +132,8 @@ at_status compile_log_read(const char *log, const char *entry, kernel_resources 
                      entry);
 }
 
-/* Returns true if the lines from here to the next empty line can be left out beside an error: a
- * warning, or the remark on suppressing warnings. */
+/* Returns true if the lines up to the next empty line can be left out beside an error: a warning,
+ * or the remark on suppressing warnings. */
 static bool is_beside_errors(text_view line)
 {
     return find_in(line, "): warning #") ||
@@ -186,8 +185,6 @@ bool compile_source_place(const char *source, const char *word, char *place, siz
     }
     return false;
 }
-
-/* ---- file names ---- */
 
 static bool is_given(const char *name, size_t length, const source_header *headers,
                      size_t header_count)
@@ -267,8 +264,6 @@ void file_names_complete(char **log, const char *name)
     *log = completed;
 }
 
-/* ---- remedies ---- */
-
 enum { WORD_BYTES = 128, REMEDY_BYTES = 512 };
 
 /* A remedy and the patterns of names (fnmatch) that it is for; ends with NULL. */
@@ -276,7 +271,6 @@ typedef struct known_names {
     const char *remedy, *patterns[10];
 } known_names;
 
-/* Headers with a special remedy. */
 static const known_names headers[] = {
     {"sqrtf, expf and their like need no header; INFINITY, NAN and cuda::std::sqrt are in "
      "<cuda/std/cmath>",
@@ -435,7 +429,6 @@ static void describe_header(const char *header, const char *include_dir, char te
                            : "elsewhere: there is no CUDA Toolkit with headers here");
 }
 
-/* Writes the remedy for an error, or "". */
 static void find_remedy(const char *line, const char *include_dir, char text[REMEDY_BYTES])
 {
     char word[WORD_BYTES];

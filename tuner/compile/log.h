@@ -15,14 +15,14 @@
 #include "compile/compile.h"
 
 /* Reads the resources of kernel `entry`. Returns AT_NOT_FOUND if they are not in the log. Figures
- * that this ptxas does not report are 0 (constant memory from sm_90 on: see compile/cubin.h). The
- * constant bytes are the sum of all banks, including those of the module. Safe for any text:
- * figures that do not fit become UINT32_MAX. */
+ * that this ptxas does not report are 0 (constant memory from sm_90 on: see compile/cubin.h).
+ * Constant bytes are the sum of all banks, including the module's. Safe for any text: figures that
+ * do not fit become UINT32_MAX. */
 at_status compile_log_read(const char *log, const char *entry, kernel_resources *out,
                            at_error *error);
 
-/* Removes the informational lines of ptxas and trailing blank lines, in place. If the log has
- * errors, also removes the warnings. */
+/* Removes ptxas's informational lines and trailing blank lines, in place; with errors also
+ * warnings. */
 void compile_log_trim(char *log);
 
 /* Finds the first line with `word` after the first #line directive of a source. `place` receives
@@ -33,7 +33,7 @@ bool compile_source_place(const char *source, const char *word, char *place, siz
  * `folder`, which has the Toolkit's headers (compile/worker.c), before each relative name: of the
  * source, of #line directives and of headers that are given as text. All of these would look like
  * headers of the Toolkit. A name is restored if it is one of `headers`, or neither a file in the
- * folder nor built into NVRTC; names that are still absolute then are files of the Toolkit. */
+ * folder nor built into NVRTC. */
 void file_names_restore(char *ptx, const char *folder, const source_header *headers,
                         size_t header_count);
 
@@ -42,10 +42,10 @@ void file_names_restore(char *ptx, const char *folder, const source_header *head
  * replaced; without memory it stays. */
 void file_names_complete(char **log, const char *name);
 
-/* Appends a remedy to the line of the first error in NVRTC's log, if one is known: "; " and the
- * text. The remedies are for names and headers that exist in programs for nvcc, but elsewhere or
- * not at all for NVRTC, which compiles only for the device. `include_dir` is the folder of the
- * Toolkit's headers, or "". *log is owned by the caller and replaced; without memory it stays. */
+/* Appends "; " and a remedy, if one is known, to the line of the first error in NVRTC's log.
+ * Remedies are for names and headers that exist for nvcc, but elsewhere or not at all for NVRTC,
+ * which compiles only for the device. `include_dir` is the folder of the Toolkit's headers, or "".
+ * *log is owned by the caller and replaced; without memory it stays. */
 void compile_log_add_remedy(char **log, const char *include_dir);
 
 #endif

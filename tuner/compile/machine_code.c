@@ -12,8 +12,7 @@
 
 enum { INSTRUCTION_BYTES = 16, BARRIERS = 6, MOST_LOADS = 256, NOTE_BYTES = 64 };
 
-/* An opcode is the low nine bits of an instruction; the next three tell the kinds of its
- * operands. */
+/* An opcode is the low nine bits of an instruction; the next three tell its kinds of operands. */
 enum { OPCODES = 512, LOAD_GLOBAL = 0x181 };
 
 typedef enum kind {
@@ -102,7 +101,6 @@ static unsigned words_of(const instruction *c)
     return size == 6 ? 4 : size == 5 ? 2 : 1;
 }
 
-/* The machine code of a line of PTX. */
 typedef struct line_note {
     uint32_t counts[KINDS];
     double loads; /* number of its loads from global memory */
@@ -280,9 +278,9 @@ static void add_row(sequence *s)
         s->lines[i] = line;
 }
 
-/* Removes the lines of the functions that ptxas adds to the code. They handle operands that the
- * fast code for a division or root does not (denormal numbers, quotients of more than 32 bits), and
- * have no lines of their own. */
+/* Removes the lines of functions that ptxas adds for operands that its fast code for divisions and
+ * roots does not handle (denormal numbers, quotients of more than 32 bits): they have none of their
+ * own. */
 static void skip_internal(const tables *t, sequence *s)
 {
     static const char prefix[] = "$__internal_";

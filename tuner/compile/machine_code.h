@@ -11,8 +11,8 @@
 
 #include <stddef.h>
 
-/* Returns a copy of the PTX with notes, which the caller frees. Returns NULL if the cubin has no
- * line information or there is no memory. Safe for any bytes. */
+/* Returns a copy of the PTX with notes, which the caller frees, or NULL without line information or
+ * memory. Safe for any bytes. */
 char *machine_code_annotate(const void *cubin, size_t cubin_bytes, const char *ptx);
 
 #endif

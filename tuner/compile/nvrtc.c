@@ -19,8 +19,6 @@
 #include "base/text.h"
 #include "compile/log.h"
 
-/* ---- the library ---- */
-
 /* Newest first. The name without a version exists only with the development files. */
 static const char *const sonames[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
 enum { SONAMES = sizeof sonames / sizeof sonames[0] };
@@ -37,8 +35,7 @@ static void note_attempt(char *tried, const char *path, const char *why)
     text_add(tried, TRIED_BYTES, "\n  %s: %s", path, why ? why : "cannot be opened");
 }
 
-/* Stores the address of a function. memcpy() is needed because ISO C cannot convert the result of
- * dlsym to a function pointer. */
+/* Stores the address of a function by memcpy(): ISO C cannot convert the result of dlsym(). */
 static bool load_symbol(void *handle, const char *name, void *function, size_t function_bytes)
 {
     void *symbol = dlsym(handle, name);
@@ -61,8 +58,8 @@ static bool load_symbols(nvrtc_library *n)
            LOAD(get_ptx_size, "nvrtcGetPTXSize") && LOAD(get_ptx, "nvrtcGetPTX");
 }
 
-/* Finds the file of the library, which the loader found by name alone, by the mapping that contains
- * one of its functions. */
+/* Finds the library's file, opened by name alone, by the mapping that contains one of its
+ * functions. */
 static void find_path(nvrtc_library *n, const char *asked)
 {
     snprintf(n->path, sizeof n->path, "%s", asked);
@@ -83,8 +80,8 @@ static void find_path(nvrtc_library *n, const char *asked)
         fclose(maps);
 }
 
-/* Finds the headers of the library: in the include folder of its Toolkit, or else of the Toolkit
- * that autotune was built with. */
+/* Finds the headers: of the library's Toolkit, or else of the Toolkit that autotune was built
+ * with. */
 static void find_include_dir(nvrtc_library *n)
 {
     char candidates[2][PATH_MAX + 16];
@@ -117,9 +114,9 @@ static void set_include_options(nvrtc_library *n)
     }
 }
 
-/* Opens NVRTC's builtins, which are beside the library or on the loader's path. NVRTC opens them by
- * name at the first compilation, which fails if the loader does not find them; if they are open
- * already, it succeeds. Toolkits also have a second build, "alt". */
+/* Opens NVRTC's builtins beside the library or on the loader's path. NVRTC opens them by name at
+ * the first compilation, which fails if the loader neither finds them nor has them open. Toolkits
+ * also have a second build, "alt". */
 static bool open_builtins(const nvrtc_library *n)
 {
     const char *slash = strrchr(n->path, '/');
@@ -247,7 +244,6 @@ static nvrtcResult fetch_ptx(const nvrtc_library *n, nvrtcProgram program,
     return code;
 }
 
-/* Returns a copy of entry `index`, or NULL if there is none or no memory. */
 static char *copy_entry(const char *entries, size_t index)
 {
     size_t length;
@@ -255,8 +251,8 @@ static char *copy_entry(const char *entries, size_t index)
     return length ? strndup(entry, length) : NULL;
 }
 
-/* Returns true for a mangled name of a function in machine code. No C++ expression starts like
- * this. */
+/* Returns true for a function's mangled name in machine code, which no C++ expression starts
+ * like. */
 static bool is_symbol(const char *entry)
 {
     return strncmp(entry, "_Z", 2) == 0;
@@ -333,8 +329,6 @@ void nvrtc_output_deinit(nvrtc_output *o)
     *o = (nvrtc_output){0};
 }
 
-/* ---- precompiled headers ---- */
-
 /* A failure may be due to an error in the source; several in a row may be due to the headers. */
 enum { MOST_FAILURES = 3 };
 
@@ -356,8 +350,6 @@ void preambles_open(preambles *p, const char *folder)
     else
         p->folder[0] = '\0';
 }
-
-/* ---- sources ---- */
 
 /* Skips blanks and comments. Returns NULL if a comment does not end. */
 static const char *skip_comments(const char *at)
@@ -385,8 +377,8 @@ static bool is_given(const char *name, size_t length, const source_header *heade
     return false;
 }
 
-/* Returns the name in the <...> of an #include line, or NULL for any other line and a line with
- * more text. */
+/* Returns the name in the <...> of an #include line without further text, or NULL for other
+ * lines. */
 static const char *included_name(const char *line, size_t size, size_t *length)
 {
     const char *at = line + 1, *end = line + size;
@@ -425,8 +417,7 @@ static size_t find_lines(const char *source, const source_header *headers, size_
     return (size_t)(ended - source);
 }
 
-/* Returns the #include lines, followed by the source without them, in which the other lines keep
- * their numbers. */
+/* Returns the #include lines, and then the source without them, whose lines keep their numbers. */
 static char *hoist(const compile_request *r, const char *lines, size_t bytes)
 {
     pack text = {0};
@@ -462,8 +453,6 @@ static uint64_t key_of(const compile_request *r, const char *lines)
     pack_deinit(&m);
     return key;
 }
-
-/* ---- precompiled files ---- */
 
 /* Returns the preamble of a key. For a new key returns NULL and adds it. */
 static preamble *find(preambles *p, uint64_t key)

@@ -1,7 +1,6 @@
-/* NVRTC, opened at run time: CUDA source in, cubin, PTX and log out. Also precompiled headers.
- *
- * Only compile workers compile with it: the library is large, may crash on a source, and serialises
- * its callers. (The header of the CUDA Toolkit is also called nvrtc.h.) */
+/* NVRTC, opened at run time: CUDA source in, cubin, PTX and log out. Also precompiled headers. Only
+ * compile workers compile with it: it is large, may crash on a source, and serialises its callers.
+ * (The header of the CUDA Toolkit is also called nvrtc.h.) */
 #ifndef AUTOTUNE_COMPILE_NVRTC_H
 #define AUTOTUNE_COMPILE_NVRTC_H
 
@@ -57,9 +56,8 @@ typedef struct nvrtc_output {
 
 /* Compiles `source`, which messages call `name`. `entries` are the kernels, one per line: C++
  * expressions ("ns::scale<64, float>"), which are instantiated, or mangled names ("_Z5scalePf").
- * `headers` (at most SOURCE_HEADERS_MAX) take precedence over files. Failures are reported in
- * out->code and not by an at_status, because an error in the source is a result. The caller calls
- * nvrtc_output_deinit(). */
+ * `headers` (at most SOURCE_HEADERS_MAX) take precedence over files. An error in the source is a
+ * result, so failures are in out->code. The caller calls nvrtc_output_deinit(). */
 void nvrtc_library_compile(const nvrtc_library *n, const char *source, const char *name,
                            const char *entries, const source_header *headers, size_t header_count,
                            const char *const *options, size_t option_count, int want_ptx,
@@ -70,17 +68,15 @@ void nvrtc_output_deinit(nvrtc_output *o);
 /* ---- precompiled headers ----
  *
  * CUB, cuda::std and cooperative groups take NVRTC a second or more for each source. Sources that
- * begin with the same #include lines can share the work: the first source is compiled normally, the
- * second lets NVRTC write a file with its state after these lines, later ones read the file. The
- * code is the same except for the names of module variables that contain a hash of source and
- * options.
+ * begin with the same #include lines share the work: the first is compiled normally, the second
+ * lets NVRTC write a file with its state after these lines, later ones read the file. The code is
+ * the same except for names of module variables with a hash of source and options.
  *
  * The file belongs to the process that wrote it. It is in the folder of the compile cache and is
- * deleted as soon as it is open, so that nothing remains after the process. It has more than a
- * hundred megabytes: if the folder lacks room for one file per core, nothing is precompiled. */
+ * deleted once it is open, so that nothing remains after the process. It has over a hundred
+ * megabytes: if the folder lacks room for one file per core, nothing is precompiled. */
 
-/* The precompiled headers of a worker. Nothing is precompiled if it is zeroed, or without a
- * folder. */
+/* The precompiled headers of a worker. If zeroed, or without a folder, nothing is precompiled. */
 enum { PREAMBLES_KEPT = 4 };
 
 typedef struct preamble {

@@ -64,8 +64,7 @@ static const char *const ptxas_options[] = {"-dlcm=ca",
                                             NULL};
 
 /* The name of an option with a value ends in '=' or is "-D" or "-U", and `values` are the valid
- * ones or `accepts` decides. Other options have no value. `either`: two dashes are accepted as well
- * as one. */
+ * ones or `accepts` decides. Other options have no value. `either` also accepts two dashes. */
 static const struct {
     const char *name;
     bool either;
@@ -116,10 +115,8 @@ static bool is_allowed(const char *option)
     return false;
 }
 
-/* ---- options of nvcc ---- */
-
-/* Options with the same meaning, by their names without dashes; ends with NULL. In a script a name
- * is followed by the end, or by '=' or a blank and a value. */
+/* Options with the same meaning, by their names without dashes; ends with NULL. In scripts the end,
+ * or '=' or a blank and a value, follows a name. */
 typedef struct nvcc_options {
     const char *meaning;
     const char *names[10];

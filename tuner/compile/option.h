@@ -1,9 +1,8 @@
 /* Compiler options in pattern scripts: the allowed ones, and their translation to NVRTC.
  *
  * Scripts and records may come from other people, so their options may change code generation and
- * nothing else. Include paths, output files and other architectures are refused. Options of nvcc
- * keep their meaning: they are translated to NVRTC, and options for host code, linking or messages
- * are dropped. */
+ * nothing else. Include paths, output files and other architectures are refused. nvcc's options are
+ * translated to NVRTC; options for host code, linking or messages are dropped. */
 #ifndef AUTOTUNE_COMPILE_OPTION_H
 #define AUTOTUNE_COMPILE_OPTION_H
 

@@ -30,9 +30,9 @@ typedef struct finished {
 } finished;
 
 /* A job is in one place at a time: in `queue`, in a batch of a slot, or, after its answer or loss,
- * as a result in `done`, where the caller takes it. `pending` counts the jobs in all three.
- * `broken` keeps the first reason and is never cleared. `version` is the version of the first
- * worker that greeted; all others must have the same. */
+ * as a result in `done`. `pending` counts the jobs in all three. `broken` keeps the first reason
+ * and is never cleared. `version` is that of the first worker that greeted; all others must have
+ * the same. */
 struct compile_pool {
     compile_slot *slots;
     size_t slot_count;
@@ -73,9 +73,8 @@ static void break_pool(compile_pool *pool, at_status status, const char *why)
 }
 
 /* Takes the jobs of a dead worker out of its slot. The first job is lost if it is to blame;
- * otherwise it is tried again. Jobs after it were not started and return to the head of the queue.
- * If the worker died on a batch of several, the guilty job is unknown: each is tried again
- * alone. */
+ * otherwise it is tried again. Jobs after it were not started and return to the queue's head. After
+ * a death on a batch of several, the guilty job is unknown: each is tried again alone. */
 static void empty_slot(compile_pool *pool, compile_slot *s, worker_death death, const char *why)
 {
     size_t size = s->batch_count ? s->batches[0].size : 0;
@@ -134,8 +133,8 @@ static void start_missing_workers(compile_pool *pool)
     size_t running = 0;
     for (size_t i = 0; i < pool->slot_count; i++) {
         compile_slot *s = &pool->slots[i];
-        /* Workers on other hosts wait for the first local greeting, because their NVRTC version
-         * must be the same. */
+        /* Workers on other hosts must have the local NVRTC's version, so they wait for the first
+         * greeting. */
         if (s->child.process.pid == 0 && s->host &&
             (!pool->version[0] || s->lost_starts >= LOST_STARTS))
             continue;
@@ -157,8 +156,8 @@ static void give_batch(compile_pool *pool, compile_slot *s, size_t most)
 }
 
 /* Replaces dead workers and distributes the queue, breadth first. Near the end the last sources go
- * only to idle workers, so that no worker waits while another has two. A batch is small enough to
- * leave two batches for every worker. */
+ * only to idle workers, so that no worker waits while another has two. Batches are small enough to
+ * leave two for every worker. */
 static void distribute(compile_pool *pool)
 {
     /* Before the first greeting it is unknown whether NVRTC can be opened. */
@@ -202,7 +201,7 @@ static void expect(const compile_pool *pool, compile_slot *s)
         supervised_expect(&s->child, pool->timeout_ns);
 }
 
-/* Accepts a result for the first job of the slot. Returns false if the worker must not be used any
+/* Accepts a result for the slot's first job. Returns false if the worker must not be used any
  * more. */
 static bool accept_result(compile_pool *pool, compile_slot *s, message *m)
 {
@@ -280,7 +279,7 @@ static bool accept_message(compile_pool *pool, compile_slot *s, message *m)
     return false;
 }
 
-/* Reads the messages of a worker, and buries the worker if it has died or sends nonsense. */
+/* Reads the messages of a worker, and ends the worker if it has died or sends nonsense. */
 static void listen_to(compile_pool *pool, compile_slot *s)
 {
     for (;;) {
@@ -310,8 +309,8 @@ void compile_poll(const compile_pool *pool, poll_set *set)
         supervised_poll(&pool->slots[i].child, set);
 }
 
-/* Distributes requests, waits up to `timeout_ms` (0: not at all, < 0: unlimited) until something
- * happens, and reads new messages. Returns false if a signal ended the wait. */
+/* Distributes requests, waits up to `timeout_ms` (0: not at all, < 0: unlimited) for an event, and
+ * reads new messages. Returns false if a signal ended the wait. */
 static bool run_once(compile_pool *pool, int timeout_ms)
 {
     distribute(pool);

@@ -5,8 +5,6 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* ---- messages ---- */
-
 /* Fields of the request's own. The id must be first: it is not part of the cache key. */
 static const pack_field own_fields[] = {
     PACK_FIELD(compile_request, id),
@@ -125,8 +123,6 @@ bool compile_wire_get_result(pack *m, compile_result *out)
     /* There must be an image exactly if the outcome is COMPILE_OK. */
     return pack_complete(m) && (out->outcome == COMPILE_OK) == (out->cubin != NULL);
 }
-
-/* ---- jobs of a worker ---- */
 
 void compile_job_free(compile_job *j)
 {

@@ -1,10 +1,10 @@
 /* The messages between the compile pool and its workers, and the jobs that a worker has.
  *
  * A request is identified by its number in the pool, which its result repeats. A worker first sends
- * one HELLO or REFUSED, then answers each REQUEST with one RESULT in the order of the requests, and
- * may send a WARNING at any time. REQUEST_MORE messages and the REQUEST after them are a batch,
- * which may be compiled together (compile/worker.c). Getters return views of the pack and return
- * false if the message is malformed. */
+ * one HELLO or REFUSED, then answers each REQUEST with one RESULT, in order, and may send a WARNING
+ * at any time. REQUEST_MORE messages and the REQUEST after them are a batch, which may be compiled
+ * together (compile/worker.c). Getters return views of the pack, and false for a malformed
+ * message. */
 #ifndef AUTOTUNE_COMPILE_WIRE_H
 #define AUTOTUNE_COMPILE_WIRE_H
 
@@ -34,8 +34,8 @@ void compile_wire_put_request(pack *m, const compile_request *r);
 /* Returns the cache key of a packed request: it covers all fields except the id. `compiler` is the
  * name and version of the compiler. */
 compile_key compile_wire_key(const pack *request, const char *compiler);
-/* Returns a hash that is equal for requests that may be compiled as one program. Without memory
- * every request gets another one. */
+/* Returns a hash that is equal for requests that may be compiled as one program, or different for
+ * all without memory. */
 uint64_t compile_wire_kind(const compile_request *r);
 
 /* Reads a request. `options` and `headers` receive the views to which *out points. */
@@ -61,9 +61,8 @@ typedef struct compile_job {
 
 void compile_job_free(compile_job *j);
 
-/* A compile worker and its jobs. The child's outbox has the unanswered jobs of all batches in
- * order. Jobs stay there until they are answered, so that they can go to another worker if this one
- * dies. */
+/* A compile worker and its jobs. The child's outbox has all unanswered jobs in order, so that they
+ * can go to another worker if this one dies. */
 typedef struct compile_slot {
     supervised child;
     bool greeted; /* the worker has sent COMPILE_HELLO */
@@ -83,11 +82,10 @@ void compile_slot_give(compile_slot *s, queue *from, size_t most);
 /* Returns the job whose answer comes next, or NULL if there is none. */
 compile_job *compile_slot_first(const compile_slot *s);
 
-/* Removes this job; the caller then owns it. */
 compile_job *compile_slot_take_first(compile_slot *s);
 
-/* Returns the jobs to the head of the queue, in order. If a batch of several jobs was started, its
- * jobs are marked as `alone`, because any of them may have killed the worker. */
+/* Returns the jobs to the head of the queue, in order. Jobs of a started batch of several are
+ * marked as `alone`, because any of them may have killed the worker. */
 void compile_slot_return(compile_slot *s, queue *to);
 
 /* Writes as much as the socket takes. A dead peer is detected by reading. */

@@ -17,11 +17,9 @@
 
 /* ---- a batch of requests ----
  *
- * Requests that are not in the cache are compiled as a group if they fit together
- * (compile/group.h). If that is not possible or fails, they are compiled alone, so that each gets
- * the same answer as alone. */
+ * Requests outside the cache are compiled as a group if they fit together (compile/group.h). If
+ * that is not possible or fails, each is compiled alone, with the same answer. */
 
-/* A request of a batch and its reply. */
 typedef struct task {
     message request, reply;
     bool answered; /* `reply` is set */
@@ -52,8 +50,8 @@ static void compile_alone(compiler *c, task *t)
     nvrtc_output_deinit(&output);
 }
 
-/* Answers the members of a compiled group for which the log has resources. The others are compiled
- * alone later. */
+/* Answers the members of a compiled group for which the log has resources; the rest is compiled
+ * alone. */
 static void share_out(compiler *c, task *const *tasks, const group_member *members, size_t count,
                       nvrtc_output *o)
 {
@@ -188,10 +186,7 @@ static at_status batch_answer(compiler *c)
     return status;
 }
 
-/* ---- the process ---- */
-
-/* Returns the bytes that this process has mapped. A profiler that watches the tuner maps
- * terabytes. */
+/* Returns the bytes that this process has mapped. A profiler of the tuner maps terabytes. */
 static uint64_t mapped_bytes(void)
 {
     unsigned long long pages = 0;
@@ -221,8 +216,8 @@ static void limit_process(const compile_worker_config *config)
         rlim_t most = (rlim_t)(mapped_bytes() + config->memory_limit_bytes);
         setrlimit(RLIMIT_AS, &(struct rlimit){most, most});
     }
-    /* If the host runs out of memory, a compile worker should be killed first. No privilege is
-     * needed for that. */
+    /* If the host lacks memory, a compile worker should be killed first. That needs no
+     * privilege. */
     int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     if (fd >= 0) {
         ssize_t written = write(fd, "500", 3);
@@ -238,7 +233,7 @@ static at_status greet(int fd, const nvrtc_library *nvrtc, const at_error *refus
     return message_post(fd, &m, NULL);
 }
 
-/* Leaves the current folder, because NVRTC looks for headers there first and would find the user's
+/* Leaves the current folder, where NVRTC looks for headers first and would find the user's
  * files. */
 static void leave_folder(compiler *c)
 {
@@ -292,8 +287,8 @@ static int run(int fd, pack *settings)
     limit_process(&config);
     compiler c = {.fd = fd};
     at_error error = {0};
-    /* NVRTC's own cache (12.9 and newer) loads the driver into every worker and returns results
-     * without the resources. */
+    /* NVRTC's own cache (12.9 and newer) loads the driver into every worker and drops the
+     * resources. */
     setenv("CUDA_CACHE_DISABLE", "1", 1);
     if (nvrtc_library_open(&c.nvrtc, &error)) {
         greet(fd, NULL, &error);

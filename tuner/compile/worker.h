@@ -1,7 +1,6 @@
-/* The compile worker: the program of each process of the pool.
- *
- * It answers requests from the socket in order (compile/wire.h). Only this process opens NVRTC: its
- * memory limit and the process boundary contain any damage that a source does to the compiler. */
+/* The compile worker: the program of each process of the pool. It answers requests from the socket
+ * in order (compile/wire.h). Only this process opens NVRTC: its memory limit and the process
+ * boundary contain any damage that a source does to the compiler. */
 #ifndef AUTOTUNE_COMPILE_WORKER_H
 #define AUTOTUNE_COMPILE_WORKER_H
 
@@ -24,7 +23,7 @@ void compile_worker_put_config(pack *p, const compile_worker_config *config);
 
 /* Confines this process before it reads the first source: it may read the Toolkit's headers, read
  * and write the compile cache (`cache_dir` may be NULL) and open nothing else, run no program and
- * make no socket. Restrictions that the kernel does not support are skipped (process/confine.h). */
+ * make no socket. Restrictions that the kernel lacks are skipped (process/confine.h). */
 void compile_worker_confine(const char *include_dir, const char *cache_dir);
 
 #endif
