@@ -105,8 +105,7 @@ static void print_help(void)
     printf("\n%s", text);
 }
 
-/* Returns whether the reader of stdout has closed it (head). Only other write errors are
- * failures. */
+/* Returns whether the reader of stdout has closed it (head), which is no error. */
 static bool reader_left(void)
 {
     struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};

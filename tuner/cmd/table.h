@@ -23,9 +23,8 @@ const command *commands_find(const char *name); /* NULL if there is none */
 
 void help_print(const command *c);
 
-/* Prints the version and the confinement of workers on this machine. `words` are the `count` words
- * after --version: "--json", or "--verbose" for a bug report's facts, which loads NVRTC.
- * AT_USAGE. */
+/* Prints the version and the confinement of workers. `words` are the `count` words after --version:
+ * "--json", or "--verbose" for a bug report's facts, which loads NVRTC. AT_USAGE. */
 at_status version_print(size_t count, char *const *words, at_error *error);
 
 #endif

@@ -26,8 +26,7 @@
 #include "process/confine.h"
 #include "record/folders.h"
 
-/* Environment variables of autotune, driver, loader and MPI that change a run or its
- * measurements. */
+/* Variables of autotune, driver, loader and MPI that change what a run does or measures. */
 static const struct {
     const char *name, *effect;
 } variables[] = {
@@ -83,8 +82,7 @@ static const struct {
 static const char *const families[] = {"AUTOTUNE_*", "CUDA_*",         "NVIDIA_*", "CUPTI_*",
                                        "NSYS_*",     "GLIBC_TUNABLES", "MALLOC_*"};
 
-/* From statfs(2) and <linux/magic.h>; for Lustre, GPFS, BeeGFS, WekaFS and ZFS from their
- * sources. */
+/* From statfs(2), <linux/magic.h>, and the sources of Lustre, GPFS, BeeGFS, WekaFS and ZFS. */
 static const struct {
     uint32_t magic;
     const char *name;

@@ -28,8 +28,7 @@ typedef struct own_template {
 /* Constraints are exported and not evaluated, so any architecture serves to load the script. */
 static const char any_arch[] = "sm_90";
 
-/* Loads the pattern's script, which knows parameters and default better than records do.
- * AT_NOT_FOUND. */
+/* Loads the script, which knows parameters and default better than records do. AT_NOT_FOUND. */
 static at_status load_script(const settings *run, script **out, at_error *error)
 {
     arch_limits limits;
@@ -187,8 +186,7 @@ static at_status write_into(const char *folder, const char *first, const export_
     return status;
 }
 
-/* Writes two files beside each other. -o names the first; the first can include the second by its
- * name. */
+/* Writes two files beside each other: the one of -o, and one whose name the first can include. */
 static at_status write_pair(const options *o, const export_files *files, at_error *error)
 {
     char folder[PATHS_BYTES];

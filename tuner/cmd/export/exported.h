@@ -1,5 +1,4 @@
-/* The model of an exported pattern: records, constraints in C, and the problems that kernels
- * serve. */
+/* The model of an exported pattern, with constraints in C, and the problems to make kernels for. */
 #ifndef AUTOTUNE_CMD_EXPORT_EXPORTED_H
 #define AUTOTUNE_CMD_EXPORT_EXPORTED_H
 
@@ -7,8 +6,8 @@
 #include "script/launch_c.h"
 #include "script/script.h"
 
-/* Makes the model as export_model_init() does; it borrows from the records and from `s`, which may
- * be NULL. */
+/* Makes the model, which borrows from the records and from `s`; `s` may be NULL. Errors:
+ * export_model_init(). */
 at_status exported_model(const char *pattern_name, const record_set *records, const script *s,
                          export_model *out, at_error *error);
 
@@ -19,8 +18,7 @@ struct options;
 
 enum { KERNELS_MOST_PROBLEMS = 1000 };
 
-/* The problems that kernels are made for; owned. Values borrow from the records, script and
- * `texts`. */
+/* Problems to make kernels for; owned. Values borrow from the records, the script and `texts`. */
 typedef struct kernel_problems {
     size_t count, wanted; /* the first `wanted` are recorded or asked for */
     record_values *problems;

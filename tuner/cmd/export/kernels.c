@@ -36,8 +36,7 @@ static at_status open_pool(kernel_ptx *k, at_error *error)
 }
 
 /* Compiles the source at `place` for a capability (90 for sm_90), unless it is compiled for a
- * lesser one. `name` is its file in messages. Errors are those of compile_pool_new() and
- * submit_source(). */
+ * lesser one. Messages call it `name`. Errors: compile_pool_new(), submit_source(). */
 static at_status compile_for(kernel_ptx *k, export_kernels *kernels, size_t place,
                              const emitted *variant, const char *name, const launch_plan *plan,
                              int capability, at_error *error)
@@ -150,8 +149,7 @@ static at_status ready_script(kernel_builder *k, script **kept, at_error *error)
     return script_set_problem(*kept, PROBLEM_TUNED, values, k->problem->count, error);
 }
 
-/* Returns whether nvcc needs no such option: it is nvcc's default, or results do not depend on
- * it. */
+/* Returns whether nvcc needs no such option: it is the default, or does not change results. */
 static bool is_harmless(const char *option)
 {
     static const char *const harmless[] = {
@@ -332,8 +330,7 @@ static at_status add_default(kernel_builder *k, at_error *error)
     return add_configuration(k, p->baseline, &k->m->defaults, error);
 }
 
-/* Adds the kernels for the GPUs of the record at `place`, and the default's. `r` is NULL without
- * records. */
+/* Adds the kernels for a record's GPUs, and the default's. `r` is NULL without records. */
 static at_status add_for_record(kernel_builder *k, const record *r, size_t place, at_error *error)
 {
     /* This version does not know the capability, so no kernel can be made for it. */

@@ -1,5 +1,4 @@
-/* autotune pick: the configuration that a program gets, its rule, and why better ones are
- * refused. */
+/* autotune pick: a program's configuration, the rule that gives it, and the refused better ones. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>

@@ -117,8 +117,7 @@ static size_t ahead(const char *text, size_t at, int lines)
     return at;
 }
 
-/* Prints one hunk, from the edit at *i on. *grown is the number of lines that earlier hunks
- * added. */
+/* Prints one hunk, from the edit at *i on. *grown is the number of lines added so far. */
 static void print_hunk(const edit_list *list, const char *text, size_t *i, long *grown, FILE *to)
 {
     pack body = {0};

@@ -253,8 +253,7 @@ bool options_are_words(const char *argument)
            strchr(argument, '|');
 }
 
-/* Returns the words that the option accepts, or NULL if it accepts any text or is checked
- * elsewhere. */
+/* Returns the accepted words, or NULL if any text is accepted or the check is elsewhere. */
 static const char *words_of(const command *c, const option_info *info)
 {
     if (c->chooses && strcmp(c->chooses, info->name) == 0)
@@ -432,8 +431,8 @@ static int place_of(const char *name)
     return i;
 }
 
-/* getopt_long() returns this plus the option's place in the table. Smaller numbers are
- * characters. */
+/* getopt_long() returns this plus the option's place in the table; smaller numbers are characters.
+ * Keep above 255. */
 enum { FIRST_LONG = 256 };
 
 static void getopt_table(const command *c, struct option *longs)

@@ -15,12 +15,10 @@
 /* Returns whether stdout is a terminal with colours (TERM is not dumb) and NO_COLOR is not set. */
 bool terminal_wants_colour(void);
 
-/* Returns the terminal's width in columns, from 40 to `most` ($COLUMNS if set), or 0 without a
- * terminal. */
+/* Returns the terminal's columns, from 40 to `most` ($COLUMNS if set), or 0 without a terminal. */
 size_t terminal_columns(size_t most);
 
-/* Returns the longest line to print, in columns: the terminal's width, from 40 to 200, or 80
- * without one. */
+/* Returns the longest line to print: the terminal's columns, from 40 to 200, or 80 without one. */
 size_t terminal_page(void);
 
 /* Writes bytes to the file `path` (file_replace()), or to stdout if `path` is NULL. AT_IO. */

@@ -34,8 +34,7 @@ static at_status compute(const char *step, const char *path, json_t *given, json
     return status;
 }
 
-/* Reads {gpu, subjects}, the best of each problem, from a record, run, journal or another tool's
- * file. */
+/* Reads {gpu, subjects}, the best of each problem, from a record, run, journal or foreign file. */
 static at_status read_side(const char *path, json_t **out, at_error *error)
 {
     record_set set = {.records = memory_new(1, sizeof *set.records), .count = 1};

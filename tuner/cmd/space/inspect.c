@@ -28,8 +28,7 @@ static void inspected_deinit(inspected *a)
     script_free(a->script);
 }
 
-/* Compiles every row of the sweep for `arch` and fills rows[sweep->row_count], which starts
- * zeroed. */
+/* Compiles the sweep's rows for `arch` into rows[sweep->row_count], which starts zeroed. */
 static at_status compile_rows(script *s, const sweep *w, const arch_limits *arch,
                               compile_pool *pool, inspect_row *rows, at_error *error)
 {

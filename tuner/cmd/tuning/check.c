@@ -248,8 +248,7 @@ static void note_hang(checking *c, const proof *one)
         withdraw(c);
 }
 
-/* Returns the error for a check in which no variant compiles. People saw the first compiler
- * error. */
+/* Returns the error if no variant compiles. People saw the first compiler error already. */
 static at_status refuse_source(const checking *c, const char *why, at_error *error)
 {
     if (c->last_message)
@@ -260,8 +259,7 @@ static at_status refuse_source(const checking *c, const char *why, at_error *err
                      c->count > 1 ? "\nNone of the variants compiles." : "");
 }
 
-/* Shows the completed share of the tuned problem, if all of it runs; else the number of
- * variants. */
+/* Shows the completed share of the tuned problem if all of it runs; else the variants. */
 static void show_progress(const checking *c, progress *shown)
 {
     const uint64_t permille = prover_permille(c->prover);

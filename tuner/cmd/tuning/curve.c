@@ -1,5 +1,4 @@
-/* autotune sweep: tunes along variables of the problem, one run after the other with shared
- * workers. */
+/* autotune sweep: tunes along variables of the problem, run after run with the same workers. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,8 +79,8 @@ static bool fails_everywhere(at_status status)
            status == AT_IO || status == AT_FORMAT;
 }
 
-/* Measures a point and adds it. A failure of this point alone is part of the curve; *first keeps
- * the first one. */
+/* Measures a point and adds it. The curve includes points that failed; *first keeps the first
+ * failure. */
 static at_status measure(const settings *asked, const char *const *values, curve *out,
                          at_error *first, at_error *error)
 {

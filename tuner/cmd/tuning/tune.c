@@ -1,4 +1,4 @@
-/* autotune tune: finds and records the fastest configuration; tunes several models of GPU in
+/* autotune tune: finds and records the fastest configuration, for several GPU models in
  * parallel. */
 #include <errno.h>
 #include <signal.h>

@@ -1,5 +1,4 @@
-/* autotune apply: writes the winner into a kernel's own file, as macros' defaults and launches'
- * numbers. */
+/* autotune apply: writes the winner into a kernel's file, as macro defaults and launch numbers. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -352,8 +351,7 @@ static bool is_same_everywhere(const application *a, size_t parameter)
     return true;
 }
 
-/* Refuses a macro that the host code reads: without __CUDA_ARCH__ there, one value must serve all
- * architectures. */
+/* Refuses a macro that the host code reads: it lacks __CUDA_ARCH__, so one value must serve all. */
 static at_status check_host(const application *a, const char *name, at_error *error)
 {
     const char *const words[] = {name, NULL};
@@ -373,8 +371,7 @@ static at_status check_host(const application *a, const char *name, at_error *er
     return AT_OK;
 }
 
-/* Returns the definition with the new value, or with a case per architecture. The caller frees
- * it. */
+/* Returns the definition with the new value, or a case per architecture. The caller frees it. */
 static char *redefined(const application *a, size_t parameter, const cpp_macro *m)
 {
     char text[RECORD_TEXT_BYTES];
@@ -439,8 +436,7 @@ static at_status apply_parameter(application *a, size_t parameter, at_error *err
     return AT_OK;
 }
 
-/* Defines the macros that the file takes from -D after the file's first comment, or at its
- * start. */
+/* Defines the macros that the file takes from -D, after its first comment or at its start. */
 static void add_definitions(application *a)
 {
     char *text = memory_require(pack_take_text(&a->added));

@@ -34,8 +34,7 @@ static at_status print_ptx(const emitted *source, script *s, const uint16_t *ind
     return status;
 }
 
-/* Warns of a broken constraint. The source is printed nevertheless, to show the constraint's
- * reason. */
+/* Warns of a broken constraint. Printing the source nevertheless shows the constraint's reason. */
 static at_status warn_if_invalid(script *s, const uint16_t *indices, at_error *error)
 {
     bool valid;
@@ -85,8 +84,7 @@ static void print_arguments(const launch_plan *plan, const kernel_launch *l,
     fputs("\n", to);
 }
 
-/* Prints launch attributes that differ from CUDA's defaults: without them the launch fails or gives
- * wrong results. */
+/* Prints launch attributes that differ from CUDA's defaults. The launch needs them. */
 static void print_attributes(const kernel_launch *l, FILE *to)
 {
     const bool in_clusters = plan_cluster_blocks(l) > 1;

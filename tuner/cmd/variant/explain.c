@@ -250,8 +250,7 @@ static json_t *launch_words(const explained *x, uint32_t i)
         "blocks", (json_int_t)profile->blocks, "alone", alone);
 }
 
-/* Lists each source line's line in the kernel's own file, or 0. Empty for templates, whose lines
- * differ. */
+/* Lists each source line's line in the kernel's own file, or 0. Empty for templates. */
 static json_t *own_numbers(const explained *x)
 {
     const kernel_file *file;

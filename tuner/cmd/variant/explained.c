@@ -14,8 +14,7 @@
 
 enum { NAME_BYTES = 512 };
 
-/* Launches with fewer warp instructions run whole, in a second or two; others run a sample of
- * blocks. */
+/* Launches with fewer warp instructions run whole, in about a second; others run a sample. */
 static const double whole_instructions = 4e6;
 
 void explained_deinit(explained *x)
@@ -38,8 +37,7 @@ void explained_deinit(explained *x)
     script_free(x->script);
 }
 
-/* Writes the source's name for the preprocessor, which must differ from all included files'
- * names. */
+/* Writes the source's name for the preprocessor, unlike the names of all included files. */
 static const char *source_name(const explained *x, char *name)
 {
     snprintf(name, NAME_BYTES, "(emitted) %s.cu", script_pattern(x->script)->name);

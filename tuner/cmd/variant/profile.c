@@ -1,4 +1,4 @@
-/* autotune profile: the hardware counters of a variant on a GPU, and the simulated device's
+/* autotune profile: a variant's hardware counters on a GPU, beside the simulated device's
  * counts. */
 #include <math.h>
 #include <stdio.h>
