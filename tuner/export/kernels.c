@@ -127,8 +127,7 @@ static const number *number_of(uint64_t size_bytes)
     return NULL;
 }
 
-/* Returns the kernel parameter that a statement reads whole into a register of its size, or
- * NULL. */
+/* Returns the parameter that a statement reads whole into a register of its size, or NULL. */
 static const ptx_variable *parameter_read(const kernel *k, const ptx_statement *s)
 {
     ptx_type type;
@@ -313,8 +312,7 @@ static void print_operands(const kernel *k, bool dynamic, FILE *to)
         }
 }
 
-/* Returns the alignment of the kernel's dynamic shared memory in bytes, or 0 without such
- * memory. */
+/* Returns the alignment of the kernel's dynamic shared memory in bytes; 0 without such memory. */
 static uint32_t dynamic_alignment(const kernel *k)
 {
     uint32_t most = 0;

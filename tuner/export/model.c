@@ -300,16 +300,14 @@ bool export_tells_of(const export_model *m, const export_seen *s, const export_r
     return r->from == s->from && s->seen->warm_cache == (r->entry && r->entry->warm_cache);
 }
 
-/* State of the choice of rows: classes of equal configurations and problems, and their first
- * rows. */
+/* State of the choice: classes of equal configurations and problems, and their first rows. */
 typedef struct chooser {
     record_classes configurations, problems;
     size_t *heads; /* the first row of each class of configurations, from 1 */
     keymap firsts; /* questions that have a first row */
 } chooser;
 
-/* Links rows with equal configurations, and marks the first row of each question. Rows are sorted
- * by preference. */
+/* Links sorted rows with equal configurations, and marks the first row of each question. */
 static void link_rows(export_model *m, chooser *c)
 {
     for (size_t i = 0; i < m->row_count; i++) {
@@ -340,8 +338,7 @@ static size_t first_row(const chooser *c, const record_comparison *s)
 /* Keeps the timings of the rows' configurations that were not always faster than the default. */
 static void choose_seen(export_model *m, const chooser *c, const record *from)
 {
-    /* Whether each class of configurations was ever not faster, with a cold and with a warm
-     * cache. */
+    /* Whether each class of configurations was ever not faster, with a cold or a warm cache. */
     bool(*matters)[2] = memory_new(c->configurations.count, sizeof *matters);
     for (size_t i = 0; i < from->comparison_count; i++) {
         const record_comparison *s = &from->seen[i];
