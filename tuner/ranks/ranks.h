@@ -27,15 +27,13 @@ size_t ranks_count(const rank_hosts *c);
 /* Returns the number of cores that a rank may use, or 0 if it is unknown. */
 size_t ranks_cores(const rank_hosts *c, size_t rank);
 
-/* Returns the host on which workers of a rank start, owned by `c`, or NULL for rank 0: this
- * host. */
+/* Returns the host for workers of a rank, owned by `c`, or NULL for rank 0: this host. */
 const worker_host *ranks_host(const rank_hosts *c, size_t rank);
 
 /* Returns true if this process was started as one of several ranks and has no relay yet. */
 bool ranks_launched(void);
 
-/* Executes the relay program beside this one with the same arguments. Returns AT_USAGE on
- * failure. */
+/* Executes the relay program beside this one, with the same arguments. AT_USAGE on failure. */
 at_status ranks_become_one(char *const *argv, at_error *error);
 
 /* ---- messages between tuner and relay, of the same build, over a SOCK_SEQPACKET socket ---- */
