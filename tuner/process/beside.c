@@ -28,8 +28,8 @@ extern int __clone(int (*run)(void *), void *stack, int flags, void *context, ..
 
 enum { STACK_BYTES = 64 * 1024, LOWEST_PRIORITY = 19, NOT_EXECUTED = 127 };
 
-/* Arguments and results of both clones, which share this process's memory. One of its threads waits
- * for them. */
+/* Arguments and results of both clones, which share the memory of this process, which waits for
+ * them. */
 typedef struct start {
     const char *path;
     const char *const *arguments;
@@ -230,8 +230,7 @@ bool beside_ended(beside *b)
     }
     close_if_open(b->life);
     b->life = -1;
-    /* If this process adopts orphans (as a container's first process does), it must reap the
-     * program. */
+    /* If this process adopts orphans (the first of a container does), it must reap the program. */
     if (b->pid > 0)
         waitpid(b->pid, NULL, WNOHANG);
     b->pid = 0;

@@ -33,11 +33,10 @@ typedef struct beside {
 at_status beside_start(const char *path, const char *const *arguments, const char *const *without,
                        unsigned limit_s, beside *out, at_error *error);
 
-/* Returns true if the program has ended. Never blocks. Reads new output of the program into
- * b->text. */
+/* Returns true if the program has ended. Never blocks. Reads new output into b->text. */
 bool beside_ended(beside *b);
 
-/* Sends SIGTERM to the program if it runs, and closes the descriptors. Does not wait for its
+/* Sends SIGTERM to the program if it runs, and closes the descriptors. Does not wait for the
  * end. */
 void beside_stop(beside *b);
 

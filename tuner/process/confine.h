@@ -14,8 +14,7 @@
 
 typedef enum confine_access { CONFINE_READ, CONFINE_WRITE } confine_access;
 
-/* A folder with everything below it. CONFINE_WRITE also allows creating, writing and removing
- * files. */
+/* A folder with all below it. CONFINE_WRITE also allows creating, writing and removing files. */
 typedef struct confine_folder {
     const char *path; /* if this folder does not exist, the entry is ignored */
     confine_access access;

@@ -29,19 +29,16 @@ at_status message_send(int fd, const message *m, at_error *error);
 /* Like message_send(), and frees the body of the message. */
 at_status message_post(int fd, message *m, at_error *error);
 
-/* Reads a whole frame; blocks up to `timeout_ms`, or for ever if that is < 0. Returns AT_WORKER if
- * the peer is gone or the frame corrupt, AT_NOT_FOUND if no byte came. The caller owns *out on
- * AT_OK. */
+/* Reads a whole frame; blocks up to `timeout_ms`, or for ever if that is < 0. The caller owns *out
+ * on AT_OK. AT_WORKER if the peer is gone or the frame corrupt, AT_NOT_FOUND if no byte came. */
 at_status message_receive(int fd, int timeout_ms, message *out, at_error *error);
 
 /* Sends a frame from byte *sent on, as far as the socket takes it without blocking, and advances
- * *sent. `header` is the header of `m`. Sets *done after the last byte. AT_WORKER if the peer is
- * gone. */
+ * *sent. `header` is that of `m`. Sets *done after the last byte. AT_WORKER if the peer is gone. */
 at_status message_send_some(int fd, const unsigned char header[MESSAGE_HEADER_BYTES],
                             const message *m, size_t *sent, bool *done, at_error *error);
 
-/* A frame that arrives in pieces; starts zeroed. message_reader_deinit() drops an incomplete
- * frame. */
+/* A frame that arrives in pieces; starts zeroed. message_reader_deinit() drops a partial frame. */
 typedef struct message_reader {
     unsigned char header[MESSAGE_HEADER_BYTES];
     size_t header_got_bytes;

@@ -58,8 +58,7 @@ static void close_all_but(int keep)
     close_range_of(kept >= first ? kept + 1 : first, UINT_MAX);
 }
 
-/* Prepares the child for execve(), by calls that are safe in the child of a process with
- * threads. */
+/* Prepares the child for execve(), by calls that are safe after a fork of several threads. */
 static void become_worker(pid_t parent)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);

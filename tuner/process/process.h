@@ -23,8 +23,8 @@ typedef struct worker {
     int fd;    /* the tuner's end of the socket; -1 if closed */
 } worker;
 
-/* The main function of a worker: gets the worker's end of the socket and its settings, returns the
- * exit status. */
+/* The main function of a worker: gets its end of the socket and its settings, returns the
+ * status. */
 typedef int (*worker_body)(int fd, pack *settings);
 
 typedef struct worker_program {

@@ -64,9 +64,8 @@ typedef struct worker_blame {
     int kills;  /* workers that were killed from outside */
 } worker_blame;
 
-/* Counts a death and returns true if the request is to blame: for the third DEATH_EXITED, for the
- * eighth DEATH_KILLED (many kills in a row hardly come by chance), and at once for
- * DEATH_TIMEOUT. */
+/* Counts a death. Returns true if the request is to blame: for the third DEATH_EXITED, for the
+ * eighth DEATH_KILLED (so many kills hardly come by chance), and at once for DEATH_TIMEOUT. */
 bool worker_blame_add(worker_blame *b, worker_death death);
 
 typedef struct supervised {
@@ -92,8 +91,7 @@ void supervised_expect(supervised *s, int64_t limit_ns);
 int supervised_left_ms(const supervised *s);
 bool supervised_is_late(const supervised *s);
 
-/* Adds the socket for input and, if messages are unsent, for output, and limits the wait to the
- * deadline. */
+/* Adds the socket, for input and for unsent messages, and limits the wait to the deadline. */
 void supervised_poll(const supervised *s, poll_set *set);
 
 /* Adds a span to the trace, from the start of the current job to now, and starts the next job. */
