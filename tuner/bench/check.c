@@ -53,7 +53,7 @@ static at_status prepare(check *c, int pattern, at_error *error)
     return status;
 }
 
-/* A single mismatch among this many results may be due to rounding, such as a value between two
+/* One mismatch in so many results may be due to rounding: a point on an edge or between two
  * bins. */
 enum { RARE = 1000000 };
 

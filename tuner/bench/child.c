@@ -32,8 +32,7 @@ static at_status send_note(int fd, const device_note *note)
     return message_post(fd, &m, NULL);
 }
 
-/* Sends a note with the number of the current request. If that fails, the next answer will fail,
- * too. */
+/* Sends a note with the current request's number. If that fails, the next answer will too. */
 static void number_note(const child *c, device_note note)
 {
     note.number = c->number;

@@ -99,8 +99,7 @@ size_t device_worker_pending(const device_worker *w)
     return pending;
 }
 
-/* Sends requests, waits up to `wait_ms` for a reply and reads it, or ends a worker past its
- * deadline. */
+/* Sends requests and waits up to `wait_ms` for a reply, or ends a worker past its deadline. */
 static void run_once(device_worker *w, int wait_ms)
 {
     device_watch_send(w);

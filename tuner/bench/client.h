@@ -207,13 +207,11 @@ void device_worker_free(device_worker *w);
  * takes events instead, the process is replaced as after any other death. `w` may be NULL. */
 void device_worker_kill(const device_worker *w);
 
-/* Returns the progress of a launch of the complete tuned problem in thousandths, or 0 without
- * one. */
+/* Returns the progress of a launch of the complete tuned problem in thousandths, otherwise 0. */
 uint64_t device_worker_permille(const device_worker *w);
 
 /* Adds to the set what an event loop must wait for before the next device_worker_take(): the
- * worker's socket (none after DEVICE_FAILED) and deadline. If an event may be waiting, the wait
- * becomes 0. */
+ * worker's socket (none after DEVICE_FAILED) and deadline. If an event may be waiting, waits 0. */
 void device_worker_poll(const device_worker *w, poll_set *set);
 
 /* Returns the number of unanswered requests, including the set-up. */
@@ -228,8 +226,7 @@ void device_worker_watch(device_worker *w);
  * call: sending, watching, restarting. */
 at_status device_worker_take(device_worker *w, int timeout_ms, device_event *out, at_error *error);
 
-/* Claims the answer to the latest request for device_worker_await(); device_worker_take() skips
- * it. */
+/* Claims the answer to the latest request: only device_worker_await() then returns it. */
 device_question device_worker_claim(device_worker *w);
 
 /* Takes the answer to a claimed question. Otherwise like device_worker_take(). */
@@ -295,8 +292,7 @@ at_status device_worker_compare(device_worker *w, uint32_t layout, uint32_t slot
 at_status device_worker_list(const char *kind, device_properties *out, size_t capacity,
                              size_t *count, at_error *error);
 
-/* Like device_worker_list(), but sets only spec and limits.name. Wakes up no GPUs of a single
- * model. */
+/* Like device_worker_list(), with only spec and limits.name. Leaves GPUs of one model asleep. */
 at_status device_worker_list_names(const char *kind, device_properties *out, size_t capacity,
                                    size_t *count, at_error *error);
 

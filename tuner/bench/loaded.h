@@ -1,5 +1,4 @@
-/* A variant on the device: loaded, checked on its problems, sampled. Also helpers for all
- * requests. */
+/* A variant on the device: loaded, checked on its problems, sampled. Also helpers for requests. */
 #ifndef AUTOTUNE_BENCH_LOADED_H
 #define AUTOTUNE_BENCH_LOADED_H
 

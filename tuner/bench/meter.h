@@ -20,8 +20,7 @@
  *
  * A context contains the kernels that a program runs before the tuned one, and the buffers that all
  * of them share: buffers with the same name are one buffer. Samples use buffers of the context,
- * copied from the slot's, so that these kernels do not change the data of a check. A zeroed context
- * has no kernels. */
+ * copied from the slot's, so that a check's data stay. A zeroed context has no kernels. */
 
 enum { CONTEXT_BUFFERS = (DEVICE_MAX_BEFORE + 1) * PLAN_MAX_BUFFERS };
 
@@ -48,7 +47,7 @@ typedef struct device_context {
 
 /* Loads the kernels and makes the buffers for a seeded slot. Zeroes *c first, so that the caller
  * may call device_context_deinit() after any result. `contents` has the files for the kernels'
- * buffers. Returns AT_SCRIPT if buffers with the same name differ in size or a kernel does not run,
+ * buffers. AT_SCRIPT if buffers with the same name differ in size or a kernel does not run,
  * AT_DEVICE. */
 at_status device_context_init(device_context *c, const device_slot *slot,
                               const device_problem *problem, const device_contents *contents,
@@ -125,8 +124,7 @@ typedef struct energy_reading {
 uint64_t energy_chunk_launches(int64_t time_ns);
 
 /* Estimates the energy of a launch from readings in the order of time, each with more launches than
- * the one before. Returns false with fewer than ENERGY_LEAST_CHUNKS chunks, or without energy and
- * power. */
+ * the one before. Returns false below ENERGY_LEAST_CHUNKS chunks, or without energy and power. */
 bool energy_estimate_launch(const energy_reading *readings, size_t count, energy_estimate *out);
 
 #endif

@@ -127,9 +127,9 @@ static at_status run_reference(device_slot *s, int pattern, uint64_t most_work, 
 /* ---- in-outs that hold the results before the launch ----
  *
  * If a launch was captured after the program had run the kernel on the same data, its buffers hold
- * the results already, and a variant that writes nothing would be right. So other contents replace
- * each element that holds its result before the launch and that the oracle writes independently of
- * its contents. */
+ * the results already, and a variant that writes nothing would be right. So each element that holds
+ * its result before the launch, and that the oracle writes independently of its contents, is
+ * replaced. */
 
 typedef struct inout {
     uint64_t count;                /* compared elements; 0 if no result is there before */
@@ -215,8 +215,7 @@ static at_status read_inout(device_slot *s, uint32_t i, inout *x, at_error *erro
     return status;
 }
 
-/* Replaces an element by a wrong value: the value in `altered`, the largest result or its
- * opposite. */
+/* Replaces an element by a wrong value: of `altered`, the largest result, or its opposite. */
 static void replace(const device_slot *s, uint32_t i, const inout *x, uint64_t element,
                     unsigned char *altered)
 {
@@ -484,8 +483,7 @@ static at_status seed_baseline(device_slot *s, at_error *error)
 {
     bool differs;
     char first[sizeof s->oracle_error];
-    /* The baseline is compared with itself only once: a rounding error near the tolerance must not
-     * end a run. */
+    /* Judge the baseline once: a rounding error near the tolerance must not end a run. */
     if (s->is_judged) {
         at_status made = s->oracle_error[0] ? AT_OK : run_baseline(s, error);
         return made ? made : sum(s, true, s->sums, error);

@@ -59,8 +59,7 @@ typedef struct device_slot {
 
 /* Allocates the buffers, loads the reference and the filler, and finds the files, which must
  * outlive the slot. Zeroes *s first, so that the caller may call device_slot_deinit() after any
- * result. Returns AT_DEVICE (memory), AT_COMPILE (the reference), AT_FORMAT (an inconsistent
- * plan). */
+ * result. AT_DEVICE (memory), AT_COMPILE (the reference), AT_FORMAT (an inconsistent plan). */
 at_status device_slot_init(device_slot *s, const device_api *api, device *d,
                            const device_problem *problem, const device_contents *contents,
                            at_error *error);
@@ -100,8 +99,7 @@ at_status device_slot_sum(const device_slot *s, const launch_plan *launch, uint3
 at_status device_slot_restore(device_slot *s, at_error *error);
 
 /* Copies the results of the oracle, buffer after buffer, to *out, which the caller frees. Returns
- * the number of bytes, or 0 (and *out NULL) if they are unknown or unreadable or there is no
- * memory. */
+ * the number of bytes, or 0 (and *out NULL) if they are unknown or unreadable or memory lacks. */
 size_t device_slot_results(const device_slot *s, void **out);
 
 /* Compares the results of the oracle with those of another device for the same seed, plan.seed.
