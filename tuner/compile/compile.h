@@ -100,8 +100,7 @@ size_t compile_width(const compile_pool *pool);
 /* Returns the number of requests with which each worker can compile full groups. */
 size_t compile_group_width(const compile_pool *pool);
 
-/* Adds the workers' sockets and the next deadline to the set. Call compile_take() after the
- * wait. */
+/* Adds the workers' sockets and the next deadline to the set, for a call of compile_take(). */
 void compile_poll(const compile_pool *pool, poll_set *set);
 
 /* Takes a finished result. Also feeds idle workers, enforces time limits and replaces dead workers.
@@ -115,8 +114,7 @@ void compile_result_deinit(compile_result *r);
 /* Returns the NVRTC version ("13.0"), valid as long as the pool. */
 const char *compile_nvrtc_version(const compile_pool *pool);
 
-/* Returns a warning for the user, such as a cache that cannot be written, or NULL; the pool owns
- * it. */
+/* Returns a warning for the user, such as an unwritable cache, or NULL. Owned by the pool. */
 const char *compile_warning(const compile_pool *pool);
 
 const char *compile_outcome_name(compile_outcome outcome); /* "ok", "compile_error", ... */

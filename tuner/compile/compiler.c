@@ -85,8 +85,7 @@ bool compiler_needs_specific(const char *source)
     return strstr(source, "wgmma.") || strstr(source, "setmaxnreg.");
 }
 
-/* Returns true if the architecture is a general one ("sm_90") with a specific variant
- * ("sm_90a"). */
+/* Returns true if the architecture is general ("sm_90") with a specific variant ("sm_90a"). */
 static bool has_specific(const char *arch)
 {
     const size_t n = strlen(arch);
@@ -352,8 +351,7 @@ const char *compiler_identity(compiler *c, const compile_request *r)
     return c->with_specific;
 }
 
-/* Reads the image of a group into c->image. Members of a group have its cache key instead of a
- * cubin. */
+/* Reads a group's image into c->image. Members have its cache key instead of a cubin. */
 static bool fetch_image(compiler *c, const compile_result *kept)
 {
     compile_key key;

@@ -202,8 +202,7 @@ static bool add_section(XXH128_hash_t *sum, const char *name, const cubin_sectio
     return known;
 }
 
-/* Returns true if the section belongs to the module: .nv.global, .nv.global.init, .nv.constant3
- * ... */
+/* Returns true if the section is the module's: .nv.global, .nv.global.init, .nv.constant3 ... */
 static bool is_module_memory(const char *name)
 {
     static const char constant[] = ".nv.constant";
@@ -222,8 +221,7 @@ static bool is_beside(const char *name)
            starts_with(name, ".nv.merc") || starts_with(name, ".nv.capmerc");
 }
 
-/* Returns true if the section's name ends with the kernel's name. `head` receives the rest of
- * it. */
+/* Returns true if the section's name ends with the kernel's. `head` receives the rest of it. */
 static bool is_of_kernel(const char *name, const char *kernel, char *head, size_t head_bytes)
 {
     size_t length = strlen(name), tail = strlen(kernel);

@@ -18,8 +18,7 @@ typedef struct cubin_section {
     uint64_t alignment, size_bytes;
 } cubin_section;
 
-/* Reads section `index` of an image that passed cubin_is_whole(). Returns false past the last
- * one. */
+/* Reads section `index` of an image that passed cubin_is_whole(). Returns false past the last. */
 bool cubin_read_section(const void *cubin, size_t cubin_bytes, unsigned index, cubin_section *out);
 
 /* Returns the bytes of constant memory of kernel `entry`: the sections .nv.constant<bank>.<entry>
@@ -35,8 +34,7 @@ typedef struct compile_code { /* XXH3-128 */
  * parameters, shared memory and launch limits, and the module's constant and global memory. Kernels
  * with the same code and the same launch do the same work in the same time. Names, source
  * locations, positions in the image and the register limit do not count. Returns false if the code
- * is unknown, because it refers to other parts of the module or the image is damaged. Safe for any
- * bytes. */
+ * is unknown, because it refers to other parts of the module or the image is damaged. Safe. */
 bool compile_code_of_cubin(const void *cubin, size_t cubin_bytes, const char *symbols,
                            compile_code *out);
 

@@ -112,8 +112,7 @@ static bool skip_comment(reader *r)
     return true;
 }
 
-/* Reads a line that begins with '#'. Sources with continued lines, rare in templates, are compiled
- * alone. */
+/* Reads a line that begins with '#'. Continued lines, rare in templates, do not fit a group. */
 static void read_directive(reader *r)
 {
     const char *line = r->at;
@@ -274,8 +273,7 @@ static void read_source(reader *r)
     r->fits = r->fits && r->braces == 0 && r->parens == 0;
 }
 
-/* Returns true if the dynamic shared arrays tell their alignment: the source declares none of their
- * types. */
+/* Returns true if the source declares no type of its dynamic shared arrays. */
 static bool alignment_is_known(const reader *r)
 {
     const char *p = (const char *)r->dynamic.bytes, *end = p;
@@ -398,8 +396,8 @@ static void put_body(pack *t, const group_member *m, size_t index)
 char *group_source(const group_member *members, size_t count)
 {
     pack t = {0}, names = {0};
-    /* The Toolkit defines __shared__ by a macro of words such as `shared`, which a source may
-     * define. */
+    /* The Toolkit defines __shared__ by macros of words that a source may define, such as
+     * `shared`. */
     pack_append_text(&t, "#undef __shared__\n#define __shared__ __attribute__((__shared__))\n");
     pack_append_text(&t, members[0].includes);
     for (size_t i = 0; i < count; i++)

@@ -42,18 +42,16 @@ bool group_members_fit(const group_member *a, const group_member *b);
 /* Larger groups gain little and delay the results. */
 enum { COMPILE_GROUP_MAX = 16 };
 
-/* Returns the program of `count` members that fit each other, or NULL without memory. The caller
- * frees it. */
+/* Returns the program of `count` members that fit, or NULL without memory. The caller frees it. */
 char *group_source(const group_member *members, size_t count);
 /* Returns the entries of all members in this program, one per line. Otherwise as above. */
 char *group_entries(const group_member *members, size_t count);
 
-/* Returns the part of `lines`, in the order of group_entries(), for member `index`. Otherwise as
- * above. */
+/* Returns those of `lines`, in the order of group_entries(), for member `index`. Else as above. */
 char *group_lines(const group_member *members, size_t index, const char *lines);
 
 /* Finds the members that caused errors in the log of a failed compilation, directly or by a name
- * that they declare. Sets broken[i] for each of `count` members and returns the number of broken
+ * that they declare. Sets broken[i] for each of `count` members and returns the number of true
  * ones. */
 size_t group_broken(const group_member *members, size_t count, const char *log, bool *broken);
 

@@ -21,8 +21,8 @@
 at_status compile_log_read(const char *log, const char *entry, kernel_resources *out,
                            at_error *error);
 
-/* Removes ptxas's informational lines and trailing blank lines, in place; with errors also
- * warnings. */
+/* Removes ptxas's informational lines and trailing blank lines, in place; with errors warnings
+ * too. */
 void compile_log_trim(char *log);
 
 /* Finds the first line with `word` after the first #line directive of a source. `place` receives

@@ -93,8 +93,7 @@ static unsigned barriers_awaited(const instruction *c)
     return c->high >> 52 & 0x3f;
 }
 
-/* Returns the number of 32-bit words of a load: sizes 0 to 6 are 8, 8, 16, 16, 32, 64 and 128
- * bits. */
+/* Returns the 32-bit words of a load: sizes 0 to 6 are 8, 8, 16, 16, 32, 64 and 128 bits. */
 static unsigned words_of(const instruction *c)
 {
     const unsigned size = c->high >> 9 & 7;
@@ -279,8 +278,7 @@ static void add_row(sequence *s)
 }
 
 /* Removes the lines of functions that ptxas adds for operands that its fast code for divisions and
- * roots does not handle (denormal numbers, quotients of more than 32 bits): they have none of their
- * own. */
+ * roots does not handle (denormal numbers, quotients of over 32 bits) and that have no lines. */
 static void skip_internal(const tables *t, sequence *s)
 {
     static const char prefix[] = "$__internal_";
@@ -309,8 +307,7 @@ static void end_sequence(sequence *s, notes *n, const tables *t)
     *s = (sequence){.line = 1};
 }
 
-/* Reads a unit of the line program: "DWARF Debugging Information Format", version 2, section
- * 6.2. */
+/* Reads a unit of the line program: "DWARF Debugging Information Format", version 2, 6.2. */
 static void read_unit(reader *r, notes *n, const tables *t)
 {
     enum { EXTENDED, COPY, ADVANCE_ADDRESS, ADVANCE_LINE, ADD_CONSTANT = 8, FIXED_ADVANCE };

@@ -58,8 +58,7 @@ static bool load_symbols(nvrtc_library *n)
            LOAD(get_ptx_size, "nvrtcGetPTXSize") && LOAD(get_ptx, "nvrtcGetPTX");
 }
 
-/* Finds the library's file, opened by name alone, by the mapping that contains one of its
- * functions. */
+/* Finds the library's file, opened by name, by the mapping that contains one of its functions. */
 static void find_path(nvrtc_library *n, const char *asked)
 {
     snprintf(n->path, sizeof n->path, "%s", asked);
@@ -80,8 +79,7 @@ static void find_path(nvrtc_library *n, const char *asked)
         fclose(maps);
 }
 
-/* Finds the headers: of the library's Toolkit, or else of the Toolkit that autotune was built
- * with. */
+/* Finds the headers of the library's Toolkit, or else of the Toolkit of autotune's build. */
 static void find_include_dir(nvrtc_library *n)
 {
     char candidates[2][PATH_MAX + 16];
@@ -251,8 +249,7 @@ static char *copy_entry(const char *entries, size_t index)
     return length ? strndup(entry, length) : NULL;
 }
 
-/* Returns true for a function's mangled name in machine code, which no C++ expression starts
- * like. */
+/* Returns true for a mangled name in machine code. No C++ expression starts like this. */
 static bool is_symbol(const char *entry)
 {
     return strncmp(entry, "_Z", 2) == 0;
@@ -377,8 +374,7 @@ static bool is_given(const char *name, size_t length, const source_header *heade
     return false;
 }
 
-/* Returns the name in the <...> of an #include line without further text, or NULL for other
- * lines. */
+/* Returns the name in the <...> of an #include line without more text; NULL for other lines. */
 static const char *included_name(const char *line, size_t size, size_t *length)
 {
     const char *at = line + 1, *end = line + size;

@@ -13,8 +13,7 @@
 #include "compile/worker.h"
 
 enum {
-    /* Local workers in a row that may die before their greeting; some may be killed from
-     * outside. */
+    /* Local workers in a row that may die before their greeting; some may be killed outside. */
     START_ATTEMPTS = 8,
     LOST_STARTS = 3, /* Same limit for a worker on another host, which is given up then. */
     DEFAULT_TIMEOUT_S = 60,
@@ -133,8 +132,7 @@ static void start_missing_workers(compile_pool *pool)
     size_t running = 0;
     for (size_t i = 0; i < pool->slot_count; i++) {
         compile_slot *s = &pool->slots[i];
-        /* Workers on other hosts must have the local NVRTC's version, so they wait for the first
-         * greeting. */
+        /* Workers on other hosts need the local NVRTC's version: they wait for its greeting. */
         if (s->child.process.pid == 0 && s->host &&
             (!pool->version[0] || s->lost_starts >= LOST_STARTS))
             continue;
@@ -201,8 +199,7 @@ static void expect(const compile_pool *pool, compile_slot *s)
         supervised_expect(&s->child, pool->timeout_ns);
 }
 
-/* Accepts a result for the slot's first job. Returns false if the worker must not be used any
- * more. */
+/* Accepts a result for the slot's first job. Returns false if the worker is no longer usable. */
 static bool accept_result(compile_pool *pool, compile_slot *s, message *m)
 {
     compile_result view;

@@ -3,8 +3,7 @@
  * A request is identified by its number in the pool, which its result repeats. A worker first sends
  * one HELLO or REFUSED, then answers each REQUEST with one RESULT, in order, and may send a WARNING
  * at any time. REQUEST_MORE messages and the REQUEST after them are a batch, which may be compiled
- * together (compile/worker.c). Getters return views of the pack, and false for a malformed
- * message. */
+ * together (compile/worker.c). Getters return views of the pack, or false if malformed. */
 #ifndef AUTOTUNE_COMPILE_WIRE_H
 #define AUTOTUNE_COMPILE_WIRE_H
 
