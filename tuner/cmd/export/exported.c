@@ -32,7 +32,8 @@ bool exported_spell(void *model, const char *name, term_type *type, char *text, 
 static const c_text_form as_value = {NULL, 0}, to_derived = {"derived->value_", 8},
                          to_feature = {"value", 4};
 
-/* Adds the derived values that can be written in C. Their C calls the other derived values. */
+/* Adds the derived values that can be written in C. Expressions contain the other derived
+ * values. */
 static at_status add_derived(const script *s, export_model *out, at_error *error)
 {
     at_status status = AT_OK;

@@ -1,4 +1,4 @@
-/* autotune pick: a program's configuration, the rule that gives it, and the refused better ones. */
+/* autotune pick: a program's configuration, its rule, and why better ones are refused. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>

@@ -31,8 +31,8 @@ char *edit_apply(const edit_list *list, const char *text);
  * Prints nothing if the texts are equal. */
 void edit_print(const edit_list *list, const char *before, const char *path, FILE *to);
 
-/* Replaces the file's text by `after`; keeps its mode. AT_USAGE if it is not `before` now;
- * AT_IO. */
+/* Replaces the file's text by `after` and keeps its mode. AT_USAGE if the file is no longer
+ * `before`; AT_IO. */
 at_status edit_write(const char *path, const char *before, const char *after, at_error *error);
 
 #endif

@@ -431,8 +431,7 @@ static int place_of(const char *name)
     return i;
 }
 
-/* getopt_long() returns this plus the option's place in the table; smaller numbers are characters.
- * Keep above 255. */
+/* getopt_long() returns this plus the option's place in the table, or a character below this. */
 enum { FIRST_LONG = 256 };
 
 static void getopt_table(const command *c, struct option *longs)
@@ -457,6 +456,7 @@ static at_status unknown_option(const command *c, const char *word, at_error *er
     char typed[64];
     snprintf(typed, sizeof typed, "%.*s", (int)strcspn(word + 2, "="), word + 2);
     const char *nearest = nearest_name(typed, names, n);
+    /* --device and --arch both select a target; a command takes one of them. */
     const char *other = strcmp(typed, "device") == 0 ? "arch" : "device";
     for (size_t i = 0; i < n && (strcmp(typed, "device") == 0 || strcmp(typed, "arch") == 0); i++)
         nearest = strcmp(names[i], other) == 0 ? other : nearest;

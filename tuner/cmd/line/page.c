@@ -131,6 +131,7 @@ at_status page_draw(const char *program, char **picture, size_t *size_bytes, at_
     close(in[0]);
     close(out[1]);
     in[0] = out[1] = -1;
+    /* If gnuplot ends before it has read everything, its exit code says so. */
     file_write_all(in[1], "gnuplot", program, strlen(program), &unread);
     close(in[1]);
     in[1] = -1;

@@ -101,6 +101,7 @@ static at_status check_found(const options *o, const json_t *capture, at_error *
                      o->capture.kernel, (long long)matched, (unsigned long long)o->capture.nth);
 }
 
+/* Writes DIR/capture.json, readable by its owner alone. */
 static at_status write_capture(const char *dir, const json_t *capture, at_error *error)
 {
     char path[PATH_BYTES], *text = NULL;

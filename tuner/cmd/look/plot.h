@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "record/folders.h"
 
-/* Returns the file's name as UTF-8, a new reference, as label of a kernel without a name. */
+/* Returns the file's name as UTF-8, a new reference: the name of kernels that lack one. */
 json_t *plot_file_name(const char *path);
 
 /* Lists the ceilings {name, unit, rate} of that GPU for a roofline; an unknown rate is 0. The rates

@@ -34,7 +34,7 @@ static at_status compute(const char *step, const char *path, json_t *given, json
     return status;
 }
 
-/* Reads {gpu, subjects}, the best of each problem, from a record, run, journal or foreign file. */
+/* Reads {gpu, subjects}, each problem's best, from a record, run, journal or other tool's file. */
 static at_status read_side(const char *path, json_t **out, at_error *error)
 {
     record_set set = {.records = memory_new(1, sizeof *set.records), .count = 1};

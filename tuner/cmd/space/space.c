@@ -212,7 +212,8 @@ static void warn_at(void *context, const char *path, int line, const char *text)
     warn(context, path, line, "%s", text);
 }
 
-/* Compares the script's launches with the parameters of the compiled kernels, if NVRTC is found. */
+/* Compares the script's launches with the parameters of the compiled default kernels. Does nothing
+ * without a compiler. */
 static at_status lint_prototype(linting *l, const options *o, const arch_limits *limits,
                                 at_error *error)
 {

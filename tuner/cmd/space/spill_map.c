@@ -289,7 +289,7 @@ static void wish_caps_that_bind(spill_map *m, spill_line *l)
     }
 }
 
-/* If a variant spills only at the highest cap or not at all, supposes the same above its
+/* If a variant does not spill at the highest cap, expects no spills at any cap that allows its
  * registers. */
 static void suppose_above_need(spill_map *m, spill_line *l)
 {

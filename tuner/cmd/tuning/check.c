@@ -259,7 +259,7 @@ static at_status refuse_source(const checking *c, const char *why, at_error *err
                      c->count > 1 ? "\nNone of the variants compiles." : "");
 }
 
-/* Shows the completed share of the tuned problem if all of it runs; else the variants. */
+/* Shows the completed share of the tuned problem if it runs whole, else the number of variants. */
 static void show_progress(const checking *c, progress *shown)
 {
     const uint64_t permille = prover_permille(c->prover);

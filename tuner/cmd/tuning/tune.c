@@ -1,5 +1,4 @@
-/* autotune tune: finds and records the fastest configuration, for several GPU models in
- * parallel. */
+/* autotune tune: finds and records the fastest configuration; tunes several GPU models at once. */
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>

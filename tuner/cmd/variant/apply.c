@@ -351,7 +351,8 @@ static bool is_same_everywhere(const application *a, size_t parameter)
     return true;
 }
 
-/* Refuses a macro that the host code reads: it lacks __CUDA_ARCH__, so one value must serve all. */
+/* Refuses a macro that the host code reads: __CUDA_ARCH__ is not defined there, so one value must
+ * serve all architectures. */
 static at_status check_host(const application *a, const char *name, at_error *error)
 {
     const char *const words[] = {name, NULL};

@@ -84,7 +84,7 @@ static void print_arguments(const launch_plan *plan, const kernel_launch *l,
     fputs("\n", to);
 }
 
-/* Prints launch attributes that differ from CUDA's defaults. The launch needs them. */
+/* Prints launch attributes that differ from CUDA's defaults. Without them a launch is wrong. */
 static void print_attributes(const kernel_launch *l, FILE *to)
 {
     const bool in_clusters = plan_cluster_blocks(l) > 1;
