@@ -120,7 +120,8 @@ void export_model_add_derived(export_model *m, const char *name, export_type typ
 void export_model_set_feature(export_model *m, size_t feature, char *c, char *assignment);
 
 /* Adds values of problems to the variables' words, and names the launch's buffers. The problems
- * have all variables and outlive the model. AT_USAGE if a value has not its variable's type. */
+ * have all variables and outlive the model. AT_USAGE if a value has another type than its
+ * variable. */
 at_status export_model_add_problems(export_model *m, const record_values *problems, size_t count,
                                     at_error *error);
 
