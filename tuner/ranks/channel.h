@@ -30,7 +30,7 @@ void channel_add(channel_table *t, uint32_t rank, uint32_t number, worker socket
 /* Returns NULL if the channel does not exist. */
 channel *channel_find(channel_table *t, uint32_t rank, uint32_t number);
 
-/* Ends the worker, closes the socket and removes the channel. Moves other channels in the table. */
+/* Ends the worker, closes the socket and removes the channel. Other channels may move. */
 void channel_remove(channel_table *t, channel *c);
 
 /* Appends bytes to those that wait for the socket. */
