@@ -28,8 +28,7 @@ extern int __clone(int (*run)(void *), void *stack, int flags, void *context, ..
 
 enum { STACK_BYTES = 64 * 1024, LOWEST_PRIORITY = 19, NOT_EXECUTED = 127 };
 
-/* Arguments and results of both clones, which share the memory of this process, which waits for
- * them. */
+/* Arguments and results of both clones, which share the memory of this waiting process. */
 typedef struct start {
     const char *path;
     const char *const *arguments;

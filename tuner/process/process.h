@@ -23,8 +23,7 @@ typedef struct worker {
     int fd;    /* the tuner's end of the socket; -1 if closed */
 } worker;
 
-/* The main function of a worker: gets its end of the socket and its settings, returns the
- * status. */
+/* The main function of a worker: gets its socket and settings, returns the exit status. */
 typedef int (*worker_body)(int fd, pack *settings);
 
 typedef struct worker_program {

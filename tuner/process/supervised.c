@@ -118,7 +118,7 @@ worker_death supervised_end(supervised *s, worker_death death, int grace_ms, cha
                             size_t how_bytes)
 {
     bool of_itself = death != DEATH_TIMEOUT && death != DEATH_INVALID;
-    /* A dying worker closes its socket a moment before waitpid() reports its end. */
+    /* A worker closes its socket shortly before waitpid() reports its end, hence the grace. */
     worker_end end = worker_collect(&s->process, of_itself ? grace_ms : 0, how, how_bytes);
     supervised_stop(s);
     return of_itself && end == WORKER_KILLED ? DEATH_KILLED : death;
