@@ -166,7 +166,7 @@ at_status device_bench_hold(device_bench *b, pack *asked, device_answer *answer)
         return AT_OK;
     }
     if (!status) {
-        /* The first launch raises limits and loads the code: not during a sample. */
+        /* Load the code and raise limits now: this must not happen during a sample. */
         bench_notify(b, "the first launch", 0, b->watchdog_ns);
         status = device_slot_restore(&v.stage->slots[0], &error);
     }

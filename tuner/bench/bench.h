@@ -1,7 +1,8 @@
 /* The requests of a device worker: set-up, tries, held variants, blocks.
  *
  * Works on an open device through device_api. Every function fills in an answer; a failure of the
- * variant is part of the answer, not an error. Without `usable` the device's context is lost. */
+ * variant is part of the answer, not an error. If `usable` is false, the device's context is
+ * lost. */
 #ifndef AUTOTUNE_BENCH_BENCH_H
 #define AUTOTUNE_BENCH_BENCH_H
 

@@ -53,8 +53,7 @@ static at_status prepare(check *c, int pattern, at_error *error)
     return status;
 }
 
-/* One mismatch in so many results may be due to rounding: a point on an edge or between two
- * bins. */
+/* A single mismatch among this many results may be due to rounding: a point on an edge. */
 enum { RARE = 1000000 };
 
 static void report_difference(check *c, const buffer_plan *all, const buffer_plan *plan,

@@ -11,9 +11,9 @@
  * A worker that dies, exceeds a time limit, reports an unusable context or sends an invalid message
  * is replaced: the request in progress is answered with `crashed` or `timeout`, the set-up is
  * replayed, held variants are loaded again and queued requests are sent again. A request is blamed
- * only for deaths while the worker worked on it: the third by itself, or the eighth from outside.
- * DEVICE_FAILED is the last event; it comes only if no worker completes the set-up any more, or
- * none answers any request after it.
+ * only for deaths of workers that were working on it: for the third that dies by itself, or the
+ * eighth that is killed from outside. DEVICE_FAILED is the last event; it comes only if no worker
+ * completes the set-up any more, or none answers any request after it.
  *
  * Ownership: requests are copied, so the caller may free its images and plans at once. Events own
  * their memory (device_event_deinit). A device_worker is used by one thread. */
@@ -211,7 +211,8 @@ void device_worker_kill(const device_worker *w);
 uint64_t device_worker_permille(const device_worker *w);
 
 /* Adds to the set what an event loop must wait for before the next device_worker_take(): the
- * worker's socket (none after DEVICE_FAILED) and deadline. If an event may be waiting, waits 0. */
+ * worker's socket (none after DEVICE_FAILED) and deadline. If an event may be waiting, the wait
+ * becomes 0. */
 void device_worker_poll(const device_worker *w, poll_set *set);
 
 /* Returns the number of unanswered requests, including the set-up. */
@@ -274,7 +275,8 @@ at_status device_worker_energy(device_worker *w, uint64_t id, uint32_t chunks, a
 
 /* Reads hardware counters of each launch of a held variant, by the names of Nsight Compute (at most
  * DEVICE_MAX_METRICS). The answer is DEVICE_COUNTED. If they cannot be read (no library, no
- * permission, a simulated device), the outcome is ok, and the message has the reason. */
+ * permission, a simulated device), the outcome is ok, there are no counters, and the message has
+ * the reason. */
 at_status device_worker_count(device_worker *w, uint64_t id, const char *const *metrics,
                               size_t count, at_error *error);
 
@@ -292,7 +294,8 @@ at_status device_worker_compare(device_worker *w, uint32_t layout, uint32_t slot
 at_status device_worker_list(const char *kind, device_properties *out, size_t capacity,
                              size_t *count, at_error *error);
 
-/* Like device_worker_list(), with only spec and limits.name. Leaves GPUs of one model asleep. */
+/* Like device_worker_list(), but sets only spec and limits.name. Wakes no GPU up if all are of one
+ * model. */
 at_status device_worker_list_names(const char *kind, device_properties *out, size_t capacity,
                                    size_t *count, at_error *error);
 

@@ -215,7 +215,7 @@ static at_status read_inout(device_slot *s, uint32_t i, inout *x, at_error *erro
     return status;
 }
 
-/* Replaces an element by a wrong value: of `altered`, the largest result, or its opposite. */
+/* Replaces an element by a wrong value: that in `altered`, the largest result or its opposite. */
 static void replace(const device_slot *s, uint32_t i, const inout *x, uint64_t element,
                     unsigned char *altered)
 {
@@ -483,7 +483,7 @@ static at_status seed_baseline(device_slot *s, at_error *error)
 {
     bool differs;
     char first[sizeof s->oracle_error];
-    /* Judge the baseline once: a rounding error near the tolerance must not end a run. */
+    /* The baseline is judged once: a rounding error near the tolerance must not end a run. */
     if (s->is_judged) {
         at_status made = s->oracle_error[0] ? AT_OK : run_baseline(s, error);
         return made ? made : sum(s, true, s->sums, error);

@@ -68,8 +68,8 @@ void device_slot_deinit(device_slot *s);
 /* Name of the filler in messages. */
 #define DEVICE_FILLER_NAME "the kernel that prepares inputs"
 
-/* Blames the script instead of the device for an error of the kernel called `kernel`; nobody for
- * code that is not simulated. Returns the new status. */
+/* Blames the script instead of the device for an error of the kernel called `kernel`. Nobody is
+ * blamed for code that is not simulated. Returns the new status. */
 at_status device_slot_blame(const char *kernel, at_status status, at_error *error);
 
 /* Checks that the launch uses only buffers of the slot. Returns AT_FORMAT if not. */
@@ -99,7 +99,8 @@ at_status device_slot_sum(const device_slot *s, const launch_plan *launch, uint3
 at_status device_slot_restore(device_slot *s, at_error *error);
 
 /* Copies the results of the oracle, buffer after buffer, to *out, which the caller frees. Returns
- * the number of bytes, or 0 (and *out NULL) if they are unknown or unreadable or memory lacks. */
+ * the number of bytes, or 0 (and *out NULL) if they are unknown or unreadable, or there is no
+ * memory. */
 size_t device_slot_results(const device_slot *s, void **out);
 
 /* Compares the results of the oracle with those of another device for the same seed, plan.seed.
@@ -132,8 +133,8 @@ at_status device_check_once(device_slot *s, device_kernel *k, const launch_plan 
                             device_check *how, bool *differs, at_error *error);
 
 /* Fills the inputs from `seed`, runs the filler and the reference, and keeps the expected results.
- * Returns AT_SCRIPT if the reference writes out of bounds, does not agree with itself, or leaves a
- * part of an output unwritten (kernels only, not a baseline). */
+ * Returns AT_SCRIPT if the reference writes out of bounds or does not agree with itself, or if a
+ * reference kernel leaves a part of an output unwritten. */
 at_status device_slot_seed(device_slot *s, uint64_t seed, at_error *error);
 
 /* Checks a kernel by device_check_once(), and again if an earlier variant may have damaged the

@@ -3,12 +3,13 @@
  * Times that several runs measure on one GPU at once would contain each other's kernels, so their
  * device workers take turns of one request each. A turn is a lock (base/lock.h) of a file that is
  * named after the GPU. A second lock keeps waiting processes in order; otherwise the process that
- * just had a turn could always take the next one. A process that ends gives its turn back.
+ * just had a turn could always take the next one. A process that ends gives its turn back. Other
+ * programs take no turns.
  *
  * The files are in a folder of the user: $XDG_RUNTIME_DIR/autotune, or /run/user/UID/autotune if
  * that exists without the variable, or autotune-UID in $TMPDIR or /tmp. Other users cannot write
- * there; users who share a GPU can set $AUTOTUNE_TURNS to a common folder. If the name of a file is
- * used by something else, the error names it. */
+ * there, so they take no turns; users who share a GPU can set $AUTOTUNE_TURNS to a common folder.
+ * If the name of a file is used by something else, the error names it. */
 #ifndef AUTOTUNE_BENCH_TURN_H
 #define AUTOTUNE_BENCH_TURN_H
 
@@ -27,8 +28,8 @@ typedef struct gpu_turn gpu_turn;
  * gpu_turn_free(). */
 at_status gpu_turn_new(const char *uuid, gpu_turn **out, at_error *error);
 
-/* Waits until no other process has a turn, at most `limit_ns`, after a call of `waits`, which may
- * be NULL. After a wait in vain, this process takes no more turns. */
+/* Waits at most `limit_ns` until no other process has a turn. Calls `waits`, which may be NULL,
+ * before it waits. After a wait in vain, this process takes no more turns. */
 void gpu_turn_take(gpu_turn *t, int64_t limit_ns, void (*waits)(void *context), void *context);
 void gpu_turn_give(gpu_turn *t);
 

@@ -72,8 +72,7 @@ typedef enum device_message {
     REPLY_LIST    /* count, properties */
 } device_message;
 
-/* Text of the notes during a launch of the complete tuned problem; their index is in
- * thousandths. */
+/* Text of the notes during a launch of the complete tuned problem. The index is in thousandths. */
 #define DEVICE_RUNS_ALL "running all of the tuned problem"
 
 typedef struct device_note {
