@@ -82,7 +82,8 @@ static int by_use(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* Removes the least recently used entries until `target_bytes` are left. *left_bytes are left. */
+/* Removes the least recently used entries until `target_bytes` are left. *left_bytes receives the
+ * remaining total. */
 static at_status trim(const char *dir, uint64_t target_bytes, uint64_t *left_bytes, at_error *error)
 {
     entry_list l = {.entries = NULL};
@@ -104,7 +105,7 @@ static at_status trim(const char *dir, uint64_t target_bytes, uint64_t *left_byt
 
 enum { SUM_LOCK_MS = 5000 };
 
-/* Opens and locks a file of the cache. If the lock is not free in time, NULL, and *code is set. */
+/* Opens and locks a file of the cache. Returns NULL and sets *code after the time-out. */
 static lock *open_locked(const char *dir, const char *name, int timeout_ms, int *code)
 {
     char path[PATH_BYTES];

@@ -100,7 +100,7 @@ size_t compile_width(const compile_pool *pool);
 /* Returns the number of requests with which each worker can compile full groups. */
 size_t compile_group_width(const compile_pool *pool);
 
-/* Adds the workers' sockets and the next deadline to the set, for a call of compile_take(). */
+/* Adds the workers' sockets and next deadline to the set. Call compile_take() after the wait. */
 void compile_poll(const compile_pool *pool, poll_set *set);
 
 /* Takes a finished result. Also feeds idle workers, enforces time limits and replaces dead workers.

@@ -19,6 +19,7 @@
 #include "compile/machine_code.h"
 #include "compile/wire.h"
 
+/* The headers are at most about eight folders deep. */
 enum { DEEPEST = 16 };
 
 static uint64_t hash_file(const char *path, const struct stat *s)
@@ -112,8 +113,8 @@ void compiler_run(const compiler *c, const compile_request *r, compile_way way, 
     if (way.precompiled) {
         options[n++] = way.precompiled;
         options[n++] = "--pch-messages=false";
-        /* Suppresses warnings about parts that NVRTC does not precompile and precompiled headers
-         * that it does not use. */
+        /* Suppresses warnings about parts that NVRTC does not precompile, and about precompiled
+         * headers that it does not use. */
         options[n++] = "--diag-suppress=20283,629,630,2226";
     }
     for (size_t i = 0; i < r->option_count; i++)

@@ -34,7 +34,8 @@ typedef struct compile_code { /* XXH3-128 */
  * parameters, shared memory and launch limits, and the module's constant and global memory. Kernels
  * with the same code and the same launch do the same work in the same time. Names, source
  * locations, positions in the image and the register limit do not count. Returns false if the code
- * is unknown, because it refers to other parts of the module or the image is damaged. Safe. */
+ * is unknown, because it refers to other parts of the module or the image is damaged. Safe for any
+ * bytes. */
 bool compile_code_of_cubin(const void *cubin, size_t cubin_bytes, const char *symbols,
                            compile_code *out);
 

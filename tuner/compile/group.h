@@ -42,7 +42,7 @@ bool group_members_fit(const group_member *a, const group_member *b);
 /* Larger groups gain little and delay the results. */
 enum { COMPILE_GROUP_MAX = 16 };
 
-/* Returns the program of `count` members that fit, or NULL without memory. The caller frees it. */
+/* Returns the program of `count` fitting members, or NULL without memory. The caller frees it. */
 char *group_source(const group_member *members, size_t count);
 /* Returns the entries of all members in this program, one per line. Otherwise as above. */
 char *group_entries(const group_member *members, size_t count);
@@ -51,7 +51,7 @@ char *group_entries(const group_member *members, size_t count);
 char *group_lines(const group_member *members, size_t index, const char *lines);
 
 /* Finds the members that caused errors in the log of a failed compilation, directly or by a name
- * that they declare. Sets broken[i] for each of `count` members and returns the number of true
+ * that they declare. Sets broken[i] for each of `count` members and returns the number of broken
  * ones. */
 size_t group_broken(const group_member *members, size_t count, const char *log, bool *broken);
 

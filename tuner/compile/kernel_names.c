@@ -147,8 +147,8 @@ static void read_namespace(reader *r)
     r->spaces[r->space_count++].depth = r->depth;
 }
 
-/* Reads the declaration after __global__: the kernel precedes the first bracket, past
- * attributes. */
+/* Reads the declaration after __global__. The first name before a bracket, except attributes, names
+ * the kernel. */
 static bool read_kernel(reader *r, declared_kernel *out)
 {
     while (skip_others(r) && *r->at != ';' && *r->at != '{' && *r->at != '}') {

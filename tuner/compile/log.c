@@ -313,7 +313,7 @@ static const char *const host_headers[] = {
     "tgmath.h",    "threads.h", "unistd.h",  "wchar.h",  "windows.h", "malloc.h",   "sys/*",
     "immintrin.h", "mpi.h",     "bits/*",    "dirent.h", "ctype.h"};
 
-/* Names that need a header that NVRTC includes not by default, or that exist only on the host. */
+/* Names whose header NVRTC does not include by default, or that exist only on the host. */
 static const known_names names[] = {
     {"#include <cuda/std/cmath>, or write __int_as_float(0x7f800000)", {"INFINITY"}},
     {"#include <cuda/std/cmath>, or write __int_as_float(0x7fc00000)", {"NAN"}},

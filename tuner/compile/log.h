@@ -21,8 +21,8 @@
 at_status compile_log_read(const char *log, const char *entry, kernel_resources *out,
                            at_error *error);
 
-/* Removes ptxas's informational lines and trailing blank lines, in place; with errors warnings
- * too. */
+/* Removes the informational lines of ptxas and trailing blank lines, in place. If the log has
+ * errors, also removes the warnings. */
 void compile_log_trim(char *log);
 
 /* Finds the first line with `word` after the first #line directive of a source. `place` receives
@@ -33,7 +33,7 @@ bool compile_source_place(const char *source, const char *word, char *place, siz
  * `folder`, which has the Toolkit's headers (compile/worker.c), before each relative name: of the
  * source, of #line directives and of headers that are given as text. All of these would look like
  * headers of the Toolkit. A name is restored if it is one of `headers`, or neither a file in the
- * folder nor built into NVRTC. */
+ * folder nor built into NVRTC; names that are still absolute then are files of the Toolkit. */
 void file_names_restore(char *ptx, const char *folder, const source_header *headers,
                         size_t header_count);
 

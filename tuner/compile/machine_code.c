@@ -277,8 +277,8 @@ static void add_row(sequence *s)
         s->lines[i] = line;
 }
 
-/* Removes the lines of functions that ptxas adds for operands that its fast code for divisions and
- * roots does not handle (denormal numbers, quotients of over 32 bits) and that have no lines. */
+/* Removes the lines of the functions that ptxas adds for rare operands of divisions and roots
+ * (denormal numbers, quotients of more than 32 bits): they have no lines of their own. */
 static void skip_internal(const tables *t, sequence *s)
 {
     static const char prefix[] = "$__internal_";

@@ -13,7 +13,7 @@
 #include "compile/worker.h"
 
 enum {
-    /* Local workers in a row that may die before their greeting; some may be killed outside. */
+    /* Local workers in a row that may die before greeting; some may be killed from outside. */
     START_ATTEMPTS = 8,
     LOST_STARTS = 3, /* Same limit for a worker on another host, which is given up then. */
     DEFAULT_TIMEOUT_S = 60,
@@ -132,7 +132,7 @@ static void start_missing_workers(compile_pool *pool)
     size_t running = 0;
     for (size_t i = 0; i < pool->slot_count; i++) {
         compile_slot *s = &pool->slots[i];
-        /* Workers on other hosts need the local NVRTC's version: they wait for its greeting. */
+        /* Workers on other hosts need the local NVRTC's version: they wait for a greeting. */
         if (s->child.process.pid == 0 && s->host &&
             (!pool->version[0] || s->lost_starts >= LOST_STARTS))
             continue;

@@ -50,7 +50,7 @@ static void compile_alone(compiler *c, task *t)
     nvrtc_output_deinit(&output);
 }
 
-/* Answers the members of a compiled group that the log has resources of; others compile alone. */
+/* Answers the members for which the log has resources. The others are compiled alone later. */
 static void share_out(compiler *c, task *const *tasks, const group_member *members, size_t count,
                       nvrtc_output *o)
 {
@@ -124,7 +124,8 @@ cleanup:
     free(entries);
 }
 
-/* Receives a request. `several`: the batch has earlier requests; *more: others follow. */
+/* Receives a request. `several` is true if the batch has earlier requests. *more receives whether
+ * others follow. */
 static bool take_request(compiler *c, task *t, bool several, bool *more)
 {
     if (message_receive(c->fd, -1, &t->request, NULL))
@@ -214,7 +215,7 @@ static void limit_process(const compile_worker_config *config)
         rlim_t most = (rlim_t)(mapped_bytes() + config->memory_limit_bytes);
         setrlimit(RLIMIT_AS, &(struct rlimit){most, most});
     }
-    /* If the host lacks memory, kill a compile worker first. Needs no privilege. */
+    /* If memory runs out, the host should kill a compile worker first. No privilege is needed. */
     int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     if (fd >= 0) {
         ssize_t written = write(fd, "500", 3);
@@ -230,7 +231,7 @@ static at_status greet(int fd, const nvrtc_library *nvrtc, const at_error *refus
     return message_post(fd, &m, NULL);
 }
 
-/* Leaves the current folder: NVRTC looks for headers there first, and finds the user's files. */
+/* Leaves the current folder, where NVRTC would look for headers and find the user's files. */
 static void leave_folder(compiler *c)
 {
     const char *dir = c->nvrtc.include_dir;
@@ -283,7 +284,7 @@ static int run(int fd, pack *settings)
     limit_process(&config);
     compiler c = {.fd = fd};
     at_error error = {0};
-    /* NVRTC's own cache (from 12.9 on) loads the driver and drops the resources. */
+    /* NVRTC's own cache (12.9 and newer) loads the driver, and its results lack the resources. */
     setenv("CUDA_CACHE_DISABLE", "1", 1);
     if (nvrtc_library_open(&c.nvrtc, &error)) {
         greet(fd, NULL, &error);
