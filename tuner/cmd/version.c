@@ -78,7 +78,7 @@ static const struct {
     {"NO_COLOR", "no colour"},
 };
 
-/* Families of variables that may matter besides the table. SLURM_* and PMI_* contain keys. */
+/* Families of variables that may matter, too. SLURM_* and PMI_* are left out: they contain keys. */
 static const char *const families[] = {"AUTOTUNE_*", "CUDA_*",         "NVIDIA_*", "CUPTI_*",
                                        "NSYS_*",     "GLIBC_TUNABLES", "MALLOC_*"};
 

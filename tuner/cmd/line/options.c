@@ -431,7 +431,7 @@ static int place_of(const char *name)
     return i;
 }
 
-/* getopt_long() returns this plus the option's place in the table, or a character below this. */
+/* getopt_long() returns a character, or this plus the option's place in the table. */
 enum { FIRST_LONG = 256 };
 
 static void getopt_table(const command *c, struct option *longs)

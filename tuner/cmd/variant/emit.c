@@ -84,7 +84,8 @@ static void print_arguments(const launch_plan *plan, const kernel_launch *l,
     fputs("\n", to);
 }
 
-/* Prints launch attributes that differ from CUDA's defaults. Without them a launch is wrong. */
+/* Prints launch attributes that differ from CUDA's defaults. Without them the launch fails or gives
+ * wrong results. */
 static void print_attributes(const kernel_launch *l, FILE *to)
 {
     const bool in_clusters = plan_cluster_blocks(l) > 1;

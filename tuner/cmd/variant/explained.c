@@ -37,7 +37,8 @@ void explained_deinit(explained *x)
     script_free(x->script);
 }
 
-/* Writes the source's name for the preprocessor, unlike the names of all included files. */
+/* Writes the source's name for the preprocessor, which identifies files by name: it differs from
+ * the names of all included files. */
 static const char *source_name(const explained *x, char *name)
 {
     snprintf(name, NAME_BYTES, "(emitted) %s.cu", script_pattern(x->script)->name);
