@@ -72,14 +72,14 @@ size_t export_kernels_add_source(export_kernels *k, export_source source);
 void export_kernels_add_use(export_kernels *k, export_use use);
 
 /* Writes kernels whose bodies are PTX, as inline assembly in CUDA C++: another compiler may make
- * slower code from the source of a measured kernel, but makes the same code from its PTX. Kernels
- * cannot be written so if they refer to something outside their bodies (constant or global
- * variables, functions), take a struct, or fix a cluster or a number of registers.
+ * slower code from the source of a measured kernel, but makes the same code from its PTX. A kernel
+ * cannot be written so if it refers to something outside its body (constant or global variables,
+ * functions), if it takes a struct, or if the PTX fixes a cluster or a number of registers.
  *
  * Writes a kernel for each of `entries` that has a name and whose kernel is in the PTX. `symbols`
  * are the names of the PTX's kernels, one per line; an entry's `place` is a line. The kernel has
- * the entry's name, or autotune_ptx_<e> if that is not an identifier, and only the numbers among
- * the parameters.
+ * the entry's name, or autotune_ptx_<e> if that is not an identifier. Each number among the
+ * parameters is a parameter.
  *
  * The caller frees *out, which is NULL if a kernel cannot be written or none is left. AT_FORMAT if
  * `ptx` is not PTX. */
