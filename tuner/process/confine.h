@@ -21,7 +21,7 @@ typedef struct confine_folder {
 } confine_folder;
 
 /* Allows this process to open only files below these folders from now on. Open files stay open.
- * Returns false without Landlock, if it refuses, or if confinement is switched off. */
+ * Returns false if the kernel lacks Landlock or refuses, or if confinement is switched off. */
 bool confine_files(const confine_folder *folders, size_t count);
 
 typedef enum confine_calls {
@@ -30,8 +30,8 @@ typedef enum confine_calls {
     CONFINE_SOCKETS    /* forbids the same and new sockets */
 } confine_calls;
 
-/* Makes these system calls fail with EPERM from now on. Returns false without seccomp, if it
- * refuses, or if confinement is switched off. */
+/* Makes these system calls fail with EPERM from now on. Returns false if the kernel lacks seccomp
+ * or refuses, or if confinement is switched off. */
 bool confine_system_calls(confine_calls what);
 
 typedef struct confinement {

@@ -64,8 +64,8 @@ static void become_worker(pid_t parent)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) /* the parent died before the prctl() above */
         _exit(1);
-    /* Ignored signals stay ignored in the new program. Without its handlers here, none of the
-     * parent's runs in the child before execve(). */
+    /* Ignored signals stay ignored in the new program. Handlers are removed here, so that none of
+     * the parent's runs in the child before execve(). */
     static const int handled[] = {SIGTERM, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH, SIGCHLD, SIGABRT};
     for (size_t i = 0; i < sizeof handled / sizeof handled[0]; i++)
         signal(handled[i], SIG_DFL);

@@ -91,7 +91,8 @@ void supervised_expect(supervised *s, int64_t limit_ns);
 int supervised_left_ms(const supervised *s);
 bool supervised_is_late(const supervised *s);
 
-/* Adds the socket, for output only if messages are unsent, and limits the wait to the deadline. */
+/* Adds the socket for input and, if messages are unsent, for output. Limits the wait to the
+ * deadline. */
 void supervised_poll(const supervised *s, poll_set *set);
 
 /* Adds a span to the trace, from the start of the current job to now, and starts the next job. */
