@@ -173,7 +173,7 @@ static at_status serve(child *c, bool *go, at_error *error)
             begin_work(c);
         c->steady = m.type == REQUEST_ENERGY;
         status = handlers[m.type](&c->bench, &m.body, &answer);
-        /* Rest for this request before the next one, so that the answer need not wait. */
+        /* Rest now for this request, before the next one, so that the answer need not wait. */
         gpu_pace_rest(&c->pace, clock_now_ns());
         if (on_device)
             gpu_turn_give(c->turn);

@@ -223,7 +223,7 @@ bool loaded_is_idle(const device_slot *const *slots, size_t count, const device_
     return !any && oracle_is_own(slots[0]->plan.oracle);
 }
 
-/* Returns the first output that the oracle changes in no slot that runs completely, or NULL. */
+/* Names the first output that the oracle changes in no slot that runs completely, or NULL. */
 static const char *find_unused(const device_slot *const *slots, size_t count)
 {
     const problem_plan *plan = &slots[0]->plan;
