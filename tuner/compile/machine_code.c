@@ -307,7 +307,7 @@ static void end_sequence(sequence *s, notes *n, const tables *t)
     *s = (sequence){.line = 1};
 }
 
-/* Reads a unit of the line program: "DWARF Debugging Information Format", version 2, 6.2. */
+/* Reads a unit of the line program: DWARF Debugging Information Format, version 2, section 6.2. */
 static void read_unit(reader *r, notes *n, const tables *t)
 {
     enum { EXTENDED, COPY, ADVANCE_ADDRESS, ADVANCE_LINE, ADD_CONSTANT = 8, FIXED_ADVANCE };
