@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- comparison functions ---- */
-
 int ascending_u64(const void *a, const void *b)
 {
     const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -24,15 +22,13 @@ int ascending_double(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* ---- arrays that grow ---- */
-
 void *array_grow(void *items, size_t count, size_t size)
 {
     if ((count & (count - 1)) == 0) {
         size_t capacity = count ? count * 2 : 1;
         if (size > 0 && capacity > SIZE_MAX / size)
             return NULL;
-        /* `size` may be 0: configurations of a space without parameters. */
+        /* `size` may be 0, for configurations of a space without parameters. */
         items = realloc(items, capacity * size + !size);
     }
     if (items)
@@ -51,8 +47,6 @@ bool array_add(void *items, size_t *count, const void *item, size_t size)
     memcpy((char *)grown + (*count)++ * size, item, size);
     return true;
 }
-
-/* ---- queues ---- */
 
 void queue_push(queue *q, void *item)
 {
@@ -115,8 +109,6 @@ void queue_move_front(queue *from, queue *to)
     }
     *from = (queue){0};
 }
-
-/* ---- hash maps ---- */
 
 enum { FIRST_CAPACITY = 64 };
 

@@ -1,5 +1,4 @@
-/* Containers: arrays that grow, queues, hash maps; comparison functions for qsort() and
- * bsearch(). */
+/* Containers: growing arrays, queues, hash maps; comparison functions for qsort() and bsearch(). */
 #ifndef AUTOTUNE_BASE_ARRAY_H
 #define AUTOTUNE_BASE_ARRAY_H
 
@@ -7,16 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* ---- comparison functions ----
- *
- * For qsort() and bsearch(); the smallest number comes first. */
+/* ---- comparison functions for qsort() and bsearch(): the smallest number comes first ---- */
 
 int ascending_u64(const void *a, const void *b);    /* compares uint64_t */
 int ascending_i64(const void *a, const void *b);    /* compares int64_t */
 int ascending_double(const void *a, const void *b); /* compares double; no value is NaN */
 
 /* ---- arrays that grow ----
- *
  * The capacity is always the next power of two, so it is not stored. */
 
 /* Makes room for one more item in an array of `count` items of `size` bytes and zeroes that item.
@@ -28,10 +24,9 @@ void *array_grow(void *items, size_t count, size_t size);
 bool array_add(void *items, size_t *count, const void *item, size_t size);
 
 /* ---- queues ----
- *
- * First-in, first-out lists. An item is any struct that begins with a queue_item. It is in at most
- * one queue, and its owner stays the caller who pushed it. A zeroed queue is empty. Nothing here
- * allocates or fails. */
+ * First-in, first-out lists of structs that begin with a queue_item. An item is in at most one
+ * queue, and the caller keeps owning it. A zeroed queue is empty. Nothing here allocates or
+ * fails. */
 
 typedef struct queue_item {
     struct queue_item *next; /* NULL in the last item */
@@ -59,9 +54,8 @@ void queue_remove(queue *q, void *item);
 void queue_move_front(queue *from, queue *to);
 
 /* ---- hash maps ----
- *
- * A map from uint64_t keys to uint64_t values below UINT64_MAX. It uses open addressing, doubles
- * when it is two thirds full and never removes a key. A zeroed map is empty and valid. */
+ * A map from uint64_t keys to uint64_t values below UINT64_MAX. The map uses open addressing and
+ * never removes a key. A zeroed map is empty. */
 
 typedef struct keymap_slot keymap_slot;
 
@@ -71,17 +65,15 @@ typedef struct keymap {
     size_t count;
 } keymap;
 
-/* Frees the table and leaves an empty map. */
 void keymap_deinit(keymap *m);
 
-/* Finds `key` and writes its value to `*value`. Returns false, and leaves `*value` alone, if the
- * key is absent. */
+/* Finds `key` and writes its value to `*value`. Returns false, and writes nothing, if `key` is
+ * absent. */
 bool keymap_get(const keymap *m, uint64_t key, uint64_t *value);
 
 /* Sets the value of `key`. Returns false, and changes nothing, if memory ran out. */
 bool keymap_put(keymap *m, uint64_t key, uint64_t value);
 
-/* Returns the size of the table in bytes. */
 size_t keymap_bytes(const keymap *m);
 
 #endif

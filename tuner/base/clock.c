@@ -5,8 +5,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- clock ---- */
-
 int64_t clock_now_ns(void)
 {
     struct timespec t;
@@ -26,8 +24,6 @@ int64_t clock_now_ms(void)
     return clock_now_ns() / 1000000;
 }
 
-/* ---- cores ---- */
-
 size_t cores_usable(void)
 {
     cpu_set_t set;
@@ -36,8 +32,6 @@ size_t cores_usable(void)
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     return online > 0 ? (size_t)online : 1;
 }
-
-/* ---- thread state ---- */
 
 at_status thread_state_reset(thread_state *before, at_error *error)
 {

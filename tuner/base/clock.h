@@ -9,9 +9,7 @@
 
 #include "base/error.h"
 
-/* ---- clock ----
- *
- * For wall times and deadlines. Kernels are never timed with the host's clock. */
+/* ---- clock: for wall times and deadlines, never for times of kernels ---- */
 
 /* Returns the time of CLOCK_MONOTONIC, in ns or in ms. */
 int64_t clock_now_ns(void);
@@ -20,13 +18,9 @@ int64_t clock_now_ms(void);
 /* Returns the processor time of the calling thread, in ns. */
 int64_t clock_thread_ns(void);
 
-/* ---- cores ---- */
-
-/* Returns the number of cores this process may run on, at least 1. A batch system or taskset may
- * allow fewer cores than are online. */
+/* Returns the number of cores this process may use (at least 1): taskset may allow fewer than
+ * exist. */
 size_t cores_usable(void);
-
-/* ---- sanitizer ---- */
 
 /* SANITIZED is 1 in a build with the address sanitizer, which reserves terabytes of address space,
  * and 0 in other builds. */
@@ -42,12 +36,10 @@ size_t cores_usable(void);
 #endif
 
 /* ---- thread state ----
- *
  * A program that uses the library may have changed how its thread reads, writes and computes
- * numbers: a locale with a decimal comma, a rounding mode, flushed subnormals, floating-point
- * exceptions that trap. The C library, Lua and jansson use these settings of the calling thread.
- * Each public function therefore resets them at its beginning and restores them at its end. Other
- * threads, and the process, keep their settings. */
+ * numbers: a decimal comma, a rounding mode, flushed subnormals, floating-point exceptions that
+ * trap. The C library, Lua and jansson obey these settings. Each public function therefore resets
+ * them for its own thread at its beginning and restores them at its end. */
 
 typedef struct thread_state {
     locale_t own;      /* the C locale that the thread uses meanwhile; owned */
@@ -55,8 +47,8 @@ typedef struct thread_state {
     fenv_t arithmetic; /* the thread's floating-point environment until then */
 } thread_state;
 
-/* Sets the C locale, round to nearest and no traps for the calling thread, and saves the previous
- * state in `*before`. The same thread then calls thread_state_restore(). AT_NO_MEMORY: nothing has
+/* Saves the state of the calling thread in `*before`, then sets the C locale, round to nearest and
+ * no traps. The same thread then calls thread_state_restore(). AT_NO_MEMORY: nothing has
  * changed. */
 at_status thread_state_reset(thread_state *before, at_error *error);
 void thread_state_restore(thread_state *before);

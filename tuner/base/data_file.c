@@ -36,7 +36,6 @@ static void repeat_values(const data_file *f, uint64_t offset, unsigned char *to
     }
 }
 
-/* Reads exactly `size_bytes`, from `offset` on. */
 static at_status read_at(const data_file *f, uint64_t offset, void *out, size_t size_bytes,
                          at_error *error)
 {
@@ -63,7 +62,6 @@ static at_status read_at(const data_file *f, uint64_t offset, void *out, size_t 
     return AT_OK;
 }
 
-/* Takes the type and shape from a NumPy header. */
 static at_status use_header(data_file *f, const npy_header *h, const dtype *raw, at_error *error)
 {
     char name[NPY_NAME_BYTES];
@@ -132,7 +130,6 @@ static at_status describe(data_file *f, uint64_t file_bytes, const dtype *raw, a
     return about->count > 0 ? AT_OK : error_set(error, AT_FORMAT, "it has no elements");
 }
 
-/* Makes a description of elements that are not open yet. */
 static at_status new_file(const char *path, data_file **out, at_error *error)
 {
     *out = NULL;
@@ -148,7 +145,6 @@ static at_status new_file(const char *path, data_file **out, at_error *error)
     return AT_OK;
 }
 
-/* Opens the file without reading it. */
 static at_status open_path(const char *path, data_file **out, uint64_t *file_bytes, at_error *error)
 {
     at_status status = new_file(path, out, error);
@@ -309,7 +305,7 @@ at_status data_file_head(data_file *f, uint64_t size_bytes, void **out, at_error
     *out = NULL;
     if (status)
         return status;
-    /* The hashes that tell of changes are of whole chunks. */
+    /* The stored hashes, which reveal a changed file, are of whole chunks. */
     unsigned char *bytes = malloc((size_t)chunks * DATA_CHUNK_BYTES);
     if (!bytes)
         return error_set(error, AT_NO_MEMORY, "no memory for %" PRIu64 " bytes of %s", size_bytes,

@@ -1,10 +1,10 @@
 /* Files with the user's data: a NumPy array, or elements of one type without a header. A list of
  * values in memory is read in the same way.
  *
- * Opening a file reads only its header. The elements are read later, in chunks, and nothing is kept
- * in memory: a file may be larger than memory. The first reading computes a hash of each chunk, and
- * each later reading compares with it: a file that changes during a run is an error and never mixed
- * data. A data_file is used by one thread and counts its users. */
+ * Opening a file reads only its header. The elements are read later, in chunks, so a file may be
+ * larger than memory. The first reading computes a hash of each chunk, and later readings compare
+ * with it: a file that changes during a run is an error. A data_file is used by one thread and
+ * counts its users. */
 #ifndef AUTOTUNE_BASE_DATA_FILE_H
 #define AUTOTUNE_BASE_DATA_FILE_H
 
@@ -28,10 +28,10 @@ typedef struct data_description {
     uint64_t size_bytes; /* size of all elements */
 } data_description;
 
-/* Opens a regular file. `raw` is the element type; if it is NULL, the file must be a NumPy file,
- * whose header has the type. If both say a type, they must agree. AT_NOT_FOUND, AT_IO; AT_FORMAT,
- * with the remedy, if there is no header, the array is in Fortran order or big-endian, no buffer
- * has its type, it has no elements, or the file's size does not match its shape. */
+/* Opens a regular file. `raw` is the element type; if it is NULL, the file must have a NumPy
+ * header. If both give a type, the types must agree. AT_NOT_FOUND, AT_IO; AT_FORMAT, with the
+ * remedy, if the header is missing or unsupported, the array is empty, or the file's size does not
+ * match its shape. */
 at_status data_file_open(const char *path, const dtype *raw, data_file **out, at_error *error);
 
 /* Opens `count` elements (at least 1) of a file without a header, from byte `offset` on. AT_FORMAT
@@ -39,12 +39,11 @@ at_status data_file_open(const char *path, const dtype *raw, data_file **out, at
 at_status data_file_open_part(const char *path, dtype type, uint64_t offset, uint64_t count,
                               data_file **out, at_error *error);
 
-/* Makes a data file of `count` elements (at least 1) that repeat a list of `value_count` values,
- * which is copied. `name` stands for the path. AT_NO_MEMORY. */
+/* Makes a data file of `count` elements (at least 1) that repeat a list of `value_count` values.
+ * Copies the list. `name` stands for the path. AT_NO_MEMORY. */
 at_status data_file_repeat(const char *name, dtype type, const void *values, uint64_t value_count,
                            uint64_t count, data_file **out, at_error *error);
 
-/* Adds a user and returns `f`. */
 data_file *data_file_keep(data_file *f);
 
 /* Removes a user; the last one frees the file. `f` may be NULL. */
@@ -57,13 +56,12 @@ const data_description *data_file_describe(const data_file *f);
 at_status data_file_key(data_file *f, unsigned char key[DATA_KEY_BYTES], at_error *error);
 
 /* Reads a chunk into `out`, which has room for DATA_CHUNK_BYTES, and writes its size to
- * `*size_bytes`: DATA_CHUNK_BYTES for all chunks but the last. data_file_key() must have succeeded
- * before. AT_IO if the file cannot be read or has changed. */
+ * `*size_bytes`; only the last chunk is shorter. Call data_file_key() first. AT_IO if the file has
+ * changed. */
 at_status data_file_read(const data_file *f, uint64_t chunk, void *out, size_t *size_bytes,
                          at_error *error);
 
-/* Reads the first `size_bytes` of the elements into memory that the caller frees. AT_IO,
- * AT_NO_MEMORY. */
+/* Reads the first `size_bytes` of the elements; the caller frees `*out`. AT_IO, AT_NO_MEMORY. */
 at_status data_file_head(data_file *f, uint64_t size_bytes, void **out, at_error *error);
 
 #endif

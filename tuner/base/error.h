@@ -1,9 +1,8 @@
-/* Errors are values.
- *
- * A function that can fail returns an at_status. On failure it fills in the at_error of its caller:
- * what happened, where (file and line of a faulty input file), and what to do. An at_error owns its
- * text, allocates nothing and may live on the stack. A function that fails because a callee failed
- * returns the callee's status and keeps its message, or adds to it with error_prefix(). */
+/* Errors are values. A function that can fail returns an at_status. On failure it fills in the
+ * at_error of its caller: what happened, where (file and line of a faulty input file), and what to
+ * do. An at_error owns its text, allocates nothing and may live on the stack. A function whose
+ * callee failed returns the callee's status and keeps its message, or adds to it with
+ * error_prefix(). */
 #ifndef AUTOTUNE_BASE_ERROR_H
 #define AUTOTUNE_BASE_ERROR_H
 
@@ -49,12 +48,12 @@ typedef struct at_error {
 /* Clears `error` to AT_OK; it may be NULL. A zeroed at_error is clear. */
 void error_clear(at_error *error);
 
-/* Returns AT_OK and clears the error if `status` is `expected`, else returns `status`. For callers
- * to whom `expected` is not a failure. */
+/* Returns AT_OK and clears the error if `status` is `expected`, which is no failure for the caller.
+ * Otherwise returns `status`. */
 at_status error_ignore(at_status status, at_status expected, at_error *error);
 
-/* Sets the status and the message, and returns `status`, so that a failing function can end in
- * `return error_set(...)`. `error` may be NULL. */
+/* Sets the status and the message. `error` may be NULL. Returns `status`, for `return
+ * error_set(...)`. */
 at_status error_set(at_error *error, at_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -11,13 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- descriptors ---- */
-
 void descriptor_reserve_standard(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
         int other_way = fd == STDIN_FILENO ? O_WRONLY : O_RDONLY;
-        /* Without /dev/null a folder serves: it can be neither read nor written. */
+        /* Without /dev/null, opens a folder: it can be neither read nor written. */
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", other_way) < 0 && open("/", O_RDONLY) < 0)
             return;
     }
@@ -69,8 +67,6 @@ int descriptor_close(int fd)
     return close(fd) != 0 && errno != EINTR ? -1 : 0;
 }
 
-/* ---- files ---- */
-
 enum { PATH_BYTES = 4096, PROBE_BYTES = 4096 };
 
 /* Returns the remedy for an errno value, "" if none is known. */
@@ -105,7 +101,7 @@ static at_status path_too_long(at_error *error, const char *path)
                      path);
 }
 
-/* Reads to the end. The size in struct stat would be wrong for /proc and for growing files. */
+/* Reads to the end, because the size in struct stat is wrong for /proc and for growing files. */
 static at_status read_all(int fd, const char *path, size_t limit_bytes, char **out,
                           size_t *size_bytes, at_error *error)
 {
@@ -193,7 +189,6 @@ at_status file_write_all(int fd, const char *path, const void *bytes, size_t siz
     return AT_OK;
 }
 
-/* Splits a path into its folder and the name in it. */
 static at_status split(const char *path, char folder[PATH_BYTES], const char **name,
                        at_error *error)
 {
@@ -222,9 +217,8 @@ static at_status sync_folder(const char *folder, at_error *error)
     return failed ? io_error(error, failed, "flush", folder) : AT_OK;
 }
 
-/* Creates a temporary file in the folder of `path`, with the mode of the umask. The name of `path`
- * is cut in the new name, which would otherwise be too long if `path` has the longest name
- * allowed. */
+/* Creates a temporary file in the folder of `path`, with the mode of the umask. Its name has only
+ * the start of the name of `path`, which may have the maximum length already. */
 static at_status create_beside(const char *path, char out[PATH_BYTES], int *fd, at_error *error)
 {
     char folder[PATH_BYTES];
@@ -246,7 +240,7 @@ static at_status create_beside(const char *path, char out[PATH_BYTES], int *fd, 
     return io_error(error, EEXIST, "create a file in", folder);
 }
 
-/* Writes, flushes and closes. On NFS a full disk may be reported by closing only. */
+/* Writes, flushes and closes. On NFS only closing may report a full disk. */
 static at_status fill_and_close(int fd, const char *path, const void *bytes, size_t size_bytes,
                                 at_error *error)
 {
@@ -275,7 +269,7 @@ static at_status write_beside_and_rename(const char *path, const void *bytes, si
     return status;
 }
 
-/* Blocks all signals, so that none ends the process before the temporary file is renamed or
+/* Blocks all signals: no signal may end the process before the temporary file is renamed or
  * removed. */
 static void hold_signals(sigset_t *before)
 {
@@ -397,8 +391,7 @@ at_status file_make_private_folder(const char *path, at_error *error)
     return status;
 }
 
-/* Opens a new file without a name in an existing folder. It disappears when it is closed or the
- * process is killed. AT_IO. */
+/* Opens a new file without a name. The file disappears when it is closed. AT_IO. */
 static at_status open_nameless(const char *folder, int *fd, at_error *error)
 {
     char path[PATH_BYTES], temporary[PATH_BYTES];

@@ -1,8 +1,7 @@
 /* Files: descriptors, whole files that are read or replaced, folders.
  *
- * Every error names the path and the operating system's reason, and the remedy if one is known (a
- * full disk, a read-only folder). The process is expected to ignore SIGXFSZ, so that a limit on
- * file sizes is an error like any other. */
+ * Every error names the path, the operating system's reason, and the remedy if it is known. The
+ * process should ignore SIGXFSZ, so that a limit on file sizes is an error like any other. */
 #ifndef AUTOTUNE_BASE_FILE_H
 #define AUTOTUNE_BASE_FILE_H
 
@@ -15,14 +14,12 @@
 #include "base/error.h"
 
 /* ---- descriptors ----
- *
- * System calls that a signal may interrupt. On a remote or user-space file system (NFS, FUSE),
- * open, fsync and close block, and a signal handler without SA_RESTART interrupts them. A program
- * that uses the library may have such handlers. */
+ * System calls, repeated if a signal interrupts them. On NFS and FUSE, open, fsync and close block,
+ * and the program that uses the library may have signal handlers without SA_RESTART. */
 
 /* Opens each of the descriptors 0, 1 and 2 that is closed, in a way that lets reading and writing
- * fail as before. No file, socket or pipe that is opened later can then become the standard input,
- * output or error. Called first in main(). */
+ * fail as before. No file that is opened later can then become standard input, output or error.
+ * Called first in main(). */
 void descriptor_reserve_standard(void);
 
 /* Returns whether `fd` is open for writing. */
@@ -41,31 +38,28 @@ int descriptor_sync(int fd);
  * moved. Returns -1, with errno, if `fd` is -1 or no descriptor is free. */
 int descriptor_move_up(int fd);
 
-/* Calls close(2). The descriptor is closed whatever it returns. An interrupted close is not a
- * failure: Linux has closed the descriptor by then, and flushes later. */
+/* Calls close(2), which always closes the descriptor, so an interrupted close is not a failure. */
 int descriptor_close(int fd);
 
 /* ---- files ---- */
 
-/* Opens a regular file for reading; the caller closes `*fd`. `size_bytes` may be NULL, else it gets
- * the current size. Never blocks, not even on a named pipe. AT_NOT_FOUND; AT_IO for other failures,
- * and for anything but a regular file. */
+/* Opens a regular file for reading; the caller closes `*fd`. `size_bytes` may be NULL. Never
+ * blocks, not even on a named pipe. AT_NOT_FOUND; AT_IO, also for anything but a regular file. */
 at_status file_open_regular(const char *path, int *fd, uint64_t *size_bytes, at_error *error);
 
 /* Reads a regular file into `*out`, which is NUL-terminated and freed by the caller. `*size_bytes`
- * (may be NULL) excludes the NUL. AT_NOT_FOUND; AT_FORMAT if the file is larger than `limit_bytes`;
- * AT_IO for other failures, and for a folder or a pipe. */
+ * (may be NULL) excludes the NUL. AT_NOT_FOUND; AT_FORMAT beyond `limit_bytes`; AT_IO. */
 at_status file_read(const char *path, size_t limit_bytes, char **out, size_t *size_bytes,
                     at_error *error);
 
-/* Creates or truncates the file for writing; the caller closes `*fd`. AT_IO, also for a named pipe
- * without a reader. */
+/* Creates or truncates the file; the caller closes `*fd`. AT_IO, also for a pipe without a
+ * reader. */
 at_status file_open_to_write(const char *path, int *fd, at_error *error);
 
-/* Creates the file or replaces its contents atomically: writes a temporary file in the same folder,
- * flushes it to the disk and renames it. After a crash or on a full disk the file has either the
- * old or the new contents. A symbolic link stays, and its target is replaced. A path that is not a
- * regular file (/dev/stdout, a pipe) is written to. AT_IO: the old file is unchanged. */
+/* Creates the file or replaces its contents atomically, by a temporary file that is flushed and
+ * renamed: after a crash the file has either the old or the new contents. A symbolic link stays,
+ * and its target is replaced. Writes to a path that is not a regular file. AT_IO: the old file is
+ * unchanged. */
 at_status file_replace(const char *path, const void *bytes, size_t size_bytes, at_error *error);
 
 /* Writes all bytes to `fd`. `path` is for the message. AT_IO. */
@@ -77,16 +71,16 @@ at_status file_write_all(int fd, const char *path, const void *bytes, size_t siz
 /* Makes the folder and its parents, as mkdir -p does. */
 at_status file_make_folder(const char *path, at_error *error);
 
-/* Returns whether a file or folder belongs to this user and nobody else may write it. */
+/* Returns whether a file or folder belongs to this user and no other user may write it. */
 bool file_is_private(const struct stat *s);
 
-/* Makes a folder whose files are trusted when they are read. A new folder gets mode 0700; access of
- * other users to an existing one is removed. AT_IO, with the remedy, if it belongs to another user
- * or others may write it: then nothing in it can be trusted. */
+/* Makes a folder whose files are trusted. A new folder gets mode 0700; an existing folder loses the
+ * access of other users. AT_IO, with the remedy, if it belongs to another user or others may write
+ * it. */
 at_status file_make_private_folder(const char *path, at_error *error);
 
-/* Fails if file_replace() of a file in the existing `folder` would fail. Writes a temporary file to
- * find out. */
+/* Fails if file_replace() would fail in the existing `folder`. Writes a temporary file to find
+ * out. */
 at_status file_check_writable(const char *folder, at_error *error);
 
 #endif

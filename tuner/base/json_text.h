@@ -1,8 +1,8 @@
 /* JSON on top of jansson: errors with positions, numbers that are read back exactly, values of
  * scripts.
  *
- * The input may come from anyone: jansson bounds its depth, and duplicate names are rejected.
- * Functions that return a json_t * return a new reference, or NULL if memory ran out. */
+ * Inputs are not trusted: jansson bounds their depth, and duplicate names are rejected. Functions
+ * that return a json_t * return a new reference, or NULL if memory ran out. */
 #ifndef AUTOTUNE_BASE_JSON_TEXT_H
 #define AUTOTUNE_BASE_JSON_TEXT_H
 
@@ -21,8 +21,8 @@ at_status json_text_parse(const char *text, size_t size_bytes, const char *path,
                           at_error *error);
 
 /* Writes JSON text without a trailing newline; the caller frees `*out`. Members keep their order.
- * Numbers get the fewest digits (15 to 17) with which all of them are read back exactly. `indent` 0
- * gives one line. AT_NO_MEMORY. */
+ * Numbers get the fewest digits (15 to 17) that are read back exactly. `indent` 0 gives one line.
+ * AT_NO_MEMORY. */
 at_status json_text_format(const json_t *root, size_t indent, char **out, at_error *error);
 
 /* Prints JSON text and a newline, and releases `root`. AT_NO_MEMORY, also if `root` is NULL because
@@ -41,9 +41,8 @@ json_t *json_foreign_text(const char *text);
 /* Returns a script's value as JSON. Returns NULL also if a string is not UTF-8. */
 json_t *json_from_value(value v);
 
-/* Adds a member or an element, whose reference is taken. If that fails (no memory, not UTF-8, the
- * member is NULL), the whole is released and becomes NULL, and stays NULL: callers check once, at
- * the end. */
+/* Adds a member or an element, and takes its reference. On failure (no memory, not UTF-8, NULL) the
+ * whole is released and stays NULL: callers check once, at the end. */
 void json_put(json_t **object, const char *name, json_t *member);
 void json_append(json_t **array, json_t *element);
 
@@ -60,8 +59,8 @@ json_t *json_count(uint64_t count);
 /* Returns a real count rounded to an integer, or null if it is not finite. */
 json_t *json_count_rounded(double count);
 
-/* Returns a number rounded to `digits` significant decimal digits, or null if it is not finite.
- * Measured figures are stored only as precisely as they are known. */
+/* Returns a number rounded to `digits` significant digits, as precise as measured, or null if not
+ * finite. */
 json_t *json_rounded(double v, int digits);
 
 /* Returns a number with all its digits, or null if it is not finite. */

@@ -29,8 +29,8 @@ static at_status refuse(at_error *error, int code, const char *path)
     return error_set(error, AT_IO, "cannot open %s for a lock: %s", path, strerror(code));
 }
 
-/* Opens an existing file before it tries O_CREAT: in a sticky folder (/tmp) the kernel may refuse
- * O_CREAT for an existing file of another user. */
+/* First tries without O_CREAT: in a sticky folder (/tmp) the kernel may refuse O_CREAT for an
+ * existing file of another user. */
 static int open_path(const char *path, mode_t mode)
 {
     static const int ways[] = {O_RDWR, O_RDONLY, O_RDWR | O_CREAT};
@@ -106,7 +106,6 @@ static bool use_file_of_folder(lock *l)
     return false;
 }
 
-/* Tries once. Returns as lock_acquire() does. */
 static int try(lock *l)
 {
     while (flock(l->fd, LOCK_EX | LOCK_NB) != 0) {

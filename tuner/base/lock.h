@@ -1,11 +1,9 @@
 /* Locks between processes that agree on a path, of a file or of a folder.
  *
- * The lock is that of flock(2), so it ends with its process. Some file systems (NFS) cannot lock a
- * folder; FOLDER/.lock is locked there instead. A file system without any locks (ENOLCK: NFS or
- * Lustre without their lock service) is an error.
- *
- * Another user may have put something else at the path. Opening it never blocks, and anything but a
- * file or a folder is rejected. */
+ * The lock is that of flock(2), so it ends with its process. On file systems that cannot lock a
+ * folder (NFS), FOLDER/.lock is locked. A file system without any locks (ENOLCK) is an error.
+ * Another user may have put something else at the path: opening never blocks, and only files and
+ * folders are accepted. */
 #ifndef AUTOTUNE_BASE_LOCK_H
 #define AUTOTUNE_BASE_LOCK_H
 
@@ -15,12 +13,11 @@
 
 typedef struct lock lock;
 
-/* Opens the file or folder at `path`, or creates a file with that mode; does not lock it yet. A
- * symbolic link to a file is rejected. AT_IO. lock_close() frees the lock. */
+/* Opens the file or folder at `path`, or creates a file with that mode; does not lock it yet.
+ * Rejects symbolic links to files. AT_IO. lock_close() frees the lock. */
 at_status lock_open(const char *path, mode_t mode, lock **out, at_error *error);
 
-/* Returns the descriptor of the file, open for reading and, if allowed, for writing. The lock owns
- * it. */
+/* Returns the file's descriptor, which the lock owns: for reading and, if allowed, for writing. */
 int lock_descriptor(const lock *l);
 
 /* Tries to lock for up to `timeout_ms`. Returns 0, EWOULDBLOCK if another process holds the lock,

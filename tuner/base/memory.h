@@ -1,10 +1,8 @@
-/* Allocations that cannot fail: if memory runs out, the process ends.
- *
- * A process that cannot allocate a few bytes can do nothing useful any more. It prints one line to
- * stderr and exits with MEMORY_EXIT. A worker is then replaced, as after any crash; a run is
- * resumed from its journal. The rooms of the library must not use this module (the test `house`
- * checks that): they return AT_NO_MEMORY. Nor may allocations whose size depends on the user's
- * problem, such as buffers.
+/* Allocations that cannot fail: if memory runs out, the process prints one line to stderr and exits
+ * with MEMORY_EXIT. A worker is then replaced, as after any crash; a run is resumed from its
+ * journal. The rooms of the library must not use this module (the test `house` checks that): they
+ * return AT_NO_MEMORY. Nor may allocations whose size depends on the user's problem, such as
+ * buffers.
  *
  * The caller frees every returned block. */
 #ifndef AUTOTUNE_BASE_MEMORY_H
@@ -21,7 +19,6 @@ void *memory_require(void *block);
 /* Returns `count` zeroed items of `size` bytes, or a block to free if `count` is 0. */
 void *memory_new(size_t count, size_t size);
 
-/* Returns a copy of `count` items of `size` bytes. */
 void *memory_copy(const void *items, size_t count, size_t size);
 
 /* Returns a copy of a text. Returns NULL if `text` is NULL. */

@@ -42,7 +42,6 @@ static bool take_word(reader *r, const char *word)
     return true;
 }
 
-/* Takes a quoted string without escapes. */
 static bool take_string(reader *r, char *out, size_t size_bytes)
 {
     size_t length = 0;
@@ -76,7 +75,6 @@ static bool take_number(reader *r, uint64_t *out)
     return found;
 }
 
-/* Parses an element type: "<f4", "|u1" ... */
 static bool read_descr(const char *text, npy_header *out)
 {
     uint64_t item = 8;
@@ -117,8 +115,8 @@ static bool take_truth(reader *r, bool *out)
 
 enum { HAS_DESCR = 1, HAS_ORDER = 2, HAS_SHAPE = 4, HAS_ALL = 7 };
 
-/* Takes a member. Returns its flag (HAS_DESCR ...), 0 if it is malformed. A list instead of a type
- * means elements that are structures. */
+/* Takes a member. Returns its flag (HAS_DESCR ...), 0 if it is malformed. Sets `*structure` if the
+ * type is a list, that is, elements are structures. */
 static int take_member(reader *r, npy_header *out, bool *structured)
 {
     char key[16], descr[32];

@@ -1,9 +1,8 @@
-/* The header of a NumPy file (.npy).
- *
- * Versions 1 to 3 of "NEP 1: A simple file format for NumPy arrays". A file consists of a magic
- * number (six bytes), a version (two), the length of the header (two; four from version 2 on), the
- * header and the data. The header is a Python dictionary with the members descr, fortran_order and
- * shape, in any order and with any blanks. Headers that NumPy would not write are rejected. */
+/* The header of a NumPy file (.npy), versions 1 to 3 of "NEP 1: A simple file format for NumPy
+ * arrays". A file consists of a magic number (six bytes), a version (two), the length of the header
+ * (two; four from version 2 on), the header and the data. The header is a Python dictionary with
+ * the members descr, fortran_order and shape in any order. Headers that NumPy would not write are
+ * rejected. */
 #ifndef AUTOTUNE_BASE_NPY_H
 #define AUTOTUNE_BASE_NPY_H
 
@@ -34,13 +33,13 @@ typedef struct npy_header {
 /* Returns whether these bytes begin a NumPy file. */
 bool npy_is(const void *bytes, size_t size_bytes);
 
-/* Parses the header. `bytes` are the whole file or its first NPY_MAX_HEADER_BYTES. AT_FORMAT says
- * what is wrong with it; the error names no file. */
+/* Parses the header of a whole file, or of its first NPY_MAX_HEADER_BYTES. AT_FORMAT names no
+ * file. */
 at_status npy_parse(const void *bytes, size_t size_bytes, npy_header *out, at_error *error);
 
-/* Finds the type of a buffer that can hold the array's bytes unchanged. Returns false if no type
- * can, or if the byte order differs. Booleans become uint8. Untyped elements of two bytes become
- * bfloat16, because ml_dtypes writes them so. */
+/* Finds the buffer type that holds the array's bytes unchanged. Returns false if no type does, or
+ * if the byte order differs. Booleans become uint8. Untyped elements of two bytes become bfloat16,
+ * because ml_dtypes writes them so. */
 bool npy_dtype(const npy_header *header, dtype *out);
 
 /* Writes NumPy's name of the element type ("float64", "int32") to `text` and returns `text`. */

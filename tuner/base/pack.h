@@ -1,8 +1,8 @@
 /* Values as bytes, for messages between processes and for hash keys; hashes as text.
  *
  * A writer appends little-endian fields to a growing buffer; a reader takes them in the same order.
- * Reading beyond the end, and running out of memory, set the flag `failed`, which stays set:
- * callers check once, at the end. A zeroed pack is empty and owns nothing. */
+ * Reading beyond the end, and running out of memory, set `failed`: callers check once, at the end.
+ * A zeroed pack is empty and owns nothing. */
 #ifndef AUTOTUNE_BASE_PACK_H
 #define AUTOTUNE_BASE_PACK_H
 
@@ -21,17 +21,16 @@ typedef struct pack {
 /* Frees the bytes and leaves an empty pack. */
 void pack_deinit(pack *p);
 
-/* Append a field. Bytes and strings are preceded by their length; a NULL string is written as
- * "". */
+/* Append a field. The length precedes bytes and strings; a NULL string is written as "". */
 void pack_put_u32(pack *p, uint32_t v);
 void pack_put_u64(pack *p, uint64_t v);
 void pack_put_f64(pack *p, double v);
 void pack_put_bytes(pack *p, const void *bytes, size_t size_bytes);
 void pack_put_string(pack *p, const char *text);
 
-/* Read the next field. After a failure numbers are 0, and bytes and strings are empty. The results
- * of the last two are views into the pack, valid until pack_deinit(). A string is NUL-terminated
- * and has no NUL inside. */
+/* Read the next field. After a failure numbers are 0, and bytes and strings are empty. The last two
+ * return views into the pack, valid until pack_deinit(); a string is NUL-terminated and has no NUL
+ * inside. */
 uint32_t pack_get_u32(pack *p);
 uint64_t pack_get_u64(pack *p);
 double pack_get_f64(pack *p);
@@ -57,7 +56,6 @@ typedef struct pack_field {
 #define PACK_FIELD(type, member)                                                                   \
     {offsetof(type, member), sizeof(((type *)0)->member), PACK_KIND(((type *)0)->member)}
 /* clang-format on */
-/* A table and its length, as arguments of the functions below. */
 #define PACK_FIELDS(table) (table), sizeof(table) / sizeof *(table)
 
 /* Append or read all members of a table. Reading a text that is longer than its array fails. */
@@ -71,8 +69,7 @@ unsigned char *pack_grow(pack *p, size_t size_bytes);
 void pack_append(pack *p, const void *bytes, size_t size_bytes);
 void pack_append_text(pack *p, const char *text);
 
-/* Returns the appended text, NUL-terminated and freed by the caller, and leaves an empty pack.
- * Returns NULL if memory ran out. */
+/* Moves the text, NUL-terminated, to the caller, who frees it. Returns NULL if memory ran out. */
 char *pack_take_text(pack *p);
 
 /* Write and read a little-endian number of `size_bytes` (at most 8) at a fixed address. */
@@ -81,8 +78,7 @@ uint64_t pack_load(const unsigned char *at, size_t size_bytes);
 
 enum { HASH_TEXT_BYTES = 33 };
 
-/* Writes a hash as 32 hexadecimal digits, the high half first, and a NUL. Records, journals and
- * summaries contain hashes in this form. */
+/* Writes a hash as 32 hexadecimal digits, the high half first, and a NUL, as in all files. */
 void hash_text(XXH128_hash_t hash, char text[HASH_TEXT_BYTES]);
 
 #endif

@@ -16,7 +16,6 @@ static bool is_file(const char *path)
     return stat(path, &s) == 0 && S_ISREG(s.st_mode);
 }
 
-/* Returns whether a path exists but is not a file. */
 static bool is_there(const char *path)
 {
     struct stat s;

@@ -14,23 +14,21 @@ typedef struct paths {
     char template_dir[PATHS_BYTES]; /* installed templates */
 } paths;
 
-/* Finds the folder share/autotune: $AUTOTUNE_SHARE if it is set, else ../share/autotune relative to
- * the folder of the running binary, both installed and in a build tree. AT_NOT_FOUND names the
- * folder that was tried. */
+/* Finds the folder share/autotune: $AUTOTUNE_SHARE, else ../share/autotune relative to the folder
+ * of the running binary. AT_NOT_FOUND names the folder that was tried. */
 at_status paths_find(paths *out, at_error *error);
 
-/* Writes the path of another file in share/autotune ("results", "schemas/record.json") to `out`.
- * Returns false if the path is too long. */
+/* Writes the path of a file in share/autotune to `out`. Returns false if the path is too long. */
 bool paths_shared_file(const paths *p, const char *name, char *out, size_t out_bytes);
 
 /* Finds a script and writes its path to `out`. A name with a slash is a path. Other names are
- * looked up in the current folder, then among the installed scripts. The extension .lua or .cu may
- * be left out. AT_USAGE names the folders and the script with the most similar name. */
+ * looked up in the current folder, then among the installed scripts; .lua or .cu may be left out.
+ * AT_USAGE names the folders and the script with the most similar name. */
 at_status paths_find_script(const paths *p, const char *name, char *out, size_t out_bytes,
                             at_error *error);
 
-/* Makes a file name of a name: "NVIDIA H200" gives "nvidia-h200". It has lower-case letters, digits
- * and single hyphens, is never empty, and is cut to PATHS_SLUG_BYTES. */
+/* Makes a file name of a name: "NVIDIA H200" gives "nvidia-h200" (lower-case letters, digits,
+ * single hyphens). The file name is never empty, and is cut to PATHS_SLUG_BYTES. */
 void paths_slug(const char *name, char out[PATHS_SLUG_BYTES]);
 
 /* Returns the part of `path` below `folder`. Returns NULL if the path is not in that folder. */

@@ -1,8 +1,8 @@
 /* A small seeded generator of random numbers: the same seed gives the same numbers everywhere.
  *
- * SplitMix64 (Steele, Lea & Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014):
- * 64 bits of state, any seed is good, passes BigCrush. Not for secrets. A generator is a plain
- * value, and a copy gives the same sequence. Nothing here allocates or fails. */
+ * SplitMix64 (Steele, Lea & Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014)
+ * has 64 bits of state, accepts any seed and passes BigCrush. Not for secrets. A copy gives the
+ * same sequence. */
 #ifndef AUTOTUNE_BASE_RNG_H
 #define AUTOTUNE_BASE_RNG_H
 
@@ -19,7 +19,6 @@ static inline rng rng_seeded(uint64_t seed)
     return (rng){.state = seed};
 }
 
-/* Returns 64 random bits. */
 static inline uint64_t rng_next(rng *r)
 {
     r->state += 0x9e3779b97f4a7c15u;

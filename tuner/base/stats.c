@@ -136,8 +136,8 @@ static double beta_fraction(double a, double b, double x)
     return value;
 }
 
-/* Returns the logarithm of gamma(x), x > 0. Not by lgamma(), which writes a global variable:
- * threads of a program that uses the library would race for it. */
+/* Returns the logarithm of gamma(x), x > 0. lgamma() is not thread-safe: it writes a global
+ * variable. */
 static double log_gamma(double x)
 {
     int sign;
@@ -181,8 +181,6 @@ double stats_t_quantile(double tail, double freedom)
     }
     return high;
 }
-
-/* ---- Cholesky factors ---- */
 
 bool cholesky_factor(double *a, size_t n, double least_pivot)
 {

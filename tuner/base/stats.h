@@ -1,8 +1,8 @@
 /* Statistics of time samples: order statistics, trimmed means, Student's t; Cholesky factors.
  *
- * Samples and values must be finite. Only stats_summarise_copy() allocates and can fail. Sources:
- * confidence interval of the median, Hettmansperger & Sheather 1986; trimmed mean and its standard
- * error, Yuen 1974. */
+ * Samples must be finite. Only stats_summarise_copy() allocates and can fail. Sources: confidence
+ * interval of the median, Hettmansperger & Sheather 1986; trimmed mean and its standard error, Yuen
+ * 1974. */
 #ifndef AUTOTUNE_BASE_STATS_H
 #define AUTOTUNE_BASE_STATS_H
 
@@ -24,15 +24,14 @@ stats_summary stats_summarise(int64_t *samples_ns, size_t count);
 bool stats_summarise_copy(const int64_t *samples_ns, size_t count, stats_summary *out);
 
 /* Sorts `values` in place and returns their mean without the floor(fraction * count) smallest and
- * largest values; `fraction` is in [0, 0.5). Returns 0 if `count` is 0. `standard_error` may be
- * NULL; it gets Yuen's standard error, INFINITY if fewer than 2 values remain. */
+ * largest values; `fraction` is in [0, 0.5). Returns 0 if `count` is 0. `*standard_error` (may be
+ * NULL) gets Yuen's standard error, INFINITY if fewer than 2 values remain. */
 double stats_trimmed_mean(double *values, size_t count, double fraction, double *standard_error);
 
 /* Returns the degrees of freedom of that standard error: the number of remaining values minus 1, or
  * 0 if it is INFINITY. */
 double stats_trimmed_freedom(size_t count, double fraction);
 
-/* Sorts values, the smallest first. */
 void stats_sort(double *values, size_t count);
 
 /* Sorts `values` in place and returns their median, 0 if `count` is 0. */
@@ -45,7 +44,6 @@ double stats_t_tail(double t, double freedom);
 double stats_t_quantile(double tail, double freedom);
 
 /* ---- Cholesky factors ----
- *
  * The factor L of a symmetric, positive definite matrix A = L L^T. Matrices are n x n and
  * row-major. Only the lower triangle is read and written. */
 
@@ -53,7 +51,7 @@ double stats_t_quantile(double tail, double freedom);
  * above 0, squares of L's diagonal are raised to it, and the factorisation always succeeds. */
 bool cholesky_factor(double *a, size_t n, double least_pivot);
 
-/* Returns the logarithm of the determinant of L, half the logarithm of A's determinant. */
+/* Returns log det L, half of log det A. */
 double cholesky_log_determinant(const double *factor, size_t n);
 
 /* Replace x by L^-1 x, and by L^-T x. */

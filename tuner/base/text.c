@@ -9,8 +9,6 @@
 
 #include "base/file.h"
 
-/* ---- plain text ---- */
-
 /* Decodes one character of UTF-8 (RFC 3629). Returns its length in bytes, 0 if the bytes are not
  * UTF-8, or -1 if the character may continue after the end. */
 static int read_character(const unsigned char *at, size_t left, uint32_t *out)
@@ -35,8 +33,7 @@ static int read_character(const unsigned char *at, size_t left, uint32_t *out)
     return length;
 }
 
-/* Control characters (C0, DEL, C1), line separators, and marks that change the writing
- * direction. */
+/* Includes C0, DEL, C1, line separators, and marks that change the writing direction. */
 static bool is_control(uint32_t c)
 {
     return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029 || c == 0x200e ||
@@ -93,8 +90,6 @@ bool plain_text_is_line(const char *text, size_t size_bytes)
     return true;
 }
 
-/* ---- pieces of text ---- */
-
 void text_add(char *text, size_t size_bytes, const char *format, ...)
 {
     size_t used = strlen(text);
@@ -113,8 +108,6 @@ const char *text_line(const char *text, size_t index, size_t *length)
     *length = strcspn(text, "\n");
     return text;
 }
-
-/* ---- nearest names ---- */
 
 enum { LONGEST = 63 }; /* longer names are not compared */
 
@@ -177,8 +170,6 @@ const char *nearest_name(const char *typed, const char *const *names, size_t cou
     }
     return nearest;
 }
-
-/* ---- numbers for people ---- */
 
 /* Returns the number of decimals that give a number from 1 to 999 four significant digits. */
 static int decimals_for(double v)

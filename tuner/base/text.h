@@ -7,9 +7,8 @@
 #include <stdint.h>
 
 /* ---- plain text ----
- *
- * Names, messages and records come from anyone, and a terminal obeys the control characters in
- * them. Plain text has these characters escaped as in JSON (\u001b), so that JSON stays valid JSON.
+ * Names, messages and records may come from anyone, and a terminal obeys control characters in
+ * them. Plain text has these characters escaped as in JSON (\u001b), so that JSON stays valid.
  * Newline, tab and all other UTF-8 stay. A byte that is not UTF-8 becomes \ufffd. */
 
 enum { PLAIN_TEXT_CHARACTER_BYTES = 7 }; /* the longest escape, with its NUL */
@@ -17,9 +16,9 @@ enum { PLAIN_TEXT_CHARACTER_BYTES = 7 }; /* the longest escape, with its NUL */
 /* Escapes `text` into `out`, NUL-terminated. Stops before the first character that does not fit. */
 void plain_text_escape(const char *text, char *out, size_t out_bytes);
 
-/* Escapes the first character of `left` bytes at `text` (`left` > 0) into `out`, without a NUL, and
- * writes the number of bytes written to `*out_bytes`. Returns the number of bytes read, or -1 if
- * the character may continue after the end. */
+/* Escapes the first character of `left` > 0 bytes at `text` into `out`, without a NUL, and sets
+ * `*out_bytes`. Returns the number of bytes read, or -1 if the character may continue after the
+ * end. */
 int plain_text_character(const unsigned char *text, size_t left,
                          char out[PLAIN_TEXT_CHARACTER_BYTES], size_t *out_bytes);
 
@@ -28,8 +27,7 @@ bool plain_text_is_line(const char *text, size_t size_bytes);
 
 /* ---- pieces of text ---- */
 
-/* Appends what printf would print to the text in an array of `size_bytes`, and cuts what does not
- * fit. */
+/* Appends formatted text to the text in an array of `size_bytes`, and cuts what does not fit. */
 void text_add(char *text, size_t size_bytes, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -37,31 +35,30 @@ void text_add(char *text, size_t size_bytes, const char *format, ...)
  * is empty if the text has fewer lines. */
 const char *text_line(const char *text, size_t index, size_t *length);
 
-/* Finds the name to suggest for a misspelt one in an error message. Compares by edit distance
- * (insert, delete, replace, swap of neighbours: Damerau, "optimal string alignment"), which may be
- * a third of the typed letters, or one. Of equally near names it prefers the longest common prefix,
- * then the first. Returns an element of `names`, or NULL if no name is near enough. */
+/* Finds the name to suggest for a misspelt one. The edit distance (Damerau, "optimal string
+ * alignment") may be a third of the typed letters, or one. Of equally near names it prefers the
+ * longest common prefix, then the first. Returns an element of `names`, or NULL if no name is near
+ * enough. */
 const char *nearest_name(const char *typed, const char *const *names, size_t count);
 
 /* ---- numbers for people ----
- *
- * Each function writes to the caller's buffer of UNITS_BYTES and returns that buffer, so that calls
- * can be arguments of printf. None fails. */
+ * Each function writes to the caller's buffer of UNITS_BYTES and returns it, so that calls can be
+ * arguments of printf. None fails. */
 
 enum { UNITS_BYTES = 32 };
 
 /* Writes a time with four significant digits: "812 ns", "131.4 us", "2.105 ms", "12.34 s". */
 char *units_time(int64_t time_ns, char out[UNITS_BYTES]);
 
-/* Writes the length of a run: "0.42 s", "73.4 s" below two minutes, then "2 min 13 s", "1 h 02
- * min", and "1.2e+20 s" beyond a million hours. A negative number and NaN become 0. */
+/* Writes the length of a run: "73.4 s" below two minutes, then "2 min 13 s", "1 h 02 min", and
+ * "1.2e+20 s" beyond a million hours. A negative number and NaN become 0. */
 char *units_duration(double seconds, char out[UNITS_BYTES]);
 
 /* Writes a size in binary units, without decimals if it is exact: "1000 B", "48 KiB", "1.5 MiB". */
 char *units_size(uint64_t size_bytes, char out[UNITS_BYTES]);
 
-/* Writes a rate in 10^9 bytes a second with at most four digits and without its unit: "3.142",
- * "93.4", "812", "4057". */
+/* Writes a rate in 10^9 bytes a second with at most four digits, without its unit: "3.142",
+ * "4057". */
 char *units_rate(double gbps, char out[UNITS_BYTES]);
 
 /* Writes a count with thousands separators: "2,048". */
@@ -71,9 +68,7 @@ char *units_count(uint64_t count, char out[UNITS_BYTES]);
 char *units_percent(double fraction, char out[UNITS_BYTES]);
 
 /* ---- headers of sources ----
- *
- * Header files that a CUDA source includes, read before compilation: NVRTC gets their text and
- * opens no file. */
+ * Header files that a CUDA source includes, read before compilation: NVRTC opens no file. */
 
 /* Limit for a message; no real source includes so many headers. */
 enum { SOURCE_HEADERS_MAX = 512 };

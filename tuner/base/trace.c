@@ -25,7 +25,7 @@ struct trace {
     bool begun; /* an event has been written */
 };
 
-/* Writes an event and releases it. NULL, if memory ran out, is left out. */
+/* Writes an event and releases it. Ignores NULL, which means that memory ran out. */
 static void put(trace *t, json_t *event)
 {
     if (!event)

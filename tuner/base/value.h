@@ -1,7 +1,7 @@
 /* Values of parameters and problem variables, and element types of buffers.
  *
- * A value is a Lua integer, float, boolean or string. It is passed by copy; the bytes of a string
- * are borrowed from the maker of the value, usually the script. */
+ * A value is a Lua integer, float, boolean or string. A string borrows its bytes, usually from the
+ * script. */
 #ifndef AUTOTUNE_BASE_VALUE_H
 #define AUTOTUNE_BASE_VALUE_H
 
@@ -27,23 +27,20 @@ bool value_is_number(value v);
 /* Returns an integer or a number as a double, NAN for other values. */
 double value_number(value v);
 
-/* Returns whether two values are equal. An integer equals a number of the same mathematical value,
- * as in Lua. */
+/* Returns whether two values are equal. As in Lua, 2 equals 2.0. */
 bool value_equal(value a, value b);
 
-/* Compares in a total order: booleans, then integers and numbers, then strings by bytes. Returns a
- * negative, zero or positive number, as strcmp() does. */
+/* Compares like strcmp(), in a total order: booleans, integers and numbers, strings by bytes. */
 int value_compare(value a, value b);
 
-/* Writes the value as people type it (64, 0.5, true, tile), numbers with the fewest digits that are
- * read back exactly. Returns the result of snprintf(). */
+/* Writes the value as people type it, with the fewest digits that are read back exactly. Returns
+ * the result of snprintf(). */
 int value_format(value v, char *text, size_t size_bytes);
 
 /* Parses the text after NAME= on the command line: an integer (decimal or 0x), a number, true or
- * false. Any other text becomes a string that borrows `text`. */
+ * false. Other text becomes a string that borrows `text`. */
 value value_parse(const char *text);
 
-/* Element types of buffers. */
 typedef enum dtype {
     DTYPE_INT8,
     DTYPE_UINT8,

@@ -10,8 +10,6 @@
 #include "base/file.h"
 #include "base/text.h"
 
-/* ---- plain text ---- */
-
 /* The escape sequences of the colours that the program itself uses. */
 static const char *const colour_escapes[] = {"\033[0m", "\033[1m", "\033[2m", "\033[33m",
                                              "\033[1;32m"};
@@ -41,8 +39,8 @@ static bool flush_out(plain_stream *s)
     return true;
 }
 
-/* Returns the length of the colour escape that `text` begins with, 0 if it begins with none, or -1
- * if it may begin with one that continues after the end. */
+/* Returns the length of the colour escape that `text` begins with, 0 if there is none, -1 if `text`
+ * may end within one. */
 static int read_colour(const unsigned char *text, size_t left)
 {
     int found = 0;
@@ -57,8 +55,8 @@ static int read_colour(const unsigned char *text, size_t left)
     return found;
 }
 
-/* Writes the first character or colour escape. Returns its length, or -1 if it is incomplete. Sets
- * `*fine` to false if writing fails. */
+/* Writes the first character or colour escape, and `*fine`. Returns its length, -1 if
+ * incomplete. */
 static int put_next(plain_stream *s, const unsigned char *text, size_t left, bool *fine)
 {
     char shown[PLAIN_TEXT_CHARACTER_BYTES];
@@ -117,8 +115,7 @@ static int close_plain(void *cookie)
     return failed;
 }
 
-/* Opens a stream whose output goes to `write`. Frees `cookie` and returns NULL if memory ran
- * out. */
+/* Opens a stream to `write`. Frees `cookie` and returns NULL if memory ran out. */
 static FILE *open_stream(void *cookie, cookie_write_function_t *write,
                          cookie_close_function_t *close, int buffering)
 {
@@ -143,8 +140,6 @@ FILE *plain_text_stream(int fd, bool colours, bool buffered)
                                     : _IOFBF);
 }
 
-/* ---- wrapped lines ---- */
-
 enum {
     LEAST_ROOM = 20, /* least width of a continuation */
     FURTHER_IN = 2   /* how much further than its line a continuation is indented */
@@ -162,7 +157,7 @@ typedef struct wrapped {
     size_t start; /* indentation of the broken line */
 } wrapped;
 
-/* Returns the length of the colour escape at `text`, 0 if it does not begin one. */
+/* Returns the length of the colour escape at `text`, or 0. */
 static size_t escape_bytes(const char *text, size_t left)
 {
     if (left < 2 || text[0] != '\033' || text[1] != '[')
@@ -282,7 +277,7 @@ static void break_line(wrapped *w, const char *text)
         fprintf(w->to, "%*s%s\n", (int)w->hang, "", put_lines(w, text));
 }
 
-/* Prints a whole line, joined to the rest of the line before if it continues that. */
+/* Prints a whole line. Joins it to the rest of the line before if it continues that line. */
 static void put_line(wrapped *w, const char *text)
 {
     char *joined = NULL;

@@ -1,25 +1,22 @@
 /* Output to a terminal: a stream without control characters, and a stream that wraps lines.
  *
- * Lines are broken at a blank, or after a comma before a letter (between the parameters of a
- * configuration), but never within a word: a word wider than the terminal stays whole. The
+ * Lines are broken at a blank, or after a comma before a letter, but never within a word. The
  * continuation is indented to the last column of text that begins in the left half of the line,
- * after two or more blanks; without such a column, to two more than the line. If the next line
- * already has that indentation, because its text was wrapped by hand, it is joined. */
+ * after two or more blanks; without such a column, to two more than the line. If the next line has
+ * that indentation, because its text was wrapped by hand, it is joined. */
 #ifndef AUTOTUNE_BASE_WRAP_H
 #define AUTOTUNE_BASE_WRAP_H
 
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Returns a stream to `fd` that escapes control characters as plain_text_escape() does. With
- * `colours`, the escape sequences of the program's own colours pass. A buffered stream is line
- * buffered for a terminal and block buffered otherwise. The caller closes `fd`. Returns NULL if
- * memory ran out. */
+/* Returns a stream to `fd` that escapes control characters as plain_text_escape() does; with
+ * `colours`, the program's own colours pass. A buffered stream is line buffered for a terminal,
+ * else block buffered. The caller closes `fd`. Returns NULL if memory ran out. */
 FILE *plain_text_stream(int fd, bool colours, bool buffered);
 
-/* Returns a stream to `to` whose lines have at most `columns` characters; escape sequences of
- * colours do not count. Closing it flushes `to` and leaves it open. Returns NULL if memory ran
- * out. */
+/* Returns a stream to `to` whose lines have at most `columns` characters, without colour escapes.
+ * Closing it flushes `to` and leaves it open. Returns NULL if memory ran out. */
 FILE *wrap_stream(FILE *to, size_t columns);
 
 /* Returns how many bytes of `text` fit on a line of `columns` characters: all, or up to a break,
