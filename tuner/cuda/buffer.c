@@ -5,7 +5,7 @@
 
 #include "cuda/queue.h"
 
-/* The host's copy of the result block is followed by two elements of a buffer. */
+/* The result block on the host is followed by two elements. */
 enum { RESULTS_BYTES = RESULT_COUNT * 8, ELEMENT_BYTES = 8 };
 
 /* 0xff gives NaN in every float type, the others give ordinary numbers. */
@@ -115,7 +115,7 @@ at_status cuda_buffer_fill(device *d, device_buffer *b, const buffer_plan *plan,
     return status ? status : set_guards(d, b, error);
 }
 
-/* `contents` is pageable, so it can be freed when cuMemcpyHtoDAsync() returns. */
+/* `contents` is pageable: it can be freed when cuMemcpyHtoDAsync() returns. */
 at_status cuda_buffer_write(device *d, device_buffer *b, const buffer_plan *plan,
                             const void *contents, at_error *error)
 {
@@ -220,7 +220,6 @@ static at_status read_both(device *d, const device_buffer *found, void *found_to
     return status ? status : cuda_wait(d, what, error);
 }
 
-/* Reads the first wrong element of both buffers. */
 static at_status read_elements(device *d, const device_buffer *found, const device_buffer *expected,
                                dtype type, device_comparison *out, at_error *error)
 {

@@ -1,8 +1,7 @@
 /* Hardware counters of a variant's launches, by CUPTI's range profiler (cuda/cupti.h).
  *
  * Each launch of a plan is a range. A chip has few counters, so the plan runs in as many passes as
- * the metrics need. The buffers are restored before each pass, so that all passes do the same work.
- * Clocks are not locked. */
+ * the metrics need. All passes begin with the same buffers. Clocks are not locked. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,7 +72,7 @@ static void drop_host(counting *x)
     x->host = NULL;
 }
 
-/* Creates CUPTI's description of the chip, with the metrics that were added so far. */
+/* Creates CUPTI's description of the chip, with all metrics added so far. */
 static void make_host(counting *x)
 {
     drop_host(x);
@@ -91,7 +90,7 @@ static void make_host(counting *x)
         CALL(x, cuptiProfilerHostConfigAddMetrics, &added);
 }
 
-/* Adds a metric. A metric that the chip does not have is ignored. */
+/* Adds a metric. Ignores a metric that the chip lacks. */
 static void add_metric(counting *x, size_t place)
 {
     const char *name = x->what->metrics[place];
@@ -107,8 +106,8 @@ static void add_metric(counting *x, size_t place)
                                .count = 1};
     if (x->status)
         return;
-    /* A counter's name without ".sum" or the like has properties but is not a metric. After CUPTI
-     * has refused a metric, its description accepts no further metric and must be created again. */
+    /* A counter without ".sum" or the like has properties but is not a metric. After CUPTI has
+     * refused a metric, its description accepts no further ones and must be created again. */
     if (x->cupti->cuptiProfilerHostConfigAddMetrics(&added) != CUPTI_OK) {
         make_host(x);
         return;
@@ -142,7 +141,6 @@ static void make_config(counting *x)
     CALL(x, cuptiProfilerHostGetConfigImage, &image);
 }
 
-/* Makes x->data, which receives the counts. */
 static void make_data(counting *x)
 {
     cupti_data_size size = {.size_bytes = CUPTI_SIZE(cupti_data_size, data_bytes),
@@ -176,12 +174,10 @@ static void configure(counting *x)
     CALL(x, cuptiRangeProfilerSetConfig, &config);
 }
 
-/* Runs a launch in a range, with nothing else on the chip. */
 static void run_launch(counting *x, uint32_t place)
 {
     char name[16];
-    /* CUPTI returns ranges in the order of their names or of their creation: here both are
-     * equal. */
+    /* CUPTI returns ranges in the order of their names or of their creation: here both agree. */
     snprintf(name, sizeof name, "%04u", place);
     cupti_push push = {CUPTI_SIZE(cupti_push, name), NULL, x->ranges, name};
     cupti_ranges_call pop = {CUPTI_SIZE(cupti_ranges_call, ranges), NULL, x->ranges};
@@ -194,7 +190,6 @@ static void run_launch(counting *x, uint32_t place)
     CALL(x, cuptiRangeProfilerPopRange, &pop);
 }
 
-/* Runs the plan once. Returns whether that was the last pass. */
 static bool run_pass(counting *x)
 {
     cupti_ranges_call start = {CUPTI_SIZE(cupti_ranges_call, ranges), NULL, x->ranges};

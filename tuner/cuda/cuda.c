@@ -10,8 +10,6 @@
 #include "cuda/nvml.h"
 #include "cuda/queue.h"
 
-/* ---- properties ---- */
-
 /* The member of arch_limits, an int or a size_t, for an attribute of the device. */
 typedef struct attribute_field {
     CUdevice_attribute attribute;
@@ -55,8 +53,7 @@ static at_status read_limits(const cuda_driver *cuda, CUdevice handle, arch_limi
         memcpy(field, attributes[i].size_bytes == sizeof size ? (void *)&size : &v,
                attributes[i].size_bytes);
     }
-    /* The driver has no attributes for these three. They are known for every architecture from
-     * 7.0. */
+    /* The driver has no attributes for these three. They hold for every architecture from 7.0. */
     limits->max_registers_per_thread = 255;
     limits->register_unit = 256;
     limits->shared_unit_bytes = limits->major >= 8 ? 128 : 256;
@@ -79,7 +76,7 @@ static void format_uuid(const CUuuid *uuid, char *out, size_t size_bytes)
                  (unsigned)(unsigned char)uuid->bytes[i]);
 }
 
-/* Reads the properties of the GPU with the driver's ordinal `shown` and the name cuda:`ordinal`. */
+/* Reads the properties of the GPU that the driver calls `shown` and autotune cuda:`ordinal`. */
 static at_status read_properties(const cuda_driver *cuda, int shown, int ordinal, CUdevice *handle,
                                  device_properties *out, at_error *error)
 {
@@ -131,9 +128,8 @@ static at_status list(device_properties *out, size_t capacity, size_t *count, at
     return status;
 }
 
-/* Lists the names only if they do not depend on the order of the GPUs: the management library
- * numbers all GPUs by bus address, the driver numbers those in $CUDA_VISIBLE_DEVICES in the order
- * of $CUDA_DEVICE_ORDER. */
+/* Lists names only if they do not depend on the order of the GPUs: the management library numbers
+ * all GPUs by bus address, the driver only the visible ones, in the order of $CUDA_DEVICE_ORDER. */
 static at_status list_names(device_properties *out, size_t capacity, size_t *count, at_error *error)
 {
     char name[sizeof out->limits.name];
@@ -151,8 +147,6 @@ static at_status list_names(device_properties *out, size_t capacity, size_t *cou
     }
     return status;
 }
-
-/* ---- opening and closing ---- */
 
 static at_status parse_ordinal(const char *spec, int *ordinal, at_error *error)
 {
@@ -197,8 +191,8 @@ static at_status open_device(const char *spec, device **out, at_error *error)
     int present = 0, ordinal = 0, shown = 0;
     at_status status = parse_ordinal(spec, &ordinal, error);
     if (!status) {
-        /* With lazy loading, the first sample would include the loading of the kernel. Only workers
-         * open a device, so the environment is ours. */
+        /* Lazy loading would put the loading of the kernel into the first sample. Only workers open
+         * a device, so changing the environment is safe. */
         setenv("CUDA_MODULE_LOADING", "EAGER", 1);
         shown = visible_show_only(visible_count(), ordinal);
         status = cuda_driver_open(&d->cuda, error);
@@ -222,8 +216,8 @@ static at_status start_device(device *d, at_error *error)
 {
     const cuda_driver *cuda = &d->cuda;
     static const char what[] = "cannot make a context on the device";
-    /* Spinning uses a core and saves tens of microseconds at each wait. This fails if the context
-     * is already active; then its flags stay. */
+    /* Spinning saves tens of microseconds at each wait. This call fails if the context is already
+     * active. */
     cuda->cuDevicePrimaryCtxSetFlags(d->handle, CU_CTX_SCHED_SPIN);
     at_status status = cuda_check(cuda, cuda->cuDevicePrimaryCtxRetain(&d->context, d->handle),
                                   AT_NO_DEVICE, what, error);
@@ -237,7 +231,6 @@ static at_status start_device(device *d, at_error *error)
     return status ? status : cuda_clock_new(d, error);
 }
 
-/* Finds the kernel in one of the parts. */
 static at_status find_support(device *d, support_kernel kernel, at_error *error)
 {
     CUresult result = CUDA_ERROR_NOT_FOUND;

@@ -1,10 +1,10 @@
 /* CUPTI's range profiler, opened at run time: its functions, their parameters, its errors.
  *
- * The library is $AUTOTUNE_LIBCUPTI, or libcupti.so of CUDA 13 or 12 from the system or the
- * Toolkit. Nothing links to it, and its headers are not needed (one of them is C++). The
- * declarations here follow the interface that NVIDIA documents (CUPTI 12.6 and newer, "Range
- * Profiling API" and "Profiler Host API"). The first member of each structure is its size up to the
- * last member that is declared here; by that size, newer libraries recognise the version. */
+ * The library is $AUTOTUNE_LIBCUPTI, or libcupti.so of CUDA 13 or 12. Nothing links to it, and its
+ * headers (some in C++) are not needed. The declarations follow NVIDIA's documentation (CUPTI 12.6
+ * and newer, "Range Profiling API" and "Profiler Host API"). The first member of each structure is
+ * its size up to the last member that is declared here; newer libraries recognise the version by
+ * that size. */
 #ifndef AUTOTUNE_CUDA_CUPTI_H
 #define AUTOTUNE_CUDA_CUPTI_H
 
@@ -32,7 +32,6 @@ enum {
     CUPTI_REPLAYED_BY_USER = 3
 };
 
-/* The value of the first member: the size of a structure up to and including the member `last`. */
 #define CUPTI_SIZE(type, last) (offsetof(type, last) + sizeof(((type *)NULL)->last))
 
 typedef struct cupti_host cupti_host; /* CUPTI's description of a chip's metrics; needs no GPU */
@@ -218,15 +217,14 @@ typedef struct cupti {
     CUPTI_FUNCTIONS(CUPTI_FIELD)
 } cupti;
 
-/* Finds the library at $AUTOTUNE_LIBCUPTI or in the Toolkit, and writes its path. Returns false if
- * it is not there; the loader's search path is not tried. */
+/* Writes the path of the library at $AUTOTUNE_LIBCUPTI or in the Toolkit. Returns false if it is
+ * not there; the loader's search path is not tried. */
 bool cupti_find(char *path, size_t size_bytes);
 
-/* Opens the library, which stays open until the process ends, and finds its functions.
- * AT_NO_DEVICE. */
+/* Opens the library, for the rest of the process, and finds its functions. AT_NO_DEVICE. */
 at_status cupti_open(cupti *out, at_error *error);
 
-/* Returns AT_OK for CUPTI_OK, else AT_NO_DEVICE with cause and remedy. `what` is the name of the
+/* Returns AT_OK for CUPTI_OK, else AT_NO_DEVICE with cause and remedy. `what` names the
  * function. */
 at_status cupti_check(const cupti *c, int code, const char *what, at_error *error);
 

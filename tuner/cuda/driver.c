@@ -128,10 +128,8 @@ void cuda_driver_close(cuda_driver *cuda)
     *cuda = (cuda_driver){0};
 }
 
-/* ---- visible GPUs ---- */
-
 /* Returns whether an entry of the list names a GPU. The driver ignores the list from the first
- * entry on that does not: an empty one, or a negative number. */
+ * entry on that does not: an empty entry, or a negative number. */
 static bool is_entry(const char *entry, size_t length, size_t present)
 {
     if (length == 0 || !isalnum((unsigned char)*entry))
@@ -162,7 +160,6 @@ static bool name_alone(const char *visible, size_t present, int ordinal, char *o
     }
 }
 
-/* Counts the device files of the Linux driver: /dev/nvidia0 ... */
 size_t visible_count(void)
 {
     size_t count = 0;

@@ -51,16 +51,14 @@ at_status cuda_driver_open(cuda_driver *out, at_error *error);
 /* Closes the library. `cuda` may be zeroed or half open. */
 void cuda_driver_close(cuda_driver *cuda);
 
-/* Returns AT_OK for CUDA_SUCCESS. Otherwise returns `status`, with the message "WHAT: the driver's
- * text (the result's name)". */
+/* Returns AT_OK for CUDA_SUCCESS, else `status` with the message "WHAT: the driver's text
+ * (name)". */
 at_status cuda_check(const cuda_driver *cuda, CUresult result, at_status status, const char *what,
                      at_error *error);
 
-/* Returns AT_COMPILE for an error of a load or launch after which the context is usable, else
+/* Returns AT_COMPILE for a refused load or launch, which leaves the context usable, else
  * AT_DEVICE. */
 at_status cuda_refusal_status(CUresult result);
-
-/* ---- symbols ---- */
 
 typedef struct library_symbol {
     const char *name;
@@ -68,24 +66,22 @@ typedef struct library_symbol {
 } library_symbol;
 
 /* Writes the address of each symbol of an open library to `table`, NULL if the library lacks it.
- * Returns the name of the first missing symbol. Returns NULL if all exist. */
+ * Returns the name of the first missing symbol, NULL if all exist. */
 const char *library_find_symbols(void *library, const library_symbol *symbols, size_t count,
                                  void *table);
 
 /* ---- visible GPUs ----
- *
- * cuInit initialises every visible GPU: on a host with four H200s that took 0.86 to 0.88 s, with
- * one visible GPU 0.18 to 0.19 s. A process that uses one GPU therefore hides the others, by
- * $CUDA_VISIBLE_DEVICES, before it opens the driver. */
+ * cuInit initialises every visible GPU: 0.86 to 0.88 s on a host with four H200s, 0.18 to 0.19 s
+ * with one visible. A process that uses one GPU therefore hides the others by $CUDA_VISIBLE_DEVICES
+ * before it opens the driver. */
 
-/* Returns the number of GPUs by the host's device files, 0 if it is unknown. */
+/* Returns the number of GPUs by the host's device files (/dev/nvidia0 ...), 0 if it is unknown. */
 size_t visible_count(void);
 
-/* Sets $CUDA_VISIBLE_DEVICES so that only GPU `ordinal` of the currently visible ones is visible.
- * Returns its new ordinal, 0. Changes nothing and returns `ordinal` if no other GPU is visible, if
- * no GPU has that ordinal, or if neither the variable nor `present` (0 if unknown) tells which are
- * visible. Called before the driver is opened, and only in the GPU's worker, because it changes the
- * environment of the process. */
+/* Sets $CUDA_VISIBLE_DEVICES so that of the visible GPUs only `ordinal` stays visible. Returns its
+ * new ordinal, 0. Changes nothing and returns `ordinal` if no other GPU is visible, `ordinal` does
+ * not exist, or neither the variable nor `present` (0 if unknown) tells which are visible. Called
+ * before the driver is opened, and only in the GPU's worker, because it changes the environment. */
 int visible_show_only(size_t present, int ordinal);
 
 #endif

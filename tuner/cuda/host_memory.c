@@ -4,7 +4,7 @@
 
 #include "cuda/queue.h"
 
-/* Alignment of pageable blocks, the same as of blocks from the driver. */
+/* Alignment of pageable blocks, equal to that of the driver's blocks. */
 enum { PAGE_BYTES = 4096 };
 
 /* Returns the limit for all blocks together: half of the host's memory. */
@@ -95,7 +95,6 @@ static host_block *find(host_blocks *pool, const host_block *wanted)
     return NULL;
 }
 
-/* Allocates a block. If there is too little memory, frees unused blocks. */
 static at_status allocate(host_blocks *pool, const cuda_driver *cuda, host_block *b,
                           at_error *error)
 {

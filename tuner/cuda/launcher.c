@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Larger clusters must be allowed by a function attribute (CUDA C++ Programming Guide, "Thread
- * Block Clusters"). */
+/* Larger clusters need a function attribute (CUDA C++ Programming Guide, "Thread Block
+ * Clusters"). */
 enum { PORTABLE_CLUSTER_BLOCKS = 8 };
 
 at_status cuda_launcher_init(cuda_launcher *l, const cuda_driver *cuda, CUmodule module,
@@ -28,7 +28,7 @@ at_status cuda_launcher_init(cuda_launcher *l, const cuda_driver *cuda, CUmodule
     return AT_OK;
 }
 
-/* Returns the dynamic shared memory that the kernel of launch `i` needs, over all its launches. */
+/* Returns the dynamic shared memory that the kernel of launch `i` needs over all its launches. */
 static uint32_t shared_needed(const cuda_launcher *l, const launch_plan *plan, uint32_t i)
 {
     uint32_t most = 0;
@@ -163,7 +163,6 @@ static CUresult queue_one(const cuda_driver *cuda, CUfunction function, const ke
                                 launch->dynamic_shared_bytes, stream, arguments, NULL);
 }
 
-/* The driver's object of each view. */
 typedef struct view_objects {
     CUtensorMap maps[PLAN_MAX_VIEWS];
     CUtexObject textures[PLAN_MAX_VIEWS];

@@ -1,9 +1,9 @@
 /* Launches of a plan: its kernels, their limits, constants, arguments, tensor maps and textures.
  *
- * The cuda device uses this to measure, and the library to launch in its caller's context. Module,
- * stream and memory belong to the caller. Launching allocates nothing and does not wait. All
- * functions that may fail return AT_COMPILE if the driver refuses the request and the device is
- * still usable, else AT_DEVICE. */
+ * The cuda device measures with these functions, and the library launches in its caller's context.
+ * Module, stream and memory belong to the caller. Launching allocates nothing and does not wait.
+ * Functions return AT_COMPILE if the driver refuses the request and the device is still usable,
+ * else AT_DEVICE. */
 #ifndef AUTOTUNE_CUDA_LAUNCHER_H
 #define AUTOTUNE_CUDA_LAUNCHER_H
 
@@ -31,8 +31,8 @@ at_status cuda_view_encode(const cuda_driver *cuda, const view_plan *view, CUdev
 at_status cuda_textures_get(cuda_textures *t, const cuda_driver *cuda, const view_plan *view,
                             CUdeviceptr address, CUtexObject *out, at_error *error);
 
-/* Queues the copy of the memory at `address` into the CUDA array of its view, which exists; with
- * `back`, from the array into the memory. */
+/* Queues the copy of the memory at `address` into the existing CUDA array of its view; with `back`,
+ * from the array. */
 at_status cuda_textures_copy(const cuda_textures *t, const cuda_driver *cuda, const view_plan *view,
                              CUdeviceptr address, bool back, CUstream stream, at_error *error);
 
@@ -50,7 +50,6 @@ typedef struct cuda_launcher {
     uint32_t dynamic_limit_bytes[PLAN_MAX_LAUNCHES]; /* limit of dynamic shared memory per block */
 } cuda_launcher;
 
-/* The memory of a buffer. */
 typedef struct cuda_range {
     CUdeviceptr address;
     uint64_t size_bytes;
@@ -69,23 +68,23 @@ at_status cuda_launcher_make_textures(const cuda_launcher *l, const cuda_driver 
                                       const launch_plan *plan, const cuda_range *buffers,
                                       at_error *error);
 
-/* Queues the copies of buffers into the CUDA arrays of the plan's views; with `back`, of the arrays
- * of surfaces into their buffers. */
+/* Queues the copies of buffers into the CUDA arrays of the plan's views; with `back`, from
+ * surfaces. */
 at_status cuda_launcher_copy_arrays(const cuda_launcher *l, const cuda_driver *cuda,
                                     const launch_plan *plan, const cuda_range *buffers, bool back,
                                     CUstream stream, at_error *error);
 
 /* Queues the copies of buffers into the module's constants; with `back`, of constants that hold
  * results into their buffers. `buffers` has an element for each buffer of the plan. AT_COMPILE also
- * if the module has no such variable or the variable is too small. */
+ * if the module's variable is missing or too small. */
 at_status cuda_launcher_copy_constants(const cuda_launcher *l, const cuda_driver *cuda,
                                        const launch_plan *plan, const cuda_range *buffers,
                                        bool back, CUstream stream, at_error *error);
 
 enum { CUDA_CHUNK_ARGUMENTS = 2 };
 
-/* Queues launch `index` of the plan. `chunk` has the offset and size of a transfer's chunk, which
- * are two further arguments of its kernels; it is NULL without a transfer. */
+/* Queues launch `index` of the plan. `chunk` has the offset and size of a transfer's chunk, two
+ * further arguments of its kernels; it is NULL without a transfer. */
 at_status cuda_launcher_queue_one(const cuda_launcher *l, const cuda_driver *cuda,
                                   const launch_plan *plan, uint32_t index,
                                   const cuda_range *buffers, uint64_t *chunk, CUstream stream,

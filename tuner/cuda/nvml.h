@@ -15,8 +15,8 @@
 
 typedef struct nvml nvml;
 
-/* Opens the library and finds a GPU by its UUID ("GPU-..."). AT_NO_DEVICE; callers then go on
- * without board readings. */
+/* Opens the library and finds a GPU by its UUID ("GPU-..."). AT_NO_DEVICE; callers go on without
+ * it. */
 at_status nvml_open(const char *uuid, nvml **out, at_error *error);
 
 /* Closes the library. `n` may be NULL. */
@@ -29,8 +29,7 @@ at_status nvml_find_model(char *name, size_t name_bytes, size_t *count, at_error
 /* Reads the GPU's state, in some tens of microseconds. If `n` is NULL, everything is 0. */
 void nvml_read(nvml *n, board_reading *out);
 
-/* Returns the number of other processes that compute on the GPU, 0 if it is unknown or `n` is
- * NULL. */
+/* Returns the number of other processes on the GPU, 0 if it is unknown or `n` is NULL. */
 uint32_t nvml_count_others(nvml *n);
 
 #endif

@@ -108,12 +108,11 @@ at_status cuda_scrub(device *d, int pattern, at_error *error)
 }
 
 /* ---- modules ----
- *
- * An image with several kernels is loaded once for all of them, and stays loaded for a while after
- * its last kernel is freed, because its kernels are usually tried one after the other. A module
- * keeps a copy, on the device, of the initial contents of its variables. */
+ * An image with several kernels is loaded once, and stays loaded for a while after its last kernel
+ * is freed, because its kernels are usually tried in succession. A module keeps a copy, on the
+ * device, of the initial contents of its variables. */
 
-/* Number of unused modules that stay loaded: enough for two problems of the next variants. */
+/* The number of unused modules that stay loaded: enough for two problems of the next variants. */
 enum { MODULES_KEPT = 4 };
 
 typedef struct module_variable {
@@ -176,7 +175,6 @@ static CUresult add_variable(const cuda_driver *cuda, const device_image *image,
     return CUDA_SUCCESS;
 }
 
-/* Finds the variables of the module in the symbol tables of the image, an ELF file. */
 static CUresult find_variables(const cuda_driver *cuda, const device_image *image, cuda_module *m)
 {
     Elf64_Ehdr h;
@@ -211,7 +209,6 @@ static CUresult copy_variables(const cuda_driver *cuda, const cuda_module *m, bo
     return result;
 }
 
-/* Saves the initial contents of the variables. */
 static CUresult keep_variables(const cuda_driver *cuda, const device_image *image, CUstream stream,
                                cuda_module *m)
 {

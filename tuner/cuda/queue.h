@@ -1,11 +1,10 @@
 /* The state of the cuda device, and the functions that its files share. No other room includes
  * this.
  *
- * queue.c loads modules and queues kernels on the stream; buffer.c allocates, fills and checks
- * memory; timer.c times launches and batches; counters.c reads hardware counters; transfer.c and
- * host_memory.c move data between host and device; cuda.c opens the device and has its tables of
- * functions. A function described as "of device_api", "of device_hardware" and so on implements the
- * member of that table in device/device.h and keeps its contract. */
+ * queue.c loads modules and queues kernels; buffer.c allocates, fills and checks memory; timer.c
+ * times launches and batches; counters.c reads hardware counters; transfer.c and host_memory.c move
+ * data; cuda.c opens the device. "Of device_api" or "of device_hardware" means that the function
+ * implements that member of the table in device/device.h. */
 #ifndef AUTOTUNE_CUDA_QUEUE_H
 #define AUTOTUNE_CUDA_QUEUE_H
 
@@ -13,9 +12,6 @@
 #include "cuda/launcher.h"
 #include "device/device.h"
 
-/* ---- state ---- */
-
-/* The kernels of templates/device_support.cu. */
 typedef enum support_kernel {
     SUPPORT_FILL,
     SUPPORT_GUARDS_SET,
@@ -33,8 +29,8 @@ typedef enum support_kernel {
     SUPPORT_COUNT
 } support_kernel;
 
-/* The words of the result block, to which support kernels write. All start at zero, so a minimum is
- * stored as the maximum of the complement. templates/device_support.cu has the same list. */
+/* The words of the result block, as in templates/device_support.cu. All start at zero, so a minimum
+ * is stored as the maximum of the complement. */
 typedef enum cuda_result {
     RESULT_WRONG,
     RESULT_FIRST_INVERTED,
@@ -71,7 +67,6 @@ typedef struct host_block {
     uint64_t last_used; /* number of the last transfer that used it */
 } host_block;
 
-/* A pool of host blocks, zeroed before its first use. */
 typedef struct host_blocks {
     host_block items[HOST_BLOCKS];
     size_t count;
@@ -124,8 +119,7 @@ at_status cuda_done(device *d, CUresult result, const char *what, at_error *erro
 /* Waits for all queued work. AT_DEVICE if any of it failed. */
 at_status cuda_wait(device *d, const char *what, at_error *error);
 
-/* Allocates device memory. AT_DEVICE; if there is too little, the message has the requested and the
- * free size. */
+/* Allocates device memory. AT_DEVICE; the message has the requested and the free size. */
 at_status cuda_allocate(device *d, uint64_t size_bytes, const char *what, CUdeviceptr *out,
                         at_error *error);
 
@@ -160,13 +154,11 @@ void cuda_kernel_free(device *d, device_kernel *k);
 at_status cuda_kernel_prepare(device *d, device_kernel *k, const launch_plan *plan,
                               device_buffer *const *buffers, at_error *error);
 
-/* Prepares only textures and surfaces, for further sets of buffers. Called before launches on them
- * are captured. */
+/* Prepares only textures and surfaces for further sets of buffers, before launches are captured. */
 at_status cuda_kernel_prepare_buffers(device *d, device_kernel *k, const launch_plan *plan,
                                       device_buffer *const *buffers, at_error *error);
 
-/* Queues all launches of the plan. AT_COMPILE if one is refused and the device is still usable,
- * else AT_DEVICE. */
+/* Queues all launches of the plan. AT_COMPILE if one is refused and the device is still usable. */
 at_status cuda_kernel_queue(device *d, device_kernel *k, const launch_plan *plan,
                             device_buffer *const *buffers, at_error *error);
 
@@ -175,12 +167,10 @@ at_status cuda_kernel_queue_some(device *d, device_kernel *k, const launch_plan 
                                  device_buffer *const *buffers, launch_walk *walk, uint32_t most,
                                  at_error *error);
 
-/* Queues launch `index` of the plan. */
 at_status cuda_kernel_queue_one(device *d, device_kernel *k, const launch_plan *plan,
                                 uint32_t index, device_buffer *const *buffers, at_error *error);
 
-/* Queues the copies of surfaces and constants, which kernels may have written, back into their
- * buffers. */
+/* Queues the copies of surfaces and constants, which kernels may have written, to their buffers. */
 at_status cuda_kernel_take_back(device *d, device_kernel *k, const launch_plan *plan,
                                 device_buffer *const *buffers, at_error *error);
 
@@ -244,8 +234,6 @@ at_status cuda_sm_clock(device *d, double *khz, at_error *error);
 /* Batches: many launches in one graph, for kernels too short for two events. */
 extern const device_batches cuda_batches;
 
-/* ---- counters (counters.c) ---- */
-
 extern const device_counters cuda_counters;
 
 void cuda_counters_free(device *d);
@@ -253,7 +241,7 @@ void cuda_counters_free(device *d);
 /* ---- transfers (transfer.c) ---- */
 
 /* Implement launch, sample and repeat for plans that transfer. `k` is NULL if the plan launches no
- * kernel. AT_NO_MEMORY if the host has too little memory; the device is still usable then. */
+ * kernel. AT_NO_MEMORY if the host has too little memory; the device stays usable. */
 at_status cuda_transfer_launch(device *d, device_kernel *k, const launch_plan *plan,
                                device_buffer *const *buffers, at_error *error);
 at_status cuda_transfer_sample(device *d, device_kernel *k, const launch_plan *plan,
@@ -262,20 +250,18 @@ at_status cuda_transfer_sample(device *d, device_kernel *k, const launch_plan *p
 at_status cuda_transfer_repeat(device *d, device_kernel *k, const launch_plan *plan,
                                device_buffer *const *buffers, uint64_t count, at_error *error);
 
-/* Frees the host blocks and the streams. */
 void cuda_transfers_free(device *d);
 
 /* ---- host memory (host_memory.c) ----
- *
- * Blocks stay allocated and are reused by all variants that need a block of the same kind, because
- * pinning takes longer than most transfers. Together they take at most half of the host's memory;
- * the least recently used block is freed first. Their contents are undefined after a transfer. With
- * several NUMA nodes, the memory is on the node whose core touched it first. */
+ * Blocks stay allocated for all variants that need a block of the same kind, because pinning takes
+ * longer than most transfers. Together they take at most half of the host's memory; the least
+ * recently used block is freed first. With several NUMA nodes, the memory is on the node whose core
+ * touched it first. */
 
 /* Begins a transfer: blocks of earlier transfers may be freed from now on. */
 void host_blocks_begin(host_blocks *pool);
 
-/* Finds or allocates a block. The pool owns it and keeps it until the next transfer begins. A
+/* Finds or allocates a block, which the pool owns and keeps until the next transfer begins. A
  * staging block may be larger than requested, so that variants with different chunks share it.
  * AT_NO_MEMORY, with the requested size, if the host has too little memory; AT_DEVICE. */
 at_status host_block_get(host_blocks *pool, const cuda_driver *cuda, host_use use,

@@ -1,8 +1,7 @@
 /* Times of the cuda device: samples, batches, warm-up, floor and tick, SM clock.
  *
- * A sample is two events around a launch, on a stream that is still busy when they are queued: a
- * gate kernel before them ends only after the host has queued everything. Launch latency is
- * therefore not measured. */
+ * A sample is two events around a launch. A gate kernel before them ends only after the host has
+ * queued everything, so launch latency is not measured. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,8 +123,8 @@ at_status cuda_flush_queue(device *d, at_error *error)
     return status ? status : queue_read(d, c->flush_read, c->flush_bytes, error);
 }
 
-/* Queues a copy of `size_bytes`. With `from` NULL queues a write, with `to` NULL a read; then
- * `size_bytes` is rounded down to 16 bytes. */
+/* Queues a copy of `size_bytes`. If `from` is NULL queues a write, if `to` is NULL a read, of
+ * `size_bytes` rounded down to 16 bytes. */
 static at_status queue_traffic(device *d, device_buffer *to, const device_buffer *from,
                                uint64_t size_bytes, at_error *error)
 {
@@ -162,8 +161,8 @@ static at_status record(device *d, CUevent event, at_error *error)
 }
 
 /* Queues the work before the timed work: the flush for a cold cache, `before`, the gate, the first
- * event. The caller then queues the timed work and calls end_sample(), also after a failure,
- * because the gate must be opened. */
+ * event. The caller must then call end_sample(), even after a failure, because it opens the
+ * gate. */
 static at_status begin_sample(device *d, device_cache cache, const device_before *before,
                               size_t before_count, at_error *error)
 {
@@ -175,7 +174,6 @@ static at_status begin_sample(device *d, device_cache cache, const device_before
     return status ? status : record(d, d->clock.start, error);
 }
 
-/* Reads the time between the two events, both of which have completed. */
 static at_status elapsed(device *d, int64_t *time_ns, at_error *error)
 {
     float time_ms;
@@ -348,8 +346,8 @@ static at_status read_counters(device *d, at_error *error)
     return status ? status : cuda_wait(d, what, error);
 }
 
-/* Returns the clock of an SM in kHz, 0 if it is unknown. If too little time has passed since the
- * previous reading, keeps that reading, so that the next call measures over a longer time. */
+/* Returns the clock of an SM in kHz, 0 if it is unknown. Keeps the previous reading if it is too
+ * recent, so that the next call measures over a longer time. */
 static double update_counter(uint64_t *before, const uint64_t *now)
 {
     uint64_t cycles = now[0] - before[0], passed_ns = now[1] - before[1];
@@ -380,8 +378,6 @@ at_status cuda_sm_clock(device *d, double *khz, at_error *error)
     return AT_OK;
 }
 
-/* ---- batches ---- */
-
 struct device_batch {
     CUgraphExec graph;
     uint32_t launches;
@@ -408,7 +404,7 @@ static at_status queue_one(device *d, const batch_recipe *r, uint32_t i, at_erro
     return cuda_support_queue(d, SUPPORT_EMPTY, 1, NULL, error);
 }
 
-/* Records the launches as a graph. A capture is ended even after a failure, else the stream stays
+/* Records the launches as a graph. Ends a capture even after a failure, else the stream is
  * unusable. */
 static at_status capture(device *d, const batch_recipe *r, uint32_t launches, CUgraph *graph,
                          at_error *error)

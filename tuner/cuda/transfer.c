@@ -1,28 +1,27 @@
 /* Transfers between host and device memory: copies in chunks on several streams, with or without a
  * staging block, and with kernels between them; or kernels that access mapped host memory.
  *
- * Each buffer of a problem that is on the host has a block of host memory with the same layout:
- * contents between two guard bands. A checked run copies the buffer and its bands into the block
- * and overwrites the buffer's contents. After the transfer it copies the block back into the
- * buffer, whose bands and contents are then checked like those of other buffers.
+ * Each buffer of a problem on the host has a block of host memory with the same layout: contents
+ * between two guard bands. A checked run copies the buffer and its bands into the block and
+ * overwrites the buffer's contents. After the transfer it copies the block back and checks the
+ * buffer as usual.
  *
- * A sample is timed by the host's clock, from an idle device until every stream is done. Events
- * cannot time it: they do not include other streams, the host's work before and between copies
- * (packing, the driver's copy of pageable memory), or the host's latency after the last copy. */
+ * A sample is timed by the host's clock, from an idle device until every stream is done. Events do
+ * not include other streams, the host's work (packing, the driver's copy of pageable memory), or
+ * the host's latency after the last copy. */
 #include <stdio.h>
 #include <string.h>
 
 #include "cuda/queue.h"
 
-/* A shorter sample becomes the mean of several transfers, so that the cost of reading the clock is
- * below a thousandth of it. */
+/* A shorter sample is the mean of several transfers: reading the clock then costs less than 0.1
+ * %. */
 static const int64_t short_ns = 200 * 1000;
 enum { MOST_REPEATS = 64 };
 
 /* Fill of the gaps between the pieces of a block, alternating from run to run. */
 static const unsigned char gap_bytes[2] = {0xa5, 0x3c};
 
-/* A range of the data. */
 typedef struct span {
     uint64_t first, size_bytes;
 } span;
@@ -46,8 +45,6 @@ typedef struct moving {
     at_status status;
     at_error *error;
 } moving;
-
-/* ---- host memory ---- */
 
 static unsigned char *piece_of(const moving *m, const host_block *b, uint64_t piece)
 {
@@ -158,8 +155,6 @@ static void begin(moving *m, device *d, device_kernel *k, const launch_plan *pla
     if (!m->status)
         m->status = cuda_wait(d, "the device does not come to rest", error);
 }
-
-/* ---- moving ---- */
 
 static void copy(moving *m, bool up, unsigned char *host, CUdeviceptr data, uint64_t size_bytes,
                  CUstream stream)
@@ -293,8 +288,6 @@ static void move(moving *m)
     }
 }
 
-/* ---- checked runs ---- */
-
 static void wait_mirrored(moving *m)
 {
     if (!m->status)
@@ -324,8 +317,8 @@ static uint64_t gap_size(const moving *m)
     return m->how->task.pitch_bytes - m->piece_bytes;
 }
 
-/* Copies a buffer to its block, if it has one, and overwrites it on the device, so that a transfer
- * that does nothing is noticed. */
+/* Copies a buffer to its block, if it has one, and overwrites it on the device, to reveal a
+ * transfer that does nothing. */
 static void give_to_host(moving *m, const device_buffer *b, const host_block *block)
 {
     if (m->status || !block->bytes)
@@ -401,8 +394,6 @@ at_status cuda_transfer_launch(device *d, device_kernel *k, const launch_plan *p
     take_from_host(&m, m.to, &m.host_to);
     return moved ? moved : m.status;
 }
-
-/* ---- samples ---- */
 
 /* Copies the input to its block again; another variant may have used the block since. */
 static void refresh(moving *m)

@@ -62,8 +62,8 @@ at_status cuda_view_encode(const cuda_driver *cuda, const view_plan *v, CUdevice
                       error);
 }
 
-/* Returns the extents of an array as the driver expects them: in an array of one-dimensional layers
- * the height is 0 and the depth is the number of layers. */
+/* Returns the extents of an array for the driver: an array of one-dimensional layers has the height
+ * 0, and its depth is the number of layers. */
 static void sides_of(const view_plan *v, size_t *width, size_t *height, size_t *depth)
 {
     const uint32_t sides = v->layered ? v->rank - 1 : v->rank;
@@ -137,7 +137,7 @@ static void destroy(const cuda_driver *cuda, const struct cuda_texture *t)
         cuda->cuTexObjectDestroy(t->object);
 }
 
-/* Returns the existing array for this memory and view. Returns NULL if none exists. */
+/* Returns the existing array for this memory and view, or NULL. */
 static CUarray find_array(const cuda_textures *t, const view_plan *view, CUdeviceptr address)
 {
     for (size_t i = 0; i < t->count; i++)
