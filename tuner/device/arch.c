@@ -10,16 +10,13 @@
 /* Figures per SM: CUDA C++ Programming Guide 13.0, "Compute Capabilities", tables "Technical
  * Specifications per Compute Capability" and "Shared Memory Capacity per Compute Capability".
  * Common to all architectures (same guide): warps of 32, 1024 threads per block, 64 Ki registers
- * per SM, 255 registers per thread.
- *
+ * per SM, 255 registers per thread. From 8.0 on the system reserves 1 KiB of shared memory per
+ * block (the guide, sections "Shared Memory").
  * The granularity of a warp's registers (256) and of shared memory (256 bytes before compute
  * capability 8.0, 128 from 8.0 on) are those of the Toolkit's cuda_occupancy.h:
- * cudaOccRegAllocationGranularity and cudaOccSMemAllocationGranularity. From 8.0 on the system
- * reserves 1 KiB of shared memory per block (the guide, sections "Shared Memory" of 8.x, 9.0, 10.0
- * and 12.0).
- *
- * Figures per chip (SMs, L2, boost clock, DRAM bandwidth) are of a typical product; its name and
- * the sources are above its row. */
+ * cudaOccRegAllocationGranularity and cudaOccSMemAllocationGranularity.
+ * Figures per chip (SMs, L2, boost clock, DRAM bandwidth) are of the product named above its
+ * row. */
 enum { WARP = 32, BLOCK_THREADS = 1024, SM_REGISTERS = 65536, THREAD_REGISTERS = 255, UNIT = 256 };
 
 #define KIB ((size_t)1024)
@@ -129,8 +126,6 @@ at_status arch_of_gpu(const char *gpu, int major, int minor, arch_limits *out, a
     return status;
 }
 
-/* ---- fields ---- */
-
 static const device_field fields[] = {
     {"bandwidth", DEVICE_FIELD_DOUBLE, offsetof(arch_limits, bandwidth_bytes_per_s)},
     {"clock_khz", DEVICE_FIELD_INT, offsetof(arch_limits, clock_khz)},
@@ -189,11 +184,9 @@ value device_field_value(const device_field *f, const arch_limits *device)
     return out;
 }
 
-/* ---- occupancy ---- */
-
 /* The rules of cudaOccMaxActiveBlocksPerMultiprocessor in the Toolkit's cuda_occupancy.h, for
- * compute capability 7.0 and later and the largest shared-memory carve-out. An SM has four
- * partitions; a warp's registers come from one of them. */
+ * compute capability 7.0 and later and the largest shared-memory carve-out. Each of an SM's four
+ * partitions has registers for its own warps. */
 enum { PARTITIONS = 4 };
 
 static int divide_up(int a, int b)
@@ -277,15 +270,12 @@ const char *occupancy_limit_name(occupancy_limit limit)
     return (unsigned)limit < sizeof names / sizeof names[0] ? names[limit] : "unknown";
 }
 
-/* ---- clusters ---- */
-
 /* Measured on an H200 with 132 SMs, by cuOccupancyMaxActiveClusters and by the SMs that clusters
  * shared: one GPC of 8 SMs, five of 16, two of 18, and four pairs of SMs outside of GPCs. Clusters
  * of two blocks fit anywhere. For another number of SMs, those beyond the two large GPCs and the
- * pairs are assumed to be GPCs of 16 and one smaller GPC. For matrix products on two other H200s,
- * this model predicts times better than seven GPCs of 16 and one of 12. On a further H200, 6 of 170
- * products took one block more than predicted, in nearly full rounds. Other GPUs were not
- * measured. */
+ * pairs are assumed to be GPCs of 16 and one smaller GPC. On two other H200s this model predicts
+ * matrix products better than seven GPCs of 16 and one of 12; on a further one, 6 of 170 products
+ * took one block more, in nearly full rounds. No other GPU was measured. */
 enum { GPC = 16, LARGE = 18, LARGES = 2, PAIRS = 4, APART = LARGES * LARGE + 2 * PAIRS };
 
 /* Returns how many clusters of `blocks` blocks fit if each SM holds `each` blocks. */

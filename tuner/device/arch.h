@@ -1,7 +1,5 @@
-/* The limits of GPU architectures, occupancy, and how clusters fill a GPU.
- *
- * Figures are from the CUDA C++ Programming Guide, appendix "Compute Capabilities", table
- * "Technical Specifications per Compute Capability". */
+/* The limits of GPU architectures, occupancy, and how clusters fill a GPU. arch.c has the
+ * sources. */
 #ifndef AUTOTUNE_DEVICE_ARCH_H
 #define AUTOTUNE_DEVICE_ARCH_H
 
@@ -29,8 +27,8 @@ typedef struct arch_limits {
     double bandwidth_bytes_per_s; /* DRAM bandwidth of the data sheet */
 } arch_limits;
 
-/* Returns whether `text` names an architecture: for "sm_90" these are "sm_90", "sm90",
- * "compute_90", "90" and "9.0". */
+/* Returns whether `text` names an architecture: "sm_90", "sm90", "compute_90", "90" or "9.0" for
+ * sm_90. */
 bool arch_is_named(const char *arch, const char *text);
 
 /* Finds an architecture by one of these names. AT_USAGE lists the known architectures. */
@@ -41,8 +39,6 @@ at_status arch_of_gpu(const char *gpu, int major, int minor, arch_limits *out, a
 
 /* Returns all architectures, the oldest first, in static storage. */
 const arch_limits *arch_table(size_t *count);
-
-/* ---- occupancy ---- */
 
 /* The resources of a kernel, as the compiler reports them. */
 typedef struct kernel_resources {
@@ -79,15 +75,11 @@ occupancy occupancy_compute(const arch_limits *arch, int threads, int registers,
 const char *occupancy_limit_name(occupancy_limit limit);
 
 /* ---- clusters ----
- *
- * How a launch of thread-block clusters fills a GPU. Scripts estimate rounds with this.
- *
- * A cluster lies within one GPC, so a GPU holds fewer clusters than its number of SMs suggests.
+ * How a launch of thread-block clusters fills a GPU. Scripts estimate rounds with this. A cluster
+ * lies within one GPC, so a GPU holds fewer clusters than its number of SMs suggests.
  * cuOccupancyMaxActiveClusters gives that number, but needs a GPU. Here all GPUs are assumed to
- * have the GPCs of one H200; no other GPU was measured.
- *
- * templates/export/prelude.h has the same formula; tests/unit/cmd/export/test_functions.c compares
- * both. */
+ * have the GPCs of one H200. templates/export/prelude.h has the same formula;
+ * tests/unit/cmd/export/test_functions.c compares both. */
 
 /* The largest arguments of cluster_load(), so that the result fits into 64 bits. */
 #define CLUSTER_LOAD_MOST_CLUSTERS (INT64_C(1) << 40)
@@ -95,11 +87,9 @@ enum { CLUSTER_LOAD_MOST = 1024 /* multiprocessors, blocks, resident blocks */ }
 
 /* Returns the number of blocks that the busiest SM runs in a launch of `clusters` clusters of
  * `blocks` blocks, if each SM holds `resident` blocks at a time: `resident` in each round but the
- * last, and in the last round as few as the remaining clusters need. If no cluster fits at all, the
- * result is resident * clusters * blocks, more than any launch that fits, so that a minimum over
- * configurations avoids it.
- *
- * All arguments are positive and at most the limits above. */
+ * last, and in the last round as few as the remaining clusters need. If no cluster fits, the result
+ * is resident * clusters * blocks, more than any launch that fits, so that a minimum over
+ * configurations avoids it. All arguments are positive and at most the limits above. */
 int64_t cluster_load(int64_t multiprocessors, int64_t clusters, int64_t blocks, int64_t resident);
 
 #endif

@@ -1,6 +1,5 @@
 /* Ceilings: the rates of a device with which a kernel's rate is compared, and the units of work.
- *
- * This table is the one place where a ceiling gets its name, its words and its unit. */
+ * This table alone defines the name, the words and the unit of each ceiling. */
 #ifndef AUTOTUNE_DEVICE_CEILING_H
 #define AUTOTUNE_DEVICE_CEILING_H
 
@@ -45,7 +44,7 @@ typedef struct ceiling_info {
 /* Returns the row of a ceiling below CEILING_KINDS. The row of CEILING_DEFAULT is empty. */
 const ceiling_info *ceiling_get(ceiling_kind kind);
 
-/* Finds a ceiling, or "none", by its name. Returns false if there is none. */
+/* Finds a ceiling, or "none", by its name. Returns false if the name is unknown. */
 bool ceiling_find(const char *name, ceiling_kind *out);
 
 /* Writes the unit of a rate: "GB/s", "GFLOP/s", or "Gkeys/s" if `item` is "keys". Returns `out`. */

@@ -1,9 +1,9 @@
 /* The interface of a device, a real or a simulated GPU, for the device worker.
  *
  * An implementation (cuda/cuda.c, sim/sim.c) is a table of the functions that every device has,
- * with pointers to tables of optional capabilities. A device is opened, used and closed by one
- * thread. Buffers have guard bands of 64 KiB on both sides. After AT_DEVICE the device may be
- * unusable: the process ends, and another takes over. */
+ * with pointers to tables of optional capabilities. A device is used by one thread. Buffers have
+ * guard bands of 64 KiB on both sides. After AT_DEVICE the device may be unusable: another process
+ * replaces this one. */
 #ifndef AUTOTUNE_DEVICE_DEVICE_H
 #define AUTOTUNE_DEVICE_DEVICE_H
 
@@ -72,14 +72,13 @@ typedef struct device_excerpt_plan {
     const launch_plan *reference_launch;
     const device_image *filler; /* has size 0 if there is no filler */
     const launch_plan *filler_launch;
-    /* For each buffer, the contents of its file, and the expected results in a file; NULL for
-     * others. They outlive the excerpt. */
+    /* The contents of each buffer's file, and the expected results in a file; NULL for others. They
+     * outlive the excerpt. */
     const void *const *contents;
     const void *const *answers;
     device_whole whole;
 } device_excerpt_plan;
 
-/* The result of running some blocks of a variant. */
 typedef struct device_excerpt_result {
     outcome result;
     const char *complaint;   /* a fault, valid until the next launch; NULL without a fault */
@@ -88,7 +87,6 @@ typedef struct device_excerpt_result {
     uint64_t compared;       /* and the number of its compared elements */
 } device_excerpt_result;
 
-/* The counters to read, and how buffers are restored between passes. */
 typedef struct device_counting {
     const char *const *metrics; /* by the names of Nsight Compute */
     size_t count;
@@ -105,42 +103,41 @@ typedef struct device_before {
     device_buffer *const *buffers;
 } device_before;
 
-/* Hardware behind a driver. A device without this capability is computed in this process, and opens
- * no file after it has been opened. */
+/* Hardware behind a driver. A device without it computes in this process, and opens files only
+ * while it is opened. */
 typedef struct device_hardware {
     /* Lists up to `capacity` devices with kind, spec and limits.name only, much faster than list().
-     * Fails if these are not certain. */
+     * Fails if these are uncertain. */
     at_status (*list_names)(device_properties *out, size_t capacity, size_t *count,
                             at_error *error);
     /* Prepares an opened device. Called before any other function. */
     at_status (*start)(device *d, at_error *error);
-    /* Loads the support kernels (fill, poison, compare ...), compiled for this device. A part may
-     * have size 0. */
+    /* Loads the support kernels, compiled for this device. A part may have size 0. */
     at_status (*set_support)(device *d, const device_image support[DEVICE_SUPPORT_PARTS],
                              at_error *error);
-    /* Fills both guard bands with values of the buffer's type that are noticed in an output: NaN or
-     * extreme values for pattern 0, other values for 1 to 3. */
+    /* Fills both guard bands with values that are noticed in an output: NaN or extreme values of
+     * the buffer's type for pattern 0, other values for 1 to 3. */
     at_status (*guard)(device *d, device_buffer *b, const buffer_plan *plan, int pattern,
                        at_error *error);
-    /* Fills the shared memory of all SMs with pattern 0 to 3, so that the next kernel finds no
-     * useful data there. */
+    /* Fills the shared memory of all SMs with pattern 0 to 3, so that no kernel finds useful
+     * data. */
     at_status (*scrub)(device *d, int pattern, at_error *error);
-    /* Returns the time of the last launch by the device's clock, in ns, 0 if it is unknown. It
-     * includes the costs of a first launch: loading the kernel, allocating its stack. */
+    /* Returns the time of the last launch by the device's clock, in ns, 0 if it is unknown.
+     * Includes loading the kernel and allocating its stack in a first launch. */
     int64_t (*launch_ns)(const device *d);
-    /* Keeps the chip busy until its clocks have settled: at least 300 ms, or until the board
-     * reports the highest clock. Called once per session. */
+    /* Keeps the chip busy until its clocks settle: at least 300 ms, or until the highest clock.
+     * Called once per session. */
     at_status (*warm_up)(device *d, at_error *error);
-    /* Measures the mean SM clock since the previous call by counters on the chip. The result is 0
-     * in the first call, and within 1 ms of the previous call; the next call then includes that
-     * time. */
+    /* Measures the mean SM clock since the previous call by counters on the chip. `*khz` is 0 in
+     * the first call, and within 1 ms of the previous call, whose time the next call then
+     * includes. */
     at_status (*sm_clock)(device *d, double *khz, at_error *error);
 } device_hardware;
 
 /* Batches of launches, for kernels that are too short for the device's clock. */
 typedef struct device_batches {
-    /* Records `launches` launches that are timed together; launch i uses set i mod `set_count` of
-     * the buffers. If `k` is NULL, an empty kernel is launched. */
+    /* Records `launches` launches, timed together; launch i uses set i mod `set_count` of the
+     * buffers. A NULL `k` launches an empty kernel. */
     at_status (*launches_new)(device *d, device_kernel *k, const launch_plan *plan,
                               device_buffer *const *const *sets, size_t set_count,
                               uint32_t launches, device_batch **out, at_error *error);
@@ -154,24 +151,20 @@ typedef struct device_batches {
                         at_error *error);
 } device_batches;
 
-/* A board that measures its energy. */
 typedef struct device_energy {
     /* Queues `count` launches and waits for them, while energy is measured. */
     at_status (*repeat)(device *d, device_kernel *k, const launch_plan *plan,
                         device_buffer *const *buffers, uint64_t count, at_error *error);
     /* Reads the board's figures. After AT_NO_DEVICE the device is still usable. */
     at_status (*board)(device *d, board_reading *out, at_error *error);
-    /* Returns the number of other processes that compute on the device. board() has succeeded
-     * before. */
+    /* Returns the number of other processes on the device. Call board() first. */
     uint32_t (*others)(device *d);
 } device_energy;
 
-/* Hardware counters. */
 typedef struct device_counters {
     /* Reads the counters of each launch of the plan, in as many passes as they need. A group runs
-     * for one round. Writes values[launch * count + metric], NAN for a metric that the device does
-     * not have. AT_NO_DEVICE if they cannot be read (no library, no permission); the device is
-     * still usable. */
+     * for one round. Writes values[launch * count + metric], NAN if the device lacks the metric.
+     * AT_NO_DEVICE (no library, no permission) leaves the device usable. */
     at_status (*count)(device *d, device_kernel *k, const launch_plan *plan,
                        device_buffer *const *buffers, const device_counting *what, double *values,
                        at_error *error);
@@ -179,45 +172,42 @@ typedef struct device_counters {
 
 /* A device that chooses the order of threads and observes each of them. */
 typedef struct device_analysis {
-    /* Sets the plan of a buffer, for messages. The plan is borrowed until the buffer is freed. */
+    /* Sets the plan of a buffer, for messages. The plan must outlive the buffer. */
     void (*describe)(device_buffer *b, const buffer_plan *plan);
-    /* Sets the schedule of the following launches: 0 runs blocks, warps and lanes in order, any
-     * other number selects an adverse schedule. With `alone`, launches are slower and their faults
+    /* Sets the schedule of the following launches: 0 runs blocks, warps and lanes in order, other
+     * numbers select an adverse schedule. With `alone`, launches are slower and faults
      * reproducible. */
     void (*arrange)(device *d, uint32_t schedule, bool alone);
     /* Lets the following launches start with the module's variables as the last launch left them.
-     * Returns the name of a variable that the launch changed, valid until the next call. Returns
-     * NULL if it changed none; then, and if `plan` is NULL, launches start with the initial
-     * values. */
+     * Returns the name of a changed variable, valid until the next call. If none was changed,
+     * returns NULL; then, and if `plan` is NULL, launches start with the initial values. */
     const char *(*carry_on)(device *d, const device_kernel *k, const launch_plan *plan);
-    /* Limits the work of each following launch, or removes the limit if `most_work` is 0. The
-     * device may raise a small limit. A launch that reaches it ends with a complaint that has its
-     * position. The unit of work is the device's, such that a launch ends at the same position
-     * every time. */
+    /* Limits the work of each following launch; `most_work` 0 means no limit, and the device may
+     * raise a small one. A launch that reaches the limit ends with a complaint, at the same
+     * position every time. The device chooses the unit of work. */
     void (*limit_work)(device *d, uint64_t most_work);
-    /* Returns the interval that holds the time of nine in ten variants for which the last sample
-     * was predicted, in ns. */
+    /* Returns the interval, in ns, that holds the times of nine in ten variants with the last
+     * prediction. */
     void (*interval)(const device *d, int64_t *low_ns, int64_t *high_ns);
     /* Returns the work of the last launch. */
     uint64_t (*work)(const device *d);
     /* Returns the facts of the last complaint. */
     const device_fault *(*fault)(const device *d);
-    /* Returns whether that complaint may differ on a machine with another number of cores, unless
-     * the launch runs alone. */
+    /* Returns whether that complaint depends on the number of cores, unless the launch runs
+     * alone. */
     bool (*varies)(const device *d);
-    /* Returns whether, by its code, the kernel's results may depend on the order of its threads.
-     * With `exactly`, rounding differences count. */
+    /* Returns whether the kernel's results may depend on the order of its threads. With `exactly`,
+     * rounding differences count. */
     bool (*depends_on_order)(const device_kernel *k, bool exactly);
-    /* Writes "; " and a probable cause for results that depend on the order of threads, as seen in
-     * the kernel's launches so far; or "". */
+    /* Writes "; " and a probable cause, seen in the kernel's launches so far, for results that
+     * depend on the order of threads; or "". */
     void (*suspect)(const device_kernel *k, char *text, size_t bytes);
-    /* Returns the text that kernels printed since the last call: in the first launch, or in the
-     * last launch with a fault. The caller frees it. Returns NULL if there is no text. */
+    /* Returns the text that kernels printed in the first launch, or the last one with a fault,
+     * since the last call. The caller frees it. Returns NULL if there is no text. */
     char *(*take_printed)(device *d);
-    /* Sets `never`, `once`, `stores`, `stored` and `together` of `*coverage` from all launches so
-     * far. `kernels` has the variant's kernel for each problem; a line counts as executed if it was
-     * executed for one problem. If coverage->once already names loops, only removes those with a
-     * second iteration. */
+    /* Sets `never`, `once`, `stores`, `stored` and `together` of `*coverage` from all launches.
+     * `kernels` has the variant's kernel for each problem; one of them must have executed a line.
+     * If coverage->once already names loops, only removes those with a second iteration. */
     at_status (*covered)(const device *d, const device_kernel *const *kernels, size_t count,
                          device_coverage *coverage, at_error *error);
     /* Sets a function that long launches call with the number of blocks that have run. */
@@ -230,20 +220,18 @@ typedef struct device_excerpts {
     at_status (*make)(device *d, const device_excerpt_plan *plan, device_excerpt **out,
                       at_error *error);
     void (*free)(device *d, device_excerpt *x); /* `x` may be NULL. */
-    /* Returns the buffers of the problem for device_api.sample(); NULL follows the last. Their
-     * contents are made when a kernel touches them. */
+    /* Returns the buffers for device_api.sample(), with a NULL after the last. A kernel's first
+     * access makes their contents. */
     device_buffer *const *(*buffers)(const device_excerpt *x);
     /* Restores the initial contents of the buffers that a variant may have written. */
     void (*reset)(device_excerpt *x);
     /* Runs some blocks of a variant: the first and last of each side of the grid, and some between.
-     * Adds to the members of `*coverage` for the tuned problem. AT_COMPILE if the launch is
-     * refused. */
+     * Adds to `*coverage` for the tuned problem. AT_COMPILE if the launch is refused. */
     at_status (*check)(device *d, device_excerpt *x, device_kernel *k, const launch_plan *plan,
                        device_excerpt_result *out, device_coverage *coverage, at_error *error);
 } device_excerpts;
 
-/* A kind of device: its functions and capabilities. A kernel argument may be NULL if the plan
- * launches none. */
+/* A kind of device. A kernel argument may be NULL if the plan launches none. */
 typedef struct device_api {
     const char *kind; /* the part of a device name before the colon */
     bool transfers;   /* it supports plans that transfer data between device and host */
@@ -256,8 +244,7 @@ typedef struct device_api {
     const device_analysis *analysis;
     const device_excerpts *excerpts;
 
-    /* Describes up to `capacity` existing devices and sets `*count`. AT_NO_DEVICE if there are
-     * none. */
+    /* Describes up to `capacity` devices and sets `*count`. AT_NO_DEVICE if there are none. */
     at_status (*list)(device_properties *out, size_t capacity, size_t *count, at_error *error);
     /* Finds and describes the device. For hardware, start() must be called next. */
     at_status (*open)(const char *spec, device **out, at_error *error);
@@ -295,24 +282,24 @@ typedef struct device_api {
     void (*kernel_free)(device *d, device_kernel *k);
 
     /* Fills constants from buffers, runs the plan once, and waits. `buffers` are those of the
-     * problem, with a NULL after the last if there are fewer than PLAN_MAX_BUFFERS. Every launch
-     * may access all of them. AT_COMPILE if a launch is refused (resources) and the device is still
-     * usable; AT_DEVICE after a fault. */
+     * problem, with a NULL after the last if fewer than PLAN_MAX_BUFFERS. Every launch may access
+     * all. AT_COMPILE if a launch is refused and the device is still usable; AT_DEVICE after a
+     * fault. */
     at_status (*launch)(device *d, device_kernel *k, const launch_plan *plan,
                         device_buffer *const *buffers, at_error *error);
-    /* Returns a fault of the last launch, which returned AT_OK, and sets `*result` to the outcome
-     * of the variant. The message is valid until the next launch. Returns NULL without a fault. */
+    /* Returns a fault of the last launch, which returned AT_OK, and sets `*result` to the outcome.
+     * The message is valid until the next launch. Returns NULL without a fault. */
     const char *(*complaint)(const device *d, outcome *result);
 
-    /* Runs the plan once and times all its launches together. With DEVICE_CACHE_COLD the L2 is
-     * flushed before. The kernels of `before` run between the flush and the launches; their number
-     * is 0 on devices that predict times. */
+    /* Runs the plan once and times all its launches together. DEVICE_CACHE_COLD flushes the L2
+     * first. The kernels of `before` then run untimed; their number is 0 on devices that predict
+     * times. */
     at_status (*sample)(device *d, device_kernel *k, const launch_plan *plan,
                         device_buffer *const *buffers, device_cache cache,
                         const device_before *before, size_t before_count, int64_t *time_ns,
                         at_error *error);
-    /* Times a copy of `size_bytes` on the device by the same rules, as a ceiling. If `to` is NULL,
-     * `from` is only read; if `from` is NULL, `to` is only written (not on a simulated device). */
+    /* Times a copy of `size_bytes` on the device by the same rules. If `to` is NULL, `from` is only
+     * read; if `from` is NULL, `to` is only written (not on a simulated device). */
     at_status (*sample_copy)(device *d, device_buffer *to, const device_buffer *from,
                              uint64_t size_bytes, device_cache cache, int64_t *time_ns,
                              at_error *error);
@@ -320,7 +307,7 @@ typedef struct device_api {
     at_status (*floor)(device *d, int64_t *floor_ns, int64_t *tick_ns, at_error *error);
 } device_api;
 
-/* Returns the implementation for a spec ("cuda:0" ...). Returns NULL if no kind matches. */
+/* Returns the implementation for a spec ("cuda:0" ...), or NULL. */
 const device_api *device_api_find(const char *spec);
 
 /* Returns all kinds, in the order in which the default device is looked for. */
@@ -328,8 +315,7 @@ const device_api *const *device_apis(size_t *count);
 
 /* Compares plan->count elements as multisets of records (device/tolerance.c). out->wrong is the
  * number of records of `found` without a match, out->first the index of the first element of such a
- * record, and out->expected the first element of an expected record without a match.
- * AT_NO_MEMORY. */
+ * record, and out->expected that of an unmatched expected record. AT_NO_MEMORY. */
 at_status multiset_compare(const buffer_plan *plan, const void *found, const void *expected,
                            device_comparison *out, at_error *error);
 

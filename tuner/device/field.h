@@ -26,11 +26,10 @@ enum { DEVICE_MOST_FIELDS = 32 };
 /* Returns all fields, ordered by name, in static storage. */
 const device_field *device_fields(size_t *count);
 
-/* Returns the field with that name. Returns NULL if there is none. */
+/* Returns the field with that name, or NULL. */
 const device_field *device_field_find(const char *name);
 
-/* Return the kind of a field's value, and its value for a device. A text is borrowed from
- * `device`. */
+/* Return the kind of a field's value, and its value. A text is borrowed from `device`. */
 value_kind device_field_value_kind(const device_field *f);
 value device_field_value(const device_field *f, const arch_limits *device);
 

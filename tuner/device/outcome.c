@@ -33,8 +33,6 @@ bool outcome_find(const char *name, outcome *out)
     return false;
 }
 
-/* ---- coverage ---- */
-
 void coverage_set_skipped(device_coverage *c, const char *what, const char *why)
 {
     if (!c->skipped[0])
@@ -55,8 +53,6 @@ device_coverage *coverage_copy(const device_coverage *c)
         *copy = *c;
     return copy;
 }
-
-/* ---- oracles ---- */
 
 static const struct {
     const char *name, *kernel, *blame;
@@ -96,8 +92,6 @@ bool oracle_find(const char *name, oracle_kind *out)
         }
     return false;
 }
-
-/* ---- measurements ---- */
 
 /* Frees a block through a pointer to const. */
 static void release(const void *owned)

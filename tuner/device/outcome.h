@@ -1,7 +1,5 @@
-/* The verdict on a variant: outcome, coverage of its check, oracle, measurement.
- *
- * Each variant of a run has exactly one outcome. The summary counts outcomes, the journal keeps
- * them with their messages, and none ends the run. */
+/* The verdict on a variant: outcome, coverage of its check, oracle, measurement. Each variant of a
+ * run has exactly one outcome, which the summary counts. No outcome ends the run. */
 #ifndef AUTOTUNE_DEVICE_OUTCOME_H
 #define AUTOTUNE_DEVICE_OUTCOME_H
 
@@ -45,16 +43,14 @@ typedef struct device_fault {
     uint64_t element; /* index in the buffer; past the end if it is the count or more */
 } device_fault;
 
-/* Returns the name in tables, journals and JSON ("ok", "compile_error" ...), "unknown" for any
- * other number. Static storage. */
+/* Returns the name in tables, journals and JSON ("ok" ...), "unknown" for other numbers. */
 const char *outcome_name(outcome o);
 
 /* Finds an outcome by its name. Returns false, and leaves `*out` alone, if there is none. */
 bool outcome_find(const char *name, outcome *out);
 
-/* ---- coverage ----
- *
- * How much of a variant was run by a device that observes its kernels (the simulated device). */
+/* ---- coverage: how much of a variant the simulated device, which observes its kernels, ran
+ * ---- */
 
 enum { COVERAGE_TEXT_BYTES = 320, COVERAGE_PROBLEMS_BYTES = 1024 };
 
@@ -102,12 +98,10 @@ void coverage_set_unproven(device_coverage *c, const char *what, const char *why
 device_coverage *coverage_copy(const device_coverage *c);
 
 /* ---- oracles ----
- *
  * The oracle is the source of the expected results. A reference kernel is independent of the
- * variants, so equal results are right results. Without a reference, the results of the baseline
- * are expected: a variant that agrees with them makes no mistake that the baseline does not make.
- * Files hold the results of another program. Races and invalid accesses are found with any
- * oracle. */
+ * variants. Without one, the results of the baseline are expected: a variant that agrees makes no
+ * mistake that the baseline does not make. Files hold the results of another program. Races and
+ * invalid accesses are found with any oracle. */
 
 typedef enum oracle_kind {
     ORACLE_REFERENCE, /* a kernel that shares no code with the variants */
@@ -117,28 +111,24 @@ typedef enum oracle_kind {
     ORACLE_KINDS
 } oracle_kind;
 
-/* Returns the name in records and JSON: "reference", "baseline", "file", "none". Static storage. */
+/* Returns the name in records and JSON: "reference", "baseline", "file", "none". */
 const char *oracle_name(oracle_kind kind);
 
-/* Returns how messages name the kernel that computes the expected results. Static storage. */
+/* Returns how messages name the kernel that computes the expected results. */
 const char *oracle_kernel(oracle_kind kind);
 
 /* Returns whether the baseline computes expected results, for some problems at least. */
 bool oracle_is_own(oracle_kind kind);
 
-/* Returns the words for elements that differ from the expected ones: "are wrong". Static
- * storage. */
+/* Returns the words for elements that differ from the expected ones: "are wrong". */
 const char *oracle_blame(oracle_kind kind);
 
-/* Finds an oracle by its name. Returns false if there is none. */
+/* Finds an oracle by its name. Returns false if the name is unknown. */
 bool oracle_find(const char *name, oracle_kind *out);
-
-/* ---- measurements ---- */
 
 /* The size of a configuration as text ("tile=64,vec=4,..."), with its NUL. Scripts are checked. */
 enum { CONFIGURATION_BYTES = 16 * 1024 };
 
-/* The measurement of a variant. */
 typedef struct measurement {
     outcome outcome;
     const char *message;       /* reason of an outcome that is not ok; may be NULL or empty */
@@ -151,8 +141,8 @@ typedef struct measurement {
     kernel_resources resources;
 } measurement;
 
-/* Replaces message and samples by copies that `*m` owns. Returns false if memory ran out; a member
- * that could not be copied is then empty. */
+/* Replaces message and samples by copies that `*m` owns. Returns false if memory ran out; the
+ * members without a copy are then empty. */
 bool measurement_own(measurement *m);
 
 /* Frees these copies. */

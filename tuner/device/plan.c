@@ -306,8 +306,6 @@ bool plan_same_entries(const launch_plan *a, const launch_plan *b)
     return memcmp(a->entries, b->entries, sizeof a->entries) == 0;
 }
 
-/* ---- transfers ---- */
-
 bool transfer_from_host(const transfer_task *task)
 {
     return task->direction == TRANSFER_TO_DEVICE || task->direction == TRANSFER_BOTH;

@@ -37,10 +37,9 @@ enum {
 };
 
 /* ---- tolerances ----
- *
- * How far an element that a kernel wrote may be from the expected element. The code that decides is
- * in device/tolerance.c; templates/device_support.cu has the same rules for a GPU, and
- * tests/unit/sim/test_support.c compares both. */
+ * How far an element that a kernel wrote may be from the expected element. device/tolerance.c
+ * decides on the host, templates/device_support.cu on a GPU; tests/unit/sim/test_support.c compares
+ * both. */
 
 /* All kinds but TOLERANCE_EXACT accept NaN for NaN and an infinity for the same infinity, and treat
  * zeros of either sign as equal. */
@@ -63,8 +62,7 @@ typedef struct tolerance {
 /* Returns the tolerance of a plain number in a script: exact for 0, else TOLERANCE_SCALED. */
 tolerance tolerance_of(double limit);
 
-/* Returns whether the limit suits the kind (finite, not negative, whole for ULPs), and `mismatches`
- * is a share or a whole number. */
+/* Returns whether the limit suits the kind, and `mismatches` is a share or a whole number. */
 bool tolerance_is_valid(tolerance t);
 
 /* Returns whether all elements must have equal bits. */
@@ -82,8 +80,7 @@ void tolerance_format(tolerance t, char text[TOLERANCE_TEXT_BYTES]);
 bool tolerance_accepts(tolerance t, double magnitude, dtype type, const void *found,
                        const void *expected);
 
-/* Writes an element with all its digits, so that different elements read differently. A byte is
- * also written in hexadecimal, and a NaN with its bits. */
+/* Writes an element with all its digits, a byte also in hexadecimal, a NaN with its bits. */
 enum { ELEMENT_TEXT_BYTES = 48 };
 void element_format(dtype type, const void *element, char text[ELEMENT_TEXT_BYTES]);
 
@@ -91,10 +88,8 @@ void element_format(dtype type, const void *element, char text[ELEMENT_TEXT_BYTE
 double element_magnitude(dtype type, const void *elements, uint64_t count);
 
 /* ---- transfers ----
- *
- * A transfer task is the same for all variants of a problem: the contents of one buffer become
- * those of another, and one or both of them are in the host's memory. A transfer plan is the way in
- * which a variant does that. */
+ * A transfer task is the same for all variants of a problem: copy one buffer to another, with one
+ * or both of them on the host. A transfer plan is the way in which a variant does that. */
 
 enum { TRANSFER_MAX_STREAMS = 16 };
 
@@ -147,8 +142,7 @@ typedef struct transfer_plan {
 bool transfer_from_host(const transfer_task *task);
 bool transfer_to_host(const transfer_task *task);
 
-/* Return the names that scripts use, in the order of the enumerations (directions from
- * TRANSFER_TO_DEVICE on), and their number in `*count`. */
+/* Return the names that scripts use, in the order of the enumerations (without TRANSFER_NONE). */
 const char *const *transfer_direction_names(size_t *count);
 const char *const *host_memory_names(size_t *count);
 const char *const *host_staging_names(size_t *count);
@@ -180,7 +174,6 @@ typedef enum buffer_fill {
     FILL_COUNT
 } buffer_fill;
 
-/* The hash of a file's contents. */
 typedef struct data_key {
     unsigned char bytes[DATA_KEY_BYTES];
 } data_key;
@@ -245,17 +238,17 @@ typedef struct compared_plan {
     uint64_t count;
 } compared_plan;
 
-/* The launches of a variant: kernels of one module, one after the other. After the last launch of a
- * group, its first launch follows again, until all rounds are done. Launches of a group are
- * adjacent and have the same `rounds`. The last four arrays are undefined beyond their counts.
+/* The launches of a variant: kernels of one module, one after the other. The launches of a group
+ * are adjacent, have the same `rounds`, and run in turn until all rounds are done. The last four
+ * arrays are undefined beyond their counts.
  *
  * With a transfer, all launches (possibly 0) run once for each chunk. Each kernel then has two
  * further arguments of 8 bytes: the chunk's offset in the buffers, and its size in bytes. */
 typedef struct launch_plan {
     uint32_t launch_count; /* 1 or more; 0 is allowed with a transfer */
     kernel_launch launches[PLAN_MAX_LAUNCHES];
-    /* The names of the kernels in C++ ("scale", "ns::scale<64, float>"), each once, in the order of
-     * their first launches, with a NUL after each. */
+    /* The names of the kernels in C++ ("ns::scale<64, float>"), each once, in the order of their
+     * first launches, with a NUL after each. */
     char entries[PLAN_ENTRIES_BYTES];
     uint32_t constant_count;
     constant_plan constants[PLAN_MAX_CONSTANTS];
@@ -273,8 +266,6 @@ typedef struct launch_plan {
 /* Makes an empty plan. */
 void plan_clear(launch_plan *plan);
 
-/* ---- problems ---- */
-
 /* A problem: its buffers, how results are compared, and the work of a launch. */
 typedef struct problem_plan {
     uint32_t buffer_count;
@@ -287,10 +278,10 @@ typedef struct problem_plan {
     buffer_plan buffers[PLAN_MAX_BUFFERS]; /* undefined from buffer_count on */
 } problem_plan;
 
-/* Returns the ceiling of the problem: the script's, or one that follows from the stated work. For
- * traffic that is a copy of the same bytes; a read or a write if inputs and outputs differ by a
- * factor of 16; a pinned copy in each direction if variants transfer. For flops without traffic it
- * is the FP32 rate, or the FP64 rate if a result is double. For items it is CEILING_NONE. */
+/* Returns the script's ceiling, or one that follows from the stated work. For traffic that is a
+ * copy of the same bytes; a read or a write if inputs and outputs differ by a factor of 16; a
+ * pinned copy in each direction if variants transfer. For flops without traffic it is the FP32
+ * rate, or the FP64 rate if a result is double. For items it is CEILING_NONE. */
 ceiling_kind plan_ceiling(const problem_plan *plan);
 
 /* Returns the work of a launch in a unit, 0 if the script does not state it. */
@@ -345,8 +336,7 @@ at_status plan_check_buffers(const launch_plan *plan, uint32_t buffer_count, at_
 /* Returns the name of a launch's kernel, borrowed from the plan, or "" if it launches none. */
 const char *plan_entry(const launch_plan *plan, uint32_t launch);
 
-/* Sets the kernel name of a launch below launch_count. Returns false if the name is empty, has a
- * newline or does not fit. */
+/* Sets the kernel name of a launch. Returns false if it is empty, has a newline or does not fit. */
 bool plan_set_entry(launch_plan *plan, uint32_t launch, const char *name);
 
 /* Writes the names of the kernels, one per line, for a compile request. */
@@ -356,8 +346,8 @@ void plan_entries(const launch_plan *plan, char text[PLAN_ENTRIES_BYTES]);
 uint32_t plan_entry_place(const launch_plan *plan, uint32_t launch);
 
 /* Returns the kernel's name in machine code; the caller frees it. Returns NULL if memory ran out.
- * `symbols` has these names in the order of plan_entries(), one per line. If it is NULL or "", the
- * kernels have C linkage, and both names are the same. */
+ * `symbols` has these names in the order of plan_entries(), one per line; NULL or "" means C
+ * linkage, where both names are the same. */
 char *plan_symbol(const launch_plan *plan, uint32_t launch, const char *symbols);
 
 /* Returns whether plan_entries() of two plans are the same. */
@@ -373,7 +363,7 @@ static inline bool plan_is_struct(const argument_plan *a)
 const void *plan_argument_value(const launch_plan *plan, const argument_plan *argument);
 
 /* Returns a buffer that the plan uses both through a CUDA array and in another way, which is not
- * allowed. Returns PLAN_MAX_BUFFERS if none is. */
+ * allowed, or PLAN_MAX_BUFFERS. */
 uint32_t plan_conflicting_buffer(const launch_plan *plan);
 
 /* Returns the address of a buffer on the device. */
@@ -387,10 +377,8 @@ void plan_copy_structs(const launch_plan *plan, plan_address_of *address_of, con
 const void *plan_argument_in(const argument_plan *argument, const unsigned char *structs);
 
 /* ---- packing ----
- *
- * Write a plan to a pack, for another process or for a hash, and read it. Everything that is read
- * is checked: counts, enumerations, names, sizes. Reading returns false, and the pack has failed,
- * if the plan is not valid. */
+ * Write a plan to a pack, for another process or for a hash, and read it. Reading checks everything
+ * (counts, enumerations, names, sizes); on a fault it returns false, and the pack has failed. */
 
 void plan_put_problem(pack *m, const problem_plan *plan);
 bool plan_get_problem(pack *m, problem_plan *out);

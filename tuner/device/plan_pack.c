@@ -1,5 +1,5 @@
-/* Packing of plans (device/plan.h). The packed bytes of a plan are part of keys: their order must
- * not change without a reason. */
+/* Packs plans (device/plan.h). Keys contain packed plans: do not change the order without a
+ * reason. */
 #include <string.h>
 
 #include "device/plan.h"
@@ -59,7 +59,7 @@ static const pack_field compared_fields[] = {
     PACK_FIELD(compared_plan, count),
 };
 
-/* The direction is packed before, because it says whether a task follows. */
+/* The direction is packed first: without a transfer no task follows. */
 static const pack_field task_fields[] = {
     PACK_FIELD(transfer_task, from),
     PACK_FIELD(transfer_task, to),
@@ -238,8 +238,7 @@ static bool are_sides_good(kernel_launch *launch)
     return true;
 }
 
-/* Returns whether launch `i` is in no group, in the group of the launch before, or begins a
- * group. */
+/* Returns whether launch `i` is in no group, continues a group, or begins one. */
 static bool is_grouped_well(const launch_plan *plan, uint32_t i)
 {
     const kernel_launch *launch = &plan->launches[i];

@@ -54,7 +54,6 @@ void tolerance_format(tolerance t, char text[TOLERANCE_TEXT_BYTES])
         snprintf(text, TOLERANCE_TEXT_BYTES, formats[t.kind], t.limit);
 }
 
-/* An element, zero-extended. */
 typedef union element {
     int8_t s8;
     int16_t s16;
@@ -179,14 +178,11 @@ bool tolerance_accepts(tolerance t, double magnitude, dtype type, const void *fo
 }
 
 /* ---- multisets ----
- *
  * Compares results whose order does not matter: two buffers as multisets of records of plan->record
  * elements. Exact records are matched by their bytes, but only if sums of hashes differ. With a
- * tolerance, records have one element. Both sides are then sorted, NaNs last, and elements of the
- * same rank are compared. For an absolute tolerance that accepts exactly what some matching
- * accepts. */
+ * tolerance, records have one element: both sides are sorted, NaNs last, and elements of the same
+ * rank compared. For an absolute tolerance that accepts exactly what some matching accepts. */
 
-/* Returns the bits of element `i`. */
 static uint64_t bits_at(const void *elements, uint64_t i, size_t size)
 {
     uint64_t bits = 0;
@@ -209,7 +205,6 @@ static uint64_t key_of(dtype type, uint64_t bits)
     return is_signed(type) ? bits ^ top : bits;
 }
 
-/* Maps a key back to the bits of the element. */
 static uint64_t bits_of(dtype type, uint64_t key)
 {
     const dtype_info *t = dtype_get(type);
@@ -230,8 +225,7 @@ static bool is_nan(dtype type, uint64_t key)
     return infinity[type] && (bits_of(type, key) & ~top) > infinity[type];
 }
 
-/* Radix-sorts `count` keys of `bytes` bytes, with `other` as a second buffer. Returns the buffer
- * that holds the result. */
+/* Radix-sorts `count` keys of `bytes` bytes. Returns `keys` or the second buffer `other`. */
 static uint64_t *sort(uint64_t *keys, uint64_t *other, uint64_t count, size_t bytes)
 {
     for (size_t b = 0; b < bytes; b++) {
@@ -261,7 +255,6 @@ static uint64_t hash_records(const unsigned char *records, uint64_t count, size_
     return sum;
 }
 
-/* A record. */
 typedef struct keyed {
     const unsigned char *at;
     size_t size;
@@ -274,7 +267,6 @@ static int compare_keyed(const void *a, const void *b)
     return order ? order : (x->at < y->at) - (x->at > y->at);
 }
 
-/* Matches records by their bytes. */
 static at_status pair_exactly(const buffer_plan *plan, const void *found, const void *expected,
                               device_comparison *out, at_error *error)
 {

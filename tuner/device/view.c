@@ -78,7 +78,6 @@ bool view_same_array(const view_plan *a, const view_plan *b)
     return same;
 }
 
-/* Where the description of a fault is written. */
 typedef struct complaint {
     uint32_t *dimension;
     char *message;

@@ -2,7 +2,7 @@
  * blocks copy boxes between global and shared memory (compute capability 9.0 and newer), texture
  * objects and surface objects. Plain data; cuda/view.c makes the driver's objects.
  *
- * Surfaces, and textures on request, use a CUDA array, memory in the driver's layout. The buffer is
+ * Surfaces, and textures on request, use a CUDA array: memory in the driver's layout. The buffer is
  * copied to the array before the launches, and the array of a surface back after them. */
 #ifndef AUTOTUNE_DEVICE_VIEW_H
 #define AUTOTUNE_DEVICE_VIEW_H
@@ -80,8 +80,8 @@ typedef enum view_fault {
 bool view_same_array(const view_plan *a, const view_plan *b);
 
 /* Checks a view of a buffer with `count` elements (0 if unknown) by the rules of
- * cuTensorMapEncodeTiled, cuTexObjectCreate and cuArray3DCreate (CUDA Driver API). On a fault,
- * writes the dimension to `*dimension`, and the fault and the allowed values to `message`. */
+ * cuTensorMapEncodeTiled, cuTexObjectCreate and cuArray3DCreate (CUDA Driver API). A fault sets
+ * `*dimension` and `message`. */
 view_fault view_check(const view_plan *view, uint64_t count, uint32_t *dimension,
                       char message[VIEW_MESSAGE_BYTES]);
 
