@@ -7,7 +7,7 @@
 
 /* Largest number of combinations of a dense table: 1 MiB at two bits per answer. */
 static const uint64_t dense_limit = UINT64_C(1) << 22;
-/* Limits of the memos: remembered answers and visits (beyond the size of the tree), and numbers of
+/* Limits of the memos: of answers and visits (beyond the size of the tree), and of numbers of
  * removed points, one per visit and constraint, which take 128 MiB. */
 static const size_t memo_allowance = (size_t)1 << 21;
 static const size_t memo_numbers = (size_t)1 << 24;
@@ -40,10 +40,10 @@ typedef struct level_memo {
     keymap seen; /* key of the frontier -> visit */
 } level_memo;
 
-/* The tree is built depth first. `indices` has the values above the current node; row l of
- * `scratch` and `alive` belongs to the current node of level l. levels[l].seen maps the values that
- * later constraints read to the first visit with these values, so that an equal subtree is built
- * once. Its numbers of removed points are then added from visit_removed. */
+/* `indices` has the values above the current node; row l of `scratch` and `alive` belongs to the
+ * current node of level l. levels[l].seen maps the values that later constraints read to the first
+ * visit with these values, so that an equal subtree is built once. Its numbers of removed points
+ * are then added from visit_removed. */
 typedef struct builder {
     space *s;
     space_test test;
@@ -101,7 +101,6 @@ static void key_deinit(tuple_key *k)
     free(k->strides);
 }
 
-/* Returns the key of the values bound before `level`. */
 static uint64_t key_at(const builder *b, const tuple_key *k, size_t level)
 {
     uint64_t key = 0;
@@ -210,7 +209,6 @@ static at_status remember(builder *b, size_t level, uint64_t key, uint32_t node)
     return AT_OK;
 }
 
-/* Returns the size of the tree and the memos in bytes. */
 static size_t builder_bytes(const builder *b)
 {
     size_t bytes = node_writer_bytes(&b->nodes) + b->visit_node_capacity * sizeof *b->visit_node +
@@ -245,7 +243,6 @@ static at_status check_limits(builder *b, size_t level, size_t values)
 
 static at_status visit_node(builder *b, size_t level, uint32_t *node);
 
-/* Visits the subtree of every value of the level's parameter. */
 static at_status visit_values(builder *b, size_t level, size_t *edge_count)
 {
     size_t parameter = b->s->order[level];
@@ -313,7 +310,7 @@ static int compare_tests(const void *left, const void *right)
     return a->constraint < b->constraint ? -1 : a->constraint > b->constraint;
 }
 
-/* Prepares the tests of constraints that read parameters with several values, and counts them. */
+/* Prepares and counts the tests of constraints that read parameters with several values. */
 static bool prepare_tests(builder *b, const bool *reads, size_t *count)
 {
     const space *s = b->s;

@@ -1,7 +1,5 @@
-/* A pattern: the contents of a script as plain data.
- *
- * The script that was loaded (script/script.h) owns everything here. Expressions stay in Lua and
- * are evaluated by script/script.h. */
+/* A pattern: the contents of a script as plain data, owned by the loaded script. Expressions stay
+ * in Lua and are evaluated by script/script.h. */
 #ifndef AUTOTUNE_SPACE_PATTERN_H
 #define AUTOTUNE_SPACE_PATTERN_H
 
@@ -19,8 +17,7 @@ typedef struct pattern_variable {
     value value;
 } pattern_variable;
 
-/* The values that a variable may have: a range from `least` to `most`, a list, or any value of its
- * kind. */
+/* The values that a variable may have: a range, a list, or any value of its kind. */
 typedef struct pattern_domain {
     bool is_range;
     value least, most;
@@ -30,12 +27,12 @@ typedef struct pattern_domain {
 
 enum { PATTERN_MAX_FEATURES = 8, PATTERN_MAX_DEFINITION_BYTES = 2000 };
 
-/* A number by which one of several configurations may be chosen, beside the variables of a problem
- * (`choose_by` in the script). */
+/* A number, besides the variables of a problem, by which a configuration is chosen
+ * (`choose_by`). */
 typedef struct pattern_feature {
     const char *name;
-    /* Its expression and those of the derived values that it reads ("a * waves; waves = ..."), or
-     * their hash if they are long. Features with the same name and definition are the same. */
+    /* Its expression and the derived values that it reads ("a * waves; waves = ..."), or a hash of
+     * long ones. Features with the same name and definition are the same. */
     const char *definition;
     bool of_configuration; /* it reads parameters */
 } pattern_feature;
@@ -57,9 +54,8 @@ typedef struct pattern {
     const char *path; /* path of the script */
     const char *name;
     const char *summary;
-    /* problems[kind][i] is variable i of problem_count variables. If the script has no ragged
-     * problem (ragged = false) or no simulated one, has_problem[kind] is false, and the values are
-     * those of the tuned problem. */
+    /* problems[kind][i] is variable i. A problem that the script lacks has has_problem[kind] false,
+     * and the values of the tuned problem. */
     size_t problem_count;
     const pattern_variable *problems[PROBLEM_KINDS];
     bool has_problem[PROBLEM_KINDS];

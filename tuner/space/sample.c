@@ -8,8 +8,8 @@
 #include "space/tree.h"
 
 enum {
-    /* Values per level that a descent tries before a new one begins: no value near the leaves helps
-     * after a bad choice near the root. */
+    /* Values per level that a descent tries before a new descent begins: after a bad choice near
+     * the root, no value near the leaves helps. */
     TRIES_PER_LEVEL = 2,
     /* Neighbours added for each configuration that a descent finds. */
     NEIGHBOURS_EACH = 15,
@@ -18,9 +18,9 @@ enum {
     LOOK_PERIOD = 4096
 };
 
-/* A descent binds the levels from the first on in `indices`. `choices` and `holds` are scratch: a
- * level copies its values to its row of `shuffled` before it goes deeper. `found` has `count`
- * different configurations; `seen` has their hashes. */
+/* A descent binds the levels from the first on in `indices`. A level copies its values from the
+ * scratch `choices` to its row of `shuffled` before it goes deeper. `found` has `count` different
+ * configurations; `seen` has their hashes. */
 typedef struct sampler {
     space *s;
     const space_constraint *constraints;
@@ -63,7 +63,6 @@ static bool must_end(sampler *m, size_t tested)
     return m->stopped;
 }
 
-/* Removes the values from `choices` that do not satisfy the constraint. */
 static at_status filter(sampler *m, size_t constraint, size_t level, size_t *count)
 {
     if (*count == 0)
@@ -81,7 +80,6 @@ static at_status filter(sampler *m, size_t constraint, size_t level, size_t *cou
     return AT_OK;
 }
 
-/* Adds the current configuration, unless it is known. */
 static at_status keep(sampler *m, bool *is_new)
 {
     const space *s = m->s;
@@ -128,7 +126,6 @@ static at_status descend(sampler *m, size_t level, bool *found)
     return status;
 }
 
-/* Adds up to `most` neighbours of the current configuration. */
 static at_status keep_neighbours(sampler *m, size_t most)
 {
     size_t levels = m->s->level_count;
@@ -154,9 +151,8 @@ static at_status keep_neighbours(sampler *m, size_t most)
     return status;
 }
 
-/* Returns element `i`, from 1, of the sequence 1, 1, 2, 1, 1, 2, 4, 1, 1, 2 ..., the optimal
- * sequence of limits for random restarts without further knowledge (Luby, Sinclair & Zuckerman,
- * "Optimal speedup of Las Vegas algorithms", 1993). */
+/* Returns element `i`, from 1, of 1, 1, 2, 1, 1, 2, 4, 1, 1, 2 ..., the optimal limits for random
+ * restarts (Luby, Sinclair & Zuckerman, "Optimal speedup of Las Vegas algorithms", 1993). */
 static uint64_t luby(uint64_t i)
 {
     for (;;) {
@@ -227,7 +223,6 @@ static at_status write_node(sampler *m, node_writer *w, size_t level, size_t fir
     return status;
 }
 
-/* Radix-sorts the configurations, the last level first. */
 static bool sort_found(sampler *m)
 {
     size_t levels = m->s->level_count;

@@ -54,8 +54,6 @@ static at_status find_used(space *s, at_error *error)
     return AT_OK;
 }
 
-/* ---- order of parameters ---- */
-
 /* A conditional parameter, fixed to one value if its condition is false, prunes less than its few
  * combinations suggest. The weight was chosen by the time to enumerate the patterns in lua/. */
 enum { CONDITIONAL_WEIGHT = 8 };
@@ -118,8 +116,8 @@ static void bind(chooser *c, space *s, size_t parameter)
     s->order[s->level_count++] = parameter;
 }
 
-/* Binds the constraint's unbound parameters: first those that most constraints read, then those
- * with the fewest values. */
+/* Binds the constraint's unbound parameters: first those in most constraints, then those with few
+ * values. */
 static void complete(chooser *c, space *s, const space_constraint *constraint)
 {
     for (;;) {
@@ -173,9 +171,6 @@ cleanup:
     return status;
 }
 
-/* ---- construction ---- */
-
-/* Makes a space with an order and without a tree. */
 static at_status prepare(const space_parameter *parameters, size_t parameter_count,
                          const space_constraint *constraints, size_t constraint_count, space **out,
                          at_error *error)
@@ -267,8 +262,6 @@ void space_free(space *s)
     free(s->nodes);
     free(s);
 }
-
-/* ---- questions ---- */
 
 size_t space_parameter_count(const space *s)
 {

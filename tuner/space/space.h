@@ -1,12 +1,11 @@
 /* The search space: parameters, their values, and constraints among them.
  *
- * A space is made of parameters with lists of values, and of constraints, of which only the
- * parameters and a test function are known. It counts the valid configurations and gives them
- * indices from 0 to space_count() - 1, in a fixed order: lexicographic in the order in which the
- * space binds parameters. Uniform sampling is drawing an index. A configuration is an array with
- * one value index (uint16_t) per parameter. The Cartesian product is never walked: a constraint
- * prunes as soon as its last parameter is bound. Memory grows with the prefix tree of valid
- * configurations, in which equal subtrees are stored once.
+ * A space knows of a constraint only its parameters and a test function. It counts the valid
+ * configurations and gives them indices from 0 to space_count() - 1, in lexicographic order of the
+ * parameters as the space binds them. Drawing an index samples uniformly. A configuration is an
+ * array with one value index (uint16_t) per parameter. A constraint prunes as soon as its last
+ * parameter is bound, so the Cartesian product is never walked. Memory grows with the prefix tree
+ * of valid configurations, in which equal subtrees are stored once.
  *
  * A space does not change. Names, values and texts are borrowed and must outlive it. */
 #ifndef AUTOTUNE_SPACE_SPACE_H
@@ -45,8 +44,7 @@ typedef struct space_question {
 } space_question;
 
 /* Sets holds[i] to whether the constraint holds for choices[i]. May fail, for example by a Lua
- * error in the expression. Must be a pure function: the space may keep answers, and asks in any
- * order. */
+ * error. Must be a pure function: the space may keep answers, and asks in any order. */
 typedef at_status (*space_test)(void *context, const space_question *question, bool *holds,
                                 at_error *error);
 
@@ -61,7 +59,7 @@ typedef struct space_limits {
     uint64_t most_configurations; /* 0 for 2^64 - 1 */
     size_t memory_bytes;          /* limit while it is built; 0 for none */
     /* Called about every millisecond, always at the same points of the work. Returns whether to
-     * stop. May be NULL. */
+     * stop. */
     bool (*stop)(void *context, const space_progress *progress);
     void *stop_context;
 } space_limits;
@@ -80,19 +78,19 @@ at_status space_new_limited(const space_parameter *parameters, size_t parameter_
                             space_test test, void *context, const space_limits *limits, space **out,
                             at_error *error);
 
-/* Makes a space of up to `most` valid configurations, for spaces that cannot be enumerated. They
- * are found by random descents of the tree, with some Hamming neighbours of each, so that
- * strategies can move between neighbours. `known` is the first; it must be valid, or NULL. The
- * result is deterministic unless `limits->stop` ends the search, which keeps the configurations
- * found so far. The other limits are ignored. An empty result does not prove that the space is
- * empty. The sample is not uniform: configurations with many neighbours are more likely. */
+/* Makes a space of up to `most` valid configurations, for spaces that cannot be enumerated, by
+ * random descents of the tree, with some Hamming neighbours of each. `known` is the first; it must
+ * be valid, or NULL. Deterministic unless `limits->stop` ends the search, which keeps the
+ * configurations found so far; the other limits are ignored. An empty result does not prove that
+ * the space is empty. The sample is not uniform: configurations with many neighbours are more
+ * likely. */
 at_status space_sample(const space_parameter *parameters, size_t parameter_count,
                        const space_constraint *constraints, size_t constraint_count,
                        space_test test, void *context, const space_limits *limits, uint64_t most,
                        const uint16_t *known, space **out, at_error *error);
 
-/* Returns whether the space is a sample of the valid configurations. If so, space_count() is the
- * size of the sample, and space_removed() is NAN. */
+/* Returns whether the space is a sample. If so, space_count() is the size of the sample, and
+ * space_removed() is NAN. */
 bool space_is_sample(const space *s);
 
 /* Frees a space. `s` may be NULL. */
@@ -113,9 +111,9 @@ void space_at(const space *s, uint64_t index, uint16_t *indices);
 /* Finds the index of a configuration. Returns false if it is not valid. */
 bool space_find(const space *s, const uint16_t *indices, uint64_t *index);
 
-/* Returns the index of a valid configuration close to `wanted`. Goes through the parameters in the
- * order in which the space binds them, and takes for each the value with the nearest index that
- * some valid configuration has. A valid configuration gives itself. The space must not be empty. */
+/* Returns the index of a valid configuration close to `wanted`: for each parameter, in the order of
+ * binding, the value with the nearest index that some valid configuration has. A valid
+ * configuration gives itself. The space must not be empty. */
 uint64_t space_project(const space *s, const uint16_t *wanted);
 
 /* Lists the Hamming neighbours of the configuration at `index`, which differ in exactly one
@@ -129,8 +127,8 @@ size_t space_hamming_limit(const space *s);
 bool space_uses(const space *s, size_t parameter, uint16_t value_index);
 
 /* Returns how many points of the Cartesian product `constraint` removes, exact below 2^53. A point
- * counts for the first tested constraint that rejects it, in the order in which parameters are
- * bound. The sum over all constraints and space_count() is the size of the product. */
+ * counts for the first constraint tested that rejects it. The sum over all constraints and
+ * space_count() is the size of the product. */
 double space_removed(const space *s, size_t constraint);
 
 #endif

@@ -33,8 +33,6 @@ at_status space_test_constants(const space *s, const bool *reads, uint16_t *indi
     return AT_OK;
 }
 
-/* ---- writing ---- */
-
 at_status node_no_memory(at_error *error)
 {
     return error_set(error, AT_NO_MEMORY,

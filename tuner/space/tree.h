@@ -4,7 +4,7 @@
  * A valid configuration is a path from the root to the terminal node, with a level for each
  * parameter that has more than one value. Equal subtrees are stored once (a multi-valued decision
  * diagram), so that unconnected groups of parameters need the sum of their trees, not the product.
- * Every edge leads to at least one configuration. */
+ * Every edge leads to a configuration. */
 #ifndef AUTOTUNE_SPACE_TREE_H
 #define AUTOTUNE_SPACE_TREE_H
 
@@ -41,13 +41,12 @@ struct space {
     bool **used;   /* for each value of each parameter: it occurs in a configuration */
 };
 
-/* Enumerates the space: fills nodes, edges, root and removed. Parameters and `order` must be
- * set. */
+/* Fills nodes, edges, root and removed of a space whose parameters and `order` are set. */
 at_status space_build(space *s, const space_constraint *constraints, space_test test, void *context,
                       const space_limits *limits, at_error *error);
 
-/* Samples the space: like space_build(), with up to `most` valid configurations. `known` is the
- * first of them; it may be NULL. */
+/* Like space_build(), with up to `most` valid configurations. `known` (may be NULL) is the
+ * first. */
 at_status space_draw(space *s, const space_constraint *constraints, space_test test, void *context,
                      const space_limits *limits, uint64_t most, const uint16_t *known,
                      at_error *error);
@@ -56,8 +55,8 @@ at_status space_draw(space *s, const space_constraint *constraints, space_test t
  * caller. Returns NULL if memory ran out. */
 bool *space_reads(const space *s, const space_constraint *constraints);
 
-/* Tests the constraints that read no level, only parameters with one value. `*broken` is the first
- * that fails, or SIZE_MAX. Returns the status of the test. */
+/* Tests the constraints that read only parameters with one value. `*broken` is the first that
+ * fails, or SIZE_MAX. Returns the status of the test. */
 at_status space_test_constants(const space *s, const bool *reads, uint16_t *indices,
                                space_test test, void *context, size_t *broken, at_error *error);
 
@@ -71,23 +70,20 @@ typedef struct node_writer {
     size_t node_capacity, edge_capacity, edge_count;
 } node_writer;
 
-/* Makes a writer for a space without nodes and writes the terminal node. `most_configurations` 0
- * means no limit. The caller calls node_writer_deinit(), also after a failure. The space owns the
- * nodes. AT_NO_MEMORY. */
+/* Makes a writer for a space without nodes, and the terminal node. `most_configurations` 0 means no
+ * limit. Always call node_writer_deinit(). The space owns the nodes. AT_NO_MEMORY. */
 at_status node_writer_init(node_writer *w, space *s, uint64_t most_configurations, at_error *error);
 void node_writer_deinit(node_writer *w);
 
-/* Finds or writes the node with these edges, of which child and value are set, ascending by value.
- * `*node` is NODE_NONE if `count` is 0. AT_SCRIPT if there are too many configurations,
- * AT_NO_MEMORY. */
+/* Finds or writes the node with these edges: child and value are set, values ascend. `*node` is
+ * NODE_NONE if `count` is 0. AT_SCRIPT if there are too many configurations, AT_NO_MEMORY. */
 at_status node_write(node_writer *w, space_edge *edges, size_t count, uint32_t *node,
                      at_error *error);
 
 /* Returns the memory of the writer and the nodes in bytes. */
 size_t node_writer_bytes(const node_writer *w);
 
-/* Returns `array` with room for `needed` items, reallocated if necessary. Returns NULL if memory
- * ran out. */
+/* Returns `array`, reallocated for `needed` items if necessary, or NULL if memory ran out. */
 void *node_widen(void *array, size_t *capacity, size_t needed, size_t item_bytes);
 
 /* Sets AT_NO_MEMORY for a tree. */
