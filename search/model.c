@@ -1,9 +1,9 @@
-/* Tries the configuration with the lowest predicted cost, as predicted by a simulated device and
- * corrected by measurements.
+/* Tries the configuration with the lowest cost that a simulated device predicts, corrected by
+ * measurements.
  *
  * The correction is the mean error, in logarithms, of the predictions for the nearest measured
- * configurations, shrunk towards the mean error of all. Without predictions all costs are predicted
- * equal, which makes this a search by nearest neighbours. */
+ * configurations, shrunk towards the mean error of all. Without predictions all costs are equal,
+ * which makes this a search by nearest neighbours. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -15,8 +15,8 @@ enum { NEAREST = 5, FIRST = 5, LOOKED_AT = 64 };
 enum { RANDOM_EVERY = 10, DRAWS = 8 };
 
 /* Configurations whose predicted cost is above this times the lowest are tried last. 19 of 20
- * predictions are within a factor of 2 of the measurement (tests/bench/predicted.py), so the real
- * order of two costs that differ by this factor is seldom reversed. */
+ * predictions are within a factor of 2 of the measurement (tests/bench/predicted.py), so
+ * predictions seldom reverse the order of two costs that differ by this factor. */
 static const double hopeless = 4;
 
 typedef struct model {

@@ -1,11 +1,11 @@
-/* Variable-neighbourhood search with a memory. Each step generates a few candidates, from three
- * neighbourhoods of the current configuration and by crossing the best ones. It tries the candidate
- * whose nearest neighbours among all trials were fastest.
+/* Variable-neighbourhood search with a memory. Each step generates candidates from three
+ * neighbourhoods of the current configuration and by crossing the best ones, and tries the
+ * candidate whose nearest neighbours among all trials were fastest.
  *
  * Variable neighbourhoods: Mladenovic & Hansen (1997). The filter by nearest neighbours follows the
  * search that van Stein et al., "Automated algorithm design for auto-tuning optimizers" (2025),
- * generated. No configuration is tried twice, as with an unlimited tabu list. Neighbourhoods are
- * drawn with weights that adapt to their success. */
+ * generated. No configuration is tried twice. Neighbourhoods are drawn with weights that adapt to
+ * their success. */
 #include <math.h>
 
 #include "search/strategies.h"

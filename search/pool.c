@@ -8,8 +8,6 @@
 #include "base/memory.h"
 #include "search/regression/gp.h"
 
-/* ---- feasibility ---- */
-
 /* At half of a parameter's range the weight is 1/12; between neighbours of ten values it is 0.9. */
 static const double sharpness = 10;
 
@@ -73,8 +71,6 @@ double feasibility_chance(const feasibility *f, size_t candidate)
     double works = (double)f->works[candidate] + 1;
     return works / (works + (double)f->breaks[candidate]);
 }
-
-/* ---- candidates ---- */
 
 /* Most spaces have fewer configurations. The memory and time of the model grow with the pool. */
 enum { POOL_LIMIT = 8192, ELITE = 8 };

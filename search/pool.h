@@ -1,6 +1,4 @@
-/* The candidates of the strategy `surrogate`, and the probability that each of them works.
- *
- * Apart from surrogate.c, because the choice of candidates and the model are independent. */
+/* The candidates of the strategy `surrogate`, and the probability that each of them works. */
 #ifndef AUTOTUNE_POOL_H
 #define AUTOTUNE_POOL_H
 
@@ -12,7 +10,6 @@
 #include "search/strategies.h"
 
 /* ---- feasibility ----
- *
  * Estimates the probability that a configuration works, by the weighted share of successes
  * (Nadaraya-Watson): an outcome has the weight exp(-sharpness * squared distance), with the
  * distance of encoding.h. One success is assumed everywhere, so that few failures prove little.
@@ -40,7 +37,6 @@ void feasibility_learn(feasibility *f, const ledger *l, size_t trial);
 double feasibility_chance(const feasibility *f, size_t candidate);
 
 /* ---- candidates ----
- *
  * All configurations of a small space. Of a large space, the neighbours of the best trials and a
  * random sample. */
 

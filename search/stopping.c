@@ -16,8 +16,7 @@ struct stopping_step {
 };
 
 /* By the curves in search/README.md, `normal` brings the default strategy close to its final
- * result, `thorough` has several times as many evaluations, and `quick` as many as its time limit
- * allows. */
+ * result, `thorough` has several times as many evaluations, `quick` as many as its time allows. */
 static const struct {
     const char *name;
     uint64_t evaluations; /* 0 for all */

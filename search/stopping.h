@@ -1,8 +1,6 @@
-/* Stopping rules of a search: limits on evaluations, time, cost and gain; efforts, which are named
- * sets of limits.
- *
- * Each limit is optional. The first limit that is reached ends the search. The caller supplies the
- * outcomes and the elapsed time. */
+/* Stopping rules of a search: optional limits on evaluations, time, cost and gain, the first of
+ * which ends the search; efforts, which are named sets of limits. The caller supplies the outcomes
+ * and the elapsed time. */
 #ifndef AUTOTUNE_STOPPING_H
 #define AUTOTUNE_STOPPING_H
 
@@ -50,8 +48,8 @@ stop_reason stopping_check(const stopping *s, double elapsed_s);
  * is, or the number so far if it should end now. */
 uint64_t stopping_expected(const stopping *s);
 
-/* How thoroughly to search, in ascending order. A record made with an effort is not tuned again
- * with the same or a lower effort. */
+/* How thoroughly to search, ascending. A record also answers requests with the same or a lower
+ * effort. */
 typedef enum effort {
     EFFORT_QUICK,
     EFFORT_NORMAL,
@@ -60,7 +58,7 @@ typedef enum effort {
     EFFORTS
 } effort;
 
-/* Returns "quick", "normal", "thorough" or "exhaustive". Static storage. */
+/* Returns "quick", "normal", "thorough" or "exhaustive". */
 const char *effort_name(effort e);
 
 /* Finds an effort by its name. AT_USAGE names the nearest. */

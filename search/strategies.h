@@ -12,9 +12,8 @@
 #include "search/strategy.h"
 
 /* ---- random draw (draw.c) ----
- *
- * Draws the numbers 0 to count - 1 in random order, each once. This is a Fisher-Yates shuffle that
- * stores only the places that differ from their number, so memory grows with the numbers drawn. */
+ * Draws the numbers 0 to count - 1 in random order, each once: a Fisher-Yates shuffle that stores
+ * only the places that differ from their number, so memory grows with the numbers drawn. */
 
 typedef struct draw {
     uint64_t left; /* numbers that are not drawn yet */
@@ -29,7 +28,6 @@ void draw_deinit(draw *d);
 bool draw_next(draw *d, uint64_t *number);
 
 /* ---- ledger (ledger.c) ----
- *
  * The trials of a strategy: the configurations that were proposed to or told by the caller, in the
  * order of their first appearance, with their outcomes. */
 
@@ -72,15 +70,13 @@ bool ledger_start(ledger *l, uint64_t *configuration);
 /* Adds an unseen configuration as an outstanding trial. */
 void ledger_ask(ledger *l, uint64_t configuration);
 
-/* Records an outcome, also of a configuration that was never proposed. Returns its trial. Returns
- * SIZE_MAX, and changes nothing, if the configuration is invalid or was told before. */
+/* Records an outcome, also of a configuration that was never proposed. Returns its trial, or
+ * SIZE_MAX if the configuration is invalid or was told before. */
 size_t ledger_tell(ledger *l, uint64_t configuration, double cost);
 
 /* ---- moves (moves.c) ----
- *
- * Moves from a configuration to another. Every result is valid: if the changed values are not a
- * valid configuration, space_project() gives the nearest one. Random numbers come from the
- * ledger. */
+ * Moves between valid configurations: if the changed values are not a valid configuration,
+ * space_project() gives the nearest one. Random numbers come from the ledger. */
 
 typedef struct moves {
     ledger *ledger; /* borrowed; must not move */
@@ -98,7 +94,7 @@ void moves_deinit(moves *m);
 /* Returns the configuration after `changes` random parameters got another value. */
 uint64_t moves_mutate(moves *m, uint64_t configuration, size_t changes);
 
-/* Moves each parameter to the previous value, to the next, or not at all, each with probability
+/* Moves each parameter to the previous value, the next, or not at all, each with probability
  * 1/3. */
 uint64_t moves_shift(moves *m, uint64_t configuration);
 
@@ -112,11 +108,8 @@ size_t moves_unseen_neighbours(moves *m, uint64_t configuration);
 size_t moves_difference(moves *m, uint64_t a, uint64_t b);
 
 /* Returns the mean logarithm of the costs of the `count` (at most 8) told configurations with the
- * fewest differing parameters. A failure counts as the worst cost so far. Returns NAN before the
- * first success. */
+ * fewest differing parameters. A failure counts as the worst cost. Returns NAN before a success. */
 double moves_nearest_cost(moves *m, uint64_t configuration, size_t count);
-
-/* ---- strategies ---- */
 
 /* The first member of the struct of each strategy. */
 struct strategy {

@@ -7,8 +7,6 @@
 #include "base/text.h"
 #include "search/strategies.h"
 
-/* ---- simple strategies ---- */
-
 static bool random_propose(strategy *s, uint64_t *configuration)
 {
     return ledger_random(&s->ledger, configuration);
@@ -22,11 +20,10 @@ static const strategy_kind strategy_random = {
     .propose = random_propose,
 };
 
-/* Every configuration: SPREAD of them from all over the space, then the others in order.
- *
- * The first configurations in order have the least values, which are usually slow
- * (search/surrogate.c). A good configuration is wanted early, because callers may drop much slower
- * ones. Multiples of the golden ratio leave the smallest gaps, however many are taken. */
+/* Every configuration: SPREAD of them from all over the space, then the others in order. The first
+ * ones in order have the least values, which are usually slow (search/surrogate.c), and callers may
+ * drop variants much slower than the best so far. Multiples of the golden ratio leave the smallest
+ * gaps. */
 enum { SPREAD = 32 };
 
 typedef struct exhaustive {
@@ -59,8 +56,6 @@ static const strategy_kind strategy_exhaustive = {
     .blind = true,
     .propose = exhaustive_propose,
 };
-
-/* ---- all strategies by name ---- */
 
 static const strategy_kind *const kinds[] = {
     &strategy_surrogate, &strategy_neighbourhood, &strategy_model,
@@ -101,8 +96,6 @@ at_status strategy_find(const char *name, const strategy_kind **out, at_error *e
         }
     return name ? unknown_name(name, error) : AT_OK;
 }
-
-/* ---- a strategy ---- */
 
 strategy *strategy_new(const strategy_kind *kind, const strategy_options *options)
 {

@@ -24,15 +24,15 @@ typedef struct strategy_options {
     const uint64_t *start; /* configurations to try first: the script's default, a warm start */
     size_t start_count;
     /* Predicted cost of each configuration, not finite if it is unknown or predicted to fail. NULL
-     * without predictions. Borrowed; must outlive the strategy. */
+     * without predictions. Must outlive the strategy. */
     const double *prior;
 } strategy_options;
 
 /* The cost of a configuration that failed: did not compile, was wrong, crashed ... */
 #define STRATEGY_FAILED INFINITY
 
-/* A kind of strategy. It only decides what to try next. The ledger (strategies.h) handles start
- * configurations and outcomes, and prevents that a configuration is proposed twice. */
+/* A kind of strategy, which only decides what to try next. The ledger (strategies.h) handles start
+ * configurations and outcomes, and prevents repeated proposals. */
 typedef struct strategy_kind {
     const char *name;    /* value of --strategy */
     const char *summary; /* one line for --help */
@@ -42,7 +42,7 @@ typedef struct strategy_kind {
     /* May be NULL. */
     void (*init)(strategy *s, const strategy_options *options);
     void (*deinit)(strategy *s);
-    /* Proposes an unseen configuration. Returns false if there is none, or none before the next
+    /* Proposes an unseen configuration. Returns false if none is left, or none before an
      * outcome. */
     bool (*propose)(strategy *s, uint64_t *configuration);
     /* Called after the outcome of a trial of the ledger was told. May be NULL. */
@@ -62,19 +62,19 @@ strategy *strategy_new(const strategy_kind *kind, const strategy_options *option
 size_t strategy_ask(strategy *s, size_t capacity, uint64_t *configurations);
 
 /* Tells the outcome of a configuration: its cost (above 0, lower is better, for example a time in
- * ns) or STRATEGY_FAILED. A configuration that was not asked for, measured elsewhere, is learned
- * from and not proposed later. Only the first outcome of a configuration counts. */
+ * ns) or STRATEGY_FAILED. The configuration may have been measured without being asked for. Only
+ * its first outcome counts. */
 void strategy_tell(strategy *s, uint64_t configuration, double cost);
 
 /* Returns an upper bound of the chance that any configuration that was not asked yet costs less
- * than (1 - tie) times the least cost told so far, by the strategy's model of costs. It is 0 if the
- * space is exhausted, and 1 if the strategy has no model or no outcome yet. */
+ * than (1 - tie) times the least cost so far. Returns 0 if the space is exhausted, and 1 if the
+ * strategy has no model or no outcome yet. */
 double strategy_chance(strategy *s, double tie);
 
 /* Frees a strategy. `s` may be NULL. */
 void strategy_free(strategy *s);
 
-/* Returns all kinds, the default first, and their number in `*count`. Static storage. */
+/* Returns all kinds, the default first, and their number in `*count`. */
 const strategy_kind *const *strategy_kinds(size_t *count);
 
 /* Finds a kind by its name; NULL and "auto" mean the default. AT_USAGE names the nearest. */

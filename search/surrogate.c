@@ -1,7 +1,7 @@
 /* Bayesian optimisation: after a space-filling first sample, tries the candidate with the largest
  * expected improvement over the best cost, by a Gaussian process over all outcomes.
  *
- * The criterion is the expected improvement (Jones, Schonlau & Welch 1998) of the cost's score
+ * The expected improvement (Jones, Schonlau & Welch 1998) is that of the cost's score
  * (regression/encoding.h), times the probability that the configuration works (pool.h). Outstanding
  * configurations count with their predicted value (the "kriging believer" of Ginsbourger, Le Riche
  * & Carraro 2010), so that the configurations of a batch differ. */
@@ -14,17 +14,16 @@
 #include "search/regression/gp.h"
 #include "search/strategies.h"
 
-/* These bound the time of a decision. From more outcomes, the model keeps KEPT_ROWS: one half of
- * them the best, the other an even sample of the rest. Lengths are fitted to at most
- * FITTED_ROWS. */
+/* Bounds of the time of a decision. From more outcomes, the model keeps KEPT_ROWS: half of them the
+ * best, half an even sample of the rest. Lengths are fitted to at most FITTED_ROWS. */
 enum { ROW_LIMIT = 400, KEPT_ROWS = 300, FITTED_ROWS = 150, FITTED_EACH = 50, FIT_STEPS = 25 };
 
 /* The first sample begins, without start configurations, with the most central of CENTRE_TRIES
  * random configurations with few least values, because extremes are usually slow. Each further one
- * is the one of DESIGN_TRIES random configurations that is farthest from all trials. The sample
- * takes a thirtieth of the budget, and all trials between the first failure and the first success.
- * Other trials before the first outcome follow the prior of the model: dozens are compiled before
- * the device is open, and a small budget cannot spare them. */
+ * is the farthest from all trials of DESIGN_TRIES random configurations. The sample takes a
+ * thirtieth of the budget, and all trials between the first failure and the first success. Other
+ * trials before the first outcome follow the prior of the model: dozens are compiled before the
+ * device is open, and a small budget cannot spare them. */
 enum {
     DESIGN_LEAST = 1,
     DESIGN_MOST = 10,
@@ -33,15 +32,16 @@ enum {
     CENTRE_TRIES = 64
 };
 
-/* The score is expected to be worse by this for each least value (encoding_least()), such as one
- * element per thread or the smallest tile. The prior weighs as much as penalty_weight outcomes. */
+/* Each least value (encoding_least()), such as one element per thread, is expected to make the
+ * score worse by this. The prior weighs as much as penalty_weight outcomes. */
 static const double least_penalty = 0.25, penalty_weight = 16;
 
-/* The kernel is fitted after each success up to FITTED_EACH, then whenever their number has grown
- * by this factor. */
+/* Refit after each success up to FITTED_EACH, then whenever their number has grown by this
+ * factor. */
 static const double fit_growth = 1.3;
 
-/* The model's deviations are believed as if this many forecasts had been off by one deviation. */
+/* The weight of the model's own deviations: as if this many forecasts had been off by one
+ * deviation. */
 static const double trusted_forecasts = 10;
 
 /* The score, less expected_score(), that the model expects of a trial. */
@@ -102,8 +102,7 @@ static void surrogate_deinit(strategy *s)
     free(g->forecasts);
 }
 
-/* Returns the score that is expected before any outcome. The model learns the difference from
- * it. */
+/* Returns the score expected before any outcome. The model learns the difference from it. */
 static double expected_score(surrogate *g, uint64_t configuration)
 {
     return g->penalty * (double)encoding_least(&g->encoding, configuration);
@@ -128,8 +127,7 @@ static size_t design_count(const surrogate *g)
     return share < DESIGN_LEAST ? DESIGN_LEAST : share > DESIGN_MOST ? DESIGN_MOST : (size_t)share;
 }
 
-/* Returns the random configuration with the least mean distance to the others and few least
- * values. */
+/* Returns the random configuration nearest to the others on average, with few least values. */
 static uint64_t propose_centre(surrogate *g)
 {
     ledger *l = &g->base.ledger;
@@ -220,8 +218,8 @@ static double row_value(surrogate *g, const ledger_trial *t)
                : cost_scale_score(&g->scale, t->cost) - expected_score(g, t->configuration);
 }
 
-/* Fits the penalty: the slope of a line through the scores over the number of least values, by
- * ridge regression towards least_penalty. */
+/* Fits the penalty: the slope of the scores over the number of least values, by ridge regression
+ * towards least_penalty. */
 static void fit_penalty(surrogate *g, size_t count)
 {
     double x = 0, y = 0, xx = 0, xy = 0, n = (double)count;
@@ -294,7 +292,6 @@ static void fit(surrogate *g)
     g->ready = true;
 }
 
-/* Adds all new trials and outcomes to the model. */
 static void update(surrogate *g)
 {
     const ledger *l = &g->base.ledger;
@@ -310,7 +307,6 @@ static void update(surrogate *g)
     g->stale = false;
 }
 
-/* The share of a normal distribution below so many deviations. */
 static double normal_share(double deviations)
 {
     return 0.5 * erfc(-deviations * M_SQRT1_2);
@@ -324,7 +320,6 @@ static double expected_improvement(double best, double mean, double deviation)
     return gain > 0 ? gain : 0;
 }
 
-/* Keeps what the model expects of the trial that is asked next. */
 static void keep_forecast(surrogate *g, struct forecast expected)
 {
     const struct forecast none = {0};
@@ -333,7 +328,7 @@ static void keep_forecast(surrogate *g, struct forecast expected)
     memory_add(&g->forecasts, &g->forecast_count, &expected, sizeof expected);
 }
 
-/* Holds the outcome of a trial against what the model expected of it. */
+/* Compares the outcome of a trial with its forecast. */
 static void judge_forecast(surrogate *g, size_t trial)
 {
     if (trial >= g->forecast_count || g->forecasts[trial].deviation <= 0)
@@ -395,8 +390,8 @@ static void surrogate_learn(strategy *s, size_t trial)
 }
 
 /* Adds up the chances of all candidates; those of a sample stand for the others, too. Deviations
- * count as many times as large as the model's forecasts were off in the mean, but never less: it
- * was fitted to the outcomes, and its proposals are where it is the most hopeful. */
+ * are multiplied by the mean error of the forecasts, at least 1: the model was fitted to the
+ * outcomes, and its proposals are where it is the most hopeful. */
 static double surrogate_chance(strategy *s, double tie)
 {
     surrogate *g = (surrogate *)s;

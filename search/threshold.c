@@ -100,8 +100,8 @@ static bool middle_of(const threshold *t, size_t low, size_t high, bool supposit
     return false;
 }
 
-/* Finds the middle of the longest range in [low, high] without answers; with `suppositions_count`,
- * without expected answers, too. Returns its length. */
+/* Finds the middle of the longest range in [low, high] without answers (with `suppositions_count`,
+ * without expected answers, too). Returns its length. */
 static size_t middle_of_longest(const threshold *t, size_t low, size_t high,
                                 bool suppositions_count, size_t *place)
 {

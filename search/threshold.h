@@ -2,10 +2,9 @@
  *
  * The line has the points 0 to count - 1. The caller finds the answer at a point, for example
  * whether a variant spills. A monotone response is bisected. Then, within the budget, other points
- * are tried, because the response may change back: points beside the change, every few points
- * around it, the preferred points, then the middles of untried ranges. If the response does change
- * back, every point is asked for. Points without an answer (a variant that does not compile) are
- * ignored. */
+ * are tried, because the response may change back: beside the change, every few points around it,
+ * the preferred points, the middles of untried ranges. If it does change back, every point is asked
+ * for. Points without an answer (a variant that does not compile) are ignored. */
 #ifndef AUTOTUNE_SEARCH_THRESHOLD_H
 #define AUTOTUNE_SEARCH_THRESHOLD_H
 
@@ -45,8 +44,7 @@ void threshold_deinit(threshold *t);
 /* Prefers a point in the search for further changes. */
 void threshold_prefer(threshold *t, size_t place);
 
-/* Sets the expected answer at a point. All expected answers are dropped when one is
- * contradicted. */
+/* Sets the expected answer at a point. A contradiction drops all expected answers. */
 void threshold_expect(threshold *t, size_t place, threshold_answer answer);
 
 /* Finds the next point to ask for. Returns false if the line is decided. */

@@ -4,8 +4,7 @@
 
 #include "base/stats.h"
 
-/* Yuen 1974. A tenth removes the outliers that a shared host causes in 2 % of samples, and costs
- * little without outliers. */
+/* Yuen 1974. Trimming a tenth removes the outliers that a shared host causes in 2 % of samples. */
 static const double trimmed_share = 0.1;
 
 paired paired_compare(const int64_t *a, const int64_t *b, size_t blocks, int64_t tick_ns,
@@ -34,8 +33,6 @@ double paired_half_width(const paired *p, double quantile)
     double half = quantile * p->error;
     return half > p->tick ? half : p->tick;
 }
-
-/* ---- balanced orders ---- */
 
 size_t balance_rows(size_t items)
 {

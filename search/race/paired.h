@@ -1,5 +1,4 @@
-/* Measurements in blocks: the comparison of two series block by block, and balanced orders of a
- * block.
+/* Measurements in blocks: the comparison of two series, and balanced orders of a block.
  *
  * Sample i of both series was taken in block i, so the state of the machine during the block
  * cancels in the ratio. The comparison is the 10 % trimmed mean of the logarithms of the ratios,
@@ -17,8 +16,8 @@ typedef struct paired {
 } paired;
 
 /* Compares `a` to `b` over `blocks` blocks. `tick_ns` is the clock's resolution, or 0 to ignore it.
- * If the samples vary by less than a tick, rounding does not average out, and the mean may be wrong
- * by up to a tick. `scratch` holds `blocks` doubles. */
+ * If the samples vary by less than a tick, the mean may be wrong by up to a tick. `scratch` holds
+ * `blocks` doubles. */
 paired paired_compare(const int64_t *a, const int64_t *b, size_t blocks, int64_t tick_ns,
                       double *scratch);
 
@@ -31,14 +30,12 @@ double paired_quantile(double tail, size_t blocks);
 double paired_half_width(const paired *p, double quantile);
 
 /* ---- balanced orders ----
- *
  * Williams designs: over the rows of a design every item has every position equally often and
- * follows every other item equally often, so that neither the position in a block nor the item
- * before favours any item. Source: Williams, "Experimental designs balanced for the estimation of
- * residual effects of treatments", 1949. */
+ * follows every other item equally often, so no item is favoured by its position or by the item
+ * before. Source: Williams, "Experimental designs balanced for the estimation of residual effects
+ * of treatments", 1949. */
 
-/* Returns the number of rows of the design for `items` items: `items` if even, twice as many if
- * odd, 1 for 0 or 1. */
+/* Returns the rows of the design: `items` if even, twice as many if odd, 1 for 0 or 1. */
 size_t balance_rows(size_t items);
 
 /* Writes the order of row `row` (modulo the number of rows). */

@@ -29,9 +29,9 @@ race_options race_defaults(void)
     return (race_options){
         .default_entrant = RACE_NO_DEFAULT,
         /* In a convolution space on an A100, 97 % of the kernel time went to variants more than
-         * twice as slow as the best. A loose margin saves nearly all of it, and is far above the
-         * drift and noise of an idle GPU (1 to 3 %). Earlier samples were taken minutes apart and
-         * get a larger margin. */
+         * twice as slow as the best. This margin saves nearly all of it, and is far above the drift
+         * and noise of an idle GPU (1 to 3 %). Earlier samples were taken minutes apart and get a
+         * larger margin. */
         .prior_ratio = 1.3,
         .screen_ratio = 1.25,
         .heats_entrants = 64,
@@ -39,15 +39,15 @@ race_options race_defaults(void)
         .looks = {4, 8, 16, 32},
         .alpha = 0.01,
         .finalists = 5,
-        /* Noise of 0.8 % per sample gives 0.18 % for the mean of 40, which resolves the tie
+        /* With noise of 0.8 % per sample, the mean of 40 has 0.18 %, which resolves the tie
          * margin. */
         .finals_blocks = 40,
-        /* Repeated tuning on a GPU does not reproduce half a percent: in helion issue 3523 unpaired
-         * measurements of identical configurations differ by 1 to 3 %. */
+        /* Repeated tuning on a GPU does not reproduce half a percent: in helion issue 3523
+         * identical configurations differ by 1 to 3 %. */
         .tie_margin = 0.005,
         /* The largest margin with a mean regret below 0.05 % even if 64 variants lie within 5 %
-         * (tests/bench/race_synthetic.c). Without a margin, runs with two equal winners choose
-         * either. */
+         * (tests/bench/race_synthetic.c). Without a margin, either of two equal winners may be
+         * chosen. */
         .choice_margin = 0.0015,
     };
 }
@@ -104,8 +104,8 @@ void race_free(race *r)
     free(r);
 }
 
-/* Keeps the first `keep` of the sorted keys. The others leave in `stage`; `cut` says whether for
- * lack of places. */
+/* Keeps the first `keep` of the sorted keys. The others leave in `stage`, with `cut` for lack of
+ * places. */
 static void keep_best(race *r, size_t keep, race_stage stage, bool cut)
 {
     if (keep > r->alive_count)
@@ -153,8 +153,8 @@ static void drop_by_prior(race *r)
     keep_best(r, most && keep > most ? most : keep, RACE_PRIOR, false);
 }
 
-/* Returns a number of entrants such that, for any distribution of errors, the error of the best is
- * the largest of all with a probability of at most alpha. */
+/* Returns the number of entrants for which, with any distribution of errors, the error of the best
+ * is the largest of all with a probability of at most alpha. */
 static size_t probe_spread(const race_options *o)
 {
     return (size_t)ceil(1 / o->alpha) - 1;
@@ -165,9 +165,8 @@ size_t race_probe_pays(const race_options *o)
     return PROBE_PAYS * (PROBE_FASTEST + probe_spread(o));
 }
 
-/* Begins the probe with the fastest by earlier samples and an even spread of the others; all
- * entrants wait in r->waiting. Returns false if there are too few entrants, or some without earlier
- * samples. */
+/* Begins the probe with the fastest by earlier samples and an even spread of the others. Returns
+ * false if there are too few entrants, or some without earlier samples. All wait in r->waiting. */
 static bool begin_probe(race *r)
 {
     size_t spread = probe_spread(&r->options), probed = PROBE_FASTEST + spread;
@@ -184,9 +183,9 @@ static bool begin_probe(race *r)
     return true;
 }
 
-/* Returns the largest error of an earlier sample: its logarithm minus the logarithm of the median
- * in the probe. `*bound` gets the logarithm of an upper bound for the time of the fastest: the
- * lowest of the highest samples, because the lowest of many medians depends on luck. */
+/* Returns the largest error of an earlier sample: its logarithm minus that of the median in the
+ * probe. `*bound` gets the logarithm of an upper bound for the time of the fastest: the lowest of
+ * the highest samples, because the lowest of many medians depends on luck. */
 static double greatest_error(race *r, double *bound)
 {
     double greatest = -INFINITY;
@@ -201,8 +200,7 @@ static double greatest_error(race *r, double *bound)
 }
 
 /* Drops entrants that would be slower than the fastest of the probe even with the largest error of
- * an earlier sample. Then the race begins anew, because the blocks of the probe lack most
- * entrants. */
+ * an earlier sample. The race then begins anew, because the probe's blocks lack most entrants. */
 static void end_probe(race *r)
 {
     double bound, error = greatest_error(r, &bound);
@@ -251,8 +249,8 @@ static void drop_far(race *r)
     keep_best(r, within > least ? within : least, RACE_SCREEN, false);
 }
 
-/* Sorts the entrants by the logarithm of their time / the leader's time. With `tail` > 0, entrants
- * that are slower by a one-sided test come last. Returns the number of the others. */
+/* Sorts the entrants by the logarithm of their time / the leader's time, with `tail` > 0 those that
+ * are slower by a one-sided test last. Returns the number of the others. */
 static size_t compare_to_leader(race *r, double tail)
 {
     size_t blocks = r->heats_blocks, kept = 0;
@@ -277,9 +275,8 @@ static void cut_to(race *r, size_t places)
     keep_best(r, places, r->stage, true);
 }
 
-/* Drops entrants that are slower than the leader by a one-sided test. Its level, alpha divided by
- * the number of all comparisons (Bonferroni), keeps the probability of dropping the best below
- * alpha. */
+/* Drops entrants that are slower than the leader by a one-sided test at the level alpha / number of
+ * all comparisons (Bonferroni): the probability of dropping the best stays below alpha. */
 static void drop_slower(race *r)
 {
     if (r->alive_count < 2)
@@ -296,7 +293,6 @@ static bool is_alive(const race *r, uint32_t entrant)
     return false;
 }
 
-/* Returns whether the default is too slow to be sampled in the finals. */
 static bool is_hopeless(race *r, uint32_t base)
 {
     if (r->options.default_ratio <= 0 || r->alive_count == 0)
@@ -354,7 +350,7 @@ static void enter(race *r, race_stage stage)
         r->contenders[r->alive[i]].left_at = stage;
 }
 
-/* Judges the stages before the finals, after a block or before the first. */
+/* Judges the stages before the finals, before the first block and after each. */
 static void advance_heats(race *r)
 {
     if (r->stage == RACE_PROBE && (r->heats_blocks == PROBE_BLOCKS || r->alive_count == 0))
@@ -385,8 +381,8 @@ static void advance_heats(race *r)
         start_finals(r);
 }
 
-/* If all finalists except the default have failed, the best of the dropped entrants take their
- * place. Returns false if some finalist is left, or no entrant can replace it. */
+/* If all finalists except the default have failed, replaces them by the best dropped entrants.
+ * Returns false if a finalist is left, or no entrant can replace it. */
 static bool promote_next(race *r)
 {
     uint32_t base = r->options.default_entrant;
@@ -412,7 +408,6 @@ static bool promote_next(race *r)
     return true;
 }
 
-/* Removes an entrant and keeps the order of the others. */
 static void remove_alive(race *r, uint32_t entrant)
 {
     size_t kept = 0;
@@ -442,7 +437,7 @@ static bool is_far_behind(const race *r, uint32_t entrant, uint32_t fastest)
     return (double)lowest > r->options.prior_ratio * (double)highest;
 }
 
-/* Lets a hopelessly slow default leave the finals, after whole designs so that the order is
+/* Lets a hopelessly slow default leave the finals, after whole designs to keep the order
  * balanced. */
 static void retire_default(race *r)
 {
@@ -458,8 +453,7 @@ static void retire_default(race *r)
     remove_alive(r, base);
 }
 
-/* Judges the finals after a block. If entrants are tied because the intervals are too wide, extends
- * the finals once, to twice their length. */
+/* Judges the finals after a block. If wide intervals leave ties, doubles the finals once. */
 static void advance_finals(race *r)
 {
     if (r->alive_count == 0) {

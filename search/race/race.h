@@ -7,26 +7,18 @@
  * options, the seed and the samples told so far: telling the samples of a journal again restores a
  * race.
  *
- * Each stage begins with the entrants that are left by the stage before:
- *
- * - prior: Entrants whose fastest earlier sample is far above the best are dropped without
- * measuring. On request, only a limited number of the fastest stay.
- *
- * - probe: If there are hundreds of entrants, all with an earlier sample, a few blocks sample the
- * fastest and others spread over the rest. They show how large the errors of earlier samples are.
- * Entrants that would be slower than the fastest even with the largest error are dropped. The
- * samples of the probe are not used again.
- *
- * - screen: While there are too many entrants, or some without an earlier sample, whole rounds are
- * sampled, after which entrants far above the best are dropped. The margin narrows with the rounds.
- *
- * - heats: Blocks sample every entrant in a new random order. After 4, 8, 16 and 32 blocks,
- * entrants that are slower than the leader by a one-sided test are dropped. Screening rounds count
- * as heats.
- *
- * - finals: The best few, and the default if it is not hopelessly slow, are sampled again, in
- * balanced order. Only these samples decide, so that luck in earlier stages does not count. A
- * default whose samples are all far above those of the fastest leaves after a few blocks.
+ * Each stage begins with the entrants that the stage before left:
+ * "prior" drops, without measuring, entrants whose fastest earlier sample is far above the best,
+ * and on request all but a limited number of the fastest.
+ * "probe" runs if there are hundreds of entrants, all with an earlier sample. A few blocks of the
+ * fastest, and of others spread over the rest, show how large the errors of earlier samples are.
+ * Entrants that would be slower than the fastest even with the largest error are dropped.
+ * "screen" samples whole rounds while there are too many entrants, or some without an earlier
+ * sample, and drops entrants far above the best. The margin narrows with the rounds.
+ * "heats" sample every entrant in a new random order per block. After 4, 8, 16 and 32 blocks,
+ * entrants that are slower than the leader by a one-sided test are dropped. Screening rounds count.
+ * "finals" sample the best few again, in balanced order, and the default until it proves hopelessly
+ * slow. Only these samples decide, so that luck in earlier stages does not count.
  *
  * race_new() allocates all memory, about 600 bytes per entrant. A block costs O(entrants), a look
  * of the heats O(entrants log blocks). */
@@ -40,8 +32,6 @@
 #include "base/stats.h"
 
 typedef struct race race;
-
-/* ---- options and entrants ---- */
 
 #define RACE_NO_DEFAULT UINT32_MAX
 
@@ -68,8 +58,7 @@ typedef struct race_options {
 /* Returns the default options, with seed 0 and no default entrant. race.c has their sources. */
 race_options race_defaults(void);
 
-/* Returns the number of entrants above which a race begins with a probe, if each of them has an
- * earlier sample. */
+/* Returns the number of entrants with earlier samples above which a race begins with a probe. */
 size_t race_probe_pays(const race_options *o);
 
 typedef struct race_entrant {
@@ -79,8 +68,6 @@ typedef struct race_entrant {
     uint32_t shared_bytes;
     uint64_t order; /* for example the number of the configuration */
 } race_entrant;
-
-/* ---- result ---- */
 
 typedef enum race_stage {
     RACE_PRIOR,
@@ -126,35 +113,29 @@ typedef struct race_result {
     size_t count;
 } race_result;
 
-/* Returns the result so far, which is final after race_next() returned 0. It is valid until the
- * next call that changes the race. */
+/* Returns the result so far, final after race_next() returned 0, valid until the race changes. */
 const race_result *race_conclude(race *r);
 
 /* Returns "prior", "probe", "screen", "heats", "finals" or "finished". */
 const char *race_stage_name(race_stage stage);
 
-/* ---- the course of a race ---- */
-
-/* Starts a race between `count` entrants, at least one, which are copied. Returns NULL if memory
- * ran out. */
+/* Starts a race between `count` > 0 entrants, which are copied. Returns NULL if memory ran out. */
 race *race_new(const race_options *options, const race_entrant *entrants, size_t count);
 
 /* Frees a race. `r` may be NULL. */
 void race_free(race *r);
 
-/* Returns the number of entrants of the next block, 0 if the race has finished. `*order` gets the
- * entrants in the order of sampling, borrowed until the block is told. Until then the block stays
- * the same. */
+/* Returns the number of entrants of the next block, 0 if the race has finished. `*order` gets their
+ * order, borrowed until the block is told. Until then the block stays the same. */
 size_t race_next(race *r, const uint32_t **order);
 
-/* Returns the number of blocks, the next included, with the same entrants before the race judges
- * them, unless an entrant fails. Other devices may sample these blocks, because only samples of the
- * same block are compared. Returns 1 in the finals, whose samples are one series, and 0 if the race
- * has finished. */
+/* Returns the number of blocks, the next included, that have the same entrants unless one fails.
+ * Other devices may sample these blocks. Returns 1 in the finals, whose samples are one series, and
+ * 0 if the race has finished. */
 size_t race_blocks_ahead(const race *r);
 
-/* Tells the samples of the block in its order. A sample of 0 or less means that the entrant failed
- * and leaves the race. */
+/* Tells the samples of the block in its order. A sample of 0 or less means that the entrant
+ * failed. */
 void race_tell(race *r, const int64_t *samples_ns);
 
 /* Removes an entrant that a later check rejected, also after the race has finished. */

@@ -5,8 +5,6 @@
 #include "search/race/paired.h"
 #include "search/race/state.h"
 
-/* ---- series of samples ---- */
-
 const int64_t *race_heats(const race *r, uint32_t entrant)
 {
     return r->heats + entrant * r->heats_capacity;
@@ -58,8 +56,8 @@ uint32_t race_leader(race *r, const int64_t *(*series)(const race *, uint32_t),
     return leader;
 }
 
-/* Returns the entrant's samples, in the order of blocks: of the finals if it took part, else of
- * screen and heats. */
+/* Returns the entrant's samples in the order of blocks: of the finals if it took part, else of the
+ * heats. */
 static const int64_t *samples_of(const race *r, uint32_t entrant, size_t *count)
 {
     const contender *c = &r->contenders[entrant];
@@ -100,8 +98,6 @@ double race_estimate(race *r, uint32_t a, uint32_t b)
     double top = (double)time_of(r, a).median_ns, bottom = (double)time_of(r, b).median_ns;
     return top > 0 && bottom > 0 ? top / bottom : INFINITY;
 }
-
-/* ---- conclusion ---- */
 
 /* With fewer blocks of the finals, the heats decide. */
 enum { LEAST_FINALS = 4 };
@@ -169,7 +165,6 @@ static void set_interval(race_standing *s, const paired *p, double half)
     s->high = exp(p->mean + half);
 }
 
-/* Computes the standing of an entrant of the field. */
 static race_standing stand_in_field(race *r, uint32_t entrant, uint32_t fastest, const evidence *e)
 {
     race_standing s = {.entrant = entrant, .ratio = 1, .low = 1, .high = 1, .tied = true};
@@ -192,8 +187,8 @@ typedef struct outside {
 
 /* Computes the standing of an entrant that left earlier. If it left for lack of places, it is tied
  * unless its samples show it slower by more than the margin. If it left by a test against the
- * leader of that time, it is tied only if they do not show it slower than the fastest: the leader
- * may have been lucky. */
+ * leader of that time, which may have been lucky, it is tied only if its samples do not show it
+ * slower than the fastest. */
 static race_standing stand_outside(race *r, uint32_t entrant, uint32_t fastest, outside *o)
 {
     const contender *c = &r->contenders[entrant];
@@ -219,7 +214,6 @@ static race_standing stand_outside(race *r, uint32_t entrant, uint32_t fastest, 
     return s;
 }
 
-/* Computes all standings. */
 static void stand_all(race *r, uint32_t fastest, const evidence *e)
 {
     outside o = {0};
@@ -290,7 +284,7 @@ static void judge(race *r, race_result *result)
                     result->half_width > r->options.tie_margin;
 }
 
-/* Ranks by ratio, but puts no entrant that left earlier before a finalist, except the default: its
+/* Ranks by ratio, but puts entrants that left earlier behind the finalists, except the default: its
  * heats may have been lucky. */
 static void rank(race *r, const race_result *result)
 {

@@ -1,8 +1,6 @@
-/* The state of a race, shared by race.c, which decides what to measure, and result.c, which reads
- * the samples and concludes from them. Private to both.
- *
- * A race has two series of samples: the heats, which begin with the screening rounds, and the
- * finals. Two entrants are compared in the blocks that both have. */
+/* The state of a race, private to race.c, which decides what to measure, and result.c, which
+ * concludes from the samples. A race has two series of samples: the heats, which begin with the
+ * screening rounds, and the finals. Two entrants are compared in the blocks that both have. */
 #ifndef AUTOTUNE_RACE_STATE_H
 #define AUTOTUNE_RACE_STATE_H
 

@@ -166,8 +166,6 @@ size_t encoding_least(encoding *e, uint64_t configuration)
     return (size_t)__builtin_popcountll(least & counted);
 }
 
-/* ---- costs ---- */
-
 static const double rank_part = 0.5; /* weight of the rank in a score */
 
 void cost_scale_deinit(cost_scale *s)

@@ -1,9 +1,9 @@
 /* The data of a model that predicts costs: configurations as points, costs as scores.
  *
  * A parameter with numbers becomes two features: its position from 0 to 1, for effects that grow
- * with the value, and its value as a category, for effects of a single value (hardware favours some
- * numbers). A parameter with texts, or with two values, becomes one feature. Only values that occur
- * in valid configurations count. A parameter with only one such value has no feature. */
+ * with the value, and its category, for effects of a single value. A parameter with texts, or with
+ * two values, becomes one feature. Only values of valid configurations count: a parameter with one
+ * has no feature. */
 #ifndef AUTOTUNE_ENCODING_H
 #define AUTOTUNE_ENCODING_H
 
@@ -29,15 +29,14 @@ void encoding_point(encoding *e, uint64_t configuration, float *point);
 /* Returns the squared distance of two points by positions. Different texts have distance 1. */
 double encoding_distance(const encoding *e, const float *a, const float *b);
 
-/* Returns how many parameters with three or more numbers have their least value. A parameter does
- * not count if the value of another parameter forces it. */
+/* Returns how many parameters with three or more numbers have their least value, not counting those
+ * that another parameter's value forces to it. */
 size_t encoding_least(encoding *e, uint64_t configuration);
 
 /* ---- costs ----
- *
  * Costs on a scale that suits a Gaussian process: the mean of the logarithm of the cost, scaled to
- * a standard deviation of 1, and the normal quantile of its rank. The first keeps ratios; the
- * second distinguishes good costs, however bad the worst ones are. Between and below the costs from
+ * a standard deviation of 1, and the normal quantile of its rank. The logarithm keeps ratios; the
+ * rank distinguishes good costs, however bad the worst ones are. Between and below the costs from
  * which it was made, the scale is linear in the logarithm. Rank transforms: Salinas, Shen &
  * Perrone, "A quantile-based approach for hyperparameter transfer learning" (2020). */
 

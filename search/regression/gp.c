@@ -11,10 +11,10 @@
 enum { LANES = 16 };
 
 /* Wide log-normal priors, for features in [0, 1] and values with variance 1. The prior length is
- * large, because most of many features matter little. With a short length, points that differ in
- * several features would be unrelated until there are enough outcomes to fit lengths, and a small
- * search ends before that. Compare Hvarfner, Hellsten & Nardi, "Vanilla Bayesian optimization
- * performs great in high dimensions" (2024). */
+ * large, because most of many features matter little: with a short length, points that differ in
+ * several features are unrelated until enough outcomes fit lengths, and a small search ends before
+ * that. Compare Hvarfner, Hellsten & Nardi, "Vanilla Bayesian optimization performs great in high
+ * dimensions" (2024). */
 static const double length_prior_median = 2.2, length_prior_deviation = 0.9;
 static const double noise_prior_median = 0.01, noise_prior_deviation = 1.5;
 static const double noise_least = 1e-4;
@@ -188,8 +188,8 @@ double gp_deviation(const gp *g, size_t c)
     return sqrt(g->scale * (variance > 1e-9 ? variance : 1e-9));
 }
 
-/* The maximisation of the posterior density. Its parameters are the logarithms of the lengths and
- * of the noise. */
+/* The maximisation of the posterior density, over the logarithms of the lengths and of the
+ * noise. */
 typedef struct climb {
     size_t features, count;
     const bool *is_category;
@@ -304,8 +304,7 @@ static double density(climb *c, double *scratch, const double *at, double *gradi
            log_prior(at[features], noise_prior_median, noise_prior_deviation, &gradient[features]);
 }
 
-/* Maximises by RPROP: each parameter has its own step, which grows while its gradient keeps its
- * sign. */
+/* Maximises by RPROP: each parameter has a step, which grows while its gradient keeps its sign. */
 static void climb_density(climb *c, double *scratch, double *best_at, double *best_scale,
                           size_t steps)
 {

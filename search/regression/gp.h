@@ -7,7 +7,7 @@
  * (2006), chapters 2 and 5; Riedmiller & Braun, "RPROP" (1993) for the maximisation.
  *
  * Adding a row costs rows x candidates. A row without a value reduces the uncertainty around its
- * point and does not change any mean. Values should be centred and scaled to about 1. */
+ * point and changes no mean. Values should be centred and scaled to about 1. */
 #ifndef AUTOTUNE_GP_H
 #define AUTOTUNE_GP_H
 
@@ -44,13 +44,12 @@ void gp_deinit(gp *g);
 /* Returns the kernel before any fit: all features matter equally. */
 gp_kernel gp_prior_kernel(size_t features);
 
-/* Fits `kernel` to observations in at most `steps` steps. `*scale` gets the variance of the
- * signal. */
+/* Fits `kernel` in at most `steps` steps. `*scale` gets the variance of the signal. */
 void gp_fit(gp_kernel *kernel, double *scale, size_t features, const bool *is_category,
             const float *points, const double *values, size_t count, size_t steps);
 
-/* Removes all rows and sets the kernel. The first `pool_count` points of the pool, which may have
- * changed, become the candidates. */
+/* Removes all rows and sets the kernel. The pool's first `pool_count` points become the
+ * candidates. */
 void gp_reset(gp *g, const gp_kernel *kernel, double scale, size_t pool_count);
 
 /* Adds a row; `v` is NAN if its value is unknown. Returns false if the row limit is reached. */
