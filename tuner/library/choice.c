@@ -1,5 +1,4 @@
-/* Picks the configuration of a pattern for a problem and a GPU; begins and awaits the tuning of
- * problems that were not measured. */
+/* Picks the configuration of a pattern for a problem and a GPU; tunes problems without a record. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -59,8 +58,6 @@ static at_status refuse_unknown(const at_choice *c, const at_results *results, a
     return error_set(error, AT_NOT_FOUND, "there are no results for '%s'%s%.1000s", c->pattern,
                      problem ? "; a file could not be read: " : "", problem ? problem : "");
 }
-
-/* ---- which configurations are possible ---- */
 
 static const char *kind_words(value_kind kind)
 {
@@ -122,9 +119,9 @@ static size_t recorded_variables(const pick_table *t, record_pair out[RECORD_MAX
     return count;
 }
 
-/* Checks the choice's problem against the pattern's variables: the script's, or the records' if
- * there is no script. Sets the script's problem to the values, converted as the script would; `to`
- * holds its variables, which borrow from `texts`. AT_USAGE if a name or a value is refused. */
+/* Checks the choice's problem against the variables of the script, or of the records without a
+ * script. Sets the script's problem to the converted values; `to` holds its variables, which borrow
+ * from `texts`. AT_USAGE if a name or a value is refused. */
 static at_status set_problem(const at_choice *c, const pattern_view *view,
                              char texts[][LIBRARY_VALUE_BYTES], pattern_variable *to,
                              at_error *error)
@@ -326,13 +323,10 @@ at_status at_choice_get(const at_choice *c, const char *name, at_variable *out, 
                      nearest ? "'?" : "");
 }
 
-/* ---- tuning on first use ---- */
-
 /* The time between two polls of at_tune_wait(). */
 enum { WAIT_NS = 20 * 1000000 };
 
-/* Makes the tuning that the call is about, on the current GPU. The caller frees *out in any
- * case. */
+/* Makes the tuning of the call, on the current GPU. The caller frees `*out` in any case. */
 static at_status make(const at_results *results, const char *pattern_name,
                       const at_variable *problem, size_t count, tuning **out, at_error *error)
 {
@@ -342,7 +336,7 @@ static at_status make(const at_results *results, const char *pattern_name,
     return status ? status : tuning_new(pattern_name, problem, count, current, out, error);
 }
 
-/* Sets *known to whether a record has this very problem. */
+/* Sets `*known` to whether a record has exactly this problem. */
 static at_status ask_pick(const at_results *results, const char *pattern_name,
                           const at_variable *problem, size_t count, bool *known, at_error *error)
 {

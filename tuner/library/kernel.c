@@ -158,7 +158,7 @@ at_status at_launch(const at_kernel *k, void *stream, const uint64_t *buffers, a
             cuda_launcher_copy_constants(&k->launcher, &k->cuda, plan, ranges, true, stream, error);
     if (k->lock)
         pthread_mutex_unlock(k->lock);
-    /* Errors of a launch are AT_DEVICE: the caller knows no variants. */
+    /* Reports errors of a launch as AT_DEVICE: the caller knows no variants. */
     if (status && error)
         error->status = AT_DEVICE;
     return status ? AT_DEVICE : AT_OK;

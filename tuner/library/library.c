@@ -41,8 +41,6 @@ const char *at_rule_name(at_rule rule)
     return pick_rule_name((pick_rule)rule);
 }
 
-/* ---- results ---- */
-
 /* Makes the paths absolute: the program may change its working folder before records are read. */
 static void make_absolute(record_folders *folders)
 {
@@ -102,8 +100,7 @@ void at_close(at_results *results)
     free(results);
 }
 
-/* Reads the records of all patterns, to find their faults. A folder that cannot be read adds no
- * fault. */
+/* Reads the records of all patterns, to find their faults. Skips a folder that cannot be read. */
 static void read_all(at_results *results)
 {
     at_error none = {0};
@@ -116,7 +113,7 @@ static void read_all(at_results *results)
 
 const char *at_results_problem(const at_results *results, size_t index)
 {
-    /* records are read on demand, so the const results change */
+    /* Records are read on demand, so the const results change. */
     at_results *r = (at_results *)(uintptr_t)results;
     const char *text = NULL;
     if (!r)
@@ -128,8 +125,6 @@ const char *at_results_problem(const at_results *results, size_t index)
     pthread_mutex_unlock(&r->lock);
     return text;
 }
-
-/* ---- the GPU at hand ---- */
 
 enum { MOST_DEVICES = 64 };
 
@@ -219,8 +214,6 @@ at_status at_current_gpu(at_gpu *out, at_error *error)
         *out = library_gpu_of(&p.limits);
     return status;
 }
-
-/* ---- arguments ---- */
 
 at_status argument_refuse_null(const char *function, const char *argument, at_error *error)
 {

@@ -1,5 +1,5 @@
 /* Structures and functions that the modules of libautotune share: library.c opens results, choice.c
- * picks a configuration and tunes missing ones, source.c and kernel.c compile and launch it. */
+ * picks a configuration, source.c and kernel.c compile and launch it. */
 #ifndef AUTOTUNE_LIBRARY_LIBRARY_H
 #define AUTOTUNE_LIBRARY_LIBRARY_H
 
@@ -18,8 +18,6 @@
 enum { LIBRARY_TEXT_BYTES = CONFIGURATION_BYTES };
 enum { LIBRARY_VALUE_BYTES = 300 }; /* length of a problem's value as text */
 
-/* ---- results ---- */
-
 struct at_results {
     patterns known;
     char *folder; /* the argument of at_open(); NULL for the known folders */
@@ -31,8 +29,6 @@ struct at_results {
     size_t device_count;
     device_properties *devices; /* NULL until they are listed; then they never change */
 };
-
-/* ---- choices ---- */
 
 struct at_choice {
     struct pattern_records *records;
@@ -48,10 +44,8 @@ struct at_choice {
     char text[LIBRARY_TEXT_BYTES];
 };
 
-/* ---- the GPU at hand ---- */
-
-/* Finds the GPU of the calling thread's current context. *out lives as long as the results.
- * AT_NO_DEVICE, AT_NO_MEMORY. */
+/* Finds the GPU of the calling thread's current context. The results own `*out`. AT_NO_DEVICE,
+ * AT_NO_MEMORY. */
 at_status library_device_of(at_results *results, const device_properties **out, at_error *error);
 
 /* Describes the GPU of the calling thread's current context. Errors as library_device_of(). */
@@ -60,19 +54,16 @@ at_status library_current_device(device_properties *out, at_error *error);
 /* Returns the name and the compute capability of a GPU. */
 at_gpu library_gpu_of(const arch_limits *limits);
 
-/* ---- arguments ---- */
-
 /* Clears the error and returns AT_USAGE: an argument of `function` is NULL but must not be. */
 at_status argument_refuse_null(const char *function, const char *argument, at_error *error);
 
-/* Clears the error, and checks the arguments of `function`. AT_USAGE if results, pattern or
- * variables are NULL, there are too many variables, or a variable lacks a name, a kind or its
- * text. */
+/* Clears the error and checks the arguments of `function`. AT_USAGE if a required argument is NULL,
+ * there are too many variables, or a variable lacks a name, a kind or its text. */
 at_status argument_check_problem(const char *function, const at_results *results,
                                  const char *pattern_name, const at_variable *problem, size_t count,
                                  at_error *error);
 
-/* Returns the variable's value. A text is borrowed. The variable must have a valid kind. */
+/* Returns the value of a variable of a valid kind. A text is borrowed. */
 static inline value argument_value(const at_variable *v)
 {
     switch (v->kind) {

@@ -18,8 +18,6 @@ _Static_assert((int)PATTERN_MAX_PARAMETERS <= (int)RECORD_MAX_VALUES &&
                    (int)PATTERN_MAX_VARIABLES <= (int)RECORD_MAX_VALUES,
                "records hold the values of any pattern");
 
-/* ---- where the scripts are ---- */
-
 static bool set_share(paths *p, const char *share)
 {
     char probe[PATHS_BYTES + 32];
@@ -76,9 +74,6 @@ bool library_find_share(paths *out)
     return find_share(NULL, out, &none) == AT_OK;
 }
 
-/* ---- records and scripts, read once ---- */
-
-/* A script, loaded for one device. */
 typedef struct known_script {
     arch_limits limits;
     script *script;            /* NULL if it does not load */
@@ -110,7 +105,7 @@ void pattern_records_release(pattern_records *r)
     free(r);
 }
 
-/* Reads the records of a pattern. If they cannot be read again, the earlier ones stay. */
+/* Reads the records of a pattern. If they cannot be read again, the earlier records stay. */
 static at_status read_records(const patterns *all, known_pattern *p, at_error *error)
 {
     pattern_records *fresh = calloc(1, sizeof *fresh);
@@ -142,8 +137,7 @@ static void free_script(known_script *s)
     free(s->problem);
 }
 
-/* Loads the pattern's script for a device. A script that does not load is stored as NULL, which is
- * no error. */
+/* Loads the pattern's script for a device. Stores NULL, without an error, if it does not load. */
 static at_status load_script(const patterns *all, known_pattern *p, const arch_limits *limits,
                              at_error *error)
 {
@@ -275,8 +269,6 @@ void patterns_deinit(patterns *all)
     *all = (patterns){0};
 }
 
-/* ---- the script for the problem ---- */
-
 at_status library_load_script(const at_choice *c, const at_kernel_options *o,
                               const arch_limits *limits, script_compiler compiler, script **out,
                               at_error *error)
@@ -307,8 +299,6 @@ at_status library_load_script(const at_choice *c, const at_kernel_options *o,
                                  .device = *limits};
     return script_load(path, &with, out, error);
 }
-
-/* ---- the problem's variables ---- */
 
 static bool is_in(const pattern_domain *d, value v)
 {
@@ -353,10 +343,8 @@ bool library_parse_setting(const pattern *p, size_t place, const char *text, val
     return v.kind == is.kind && is_in(&p->domains[place], v);
 }
 
-/* ---- which configuration ---- */
-
-/* A configuration that was best elsewhere may be impossible here: vectors that do not divide the
- * sizes, too much shared memory. */
+/* The best configuration of another problem or GPU may be impossible here: vectors that do not
+ * divide the sizes, too much shared memory. */
 bool library_fits(void *context, const record_values *configuration)
 {
     library_check *check = context;

@@ -13,11 +13,8 @@
 #include "record/pick.h"
 #include "script/script.h"
 
-/* Finds the folders of the scripts, templates and records that are installed with the library.
- * Returns false if they are not found. */
+/* Finds the installed folders of scripts, templates and records. Returns false without them. */
 bool library_find_share(paths *out);
-
-/* ---- records and scripts, read once ---- */
 
 /* The records of a pattern. They never change; choices share them by counting references. */
 typedef struct pattern_records {
@@ -48,9 +45,9 @@ typedef struct pattern_view {
 
 void patterns_deinit(patterns *all);
 
-/* Locks a pattern: waits until no other thread works with it. Reads its records if this was not
- * done, and loads its script for the device of `limits` if this was not done. If `limits` is NULL,
- * no script is wanted. After AT_OK the caller calls patterns_leave(). AT_IO, AT_NO_MEMORY. */
+/* Locks a pattern: waits until no other thread uses it. Reads its records and, unless `limits` is
+ * NULL, loads its script for that device, each if that was not done before. After AT_OK the caller
+ * calls patterns_leave(). AT_IO, AT_NO_MEMORY. */
 at_status patterns_enter(patterns *all, const char *name, const arch_limits *limits,
                          pattern_view *out, at_error *error);
 void patterns_leave(pattern_view *v);
@@ -62,29 +59,26 @@ void patterns_read_again(patterns *all);
 pattern_records *pattern_records_keep(pattern_records *r);
 void pattern_records_release(pattern_records *r); /* `r` may be NULL */
 
-/* ---- the script for a choice ---- */
-
-/* Loads the script of the choice's pattern for the choice's problem and the device of `limits`. `o`
- * may be NULL. The caller frees *out. AT_NOT_FOUND, AT_USAGE, AT_SCRIPT. */
+/* Loads the script of the choice's pattern for its problem and the device of `limits`. `o` may be
+ * NULL. The caller frees `*out`. AT_NOT_FOUND, AT_USAGE, AT_SCRIPT. */
 at_status library_load_script(const at_choice *c, const at_kernel_options *o,
                               const arch_limits *limits, script_compiler compiler, script **out,
                               at_error *error);
 
 /* Converts `text` to a value for the variable `place` of the tuned problem, as --set does
- * (lua/lib/problem.lua). Returns false if the variable cannot have this value. The value borrows
- * from `text`. */
+ * (lua/lib/problem.lua); the value borrows from `text`. Returns false if the variable cannot have
+ * it. */
 bool library_parse_setting(const pattern *p, size_t place, const char *text, value *out);
 
 typedef struct library_check {
     script *script;
     const space_constraint
-        /* the constraint that the last refused configuration breaks; NULL if it is outside the
-         * script's space */
+        /* the constraint that refused the last configuration; NULL if that is outside the script's
+         * space */
         *broken;
 } library_check;
 
-/* Implements pick_target.fits for a library_check: returns whether the configuration is in the
- * script's space and valid. */
+/* Implements pick_target.fits for a library_check: whether the configuration is valid. */
 bool library_fits(void *check, const record_values *configuration);
 
 /* Implements pick_target.ask for a library_check. */

@@ -13,8 +13,8 @@ enum { DEFAULTS_TRIED = 65536 };
 /* The number of open calls that are polled when another call begins. */
 enum { ASKED_AT_ONCE = 2 };
 
-/* Clears the error and takes the site's lock. AT_USAGE, without taking it, in a fork and in the
- * `valid` function of the same site. */
+/* Clears the error and locks the site. AT_USAGE, without a lock, in a fork and within the site's
+ * `valid` function. */
 static at_status lock_site(at_site *site, const char *function, at_error *error)
 {
     error_clear(error);
@@ -25,10 +25,7 @@ static at_status lock_site(at_site *site, const char *function, at_error *error)
     return status;
 }
 
-/* ---- values ---- */
-
-/* Returns the values of a configuration, which live as long as the site, or NULL if memory is
- * short. */
+/* Returns the values of a configuration, owned by the site. Returns NULL if memory ran out. */
 static const site_values *values_of(at_site *site, uint32_t configuration)
 {
     uint64_t place;
@@ -136,8 +133,7 @@ static at_status start_tuner(at_site *site, at_error *error)
     return site->tuner ? AT_OK : error_no_memory(error);
 }
 
-/* Opens the site: takes the stored decision, or makes a tuner. Ranks other than 0 get both from
- * rank 0. */
+/* Opens the site: takes the stored decision, or makes a tuner. Other ranks get both from rank 0. */
 static at_status open_site(at_site *site, at_error *error)
 {
     at_sites *sites = site->sites;
@@ -186,7 +182,7 @@ static void note_decision(at_site *site, const site_account *a)
     sites_write_decision(site);
 }
 
-/* Notes whether the tuner has decided. Called whenever the tuner was given a time. */
+/* Notes whether the tuner has decided. Called after each time that the tuner gets. */
 static void note_phase(at_site *site)
 {
     if (site->state != AT_SITE_TUNING)
@@ -221,8 +217,7 @@ static void close_call(at_site *site, size_t i, int64_t time_ns)
     tell(site, c.ticket, &(site_sample){time_ns, c.host_ns, overhead_ns});
 }
 
-/* Counts the library's own time since `since_ns` as a cost of tuning, unless the device was busy
- * meanwhile. */
+/* Counts the library's own time since `since_ns` as cost of tuning, unless the device was busy. */
 static void charge(at_site *site, int64_t since_ns)
 {
     site_timer *timer = site->sites->timer;
@@ -230,8 +225,8 @@ static void charge(at_site *site, int64_t since_ns)
         site_tuner_charge(site->tuner, timer->api->host_ns(timer) - since_ns);
 }
 
-/* Polls a few open calls and gives their times to the tuner. A call that does not end within
- * SITE_GIVEN_UP calls is given up. */
+/* Polls a few open calls and gives their times to the tuner. Gives up a call that does not end
+ * within SITE_GIVEN_UP further calls. */
 static void collect_times(at_site *site)
 {
     site_timer *timer = site->sites->timer;
@@ -271,7 +266,7 @@ static bool start_call(at_site *site, void *stream, uint64_t ticket)
 
 /* ---- ranks ---- */
 
-/* Cancels the trials of the window that no call will run any more. */
+/* Cancels the trials of the window that no later call will run. */
 static void drop_window(at_site *site)
 {
     for (size_t i = site->next; i < SITE_WINDOW; i++)
@@ -411,8 +406,7 @@ static size_t find_call(const at_site *site, uint64_t ticket)
     return i;
 }
 
-/* Refuses to end a call that is not open. If calls were given up before, this call may have been
- * given up: that is no error. */
+/* Refuses to end a call that is not open, unless calls were given up: this may be one of them. */
 static at_status refuse_ended(const at_site *site, at_error *error)
 {
     return site->lost
@@ -463,10 +457,8 @@ at_status at_site_end(at_site *site, void *stream, const at_values *values, at_e
     return status;
 }
 
-/* ---- decisions of the program ---- */
-
-/* Handles that the settled choice is invalid: the default takes its place. If the choice came from
- * the store, tuning begins. */
+/* Replaces the settled choice, which is invalid, by the default. If the choice came from the store,
+ * tuning begins. */
 static at_status settle_anew(at_site *site, at_error *error)
 {
     bool recalled = site->state == AT_SITE_RECALLED;

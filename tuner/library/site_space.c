@@ -10,8 +10,6 @@
 
 enum { MOST_CONFIGURATIONS = INT32_MAX, FEW_VALUES = 8, NEAR = 2 };
 
-/* ---- variables ---- */
-
 at_status site_variable_copy(const at_variable *v, const char *what, at_variable *out,
                              at_error *error)
 {
@@ -51,8 +49,6 @@ void site_variable_deinit(at_variable *v)
     free_text(v->text);
     *v = (at_variable){0};
 }
-
-/* ---- lists ---- */
 
 static bool has_values(const at_parameter *p)
 {
@@ -171,8 +167,6 @@ void site_space_deinit(site_space *s)
     }
     *s = (site_space){0};
 }
-
-/* ---- configurations ---- */
 
 void site_space_values(const site_space *s, uint32_t configuration, at_variable *out)
 {

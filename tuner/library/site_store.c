@@ -13,8 +13,7 @@
 #include "record/merge.h"
 #include "record/schema.h"
 
-/* The most entries of a file. When it is full, the oldest ones (of old drivers and codes) are
- * removed. */
+/* The most entries of a file. Further entries replace the oldest, of old drivers and codes. */
 enum { MOST_ENTRIES = 2000, LARGEST_BYTES = 64 << 20, TEXT_BYTES = 1024 };
 
 static const char code_name[] = "at_code", driver_name[] = "at_driver";
@@ -31,8 +30,6 @@ struct site_store {
     loaded *loaded;
     size_t loaded_count;
 };
-
-/* ---- opening ---- */
 
 static at_status find_folder(const char *folder, char *out, size_t out_bytes, at_error *error)
 {
@@ -86,9 +83,7 @@ void site_store_close(site_store *s)
     free(s);
 }
 
-/* ---- finding ---- */
-
-/* Writes "axpy(n=4096, type=float)". A text that is too long is cut. */
+/* Writes "axpy(n=4096, type=float)", cut if it is too long. */
 static void write_key(const site_key *key, char *out, size_t out_bytes)
 {
     size_t used = (size_t)snprintf(out, out_bytes, "%s(", key->name);
@@ -111,7 +106,7 @@ static void report_missed(const site_key *key, const char *why, site_reporter *r
     report(context, text);
 }
 
-/* Reads the records of a name, of all GPUs, once. Reports files and entries that cannot be read. */
+/* Reads the records of a name, of all GPUs, once. Reports unreadable files and entries. */
 static const loaded *load(site_store *s, const char *name, site_reporter *report, void *context)
 {
     for (size_t i = 0; i < s->loaded_count; i++)
@@ -156,8 +151,7 @@ static bool is_same(const char *a, const char *b)
     return a && strcmp(a, b) == 0;
 }
 
-/* Returns NULL if the entry applies, and its configuration in *out. Otherwise returns the reason
- * why not. */
+/* Returns NULL and the configuration in `*out` if the entry applies, else the reason why not. */
 static const char *why_stale(const site_store *s, const record_entry *e, const site_key *key,
                              uint32_t *out, char *text, size_t text_bytes)
 {
@@ -205,8 +199,6 @@ bool site_store_find(site_store *s, const site_key *key, site_reporter *report, 
     return false;
 }
 
-/* ---- writing ---- */
-
 static json_t *pack_variables(const at_variable *variables, size_t count)
 {
     json_t *object = json_object();
@@ -241,7 +233,7 @@ static json_t *pack_entry(const site_store *s, const site_key *key, const site_d
     return entry;
 }
 
-/* Renames a file that is not JSON: it holds nothing that could be kept. */
+/* Renames a file that is not JSON. */
 static at_status put_damaged_aside(const site_store *s, const char *name, at_error *error)
 {
     char path[RECORD_PATH_BYTES], aside[RECORD_PATH_BYTES + 16], *text = NULL;
@@ -265,8 +257,7 @@ static at_status put_damaged_aside(const site_store *s, const char *name, at_err
     return status;
 }
 
-/* Appends the entry. Removes the earlier entry of the same key, and the oldest entries if there are
- * too many. */
+/* Appends the entry; removes the earlier entry of its key, and the oldest of too many entries. */
 static bool put_entry(record_store *file, json_t *entry)
 {
     json_t *entries = json_object_get(file->old.root, "entries"), *problem;

@@ -6,8 +6,6 @@
 #include "base/clock.h"
 #include "cuda/driver.h"
 
-/* ---- the host's clock ---- */
-
 struct site_mark {
     int64_t begun_ns, time_ns;
     CUcontext context;
@@ -69,8 +67,6 @@ at_status site_timer_host(site_timer **out, at_error *error)
     **out = (site_timer){.api = &host_api, .at_once = true};
     return AT_OK;
 }
-
-/* ---- events ---- */
 
 /* The device time that a pair of events takes; tests/bench/sites.c prints it. */
 enum { EVENTS_NS = 3100 };
@@ -169,8 +165,7 @@ static bool end_events(site_timer *timer, site_mark *m, void *stream, int64_t no
            t->cuda.cuEventRecord(m->last, (CUstream)stream) == CUDA_SUCCESS;
 }
 
-/* Relaxes the thread's capture mode: in the global mode, a query would end a capture that is under
- * way. */
+/* Relaxes the thread's capture mode, because in the global mode a query ends a running capture. */
 static int ask_events(site_timer *timer, site_mark *m, int64_t *time_ns)
 {
     event_timer *t = events_of(timer);

@@ -5,8 +5,6 @@
 
 #include "base/array.h"
 
-/* ---- trials under way ---- */
-
 uint64_t site_trials_open(site_open_trials *t, site_trial_kind kind, uint32_t place, uint64_t call)
 {
     t->items[t->count++] =
@@ -36,12 +34,10 @@ void site_trials_forget(site_open_trials *t, site_trial_kind kind)
             site_trials_close(t, i);
 }
 
-/* ---- the budget ---- */
-
 /* The mean of the incumbent's times is a moving average over about this many. */
 enum { AVERAGED = 16 };
 
-/* Tuning uses this part of its share, since the mean time of the incumbent is not known exactly. */
+/* Tuning uses this part of its share: the mean time of the incumbent is not exactly known. */
 #define SAFELY 0.9
 
 site_budget site_budget_of(double share)
@@ -59,7 +55,7 @@ bool site_budget_is_known(const site_budget *b)
     return b->recent_count >= SITE_BUDGET_KNOWN;
 }
 
-/* The mean includes outliers of the machine, since the times of trials include them. */
+/* The mean includes outliers of the machine, because the times of trials include them. */
 void site_budget_note(site_budget *b, int64_t time_ns)
 {
     int64_t before = b->recent_count < SITE_BUDGET_KNOWN ? (int64_t)b->recent_count : AVERAGED - 1;
@@ -127,11 +123,9 @@ void site_budget_note_overhead(site_budget *b, int64_t ns)
         b->overhead_ns = b->overhead_ns ? (3 * b->overhead_ns + ns) / 4 : ns;
 }
 
-/* ---- the race ---- */
-
-/* The mean of the fastest 1/FASTEST_PART of a sample's calls (at least one call) counts. With eight
- * streams that keep an H100 busy, each adds tens of microseconds to any call. There, the fastest
- * eighth separated configurations better than the fastest call or the mean. */
+/* The value of a sample is the mean of the fastest 1/FASTEST_PART of its calls, at least one. With
+ * eight streams that keep an H100 busy, each adds tens of microseconds to any call; there the
+ * fastest eighth separated configurations better than the fastest call or the mean. */
 enum { FASTEST_PART = 8, MOST_KEPT = SITE_RACE_MOST_CALLS / FASTEST_PART };
 
 bool site_race_reserve(site_race *r, size_t most)

@@ -1,6 +1,6 @@
-/* The parts of a site's tuner that know no configuration: the trials under way; the budget, which
- * is a share of the time of the site's calls; and the race of a round (search/race/race.h), with
- * the samples that successive calls make. */
+/* The parts of a site's tuner that know no configuration: the open trials; the budget, a share of
+ * the time of the site's calls; and the race of a round (search/race/race.h), with the samples that
+ * successive calls make. */
 #ifndef AUTOTUNE_LIBRARY_SITE_TRIALS_H
 #define AUTOTUNE_LIBRARY_SITE_TRIALS_H
 
@@ -64,7 +64,7 @@ typedef struct site_budget {
 /* Returns a budget of this share of the time of all calls. */
 site_budget site_budget_of(double share);
 
-/* Forgets the recent times: there is another incumbent. */
+/* Forgets the recent times, because the incumbent changes. */
 void site_budget_forget(site_budget *b);
 
 /* Adds a time of the incumbent. */
@@ -77,17 +77,16 @@ bool site_budget_is_known(const site_budget *b);
 int64_t site_budget_fastest_ns(const site_budget *b);
 double site_budget_spread(const site_budget *b);
 
-/* Return the time that trials may cost in all, and the part that is left. It is negative if they
- * cost more. */
+/* Return the time that all trials may cost, and the part that is left, negative if exceeded. */
 int64_t site_budget_allowed_ns(const site_budget *b);
 int64_t site_budget_left_ns(const site_budget *b);
 
 /* Counts calls that used the incumbent and were not timed. */
 void site_budget_see(site_budget *b, uint64_t calls);
 
-/* Counts the time of a timed call as seen, and its excess over the incumbent's mean as spent. For
- * an entrant, the excess is summed over its calls in *extra_ns, so that fast and slow calls cancel
- * out. `extra_ns` is NULL for a call of the incumbent. */
+/* Counts the time of a timed call as seen, and its excess over the incumbent's mean as spent.
+ * `*extra_ns` sums the excess over an entrant's calls, so that fast and slow calls cancel out;
+ * `extra_ns` is NULL for the incumbent. */
 void site_budget_pay(site_budget *b, int64_t *extra_ns, const site_sample *s);
 
 /* Adds a measurement of the host time that timing a call takes. */
@@ -97,15 +96,15 @@ void site_budget_note_overhead(site_budget *b, int64_t ns);
 
 enum { SITE_RACE_MOST_CALLS = 256 };
 
-/* One entrant's sample in a block: the number of calls that have begun, and of known times. */
+/* An entrant's sample in a block: the numbers of begun calls and of known times. */
 typedef struct site_slot {
     uint32_t begun, told;
 } site_slot;
 
-/* The race of a round. Calls of the entrants of a block alternate: the entrant with the fewest
- * calls is next. A sample consists of `calls_each` calls of one entrant, and its value is the mean
- * of the fastest ones: other streams and programs only add to a call's time. `race` is NULL if
- * there is no race. `block_count` is 0 if no block is under way. */
+/* The race of a round. Of the entrants of a block, the one with the fewest calls makes the next
+ * call. A sample consists of `calls_each` calls of one entrant; its value is the mean of the
+ * fastest ones, because other streams and programs only add time. `race` is NULL without a race.
+ * `block_count` is 0 without a block. */
 typedef struct site_race {
     race *race;
     uint32_t *places; /* index in the round of each entrant */
@@ -119,13 +118,13 @@ typedef struct site_race {
     int64_t *samples;
 } site_race;
 
-/* Allocates memory for a round of at most `most` entrants. Returns false if memory is short.
+/* Allocates memory for at most `most` entrants. Returns false if memory ran out.
  * site_race_release() frees it, and the race. */
 bool site_race_reserve(site_race *r, size_t most);
 void site_race_release(site_race *r);
 
 /* Starts a race of `count` entrants, whose indices in the round are in r->places. Returns false if
- * memory is short. */
+ * memory ran out. */
 bool site_race_start(site_race *r, const race_options *options, const race_entrant *entrants,
                      size_t count);
 /* Ends the race, but keeps the memory of the round. */
@@ -137,22 +136,22 @@ bool site_race_draw(site_race *r);
 /* Returns the index in the round of the entrant at `place` in the block. */
 uint32_t site_race_entrant(const site_race *r, size_t place);
 
-/* Finds the entrant, by its place in the block, that makes the next call. *is_round says whether
+/* Finds the entrant, by its place in the block, that makes the next call. `*is_round` says whether
  * each entrant has had equally many calls. Returns false if all calls of the block have begun. */
 bool site_race_next(const site_race *r, size_t *place, bool *is_round);
 /* Counts a call at `place` of the block as begun. */
 void site_race_begin(site_race *r, size_t place);
 
-/* Makes a call that has begun count as not begun, since it gave no time. */
+/* Makes a begun call, which gave no time, count as not begun. */
 void site_race_reopen(site_race *r, size_t place);
 
 /* Makes all calls of the block count as not begun. */
 void site_race_begin_anew(site_race *r);
 
-/* Takes an entrant out of the race, and abandons the block. */
+/* Removes an entrant from the race, and abandons the block. */
 void site_race_exclude(site_race *r, size_t place_in_round);
 
-/* Adds the time of a call. Returns true if the block is complete: then the race has its samples. */
+/* Adds the time of a call. Returns true if the block is complete: the race then has its samples. */
 bool site_race_tell(site_race *r, size_t place, int64_t time_ns);
 
 #endif

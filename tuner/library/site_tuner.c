@@ -10,13 +10,13 @@
 /* A block starts once the budget holds BLOCK_SLACK times its expected cost. */
 enum { BLOCK_SLACK = 2 };
 
-/* Calls between two checks; checks may cost one part in CHECKS_PART of the share. Calls between two
+/* Calls between two checks, which may cost one part in CHECKS_PART of the share; calls between two
  * searches for trials to give up. */
 enum { CHECK_EVERY = 64, CHECKS_PART = 4, SWEEP_EVERY = 256 };
 
-/* Slowness relative to the incumbent, in thousandths: the least and the most that is expected of a
- * configuration that never ran; above UNLIKELY a first launch is repeated only after all others;
- * above HOPELESS it is not repeated. */
+/* Slowness relative to the incumbent, in thousandths: the least and the most expected of a
+ * configuration that never ran; beyond UNLIKELY a first launch is repeated after all others, beyond
+ * HOPELESS never. */
 enum { FIRST_LEAST = 1500, FIRST_MOST = 4000, UNLIKELY = 4000, HOPELESS = 32000 };
 
 /* Launches of a configuration before it races. */
@@ -30,16 +30,16 @@ enum { FINALS_BLOCKS = 20, AGAIN = 4, MOST_AGAIN = 6 };
 #define VAGUE 0.02
 #define NOISY 1.3
 
-/* If the race dropped the incumbent before its first block, a leader replaces the incumbent when it
- * is faster by this factor. */
+/* A leader that is faster by this factor replaces an incumbent that the race dropped before its
+ * first block. */
 #define CLEARLY 1.1
 
 /* The blocks of a race that are needed before a leader replaces the incumbent. */
 enum { LEAST_BLOCKS = 8 };
 
 /* If noise hides the fastest, the leader replaces the incumbent when that is slower with a
- * probability of 0.9. With an interval whose bounds are at 95 %, this is so if the difference
- * exceeds this part of half the interval. */
+ * probability of 0.9. For an interval of 95 %, the difference then exceeds this part of half the
+ * interval. */
 #define LIKELY 0.65
 
 typedef struct entrant {
@@ -77,8 +77,6 @@ struct site_tuner {
     int64_t checked_ns; /* the part of the cost that checks caused */
 };
 
-/* ---- the incumbent ---- */
-
 static void set_incumbent(site_tuner *t, uint32_t configuration, int64_t time_ns)
 {
     if (t->now.incumbent == configuration && t->now.has_incumbent)
@@ -86,15 +84,13 @@ static void set_incumbent(site_tuner *t, uint32_t configuration, int64_t time_ns
     t->now.incumbent = configuration;
     t->now.has_incumbent = true;
     site_budget_forget(&t->budget);
-    /* Savings relative to the earlier incumbent do not count beside this one. */
+    /* Savings relative to the earlier incumbent do not count beside the new one. */
     for (size_t i = 0; i < t->entrant_count; i++)
         if (t->entrants[i].extra_ns < 0)
             t->entrants[i].extra_ns = 0;
     for (int i = 0; i < SITE_BUDGET_KNOWN && time_ns > 0; i++)
         site_budget_note(&t->budget, time_ns);
 }
-
-/* ---- costs ---- */
 
 static int64_t expected_cost(const site_tuner *t, const entrant *e)
 {
@@ -106,8 +102,6 @@ static int64_t expected_cost(const site_tuner *t, const entrant *e)
     int64_t more = expect - t->budget.typical_ns;
     return (more > 0 ? more : 0) + t->budget.overhead_ns;
 }
-
-/* ---- trials under way ---- */
 
 static uint64_t open_trial(site_tuner *t, site_trial_kind kind, uint32_t place)
 {
@@ -157,8 +151,7 @@ static bool is_invalid(const site_tuner *t, uint32_t configuration)
     return keymap_get(&t->invalid, configuration, &value);
 }
 
-/* Adds an entrant, unless the configuration is invalid or an earlier round tried it. Returns false
- * if memory is short. */
+/* Adds an entrant, unless it is invalid or was tried. Returns false if memory ran out. */
 static bool add_entrant(site_tuner *t, uint32_t configuration)
 {
     uint64_t value;
@@ -171,8 +164,8 @@ static bool add_entrant(site_tuner *t, uint32_t configuration)
     return known || keymap_put(&t->tried, configuration, 1);
 }
 
-/* Begins the next round: the incumbent and the proposed configurations. If no new one is proposed,
- * tuning is decided. */
+/* Begins the next round: the incumbent and the proposed configurations. Without new ones, tuning is
+ * decided. */
 static void enter_round(site_tuner *t)
 {
     uint32_t proposed[SITE_ROUND];
@@ -203,8 +196,8 @@ static size_t next_untried(const site_tuner *t)
     return found;
 }
 
-/* Returns the race's options. The margins at which few samples exclude an entrant are made for a
- * quiet machine, so they grow with the spread of times. */
+/* Returns the race's options. The margins at which few samples exclude an entrant suit a quiet
+ * machine, so they grow with the spread of times. */
 static race_options options_for(const site_tuner *t)
 {
     race_options options = race_defaults();
@@ -250,7 +243,7 @@ static uint32_t configuration_of(const site_tuner *t, const race_standing *s)
     return t->entrants[t->race.places[s->entrant]].configuration;
 }
 
-/* Returns the incumbent's standing if no entrant is known to be faster; otherwise NULL. */
+/* Returns the incumbent's standing if no entrant is known to be faster, else NULL. */
 static const race_standing *tied_incumbent(const site_tuner *t, const race_result *r)
 {
     for (size_t i = 0; i < r->count; i++)
@@ -264,8 +257,7 @@ static bool is_likely_slower(const race_standing *s)
     return s->ratio - 1 > LIKELY * (s->ratio - s->low);
 }
 
-/* Returns the winner. If noise hides the difference, keeps the incumbent, which is known to be
- * good. */
+/* Returns the winner. If noise hides the difference, returns the incumbent, known to be good. */
 static uint32_t choose_winner(const site_tuner *t, const race_result *r, bool vague)
 {
     const race_standing *present = vague ? tied_incumbent(t, r) : NULL;
@@ -365,7 +357,7 @@ static void promote_leader(site_tuner *t)
         leader->time.count < LEAST_BLOCKS)
         return;
     bool unraced = present->left_at == RACE_PRIOR;
-    /* A sample of several calls is the time of their fastest, so compare with the same. */
+    /* A sample of several calls is the time of their fastest: compare with the incumbent's. */
     int64_t present_ns =
         t->race.calls_each > 1 ? site_budget_fastest_ns(&t->budget) : t->budget.typical_ns;
     bool slower =
@@ -401,8 +393,8 @@ static bool begin_first(site_tuner *t, site_turn *turn)
     return true;
 }
 
-/* Begins the next call of the block. A round of calls begins only when the budget covers all of it,
- * so that its trials follow each other: only then they can be compared. */
+/* Begins the next call of the block. A round of calls begins only if the budget covers all of it:
+ * only trials that follow each other can be compared. */
 static bool begin_block(site_tuner *t, site_turn *turn)
 {
     int64_t all = 0;
@@ -423,8 +415,7 @@ static bool begin_block(site_tuner *t, site_turn *turn)
     return true;
 }
 
-/* Returns whether the incumbent is to be timed again, and the budget leaves something for trials
- * then. */
+/* Returns whether to time the incumbent again, with some budget left for trials. */
 static bool is_check_due(const site_tuner *t)
 {
     return t->since_check >= CHECK_EVERY &&
@@ -560,9 +551,7 @@ void site_tuner_charge(site_tuner *t, int64_t ns)
     t->budget.spent_ns += ns;
 }
 
-/* ---- decisions from outside ---- */
-
-/* Makes the fastest known entrant the incumbent, since the incumbent is invalid. */
+/* Replaces the invalid incumbent by the fastest known entrant. */
 static void replace_incumbent(site_tuner *t)
 {
     const entrant *best = NULL;

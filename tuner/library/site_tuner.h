@@ -9,18 +9,15 @@
  *   block  calls of the race (search/race/race.h), whose entrants take successive calls; it decides
  *
  * The cost of tuning is the time of each trial beyond the incumbent's, plus the time that timing
- * takes. A trial begins only if its expected cost is at most `share` of the time seen so far, less
- * the cost so far; for the trials of a block, the sum of their costs counts. A configuration that
- * never ran is expected to take as long as the worst one so far, between FIRST_LEAST and FIRST_MOST
- * times the incumbent. If it takes longer, no trial begins until the share has caught up. So the
- * cost exceeds the share by at most one slow launch, and by the first checks, which measure the
- * incumbent.
+ * takes. A trial (of a block: all its trials) begins only if its expected cost is at most `share`
+ * of the time seen so far, less the cost so far. A configuration that never ran is expected to take
+ * as long as the worst one so far, between FIRST_LEAST and FIRST_MOST times the incumbent. After a
+ * slower one, no trial begins until the share has caught up. So the cost exceeds the share by at
+ * most one slow launch, and by the first checks.
  *
  * A space of more than SITE_ROUND configurations is searched in rounds: the winner of a race meets
- * its neighbours, until none of them is faster.
- *
- * Memory is proportional to the configurations of a round, and is allocated when the round begins.
- * If memory is short, tuning stops with the incumbent. */
+ * its neighbours, until none of them is faster. Memory is proportional to the configurations of a
+ * round. If memory runs out, tuning stops with the incumbent. */
 #ifndef AUTOTUNE_LIBRARY_SITE_TUNER_H
 #define AUTOTUNE_LIBRARY_SITE_TUNER_H
 
@@ -37,8 +34,8 @@ enum {
     SITE_GIVEN_UP = 4096 /* calls after which the time of a call is no longer awaited */
 };
 
-/* Writes the configurations that a round tries against the incumbent, at most `most`, and returns
- * their number. Configurations that were tried before are ignored. */
+/* Writes at most `most` configurations that a round tries against the incumbent, and returns their
+ * number. Those that were tried before are ignored. */
 typedef size_t site_proposer(void *context, size_t round, uint32_t incumbent, uint32_t *out,
                              size_t most);
 
@@ -80,25 +77,24 @@ typedef struct site_account {
 
 typedef struct site_tuner site_tuner;
 
-/* Makes a tuner. Returns NULL if memory is short. */
+/* Makes a tuner. Returns NULL if memory ran out. */
 site_tuner *site_tuner_new(const site_rules *rules);
 void site_tuner_free(site_tuner *t); /* `t` may be NULL */
 
-/* Begins a call, and returns the configuration that it uses. `may_time` says whether the call can
- * be timed. */
+/* Begins a call, and returns its configuration. `may_time` says whether the call can be timed. */
 site_turn site_tuner_begin(site_tuner *t, bool may_time);
 
 /* Counts calls that used the incumbent without site_tuner_begin(). */
 void site_tuner_skip(site_tuner *t, uint64_t calls);
 
-/* Gives the time of a call to the tuner, once for each ticket. A call is given up after
- * SITE_GIVEN_UP others; its time is ignored then. */
+/* Gives the time of a call to the tuner, once for each ticket. Ignores the time of a call that was
+ * given up, after SITE_GIVEN_UP others. */
 void site_tuner_end(site_tuner *t, uint64_t ticket, const site_sample *sample);
 
 /* Counts host time that tuning took beside the trials as cost. */
 void site_tuner_charge(site_tuner *t, int64_t ns);
 
-/* Excludes a configuration for good: it cannot be used. */
+/* Excludes a configuration, which cannot be used, for good. */
 void site_tuner_invalid(site_tuner *t, uint32_t configuration);
 
 /* Ends tuning: the incumbent stays. */

@@ -56,8 +56,6 @@ const char *at_sites_problem(const at_sites *sites, size_t index)
     return text;
 }
 
-/* ---- opening ---- */
-
 static at_status read_mode(sites_mode *mode, at_error *error)
 {
     static const char *const names[] = {
@@ -172,15 +170,12 @@ at_status at_sites_open(const at_sites_options *options, at_sites **out, at_erro
     return status;
 }
 
-/* ---- sites by name and problem ---- */
-
 static uint64_t mix(uint64_t hash, const void *bytes, size_t size_bytes)
 {
     return XXH3_64bits_withSeed(bytes, size_bytes, hash);
 }
 
-/* Hashes name and variables. They need not be valid: they are checked when a site is made of
- * them. */
+/* Hashes name and variables, which may be invalid: they are checked when a site is made of them. */
 static uint64_t hash_site(const char *name, const at_variable *variables, size_t count)
 {
     uint64_t h = mix(count, name, strlen(name));
@@ -320,8 +315,6 @@ at_status at_site_open(at_sites *sites, const char *name, const at_variable *var
     return status;
 }
 
-/* ---- writing decisions ---- */
-
 static void write_decision(at_sites *sites, const at_site *site)
 {
     at_error error = {0};
@@ -349,8 +342,7 @@ static void *write_decisions(void *context)
     return NULL;
 }
 
-/* Starts the thread that writes decisions. It blocks all signals: these are for the program's own
- * threads. */
+/* Starts the thread that writes decisions. It blocks all signals, which are for the program. */
 static bool start_writer(at_sites *sites)
 {
     /* enough for writing; the program's default may be too small */

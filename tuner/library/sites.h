@@ -1,10 +1,10 @@
 /* The tuning sites of a program (docs/glossary.md), which autotune.h declares. site_space.c has the
  * configurations of a site, site_timer.c times its calls, site_tuner.h decides which configuration
- * each call uses, site_store.c keeps decisions, site.c has the calls of one site, sites.c all sites
- * of a program.
+ * each call uses, site_store.c keeps decisions, site.c has the calls of one site, sites.c all
+ * sites.
  *
- * Locks: if a call finds a site's `lock` taken, it does not wait: it is not timed and uses the
- * incumbent. A thread takes a site's `lock` first, then `reading`, then the lock of its at_sites.
+ * Locks: a call that finds a site's `lock` taken does not wait: it uses the incumbent and is not
+ * timed. A thread takes a site's `lock` first, then `reading`, then the lock of its at_sites.
  * Decisions are written while no lock is held. */
 #ifndef AUTOTUNE_LIBRARY_SITES_H
 #define AUTOTUNE_LIBRARY_SITES_H
@@ -26,10 +26,9 @@
 #include "record/summary.h"
 
 /* ---- configurations of a site ----
- *
- * A site has lists of values, one for each parameter. A configuration is a number below `count`, in
- * mixed radix. Configuration 0 has the first value of each list: the default. The space owns copies
- * of all names and values. */
+ * A site has a list of values for each parameter. A configuration is a number below `count`, in
+ * mixed radix; 0, the default, has the first value of each list. The space owns copies of all names
+ * and values. */
 
 typedef struct site_list {
     char *name;
@@ -63,14 +62,14 @@ void site_variable_deinit(at_variable *v);
 /* Writes the values of a configuration, one for each list; they borrow from the space. */
 void site_space_values(const site_space *s, uint32_t configuration, at_variable *out);
 
-/* Finds the number of a recorded configuration. Returns false if it has other parameters or
- * values. */
+/* Finds a recorded configuration. Returns false if its parameters or values are not in the
+ * space. */
 bool site_space_find(const site_space *s, const record_values *values, uint32_t *out);
 
-/* Proposes the configurations of a round of tuning, as site_proposer does. A space of at most
- * `most` configurations is proposed whole in the first round. A larger one: first neighbours of the
- * default and a random sample, then neighbours of the incumbent. Neighbours differ in one
- * parameter; if it has many values, by at most two places in its list. */
+/* Proposes the configurations of a round, as site_proposer does. A space of at most `most` is
+ * proposed whole in the first round. A larger one: first neighbours of the default and a random
+ * sample, then neighbours of the incumbent. Neighbours differ in one parameter, by at most two
+ * places if it has many values. */
 size_t site_space_propose(const site_space *s, size_t round, uint32_t incumbent, uint32_t *out,
                           size_t most);
 
@@ -79,14 +78,13 @@ size_t site_space_propose(const site_space *s, size_t round, uint32_t incumbent,
 typedef struct site_timer site_timer;
 typedef struct site_mark site_mark; /* the measurement of one call */
 
-/* The functions of a timer. There are two kinds: pairs of CUDA events in the program's stream,
- * which are polled later, and the host's clock. A test may have its own. Several threads may use a
- * timer at once. A pair of events belongs to the context that was current when it was made, and is
- * reused only there. */
+/* The functions of a timer: pairs of CUDA events in the program's stream, which are polled later,
+ * or the host's clock, or a test's own. Several threads may use a timer at once. A pair of events
+ * belongs to the context that was current when it was made, and is reused only there. */
 typedef struct site_timer_api {
-    /* Begins to time a call. Returns NULL if the call cannot be timed (its stream is being captured
-     * into a graph, memory is short). *hidden says whether the device still has earlier work, so
-     * that the host's time before the launch costs the program nothing. */
+    /* Begins to time a call. Returns NULL if that is impossible (its stream is being captured into
+     * a graph, memory ran out). `*hidden` says whether the device still has earlier work, so that
+     * the host's time before the launch costs nothing. */
     site_mark *(*begin)(site_timer *timer, void *stream, bool *hidden);
     /* Ends the timing of a call, at `now_ns` of the host's clock. Returns false if it could not be
      * timed. */
@@ -105,20 +103,17 @@ struct site_timer {
     int64_t device_ns; /* device time that timing a call takes */
 };
 
-/* Make a timer of events and of the host's clock. The caller closes it. AT_NO_DEVICE,
- * AT_NO_MEMORY. */
+/* Make a timer, of events or the host's clock. The caller closes it. AT_NO_DEVICE, AT_NO_MEMORY. */
 at_status site_timer_events(site_timer **out, at_error *error);
 at_status site_timer_host(site_timer **out, at_error *error);
 
 /* ---- the store of decisions ----
- *
  * Decisions are kept as records: one file for each GPU and name of a site, one entry for each
  * problem, driver and version of the program's code. Driver and code are two more variables of the
  * recorded problem, `at_driver` and `at_code`. An entry of another driver, code or list of values
  * is not used, and is reported. Files are changed under the lock of their folder and replaced
- * whole. A file that is not JSON (half a file, of a program that wrote it otherwise) is renamed to
- * FILE.damaged before a new one is written. Only one thread at a time may read, and one may
- * write. */
+ * whole. A file that is not JSON is renamed to FILE.damaged before a new one is written. One thread
+ * at a time may read, and one may write. */
 
 typedef struct site_store site_store;
 
@@ -138,8 +133,8 @@ at_status site_store_open(const char *folder, const arch_limits *gpu, const char
                           const char *code, site_store **out, at_error *error);
 void site_store_close(site_store *s); /* `s` may be NULL */
 
-/* Finds the configuration that was decided for the key. Returns false if there is none; reports the
- * reason if an entry does not apply. Reads the records of a name once. */
+/* Finds the decision for the key. Returns false if there is none; reports why an entry does not
+ * apply. Reads the records of a name once. */
 bool site_store_find(site_store *s, const site_key *key, site_reporter *report, void *context,
                      uint32_t *out);
 
@@ -158,7 +153,7 @@ at_status site_store_put(site_store *s, const site_key *key, const site_decision
 
 typedef enum sites_mode { SITES_TUNE, SITES_USE, SITES_OFF } sites_mode;
 
-/* The calls that one broadcast to the ranks serves. */
+/* The number of calls that one broadcast to the ranks serves. */
 enum { SITE_WINDOW = 32 };
 
 /* The message that rank 0 broadcasts: the configurations of the next calls, and the incumbent. */
@@ -214,8 +209,8 @@ struct at_site {
     uint64_t lost;            /* calls that were given up because they did not end */
     bool hidden;              /* the device was busy when the last call was timed */
 
-    /* The last message of rank 0. In a program without ranks, only `incumbent` and `has_incumbent`
-     * are used. `next` is the index of the next call in the message. */
+    /* The last message of rank 0; without ranks, only `incumbent` and `has_incumbent` are used.
+     * `next` is the index of the next call in the message. */
     site_message told;
     uint64_t tickets[SITE_WINDOW]; /* tickets of rank 0's trials */
     size_t next;
@@ -248,8 +243,8 @@ struct at_sites {
     at_site *decided;
 };
 
-/* Opens sites, like at_sites_open(), with a timer (which it takes over, also on failure) for a
- * device of that name. */
+/* Opens sites, like at_sites_open(), with a timer for a device of that name. Takes over the timer,
+ * also on failure. */
 at_status sites_open_with(const at_sites_options *options, site_timer *timer,
                           const arch_limits *gpu, const char *driver, at_sites **out,
                           at_error *error);
@@ -258,8 +253,7 @@ at_status sites_open_with(const at_sites_options *options, site_timer *timer,
  * threads that do not exist, and the CUDA driver does not work. */
 at_status sites_check_process(const at_sites *sites, const char *function, at_error *error);
 
-/* Adds a problem to the list of at_sites_problem(), unless the list has it. `sites` is an
- * at_sites. */
+/* Adds a problem to the list of at_sites_problem(), once. `sites` is an at_sites. */
 void sites_note_problem(void *sites, const char *text);
 
 /* Queues the site's decision for the thread that writes decisions. */

@@ -13,8 +13,6 @@
 #include "compile/option.h"
 #include "script/script.h"
 
-/* ---- which configuration ---- */
-
 static at_status choose(const at_choice *c, script *s, uint16_t *indices, pick_rule *rule,
                         at_error *error)
 {
@@ -38,8 +36,6 @@ static at_status choose(const at_choice *c, script *s, uint16_t *indices, pick_r
         return library_refuse_default(c, s, error);
     return AT_OK;
 }
-
-/* ---- compiling ---- */
 
 enum { MOST_OPTIONS = 64 };
 
@@ -70,8 +66,7 @@ static at_status run_nvrtc(const char *arch, const script_source *source, const 
     return AT_OK;
 }
 
-/* Implements script_compiler.compile for the architecture `arch`. Like everything that the library
- * compiles, this runs in the caller's process. */
+/* Implements script_compiler.compile for the architecture `arch`, in the caller's process. */
 static at_status ask_nvrtc(void *arch, const script_source *source, char **ptx, char **log,
                            at_error *error)
 {

@@ -1,9 +1,6 @@
-/* Turns a choice into machine code: loads the pattern's script, emits the variant's source,
- * compiles it.
- *
- * Input: a choice and the target device. Output: the best configuration that is valid for the
- * choice's problem, its source, its plans and its cubin. Needs no CUDA driver, so that it can be
- * tested without a GPU; kernel.c loads the result. */
+/* Turns a choice for a target device into machine code: the best valid configuration, its source,
+ * its plans and its cubin. Needs no CUDA driver, so that it can be tested without a GPU; kernel.c
+ * loads the result. */
 #ifndef AUTOTUNE_LIBRARY_SOURCE_H
 #define AUTOTUNE_LIBRARY_SOURCE_H
 

@@ -30,8 +30,7 @@ enum {
     FIXED_ARGUMENTS = 16 /* most arguments beside --set */
 };
 
-/* Batch systems and MPI set these for each rank of a program. The tuner is not a rank, so it must
- * not see them. */
+/* Batch systems and MPI set these for each rank. The tuner, which is no rank, must not see them. */
 static const char *const of_ranks[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMI_RANK", "PMIX_RANK",
                                        "SLURM_STEP_NUM_TASKS", NULL};
 
@@ -56,8 +55,6 @@ struct tunings {
     atomic_size_t open; /* number of tunings that are running or waiting */
     patterns *known;
 };
-
-/* ---- one tuning ---- */
 
 void tuning_free(tuning *t)
 {
@@ -126,8 +123,6 @@ static tuning *find(const tunings *all, const tuning *like)
     return t;
 }
 
-/* ---- its result ---- */
-
 static bool has_entry(const record_set *set, const tuning *t)
 {
     const arch_limits *gpu = &t->gpu->limits;
@@ -137,7 +132,7 @@ static bool has_entry(const record_set *set, const tuning *t)
     return pick(set, &target, &found) == PICK_EXACT;
 }
 
-/* Returns whether the folder has an entry for the tuning. If so, the next pick reads the records
+/* Returns whether the folder has an entry for the tuning; the next pick then reads the records
  * again. */
 static bool is_recorded(const tunings *all, const tuning *t)
 {
@@ -153,8 +148,6 @@ static bool is_recorded(const tunings *all, const tuning *t)
         patterns_read_again(all->known);
     return found;
 }
-
-/* ---- its process ---- */
 
 /* Finds the program autotune: `given`, AUTOTUNE_PROGRAM, beside the library's files, or in PATH. */
 static at_status find_program(tuning *t, const char *given, at_error *error)
@@ -298,8 +291,6 @@ void tunings_update(const at_results *results)
         update(all, t);
     pthread_mutex_unlock(&all->lock);
 }
-
-/* ---- the list ---- */
 
 static at_status read_options(tuning *t, const at_results *results, const at_tune_options *given,
                               at_error *error)

@@ -1,5 +1,5 @@
-/* The tunings that a program began with at_tune(), and the processes in which they run.
- * library/choice.c has the calls.
+/* The tunings that a program began with at_tune(), and their processes. library/choice.c has the
+ * calls.
  *
  * A tuning is identified by pattern, problem and GPU. If another process tunes the same into the
  * same folder, this one waits for its result. Tunings belong to an at_results and may be used by
@@ -14,8 +14,8 @@
 typedef struct tunings tunings;
 typedef struct tuning tuning;
 
-/* Makes an empty list. When a tuning ends with a result, the records of `known` are read again.
- * Returns NULL if memory is short. */
+/* Makes an empty list. A tuning that ends with a result makes `known` read the records again.
+ * Returns NULL if memory ran out. */
 tunings *tunings_new(patterns *known);
 
 /* Asks the processes to end, and frees the list. `t` may be NULL. */
@@ -31,9 +31,9 @@ void tuning_free(tuning *t); /* asks its process to end; `t` may be NULL */
 /* Returns whether the list has a tuning of the same pattern, problem and GPU. */
 bool tunings_contain(tunings *all, const tuning *like);
 
-/* Starts the tuning, unless the list has it, and takes it over: *t becomes NULL. If `known` is
- * true, its result is recorded already: it needs no process. AT_USAGE does not take it over.
- * AT_NOT_FOUND and AT_IO: no process could be started, and the tuning has failed. */
+/* Takes over the tuning (`*t` becomes NULL) and starts it, unless the list has it or `known` says
+ * that its result is recorded. AT_USAGE does not take it over. AT_NOT_FOUND and AT_IO: no process
+ * could be started, and the tuning has failed. */
 at_status tunings_add(const at_results *results, tuning **t, bool known,
                       const at_tune_options *options, at_error *error);
 
@@ -43,8 +43,7 @@ bool tuning_is_open(at_tune_state state);
 /* Returns the state of the tuning; if it failed, `error` says why. */
 at_tune_state tunings_state(tunings *all, const tuning *like, at_error *error);
 
-/* Makes results of tunings that ended available to at_pick(). Costs almost nothing if no tuning is
- * open. */
+/* Makes results of ended tunings available to at_pick(). Costs almost nothing if none is open. */
 void tunings_update(const at_results *results);
 
 #endif
