@@ -32,7 +32,7 @@ static void read_version(record_reading *r, const json_t *root)
             json_integer_value(version), version_text(), CEILINGS_VERSION);
 }
 
-/* Reads the rates. Ceilings of other versions are ignored. */
+/* Reads the rates. Ignores ceilings of other versions. */
 static void read_root(record_reading *r, const json_t *root, ceiling_rates *out)
 {
     const json_t *ceilings = json_object_get(root, "ceilings");
@@ -77,8 +77,8 @@ at_status ceilings_parse(const char *text, size_t size_bytes, const char *path, 
     return status;
 }
 
-/* Reads a file. *root is NULL if there is no file; otherwise the caller frees it. If `gpu` is not
- * NULL, the file must be of that GPU. */
+/* Reads a file; if `gpu` is not NULL, only one of that GPU. `*root`, which the caller frees, is
+ * NULL without a file. */
 static at_status read_file(const char *path, const char *gpu, ceiling_rates *out, json_t **root,
                            at_error *error)
 {
@@ -192,8 +192,6 @@ at_status ceilings_merge(const char *results_dir, const run_summary *s, ceiling_
     return status;
 }
 
-/* ---- from another folder ---- */
-
 typedef struct combining {
     const char *results_dir;
     bool dry;
@@ -236,8 +234,7 @@ static at_status combine(const combining *c, json_t *from, const char *gpu, cons
     json_t *into = json_object_get(root, "ceilings");
     json_object_foreach(json_object_get(from, "ceilings"), name, one)
     {
-        /* The file may come from another version or person: a text that is no name is not
-         * printed. */
+        /* The file may come from another version or person: invalid names are not printed. */
         if (!done || !record_is_name(name))
             continue;
         const combine_change change = change_of(one, json_object_get(into, name));

@@ -1,8 +1,5 @@
-/* The measured ceilings of a GPU: results/<gpu>/device.json.
- *
- * The file is beside the GPU's records and follows the same rules (record/record.h). It is bounded
- * and checked when it is read, and replaced atomically under a lock of its folder. Members that
- * this version does not know are kept. docs/development/records.md documents its members. */
+/* The measured ceilings of a GPU: results/<gpu>/device.json. The file follows the rules of the
+ * GPU's records beside it (record/record.h). docs/development/records.md documents its members. */
 #ifndef AUTOTUNE_RECORD_CEILINGS_H
 #define AUTOTUNE_RECORD_CEILINGS_H
 
@@ -29,10 +26,9 @@ at_status ceilings_read(const char *results_dir, const char *gpu, ceiling_rates 
 at_status ceilings_parse(const char *text, size_t size_bytes, const char *path, ceiling_rates *out,
                          at_error *error);
 
-/* Records the rate of a run's best variant as the GPU's ceiling `kind`, in place of an earlier one,
- * with driver, compiler, date, problem and configuration. Writes the file's path to `path`.
- * AT_USAGE if the times are predicted or the run has no best variant; otherwise as
- * ceilings_read(). */
+/* Records the rate of a run's best variant as the GPU's ceiling `kind`, with driver, compiler,
+ * date, problem and configuration. Writes the file's path to `path`. AT_USAGE if the times are
+ * predicted or the run has no best variant; otherwise as ceilings_read(). */
 at_status ceilings_merge(const char *results_dir, const run_summary *s, ceiling_kind kind,
                          char *path, size_t path_bytes, at_error *error);
 
@@ -40,10 +36,10 @@ at_status ceilings_merge(const char *results_dir, const run_summary *s, ceiling_
 typedef void ceilings_reporter(void *context, const char *gpu, const char *ceiling,
                                combine_change change, const char *why);
 
-/* Merges the ceilings in the folder `from` (of one GPU or all) into those under `results_dir`. Of
- * two ceilings, the newer one is taken. If `dry` is true, only calls `tell`. *count is the number
- * of files read; files that cannot be read are added to `faults`. Errors as ceilings_read(), for
- * files under `results_dir`. */
+/* Merges the ceilings in the folder `from` (of one GPU or all) into those under `results_dir`. The
+ * newer of two ceilings wins. If `dry`, only calls `tell`. `*count` is the number of files read;
+ * unreadable files are added to `faults`. Errors as ceilings_read(), for files under
+ * `results_dir`. */
 at_status ceilings_combine(const char *from, const char *results_dir, bool dry,
                            ceilings_reporter *tell, void *context, record_faults *faults,
                            size_t *count, at_error *error);

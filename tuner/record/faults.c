@@ -1,5 +1,4 @@
-/* Faults: the errors of readers, the parts of files that readers leave out, and the lines on which
- * these parts are. */
+/* Faults: the errors of readers, the parts of files that they leave out, and the lines of these. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,8 +70,6 @@ void record_leave_out(record_reading *r, const char *list, size_t place)
         error_clear(r->error);
 }
 
-/* ---- JSON pointers ---- */
-
 static const char *skip_blanks(const char *at)
 {
     return at + strspn(at, " \t\r\n");
@@ -110,7 +107,7 @@ static const char *skip_value(const char *at)
 }
 
 /* Returns whether the JSON string at `at` equals this part of a pointer. A name with JSON escapes
- * is only found as it is spelt in the text. */
+ * is only found as the text spells it. */
 static bool is_name(const char *at, const char *part, size_t length)
 {
     for (at++; length > 0; at++) {
@@ -128,8 +125,7 @@ static bool is_name(const char *at, const char *part, size_t length)
     return *at == '"';
 }
 
-/* Returns the value of the member or element `part` of the value at `at`, or NULL if there is
- * none. */
+/* Returns the member or element `part` of the value at `at`, or NULL if there is none. */
 static const char *enter(const char *at, const char *part, size_t length)
 {
     bool object = *at == '{';

@@ -14,8 +14,6 @@
 #include "record/record.h"
 #include "record/schema.h"
 
-/* ---- one folder ---- */
-
 static at_status set_add(record_set *set, const char *path, at_error *error)
 {
     record r;
@@ -124,8 +122,6 @@ void record_set_deinit(record_set *set)
     *set = (record_set){0};
 }
 
-/* ---- the known folders ---- */
-
 /* Returns whether the folder is in the list already, perhaps under another name. */
 static bool is_listed(const record_folders *f, const char *path)
 {
@@ -179,8 +175,8 @@ static bool adds_nothing(const record_set *all, size_t count, const record *r)
     return nothing;
 }
 
-/* Moves the records and faults of `more` to the end of `all`. Drops records that add nothing to the
- * first ones. Frees `more` in any case. */
+/* Moves the records and faults of `more` to the end of `all`, without records that add nothing.
+ * Frees `more` in any case. */
 static at_status append(record_set *all, record_set *more, at_error *error)
 {
     size_t before = all->count;

@@ -11,8 +11,6 @@
 #include "record/schema.h"
 #include "record/summary.h"
 
-/* ---- a file while it is changed ---- */
-
 static json_t *empty_record(const arch_limits *gpu, const char *pattern_name)
 {
     char capability[16];
@@ -130,8 +128,6 @@ void record_store_close(record_store *s)
     lock_close(s->lock);
 }
 
-/* ---- a run ---- */
-
 static json_t *entry_json(const record *r, const record_entry *e)
 {
     return json_array_get(json_object_get(r->root, "entries"), e->place);
@@ -164,9 +160,9 @@ static bool measured_in_run(const run_summary *s, const record_values *configura
     return false;
 }
 
-/* Returns whether the earlier entry stays: a short run must not push out the result of a long one.
- * It stays if it has the same script, template and oracle, is faster beyond its interval, and its
- * configuration was not measured in this run. */
+/* Returns whether the earlier entry stays, so that a short run does not replace the result of a
+ * long one. It stays if it has the same script, template and oracle, is faster beyond its interval,
+ * and its configuration was not measured in this run. */
 static bool keep_earlier(const run_summary *s, const record_entry *old)
 {
     return *old->script_hash && *old->template_hash &&
@@ -228,8 +224,6 @@ at_status record_merge(const char *results_dir, run_summary *s, record_change *c
     return status;
 }
 
-/* ---- a portfolio ---- */
-
 static at_status put(const portfolio_draft *d, const record *into, at_error *error)
 {
     json_t *packed = record_pack_portfolio(d);
@@ -268,10 +262,6 @@ at_status draft_merge(const char *results_dir, const portfolio_draft *d, char *p
     return status;
 }
 
-/* ---- another folder ---- */
-
-/* ---- which of two entries ---- */
-
 static bool timed(const record_entry *e, const record_values *configuration)
 {
     bool found = record_same_values(&e->configuration, configuration) ||
@@ -287,7 +277,7 @@ static bool same_source(const record_entry *a, const record_entry *b)
            strcmp(a->template_hash, b->template_hash) == 0;
 }
 
-/* Returns whether the entry `there` stays when `other` comes for the same question. *why is the
+/* Returns whether the entry `there` stays when `other` answers the same question. `*why` is the
  * reason. */
 static bool stays(const record_entry *there, const record_entry *other, const char **why)
 {
@@ -325,7 +315,7 @@ static at_status combine_entry(const record *from, const record_entry *e, record
     }
     tell(context, from, e, NULL, COMBINE_REPLACED, why);
     *changed = true;
-    /* Members that other versions wrote into the old entry stay. */
+    /* Keep the members that other versions wrote into the old entry. */
     json_t *merged = json_copy(json);
     bool done = merged && record_keep_unknown(merged, entry_json(into, there)) &&
                 json_array_set(entries, there->place, merged) == 0;
@@ -353,8 +343,6 @@ static at_status combine_portfolio(const record *from, const record_portfolio *p
     *changed = true;
     return record_put_portfolio(into, there, json) ? AT_OK : error_no_memory(error);
 }
-
-/* ---- the file ---- */
 
 /* Begins a record with the head of `from` and without entries. */
 static at_status start(const record *from, record *into, at_error *error)

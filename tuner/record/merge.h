@@ -1,8 +1,7 @@
 /* Writing records: into the file of a GPU and pattern go the result of a run (record_merge() in
- * record/record.h), a portfolio, a decision of a tuning site, or the records of another folder.
- *
- * A file is read, changed and replaced whole, under the lock of its folder: an interrupt leaves the
- * old file or the new one. */
+ * record/record.h), a portfolio, a decision of a tuning site, or the records of another folder. A
+ * file is replaced whole, under the lock of its folder: an interrupt leaves the old file or the new
+ * one. */
 #ifndef AUTOTUNE_RECORD_MERGE_H
 #define AUTOTUNE_RECORD_MERGE_H
 
@@ -10,8 +9,6 @@
 #include "base/lock.h"
 #include "device/arch.h"
 #include "record/record.h"
-
-/* ---- a file while it is changed ---- */
 
 typedef struct record_store {
     char path[RECORD_PATH_BYTES];
@@ -27,8 +24,6 @@ at_status record_store_open(record_store *s, const char *results_dir, const arch
 /* Writes old.root to the file. AT_FORMAT, AT_IO, AT_NO_MEMORY leave the old file. */
 at_status record_store_write(record_store *s, at_error *error);
 void record_store_close(record_store *s);
-
-/* ---- portfolios ---- */
 
 /* The times of a portfolio's configurations on one problem. */
 typedef struct draft_problem {
@@ -46,16 +41,14 @@ typedef struct portfolio_draft {
     const char *script_hash, *template_hash;
 } portfolio_draft;
 
-/* Formats a record that holds only this portfolio. The caller frees *text. AT_NO_MEMORY. */
+/* Formats a record with only this portfolio. The caller frees `*text`. AT_NO_MEMORY. */
 at_status draft_format(const portfolio_draft *d, char **text, at_error *error);
 
-/* Merges the portfolio into <results_dir>/<gpu>/<pattern>.json, in place of an earlier portfolio
- * with the same fixed variables, and writes that path to `path`. The caller makes sure that no
- * predicted time is recorded. Errors as record_merge(). */
+/* Merges the portfolio into <results_dir>/<gpu>/<pattern>.json, in place of a portfolio with the
+ * same fixed variables, and writes that path to `path`. The caller excludes predicted times. Errors
+ * as record_merge(). */
 at_status draft_merge(const char *results_dir, const portfolio_draft *d, char *path,
                       size_t path_bytes, at_error *error);
-
-/* ---- records of another folder ---- */
 
 typedef enum combine_change {
     COMBINE_ADDED,    /* there was no entry for its question */
@@ -65,24 +58,23 @@ typedef enum combine_change {
     COMBINE_REMOVED
 } combine_change;
 
-/* Called for each change, with its reason. The change is of the entry `e`; if `e` is NULL, of the
- * portfolio with the fixed variables `fixed`. */
+/* Called for each change, with its reason: of the entry `e`, or, if that is NULL, of the portfolio
+ * with the fixed variables `fixed`. */
 typedef void combine_reporter(void *context, const record *r, const record_entry *e,
                               const record_values *fixed, combine_change change, const char *why);
 
 /* Merges `from` into the record of its GPU and pattern under `results_dir`. Of two entries for the
- * same question, the newer one is taken. But the older one is taken if both have the same script
- * and template, the older one is faster beyond its interval, and the newer run did not time its
- * configuration. If `dry` is true, only calls `tell`. Errors as record_read() and
- * record_merge(). */
+ * same question, the newer one is taken, unless both have the same script and template, the older
+ * one is faster beyond its interval, and the newer run did not time its configuration. `dry` only
+ * calls `tell`. Errors as record_read() and record_merge(). */
 at_status record_combine(const record *from, const char *results_dir, bool dry,
                          combine_reporter *tell, void *context, at_error *error);
 
 /* Returns the reason to remove an entry, or NULL if it stays. */
 typedef const char *combine_reason(void *context, const record *r, const record_entry *e);
 
-/* Removes the entries of the file for which `reason` returns a reason. If `dry` is true, only calls
- * `tell`. Errors as record_combine(). */
+/* Removes the entries of the file for which `reason` returns a reason. If `dry`, only calls `tell`.
+ * Errors as record_combine(). */
 at_status record_prune(const char *path, bool dry, combine_reason *reason, void *reason_context,
                        combine_reporter *tell, void *context, at_error *error);
 

@@ -13,15 +13,13 @@
 /* The most contenders that an entry keeps: the finals take this many beside the best. */
 enum { CONTENDERS = 4 };
 
-/* A landscape has about LANDSCAPE_TIMES times, and LANDSCAPE_LEVELS values of its parameter at
- * most. */
+/* A landscape has about LANDSCAPE_TIMES times, at most LANDSCAPE_LEVELS values of its parameter. */
 enum { LANDSCAPE_TIMES = 256, LANDSCAPE_LEVELS = 64 };
 
 /* Significant digits: figures are rounded to the precision of a measurement. */
 enum { RATE_DIGITS = 5, FRACTION_DIGITS = 4, SECONDS_DIGITS = 4 };
 
-/* The members of an entry that this version writes. Any other member was written by another
- * version. */
+/* The members of an entry that this version writes. Other versions wrote any other member. */
 static const char *const entry_members[] = {
     "problem",   "configuration", "time",     "gbps",       "ceiling_gbps", "ceiling_fraction",
     "speedup",   "traffic_bytes", "tied",     "energy",     "ceiling",      "ceiling_rate",
@@ -83,8 +81,7 @@ static json_t *pack_resources(const run_result *r)
                      json_rounded(r->occupancy.fraction, FRACTION_DIGITS));
 }
 
-/* Puts the rates. "gbps" is always written; "gflops" and "gitems" only if the pattern states flops
- * or items. */
+/* Puts the rates: "gbps" always, "gflops" and "gitems" if the pattern states flops or items. */
 static void put_rates(json_t **object, const run_result *r)
 {
     static const char *const names[WORK_UNITS] = {
@@ -146,10 +143,9 @@ static json_t *pack_contenders(const run_summary *s)
     return list;
 }
 
-/* ---- the landscape: the times of all variants, by the value of the most important parameter
- * ---- */
+/* ---- the landscape: the times of all variants, by the value of one parameter ---- */
 
-/* The values of one parameter that occur, with the times of their variants. */
+/* The occurring values of one parameter, with the times of their variants. */
 typedef struct landscape_levels {
     value values[LANDSCAPE_LEVELS];
     double sums[LANDSCAPE_LEVELS]; /* sums of log(time in ns) */
@@ -191,8 +187,7 @@ static double group(const run_summary *s, size_t parameter, landscape_levels *ou
     return between;
 }
 
-/* Packs the times of the variants with one value. If there are many times, takes every k-th, the
- * first and the last. */
+/* Packs the times of the variants with one value: of many, every k-th, the first and the last. */
 static json_t *pack_level(const run_summary *s, size_t parameter, const landscape_levels *all,
                           size_t level)
 {
@@ -309,8 +304,6 @@ bool record_keep_unknown(json_t *entry, json_t *old)
     return true;
 }
 
-/* ---- portfolios ---- */
-
 static json_t *pack_node(const record_portfolio *p, const record_node *n)
 {
     json_t *object = json_object();
@@ -392,8 +385,6 @@ json_t *record_pack_portfolio(const portfolio_draft *d)
     json_put(&root, "tool", json_string(version_text()));
     return root;
 }
-
-/* ---- coverage ---- */
 
 /* Returns JSON null if the text is empty. */
 static json_t *text_json(const char *text)

@@ -23,7 +23,7 @@ const char *pick_rule_name(pick_rule rule)
     return *name ? name : "unknown";
 }
 
-/* Evaluates a test of a feature. Sets *known to false if the target does not compute the
+/* Evaluates a test of a feature. Sets `*known` to false if the target does not compute the
  * feature. */
 static bool is_feature_below(const record_portfolio *p, const record_node *n,
                              const pick_target *target, bool *known)
@@ -67,8 +67,6 @@ static const record_node *leaf_of(const record_portfolio *p, const pick_target *
     return known ? n : NULL;
 }
 
-/* ---- the walk ---- */
-
 /* Compares two candidates of one rule: by distance, then by preference, then by place. */
 static bool comes_before(const pick_candidate *a, const pick_candidate *b)
 {
@@ -87,7 +85,7 @@ static pick_rule rule_of(const pick_walk *w, const record *from, int portfolio_p
                                         from->minor == t->minor, portfolio_place, same_problem);
 }
 
-/* Returns the distances of the table's problems from the target's, or NULL if memory is short. */
+/* Returns the distances of the table's problems from the target's, or NULL if memory ran out. */
 static const double *distances_of(pick_walk *w)
 {
     if (!w->has_distances)
@@ -133,7 +131,7 @@ static void add_entries(pick_walk *w, const pick_record *r, bool same_problem)
                 (pick_candidate){.rule = w->rule,
                                  .distance = autotune_rank((autotune_rule)w->rule, -1, distance),
                                  .preference = pick_preference(e->entry),
-                                 /* entries come after the record's portfolios */
+                                 /* Entries come after the record's portfolios. */
                                  .place = r->place + r->kept_count + i,
                                  .from = r->from,
                                  .entry = e->entry,
@@ -197,8 +195,7 @@ bool pick_walk_next(pick_walk *w, pick_candidate *out)
     }
     if (w->lacks_memory)
         return false;
-    /* Callers ask for a few candidates only, so this looks for the first and does not sort the
-     * rest. */
+    /* Callers take only a few candidates, so this finds the first and does not sort the rest. */
     size_t first = w->at;
     for (size_t i = w->at + 1; i < w->count; i++)
         if (comes_before(&w->items[i], &w->items[first]))
@@ -208,11 +205,8 @@ bool pick_walk_next(pick_walk *w, pick_candidate *out)
     return true;
 }
 
-/* ---- judging ---- */
-
 /* Returns the comparison with the default on the nearest problem on which the candidate's GPU timed
- * both, or NULL if there is none. Times with the data in the L2 cache are compared only with each
- * other. */
+ * both, or NULL. Times with the data in the L2 cache are compared only with each other. */
 static const record_comparison *nearest_seen(pick_walk *w, const pick_candidate *c)
 {
     const pick_record *r = w->table->records;
@@ -253,8 +247,6 @@ pick_verdict pick_judge(pick_walk *w, const pick_candidate *c, const record_comp
         *seen = s;
     return s && s->standing == RECORD_SLOWER ? PICK_SLOWER : PICK_EQUAL;
 }
-
-/* ---- picking ---- */
 
 pick_rule pick_from(const pick_table *t, const pick_target *target, pick_candidate *out)
 {

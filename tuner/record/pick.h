@@ -2,7 +2,7 @@
  *
  * Input: the records of one pattern, and a target: GPU, problem, and a function that tells which
  * configurations are possible. Output: the best configuration, and the rule that found it. The
- * rules are tried in the order of pick_rule. Within a rule, the nearest problem comes first. On
+ * rules are tried in the order of pick_rule, and within a rule the nearest problem comes first. On
  * another GPU of the same (major) compute capability, portfolios come before entries. A portfolio
  * is skipped if its tree tests a feature that the script does not have.
  *
@@ -10,13 +10,13 @@
  * on another problem must be faster than the pattern's default, beyond noise: on the nearest
  * problem on which its GPU timed both, or by its rank in the portfolio's tree, if that ranks the
  * default. Otherwise the default is picked, if it is possible. Before the default, only the other
- * configurations of the same portfolio are tried, since they were timed on the same problems. A
- * configuration that was never timed beside the default is accepted: there, the default was wrong
- * or not tried.
+ * configurations of the same portfolio are tried, because they were timed on the same problems. A
+ * configuration that was never timed beside the default, which was wrong or not tried there, is
+ * accepted.
  *
- * Picking is deterministic: among equals, the first in the records' order wins. The rules
- * themselves are in templates/export/pick_rules.h, which is compiled into this room and into
- * exported headers; a test compares the two. */
+ * Picking is deterministic: among equals, the first in the records' order wins.
+ * templates/export/pick_rules.h has the rules themselves, for this room and for exported headers; a
+ * test compares the two. */
 #ifndef AUTOTUNE_RECORD_PICK_H
 #define AUTOTUNE_RECORD_PICK_H
 
@@ -25,13 +25,12 @@
 
 #include "record/record.h"
 
-/* Returns the rank of an entry's way of measuring, 0 to PICK_PREFERENCES - 1; a caller without
- * special wishes wants the lowest. Time comes before energy, then after other kernels, then cold,
- * then warm. */
+/* Returns the rank of an entry's way of measuring, 0 (best) to PICK_PREFERENCES - 1: time comes
+ * before energy, then after other kernels, then cold, then warm. */
 enum { PICK_PREFERENCES = 6 };
 int pick_preference(const record_entry *e);
 
-/* Returns the pattern's default that was recorded last, or NULL if there is none. */
+/* Returns the pattern's default that was recorded last, or NULL. */
 const record_values *pick_default(const record_set *set);
 
 typedef struct pick_entry {
@@ -71,23 +70,19 @@ typedef struct pick_table {
     const record_values *fallback; /* pick_default() */
 } pick_table;
 
-/* Makes the table of a set of records, which must outlive it. The table is never changed, so that
- * any number of threads may use it. AT_NO_MEMORY. The caller calls pick_table_deinit() in any
- * case. */
+/* Makes the table of a set of records, which must outlive it. The table never changes, so any
+ * number of threads may use it. AT_NO_MEMORY. The caller calls pick_table_deinit() in any case. */
 at_status pick_table_make(const record_set *set, pick_table *out, at_error *error);
 void pick_table_deinit(pick_table *t);
 
 /* Writes the distance of each problem of the table from `problem`: the sum over all variables of
- * both. Two numbers differ by the difference of their pick_scale(). Two unequal values of another
- * kind, or a missing value, differ by more than any two numbers can. Returns false if memory is
- * short. */
+ * both. Two numbers differ by the difference of their pick_scale(). Unequal values of other kinds,
+ * and missing values, differ by more than any two numbers. Returns false if memory ran out. */
 bool pick_table_distances(const pick_table *t, const record_values *problem, double *distances);
 
 /* Returns log2(1 + |x|), linear between powers of two, with the sign of x: sizes are compared by
  * their ratio. Needs only arithmetic. */
 double pick_scale(double x);
-
-/* ---- rules and candidates ---- */
 
 typedef enum pick_rule {
     PICK_EXACT,      /* same GPU and problem */
@@ -109,9 +104,8 @@ typedef enum pick_verdict {
     PICK_SLOWER
 } pick_verdict;
 
-/* Computes a feature of a configuration for the target's problem and GPU. *out is INFINITY if the
- * computation fails. Returns false if the script has no such feature: the tree cannot be
- * followed. */
+/* Computes a feature of a configuration for the target's problem and GPU. `*out` is INFINITY if the
+ * computation fails. Returns false if the script has no such feature. */
 typedef bool (*pick_feature)(void *context, const record_feature *feature,
                              const record_values *configuration, double *out);
 
@@ -119,14 +113,13 @@ typedef struct pick_target {
     const char *gpu; /* name of the device */
     int major, minor;
     const record_values *problem;
-    /* Returns whether a configuration is possible. If NULL, every one is. */
+    /* Returns whether a configuration is possible. If NULL, every configuration is. */
     bool (*fits)(void *context, const record_values *configuration);
     /* If NULL, portfolios whose trees test a feature are skipped. */
     pick_feature ask;
     void *context;                 /* passed to the functions */
     const record_values *fallback; /* the pattern's default; NULL: pick_default() */
-    /* Called for each candidate that is refused. `seen` is the comparison that decided, or NULL.
-     * May be NULL. */
+    /* Called for each refused candidate, with the deciding comparison or NULL. May be NULL. */
     void (*refused)(void *context, const pick_candidate *c, pick_verdict verdict,
                     const record_comparison *seen);
 } pick_target;
@@ -146,7 +139,7 @@ struct pick_candidate {
 };
 
 /* Returns "exact", "portfolio", "nearest_problem", "same_capability", "same_major", "default",
- * "other_gpu" or "none"; static storage. */
+ * "other_gpu" or "none". */
 const char *pick_rule_name(pick_rule rule);
 
 /* A walk through the candidates for a target, best first. */
@@ -167,13 +160,12 @@ typedef struct pick_walk {
 void pick_walk_begin(pick_walk *w, const pick_table *t, const pick_target *target);
 void pick_walk_end(pick_walk *w);
 
-/* Gives the next candidate. The last ones are the default and candidates of unlike GPUs. Returns
- * false if there is no more, or w->lacks_memory. */
+/* Gives the next candidate, last the default and candidates of unlike GPUs. Returns false after the
+ * last, or with w->lacks_memory. */
 bool pick_walk_next(pick_walk *w, pick_candidate *out);
 
-/* Judges one candidate of the walk. If the candidate is no faster than the default because of a
- * comparison, writes that comparison to *seen (which may be NULL); otherwise leaves *seen as it
- * is. */
+/* Judges a candidate of the walk. If a comparison shows that the candidate is no faster than the
+ * default, writes that comparison to `*seen` (may be NULL), else leaves `*seen` alone. */
 pick_verdict pick_judge(pick_walk *w, const pick_candidate *c, const record_comparison **seen);
 
 /* Picks a configuration for the target, by the rules above. Returns out->rule. */

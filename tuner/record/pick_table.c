@@ -29,8 +29,6 @@ const record_values *pick_default(const record_set *set)
     return latest ? &latest->baseline : NULL;
 }
 
-/* ---- numbers of problems and configurations ---- */
-
 static bool number(record_classes *of, const record_values *v, uint32_t *out)
 {
     const size_t found = record_class_of(of, v);
@@ -94,8 +92,6 @@ static bool add_record(pick_table *t, const record *from)
     return r->portfolio_numbers && r->entries && r->seen && number_portfolios(t, r) &&
            number_entries(t, r) && number_seen(t, r);
 }
-
-/* ---- problems as rows of cells ---- */
 
 double pick_scale(double x)
 {
@@ -164,8 +160,6 @@ bool pick_table_distances(const pick_table *t, const record_values *problem, dou
     free(at);
     return true;
 }
-
-/* ---- the whole ---- */
 
 at_status pick_table_make(const record_set *set, pick_table *out, at_error *error)
 {

@@ -1,5 +1,4 @@
-/* Reads portfolios, and collects all comparisons of configurations with the pattern's default, from
- * portfolios and entries. */
+/* Reads portfolios, and collects all comparisons of configurations with the pattern's default. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,8 +61,8 @@ static void read_feature_node(record_reading *r, const json_t *j, const json_t *
         record_bad(r, "a node that tests a feature", "a comparison with a number \"below\", alone");
 }
 
-/* Reads a node of a tree, which is a list of nodes in the file. Children come after their parents,
- * so that a walk ends. */
+/* Reads a node of a tree, a list of nodes in the file. Children come after their parents, so that a
+ * walk ends. */
 static void read_node(record_reading *r, const json_t *j, const record_portfolio *p, size_t at,
                       record_node *out)
 {
@@ -208,8 +207,6 @@ void record_read_portfolios(record_reading *r, const json_t *root, record *out)
     }
 }
 
-/* ---- comparisons with the default ---- */
-
 static void note(record *out, const record_values *problem, const record_values *configuration,
                  bool warm_cache, record_standing standing)
 {
@@ -225,8 +222,7 @@ static record_standing compare_medians(double median, double baseline)
 }
 
 /* Compares a time with the default's by their intervals. A difference below RECORD_NOISE does not
- * count as faster: it promises nothing for another problem, even if the intervals do not
- * overlap. */
+ * count as faster, because it promises nothing for another problem. */
 static record_standing compare_times(const record_entry *e, int64_t low_ns, int64_t median_ns,
                                      int64_t high_ns)
 {
@@ -238,8 +234,7 @@ static record_standing compare_times(const record_entry *e, int64_t low_ns, int6
                : RECORD_EQUAL;
 }
 
-/* Adds the comparisons of an entry. An entry without a time of the default (it was wrong, or not
- * tried) gives only its speedup, if it has one. */
+/* Adds the comparisons of an entry, or only its speedup if the default was not timed. */
 static void note_entry(record *out, const record_entry *e)
 {
     const bool warm = e->warm_cache;
@@ -255,8 +250,8 @@ static void note_entry(record *out, const record_entry *e)
     }
 }
 
-/* Adds the comparisons of {"problem": {}, "baseline_ns": 1, "times_ns": [1, null, ...]}. A time is
- * null if the configuration was impossible. */
+/* Adds the comparisons of {"problem": {}, "baseline_ns": 1, "times_ns": [1, null, ...]}, where null
+ * marks an impossible configuration. */
 static void note_problem(record_reading *r, const json_t *j, const record_portfolio *p, record *out)
 {
     record_values *problem = &out->seen_problems[out->seen_problem_count++];

@@ -115,8 +115,7 @@ static void read_contenders(record_reading *r, const json_t *list, record_entry 
     }
 }
 
-/* Reads the optional name of the oracle; entries that were checked against a reference do not have
- * it. */
+/* Reads the optional name of the oracle, which entries checked against a reference lack. */
 static const char *read_oracle(record_reading *r, const json_t *entry)
 {
     oracle_kind kind = ORACLE_REFERENCE;
@@ -167,8 +166,7 @@ static bool read_capability(const char *text, int *major, int *minor)
     return strcmp(text, again) == 0;
 }
 
-/* Checks schema and version. This comes first, so that a file of another version is reported as
- * that, whatever else it holds. */
+/* Checks schema and version, first of all: a file of another version gets no other error. */
 static void read_version(record_reading *r, const json_t *root)
 {
     const char *schema = json_string_value(json_object_get(root, "schema"));

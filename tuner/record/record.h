@@ -1,15 +1,11 @@
 /* Records: the winners of tuning runs, one JSON file for each GPU and pattern,
- * results/<gpu>/<pattern>.json.
- *
- * Input: the summary of a run on a real device. Output: the file, with the run's entry merged in;
- * and, for exporters and the library, the entries as plain data. docs/development/records.md
- * documents the schema.
+ * results/<gpu>/<pattern>.json. docs/development/records.md documents the schema.
  *
  * A file may come from another person. Reading therefore bounds and checks everything: sizes,
  * types, names (identifiers), texts (no control characters). A writer reports a file that it cannot
  * understand as an error and does not change it. A reader leaves out only the entries that it
- * cannot understand. Merging reads, changes and replaces the file atomically, under a lock of its
- * folder. Members that this version does not know are kept. */
+ * cannot understand. Merging replaces the file atomically, under a lock of its folder. Members that
+ * this version does not know are kept. */
 #ifndef AUTOTUNE_RECORD_RECORD_H
 #define AUTOTUNE_RECORD_RECORD_H
 
@@ -48,12 +44,9 @@ typedef struct record_values { /* name-value pairs, in the file's order */
     record_pair *pairs;
 } record_values;
 
-/* ---- classes of equal values ---- */
-
-/* Equivalence classes of record_values: equal problems (or configurations) get the same number. A
- * look-up takes constant time. The struct borrows the values, which must outlive it. A zeroed
- * struct is empty and valid. Classes are numbered from 0, in the order in which their first members
- * were added. */
+/* Equivalence classes of record_values: equal problems (or configurations) get the same number,
+ * from 0 in the order of their first members. A look-up takes constant time. The struct borrows the
+ * values, which must outlive it. A zeroed struct is empty and valid. */
 typedef struct record_classes {
     size_t count;
     const record_values **members; /* the first member of each class; the array is owned */
@@ -67,8 +60,7 @@ typedef struct record_contender {
     int64_t time_ns, time_low_ns, time_high_ns;
 } record_contender;
 
-/* The fastest configuration for one problem. Numbers are 0 and texts "" if the file does not have
- * them. */
+/* The fastest configuration for one problem. Members that the file lacks are 0 or "". */
 typedef struct record_entry {
     record_values problem;
     record_values configuration;
@@ -90,7 +82,7 @@ typedef struct record_entry {
     const char *effort, *script_hash, *template_hash, *source_hash;
 } record_entry;
 
-/* A number, beside a problem's variables, that a portfolio's tree tests. The pattern's script
+/* A number, besides a problem's variables, that a portfolio's tree tests. The pattern's script
  * computes it if the script has a feature of this name and definition (pattern_feature). */
 typedef struct record_feature {
     const char *name;
@@ -99,12 +91,12 @@ typedef struct record_feature {
 
 /* A node of a portfolio's tree.
  *
- * A leaf gives the order in which the portfolio's configurations are to be tried. An inner node has
- * a test: if it is true, the walk continues at `then`, else at `otherwise`. There are three kinds
- * of test. (1) A variable, or its product with a second one, is below `bound`. (2) A variable
- * equals `bound` (if that is no number) or is a multiple of `multiple_of` (if that is not 0). (3) A
- * feature of one of the portfolio's configurations is below `bound`. A value that cannot be
- * computed (a division by zero) makes the test false. */
+ * A leaf gives the order in which to try the portfolio's configurations. An inner node has a test:
+ * if it is true, the walk continues at `then`, else at `otherwise`. There are three kinds of test.
+ * (1) A variable, or its product with a second one, is below `bound`. (2) A variable equals `bound`
+ * (if that is no number) or is a multiple of `multiple_of` (if that is not 0). (3) A feature of one
+ * of the portfolio's configurations is below `bound`. A value that cannot be computed makes the
+ * test false. */
 typedef struct record_node {
     const char *variable;          /* variable or feature that is tested; NULL in a leaf */
     const record_feature *feature; /* NULL if a variable is tested */
@@ -189,8 +181,7 @@ typedef struct record_set {
     record_faults faults;
 } record_set;
 
-/* Returns the record's entry for the run's problem, cache mode and objective, or NULL if there is
- * none. */
+/* Returns the entry for the run's problem, cache mode and objective, or NULL if there is none. */
 const record_entry *record_find_entry(const record *r, const struct run_summary *s);
 
 /* The change that a merge made. */
@@ -200,28 +191,26 @@ typedef enum record_change {
     RECORD_KEPT /* the earlier entry is faster, and this run did not time its configuration */
 } record_change;
 
-/* Writes the path <results_dir>/<slug>/<pattern>.json. AT_USAGE if the pattern's name cannot be the
- * name of a file. */
+/* Writes the path <results_dir>/<slug>/<pattern>.json. AT_USAGE if `pattern` is no valid file
+ * name. */
 at_status record_path(const char *results_dir, const char *gpu, const char *pattern_name, char *out,
                       size_t out_bytes, at_error *error);
 
-/* Checks early that record_merge() can write: makes the folders, reads the existing file, and tests
- * that the folder is writable. A run calls this before its first measurement. Errors as
- * record_merge(). */
+/* Checks, before a run measures, that record_merge() can write: makes the folders, reads the
+ * existing file, and tests that the folder is writable. Errors as record_merge(). */
 at_status record_check_writable(const char *results_dir, const char *gpu, const char *pattern_name,
                                 at_error *error);
 
 /* Merges the run's best configuration into its file, which has one entry for each problem, cache
- * mode and objective. Writes the path to s->record_path. AT_USAGE if the times are predicted (they
- * never enter a record) or the run has no best configuration. AT_FORMAT if the file is damaged or
- * of another version; the file is not changed. AT_IO. */
+ * mode and objective. Writes the path to s->record_path. AT_USAGE if the times are predicted (never
+ * recorded) or the run has no best configuration. AT_FORMAT if the file is damaged or of another
+ * version; it stays unchanged. AT_IO. */
 at_status record_merge(const char *results_dir, struct run_summary *s, record_change *change,
                        at_error *error);
 
-/* Parses and checks the text of one file; `path` is for messages. Parts that cannot be understood
- * are left out and added to `faults`, which the caller frees. If `faults` is NULL, a bad part is an
- * error (AT_FORMAT). AT_FORMAT if nothing of the file can be understood. After AT_OK the caller
- * frees *out with record_deinit(). */
+/* Parses and checks the text of one file; `path` is for messages. Bad parts are left out and added
+ * to `faults`, which the caller frees; if it is NULL, they are errors. AT_FORMAT if nothing of the
+ * file can be understood. After AT_OK the caller frees `*out` with record_deinit(). */
 at_status record_parse(const char *text, size_t size_bytes, const char *path, record_faults *faults,
                        record *out, at_error *error);
 
@@ -235,15 +224,14 @@ at_status record_faults_add(record_faults *faults, const char *path, const char 
                             const at_error *why, at_error *error);
 void record_faults_deinit(record_faults *faults);
 
-/* Returns the line, from 1, on which the value of the JSON pointer (RFC 6901) begins. The text must
- * be valid JSON. If the member does not exist, this is the line of the last value on the way to
- * it. */
+/* Returns the line, from 1, on which the value of the JSON pointer (RFC 6901) begins, or the last
+ * existing value on the way to it. The text must be valid JSON. */
 int json_pointer_line(const char *text, const char *pointer);
 
 /* Reads the records of one pattern (all patterns if `pattern_name` is NULL), of all GPUs under
- * `results_dir`, or of one GPU if `results_dir` is its folder. Entries, portfolios and whole files
- * that cannot be understood are left out and added to out->faults. AT_NOT_FOUND if the folder does
- * not exist. A folder without records is no error: the count is 0. */
+ * `results_dir`, or of one GPU if `results_dir` is its folder. Bad entries, portfolios and files
+ * are left out and added to out->faults. AT_NOT_FOUND if the folder does not exist; without records
+ * the count is 0. */
 at_status record_load_all(const char *results_dir, const char *pattern_name, record_set *out,
                           at_error *error);
 void record_set_deinit(record_set *set);
@@ -251,33 +239,32 @@ void record_set_deinit(record_set *set);
 /* Returns whether both have the same names with equal values, in any order. */
 bool record_same_values(const record_values *a, const record_values *b);
 
-/* Returns the number of the class of `v`. Adds a class if `v` equals no member
- * (record_same_values). Returns RECORD_NO_CLASS if memory is short. */
+/* Returns the number of the class of `v`, which is added if it is new (record_same_values). Returns
+ * RECORD_NO_CLASS if memory ran out. */
 size_t record_class_of(record_classes *c, const record_values *v);
 
-/* Returns the number of the class of `v`, or RECORD_NO_CLASS if there is none. */
+/* Returns the number of the class of `v`, or RECORD_NO_CLASS. */
 size_t record_class_find(const record_classes *c, const record_values *v);
 
 void record_classes_deinit(record_classes *c);
 
-/* Returns the first entry of `in` that answers the same question as `like`, an entry of `of`. The
- * question is GPU, pattern, problem, cache mode, preceding kernels and objective. Returns NULL if
- * there is none. Takes constant time. */
+/* Returns the first entry of `in` that answers the same question as `like`, an entry of `of`: GPU,
+ * pattern, problem, cache mode, preceding kernels and objective. Returns NULL if there is none.
+ * Takes constant time. */
 const record_entry *record_find_question(const record *in, const record *of,
                                          const record_entry *like);
 
-/* Returns the value of the variable `name`, or NULL if there is none. */
+/* Returns the value of the variable `name`, or NULL. */
 const value *record_get(const record_values *values, const char *name);
 
 /* Writes the index of each value of a recorded configuration in the pattern's list of that
- * parameter's values. Returns false if a parameter has no value, or a value that the script does
- * not list. */
+ * parameter. Returns false if a parameter has no value, or a value that is not listed. */
 bool record_indices(const struct pattern *p, const record_values *configuration, uint16_t *indices);
 
-/* Writes "tile=64,vec=4,..." in the file's order. A text that is too long is cut. */
+/* Writes "tile=64,vec=4,..." in the file's order, cut if it is too long. */
 void record_format_values(const record_values *values, char *text, size_t size_bytes);
 
-/* Returns {name: value, ...} as a new reference, or NULL if memory is short. */
+/* Returns {name: value, ...} as a new reference, or NULL if memory ran out. */
 struct json_t *record_pack_values(const record_values *values);
 
 #endif

@@ -1,6 +1,6 @@
 /* Declarations that the modules of this room share: checks and errors of readers, and the JSON
- * objects that writers and reports are made of. Functions that return json_t return a new
- * reference, or NULL if memory is short or a text is not UTF-8. */
+ * objects of writers and reports. Functions that return json_t return a new reference, or NULL if
+ * memory ran out or a text is not UTF-8. */
 #ifndef AUTOTUNE_RECORD_SCHEMA_H
 #define AUTOTUNE_RECORD_SCHEMA_H
 
@@ -16,7 +16,7 @@ struct portfolio_draft; /* record/merge.h */
 #define RECORD_SCHEMA "autotune-record"
 
 /* The state of reading one file. The first failure is kept in `status` and `error`, and later reads
- * are ignored: a reader need not check after each member. */
+ * are ignored: callers check once, at the end. */
 typedef struct record_reading {
     const char *path;
     size_t entry;          /* number of the entry being read, from 1; 0 in the head of the file */
@@ -29,8 +29,8 @@ typedef struct record_reading {
  * letters. */
 bool record_is_name(const char *text);
 
-/* Returns whether the text can be a string value or the name of a GPU: at most 255 bytes, no
- * control characters. */
+/* Returns whether the text can be a string value or a GPU's name: at most 255 bytes, no control
+ * characters. */
 bool record_is_text(const char *text);
 
 /* Sets the error "entry 3: WHAT must be EXPECTED", AT_FORMAT. */
@@ -38,7 +38,7 @@ void record_bad(record_reading *r, const char *what, const char *expected);
 /* Sets the error AT_NO_MEMORY. */
 void record_no_memory(record_reading *r);
 
-/* If faults are collected: notes that the element `place` of the array `list` ("entries") is left
+/* If faults are collected, notes that the element `place` of the array `list` ("entries") is left
  * out, and clears the error, so that reading goes on. */
 void record_leave_out(record_reading *r, const char *list, size_t place);
 
@@ -46,17 +46,18 @@ void record_leave_out(record_reading *r, const char *list, size_t place);
 void record_read_values(record_reading *r, const json_t *object, const char *what,
                         record_values *out);
 
-/* Merging takes milliseconds: a process that holds a folder's lock longer than this is stuck. */
+/* Merging takes milliseconds, so a process that holds a folder's lock for longer than this is
+ * stuck. */
 enum { RECORD_LOCK_TIMEOUT_MS = 30000 };
 
-/* Calls `visit` with the folder of each GPU under `results_dir`; ends at its first failure and
- * returns that. AT_NOT_FOUND if `results_dir` does not exist; AT_IO. */
+/* Calls `visit` with the folder of each GPU under `results_dir`, until it fails, and returns its
+ * status. AT_NOT_FOUND if `results_dir` does not exist; AT_IO. */
 typedef at_status record_visitor(void *context, const char *folder, at_error *error);
 at_status record_each_gpu(const char *results_dir, record_visitor *visit, void *context,
                           at_error *error);
 
-/* Writes the path of a file in the folder of a GPU's records, "<results_dir>/<slug>/<file>"; the
- * path of the folder if `file` is "". AT_USAGE if the path is too long. */
+/* Writes the path "<results_dir>/<slug>/<file>", or the path of that folder if `file` is "".
+ * AT_USAGE if the path is too long. */
 at_status record_gpu_path(const char *results_dir, const char *gpu, const char *file, char *out,
                           size_t out_bytes, at_error *error);
 
@@ -65,8 +66,8 @@ at_status record_read_file(const char *path, record_faults *faults, record *out,
 
 /* Parts of an entry, and whole entries and portfolios, as records have them. */
 json_t *record_pack_problem(const run_summary *s);
-/* Packs the variables that differ between the tuned problem and the smaller problem that is used in
- * its place. Returns {} if there is no difference or `tuned` is NULL. */
+/* Packs the variables that differ between the tuned problem and the smaller problem in its place.
+ * Returns {} if none differ or `tuned` is NULL. */
 json_t *record_pack_tuned_difference(const pattern_variable *tuned, const pattern_variable *problem,
                                      size_t count);
 json_t *record_pack_time(const stats_summary *t);
@@ -86,18 +87,18 @@ json_t *record_pack_portfolio(const struct portfolio_draft *d);
 json_t *coverage_pack(const device_coverage *c);
 
 /* Makes the folder of a GPU's records with all parent folders, and waits for its lock. The caller
- * closes *out with lock_close(). */
+ * closes `*out` with lock_close(). */
 at_status record_lock_folder(const char *results_dir, const char *gpu, lock **out, at_error *error);
 
-/* Copies into `entry` the members of an earlier entry that this version does not know and `entry`
- * does not have. Returns false if memory is short. */
+/* Copies into `entry` the members of the earlier entry `old` that are unknown to this version and
+ * missing in `entry`. Returns false if memory ran out. */
 bool record_keep_unknown(json_t *entry, json_t *old);
 
 /* Checks that a text can be read as the kind of file that it is written to. */
 typedef at_status record_reader(const char *text, size_t length, const char *path, at_error *error);
 
-/* Replaces a file of the results folder. First reads the new text back with `reads`: autotune never
- * writes a file that it could not read. AT_FORMAT, AT_IO, AT_NO_MEMORY; the old file stays then. */
+/* Replaces a file of the results folder. First reads the new text with `reads`: autotune must be
+ * able to read what it writes. AT_FORMAT, AT_IO, AT_NO_MEMORY; the old file stays then. */
 at_status record_replace(const char *path, const json_t *root, record_reader *reads,
                          at_error *error);
 
@@ -109,11 +110,11 @@ void record_index_questions(record_reading *r, record *out);
 void record_note_comparisons(record_reading *r, const json_t *root, record *out);
 void record_portfolios_deinit(record *r);
 
-/* Returns the record's portfolio with the same fixed variables, or NULL if there is none. */
+/* Returns the record's portfolio with the same fixed variables, or NULL. */
 const record_portfolio *record_same_portfolio(const record *r, const record_portfolio *like);
 
-/* Puts a packed portfolio into r->root: in place of `there`, or beside the others if `there` is
- * NULL. Returns false if memory is short. */
+/* Puts a packed portfolio into r->root, in place of `there` if it is not NULL. Returns false if
+ * memory ran out. */
 bool record_put_portfolio(const record *r, const record_portfolio *there, json_t *packed);
 
 #endif

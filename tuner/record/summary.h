@@ -1,8 +1,7 @@
 /* The result of a run as plain data: the tuning loop fills it in, reports and records read it.
  *
- * Texts from the script (names, string values) are borrowed and must outlive the summary. The
- * summary owns everything that the functions below allocate; run_summary_deinit() frees it. An
- * unknown field is zero or empty, and is left out of tables and JSON. */
+ * Texts from the script (names, string values) are borrowed and must outlive the summary; it owns
+ * all else. An unknown field is zero or empty, and is left out of tables and JSON. */
 #ifndef AUTOTUNE_RECORD_SUMMARY_H
 #define AUTOTUNE_RECORD_SUMMARY_H
 
@@ -41,8 +40,8 @@ typedef enum run_end {
     RUN_END_INTERRUPTED  /* the user or SIGTERM stopped the run */
 } run_end;
 
-/* The stages of a run. They overlap (compiling runs ahead of measuring), so the sum of their times
- * exceeds the wall time. The time of STAGE_COMPILE is the sum over all compile workers. */
+/* The stages of a run. They overlap, so the sum of their times exceeds the wall time. The time of
+ * STAGE_COMPILE is the sum over all compile workers. */
 typedef enum run_stage {
     STAGE_ENUMERATE, /* loading the script, enumerating the space */
     STAGE_OPEN,      /* opening the device: buffers, reference, ceiling */
@@ -61,8 +60,8 @@ typedef struct run_result {
     char *configuration; /* "tile=64,vec=4,..."; owned */
     value *values;       /* one value per parameter; the array is owned, strings are borrowed */
     measurement found;   /* owned */
-    /* Time of one launch; count 0 if it was not measured. low_ns and high_ns of a prediction hold
-     * nine in ten times. */
+    /* Time of one launch; its count is 0 without measurements. low_ns and high_ns of a prediction
+     * hold nine in ten times. */
     stats_summary time;
     double ratio;             /* time over the fastest one's, in the same blocks; 0: not raced */
     double rates[WORK_UNITS]; /* work over median time, 10^9 per second; 0: unknown */
@@ -101,8 +100,8 @@ typedef struct run_summary {
     uint64_t unraced; /* working variants that did not race: too slow, or interrupted */
     uint64_t twins;   /* variants that were not tried because another has the same machine code */
 
-    /* Ranked: working variants by the result of the race, fastest first (in no order if compiled
-     * only); then the others. Twins follow their lead. If best_found is set, results[0] is the
+    /* Ranked: working variants by the result of the race, fastest first (unordered if only
+     * compiled); then the others. Twins follow their lead. If best_found is set, results[0] is the
      * best. */
     size_t result_count;
     run_result *results;
@@ -144,17 +143,17 @@ void run_summary_date(char *out, size_t size_bytes);
 at_status run_summary_init(run_summary *s, const pattern *p, problem_kind problem, at_error *error);
 void run_summary_deinit(run_summary *s);
 
-/* Appends a result with room for the value of every parameter and a copy of `configuration`, and
- * counts its outcome. *out is valid until the next call. AT_NO_MEMORY. */
+/* Appends a result with a copy of `configuration` and room for all parameter values, and counts its
+ * outcome. `*out` is valid until the next call. AT_NO_MEMORY. */
 at_status run_summary_add(run_summary *s, const char *configuration, outcome o, run_result **out,
                           at_error *error);
 
-/* Appends a line of warning. Drops the line if memory is short: a warning is not worth a run. */
+/* Appends a line of warning. Drops the line if memory ran out: a warning is not worth a run. */
 void run_summary_warn(run_summary *s, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Returns the unit in which the speed of variants is stated: the ceiling's, or the first for which
- * the pattern states the work. */
+/* Returns the unit of variants' speed: the ceiling's, or the first whose work the pattern
+ * states. */
 work_unit run_summary_unit(const run_summary *s);
 
 /* Returns the variant that was tried in place of the twin `r`, or NULL if `r` is no twin. */
@@ -164,7 +163,7 @@ const run_result *run_summary_lead(const run_summary *s, const run_result *r);
 const run_result *run_summary_best(const run_summary *s);
 const run_result *run_summary_baseline(const run_summary *s);
 
-/* Return the names that tables and JSON use, such as "enumerate"; static storage. */
+/* Return the names that tables and JSON use, such as "enumerate". */
 const char *run_stage_name(run_stage stage);
 const char *run_verdict_name(run_verdict verdict);
 const char *run_end_name(run_end end);

@@ -1,5 +1,4 @@
-/* Names, texts and values of records: checks for readers, comparisons, and look-ups of equal values
- * in constant time. */
+/* Names, texts and values of records: checks for readers, comparisons, look-ups of equal values. */
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
@@ -107,10 +106,7 @@ bool record_same_values(const record_values *a, const record_values *b)
     return true;
 }
 
-/* ---- classes ---- */
-
-/* Equal values get equal hashes. An integer equals a real number of the same value, so both are
- * hashed as a real number. */
+/* Equal values get equal hashes: integers are hashed as real numbers, which they may equal. */
 static uint64_t hash_value(value v, uint64_t seed)
 {
     if (v.kind == VALUE_STRING)
@@ -131,8 +127,7 @@ static uint64_t hash_values(const record_values *v)
     return hash;
 }
 
-/* Returns the class of `v`, or RECORD_NO_CLASS. *key is the key of the class, or of the class to be
- * added. */
+/* Returns the class of `v`, or RECORD_NO_CLASS. `*key` is its key, also for a new class. */
 static size_t look_up(const record_classes *c, const record_values *v, uint64_t *key)
 {
     uint64_t number;
@@ -169,8 +164,6 @@ void record_classes_deinit(record_classes *c)
     keymap_deinit(&c->numbers);
     *c = (record_classes){0};
 }
-
-/* ---- questions ---- */
 
 /* Returns the key of record.questions. The preceding kernels are part of the question. */
 static uint64_t question(size_t problem, const record_entry *e)
