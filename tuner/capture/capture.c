@@ -13,8 +13,7 @@
 
 static const size_t file_limit_bytes = 64u << 20;
 
-/* Splits "DIR:2" into folder and number. If a folder of the whole name exists, it is the folder,
- * and the number is 0. */
+/* Splits "DIR:2" into folder and number. If a folder has the whole name, the number is 0. */
 static at_status split(const char *name, char dir[PATH_MAX], size_t *number, at_error *error)
 {
     struct stat s;
@@ -56,8 +55,6 @@ static at_status find_launch(const char *path, const json_t *root, size_t number
     return error_set_at(error, AT_FORMAT, path, 0, "the launch was not captured completely: %s",
                         why ? why : "the program ended in it");
 }
-
-/* ---- its members ---- */
 
 /* The limits of tuner/schemas/capture.json. */
 enum {
@@ -309,8 +306,7 @@ static at_status check_head(const char *path, const json_t *root, at_error *erro
 
 enum { NAME_BYTES = PATH_MAX + sizeof CAPTURE_FILE + 1 };
 
-/* Reads capture.json of the folder and writes its path to `path`. The caller frees *root in any
- * case. */
+/* Reads capture.json and writes its path to `path`. The caller frees `*root` in any case. */
 static at_status read_file(const char *dir, char path[NAME_BYTES], json_t **root, at_error *error)
 {
     char *text = NULL;

@@ -1,9 +1,9 @@
-/* Captured launches: a launch of the user's program, with its arguments and memory, in a folder
- * that `autotune capture` wrote. The folder has capture.json, which schemas/capture.json describes,
- * and files of raw bytes.
+/* Captured launches: launches of the user's program, with arguments and memory, in a folder that
+ * `autotune capture` wrote. The folder has capture.json (schemas/capture.json) and files of raw
+ * bytes.
  *
- * This header reads captured launches, runs them again on the simulated device, and makes them. The
- * library that is loaded into the user's program is in inject/. */
+ * This header reads captured launches, simulates them, and makes them. inject/ has the library that
+ * is loaded into the user's program. */
 #ifndef AUTOTUNE_CAPTURE_CAPTURE_H
 #define AUTOTUNE_CAPTURE_CAPTURE_H
 
@@ -36,7 +36,6 @@ typedef struct captured_allocation {
     char *after;  /* path of the contents after the launch; NULL if unchanged; owned */
 } captured_allocation;
 
-/* A variable of the kernel's module. */
 typedef struct captured_variable {
     char *name; /* mangled; owned */
     uint64_t size_bytes;
@@ -64,16 +63,14 @@ typedef struct captured_launch {
 } captured_launch;
 
 /* Reads a launch. `name` is the folder, or "DIR:2" for its second launch. After AT_OK the caller
- * calls captured_deinit(). AT_NOT_FOUND if the folder has no capture or no launch of this number;
- * AT_USAGE if it has several launches and `name` no number; AT_FORMAT if it is damaged or the
- * launch is incomplete. */
+ * calls captured_deinit(). AT_NOT_FOUND if there is no capture or no such launch; AT_USAGE if there
+ * are several launches and no number; AT_FORMAT if the file is damaged or the launch is
+ * incomplete. */
 at_status captured_read(const char *name, captured_launch *out, at_error *error);
 void captured_deinit(captured_launch *c);
 
 /* Counts the launches of the folder, complete or not. Errors as captured_read(). */
 at_status captured_count(const char *dir, size_t *count, at_error *error);
-
-/* ---- running a captured launch on the simulated device ---- */
 
 /* How the memory after a simulated run differs from the memory after the program's launch. */
 typedef struct relaunch_difference {
@@ -101,21 +98,17 @@ typedef struct relaunch_result {
     bool compared;                    /* false if results need blocks that did not run */
 } relaunch_result;
 
-/* Runs the launch on the simulated device: compiles the module's PTX and uses the program's own
- * data; every fault is detected. Runs the blocks in order, and again in an adverse order.
- * `most_work` bounds the work, in the unit of sim/machine/run.h; if it is too small for the grid,
- * only some blocks run, among them the first and the last.
+/* Runs the launch on the simulated device: compiles the module's PTX, uses the program's own data
+ * and detects every fault. Runs the blocks in order, and again in an adverse order. `most_work`
+ * bounds the work, in the unit of sim/machine/run.h; if it is too small for the grid, only some
+ * blocks run, among them the first and the last.
  *
- * Each allocation is placed far from all others, so that an access outside it is found. If the
- * memory holds addresses, allocations stay at their own addresses. Variables of the module have
- * their captured contents; if these are unknown, those of the PTX.
- *
- * AT_NO_DEVICE if there is no PTX or it cannot be simulated; AT_IO, AT_FORMAT, AT_DEVICE (no
- * memory). */
+ * Each allocation is far from all others, so that an access outside it is found; if the memory
+ * holds addresses, allocations stay at their own. Variables of the module have their captured
+ * contents, or those of the PTX. AT_NO_DEVICE if there is no PTX or it cannot be simulated; AT_IO,
+ * AT_FORMAT, AT_DEVICE (no memory). */
 at_status relaunch_run(const captured_launch *c, uint64_t most_work, relaunch_result *out,
                        at_error *error);
-
-/* ---- capturing ---- */
 
 typedef struct program_request {
     char *const *arguments; /* the program's name and arguments; ends with NULL */
@@ -127,16 +120,15 @@ typedef struct program_request {
     bool output_to_stderr; /* the program's stdout goes to stderr */
 } program_request;
 
-/* Runs a program with the library that writes down its launches, and waits for its end. *ended is
- * the status of waitpid(). Interrupts from the terminal are left to the program. AT_NOT_FOUND if
- * the program or the library does not exist; AT_IO. */
+/* Runs a program with the library that records its launches, and waits for its end. `*ended` is the
+ * status of waitpid(). Leaves interrupts from the terminal to the program. AT_NOT_FOUND if the
+ * program or the library does not exist; AT_IO. */
 at_status capture_program(const program_request *what, int *ended, at_error *error);
 
-/* Reads the tables (capture/layout.h) that the library left of all processes in the folder, and
- * removes them. *out, which the caller frees, is described by schemas/capture.json; it has the
- * members "launches" (sorted by time, or by count if no launch was timed), "graph_launches",
- * "dropped", "matched", "matched_recorded", "processes", "trouble" (texts) and "captured". AT_IO,
- * AT_FORMAT. */
+/* Reads the tables (capture/layout.h) of all processes in the folder, and removes them.
+ * schemas/capture.json describes `*out`, which the caller frees; its members are "launches" (sorted
+ * by time, or by count if no launch was timed), "graph_launches", "dropped", "matched",
+ * "matched_recorded", "processes", "trouble" (texts) and "captured". AT_IO, AT_FORMAT. */
 at_status capture_read_tables(const char *dir, json_t **out, at_error *error);
 
 #endif

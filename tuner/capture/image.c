@@ -282,12 +282,9 @@ size_t image_size_bytes(const void *image)
     return h.header_bytes + h.size_bytes;
 }
 
-/* ---- names ---- */
-
 typedef char *(*demangler)(const char *name, char *buffer, size_t *length, int *status);
 
-/* Finds the demangler of the program's own C++ library, or of the system's, which then stays
- * loaded. */
+/* Finds the demangler of the program's own C++ library, or of the system's, which stays loaded. */
 static demangler find_demangler(void)
 {
     static const char *const libraries[] = {NULL, "libstdc++.so.6", "libc++abi.so.1"};

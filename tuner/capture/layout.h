@@ -1,6 +1,6 @@
-/* The tables that the injected library writes while the program runs, and the tuner reads when it
- * has ended. They are plain data of fixed size in a mapped file: if the program crashes, is killed
- * or calls _exit(), everything written so far is in the file.
+/* The tables that the injected library writes while the program runs, and the tuner reads
+ * afterwards: plain data of fixed size in a mapped file, which survives if the program crashes, is
+ * killed or calls _exit().
  *
  * Each process of the program has its own folder in the folder of the capture, with this table in
  * the file `table`. For launch number i of `launches` the folder has the files "<i>-<k>-before" and
@@ -14,7 +14,6 @@
 /* Must change whenever the structures below change. */
 #define CAPTURE_MAGIC UINT64_C(0x3330747061637461)
 
-/* The name of the table's file. */
 #define CAPTURE_TABLE "table"
 
 enum {
@@ -30,7 +29,6 @@ enum {
     CAPTURE_TROUBLE_BYTES = 512
 };
 
-/* Flags of a row. */
 enum {
     CAPTURE_COOPERATIVE = 1,
     CAPTURE_RECORDED = 2 /* it was recorded into a graph and did not run when it was launched */

@@ -108,8 +108,6 @@ at_status capture_program(const program_request *what, int *ended, at_error *err
     return AT_OK;
 }
 
-/* ---- its tables ---- */
-
 /* Launches of all processes that differ only in counts and times. */
 typedef struct total {
     capture_row row;
@@ -150,8 +148,6 @@ static void add_row(reading *r, size_t earlier, const capture_row *row, const ch
     const total new = {*row, name};
     memory_add(&r->totals, &r->count, &new, sizeof new);
 }
-
-/* ---- as JSON ---- */
 
 static json_t *numbers(const uint32_t v[3])
 {
@@ -275,8 +271,6 @@ static void add_captured(reading *r, capture_table *t, uint32_t i, const char *f
     json_put(&out, "trouble", l->trouble[0] ? json_foreign_text(l->trouble) : json_null());
     json_append(&r->captured, out);
 }
-
-/* ---- the folder ---- */
 
 static bool ends(const char *text, size_t bytes)
 {

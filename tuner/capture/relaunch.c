@@ -46,8 +46,6 @@ typedef struct relaunch {
     at_error *error;
 } relaunch;
 
-/* ---- memory ---- */
-
 static at_status map_file(const char *path, uint64_t size_bytes, bool writable, void **out,
                           at_error *error)
 {
@@ -155,8 +153,6 @@ static at_status gather(relaunch *r)
     return status ? status : sim_kernel_add_variables(&r->kernel, &r->memory, r->error);
 }
 
-/* ---- the kernel ---- */
-
 static bool has_atomics(const sim_program *p)
 {
     for (size_t i = 0; i < p->code_count; i++)
@@ -165,8 +161,7 @@ static bool has_atomics(const sim_program *p)
     return false;
 }
 
-/* Sets the module's variables to their captured contents; skips variables that the kernel does not
- * use. */
+/* Sets the module's variables to their captured contents. Skips variables that the kernel lacks. */
 static at_status set_variables(relaunch *r)
 {
     const captured_launch *c = r->launch;
@@ -265,8 +260,6 @@ static at_status run(relaunch *r, uint32_t schedule, const uint64_t *chosen, uin
     return status == AT_USAGE ? AT_NO_DEVICE : status;
 }
 
-/* ---- results ---- */
-
 /* Returns the distance of two floats in units in the last place; UINT32_MAX if one is not a
  * number. */
 static uint32_t ulps(uint32_t a, uint32_t b)
@@ -316,10 +309,8 @@ static void compare(relaunch *r, bool all)
         compare_allocation(r, k, all);
 }
 
-/* ---- choice of blocks ---- */
-
-/* Chooses `wanted` of `count` blocks in ascending order: the first, the last and random ones
- * between. Returns their number. */
+/* Chooses `wanted` of `count` blocks in ascending order: the first, the last and random ones.
+ * Returns their number. */
 static uint64_t choose(uint64_t *chosen, uint64_t wanted, uint64_t count)
 {
     rng random = rng_seeded(1);

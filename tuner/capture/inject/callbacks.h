@@ -1,8 +1,7 @@
-/* The part of CUPTI's callbacks and activity records that the injected library needs.
- *
- * CUPTI's headers are not needed: these declarations are the documented binary interface (CUPTI
- * 12.0 and newer, "CUPTI Callback API" and "CUPTI Activity API"). The parameters of a driver
- * function are a structure of them, in their order. */
+/* The part of CUPTI's callbacks and activity records that the injected library needs. CUPTI's
+ * headers are not needed: these declarations are the documented binary interface (CUPTI 12.0 and
+ * newer, "CUPTI Callback API" and "CUPTI Activity API"). The parameters of a driver function are a
+ * structure of them, in their order. */
 #ifndef AUTOTUNE_CAPTURE_INJECT_CALLBACKS_H
 #define AUTOTUNE_CAPTURE_INJECT_CALLBACKS_H
 
@@ -62,7 +61,6 @@ typedef void (*cupti_buffer_full)(CUcontext context, uint32_t stream, uint8_t *b
     X(cuptiActivityGetNextRecord, (uint8_t * buffer, size_t valid_bytes, void **record))           \
     X(cuptiGetResultString, (int code, const char **text))
 
-/* The parameters of the driver functions that are watched. */
 typedef struct launch_parameters {
     CUfunction function;
     unsigned grid[3], block[3], shared_bytes;

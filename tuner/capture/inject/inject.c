@@ -1,11 +1,10 @@
-/* The library that CUDA loads into a program (CUDA_INJECTION64_PATH). It writes down the launches
- * of the program, and captures the launches that `autotune capture` chose.
+/* The library that CUDA loads into a program (CUDA_INJECTION64_PATH). It records the launches of
+ * the program, and captures the launches that `autotune capture` chose.
  *
  * The driver calls InitializeInjection() once, in the program's first cuInit(). From then on, CUPTI
- * calls watch() before and after each launch and each load of a module, on the program's thread. A
- * lock is held during watch(), and also during a chosen launch, so that launches of other threads
- * wait for it. The library never ends the program or reports an error to it: errors are written
- * into the table. */
+ * calls watch() before and after each launch and each load of a module, on the program's thread.
+ * watch() holds a lock, also during a chosen launch, so that launches of other threads wait for it.
+ * The library never ends the program: errors are written into the table. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -36,7 +35,7 @@ enum { KNOWN_KERNELS = 4096 };
 /* This thread keeps the lock, during a chosen launch. */
 static _Thread_local bool keeps_lock;
 
-/* The state of the process. `lock` guards everything that changes, except the rows. These have
+/* The state of the process. `lock` guards everything that changes, except the rows, which have
  * their own lock, because times may arrive during a call of the driver. */
 static struct {
     pthread_mutex_t lock, rows_lock;
@@ -149,8 +148,8 @@ static capture_row *row_of(const cupti_call *call, const launch *l)
     return rows_find(&here.rows, call->symbol ? call->symbol : "", &l->key);
 }
 
-/* Counts a launch of a chosen kernel, and returns whether it is to be captured. With several
- * shapes, the n-th launch of each shape is. */
+/* Counts a launch of a chosen kernel, and returns whether to capture it. With several shapes, the
+ * n-th launch of each shape is captured. */
 static bool is_its_turn(const cupti_call *call, const launch *l)
 {
     capture_table *t = here.rows.table;
@@ -170,7 +169,7 @@ static snapshot snapshot_of(uint32_t place)
                       here.rows.folder, (int)place,    here.limit_bytes};
 }
 
-/* Begins to capture the launch if it is to be captured; then the thread keeps the lock. */
+/* Begins to capture the launch if it is to be captured; the thread then keeps the lock. */
 static void before_launch(const cupti_call *call)
 {
     launch l;
@@ -220,8 +219,6 @@ static void after_launch(const cupti_call *call)
     else if (s.out->state == CAPTURE_INPUTS)
         snapshot_after(&s);
 }
-
-/* ---- graphs ---- */
 
 /* Counts a kernel node that is added to a graph. The kernel is given by one of two handles. */
 static void count_node(const cupti_call *call, CUfunction function, CUkernel kern,
@@ -288,8 +285,6 @@ static void find_names(void)
     memcpy(&here.kernel_name, &kernel, sizeof kernel);
 }
 
-/* ---- times ---- */
-
 static void give_buffer(uint8_t **buffer, size_t *size_bytes, size_t *most_records)
 {
     *buffer = aligned_alloc(8, BUFFER_BYTES);
@@ -298,7 +293,7 @@ static void give_buffer(uint8_t **buffer, size_t *size_bytes, size_t *most_recor
 }
 
 /* Returns the row of a timed launch. The record says nothing about clusters and cooperative
- * launches: if there is no row without these, takes the first row that agrees otherwise. */
+ * launches: without a row that has neither, takes the first row that agrees otherwise. */
 static capture_row *row_of_record(const cupti_kernel_record *r)
 {
     capture_table *t = here.rows.table;
@@ -370,8 +365,6 @@ static void start_timing(void)
     atexit(flush_times);
 }
 
-/* ---- callbacks ---- */
-
 static void after_load(const cupti_call *call)
 {
     const load_parameters *p = call->parameters;
@@ -433,8 +426,6 @@ static void stop_in_child(void)
     here.is_off = true;
 }
 
-/* ---- the beginning ---- */
-
 static const char *find_functions(void *library)
 {
     static const struct {
@@ -454,7 +445,7 @@ static const char *find_functions(void *library)
     return NULL;
 }
 
-/* Opens CUPTI: the program's own if it has one, since two in one process disturb each other. */
+/* Opens CUPTI: the program's own if it has one, because two in one process disturb each other. */
 static void *open_cupti(void)
 {
     static const char *const names[] = {"libcupti.so.13", "libcupti.so.12"};

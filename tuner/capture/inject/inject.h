@@ -20,8 +20,8 @@ typedef struct modules {
 } modules;
 
 /* Remember the image, or the file, that `handle` was loaded from. An image within a file of the
- * program is remembered by its address. Any other image is copied, since its memory may be reused
- * as soon as it is loaded. If memory is short, the image is not remembered. */
+ * program is remembered by its address. Any other image is copied, because its memory may be
+ * reused. If memory ran out, the image is not remembered. */
 void modules_add(modules *m, const void *handle, const void *image);
 void modules_add_file(modules *m, const void *handle, const char *path);
 void modules_remove(modules *m, const void *handle);
@@ -30,8 +30,7 @@ void modules_remove(modules *m, const void *handle);
  * program closed the library that holds them. */
 const void *modules_bytes(const modules *m, const void *handle, size_t *size_bytes);
 
-/* Writes the image to a new file `name` in a folder. Returns its size, or 0 if it is unknown or
- * cannot be written. */
+/* Writes the image to a new file `name` in a folder. Returns its size, or 0 on failure. */
 uint64_t modules_write(const modules *m, const void *handle, int folder, const char *name);
 
 /* Writes all the bytes. Returns false on an error. */
@@ -61,10 +60,7 @@ capture_row *rows_known(const rows *r, const char *name, const capture_row *key)
 void rows_trouble(char trouble[CAPTURE_TROUBLE_BYTES], const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* ---- one launch ---- */
-
-/* X(name): the functions of the driver that are called. All but the last three exist since CUDA
- * 12.0. */
+/* X(name): the functions of the driver. All but the last three exist since CUDA 12.0. */
 #define SNAPSHOT_DRIVER_FUNCTIONS(X)                                                               \
     X(cuCtxGetDevice)                                                                              \
     X(cuCtxSynchronize)                                                                            \
@@ -106,8 +102,8 @@ const char *snapshot_find_driver(snapshot_driver *out);
 
 /* Captures a launch before it runs: module, arguments, and the contents of all memory that the
  * arguments point into. `kernel` is the mangled name. The arguments are in `arguments` or in
- * `extra`. Waits for all work on the GPU first. Returns false if the launch cannot be captured;
- * out->trouble says why. */
+ * `extra`. First waits for all work on the GPU. On failure returns false and writes
+ * out->trouble. */
 bool snapshot_before(const snapshot *s, const char *kernel, CUfunction function, void **arguments,
                      void **extra);
 /* Waits for the launch, and captures the memory after it. */

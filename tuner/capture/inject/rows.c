@@ -8,8 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Makes a folder for the process. After exec() a process has the same number, so each program gets
- * its own suffix. */
+/* Makes a folder for the process, with a suffix, because exec() keeps the number of a process. */
 static int make_folder(const char *dir)
 {
     enum { MOST_PROGRAMS = 1000 };
@@ -64,8 +63,7 @@ static bool is_alike(const capture_table *t, const capture_row *row, const char 
            strcmp(t->names + row->name, name) == 0;
 }
 
-/* Returns the start of the name in `names`, after adding it if it is new; UINT32_MAX if there is no
- * room. */
+/* Returns the start of the name in `names`, after adding a new one; UINT32_MAX without room. */
 static uint32_t find_name(capture_table *t, const char *name)
 {
     const size_t bytes = strlen(name) + 1;

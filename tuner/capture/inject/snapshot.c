@@ -52,8 +52,6 @@ static bool fail(const snapshot *s, CUresult result, const char *what)
     return false;
 }
 
-/* ---- arguments ---- */
-
 /* Asks for parameter `i` of a kernel. A runtime passes the kernel of a library as a function;
  * cuModuleGetFunction() gives a real function. */
 static CUresult parameter_info(const snapshot *s, CUfunction f, size_t i, size_t *offset,
@@ -115,8 +113,6 @@ static bool take_arguments(const snapshot *s, CUfunction f, void **arguments, vo
     }
 }
 
-/* ---- pointers among them ---- */
-
 /* Asks the driver for the allocation of an address. Returns false if there is none. */
 static bool ask_allocation(const snapshot *s, uint64_t address, capture_allocation *out)
 {
@@ -160,7 +156,7 @@ static bool find_allocation(const snapshot *s, uint64_t address, uint32_t *place
     return true;
 }
 
-/* Finds pointers at any eight bytes of an argument, since a structure may hold them anywhere. The
+/* Finds pointers at any eight bytes of an argument, because a structure may hold them anywhere. The
  * end of an allocation counts as an address in it. */
 static void find_pointers(const snapshot *s)
 {
@@ -180,8 +176,6 @@ static void find_pointers(const snapshot *s)
     }
 }
 
-/* ---- contents ---- */
-
 static void name_file(const snapshot *s, uint32_t k, const char *when, char name[64])
 {
     snprintf(name, 64, "%d-%u-%s", s->place, k, when);
@@ -198,8 +192,8 @@ static bool read_piece(const snapshot *s, const capture_allocation *a, uint64_t 
     return result ? fail(s, result, "its memory cannot be read") : true;
 }
 
-/* Writes the contents of an allocation to a file. If `like` is not NULL, sets *differs if they
- * differ from it. */
+/* Writes the contents of an allocation to a file. `like` may be NULL; else sets `*differs` if they
+ * differ. */
 static bool write_contents(const snapshot *s, const capture_allocation *a, const char *name,
                            const char *like, bool *differs)
 {
@@ -277,8 +271,6 @@ static void take_outputs(const snapshot *s)
     out->state = CAPTURE_DONE;
 }
 
-/* ---- the launch ---- */
-
 static void describe_device(const snapshot *s)
 {
     CUdevice device;
@@ -293,8 +285,7 @@ static void describe_device(const snapshot *s)
     s->out->minor = minor;
 }
 
-/* The library or the module that the kernel was loaded with. A runtime launches kernels of
- * libraries. */
+/* The library or module of the kernel. A runtime launches kernels of libraries. */
 typedef struct origin {
     CUlibrary library;
     CUmodule module;
@@ -319,8 +310,7 @@ static void take_module(const snapshot *s, const origin *o)
         s->modules, o->library ? (const void *)o->library : o->module, s->folder, name);
 }
 
-/* Captures a variable of the module. Variables that the compiler makes, such as the text of a
- * printf(), cannot be found. */
+/* Captures a variable of the module. Skips the compiler's own, such as the text of a printf(). */
 static void take_variable(const snapshot *s, const origin *o, const char *name)
 {
     capture_launch *out = s->out;
@@ -344,8 +334,8 @@ static void take_variable(const snapshot *s, const origin *o, const char *name)
         out->variable_count++;
 }
 
-/* Captures the variables that the module's PTX names. Without PTX, no variables are captured: the
- * kernel can only be tuned from a source. */
+/* Captures the variables that the module's PTX names. Without PTX, captures none: the kernel can
+ * then only be tuned from a source. */
 static void take_variables(const snapshot *s, const origin *o, const char *kernel)
 {
     size_t size_bytes;
