@@ -65,15 +65,16 @@ typedef struct keymap {
     size_t count;
 } keymap;
 
+/* Frees the table and leaves an empty map. */
 void keymap_deinit(keymap *m);
 
-/* Finds `key` and writes its value to `*value`. Returns false, and writes nothing, if `key` is
- * absent. */
+/* Writes the value of `key` to `*value`. Returns false, and writes nothing, if `key` is absent. */
 bool keymap_get(const keymap *m, uint64_t key, uint64_t *value);
 
 /* Sets the value of `key`. Returns false, and changes nothing, if memory ran out. */
 bool keymap_put(keymap *m, uint64_t key, uint64_t value);
 
+/* Returns the size of the table in bytes. */
 size_t keymap_bytes(const keymap *m);
 
 #endif

@@ -44,6 +44,7 @@ at_status data_file_open_part(const char *path, dtype type, uint64_t offset, uin
 at_status data_file_repeat(const char *name, dtype type, const void *values, uint64_t value_count,
                            uint64_t count, data_file **out, at_error *error);
 
+/* Adds a user and returns `f`. */
 data_file *data_file_keep(data_file *f);
 
 /* Removes a user; the last one frees the file. `f` may be NULL. */

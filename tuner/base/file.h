@@ -79,8 +79,7 @@ bool file_is_private(const struct stat *s);
  * it. */
 at_status file_make_private_folder(const char *path, at_error *error);
 
-/* Fails if file_replace() would fail in the existing `folder`. Writes a temporary file to find
- * out. */
+/* Fails if file_replace() would fail in the existing `folder`. Tries with a temporary file. */
 at_status file_check_writable(const char *folder, at_error *error);
 
 #endif

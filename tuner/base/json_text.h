@@ -59,8 +59,8 @@ json_t *json_count(uint64_t count);
 /* Returns a real count rounded to an integer, or null if it is not finite. */
 json_t *json_count_rounded(double count);
 
-/* Returns a number rounded to `digits` significant digits, as precise as measured, or null if not
- * finite. */
+/* Returns a number rounded to `digits` significant decimal digits, the precision of a measurement,
+ * or null if it is not finite. */
 json_t *json_rounded(double v, int digits);
 
 /* Returns a number with all its digits, or null if it is not finite. */

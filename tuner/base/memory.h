@@ -19,6 +19,7 @@ void *memory_require(void *block);
 /* Returns `count` zeroed items of `size` bytes, or a block to free if `count` is 0. */
 void *memory_new(size_t count, size_t size);
 
+/* Returns a copy of `count` items of `size` bytes. */
 void *memory_copy(const void *items, size_t count, size_t size);
 
 /* Returns a copy of a text. Returns NULL if `text` is NULL. */

@@ -33,8 +33,8 @@ typedef struct npy_header {
 /* Returns whether these bytes begin a NumPy file. */
 bool npy_is(const void *bytes, size_t size_bytes);
 
-/* Parses the header of a whole file, or of its first NPY_MAX_HEADER_BYTES. AT_FORMAT names no
- * file. */
+/* Parses the header. `bytes` has the whole file or its first NPY_MAX_HEADER_BYTES. AT_FORMAT names
+ * no file. */
 at_status npy_parse(const void *bytes, size_t size_bytes, npy_header *out, at_error *error);
 
 /* Finds the buffer type that holds the array's bytes unchanged. Returns false if no type does, or

@@ -19,6 +19,7 @@ static inline rng rng_seeded(uint64_t seed)
     return (rng){.state = seed};
 }
 
+/* Returns 64 random bits. */
 static inline uint64_t rng_next(rng *r)
 {
     r->state += 0x9e3779b97f4a7c15u;

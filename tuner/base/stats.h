@@ -32,6 +32,7 @@ double stats_trimmed_mean(double *values, size_t count, double fraction, double 
  * 0 if it is INFINITY. */
 double stats_trimmed_freedom(size_t count, double fraction);
 
+/* Sorts values, the smallest first. */
 void stats_sort(double *values, size_t count);
 
 /* Sorts `values` in place and returns their median, 0 if `count` is 0. */

@@ -217,8 +217,7 @@ typedef struct cupti {
     CUPTI_FUNCTIONS(CUPTI_FIELD)
 } cupti;
 
-/* Writes the path of the library at $AUTOTUNE_LIBCUPTI or in the Toolkit. Returns false if it is
- * not there; the loader's search path is not tried. */
+/* Finds the library at $AUTOTUNE_LIBCUPTI or in the Toolkit. Returns false if it is missing. */
 bool cupti_find(char *path, size_t size_bytes);
 
 /* Opens the library, for the rest of the process, and finds its functions. AT_NO_DEVICE. */

@@ -68,8 +68,7 @@ at_status cuda_launcher_make_textures(const cuda_launcher *l, const cuda_driver 
                                       const launch_plan *plan, const cuda_range *buffers,
                                       at_error *error);
 
-/* Queues the copies of buffers into the CUDA arrays of the plan's views; with `back`, from
- * surfaces. */
+/* Queues copies of buffers into the CUDA arrays of views; with `back`, from surfaces to buffers. */
 at_status cuda_launcher_copy_arrays(const cuda_launcher *l, const cuda_driver *cuda,
                                     const launch_plan *plan, const cuda_range *buffers, bool back,
                                     CUstream stream, at_error *error);

@@ -158,7 +158,8 @@ at_status cuda_kernel_prepare(device *d, device_kernel *k, const launch_plan *pl
 at_status cuda_kernel_prepare_buffers(device *d, device_kernel *k, const launch_plan *plan,
                                       device_buffer *const *buffers, at_error *error);
 
-/* Queues all launches of the plan. AT_COMPILE if one is refused and the device is still usable. */
+/* Queues all launches of the plan. AT_COMPILE if one is refused and the device is still usable,
+ * else AT_DEVICE. */
 at_status cuda_kernel_queue(device *d, device_kernel *k, const launch_plan *plan,
                             device_buffer *const *buffers, at_error *error);
 
@@ -167,6 +168,7 @@ at_status cuda_kernel_queue_some(device *d, device_kernel *k, const launch_plan 
                                  device_buffer *const *buffers, launch_walk *walk, uint32_t most,
                                  at_error *error);
 
+/* Queues launch `index` of the plan. */
 at_status cuda_kernel_queue_one(device *d, device_kernel *k, const launch_plan *plan,
                                 uint32_t index, device_buffer *const *buffers, at_error *error);
 
@@ -250,6 +252,7 @@ at_status cuda_transfer_sample(device *d, device_kernel *k, const launch_plan *p
 at_status cuda_transfer_repeat(device *d, device_kernel *k, const launch_plan *plan,
                                device_buffer *const *buffers, uint64_t count, at_error *error);
 
+/* Frees the host blocks and the streams. */
 void cuda_transfers_free(device *d);
 
 /* ---- host memory (host_memory.c) ----

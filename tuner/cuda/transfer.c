@@ -14,8 +14,7 @@
 
 #include "cuda/queue.h"
 
-/* A shorter sample is the mean of several transfers: reading the clock then costs less than 0.1
- * %. */
+/* A shorter sample is the mean of several transfers: reading the clock then costs below 0.1 %. */
 static const int64_t short_ns = 200 * 1000;
 enum { MOST_REPEATS = 64 };
 
@@ -317,8 +316,7 @@ static uint64_t gap_size(const moving *m)
     return m->how->task.pitch_bytes - m->piece_bytes;
 }
 
-/* Copies a buffer to its block, if it has one, and overwrites it on the device, to reveal a
- * transfer that does nothing. */
+/* Copies a buffer to its block, if any, and overwrites it, to notice an omitted transfer. */
 static void give_to_host(moving *m, const device_buffer *b, const host_block *block)
 {
     if (m->status || !block->bytes)

@@ -1,5 +1,4 @@
-/* The limits of GPU architectures, occupancy, and how clusters fill a GPU. arch.c has the
- * sources. */
+/* The limits of GPU architectures, occupancy, and how clusters fill a GPU. Sources: see arch.c. */
 #ifndef AUTOTUNE_DEVICE_ARCH_H
 #define AUTOTUNE_DEVICE_ARCH_H
 
@@ -27,8 +26,7 @@ typedef struct arch_limits {
     double bandwidth_bytes_per_s; /* DRAM bandwidth of the data sheet */
 } arch_limits;
 
-/* Returns whether `text` names an architecture: "sm_90", "sm90", "compute_90", "90" or "9.0" for
- * sm_90. */
+/* Returns whether `text` is a name of `arch`: "sm_90", "sm90", "compute_90", "90" or "9.0". */
 bool arch_is_named(const char *arch, const char *text);
 
 /* Finds an architecture by one of these names. AT_USAGE lists the known architectures. */

@@ -103,8 +103,8 @@ typedef struct device_before {
     device_buffer *const *buffers;
 } device_before;
 
-/* Hardware behind a driver. A device without it computes in this process, and opens files only
- * while it is opened. */
+/* Hardware behind a driver. A device without this capability is computed in this process, and opens
+ * no file after it has been opened. */
 typedef struct device_hardware {
     /* Lists up to `capacity` devices with kind, spec and limits.name only, much faster than list().
      * Fails if these are uncertain. */
@@ -119,7 +119,7 @@ typedef struct device_hardware {
      * the buffer's type for pattern 0, other values for 1 to 3. */
     at_status (*guard)(device *d, device_buffer *b, const buffer_plan *plan, int pattern,
                        at_error *error);
-    /* Fills the shared memory of all SMs with pattern 0 to 3, so that no kernel finds useful
+    /* Fills the shared memory of all SMs with pattern 0 to 3, so that kernels find no useful
      * data. */
     at_status (*scrub)(device *d, int pattern, at_error *error);
     /* Returns the time of the last launch by the device's clock, in ns, 0 if it is unknown.
@@ -193,7 +193,7 @@ typedef struct device_analysis {
     uint64_t (*work)(const device *d);
     /* Returns the facts of the last complaint. */
     const device_fault *(*fault)(const device *d);
-    /* Returns whether that complaint depends on the number of cores, unless the launch runs
+    /* Returns whether that complaint may depend on the number of cores, unless the launch runs
      * alone. */
     bool (*varies)(const device *d);
     /* Returns whether the kernel's results may depend on the order of its threads. With `exactly`,
@@ -202,11 +202,11 @@ typedef struct device_analysis {
     /* Writes "; " and a probable cause, seen in the kernel's launches so far, for results that
      * depend on the order of threads; or "". */
     void (*suspect)(const device_kernel *k, char *text, size_t bytes);
-    /* Returns the text that kernels printed in the first launch, or the last one with a fault,
-     * since the last call. The caller frees it. Returns NULL if there is no text. */
+    /* Returns the text that kernels printed since the last call, in the first launch or the last
+     * launch with a fault. The caller frees it. Returns NULL if there is no text. */
     char *(*take_printed)(device *d);
     /* Sets `never`, `once`, `stores`, `stored` and `together` of `*coverage` from all launches.
-     * `kernels` has the variant's kernel for each problem; one of them must have executed a line.
+     * `kernels` has the variant's kernel for each problem; a line executed for one problem counts.
      * If coverage->once already names loops, only removes those with a second iteration. */
     at_status (*covered)(const device *d, const device_kernel *const *kernels, size_t count,
                          device_coverage *coverage, at_error *error);

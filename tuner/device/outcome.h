@@ -49,8 +49,7 @@ const char *outcome_name(outcome o);
 /* Finds an outcome by its name. Returns false, and leaves `*out` alone, if there is none. */
 bool outcome_find(const char *name, outcome *out);
 
-/* ---- coverage: how much of a variant the simulated device, which observes its kernels, ran
- * ---- */
+/* ---- coverage: how much of a variant the simulated device ran ---- */
 
 enum { COVERAGE_TEXT_BYTES = 320, COVERAGE_PROBLEMS_BYTES = 1024 };
 

@@ -1,5 +1,5 @@
-/* Packs plans (device/plan.h). Keys contain packed plans: do not change the order without a
- * reason. */
+/* Packs plans (device/plan.h). Keys contain packed plans, so the order of fields must not
+ * change. */
 #include <string.h>
 
 #include "device/plan.h"

@@ -27,8 +27,7 @@ typedef struct pattern_domain {
 
 enum { PATTERN_MAX_FEATURES = 8, PATTERN_MAX_DEFINITION_BYTES = 2000 };
 
-/* A number, besides the variables of a problem, by which a configuration is chosen
- * (`choose_by`). */
+/* A number, besides a problem's variables, by which a configuration is chosen (`choose_by`). */
 typedef struct pattern_feature {
     const char *name;
     /* Its expression and the derived values that it reads ("a * waves; waves = ..."), or a hash of

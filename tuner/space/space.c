@@ -116,8 +116,8 @@ static void bind(chooser *c, space *s, size_t parameter)
     s->order[s->level_count++] = parameter;
 }
 
-/* Binds the constraint's unbound parameters: first those in most constraints, then those with few
- * values. */
+/* Binds the constraint's unbound parameters: first those that most constraints read, then those
+ * with the fewest values. */
 static void complete(chooser *c, space *s, const space_constraint *constraint)
 {
     for (;;) {

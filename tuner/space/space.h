@@ -59,7 +59,7 @@ typedef struct space_limits {
     uint64_t most_configurations; /* 0 for 2^64 - 1 */
     size_t memory_bytes;          /* limit while it is built; 0 for none */
     /* Called about every millisecond, always at the same points of the work. Returns whether to
-     * stop. */
+     * stop. May be NULL. */
     bool (*stop)(void *context, const space_progress *progress);
     void *stop_context;
 } space_limits;
