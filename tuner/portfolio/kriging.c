@@ -13,8 +13,8 @@ enum {
     /* rows that the kernel is fitted on; with 160, more was lost in cross-validation */
     FIT_ROWS = 320,
     FIT_ROUNDS = 2,
-    NOISE_ROWS = 1024,  /* rows that the noise is fitted on; with half as many it seems greater */
-    NOISE_PARTS = 5,    /* parts of them; each is expected from the others */
+    NOISE_ROWS = 1024,  /* rows that the noise is fitted on; it seems greater with half as many */
+    NOISE_PARTS = 5,    /* parts of these rows; each is expected from the others */
     LEAST_FIT_ROWS = 40 /* with fewer rows, the fit would be random */
 };
 
@@ -57,7 +57,7 @@ struct kriging {
     double *likeness; /* lower triangle, of all rows */
     double *factor;   /* Cholesky factor of the kernel matrix with noise */
     double *weights;  /* for each column, the weights of the rows; 0 where it was impossible */
-    double *scratch;  /* rows */
+    double *scratch;  /* one number per row */
     double means[COLUMNS], spreads[COLUMNS];
     bool known[COLUMNS];
 };

@@ -39,8 +39,8 @@ typedef struct portfolio_axis {
     size_t of;
     int64_t least, most;                      /* range: 1 <= least <= most */
     const value *values;                      /* list, if it is no range; borrowed */
-    size_t value_count;                       /* 0 for a range */
-    size_t divisor_count;                     /* 0 for a list */
+    size_t value_count;                       /* 0 if the axis is a range */
+    size_t divisor_count;                     /* 0 if the axis is a list */
     int64_t divisors[PORTFOLIO_MAX_DIVISORS]; /* powers of primes, ascending */
 } portfolio_axis;
 

@@ -117,11 +117,11 @@ static const double most_cost = 0.5;
 /* A node of the growing tree. Its rows are adjacent, and include the rows of its children. */
 typedef struct branch {
     size_t first, count;
-    bool is_parted, is_done; /* done: no question helps */
+    bool is_parted, is_done; /* is_done: no question helps */
     question by;
     size_t then, otherwise;
     double cost;      /* cost as a leaf */
-    double avoidable; /* the part of it that the best column of each row would save */
+    double avoidable; /* part of the cost that the best column of each row would save */
     double pruned;    /* cost of the branch after pruning */
     size_t leaves;    /* leaves after pruning */
 } branch;
@@ -158,7 +158,7 @@ static branch branch_of(const grower *g, size_t first, size_t count)
 
 typedef struct best_questions {
     const grower *g;
-    size_t *rows, count, least; /* least: rows of a leaf */
+    size_t *rows, count, least; /* least: least rows of a leaf */
     question by_cost, by_parting;
     double cost, parting; /* cost of both leaves; sum of squares, 0 if there is no question yet */
     bool has_cost;
