@@ -15,11 +15,11 @@ typedef struct progress progress;
 typedef struct progress_state {
     const char *stage;       /* "tuning", "finals" ...; not kept */
     uint64_t done, total;    /* in the stage's unit */
-    uint64_t failed;         /* part of `done` */
+    uint64_t failed;         /* those of `done` that failed */
     int64_t best_ns;         /* fastest time so far */
-    double best_rate;        /* its rate in 10^9 per second */
+    double best_rate;        /* rate of the fastest, in 10^9 per second */
     const char *unit;        /* unit of the rate, "GB/s"; not kept */
-    double ceiling_fraction; /* its share of the ceiling */
+    double ceiling_fraction; /* the fastest one's share of the ceiling */
     int64_t now_ns;          /* monotonic */
     double until_end_s;      /* time until the stage's deadline; negative if it has passed */
 } progress_state;

@@ -26,7 +26,7 @@ typedef struct curve {
     json_t *over, *points, *words;  /* owned */
     char pattern[128], device[256]; /* "" until a point has a summary */
     char unit[WORK_RATE_BYTES];     /* unit of the shown rates */
-    char ceiling[WORK_RATE_BYTES];  /* its name; "ceiling" if there are several */
+    char ceiling[WORK_RATE_BYTES];  /* name of the ceiling; "ceiling" if there are several */
     work_unit shown;
     bool predicted, warm_cache;
     size_t found; /* number of points with a winner */
