@@ -23,8 +23,7 @@ static const size_t size_limit_bytes = (size_t)512 << 20;
 /* The limit of memory for the parsed document. */
 static const size_t memory_limit_bytes = (size_t)4 << 30;
 
-/* Parses a cache of Kernel Tuner without its last two brackets, which Kernel Tuner omits while it
- * may continue the cache. */
+/* Parses a cache of Kernel Tuner that may be continued, and so lacks its last two brackets. */
 static at_status parse_unclosed(const char *text, size_t size_bytes, const char *path,
                                 json_t **root, at_error *error)
 {
@@ -39,9 +38,8 @@ static at_status parse_unclosed(const char *text, size_t size_bytes, const char 
     return status;
 }
 
-/* Estimates the memory that jansson takes on a 64-bit machine: an object begins with a table of 8
- * buckets, an array with room for 8 elements, and any other value is a number or a short string,
- * perhaps with its key. */
+/* Estimates jansson's memory on a 64-bit machine: an object begins with a table of 8 buckets, an
+ * array with room for 8 elements; other values are numbers or short strings, perhaps with keys. */
 static size_t parsed_bytes(const char *text, size_t size_bytes)
 {
     enum { OBJECT_BYTES = 320, ARRAY_BYTES = 128, VALUE_BYTES = 64 };
@@ -68,8 +66,7 @@ static size_t nonfinite_length(const char *at, size_t left)
     return 0;
 }
 
-/* Returns a copy of the text with null instead of NaN and Infinity, which JSON does not have; tools
- * write these for values that they could not measure. The caller frees the copy. */
+/* Copies the text with null for NaN and Infinity, which JSON lacks. The caller frees the copy. */
 static char *drop_nonfinite(const char *text, size_t size_bytes, size_t *out_bytes)
 {
     static const char missing[] = "null";
@@ -279,7 +276,7 @@ at_status recorded_open(const char *path, json_t **out, at_error *error)
     return status;
 }
 
-/* Fills *out from the result of lua/commands/recorded.lua, which it takes. */
+/* Fills *out from the result of lua/commands/recorded.lua. Takes `root`. */
 static void fill(json_t *root, recorded *out)
 {
     const json_t *names = json_object_get(root, "names"), *costs = json_object_get(root, "costs"),
@@ -306,7 +303,7 @@ static void fill(json_t *root, recorded *out)
     }
 }
 
-/* Has Lua read the source, which it takes. */
+/* Has Lua read the source. Takes `source`. */
 static at_status read_source(json_t *source, const char *path, recorded *out, at_error *error)
 {
     json_t *root;
@@ -339,7 +336,7 @@ static int compare_values(const void *a, const void *b)
     return value_compare(*(const value *)a, *(const value *)b);
 }
 
-/* The caller frees the sorted, distinct values. */
+/* Returns the distinct values, sorted. The caller frees them. */
 static value *values_of(const recorded *r, size_t p, size_t *count)
 {
     value *all = memory_new(r->result_count, sizeof *all);
@@ -385,9 +382,8 @@ void recorded_deinit(recorded *r)
 
 /* ---- as a search space ---- */
 
-/* The prefixes of the recorded configurations. Constraint n holds for a prefix of n + 1 values if a
- * recorded configuration begins with it. So the space is built without walking the whole
- * product. */
+/* Constraint n holds for a prefix of n + 1 values if a recorded configuration begins with it. So
+ * the space is built without walking the whole product. */
 typedef struct prefixes {
     size_t parameter_count;
     keymap *known; /* for each length, the hashes of the value indices */

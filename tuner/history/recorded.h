@@ -1,9 +1,7 @@
-/* Recorded measurements of earlier searches, of autotune or of other tools: read from files, as a
- * search space, as the start of a search.
- *
- * Formats: Kernel Tuner's caches, T4 results, autotune's journals, runs and records, Kernel
- * Launcher's wisdom; plain or gzip. lua/lib/recorded.lua reads them. Files may come from other
- * people: a missing member or a wrong type is an error that names the file and the result. */
+/* Recorded measurements of searches by autotune or other tools: read from files, as a search space,
+ * as the start of a search. Formats: Kernel Tuner's caches, T4 results, autotune's journals, runs
+ * and records, Kernel Launcher's wisdom; plain or gzip (lua/lib/recorded.lua). Files may come from
+ * other people: a missing member or a wrong type is an error that names the file and the result. */
 #ifndef AUTOTUNE_HISTORY_RECORDED_H
 #define AUTOTUNE_HISTORY_RECORDED_H
 
@@ -50,8 +48,7 @@ at_status recorded_parse(const char *text, size_t size_bytes, const char *path, 
 
 void recorded_deinit(recorded *r); /* `r` may be zeroed */
 
-/* Returns the results that work, best first; equal ones in the order of the file. The caller frees
- * the array. */
+/* Returns the results that work, best first, else in file order. The caller frees the array. */
 const recorded_result **recorded_rank(const recorded *r, size_t *count);
 
 /* ---- recorded measurements as a search space ---- */
@@ -67,8 +64,8 @@ typedef struct recorded_space {
     value **values; /* values of each parameter */
 } recorded_space;
 
-/* Makes the space of exactly the recorded configurations. Its parameters have the values that
- * occur, sorted. Borrows from `r`. AT_INTERNAL if two hashes collide. After AT_OK the caller calls
+/* Makes the space of exactly the recorded configurations; parameters have the values that occur,
+ * sorted. Borrows from `r`. AT_INTERNAL if two hashes collide. After AT_OK the caller calls
  * recorded_space_deinit(). */
 at_status recorded_space_init(recorded_space *rs, const recorded *r, at_error *error);
 void recorded_space_deinit(recorded_space *rs); /* `rs` may be zeroed */
@@ -82,11 +79,10 @@ typedef struct warm_start {
     size_t unmatched; /* number of recorded configurations that work but are not in the space */
 } warm_start;
 
-/* Lists recorded configurations that work and are in the space, fastest first, at most `most`.
- * Times of another device, problem or version are not comparable, but a configuration that was fast
- * there is worth trying here. Parameters are matched by name and value. A parameter that was not
- * recorded takes its value from `otherwise`: one value index per parameter, usually the baseline's.
- * AT_NOT_FOUND if no parameter matches. */
+/* Lists at most `most` recorded configurations that work and are in the space, fastest first. They
+ * are worth trying here even if their times are of another device, problem or version. Parameters
+ * are matched by name and value; one that was not recorded takes its value from `otherwise`: one
+ * value index per parameter, usually the baseline's. AT_NOT_FOUND if no parameter matches. */
 at_status warm_start_init(warm_start *w, const recorded *r, const space *s,
                           const uint16_t *otherwise, size_t most, at_error *error);
 void warm_start_deinit(warm_start *w); /* `w` may be zeroed */

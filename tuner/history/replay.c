@@ -19,11 +19,9 @@ typedef struct curve {
     size_t count;
 } curve;
 
-/* The curves of a replay. */
 enum { POINTS_BY_COUNT, MARKS_BY_COUNT, POINTS_BY_TIME, MARKS_BY_TIME, CURVES };
 
-/* The run of one seed: the best cost at each point of each curve; INFINITY as long as all have
- * failed, NAN before the first evaluation has ended. */
+/* The best cost at each point of each curve: INFINITY if all failed, NAN before any has ended. */
 typedef struct seed_run {
     double best[CURVES][PLACES];
     const char *strategy;
@@ -36,12 +34,12 @@ typedef struct replay {
     score_space scores;
     double mean_s; /* mean time of an evaluation */
     curve curves[CURVES];
-    uint64_t evaluations; /* a run may stop after these, */
-    double seconds;       /* but not before this time */
+    uint64_t evaluations; /* a run needs at least these evaluations */
+    double seconds;       /* and at least this time, in s */
     seed_run *runs;
     pthread_mutex_t lock; /* guards the rest */
     size_t next_run;
-    at_status status; /* of the first failure */
+    at_status status; /* status of the first failure */
     at_error *error;
 } replay;
 
@@ -129,8 +127,7 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* Runs all seeds in parallel. A run depends only on its seed, so the number of threads changes
- * nothing. */
+/* Runs all seeds in parallel. A run depends only on its seed, not on the number of threads. */
 static at_status run_seeds(replay *r, at_error *error)
 {
     pthread_t threads[MAX_THREADS];
@@ -181,8 +178,8 @@ static void place_marks(replay *r)
     by_count->count = by_time->count = r->out->mark_count;
 }
 
-/* Returns the cost that a run is charged. Before its first evaluation has ended, this is the
- * expected cost of one random configuration, as for the baseline. */
+/* Returns the cost that a run is charged. Before its first evaluation ends, this is the expected
+ * cost of a random configuration, as for the baseline. */
 static double charged(const score_space *s, double best)
 {
     return isnan(best) ? score_random_cost(s, 1) : isinf(best) ? score_worst(s) : best;
@@ -212,8 +209,7 @@ static void take_means(replay *r)
 
 typedef double (*baseline_cost)(const score_space *s, uint64_t m);
 
-/* Returns the score of a curve. At each point, random search has evaluated at/scale
- * configurations. */
+/* Returns a curve's score. At each point, random search has evaluated at/scale configurations. */
 static double score_against(const replay *r, const curve *c, double scale, baseline_cost f)
 {
     double baseline[REPLAY_POINTS];

@@ -1,9 +1,6 @@
-/* Replays recorded measurements: a strategy searches a space with known outcomes. Nothing is
- * compiled or run.
- *
- * Input: a recorded space, borrowed, and options. Output: the quality of the best configuration
- * after a number of evaluations and after a recorded time, as means over seeds, compared with
- * random search and as scores. */
+/* Replays recorded measurements: a strategy searches a borrowed, recorded space. Nothing is
+ * compiled or run. The result is the quality of the best configuration after a number of
+ * evaluations and after a recorded time: means over seeds, and scores against random search. */
 #ifndef AUTOTUNE_HISTORY_REPLAY_H
 #define AUTOTUNE_HISTORY_REPLAY_H
 
@@ -42,19 +39,16 @@ typedef struct replay_result {
     double rank_score, rank_score_in_time; /* relative to the methodology's baseline */
 } replay_result;
 
-/* Runs the strategy `repeat` times. AT_USAGE if the strategy is unknown, AT_NOT_FOUND if no
- * recorded configuration works. */
+/* Runs the strategy. AT_USAGE if it is unknown, AT_NOT_FOUND if no recorded configuration works. */
 at_status replay_run(const recorded_space *rs, const replay_options *options, replay_result *out,
                      at_error *error);
 
 /* ---- scores ---- */
 
-/* Scores compare a search with random search on the same, completely measured space.
- *
- * A failed configuration is an evaluation that finds nothing. Until a working configuration is
- * found, the cost is the worst one's. Source of score and budget: Willemsen, Schoonhoven,
- * Filipovic, Tørring, van Nieuwpoort, van Werkhoven, "A methodology for comparing optimization
- * algorithms for auto-tuning", FGCS 159 (2024). */
+/* Scores compare a search with random search on the same, completely measured space. A failed
+ * configuration is an evaluation that finds nothing; until a working one is found, the cost is the
+ * worst one's. Source: Willemsen, Schoonhoven, Filipovic, Tørring, van Nieuwpoort, van Werkhoven,
+ * "A methodology for comparing optimization algorithms for auto-tuning", FGCS 159 (2024). */
 
 typedef struct score_space {
     double *costs; /* costs of the configurations that work, ascending; owned */
@@ -72,26 +66,24 @@ double score_optimum(const score_space *s);
 double score_worst(const score_space *s);
 double score_median(const score_space *s);
 
-/* Returns the expected lowest cost among m configurations drawn without replacement: the sum over
- * ranks i of cost(i) C(N - i, m - 1) / C(N, m). m is at least 1, and is limited to the size of the
- * space. */
+/* Returns the expected lowest cost of m configurations drawn without replacement: the sum over
+ * ranks i of cost(i) C(N - i, m - 1) / C(N, m). m is at least 1, and is limited to N. */
 double score_random_cost(const score_space *s, uint64_t m);
 
-/* Returns the expected share of the optimum's performance, optimum / lowest cost; 0 as long as no
- * configuration works. */
+/* Returns the expected optimum / lowest cost, counted as 0 if none of m configurations works. */
 double score_random_share(const score_space *s, uint64_t m);
 
-/* Returns the baseline of the methodology: the round(m (N + 1) / (m + 1))-th value from the worst.
- * This is the cost at the expected rank, not the expected cost, and so it favours the search. */
+/* Returns the methodology's baseline, the round(m (N + 1) / (m + 1))-th value from the worst. It is
+ * the cost at the expected rank, not the expected cost, and so it favours the search. */
 double score_rank_cost(const score_space *s, uint64_t m);
 
 /* Returns the evaluations after which random search is expected to be 95 % of the way from the
  * median to the optimum. A score is averaged over this budget. */
 uint64_t score_budget(const score_space *s);
 
-/* Returns the mean over `points` of (baseline - found) / (baseline - optimum): 1 if the optimum is
- * found at once, 0 if the search is as good as the baseline, negative if it is worse. Points where
- * the baseline is the optimum do not count; returns 0 if none counts. */
+/* Returns the mean of (baseline - found) / (baseline - optimum) over the points where the baseline
+ * is not the optimum: 1 if the optimum is found at once, 0 if the search is as good as the baseline
+ * or no point counts, negative if it is worse. */
 double score_curve(const score_space *s, const double *baseline, const double *found,
                    size_t points);
 

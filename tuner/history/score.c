@@ -46,8 +46,7 @@ double score_median(const score_space *s)
     return s->works % 2 ? s->costs[half] : (s->costs[half - 1] + s->costs[half]) / 2;
 }
 
-/* Returns the expected cost of the best of m, or optimum / cost if `as_share` is true. `nothing` is
- * the value if all m failed. */
+/* Returns the expected lowest cost of m, or its share optimum / cost; `nothing` if all failed. */
 static double expect(const score_space *s, uint64_t m, bool as_share, double nothing)
 {
     double n = (double)s->count, draws = (double)(m < s->count ? m : s->count);

@@ -56,7 +56,6 @@ static size_t match_names(const recorded *r, const space *s, size_t *place)
     return matched;
 }
 
-/* Finds the recorded configuration in the space. Returns false if it is not there. */
 static bool match_result(const recorded_result *result, const space *s, const match *m,
                          const uint16_t *otherwise, uint16_t *indices, uint64_t *index)
 {
