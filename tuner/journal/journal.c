@@ -30,17 +30,16 @@ typedef struct journal_gpu {
     char uuid[sizeof((device_properties *)NULL)->uuid];
 } journal_gpu;
 
-/* `entries` has one line per key, the last that was read or written. `places` maps the first 8
- * bytes of a key, or the next free number if another key has the same 8 bytes, to the index of its
- * entry. Entries are never removed, so indices stay valid. Only lines with the facts of one of
- * `gpus` are kept. */
+/* `entries` has the last line that was read or written for each key. Entries are never removed, so
+ * indices stay valid. `places` maps the first 8 bytes of a key, or the next free number if another
+ * key has these bytes, to the index. Only lines with the facts of one of `gpus` are kept. */
 struct journal {
     char path[PATH_BYTES];
     int fd;
     lock *lock;   /* NULL if the file cannot be locked */
     uint64_t run; /* number of this run */
     journal_key facts;
-    journal_gpu *gpus; /* GPUs that may measure; the first is facts' device */
+    journal_gpu *gpus; /* GPUs that may measure; the first is the device of the facts */
     size_t gpu_count;
     journal_line *entries; /* last entry of each key */
     keymap places;         /* index of each key's entry */
@@ -56,8 +55,7 @@ struct journal {
 
 /* ---- the map ---- */
 
-/* Finds the index of the key's entry. Returns false if there is no entry; *at is then the number
- * for `places` under which a new entry goes. */
+/* Finds the entry of the key. Returns false if there is none; *at is the number for adding it. */
 static bool map_find(const journal *j, const journal_key *key, uint64_t *at, uint64_t *place)
 {
     memcpy(at, key->bytes, sizeof *at);
@@ -270,8 +268,7 @@ static void sync_now_and_then(journal *j)
 
 static at_status append(journal *j, const char *text, size_t size_bytes, at_error *error)
 {
-    /* The lock is missing if another process stopped while it held the lock, or if the file system
-     * has no locks. O_APPEND alone must do then: the run is more important. */
+    /* Without a lock (its owner stopped, or the file system has none) O_APPEND alone must do. */
     bool locked = j->lock && lock_acquire(j->lock, LOCK_LIMIT_MS) == 0;
     at_status status = append_lines(j, text, size_bytes, locked, error);
     if (locked)

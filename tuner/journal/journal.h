@@ -1,14 +1,12 @@
 /* The journal: every outcome is written to a file at once, so that an interrupted run can continue.
- *
  * There is one append-only file of JSON lines (journal/line.h) per pattern and GPU, in
  * $XDG_STATE_HOME/autotune/journal (or ~/.local/state/...). The key of a variant covers everything
  * that its outcome depends on, so an entry is valid as long as its key is found. At the end of a
  * complete run journal_finish() discards the entries: the same command then measures again.
  *
  * A crash costs at most the line that is being written; damaged lines are skipped and counted.
- * Several runs may append to the same file at the same time, one whole line each. If the disk
- * refuses a line, the error is reported once and the run continues; the line is written again with
- * the next one. */
+ * Several runs may append to one file, whole lines each. If the disk refuses a line, the error is
+ * reported once, the run continues, and the line is written again with the next one. */
 #ifndef AUTOTUNE_JOURNAL_JOURNAL_H
 #define AUTOTUNE_JOURNAL_JOURNAL_H
 
@@ -20,27 +18,22 @@
 
 typedef struct journal journal;
 
-/* Writes the path of the default folder to `out`. Returns AT_NOT_FOUND if neither XDG_STATE_HOME
- * nor HOME is set. */
+/* Writes the path of the default folder. AT_NOT_FOUND if XDG_STATE_HOME and HOME are not set. */
 at_status journal_folder(char *out, size_t out_bytes, at_error *error);
 
-/* Opens the journal of the facts' pattern and GPU in `folder`, which is created if missing, and
- * loads the entries of unfinished runs with the same facts. Skips and counts damaged lines. Returns
- * AT_IO also if another user owns or may write the folder or the file. The caller calls
- * journal_close(). */
+/* Opens the journal of the facts' pattern and GPU in `folder`, creating it if missing, and loads
+ * the entries of unfinished runs with the same facts. Returns AT_IO also if another user owns or
+ * may write the folder or the file. The caller calls journal_close(). */
 at_status journal_open(const char *folder, const journal_facts *facts, journal **out,
                        at_error *error);
 
-/* Flushes the journal to the disk and closes it. The entries stay for the next run. `j` may be
- * NULL. */
+/* Flushes the journal to the disk and closes it. Entries stay for the next run. `j` may be NULL. */
 void journal_close(journal *j);
 
-/* Returns the key of a variant under the facts of this journal on GPU number `gpu`
- * (journal_entry.gpu). The measurements of one GPU are not used for another. */
+/* Returns a variant's key on GPU `gpu` (journal_entry.gpu). GPUs do not share measurements. */
 journal_key journal_key_on(const journal *j, size_t gpu, journal_key variant);
 
-/* Sets the UUID of GPU number `gpu`, if the facts did not contain it. Call it before the first
- * append for this GPU. */
+/* Sets the UUID of GPU number `gpu` if the facts lack it. Call it before the GPU's first append. */
 void journal_name_gpu(journal *j, size_t gpu, const char *uuid);
 
 /* Returns true if the file has entries of unfinished runs with any facts. Entries of a GPU whose
@@ -50,21 +43,18 @@ bool journal_has_unfinished(const journal *j);
 /* Returns the key of a race on GPU number `gpu`; `plan` describes the race as text. */
 journal_key journal_key_of_race(const journal *j, size_t gpu, const char *plan);
 
-/* Finds the entry of this run or of an unfinished run. Returns false if there is none. *out is a
- * view, valid until the next append. */
+/* Finds an entry of this run or an unfinished one. *out is a view, valid until the next append. */
 bool journal_find(const journal *j, journal_key key, journal_entry *out);
 
 /* Appends an entry, which replaces an earlier one with the same key. Returns AT_IO once, when the
- * file first refuses a line (full disk). Later calls return AT_OK; the lines wait until the file
- * takes them. */
+ * file first refuses a line (full disk). Later lines wait until the file takes them. */
 at_status journal_append(journal *j, journal_key key, const journal_entry *e, at_error *error);
 
 /* Marks the run as complete, so that the entries that it wrote or resumed are no longer needed.
  * Errors as journal_append(). */
 at_status journal_finish(journal *j, at_error *error);
 
-/* Closes the journal `part`, which has the same file as `j`. Finishing `j` then finishes the runs
- * of `part` as well. */
+/* Closes `part`, a journal with the same file as `j`. Finishing `j` also finishes its runs. */
 void journal_join(journal *j, journal *part);
 
 const char *journal_path(const journal *j);

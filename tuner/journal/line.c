@@ -109,8 +109,7 @@ static json_t *pack_key(journal_key key)
     return json_string(hex);
 }
 
-/* Reads a lower-case digit, or returns -1. Upper case is refused, so that each number has only one
- * spelling. */
+/* Reads a lower-case digit, or returns -1. Upper case would give a number a second spelling. */
 static int hex_digit(char c)
 {
     if (c >= '0' && c <= '9')
@@ -350,7 +349,6 @@ static bool parse_answer(const json_t *root, journal_line *out)
     return true;
 }
 
-/* Reads the key of the machine code, which is optional. */
 static bool parse_code(const json_t *j, journal_entry *e)
 {
     e->has_code = j != NULL;

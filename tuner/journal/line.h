@@ -1,10 +1,9 @@
 /* The entries of a journal: their keys, and the lines that hold them.
  *
- * A key is a hash of everything that an outcome depends on: a variant that was measured under the
- * same key is not measured again. All variants of a run share the facts: the device and its driver,
- * NVRTC, the problems and their reference, the way of measuring. A variant adds its identity
- * (run/variant/sources.h). A key is the XXH3-128 of these fields, packed as in a message
- * (base/pack.h).
+ * A key is the XXH3-128 of everything that an outcome depends on, packed as in a message
+ * (base/pack.h): a variant that was measured under the same key is not measured again. All variants
+ * of a run share the facts: the device and its driver, NVRTC, the problems and their reference, the
+ * way of measuring. A variant adds its identity (run/variant/sources.h).
  *
  * A line is a JSON object whose last member, "check", is the XXH3-64 of everything before it.
  *
@@ -19,8 +18,7 @@
  *   {"run":R,"finished":[R,...],"check":"..."}
  *      the entries of these runs are no longer needed
  *
- * A line that a crash cut fails its check and is ignored. The parser checks types and sizes of all
- * other lines, too. */
+ * A cut line fails its check and is ignored. The parser checks types and sizes of other lines. */
 #ifndef AUTOTUNE_JOURNAL_LINE_H
 #define AUTOTUNE_JOURNAL_LINE_H
 
@@ -53,19 +51,17 @@ typedef struct journal_facts {
     const char *nvrtc_version;
     const problem_plan *problems; /* measured and checked ones: tuned, ragged ... */
     size_t problem_count;
-    const char *reference_hash; /* of the reference kernels and their launches; may be "" */
+    const char *reference_hash; /* hash of the reference kernels and their launches; may be "" */
     bool warm_cache;
-    const char *before_hash; /* of the kernels that run before each sample; may be NULL or "" */
+    const char *before_hash; /* hash of the kernels before each sample; may be NULL or "" */
 } journal_facts;
 
-/* A question of the race to the device, about these variants in this order. The answer becomes a
- * journal entry. */
+/* A question of the race to the device about variants, in this order. The answer is an entry. */
 typedef struct journal_question {
     const char *asked; /* kind of question: "block", "check" ... */
     uint64_t number;   /* number of the block, or seed of the check */
     const journal_key *variants;
-    const uint64_t *configurations; /* numbers of the configurations in the space; two
-                                       configurations may have the same kernel */
+    const uint64_t *configurations; /* numbers in the space; several may have the same kernel */
     size_t count;
 } journal_question;
 
@@ -113,9 +109,9 @@ typedef struct journal_entry {
 typedef struct journal_line {
     uint64_t run;
     bool is_finish;
-    journal_key facts, key; /* only of an entry */
+    journal_key facts, key; /* set for an entry only */
     journal_entry entry;
-    uint64_t *finished; /* only of a finish: the finished runs; owned */
+    uint64_t *finished; /* set for a finish only: the finished runs; owned */
     size_t finished_count;
     int64_t *samples_ns;      /* owned */
     uint64_t *configurations; /* owned */
@@ -127,8 +123,7 @@ typedef struct journal_line {
 at_status journal_line_of_entry(uint64_t run, journal_key facts, journal_key key,
                                 const journal_entry *e, char **out, at_error *error);
 
-/* Writes the line that declares the entries of `runs` as no longer needed. Otherwise as
- * journal_line_of_entry(). */
+/* Writes the line that discards the entries of `runs`. Otherwise as journal_line_of_entry(). */
 at_status journal_line_of_finish(uint64_t run, const uint64_t *runs, size_t count, char **out,
                                  at_error *error);
 
