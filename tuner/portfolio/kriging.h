@@ -14,10 +14,10 @@
 typedef struct kriging kriging;
 
 /* Learns from a matrix. `problems` has one value per axis for each problem; it is borrowed, as are
- * the axes. If `fits` is true and there are enough problems, this takes seconds: the scale of each
- * size and product of two, the weight of divisibility, and the noise are chosen to make the times
- * most likely, with more noise if that clearly lowers the loss in cross-validation. The caller
- * calls kriging_free(). */
+ * the axes. If `fits` is true and there are enough problems, the scale of each size and product of
+ * two, the weight of divisibility, and the noise are chosen to make the times most likely; more
+ * noise is chosen if that clearly lowers the loss in cross-validation. This takes seconds. The
+ * caller calls kriging_free(). */
 kriging *kriging_new(const portfolio_matrix *m, const portfolio_axis *axes, size_t axis_count,
                      const value *problems, bool fits);
 void kriging_free(kriging *k); /* `k` may be NULL */

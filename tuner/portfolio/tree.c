@@ -286,7 +286,7 @@ static void part(grower *g, size_t leaf)
     g->branches[b->otherwise] = branch_of(g, b->first + then, b->count - then);
 }
 
-/* Removes questions that save too little and sums up the rest, from the last child upwards. */
+/* Removes questions that save too little and sums up the rest, children before their parents. */
 static void take_back(grower *g)
 {
     for (size_t i = g->branch_count; i-- > 0;) {

@@ -86,7 +86,7 @@ struct tune {
     prover *prover;                  /* NULL if no GPU measures */
     uint32_t search_lane, race_lane; /* lanes of the trace */
 
-    /* Of the `asked` configurations, `twins` cost nothing: other variants stand for them. */
+    /* Counters of the search. `twins` of the `asked` are free: other variants stand for them. */
     stopping stopping;
     bool settles;  /* without a limit: ends when nothing left is likely to win (RUN_END_SETTLED) */
     double chance; /* strategy_chance() after chance_at candidates */
