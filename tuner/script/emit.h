@@ -1,9 +1,8 @@
-/* The emitter: template and configuration in, CUDA source out.
- *
- * A line that starts with % is Lua, and ${...} a Lua expression, with the values of the
- * configuration, the problem and the device in scope. The source has #line directives where its
- * lines would differ from the template's. A comment at its end has the hash of the files that it
- * includes (include.h), so that equal sources under equal options are equal kernels. */
+/* Emits CUDA source from a template and a configuration. A line that starts with % is Lua, and
+ * ${...} a Lua expression; both see the values of the configuration, the problem and the device.
+ * The source has #line directives where its line numbers differ from the template's. A comment at
+ * its end has the hash of the included files (include.h), so that equal sources with equal options
+ * are equal kernels. */
 #ifndef AUTOTUNE_SCRIPT_EMIT_H
 #define AUTOTUNE_SCRIPT_EMIT_H
 
@@ -27,24 +26,23 @@ typedef struct emitted {
     included includes;       /* files from the script's folder and the tool's */
 } emitted;
 
-/* Emits the kernel's source for a configuration and a problem. AT_SCRIPT names the template and its
- * line. The caller frees *out. */
+/* Emits the kernel's source. AT_SCRIPT names the template and its line. The caller frees *out. */
 at_status emit_variant(script *s, problem_kind problem, const uint16_t *indices, bool line_marks,
                        emitted *out, at_error *error);
 
-/* What a source depends on besides the configuration. Problems and devices that agree on it have
- * the same source. */
+/* what a source depends on besides the configuration; problems and devices that agree on these
+ * values have the same source */
 typedef struct emit_reads {
     bool problem[PATTERN_MAX_VARIABLES]; /* it reads variable i of the problem */
     bool device[DEVICE_MOST_FIELDS];     /* it reads field i of device_fields() */
 } emit_reads;
 
-/* Emits a source without #line directives, and sets *reads to what the template read. */
+/* Emits a source without #line directives, and sets *reads to the names that the template read. */
 at_status emit_variant_tracking(script *s, problem_kind problem, const uint16_t *indices,
                                 emit_reads *reads, emitted *out, at_error *error);
 
-/* Emit the kernel that makes the expected results for `problem`, and the kernel that fills inputs.
- * `indices` as for script_reference_plan(). AT_NOT_FOUND if the pattern has no such kernel. */
+/* Emit the kernel that computes the expected results, and the kernel that fills inputs. `indices`
+ * as for script_reference_plan(). AT_NOT_FOUND if the pattern has no such kernel. */
 at_status emit_reference(script *s, problem_kind problem, const uint16_t *indices, bool line_marks,
                          emitted *out, at_error *error);
 at_status emit_filler(script *s, problem_kind problem, const uint16_t *indices, bool line_marks,
@@ -52,32 +50,27 @@ at_status emit_filler(script *s, problem_kind problem, const uint16_t *indices, 
 
 void emitted_deinit(emitted *e);
 
-/* Writes the sum of the XXH3-128 of all templates, as 32 hex digits and NUL. All are read when the
- * script is loaded, except includes whose names depend on several parameters: these are added when
- * a variant needs them. */
+/* Writes the sum of the XXH3-128 of all templates, as 32 hex digits and NUL. Loading a script reads
+ * all templates, except includes whose names depend on several parameters. A variant that needs
+ * such an include adds it. */
 void emit_template_hash(const script *s, char hex[33]);
 
-/* ---- prototypes (prototype.c) ---- */
+/* Prototypes (prototype.c): a check of the script's arguments against the kernels' parameters. PTX
+ * has the size of a parameter, but not the type of a pointer's target. A kernel that reads doubles
+ * as floats computes wrong results, and a reference with the same mistake agrees. So each script
+ * compiles once a source that also has the kernels' types (cpp/signature.h). Void, structs,
+ * vectors, bytes, and bits packed into wider words may differ from the script's types. */
 
-/* Compares the parameters of a variant's kernels, as the compiler sees them, with the script's
- * arguments.
- *
- * PTX has the size of a parameter, but not the type of a pointer's target. A kernel that reads a
- * buffer of doubles as floats computes something, and a reference with the same mistake agrees. So
- * a source that also tells the kernels' types (cpp/signature.h) is compiled once for each script.
- * Some types may well differ: void, structs, vectors, bytes, and bits packed into wider words. */
-
-/* Emits a variant's source that tells its kernels' types. `plan` is its launch. Errors as
- * emit_variant(). */
+/* Emits that source for a variant whose launch is `plan`. Errors as emit_variant(). */
 at_status prototype_emit(script *s, problem_kind problem, const uint16_t *indices,
                          const launch_plan *plan, emitted *out, at_error *error);
 
 /* Called for each suspicious but legal difference, with its line of the script. */
 typedef void prototype_warning(void *context, const char *path, int line, const char *text);
 
-/* Compares the script with the PTX of that source. AT_SCRIPT, with the line of the script, for
- * another number or size of arguments, a number where the kernel has a pointer, or elements that
- * are read as another type. Kernels that the PTX does not describe are not checked. */
+/* Compares the script with the PTX of that source. AT_SCRIPT, with the line of the script, if the
+ * number or size of arguments differs, a pointer is given a number, or elements are read as another
+ * type. Kernels that the PTX does not declare are not checked. */
 at_status prototype_compare(script *s, problem_kind problem, const uint16_t *indices,
                             const launch_plan *plan, const char *ptx, prototype_warning *doubt,
                             void *context, at_error *error);

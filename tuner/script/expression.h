@@ -1,7 +1,6 @@
 /* Expressions: a line of Lua over parameters, problem variables, `device` and helper functions.
- *
- * An expression is compiled once, when the script is loaded, into a Lua function whose arguments
- * are the names that it reads. It can call helpers but not define functions, so it always ends. */
+ * Each is compiled once, when the script is loaded, into a Lua function of the names that it reads.
+ * It can call helpers but not define functions, so it always ends. */
 #ifndef AUTOTUNE_SCRIPT_EXPRESSION_H
 #define AUTOTUNE_SCRIPT_EXPRESSION_H
 
@@ -15,15 +14,10 @@
 #include "space/pattern.h"
 #include "space/space.h"
 
-/* ---- the budget of work ----
- *
- * A limit on the work of making a space.
- *
- * Work is counted, not timed: a search draws from the configurations of a space, so a script must
- * have the same ones each time, whatever else the machine does. The unit is about a nanosecond of a
- * usual machine; each function below says what it counts. A clock stops the work on a processor
- * that takes many times as long, and this is reported, for another run may stop elsewhere. The
- * clock is the thread's own processor time. */
+/* A limit on the work of making a space. Work is counted, not timed, so that a script has the same
+ * space in every run: a search draws from it. The unit is about a nanosecond of a usual machine. On
+ * a processor that is many times slower, the thread's CPU clock stops the work. This is reported,
+ * because another run may stop elsewhere. */
 
 typedef struct work_budget { /* zeroed: used up */
     uint64_t spent_ns, most_ns;
@@ -31,18 +25,16 @@ typedef struct work_budget { /* zeroed: used up */
     bool timed_out;      /* the clock stopped the work, at any time since zeroing */
 } work_budget;
 
-/* Starts a new budget, with the work that a usual machine does in this time. */
+/* Starts a budget of the work that a usual machine does in `seconds`. */
 void work_budget_begin(work_budget *b, double seconds);
 
-/* Counts values that were looked at while a space is built. */
+/* Counts `values` that building a space examined. */
 void work_budget_look(work_budget *b, uint64_t values);
 
 bool work_budget_is_over(work_budget *b);
 
 /* Returns the share of the work that is done. */
 double work_budget_share(const work_budget *b);
-
-/* ---- expressions ---- */
 
 struct script;
 
@@ -57,7 +49,7 @@ typedef enum expression_reach { REACH_ALL, REACH_LAYOUT, REACH_PROBLEM } express
 
 typedef struct expression {
     const char *text; /* as in the script; NULL if the expression is absent */
-    /* The text for Lua, with derived values, or calls of them, in place of their names. */
+    /* the text for Lua: definitions or calls of derived values replace their names */
     const char *code;
     const node *root; /* the same in the script's tree */
     const char *what; /* for messages: "where[2]", "launch.grid" */
@@ -72,31 +64,30 @@ typedef struct expression {
     size_t step_count;      /* 0 if only Lua can evaluate it */
 } expression;
 
-/* Compiles `e`, whose text, what and line are set. Raises for a syntax error, an unknown name, and
- * a parameter that an expression of this reach may not read. */
+/* Compiles `e`, whose text, what and line are set. Raises for a syntax error, an unknown name, or a
+ * parameter outside of `reach`. */
 void expression_compile(lua_State *L, expression *e, expression_reach reach);
 
 /* Compiles `e` once more, for expression_test_each(). */
 void expression_prepare_tests(lua_State *L, expression *e);
 
 /* Evaluate an expression within sandbox_call(). `indices` may be NULL if it reads no parameter. A
- * value of another type, or out of range, raises an error with the expression, its line and the
- * values that it read. */
+ * value of another type or out of range raises an error with the expression, its line and its
+ * inputs. */
 int64_t expression_integer(lua_State *L, const expression *e, problem_kind problem,
                            const uint16_t *indices, int64_t least, int64_t most);
 double expression_number(lua_State *L, const expression *e, problem_kind problem,
                          const uint16_t *indices);
 bool expression_truth(lua_State *L, const expression *e, problem_kind problem,
                       const uint16_t *indices);
-/* Leaves the string on the stack. */
 const char *expression_string(lua_State *L, const expression *e, problem_kind problem,
                               const uint16_t *indices);
-/* Leaves a value of any type on the stack. */
+/* Leaves a value of any type on the stack, as expression_string() does with its string. */
 void expression_any(lua_State *L, const expression *e, problem_kind problem,
                     const uint16_t *indices);
 
-/* Evaluates a truth outside of sandbox_call(), which is faster, and safe because nothing allocates
- * before the protected call. AT_SCRIPT if the expression fails or is no truth. */
+/* Evaluates a truth without sandbox_call(), which is faster; safe because nothing allocates before
+ * the protected call. AT_SCRIPT if the expression fails or is no truth. */
 at_status expression_test(struct script *s, const expression *e, problem_kind problem,
                           const uint16_t *indices, bool *holds, at_error *error);
 

@@ -1,11 +1,9 @@
-/* A kernel's own file: CUDA C++ as its author wrote it, with host code.
- *
- * kernel_file.c reads the file, and those that it includes from the script's folder, into
- * declarations. kernel_cut.c leaves the ones that the kernel needs, with line numbers kept.
- * kernel_signature.c asks the compiler for the kernel's parameters. Tuning parameters are macros;
- * their definitions in the file are left out. They are defined before the file, but behind the
- * Toolkit's headers that the file begins with, so that a parameter N or V does not change these,
- * and variants share them precompiled (compile/preamble.h). */
+/* A kernel's own file: CUDA C++ as its author wrote it, with host code. kernel_file.c parses it and
+ * the files that it includes, kernel_cut.c keeps the declarations that the kernel needs, with line
+ * numbers, and kernel_signature.c asks the compiler for the kernel's parameters. Tuning parameters
+ * are macros that replace the file's own definitions. They are defined behind the Toolkit's headers
+ * at the beginning of the file: a parameter N or V does not change these, and variants share them
+ * precompiled (compile/preamble.h). */
 #ifndef AUTOTUNE_SCRIPT_KERNEL_FILE_H
 #define AUTOTUNE_SCRIPT_KERNEL_FILE_H
 
@@ -31,9 +29,9 @@ typedef struct kernel_file {
     bool is_device;   /* functions without an annotation are device functions; set by the caller */
 } kernel_file;
 
-/* Reads the file and the files that it includes from the folders. Other #include lines are not
- * judged. AT_IO, AT_SCRIPT (a file that is too large, or holds a NUL), AT_NO_MEMORY. The caller
- * frees *out, also after a failure. */
+/* Reads the file and the files that it includes from the folders; ignores other #include lines.
+ * AT_IO, AT_SCRIPT (a file that is too large, or holds a NUL), AT_NO_MEMORY. The caller frees *out,
+ * also after a failure. */
 at_status kernel_file_read(const char *name, const char *path, const char *const *folders,
                            size_t folder_count, kernel_file *out, at_error *error);
 void kernel_file_deinit(kernel_file *k);
@@ -42,38 +40,31 @@ void kernel_file_deinit(kernel_file *k);
 at_status kernel_file_compile(const script_compiler *compiler, const script_source *source,
                               char **ptx, char **log, at_error *error);
 
-/* ---- cutting (kernel_cut.c) ---- */
-
-/* Asks the compiler which headers exist, and cuts out what the kernels do not need. `roots` are
- * texts with the kernels' names. `given` names are defined before the file is read. `host_dir` is
- * the folder of templates, whose headers replace the host's. AT_SCRIPT, AT_NO_MEMORY, and errors of
- * the compiler's process. */
+/* Asks the compiler which headers exist, and cuts out the code that the kernels do not need
+ * (kernel_cut.c). `roots` are texts with the kernels' names. `given` names are defined before the
+ * file is read. `host_dir` is the folder of templates, whose headers replace the host's. AT_SCRIPT,
+ * AT_NO_MEMORY, and errors of the compiler's process. */
 at_status kernel_cut(kernel_file *k, const cpp_span *roots, size_t root_count,
                      const cpp_span *given, size_t given_count, const char *host_dir,
                      const script_compiler *compiler, at_error *error);
 
-/* ---- signatures (kernel_signature.c) ---- */
-
 /* Compiles the file with `defines` ("#define NAME VALUE\n" ...) before it and reads the parameters
- * of the kernel `entry`. AT_COMPILE with the compiler's log if it does not compile; *undefined,
+ * of the kernel `entry`. AT_COMPILE, with the compiler's log, if it does not compile; *undefined,
  * which the caller frees, then has an empty line and the undefined names, one a line. */
 at_status kernel_signature(const kernel_file *k, const char *entry, const char *defines,
                            const char *const *options, size_t option_count, const char *host_dir,
                            const script_compiler *compiler, cpp_argument out[CPP_MAX_PARAMETERS],
                            size_t *count, char **undefined, at_error *error);
 
-/* Adds the header by which a source tells the parameters of its kernels (cpp/signature.h), and sets
- * *name to its name. AT_IO, AT_NO_MEMORY. */
+/* Adds the header that writes kernels' parameters into PTX (cpp/signature.h). *name is its name.
+ * AT_IO, AT_NO_MEMORY. */
 at_status kernel_signature_header(included *to, const char *host_dir, const char **name,
                                   at_error *error);
 
-/* ---- headers ----
- *
- * The tool's own headers (templates/kernel_file), which replace those of the host and of the
+/* The tool's own headers (templates/kernel_file), which replace those of the host and of the
  * Toolkit's libraries. `dir` is the folder of templates. */
 
-/* Adds the text of one header, or of two (`second` may be NULL), under `name`. AT_IO,
- * AT_NO_MEMORY. */
+/* Adds one header, or two (`second` may be NULL), under `name`. AT_IO, AT_NO_MEMORY. */
 at_status kernel_header_add(included *to, const char *dir, const char *first, const char *second,
                             const char *name, at_error *error);
 

@@ -1,10 +1,7 @@
-/* Constraints, features, derived values and launches in C, for programs that pick and launch a
- * configuration without Lua.
- *
- * In: a loaded script, and how C spells its names. Out: C text. The statements of a launch evaluate
- * what a configuration launches, as script_launch_plan() does, and the sizes of its buffers, into
- * an autotune_plan (export/launch.c has the functions that they call). They set `*failed` where Lua
- * would raise an error. */
+/* Writes constraints, features, derived values and launches in C, for programs that pick and launch
+ * a configuration without Lua. The statements of a launch fill an autotune_plan with the launches
+ * of script_launch_plan() and the sizes of buffers (export/launch.c has the functions that they
+ * call). They set `*failed` where Lua would raise an error. */
 #ifndef AUTOTUNE_SCRIPT_LAUNCH_C_H
 #define AUTOTUNE_SCRIPT_LAUNCH_C_H
 
@@ -28,9 +25,8 @@ typedef struct launch_c {
 at_status script_launch_c(const script *s, term_leaf spell, void *context, launch_c *out,
                           at_error *error);
 
-/* Finds the kernel of a plan, as plan_entry_place() numbers them, for each of launch->entries.
- * places[i] is -1 if the plan, which is that of the configuration, does not launch entry i.
- * AT_SCRIPT. */
+/* Finds the kernel of the configuration's plan, as plan_entry_place() numbers them, for each of
+ * launch->entries. places[i] is -1 if the plan does not launch entry i. AT_SCRIPT. */
 at_status script_entry_places(script *s, problem_kind problem, const uint16_t *indices,
                               const launch_plan *plan, const launch_c *launch,
                               int places[PLAN_MAX_LAUNCHES], at_error *error);
@@ -44,10 +40,9 @@ at_status script_constraint_c(const script *s, size_t constraint, term_leaf spel
 at_status script_feature_c(const script *s, size_t feature, term_leaf spell, void *context,
                            c_text_form form, term_type *type, char **out, at_error *error);
 
-/* Writes a derived value that is a function for the expressions that read it. `place` counts them
- * from 0; a value stands after those that it reads. *name is borrowed, and NULL if `place` is too
- * large. The statements assign the value to form.target with the name appended. *out as above.
- * AT_NO_MEMORY. */
+/* Writes a derived value that other expressions call. `place` counts these values from 0; a value
+ * follows those that it reads. *name is borrowed, and NULL if `place` is too large. The statements
+ * assign the value to form.target with the name appended. *out as above. AT_NO_MEMORY. */
 at_status script_derived_c(const script *s, size_t place, term_leaf spell, void *context,
                            c_text_form form, const char **name, term_type *type, char **out,
                            at_error *error);

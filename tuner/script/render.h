@@ -51,21 +51,18 @@ typedef struct rendered {
     rendered_file *files;
 } rendered;
 
-/* Renders the tool's own template `name`, a path below its folder of templates
- * ("export/header.tmpl"). `table` is borrowed; NULL is AT_NO_MEMORY, for a table that could not be
- * made. The caller frees *text. */
+/* Renders the tool's own template `name` ("export/header.tmpl"). `table` is borrowed; NULL is
+ * AT_NO_MEMORY, for a table that could not be made. The caller frees *text. */
 at_status script_render(const char *name, const json_t *table, char **text, at_error *error);
 
-/* Renders a template into files: the tool's own `name`, or the file at `path` if that is not NULL.
- * Its folder is then searched before the tool's for includes and modules. On AT_OK the caller frees
- * *out with rendered_deinit(). */
+/* Renders a template into files: the tool's own `name`, or the file at `path` if that is not NULL;
+ * its folder is then searched before the tool's. On AT_OK the caller frees *out. */
 at_status script_render_files(const char *name, const char *path, const json_t *table,
                               rendered *out, at_error *error);
 
-/* Calls the function that the tool's own module ("commands.importance") returns, with `data` as its
- * argument, and sets *out to its result, a new reference. `data_path` is the file with the data,
- * for errors; it may be NULL. `data` is borrowed; NULL is AT_NO_MEMORY. Errors as script_render(),
- * and those of refuse(). */
+/* Calls the function that the tool's own module ("commands.importance") returns with `data`, and
+ * sets *out to its result, a new reference. Errors name `data_path`, which may be NULL. `data` is
+ * borrowed; NULL is AT_NO_MEMORY. Errors as script_render(), and those of refuse(). */
 at_status script_compute(const char *module, const char *data_path, const json_t *data,
                          json_t **out, at_error *error);
 

@@ -1,10 +1,8 @@
-/* Pattern scripts: Lua in, a pattern and evaluated plans out.
- *
- * Lua is used only by the modules of this header, launch_c.h, emit.h and render.h; state.h lists
- * them. A script runs in a sandbox with limits of memory and instructions, without io, os, debug,
- * load and binary chunks, and with modules of its own folder and the tool's Lua folder only. Each
- * error names the script and the line, and for a misspelt name the nearest valid one. One thread
- * uses a script. */
+/* Pattern scripts: Lua in, a pattern and evaluated plans out. Only this header, launch_c.h, emit.h
+ * and render.h use Lua; state.h lists their files. A script runs in a sandbox with limits of memory
+ * and instructions, without io, os, debug, load and binary chunks, and with modules of its own
+ * folder and the tool's Lua folder only. Each error names the script and the line, and for a
+ * misspelt name the nearest valid one. One thread uses a script. */
 #ifndef AUTOTUNE_SCRIPT_SCRIPT_H
 #define AUTOTUNE_SCRIPT_SCRIPT_H
 
@@ -28,7 +26,8 @@ typedef struct script_setting { /* one --set NAME=VALUE */
     const char *text;
 } script_setting;
 
-/* A source for NVRTC, which answers questions about a kernel's own file in a process of its own. */
+/* a source that NVRTC compiles in a process of its own, to answer questions about a kernel's
+ * file */
 typedef struct script_source {
     const char *name; /* name of the file, for messages */
     const char *text;
@@ -39,17 +38,15 @@ typedef struct script_source {
 } script_source;
 
 typedef struct script_compiler {
-    /* Compiles a source, of which nothing is launched. *ptx is NULL if it does not compile; *log is
-     * the compiler's log. The caller frees both. The function is NULL if there is no compiler. */
+    /* Compiles a source that is not launched. *ptx is NULL if it does not compile; *log is the
+     * compiler's log. The caller frees both. The function is NULL if there is no compiler. */
     at_status (*compile)(void *context, const script_source *source, char **ptx, char **log,
                          at_error *error);
     void *context;
 } script_compiler;
 
-/* ---- a captured launch ----
- *
- * A launch that a program made of the kernel in a file. The kernel's arguments have these values,
- * and they describe the problem. */
+/* A captured launch: a launch that a program made of the kernel in a file. The values of its
+ * arguments describe the problem. */
 
 /* a captured address: the files of an allocation's contents, the offset of the address in it, and
  * the bytes from there to its end */
@@ -104,17 +101,17 @@ typedef struct script_options {
     script_compiler compiler;        /* for kernel = { source = FILE } */
     const script_captured *captured; /* a launch of that kernel, borrowed; may be NULL */
     arch_limits device;              /* the values of `device.*` in expressions */
-    /* Templates are not read, which saves most of the loading time. Nothing can be emitted. */
+    /* Skips the templates, which saves most of the loading time; nothing can be emitted. */
     bool without_templates;
     size_t memory_limit_bytes;  /* 0: 256 MiB */
     uint64_t instruction_limit; /* 0: a default of about two seconds */
-    /* Called every few milliseconds while the script is loaded or evaluated; true ends that with
-     * AT_INTERRUPTED. May be NULL. */
+    /* Called every few milliseconds while the script runs; true ends that with AT_INTERRUPTED. May
+     * be NULL. */
     bool (*stop)(void *context);
     void *stop_context;
 } script_options;
 
-/* Tells whether a path names a file of CUDA C++, in which a comment may describe the pattern. */
+/* Tells whether a path names a CUDA C++ file, in which a comment may describe the pattern. */
 bool script_is_kernel_file(const char *path);
 
 /* Loads a script, or a file of CUDA C++. On success *out owns the pattern. Errors: AT_SCRIPT (with
@@ -123,27 +120,27 @@ at_status script_load(const char *path, const script_options *options, script **
                       at_error *error);
 void script_free(script *s); /* `s` may be NULL */
 
-/* Returns warning number `place` of the script, with its line, or NULL if there are no more. A
- * warning is about something suspicious that does not change what is tuned. */
+/* Returns warning number `place` of the script, with its line, or NULL if there are no more.
+ * Warnings do not change what is tuned. */
 const char *script_warning_text(const script *s, size_t place, int *line);
 
-/* Calls `tell` for each key that a table in the script's text has already. Lua silently takes the
- * last value. */
+/* Calls `tell` for each repeated key of a table in the script's text; Lua silently takes its last
+ * value. */
 void script_report_repeated_keys(const script *s,
                                  void (*tell)(void *context, const char *path, int line,
                                               const char *text),
                                  void *context);
 
-/* Writes a comment to start from for a kernel in a file of CUDA C++ that has none, with everything
- * that the file tells. `entry` may be NULL if the file has one kernel. The caller frees *comment.
- * Errors as script_load(), and AT_USAGE if the file has such a comment. */
+/* Writes a first comment for a kernel in a CUDA C++ file that has none, with all facts that the
+ * file gives. `entry` may be NULL if the file has one kernel. The caller frees *comment. Errors as
+ * script_load(), and AT_USAGE if the file has such a comment. */
 at_status script_sketch(const char *path, const char *entry, const script_options *options,
                         char **comment, at_error *error);
 
 const pattern *script_pattern(const script *s);
 
-/* Returns the kernel's own file (kernel_file.h), and the names that are macros in it. Returns false
- * if the kernel is a template. */
+/* Returns the kernel's own file (kernel_file.h) and the macros defined before it. Returns false if
+ * the kernel is a template. */
 struct kernel_file;
 bool script_file(const script *s, const struct kernel_file **file, const char *const **defines,
                  size_t *define_count);
@@ -152,8 +149,7 @@ bool script_file(const script *s, const struct kernel_file **file, const char *c
 uint64_t script_instructions_spent(const script *s);
 
 typedef struct script_space_limits {
-    /* Work is counted in seconds of a usual machine, so that a script has the same space each
-     * time. */
+    /* Work is counted in seconds of a usual machine, so that each run has the same space. */
     double enumerate_s;  /* a space that takes longer to enumerate, */
     size_t memory_bytes; /* or more memory, is sampled */
     double sample_s;     /* most work for the sample */
@@ -169,21 +165,21 @@ typedef struct script_space_limits {
 script_space_limits script_space_defaults(void);
 
 /* Makes the space of valid configurations for `problem`. The caller frees it before the script.
- * Beyond the limits it is a sample, with the baseline (space_is_sample()). If the space is empty,
- * AT_SCRIPT names the constraint that removed the last configurations. */
+ * Beyond the limits the space is a sample that has the baseline (space_is_sample()). If the space
+ * is empty, AT_SCRIPT names the constraint that removed the last configurations. */
 at_status script_space_within(script *s, problem_kind problem, const script_space_limits *limits,
                               space **out, at_error *error);
 
-/* Does the same within the default limits. */
+/* Makes the space within the default limits. */
 at_status script_space(script *s, problem_kind problem, space **out, at_error *error);
 
-/* Tells whether a configuration satisfies every constraint under `problem`. If not, or if a
- * constraint cannot be evaluated (AT_SCRIPT), *broken is the index of that constraint. */
+/* Tells whether a configuration satisfies every constraint. *broken is the index of a constraint
+ * that it does not satisfy, or that cannot be evaluated (AT_SCRIPT). */
 at_status script_valid(script *s, problem_kind problem, const uint16_t *indices, bool *valid,
                        size_t *broken, at_error *error);
 
-/* Checks the baseline. AT_SCRIPT names the constraint that it breaks. The baseline may break
- * constraints under a ragged problem, and --only may exclude it. */
+/* Checks the baseline. AT_SCRIPT names the constraint that it breaks. Ragged problems and --only
+ * may exclude the baseline. */
 at_status script_check_baseline(script *s, problem_kind problem, at_error *error);
 
 /* Tells whether a constraint depends on the problem or the device, also through derived values. */
@@ -193,23 +189,23 @@ bool script_constraint_varies(const script *s, size_t constraint);
  * 'b'", or "" if it reads none. */
 void script_describe_derived(const script *s, size_t constraint, char *text, size_t size_bytes);
 
-/* Evaluates a feature of the pattern for a configuration. `indices` is read only if the feature is
- * of_configuration. AT_SCRIPT, with the line, if the evaluation fails or gives no finite number. */
+/* Evaluates a feature. `indices` is read only if the feature is of_configuration. AT_SCRIPT, with
+ * the line, if the evaluation fails or gives no finite number. */
 at_status script_feature(script *s, problem_kind problem, size_t feature, const uint16_t *indices,
                          double *out, at_error *error);
 
 /* Returns the index of the feature with this name and definition, or SIZE_MAX. */
 size_t pattern_find_feature(const pattern *p, const char *name, const char *definition);
 
-/* A few parameters (`layout` in the script) may decide how data lies in memory. Variants that agree
- * on these share buffers and the reference's results. Layouts are numbered from 0; a pattern
- * without such parameters has one. */
+/* The parameters of `layout` decide how data lies in memory. Variants with the same layout share
+ * buffers and the reference's results. Layouts are numbered from 0; every pattern has at least
+ * one. */
 enum { SCRIPT_MAX_LAYOUTS = 64 };
 size_t script_layout_count(const script *s);
 size_t script_layout_of(const script *s, const uint16_t *indices);
 /* Tells whether the space uses each value that the layout gives its parameters. */
 bool script_layout_occurs(const script *s, const space *space, size_t layout);
-/* Sets the parameters of the layout to their values in it, and no others. */
+/* Sets only the parameters of the layout to their values in it. */
 void script_set_layout(const script *s, size_t layout, uint16_t *indices);
 
 /* Evaluates buffers, tolerances and work for a problem. `indices` is any configuration of the
@@ -217,10 +213,9 @@ void script_set_layout(const script *s, size_t layout, uint16_t *indices);
 at_status script_problem_plan(script *s, problem_kind problem, const uint16_t *indices,
                               uint64_t seed, problem_plan *out, at_error *error);
 
-/* Changes the values of a problem's variables, in a hundredth of the time that loading takes. Other
- * problems stay. The values that a script allows for a variable (at.one_of, at.within) are not
- * checked. AT_USAGE if there is no such variable or its values are of another kind; the variables
- * before it are changed then. */
+/* Changes the values of a problem's variables, in a hundredth of the time that loading takes. The
+ * values that a script allows (at.one_of, at.within) are not checked. AT_USAGE if there is no such
+ * variable or its values are of another kind; the variables before it are changed then. */
 at_status script_set_problem(script *s, problem_kind problem, const pattern_variable *values,
                              size_t count, at_error *error);
 
@@ -228,15 +223,15 @@ at_status script_set_problem(script *s, problem_kind problem, const pattern_vari
 at_status script_launch_plan(script *s, problem_kind problem, const uint16_t *indices,
                              launch_plan *out, at_error *error);
 
-/* Returns the source of the expected results. Files have them only for problems of their size; for
- * others the baseline makes them (problem_plan.oracle). */
+/* Returns the source of the expected results. If files have them, the baseline makes those of
+ * problems of other sizes (problem_plan.oracle). */
 oracle_kind script_oracle(const script *s);
 
-/* Returns the data with this key, which a plan names. The script owns it. */
+/* Returns the data with a key of a plan. The script owns it. */
 data_file *script_data(const script *s, const data_key *key);
 
-/* Copies of the files' contents that fill a problem's buffers, for simulations in this process.
- * NULL for other buffers. */
+/* copies of the files' contents that fill buffers, for simulations in this process; NULL for other
+ * buffers */
 typedef struct script_contents {
     const void *of[PLAN_MAX_BUFFERS];
 } script_contents;
@@ -247,16 +242,16 @@ at_status script_contents_load(const script *s, const problem_plan *plan, script
                                at_error *error);
 void script_contents_deinit(script_contents *c);
 
-/* Finds the configuration that makes the expected results of a layout if the baseline is the
- * oracle: the baseline with the layout of `indices`, or else the nearest that `problem` allows.
- * Writes it into `indices`. *found is false if `problem` allows none of that layout. */
+/* Finds the configuration that computes the expected results if the baseline is the oracle: the
+ * baseline with the layout of `indices`, or the nearest configuration that `problem` allows. Writes
+ * it into `indices`. *found is false if `problem` allows none of that layout. */
 at_status script_oracle_configuration(script *s, problem_kind problem, uint16_t *indices,
                                       bool *found, at_error *error);
 
-/* Like script_launch_plan(), for the kernel that makes the expected results, and for the kernel
- * that fills inputs which have no buffer_fill. Of `indices` only the layout matters; NULL is the
- * baseline's. If the baseline is the oracle, `indices` are those of script_oracle_configuration().
- * AT_NOT_FOUND if the pattern has no such kernel. */
+/* Do the same for the kernel that computes the expected results, and for the kernel that fills
+ * inputs without a buffer_fill. Only the layout of `indices` matters; NULL is the baseline's. If
+ * the baseline is the oracle, `indices` are those of script_oracle_configuration(). AT_NOT_FOUND if
+ * the pattern has no such kernel. */
 at_status script_reference_plan(script *s, problem_kind problem, const uint16_t *indices,
                                 launch_plan *out, at_error *error);
 bool script_has_filler(const script *s);
@@ -267,31 +262,30 @@ at_status script_filler_plan(script *s, problem_kind problem, const uint16_t *in
 at_status script_find_parameter(const script *s, const char *name, size_t *parameter,
                                 at_error *error);
 
-/* Finds the index of the parameter's value that is written `typed`. AT_USAGE lists the values. */
+/* Finds the value of a parameter that is written `typed`. AT_USAGE lists the values. */
 at_status script_find_value(const script *s, size_t parameter, const char *typed, uint16_t *index,
                             at_error *error);
 
-/* Parses "tile=64,vec=4,..." into indices of values. Parameters without a value have the
- * baseline's. Names and values may be in quotes, with blanks around them. AT_USAGE names the
- * nearest parameter, or lists the valid values. */
+/* Parses "tile=64,vec=4,...", with optional quotes and blanks; other parameters have the baseline's
+ * values. AT_USAGE names the nearest parameter, or lists the valid values. */
 at_status script_parse_configuration(const script *s, const char *text, uint16_t *indices,
                                      at_error *error);
 
-/* Does the same; given[i] tells whether the text names parameter i. */
+/* Parses it, too; given[i] tells whether the text names parameter i. */
 at_status script_parse_given(const script *s, const char *text, uint16_t *indices, bool *given,
                              at_error *error);
 
-/* Replaces a configuration that is not valid under `problem` by the nearest valid one. Parameters
- * in `is_given` keep their values, and those in `is_swept` (may be NULL) may change freely. Of the
- * others as few as possible change, by as few values as possible. *changed is false, and `indices`
- * stays, if the configuration is valid or no valid one is found. A space that takes more than 10 s
- * to enumerate is only sampled. */
+/* Replaces an invalid configuration by the nearest one that is valid under `problem`. Parameters in
+ * `is_given` keep their values; those in `is_swept` (may be NULL) change freely. As few others as
+ * possible change, by as few values as possible. *changed is false, and `indices` stays, if the
+ * configuration is valid or no valid one is found. A space that takes more than 10 s to enumerate
+ * is only sampled. */
 at_status script_complete_configuration(script *s, problem_kind problem, const bool *is_given,
                                         const bool *is_swept, uint16_t *indices, bool *changed,
                                         at_error *error);
 
-/* Writes "tile=64,vec=4,..." in the parameters' order. Returns the length, as snprintf does, which
- * is less than CONFIGURATION_BYTES. */
+/* Writes "tile=64,vec=4,...". Returns the length, as snprintf does; it is less than
+ * CONFIGURATION_BYTES. */
 int script_format_configuration(const script *s, const uint16_t *indices, char *text,
                                 size_t size_bytes);
 

@@ -1,13 +1,11 @@
-/* The state that the files of the room share. No other room includes this header.
- *
- * script.c loads and frees a script. read.c and read_space.c turn the table of autotune.lua into
- * plain data, by fields.c. problem.c, launch.c, constraints.c, configuration.c and derived.c
- * evaluate it. emit.c runs templates of kernels, render.c templates of texts over data.c. host.c
- * loads Lua files and has functions for the tool's own Lua; those of captured launches and kernels'
- * own files are in captured.c and the kernel_ files. expression.c compiles and evaluates
- * expressions, evaluate.c those of constraints. helpers.c has the functions that expressions
- * and templates call. state.c keeps memory and finds files. script/expression has expressions as
- * trees, without Lua; script/sandbox has the Lua state. */
+/* The state that the files of the room share. No other room includes this header. script.c loads
+ * and frees a script. read.c, read_space.c and fields.c turn the table of autotune.lua into plain
+ * data. problem.c, launch.c, constraints.c, configuration.c and derived.c evaluate it. emit.c runs
+ * templates of kernels, render.c templates of texts over data.c. host.c, captured.c and the kernel_
+ * files have the functions of the tool's own Lua. expression.c compiles and evaluates expressions,
+ * evaluate.c tests constraints, helpers.c has the functions that both and templates call. state.c
+ * keeps memory and finds files. script/expression has expressions as trees, without Lua;
+ * script/sandbox has the Lua state. */
 #ifndef AUTOTUNE_SCRIPT_STATE_H
 #define AUTOTUNE_SCRIPT_STATE_H
 
@@ -83,7 +81,7 @@ typedef enum argument_type {
 typedef struct script_view {
     uint32_t rank, stride_count, box_count;
     expression size[VIEW_MAX_RANK], strides[VIEW_MAX_RANK], box[VIEW_MAX_RANK];
-    /* Text NULL if absent. The first three are of tensor maps, the others of textures, the last two
+    /* Text NULL if absent. The first three are of tensor maps, the rest of textures, the last two
      * also of surfaces. */
     expression swizzle, l2, outside, filter, address, coordinates, reads, memory, channels, layers;
 } script_view;
@@ -107,7 +105,6 @@ typedef struct script_launch {
     expression when, times, grid[3], block[3], cluster[3], shared, balanced, cooperative;
 } script_launch;
 
-/* the transfer between host and device */
 typedef struct script_transfer {
     bool given;
     int line;
@@ -134,8 +131,7 @@ typedef struct script_kernel {
     const char **defines; /* of a file: names that are defined before it is read */
 } script_kernel;
 
-/* A derived value. A short one is put in place of its name. A long one is a function that its
- * readers call. */
+/* a derived value: a short one replaces its name, a long one is a function that readers call */
 typedef struct script_derived {
     const char *name;
     expression value;
@@ -144,7 +140,6 @@ typedef struct script_derived {
     size_t rank;      /* of a function: larger than those of the functions it calls */
 } script_derived;
 
-/* one case of a conditional parameter */
 typedef struct script_case {
     expression condition; /* text NULL in the last case, which always holds */
     uint16_t first;       /* index of the value for the case */
@@ -211,7 +206,6 @@ typedef struct script_data_files {
     size_t list_count;
 } script_data_files;
 
-/* the space of configurations */
 typedef struct script_space_data {
     space_parameter *parameters;
     script_choice *choices; /* one for each parameter */
@@ -223,7 +217,6 @@ typedef struct script_space_data {
     size_t layout[SCRIPT_MAX_LAYOUT]; /* the parameters of the layout */
 } script_space_data;
 
-/* how results are compared */
 typedef struct script_checks {
     bool has_expected;          /* files have the expected results */
     bool has_oracle;            /* results are compared */
@@ -277,36 +270,32 @@ script *script_of(lua_State *L);
 at_status script_read_file(const char *path, script_bytes *out, at_error *error);
 
 /* Finds a file in one of the folders and writes its path. `name` is a relative path without "." and
- * "..", and must stay below the folder after symbolic links are followed. Returns false if there is
- * no such file. */
+ * ".."; links must stay below the folder. Returns false if there is no such file. */
 bool script_find_file(const char *const *folders, size_t folder_count, const char *name, char *path,
                       size_t path_bytes);
 
-/* Lists the folders in which headers of a kernel's source are looked up, in order. Returns their
- * number. */
+/* Lists the folders of a kernel's headers, in the order of the search. Returns their number. */
 size_t script_include_folders(const script *s, const script_kernel *k,
                               const char *folders[SCRIPT_MAX_INCLUDES + 2]);
 
-/* Tells whether a folder has such a file, but as a link that leaves the folder. *what is then the
- * end of a message that says so, else ""; static storage. */
+/* Tells whether a folder has such a file, but as a link that leaves the folder. *what (static) is
+ * then the end of a message that says so, else "". */
 bool script_leads_out(const char *const *folders, size_t folder_count, const char *name,
                       const char **what);
-/* Pushes nil and the end of the message about a file that no folder has. Returns 2, the number of
- * results of a host function. */
+/* Pushes nil and the end of the message about a missing file. Returns 2, the number of results. */
 int script_push_absent(lua_State *L, const char *const *folders, size_t folder_count,
                        const char *name);
 
 /* Adds the functions that expressions and templates share (ceil_div, sizeof ...) to the table on
- * top of the stack, which has `math`. */
+ * top of the stack, which has `math`; script_add_helpers() also adds `device`. */
 void script_add_functions(lua_State *L);
-/* Adds the same functions and `device`. */
 void script_add_helpers(lua_State *L);
 
-/* Returns NULL if there is none of that name. */
+/* Returns NULL if there is no derived value of that name. */
 script_derived *script_find_derived(const script *s, const char *name);
 /* Makes a compiled derived value a function, if its text is long. Raises. */
 void script_make_called(lua_State *L, script_derived *derived);
-/* Appends a call of the function of a derived value. */
+/* Appends a call of a derived value's function. */
 void script_add_call(lua_State *L, luaL_Buffer *code, const script_derived *derived);
 /* Compiles a derived value, after those that it reads. Raises, also if it reads itself. */
 void script_derive(lua_State *L, script_derived *derived);
@@ -317,8 +306,8 @@ int expression_push(script *s, const expression *e, problem_kind problem, const 
 /* Returns the message on top of the stack, without a leading place "expression:1:". */
 const char *expression_failure(lua_State *L);
 
-/* Writes the values that an expression reads, ", where rows is 0, tile is 32", as far as they fit,
- * or "" if it reads none. Returns `text`. */
+/* Writes the values that an expression reads, ", where rows is 0, tile is 32", as far as they fit.
+ * Returns `text`, "" if it reads none. */
 const char *expression_values(const script *s, const expression *e, problem_kind problem,
                               const uint16_t *indices, char *text, size_t size_bytes);
 
@@ -328,31 +317,30 @@ const char *expression_input_name(const script *s, expression_input input);
  * name, or NULL. */
 int script_device_field(const char *name, const char **nearest);
 
-/* Returns the name most similar to `name` among parameters, problem variables, derived values and
- * an environment (a registry reference), or NULL. It lives as long as the environment. */
+/* Returns the most similar name among parameters, problem variables, derived values and an
+ * environment (a registry reference), or NULL. It lives as long as the environment. */
 const char *script_nearest_name(lua_State *L, int environment, const char *name);
 
 /* Writes "; did you mean 'NAME'?", or "" if `nearest` is NULL. Returns `text`. */
 enum { SCRIPT_MEANT_BYTES = 320 };
 const char *script_meant(const char *nearest, char text[SCRIPT_MEANT_BYTES]);
 
-/* Returns the element type with the name most similar to `name`, or NULL. */
+/* Returns the element type with the most similar name, or NULL. */
 const char *script_nearest_dtype(const char *name);
 
 /* Loads a file as a function. Pops the function's environment from the stack. The caller owns
  * *source, also after an error. Raises. */
 void script_load_file(lua_State *L, const char *path, const char *chunk_name, script_bytes *source);
 
-/* Does the same with a text, which messages call `path`. */
+/* Loads a text, which messages call `path`. */
 void script_load_text(lua_State *L, const char *text, size_t size_bytes, const char *path,
                       const char *chunk_name);
 
-/* Runs one of the tool's own Lua files, with a table of functions as its argument, and pushes its
- * result. */
+/* Runs one of the tool's own Lua files with a table of functions as argument. Pushes its result. */
 void script_run_own(lua_State *L, const char *file);
 
-/* Functions for Lua. nearest(word, names) returns the name that `word` misspells, or nil.
- * parse(text) returns the value that a person typed. */
+/* nearest(word, names) returns the name that `word` misspells, or nil; parse(text) a typed
+ * value. */
 int script_nearest(lua_State *L);
 int script_parse(lua_State *L);
 
@@ -363,8 +351,8 @@ extern const luaL_Reg host_captured_functions[]; /* captured.c */
 
 void kernel_syntax_free(struct kernel_syntax *k);
 
-/* Runs the comment of a kernel's file. Replaces the environment on top of the stack by the result
- * of at.pattern. Raises. */
+/* Runs the comment of a kernel's file. Replaces the environment on the stack by its pattern.
+ * Raises. */
 void script_load_described(lua_State *L);
 
 /* Returns the last part of the path of the kernel's file. */
@@ -373,18 +361,17 @@ const char *script_own_name(const script *s);
 /* Returns the text in which fields of the pattern are looked up. */
 source_text script_source_text(const script *s);
 
-/* Adds require(), which loads modules of the script's folder and the tool's, to the environment on
- * top of the stack. */
+/* Adds require(), for modules of the script's folder and the tool's, to the environment on the
+ * stack. */
 void script_add_require(lua_State *L);
 
 /* Reads the table that autotune.lua made, which is popped. Raises. */
 void script_read_pattern(lua_State *L);
 
-/* Reads the space, and the parameters of the layout. Raises. */
+/* Reads the space and the layout's parameters. Raises. */
 void script_read_space(lua_State *L, script *s);
 
-/* Evaluates how a configuration transfers data between host and device. `has_kernel`: it launches a
- * kernel. Raises. */
+/* Evaluates a configuration's transfer. `has_kernel`: it launches a kernel. Raises. */
 void evaluate_transfer(lua_State *L, problem_kind problem, const uint16_t *indices, bool has_kernel,
                        transfer_plan *out);
 
@@ -414,8 +401,8 @@ data_file *script_numbered_file(const script *s, int number);
 /* Computes the hash of a file's contents. Raises. */
 void script_file_key(lua_State *L, data_file *f, data_key *out);
 
-/* Keeps a list of `value_count` elements as data that fill a buffer of `count` elements. The script
- * keeps equal data once. *out is the key. Raises. */
+/* Keeps a list of values as data that fill a buffer of `count` elements; equal data once. *out is
+ * its key. Raises. */
 void script_keep_list(lua_State *L, const char *buffer, dtype type, const void *values,
                       uint32_t value_count, uint64_t count, data_key *out);
 
@@ -433,22 +420,19 @@ extern const script_scalar script_scalars[ARGUMENT_TYPES];
 /* limits of a grid, a block and a cluster along each side (launch.c) */
 extern const int64_t script_most_blocks[3], script_most_threads[3], script_most_cluster[3];
 
-/* emit_open() loads template.lua, emit_compile_templates() compiles the templates. Both raise. */
+/* Load template.lua, and compile the templates. Both raise. */
 void emit_open(lua_State *L);
 void emit_compile_templates(lua_State *L);
 
-/* Returns the length of the first item of a comma-separated list. A comma in quotes does not
- * separate. */
+/* Returns the length of the first item of a list. A comma in quotes does not separate items. */
 size_t script_item_length(const char *list);
 
 /* Removes blanks, then quotes, from both ends of a word, in place. Returns its new beginning. */
 char *script_bare(char *word);
 
-/* ---- fields (fields.c) ----
- *
- * Reading the table that autotune.lua made, which has the right shape: fields of the table on top
- * of the stack, and the value on top of it. Only lists stay on the stack. The script owns texts.
- * All raise. */
+/* Fields (fields.c) of the table on top of the stack, which autotune.lua made in the right shape,
+ * and the value on top of the stack. Only lists stay on the stack. The script owns texts. All
+ * raise. */
 
 const char *field_string(lua_State *L, const char *field);
 int field_integer(lua_State *L, const char *field);
@@ -460,14 +444,14 @@ int field_word(lua_State *L, const char *field, const char *const names[]);
 /* Pushes the list `field`, or nil, for fields_next(). Returns its length. */
 size_t fields_enter(lua_State *L, const char *field);
 
-/* Puts item `i` of a list of `count` on top of the stack, in place of the item before. Behind the
- * last item it also pops the list and returns false. */
+/* Replaces the item on top of the stack by item `i`. Behind the last item, pops the list and
+ * returns false. */
 bool fields_next(lua_State *L, size_t i, size_t count);
 
 /* Returns the scalar on top of the stack. Strings are copied. */
 value fields_value(lua_State *L);
 
-/* Return the expression in the table on top of the stack: its text only, or compiled. */
+/* Return the expression in the table: its text only, or compiled. */
 expression fields_text(lua_State *L);
 expression fields_expression(lua_State *L, expression_reach reach);
 
@@ -478,8 +462,7 @@ expression field_expression(lua_State *L, const char *field, expression_reach re
 size_t field_expressions(lua_State *L, const char *field, expression_reach reach, expression *out,
                          size_t capacity);
 
-/* Reads the folders `includes` into the kernel. Raises if one is not a folder below the
- * script's. */
+/* Reads the folders `includes`. Raises if one is not a folder below the script's. */
 void fields_includes(lua_State *L, const script *s, script_kernel *k);
 
 /* Set a field of the table on top of the stack. `text` may be NULL. */
@@ -488,13 +471,11 @@ void set_boolean(lua_State *L, const char *field, bool v);
 void set_text(lua_State *L, const char *field, const char *text);
 void set_integers(lua_State *L, const char *field, const uint64_t *v, size_t count);
 
-/* ---- data of templates (data.c) ----
- *
- * JSON as Lua tables, and Lua values as JSON (render.h lists the functions). Members that came with
- * the data cannot be changed, and a missing name is an error. */
+/* Data of templates (data.c): JSON as Lua tables, and Lua values as JSON (render.h lists the
+ * functions). Members that came with the data cannot be changed; a missing name is an error. */
 
-/* Adds json(), names(), has() and object() to the environment on top of the stack, and replaces
- * pairs(). Has to be the first of these functions in a state, and runs once. */
+/* Adds json(), names(), has() and object() to the environment on the stack, and replaces pairs().
+ * Call this once per state, before the other functions. */
 void data_add_functions(lua_State *L);
 
 /* Pushes a JSON value, which has to outlive the state. */
@@ -503,8 +484,8 @@ void data_push(lua_State *L, const json_t *from);
 /* Returns the Lua value at `index` as JSON, a new reference. Raises if it is no data. */
 json_t *data_take(lua_State *L, int index);
 
-/* Pushes a table with the members of an object, which has to outlive the state. The table may get
- * more members and a metatable. */
+/* Pushes a table with the members of an object, which has to outlive the state. More can be
+ * added. */
 void data_push_members(lua_State *L, const json_t *from);
 
 #endif

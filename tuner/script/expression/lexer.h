@@ -1,8 +1,6 @@
-/* Lua's tokens, and the lines of table fields in a script's text.
- *
- * The lexer knows strings, long brackets, comments, numbers and names. That is enough to find the
- * names in an expression, and the line on which a script has a field of at.pattern{...}. Nothing
- * here fails: text that is not Lua still gives tokens. */
+/* Lua's tokens, and the lines of table fields in a script's text. The lexer knows strings, long
+ * brackets, comments, numbers and names: enough to find the names in an expression, and the line of
+ * a field of at.pattern{...}. Nothing here fails: text that is not Lua still gives tokens. */
 #ifndef AUTOTUNE_SCRIPT_LEXER_H
 #define AUTOTUNE_SCRIPT_LEXER_H
 
@@ -35,14 +33,14 @@ token lexer_next(lexer *l);
 bool token_is(token t, const char *text); /* Compares a name, keyword, number or symbol; a string is
                                              equal to nothing. */
 
-/* A step from a table to an item: by its key, or, if `name` is NULL, by its position, from 1. */
+/* a step from a table to an item, by its key, or, if `name` is NULL, by its position from 1 */
 typedef struct source_step {
     const char *name;
     size_t index;
 } source_step;
 
-/* A text in which fields are looked up: in the table of the first `pattern{...}`, or, if `bare`,
- * among its assignments (the comment of a CUDA file). */
+/* a text in which fields are looked up: in the first `pattern{...}`, or, if `bare`, among its
+ * assignments (the comment of a CUDA file) */
 typedef struct source_text {
     const char *text;
     size_t size_bytes;
@@ -57,8 +55,8 @@ int source_line(source_text source, const source_step *steps, size_t count);
  * lead to. Returns false if there are fewer. */
 bool source_key(source_text source, const source_step *steps, size_t count, size_t n, token *key);
 
-/* Finds keys that a table constructor, or a bare text, has already, in the order of the text.
- * Returns the number of keys in `out`. */
+/* Finds repeated keys of table constructors, or of a bare text, in order. Returns the number in
+ * `out`. */
 size_t source_repeated_keys(source_text source, token *out, size_t capacity);
 
 #endif

@@ -1,11 +1,8 @@
-/* Terms: expressions with types, which are evaluated without Lua and written in C.
- *
- * In: a node of a tree, and the types of its inputs. Out: a node of the same tree. In a term the
- * operands of each operator have one type; calls, and choices by `and` and `or`, are operators; and
- * derived values without a function of their own are replaced by their definitions. Methods,
- * tables, powers, joined texts and values of several types have no term.
- *
- * term.c makes terms, vector.c evaluates them, and c_text.c writes them in C. */
+/* Terms: expressions with types, which are evaluated without Lua (vector.c) and written in C
+ * (c_text.c). term.c makes a term from a node of a tree and the types of its inputs, in the same
+ * tree. The operands of each operator have one type; calls, and choices by `and` and `or`, are
+ * operators; definitions replace derived values without a function. Methods, tables, powers, joined
+ * texts and values of several types have no term. */
 #ifndef AUTOTUNE_SCRIPT_EXPRESSION_TERM_H
 #define AUTOTUNE_SCRIPT_EXPRESSION_TERM_H
 
@@ -22,8 +19,8 @@ typedef enum term_type {
 
 term_type term_type_of(value_kind kind);
 
-/* Operators beside those of node_op, which take whole operands or, for `and`, `or` and `not`,
- * truths. */
+/* Operators beside those of node_op, which take whole operands, or truths for `and`, `or` and
+ * `not`. */
 typedef enum term_op {
     TERM_SELECT = NODE_OPS, /* of a truth and two values of one type */
     TERM_GIVEN,             /* true, after its operand was evaluated */
@@ -60,38 +57,34 @@ typedef enum term_op {
     TERM_OPS
 } term_op;
 
-/* An operator in C. Each '#' stands for the next operand, and after the last operand for the first
- * again. `text` is NULL for a leaf. */
+/* An operator in C. Each '#' stands for the next operand; the first operand follows the last.
+ * `text` is NULL for a leaf. */
 typedef struct term_form {
     const char *text;
     bool whole; /* a call of a whole number, which is worth a constant if it occurs twice */
 } term_form;
 extern const term_form term_forms[TERM_OPS];
 
-/* Gives the type of an input, or of a derived value that stays a leaf, and how C spells it: an
- * expression that needs no brackets. `text` may be NULL, with `size_bytes` 0. Returns false if the
- * name is not known: then a derived value is replaced by its definition, and an input has no term.
- */
+/* Gives the type of an input, or of a derived value that stays a leaf, and its C text: an
+ * expression that needs no brackets. `text` may be NULL, with `size_bytes` 0. Returns false for an
+ * unknown name: a definition then replaces a derived value, and an input has no term. */
 typedef bool (*term_leaf)(void *context, const char *name, term_type *type, char *text,
                           size_t size_bytes);
 
-/* Makes the term of an expression. *out is NULL if it has no term. The only error is AT_NO_MEMORY.
- */
+/* Makes a term. *out is NULL if the expression has none. The only error is AT_NO_MEMORY. */
 at_status term_make(tree *t, const node *expression, term_leaf leaf, void *context, term_type *type,
                     const node **out, at_error *error);
 
-/* ---- evaluation ----
- *
- * Terms of whole numbers, truths and texts are evaluated for many values of one input at once. Most
- * constraints are of this kind, and building a space tests them hundreds of thousands of times. A
- * term becomes a list of steps, one for each of its nodes. Lua evaluates terms with other numbers,
- * and evaluations in which an operator or a function would raise an error. */
+/* Evaluation of terms of whole numbers, truths and texts for many values of one input at once:
+ * building a space tests most constraints hundreds of thousands of times. A term becomes a list of
+ * steps, one for each node. Lua evaluates the other terms, and evaluations that would raise an
+ * error. */
 
 enum { VECTOR_MOST_VALUES = 64 }; /* values evaluated at once */
 enum { VECTOR_MOST_STEPS = 256 };
 
-/* What a leaf stands for: a constant, or the input with an index. A truth is 0 or 1. A text is the
- * address of its one interned copy. */
+/* the meaning of a leaf: a constant or an input; a truth is 0 or 1, a text the address of its
+ * interned copy */
 typedef struct vector_operand {
     bool is_constant;
     int64_t constant;
@@ -110,30 +103,26 @@ typedef struct vector_step {
     int64_t constant;
 } vector_step;
 
-/* Compiles a term into `steps`, which have room for VECTOR_MOST_STEPS. Returns their number, or 0
- * if Lua has to evaluate the term. */
+/* Compiles a term into at most VECTOR_MOST_STEPS steps. Returns their number, or 0 if Lua has to
+ * evaluate it. */
 size_t vector_compile(const node *term, vector_resolve resolve, void *context, vector_step *steps);
 
-/* Evaluates a truth for `count` (1 .. VECTOR_MOST_VALUES) values of the input with index `varied`,
- * with the other inputs from `inputs`: holds[i] is the result for values[i]. With `varied` SIZE_MAX
- * no input varies. Returns false, with `holds` undefined, if only Lua knows whether an error is
- * raised. */
+/* Evaluates a truth for `count` (1 .. VECTOR_MOST_VALUES) values of input `varied`, or, if that is
+ * SIZE_MAX, of none; `inputs` has the others. holds[i] is the result for values[i]. Returns false,
+ * with `holds` undefined, if only Lua knows whether an error is raised. */
 bool vector_evaluate(const vector_step *steps, size_t step_count, const int64_t *inputs,
                      size_t varied, const int64_t *values, size_t count, bool *holds);
 
-/* ---- C ----
- *
- * Terms in C, for programs that pick and launch a configuration without Lua. The text is C11 that
- * is also C++17 and device code. It has the value that Lua gives; where Lua raises an error (a
- * division by zero) it sets `*failed`. It calls functions of templates/export/prelude.h. A field of
- * `device` is written `device->FIELD`: a whole number of 64 bits, except that `bandwidth` is a
- * double and `name` a text. */
+/* Terms in C, for programs that pick and launch a configuration without Lua: C11 that is also C++17
+ * and device code. The text has Lua's value, and sets `*failed` where Lua raises an error (a
+ * division by zero). It calls functions of templates/export/prelude.h. A field of `device` is
+ * `device->FIELD`: a whole number of 64 bits, except for the double `bandwidth` and the text
+ * `name`. */
 
 /* The form of the text: an expression, or, if `target` is not NULL, statements that assign the
- * value to `target`, indented by `indent` blanks. In statements a choice between two values is an
- * `if`, and a call of a whole number that is always evaluated and occurs twice is a constant: an
- * estimate that is the least of many repeats calls, which compilers find only after inlining them.
- * Calls behind ?, && or || stay in place, for they might fail elsewhere. */
+ * value to `target`, indented by `indent` blanks. In statements a choice is an `if`, and a whole
+ * call that is always evaluated and occurs twice is a constant, which compilers find only after
+ * inlining. Calls behind ?, && or || stay in place, for they might fail elsewhere. */
 typedef struct c_text_form {
     const char *target;
     int indent;

@@ -1,9 +1,7 @@
-/* Expressions as trees of operators and operands, and the reader of Lua's expressions.
- *
- * Equal subtrees are one node: tree_add() returns the node that the tree already has. So two parts
- * of expressions are equal if their nodes are, and a result for a node is computed once. A tree
- * keeps the nodes of any number of expressions until it is freed. A node never changes. The meaning
- * of `op` comes from the code that adds the node: node_op here, term_op in term.h. */
+/* Expressions as trees of operators and operands, and the reader of Lua's expressions. Equal
+ * subtrees are one node, which never changes, so a result for a node is computed once. A tree keeps
+ * the nodes of any number of expressions until it is freed. `op` means what the code that adds the
+ * node says: node_op here, term_op in term.h. */
 #ifndef AUTOTUNE_SCRIPT_EXPRESSION_TREE_H
 #define AUTOTUNE_SCRIPT_EXPRESSION_TREE_H
 
@@ -33,17 +31,15 @@ typedef struct tree tree;
 tree *tree_new(void);
 void tree_free(tree *t);
 
-/* Returns the node of the tree that equals `*like` (except `id` and `depth`), and adds it if it is
- * missing. The name is copied and need not end with NUL. Returns NULL if an operand is NULL or
- * memory is short. */
+/* Returns the node that equals `*like` (except `id` and `depth`), and adds it if it is missing.
+ * Copies the name, which need not end with NUL. Returns NULL if an operand is NULL or memory is
+ * short. */
 const node *tree_add(tree *t, const node *like);
 
 uint32_t tree_count(const tree *t);
 
 /* Tells whether tree_add() ever failed for lack of memory. */
 bool tree_lacks_memory(const tree *t);
-
-/* ---- the reader ---- */
 
 typedef enum node_op {
     NODE_NONE, /* nil, and the end of a list */
@@ -87,22 +83,20 @@ typedef enum node_op {
     NODE_OPS
 } node_op;
 
-/* The caller's functions, which make nodes of names in the order of the text. They return NULL for
- * a name that they do not understand. `next` is the token behind the name. `field` is called for
- * fields of a NODE_NAME only. */
+/* The caller's functions, which make nodes of names in the order of the text, or return NULL for an
+ * unknown name. `next` is the token behind it. `field` is called for fields of a NODE_NAME only. */
 typedef struct reader_names {
     void *context;
     const node *(*name)(void *context, tree *t, token name, token next);
     const node *(*field)(void *context, tree *t, const node *of, token name);
 } reader_names;
 
-/* Make a NODE_NAME and a NODE_FIELD. */
 const node *reader_plain_name(tree *t, token name);
 const node *reader_plain_field(tree *t, const node *of, token name);
 
-/* Reads a Lua expression, which may have everything but functions. The reader takes some texts that
- * Lua refuses, so Lua has to be asked, too. Returns the root, or NULL if the text is no expression,
- * a name was not understood, or memory is short. */
+/* Reads a Lua expression without functions. The reader accepts some texts that Lua refuses, so Lua
+ * has to check the text, too. Returns the root, or NULL if the text is no expression, a name is
+ * unknown, or memory is short. */
 const node *reader_read(tree *t, const char *text, const reader_names *names);
 
 #endif

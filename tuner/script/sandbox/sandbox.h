@@ -1,12 +1,10 @@
 /* The Lua state that scripts and templates run in: what they can reach, and how much of it.
- *
- * Everything runs in protected mode through sandbox_call(). Any error, exhausted memory included,
- * comes back as a status with file, line and message. Scripts see pure functions only, through
- * tables that they cannot change: no io, os, debug, load, metatables, coroutines or pcall, so that
- * nothing leaves the sandbox or catches a limit. The allocator limits the memory. A count of VM
- * instructions limits the running time; C functions whose work depends on their arguments
- * (string.rep, string.find, table.sort ...) add theirs to the count. pairs() visits keys in sorted
- * order, so that a script does the same in every run. */
+ * sandbox_call() runs everything in protected mode and returns any error, exhausted memory
+ * included, with file, line and message. Scripts see pure functions through tables that they cannot
+ * change: no io, os, debug, load, metatables, coroutines or pcall, so that nothing leaves the
+ * sandbox or catches a limit. The allocator limits memory. A count of VM instructions limits the
+ * time; C functions whose work depends on their arguments (string.rep, table.sort ...) add theirs.
+ * pairs() sorts keys, so that every run is the same. */
 #ifndef AUTOTUNE_SCRIPT_SANDBOX_SANDBOX_H
 #define AUTOTUNE_SCRIPT_SANDBOX_SANDBOX_H
 
@@ -36,40 +34,36 @@ typedef struct sandbox {
     at_error error;   /* of the running call */
 } sandbox;
 
-/* The registry key of the table that each environment starts with. sandbox_open_library() fills the
- * table. */
+/* registry key of the table that each environment starts with; sandbox_open_library() fills it */
 extern const char sandbox_base_key[];
 
-/* Makes an empty state. A limit of 0 is the default. After a failure nothing has to be freed.
- * Errors: AT_SCRIPT if the memory limit is too small, AT_NO_MEMORY. */
+/* Makes an empty state. A limit of 0 is the default. A failure leaves nothing to free. AT_SCRIPT if
+ * the memory limit is too small, AT_NO_MEMORY. */
 at_status sandbox_init(sandbox *s, const char *path, size_t memory_limit_bytes,
                        uint64_t instruction_limit, at_error *error);
 void sandbox_deinit(sandbox *s);
 
-/* Puts the functions of library.c into a sandbox: into the table that its environments start with,
- * and into the methods of strings. AT_SCRIPT if the memory limit is too small, AT_NO_MEMORY. */
+/* Adds the functions of library.c to the table of environments and the methods of strings.
+ * AT_SCRIPT if the memory limit is too small, AT_NO_MEMORY. */
 at_status sandbox_open_library(sandbox *s, at_error *error);
 
 /* Runs `function` in protected mode with `argument` as a light userdata, and discards its results.
- * `counted` applies the instruction limit. Without it `function` runs faster, but must call nothing
- * that can loop. */
+ * Without `counted` there is no instruction limit: faster, but `function` must not call loops. */
 at_status sandbox_call(sandbox *s, lua_CFunction function, void *argument, bool counted,
                        at_error *error);
 
-/* Makes an error of a failed lua_pcall, whose error object is on top of the stack and is popped. */
+/* Pops the error object of a failed lua_pcall, and makes an error of it. */
 at_status sandbox_failure(sandbox *s, int result, at_error *error);
 
 /* Raises an error with this status and message, within sandbox_call(). Never returns. */
 int sandbox_raise(lua_State *L, at_status status, const char *file, int line, const char *format,
                   ...) __attribute__((noreturn, format(printf, 5, 6)));
 
-/* Like sandbox_raise, with an existing at_error. */
 int sandbox_raise_error(lua_State *L, const at_error *error) __attribute__((noreturn));
 
 /* Raises a lack of memory, after a nested protected call failed with LUA_ERRMEM. */
 int sandbox_raise_memory(lua_State *L) __attribute__((noreturn));
 
-/* Returns the sandbox of a state. */
 sandbox *sandbox_of(lua_State *L);
 
 /* Like realloc, for memory that counts against the script's limit. Returns NULL if the memory or
@@ -79,8 +73,7 @@ void *sandbox_resize(lua_State *L, void *block, size_t old_bytes, size_t new_byt
 /* Stops counting memory of sandbox_resize(), which its new owner frees with free(). */
 void sandbox_disown(sandbox *s, size_t size_bytes);
 
-/* Adds the work of a C function, in VM instructions, to the count. Raises if the limit is
- * exceeded. */
+/* Adds the work of a C function, in VM instructions. Raises if the limit is exceeded. */
 void sandbox_charge(lua_State *L, uint64_t instructions);
 
 /* Pushes a new table with everything that scripts may use: the libraries, pairs, type, error ... */
@@ -90,14 +83,12 @@ void sandbox_push_environment(lua_State *L);
  * NULL ("device", say), a missing key is an error that names the nearest key. */
 void sandbox_protect(lua_State *L, const char *what);
 
-/* Loads text, never a binary chunk, and pushes the function. Pops the environment on top of the
- * stack, which becomes the function's _ENV. Returns false with a message in its place after a
- * syntax error. */
+/* Loads text, never a binary chunk, and pushes the function. Pops its environment from the stack.
+ * After a syntax error pushes a message and returns false. */
 bool sandbox_load(lua_State *L, const char *text, size_t size_bytes, const char *source);
 
-/* Returns the remedy for a syntax error that comes from habits of another language, "; write ...",
- * or "". `message` is Lua's, `text` is the source, and `line` is the line of the error, or 0 for an
- * expression. */
+/* Returns "; write ..." for a syntax error that comes from habits of another language, or "".
+ * `text` is the source, `line` that of the error, or 0 for an expression. */
 const char *sandbox_syntax_hint(const char *message, const char *text, int line);
 
 #endif
