@@ -39,7 +39,6 @@ static void push_variable(lua_State *L, const script_captured_variable *v)
     set_integer(L, "size_bytes", (lua_Integer)v->size_bytes);
 }
 
-/* host.captured() returns the launch as a table, or nothing. */
 static int host_captured(lua_State *L)
 {
     const script_captured *c = script_of(L)->options.captured;
@@ -66,7 +65,6 @@ static int host_captured(lua_State *L)
     return 1;
 }
 
-/* Pushes a part of a captured file, as at.file() describes files. */
 static int push_part(lua_State *L, const char *path, dtype type, uint64_t offset, uint64_t count)
 {
     script *s = script_of(L);
@@ -81,8 +79,7 @@ static int push_part(lua_State *L, const char *path, dtype type, uint64_t offset
     return 1;
 }
 
-/* host.captured_file(i, k, after, type, count) returns elements at pointer k of argument i, before
- * or after the launch. */
+/* host.captured_file(i, k, after, type, count) returns elements at pointer k of argument i. */
 static int host_captured_file(lua_State *L)
 {
     const script_captured *c = script_of(L)->options.captured;
@@ -124,7 +121,6 @@ static int host_is_needed(lua_State *L)
     return 1;
 }
 
-/* host.sizeof(type) */
 static int host_sizeof(lua_State *L)
 {
     dtype type;

@@ -66,7 +66,6 @@ at_status script_find_parameter(const script *s, const char *name, size_t *param
     return AT_USAGE;
 }
 
-/* Writes the parameter's values, as many as fit. */
 static void list_values(const space_parameter *p, char *text, size_t size_bytes)
 {
     enum { MOST_SHOWN = 24 };
@@ -82,7 +81,6 @@ static void list_values(const space_parameter *p, char *text, size_t size_bytes)
     }
 }
 
-/* Returns the text among the values that is nearest to `typed`, or NULL. */
 static const char *nearest_text(const space_parameter *p, const char *typed)
 {
     enum { MOST_COMPARED = 256 };
@@ -118,7 +116,7 @@ char *script_bare(char *word)
     return word + quoted;
 }
 
-enum { MOST_SHOWN = 60 }; /* bytes of an unknown value that a message shows */
+enum { MOST_SHOWN = 60 }; /* bytes of an unknown value in a message */
 
 at_status script_find_value(const script *s, size_t parameter, const char *typed, uint16_t *index,
                             at_error *error)

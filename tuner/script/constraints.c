@@ -1,19 +1,16 @@
-/* The space of a script: its constraints, as the space module asks for them; features of
- * configurations; the space of a problem; and the nearest valid configuration with a few given
- * values. */
+/* Tests constraints for the space module, makes spaces, evaluates features, and completes
+ * configurations. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "script/state.h"
 
-/* ---- constraints ---- */
-
 typedef struct script_test {
     script *s;
     problem_kind problem;
-    bool failed;        /* a test raised an error; a constraint that does not hold is no error */
-    work_budget budget; /* the tests spend it, but do not ask whether it is used up */
+    bool failed;        /* a test raised an error */
+    work_budget budget; /* spent by the tests, which do not ask whether it is used up */
 } script_test;
 
 /* A space_test whose context is a script_test. */
@@ -71,8 +68,6 @@ bool script_constraint_varies(const script *s, size_t constraint)
     return varies;
 }
 
-/* ---- features ---- */
-
 typedef struct feature_evaluation {
     const expression *feature;
     problem_kind problem;
@@ -107,12 +102,9 @@ size_t pattern_find_feature(const pattern *p, const char *name, const char *defi
     return SIZE_MAX;
 }
 
-/* ---- the space of a problem ---- */
-
 /* strategies keep a few bytes for each configuration */
 static const uint64_t most_configurations = UINT64_C(1) << 26;
 
-/* the work of making one space */
 typedef struct making {
     const script_space_limits *limits;
     script_test test;
@@ -131,7 +123,7 @@ static bool is_over(void *context)
     return work_budget_is_over(&m->test.budget) || is_stopped(m);
 }
 
-/* Gives up if a tenth of the work has done less than a ten thousandth of the way. */
+/* Tells whether a tenth of the work did less than a ten thousandth of the way. */
 static bool is_hopeless(const making *m, double share)
 {
     return work_budget_share(&m->test.budget) > 0.1 && share < 1e-4;
@@ -166,8 +158,7 @@ static void end_making(const making *m)
 static at_status find_emptying(script *s, script_test *test, const space_limits *limits,
                                size_t *constraint, at_error *error)
 {
-    /* With a limit of one valid configuration, more of them are an error, which differs from
-     * none. */
+    /* With a limit of one valid configuration, more are another error than none. */
     space_limits one = *limits;
     one.most_configurations = 1;
     for (size_t count = 1; count <= s->pattern.constraint_count; count++) {
@@ -284,15 +275,13 @@ at_status script_space(script *s, problem_kind problem, space **out, at_error *e
     return script_space_within(s, problem, &limits, out, error);
 }
 
-/* ---- the nearest valid configuration ---- */
-
 /* a person waits for the result */
 static const double MOST_S = 10;
 static const size_t MOST_BYTES = (size_t)256 << 20;
 enum { MOST_SAMPLED = 1 << 15 };
 
-/* The space in which each held parameter has one value: index 0 in the space, `held` in the
- * script. */
+/* the space in which each held parameter has one value: index 0 in the space, `held` in the
+ * script */
 typedef struct held_test {
     script_test test;
     const bool *is_held;
@@ -320,7 +309,6 @@ static bool is_late(void *context, const space_progress *progress)
     return work_budget_is_over(&h->test.budget);
 }
 
-/* Makes the space, or a sample if it is beyond the limits. */
 static at_status make_held_space(held_test *h, space **out, at_error *error)
 {
     const script *s = h->test.s;
@@ -349,7 +337,7 @@ static at_status make_held_space(held_test *h, space **out, at_error *error)
                         test_held, h, &limits, MOST_SAMPLED, NULL, out, error);
 }
 
-/* the distance between configurations: first the number of parameters that differ, then by how many
+/* the distance of configurations: the number of parameters that differ, then of steps between
  * values */
 typedef struct distance {
     size_t parameters, steps;

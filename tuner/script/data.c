@@ -12,10 +12,8 @@ enum {
     MOST_NAMES = 256         /* most names that are compared with a missing one */
 };
 
-/* The registry has the JSON value (a light userdata) of each table that came with the data, and the
- * table of each JSON value, so that a value which occurs several times is one table. */
-
-/* ---- JSON as Lua ---- */
+/* The registry maps each table that came with the data to its JSON value (a light userdata) and
+ * back, so that a value which occurs several times is one table. */
 
 static const char origins_key = 0;
 
@@ -24,8 +22,7 @@ static void push_origins(lua_State *L)
     lua_rawgetp(L, LUA_REGISTRYINDEX, &origins_key);
 }
 
-/* Returns the JSON value of the table at `index`, or NULL if the table did not come with the
- * data. */
+/* Returns the JSON value of a table that came with the data, or NULL. */
 static json_t *origin(lua_State *L, int index)
 {
     json_t *from = NULL;
@@ -45,7 +42,7 @@ static bool is_container(const json_t *j)
     return json_is_object(j) || json_is_array(j);
 }
 
-/* __index of tables that came with the data. Makes the table of a member when it is read first. */
+/* __index of the data's tables, which makes the table of a member when it is first read */
 static int missing_member(lua_State *L)
 {
     const char *names[MOST_NAMES], *name, *key = luaL_tolstring(L, 2, NULL);
@@ -76,7 +73,6 @@ static int refuse_member(lua_State *L)
     return luaL_error(L, "this table came with the data and cannot be changed");
 }
 
-/* Pushes the metatable of tables that came with the data. */
 static void push_metatable(lua_State *L)
 {
     if (!luaL_newmetatable(L, "autotune.data"))
@@ -87,8 +83,7 @@ static void push_metatable(lua_State *L)
     lua_setfield(L, -2, "__newindex");
 }
 
-/* Pushes the table of an object. Members that are tables are made when they are read, for most of
- * the data never is. */
+/* Pushes an object's table. Tables of members are made when they are read: most never are. */
 static void push_members(lua_State *L, json_t *from)
 {
     const char *name;
@@ -118,7 +113,6 @@ static void push_elements(lua_State *L, json_t *from)
     }
 }
 
-/* Registers the table on top of the stack as that of `from`. */
 static void note_origin(lua_State *L, const json_t *from)
 {
     push_origins(L);
@@ -130,7 +124,7 @@ static void note_origin(lua_State *L, const json_t *from)
     lua_pop(L, 1);
 }
 
-/* Pushes the table of `from`. Returns false if it was not made yet. */
+/* Pushes the table of `from`, if it exists. */
 static bool push_known(lua_State *L, const json_t *from)
 {
     push_origins(L);
@@ -172,8 +166,6 @@ static void push_json(lua_State *L, json_t *from)
     note_origin(L, from);
 }
 
-/* ---- Lua as JSON ---- */
-
 static int free_json(lua_State *L)
 {
     json_t **owned = lua_touserdata(L, 1);
@@ -182,7 +174,7 @@ static int free_json(lua_State *L)
     return 0;
 }
 
-/* Gives `to` a member or an element, which it owns then, so that an error leaks nothing. */
+/* Moves a member or an element into `to`, so that an error leaks nothing. */
 static json_t *attach(lua_State *L, json_t *to, const char *name, json_t *child)
 {
     if (!child || (name ? json_object_set_new(to, name, child) : json_array_append_new(to, child)))
@@ -192,7 +184,6 @@ static json_t *attach(lua_State *L, json_t *to, const char *name, json_t *child)
 
 static void add_json(lua_State *L, json_t *to, const char *name, int index, int depth);
 
-/* Adds the pairs of object { ... }. */
 static void add_pairs(lua_State *L, json_t *to, int index, int depth)
 {
     for (lua_Integer i = 1; lua_rawgeti(L, index, i) == LUA_TTABLE; i++) {
@@ -285,7 +276,7 @@ static void add_json(lua_State *L, json_t *to, const char *name, int index, int 
     }
 }
 
-/* Pushes a userdata that owns the JSON of the value at `index`, as the only element of an array. */
+/* Pushes a userdata with the JSON of the value at `index` as the only element of an array. */
 static const json_t *push_owned(lua_State *L, int index)
 {
     json_t **owned = lua_newuserdatauv(L, sizeof *owned, 0);
@@ -301,7 +292,6 @@ static const json_t *push_owned(lua_State *L, int index)
     return json_array_get(*owned, 0);
 }
 
-/* json(value, indent) */
 static int to_json(lua_State *L)
 {
     lua_Integer indent = luaL_optinteger(L, 2, 0);
@@ -324,9 +314,6 @@ json_t *data_take(lua_State *L, int index)
     return taken;
 }
 
-/* ---- functions of templates ---- */
-
-/* names(table) */
 static int to_names(lua_State *L)
 {
     const char *name;
@@ -343,7 +330,6 @@ static int to_names(lua_State *L)
     return 1;
 }
 
-/* has(table, name) */
 static int has_member(lua_State *L)
 {
     luaL_checktype(L, 1, LUA_TTABLE);
@@ -356,7 +342,7 @@ static int has_member(lua_State *L)
     return 1;
 }
 
-/* pairs(table); its upvalue is the pairs() of scripts, which needs all members to be made */
+/* Makes all members, which the upvalue, pairs() of scripts, needs. */
 static int pairs_of_all(lua_State *L)
 {
     const char *name;
@@ -378,7 +364,6 @@ static int pairs_of_all(lua_State *L)
     return 1;
 }
 
-/* object { { name, value }, ... } */
 static int make_object(lua_State *L)
 {
     luaL_checktype(L, 1, LUA_TTABLE);

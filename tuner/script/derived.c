@@ -5,9 +5,9 @@
 #include "base/text.h"
 #include "script/state.h"
 
-/* A short derived value is put in place of its name, so that constraints can be tested without Lua
- * (expression/term.h). Each could double the text that it reads, so longer ones, and those that
- * call a function, are functions. */
+/* A short derived value replaces its name, so that constraints can be tested without Lua
+ * (expression/term.h). Nested names could double the text at each level, so values that are longer,
+ * or call a function, become functions. */
 enum { MOST_IN_PLACE_BYTES = 512 };
 
 /* prefix of the functions' names; scripts have no such names (lua/lib/check.lua) */
@@ -39,7 +39,7 @@ void script_describe_derived(const script *s, size_t constraint, char *text, siz
         }
 }
 
-/* Appends `form` for each name that a value reads, with the name for each '@'. */
+/* Appends `form` for each name that a value reads; the name replaces each '@'. */
 static void add_names(lua_State *L, luaL_Buffer *b, const expression *read, const char *form,
                       const char *between)
 {
@@ -62,9 +62,9 @@ void script_add_call(lua_State *L, luaL_Buffer *code, const script_derived *deri
     luaL_addstring(code, ")");
 }
 
-/* Pushes the text of a function that calls another, __0, and keeps its last result and arguments: a
- * value that an expression reads in several places is evaluated once. No name of a script begins
- * with a digit. */
+/* Pushes the text of a function that calls __0 and keeps its last result and arguments, so that a
+ * value which an expression reads in several places is evaluated once. Names of scripts do not
+ * begin with a digit. */
 static void push_keeper(lua_State *L, const expression *read)
 {
     luaL_Buffer b;

@@ -117,9 +117,9 @@ static int read_name(lua_State *L)
     return luaL_error(L, "there is no %s here; an expression is a text: \"%s\"", name, name);
 }
 
-/* Replaces the environment on top of the stack by the table of fields and, above it, the
- * environment of the text: assignments in it set fields, and names are looked up in the fields,
- * then in the old environment. */
+/* Replaces the environment on the stack by the table of fields and, above it, the text's
+ * environment. Assignments set fields; names are looked up in the fields, then in the old
+ * environment. */
 static void push_fields(lua_State *L)
 {
     lua_newtable(L);
@@ -139,8 +139,7 @@ static void push_fields(lua_State *L)
     lua_setmetatable(L, -2);
 }
 
-/* Sets kernel.source of the fields on top of the stack, and kernel.entry if script_sketch() has
- * one. */
+/* Sets kernel.source, and kernel.entry if script_sketch() has one. */
 static void set_source(lua_State *L, const script *s)
 {
     int kind = lua_getfield(L, -1, "kernel");

@@ -9,7 +9,6 @@
 #include "base/pack.h"
 #include "script/state.h"
 
-/* enough for all values of all parameters of a usual pattern */
 enum { MOST_TRIAL_RUNS = 1000 };
 
 /* the source being written, and the position that the compiler believes it has */
@@ -20,7 +19,7 @@ typedef struct output {
     bool keeps_lines; /* a kernel's own file keeps its lines */
     bool blank;       /* an empty line is due before the next line */
     bool continued;   /* the last line ended with a backslash, so no directive may follow */
-    lua_Integer file; /* file and line of the next line, by the last #line directive */
+    lua_Integer file; /* file and line of the next line for the compiler */
     lua_Integer line;
 } output;
 
@@ -59,8 +58,7 @@ static void append_mark(lua_State *L, output *o, int names, lua_Integer file, lu
     o->line = line;
 }
 
-/* Appends a line without its end. `mark` is its file and line, or 0 if it follows the line
- * before. */
+/* Appends a line without its end. `mark` is its file and line; 0 if it follows the last line. */
 static void append_line(lua_State *L, output *o, int names, const char *text, size_t length,
                         lua_Integer mark)
 {
@@ -86,7 +84,7 @@ static void append_line(lua_State *L, output *o, int names, const char *text, si
     o->continued = length > 0 && text[length - 1] == '\\';
 }
 
-/* Appends the lines of the table at stack index `out`, in which marks and texts alternate. */
+/* Appends the lines of the table at `out`, in which marks and texts alternate. */
 static void assemble(lua_State *L, output *o, int out, int names)
 {
     lua_Integer count = (lua_Integer)lua_rawlen(L, out);
@@ -132,7 +130,7 @@ static int noted_device_field(lua_State *L)
     return 1;
 }
 
-/* Sets `device`, in the scope on top of the stack, to one that notes what is read. */
+/* Puts a `device` that notes reads into the scope on the stack. */
 static void set_noting_device(lua_State *L, const script *s)
 {
     lua_newtable(L);
@@ -172,7 +170,6 @@ static void push_scope(lua_State *L, const emission *e)
     lua_setmetatable(L, -2);
 }
 
-/* Notes the names that an expression reads. */
 static void note_expression(const emission *e, const expression *from)
 {
     if (!e->reads)
@@ -185,8 +182,7 @@ static void note_expression(const emission *e, const expression *from)
             e->reads->device[i] = true;
 }
 
-/* Evaluates the NVRTC options, whose strings the script keeps. The machine code depends on the
- * kernels' names, too. */
+/* Evaluates the NVRTC options, whose strings the script keeps, and the kernels' names. */
 static void write_options(lua_State *L, emission *e)
 {
     const script_kernel *k = e->kernel;
@@ -218,7 +214,7 @@ static void write_options(lua_State *L, emission *e)
         e->out->own_option_count += strcmp(e->out->options[i], own[i]) == 0;
 }
 
-/* Pushes the value of a derived name for the running template. Returns false if there is none. */
+/* Pushes the value of a derived name. Returns false if there is none. */
 static bool push_derived(lua_State *L, const script *s, const char *name)
 {
     const emission *e = s->emission;
@@ -240,8 +236,7 @@ static bool push_derived(lua_State *L, const script *s, const char *name)
     return false;
 }
 
-/* Pushes a variable of the problem and notes that it is read. Returns false if reads are not noted
- * or it is no variable. */
+/* Pushes a variable of the problem and notes the read. Returns false without notes or variable. */
 static bool push_noted(lua_State *L, const script *s, const char *name)
 {
     const emission *e = s->emission;
@@ -257,7 +252,7 @@ static bool push_noted(lua_State *L, const script *s, const char *name)
     return false;
 }
 
-/* Runs the template. Leaves on the stack the names of the files and the lines that were written. */
+/* Runs the template. Leaves the names of files and the written lines on the stack. */
 static void run_template(lua_State *L, const emission *e)
 {
     lua_rawgeti(L, LUA_REGISTRYINDEX, e->s->lua.template_module);
@@ -309,7 +304,6 @@ static at_status note_includes(output *o, const included *i, at_error *error)
     return AT_OK;
 }
 
-/* Sets out->hash, from the source and the options. */
 static at_status identify(emitted *out, at_error *error)
 {
     XXH3_state_t *state = XXH3_createState();
@@ -418,7 +412,7 @@ void emit_template_hash(const script *s, char hex[33])
         hex);
 }
 
-/* __index of a template's scope, for derived values and unknown names. */
+/* __index of a template's scope */
 static int derived_or_unknown_name(lua_State *L)
 {
     const script *s = script_of(L);
@@ -484,9 +478,8 @@ static int try_template(lua_State *L)
     return 0;
 }
 
-/* Runs the kernel's template once for each value of each parameter and discards the output, errors
- * included. This reads the templates that are included under computed names, so that the hash
- * covers them. Errors appear when such a variant is emitted. */
+/* Runs the kernel's template once for each value of each parameter and discards output and errors.
+ * This reads the includes with computed names, so that the hash covers them. */
 static void read_computed_includes(lua_State *L, script *s)
 {
     uint16_t indices[SCRIPT_MAX_NAMES];
@@ -507,8 +500,7 @@ static void read_computed_includes(lua_State *L, script *s)
     }
 }
 
-/* Adds the kernel's own file as a template: the Toolkit's headers, the definitions, then its
- * text. */
+/* Adds the kernel's own file as a template: the Toolkit's headers, definitions, then its text. */
 static void add_file(lua_State *L, const script *s)
 {
     lua_rawgeti(L, LUA_REGISTRYINDEX, s->lua.template_module);

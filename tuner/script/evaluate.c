@@ -1,5 +1,4 @@
-/* Tests of expressions, one at a time in Lua or many at once without it, and the budget of such
- * work. */
+/* Tests expressions, one at a time in Lua or many at once without it, and counts the work. */
 #include <lauxlib.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,8 +6,6 @@
 #include "base/clock.h"
 #include "script/expression.h"
 #include "script/state.h"
-
-/* ---- the budget of work ---- */
 
 /* the times of a core of a server of 2022 at 2.6 GHz, times 1.5 */
 enum {
@@ -36,14 +33,14 @@ void work_budget_look(work_budget *b, uint64_t values)
     b->spent_ns += values * LOOK_NS;
 }
 
-/* Counts one evaluation of an expression, of this many steps, for this many values at once. */
+/* Counts one evaluation of `steps` for `values` at once. */
 static void count_evaluation(work_budget *b, size_t steps, size_t values)
 {
     b->spent_ns += EVALUATION_NS + steps * (STEP_NS + values * VALUE_OF_STEP_NS);
 }
 
-/* Counts one evaluation in Lua, of an expression with this many characters. `instructions` is the
- * work of C functions that it called (sandbox_charge()). */
+/* Counts one evaluation in Lua of an expression with this many characters; `instructions` are of C
+ * functions (sandbox_charge()). */
 static void count_call(work_budget *b, size_t characters, uint64_t instructions)
 {
     b->spent_ns += CALL_NS + characters * CHARACTER_NS + instructions * INSTRUCTION_NS;
@@ -63,15 +60,13 @@ double work_budget_share(const work_budget *b)
     return b->most_ns > 0 ? (double)b->spent_ns / (double)b->most_ns : 1;
 }
 
-/* ---- tests ---- */
-
 static bool type_of_kind(value_kind kind, term_type *type)
 {
     *type = term_type_of(kind);
     return kind != VALUE_NUMBER;
 }
 
-/* Returns the number of a text: its address, for each text of values has one copy. */
+/* Returns the address of a text, whose copies are interned. */
 static int64_t text_number(const char *string)
 {
     return (int64_t)(intptr_t)string;
@@ -90,8 +85,8 @@ static size_t find_input(const script *s, const expression *e, const char *name)
     return i;
 }
 
-/* Finds the type of an input if all its values have the same one. Derived values are replaced by
- * their definitions. */
+/* Finds the type of an input if all its values have the same one. Definitions replace derived
+ * values. */
 static bool type_of_leaf(void *context, const char *name, term_type *type, char *text,
                          size_t size_bytes)
 {
@@ -117,7 +112,6 @@ static bool type_of_leaf(void *context, const char *name, term_type *type, char 
     return type_of_kind(p->values[0].kind, type);
 }
 
-/* Resolves `device.field` if it is a whole number. */
 static bool resolve_field(lua_State *L, const char *field, vector_operand *operand)
 {
     lua_rawgeti(L, LUA_REGISTRYINDEX, script_of(L)->lua.expression_environment);
@@ -204,8 +198,7 @@ static int64_t whole_of(value v)
                                     : v.integer;
 }
 
-/* Tests `count` values of the question from `first` on without Lua. Returns false if Lua has to do
- * it. */
+/* Tests `count` values from `first` on without Lua. Returns false if Lua has to do it. */
 static bool test_vector(const script *s, const expression *e, problem_kind problem,
                         const space_question *q, size_t first, size_t count, bool *holds)
 {

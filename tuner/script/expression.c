@@ -23,8 +23,8 @@ int expression_raise(lua_State *L, const expression *e, const char *format, ...)
     sandbox_raise_error(L, &error);
 }
 
-/* The state of a compilation: the names found so far, in the order of the function's parameters,
- * and the code, in which derived values replace their names. */
+/* the state of a compilation: the names so far, in the order of the function's parameters, and the
+ * code */
 typedef struct names {
     lua_State *L;
     const expression *e;
@@ -61,7 +61,6 @@ static void add_input(names *found, expression_input input)
     found->inputs[found->count++] = input;
 }
 
-/* Tells whether the environment has the name: `device`, a helper function or a library. */
 static bool is_helper(lua_State *L, const char *name)
 {
     lua_rawgeti(L, LUA_REGISTRYINDEX, script_of(L)->lua.expression_environment);
@@ -82,8 +81,7 @@ static void raise_unknown(lua_State *L, const expression *e, const char *name)
                      name);
 }
 
-/* Raises if the expression may not read the input. `derived` is the value through which it is read,
- * or NULL. */
+/* Raises if the expression may not read the input, perhaps through the value `derived`. */
 static void check_reach(const names *found, expression_input input, const char *derived)
 {
     lua_State *L = found->L;
@@ -104,7 +102,6 @@ static void check_reach(const names *found, expression_input input, const char *
                      remedy);
 }
 
-/* Puts a derived value, or its call, in place of its name. */
 static const node *add_derived(names *found, tree *t, token name, script_derived *derived)
 {
     lua_State *L = found->L;
@@ -166,8 +163,7 @@ static const node *read_name(void *context, tree *t, token name, token next)
     return reader_plain_name(t, name);
 }
 
-/* Reads a field. A misspelt field of `device` is an error when the script is loaded, like any other
- * name. */
+/* Reads a field; a misspelt field of `device` is an error when the script is loaded. */
 static const node *read_field(void *context, tree *t, const node *of, token field)
 {
     names *found = context;
@@ -186,8 +182,8 @@ static const node *read_field(void *context, tree *t, const node *of, token fiel
     return tree_add(t, &(node){.op = NODE_DEVICE, .name = field.text, .length = field.length});
 }
 
-/* Pushes "return function(a,b) return (text) end". A function with a fixed number of arguments is
- * called faster than a chunk, and constraints are tested hundreds of thousands of times. */
+/* Pushes "return function(a,b) return (text) end": a fixed number of arguments makes calls
+ * faster. */
 static void push_chunk(lua_State *L, const expression *e, const names *found)
 {
     const script *s = script_of(L);
@@ -215,7 +211,7 @@ const char *expression_failure(lua_State *L)
     return rest ? rest + 2 : message;
 }
 
-/* Returns the remedy for "/", which gives a fraction in Lua but a whole number in C, or "". */
+/* Returns the remedy for "/", which gives a fraction in Lua, or "". */
 static const char *division_of_c(const char *text)
 {
     for (const char *at = strchr(text, '/'); at; at = strchr(at + 1 + (at[1] == '/'), '/'))
@@ -224,8 +220,7 @@ static const char *division_of_c(const char *text)
     return "";
 }
 
-/* Raises Lua's message. An error at the bracket behind the text means that the text ends too
- * early. */
+/* Raises Lua's message. An error at the bracket behind the text means that it ends too early. */
 static void raise_syntax(lua_State *L, const expression *e)
 {
     int line = 0, bracket_line = 2;
@@ -341,8 +336,7 @@ const char *expression_values(const script *s, const expression *e, problem_kind
     return text;
 }
 
-/* Raises an error about a value, with the values that the expression read, for often one of them is
- * wrong. */
+/* Raises an error about a value, with the expression's inputs, of which one is often wrong. */
 static int __attribute__((noreturn, format(printf, 5, 6)))
 raise_value(lua_State *L, const expression *e, problem_kind problem, const uint16_t *indices,
             const char *format, ...)

@@ -1,4 +1,4 @@
-/* Files of the user's data, which scripts name but do not read: at.file of autotune.lua. */
+/* Opens files of the user's data (at.file of autotune.lua), which scripts name but do not read. */
 #include <lauxlib.h>
 #include <limits.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ static void push_description(lua_State *L, const data_file *f, size_t number)
     set_integers(L, "shape", about->shape, about->rank);
 }
 
-/* Finds the file. Returns NULL, or the reason, written into `why`, if there is none. */
+/* Finds the file. Returns NULL, or the reason why there is none, written into `why`. */
 static const char *find_path(const script *s, const char *name, char path[PATH_MAX], char why[256])
 {
     const char *link;
@@ -42,7 +42,7 @@ static size_t find_open(const script *s, const char *path, const dtype *raw)
     return 0;
 }
 
-/* Opens a file unless it is open, and sets *number to its number, from 1. */
+/* Opens a file unless it is open. *number counts from 1. */
 static at_status open_file(script *s, const char *path, const dtype *raw, size_t *number,
                            at_error *error)
 {

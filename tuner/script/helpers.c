@@ -14,7 +14,7 @@ static lua_Integer check_positive(lua_State *L, int argument)
     return n;
 }
 
-/* ceil_div(a, b) returns a / b rounded up; a >= 0. */
+/* a / b rounded up; a >= 0 */
 static int ceil_div(lua_State *L)
 {
     lua_Integer a = luaL_checkinteger(L, 1), b = check_positive(L, 2);
@@ -23,7 +23,6 @@ static int ceil_div(lua_State *L)
     return 1;
 }
 
-/* round_up(a, b) returns the first multiple of b that is not below a. */
 static int round_up(lua_State *L)
 {
     lua_Integer a = luaL_checkinteger(L, 1), b = check_positive(L, 2);
@@ -32,7 +31,7 @@ static int round_up(lua_State *L)
     return 1;
 }
 
-/* log2(n) returns the exponent of the largest power of two that is not above n. */
+/* the exponent of the largest power of two that is not above n */
 static int log2_floor(lua_State *L)
 {
     lua_Integer n = check_positive(L, 1);
@@ -135,7 +134,6 @@ static void push_device(lua_State *L, const arch_limits *limits)
     sandbox_protect(L, "device");
 }
 
-/* Adds functions of Lua that expressions call without "math.". */
 static void add_math(lua_State *L)
 {
     static const char *const names[] = {"abs", "ceil", "floor", "max", "min"};

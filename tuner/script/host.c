@@ -25,7 +25,6 @@ static size_t read_steps(lua_State *L, source_step steps[MAX_STEPS])
     return count;
 }
 
-/* host.line(STEPS...) returns the line of a field. */
 static int host_line(lua_State *L)
 {
     const script *s = script_of(L);
@@ -62,7 +61,6 @@ static int host_fail(lua_State *L)
                   usage ? 0 : line, "%s", message);
 }
 
-/* host.warn(line, message) */
 static int host_warn(lua_State *L)
 {
     script *s = script_of(L);
@@ -75,8 +73,7 @@ static int host_warn(lua_State *L)
     return 0;
 }
 
-/* host.missing(table, function) makes reads of missing names call the function with the table and
- * the name. */
+/* host.missing(table, function): reads of missing names call function(table, name). */
 static int host_missing(lua_State *L)
 {
     luaL_checktype(L, 1, LUA_TTABLE);
@@ -88,7 +85,6 @@ static int host_missing(lua_State *L)
     return 0;
 }
 
-/* host.fail_in(file, line, message) */
 static int host_fail_in(lua_State *L)
 {
     sandbox_raise(L, AT_SCRIPT, luaL_checkstring(L, 1), (int)luaL_checkinteger(L, 2), "%s",
@@ -169,7 +165,6 @@ static int host_helpers(lua_State *L)
     return 1;
 }
 
-/* host.declare(table) keeps the pattern's table and returns a token for it. */
 static int host_declare(lua_State *L)
 {
     script *s = script_of(L);
@@ -182,8 +177,7 @@ static int host_declare(lua_State *L)
     return 1;
 }
 
-/* host.load(text, source) returns a function whose first argument is its environment, or nil and a
- * message. */
+/* host.load(text, source) returns a function of its environment, or nil and a message. */
 static int host_load(lua_State *L)
 {
     size_t size_bytes;
@@ -212,8 +206,7 @@ static int host_try(lua_State *L)
     return 1;
 }
 
-/* Skips a byte order mark and a first line for the shell; the end of that line stays, so that lines
- * are counted. */
+/* Skips a byte order mark and a first line for the shell, but not the end of that line. */
 static void skip_preamble(const script_bytes *source, const char **text, size_t *size_bytes)
 {
     *text = source->bytes;
@@ -245,8 +238,7 @@ void script_load_file(lua_State *L, const char *path, const char *chunk_name, sc
 
 enum { WORD_BYTES = 16 };
 
-/* Tells whether Lua's message ends with a word that Lua reserves and C does not: a kernel may have
- * a parameter of that name. */
+/* Tells whether Lua's message ends with a word that only Lua reserves and a kernel may use. */
 static bool ends_at_word(const char *message, char word[WORD_BYTES])
 {
     static const char *const words[] = {"and", "elseif", "end", "function", "in",   "local",
@@ -267,8 +259,8 @@ void script_load_text(lua_State *L, const char *text, size_t size_bytes, const c
         sandbox_raise(L, AT_SCRIPT, path, 0, "this is compiled Lua; scripts are text");
     if (sandbox_load(L, text, size_bytes, chunk_name))
         return;
-    /* The message is "file.lua:12: message". The name may be cut and may contain anything, so the
-     * line is searched for. */
+    /* The message is "file.lua:12: message". The name may be cut or have colons, so search for the
+     * line. */
     const char *message = lua_tostring(L, -1);
     int line = 0;
     for (const char *p = strchr(message, ':'); p; p = strchr(p + 1, ':')) {
@@ -292,8 +284,7 @@ void script_load_text(lua_State *L, const char *text, size_t size_bytes, const c
                         : "; fields are assignments, NAME = VALUE, with no comma after them");
 }
 
-/* host.read_template(name) returns the text and the path of a template, or nil and the end of a
- * message. */
+/* host.read_template(name) returns a template's text and path, or nil and the end of a message. */
 static int host_read_template(lua_State *L)
 {
     script *s = script_of(L);
@@ -315,7 +306,7 @@ static int host_read_template(lua_State *L)
     return 2;
 }
 
-/* host.own(file) returns the result of another of the tool's own Lua files, which runs once. */
+/* host.own(file) returns the result of one of the tool's own Lua files, which runs once. */
 static int host_own(lua_State *L)
 {
     const char *file = luaL_checkstring(L, 1);

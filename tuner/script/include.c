@@ -13,7 +13,6 @@
 
 enum { NAME_BYTES = 256 };
 
-/* a file that is read */
 typedef struct reader {
     const char *text;
     const char *own_name; /* path below its folder; "" for the source itself */
@@ -23,7 +22,7 @@ typedef struct reader {
     at_error *error;
 } reader;
 
-/* a directive, or the part of it that is not read yet, without line splices */
+/* the unread part of a directive, without line splices */
 typedef struct directive {
     const char *start; /* in the text */
     char *clean;       /* owned */
@@ -49,7 +48,6 @@ typedef struct collection {
     char **paths; /* owned paths of the headers' files */
 } collection;
 
-/* a file that was found */
 typedef struct found_file {
     size_t folder;
     char name[2 * NAME_BYTES]; /* path below the folder, without "." and ".." */
@@ -95,7 +93,7 @@ static size_t offset_in_text(const reader *r, const directive *d, const char *pl
     }
 }
 
-/* Returns the line for messages. A #line directive may number a line as high as the largest int. */
+/* Returns the line for messages; #line may set lines up to the largest int. */
 static int shown_line(const reader *r, int line)
 {
     const int64_t shown = line + r->line_shift;
@@ -133,8 +131,8 @@ static bool has_parent(const char *name)
     return false;
 }
 
-/* Joins the folder of the file `from` and `name`, without "." and "..". Returns false if the path
- * leaves the folder that `from` is relative to, or is too long. */
+/* Joins the folder of `from` and `name`, without "." and "..". Returns false if the path leaves the
+ * folder that `from` is relative to, or is too long. */
 static bool join(const char *from, const char *name, char out[2 * NAME_BYTES])
 {
     const char *slash = strrchr(from, '/');
@@ -164,7 +162,7 @@ static bool join(const char *from, const char *name, char out[2 * NAME_BYTES])
     return used > 0;
 }
 
-/* Reads "name" or <name>, and refuses a name that leads elsewhere. *start is its place in the
+/* Reads "name" or <name>; refuses a name that leads elsewhere. *start is its place in the
  * directive. */
 static at_status read_name(const reader *r, directive *d, char name[NAME_BYTES], const char **start)
 {
@@ -228,7 +226,6 @@ static void read_line_directive(reader *r, directive *d, int next_line)
 static at_status scan(collection *c, char **text, const char *own_name, size_t own_folder,
                       const char *name, at_error *error);
 
-/* Returns the path of the header with this name, or NULL. */
 static const char *find_path(const collection *c, const char *name)
 {
     for (size_t n = 0; n < c->out->count; n++)
@@ -237,8 +234,8 @@ static const char *find_path(const collection *c, const char *name)
     return NULL;
 }
 
-/* Looks up a file as the preprocessor does: beside the file that includes it, then in the
- * folders. */
+/* Looks up a file beside the file that includes it, then in the folders, as the preprocessor
+ * does. */
 static bool find_file(const collection *c, const reader *r, const char *name, found_file *out)
 {
     if (r->own_name[0] && join(r->own_name, name, out->name) &&
@@ -254,8 +251,8 @@ static bool find_file(const collection *c, const reader *r, const char *name, fo
     return false;
 }
 
-/* Adds a file to the headers under its name, or, if another file has that name, with the number of
- * its folder before it. Writes the name into `as`. */
+/* Adds a file to the headers. Writes its name into `as`, with the folder's number if another file
+ * has it. */
 static at_status add_header(collection *c, const reader *r, int line, const found_file *file,
                             script_bytes *text, char as[NAME_BYTES])
 {
@@ -295,8 +292,7 @@ static at_status add_header(collection *c, const reader *r, int line, const foun
                 r->error);
 }
 
-/* Reads the rest of an #include: collects its file, and notes the name that the text should have.
- */
+/* Reads the rest of an #include: collects its file, and notes the name for the text. */
 static at_status read_include(collection *c, const reader *r, directive *d, edit_list *list)
 {
     edit e;
@@ -367,7 +363,6 @@ static at_status refuse_trigraph(const char *text, const char *name, at_error *e
                         "the trigraph %.3s, which can hide a directive, is not allowed", trigraph);
 }
 
-/* Writes the names of the edits, which are sorted, into *text. */
 static at_status apply(char **text, const edit_list *list, at_error *error)
 {
     pack to = {0};
@@ -386,7 +381,7 @@ static at_status apply(char **text, const edit_list *list, at_error *error)
     return AT_OK;
 }
 
-/* Collects the files that a text includes, and writes their names into its directives. */
+/* Collects the files that a text includes, and corrects their names in its directives. */
 static at_status scan(collection *c, char **text, const char *own_name, size_t own_folder,
                       const char *name, at_error *error)
 {
@@ -404,8 +399,7 @@ static at_status scan(collection *c, char **text, const char *own_name, size_t o
     return status;
 }
 
-/* Tells whether a source may include anything: most have no such directive, and no splice or
- * trigraph that could hide one. */
+/* Tells whether a source may include files: most have no directive, splice or trigraph for that. */
 static bool may_include(const char *source)
 {
     static const char *const signs[] = {"include", "import", "embed", "\\\n",
@@ -432,8 +426,6 @@ at_status include_collect(char **source, const char *name, const char *const *fo
     return status;
 }
 
-/* ---- lists of headers ---- */
-
 at_status included_add(included *to, const char *name, char *text, at_error *error)
 {
     if (!to->headers)
@@ -457,7 +449,6 @@ at_status included_copy(const included *from, included *out, at_error *error)
     return status;
 }
 
-/* Frees a text that the list owns but shows as const. */
 static void free_text(const char *text)
 {
     void *owned;

@@ -19,8 +19,8 @@ static const char *const library_types[] = {"half",
                                             "cudaDataType",
                                             NULL};
 
-/* Headers that a text of our own replaces, if the kernel has one of the words, or always if there
- * are none. A name may be the beginning of several. */
+/* Headers that a text of our own replaces, if the kernel has one of the words, or always if the
+ * list is empty. A name may be the beginning of several. */
 static const struct replacement {
     const char *name, *file;
     const char *const *words;
@@ -33,7 +33,7 @@ static const struct replacement {
 };
 enum { REPLACED = sizeof replaced / sizeof *replaced };
 
-/* Returns the index of the row for a header, or REPLACED if the Toolkit's own text is used. */
+/* Returns the row of a header, or REPLACED if the Toolkit's own text is used. */
 static size_t replacement_of(cpp_span name)
 {
     for (size_t i = 0; i < REPLACED; i++)
@@ -48,8 +48,7 @@ static bool is_replaced(cpp_span name)
     return replacement_of(name) < REPLACED;
 }
 
-/* Returns the index of the unit that a line includes, or 0 if it includes none of the file's own.
- * (Unit 0 is the file.) */
+/* Returns the unit that a line includes, or 0 if it includes none. (Unit 0 is the file.) */
 static size_t own_unit(const kernel_file *k, const cpp_include *i)
 {
     for (size_t n = 1; n < k->count; n++)
@@ -63,8 +62,7 @@ static bool is_own(const kernel_file *k, const cpp_include *i)
     return own_unit(k, i) != 0;
 }
 
-/* Tells whether a name leaves the compiler's folders, so that the compiler cannot be asked about
- * it. */
+/* Tells whether a name leaves the compiler's folders, so that it cannot be asked about. */
 static bool leads_away(cpp_span name)
 {
     char text[256];
@@ -79,8 +77,7 @@ static bool is_one_of(cpp_span name, const char *const *names)
     return *names != NULL;
 }
 
-/* Tells whether a header is for the host only; device code has its parts in the Toolkit's library,
- * or does not need them. */
+/* Tells whether device code needs nothing of a header, or has it in the Toolkit's library. */
 static bool is_host_only(cpp_span name)
 {
     static const char *const names[] = {"cuda.h",   "nvrtc.h",      "cuda_profiler_api.h",
@@ -90,8 +87,8 @@ static bool is_host_only(cpp_span name)
     return is_one_of(name, names) || (name.length > 6 && memcmp(name.text, "nvtx3/", 6) == 0);
 }
 
-/* Returns a source whose PTX has a number for each #include that leads to the Toolkit, in order: 1
- * if the header exists. */
+/* Returns a source whose PTX has a number for each #include of the Toolkit: 1 if the header
+ * exists. */
 static char *question_text(const kernel_file *k, size_t *count)
 {
     pack p = {0};
@@ -113,7 +110,6 @@ static char *question_text(const kernel_file *k, size_t *count)
     return pack_take_text(&p);
 }
 
-/* Goes to the next number of question_text(). */
 static const char *next_answer(const char *at)
 {
     for (int i = 0; at && i < 4; i++) {
@@ -123,7 +119,7 @@ static const char *next_answer(const char *at)
     return at;
 }
 
-/* Tells whether a header is of the standard library, which device code does not miss. */
+/* Tells whether device code can do without a header of the standard library. */
 static bool is_standard(const cpp_include *i)
 {
     static const char *const names[] = {
@@ -228,7 +224,7 @@ static bool is_of_few(cpp_token t)
 
 typedef enum std_use { STD_NONE, STD_FEW, STD_ALL } std_use;
 
-/* Returns the names of std that a text uses itself. */
+/* Returns the part of std that a text uses itself. */
 static std_use use_of_std(cpp_span text)
 {
     std_use use = STD_NONE;
@@ -242,7 +238,7 @@ static std_use use_of_std(cpp_span text)
     return use;
 }
 
-/* Returns the names of std that the wanted declarations use. A class counts by its members. */
+/* Returns the part of std that the wanted declarations use; a class counts by its members. */
 static std_use find_std(const kernel_file *k)
 {
     static const char *const words[] = {"std", NULL};
@@ -272,8 +268,7 @@ static bool has_header(const kernel_file *k, const char *name)
     return false;
 }
 
-/* Adds empty headers for <vector>, <stdio.h> and the like, whose #include lines stay in the text
- * for nvcc. */
+/* Adds empty headers for <vector> and the like, whose #include lines stay for nvcc. */
 static at_status add_empty_headers(kernel_file *k, at_error *error)
 {
     at_status status = AT_OK;
@@ -288,8 +283,7 @@ static at_status add_empty_headers(kernel_file *k, at_error *error)
     return status;
 }
 
-/* Finds the rows of `replaced` that wanted declarations use, and marks the lines of the other rows
- * as missing. */
+/* Finds the rows that wanted declarations use, and marks lines of the other rows as missing. */
 static void choose_replaced(kernel_file *k, bool in_use[REPLACED])
 {
     for (size_t r = 0; r < REPLACED; r++) {
@@ -327,8 +321,8 @@ static at_status add_replaced(kernel_file *k, const char *host_dir, at_error *er
     return status;
 }
 
-/* Appends the Toolkit's headers at the beginning of a unit, through the file's own headers, and
- * marks their lines. replaces[row] is set for headers that a text of our own replaces. */
+/* Appends the Toolkit's headers at the beginning of a unit, also through its own headers, and marks
+ * their lines. Sets replaces[row] for headers that a text of our own replaces. */
 static void collect_head(kernel_file *k, size_t unit, const cpp_span *given, size_t given_count,
                          bool visited[SOURCE_HEADERS_MAX], bool replaces[REPLACED + 1], pack *out)
 {

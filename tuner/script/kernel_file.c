@@ -76,8 +76,8 @@ static bool find_around(const char *const *folders, size_t folder_count, const c
     return false;
 }
 
-/* Finds a file and its name below its folder: beside the file that includes it, if that says
- * "name", then in the folders. <name> is not looked up beside the file, as in every compiler. */
+/* Finds a file and its name below its folder: beside the file that includes it as "name", then in
+ * the folders. */
 static bool find_file(const char *const *folders, size_t folder_count, const char *from,
                       const char *from_path, const char *name, bool is_quoted, char path[PATH_MAX],
                       char own_name[PATH_MAX])
@@ -95,7 +95,7 @@ static bool find_file(const char *const *folders, size_t folder_count, const cha
            find_around(folders, folder_count, from_path, name, path, own_name);
 }
 
-/* Returns the index of the unit of this file, by whichever name, or k->count. */
+/* Returns the unit of this file, by any of its names, or k->count. */
 static size_t find_unit(const kernel_file *k, const char *path)
 {
     char real[PATH_MAX];
@@ -107,8 +107,8 @@ static size_t find_unit(const kernel_file *k, const char *path)
     return u;
 }
 
-/* Writes the units' names into the #include lines; line i includes units[i]. The compiler knows a
- * header by its name, and two folders may have a "util.h". */
+/* Writes the units' names into the #include lines, as two folders may have a "util.h". Line i
+ * includes units[i]. */
 static at_status rename_includes(kernel_file *k, size_t u, const size_t *units, at_error *error)
 {
     const cpp_unit *unit = &k->units[u];
@@ -134,7 +134,6 @@ static at_status rename_includes(kernel_file *k, size_t u, const size_t *units, 
     return cpp_unit_read(text, NULL, 0, &k->units[u], error);
 }
 
-/* Reads the files that a unit includes and that are not units yet. */
 static at_status read_included(kernel_file *k, size_t u, const char *const *folders,
                                size_t folder_count, at_error *error)
 {
@@ -159,8 +158,7 @@ static at_status read_included(kernel_file *k, size_t u, const char *const *fold
     return status;
 }
 
-/* Reads all units again if one has macros that open or close scopes in others, for these decide
- * where declarations begin. */
+/* Reads all units again if one has macros that open or close scopes in others. */
 static at_status read_scopes(kernel_file *k, at_error *error)
 {
     cpp_macro *scopes = NULL;

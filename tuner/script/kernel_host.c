@@ -36,8 +36,6 @@ static void push_parameters(lua_State *L, cpp_span list)
     }
 }
 
-/* Pushes the kernels with a body, each { text, name, line, file, scope, template, params
- * }. */
 static void push_kernels(lua_State *L, const kernel_file *k)
 {
     lua_newtable(L);
@@ -60,8 +58,7 @@ static void push_kernels(lua_State *L, const kernel_file *k)
         }
 }
 
-/* Pushes a list of the macros without parameters and the constants, each { name, value, line, file,
- * constant }. */
+/* Pushes macros without parameters and constants, each { name, value, line, file, constant }. */
 static void push_macros(lua_State *L, const kernel_file *k)
 {
     lua_newtable(L);
@@ -88,7 +85,7 @@ static void add_word(lua_State *L, cpp_span word)
     lua_rawset(L, -3);
 }
 
-/* Adds the words of a text as keys of the table on top of the stack. */
+/* Adds a text's words as keys of the table on the stack. */
 static void add_words(lua_State *L, cpp_span text)
 {
     cpp_lexer l = cpp_lexer_make(text.text, text.length, 1);
@@ -102,8 +99,8 @@ static void add_words(lua_State *L, cpp_span text)
     }
 }
 
-/* host.open_kernel(name) reads a file and returns { kernels, macros, words, template_words }, or
- * nil and the end of a message if there is no such file. */
+/* host.open_kernel(name) returns { kernels, macros, words, template_words }, or nil and the end of
+ * a message. */
 static int host_open_kernel(lua_State *L)
 {
     script *s = script_of(L);
@@ -144,7 +141,6 @@ static int host_open_kernel(lua_State *L)
     return 1;
 }
 
-/* Reads the list of texts at `index`. */
 static size_t read_spans(lua_State *L, int index, cpp_span *out, size_t capacity)
 {
     size_t count = 0;
@@ -157,8 +153,8 @@ static size_t read_spans(lua_State *L, int index, cpp_span *out, size_t capacity
     return count;
 }
 
-/* host.cut_kernel(roots, given, is_device) cuts the file to what the kernels need. is_device:
- * functions without an annotation are device functions. */
+/* host.cut_kernel(roots, given, is_device); is_device: functions without annotation are the
+ * device's. */
 static int host_cut_kernel(lua_State *L)
 {
     script *s = script_of(L);
@@ -191,7 +187,6 @@ static void push_argument(lua_State *L, const cpp_argument *a)
     set_boolean(L, "empty", a->type == CPP_TYPE_EMPTY);
 }
 
-/* Pushes the lines of a text that are not empty. */
 static void push_lines(lua_State *L, const char *text)
 {
     lua_newtable(L);
@@ -242,8 +237,7 @@ static int host_kernel_signature(lua_State *L)
     return 1;
 }
 
-/* host.kernel_words() returns the words of what the kernel needs, and of the macros that these
- * words name, as keys. */
+/* host.kernel_words() returns the words that the kernel needs, also through macros, as keys. */
 static int host_kernel_words(lua_State *L)
 {
     const kernel_file *k = &script_of(L)->kernel_source;
@@ -267,8 +261,8 @@ static int host_kernel_words(lua_State *L)
     return 1;
 }
 
-/* Reads the declaration of a variable of the module: its type (the words before its name, without
- * qualifiers), its extents, and whether a value follows. Returns false for other variables. */
+/* Reads a module variable: its type (the words before its name, without qualifiers), its extents,
+ * and whether a value follows. Returns false for other variables. */
 static bool read_variable(const cpp_unit *u, const cpp_declaration *d, luaL_Buffer *type,
                           cpp_span *extents, size_t *extent_count, bool *has_value)
 {
@@ -303,8 +297,8 @@ static bool read_variable(const cpp_unit *u, const cpp_declaration *d, luaL_Buff
     return of_module;
 }
 
-/* host.variables() returns the module's variables that the kernel needs, each { name, type,
- * extents, has_value, line, file }. */
+/* host.variables() returns needed variables, each { name, type, extents, has_value, line, file
+ * }. */
 static int host_variables(lua_State *L)
 {
     const kernel_file *k = &script_of(L)->kernel_source;
@@ -345,7 +339,7 @@ static int host_variables(lua_State *L)
     return 1;
 }
 
-/* Sets a field to a text on one line, without comments and outer blanks. */
+/* Sets a field to a text without comments, on one line. */
 static void set_plain(lua_State *L, const char *field, cpp_span s)
 {
     luaL_Buffer b;
@@ -380,7 +374,6 @@ static int host_launches(lua_State *L)
     return 1;
 }
 
-/* host.texts() returns the texts of the file and of the files that it includes. */
 static int host_texts(lua_State *L)
 {
     const kernel_file *k = &script_of(L)->kernel_source;
@@ -393,8 +386,7 @@ static int host_texts(lua_State *L)
     return 1;
 }
 
-/* host.shaping_words() returns the words that decide how the kernel computes (cpp/usage.h), as
- * keys. */
+/* host.shaping_words() returns words that decide how the kernel computes (cpp/usage.h), as keys. */
 static int host_shaping_words(lua_State *L)
 {
     const kernel_file *k = &script_of(L)->kernel_source;
@@ -412,7 +404,6 @@ static int host_shaping_words(lua_State *L)
     return 1;
 }
 
-/* host.sketches() tells whether a comment is wanted instead of a pattern. */
 static int host_sketches(lua_State *L)
 {
     lua_pushboolean(L, script_of(L)->sketch.wanted);
@@ -427,7 +418,6 @@ static int host_sketch(lua_State *L)
     sandbox_raise(L, AT_NOT_FOUND, s->from.path, 0, "no pattern is made of a sketch");
 }
 
-/* Pushes whether `holds` is true in one of the file's units. */
 static int push_if_any(lua_State *L, bool (*holds)(cpp_span, const char *))
 {
     const kernel_file *k = &script_of(L)->kernel_source;
@@ -439,19 +429,17 @@ static int push_if_any(lua_State *L, bool (*holds)(cpp_span, const char *))
     return 1;
 }
 
-/* host.is_declared(name) tells whether the file declares a variable of that name. */
 static int host_is_declared(lua_State *L)
 {
     return push_if_any(L, cpp_is_declared);
 }
 
-/* host.is_type_like(name) tells whether the name stands where a type does. */
 static int host_is_type_like(lua_State *L)
 {
     return push_if_any(L, cpp_is_type_like);
 }
 
-/* host.is_index_array(name) tells whether elements of the kernel's array are indices of others. */
+/* host.is_index_array(name): its elements are indices of others. */
 static int host_is_index_array(lua_State *L)
 {
     const kernel_file *k = &script_of(L)->kernel_source;
@@ -466,8 +454,7 @@ static int host_is_index_array(lua_State *L)
     return 1;
 }
 
-/* host.variable_line(name) returns the line and the file that declare a variable or an enumerator,
- * or nothing. */
+/* host.variable_line(name) returns the line and file that declare a variable or an enumerator. */
 static int host_variable_line(lua_State *L)
 {
     const kernel_file *k = &script_of(L)->kernel_source;

@@ -19,7 +19,7 @@ static int is_source(const struct dirent *entry)
     return found;
 }
 
-/* Tells whether a text has a line #include "name", perhaps with folders before the name. */
+/* Tells whether a text has a line #include "name", perhaps with folders. */
 static bool includes(const char *text, const char *name)
 {
     const size_t length = strlen(name);
@@ -36,9 +36,8 @@ static bool includes(const char *text, const char *name)
     return false;
 }
 
-/* Finds the first C or C++ file (by name) in the folder of `path` that includes the file, and
- * writes its name, or "". A kernel's file may be a part of another one, which defines types and
- * macros above its #include line; then the user should name that file. */
+/* Finds the first C or C++ file in the folder of `path` that includes the file, or writes "". That
+ * file may define types and macros above its #include line; then the user should name it. */
 static bool find_includer(const char *path, char *out, size_t size_bytes)
 {
     char folder[PATH_MAX], beside[PATH_MAX];
@@ -67,8 +66,7 @@ static bool find_includer(const char *path, char *out, size_t size_bytes)
 
 static const char signature_name[] = "autotune_signature.h";
 
-/* Writes the part of a compiler's log that fits into a message: the first ten lines from the first
- * error on. */
+/* Writes the first ten lines of a compiler's log, from the first error on. */
 static void add_log(char *text, size_t size_bytes, const char *log)
 {
     const char *error_line = strstr(log, "error");
@@ -124,8 +122,8 @@ static int open_brace(cpp_span text)
     return depth > 0 && depth <= 64 ? lines[depth - 1] : 0;
 }
 
-/* Returns the line at which a kernel of the file launches another one, and writes the file's name;
- * or returns 0. The compiler says FILE(LINE): error: ... */
+/* Returns the line at which a kernel launches another one, and writes the file's name; or returns
+ * 0. The compiler says FILE(LINE): error: ... */
 static int device_launch(const char *said, char *file, size_t size_bytes)
 {
     const char *at = strstr(said, "error: device-side kernel launch");
@@ -141,8 +139,7 @@ static int device_launch(const char *said, char *file, size_t size_bytes)
     return atoi(at + length + 1);
 }
 
-/* Sets the error for a kernel that does not compile. An undefined name may be the host's, which was
- * cut, or of a missing header. */
+/* Sets the error for a kernel that does not compile, perhaps because a name of the host was cut. */
 static at_status refuse(const kernel_file *k, const char *log, at_error *error)
 {
     char said[1024], missing[400] = "", includer[NAME_MAX + 1], around[NAME_MAX + 80] = "";
@@ -232,8 +229,6 @@ at_status kernel_signature(const kernel_file *k, const char *entry, const char *
     free(log);
     return status;
 }
-
-/* ---- headers ---- */
 
 at_status kernel_header_add(included *to, const char *dir, const char *first, const char *second,
                             const char *name, at_error *error)

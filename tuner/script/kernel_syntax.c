@@ -1,11 +1,8 @@
-/* The syntax tree of a kernel's own file, with host code, as libclang builds it: types and
- * templates are resolved.
- *
- * libclang is loaded only when a comment is written. The declarations below are those of its C
- * interface, clang-c/Index.h, which is stable, so no header is needed to build. No header of the
+/* Gives Lua the syntax tree of a kernel's own file, with host code, types and templates resolved,
+ * node by node. libclang is loaded only when a comment is written. The declarations below are those
+ * of its stable C interface, clang-c/Index.h, so no header is needed to build. No header of the
  * Toolkit or the standard library is read: templates/kernel_file/toolkit.h replaces them, and
- * statements that do not compile with it are missing from the tree. Lua asks for the tree node by
- * node. */
+ * statements that do not compile with it are missing from the tree. */
 #include <dlfcn.h>
 #include <lauxlib.h>
 #include <stdio.h>
@@ -116,7 +113,6 @@ static bool load_function(void *library, const char *name, void *function, size_
     return symbol != NULL;
 }
 
-/* Opens the newest library that the loader finds. Returns NULL if it finds none. */
 static void *open_library(void)
 {
     enum { NEWEST = 40, OLDEST = 14 };
@@ -216,8 +212,8 @@ static void push_string(lua_State *L, const kernel_syntax *k, cx_string s)
     k->disposeString(s);
 }
 
-/* Finds where the first token of a node is written, which may be in the body of a macro. Returns
- * the bytes of that file, or NULL. */
+/* Finds where a node's first token is written, perhaps in a macro. Returns that file's bytes, or
+ * NULL. */
 static const char *find_spelling(const kernel_syntax *k, cx_cursor c, cx_file *file, unsigned *line,
                                  unsigned *offset, size_t *size)
 {
@@ -240,7 +236,6 @@ static int add_child(cx_cursor c, cx_cursor parent, void *context)
     return array_add((void *)&k->children, &k->child_count, &c, sizeof c) ? VISIT_ON : 0;
 }
 
-/* Pushes the numbers of a node's children, and sets *last to the last child. */
 static void push_children(lua_State *L, kernel_syntax *k, cx_cursor c, cx_cursor *last)
 {
     k->child_count = 0;
@@ -253,8 +248,8 @@ static void push_children(lua_State *L, kernel_syntax *k, cx_cursor c, cx_cursor
     }
 }
 
-/* Goes back over the operator that ends before the byte `at`. Returns its length, or 0. A comma is
- * not an operator here, for it also separates arguments of macros. */
+/* Goes back over the operator that ends before `at`. Returns its length, or 0. A comma does not
+ * count, for it also separates arguments of macros. */
 static unsigned operator_before(const char *bytes, unsigned *at)
 {
     unsigned length = 0;
@@ -265,8 +260,8 @@ static unsigned operator_before(const char *bytes, unsigned *at)
     return length;
 }
 
-/* Pushes the operator, which stands before the second operand: in the body of a macro, or in the
- * file if the operand is a macro and the first operand is not of the same one. */
+/* Pushes the operator before the second operand: in the body of a macro, or in the file if the
+ * operand is a macro and the first operand is not of the same one. */
 static void push_binary(lua_State *L, const kernel_syntax *k, cx_cursor first, cx_cursor second)
 {
     cx_file file = NULL;
@@ -366,8 +361,8 @@ static void set_reference(lua_State *L, kernel_syntax *k, cx_cursor c)
 }
 
 /* host.syntax(number) returns a node, { kind, name, type, bytes, pointee_bytes, line, file,
- * children, arguments, ref, op, value, init, printed, template }, in which
- * other nodes are numbers. Without a number it returns the whole file. */
+ * children, arguments, ref, op, value, init, printed, template } (other nodes are numbers), or the
+ * whole file. */
 static int host_syntax(lua_State *L)
 {
     script *s = script_of(L);
@@ -437,8 +432,7 @@ static int host_syntax(lua_State *L)
     return 1;
 }
 
-/* host.syntax_text(number) returns the text of a node, and the file and the line where its first
- * token is written, which may be in the body of a macro. */
+/* host.syntax_text(number) returns a node's text, and the file and line of its first token. */
 static int host_syntax_text(lua_State *L)
 {
     const script *s = script_of(L);

@@ -17,14 +17,13 @@ typedef struct evaluation {
     bool *impossible; /* set before an error if no GPU could make the launch */
 } evaluation;
 
-/* Evaluates a whole number from `least` to `most`. */
 static int64_t whole(lua_State *L, const evaluation *e, const expression *from, int64_t least,
                      int64_t most)
 {
     return expression_integer(L, from, e->problem, e->indices, least, most);
 }
 
-/* The bytes of a scalar, little-endian as on every host of CUDA. */
+/* bytes of a scalar, little-endian as on every host of CUDA */
 typedef struct scalar {
     uint64_t bits;
     uint32_t size_bytes;
@@ -37,8 +36,7 @@ static scalar scalar_of(const void *bytes, uint32_t size_bytes)
     return s;
 }
 
-/* Evaluates an argument without a type: a whole number is an int, a boolean a bool. Others need a
- * type. */
+/* Evaluates an argument without a type: an int or a bool. */
 static scalar evaluate_plain(lua_State *L, const evaluation *e, const expression *from)
 {
     scalar out = {0};
@@ -152,8 +150,7 @@ __attribute__((noreturn)) static void refuse_struct(lua_State *L, const evaluati
                   "the structs among the arguments have more than %d %s", most, what);
 }
 
-/* Evaluates a struct. Members lie as in C: each at a multiple of its size, and the struct's size is
- * a multiple of the largest. */
+/* Evaluates a struct with C's alignment of members. */
 static void evaluate_struct(lua_State *L, const evaluation *e, const script_argument *from,
                             argument_plan *to)
 {
@@ -231,8 +228,7 @@ static const expression *blame(const script_view *v, view_fault fault, uint32_t 
                                                   : &v->size[dimension < v->rank ? dimension : 0];
 }
 
-/* Evaluates the strides: elements from one row, plane ... to the next. Without strides, rows follow
- * one another. */
+/* Evaluates the strides, in elements. Without strides, rows follow one another. */
 static void evaluate_strides(lua_State *L, const evaluation *e, const script_view *from,
                              view_plan *out)
 {
@@ -340,8 +336,8 @@ static void evaluate_argument(lua_State *L, const evaluation *e, const script_ar
     }
 }
 
-/* Limits of the CUDA programming model for all compute capabilities since 3.0 (CUDA C++ Programming
- * Guide, "Technical Specifications per Compute Capability"). */
+/* Limits for all compute capabilities since 3.0 (CUDA C++ Programming Guide, "Technical
+ * Specifications per Compute Capability") */
 const int64_t script_most_blocks[3] = {INT32_MAX, 65535, 65535};
 const int64_t script_most_threads[3] = {1024, 1024, 64};
 const int64_t script_most_cluster[3] = {PLAN_MAX_CLUSTER, PLAN_MAX_CLUSTER, PLAN_MAX_CLUSTER};
@@ -380,8 +376,8 @@ static uint32_t evaluate_times(lua_State *L, const evaluation *e, const script_l
     return from->times.text ? (uint32_t)whole(L, e, &from->times, 0, PLAN_MAX_ROUNDS) : 1;
 }
 
-/* Evaluates a kernel's name. Adjacent blanks and ends of lines become one blank, so that names
- * which differ only in blanks are equal. */
+/* Evaluates a kernel's name. One blank replaces adjacent blanks, so that equal names compare
+ * equal. */
 static void evaluate_entry(lua_State *L, const evaluation *e, const expression *from)
 {
     launch_plan *plan = e->launch;
@@ -406,7 +402,6 @@ static void evaluate_entry(lua_State *L, const evaluation *e, const expression *
     lua_pop(L, 1);
 }
 
-/* Evaluates a launch. `first` is the index of the first launch in its group. */
 static void evaluate_one_launch(lua_State *L, const evaluation *e, const script_launch *from,
                                 uint32_t times, uint32_t first)
 {
@@ -461,8 +456,7 @@ static void evaluate_compared(lua_State *L, const evaluation *e)
     }
 }
 
-/* Refuses a buffer that launches reach both as a CUDA array, which is a copy of it, and
- * otherwise. */
+/* Refuses a buffer that launches reach as a CUDA array, which is a copy, and otherwise. */
 static void refuse_two_copies(lua_State *L, const evaluation *e)
 {
     const uint32_t buffer = plan_conflicting_buffer(e->launch);

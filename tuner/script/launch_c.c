@@ -7,7 +7,7 @@
 
 #include "script/state.h"
 
-/* The writer keeps the first failure, and discards what is written after it. */
+/* The writer keeps its first failure and discards later text. */
 typedef struct writer {
     const script *s;
     term_leaf spell;
@@ -44,7 +44,6 @@ static char *translate_number(writer *w, const expression *e, term_type *type)
     return c;
 }
 
-/* Prints a whole number from `least` to `most`. */
 static void print_whole(writer *w, const expression *e, int64_t least, int64_t most)
 {
     term_type type;
@@ -77,8 +76,6 @@ static void print_typed(writer *w, const expression *e, term_type wanted)
     free(c);
 }
 
-/* ---- arguments ---- */
-
 static void print_whole_value(writer *w, const expression *e, argument_type type)
 {
     fputs("autotune_whole_value(", w->to);
@@ -93,7 +90,6 @@ static void print_truth_value(writer *w, const expression *e)
     fputs(")", w->to);
 }
 
-/* Prints a value without a type: an int or a bool, as in launch.c. */
 static void print_plain_value(writer *w, const expression *e)
 {
     term_type type;
@@ -153,8 +149,6 @@ static void print_argument(writer *w, const script_argument *a)
         fputs(");\n", w->to);
     }
 }
-
-/* ---- launches ---- */
 
 static void print_shape(writer *w, const char *name, const expression from[3],
                         const int64_t most[3])

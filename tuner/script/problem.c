@@ -1,5 +1,4 @@
-/* Evaluates a problem: its buffers with their contents and tolerances, its transfer, and its
- * work. */
+/* Evaluates a problem: buffers with contents and tolerances, transfer, and work. */
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -47,10 +46,7 @@ uint64_t evaluate_elements(lua_State *L, problem_kind problem, const uint16_t *i
                                         (int64_t)PLAN_MAX_ELEMENTS);
 }
 
-/* ---- buffers ---- */
-
-/* The names of the fills in scripts. "zero" and "constant" are values; "below" is another name of
- * "modulo". */
+/* names of fills in scripts; "zero" and "constant" are values; "below" is an alias of "modulo" */
 static const struct {
     const char *name;
     buffer_fill fill;
@@ -79,8 +75,8 @@ static void raise_buffer(lua_State *L, const evaluation *e, const script_buffer 
                   from->name, fill, what);
 }
 
-/* Evaluates a list of values. A plan has room for short lists only, so a long list becomes data, as
- * if it came from a file. */
+/* Evaluates a list of values. A plan has room for short lists; a long one becomes data of a
+ * file. */
 static void evaluate_values(lua_State *L, const evaluation *e, const script_buffer *from,
                             const char *fill, buffer_plan *to)
 {
@@ -172,8 +168,7 @@ static void check_file(lua_State *L, const evaluation *e, const script_buffer *f
                 : "");
 }
 
-/* Fills a buffer from a file: from all of it, unless the script says that the first elements will
- * do. */
+/* Fills a buffer from all of a file, unless the script says that the first elements will do. */
 static void evaluate_file(lua_State *L, const evaluation *e, const script_buffer *from,
                           buffer_plan *to)
 {
@@ -183,8 +178,7 @@ static void evaluate_file(lua_State *L, const evaluation *e, const script_buffer
     script_file_key(L, from->file, &to->data);
 }
 
-/* Takes the expected results from files. They are those of the tuned problem, and of other problems
- * of its size. */
+/* Takes the expected results from files, for all problems of the tuned problem's size. */
 static void evaluate_expected(lua_State *L, const evaluation *e)
 {
     problem_plan *plan = e->plan;
@@ -227,7 +221,7 @@ static void evaluate_fill(lua_State *L, const evaluation *e, const script_buffer
     lua_pop(L, 1);
 }
 
-/* Evaluates allowed mismatches: a share of the elements below 1, or a number of elements. */
+/* Evaluates allowed mismatches: below 1 a share of the elements, else their number. */
 static double evaluate_mismatches(lua_State *L, const evaluation *e, const expression *from)
 {
     double amount = expression_number(L, from, e->problem, e->indices);
@@ -300,8 +294,6 @@ static void evaluate_buffer(lua_State *L, const evaluation *e, const script_buff
                       (unsigned long long)product, (unsigned long long)to->count);
 }
 
-/* ---- transfers ---- */
-
 static uint64_t buffer_bytes(lua_State *L, const script *s, problem_kind problem, uint32_t buffer)
 {
     dtype type;
@@ -365,8 +357,6 @@ void evaluate_transfer(lua_State *L, problem_kind problem, const uint16_t *indic
                          "asks for a staging buffer, and mapped memory is not copied");
 }
 
-/* ---- the problem ---- */
-
 oracle_kind script_oracle(const script *s)
 {
     return !s->checks.has_oracle        ? ORACLE_NONE
@@ -381,7 +371,6 @@ static uint64_t evaluate_work(lua_State *L, const evaluation *e, const expressio
                       : 0;
 }
 
-/* Evaluates the ceiling, which needs the work that it is a rate of. */
 static ceiling_kind evaluate_ceiling(lua_State *L, const evaluation *e)
 {
     static const char *const lacking[WORK_UNITS] = {

@@ -10,7 +10,6 @@
 
 enum { NAME_BYTES = 32, TYPE_BYTES = 64 };
 
-/* Writes the array's name for a kernel with this number of plan_entry_place(). */
 static void array_name(uint32_t place, char name[NAME_BYTES])
 {
     snprintf(name, NAME_BYTES, "autotune_signature%u", place);
@@ -75,8 +74,7 @@ static void type_text(const cpp_argument *a, char text[TYPE_BYTES])
 typedef enum fit { FIT_FINE, FIT_ODD, FIT_WRONG } fit;
 
 /* Tells whether a kernel may read elements of one type as another. Unsigned words move any number
- * as bits, wider whole numbers hold several elements (half2 in an int), and bytes hold a part of
- * one. */
+ * as bits, wide ones hold several elements (half2 in an int), and bytes hold parts. */
 static fit fit_of(dtype elements, dtype read)
 {
     const dtype_info *is = dtype_get(elements), *as = dtype_get(read);
@@ -120,15 +118,13 @@ static at_status compare_buffer(const comparison *c, uint32_t buffer, uint32_t p
     return AT_OK;
 }
 
-/* Finds the element type of a number. A number without a type is an int or a bool. Returns false
- * for a bool. */
+/* Finds the element type of a number. Returns false for a bool. */
 static bool number_type(const script_argument *from, const argument_plan *plan, dtype *out)
 {
     *out = from->type == ARGUMENT_PLAIN ? DTYPE_INT32 : (dtype)(from->type - ARGUMENT_INT8);
     return from->type != ARGUMENT_BOOL && (from->type != ARGUMENT_PLAIN || plan->size_bytes == 4);
 }
 
-/* Returns what a script has to write for a parameter of this type. */
 static const char *remedy(const cpp_argument *takes, char text[TYPE_BYTES])
 {
     if (takes->is_pointer)

@@ -1,5 +1,5 @@
-/* Turns the table that autotune.lua makes of at.pattern{...} into plain data. The table has the
- * right shape; only expressions and files are checked here. */
+/* Reads the table that autotune.lua makes of at.pattern{...}, which checked all but expressions and
+ * files. */
 #include <lauxlib.h>
 #include <limits.h>
 #include <stdio.h>
@@ -7,7 +7,6 @@
 
 #include "script/state.h"
 
-/* Reads the values that the variable on top of the stack may have. */
 static void read_domain(lua_State *L, pattern_domain *out)
 {
     if (lua_getfield(L, -1, "domain") == LUA_TTABLE) {
@@ -225,7 +224,6 @@ static void read_defines(lua_State *L, script_kernel *k)
         k->defines[i] = script_copy(L, lua_tostring(L, -1));
 }
 
-/* Reads the table on top of the stack. */
 static void read_kernel(lua_State *L, script *s, script_kernel *k, expression_reach reach)
 {
     k->template_name = field_string(L, "template");

@@ -1,5 +1,5 @@
-/* Reads the space of a pattern from its table: parameters, derived values, constraints, the
- * baseline and the starts. */
+/* Reads the space of a pattern: parameters, derived values, constraints, the baseline and the
+ * starts. */
 #include <inttypes.h>
 #include <lauxlib.h>
 #include <stdio.h>
@@ -8,8 +8,7 @@
 
 #include "script/state.h"
 
-/* Refuses a space with a configuration whose text exceeds CONFIGURATION_BYTES, the room that
- * everybody has for it. */
+/* Refuses a space with a configuration whose text exceeds CONFIGURATION_BYTES. */
 static void check_text(lua_State *L, const script *s)
 {
     size_t longest = 1;
@@ -52,8 +51,7 @@ static void read_parameters(lua_State *L, script *s)
     s->pattern.parameters = s->space.parameters;
 }
 
-/* Reads the derived values. All names are known before the first value is compiled, so they may be
- * in any order. */
+/* Reads the derived values, in any order: all names are known before the first is compiled. */
 static void read_derived(lua_State *L, script *s)
 {
     size_t count = fields_enter(L, "derived");
@@ -69,10 +67,9 @@ static void read_derived(lua_State *L, script *s)
         script_derive(L, &s->space.derived[i]);
 }
 
-/* Writes a feature's definition, which a record keeps to detect that a script gives the name
- * another meaning. It is the script's text, not the compiled one, so that it is valid for other
- * versions of this program. If the derived values in it are too long, their XXH3-128 stands for
- * them. */
+/* Writes a feature's definition, which a record keeps to detect another meaning of the name. It is
+ * the script's text, which other versions of this program understand. A hash replaces derived
+ * values that are too long. */
 static const char *define(lua_State *L, const script *s, const expression *e)
 {
     luaL_Buffer b;
@@ -122,7 +119,6 @@ static void read_features(lua_State *L, script *s)
     s->pattern.features = features;
 }
 
-/* Reads the cases of the parameter on top of the stack. */
 static void read_cases(lua_State *L, script_choice *choice)
 {
     size_t count = fields_enter(L, "cases");
@@ -172,7 +168,7 @@ static void add_literal(luaL_Buffer *b, value v)
     luaL_addchar(b, '"');
 }
 
-/* Reads NAME=V1,V2,... of --only as a constraint, whose text is the option's. */
+/* Reads NAME=V1,V2,... of --only as a constraint with the option's text. */
 static space_constraint read_only(lua_State *L, script *s, const script_setting *only,
                                   expression *test)
 {
@@ -212,7 +208,6 @@ static space_constraint read_only(lua_State *L, script *s, const script_setting 
     return (space_constraint){.text = test->text, .parameters = read, .parameter_count = 1};
 }
 
-/* Reads the constraints of conditional parameters, of the script, and of the user. */
 static void read_constraints(lua_State *L, script *s)
 {
     static const char *const fields[] = {"conditions", "constraints"};
@@ -237,8 +232,8 @@ static void read_constraints(lua_State *L, script *s)
     s->pattern.constraints = constraints;
 }
 
-/* The choice of values that a configuration leaves open. A condition of a parameter is evaluated
- * after the parameters that it reads have their values. */
+/* State of a parameter that a configuration leaves open: the parameters in its condition come
+ * first. */
 enum choice_state { CHOICE_OPEN, CHOICE_VISITED, CHOICE_MADE };
 
 typedef struct choosing {
@@ -275,8 +270,7 @@ static void choose(lua_State *L, choosing *all, size_t parameter)
     all->states[parameter] = CHOICE_MADE;
 }
 
-/* Reads the list on top of the stack: for each parameter the index of its value, from 1, or 0 if
- * the script leaves it open. */
+/* Reads the list on the stack: for each parameter the index of its value, from 1; 0 is open. */
 static const uint16_t *read_configuration(lua_State *L, script *s)
 {
     size_t count = s->pattern.parameter_count;

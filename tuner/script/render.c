@@ -37,9 +37,6 @@ static rendering *rendering_of(lua_State *L)
     return (rendering *)(void *)script_of(L);
 }
 
-/* ---- functions of all templates ---- */
-
-/* refuse(message, kind, line) */
 static int refuse(lua_State *L)
 {
     static const char *const kinds[] = {"usage", "missing", "format", NULL};
@@ -85,9 +82,6 @@ static int unknown_name(lua_State *L)
                       script_meant(nearest_name(name, names, count), meant));
 }
 
-/* ---- functions for texts that people read ---- */
-
-/* cut(text, columns) */
 static int cut(lua_State *L)
 {
     size_t length, skip;
@@ -100,7 +94,7 @@ static int cut(lua_State *L)
     return 2;
 }
 
-/* Returns a count or a size. Numbers beyond 64 bits or below 0 are clipped. */
+/* Returns a count or a size, clipped to 64 bits. */
 static uint64_t whole(lua_State *L)
 {
     if (lua_isinteger(L, 1))
@@ -128,7 +122,6 @@ UNIT(rate, luaL_checknumber(L, 1))
 UNIT(count, whole(L))
 UNIT(percent, luaL_checknumber(L, 1))
 
-/* spell(value) */
 static int spell(lua_State *L)
 {
     char digits[64];
@@ -146,7 +139,6 @@ static int spell(lua_State *L)
     return 1;
 }
 
-/* ceiling_of(name) */
 static int describe_ceiling(lua_State *L)
 {
     static const char *const units[WORK_UNITS] = {"bytes", "flops", "items"};
@@ -158,7 +150,6 @@ static int describe_ceiling(lua_State *L)
     return 2;
 }
 
-/* median_of(samples_ns) */
 static int median_of(lua_State *L)
 {
     luaL_checktype(L, 1, LUA_TTABLE);
@@ -220,10 +211,8 @@ static void push_scope(lua_State *L, const rendering *r)
     lua_setmetatable(L, -2);
 }
 
-/* ---- the written files ---- */
-
-/* Adds a file: the entries `from` to `to` of the list at stack index `out`, in which marks and
- * texts alternate. */
+/* Adds the entries `from` to `to` of the list at `out`, in which marks and texts alternate, as a
+ * file. */
 static void add_file(lua_State *L, rendering *r, int out, lua_Integer from, lua_Integer to,
                      const char *name)
 {
@@ -256,8 +245,7 @@ static void add_file(lua_State *L, rendering *r, int out, lua_Integer from, lua_
     *at = '\0';
 }
 
-/* Takes the files of the list on top of the stack. A mark of 0 begins another file, whose name is
- * the text. */
+/* Takes the files of the list on the stack. A mark of 0 begins a file, whose name is the text. */
 static void take_files(lua_State *L, rendering *r)
 {
     int out = lua_gettop(L);

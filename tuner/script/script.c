@@ -51,7 +51,7 @@ static void run_module(lua_State *L, const char *name)
     lua_call(L, 1, 1);
 }
 
-/* require(name). Its upvalues are the modules by name, and the environment of scripts. */
+/* Upvalues: the modules by name, and the environment of scripts. */
 static int require_module(lua_State *L)
 {
     const char *name = luaL_checkstring(L, 1);
@@ -190,7 +190,6 @@ static at_status fill_in(script *s, const char *path, const script_options *opti
     return AT_OK;
 }
 
-/* Makes a script, without its pattern. */
 static at_status prepare(const char *path, const script_options *options, script **out,
                          at_error *error)
 {

@@ -84,7 +84,6 @@ at_status script_read_file(const char *path, script_bytes *out, at_error *error)
     return status;
 }
 
-/* Tells whether a path is relative and has no empty part, "." or "..". */
 static bool is_plain_path(const char *name)
 {
     for (const char *part = name; part;) {

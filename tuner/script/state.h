@@ -339,7 +339,7 @@ void script_load_text(lua_State *L, const char *text, size_t size_bytes, const c
 /* Runs one of the tool's own Lua files with a table of functions as argument. Pushes its result. */
 void script_run_own(lua_State *L, const char *file);
 
-/* nearest(word, names) returns the name that `word` misspells, or nil; parse(text) a typed
+/* nearest(word, names) returns the name that `word` misspells; parse(text) returns a typed
  * value. */
 int script_nearest(lua_State *L);
 int script_parse(lua_State *L);
@@ -351,8 +351,7 @@ extern const luaL_Reg host_captured_functions[]; /* captured.c */
 
 void kernel_syntax_free(struct kernel_syntax *k);
 
-/* Runs the comment of a kernel's file. Replaces the environment on the stack by its pattern.
- * Raises. */
+/* Runs a kernel file's comment. Replaces the environment on the stack by the pattern. Raises. */
 void script_load_described(lua_State *L);
 
 /* Returns the last part of the path of the kernel's file. */
@@ -361,8 +360,7 @@ const char *script_own_name(const script *s);
 /* Returns the text in which fields of the pattern are looked up. */
 source_text script_source_text(const script *s);
 
-/* Adds require(), for modules of the script's folder and the tool's, to the environment on the
- * stack. */
+/* Adds require(), for modules of the script's folder and the tool's, to the table on the stack. */
 void script_add_require(lua_State *L);
 
 /* Reads the table that autotune.lua made, which is popped. Raises. */
@@ -401,8 +399,8 @@ data_file *script_numbered_file(const script *s, int number);
 /* Computes the hash of a file's contents. Raises. */
 void script_file_key(lua_State *L, data_file *f, data_key *out);
 
-/* Keeps a list of values as data that fill a buffer of `count` elements; equal data once. *out is
- * its key. Raises. */
+/* Keeps a list as data that fill a buffer of `count` elements, unless the script has equal data.
+ * *out is the key. Raises. */
 void script_keep_list(lua_State *L, const char *buffer, dtype type, const void *values,
                       uint32_t value_count, uint64_t count, data_key *out);
 
@@ -420,7 +418,7 @@ extern const script_scalar script_scalars[ARGUMENT_TYPES];
 /* limits of a grid, a block and a cluster along each side (launch.c) */
 extern const int64_t script_most_blocks[3], script_most_threads[3], script_most_cluster[3];
 
-/* Load template.lua, and compile the templates. Both raise. */
+/* emit_open() loads template.lua, emit_compile_templates() compiles the templates. Both raise. */
 void emit_open(lua_State *L);
 void emit_compile_templates(lua_State *L);
 
@@ -444,8 +442,7 @@ int field_word(lua_State *L, const char *field, const char *const names[]);
 /* Pushes the list `field`, or nil, for fields_next(). Returns its length. */
 size_t fields_enter(lua_State *L, const char *field);
 
-/* Replaces the item on top of the stack by item `i`. Behind the last item, pops the list and
- * returns false. */
+/* Replaces the item on the stack by item `i`. Behind the last, pops the list and returns false. */
 bool fields_next(lua_State *L, size_t i, size_t count);
 
 /* Returns the scalar on top of the stack. Strings are copied. */
@@ -484,8 +481,7 @@ void data_push(lua_State *L, const json_t *from);
 /* Returns the Lua value at `index` as JSON, a new reference. Raises if it is no data. */
 json_t *data_take(lua_State *L, int index);
 
-/* Pushes a table with the members of an object, which has to outlive the state. More can be
- * added. */
+/* Pushes a new table with the members of an object, which has to outlive the state. */
 void data_push_members(lua_State *L, const json_t *from);
 
 #endif

@@ -9,13 +9,12 @@
 
 enum { MOST_BYTES = 256 * 1024, MOST_LEAF_BYTES = 512 };
 
-/* a call that is always evaluated, and how often it occurs */
 typedef struct call {
     const node *of;
     size_t uses;
 } call;
 
-/* The writer discards everything behind its first failure. */
+/* The writer discards text after its first failure. */
 typedef struct writer {
     term_leaf spell;
     void *context;
@@ -130,7 +129,6 @@ static bool is_call(const writer *w, const node *n)
            strncmp(text, prefix, sizeof prefix - 1) == 0;
 }
 
-/* Finds the calls that are always evaluated. */
 static void find_calls(writer *w, const node *n)
 {
     bool calls = is_call(w, n);

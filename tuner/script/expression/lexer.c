@@ -23,7 +23,7 @@ bool token_is(token t, const char *text)
            memcmp(t.text, text, t.length) == 0;
 }
 
-/* Returns the character `ahead` places on, or NUL behind the end. */
+/* Returns NUL behind the end. */
 static char peek(const lexer *l, size_t ahead)
 {
     return (size_t)(l->end - l->at) > ahead ? l->at[ahead] : '\0';
@@ -34,7 +34,7 @@ static bool is_newline(char c)
     return c == '\n' || c == '\r';
 }
 
-/* Takes one character, or one end of a line, which Lua writes as either character or as both. */
+/* Takes one character or one end of a line, which may be two characters in Lua. */
 static void step(lexer *l)
 {
     char c = *l->at++;
@@ -122,8 +122,7 @@ static void skip_symbol(lexer *l)
     static const char *const symbols[] = {
         "...", "..", "==", "~=", "<=", ">=", "//", "<<", ">>", "::"};
     for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
-        /* This test saves time: most symbols have one character, and a script is read again for
-         * each line that is looked up. */
+        /* Most symbols have one character, so this test saves time. */
         if (*symbols[i] != *l->at)
             continue;
         size_t length = strlen(symbols[i]);
@@ -172,7 +171,6 @@ static bool closes(token t)
     return token_is(t, "}") || token_is(t, ")") || token_is(t, "]");
 }
 
-/* a field of a table constructor, up to its value */
 typedef struct field {
     bool keyed;
     token key;   /* the name, without quotes and brackets */
@@ -191,8 +189,7 @@ static void strip_quotes(token *t)
     t->length -= both < t->length ? both : t->length;
 }
 
-/* Reads the key of a field, from behind its first token to behind the equals sign. Returns false
- * for an item without a key. */
+/* Reads a key, from behind its first token to behind the equals sign. Returns false for an item. */
 static bool read_key(token first, lexer *ahead, token *key)
 {
     *key = first;
@@ -227,8 +224,7 @@ static bool next_field(lexer *l, field *f)
     return true;
 }
 
-/* Tells whether NAME = follows: the next assignment of a bare text, in which nothing separates
- * them. */
+/* Tells whether NAME = follows; nothing separates assignments of a bare text. */
 static bool begins_assignment(lexer l)
 {
     return lexer_next(&l).kind == TOKEN_NAME && token_is(lexer_next(&l), "=");
@@ -293,8 +289,8 @@ static bool find_step(lexer *l, source_step wanted, field *f)
     return false;
 }
 
-/* Follows the steps, and sets *line to the line of the last one found. Leaves the lexer within the
- * table (enter_last), or before the value. */
+/* Follows the steps; *line is that of the last one found. Leaves the lexer within the table
+ * (enter_last), or before the value. */
 static bool follow(source_text source, lexer *l, const source_step *steps, size_t count,
                    bool enter_last, int *line)
 {
@@ -321,8 +317,7 @@ typedef struct read_field {
     size_t table;
 } read_field;
 
-/* the table constructors around a token; `blocks`: number of open functions and statements at each
- * bracket */
+/* constructors around a token; `blocks`: open functions and statements at each bracket */
 typedef struct nesting {
     size_t tables[64], depth, table_count;
     int blocks[64], open_blocks;

@@ -5,7 +5,6 @@
 
 #include "device/field.h"
 
-/* MOST_DEPTH limits recursion. */
 enum { MOST_DEPTH = 1000, MOST_ARGUMENTS = 8 };
 
 const term_form term_forms[TERM_OPS] = {
@@ -71,9 +70,9 @@ term_type term_type_of(value_kind kind)
     return types[kind];
 }
 
-/* A term being made. The expression has the value `value`. If `when` is not NULL, it has that value
- * where `when` holds, and Lua's false elsewhere, as in `tile > 32 and 2`. `value` is NULL if there
- * is no term. */
+/* A term being made. If `when` is not NULL, the expression has the value `value` where `when`
+ * holds, and Lua's false elsewhere, as in `tile > 32 and 2`. `value` is NULL if there is no
+ * term. */
 typedef struct term {
     bool made;
     term_type type;
@@ -140,10 +139,8 @@ static const node *as_number(maker *m, const term *a)
     return a->type == TERM_NUMBER ? a->value : one(m, TERM_TO_NUMBER, a->value);
 }
 
-/* ---- calls ---- */
-
-/* Functions of values of one type. If `count` is 0, the operator has two operands, and is applied
- * to the result so far and the next argument. With NODE_NONE the result is the argument. */
+/* Functions of values of one type. If `count` is 0, the operator combines the result so far and the
+ * next argument. With NODE_NONE the result is the argument. */
 static const struct function {
     const char *name;
     bool in_math; /* it is also math.NAME */
@@ -235,8 +232,6 @@ static term make_call(maker *m, const node *call)
     return no_term;
 }
 
-/* ---- operators ---- */
-
 static term apply_or(maker *m, const term *a, const term *b)
 {
     if (is_value(a, TERM_TRUTH) && is_value(b, TERM_TRUTH))
@@ -251,8 +246,7 @@ static term apply_or(maker *m, const term *a, const term *b)
     return out;
 }
 
-/* Returns the truth of a value that is no truth: whether it is there. Lua evaluates the value,
- * which may fail. */
+/* Tells whether a value that is no truth exists. Lua evaluates it, which may fail. */
 static const node *presence(maker *m, const term *a)
 {
     static const int given[] = {[TERM_WHOLE] = TERM_GIVEN,
@@ -358,16 +352,13 @@ static term make_unary(maker *m, const node *n)
     return give(a.type, one(m, a.type == TERM_WHOLE ? NODE_NEGATE : TERM_NUMBER_NEGATE, a.value));
 }
 
-/* ---- leaves ---- */
-
 static term make_device(const node *n)
 {
     const device_field *field = device_field_find(n->name);
     return field ? give(term_type_of(device_field_value_kind(field)), n) : no_term;
 }
 
-/* Makes an input, or a derived value that stays a leaf: it is referred to by its name, and may
- * fail. */
+/* Makes an input, or a derived value that stays a leaf and may fail. */
 static term make_leaf(maker *m, const node *n)
 {
     term_type type;

@@ -8,8 +8,7 @@
 
 enum { FIRST_SLOTS = 256 };
 
-/* A node is in the first free slot at or behind the slot of its hash. At least half of the slots
- * are free. */
+/* A node is in the first free slot from its hash on. Half of the slots or more are free. */
 struct tree {
     node **slots;      /* owned nodes; NULL if the slot is free */
     size_t slot_count; /* a power of two */
@@ -120,13 +119,11 @@ const node *tree_add(tree *t, const node *like)
     return added;
 }
 
-/* ---- the reader ---- */
-
 /* Lua's own limit of nested calls, of which each bracket takes at least one */
 enum { MOST_NESTED = 200 };
 
-/* The reader stands before a token. Each read_ function returns NULL if memory is short or the text
- * is no expression. */
+/* The reader stands before a token. read_ functions return NULL if memory is short or the text is
+ * no expression. */
 typedef struct reader {
     tree *t;
     const reader_names *names;
@@ -135,9 +132,9 @@ typedef struct reader {
     size_t nested;
 } reader;
 
-/* An operator. It takes operands with operators that bind more strongly: `left` of an operator is
- * compared with `right` of the one before it. A unary operator cannot stand, without brackets,
- * where `left` is not larger than the level that is asked for. */
+/* An operator takes operands whose operators bind more strongly: `left` of one is compared with
+ * `right` of the one before it. A unary operator needs brackets where `left` is not above the
+ * level. */
 typedef struct operator_form {
     const char *symbol;
     node_op op;
@@ -182,7 +179,6 @@ static void advance(reader *r)
     r->next = lexer_next(&r->lexer);
 }
 
-/* Takes the next token if it is this one. */
 static bool accept(reader *r, const char *symbol)
 {
     bool is = token_is(r->next, symbol);
@@ -236,8 +232,8 @@ const node *reader_plain_field(tree *t, const node *of, token name)
     return named_node(&(reader){.t = t}, NODE_FIELD, of, name);
 }
 
-/* Reads a number. Decimal numbers beyond 64 bits are doubles. Hexadecimal ones wrap around; they
- * and very long numbers are left to Lua. */
+/* Reads a number. Decimal numbers beyond 64 bits are doubles. Lua reads hexadecimal numbers beyond
+ * 64 bits, which wrap around, and very long ones. */
 static const node *read_number(reader *r)
 {
     char digits[64] = "", *end;
@@ -280,7 +276,7 @@ static bool skip_key(reader *r)
     return accept(r, "=");
 }
 
-/* Reads a list, whose first bracket has been taken, up to its last bracket `end`. */
+/* Reads a list behind its first bracket, up to `end`. */
 static const node *read_list(reader *r, const char *end)
 {
     const node *list = leaf_node(r, NODE_NONE, 0);
@@ -403,8 +399,8 @@ static const node *read_unary(reader *r, int least)
     return tree_add(r->t, &(node){.op = op->op, .count = 1, .of = {of}});
 }
 
-/* Reads operators that bind more strongly than `least`. `a or b or c` is built from its end, which
- * means the same, so that `x and 1 or y and 2 or 3` is a choice within a choice. */
+/* Reads operators that bind more strongly than `least`. `a or b or c` is built from its end, so
+ * that `x and 1 or y and 2 or 3` is a choice within a choice. */
 static const node *read_binary(reader *r, int least)
 {
     if (r->nested == MOST_NESTED)

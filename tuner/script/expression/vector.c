@@ -87,8 +87,6 @@ size_t vector_compile(const node *term, vector_resolve resolve, void *context, v
     return compile(&c, term, &root) && choose_columns(&c) ? c.step_count : 0;
 }
 
-/* ---- evaluation ---- */
-
 static int64_t wrap_add(int64_t a, int64_t b)
 {
     return (int64_t)((uint64_t)a + (uint64_t)b);
@@ -156,7 +154,6 @@ typedef struct column {
     }                                                                                              \
     return true
 #define EACH(expression) EACH_OF(true, expression)
-/* the third and the fourth operand */
 #define C of_steps[step->of[2]].values[i * of_steps[step->of[2]].stride]
 #define D of_steps[step->of[3]].values[i * of_steps[step->of[3]].stride]
 
@@ -165,8 +162,7 @@ static bool is_within(int64_t n, int64_t most)
     return n > 0 && n <= most;
 }
 
-/* Applies an operator. Returns false if Lua has to tell the result: helpers.c has the conditions of
- * the functions. */
+/* Applies an operator. Returns false where helpers.c or Lua would raise an error. */
 static inline bool apply(const vector_step *step, const column *of_steps, size_t count,
                          int64_t *out)
 {

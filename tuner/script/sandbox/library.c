@@ -1,5 +1,5 @@
-/* The functions that scripts and templates can call: Lua's own without those that reach out of the
- * sandbox. Functions whose work depends on their arguments charge it. */
+/* The functions that scripts can call: Lua's own without those that reach out of the sandbox, with
+ * charges for work that depends on arguments. */
 #include <lauxlib.h>
 #include <lualib.h>
 #include <math.h>
@@ -13,8 +13,6 @@ enum { BYTES_PER_INSTRUCTION = 8 };
 
 /* length of the longest string that string.rep makes */
 enum { LONGEST_REPEAT_BYTES = 64 << 20 };
-
-/* ---- functions of Lua that are charged ---- */
 
 /* Calls the original function, upvalue 1, with all arguments. */
 static int forward(lua_State *L)
@@ -35,9 +33,8 @@ static int linear_in_string(lua_State *L)
     return forward(L);
 }
 
-/* Charges for the text that string.find and string.match looked at: up to the end of the result, or
- * up to the end of the text if there is none. A pattern that looks at parts of the text again and
- * again costs more than that, which nobody counts. */
+/* Charges for the text up to the end of the result, or of the whole text if there is none. A
+ * pattern that looks at parts again and again costs more, which is not counted. */
 static int search(lua_State *L)
 {
     size_t length = 0;
@@ -73,8 +70,7 @@ static int repeat(lua_State *L)
     return forward(L);
 }
 
-/* Charges for the length of its result, so that reading a long string in small parts costs linear
- * time. */
+/* Charges for the result's length: reading a string in small parts stays linear. */
 static int substring(lua_State *L)
 {
     int results = forward(L);
@@ -107,7 +103,7 @@ static int insert(lua_State *L)
     return forward(L);
 }
 
-/* Comparing two long strings with equal beginnings takes time in proportion to their length. */
+/* Comparing equal beginnings of strings takes time in proportion to their length. */
 static void charge_comparison(lua_State *L, int a, int b)
 {
     uint64_t shorter = 0;
@@ -169,7 +165,6 @@ static int next_pair(lua_State *L)
     return 2;
 }
 
-/* Its upvalue is table.sort. */
 static int sorted_pairs(lua_State *L)
 {
     luaL_checktype(L, 1, LUA_TTABLE);
@@ -196,8 +191,8 @@ static int sorted_pairs(lua_State *L)
     return 1;
 }
 
-/* The part of a library of Lua that scripts get: names taken over as they are, and functions that
- * charge their work, each with the original as its upvalue. */
+/* a part of a library of Lua: names taken over, and functions that charge their work, each with the
+ * original as its upvalue */
 typedef struct library {
     const char *const *plain;
     const luaL_Reg *counted;

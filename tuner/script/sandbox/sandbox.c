@@ -14,21 +14,20 @@ const char sandbox_base_key[] = "autotune.base";
 
 static const size_t default_memory_bytes = (size_t)256 << 20;
 
-/* About two seconds of the Lua VM under a count hook. The scripts that come with the tool take a
- * few thousand instructions. */
+/* about two seconds of the Lua VM under a count hook; the tool's scripts take a few thousand */
 static const int64_t default_instructions = 200 * 1000 * 1000;
 
 /* The period of the hook, in instructions: long enough to cost little, short enough to stop soon
  * even if each instruction is slow (a comparison of strings of many MiB). */
 enum { HOOK_PERIOD = 200 };
 
-/* The limit of processor time catches work that the count of instructions misses. */
+/* catches work that the count of instructions misses */
 static const int64_t cpu_limit_ns = 10 * INT64_C(1000000000);
 
-/* The caller, who may stop a script, is asked about every millisecond. */
+/* periods of asking the caller whether to stop */
 enum { STOP_PERIOD = 100 * 1000, STOP_PERIOD_NS = 10 * 1000 * 1000 };
 
-/* A block this large is a string or a table that is about to be filled, which takes time, too. */
+/* A block this large is a string or a table that is about to be filled, which takes time. */
 enum { LARGE_BYTES = 4096, LARGE_BYTES_PER_INSTRUCTION = 64 };
 
 static void *allocate(void *context, void *block, size_t old_bytes, size_t new_bytes)
@@ -127,9 +126,8 @@ static at_status write_memory_error(const sandbox *s, at_error *error)
                         "the script needs more than its %zu KiB of memory", s->limit_bytes >> 10);
 }
 
-/* The message handler. It runs where the error happened, with the stack still there. The place of
- * the error is the innermost function of a user's file: the sources of the tool's own Lua begin
- * with '='. */
+/* The message handler, which runs with the stack of the error. The place of the error is the
+ * innermost function of a user's file: sources of the tool's own Lua begin with '='. */
 static int on_error(lua_State *L)
 {
     sandbox *s = sandbox_of(L);
