@@ -1,5 +1,4 @@
-/* Tests constraints for the space module, makes spaces, evaluates features, and completes
- * configurations. */
+/* Tests constraints, makes the space of a problem, evaluates features, completes configurations. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +8,7 @@
 typedef struct script_test {
     script *s;
     problem_kind problem;
-    bool failed;        /* a test raised an error */
+    bool failed;        /* a test raised an error; an unsatisfied constraint raises none */
     work_budget budget; /* spent by the tests, which do not ask whether it is used up */
 } script_test;
 
@@ -158,7 +157,7 @@ static void end_making(const making *m)
 static at_status find_emptying(script *s, script_test *test, const space_limits *limits,
                                size_t *constraint, at_error *error)
 {
-    /* With a limit of one valid configuration, more are another error than none. */
+    /* The limit of one valid configuration distinguishes none from many, which are an error. */
     space_limits one = *limits;
     one.most_configurations = 1;
     for (size_t count = 1; count <= s->pattern.constraint_count; count++) {
@@ -280,8 +279,7 @@ static const double MOST_S = 10;
 static const size_t MOST_BYTES = (size_t)256 << 20;
 enum { MOST_SAMPLED = 1 << 15 };
 
-/* the space in which each held parameter has one value: index 0 in the space, `held` in the
- * script */
+/* A space in which each held parameter has one value: index 0 there, `held` in the script. */
 typedef struct held_test {
     script_test test;
     const bool *is_held;
@@ -337,8 +335,7 @@ static at_status make_held_space(held_test *h, space **out, at_error *error)
                         test_held, h, &limits, MOST_SAMPLED, NULL, out, error);
 }
 
-/* the distance of configurations: the number of parameters that differ, then of steps between
- * values */
+/* The distance of two configurations: first the parameters that differ, then steps of values. */
 typedef struct distance {
     size_t parameters, steps;
 } distance;

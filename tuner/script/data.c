@@ -124,7 +124,7 @@ static void note_origin(lua_State *L, const json_t *from)
     lua_pop(L, 1);
 }
 
-/* Pushes the table of `from`, if it exists. */
+/* Pushes the table of `from`. Returns false if the table does not exist yet. */
 static bool push_known(lua_State *L, const json_t *from)
 {
     push_origins(L);
@@ -342,7 +342,7 @@ static int has_member(lua_State *L)
     return 1;
 }
 
-/* Makes all members, which the upvalue, pairs() of scripts, needs. */
+/* The upvalue is the pairs() of scripts, which finds only members that were made. */
 static int pairs_of_all(lua_State *L)
 {
     const char *name;

@@ -62,9 +62,9 @@ void script_add_call(lua_State *L, luaL_Buffer *code, const script_derived *deri
     luaL_addstring(code, ")");
 }
 
-/* Pushes the text of a function that calls __0 and keeps its last result and arguments, so that a
- * value which an expression reads in several places is evaluated once. Names of scripts do not
- * begin with a digit. */
+/* Pushes the text of a function that calls __0 and keeps its last result and arguments: a value
+ * that an expression reads in several places is evaluated once. No name of a script begins with a
+ * digit. */
 static void push_keeper(lua_State *L, const expression *read)
 {
     luaL_Buffer b;

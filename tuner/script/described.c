@@ -118,7 +118,7 @@ static int read_name(lua_State *L)
 }
 
 /* Replaces the environment on the stack by the table of fields and, above it, the text's
- * environment. Assignments set fields; names are looked up in the fields, then in the old
+ * environment: assignments set fields; names are looked up in fields, then in the old
  * environment. */
 static void push_fields(lua_State *L)
 {

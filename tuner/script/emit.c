@@ -9,6 +9,7 @@
 #include "base/pack.h"
 #include "script/state.h"
 
+/* enough for all values of all parameters of a usual pattern */
 enum { MOST_TRIAL_RUNS = 1000 };
 
 /* the source being written, and the position that the compiler believes it has */
@@ -236,7 +237,8 @@ static bool push_derived(lua_State *L, const script *s, const char *name)
     return false;
 }
 
-/* Pushes a variable of the problem and notes the read. Returns false without notes or variable. */
+/* Pushes a variable of the problem and notes the read. Returns false if reads are not noted, or if
+ * the problem has no such variable. */
 static bool push_noted(lua_State *L, const script *s, const char *name)
 {
     const emission *e = s->emission;

@@ -66,7 +66,7 @@ static bool type_of_kind(value_kind kind, term_type *type)
     return kind != VALUE_NUMBER;
 }
 
-/* Returns the address of a text, whose copies are interned. */
+/* Returns the address of a text, which identifies the text: equal texts have one copy. */
 static int64_t text_number(const char *string)
 {
     return (int64_t)(intptr_t)string;
@@ -85,8 +85,7 @@ static size_t find_input(const script *s, const expression *e, const char *name)
     return i;
 }
 
-/* Finds the type of an input if all its values have the same one. Definitions replace derived
- * values. */
+/* Finds the type that all values of an input have. Definitions replace derived values. */
 static bool type_of_leaf(void *context, const char *name, term_type *type, char *text,
                          size_t size_bytes)
 {

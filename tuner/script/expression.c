@@ -23,7 +23,7 @@ int expression_raise(lua_State *L, const expression *e, const char *format, ...)
     sandbox_raise_error(L, &error);
 }
 
-/* the state of a compilation: the names so far, in the order of the function's parameters, and the
+/* the names that a compilation has found, in the order of the function's parameters, and the
  * code */
 typedef struct names {
     lua_State *L;
@@ -182,8 +182,7 @@ static const node *read_field(void *context, tree *t, const node *of, token fiel
     return tree_add(t, &(node){.op = NODE_DEVICE, .name = field.text, .length = field.length});
 }
 
-/* Pushes "return function(a,b) return (text) end": a fixed number of arguments makes calls
- * faster. */
+/* Pushes "return function(a,b) return (text) end": fixed numbers of arguments are faster. */
 static void push_chunk(lua_State *L, const expression *e, const names *found)
 {
     const script *s = script_of(L);

@@ -72,17 +72,17 @@ void expression_compile(lua_State *L, expression *e, expression_reach reach);
 void expression_prepare_tests(lua_State *L, expression *e);
 
 /* Evaluate an expression within sandbox_call(). `indices` may be NULL if it reads no parameter. A
- * value of another type or out of range raises an error with the expression, its line and its
- * inputs. */
+ * value of another type or out of range raises an error with the expression, line and inputs. */
 int64_t expression_integer(lua_State *L, const expression *e, problem_kind problem,
                            const uint16_t *indices, int64_t least, int64_t most);
 double expression_number(lua_State *L, const expression *e, problem_kind problem,
                          const uint16_t *indices);
 bool expression_truth(lua_State *L, const expression *e, problem_kind problem,
                       const uint16_t *indices);
+/* Leaves the string on the stack. */
 const char *expression_string(lua_State *L, const expression *e, problem_kind problem,
                               const uint16_t *indices);
-/* Leaves a value of any type on the stack, as expression_string() does with its string. */
+/* Leaves a value of any type on the stack. */
 void expression_any(lua_State *L, const expression *e, problem_kind problem,
                     const uint16_t *indices);
 

@@ -259,8 +259,7 @@ void script_load_text(lua_State *L, const char *text, size_t size_bytes, const c
         sandbox_raise(L, AT_SCRIPT, path, 0, "this is compiled Lua; scripts are text");
     if (sandbox_load(L, text, size_bytes, chunk_name))
         return;
-    /* The message is "file.lua:12: message". The name may be cut or have colons, so search for the
-     * line. */
+    /* The message is "file.lua:12: message". Search for the line: the name may contain anything. */
     const char *message = lua_tostring(L, -1);
     int line = 0;
     for (const char *p = strchr(message, ':'); p; p = strchr(p + 1, ':')) {

@@ -162,8 +162,7 @@ static bool join(const char *from, const char *name, char out[2 * NAME_BYTES])
     return used > 0;
 }
 
-/* Reads "name" or <name>; refuses a name that leads elsewhere. *start is its place in the
- * directive. */
+/* Reads "name" or <name>; refuses a name that leads elsewhere. *start is its place. */
 static at_status read_name(const reader *r, directive *d, char name[NAME_BYTES], const char **start)
 {
     const cpp_token t = cpp_next(&d->lexer);
@@ -234,8 +233,7 @@ static const char *find_path(const collection *c, const char *name)
     return NULL;
 }
 
-/* Looks up a file beside the file that includes it, then in the folders, as the preprocessor
- * does. */
+/* Looks up a file beside the file that includes it, then in the folders. */
 static bool find_file(const collection *c, const reader *r, const char *name, found_file *out)
 {
     if (r->own_name[0] && join(r->own_name, name, out->name) &&
@@ -399,7 +397,8 @@ static at_status scan(collection *c, char **text, const char *own_name, size_t o
     return status;
 }
 
-/* Tells whether a source may include files: most have no directive, splice or trigraph for that. */
+/* Tells whether a source may include files: by a directive that no splice or trigraph hides, or by
+ * a hidden one. Most sources have none of these. */
 static bool may_include(const char *source)
 {
     static const char *const signs[] = {"include", "import", "embed", "\\\n",

@@ -87,8 +87,7 @@ static bool is_host_only(cpp_span name)
     return is_one_of(name, names) || (name.length > 6 && memcmp(name.text, "nvtx3/", 6) == 0);
 }
 
-/* Returns a source whose PTX has a number for each #include of the Toolkit: 1 if the header
- * exists. */
+/* Returns a source whose PTX has for each #include of the Toolkit 1 if the header exists. */
 static char *question_text(const kernel_file *k, size_t *count)
 {
     pack p = {0};

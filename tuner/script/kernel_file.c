@@ -76,8 +76,8 @@ static bool find_around(const char *const *folders, size_t folder_count, const c
     return false;
 }
 
-/* Finds a file and its name below its folder: beside the file that includes it as "name", then in
- * the folders. */
+/* Finds a file and its name below its folder: beside the file that includes it as "name", or in a
+ * folder. */
 static bool find_file(const char *const *folders, size_t folder_count, const char *from,
                       const char *from_path, const char *name, bool is_quoted, char path[PATH_MAX],
                       char own_name[PATH_MAX])
@@ -107,8 +107,8 @@ static size_t find_unit(const kernel_file *k, const char *path)
     return u;
 }
 
-/* Writes the units' names into the #include lines, as two folders may have a "util.h". Line i
- * includes units[i]. */
+/* Writes the units' names into the #include lines: two folders may have a "util.h". Line i includes
+ * units[i]. */
 static at_status rename_includes(kernel_file *k, size_t u, const size_t *units, at_error *error)
 {
     const cpp_unit *unit = &k->units[u];
@@ -158,7 +158,8 @@ static at_status read_included(kernel_file *k, size_t u, const char *const *fold
     return status;
 }
 
-/* Reads all units again if one has macros that open or close scopes in others. */
+/* Reads all units again if one has macros that open or close scopes in others, for these macros
+ * decide where declarations begin. */
 static at_status read_scopes(kernel_file *k, at_error *error)
 {
     cpp_macro *scopes = NULL;

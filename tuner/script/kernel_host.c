@@ -99,8 +99,8 @@ static void add_words(lua_State *L, cpp_span text)
     }
 }
 
-/* host.open_kernel(name) returns { kernels, macros, words, template_words }, or nil and the end of
- * a message. */
+/* host.open_kernel(name) returns { kernels, macros, words, template_words }, or nil and a
+ * message. */
 static int host_open_kernel(lua_State *L)
 {
     script *s = script_of(L);
@@ -153,8 +153,8 @@ static size_t read_spans(lua_State *L, int index, cpp_span *out, size_t capacity
     return count;
 }
 
-/* host.cut_kernel(roots, given, is_device); is_device: functions without annotation are the
- * device's. */
+/* host.cut_kernel(roots, given, is_device) cuts the file to what the kernels need. With is_device,
+ * functions without an annotation are device functions. */
 static int host_cut_kernel(lua_State *L)
 {
     script *s = script_of(L);
@@ -297,8 +297,7 @@ static bool read_variable(const cpp_unit *u, const cpp_declaration *d, luaL_Buff
     return of_module;
 }
 
-/* host.variables() returns needed variables, each { name, type, extents, has_value, line, file
- * }. */
+/* host.variables() returns a list of { name, type, extents, has_value, line, file }. */
 static int host_variables(lua_State *L)
 {
     const kernel_file *k = &script_of(L)->kernel_source;
@@ -439,7 +438,7 @@ static int host_is_type_like(lua_State *L)
     return push_if_any(L, cpp_is_type_like);
 }
 
-/* host.is_index_array(name): its elements are indices of others. */
+/* host.is_index_array(name) tells whether elements of the kernel's array are indices of others. */
 static int host_is_index_array(lua_State *L)
 {
     const kernel_file *k = &script_of(L)->kernel_source;

@@ -139,7 +139,8 @@ static int device_launch(const char *said, char *file, size_t size_bytes)
     return atoi(at + length + 1);
 }
 
-/* Sets the error for a kernel that does not compile, perhaps because a name of the host was cut. */
+/* Sets the error for a kernel that does not compile. An undefined name may belong to host code that
+ * was cut, or to a missing header. */
 static at_status refuse(const kernel_file *k, const char *log, at_error *error)
 {
     char said[1024], missing[400] = "", includer[NAME_MAX + 1], around[NAME_MAX + 80] = "";

@@ -212,7 +212,7 @@ static void push_string(lua_State *L, const kernel_syntax *k, cx_string s)
     k->disposeString(s);
 }
 
-/* Finds where a node's first token is written, perhaps in a macro. Returns that file's bytes, or
+/* Finds where a node's first token is written, perhaps in a macro. Returns the file's bytes or
  * NULL. */
 static const char *find_spelling(const kernel_syntax *k, cx_cursor c, cx_file *file, unsigned *line,
                                  unsigned *offset, size_t *size)
@@ -360,9 +360,9 @@ static void set_reference(lua_State *L, kernel_syntax *k, cx_cursor c)
     set_number(L, "ref", number_of(k, k->Cursor_isNull(definition) ? to : definition));
 }
 
-/* host.syntax(number) returns a node, { kind, name, type, bytes, pointee_bytes, line, file,
- * children, arguments, ref, op, value, init, printed, template } (other nodes are numbers), or the
- * whole file. */
+/* host.syntax(number) returns a node, or the whole file: { kind, name, type, bytes, pointee_bytes,
+ * line, file, children, arguments, ref, op, value, init, printed, template }. Other nodes are
+ * numbers. */
 static int host_syntax(lua_State *L)
 {
     script *s = script_of(L);

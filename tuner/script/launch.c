@@ -376,8 +376,7 @@ static uint32_t evaluate_times(lua_State *L, const evaluation *e, const script_l
     return from->times.text ? (uint32_t)whole(L, e, &from->times, 0, PLAN_MAX_ROUNDS) : 1;
 }
 
-/* Evaluates a kernel's name. One blank replaces adjacent blanks, so that equal names compare
- * equal. */
+/* Evaluates a kernel's name. One blank replaces several, so that equal names compare equal. */
 static void evaluate_entry(lua_State *L, const evaluation *e, const expression *from)
 {
     launch_plan *plan = e->launch;
@@ -402,6 +401,7 @@ static void evaluate_entry(lua_State *L, const evaluation *e, const expression *
     lua_pop(L, 1);
 }
 
+/* `first` is the index of the first launch in its group. */
 static void evaluate_one_launch(lua_State *L, const evaluation *e, const script_launch *from,
                                 uint32_t times, uint32_t first)
 {
@@ -456,7 +456,7 @@ static void evaluate_compared(lua_State *L, const evaluation *e)
     }
 }
 
-/* Refuses a buffer that launches reach as a CUDA array, which is a copy, and otherwise. */
+/* Refuses a buffer that launches reach both directly and as a CUDA array, which is a copy of it. */
 static void refuse_two_copies(lua_State *L, const evaluation *e)
 {
     const uint32_t buffer = plan_conflicting_buffer(e->launch);

@@ -31,7 +31,7 @@ at_status script_entry_places(script *s, problem_kind problem, const uint16_t *i
                               const launch_plan *plan, const launch_c *launch,
                               int places[PLAN_MAX_LAUNCHES], at_error *error);
 
-/* Writes a constraint. The caller frees *out, which is NULL if the constraint has no C.
+/* Writes a constraint. The caller frees *out; it is NULL if the constraint has no C.
  * AT_NO_MEMORY. */
 at_status script_constraint_c(const script *s, size_t constraint, term_leaf spell, void *context,
                               char **out, at_error *error);

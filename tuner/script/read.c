@@ -1,4 +1,4 @@
-/* Reads the table that autotune.lua makes of at.pattern{...}, which checked all but expressions and
+/* Reads the table that autotune.lua made of at.pattern{...} and checked, except for expressions and
  * files. */
 #include <lauxlib.h>
 #include <limits.h>

@@ -1,5 +1,4 @@
-/* Reads the space of a pattern: parameters, derived values, constraints, the baseline and the
- * starts. */
+/* Reads a pattern's parameters, derived values, constraints, baseline and starts. */
 #include <inttypes.h>
 #include <lauxlib.h>
 #include <stdio.h>
@@ -232,8 +231,7 @@ static void read_constraints(lua_State *L, script *s)
     s->pattern.constraints = constraints;
 }
 
-/* State of a parameter that a configuration leaves open: the parameters in its condition come
- * first. */
+/* A configuration may leave a parameter open. Those in its condition get their values first. */
 enum choice_state { CHOICE_OPEN, CHOICE_VISITED, CHOICE_MADE };
 
 typedef struct choosing {

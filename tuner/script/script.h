@@ -1,8 +1,8 @@
-/* Pattern scripts: Lua in, a pattern and evaluated plans out. Only this header, launch_c.h, emit.h
- * and render.h use Lua; state.h lists their files. A script runs in a sandbox with limits of memory
- * and instructions, without io, os, debug, load and binary chunks, and with modules of its own
- * folder and the tool's Lua folder only. Each error names the script and the line, and for a
- * misspelt name the nearest valid one. One thread uses a script. */
+/* Pattern scripts: Lua in, a pattern and evaluated plans out. Only the modules of this header,
+ * launch_c.h, emit.h and render.h use Lua; state.h lists them. A script runs in a sandbox with
+ * limits of memory and instructions, without io, os, debug, load and binary chunks, and with
+ * modules of its own folder and the tool's Lua folder only. Each error names the script and the
+ * line, and for a misspelt name the nearest valid one. One thread uses a script. */
 #ifndef AUTOTUNE_SCRIPT_SCRIPT_H
 #define AUTOTUNE_SCRIPT_SCRIPT_H
 
@@ -26,8 +26,7 @@ typedef struct script_setting { /* one --set NAME=VALUE */
     const char *text;
 } script_setting;
 
-/* a source that NVRTC compiles in a process of its own, to answer questions about a kernel's
- * file */
+/* a source that NVRTC compiles in its own process, to answer questions about a kernel's file */
 typedef struct script_source {
     const char *name; /* name of the file, for messages */
     const char *text;
@@ -105,8 +104,8 @@ typedef struct script_options {
     bool without_templates;
     size_t memory_limit_bytes;  /* 0: 256 MiB */
     uint64_t instruction_limit; /* 0: a default of about two seconds */
-    /* Called every few milliseconds while the script runs; true ends that with AT_INTERRUPTED. May
-     * be NULL. */
+    /* Called every few milliseconds while the script runs; true ends that with AT_INTERRUPTED. Or
+     * NULL. */
     bool (*stop)(void *context);
     void *stop_context;
 } script_options;
@@ -124,7 +123,7 @@ void script_free(script *s); /* `s` may be NULL */
  * Warnings do not change what is tuned. */
 const char *script_warning_text(const script *s, size_t place, int *line);
 
-/* Calls `tell` for each repeated key of a table in the script's text; Lua silently takes its last
+/* Calls `tell` for each repeated key of a table in the script. Lua silently takes the last
  * value. */
 void script_report_repeated_keys(const script *s,
                                  void (*tell)(void *context, const char *path, int line,
@@ -198,8 +197,7 @@ at_status script_feature(script *s, problem_kind problem, size_t feature, const 
 size_t pattern_find_feature(const pattern *p, const char *name, const char *definition);
 
 /* The parameters of `layout` decide how data lies in memory. Variants with the same layout share
- * buffers and the reference's results. Layouts are numbered from 0; every pattern has at least
- * one. */
+ * buffers and the reference's results. Layouts are numbered from 0; a pattern has at least one. */
 enum { SCRIPT_MAX_LAYOUTS = 64 };
 size_t script_layout_count(const script *s);
 size_t script_layout_of(const script *s, const uint16_t *indices);
@@ -230,8 +228,7 @@ oracle_kind script_oracle(const script *s);
 /* Returns the data with a key of a plan. The script owns it. */
 data_file *script_data(const script *s, const data_key *key);
 
-/* copies of the files' contents that fill buffers, for simulations in this process; NULL for other
- * buffers */
+/* copies of files that fill buffers, for simulations in this process; NULL for other buffers */
 typedef struct script_contents {
     const void *of[PLAN_MAX_BUFFERS];
 } script_contents;
@@ -248,10 +245,10 @@ void script_contents_deinit(script_contents *c);
 at_status script_oracle_configuration(script *s, problem_kind problem, uint16_t *indices,
                                       bool *found, at_error *error);
 
-/* Do the same for the kernel that computes the expected results, and for the kernel that fills
- * inputs without a buffer_fill. Only the layout of `indices` matters; NULL is the baseline's. If
- * the baseline is the oracle, `indices` are those of script_oracle_configuration(). AT_NOT_FOUND if
- * the pattern has no such kernel. */
+/* Evaluate the launches of the kernel that computes the expected results, and of the kernel that
+ * fills inputs without a buffer_fill. Only the layout of `indices` matters; NULL is the baseline's.
+ * If the baseline is the oracle, `indices` are those of script_oracle_configuration(). AT_NOT_FOUND
+ * if the pattern has no such kernel. */
 at_status script_reference_plan(script *s, problem_kind problem, const uint16_t *indices,
                                 launch_plan *out, at_error *error);
 bool script_has_filler(const script *s);
@@ -271,7 +268,7 @@ at_status script_find_value(const script *s, size_t parameter, const char *typed
 at_status script_parse_configuration(const script *s, const char *text, uint16_t *indices,
                                      at_error *error);
 
-/* Parses it, too; given[i] tells whether the text names parameter i. */
+/* Does the same, and sets given[i] to whether the text names parameter i. */
 at_status script_parse_given(const script *s, const char *text, uint16_t *indices, bool *given,
                              at_error *error);
 
@@ -284,8 +281,8 @@ at_status script_complete_configuration(script *s, problem_kind problem, const b
                                         const bool *is_swept, uint16_t *indices, bool *changed,
                                         at_error *error);
 
-/* Writes "tile=64,vec=4,...". Returns the length, as snprintf does; it is less than
- * CONFIGURATION_BYTES. */
+/* Writes "tile=64,vec=4,...". Returns the length, less than CONFIGURATION_BYTES, as snprintf
+ * does. */
 int script_format_configuration(const script *s, const uint16_t *indices, char *text,
                                 size_t size_bytes);
 

@@ -9,6 +9,7 @@
 
 enum { MOST_BYTES = 256 * 1024, MOST_LEAF_BYTES = 512 };
 
+/* a call that is always evaluated, and how often it occurs */
 typedef struct call {
     const node *of;
     size_t uses;

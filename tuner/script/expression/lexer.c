@@ -189,7 +189,8 @@ static void strip_quotes(token *t)
     t->length -= both < t->length ? both : t->length;
 }
 
-/* Reads a key, from behind its first token to behind the equals sign. Returns false for an item. */
+/* Reads a key, from behind its first token to behind the equals sign. Returns false if the item has
+ * no key. */
 static bool read_key(token first, lexer *ahead, token *key)
 {
     *key = first;

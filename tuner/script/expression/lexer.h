@@ -55,8 +55,7 @@ int source_line(source_text source, const source_step *steps, size_t count);
  * lead to. Returns false if there are fewer. */
 bool source_key(source_text source, const source_step *steps, size_t count, size_t n, token *key);
 
-/* Finds repeated keys of table constructors, or of a bare text, in order. Returns the number in
- * `out`. */
+/* Finds repeated keys of table constructors, or of a bare text. Returns the number in `out`. */
 size_t source_repeated_keys(source_text source, token *out, size_t capacity);
 
 #endif

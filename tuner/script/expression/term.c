@@ -71,8 +71,7 @@ term_type term_type_of(value_kind kind)
 }
 
 /* A term being made. If `when` is not NULL, the expression has the value `value` where `when`
- * holds, and Lua's false elsewhere, as in `tile > 32 and 2`. `value` is NULL if there is no
- * term. */
+ * holds, and Lua's false elsewhere, as in `tile > 32 and 2`. No term: `value` is NULL. */
 typedef struct term {
     bool made;
     term_type type;
@@ -246,7 +245,8 @@ static term apply_or(maker *m, const term *a, const term *b)
     return out;
 }
 
-/* Tells whether a value that is no truth exists. Lua evaluates it, which may fail. */
+/* Returns a truth that holds if the value `a`, which is no truth, exists. Evaluating it may
+ * fail. */
 static const node *presence(maker *m, const term *a)
 {
     static const int given[] = {[TERM_WHOLE] = TERM_GIVEN,

@@ -19,8 +19,7 @@ typedef enum term_type {
 
 term_type term_type_of(value_kind kind);
 
-/* Operators beside those of node_op, which take whole operands, or truths for `and`, `or` and
- * `not`. */
+/* Operators beside those of node_op, with whole operands, or truths for `and`, `or` and `not`. */
 typedef enum term_op {
     TERM_SELECT = NODE_OPS, /* of a truth and two values of one type */
     TERM_GIVEN,             /* true, after its operand was evaluated */
@@ -77,14 +76,12 @@ at_status term_make(tree *t, const node *expression, term_leaf leaf, void *conte
 
 /* Evaluation of terms of whole numbers, truths and texts for many values of one input at once:
  * building a space tests most constraints hundreds of thousands of times. A term becomes a list of
- * steps, one for each node. Lua evaluates the other terms, and evaluations that would raise an
- * error. */
+ * steps, one for each node. Lua evaluates all other terms, and those that would raise an error. */
 
 enum { VECTOR_MOST_VALUES = 64 }; /* values evaluated at once */
 enum { VECTOR_MOST_STEPS = 256 };
 
-/* the meaning of a leaf: a constant or an input; a truth is 0 or 1, a text the address of its
- * interned copy */
+/* A leaf is a constant or an input. A truth is 0 or 1, a text the address of its interned copy. */
 typedef struct vector_operand {
     bool is_constant;
     int64_t constant;
@@ -103,8 +100,8 @@ typedef struct vector_step {
     int64_t constant;
 } vector_step;
 
-/* Compiles a term into at most VECTOR_MOST_STEPS steps. Returns their number, or 0 if Lua has to
- * evaluate it. */
+/* Compiles a term into at most VECTOR_MOST_STEPS steps. Returns their number; 0 leaves it to
+ * Lua. */
 size_t vector_compile(const node *term, vector_resolve resolve, void *context, vector_step *steps);
 
 /* Evaluates a truth for `count` (1 .. VECTOR_MOST_VALUES) values of input `varied`, or, if that is
@@ -116,8 +113,7 @@ bool vector_evaluate(const vector_step *steps, size_t step_count, const int64_t 
 /* Terms in C, for programs that pick and launch a configuration without Lua: C11 that is also C++17
  * and device code. The text has Lua's value, and sets `*failed` where Lua raises an error (a
  * division by zero). It calls functions of templates/export/prelude.h. A field of `device` is
- * `device->FIELD`: a whole number of 64 bits, except for the double `bandwidth` and the text
- * `name`. */
+ * `device->FIELD`: an int64_t, except for the double `bandwidth` and the text `name`. */
 
 /* The form of the text: an expression, or, if `target` is not NULL, statements that assign the
  * value to `target`, indented by `indent` blanks. In statements a choice is an `if`, and a whole

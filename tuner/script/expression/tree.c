@@ -122,8 +122,8 @@ const node *tree_add(tree *t, const node *like)
 /* Lua's own limit of nested calls, of which each bracket takes at least one */
 enum { MOST_NESTED = 200 };
 
-/* The reader stands before a token. read_ functions return NULL if memory is short or the text is
- * no expression. */
+/* The reader stands before a token. If memory is short or the text is no expression, read_
+ * functions return NULL. */
 typedef struct reader {
     tree *t;
     const reader_names *names;
@@ -133,8 +133,8 @@ typedef struct reader {
 } reader;
 
 /* An operator takes operands whose operators bind more strongly: `left` of one is compared with
- * `right` of the one before it. A unary operator needs brackets where `left` is not above the
- * level. */
+ * `right` of the one before it. A unary operator needs brackets unless its `left` is larger than
+ * the level. */
 typedef struct operator_form {
     const char *symbol;
     node_op op;

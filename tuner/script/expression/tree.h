@@ -32,8 +32,7 @@ tree *tree_new(void);
 void tree_free(tree *t);
 
 /* Returns the node that equals `*like` (except `id` and `depth`), and adds it if it is missing.
- * Copies the name, which need not end with NUL. Returns NULL if an operand is NULL or memory is
- * short. */
+ * Copies the name, which need not end with NUL. NULL if an operand is NULL or memory is short. */
 const node *tree_add(tree *t, const node *like);
 
 uint32_t tree_count(const tree *t);

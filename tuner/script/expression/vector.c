@@ -154,6 +154,7 @@ typedef struct column {
     }                                                                                              \
     return true
 #define EACH(expression) EACH_OF(true, expression)
+/* the third and the fourth operand */
 #define C of_steps[step->of[2]].values[i * of_steps[step->of[2]].stride]
 #define D of_steps[step->of[3]].values[i * of_steps[step->of[3]].stride]
 

@@ -103,7 +103,7 @@ static int insert(lua_State *L)
     return forward(L);
 }
 
-/* Comparing equal beginnings of strings takes time in proportion to their length. */
+/* Comparing two strings takes time in proportion to their equal beginnings. */
 static void charge_comparison(lua_State *L, int a, int b)
 {
     uint64_t shorter = 0;

@@ -21,10 +21,10 @@ static const int64_t default_instructions = 200 * 1000 * 1000;
  * even if each instruction is slow (a comparison of strings of many MiB). */
 enum { HOOK_PERIOD = 200 };
 
-/* catches work that the count of instructions misses */
+/* The limit of processor time catches work that the count of instructions misses. */
 static const int64_t cpu_limit_ns = 10 * INT64_C(1000000000);
 
-/* periods of asking the caller whether to stop */
+/* The caller, who may stop a script, is asked about every millisecond. */
 enum { STOP_PERIOD = 100 * 1000, STOP_PERIOD_NS = 10 * 1000 * 1000 };
 
 /* A block this large is a string or a table that is about to be filled, which takes time. */

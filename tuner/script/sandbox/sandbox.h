@@ -48,7 +48,8 @@ void sandbox_deinit(sandbox *s);
 at_status sandbox_open_library(sandbox *s, at_error *error);
 
 /* Runs `function` in protected mode with `argument` as a light userdata, and discards its results.
- * Without `counted` there is no instruction limit: faster, but `function` must not call loops. */
+ * Without `counted` there is no instruction limit, which is faster, but `function` must not call
+ * anything that can loop. */
 at_status sandbox_call(sandbox *s, lua_CFunction function, void *argument, bool counted,
                        at_error *error);
 
