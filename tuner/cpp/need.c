@@ -13,8 +13,8 @@ typedef struct named {
     bool is_macro;
 } named;
 
-/* Words are looked up once each, in the order of `queue`. Two words with the same key
- * count as equal: then too much is wanted, which does no harm. */
+/* Each word in `queue` is looked up once. Words with equal keys count as equal: too much is then
+ * wanted, which does no harm. */
 typedef struct search {
     cpp_unit *units;
     size_t count;
@@ -46,8 +46,8 @@ static void add_words(search *s, cpp_span text)
             add_key(s, cpp_span_key(t.span));
 }
 
-/* Tells whether a text has a macro that seems to annotate a device function, such as FORCE_DEVICE.
- * Its header may be missing. */
+/* Tells whether a macro, perhaps of a missing header, seems to annotate device functions
+ * (FORCE_DEVICE). */
 static bool sounds_like_device(cpp_span text)
 {
     cpp_lexer l = cpp_lexer_make(text.text, text.length, 1);
@@ -59,8 +59,7 @@ static bool sounds_like_device(cpp_span text)
     return false;
 }
 
-/* Tells whether a declaration is a macro call such as DEFINE_KERNELS(float), which may declare
- * anything. */
+/* Tells whether a declaration is a macro call such as DEFINE_KERNELS(float). */
 static bool is_macro_call(const search *s, const cpp_declaration *d)
 {
     return d->head.length == 0 && !d->has_body && cpp_find_macro(s->units, s->count, d->name);
@@ -90,7 +89,6 @@ static bool is_device_function(const search *s, const cpp_declaration *d)
     return cpp_text_has(s->units, s->count, where, words) || sounds_like_device(where);
 }
 
-/* Tells whether a declaration names a host-only type of std. */
 static bool names_host_type(const cpp_declaration *d)
 {
     static const char *const names[] = {
@@ -107,7 +105,6 @@ static bool names_host_type(const cpp_declaration *d)
     return false;
 }
 
-/* Tells whether a class has a data member of a host-only type. */
 static bool has_host_data(const cpp_unit *u, size_t i)
 {
     const char *end = u->declarations[i].span.text + u->declarations[i].span.length;
@@ -117,8 +114,7 @@ static bool has_host_data(const cpp_unit *u, size_t i)
     return false;
 }
 
-/* Tells whether a declaration is `using namespace std::...`: namespaces within std belong to the
- * host. */
+/* Tells whether a declaration is `using namespace std::...`, which is for the host. */
 static bool is_below_std(const cpp_declaration *d)
 {
     cpp_lexer l = cpp_lexer_make(d->span.text, d->span.length, 1);
@@ -127,8 +123,8 @@ static bool is_below_std(const cpp_declaration *d)
     return cpp_is(cpp_next(&l), "std") && cpp_is(cpp_next(&l), "::");
 }
 
-/* Tells whether a declaration looks like a prototype for decltype, such as auto has_size(...) ->
- * no. Nothing calls these, so they need no annotation. */
+/* Tells whether a declaration looks like auto has_size(...) -> no, a prototype for decltype.
+ * Nothing calls these, so they need no annotation. */
 static bool is_for_decltype(const cpp_declaration *d)
 {
     if (d->has_body || names_host_type(d))
@@ -275,8 +271,6 @@ at_status cpp_need(cpp_unit *units, size_t count, const cpp_span *roots, size_t 
     return s.failed ? error_no_memory(error) : AT_OK;
 }
 
-/* ---- the text that is left ---- */
-
 typedef struct cuts {
     cpp_span *all;
     size_t count;
@@ -319,8 +313,7 @@ static void collect(const cpp_unit *u, const cpp_span *given, size_t given_count
         qsort(c->all, c->count, sizeof *c->all, compare_places);
 }
 
-/* Keeps only the ends of lines of a text that is cut. A line that is empty because of the cut gets
- * \v, a blank of C++, as its mark. */
+/* Keeps only the ends of lines of a text that is cut, with \v in lines that became empty. */
 static void put_lines(pack *out, const char *begin, const char *end)
 {
     for (; begin < end; begin++) {
@@ -331,8 +324,7 @@ static void put_lines(pack *out, const char *begin, const char *end)
     }
 }
 
-/* Keeps the ends of lines and the directives of a text that is cut, for conditions have to stay
- * whole. A cut that is itself a directive is not kept. */
+/* Keeps the ends of lines and the directives of a text that is cut, unless it is a directive. */
 static void put_directives(pack *out, cpp_span s)
 {
     const char *at = s.text, *end = s.text + s.length;
@@ -365,8 +357,8 @@ static cpp_span used_namespace(const cpp_unit *u, const cpp_declaration *d)
     return plain ? name : (cpp_span){name.text, 0};
 }
 
-/* Puts text that stays, and declares the namespaces that it uses. *next is the first declaration
- * that may be in the text. */
+/* Puts text that stays, and declares the namespaces that it uses. *next is its first
+ * declaration. */
 static void put_kept(pack *out, const cpp_unit *u, const char *at, const char *end, size_t *next)
 {
     for (; *next < u->declaration_count && u->declarations[*next].span.text < end; ++*next) {

@@ -47,8 +47,6 @@ static const char *end_of(cpp_token t)
     return t.span.text + t.span.length;
 }
 
-/* ---- directives ---- */
-
 static void read_define(parser *p, cpp_lexer *l, cpp_token directive)
 {
     cpp_token name = cpp_next(l);
@@ -63,8 +61,7 @@ static void read_define(parser *p, cpp_lexer *l, cpp_token directive)
     add(p, &p->u->macros, &p->u->macro_count, &m, sizeof m);
 }
 
-/* Returns the value of the last macro of that name above, if it is a header's name in quotes: an
- * #include may name its file so. */
+/* Returns the quoted header that the last macro of that name above names, for #include NAME. */
 static cpp_span included_macro(const parser *p, cpp_token name)
 {
     for (size_t i = p->u->macro_count; i-- > 0 && name.kind == CPP_WORD;) {
@@ -121,8 +118,7 @@ static void take(parser *p)
     p->token = cpp_next(&p->lexer);
 }
 
-/* Skips a group whose opening bracket is the next token. A bracket that opens below #if opens once
- * more below #else. */
+/* Skips a group whose bracket is next. A bracket below #if opens once more below #else. */
 static void skip_group(parser *p)
 {
     int depth = 0, saved[MAX_CONDITIONS], conditions = 0;
@@ -144,8 +140,7 @@ static void skip_group(parser *p)
     } while (depth > 0);
 }
 
-/* Skips template parameters from < to >. Returns the text between them, or "" and stops at ; or {
- * if the list has no end. */
+/* Skips template parameters and returns them, or "" and stops at ; or { if > is missing. */
 static cpp_span skip_angles(parser *p)
 {
     const char *begin = end_of(p->token);
@@ -167,7 +162,6 @@ static cpp_span skip_angles(parser *p)
 
 static void parse_scope(parser *p, const char *scope, bool member);
 
-/* the state of a declaration that is being read */
 typedef struct progress {
     cpp_declaration d;
     cpp_token last;      /* the last token that was taken */
@@ -197,7 +191,6 @@ static void add_name(parser *p, progress *g, cpp_span name)
     append_name(p, g, name);
 }
 
-/* Adds the names of an enum's constants. */
 static void add_enumerators(parser *p, progress *g, const char *begin, const char *end)
 {
     cpp_lexer l = cpp_lexer_make(begin, (size_t)(end - begin), 1);
@@ -247,8 +240,8 @@ static void read_brackets(parser *p, progress *g)
     g->d.head = from_to(g->d.span.text, name.span.text);
 }
 
-/* Tells whether a macro call stands in place of a declaration, without a semicolon: the brackets
- * followed the first word, and the next declaration begins on a new line. */
+/* Tells whether a macro call stands in place of a declaration: brackets follow the first word, and
+ * the next declaration begins on a new line. */
 static bool is_macro_call(const parser *p, const progress *g)
 {
     static const char *const goes_on[] = {"const",    "noexcept", "override", "final",
@@ -266,7 +259,7 @@ static void parse_members(parser *p)
         take(p);
 }
 
-/* Reads a brace of the declaration itself. Returns true if the brace ended the declaration. */
+/* Returns true if the brace ended the declaration. */
 static bool read_brace(parser *p, progress *g)
 {
     const char *begin = p->token.span.text;
@@ -497,8 +490,7 @@ int cpp_opened_scopes(const cpp_macro *m)
     return m->is_constant ? 0 : depth;
 }
 
-/* Returns the scopes that the next token opens, if it is a macro such as LIB_NAMESPACE_BEGIN; else
- * 0. */
+/* Returns the scopes that the next token opens as a macro (LIB_NAMESPACE_BEGIN), or 0. */
 static int opened_here(const parser *p)
 {
     if (p->token.kind != CPP_WORD || !p->token.begins_line)

@@ -8,8 +8,7 @@
 /* what the array has for each parameter, in the order of templates/kernel_file/signature.h */
 enum { POINTER, CONST, TYPE, LANES, BYTES, MEMBERS };
 
-/* Reads little-endian words of four bytes from a list of bytes, of which zeroes at the end may be
- * missing. Returns the number of bytes read. */
+/* Reads little-endian words from a list of bytes. Returns the number of bytes read. */
 static size_t read_words(const char *at, int32_t *words, size_t capacity)
 {
     size_t byte = 0;

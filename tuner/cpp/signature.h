@@ -1,5 +1,4 @@
 /* A kernel's parameters as the compiler sees them, with typedefs, templates and macros resolved.
- *
  * templates/kernel_file/signature.h, included after a kernel, makes an array from the kernel's type
  * (autotune_signature unless it is given another name). PTX has the array as bytes. */
 #ifndef AUTOTUNE_CPP_SIGNATURE_H
@@ -11,8 +10,8 @@
 
 enum { CPP_MAX_PARAMETERS = 1024 };
 
-/* Types beside the element types of base/value.h. Types that are not known are negative, too. An
- * empty class has no members: its one byte is never read. */
+/* Types beside the element types of base/value.h; unknown types are negative, too. Kernels never
+ * read the one byte of an empty class. */
 enum { CPP_TYPE_BOOL = -2, CPP_TYPE_POINTER = -3, CPP_TYPE_EMPTY = -4 };
 
 typedef struct cpp_argument {
@@ -22,8 +21,8 @@ typedef struct cpp_argument {
     uint32_t bytes;            /* size of the argument, or of the pointer's target; 0 for void */
 } cpp_argument;
 
-/* Reads the array of that name from PTX text. Returns false if the text has no such array. If
- * *count is more than CPP_MAX_PARAMETERS, `out` is not filled. */
+/* Reads the array `name` from PTX text. Returns false if there is none. If *count exceeds
+ * CPP_MAX_PARAMETERS, `out` is not filled. */
 bool cpp_signature_read(const char *ptx, const char *name, cpp_argument out[CPP_MAX_PARAMETERS],
                         size_t *count);
 

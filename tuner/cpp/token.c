@@ -198,10 +198,7 @@ cpp_span cpp_trim(const char *begin, const char *end)
     return (cpp_span){first.span.text, (size_t)(last - first.span.text)};
 }
 
-/* ---- comments ---- */
-
-/* Takes the next comment, with its signs, and leaves the lexer behind it. Returns false if there
- * are no more. */
+/* Takes the next comment, with its signs. Returns false if there are no more. */
 static bool next_comment(cpp_lexer *l, cpp_span *comment, int *line)
 {
     while (l->at < l->end) {
@@ -222,8 +219,7 @@ static bool next_comment(cpp_lexer *l, cpp_span *comment, int *line)
 
 static const char first_word[] = "autotune";
 
-/* Returns the end of the word "autotune" at the beginning of a comment, or NULL if the comment
- * begins with another word. */
+/* Returns the end of the first word of a comment if that is "autotune", else NULL. */
 static const char *after_first_word(cpp_span comment)
 {
     const char *at = comment.text + 2, *end = comment.text + comment.length;

@@ -1,8 +1,6 @@
-/* The tokens and comments of C++ text, for readers that look for declarations.
- *
- * Comments and blanks separate tokens. A directive is one token, with its continued lines. The only
- * translation phase is the splicing of lines. Nothing here fails: text that is not C++ still gives
- * tokens. */
+/* The tokens and comments of C++ text, for readers that look for declarations. Comments and blanks
+ * separate tokens. A directive with its continued lines is one token. The only translation phase is
+ * the splicing of lines. Nothing here fails: text that is not C++ still gives tokens. */
 #ifndef AUTOTUNE_CPP_TOKEN_H
 #define AUTOTUNE_CPP_TOKEN_H
 
@@ -10,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A part of a file's text. It does not end with a NUL. The owner of the file owns it. */
+/* a part of a file's text, without a NUL at its end; the owner of the file owns it */
 typedef struct cpp_span {
     const char *text;
     size_t length;
@@ -38,11 +36,10 @@ typedef struct cpp_lexer {
     bool at_line_start;
 } cpp_lexer;
 
-/* Makes a lexer for a text whose first line has the number `line`. `text` may be NULL if `length`
- * is 0. */
+/* Makes a lexer. `line` is the number of the first line. `text` may be NULL if `length` is 0. */
 cpp_lexer cpp_lexer_make(const char *text, size_t length, int line);
 
-/* Takes the next token. The kind is CPP_END at the end of the text. */
+/* Takes the next token: CPP_END at the end of the text. */
 cpp_token cpp_next(cpp_lexer *l);
 
 bool cpp_span_is(cpp_span s, const char *text);
@@ -51,8 +48,7 @@ bool cpp_spans_equal(cpp_span a, cpp_span b);
 /* Returns a hash: equal spans have the same one. */
 uint64_t cpp_span_key(cpp_span s);
 
-/* Returns the span from the first token between two places to the end of the last one, which drops
- * blanks and comments at both ends. */
+/* Returns the text between two places without blanks and comments at both ends. */
 cpp_span cpp_trim(const char *begin, const char *end);
 
 /* Compares a word or a symbol; tokens of other kinds are equal to nothing. */
@@ -64,17 +60,17 @@ bool cpp_is_any(cpp_token t, const char *const *texts);
 /* Returns 1 for an opening (, [ or {, -1 for a closing one, and 0 for other tokens. */
 int cpp_nesting(cpp_token t);
 
-/* Finds the comment that describes how a file is tuned: the first one whose first word is
- * "autotune", which is either a block or consecutive lines of //. *comment includes the comment
- * signs, *line is its first line. Returns false if the file has no such comment. */
+/* Finds the comment that describes how a file is tuned: the first block, or consecutive lines of
+ * //, whose first word is "autotune". *comment includes the comment signs, *line is its first line.
+ * Returns false if the file has no such comment. */
 bool cpp_comment_find(const char *text, cpp_span *comment, int *line);
 
 /* Tells whether a block comment has its end. Comments of // always have. */
 bool cpp_comment_is_closed(cpp_span comment);
 
-/* Returns the text of that comment, with blanks in place of the comment signs and the first word,
- * after as many empty lines as stand before it, so that line numbers are those of the file. The
- * caller frees the text. Returns NULL if memory is short. */
+/* Returns the comment's text with its line numbers: blanks replace comment signs and the first
+ * word, empty lines the text before it. The caller frees the text. Returns NULL if memory is
+ * short. */
 char *cpp_comment_body(const char *text, cpp_span comment);
 
 #endif

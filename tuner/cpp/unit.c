@@ -63,15 +63,13 @@ const cpp_macro *cpp_find_macro(const cpp_unit *units, size_t count, cpp_span na
     return NULL;
 }
 
-/* limits on macros that name macros: one that names itself twice would double the text at each
- * level */
+/* limits on nested macros: one that names itself twice would double the text at each level */
 enum { MAX_EXPANSION = 6, MAX_EXPANDED_TOKENS = 4096 };
 
 static bool text_has(const cpp_unit *units, size_t count, cpp_span text, const char *const *words,
                      int depth, int *expanded);
 
-/* Tells whether any macro of that name has one of the words. A file may define a name twice, under
- * conditions that are not evaluated. */
+/* Tells whether any macro of that name has one of the words; conditions may define several. */
 static bool macros_have(const cpp_unit *units, size_t count, cpp_span name,
                         const char *const *words, int depth, int *expanded)
 {

@@ -1,11 +1,7 @@
-/* A file of CUDA C++ as a list of declarations, and its text cut to the declarations that a kernel
- * needs.
- *
- * In: text. Out: its declarations, macros and includes, as places in the text; then a text for a
- * compiler of device code, with the same line numbers. No compiler is asked, and conditions are not
- * evaluated: the lines below every #if count. Only a lack of memory is an error. Text that is not
- * C++ gives declarations that make little sense, and the compiler says later what is wrong with
- * it. */
+/* Parses CUDA C++ text into declarations, macros and includes, as places in the text, and cuts it
+ * to the declarations that a kernel needs, with the same line numbers. No compiler is asked, and
+ * conditions are not evaluated: the lines below every #if count. Only a lack of memory is an error.
+ * Text that is not C++ gives wrong declarations, which the compiler refuses later. */
 #ifndef AUTOTUNE_CPP_UNIT_H
 #define AUTOTUNE_CPP_UNIT_H
 
@@ -70,34 +66,32 @@ typedef struct cpp_unit {
 } cpp_unit;
 
 /* Reads a text, which has to outlive the unit. `scopes` are macros of other units that open or
- * close a scope (cpp_opened_scopes()); the unit's own are known. The only error is AT_NO_MEMORY.
- * The caller frees the unit. */
+ * close a scope (cpp_opened_scopes()). The only error is AT_NO_MEMORY. The caller frees the
+ * unit. */
 at_status cpp_unit_read(const char *text, const cpp_macro *scopes, size_t scope_count,
                         cpp_unit *out, at_error *error);
 void cpp_unit_deinit(cpp_unit *u);
 
-/* Fills the lists of a unit whose text is set; cpp_unit_read() calls it. Returns false if memory is
- * short. */
+/* Fills a unit's lists for cpp_unit_read(). Returns false if memory is short. */
 bool cpp_parse(cpp_unit *u, const cpp_macro *scopes, size_t scope_count);
 
 /* Returns how many more scopes a macro opens than it closes: -1 for #define END_NAMESPACE } */
 int cpp_opened_scopes(const cpp_macro *m);
 
-/* Counts the leading #include lines of a unit: those that nothing above them can change. Above them
- * are only comments, #pragma lines, definitions of `given` names, and definitions without a value
- * (header guards). */
+/* Counts the leading #include lines: above them are only comments, #pragma lines, definitions of
+ * `given` names, and definitions without a value (header guards), which cannot change the
+ * headers. */
 size_t cpp_leading_includes(const cpp_unit *u, const cpp_span *given, size_t given_count);
 
 /* Finds the macro of this name in any of the units. Returns NULL if none has it. */
 const cpp_macro *cpp_find_macro(const cpp_unit *units, size_t count, cpp_span name);
 
-/* Finds the declaration of a variable or an enumerator at file scope. Returns NULL if the unit has
- * none of that name. */
+/* Finds a variable or an enumerator at file scope. Returns NULL if the unit has none of that
+ * name. */
 const cpp_declaration *cpp_find_variable(const cpp_unit *u, const char *name);
 
-/* Tells whether a text has one of the words, which end with NULL: itself, or through macros that it
- * names. Macros are followed for six levels and a few thousand tokens, which annotations do not
- * exceed. */
+/* Tells whether a text has one of the words, which end with NULL, itself or through macros. Macros
+ * are followed for six levels and a few thousand tokens, which annotations do not exceed. */
 bool cpp_text_has(const cpp_unit *units, size_t count, cpp_span text, const char *const *words);
 
 /* Tells whether a declaration is a function annotated __global__. */
@@ -108,22 +102,21 @@ typedef struct cpp_parameter {
     cpp_span text, name;
 } cpp_parameter;
 
-/* Reads up to `capacity` parameters from the text between the brackets, whose `text` may be NULL.
- * Returns the number of parameters. */
+/* Reads up to `capacity` parameters from the text between the brackets (its `text` may be NULL).
+ * Returns their number. */
 size_t cpp_parameters(cpp_span list, cpp_parameter *out, size_t capacity);
 
-/* Sets `wanted` of each declaration that the kernels may need: device code may use it, and its name
- * stands in a wanted text, beginning with `roots`, texts such as "ns::scale<BLOCK, float>". Only
- * names are compared, so more may be wanted than a compiler would need, but never less. With
- * `is_device` functions without an annotation are device functions, too. The only error is
- * AT_NO_MEMORY. */
+/* Sets `wanted` of each declaration that device code may use and that a wanted text names. The
+ * first wanted texts are `roots`, such as "ns::scale<BLOCK, float>". Only names are compared, so
+ * more may be wanted than a compiler would need, but never less. With `is_device`, functions
+ * without an annotation are device functions. The only error is AT_NO_MEMORY. */
 at_status cpp_need(cpp_unit *units, size_t count, const cpp_span *roots, size_t root_count,
                    bool is_device, at_error *error);
 
-/* Returns the text with the wanted declarations and the directives, but without #include lines that
- * are missing or ahead and without definitions of `given` names. Ends of lines replace what is left
- * out, so that line numbers stay; a line that became empty holds a vertical tab. The caller frees
- * the text. Returns NULL if memory is short. */
+/* Returns the text with wanted declarations and directives, but without missing or ahead #include
+ * lines and definitions of `given` names. Ends of lines replace what is cut, so that line numbers
+ * stay; a line that became empty holds a vertical tab. The caller frees the text. NULL if memory is
+ * short. */
 char *cpp_render(const cpp_unit *u, const cpp_span *given, size_t given_count);
 
 #endif

@@ -21,7 +21,6 @@ static bool takes_three(cpp_lexer *l, cpp_token first, const char *sign)
     return true;
 }
 
-/* Skips template arguments whose < has been taken. */
 static bool skip_angles(cpp_lexer *l)
 {
     int depth = 1;
@@ -35,7 +34,6 @@ static bool skip_angles(cpp_lexer *l)
     return false;
 }
 
-/* Reads the arguments of a launch from their bracket on. */
 static bool read_arguments(cpp_lexer *l, cpp_launch *out)
 {
     const cpp_token bracket = cpp_next(l);
@@ -77,7 +75,6 @@ static bool read_launch(cpp_lexer *l, cpp_launch *out)
     return out->part_count >= 2 && read_arguments(l, out);
 }
 
-/* Sets the text of the surrounding function up to the launch. */
 static void set_before(const cpp_unit *u, const char *at, cpp_launch *out)
 {
     out->before = (cpp_span){at, 0};
@@ -172,7 +169,6 @@ size_t cpp_assignments(cpp_span text, cpp_span name, cpp_assignment *out, size_t
     return found;
 }
 
-/* words to look up, each once */
 typedef struct words {
     cpp_span all[MOST_WORDS];
     size_t count;
@@ -190,8 +186,7 @@ static void add_words(words *w, cpp_span text)
     }
 }
 
-/* Adds the words of the file's declarations of that name. A declaration with the launch in it is
- * left out. */
+/* Adds the words of the file's declarations of that name, except that with the launch in it. */
 static void add_declared(words *w, const cpp_unit *units, size_t count, const cpp_launch *launch,
                          cpp_span name)
 {
@@ -228,8 +223,6 @@ bool cpp_launch_reads(const cpp_unit *units, size_t count, const cpp_launch *lau
     }
     return w.count == MOST_WORDS;
 }
-
-/* ---- names ---- */
 
 bool cpp_is_declared(cpp_span text, const char *name)
 {
@@ -280,8 +273,7 @@ static void add_variable(variables *v, cpp_span name)
 }
 
 /* Tells whether the variable, or an element of the array, stands in brackets or in a sum with an
- * address, as in p + at and *(p + array[i]). If not, adds the variables that are computed from
- * it. */
+ * address (*(p + array[i])). If not, adds the variables that are computed from it. */
 static bool is_index(cpp_span text, cpp_span name, bool is_array, variables *in)
 {
     cpp_lexer l = cpp_lexer_make(text.text, text.length, 1);
@@ -322,8 +314,6 @@ bool cpp_is_index_array(cpp_span text, const char *name)
                 return true;
     return false;
 }
-
-/* ---- shape ---- */
 
 typedef struct word_list {
     cpp_span *out;
@@ -373,8 +363,8 @@ static void add_extent(word_list *w, cpp_lexer *l)
     }
 }
 
-/* Lists the factors of an index: BLOCK in BLOCK * blockIdx.x, BLOCK and VEC in blockIdx.x * BLOCK *
- * VEC. `at` is behind the word blockIdx or threadIdx. */
+/* Lists the factors of an index: BLOCK and VEC in blockIdx.x * BLOCK * VEC. `at` is behind blockIdx
+ * or threadIdx. */
 static void add_factors(word_list *w, cpp_lexer at, const cpp_token before[2])
 {
     if (cpp_is(before[1], "*"))
@@ -396,8 +386,7 @@ static void add_factors(word_list *w, cpp_lexer at, const cpp_token before[2])
     }
 }
 
-/* Lists the words of the third part of for (;;), whose bracket has been taken: STEP in i +=
- * STEP. */
+/* Lists the words of the third part of for (;;), whose bracket has been taken. */
 static void add_step(word_list *w, cpp_lexer at)
 {
     int depth = 1, part = 0;
