@@ -1,10 +1,8 @@
 /* Kokkos' C interface for tuning tools: the functions that Kokkos calls in a library that
  * KOKKOS_TOOLS_LIBS names. Layouts and names are as in Kokkos 3.4 to 4.6
- * (Kokkos_Profiling_C_Interface.h); only the parts used here are declared.
- *
- * A program declares variables: inputs, which describe a piece of work, and outputs, which the
- * tool may choose. In a context, which has a number while it is open, the program asks for values
- * of outputs, given values of inputs, and does the work. */
+ * (Kokkos_Profiling_C_Interface.h); only the parts used here are declared. A program declares
+ * variables: inputs describe a piece of work, and the tool chooses outputs. In a context, which has
+ * a number while it is open, the program passes inputs, asks for outputs, and does the work. */
 #ifndef AUTOTUNE_KOKKOS_INTERFACE_H
 #define AUTOTUNE_KOKKOS_INTERFACE_H
 

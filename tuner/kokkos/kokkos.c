@@ -49,9 +49,7 @@ static struct {
     size_t open_count;
 } tool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* ---- variables ---- */
-
-/* Makes an identifier of a name: its letters and digits, or the end of it if it is too long. */
+/* Makes an identifier of a name's letters and digits, or of their end if it is too long. */
 static void name_of(const char *given, char out[NAME_BYTES])
 {
     size_t length = strlen(given), used = 0;
@@ -91,9 +89,8 @@ static void add_set(variable *v, const kokkos_set *set)
     }
 }
 
-/* Adds the values of a range: each step if there are few; otherwise a few points inside. Kokkos'
- * ranges are often shares of a list (the possible sizes of tiles), whose ends are slow: up to a
- * thousand times. */
+/* Adds the values of a range: each step if there are few, otherwise a few points inside. The ends
+ * of Kokkos' ranges (such as sizes of tiles) are often up to a thousand times slower. */
 static void add_range(variable *v, const kokkos_range *r)
 {
     bool whole = v->type == KOKKOS_INT64;
@@ -143,10 +140,7 @@ void kokkosp_declare_input_type(const char *name, size_t id, kokkos_info *info)
     declare(name, id, info, false);
 }
 
-/* ---- sites ---- */
-
-/* Writes a version of the program: size and time of its file, since the program states no
- * version. */
+/* Writes a version of the program, which states none: size and time of its file. */
 static void version_of_program(char *out, size_t out_bytes)
 {
     struct stat s;
@@ -156,8 +150,7 @@ static void version_of_program(char *out, size_t out_bytes)
                  (long long)s.st_mtim.tv_sec, s.st_mtim.tv_nsec);
 }
 
-/* Opens the sites at the first use. If a CUDA driver exists but Kokkos does not use it, the host's
- * clock is right. */
+/* Opens the sites once. If Kokkos does not use the CUDA driver, the host's clock is right. */
 static bool open_sites(void)
 {
     char code[128];
@@ -182,8 +175,8 @@ static const variable *variable_of(const kokkos_variable *v)
     return v->id < MOST_VARIABLES ? tool.variables[v->id] : NULL;
 }
 
-/* The parameters of a site, with Kokkos' default first. If the default is no candidate (Kokkos
- * passes 0 if there is no default), the middle candidate takes its place. Valid during one call. */
+/* The parameters of a site during one call, with Kokkos' default first. If the default is no
+ * candidate (Kokkos passes 0 if there is no default), the middle candidate takes its place. */
 typedef struct lists {
     at_parameter parameters[MOST_OUTPUTS];
     int64_t integers[MOST_OUTPUTS][MOST_VALUES];
@@ -230,8 +223,7 @@ static void list_values(lists *l, size_t at, const variable *v, const kokkos_var
     }
 }
 
-/* Writes "kokkos_" and the outputs' names, as far as they fit, and a checksum that distinguishes
- * the rest. */
+/* Writes "kokkos_", as much of the outputs' names as fits, and a checksum of the rest. */
 static void name_site(const at_parameter *parameters, size_t count, char out[NAME_BYTES])
 {
     uint32_t sum = 2166136261u;
