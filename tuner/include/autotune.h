@@ -1,8 +1,7 @@
-/* libautotune: uses the configurations that autotune recorded, from C or C++.
- *
- * A program opens a folder of results, picks the configuration for its GPU and problem, and reads
- * the values. Or the library emits that kernel from its pattern script, compiles it (with a cache
- * on disk) and launches it in the caller's context and stream:
+/* libautotune: uses the configurations that autotune recorded, from C or C++. A program opens a
+ * folder of results, picks the configuration for its GPU and problem, and reads the values. Or the
+ * library emits that kernel from its pattern script, compiles it (with a cache on disk) and
+ * launches it in the caller's context and stream:
  *
  *     at_error error;
  *     at_results *results = NULL;
@@ -23,9 +22,8 @@
  * argument, and for an index that is too large.
  *
  * Ownership: each handle is freed by the function that is named at its type, which accepts NULL.
- * Arguments are copied. A returned text is valid as long as the handle that it came from.
- *
- * Threads may share handles, but no other call may overlap with the freeing of a handle.
+ * Arguments are copied. A returned text is valid as long as the handle that it came from. Threads
+ * may share handles, but no other call may overlap with the freeing of a handle.
  *
  * The library prints nothing and keeps all state in handles. It does not change the environment,
  * the signals or the working folder of the process, nor the locale, rounding mode or floating-point
@@ -84,7 +82,7 @@ typedef struct at_error {
 } at_error;
 #endif
 
-/* How a configuration was found; the best way first. */
+/* how a configuration was found; the best way first */
 typedef enum at_rule {
     AT_RULE_EXACT,      /* measured on this GPU and problem */
     AT_RULE_PORTFOLIO,  /* measured on this GPU, for a range of problems */
@@ -97,7 +95,7 @@ typedef enum at_rule {
 
 typedef enum at_kind { AT_KIND_INTEGER, AT_KIND_NUMBER, AT_KIND_BOOLEAN, AT_KIND_TEXT } at_kind;
 
-/* A named value: a variable of a problem, a parameter of a configuration. */
+/* a named value: a variable of a problem or a parameter of a configuration */
 typedef struct at_variable {
     const char *name;
     at_kind kind;
@@ -134,31 +132,28 @@ AT_API const char *at_rule_name(at_rule rule);
  * Choices may outlive the results. */
 AT_API at_status at_open(const char *folder, at_results **out, at_error *error);
 
-/* Returns "FILE:LINE: message" for the skipped file or entry number `index`, with the remedy; NULL
- * if there are no more. The first call reads all records. The text is valid as long as the
- * results. */
+/* Returns "FILE:LINE: message", with the remedy, for skipped file or entry number `index`; NULL if
+ * there are no more. The first call reads all records. The text is valid as long as the results. */
 AT_API const char *at_results_problem(const at_results *results, size_t index);
 AT_API void at_close(at_results *results);
 
-/* Describes the GPU of the calling thread's current CUDA context. AT_NO_DEVICE without a driver or
+/* Describes the GPU of the thread's current CUDA context. AT_NO_DEVICE without driver or
  * context. */
 AT_API at_status at_current_gpu(at_gpu *out, at_error *error);
 
 /* ---- picking ---- */
 
 /* Picks a configuration of `pattern` for the problem and `gpu` (NULL: at_current_gpu()). Give every
- * variable of the problem: a missing one counts as different. AT_USAGE if the pattern's problem
- * does not have a name (the message has the nearest one), a value is of another kind, or the script
- * refuses a value.
+ * variable of the problem: a missing one counts as different. AT_USAGE if a name is not a variable
+ * of the pattern's problem (the message has the nearest one), a value is of another kind, or the
+ * script refuses a value. AT_NOT_FOUND if the pattern has no records, or none of its configurations
+ * is possible, not even the default.
  *
  * If the pattern's script is found, a configuration that its constraints forbid for this problem
  * and GPU is never picked (at_choice_checked()). For a given `gpu`, the constraints use the limits
- * of its compute capability. AT_NOT_FOUND if the pattern has no records, or none of its
- * configurations is possible, not even the default.
- *
- * The first pick of a pattern reads its records, and its script for each GPU; this takes
- * milliseconds, a later pick microseconds. Later changes on disk are not seen: open the results
- * again. Threads that pick of the same pattern wait for each other. */
+ * of its compute capability. The first pick of a pattern reads its records, and its script for each
+ * GPU; this takes milliseconds, a later pick microseconds. To see later changes on disk, open the
+ * results again. Threads that pick of the same pattern wait for each other. */
 AT_API at_status at_pick(const at_results *results, const char *pattern, const at_gpu *gpu,
                          const at_variable *problem, size_t problem_count, at_choice **out,
                          at_error *error);
@@ -167,12 +162,10 @@ AT_API void at_choice_free(at_choice *choice);
 /* Returns how the configuration was found. */
 AT_API at_rule at_choice_rule(const at_choice *choice);
 
-/* Returns 1 if the pattern's constraints allow the configuration; 0 if that is unknown, because the
- * script was not found. */
+/* Returns 1 if the pattern's constraints allow the configuration, or 0 if no script was found. */
 AT_API int at_choice_checked(const at_choice *choice);
 
-/* Return the GPU on which the configuration was measured, and the median time of a launch there; ""
- * and 0 for the default. */
+/* Return the measurement's GPU and the median time of a launch there; "" and 0 for the default. */
 AT_API const char *at_choice_gpu(const at_choice *choice);
 AT_API int64_t at_choice_time_ns(const at_choice *choice);
 
@@ -183,26 +176,21 @@ AT_API const char *at_choice_text(const at_choice *choice);
 AT_API size_t at_choice_count(const at_choice *choice);
 AT_API at_variable at_choice_at(const at_choice *choice, size_t index);
 
-/* Finds the parameter called `name`. AT_NOT_FOUND has the nearest name. */
+/* Finds a parameter by name. AT_NOT_FOUND has the nearest name. */
 AT_API at_status at_choice_get(const at_choice *choice, const char *name, at_variable *out,
                                at_error *error);
 
 /* ---- tuning on first use ----
  *
- * A problem that was not measured is tuned beside the program:
+ * A problem that was not measured is tuned beside the program: at_tune() starts the program
+ * `autotune`, and at_pick() uses the result once it exists. Until then, at_pick() works as before.
+ * Running kernels and earlier choices do not change.
  *
- *     at_tune(results, "transpose", problem, 3, NULL, &error);
- *     at_pick(results, "transpose", NULL, problem, 3, &choice, &error);
- *
- * The first call for a pattern, problem and GPU starts the program `autotune`; further calls do
- * nothing, so at_tune() may be called before each pick. Until the result exists, at_pick() works as
- * before. Running kernels and earlier choices do not change; the next at_pick() uses the result.
- *
- * The tuner is a process of its own, with the lowest priority. It uses at most its share of the GPU
- * and its budget of time, and GPU memory for the problem's data. It writes into the folder that
- * at_open() was given (NULL: $AUTOTUNE_RESULTS, else ./results). If another process tunes the same
- * into the same folder, this one waits for its result. The tuner is no child of the program. It
- * ends with the program or with at_close(); its measurements are kept for the next time. */
+ * The tuner is a process with the lowest priority, and no child of the program. It uses at most its
+ * share of the GPU and its budget of time, and GPU memory for the problem's data. It writes into
+ * the folder that at_open() was given (NULL: $AUTOTUNE_RESULTS, else ./results). If another process
+ * tunes the same into the same folder, this one waits for its result. The tuner ends with the
+ * program or with at_close(); its measurements are kept for the next time. */
 
 typedef enum at_tune_state {
     AT_TUNE_NONE,    /* at_tune() was not called */
@@ -214,23 +202,23 @@ typedef enum at_tune_state {
 
 typedef struct at_tune_options {
     /* Time for the tuning, at least 1 s; 0 means 60 s. A proof that does not end in time is
-     * dropped, and the record says so. The process is ended after 1.5 times this and 30 s. */
+     * dropped, and the record says so. After 1.5 times this and 30 s, the process is ended. */
     double budget_s;
     double share;        /* share of the GPU's time that it may use; 0 means 0.1 */
     const char *script;  /* path of the pattern script; NULL: the installed one */
     const char *program; /* path of autotune; NULL: $AUTOTUNE_PROGRAM, beside the library, PATH */
 } at_tune_options;
 
-/* Starts to tune the problem on the current context's GPU, unless this was done; never waits.
- * `options` may be NULL. Several threads may use the same at_results. AT_NO_DEVICE without a
- * context; AT_USAGE; AT_NOT_FOUND without the program autotune, AT_IO if it cannot be started. The
- * last two are reported once; later calls return AT_OK. */
+/* Starts to tune the problem on the current context's GPU; never waits. Further calls for the same
+ * pattern, problem and GPU do nothing, so at_tune() may be called before each pick. `options` may
+ * be NULL. Several threads may use the same at_results. AT_NO_DEVICE without a context; AT_USAGE;
+ * AT_NOT_FOUND without the program autotune, AT_IO if it cannot be started. The last two are
+ * reported once; later calls return AT_OK. */
 AT_API at_status at_tune(const at_results *results, const char *pattern, const at_variable *problem,
                          size_t problem_count, const at_tune_options *options, at_error *error);
 
-/* Waits at most `wait_ns` for the tuning to end (0: not at all), and gives its state.
- * AT_TUNE_FAILED is no failure of the call: it returns AT_OK, and `error` says why the tuning
- * failed. */
+/* Waits at most `wait_ns` (0: not at all) for the tuning to end, and gives its state. With
+ * AT_TUNE_FAILED the call returns AT_OK, and `error` says why the tuning failed. */
 AT_API at_status at_tune_wait(const at_results *results, const char *pattern,
                               const at_variable *problem, size_t problem_count, int64_t wait_ns,
                               at_tune_state *out, at_error *error);
@@ -247,29 +235,26 @@ typedef struct at_kernel_options {
 } at_kernel_options;
 
 /* Emits the chosen variant for the choice's problem, compiles it for the GPU of the current context
- * (NVRTC is opened only if the cache has no entry) and loads it into that context. Without a cache
- * entry this takes as long as NVRTC, perhaps seconds.
- *
- * A configuration that was recorded for another problem may be impossible for this one. Then
- * the next best possible one is taken, and finally the default; at_kernel_rule() and
+ * and loads it into that context. Without an entry in the cache, NVRTC is opened, which may take
+ * seconds. A configuration that was recorded for another problem may be impossible for this one.
+ * Then the next best possible one is taken, and finally the default; at_kernel_rule() and
  * at_kernel_text() say which. AT_NOT_FOUND if no configuration is possible.
  *
- * Buffers of tensor maps must be aligned to 16 bytes, buffers of textures as the driver
- * requires. The kernel borrows from `choice`, which must be freed later; at_close() may be called
- * earlier. AT_SCRIPT, AT_COMPILE, AT_NO_TOOLCHAIN, AT_NO_DEVICE, AT_DEVICE. */
+ * Buffers of tensor maps must be aligned to 16 bytes, buffers of textures as the driver requires.
+ * The kernel borrows from `choice`, which must be freed later; at_close() may be called earlier.
+ * AT_SCRIPT, AT_COMPILE, AT_NO_TOOLCHAIN, AT_NO_DEVICE, AT_DEVICE. */
 AT_API at_status at_prepare(const at_choice *choice, const at_kernel_options *options,
                             at_kernel **out, at_error *error);
 
 /* Unloads the kernel. Its context must still exist and be current. */
 AT_API void at_kernel_free(at_kernel *kernel);
 
-/* Return how the kernel's configuration was found, the configuration as text, and the source. */
+/* Return how the configuration was found, the configuration as text, and the source. */
 AT_API at_rule at_kernel_rule(const at_kernel *kernel);
 AT_API const char *at_kernel_text(const at_kernel *kernel);
 AT_API const char *at_kernel_source(const at_kernel *kernel); /* CUDA C++ */
 
-/* Return the number of buffers of a launch, and of each its name in the script and its size in
- * bytes. */
+/* Return the number of buffers of a launch, and each one's name in the script and size in bytes. */
 AT_API size_t at_kernel_buffer_count(const at_kernel *kernel);
 AT_API const char *at_kernel_buffer_name(const at_kernel *kernel, size_t index);
 AT_API uint64_t at_kernel_buffer_bytes(const at_kernel *kernel, size_t index);
@@ -277,12 +262,11 @@ AT_API uint64_t at_kernel_buffer_bytes(const at_kernel *kernel, size_t index);
 /* Queues a launch in `stream` (a CUstream or cudaStream_t; NULL: the default stream) and returns at
  * once. `buffers` has one device address (CUdeviceptr, or from cudaMalloc()) for each buffer, in
  * their order, each with room for at_kernel_buffer_bytes(). The kernel's context must be current. A
- * pattern of several launches queues them in order.
- *
- * If the pattern fills __constant__ data from a buffer, that is copied first, and launches of one
- * at_kernel must not overlap. A stream may be captured; the kernel must outlive the graph. The call
- * allocates nothing and takes no lock, except for a kernel that reads textures: it keeps one
- * texture for each address until it is freed. AT_DEVICE with the driver's message. */
+ * pattern of several launches queues them in order. If the pattern fills __constant__ data from a
+ * buffer, that is copied first, and launches of one at_kernel must not overlap. A stream may be
+ * captured; the kernel must outlive the graph. The call allocates nothing and takes no lock, except
+ * for a kernel that reads textures: it keeps one texture for each address until it is freed.
+ * AT_DEVICE with the driver's message. */
 AT_API at_status at_launch(const at_kernel *kernel, void *stream, const uint64_t *buffers,
                            at_error *error);
 
@@ -324,8 +308,7 @@ typedef enum at_site_clock {
     AT_SITE_CLOCK_HOST    /* for code that has finished when at_site_end() is called */
 } at_site_clock;
 
-/* Copies the `size_bytes` at `bytes` from rank 0 to all ranks, as MPI_Bcast. Returns 0 on
- * success. */
+/* copies `size_bytes` at `bytes` from rank 0 to all ranks, as MPI_Bcast; returns 0 on success */
 typedef int at_site_broadcast(void *context, void *bytes, size_t size_bytes);
 
 typedef struct at_sites_options {
@@ -340,7 +323,7 @@ typedef struct at_sites_options {
     int rank;
 } at_sites_options;
 
-/* A parameter of a site: its values, the default first. The list of its kind is used. */
+/* a parameter of a site: its values, the default first, in the list of its kind */
 typedef struct at_parameter {
     const char *name; /* an identifier */
     at_kind kind;
@@ -350,8 +333,7 @@ typedef struct at_parameter {
     const char *const *texts; /* AT_KIND_TEXT */
 } at_parameter;
 
-/* The values that a call uses, one for each parameter, in their order. Valid as long as the
- * site. */
+/* the values that a call uses, one for each parameter, in order; valid as long as the site */
 typedef struct at_values {
     const at_variable *items;
     size_t count;
@@ -375,37 +357,33 @@ typedef struct at_site_report {
 } at_site_report;
 
 /* Opens the store for the GPU of the calling thread's current context, or for the host. `options`
- * may be NULL. A store that is damaged, or of another GPU, driver or code, is no error: tuning
- * starts anew. AT_NO_DEVICE if events are required without a driver or current context; AT_USAGE
- * for an invalid AUTOTUNE_SITES or share; AT_IO if there is no folder for the store. */
+ * may be NULL. If a store is damaged, or of another GPU, driver or code, tuning starts anew.
+ * AT_NO_DEVICE if events are required without a driver or current context; AT_USAGE for an invalid
+ * AUTOTUNE_SITES or share; AT_IO if there is no folder for the store. */
 AT_API at_status at_sites_open(const at_sites_options *options, at_sites **out, at_error *error);
 
 /* Writes all pending decisions, and frees the sites. No call of these sites may be in progress, and
- * the contexts in which they were used must still exist.
- *
- * A fork of the process must open its own sites. Inherited ones are AT_USAGE there until they are
- * decided, and at_sites_close() does not free them there. */
+ * the contexts in which they were used must still exist. A fork of the process must open its own
+ * sites: inherited ones are AT_USAGE there until they are decided, and are not freed there. */
 AT_API void at_sites_close(at_sites *sites);
 
 /* Returns problem number `index`, such as an entry of the store for another driver or a file that
- * cannot be written; each problem is listed once. NULL if there are no more. Valid as long as the
- * sites. */
+ * cannot be written. Each is listed once. NULL if there are no more. Valid as long as the sites. */
 AT_API const char *at_sites_problem(const at_sites *sites, size_t index);
 
 /* Finds or makes the site of this name for this problem. The problem is everything that the fastest
- * configuration depends on (sizes, a type). The same name and problem give the same site, within a
- * microsecond, so that this may be called before every launch. Everything is copied. AT_USAGE for a
- * name that is no identifier, a parameter without values, more than 64 variables or parameters, and
- * a known site with other parameters or values. (The order of values does not matter; the first
- * default stays.) */
+ * configuration depends on (sizes, a type). A known site is found within a microsecond, so this may
+ * be called before every launch. Everything is copied. AT_USAGE for a name that is no identifier, a
+ * parameter without values, more than 64 variables or parameters, and a known site with other
+ * parameters or values. (The order of values does not matter; the first default stays.) */
 AT_API at_status at_site_open(at_sites *sites, const char *name, const at_variable *variables,
                               size_t variable_count, const at_parameter *parameters,
                               size_t parameter_count, at_site **out, at_error *error);
 
-/* Restricts the configurations of a site: those for which `valid` returns 0 are never used. Call
- * this before the site's first use. at_site_begin() of any thread calls `valid` until the site is
- * decided; `valid` must not call functions of that site. If the default is invalid, the first valid
- * configuration takes its place. */
+/* Restricts the configurations of a site, before its first use: those for which `valid` returns 0
+ * are never used. at_site_begin() of any thread calls `valid` until the site is decided; `valid`
+ * must not call functions of that site. A valid configuration, the first, replaces an invalid
+ * default. */
 typedef int at_site_valid(void *context, const at_variable *values, size_t count);
 AT_API at_status at_site_restrict(at_site *site, at_site_valid *valid, void *context,
                                   at_error *error);
@@ -415,12 +393,12 @@ AT_API at_status at_site_restrict(at_site *site, at_site_valid *valid, void *con
  * neither. AT_NOT_FOUND if no configuration is valid. */
 AT_API at_status at_site_begin(at_site *site, void *stream, at_values *values, at_error *error);
 
-/* Ends the call that began with `values`. AT_USAGE if they are of another site, or the call is
- * known to have ended already. */
+/* Ends the call of `values`. AT_USAGE for values of another site or of a call known to have
+ * ended. */
 AT_API at_status at_site_end(at_site *site, void *stream, const at_values *values, at_error *error);
 
-/* Replaces at_site_end(): the values cannot be used and are not given again. Then begin a new
- * call. */
+/* Replaces at_site_end() if the values cannot be used; they are not given again. Begin a new
+ * one. */
 AT_API at_status at_site_invalid(at_site *site, const at_values *values, at_error *error);
 
 /* Ends tuning: the present choice stays. It is stored only if it was decided. */
