@@ -63,8 +63,7 @@ void script_add_call(lua_State *L, luaL_Buffer *code, const script_derived *deri
 }
 
 /* Pushes the text of a function that calls __0 and keeps its last result and arguments: a value
- * that an expression reads in several places is evaluated once. No name of a script begins with a
- * digit. */
+ * that an expression reads twice is evaluated once. No name of a script begins with a digit. */
 static void push_keeper(lua_State *L, const expression *read)
 {
     luaL_Buffer b;

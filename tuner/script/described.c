@@ -117,9 +117,8 @@ static int read_name(lua_State *L)
     return luaL_error(L, "there is no %s here; an expression is a text: \"%s\"", name, name);
 }
 
-/* Replaces the environment on the stack by the table of fields and, above it, the text's
- * environment: assignments set fields; names are looked up in fields, then in the old
- * environment. */
+/* Replaces the environment on the stack by the table of fields and, above it, the text's own.
+ * Assignments set fields; names are looked up in the fields, then in the old environment. */
 static void push_fields(lua_State *L)
 {
     lua_newtable(L);

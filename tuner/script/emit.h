@@ -1,8 +1,7 @@
 /* Emits CUDA source from a template and a configuration. A line that starts with % is Lua, and
  * ${...} a Lua expression; both see the values of the configuration, the problem and the device.
- * The source has #line directives where its line numbers differ from the template's. A comment at
- * its end has the hash of the included files (include.h): equal sources with equal options are
- * equal kernels. */
+ * The source has #line directives where its line numbers differ from the template's. It ends with a
+ * hash of the included files (include.h): equal sources with equal options are equal kernels. */
 #ifndef AUTOTUNE_SCRIPT_EMIT_H
 #define AUTOTUNE_SCRIPT_EMIT_H
 

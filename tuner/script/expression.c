@@ -23,8 +23,7 @@ int expression_raise(lua_State *L, const expression *e, const char *format, ...)
     sandbox_raise_error(L, &error);
 }
 
-/* the names that a compilation has found, in the order of the function's parameters, and the
- * code */
+/* the names found by a compilation, in the order of the function's parameters, and the code */
 typedef struct names {
     lua_State *L;
     const expression *e;

@@ -249,8 +249,7 @@ static bool find_file(const collection *c, const reader *r, const char *name, fo
     return false;
 }
 
-/* Adds a file to the headers. Writes its name into `as`, with the folder's number if another file
- * has it. */
+/* Adds a file to the headers. `as` is its name, with its folder's number if the name is taken. */
 static at_status add_header(collection *c, const reader *r, int line, const found_file *file,
                             script_bytes *text, char as[NAME_BYTES])
 {

@@ -76,8 +76,8 @@ static bool find_around(const char *const *folders, size_t folder_count, const c
     return false;
 }
 
-/* Finds a file and its name below its folder: beside the file that includes it as "name", or in a
- * folder. */
+/* Finds a file and its name below its folder: beside the file that includes "name", or in
+ * folders. */
 static bool find_file(const char *const *folders, size_t folder_count, const char *from,
                       const char *from_path, const char *name, bool is_quoted, char path[PATH_MAX],
                       char own_name[PATH_MAX])
@@ -107,7 +107,7 @@ static size_t find_unit(const kernel_file *k, const char *path)
     return u;
 }
 
-/* Writes the units' names into the #include lines: two folders may have a "util.h". Line i includes
+/* Writes the units' names into #include lines: two folders may have a "util.h". Line i includes
  * units[i]. */
 static at_status rename_includes(kernel_file *k, size_t u, const size_t *units, at_error *error)
 {

@@ -99,8 +99,7 @@ static void add_words(lua_State *L, cpp_span text)
     }
 }
 
-/* host.open_kernel(name) returns { kernels, macros, words, template_words }, or nil and a
- * message. */
+/* host.open_kernel(name) returns { kernels, macros, words, template_words }, or nil and why. */
 static int host_open_kernel(lua_State *L)
 {
     script *s = script_of(L);

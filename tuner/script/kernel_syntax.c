@@ -212,8 +212,7 @@ static void push_string(lua_State *L, const kernel_syntax *k, cx_string s)
     k->disposeString(s);
 }
 
-/* Finds where a node's first token is written, perhaps in a macro. Returns the file's bytes or
- * NULL. */
+/* Finds where a node's first token is written, perhaps in a macro. Returns the bytes there. */
 static const char *find_spelling(const kernel_syntax *k, cx_cursor c, cx_file *file, unsigned *line,
                                  unsigned *offset, size_t *size)
 {
@@ -360,9 +359,8 @@ static void set_reference(lua_State *L, kernel_syntax *k, cx_cursor c)
     set_number(L, "ref", number_of(k, k->Cursor_isNull(definition) ? to : definition));
 }
 
-/* host.syntax(number) returns a node, or the whole file: { kind, name, type, bytes, pointee_bytes,
- * line, file, children, arguments, ref, op, value, init, printed, template }. Other nodes are
- * numbers. */
+/* host.syntax(number) returns a node, or the file: { kind, name, type, bytes, pointee_bytes, line,
+ * file, children, arguments, ref, op, value, init, printed, template }; nodes in it are numbers. */
 static int host_syntax(lua_State *L)
 {
     script *s = script_of(L);

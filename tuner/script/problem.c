@@ -75,8 +75,7 @@ static void raise_buffer(lua_State *L, const evaluation *e, const script_buffer 
                   from->name, fill, what);
 }
 
-/* Evaluates a list of values. A plan has room for a short list; a long one becomes a file's
- * data. */
+/* Evaluates a list of values. A plan has room for a short list; a long list becomes data. */
 static void evaluate_values(lua_State *L, const evaluation *e, const script_buffer *from,
                             const char *fill, buffer_plan *to)
 {

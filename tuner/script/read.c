@@ -1,5 +1,5 @@
-/* Reads the table that autotune.lua made of at.pattern{...} and checked, except for expressions and
- * files. */
+/* Reads the table that autotune.lua made of at.pattern{...}. Only expressions and files may
+ * fail. */
 #include <lauxlib.h>
 #include <limits.h>
 #include <stdio.h>

@@ -104,7 +104,7 @@ typedef struct script_options {
     bool without_templates;
     size_t memory_limit_bytes;  /* 0: 256 MiB */
     uint64_t instruction_limit; /* 0: a default of about two seconds */
-    /* Called every few milliseconds while the script runs; true ends that with AT_INTERRUPTED. Or
+    /* Called every few milliseconds of a script's run; true ends it with AT_INTERRUPTED. May be
      * NULL. */
     bool (*stop)(void *context);
     void *stop_context;
@@ -123,8 +123,7 @@ void script_free(script *s); /* `s` may be NULL */
  * Warnings do not change what is tuned. */
 const char *script_warning_text(const script *s, size_t place, int *line);
 
-/* Calls `tell` for each repeated key of a table in the script. Lua silently takes the last
- * value. */
+/* Calls `tell` for each repeated key of a table in the script. Lua takes the last value. */
 void script_report_repeated_keys(const script *s,
                                  void (*tell)(void *context, const char *path, int line,
                                               const char *text),
@@ -259,7 +258,7 @@ at_status script_filler_plan(script *s, problem_kind problem, const uint16_t *in
 at_status script_find_parameter(const script *s, const char *name, size_t *parameter,
                                 at_error *error);
 
-/* Finds the value of a parameter that is written `typed`. AT_USAGE lists the values. */
+/* Finds the index of a parameter's value that is written `typed`. AT_USAGE lists the values. */
 at_status script_find_value(const script *s, size_t parameter, const char *typed, uint16_t *index,
                             at_error *error);
 
@@ -281,8 +280,7 @@ at_status script_complete_configuration(script *s, problem_kind problem, const b
                                         const bool *is_swept, uint16_t *indices, bool *changed,
                                         at_error *error);
 
-/* Writes "tile=64,vec=4,...". Returns the length, less than CONFIGURATION_BYTES, as snprintf
- * does. */
+/* Writes "tile=64,vec=4,...". Returns the length as snprintf: below CONFIGURATION_BYTES. */
 int script_format_configuration(const script *s, const uint16_t *indices, char *text,
                                 size_t size_bytes);
 

@@ -81,7 +81,7 @@ typedef enum argument_type {
 typedef struct script_view {
     uint32_t rank, stride_count, box_count;
     expression size[VIEW_MAX_RANK], strides[VIEW_MAX_RANK], box[VIEW_MAX_RANK];
-    /* Text NULL if absent. Tensor maps have the first three, textures the rest, surfaces the last
+    /* Text NULL if absent. Tensor maps have the first three, textures the others, surfaces the last
      * two. */
     expression swizzle, l2, outside, filter, address, coordinates, reads, memory, channels, layers;
 } script_view;
@@ -339,8 +339,7 @@ void script_load_text(lua_State *L, const char *text, size_t size_bytes, const c
 /* Runs one of the tool's own Lua files with a table of functions as argument. Pushes its result. */
 void script_run_own(lua_State *L, const char *file);
 
-/* nearest(word, names) returns the name that `word` misspells; parse(text) a value that was
- * typed. */
+/* nearest(word, names) returns the name that `word` misspells; parse(text) returns a value. */
 int script_nearest(lua_State *L);
 int script_parse(lua_State *L);
 
@@ -429,8 +428,7 @@ size_t script_item_length(const char *list);
 char *script_bare(char *word);
 
 /* Fields (fields.c) of the table on top of the stack, which autotune.lua made in the right shape,
- * and the value on top of the stack. Only lists stay on the stack. The script owns texts. All may
- * raise. */
+ * and the value on top. Only lists stay on the stack. The script owns texts. All may raise. */
 
 const char *field_string(lua_State *L, const char *field);
 int field_integer(lua_State *L, const char *field);

@@ -189,8 +189,7 @@ static void strip_quotes(token *t)
     t->length -= both < t->length ? both : t->length;
 }
 
-/* Reads a key, from behind its first token to behind the equals sign. Returns false if the item has
- * no key. */
+/* Reads a key, from behind its first token to behind the equals sign. Returns false without key. */
 static bool read_key(token first, lexer *ahead, token *key)
 {
     *key = first;

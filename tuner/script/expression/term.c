@@ -245,8 +245,7 @@ static term apply_or(maker *m, const term *a, const term *b)
     return out;
 }
 
-/* Returns a truth that holds if the value `a`, which is no truth, exists. Evaluating it may
- * fail. */
+/* Returns a truth that holds if `a`, which is no truth, exists. Its evaluation may fail. */
 static const node *presence(maker *m, const term *a)
 {
     static const int given[] = {[TERM_WHOLE] = TERM_GIVEN,

@@ -100,8 +100,7 @@ typedef struct vector_step {
     int64_t constant;
 } vector_step;
 
-/* Compiles a term into at most VECTOR_MOST_STEPS steps. Returns their number; 0 leaves it to
- * Lua. */
+/* Compiles a term into `steps`. Returns their number, or 0 if Lua has to evaluate the term. */
 size_t vector_compile(const node *term, vector_resolve resolve, void *context, vector_step *steps);
 
 /* Evaluates a truth for `count` (1 .. VECTOR_MOST_VALUES) values of input `varied`, or, if that is
@@ -116,9 +115,9 @@ bool vector_evaluate(const vector_step *steps, size_t step_count, const int64_t 
  * `device->FIELD`: an int64_t, except for the double `bandwidth` and the text `name`. */
 
 /* The form of the text: an expression, or, if `target` is not NULL, statements that assign the
- * value to `target`, indented by `indent` blanks. In statements a choice is an `if`, and a whole
- * call that is always evaluated and occurs twice is a constant, which compilers find only after
- * inlining. Calls behind ?, && or || stay in place, for they might fail elsewhere. */
+ * value to `target`, indented by `indent` blanks. In statements a choice is an `if`. A whole-number
+ * call that is always evaluated and occurs twice becomes a constant, which compilers find only
+ * after inlining. Calls behind ?, && or || stay in place, for they might fail elsewhere. */
 typedef struct c_text_form {
     const char *target;
     int indent;

@@ -133,8 +133,7 @@ typedef struct reader {
 } reader;
 
 /* An operator takes operands whose operators bind more strongly: `left` of one is compared with
- * `right` of the one before it. A unary operator needs brackets unless its `left` is larger than
- * the level. */
+ * `right` of the one before it. A unary operator with `left` up to the level needs brackets. */
 typedef struct operator_form {
     const char *symbol;
     node_op op;
