@@ -324,7 +324,8 @@ static void put_lines(pack *out, const char *begin, const char *end)
     }
 }
 
-/* Keeps the ends of lines and the directives of a text that is cut, unless it is a directive. */
+/* Keeps the ends of lines and the directives of a text that is cut, for conditions have to stay
+ * whole. A cut that is itself a directive is not kept. */
 static void put_directives(pack *out, cpp_span s)
 {
     const char *at = s.text, *end = s.text + s.length;
@@ -357,8 +358,7 @@ static cpp_span used_namespace(const cpp_unit *u, const cpp_declaration *d)
     return plain ? name : (cpp_span){name.text, 0};
 }
 
-/* Puts text that stays, and declares the namespaces that it uses. *next is its first
- * declaration. */
+/* Puts text that stays, with declarations of its namespaces. *next is its first declaration. */
 static void put_kept(pack *out, const cpp_unit *u, const char *at, const char *end, size_t *next)
 {
     for (; *next < u->declaration_count && u->declarations[*next].span.text < end; ++*next) {

@@ -68,9 +68,8 @@ bool cpp_comment_find(const char *text, cpp_span *comment, int *line);
 /* Tells whether a block comment has its end. Comments of // always have. */
 bool cpp_comment_is_closed(cpp_span comment);
 
-/* Returns the comment's text with its line numbers: blanks replace comment signs and the first
- * word, empty lines the text before it. The caller frees the text. Returns NULL if memory is
- * short. */
+/* Returns the comment's text, on its lines of the file: blanks replace comment signs and the first
+ * word, empty lines the text before it. The caller frees it. Returns NULL if memory is short. */
 char *cpp_comment_body(const char *text, cpp_span comment);
 
 #endif

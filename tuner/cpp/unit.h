@@ -66,8 +66,7 @@ typedef struct cpp_unit {
 } cpp_unit;
 
 /* Reads a text, which has to outlive the unit. `scopes` are macros of other units that open or
- * close a scope (cpp_opened_scopes()). The only error is AT_NO_MEMORY. The caller frees the
- * unit. */
+ * close a scope (cpp_opened_scopes()). The only error is AT_NO_MEMORY. The caller frees *out. */
 at_status cpp_unit_read(const char *text, const cpp_macro *scopes, size_t scope_count,
                         cpp_unit *out, at_error *error);
 void cpp_unit_deinit(cpp_unit *u);
@@ -78,16 +77,15 @@ bool cpp_parse(cpp_unit *u, const cpp_macro *scopes, size_t scope_count);
 /* Returns how many more scopes a macro opens than it closes: -1 for #define END_NAMESPACE } */
 int cpp_opened_scopes(const cpp_macro *m);
 
-/* Counts the leading #include lines: above them are only comments, #pragma lines, definitions of
- * `given` names, and definitions without a value (header guards), which cannot change the
- * headers. */
+/* Counts the leading #include lines: nothing above them can change the headers. Above them are only
+ * comments, #pragma lines, definitions of `given` names, and definitions without a value
+ * (guards). */
 size_t cpp_leading_includes(const cpp_unit *u, const cpp_span *given, size_t given_count);
 
 /* Finds the macro of this name in any of the units. Returns NULL if none has it. */
 const cpp_macro *cpp_find_macro(const cpp_unit *units, size_t count, cpp_span name);
 
-/* Finds a variable or an enumerator at file scope. Returns NULL if the unit has none of that
- * name. */
+/* Finds a variable or an enumerator at file scope. Returns NULL if the unit has no such name. */
 const cpp_declaration *cpp_find_variable(const cpp_unit *u, const char *name);
 
 /* Tells whether a text has one of the words, which end with NULL, itself or through macros. Macros
@@ -113,10 +111,10 @@ size_t cpp_parameters(cpp_span list, cpp_parameter *out, size_t capacity);
 at_status cpp_need(cpp_unit *units, size_t count, const cpp_span *roots, size_t root_count,
                    bool is_device, at_error *error);
 
-/* Returns the text with wanted declarations and directives, but without missing or ahead #include
- * lines and definitions of `given` names. Ends of lines replace what is cut, so that line numbers
- * stay; a line that became empty holds a vertical tab. The caller frees the text. NULL if memory is
- * short. */
+/* Returns the text with wanted declarations and directives, but without #include lines that are
+ * missing or ahead, and without definitions of `given` names. Ends of lines replace the text that
+ * is cut, so that line numbers stay; a line that became empty holds a vertical tab. The caller
+ * frees the text. Returns NULL if memory is short. */
 char *cpp_render(const cpp_unit *u, const cpp_span *given, size_t given_count);
 
 #endif

@@ -186,7 +186,7 @@ static void add_words(words *w, cpp_span text)
     }
 }
 
-/* Adds the words of the file's declarations of that name, except that with the launch in it. */
+/* Adds the words of the file's declarations of that name, but not of one that has the launch. */
 static void add_declared(words *w, const cpp_unit *units, size_t count, const cpp_launch *launch,
                          cpp_span name)
 {
@@ -363,8 +363,8 @@ static void add_extent(word_list *w, cpp_lexer *l)
     }
 }
 
-/* Lists the factors of an index: BLOCK and VEC in blockIdx.x * BLOCK * VEC. `at` is behind blockIdx
- * or threadIdx. */
+/* Lists the factors of an index: BLOCK and VEC in blockIdx.x * BLOCK * VEC, from behind
+ * blockIdx. */
 static void add_factors(word_list *w, cpp_lexer at, const cpp_token before[2])
 {
     if (cpp_is(before[1], "*"))

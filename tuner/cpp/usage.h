@@ -1,6 +1,5 @@
 /* Guesses from the text of a file how host code launches a kernel, and what a name is. Only names
- * and their places count: nothing is evaluated, and the compiler is not asked. Nothing here
- * fails. */
+ * and their places count: nothing is evaluated, and no compiler is asked. Nothing here fails. */
 #ifndef AUTOTUNE_CPP_USAGE_H
 #define AUTOTUNE_CPP_USAGE_H
 
