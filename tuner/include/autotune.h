@@ -137,8 +137,7 @@ AT_API at_status at_open(const char *folder, at_results **out, at_error *error);
 AT_API const char *at_results_problem(const at_results *results, size_t index);
 AT_API void at_close(at_results *results);
 
-/* Describes the GPU of the thread's current CUDA context. AT_NO_DEVICE without driver or
- * context. */
+/* Describes the GPU of the thread's current CUDA context. AT_NO_DEVICE if there is none. */
 AT_API at_status at_current_gpu(at_gpu *out, at_error *error);
 
 /* ---- picking ---- */
@@ -382,8 +381,7 @@ AT_API at_status at_site_open(at_sites *sites, const char *name, const at_variab
 
 /* Restricts the configurations of a site, before its first use: those for which `valid` returns 0
  * are never used. at_site_begin() of any thread calls `valid` until the site is decided; `valid`
- * must not call functions of that site. A valid configuration, the first, replaces an invalid
- * default. */
+ * must not call functions of that site. If the default is invalid, the first valid one is used. */
 typedef int at_site_valid(void *context, const at_variable *values, size_t count);
 AT_API at_status at_site_restrict(at_site *site, at_site_valid *valid, void *context,
                                   at_error *error);
@@ -393,12 +391,10 @@ AT_API at_status at_site_restrict(at_site *site, at_site_valid *valid, void *con
  * neither. AT_NOT_FOUND if no configuration is valid. */
 AT_API at_status at_site_begin(at_site *site, void *stream, at_values *values, at_error *error);
 
-/* Ends the call of `values`. AT_USAGE for values of another site or of a call known to have
- * ended. */
+/* Ends the call of `values`. AT_USAGE if the call is of another site or known to have ended. */
 AT_API at_status at_site_end(at_site *site, void *stream, const at_values *values, at_error *error);
 
-/* Replaces at_site_end() if the values cannot be used; they are not given again. Begin a new
- * one. */
+/* Replaces at_site_end() if the values cannot be used; they are not given again. Begin anew. */
 AT_API at_status at_site_invalid(at_site *site, const at_values *values, at_error *error);
 
 /* Ends tuning: the present choice stays. It is stored only if it was decided. */
