@@ -140,7 +140,7 @@ void kokkosp_declare_input_type(const char *name, size_t id, kokkos_info *info)
     declare(name, id, info, false);
 }
 
-/* Writes a version of the program, which states none: size and time of its file. */
+/* Writes the size and time of the program's file, which stand for the program's version. */
 static void version_of_program(char *out, size_t out_bytes)
 {
     struct stat s;
