@@ -137,7 +137,7 @@ AT_API at_status at_open(const char *folder, at_results **out, at_error *error);
 AT_API const char *at_results_problem(const at_results *results, size_t index);
 AT_API void at_close(at_results *results);
 
-/* Describes the GPU of the thread's current CUDA context. AT_NO_DEVICE if there is none. */
+/* Describes the GPU of the thread's current context. AT_NO_DEVICE without a driver or context. */
 AT_API at_status at_current_gpu(at_gpu *out, at_error *error);
 
 /* ---- picking ---- */
@@ -394,7 +394,7 @@ AT_API at_status at_site_begin(at_site *site, void *stream, at_values *values, a
 /* Ends the call of `values`. AT_USAGE if the call is of another site or known to have ended. */
 AT_API at_status at_site_end(at_site *site, void *stream, const at_values *values, at_error *error);
 
-/* Replaces at_site_end() if the values cannot be used; they are not given again. Begin anew. */
+/* Replaces at_site_end() if the values are unusable. They are not given again; begin a new call. */
 AT_API at_status at_site_invalid(at_site *site, const at_values *values, at_error *error);
 
 /* Ends tuning: the present choice stays. It is stored only if it was decided. */
