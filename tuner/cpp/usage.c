@@ -363,8 +363,8 @@ static void add_extent(word_list *w, cpp_lexer *l)
     }
 }
 
-/* Lists the factors of an index: BLOCK and VEC in blockIdx.x * BLOCK * VEC, from behind
- * blockIdx. */
+/* Lists the factors of an index, from behind its word: BLOCK and VEC in blockIdx.x * BLOCK *
+ * VEC. */
 static void add_factors(word_list *w, cpp_lexer at, const cpp_token before[2])
 {
     if (cpp_is(before[1], "*"))
