@@ -76,8 +76,8 @@ static bool find_around(const char *const *folders, size_t folder_count, const c
     return false;
 }
 
-/* Finds a file and its name below its folder: beside the file that includes "name", or in
- * folders. */
+/* Finds a file and its name below its folder: beside the file that includes it, if that says
+ * "name", then in the folders. */
 static bool find_file(const char *const *folders, size_t folder_count, const char *from,
                       const char *from_path, const char *name, bool is_quoted, char path[PATH_MAX],
                       char own_name[PATH_MAX])

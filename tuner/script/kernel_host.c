@@ -99,7 +99,8 @@ static void add_words(lua_State *L, cpp_span text)
     }
 }
 
-/* host.open_kernel(name) returns { kernels, macros, words, template_words }, or nil and why. */
+/* host.open_kernel(name) returns { kernels, macros, words, template_words }, or nil and the end of
+ * a message if there is no such file. */
 static int host_open_kernel(lua_State *L)
 {
     script *s = script_of(L);

@@ -212,7 +212,8 @@ static void push_string(lua_State *L, const kernel_syntax *k, cx_string s)
     k->disposeString(s);
 }
 
-/* Finds where a node's first token is written, perhaps in a macro. Returns the bytes there. */
+/* Finds a node's first token, perhaps in a macro. Returns the bytes of the token's file, or
+ * NULL. */
 static const char *find_spelling(const kernel_syntax *k, cx_cursor c, cx_file *file, unsigned *line,
                                  unsigned *offset, size_t *size)
 {

@@ -1,5 +1,4 @@
-/* Reads the table that autotune.lua made of at.pattern{...}. Only expressions and files may
- * fail. */
+/* Reads the table of at.pattern{...}, whose shape is checked; checks its expressions and files. */
 #include <lauxlib.h>
 #include <limits.h>
 #include <stdio.h>

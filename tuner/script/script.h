@@ -104,8 +104,8 @@ typedef struct script_options {
     bool without_templates;
     size_t memory_limit_bytes;  /* 0: 256 MiB */
     uint64_t instruction_limit; /* 0: a default of about two seconds */
-    /* Called every few milliseconds of a script's run; true ends it with AT_INTERRUPTED. May be
-     * NULL. */
+    /* Called every few milliseconds while the script is loaded or evaluated; true ends that with
+     * AT_INTERRUPTED. May be NULL. */
     bool (*stop)(void *context);
     void *stop_context;
 } script_options;
@@ -123,7 +123,8 @@ void script_free(script *s); /* `s` may be NULL */
  * Warnings do not change what is tuned. */
 const char *script_warning_text(const script *s, size_t place, int *line);
 
-/* Calls `tell` for each repeated key of a table in the script. Lua takes the last value. */
+/* Calls `tell` for each repeated key of a table in the script. Lua silently takes the last
+ * value. */
 void script_report_repeated_keys(const script *s,
                                  void (*tell)(void *context, const char *path, int line,
                                               const char *text),

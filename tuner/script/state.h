@@ -339,7 +339,8 @@ void script_load_text(lua_State *L, const char *text, size_t size_bytes, const c
 /* Runs one of the tool's own Lua files with a table of functions as argument. Pushes its result. */
 void script_run_own(lua_State *L, const char *file);
 
-/* nearest(word, names) returns the name that `word` misspells; parse(text) returns a value. */
+/* nearest(word, names) returns the name that `word` misspells, or nil; parse(text) returns the
+ * value that a person typed. */
 int script_nearest(lua_State *L);
 int script_parse(lua_State *L);
 

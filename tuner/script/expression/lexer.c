@@ -189,7 +189,7 @@ static void strip_quotes(token *t)
     t->length -= both < t->length ? both : t->length;
 }
 
-/* Reads a key, from behind its first token to behind the equals sign. Returns false without key. */
+/* Reads a key, from its first token to behind the equals sign. Returns false if there is no key. */
 static bool read_key(token first, lexer *ahead, token *key)
 {
     *key = first;

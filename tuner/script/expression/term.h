@@ -100,7 +100,8 @@ typedef struct vector_step {
     int64_t constant;
 } vector_step;
 
-/* Compiles a term into `steps`. Returns their number, or 0 if Lua has to evaluate the term. */
+/* Compiles a term into `steps`, which have room for VECTOR_MOST_STEPS. Returns their number, or 0
+ * if Lua has to evaluate the term. */
 size_t vector_compile(const node *term, vector_resolve resolve, void *context, vector_step *steps);
 
 /* Evaluates a truth for `count` (1 .. VECTOR_MOST_VALUES) values of input `varied`, or, if that is
