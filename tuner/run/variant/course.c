@@ -11,10 +11,9 @@
 /* ---- the rule ---- */
 
 /* The ratio of a first launch to the best time above which a device leaves a variant. A race drops
- * variants whose first samples take 1.3 times as long. The difference covers the error of a single
- * cold launch: caches and page tables cost a launch microseconds, and a throttled chip takes twice
- * as long. Launches below TOO_SLOW_LEAST_NS take no longer than the checks and comparisons that
- * leaving a variant saves. */
+ * variants at 1.3. The difference covers the error of one cold launch: caches and page tables cost
+ * microseconds, and a throttled chip takes twice as long. Launches below TOO_SLOW_LEAST_NS take no
+ * longer than the checks and comparisons that leaving a variant saves. */
 static const double TOO_SLOW = 4;
 static const int64_t TOO_SLOW_LEAST_NS = 2 * 1000 * 1000;
 
@@ -134,8 +133,7 @@ static bool find_entry(const variant_log *log, const candidate *c, journal_entry
            entry->found.sample_count <= DEVICE_MAX_SAMPLES;
 }
 
-/* Gives the candidate the outcome of an earlier run, at home or on another GPU, with the results of
- * later checks. Returns false if there is none. */
+/* Gives the candidate an earlier run's outcome and later checks. Returns false if there is none. */
 static bool find_logged(variant_log *log, candidate *c)
 {
     journal_entry entry;
@@ -160,7 +158,7 @@ static bool find_logged(variant_log *log, candidate *c)
     return true;
 }
 
-/* ---- their course ---- */
+/* ---- candidates through the stages ---- */
 
 void course_move(pipeline *p, candidate *c, candidate_stage to)
 {
@@ -174,8 +172,7 @@ size_t course_compiling(const pipeline *p)
     return p->table.at[CANDIDATE_COMPILING] + p->table.at[CANDIDATE_RECOMPILING];
 }
 
-/* Returns true if the candidate, or a twin that it stands for, is the configuration that is tried
- * in any case. */
+/* Returns true if the candidate or a follower of it is the one that is tried however slow. */
 static bool is_kept(const pipeline *p, const candidate *c)
 {
     while (c && (!p->options.kept || c->configuration != *p->options.kept))
@@ -196,7 +193,6 @@ static void count_finished(pipeline *p, candidate *c)
     memory_add(&p->finished, &p->finished_count, &c, sizeof c);
 }
 
-/* Finishes a twin after the candidate that stands for it. */
 static void finish_twin(pipeline *p, candidate *c)
 {
     bool known = c->from_journal;
@@ -249,7 +245,6 @@ static void note_hang(pipeline *p, const candidate *c)
     p->state.all_hang = cause && !*cause->text;
 }
 
-/* Returns the values that a candidate shares with variants that hung, or NULL. */
 static const hang_cause *find_cause(const pipeline *p, const candidate *c)
 {
     if (p->hangs.count == 0)
@@ -258,8 +253,7 @@ static const hang_cause *find_cause(const pipeline *p, const candidate *c)
     return hangs_find(&p->hangs, p->indices);
 }
 
-/* Returns true if `c` may race at home and is faster than `than` (which may be NULL) by the share
- * `gain`. */
+/* Returns true if `c` may race at home and is faster than `than` (may be NULL) by `gain`. */
 static bool is_faster(const pipeline *p, const candidate *c, const candidate *than, double gain)
 {
     if (!candidate_may_race(c) || !c->fastest_ns)
@@ -332,8 +326,7 @@ void course_finish(pipeline *p, candidate *c)
         candidate_drop_images(c);
 }
 
-/* Makes `c` a twin of `first`, which has the same code. If `first` is NULL finishes `c` with its
- * outcome. */
+/* Makes `c` a twin of `first`, which has the same code, or finishes `c` if `first` is NULL. */
 static void finish_or_join(pipeline *p, candidate *c, candidate *first)
 {
     if (first)

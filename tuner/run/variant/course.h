@@ -1,7 +1,6 @@
-/* The rule for the next step of a candidate, the state of the pipeline, and the functions that move
- * candidates from stage to stage. pipeline.c has sources compiled, trying.c has devices try
- * compiled candidates, course.c asks the rule and finishes candidates. Only these files include
- * this header. */
+/* The rule for a candidate's next step, the state of the pipeline, and the functions that move
+ * candidates between stages. pipeline.c has sources compiled, trying.c has devices try candidates,
+ * course.c asks the rule and finishes candidates. No other file includes this header. */
 #ifndef AUTOTUNE_RUN_VARIANT_COURSE_H
 #define AUTOTUNE_RUN_VARIANT_COURSE_H
 
@@ -18,9 +17,8 @@
 
 /* ---- the rule ----
  *
- * candidate_next() has the one rule of a run for the next step of a candidate. Input: facts about
- * the candidate and about the run. Output: one step. The pipeline asks first about the candidate
- * that was added first. */
+ * The one rule of a run for a candidate's next step. Input: facts about the candidate and the run.
+ * The pipeline asks first about the candidate that was added first. */
 typedef enum next_step {
     NEXT_WAIT, /* nothing, until a fact changes */
     NEXT_COMPILE,
@@ -72,10 +70,9 @@ typedef struct next_facts {
  *             else                                                               WAIT
  *   others                                                                       WAIT
  *
- * Without REJECT_HANGING each variant that hangs costs a run the watchdog's time, which is seconds.
- * Without CHECK and PROVE an interrupted run has nothing to record. Without PREPARE a race
- * waits for its compilers. Beside this rule a device leaves a variant after its first launch by
- * next_limit_ns(), so that no variant costs more than one launch that cannot win. */
+ * Without REJECT_HANGING each hang costs the watchdog's time, which is seconds. Without CHECK and
+ * PROVE an interrupted run has nothing to record. Without PREPARE a race waits for its compilers. A
+ * device also leaves a variant after its first launch by next_limit_ns(). */
 next_step candidate_next(const next_facts *f);
 
 /* Returns the time of a first launch, in ns, above which a variant cannot be the fastest. `best_ns`
@@ -99,9 +96,8 @@ typedef struct variant_log { /* all pointers are borrowed */
     at_error *trouble; /* receives the journal's error */
 } variant_log;
 
-/* Only course_move() changes a candidate's stage. A candidate enters `finished` once, when its
- * outcome is known, and may be compiled again for the race later. At most one candidate at a time
- * is checked apart from its first samples. */
+/* Only course_move() changes a stage. A candidate enters `finished` once, when its outcome is
+ * known. At most one candidate at a time is checked apart from its first samples. */
 struct pipeline {
     session *session;
     pipeline_options options;
@@ -117,8 +113,7 @@ struct pipeline {
 
     bool abandoned; /* no further candidate goes to a device */
 
-    /* No candidate before first_waiting waits for a device. The WAITING candidates have
-     * compiled_bytes of machine code. */
+    /* No candidate before first_waiting is WAITING. WAITING ones hold compiled_bytes of code. */
     size_t first_waiting, compiled_bytes;
     size_t tries; /* tries that devices answered */
 
@@ -140,7 +135,6 @@ struct pipeline {
 
 void course_move(pipeline *p, candidate *c, candidate_stage to);
 
-/* Returns the number of candidates that are being compiled. */
 size_t course_compiling(const pipeline *p);
 
 /* Asks the rule about a candidate. */
@@ -153,8 +147,7 @@ void course_reject(pipeline *p, candidate *c);
  * before it that are likely to hang. Returns NULL if none waits. */
 candidate *course_next_waiting(pipeline *p);
 
-/* Returns true if a candidate needs no compilation: its twin is known, whose outcome it follows, or
- * the journal has its outcome or its twin's. */
+/* Returns true if a candidate needs no compilation: a twin or the journal has its outcome. */
 bool course_recognise(pipeline *p, candidate *c);
 
 /* Handles a candidate whose last compile result arrived: it waits for a device or follows its twin.
@@ -167,8 +160,7 @@ void course_queue(pipeline *p, candidate *c);
 /* Finishes a candidate with an outcome, and the candidates that follow it. */
 void course_finish(pipeline *p, candidate *c);
 
-/* Returns the launch time above which a candidate is too slow on its GPU, or 0 if it has no
- * limit. */
+/* Returns the launch time above which a candidate is too slow on its GPU, or 0 (no limit). */
 int64_t course_too_slow_ns(const pipeline *p, const candidate *c);
 
 /* Writes the result of a check or proof after the outcome to the journal. A candidate that is wrong
@@ -178,7 +170,6 @@ void course_keep_check(pipeline *p, candidate *c, const char *check);
 /* Finds the leader anew if it turned out to be wrong. */
 void course_settle_leader(pipeline *p);
 
-/* Ends the check of p->checking. */
 void course_end_check(pipeline *p);
 
 /* Takes all events of a device and gives it work. Returns AT_NOT_FOUND if there are no more events,
@@ -188,7 +179,6 @@ at_status trying_drain(pipeline *p, size_t from, bool *moved, at_error *error);
 /* Notes the GPU that measures or measured the candidate, and sets its key from c->source. */
 void variant_log_put_on(const variant_log *log, candidate *c, size_t gpu_number);
 
-/* Writes the candidate's outcome to the journal. */
 void variant_log_keep(variant_log *log, const candidate *c);
 
 #endif

@@ -71,8 +71,7 @@ static void suspect(hangs *h, hang_cause *cause)
     memory_add(&h->causes, &h->count, cause, sizeof *cause);
 }
 
-/* Suspects the values that the latest variant that hung has in common with each pair of earlier
- * ones. */
+/* Suspects the values that the latest hung variant shares with each pair of earlier ones. */
 static void suspect_with_others(hangs *h)
 {
     const size_t width = h->pattern->parameter_count, others = h->hung_count - 1;
@@ -88,7 +87,7 @@ static void suspect_with_others(hangs *h)
         }
 }
 
-/* Drops the causes whose values a configuration has that ended. */
+/* Drops the causes that an ended configuration contradicts. */
 static void clear(hangs *h, const uint16_t *indices)
 {
     size_t kept = 0;

@@ -1,11 +1,10 @@
 /* Finds the parameter values that variants which hang have in common.
  *
- * Each variant that hangs costs seconds, and an endless loop is seldom in one variant alone. Input:
- * the configurations that hung, and those that ended. Output: the configurations that are likely to
- * hang as well. If three that hung share parameter values, and no variant with all these values has
- * ended, the values are the likely cause, and other configurations with them need not be tried. A
- * configuration that differs in one of the values is still tried: that tells which value is the
- * cause. If the three share no value, the cause is in the code that all variants share. */
+ * Each hang costs seconds, and an endless loop is seldom in one variant alone. Input:
+ * configurations that hung or ended. Output: configurations that are likely to hang. Values that
+ * three hung configurations share are the likely cause, unless a variant with all these values has
+ * ended. A configuration that differs in one of the values is still tried, which narrows the cause.
+ * If the three share no value, the cause is in the code that all variants share. */
 #ifndef AUTOTUNE_RUN_VARIANT_HANGS_H
 #define AUTOTUNE_RUN_VARIANT_HANGS_H
 

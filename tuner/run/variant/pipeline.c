@@ -62,8 +62,7 @@ size_t pipeline_in_flight(const pipeline *p)
            at[CANDIDATE_CHECK_DUE] + at[CANDIDATE_CHECKING];
 }
 
-/* A search that learns knows less the further it runs ahead. It gets just enough room to keep all
- * workers busy. */
+/* A search that learns knows less the further it runs ahead, so it only keeps the workers busy. */
 size_t pipeline_room(const pipeline *p)
 {
     size_t width = p->options.is_blind
@@ -102,8 +101,7 @@ static at_status emit_and_submit(pipeline *p, candidate *c, bool resumable, at_e
     return status;
 }
 
-/* Proves the first variants, which are likely to win and were compiled for their ragged problems at
- * once. */
+/* The first variants are likely to win and were compiled for their ragged problems at once. */
 static at_status prove_whole(pipeline *p, at_error *error)
 {
     const uint64_t *kept = p->options.kept;
@@ -139,8 +137,7 @@ void pipeline_expect_race(pipeline *p, size_t entrants, bool checks_leader)
     p->checks_leader = checks_leader;
 }
 
-/* Has the leader checked and then proven, because an interrupted run records only a checked variant
- * (summarise.c). A race checks its own winner. */
+/* An interrupted run records only a checked variant (summarise.c). A race checks its own winner. */
 static at_status attend_leader(pipeline *p, at_error *error)
 {
     course_settle_leader(p);
@@ -157,13 +154,11 @@ static at_status attend_leader(pipeline *p, at_error *error)
     return next == NEXT_PROVE ? pipeline_prove(p, c, false, error) : AT_OK;
 }
 
-/* Returns a candidate's time for the race, or 0 if it may not race. */
 static int64_t racing_ns(const pipeline *p, const candidate *c)
 {
     return candidate_may_race(c) ? pipeline_prior_ns(p, c) : 0;
 }
 
-/* Returns the fastest candidate that is not compiled for its ragged problems, or NULL. */
 static candidate *fastest_deferred(const pipeline *p)
 {
     candidate *found = NULL;
@@ -245,7 +240,6 @@ static void take_compiled(pipeline *p, compile_result *r)
         course_compiled(p, c);
 }
 
-/* Takes all compile results that are there, without waiting. Sets *moved if there were any. */
 static at_status drain_compiled(pipeline *p, bool *moved, at_error *error)
 {
     at_status status = AT_OK;
@@ -331,7 +325,7 @@ candidate *pipeline_take_proof(pipeline *p, bool keeps)
     return c;
 }
 
-/* Waits for compile workers, devices and the prover: the only wait of a run. */
+/* The only wait of a run. */
 static void wait_for_all(const pipeline *p, int timeout_ms)
 {
     poll_set set;

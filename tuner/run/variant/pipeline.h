@@ -1,10 +1,9 @@
-/* The pipeline: takes configurations through emission, compilation, check and first samples.
- * variant.h has the table of the stages, course.h the rule for the next step.
+/* The pipeline: takes configurations through emission, compilation, check and first samples
+ * (stages: variant.h; rule for the next step: course.h).
  *
- * Input: configurations of the session's space. Output: candidates with an outcome, in the order in
- * which they finish. Compilation runs ahead of the device by a bounded amount, so that the device
- * always has a few requests queued. If the session has no device, a compiled candidate is finished.
- */
+ * Input: configurations of the session's space. Output: candidates in the order of their outcomes.
+ * Compilation runs ahead by a bounded amount, so that the device always has a few requests queued.
+ * In a session without a device, a compiled candidate is finished. */
 #ifndef AUTOTUNE_RUN_VARIANT_PIPELINE_H
 #define AUTOTUNE_RUN_VARIANT_PIPELINE_H
 
@@ -29,9 +28,9 @@ typedef struct pipeline_options {
     double racing; /* ratio to the best time above which a race leaves a variant out; 0 if no race
                       follows: every variant is then checked and sampled */
     bool is_blind; /* the search does not learn and asks for many configurations at once */
-    /* Variants are compiled for and checked on their ragged problems only if a race wants them,
-     * except the first `whole` ones, which are also proven. That halves the compilation if most
-     * variants are too slow to race. */
+    /* Defers the ragged problems until a race wants the variant, except for
+     * the first `whole` variants, which are also proven. Saves half of the compilation.
+     */
     bool defers_ragged;
     size_t whole;
 } pipeline_options;
@@ -58,7 +57,7 @@ typedef struct pipeline_state { /* for the search, progress and the summary */
     at_error journal_trouble; /* why the journal ended early, if it did */
 } pipeline_state;
 
-/* The session is borrowed. */
+/* Borrows the session. */
 pipeline *pipeline_new(session *s, const pipeline_options *o);
 void pipeline_free(pipeline *p); /* `p` may be NULL. Frees the candidates, too. */
 
@@ -68,60 +67,49 @@ size_t pipeline_room(const pipeline *p);
 /* Starts a configuration. */
 at_status pipeline_add(pipeline *p, uint64_t configuration, at_error *error);
 
-/* Compiles the missing machine code of a candidate: dropped code, and with `ragged` the code for
- * its ragged problems. The outcome stays, unless the code does not compile. The candidate is ready
- * when nothing is in flight. */
+/* Compiles a candidate's missing code: dropped code, and with `ragged` that for its ragged
+ * problems. The outcome stays unless compilation fails. Ready when nothing is in flight. */
 at_status pipeline_recompile(pipeline *p, candidate *c, bool ragged, at_error *error);
 
-/* Sets the number of entrants of a race that begins soon (0 if none does), which idle workers
- * compile for their ragged problems; and whether the leader is checked on its ragged problems and
- * proven while the search goes on. Before the first call both are off. */
+/* Announces a race: idle workers compile its `entrants` (0 if no race is near) for their ragged
+ * problems. `checks_leader`: the leader is checked on these and proven during the search. */
 void pipeline_expect_race(pipeline *p, size_t entrants, bool checks_leader);
 
-/* Abandons the candidates that are being compiled or wait for a device, because the time is up.
- * They get no outcome and are not returned. */
+/* Abandons candidates that compile or wait for a device. They get no outcome and never return. */
 void pipeline_abandon_queue(pipeline *p);
 
-/* Returns the number of candidates that are being compiled, wait for a device or are on one, also
- * for a check. Candidates that follow a twin do not count. */
+/* Counts candidates that compile, wait for a device or are on one, except followers of a twin. */
 size_t pipeline_in_flight(const pipeline *p);
 
 /* Advances whatever can advance. If nothing can, waits up to `timeout_ms`. Returns AT_DEVICE or
  * AT_NO_DEVICE if the device is lost for good. */
 at_status pipeline_step(pipeline *p, int timeout_ms, at_error *error);
 
-/* Advances only proofs and compilation, while the device does other work. If nothing can advance,
- * waits up to `timeout_ms`. */
+/* Does the same for proofs and compilation alone, while the device does other work. */
 at_status pipeline_watch_proofs(pipeline *p, int timeout_ms, at_error *error);
 
 /* Returns the next finished candidate, each once, or NULL. */
 candidate *pipeline_take(pipeline *p);
 
-/* Begins a proof of a candidate that has none. `hurry`: it goes before the others. Does nothing
- * without a prover. */
+/* Begins a missing proof, before all others if `hurry`. Does nothing without a prover. */
 at_status pipeline_prove(pipeline *p, candidate *c, bool hurry, at_error *error);
 
-/* Returns the next candidate whose proof was decided, after candidate_judge(), or NULL. `keeps`: a
- * rejection goes to the journal, as it must before the race of the remaining candidates. */
+/* Returns the next candidate with a decided proof, after candidate_judge(), or NULL. `keeps`:
+ * writes a rejection to the journal, as is needed before the race of the remaining candidates. */
 candidate *pipeline_take_proof(pipeline *p, bool keeps);
 
-/* Gives twins the outcome of the candidate that stands for them, independent of the order in which
- * they were tried: `preferred` (may be NULL), else the lowest configuration. Called before and
- * after a race. */
+/* Gives twins the outcome of their representative (twins_elect()), before and after a race. */
 void pipeline_settle_twins(pipeline *p, const candidate *preferred);
 
-/* Returns the likely value of a candidate's fastest sample on the home GPU, or 0. It only guides a
- * search. */
+/* Returns the likely fastest sample of a candidate on the home GPU, or 0. Only guides a search. */
 double pipeline_likely_ns(const pipeline *p, const candidate *c);
 
 /* Returns a candidate's fastest sample in the measure of the race at home (gpus_prior_ns), or 0. */
 int64_t pipeline_prior_ns(const pipeline *p, const candidate *c);
 
-/* Lists the other GPUs that are ready and not lost. `out` has room for WORKERS_MOST_OTHERS; the
- * workers are borrowed. Returns their number. */
+/* Writes the ready other GPUs (borrowed) to out[WORKERS_MOST_OTHERS]. Returns their number. */
 size_t pipeline_ready_others(const pipeline *p, device_worker **out);
 
-/* Returns all candidates so far. */
 const candidates *pipeline_candidates(const pipeline *p);
 
 const pipeline_state *pipeline_get_state(const pipeline *p);

@@ -19,12 +19,11 @@
 #define REFERENCE_IDS (UINT64_C(1) << 62)
 #define LARGER_IDS (UINT64_C(1) << 61) /* shifted right by one and two for the other growths */
 
-/* Processes that simulate: one for so many cores, because a small problem has too few blocks to
- * keep more cores busy. */
+/* Simulating processes: one for eight cores; a small problem has too few blocks for more. */
 enum { MOST_WORKERS = 4, CORES_A_WORKER = 8 };
 
-/* Jobs that a worker has: one under way, and one so that the worker does not wait for the tuner.
- * All others can still be overtaken. */
+/* Jobs at a worker: one runs, and one waits, so that the worker need not. Others can be overtaken.
+ */
 enum { SENT_AHEAD = 2 };
 
 /* The time without a decision after which the user is told the reason. */
@@ -49,11 +48,10 @@ typedef struct job {
     proof proof;
 } job;
 
-/* larger[] are the provers of larger problems (proof_growth), NULL until they are needed, and NULL
- * in those provers themselves. They try variants under the numbers of their jobs: first variants
- * without a compared result of the tuned problem, on whole problems that are as large as possible;
- * then variants with a loop that never went round twice, on blocks of larger problems, or on whole
- * ones if the variant's blocks depend on each other (device_coverage). */
+/* larger[] are provers of larger problems (proof_growth): NULL until they are needed, and in these
+ * provers themselves. They try a job's variant under the job's number: if no result of the tuned
+ * problem was compared, on the largest possible whole problems; then, if a loop never went round
+ * twice, on blocks of larger problems, or whole ones if blocks depend on each other. */
 struct prover {
     prover *larger[GROWTH_COUNT];
     bool is_larger;
@@ -75,9 +73,8 @@ struct prover {
     proof_results *results; /* results that were not taken; owned */
     size_t results_count;
     char why[1024];  /* why nothing can be proven; "" if proofs are possible */
-    uint64_t broken; /* lowest compile id of a reference that does not compile, with its message in
-                        broken_why; UINT64_MAX if all compile. The lowest, so that the message does
-                        not depend on the order of compilation */
+    uint64_t broken; /* lowest compile id of a reference that does not compile, whatever the order
+                        of compilation; broken_why is its message; UINT64_MAX if none */
     char broken_why[1024];
     bool is_script_wrong; /* `why` is an error of the script */
     job **jobs;
@@ -167,7 +164,6 @@ static prover *create(script *s, compile_pool *pool, const char *arch, trace *sh
     return p;
 }
 
-/* Gives up with a reason that begins with the place of the error. */
 static void give_up_for(prover *p, const at_error *e)
 {
     char why[sizeof p->why];
@@ -272,8 +268,7 @@ static job *add_job(prover *p, uint64_t id, const uint16_t *indices)
     return j;
 }
 
-/* Returns true if no earlier slot has the same compiled text with these entries. Sets
- * j->same[slot]. */
+/* Returns true if no earlier slot has the same text with these entries. Sets j->same[slot]. */
 static bool is_new(job *j, size_t slot, const emitted *source)
 {
     memcpy(j->texts[slot], source->hash, sizeof j->texts[slot]);
@@ -433,7 +428,6 @@ static at_status feed(prover *p, at_error *error)
     return status;
 }
 
-/* Asks the first worker for the oracle's results of each problem. */
 static at_status ask_results(prover *p, at_error *error)
 {
     at_status status = AT_OK;
@@ -445,8 +439,7 @@ static at_status ask_results(prover *p, at_error *error)
     return status;
 }
 
-/* Keeps an answer; answers come in the order of the requests. A problem that runs in blocks has no
- * results. */
+/* Keeps the answer to the earliest open request. Problems that run in blocks have no results. */
 static void keep_results(prover *p, device_event *e)
 {
     const size_t number = p->results_told++;
@@ -618,15 +611,14 @@ static at_status step_larger(prover *p, prover *larger, at_error *error)
     return status;
 }
 
-/* Returns true if the reference failed. A failure of a baseline that is the oracle is a
- * variant's. */
+/* Returns true if the reference failed. A failure of a baseline oracle is a variant's. */
 static bool blames_reference(const prover *p, const device_event *e)
 {
     return e->status == AT_SCRIPT && script_oracle(p->script) == ORACLE_REFERENCE;
 }
 
-/* Takes a worker's answer. An answer with a status comes from the worker, the simulator or the
- * reference, and leaves the variant unknown. */
+/* Takes a worker's answer. An answer with a status leaves the variant unknown.
+ */
 static void judge(prover *p, device_event *e)
 {
     job *j = p->jobs[e->id];

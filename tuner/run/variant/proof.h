@@ -1,12 +1,11 @@
 /* Proofs: runs variants on a simulated device that reports every fault.
  *
- * Input: configurations. Output for each: a proof that the variant did nothing wrong on a small
- * problem, on the ragged problems and in sampled blocks of the tuned problem, with the coverage; or
- * the fault; or the reason why nothing is known (an instruction that is not simulated, a problem
- * that is too large). Variants are compiled to PTX in a pool that others may share. Device workers
- * of the prover's own run them, one for every eight cores and four at most, so that proofs take
- * idle cores and endanger nothing. A failure of the prover itself makes proofs unknown and is no
- * error of the run. */
+ * Input: configurations. Output for each: a proof that the variant is right on a small problem, on
+ * the ragged problems and in sampled blocks of the tuned problem; or its fault; or the reason why
+ * nothing is known (an instruction that is not simulated, a problem that is too large). Variants
+ * are compiled to PTX in a pool that others may share. The prover's own device workers run them,
+ * one for eight cores and four at most, so that proofs take idle cores. If the prover itself fails,
+ * proofs are unknown, and the run goes on. */
 #ifndef AUTOTUNE_RUN_VARIANT_PROOF_H
 #define AUTOTUNE_RUN_VARIANT_PROOF_H
 
@@ -55,23 +54,19 @@ prover *prover_new(script *s, compile_pool *pool, const char *arch, bool as_set,
                    trace *shown);
 void prover_free(prover *p); /* `p` may be NULL. */
 
-/* Returns the problems that variants run on: "the small problem n=4096, the ragged problem n=1003,
- * blocks of the tuned problem n=16777216". */
+/* Returns the problems that variants run on: "the small problem n=4096, the ragged ...". */
 const char *prover_problems(const prover *p);
 
-/* Queues a configuration; prover_take() returns its proof. Returns AT_SCRIPT if the configuration
- * cannot be emitted. */
+/* Queues a configuration for prover_take(). Returns AT_SCRIPT if it cannot be emitted. */
 at_status prover_add(prover *p, uint64_t id, const uint16_t *indices, at_error *error);
 
 /* Moves a queued configuration before all others that no worker has begun. */
 void prover_hurry(prover *p, uint64_t id);
 
-/* Ends the proof of a queued configuration as unknown, for the reason `why`, unless a worker has
- * begun it. */
+/* Ends a queued proof as unknown, for the reason `why`, unless a worker has begun it. */
 void prover_withdraw(prover *p, uint64_t id, const char *why);
 
-/* Returns true if a compile result is the prover's. The caller gives it to prover_compiled(), which
- * takes what it needs. */
+/* Returns true if a compile result is for prover_compiled(), which takes what it needs. */
 bool prover_owns(uint64_t compile_id);
 at_status prover_compiled(prover *p, compile_result *r, at_error *error);
 
@@ -82,8 +77,7 @@ at_status prover_step(prover *p, at_error *error);
  * Waits up to `timeout_ms` if no proof is ready. */
 at_status prover_work(prover *p, int timeout_ms, at_error *error);
 
-/* Returns how many thousandths of the tuned problem have run on a worker that runs all of it, or
- * 0. */
+/* Returns the thousandths of the tuned problem that ran on a worker that runs all of it, or 0. */
 uint64_t prover_permille(const prover *p);
 
 /* Returns the number of configurations whose proof has not been taken. */
@@ -100,17 +94,15 @@ typedef struct proof_results {
     size_t size_bytes;
 } proof_results;
 
-/* Has the workers tell the results of a baseline that is the oracle, for every problem that runs
- * whole. */
+/* Asks the workers for the results of a baseline oracle on every problem that runs whole. */
 void prover_tell_results(prover *p);
 /* Takes the next results. Returns false if none are ready. */
 bool prover_take_results(prover *p, proof_results *out);
 /* Returns true if more results will come. */
 bool prover_has_results(const prover *p);
 
-/* Tells the user once, on stderr, that the reference runs first and what to do about it, if
- * variants have been with a worker for 10 s and no proof is decided. Prints nothing if the script
- * has no reference that runs. `shown` is cleared first. */
+/* Tells the user once, on stderr, that the reference runs first and what to do about it, if no
+ * proof is decided 10 s after the first job. Needs a reference that runs. Clears `shown`. */
 void prover_tell_wait(prover *p, progress *shown);
 
 /* Adds what an event loop must wait for before the next prover_step(). */

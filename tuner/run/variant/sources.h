@@ -1,5 +1,4 @@
-/* The sources of a variant, one for each problem that it is timed or checked on; and the identity
- * of variants. */
+/* The sources of a variant, one for each of its problems, and the identity of variants. */
 #ifndef AUTOTUNE_RUN_VARIANT_SOURCES_H
 #define AUTOTUNE_RUN_VARIANT_SOURCES_H
 
@@ -12,9 +11,8 @@ typedef struct sources { /* by slot; empty if the variant is not checked there *
     emitted of[DEVICE_SLOTS];
 } sources;
 
-/* Emits the sources of the configuration `indices`. Sets the candidate's launches, its layout and
- * the problems it is checked on. The caller calls sources_deinit(), also after a failure. Returns
- * AT_SCRIPT or AT_NO_MEMORY. */
+/* Emits the sources of configuration `indices`. Sets the candidate's launches, layout and problems.
+ * The caller calls sources_deinit(), also after a failure. Returns AT_SCRIPT or AT_NO_MEMORY. */
 at_status sources_emit(session *s, const uint16_t *indices, candidate *c, sources *out,
                        at_error *error);
 void sources_deinit(sources *all);
@@ -23,21 +21,17 @@ void sources_deinit(sources *all);
  * hashes of the sources stand for the code that is not compiled yet. */
 void sources_defer_ragged(const sources *all, candidate *c);
 
-/* Submits the sources that must be compiled and sets c->parts to their number. Leaves out sources
- * without launches, sources whose code is there, deferred ragged problems, and sources that equal
- * the tuned problem's. */
+/* Submits the sources that must be compiled; sets c->parts to their number. Leaves out sources
+ * without launches or with code, deferred ragged problems, and copies of the tuned problem's. */
 at_status sources_submit(const sources *all, const session *s, candidate *c, at_error *error);
 
 /* ---- identity ----
  *
- * All variants of a run share the device, the problems and the reference, which are the journal's
- * facts (journal/key.h). Two variants are the same if they agree in everything else that depends on
- * the configuration: the problems they are checked on, the layout of their data, and for each
- * problem the launches (entries, grids, blocks, clusters, shared memory, arguments, constants,
- * views, the transfer) and the compiled text (source, included files and options). The compiled
- * text is compared by the hash of script/emit.h or by the machine code that results from it.
- *
- * Users: twins, the journal (course.h), checks of records (standing/standing.h) and `lint`. Facts
+ * Two variants are the same if they agree in everything that depends on the configuration: their
+ * problems, the layout of their data, and for each problem the launches (entries, grids, blocks,
+ * clusters, shared memory, arguments, constants, views, the transfer) and the compiled text
+ * (source, included files, options). Texts are compared by the hash of script/emit.h or by their
+ * machine code. The journal's facts (journal/key.h) are the same for all variants of a run. Facts
  * that only the compiler needs are in compile/wire.h. */
 /* A variant on one of its problems. */
 typedef struct identity_part {
@@ -53,8 +47,7 @@ journal_key identity_of(const identity_part *parts, size_t count, uint32_t layou
  * has another identity than the same variant without: its outcome says less. */
 void identity_by_source(candidate *c, const sources *all);
 
-/* Sets c->codes[slot] to a hash of the machine code and its resources, or to "" if the code is
- * unknown. */
+/* Sets c->codes[slot] to a hash of machine code and resources, or to "" if the code is unknown. */
 void identity_note_code(candidate *c, size_t slot, const compile_result *r, bool is_ptx);
 
 /* Sets c->code from c->codes. Sets c->has_code to false if one of them is unknown. */

@@ -4,9 +4,9 @@
 
 #include "base/clock.h"
 
-/* The mean time of a try above which the next request is sent only after an answer. The device then
- * waits for a thousandth of its time, and neither an earlier variant that was compiled meanwhile
- * nor the end of the search waits for more than one try. */
+/* If the mean try takes longer, requests are sent one at a time. The device waits for a thousandth
+ * of its time; an earlier variant, or the search's end, waits for one try at most.
+ */
 static const int64_t SLOW_TRY_NS = 50 * 1000 * 1000;
 
 static size_t device_queue(const pipeline *p)

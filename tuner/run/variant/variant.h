@@ -72,17 +72,14 @@ typedef enum candidate_ragged {
     RAGGED_PASSED
 } candidate_ragged;
 
-/* Invariants (candidates_move asserts them):
- *   - `parts` is above 0 while COMPILING or RECOMPILING, may be above 0 while ABANDONED, and is 0
- * in all other stages;
+/* Invariants, asserted by candidates_move():
+ *   - `parts` is above 0 while COMPILING or RECOMPILING, and 0 in all other stages but ABANDONED;
  *   - before FINISHED only a FOLLOWING candidate has a `twin_of`;
  *   - `found` and `fastest_ns` are valid from FINISHED on; `key` and `gpu` from TRYING on, or from
  *     FINISHED on if the outcome is from the journal;
- *   - a candidate that is WAITING or TRYING has all machine code that it needs; a FINISHED one may
- *     have dropped it;
+ *   - a WAITING or TRYING candidate has all its machine code; a FINISHED one may have dropped it;
  *   - a CHECK_DUE or CHECKING candidate has `ragged` == RAGGED_UNCHECKED. */
 typedef struct candidate {
-    /* Identity. */
     uint64_t configuration;   /* index into the space */
     uint64_t id;              /* place in the table */
     char source_hash[33];     /* hash of the tuned problem's source */
@@ -93,13 +90,12 @@ typedef struct candidate {
     bool present[DEVICE_SLOTS];    /* it is timed or checked on this problem */
     uint32_t broken[DEVICE_SLOTS]; /* where it is not present: the constraint that excludes it */
 
-    /* Progress. */
     candidate_stage stage;
     uint8_t parts; /* compile results to come */
     candidate_ragged ragged;
     struct candidate
         *twin_of; /* the candidate that is tried in its place; NULL if it is tried itself */
-    /* The next candidate with the same twin_of; of that candidate itself, the first one. */
+    /* the next candidate with the same twin_of; in their lead: the first */
     struct candidate *next_twin;
     size_t gpu;   /* the pipeline's GPU that measures or measured it */
     bool counted; /* it, or a twin of it, counted as an evaluation of the search */
@@ -111,7 +107,6 @@ typedef struct candidate {
     bool image_shared[DEVICE_SLOTS];   /* the image has kernels of other variants, too */
     char codes[DEVICE_SLOTS][33];      /* hashes of the images and their resources; "" if unknown */
 
-    /* Findings. */
     measurement found;  /* owned; the samples are the first ones, unpaired */
     int64_t fastest_ns; /* fastest first sample; 0 if there is none */
     bool from_journal;  /* an earlier run measured it */
@@ -131,11 +126,9 @@ typedef struct candidates {
 candidate *candidates_add(candidates *table, uint64_t configuration);
 void candidates_deinit(candidates *table);
 
-/* Moves a candidate to another stage. Debug builds assert the table above and the invariants of
- * struct candidate. */
+/* Moves a candidate. Debug builds assert the table above and the invariants of the struct. */
 void candidates_move(candidates *table, candidate *c, candidate_stage to);
 
-/* Returns true if the candidate has an outcome. */
 static inline bool candidate_is_finished(const candidate *c)
 {
     return c->stage >= CANDIDATE_FINISHED;
@@ -150,22 +143,20 @@ static inline bool candidate_may_race(const candidate *c)
 /* Gives the candidate a copy of `found`. */
 void candidate_copy(candidate *c, const measurement *found);
 
-/* Sets the candidate's outcome, with copies of the message and the samples. Compile time and
- * resources stay. */
+/* Sets the outcome, with copies of message and samples. Keeps compile time and resources. */
 void candidate_found(candidate *c, outcome o, const char *message, const int64_t *samples_ns,
                      size_t sample_count);
 
-/* Does the same for a candidate that worked until then. Its samples stay. */
+/* Sets another outcome for a candidate that worked until now. Keeps its samples. */
 void candidate_reject(candidate *c, outcome o, const char *message);
 
-/* Takes a proof's findings and frees its message. A variant that a proof rejects has a wrong
- * result, whatever a device finds later. */
+/* Takes a proof's findings and frees its message. A rejection makes the outcome wrong for good. */
 void candidate_judge(candidate *c, proof *found);
 
 /* Returns the median of its samples, or 0. */
 int64_t candidate_median_ns(const candidate *c);
 
-/* Fills in the variant as a device worker takes it. Borrows the images. */
+/* Fills in the variant for a device worker. Borrows the images. */
 void candidate_variant(const candidate *c, device_variant *out);
 
 /* Returns true if the candidate is not yet compiled for its ragged problems. */
@@ -174,44 +165,40 @@ bool candidate_waits(const candidate *c);
 /* Returns true if the candidate was checked on all problems that it accepts. */
 bool candidate_is_checked(const candidate *c);
 
-/* Returns true if all machine code of the candidate is there. A candidate without launches needs
- * none. */
+/* Returns true if no machine code is missing. A candidate without launches needs none. */
 bool candidate_has_code(const candidate *c);
 
-/* Returns the size of its machine code in bytes. */
 size_t candidate_code_bytes(const candidate *c);
 
 /* Frees the machine code. It can be compiled again. */
 void candidate_drop_images(candidate *c);
 
-/* Twins: variants with the same sources or the same machine code (sources.h).
- *
- * One variant of each class of twins is compiled, checked and timed, and the others take its
- * outcome. The same code with another grid is another variant. */
+/* Twins: variants with the same sources or the same machine code (sources.h). One variant of each
+ * class, its representative, is compiled, checked and timed; the others take its outcome. The same
+ * code with another grid is another variant. */
 typedef struct twins { /* zeroed at first */
     keymap by_source, by_code;
 } twins;
 
 void twins_deinit(twins *t);
 
-/* Enters a variant by c->source. Returns the variant that stands for its class, or NULL if `c` is
- * the first of its class. */
+/* Enters a variant by c->source. Returns the representative, or NULL if `c` is the first. */
 candidate *twins_meet_source(twins *t, const candidates *all, candidate *c);
 
-/* Does the same by c->code, if that is known. */
+/* Does the same by c->code, if the code is known. */
 candidate *twins_meet_code(twins *t, const candidates *all, candidate *c);
 
-/* Returns the variant that stands for this one, which may be itself. */
+/* Returns the representative of a variant, which may be the variant itself. */
 candidate *twins_lead(candidate *c);
 
-/* Makes `lead` stand for `c`. The caller joins the variants that `c` stood for. */
+/* Makes `lead` the representative of `c`. The caller joins the variants that followed `c`. */
 void twins_join(candidate *c, candidate *lead);
 
-/* Gives `c` the outcome of the variant that stands for it. */
+/* Gives `c` the outcome of its representative. */
 void twins_follow(candidate *c);
 
-/* Chooses the variant that stands for each finished class, independent of the order in which they
- * were tried: `preferred` (may be NULL), else the lowest configuration. */
+/* Chooses the representative of each finished class: `preferred` (may be NULL), else the lowest
+ * configuration. The order of the tries has no influence. */
 void twins_elect(const candidates *all, const candidate *preferred);
 
 #endif
