@@ -10,9 +10,8 @@
 #include "base/stats.h"
 #include "run/race/state.h"
 
-/* Proofs that begin during the race: of the fastest entrants, and of all when so few are left. More
- * than reach the finals. A quick run waits only for the winner's proof, and other proofs delay
- * that. */
+/* Proofs that begin during the race: more than reach the finals, and of all entrants when so few
+ * are left. A quick run waits only for the winner's proof, which other proofs delay. */
 enum { PROVE_AHEAD = 12, QUICK_PROVE_AHEAD = 6 };
 
 static int by_configuration(const void *a, const void *b)
@@ -52,8 +51,7 @@ at_status race_driver_new(session *s, pipeline *p, race_log *log, const candidat
     const device_ready *ready = &pipeline_get_state(p)->ready;
     /* A sample that averages a batch has a resolution below a tick. */
     rules.tick_ns = ready->tick_ns / (ready->batch > 1 ? ready->batch : 1);
-    /* The race's questions depend on the order of the entrants, and a resumed run tries them in
-     * another order. */
+    /* The race's questions depend on the order of the entrants, which differs in a resumed run. */
     qsort(d->entrants, d->count, sizeof *d->entrants, by_configuration);
     race_entrant *entrants = memory_new(d->count, sizeof *entrants);
     for (size_t i = 0; i < d->count; i++) {
@@ -99,8 +97,8 @@ static void keep_ceiling(race_driver *d, int64_t ceiling_ns)
     d->state.ceiling_ns = stats_summarise(sorted, count).median_ns;
 }
 
-/* Asks the board for other processes on the chip and for the reasons of a throttle. The board may
- * not know. */
+/* Asks the board for other processes on the chip and the throttle's reasons, if it knows.
+ */
 static at_status ask_board(race_driver *d, uint64_t *throttle, at_error *error)
 {
     device_event e;
@@ -116,14 +114,14 @@ static at_status ask_board(race_driver *d, uint64_t *throttle, at_error *error)
     return AT_OK;
 }
 
-/* Takes the samples of a block, or has the whole block measured again if its clock is off. */
+/* Takes a block's samples, or has the whole block measured again if the clock is off. */
 static at_status take_block(race_driver *d, const device_event *e, at_error *error)
 {
     clock_verdict verdict = clock_watch_judge(&d->watch, e->sm_clock_khz);
     d->state.redone = d->watch.redone;
     d->state.throttled = d->watch.throttled;
     d->state.sm_clock_khz = clock_watch_median_khz(&d->watch);
-    if (verdict == CLOCK_REDO) /* the race asks again for a block that it was not told */
+    if (verdict == CLOCK_REDO) /* the race asks again for a block without an answer */
         return AT_OK;
     keep_ceiling(d, e->ceiling_ns);
     race_tell(d->race, e->samples_ns);
@@ -185,7 +183,6 @@ static at_status sample_block(race_driver *d, const race_question *q, const uint
     return status;
 }
 
-/* Returns the candidate with the fastest first samples whose proof has not begun, or NULL. */
 static candidate *fastest_unproven(const race_driver *d, const uint32_t *order, size_t count)
 {
     candidate *found = NULL;
@@ -198,8 +195,8 @@ static candidate *fastest_unproven(const race_driver *d, const uint32_t *order, 
     return found;
 }
 
-/* Begins proofs, which take idle cores during the race. Their verdicts count only after the race,
- * so that a resumed race takes the same course. */
+/* Begins proofs on idle cores during the race. Their verdicts count only after the race, so that a
+ * resumed race takes the same course. */
 static at_status prove_ahead(race_driver *d, const uint32_t *order, size_t count, at_error *error)
 {
     at_status status = pipeline_watch_proofs(d->pipeline, 0, error);
@@ -245,7 +242,7 @@ static at_status race_block(race_driver *d, const uint32_t *order, size_t count,
     return status;
 }
 
-/* Keeps the winner. Only the record is left to be written. */
+/* Keeps the winner. Only the record is still to be written. */
 static void keep_winner(race_driver *d)
 {
     const race_result *result = race_driver_result(d);
@@ -328,19 +325,17 @@ candidate *race_driver_candidate(const race_driver *d, uint32_t entrant)
 }
 
 /* A race of all variants that the protocol admits takes as long as a whole quick run may. The
- * fastest variant is rarely further off by its first samples than QUICK_PRIOR_RATIO, and any
- * variant within a percent will do: a few blocks tell these from the others, and finals without a
- * result go on for as many again. A default that is much slower would take longer in the finals
- * than all finalists together. */
+ * winner is rarely slower than QUICK_PRIOR_RATIO by its first samples, and any variant within a
+ * percent of it will do: a few blocks tell these from the others. Finals of a default that is much
+ * slower take longer than those of all finalists together. */
 static const double QUICK_PRIOR_RATIO = 1.1, QUICK_DEFAULT_RATIO = 4;
 static const size_t QUICK_ENTRANTS = 24, QUICK_FINALS_BLOCKS = 10,
                     QUICK_LOOKS[RACE_LOOKS] = {4, 6, 8, 12};
 
 /* The samples of one variant differ by a spread, a few thousandths for launches of milliseconds. A
- * variant is not the fastest if its first samples are slower by more than SPREADS times the 90th
- * percentile of the spread plus GOOD_ENOUGH, twice the percent within which any variant will do.
- * The spread of a few variants is unknown. The rule does not hold for two GPUs, or if the clock
- * changed between variants. */
+ * variant cannot win if its first samples are slower by more than SPREADS times the 90th percentile
+ * of the spread plus GOOD_ENOUGH, twice the percent within which any variant will do. The rule does
+ * not hold for a few variants, for two GPUs, or if the clock changed between variants. */
 static const double SPREADS = 4, GOOD_ENOUGH = 0.02;
 enum { LEAST_SPREADS = 8 };
 

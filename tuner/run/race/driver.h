@@ -1,9 +1,9 @@
 /* The race driver: runs the race between candidates on the device.
  *
- * Input: candidates that work, with their first samples. Output: the race's result. After the
- * finals each finalist is checked once more, on fresh data. With --objective energy the finalists
- * are ranked by the energy of a launch, which is measured after the race. The rules are in
- * search/race/race.h; this module loads kernels, has blocks sampled and watches the clock. */
+ * Input: candidates that work, with their first samples. Output: the race's result. Each finalist
+ * is checked once more, on fresh data. --objective energy ranks the finalists by the energy of a
+ * launch, measured after the race. The rules are in search/race/race.h; this module loads kernels,
+ * has blocks sampled and watches the clock. */
 #ifndef AUTOTUNE_RUN_RACE_DRIVER_H
 #define AUTOTUNE_RUN_RACE_DRIVER_H
 
@@ -34,22 +34,21 @@ typedef struct race_driver_state { /* for progress */
     char energy_trouble[256];   /* why there are no energies although they were asked for */
 } race_driver_state;
 
-/* Enters every candidate of the pipeline that works. `log` (borrowed) holds the answers of an
- * interrupted race of the same plan, which are used before the device is asked; new answers are
- * added to it. `baseline` is the candidate of the script's default; it may be NULL. The rules are
- * race_rules(); beside the baseline at most the `most` fastest candidates enter (0: no limit).
+/* Enters every candidate that works: the `most` fastest (0: all) and the `baseline`, the script's
+ * default (may be NULL). `log` (borrowed) has the answers of an interrupted race of the same plan,
+ * which are used before the device is asked; new answers are added. The rules are race_rules().
  * Returns AT_NOT_FOUND if no candidate works. */
 at_status race_driver_new(session *s, pipeline *p, race_log *log, const candidate *baseline,
                           size_t most, const settings *o, race_driver **out, at_error *error);
 void race_driver_free(race_driver *d); /* `d` may be NULL. */
 
 /* Samples the next block. Sets *finished when no block is left and the finalists are checked.
- * Returns AT_DEVICE if the device is lost for good, AT_INTERRUPTED when the run must end
- * (session.end_ns); the result so far stays valid. */
+ * Returns AT_DEVICE if the device is lost for good, AT_INTERRUPTED at session.end_ns. Keeps the
+ * result so far. */
 at_status race_driver_step(race_driver *d, bool *finished, at_error *error);
 
 /* Sets the time (clock_now_ns()) until which the driver waits for proofs and begins checks of
- * finalists other than the winner. For a run that must end in seconds. */
+ * finalists other than the winner, for a run that must end in seconds. */
 void race_driver_hurry(race_driver *d, int64_t until_ns);
 
 /* Ends the race: asks for no further blocks. */
@@ -65,9 +64,9 @@ energy_estimate race_driver_energy(const race_driver *d, uint32_t entrant);
 
 /* The rules of a race: the protocol of search/race/race.h with what the settings change. */
 
-/* Returns the protocol with the seed, blocks and margin of the settings. A quick run races only the
- * few variants whose first samples are nearest to the best, in fewer blocks, and leaves out a
- * default that is much slower. The spread of the samples of `tried` decides how near; if it is
+/* Returns the protocol with the seed, blocks and margin of the settings. A quick run races, in
+ * fewer blocks, only the few variants whose first samples are nearest to the best, and leaves out a
+ * much slower default. The spread of the samples of `tried` decides how near. If the spread is
  * unknown or `tried` is NULL, the widest limit holds. */
 race_options race_rules(const settings *o, const candidates *tried);
 

@@ -20,7 +20,6 @@ at_status entrants_release_dropped(race_driver *d, const uint32_t *order, size_t
     return AT_OK;
 }
 
-/* Returns true if the entrant is loaded, and checked as far as it must be. */
 static bool is_fit(const race_driver *d, uint32_t entrant)
 {
     const candidate *one = d->entrants[entrant].who;

@@ -44,7 +44,7 @@ static bool waits_for_proof(const race_driver *d, const uint32_t *finalists, siz
     return false;
 }
 
-/* Proves the finalists. No variant wins without a proof, or the reason why there is none. */
+/* No variant wins without a proof, or the reason why there is none. */
 static at_status prove_finalists(race_driver *d, const uint32_t *finalists, size_t count,
                                  at_error *error)
 {
@@ -74,8 +74,7 @@ static at_status prove_finalists(race_driver *d, const uint32_t *finalists, size
     return status;
 }
 
-/* Checks the finalists, the winner first. If time is limited it checks as many as there is time
- * for, and sets *count to their number. */
+/* Checks the winner, then the finalists for which there is time; sets *count to their number. */
 static at_status check_in_time(race_driver *d, const uint32_t *finalists, size_t *count,
                                at_error *error)
 {
@@ -107,7 +106,7 @@ at_status finalists_check(race_driver *d, at_error *error)
     size_t count = 0;
     uint32_t *finalists = memory_new(result->count, sizeof *finalists);
     /* A race that was stopped early may have had no finals: its winner is checked then. A quick run
-     * checks only the winner; if the winner is not fit, the next one follows. */
+     * checks only the winner, or the next one that is fit. */
     bool winner_alone = d->quick && !d->energy_wanted;
     if (result->has_winner)
         finalists[count++] = result->winner;
@@ -120,8 +119,7 @@ at_status finalists_check(race_driver *d, at_error *error)
     at_status status = check_in_time(d, finalists, &count, error);
     if (!status)
         status = prove_finalists(d, finalists, count, error);
-    /* If no finalist was fit, other entrants race in their place, or win without a race, and are
-     * checked next. */
+    /* If no finalist was fit, other entrants race or win in their place, and are checked next. */
     const uint32_t *order;
     if (!status && race_next(d->race, &order) == 0) {
         result = race_conclude(d->race);
@@ -149,8 +147,7 @@ static at_status measure_energy(race_driver *d, uint32_t entrant, uint32_t chunk
     status = device_worker_energy(d->session->workers->device, entrant, chunks, error);
     if (!status)
         status = question_await_latest(d, out, error);
-    /* An energy that the board could not tell, or that other processes had a part in, may be
-     * measured in a later run. */
+    /* A later run may measure an energy that the board does not know or other processes spoilt. */
     if (!status && out->energy.launch_j > 0 && !out->others)
         race_log_keep(d->log, &q, question_stage(d), out);
     return status;
@@ -173,7 +170,7 @@ at_status finalists_measure_energy(race_driver *d, at_error *error)
         if (status)
             return status;
         question_note_others(d, e.others);
-        /* the board's energy includes that of other processes */
+        /* the board's energy would include that of other processes */
         if (!e.others)
             d->entrants[entrant].energy = e.energy;
         if (!(d->entrants[entrant].energy.launch_j > 0))
@@ -183,14 +180,12 @@ at_status finalists_measure_energy(race_driver *d, at_error *error)
                                  : "a finalist could not be loaded again");
         device_event_deinit(&e);
     }
-    /* Energies of some finalists cannot rank all. */
     if (d->state.energy_trouble[0])
         for (size_t i = 0; i < d->count; i++)
             d->entrants[i].energy = (energy_estimate){0};
     return AT_OK;
 }
 
-/* Insertion sort: finalists are few. */
 void finalists_rank_by_energy(race_driver *d, const race_result *by_time)
 {
     size_t ranked = 0;

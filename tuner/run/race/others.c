@@ -1,9 +1,8 @@
 /* Other GPUs of the model sample blocks while the home GPU samples one.
  *
- * The samples of a block compare with each other, so any one GPU may sample a block: several GPUs
- * shorten probe, screen and heats. Only the home GPU runs the finals. It also decides which
- * entrants are fit: an entrant that fails on another GPU ends that GPU's part in the race, and
- * nothing else. */
+ * Samples compare within a block, so any GPU may sample a block: several GPUs shorten probe, screen
+ * and heats. Only the home GPU runs the finals and decides which entrants are fit. If an entrant
+ * fails on another GPU, only that GPU leaves the race. */
 #include "run/race/state.h"
 
 #include <math.h>
@@ -37,8 +36,7 @@ void others_join(race_driver *d)
     }
 }
 
-/* Ends a GPU's part in the race. Its request stays claimed and is not waited for. The pipeline
- * hears of its failures. */
+/* Ends a GPU's part in the race. Its request stays claimed. The pipeline handles its failures. */
 static void leave(race_driver *d, race_other *o)
 {
     for (size_t i = 0; o->held && i < d->count; i++)
@@ -54,7 +52,7 @@ void others_leave(race_driver *d)
         leave(d, &d->others[d->other_count - 1]);
 }
 
-/* Asks the GPU to load an entrant. Returns false if the GPU cannot be asked. */
+/* Asks the GPU to load an entrant. Returns false if that is impossible. */
 static bool hold(race_driver *d, race_other *o, uint32_t entrant)
 {
     device_variant v;
@@ -146,8 +144,7 @@ void others_poll(const race_driver *d, poll_set *set)
             device_worker_poll(d->others[i].worker, set);
 }
 
-/* Returns true if all loads succeeded. They were requested before the block and are answered when
- * the block is. */
+/* Returns true if all loads succeeded, which are answered by the time the block is. */
 static bool loads_succeeded(race_other *o)
 {
     bool all = true;
@@ -161,8 +158,8 @@ static bool loads_succeeded(race_other *o)
     return all;
 }
 
-/* Puts the GPU's samples, which are by entrant, into the home GPU's order and measure. Returns
- * false if samples are missing, or the home GPU has no sample of an entrant. */
+/* Converts samples by entrant to the home GPU's order and measure. Returns false if samples are
+ * missing, or the home GPU has no sample of an entrant. */
 static bool translate(race_driver *d, const race_other *o, const int64_t *there_ns,
                       const uint32_t *order, size_t count, int64_t *out_ns)
 {

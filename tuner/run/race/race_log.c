@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 
-/* The figures of an answer, in their order. */
+/* The figures of an answer, in the journal's order. */
 enum {
     FIGURE_CEILING,
     FIGURE_SM_CLOCK,
@@ -32,7 +32,6 @@ static void keep(race_log *l, journal_key key, const journal_entry *e)
         l->trouble = trouble;
 }
 
-/* Makes the key of a question. Returns false if there is no journal. */
 static bool key_of(const race_log *l, const race_question *q, journal_key *out)
 {
     if (!l->journal)
@@ -84,7 +83,6 @@ void race_log_keep_search(race_log *l, const uint64_t *tried, size_t count, int 
                               .figure_count = 1});
 }
 
-/* Returns the place of a configuration in the question, or q->count. */
 static size_t find_place(const race_question *q, uint64_t configuration)
 {
     size_t at = 0;

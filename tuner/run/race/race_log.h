@@ -1,12 +1,10 @@
-/* The race in the journal: questions and answers, so that an interrupted run continues where it
- * ended and measures nothing twice.
+/* The race in the journal: an interrupted run continues where it ended and measures nothing twice.
  *
  * The log keeps the end of the search (the configurations that were tried), every block of samples,
- * every variant that could not be loaded, every check on fresh data and every energy. The key of an
- * answer is its question (journal/key.h): the variants, the plan of the race (script, options,
- * seed) and the number. A race depends only on the answers (search/race/race.h). A resumed race
- * therefore asks the same questions in the same order, and takes the answers from here while there
- * are any. */
+ * every failed load, every check on fresh data and every energy. The key of an answer is its
+ * question (journal/key.h): the variants, the plan of the race (script, options, seed) and the
+ * number. A race depends only on the answers (search/race/race.h), so a resumed race asks the same
+ * questions in the same order. */
 #ifndef AUTOTUNE_RUN_RACE_RACE_LOG_H
 #define AUTOTUNE_RUN_RACE_RACE_LOG_H
 
@@ -20,9 +18,9 @@
 #include "run/variant/variant.h"
 
 typedef struct race_log {
-    journal *journal; /* may be NULL: nothing is kept or found; borrowed */
-    journal_key key;  /* of this race */
-    size_t gpu;       /* that runs the race */
+    journal *journal; /* may be NULL, which keeps and finds nothing; borrowed */
+    journal_key key;  /* key of this race */
+    size_t gpu;       /* number of the GPU that runs the race */
     at_error trouble; /* the journal's error, if there was one */
 } race_log;
 
@@ -33,22 +31,21 @@ typedef struct race_question {
     size_t count;
 } race_question;
 
-/* Initialises the log. `gpu` is the journal's number of the GPU that runs the race. `plan` is text
- * with everything that the race depends on besides its variants. */
+/* `gpu` is the journal's number of the GPU that runs the race. `plan` is text with everything that
+ * the race depends on besides its variants. */
 void race_log_init(race_log *l, journal *j, size_t gpu, const char *plan);
 
-/* Finds the configurations that the search of this race tried before it ended. Returns false if the
- * search had not ended. *tried is valid until the log is written to; *end is the end that was
- * kept. */
+/* Finds the configurations that the search tried. Returns false if the search had not ended. *tried
+ * is valid until the log is written to; *end is the reason why the search ended. */
 bool race_log_find_search(const race_log *l, const uint64_t **tried, size_t *count, int *end);
 void race_log_keep_search(race_log *l, const uint64_t *tried, size_t count, int end);
 
-/* Finds the answer to a question. Returns false if there is none. The caller calls
- * device_event_deinit(). The event's id is the place in `variants` of the variant to blame. */
+/* Finds the answer to a question; the caller calls device_event_deinit(). Returns false if there is
+ * none. The event's id is the place in `variants` of the variant to blame. */
 bool race_log_find(const race_log *l, const race_question *q, device_event *out);
 
-/* Keeps an answer, with the stage of the run ("race", "finals", "record"). A block without times is
- * not kept. l->trouble gets the journal's error. */
+/* Keeps an answer, with the stage of the run ("race", "finals", "record"), except a block without
+ * times. l->trouble gets the journal's error. */
 void race_log_keep(race_log *l, const race_question *q, const char *stage, const device_event *e);
 
 #endif

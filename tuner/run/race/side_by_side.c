@@ -42,7 +42,6 @@ static at_status await(device_worker *w, const device_question *question, const 
     }
 }
 
-/* Waits for the answer to the latest request. */
 static at_status answer(device_worker *w, const side_rules *rules, device_event *out,
                         at_error *error)
 {
@@ -74,7 +73,6 @@ static void end(side *s, const device_event *e)
     snprintf(s->message, sizeof s->message, "%s", e->message ? e->message : "");
 }
 
-/* Checks a side, and keeps it on the device if it is right. */
 static at_status hold(device_worker *w, side *s, uint64_t id, const side_rules *rules,
                       at_error *error)
 {
@@ -113,7 +111,7 @@ static at_status take_block(device_worker *w, side *sides, uint64_t *ids, size_t
             s->samples_ns[s->sample_count++] = e.samples_ns[i];
         }
     } else {
-        /* The side to blame is out. If none is, only the block is lost. */
+        /* The side to blame is out. If no side is to blame, only the block is lost. */
         for (size_t i = 0; i < held; i++)
             if (ids[i] == e.id)
                 end(&sides[ids[i]], &e);
@@ -180,7 +178,7 @@ static void judge(side *sides, size_t count, int64_t tick_ns, double margin, siz
     free(scratch);
 }
 
-/* Returns the number of judgements (after 6, 9, 13, 19, 28 ... blocks) up to so many blocks. */
+/* Returns the number of judgements (after 6, 9, 13, 19, 28 ... blocks) up to `blocks`. */
 static size_t looks_until(size_t blocks, bool *at_look)
 {
     size_t looks = 0, next = FIRST_LOOK;

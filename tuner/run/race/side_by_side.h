@@ -1,9 +1,6 @@
-/* Kernels timed side by side on one device. Every block has one sample of each kernel, in a new
- * order, so that a drifting clock affects all of them alike. For a few known configurations; if
- * thousands compete, search/race/race.h drops the slow ones first.
- *
- * Input: an open device worker and compiled variants. Output: the outcome of each variant and its
- * samples, one a block. Samples of the same block compare as pairs. */
+/* Times kernels side by side on one device. Every block has one sample of each kernel, in a new
+ * order, so that a drifting clock affects all of them alike. Samples of one block compare as pairs.
+ * For a few known configurations; for thousands, search/race/race.h drops the slow ones first. */
 #ifndef AUTOTUNE_RUN_RACE_SIDE_BY_SIDE_H
 #define AUTOTUNE_RUN_RACE_SIDE_BY_SIDE_H
 
@@ -19,9 +16,8 @@ typedef struct side {
     launch_plan launch;
     uint32_t layout; /* layout of its data, by the device's number */
     outcome outcome;
-    char message[256]; /* why the outcome is not OUTCOME_OK */
-    bool settled; /* side_rules.enough has decided about this side: no more samples are taken of it
-                   */
+    char message[256];   /* why the outcome is not OUTCOME_OK */
+    bool settled;        /* side_rules.enough has decided: no more samples are taken of this side */
     int64_t *samples_ns; /* one a block until the side is settled; owned; NULL unless the outcome is
                             OUTCOME_OK */
     size_t sample_count;
@@ -29,44 +25,40 @@ typedef struct side {
 
 typedef struct side_rules {
     size_t blocks; /* the most blocks */
-    uint64_t seed; /* of the order in the blocks */
+    uint64_t seed; /* seed of the order in the blocks */
     bool checked;  /* the sides are checked against the reference first */
-    /* Returns true if the race may end after that many blocks. It may settle sides. If it is NULL
-     * all blocks are taken. */
+    /* Returns true if the race may end after that many blocks; may settle sides. May be NULL. */
     bool (*enough)(void *context, side *sides, size_t count, size_t blocks);
-    /* Does other work while the device is busy, about a millisecond at a time. It may be NULL. */
+    /* Does other work while the device is busy, for about a millisecond. May be NULL. */
     at_status (*meanwhile)(void *context, at_error *error);
     void *context;
 } side_rules;
 
-/* Waits until the device's set-up is done. Uses only `meanwhile` of `rules`, which may be NULL.
- * Returns the status of the failure, if there is one. */
+/* Waits for the device's set-up. Uses only `meanwhile` of `rules`, which may be NULL. */
 at_status side_by_side_ready(device_worker *w, const side_rules *rules, device_ready *out,
                              at_error *error);
 
 /* Samples blocks of the sides that work and are right. A side that fails gets its outcome and
- * message, and the others go on. The caller calls side_deinit() on each. Returns AT_INTERRUPTED if
- * a signal is held (process/interrupt.h), or AT_DEVICE and similar. */
+ * message; the others go on. The caller calls side_deinit() on each. Returns AT_INTERRUPTED if a
+ * signal is held (process/interrupt.h), or AT_DEVICE and similar. */
 at_status side_by_side_run(device_worker *w, side *sides, size_t count, const side_rules *rules,
                            at_error *error);
 void side_deinit(side *s);
 
-/* How the first side compares with the others. */
 typedef struct side_standing {
     size_t rival; /* the fastest side that is surely faster than the first by more than the margin;
-                     0 if there is none or the first failed */
+                     0 if there is no such side or the first failed */
     double low, ratio,
         high;     /* the first side's time over the rival's, with its interval; 0 without a rival */
     bool decided; /* for each other side it is known whether it is faster by more than the margin */
 } side_standing;
 
-/* Ends a race once it is decided: side_rules.enough for a side_judge. It judges after 6, 9, 13 ...
- * blocks, each time half as many more, by samples of the same blocks. The chance that any of these
- * judgements finds a rival among equal sides is below 0.5 %. A side that is surely not faster by
- * more than the margin is settled. */
+/* Ends a race once it is decided: side_rules.enough for a side_judge. Judges after 6, 9, 13 ...
+ * blocks, each time half as many more. The chance that any judgement finds a rival among equal
+ * sides is below 0.5 %. A side that is surely not faster by more than the margin is settled. */
 typedef struct side_judge {
     int64_t tick_ns;        /* the clock's resolution */
-    double margin;          /* relative difference that counts as none */
+    double margin;          /* relative difference that does not count */
     size_t blocks;          /* as side_rules.blocks */
     side_standing standing; /* the last judgement */
 } side_judge;

@@ -22,7 +22,7 @@
 /* Simulating processes: one for eight cores; a small problem has too few blocks for more. */
 enum { MOST_WORKERS = 4, CORES_A_WORKER = 8 };
 
-/* Jobs at a worker: one runs, and one waits, so that the worker need not. Others can be overtaken.
+/* Jobs at a worker: one runs, and one waits, so that the worker need not. The others can wait.
  */
 enum { SENT_AHEAD = 2 };
 
@@ -617,7 +617,7 @@ static bool blames_reference(const prover *p, const device_event *e)
     return e->status == AT_SCRIPT && script_oracle(p->script) == ORACLE_REFERENCE;
 }
 
-/* Takes a worker's answer. An answer with a status leaves the variant unknown.
+/* Takes a worker's answer. One with a status leaves the variant unknown.
  */
 static void judge(prover *p, device_event *e)
 {

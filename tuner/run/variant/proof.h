@@ -37,9 +37,8 @@ typedef struct proof {
     char *printed;   /* text that the kernels printed on the first problem, or on the one where the
                         variant failed; owned; NULL if there is none */
     bool uncompiled; /* the variant does not compile; the message says why */
-    bool is_script_wrong; /* the script is wrong, for example its reference faults; the message says
-                             why */
-    bool timed_out;       /* the variant had not ended when its time was up */
+    bool is_script_wrong;     /* the script is wrong (its reference faults ...) */
+    bool timed_out;           /* the variant had not ended when its time was up */
     problem_kind wrong_on;    /* the problem on which a rejected variant is wrong */
     device_coverage coverage; /* what ran, if proven */
 } proof;

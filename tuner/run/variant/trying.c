@@ -4,8 +4,8 @@
 
 #include "base/clock.h"
 
-/* If the mean try takes longer, requests are sent one at a time. The device waits for a thousandth
- * of its time; an earlier variant, or the search's end, waits for one try at most.
+/* If the mean try takes longer, requests are sent one at a time. The device idles for a thousandth
+ * of its time; earlier variants and the search's end wait for one try at most.
  */
 static const int64_t SLOW_TRY_NS = 50 * 1000 * 1000;
 
