@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 
-/* Returns an argument. Its pointers lie side by side among those of the launch. */
+/* Returns an argument. The pointers of an argument are consecutive among those of the launch. */
 static script_captured_argument argument_of(const captured_script *s, const captured_argument *a)
 {
     const captured_launch *c = &s->read;

@@ -17,9 +17,8 @@ typedef struct captured_script {
 at_status captured_script_read(const char *name, captured_script *out, at_error *error);
 void captured_script_deinit(captured_script *c);
 
-/* Compares the launch of the script's baseline with the captured launch. Reports a difference on
- * stderr: the program may have been built with other values. Returns AT_SCRIPT for a script of
- * several launches. */
+/* Compares the launch of the script's baseline with the captured one. Reports a difference on
+ * stderr: the program may have other values. Returns AT_SCRIPT for a script of several launches. */
 at_status captured_script_compare(const captured_script *c, script *s, at_error *error);
 
 #endif

@@ -13,7 +13,6 @@
 #include "run/setup/setup.h"
 #include "script/emit.h"
 
-/* The parts of each problem. */
 enum { PART_REFERENCE, PART_FILLER, PART_COUNT };
 
 static size_t problem_count(const problem_set *set)
@@ -21,7 +20,6 @@ static size_t problem_count(const problem_set *set)
     return set->layout_count * set->slot_count;
 }
 
-/* Fills in any configuration of the layout. */
 static void layout_indices(const problem_set *set, size_t layout, uint16_t *indices)
 {
     const pattern *p = script_pattern(set->script);
@@ -29,8 +27,7 @@ static void layout_indices(const problem_set *set, size_t layout, uint16_t *indi
     script_set_layout(set->script, set->layouts[layout], indices);
 }
 
-/* Chooses the configuration of the oracle. If the problem allows no configuration, no variant is
- * checked on it. */
+/* Chooses the oracle's configuration. Without a configuration, the problem checks no variant. */
 static at_status choose_oracle(problem_set *set, size_t number, problem_kind kind, at_error *error)
 {
     uint16_t *indices = set->oracles[number];
@@ -119,7 +116,6 @@ size_t problem_set_layout(const problem_set *set, const uint16_t *indices)
     return DEVICE_MAX_LAYOUTS;
 }
 
-/* Returns the file of the kernel that makes the expected results. */
 static const char *oracle_path(const problem_set *set)
 {
     const pattern *p = script_pattern(set->script);
@@ -196,8 +192,7 @@ at_status problem_set_take(problem_set *set, uint64_t id, compile_result *r, at_
     return status;
 }
 
-/* Sends the files that fill buffers of any problem, each once, with as many bytes as the largest
- * problem needs. */
+/* Sends each data file once, with as many bytes as the largest problem needs. */
 static at_status send_data(const problem_set *set, device_worker *w, at_error *error)
 {
     struct wanted {

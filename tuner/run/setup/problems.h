@@ -1,8 +1,7 @@
 /* The set-up of a device worker: the problems of every layout, their references and the kernels
- * that fill their inputs; and the comparison of a script with its kernels' parameters.
- *
- * Input: a script and the kinds of the wanted problems. Output: compile requests, and after their
- * results the problems in the order of device_worker_setup(). */
+ * that fill their inputs. Input: a script and the kinds of problems. Output: compile requests, and
+ * after their results the problems in the order of device_worker_setup(). Also compares a script
+ * with its kernels' parameters. */
 #ifndef AUTOTUNE_RUN_SETUP_PROBLEMS_H
 #define AUTOTUNE_RUN_SETUP_PROBLEMS_H
 
@@ -17,54 +16,50 @@ typedef struct problem_set {
     size_t slot_count; /* problems of each layout */
     problem_kind kinds[DEVICE_SLOTS];
     size_t layout_count;
-    size_t layouts[DEVICE_MAX_LAYOUTS]; /* the script's numbers, ascending */
-    device_problem *problems;           /* layout after layout, slot after slot; owned */
-    problem_plan *plans;                /* plans of the same problems; owned */
-    uint16_t (
-        *oracles)[PATTERN_MAX_PARAMETERS]; /* configuration of each baseline that is an oracle, else
-                                              any configuration of the layout; owned */
-    compile_result *compiled;              /* reference and filler of each problem; owned */
-    size_t waiting;                        /* compile results to come */
+    size_t layouts[DEVICE_MAX_LAYOUTS];          /* the script's numbers, ascending */
+    device_problem *problems;                    /* layout after layout, slot after slot; owned */
+    problem_plan *plans;                         /* plans of the same problems; owned */
+    uint16_t (*oracles)[PATTERN_MAX_PARAMETERS]; /* configuration of each baseline oracle, else any
+                                                    configuration of the layout; owned */
+    compile_result *compiled;                    /* reference and filler of each problem; owned */
+    size_t waiting;                              /* compile results to come */
 } problem_set;
 
-/* The device's helper kernels. */
 typedef struct problem_support {
     uint64_t first_id;
     compile_result parts[DEVICE_SUPPORT_PARTS]; /* owned */
     size_t waiting;                             /* compile results to come */
 } problem_support;
 
-/* Evaluates the problems of every layout that a configuration of `sp` has. If `sp` is NULL,
- * evaluates the layouts that can be evaluated, the baseline's at least. Zeroes *set first; *set may
- * be deinitialised after any result. */
+/* Evaluates the problems of every layout in `sp`. If `sp` is NULL, evaluates the layouts that can
+ * be evaluated, the baseline's at least. Zeroes *set first, so that it may be deinitialised after
+ * any result. */
 at_status problem_set_init(problem_set *set, script *s, const space *sp, const problem_kind *kinds,
                            size_t slot_count, at_error *error);
 void problem_set_deinit(problem_set *set);
 
-/* Returns the device's number of a configuration's layout, or DEVICE_MAX_LAYOUTS if it has none. */
+/* Returns the device's number of a configuration's layout, or DEVICE_MAX_LAYOUTS if none.
+ */
 size_t problem_set_layout(const problem_set *set, const uint16_t *indices);
 
-/* Queues the references and fillers for compilation under ids from `first_id` on. Extends `hash` by
- * their sources and launches, and writes the place of the first reference to `place`; both may be
- * NULL. */
+/* Queues references and fillers for compilation under ids from `first_id` on. Extends `hash` by
+ * their sources and launches, writes the first reference's place to `place`; both may be NULL. */
 at_status problem_set_submit(problem_set *set, compile_pool *pool, const char *arch, bool ptx,
                              uint64_t first_id, char hash[33], char *place, size_t place_bytes,
                              at_error *error);
 
-/* Takes the compile result with that id (counted from `first_id`), and its bytes. Returns AT_SCRIPT
- * if it did not compile. */
+/* Takes a result and its bytes; `id` counts from `first_id`. Returns AT_SCRIPT after a failure. */
 at_status problem_set_take(problem_set *set, uint64_t id, compile_result *r, at_error *error);
 
-/* Sends the set-up. Called when set->waiting is 0 and the support code is complete (NULL if none is
- * needed). */
+/* Sends the set-up, once set->waiting is 0 and `support` is complete (NULL if it is not needed). */
 at_status problem_set_send(problem_set *set, device_worker *w, const problem_support *support,
                            bool ptx, at_error *error);
 
-/* Drops the kernels after the last set-up. The plans stay. */
+/* Drops the kernels after the last set-up. Keeps the plans. */
 void problem_set_sent(problem_set *set);
 
 /* Compiles the filler of a layout's first problem to PTX, in a pool that compiles nothing else.
- * *out stays zeroed if there is no filler. Returns AT_COMPILE if it does not compile. */
+ * *out stays zeroed without a filler. Returns AT_COMPILE if the filler does not compile. */
 at_status problem_set_compile_filler(const problem_set *set, size_t layout, compile_pool *pool,
                                      const char *arch, compile_result *out, at_error *error);
 
@@ -74,25 +69,23 @@ at_status problem_support_submit(problem_support *s, compile_pool *pool, const c
                                  uint64_t first_id, at_error *error);
 void problem_support_deinit(problem_support *s); /* `s` may be zeroed. */
 
-/* Returns true if a compile result is one of the parts. */
 bool problem_support_owns(uint64_t first_id, uint64_t id);
 
-/* Takes a part, and its bytes. Returns AT_SCRIPT if it did not compile. */
+/* Takes a part and its bytes. Returns AT_SCRIPT if the part did not compile. */
 at_status problem_support_take(problem_support *s, compile_result *r, at_error *error);
 
 /* ---- prototypes ----
  *
- * Compare the arguments that a script gives with the parameters of its kernels
- * (script/emit.h): one compilation of one variant, which is not run. A source that does not
- * compile is no error here. */
+ * Compare the arguments in a script with the parameters of its kernels (script/emit.h): compiles
+ * one variant and does not run it. A source that does not compile is no error here. */
 
-/* Queues the compilation under an id. Sets *asked to false for a kernel's own file, whose arguments
- * come from the compiler. Errors are those of emission. */
+/* Queues the compilation. Sets *asked to false for a kernel's own file, whose arguments come from
+ * the compiler. Errors are those of emission. */
 at_status prototypes_submit(script *s, problem_kind problem, const uint16_t *indices,
                             compile_pool *pool, const char *arch, uint64_t id, bool *asked,
                             at_error *error);
 
-/* Compares after the result has arrived. Returns AT_SCRIPT if the arguments do not fit. */
+/* Compares once the result is there. Returns AT_SCRIPT if the arguments do not fit. */
 at_status prototypes_take(script *s, problem_kind problem, const uint16_t *indices,
                           const compile_result *r, prototype_warning *doubt, void *context,
                           at_error *error);

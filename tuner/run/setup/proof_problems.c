@@ -6,14 +6,14 @@
 #include "device/plan.h"
 #include "run/setup/setup.h"
 
-/* The most bytes of buffers of a problem that runs whole: a problem that the script states for it;
- * a problem for variants whose tuned results were not compared, which costs every proof of a sum;
- * and any other problem, which may compute much more. */
+/* The most bytes of buffers of a problem that runs whole: of a problem that the script states for
+ * this; of one for variants without compared results, which every proof of a sum pays for; and of
+ * any other problem, which may compute much more. */
 static const uint64_t most_problem_bytes = 16u << 20, most_brief_bytes = 8u << 20,
                       most_tuned_bytes = 1u << 20;
 
-/* How much larger a problem is in which a loop must go round twice. In blocks: the first factor
- * that leaves each buffer small enough for offsets of 31 bits. Whole: WHOLE_GROWTH. */
+/* Growth of a problem so that a loop goes round twice. In blocks: the first factor that keeps each
+ * buffer small enough for offsets of 31 bits. Whole: WHOLE_GROWTH. */
 static const int64_t sampled_growth[] = {32, 4, 2};
 enum {
     WHOLE_GROWTH = 4,
@@ -21,8 +21,7 @@ enum {
     MOST_OF_A_KIND = PATTERN_MAX_LARGER / GROWTH_COUNT
 };
 
-/* Returns true if a problem is little work. Few bytes may be much work if a kernel reads them again
- * and again. */
+/* Returns true for little work. A kernel that reads few bytes again and again has much work. */
 static bool is_quick(const problem_plan *plan, uint64_t most_bytes)
 {
     enum { MOST_A_BYTE = 16 };
@@ -43,7 +42,6 @@ static void note(proof_problems *p, const script *s, problem_kind kind, bool sam
     p->count++;
 }
 
-/* Adds a problem if it is small enough to run whole. */
 static at_status add(proof_problems *p, script *s, problem_kind kind, uint64_t most_bytes,
                      bool *added, at_error *error)
 {
@@ -57,8 +55,8 @@ static at_status add(proof_problems *p, script *s, problem_kind kind, uint64_t m
     return AT_OK;
 }
 
-/* Finds out whether each prover can hold the data files of the tuned problem. Filled buffers only
- * exist where they are touched, but files come whole. */
+/* Finds out whether each prover can hold the tuned problem's data files. Unlike filled buffers,
+ * which exist only where they are touched, files are read whole. */
 static at_status files_fit(script *s, bool *fit, at_error *error)
 {
     static const uint64_t most_bytes = UINT64_C(1) << 30;
@@ -92,7 +90,7 @@ at_status proof_problems_choose(proof_problems *p, script *s, bool as_set, at_er
         const problem_kind kind = choices[i].kind;
         if (described->has_problem[kind] && (kind != PROBLEM_SMALL || is_stated != is_last))
             status = add(p, s, kind, choices[i].most_bytes, &added, error);
-        /* A problem that the script does not state may be impossible. */
+        /* A problem that the script does not state may be invalid. */
         if (is_last)
             status = error_ignore(status, AT_SCRIPT, error);
     }
@@ -115,8 +113,7 @@ at_status proof_problems_choose(proof_problems *p, script *s, bool as_set, at_er
     return status;
 }
 
-/* Makes the next problem from `base`, with another value of one variable. Returns true if the
- * problem is to be tried. */
+/* Makes the next problem from `base`, with a new value of a variable. Returns true to try it. */
 static bool grow(proof_problems *p, script *s, problem_kind base, size_t variable, int64_t to,
                  proof_growth growth)
 {
@@ -144,7 +141,6 @@ static bool grow(proof_problems *p, script *s, problem_kind base, size_t variabl
     return true;
 }
 
-/* Returns the largest value of a variable in the script's problems. */
 static int64_t largest(const pattern *described, size_t variable)
 {
     int64_t most = 0;
@@ -154,8 +150,8 @@ static int64_t largest(const pattern *described, size_t variable)
     return most;
 }
 
-/* Adds the largest problem up to the script's largest. It may take too long, so a problem halfway
- * to it goes first, if there is room. */
+/* Adds the largest problem up to the script's largest. It may take too long, so a problem of half
+ * the growth goes first, if there is room. */
 static void enlarge_briefly(proof_problems *p, script *s, problem_kind base, size_t variable,
                             int64_t most)
 {

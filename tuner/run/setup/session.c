@@ -30,7 +30,6 @@ static at_status give_sizes(script *s, const pattern *tuned, at_error *error)
     return script_set_problem(s, PROBLEM_TUNED, values, count, error);
 }
 
-/* The buffers of a captured launch: their names in the script and their addresses. */
 typedef struct addresses {
     size_t count;
     char names[PLAN_MAX_BUFFERS][PLAN_NAME_BYTES];
@@ -66,8 +65,7 @@ static const uint64_t *address_of(const addresses *a, const char *name)
     return NULL;
 }
 
-/* Renames a buffer to the name of the known buffer at its address. A buffer at a new address gets a
- * new name. */
+/* Gives a buffer the name of the known buffer at the same address, else a new name. */
 static void rename_buffer(buffer_plan *b, const addresses *own, addresses *known, size_t number)
 {
     const uint64_t *at = address_of(own, b->name);
@@ -150,7 +148,7 @@ static at_status compile_predecessor(predecessors *p, script *s, const char *arc
     return status;
 }
 
-/* Cuts FILE@CAPTURE. A file name may have an @, too. */
+/* Cuts FILE@CAPTURE at the last @; FILE may contain an @, too. */
 static const char *cut_captured(const char *after, char *script_name, size_t bytes)
 {
     const char *at = strrchr(after, '@');
@@ -350,8 +348,7 @@ int64_t session_ceiling_ns(const session *s, int64_t measured_ns)
     return (int64_t)((double)session_work(s, ceiling->unit) / s->ceiling_rate);
 }
 
-/* Finds the ceiling and its recorded rate. A simulated device predicts only copies, and recorded
- * rates of GPUs do not apply to it. */
+/* Finds the ceiling and its recorded rate. A simulated device only predicts copies. */
 static at_status find_ceiling(const settings *o, session *s, at_error *error)
 {
     s->ceiling = plan_ceiling(&s->problems.plans[0]);
@@ -368,7 +365,7 @@ static at_status find_ceiling(const settings *o, session *s, at_error *error)
     return status;
 }
 
-/* First id of the compile results of the device's helper kernels. No candidate has these ids. */
+/* First compile id of the device's helper kernels. No candidate has such an id. */
 static const uint64_t SUPPORT_ID = UINT64_C(1) << 62;
 static const uint64_t PROTOTYPE_ID = UINT64_C(3) << 61;
 
@@ -380,7 +377,6 @@ static at_status send_to(session *s, device_worker *w, at_error *error)
                                      error);
 }
 
-/* Sends the set-up to all devices when it is complete. */
 static at_status send_to_all(session *s, at_error *error)
 {
     at_status status = send_to(s, s->workers->device, error);
@@ -408,8 +404,8 @@ at_status session_take(session *s, compile_result *r, at_error *error)
                                                                        : send_to_all(s, error);
 }
 
-/* Takes the references. If the session is to be settled, also takes the helper kernels. A simulated
- * device waits for the prototype, too, which takes less time than a variant. */
+/* Takes the references, and the helper kernels if `settled`. A simulated device also waits for the
+ * prototype, which takes less time than a variant. */
 static at_status take_results(session *s, bool settled, at_error *error)
 {
     at_status status = AT_OK;
@@ -448,8 +444,7 @@ static at_status check_sizes(const session *s, at_error *error)
     return AT_OK;
 }
 
-/* Submits the prototype of the baseline or, if that is not in the space, of the first
- * configuration. */
+/* Submits the prototype of the baseline or, outside the space, of its first configuration. */
 static at_status submit_prototype(session *s, at_error *error)
 {
     const pattern *p = script_pattern(s->script);
@@ -462,8 +457,8 @@ static at_status submit_prototype(session *s, at_error *error)
                              error);
 }
 
-/* Compiles the references, and sends the set-up when the support code is there, too. The pipeline
- * takes the answer (DEVICE_READY). */
+/* Compiles the references; sends the set-up once the support code is there. The pipeline takes the
+ * answer (DEVICE_READY). */
 static at_status send_setup(const settings *o, session *s, at_error *error)
 {
     session_problems chosen;

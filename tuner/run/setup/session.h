@@ -1,10 +1,9 @@
 /* A session: everything that a run works with, opened in the right order.
  *
- * The compile workers start first, then the device worker, which reports its architecture long
- * before it is ready. Then the script is loaded for that device and its space is enumerated. Then
- * the reference kernels are compiled. The device's helper kernels take longer and may still be
- * compiling when the session is open. The device sets up when it has them, while the first variants
- * compile. */
+ * The compile workers start first, then the device worker, which reports its architecture early.
+ * Then the script is loaded for that device, its space is enumerated, and the reference kernels are
+ * compiled. Helper kernels of the device may still compile when the session is open; the device
+ * sets up while the first variants compile. */
 #ifndef AUTOTUNE_RUN_SETUP_SESSION_H
 #define AUTOTUNE_RUN_SETUP_SESSION_H
 
@@ -21,13 +20,12 @@
 #include "script/script.h"
 #include "space/space.h"
 
-/* The kernels that the program runs before the tuned one (--after): loaded, given the tuned
- * problem's sizes, compiled.
+/* The kernels that the program runs before the tuned one (--after).
  *
- * Each is a script or a kernel file with buffers of its own, at its default configuration.
- * Variables of its problem take the values of the tuned problem's variables with the same names.
- * FILE@CAPTURE is a kernel file for a captured launch. Buffers of one name are the same buffer
- * (bench/context.h); buffers of captured launches at one address get one name here. */
+ * Each is a script or a kernel file with its own buffers and its default configuration. Variables
+ * of its problem take the values of the tuned problem's variables of the same name. FILE@CAPTURE is
+ * a kernel file for a captured launch. Buffers of one name are the same buffer (bench/context.h);
+ * buffers of captured launches at one address get one name here. */
 enum { PREDECESSORS_NAMES_BYTES = 256 };
 
 typedef struct predecessors {
@@ -39,45 +37,41 @@ typedef struct predecessors {
     char hash[33];                        /* hash of everything about them; "" if there are none */
 } predecessors;
 
-/* Points into itself: it stays where session_init() was given it. */
+/* Points into itself: it must not move after session_init(). */
 typedef struct session {
     workers own;      /* in use unless settings.workers is set */
     workers *workers; /* the workers in use */
     script *script;
     space *space;
-    bool space_timed_out;       /* a repeated run may get another space */
+    bool space_timed_out;       /* a repeated run may get a different space */
     problem_set problems;       /* of every layout; the tuned problem first (session_problems) */
     predecessors before;        /* kernels before the tuned one */
     size_t slots;               /* problems of each layout; 0 if the session only compiles */
     char reference_hash[33];    /* hash of the reference kernels and their launches */
     char reference_place[1024]; /* "file:line" of the reference kernel */
     ceiling_kind ceiling;       /* the ceiling of the tuned problem */
-    double ceiling_rate;  /* recorded for this GPU, in 10^9 a second; 0 if unknown, or measured by
-                             each run */
-    int64_t enumerate_ns; /* time to load the script and build the space */
-    trace *trace;         /* may be NULL */
-    int64_t open_ns;      /* time until the device was described */
-    int64_t end_ns; /* time at which the run must end (clock_now_ns()), whatever is under way; 0:
-                       never */
+    double ceiling_rate;        /* recorded for the GPU, 10^9 a second; 0 if unknown or measured */
+    int64_t enumerate_ns;       /* time to load the script and build the space */
+    trace *trace;               /* may be NULL */
+    int64_t open_ns;            /* time until the device described itself */
+    int64_t end_ns; /* time (clock_now_ns()) at which the run must end; 0 if there is no limit */
     problem_support
         support; /* the device's helper kernels, until the set-up is sent (session_take()) */
-    /* The configuration whose kernels are compared with the script (problems.h), until that is
-     * done. */
+    /* The configuration whose kernels are compared with the script (problems.h). */
     uint16_t prototype[PATTERN_MAX_PARAMETERS];
     bool prototype_waiting;
 } session;
 
-/* Opens a session. With an architecture and no device it only opens the compiler. Errors name the
- * remedy: AT_NO_DEVICE, AT_NO_TOOLCHAIN, AT_SCRIPT, AT_USAGE and others. The caller calls
+/* Opens a session; for an architecture without a device, only the compiler. The caller calls
  * session_deinit(), also after a failure, and gives the session its compile results (session_owns).
- * `shown` shows the progress of the enumeration; it may be NULL. */
+ * `shown` (may be NULL) shows the enumeration. Errors name the remedy: AT_NO_DEVICE,
+ * AT_NO_TOOLCHAIN, AT_SCRIPT, AT_USAGE and others. */
 at_status session_open(const settings *o, progress *shown, session *out, at_error *error);
 
-/* Returns true if a compile result of the pool is the session's. */
 bool session_owns(uint64_t compile_id);
 
-/* Takes a compile result, with its bytes, and sends the devices their set-up when it is complete.
- * Returns AT_SCRIPT if the kernels take other arguments than the script gives them. */
+/* Takes a compile result and its bytes; sends the devices their complete set-up. Returns AT_SCRIPT
+ * if the kernels take other arguments than the script gives them. */
 at_status session_take(session *s, compile_result *r, at_error *error);
 
 /* Waits for the compile results that session_open() did not wait for. Nothing else may compile. */
@@ -93,12 +87,11 @@ bool session_measures(const session *s);
 /* Returns AT_INTERRUPTED when the run must end (session.end_ns), else AT_OK. */
 at_status session_check_time(const session *s, at_error *error);
 
-/* Returns the work of a launch of the tuned problem; 0 if it is unknown or the session only
- * compiles. */
+/* Returns the work of a launch of the tuned problem, or 0 if unknown or without a device. */
 uint64_t session_work(const session *s, work_unit unit);
 
-/* Returns the time in which the ceiling does the problem's work: `measured_ns` if each run measures
- * this ceiling (0: not yet), else by the recorded rate. Returns 0 if it is unknown. */
+/* Returns the time in which the ceiling does the problem's work: `measured_ns` (0 at first) if each
+ * run measures the ceiling, else the time by the recorded rate, or 0 if that is unknown. */
 int64_t session_ceiling_ns(const session *s, int64_t measured_ns);
 
 /* The problems of a session, by the device's slot. */
@@ -106,13 +99,12 @@ typedef struct session_problems {
     size_t count;
     problem_kind
         kinds[DEVICE_SLOTS]; /* PROBLEM_TUNED first, then the problems that only check variants */
-    bool predicted_alone;    /* the tuned problem is too large to run whole on a simulated device:
-                                times are predicted from a sample of blocks, and variants are checked
-                                on the other problems alone */
+    bool predicted_alone; /* the tuned problem is too large to simulate whole: times are predicted
+                             from some blocks, and variants are checked on the other problems */
 } session_problems;
 
-/* Chooses the tuned problem, and the ragged ones to check variants on. A simulated device
- * (`predicted`) checks variants on problems that it runs in about a second (proof_problems.h). */
+/* Chooses the tuned problem and the ragged ones. A simulated device (`predicted`) checks variants
+ * on problems that it runs in about a second (proof_problems.h). */
 at_status session_choose_problems(script *s, bool predicted, session_problems *out,
                                   at_error *error);
 

@@ -53,7 +53,7 @@ at_status target_check_script(const settings *o, at_error *error)
     return status ? status : paths_find_script(&p, o->pattern.script, path, sizeof path, error);
 }
 
-/* Returns true if an interrupt waits. Interrupts are held during a run, and between several. */
+/* Returns true if an interrupt waits: it is held during a run and between several runs. */
 static bool interrupt_asked(void *context)
 {
     (void)context;
@@ -107,7 +107,6 @@ static void tell_warnings(const script *s)
         fprintf(stderr, "autotune: warning: %s:%d: %s\n", script_pattern(s)->path, line, text);
 }
 
-/* Returns the options to load a script with; borrows `p` and `a`. */
 static script_options script_options_of(const settings *o, const paths *p,
                                         const arch_limits *limits, asking *a,
                                         const script_captured *captured)
@@ -128,8 +127,7 @@ static script_options script_options_of(const settings *o, const paths *p,
                             .stop = interrupt_asked};
 }
 
-/* Refuses a problem of the command line for which no data can be made, before a constraint divides
- * by one of its sizes. */
+/* Refuses a problem without possible data, before a constraint divides by one of its sizes. */
 static at_status check_problem(const settings *o, script **s, at_error *error)
 {
     problem_plan plan;
@@ -234,7 +232,7 @@ at_status setup_choose_configuration(script *s, problem_kind problem, const char
     return status;
 }
 
-/* Names the constraint that a configuration breaks, and a valid configuration near it. */
+/* Names the broken constraint and a valid configuration near it. */
 static at_status refuse_broken(script *s, problem_kind problem, const uint16_t *indices,
                                size_t broken, at_error *error)
 {
@@ -268,7 +266,7 @@ at_status setup_choose_valid(script *s, problem_kind problem, const char *text, 
 
 void problem_label(const pattern *p, problem_kind kind, char *text, size_t size_bytes)
 {
-    /* if another problem can stand in for the tuned one, all of its variables are named */
+    /* if another problem can replace the tuned one, all of its variables are named */
     const bool has_stand_in =
         p->has_problem[PROBLEM_SIMULATED] || p->has_problem[PROBLEM_SMALL] || p->ragged_count > 0;
     const char *adjective = kind >= PROBLEM_LARGER   ? "larger"

@@ -1,8 +1,6 @@
-/* The target of a command: a GPU or an architecture, and the script loaded for it; and the
- * compilation of sources.
- *
- * Constraints and templates may read `device.*`, so a script is loaded for a target. Commands that
- * need no GPU take --arch, else the limits of the first GPU, else sm_90. */
+/* The target of a command (a GPU or an architecture), the script loaded for it, and the compilation
+ * of sources. Constraints and templates may read `device.*`, so a script is loaded for a target.
+ * Commands that need no GPU take --arch, else the limits of the first GPU, else sm_90. */
 #ifndef AUTOTUNE_RUN_SETUP_SETUP_H
 #define AUTOTUNE_RUN_SETUP_SETUP_H
 
@@ -21,23 +19,21 @@ struct sim_chip;       /* sim/chip.h */
 struct record_feature; /* record/record.h */
 struct record_values;
 
-/* Finds the name and limits of an architecture: --arch (an architecture, or a simulated chip such
- * as "h100"), else the machine's first GPU (asked in a worker process), else sm_90. */
+/* Finds an architecture's name and limits: --arch (or a simulated chip such as "h100"), else the
+ * machine's first GPU (asked in a worker process), else sm_90. */
 at_status target_find(const char *arch, arch_limits *out, at_error *error);
 
 /* Finds the machine's first GPU, or sm_90 if there is none. */
 at_status target_here(arch_limits *out, at_error *error);
 
-/* Checks that the script exists, for commands that do much before they load it. */
+/* Checks that the script exists, for commands with much work before they load it. */
 at_status target_check_script(const settings *o, at_error *error);
 
-/* Finds and loads the script o->script with --set for the limits of a device. The caller frees
- * *out. */
+/* Finds and loads o->script with --set for a device's limits. The caller frees *out. */
 at_status target_load_script(const settings *o, const arch_limits *limits, script **out,
                              at_error *error);
 
-/* Writes a comment to start from for a kernel of the file o->script, as script_sketch(). The caller
- * frees *comment. */
+/* Writes a comment to start from for a kernel of o->script (script_sketch). The caller frees it. */
 at_status target_sketch(const settings *o, const char *entry, const arch_limits *limits,
                         char **comment, at_error *error);
 
@@ -46,10 +42,10 @@ at_status target_sketch(const settings *o, const char *entry, const arch_limits 
 bool target_feature(script *s, problem_kind problem, const struct record_feature *feature,
                     const struct record_values *configuration, double *out);
 
-/* Parses the configuration of --config (NULL: the script's default) and completes it to the nearest
- * valid one; reports a change on stderr. Swept parameters (`is_swept`, may be NULL) may change
- * freely. If no configuration is valid, leaves it as asked. Errors are those of
- * script_parse_configuration(), and AT_SCRIPT if the script's default breaks a constraint. */
+/* Parses --config (NULL for the default) and completes it to the nearest valid configuration;
+ * reports a change on stderr. Swept parameters (`is_swept`, may be NULL) may change freely. Without
+ * a valid configuration, leaves it as asked. Errors are those of script_parse_configuration(), and
+ * AT_SCRIPT if the script's default breaks a constraint. */
 at_status setup_choose_configuration(script *s, problem_kind problem, const char *text,
                                      const bool *is_swept, uint16_t *indices, at_error *error);
 
@@ -57,55 +53,52 @@ at_status setup_choose_configuration(script *s, problem_kind problem, const char
 at_status setup_choose_valid(script *s, problem_kind problem, const char *text, uint16_t *indices,
                              at_error *error);
 
-/* Writes the name of a problem for messages: "the ragged problem rows=204 cols=308", with the
- * variables that differ from the tuned problem's. */
+/* Writes a problem's name for messages, "the ragged problem rows=204 cols=308", with the variables
+ * that differ from the tuned problem's. */
 void problem_label(const pattern *p, problem_kind kind, char *text, size_t size_bytes);
 
-/* Shows the progress of an enumeration on the progress `context`, which may be NULL. For
- * script_space_limits.show. */
+/* script_space_limits.show: shows an enumeration on the progress `context` (may be NULL). */
 void setup_show_space(void *context, const space_progress *progress);
 
-/* Queues an emitted source for compilation, with its options and headers. `name` is the file name
- * in messages, `launch` has the wanted kernels, `arch` is the target, `want_ptx` is set for a
- * simulated device. Errors are those of compile_submit(). */
+/* Queues an emitted source for compilation. `name` is the file name in messages, `launch` has the
+ * kernels, `want_ptx` is set for a simulated device. Errors are those of compile_submit().
+ */
 at_status submit_source(compile_pool *pool, uint64_t id, const emitted *source, const char *name,
                         const launch_plan *launch, const char *arch, bool want_ptx,
                         at_error *error);
 
-/* Compiles a source at once, in a pool that compiles nothing else. Returns AT_COMPILE with the
- * compiler's message. The caller deinitialises *out, also after a failure. */
+/* Compiles a source in a pool that compiles nothing else. Returns AT_COMPILE with the compiler's
+ * message. The caller deinitialises *out, also after a failure. */
 at_status compile_source(compile_pool *pool, const emitted *source, const char *name,
                          const launch_plan *launch, const char *arch, bool want_ptx,
                          compile_result *out, at_error *error);
 
-/* Compiles the kernel that prepares inputs to PTX, in the same way; `launch` is
- * script_filler_plan()'s. *out is empty if the script has no such kernel. */
+/* Does the same to PTX for the kernel that prepares inputs (`launch` by script_filler_plan()). *out
+ * is empty if the script has no such kernel. */
 at_status compile_filler(script *s, problem_kind problem, const uint16_t *indices,
                          const launch_plan *launch, compile_pool *pool, const char *arch,
                          compile_result *out, at_error *error);
 
-/* Replaces `hash` by the hash of itself, the compiled text, its launches and, unless NULL, its
- * buffers. */
+/* Extends `hash` by the compiled text, its launches and, unless NULL, its buffers. */
 void extend_hash(char hash[33], const emitted *source, const launch_plan *launch,
                  const problem_plan *buffers);
 
-/* Returns the image of a result for a device: machine code, or PTX for a simulated one. Borrows the
- * result's bytes. */
+/* Returns a result's image: machine code or, for a simulated device, PTX. Borrows the bytes. */
 device_image result_image(const compile_result *r, bool ptx);
 
-/* The chip for which times are predicted: the named one, else the machine's GPU with its measured
- * figures (results/<gpu>/device.json), else the typical chip of sm_90. */
+/* The chip for predicted times: the named one, else the machine's GPU with its measured figures
+ * (results/<gpu>/device.json), else the typical chip of sm_90. */
 
 /* Finds the chip of --arch, which may name a chip ("h100"). Returns AT_USAGE for an unknown name,
  * AT_FORMAT for a damaged file of measurements. */
 at_status chips_wanted(const settings *o, struct sim_chip *out, at_error *error);
 
-/* Finds the chip of a GPU or a simulated device. The errors are the same. */
+/* Finds the chip of a GPU or a simulated device, with the same errors. */
 at_status chips_of_device(const device_properties *d, const char *results_dir, struct sim_chip *out,
                           at_error *error);
 
-/* Return a pattern's problem or configuration in JSON: {name: value, ...}, in the script's order.
- * Return a new reference, or NULL without memory. */
+/* Return a problem or configuration in JSON: {name: value, ...}, in the script's order. Return a
+ * new reference, or NULL without memory. */
 
 json_t *pattern_json_problem(const pattern *p, problem_kind which);
 

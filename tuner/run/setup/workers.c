@@ -11,7 +11,7 @@
 
 enum { STEP_MS = 100 };
 
-/* The time after which a GPU that is still opening no longer delays the next one. */
+/* The time after which the next GPU no longer waits for one that is still opening. */
 static const int64_t opening_patience_ns = INT64_C(2) * 1000000000;
 
 static at_status start_device(const settings *o, const char *spec, const worker_host *host,
@@ -90,7 +90,7 @@ void workers_open_next(workers *w)
     device_worker_begin(next);
 }
 
-/* Opens the GPUs of "cuda:0,2". The first describes all of them. */
+/* Opens the GPUs of "cuda:0,2". The first GPU describes all of them. */
 static at_status open_devices(workers *w, const settings *o, at_error *error)
 {
     const char *spec = o->machine.device;
@@ -99,7 +99,7 @@ static at_status open_devices(workers *w, const settings *o, at_error *error)
     if (!kind || !comma || strncmp(spec, "cuda:", 5) != 0)
         return open_device(w, o, spec, error);
     snprintf(first, sizeof first, "%.*s", (int)(comma - spec), spec);
-    /* Without a race the first samples decide, and samples of several GPUs do not compare. */
+    /* Without a race the first samples decide, which do not compare between GPUs. */
     if (o->race.fixed_samples > 0)
         return open_device(w, o, first, error);
     at_status status = open_device(w, o, first, error);
@@ -158,7 +158,7 @@ static bool is_known(const workers *w, const device_properties *p)
     return known;
 }
 
-/* Starts a GPU of a rank; the first one runs the race. Ranks of one host may see the same GPUs. */
+/* Starts a GPU of a rank. The first GPU runs the race. Ranks of one host may see the same GPUs. */
 static at_status add_device(workers *w, const settings *o, size_t rank, const device_properties *p,
                             at_error *error)
 {
@@ -176,8 +176,7 @@ static at_status add_device(workers *w, const settings *o, size_t rank, const de
     return start_device(o, p->spec, ranks_host(w->ranks, rank), false, place, error);
 }
 
-/* Starts every GPU of every rank. Returns AT_NOT_FOUND if there is none. A rank that cannot list
- * its GPUs has none. */
+/* Starts every GPU of every rank that can list its GPUs. Returns AT_NOT_FOUND if there are none. */
 static at_status open_ranks(workers *w, const settings *o, at_error *error)
 {
     enum { MOST_OF_RANK = 32 };
@@ -266,7 +265,7 @@ void workers_close(workers *w)
     *w = (workers){0};
 }
 
-/* Drops the answers that nobody waits for. */
+/* Drops the answers that no caller waits for. */
 static at_status drop_events(workers *w, device_worker *d, at_error *error)
 {
     device_worker_begin(d);

@@ -1,8 +1,6 @@
 /* The workers of a run: the compile workers, and the device worker or, in its place, the
- * architecture.
- *
- * A run opens its own workers unless it is given those of earlier runs (settings.workers). The GPU
- * is then opened, and its clocks are brought up, only once. */
+ * architecture. A run opens its own workers or takes those of earlier runs (settings.workers); then
+ * the GPU is opened, and its clocks are brought up, only once. */
 #ifndef AUTOTUNE_RUN_SETUP_WORKERS_H
 #define AUTOTUNE_RUN_SETUP_WORKERS_H
 
@@ -23,8 +21,8 @@ typedef struct workers {
     device_worker *device; /* runs the race; NULL if the run only compiles */
     /* GPUs of the same model, which screen variants as soon as they are open (workers_open_next) */
     device_worker *others[WORKERS_MOST_OTHERS];
-    device_properties other_properties[WORKERS_MOST_OTHERS]; /* spec is "" until the device has
-                                                                described itself */
+    device_properties
+        other_properties[WORKERS_MOST_OTHERS]; /* spec is "" until the device described itself */
     size_t other_count;
     int64_t begun_ns;             /* when the last of them began to open */
     device_properties properties; /* if the run only compiles: kind "", arch and limits of --arch */
@@ -32,40 +30,38 @@ typedef struct workers {
     char driver_less[512];        /* why a simulated device stands in for a GPU; "" if none does */
 } workers;
 
-/* Starts the compile workers and opens the device of the settings. AT_NO_DEVICE, AT_NO_TOOLCHAIN
- * and AT_USAGE name the remedy. The caller calls workers_close(), also after a failure. */
+/* Starts the compile workers and opens the device. AT_NO_DEVICE, AT_NO_TOOLCHAIN and AT_USAGE name
+ * the remedy. The caller calls workers_close(), also after a failure. */
 at_status workers_open(workers *w, const settings *o, at_error *error);
 void workers_close(workers *w);
 
-/* Kills the workers, which end while the caller goes on. Nothing may be asked of them later. */
+/* Kills the workers, which end while the caller goes on. Later requests are not allowed. */
 void workers_end(const workers *w);
 
-/* Takes the description of a device worker that has opened (DEVICE_OPENED). Returns AT_USAGE if it
- * is of another model than the device of the race. */
+/* Takes the description of an open device worker (DEVICE_OPENED). Returns AT_USAGE if the device is
+ * of another model than the device of the race. */
 at_status workers_meet(workers *w, const device_worker *d, const device_properties *p,
                        at_error *error);
 
-/* Has the next of the other GPUs opened when those before it are open, failed or take too long. The
+/* Opens the next of the other GPUs, once those before it are open, failed or take too long: the
  * driver opens one GPU at a time. */
 void workers_open_next(workers *w);
 
 /* Waits until every device is open. Returns the status of a device that cannot be opened. */
 at_status workers_await(workers *w, at_error *error);
 
-/* Makes the workers ready for another run: drops what the run before left under way. Opens them if
- * they are zeroed or closed. Leaves out a GPU that has failed for good; returns the device's status
- * if none is left. */
+/* Makes the workers ready for another run: drops what is under way, opens zeroed or closed ones,
+ * and leaves out GPUs that failed for good. Returns a device's status if none is left.
+ */
 at_status workers_settle(workers *w, const settings *o, at_error *error);
 
 /* Replaces a device worker that has failed for good. Returns the new one's status. */
 at_status workers_replace_device(workers *w, const settings *o, at_error *error);
 
-/* The GPUs of one model that a run measures on, as the pipeline sees them.
- *
- * One of them is home: it runs the race. The others screen their share of the variants, and sample
- * blocks of the race until its finals (race/others.c). Samples compare only within one GPU: the
- * first samples of another GPU decide which variants the race samples, by their ratio to the best
- * there. */
+/* The GPUs of one model that a run measures on, as the pipeline sees them. The home GPU runs the
+ * race. The others screen their share of the variants, and sample blocks of the race until its
+ * finals (race/others.c). Samples compare only within one GPU: first samples from another GPU count
+ * by their ratio to the best there. */
 
 typedef struct run_gpu {
     device_worker *worker; /* borrowed */
@@ -84,23 +80,20 @@ typedef struct gpus {
 
 void gpus_init(gpus *g, const workers *w);
 
-/* Returns the ready GPU with the fewest requests in flight, if these are fewer than `most`. Returns
- * NULL if there is none. */
+/* Returns the ready GPU with the fewest requests in flight, if fewer than `most`, or NULL. */
 run_gpu *gpus_idlest(gpus *g, size_t most);
 
-/* Handles the loss of a GPU. If it was home, another takes its place, also among the workers.
- * Returns false if none is left. */
+/* Handles the loss of a GPU. Another GPU replaces a lost home, also among the workers. Returns
+ * false if no GPU is left. */
 bool gpus_lose(gpus *g, size_t lost, workers *w);
 
-/* Estimates the time on the home GPU from a time on one GPU, by the copies that both measured. Only
- * guides a search. */
+/* Estimates the home GPU's time from another GPU's, by the copies on both. Only guides a search. */
 double gpus_likely_ns(const gpus *g, size_t at, int64_t time_ns);
 
-/* Returns a time as an earlier sample for the race at home: its ratio to the best of its GPU, times
- * home's best. So the best variant of each GPU enters the race, whatever the GPUs' speeds. 0 stays
- * 0. */
+/* Returns a time as an earlier sample for the race at home: its ratio to its GPU's best, times
+ * home's best. So the best variant of each GPU enters the race. 0 stays 0. */
 int64_t gpus_prior_ns(const gpus *g, size_t at, int64_t time_ns);
 
-int gpus_restarts(const gpus *g); /* Returns the restarts of all workers. */
+int gpus_restarts(const gpus *g);
 
 #endif
