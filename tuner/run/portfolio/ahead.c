@@ -10,14 +10,14 @@
 #include "run/variant/sources.h"
 
 enum {
-    IDLE_CORES = 2,      /* left for the measuring run, if there are more than as many again */
-    IDS = 32,            /* bits of a request's id below its number */
-    REFERENCES = 1 << 16 /* the first ids are those of references */
+    IDLE_CORES = 2, /* cores left for the measuring run, if there are more than twice as many */
+    IDS = 32,
+    REFERENCES = 1 << 16 /* the first ids of a request are those of references */
 };
 
 struct ahead {
     workers compilers; /* without a device */
-    script *script;    /* loaded for the latest problem; NULL at first */
+    script *script;    /* loaded for the latest problem; NULL before the first */
     size_t *waiting;   /* requests under way, by number */
 };
 
@@ -48,7 +48,7 @@ void ahead_free(ahead *a)
     free(a);
 }
 
-/* Takes a compile result, which is in the cache then. Returns AT_NOT_FOUND if there is none. */
+/* Takes a compile result, which is then in the cache. Returns AT_NOT_FOUND if there is none. */
 static at_status take(ahead *a, int timeout_ms)
 {
     compile_result r = {0};
@@ -81,7 +81,7 @@ static void queue_variant(ahead *a, session *s, const char *configuration, size_
     sources_deinit(&all);
 }
 
-/* Loads the script once, because that takes longer than everything else, and sets its problem. */
+/* Loads the script once, which takes longer than all the rest, and sets the problem. */
 static at_status set_problem(ahead *a, const settings *run, const pattern_variable *values,
                              size_t count)
 {

@@ -1,5 +1,4 @@
-/* Chooses the configurations of a portfolio from the times, and finds the configuration that a
- * reader of the record gets. */
+/* Chooses a portfolio's configurations from the times, and the one that a reader gets. */
 #include "run/portfolio/state.h"
 
 #include <math.h>
@@ -14,11 +13,10 @@
 static const double gain_least =
     0.0001; /* cost of one more configuration, as mean regret over the timed problems */
 
-/* Witnesses for which the script is asked about possible configurations. */
+/* witnesses for which the script is asked which configurations are possible */
 enum { ASKED_WITNESSES = 160 };
 
-/* The matrix of the choice: a row for each problem that its configurations were timed on, then for
- * witnesses. */
+/* The matrix of the choice: rows of timed problems, then of witnesses. */
 typedef struct matrix {
     portfolio_matrix m;
     size_t timed;   /* the first rows */
@@ -33,7 +31,6 @@ static void matrix_deinit(matrix *x)
     free(x->defaults);
 }
 
-/* Returns true if all configurations of the choice were timed on the problem. */
 static bool is_wide(const portfolio *p, size_t problem)
 {
     const known_problem *at = &p->known.problems[problem];
@@ -93,7 +90,6 @@ static void find_single_best(portfolio *p, const portfolio_matrix *timed)
     }
 }
 
-/* Sets the variables that are no axes. */
 at_status portfolio_set_fixed(portfolio *p, at_error *error)
 {
     script *s;
@@ -158,7 +154,6 @@ at_status portfolio_choose(portfolio *p, at_error *error)
 
 /* ---- as a record ---- */
 
-/* Returns all variables of a problem: the fixed ones, and those of the axes. */
 static record_values values_of(const portfolio *p, size_t problem, record_pair *pairs)
 {
     size_t count = p->kept.fixed.count;
@@ -198,7 +193,6 @@ void portfolio_set_draft(portfolio *p, bool with_held_out)
                                        .template_hash = p->template_hash};
 }
 
-/* Reads the portfolio as readers of the record will. */
 at_status portfolio_read_back(portfolio *p, at_error *error)
 {
     char *text;
@@ -231,7 +225,6 @@ static bool ask(void *context, const record_feature *feature, const record_value
     return target_feature(((fit *)context)->script, PROBLEM_TUNED, feature, configuration, out);
 }
 
-/* Finds the configuration that a reader gets for a problem. */
 at_status portfolio_try_pick(portfolio *p, size_t problem, at_error *error)
 {
     portfolio_tried *t = &p->tried[problem];

@@ -51,7 +51,6 @@ void known_deinit(known *k)
     *k = (known){0};
 }
 
-/* Returns the place of a configuration, or k->count if it is new. */
 static size_t place_of(const known *k, const char *text)
 {
     size_t place = 0;
@@ -60,7 +59,7 @@ static size_t place_of(const known *k, const char *text)
     return place;
 }
 
-/* Finds the configuration of a result; adds it if it is new. */
+/* Finds the configuration of a result, or adds a new one. */
 static known_configuration *find(known *k, const run_summary *s, const run_result *r)
 {
     size_t place = place_of(k, r->configuration);

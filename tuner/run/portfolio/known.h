@@ -1,7 +1,5 @@
 /* The findings of a portfolio's runs: problems, configurations that were good on one of them, and
- * their times.
- *
- * A time is the ratio to the fastest variant of a run, from samples of the same blocks, times the
+ * times. A time is the ratio to a run's fastest variant, from samples of the same blocks, times the
  * median of that variant. Times of one problem compare as pairs if one run measured them. */
 #ifndef AUTOTUNE_RUN_PORTFOLIO_KNOWN_H
 #define AUTOTUNE_RUN_PORTFOLIO_KNOWN_H
@@ -21,19 +19,19 @@ typedef struct known_configuration {
     record_values values; /* owned, texts too */
     bool proven;          /* it is proven, or its proof was tried */
     char *condemned;      /* its fault on some problem; owned; NULL if there is none */
-    double *times_ns;     /* by problem; 0: not timed, or impossible; owned */
-    int8_t *possible;     /* by problem: the constraints allow it; -1: not asked; owned */
+    double *times_ns;     /* by problem; 0 if not timed or impossible; owned */
+    int8_t *possible;     /* by problem: whether the constraints allow it; -1 if not asked; owned */
 } known_configuration;
 
 typedef struct known_problem {
     const value *values; /* one for each axis; borrowed */
-    char *left_out;      /* the reason; owned; NULL: the problem takes part */
-    bool searched;      /* it was searched, not only given configurations that are good elsewhere */
-    bool wide;          /* a witness on which all candidates of the choice were timed */
-    double baseline_ns; /* of the script's default; 0: impossible there */
-    double best_ns;     /* 0: nothing was timed */
-    double gain; /* by how much the search's best is faster than the known best; negative: nothing
-                    was known */
+    char *left_out;      /* why the problem does not take part; owned; NULL if it takes part */
+    bool searched; /* it was searched, not only timed with configurations that are good elsewhere */
+    bool wide;     /* a witness on which all candidates of the choice were timed */
+    double baseline_ns; /* time of the script's default; 0 if it is impossible there */
+    double best_ns;     /* 0 if nothing was timed */
+    double
+        gain; /* the gain of the search's best over the known best; negative if nothing was known */
 } known_problem;
 
 typedef struct known {
@@ -46,26 +44,23 @@ typedef struct known {
 void known_init(known *k, const value *problems, size_t axis_count, size_t problem_count);
 void known_deinit(known *k);
 
-/* Takes over the findings of a run on the problem: its `most` fastest configurations, the known
- * ones, the default, and those that failed. */
+/* Takes over a run's findings on the problem: its `most` fastest configurations, the known
+ * configurations, the default, and the failures. */
 void known_learn(known *k, size_t problem, const run_summary *s, size_t most);
 
-/* Asks the script, which is loaded for the problem, whether a configuration is possible, unless it
- * was asked before. */
+/* Asks the script, loaded for the problem, whether a configuration is possible, but only once. */
 void known_ask(known *k, size_t problem, size_t configuration, script *s);
 
-/* Leaves the problem out and keeps the reason. */
 void known_leave_out(known *k, size_t problem, const char *why);
 
-/* Returns true if `text` is a configuration of the script that its constraints allow for the loaded
- * problem. */
+/* Returns true if `text` is a configuration that the script allows for the loaded problem. */
 bool known_fits(script *s, const char *text);
 
-/* Returns true if the configuration was timed on the problem and exactly `rank` configurations that
- * failed nowhere were faster there. */
+/* Returns true if the configuration was timed on the problem and exactly `rank` configurations
+ * without a failure anywhere were faster there. */
 bool known_has_rank(const known *k, size_t configuration, size_t problem, size_t rank);
 
-/* Appends a copy of a value to values that own their texts. There must be room. */
+/* Appends a copy of a value to values that own their texts and have room. */
 void known_values_add(record_values *values, const char *name, value v);
 void known_values_deinit(record_values *values);
 

@@ -9,17 +9,15 @@
 #include "portfolio/cover.h"
 #include "run/setup/setup.h"
 
-/* Problems that may be timed with the chosen configurations, and on which the tree is grown. With a
- * third of them it loses a little more, in the mean over three patterns' portfolios,
- * cross-validated. */
+/* Problems that may be timed with the chosen configurations, and on which the tree is grown. A
+ * third of them loses a little more (mean over three patterns' portfolios, cross-validated). */
 enum { WITNESSES = 12288 };
 
 static const double matrix_share =
-    0.75; /* share of the budget until everything was timed everywhere */
+    0.75; /* share of the budget until the configurations were timed on all problems */
 
 /* ---- problems ---- */
 
-/* Returns true if the script accepts the problem. */
 static bool accept(void *context, const value *problem)
 {
     portfolio *p = context;
@@ -40,8 +38,7 @@ static bool accept_unseen(void *context, const value *problem)
     return true;
 }
 
-/* Orders the problems, each the farthest from all before it, so that the first few stand for
- * all. */
+/* Orders the problems, each the farthest from all before it: the first ones stand for all. */
 static void order_problems(portfolio *p)
 {
     size_t width = p->asked->axis_count;
@@ -92,7 +89,7 @@ static at_status choose_problems(portfolio *p, at_error *error)
     return AT_OK;
 }
 
-/* ---- the matrix ---- */
+/* ---- the matrix of times ---- */
 
 static size_t most_everywhere(const portfolio *p)
 {
@@ -106,8 +103,8 @@ static size_t most_everywhere(const portfolio *p)
                                problems, portfolio_variant_s(p));
 }
 
-/* Adds the known times of the configurations of `places`, on all problems with times. There is room
- * for a row for each problem. */
+/* Adds the known times of the configurations of `places`, on all problems with times. The caller
+ * has room for a row a problem. */
 static at_status add_known(portfolio *p, const size_t *places, portfolio_matrix *m, double *ratios,
                            double *defaults, at_error *error)
 {
@@ -128,8 +125,7 @@ static at_status add_known(portfolio *p, const size_t *places, portfolio_matrix 
     return status;
 }
 
-/* Lists the configurations that promise most on all problems, of those that were good on some
- * problem. */
+/* Lists the configurations that were good on some problem and promise most on all. */
 static at_status list_everywhere(portfolio *p, at_error *error)
 {
     size_t count = 0, *places = memory_new(p->known.count, sizeof *places);
@@ -153,7 +149,6 @@ static at_status list_everywhere(portfolio *p, at_error *error)
     return status;
 }
 
-/* Lists the configurations that may be given on a problem. */
 static at_status list_possible(portfolio *p, size_t problem, const size_t *from, size_t from_count,
                                size_t *given, size_t *count, at_error *error)
 {
@@ -201,8 +196,7 @@ static at_status fill_matrix(portfolio *p, at_error *error)
 static at_status try_all(portfolio *p, at_error *error)
 {
     at_status status = portfolio_search_held_out(p, error);
-    /* A held-out problem may show that a chosen configuration is wrong: the choice is then made
-     * again without it. */
+    /* A held-out problem may prove a chosen configuration wrong, which needs a new choice. */
     if (!status && portfolio_chose_condemned(p))
         status = portfolio_choose(p, error);
     if (!status)
@@ -216,15 +210,13 @@ static at_status try_all(portfolio *p, at_error *error)
     p->kept.held_out = p->found.held_out.count;
     p->kept.mean_regret = p->found.held_out.mean;
     p->kept.worst_regret = p->found.held_out.worst;
-    /* All times of all configurations are known now. */
     portfolio_set_draft(p, true);
     return status;
 }
 
-/* ---- the whole ---- */
+/* ---- the steps ---- */
 
-/* Checks the features on the latest problem. A feature without a number there has none
- * elsewhere. */
+/* Checks the features on the latest problem. A feature without a number there never has one. */
 static at_status check_features(portfolio *p, at_error *error)
 {
     const pattern *described = script_pattern(p->script);
@@ -263,7 +255,7 @@ static at_status open(portfolio *p, at_error *error)
         for (size_t v = 0; v < described->problem_count; v++)
             known_name = known_name ||
                          strcmp(described->problems[PROBLEM_TUNED][v].name, a->axes[i].name) == 0;
-        /* the script's error is the best one */
+        /* the script's own error is the most useful one */
         if (!known_name) {
             value any = a->axes[i].value_count
                             ? a->axes[i].values[0]

@@ -1,29 +1,27 @@
 /* A portfolio: few configurations that serve a range of problems, and a tree that chooses among
  * them.
  *
- * Input: settings, and the variables with their ranges. Output: the portfolio, its loss on the
- * problems it was made on and on problems that were held out, and a record if a GPU measured.
+ * Input: settings, and the variables with their ranges. Output: the portfolio, its loss on its
+ * problems and on held-out problems, and a record if a GPU measured.
  *
  * The budget is spent in these steps. The problems are ordered so that each is the farthest from
  * all before it.
- *   1. The first few problems are searched as a run would search them. Each search begins with the
- * best configurations of the problems before.
- *   2. Then the problem whose search promises most is searched, one after the other. The promise is
- * the gain of searches over the known configurations on the problems near it (weighted by
- * 1/(1/2 + d)^2, d the distance in doublings). Each search gets its share of a budget in seconds,
- * or a few dozen variants: a problem without a search costs more than a short search. This step
- * ends when half a percent is no longer expected, or a good half of the budget is spent.
- *   3. The configurations that are good somewhere and promise to serve most (portfolio/shortlist.h)
- * are timed everywhere, in one race a problem, so that their times compare.
+ *   1. The first few problems are searched as single runs would. Each search begins with the best
+ * configurations of the problems before.
+ *   2. Then, again and again, the problem whose search promises most is searched. The promise is
+ * the gain of searches over the known configurations on near problems (weighted by 1/(1/2 + d)^2, d
+ * the distance in doublings). A search gets its share of a budget in seconds, or a few dozen
+ * variants: a problem without a search costs more than a short search. This step ends when half a
+ * percent is no longer expected, or a good half of the budget is spent.
+ *   3. The most promising configurations (portfolio/shortlist.h) are timed everywhere, in one race
+ * a problem, so that their times compare.
  *   4. Finalists, twice as many as are kept, are timed on further problems, for two fifths of the
  * remaining budget (without a budget: on as many problems). Many problems tell near equals apart.
- *   5. Configurations are chosen (portfolio/cover.h) and timed on further problems as long as the
- * budget lasts (without a budget: on three times as many). The tree (portfolio/tree.h) is grown on
- * these times and on the times that are expected elsewhere (portfolio/kriging.h). The
- * configurations are proven meanwhile.
- *   6. Each held-out problem is searched, too, and races with the configuration that a reader of
- * the record would get (record/pick.h). A configuration that was wrong or crashed on one problem is
- * given for none.
+ *   5. Configurations are chosen (portfolio/cover.h), proven, and timed on further problems as long
+ * as the budget lasts (without a budget: on three times as many). The tree (portfolio/tree.h) is
+ * grown on these times and on those expected elsewhere (portfolio/kriging.h).
+ *   6. Each held-out problem is searched, too, and races with the configuration that a reader gets
+ * (record/pick.h). A configuration that was wrong or crashed on one problem is given for none.
  *
  * Every run is a part of this one (settings.is_part). After an interruption the same command takes
  * the measurements from the journal and takes the same steps. */
@@ -52,13 +50,13 @@ typedef struct portfolio_asked {
 /* A problem, and the configuration that a reader of the record gets for it. */
 typedef struct portfolio_tried {
     const value *values;  /* one for each axis */
-    const char *left_out; /* the reason; NULL: the problem takes part */
+    const char *left_out; /* why the problem does not take part; NULL if it does */
     bool held_out, searched;
-    int64_t best_ns, baseline_ns; /* 0: unknown or impossible */
-    const char *rule;             /* "portfolio", "default" ...; NULL: no configuration is given */
+    int64_t best_ns, baseline_ns; /* 0 if unknown or impossible */
+    const char *rule; /* "portfolio", "default" ...; NULL if no configuration is given */
     size_t place; /* place among the portfolio's configurations; SIZE_MAX if it is none of them */
     int64_t time_ns; /* time of the given configuration; 0 if it was not timed */
-    double regret;   /* by how much the given configuration is slower than the best */
+    double regret;   /* slowdown of the given configuration against the best */
 } portfolio_tried;
 
 typedef struct portfolio_regret {
@@ -69,16 +67,15 @@ typedef struct portfolio_regret {
 
 typedef struct portfolio portfolio;
 
-/* The findings; the portfolio owns all of them. */
 typedef struct portfolio_found {
     portfolio_draft draft;
     device_properties device;
     size_t tried_count;
     const portfolio_tried *tried;
     portfolio_regret made_on, held_out;
-    double single_mean;      /* mean loss of the one configuration that loses least alone, over the
-                                problems where it is possible */
-    size_t refused;          /* problems that the script does not allow */
+    double single_mean; /* mean loss of the single configuration that loses least, over the problems
+                           where it is possible */
+    size_t refused;     /* problems that the script does not allow */
     const char *refused_why; /* the first reason, or "" */
     uint64_t evaluations;
     double wall_s;
@@ -86,8 +83,8 @@ typedef struct portfolio_found {
     char record_path[4096]; /* "" if no record was written */
 } portfolio_found;
 
-/* Makes a portfolio. Returns the errors of tune_run(), AT_NOT_FOUND if no problem had a variant
- * that worked, or AT_INTERRUPTED. The caller frees *out, which is NULL after an error. */
+/* Makes a portfolio. Returns the errors of tune_run(), AT_NOT_FOUND if no variant worked on any
+ * problem, or AT_INTERRUPTED. The caller frees *out, which is NULL after an error. */
 at_status portfolio_make(const portfolio_asked *asked, portfolio **out, at_error *error);
 void portfolio_free(portfolio *p); /* `p` may be NULL. */
 

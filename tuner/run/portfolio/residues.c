@@ -7,15 +7,14 @@
 #include "run/setup/setup.h"
 
 enum {
-    ASKED = 512, /* configurations, from all parts of the space */
-    ALWAYS = 32, /* divisors up to this are always taken: vectors, sectors of eight floats, lines of
-                    32 */
+    ASKED = 512,     /* configurations, from all parts of the space */
+    ALWAYS = 32,     /* divisors up to this are always taken: vectors, sectors, cache lines */
     MOST_HALVED = 10 /* times that the range is halved until the script accepts a problem */
 };
 
 static const double enumerate_s = 2, sample_s = 1;
 
-/* Ascending, as in the axes. */
+/* ascending, as in the axes */
 static const struct {
     int64_t power, prime;
 } powers[] = {{2, 2}, {3, 3}, {4, 2}, {5, 5}, {7, 7}, {8, 2}, {9, 3}, {16, 2}, {32, 2}, {64, 2}};
@@ -41,8 +40,7 @@ at_status residues_load(const settings *base, const arch_limits *limits, const p
     return target_load_script(&at.settings, limits, out, error);
 }
 
-/* Returns the number of the range with the most divisors: a large power of two, times small primes
- * if there is room. */
+/* Returns the most divisible number of the range: a large power of two, times small primes. */
 static int64_t most_divisible(const portfolio_axis *axis)
 {
     for (int64_t odd = 315; odd > 1; odd /= 3) {
@@ -84,7 +82,7 @@ static void collect(script *s, questions *out)
     space_free(all);
 }
 
-/* Evaluates which of the configurations a problem allows. An invalid problem allows none. */
+/* Evaluates which of the configurations a problem allows: none if the problem is invalid. */
 static void ask(const settings *base, const arch_limits *limits, const portfolio_axis *axes,
                 size_t axis_count, const value *problem, const questions *q, bool answers[ASKED])
 {
@@ -106,7 +104,7 @@ static bool is_prime(int64_t v)
 }
 
 /* Returns a number near `v` with as many factors of `prime` as `power` has, or 0 if the range has
- * none. A prime that divides no asked number makes up for the lost factors. */
+ * none. Another prime, which divides no asked number, replaces the lost factors. */
 static int64_t with_power(const portfolio_axis *axis, int64_t v, int64_t prime, int64_t power)
 {
     int64_t rest = v, lost;

@@ -1,4 +1,4 @@
-/* The runs of a portfolio, one for each problem, and their findings. */
+/* Runs each problem of a portfolio, and keeps the findings. */
 #include "run/portfolio/state.h"
 
 #include <math.h>
@@ -25,7 +25,7 @@ double portfolio_spent(const portfolio *p)
     return fmax(by_time, by_count);
 }
 
-/* Returns true if an error ends the whole portfolio. Other errors are those of one problem. */
+/* Returns true if an error ends the portfolio, false if it only concerns one problem. */
 static bool is_general(at_status status)
 {
     return status != AT_SCRIPT && status != AT_DEVICE && status != AT_COMPILE;
@@ -46,7 +46,7 @@ static void say(const portfolio *p, size_t problem, const char *what)
     fputc('\n', stderr);
 }
 
-/* Takes the journal of a run, so that hundreds of runs share one open file. */
+/* Takes a run's journal, so that hundreds of runs share one open file. */
 static void keep_journal(portfolio *p, tune *t)
 {
     journal *taken = tune_take_journal(t);
@@ -71,7 +71,7 @@ static void take(portfolio *p, size_t problem, const run_summary *s)
             p->known_default = i;
 }
 
-/* Makes the settings of a run that begins with known configurations. They point into `starts`. */
+/* Makes the settings of a run that begins with known configurations. Borrows `starts`. */
 static void set_starts(const portfolio *p, size_t problem, const size_t *given, size_t given_count,
                        const char *starts[SPENDING_MOST_EVERYWHERE], residues_problem *at)
 {
@@ -156,8 +156,8 @@ at_status portfolio_ask_possible(portfolio *p, size_t problem, const size_t *pla
     return status;
 }
 
-/* Limits a number to those that a record and a distance of problems can hold. A failure becomes the
- * largest, which is below no bound, as for readers (record/pick.h). */
+/* Limits a number to the range of records and of distances between problems. A failure becomes the
+ * largest number, which no bound admits, as for readers (record/pick.h). */
 static double bounded(double x)
 {
     static const double most = 1e18;

@@ -1,5 +1,4 @@
-/* The searches of a portfolio: of the first problems, which stand for all; of the problems that
- * promise most; and of the held-out problems. */
+/* Searches the first problems, the problems that promise most, and the held-out problems. */
 #include "run/portfolio/state.h"
 
 #include <math.h>
@@ -28,7 +27,6 @@ size_t portfolio_first_searched(const portfolio *p)
     return some > least ? some : least;
 }
 
-/* Divides a budget of variants among the first searches and those of the held-out problems. */
 static size_t evaluations_of_search(const portfolio *p)
 {
     uint64_t budget = p->asked->run->search.budget_evaluations;
@@ -65,7 +63,6 @@ static size_t evaluations_of_next(const portfolio *p)
 
 /* ---- one search ---- */
 
-/* Asks the script which known configurations are possible for a problem. */
 static at_status ask_possible(portfolio *p, size_t problem, at_error *error)
 {
     size_t *all = memory_new(p->known.count, sizeof *all);
@@ -99,8 +96,8 @@ static size_t *nearest_searched(const portfolio *p, size_t problem, size_t *coun
     return found;
 }
 
-/* Lists the best configurations of the searched problems, nearest problem first, then their second
- * best and so on, if they are possible here. */
+/* Lists the configurations that are possible here: the best of each searched problem, nearest
+ * problem first; then the second best of each, and so on. */
 static size_t list_given(const portfolio *p, size_t problem, size_t given[MOST_GIVEN])
 {
     size_t searched, count = 0, *nearest = nearest_searched(p, problem, &searched);
@@ -141,7 +138,7 @@ at_status portfolio_search(portfolio *p, size_t problem, at_error *error)
     return AT_OK;
 }
 
-/* ---- what promises most ---- */
+/* ---- the promise of a search ---- */
 
 static double promise(const portfolio *p, size_t problem)
 {
@@ -213,7 +210,7 @@ at_status portfolio_search_held_out(portfolio *p, at_error *error)
 
 /* ---- budgets ---- */
 
-/* Returns the variants that there is time for on each problem. */
+/* Returns the number of variants for which there is time on each problem. */
 static double affordable(double left_s, size_t problems, double variant_s)
 {
     return left_s / (double)(problems ? problems : 1) / variant_s;

@@ -1,6 +1,5 @@
-/* The state of a portfolio that is being made. runs.c measures a problem, choice.c chooses,
- * witnesses.c grows the tree, and portfolio.c calls them. Only the files of this folder include
- * this header. */
+/* The state of a portfolio under construction. runs.c measures a problem, choice.c chooses,
+ * witnesses.c grows the tree, portfolio.c calls them. Only this folder includes this header. */
 #ifndef AUTOTUNE_RUN_PORTFOLIO_STATE_H
 #define AUTOTUNE_RUN_PORTFOLIO_STATE_H
 
@@ -22,17 +21,15 @@
 
 /* ---- residues.c ----
  *
- * Finds the divisors of a problem's variables that the constraints of a script ask for: those that
- * make further configurations possible.
+ * Finds the divisors of a problem's variables that make further configurations possible.
  *
- * It asks the script which configurations are possible for a problem with many divisors, and which
- * of them for problems of nearly the same size with one divisor less. The wording of the
- * constraints does not matter. Powers of two up to 32 are always taken: a script may narrow its
- * vectors where they do not divide, so that all configurations are possible everywhere and yet
- * differ in speed; and rows of whole sectors (eight floats) or of whole cache lines (32) suit other
- * configurations. (Cross-validated on recorded portfolios: with 16 and 32 the choice for a
- * transpose loses less, for sums a little less, for products and a convolution as much.) */
-/* The settings of a run on one problem. */
+ * Asks the script which configurations are possible for a problem with many divisors, and which of
+ * them for problems of nearly the same size with one divisor less, whatever the constraints'
+ * wording. Powers of two up to 32 are always taken: a script may narrow its vectors where these do
+ * not divide, so that all configurations are possible everywhere and yet differ in speed; and rows
+ * of whole sectors (8 floats) or cache lines (32) suit other configurations. (Cross-validated on
+ * recorded portfolios: with 16 and 32 the choice loses less for a transpose, a little less for
+ * sums, and as much for products and a convolution.) */
 typedef struct residues_problem {
     settings settings;
     char texts[PORTFOLIO_MAX_AXES][300];
@@ -42,35 +39,33 @@ typedef struct residues_problem {
 void residues_settings(const settings *base, const portfolio_axis *axes, size_t axis_count,
                        const value *problem, residues_problem *out);
 
-/* Loads the script for a problem. The caller frees *out, which is NULL after a failure. Errors are
- * those of target_load_script(). */
+/* Loads the script for a problem, with target_load_script()'s errors. The caller frees *out, which
+ * is NULL after a failure. */
 at_status residues_load(const settings *base, const arch_limits *limits, const portfolio_axis *axes,
                         size_t axis_count, const value *problem, script **out, at_error *error);
 
-/* Fills in the divisors of the axes that are ranges: powers of 2 up to 64, 3, 9, 5 and 7, if they
- * occur in the range. They stay empty if the script has no configuration for such a problem.
- * Returns AT_NO_MEMORY, or the script's error. */
+/* Fills in the divisors of axes that are ranges: powers of 2 up to 64, 3, 9, 5 and 7, if they
+ * occur. Leaves them empty if no such problem has a configuration. Errors: AT_NO_MEMORY or the
+ * script's. */
 at_status residues_find(const settings *base, const arch_limits *limits, portfolio_axis *axes,
                         size_t axis_count, at_error *error);
 
 /* ---- ahead.c ----
  *
- * Compiles the kernels of the next runs, so that they are in the cache when a run begins.
- *
- * A run on a few known configurations waits longer for their compilation than for the GPU. Separate
- * compile workers compile the references and variants of the next problems while a run measures. A
- * failure here fails no run, which then compiles by itself. */
+ * A run on a few known configurations waits longer for their compilation than for the GPU. So
+ * separate workers compile the references and variants of the next problems into the cache while a
+ * run measures. After a failure here a run compiles by itself. */
 typedef struct ahead ahead;
 
-/* Starts the workers for `numbers` runs on that device. Returns NULL if there is no cache or no
- * worker. The caller calls ahead_free(). */
+/* Starts the workers for `numbers` runs on that device. Returns NULL without a cache or a worker.
+ * The caller calls ahead_free(). */
 ahead *ahead_new(const settings *o, const device_properties *of, size_t numbers);
 void ahead_free(ahead *a); /* `a` may be NULL, here and below. */
 
 /* Returns true if the workers will soon be idle, false without workers. */
 bool ahead_has_room(ahead *a);
 
-/* Queues everything that a run with these settings compiles for its starts, for a problem with
+/* Queues everything that a run compiles for its starts with these settings, for a problem with
  * these values. `number` is the caller's, below `numbers`. */
 void ahead_queue(ahead *a, const settings *run, const pattern_variable *values, size_t count,
                  size_t number);
@@ -80,8 +75,8 @@ void ahead_await(ahead *a, size_t number);
 
 /* ---- searches.c: budgets ----
  *
- * Divides a budget in seconds among searches and timed configurations. The results are in coarse
- * steps, so that a resumed run, whose times differ, gets the same ones. */
+ * Divides a budget in seconds among searches and timed configurations, in coarse steps, so that a
+ * resumed run, whose times differ, gets the same numbers. */
 enum {
     SPENDING_LEAST_SEARCHED = 128, /* variants of the shortest search */
     SPENDING_LEAST_EVERYWHERE = 16,
@@ -89,10 +84,9 @@ enum {
 };
 
 /* Returns the variants of the next search, a power of 2, if `left_s` seconds are left for
- * `problems` unsearched problems at `variant_s` for each variant. Returns 0 if there is time for
- * `normal` variants on all. A search of fewer than SPENDING_LEAST_SEARCHED variants finds nothing
- * beside the known configurations: if there is not time for more, some problems are not
- * searched. */
+ * `problems` unsearched problems at `variant_s` a variant; 0 if there is time for `normal` variants
+ * on all. Fewer than SPENDING_LEAST_SEARCHED variants find nothing beside the known configurations,
+ * so some problems are left unsearched if time is short. */
 size_t spending_search(double left_s, size_t problems, double variant_s, uint64_t normal);
 
 /* Returns the number of configurations to time on each problem: 16, 32 or 48. */
@@ -108,22 +102,22 @@ struct portfolio {
     char *pattern, script_hash[33], template_hash[33], date[32];
     script *script; /* loaded for the latest problem that was asked about */
     char *default_text;
-    size_t known_default; /* place of the default; SIZE_MAX if it was not met yet */
+    size_t known_default; /* place of the default; SIZE_MAX before it is known */
     value *problems;
     size_t problem_count,
         made_on; /* the first `made_on` problems make the portfolio, the others are held out */
-    size_t witness_count; /* witnesses, which come after all those */
+    size_t witness_count; /* witnesses, which come after the held-out problems */
     known known;
     ahead *ahead;            /* NULL except while known configurations are timed */
-    size_t evaluations_each; /* of a search; 0: as the effort says */
+    size_t evaluations_each; /* variants of a search; 0 if the effort decides */
     double search_s;         /* time of the searches so far */
     uint64_t search_evaluations;
-    bool proves;      /* the next run proves its variants */
-    journal *journal; /* of all runs, finished when the portfolio is complete; NULL if there is none
-                         yet */
-    at_error refused; /* the first reason why the script refuses a problem */
+    bool proves; /* the next run proves its variants */
+    journal
+        *journal; /* journal of all runs, finished with the portfolio; NULL before the first run */
+    at_error refused; /* the first reason why the script refused a problem */
     size_t refused_count;
-    /* The choice. Configurations are given by their places. */
+    /* the choice; configurations are places in the table of known ones */
     size_t *everywhere, everywhere_count;
     size_t chosen[RECORD_MAX_KEPT], chosen_count;
     record_portfolio kept;
@@ -155,13 +149,11 @@ static inline bool portfolio_is_held_out(const portfolio *p, size_t problem)
     return problem >= p->made_on && problem < p->problem_count;
 }
 
-/* Returns true if the script's default is possible on the problem. */
 static inline bool portfolio_has_default(const portfolio *p, size_t problem)
 {
     return p->known_default != SIZE_MAX && p->known.items[p->known_default].possible[problem] == 1;
 }
 
-/* Returns true if the problem takes part. */
 static inline bool portfolio_is_in(const portfolio *p, size_t problem)
 {
     return !p->known.problems[problem].left_out;
@@ -173,21 +165,18 @@ enum { PORTFOLIO_RANKS = 8 }; /* the fastest configurations of a run that are ke
 
 double portfolio_elapsed_s(const portfolio *p);
 
-/* Runs on a problem, beginning with the `given` configurations. `evaluations` 0: as the effort
- * says. `what` is shown as the stage. */
+/* Runs on a problem, beginning with the `given` configurations. `evaluations` is 0 if the effort
+ * decides. `what` is the stage in the progress. */
 at_status portfolio_run(portfolio *p, size_t problem, const size_t *given, size_t given_count,
                         size_t evaluations, bool is_search, const char *what, at_error *error);
 
-/* Returns true if the configuration is possible on the problem and wrong nowhere. Always false for
- * the default. */
+/* Returns true if the configuration is possible there, wrong nowhere, and not the default. */
 bool portfolio_may_be_given(const portfolio *p, size_t configuration, size_t problem);
 
-/* Returns the share of the budget that is spent, 1 or more if all is. Stays below 1 without a
- * budget. */
+/* Returns the share of the budget that is spent, 1 or more if all is; below 1 without a budget. */
 double portfolio_spent(const portfolio *p);
 
-/* Asks the script which of some configurations are possible on a problem, and whether the default
- * is. Does not ask whether the script takes the problem. */
+/* Asks the script which of `places`, and whether the default, are possible on a valid problem. */
 at_status portfolio_ask_possible(portfolio *p, size_t problem, const size_t *places, size_t count,
                                  at_error *error);
 
@@ -200,40 +189,36 @@ size_t portfolio_list_chosen(const portfolio *p, size_t problem, size_t given[RE
 /* Returns true if a configuration was wrong somewhere after it was chosen. */
 bool portfolio_chose_condemned(const portfolio *p);
 
-/* Times the given configurations and the default, and nothing else. `what` is shown as the
- * stage. */
+/* Times the given configurations and the default alone. `what` is the stage in the progress. */
 at_status portfolio_time_given(portfolio *p, size_t problem, const size_t *given, size_t count,
                                const char *what, at_error *error);
 
-/* Has the configurations compiled in advance that portfolio_time_given() will time. */
+/* Has the configurations of a later portfolio_time_given() compiled. */
 void portfolio_prepare(const portfolio *p, size_t problem, const size_t *given, size_t count);
 
 /* ---- searches.c ---- */
 
-/* Returns the number of problems that are searched in any case. */
+/* Returns the number of problems that are searched before all others. */
 size_t portfolio_first_searched(const portfolio *p);
 
-/* Returns true if there are times from which the cost of a search can be estimated. */
+/* Returns true if earlier times tell the cost of a search. */
 bool portfolio_has_rate(const portfolio *p);
 
-/* Returns the time of a variant of a search, from those times. */
+/* Estimates the time of one variant in a search, in s, from these times. */
 double portfolio_variant_s(const portfolio *p);
 
-/* Searches a problem, beginning with the configurations that are good elsewhere, and notes the
- * gain. */
+/* Searches a problem, beginning with configurations that are good elsewhere. Notes the gain. */
 at_status portfolio_search(portfolio *p, size_t problem, at_error *error);
 
 /* Searches the first problems, then those that promise most, while the budget lasts. */
 at_status portfolio_search_problems(portfolio *p, at_error *error);
 
-/* Searches the held-out problems, beginning with the chosen configurations, while the budget
- * lasts. */
+/* Searches the held-out problems, beginning with the chosen configurations, within the budget. */
 at_status portfolio_search_held_out(portfolio *p, at_error *error);
 
 /* ---- choice.c ---- */
 
-/* Keeps the configurations of p->everywhere that promise most, at most twice as many as the
- * portfolio keeps, and chooses all of them. */
+/* Chooses the most promising of p->everywhere, at most twice as many as the portfolio keeps. */
 void portfolio_narrow(portfolio *p);
 
 /* Chooses configurations from p->everywhere. Returns AT_NOT_FOUND if none works. */
@@ -250,8 +235,7 @@ at_status portfolio_time_finalists(portfolio *p, at_error *error);
 /* Times the chosen configurations on witnesses, while the budget lasts. */
 at_status portfolio_time_witnesses(portfolio *p, at_error *error);
 
-/* Grows the tree for the chosen configurations from all times so far, except those of held-out
- * problems. */
+/* Grows the tree for the chosen configurations from all times, except on held-out problems. */
 at_status portfolio_grow_tree(portfolio *p, at_error *error);
 
 /* Makes p->found.draft from the findings, with or without the held-out problems. */

@@ -1,13 +1,12 @@
 /* Witnesses: further problems, on which first the finalists and then the chosen configurations are
  * timed; and the tree, which learns from all times.
  *
- * There is not time to time all good configurations on enough problems to tell which few serve
- * best. So twice as many as are kept are timed on more problems. (Of sums of columns, six
- * configurations that were chosen in this way lose more than 4 % against a perfect choice on 0.9 of
- * 100 problems, otherwise on 1.7: tests/bench/portfolio_sets.) A few problems tell which
- * configuration is best on each, but a tree of few problems chooses badly. Witnesses are taken from
- * a sequence that fills the ranges evenly. The tree is grown on expected times of thousands of
- * problems that were not timed, so that chance has little influence. */
+ * There is no time to time all good configurations on enough problems to tell the best few, so
+ * twice as many as are kept are timed on more problems. (For sums of columns, six configurations
+ * chosen in this way lose more than 4 % against a perfect choice on 0.9 of 100 problems, otherwise
+ * on 1.7: tests/bench/portfolio_sets.) Witnesses come from a sequence that fills the ranges evenly.
+ * A tree of few problems chooses badly, so the tree is grown on expected times of thousands of
+ * problems that were not timed. */
 #include "run/portfolio/state.h"
 
 #include <stdlib.h>
@@ -20,16 +19,16 @@
 enum {
     TIMED_WITNESSES = 3, /* witnesses for each problem of the portfolio, without a budget */
     TIMED_FINALISTS = 1, /* the same for finalists */
-    AHEAD = 16 /* witnesses that are chosen and compiled for before one of them is timed */
+    AHEAD = 16           /* witnesses that are chosen, and compiled for, in advance */
 };
 
-/* The share of the remaining budget after everything was timed everywhere. */
+/* The share of the budget that remains after the race on all problems. */
 static const double finalists_share = 0.4;
 
-/* ---- what is timed ---- */
+/* ---- timed rows ---- */
 
-/* The times of the chosen configurations as a matrix: on all problems that they were timed on
- * except held-out ones, with all facts of each problem. There is room for `more` rows. */
+/* The times of the chosen configurations as a matrix: on all timed problems but the held-out ones,
+ * with all facts of each problem. There is room for `more` rows. */
 typedef struct rows {
     portfolio_matrix m;
     double *ratios, *defaults;
@@ -81,8 +80,8 @@ static at_status rows_init(portfolio *p, size_t more, rows *r, at_error *error)
 
 /* ---- the tree ---- */
 
-/* Replaces the ratios of a row by expected ones for possible configurations. A program is better
- * off with the default than with a slower configuration. */
+/* Replaces a row's ratios by expected ones for possible configurations, with a margin for the risk:
+ * the default serves a program better than a slower configuration. */
 static void expect_row(const kriging *k, rows *r, const value *problem, size_t row)
 {
     size_t width = r->m.configuration_count;
@@ -95,7 +94,7 @@ static void expect_row(const kriging *k, rows *r, const value *problem, size_t r
     r->defaults[row] = expected[width];
 }
 
-/* Adds a witness that was not timed. 1 stands for a possible configuration. */
+/* Adds a witness that was not timed, with ratio 1 for each possible configuration. */
 static at_status add_expected(portfolio *p, rows *r, size_t witness, at_error *error)
 {
     double *ratios;
@@ -151,13 +150,13 @@ at_status portfolio_grow_tree(portfolio *p, at_error *error)
     return status;
 }
 
-/* ---- which ---- */
+/* ---- the choice of witnesses ---- */
 
 /* Chosen witnesses that are not timed yet, and the position in the sequence. */
 typedef struct chosen_witnesses {
     size_t items[AHEAD];
     size_t count;
-    size_t next; /* all before it were looked at */
+    size_t next; /* position of the next unseen witness */
 } chosen_witnesses;
 
 static bool is_new(const portfolio *p, size_t witness)
@@ -170,7 +169,6 @@ static bool is_new(const portfolio *p, size_t witness)
     return q == p->problem_count;
 }
 
-/* Returns true if something can be timed on the witness. */
 static bool is_useful(portfolio *p, size_t witness)
 {
     size_t given[RECORD_MAX_KEPT];
@@ -179,7 +177,6 @@ static bool is_useful(portfolio *p, size_t witness)
            portfolio_list_chosen(p, witness, given) > 0;
 }
 
-/* Returns true if the witness is one of the portfolio's problems. */
 static bool is_taken(const portfolio *p, size_t witness)
 {
     script *s;
@@ -188,7 +185,6 @@ static bool is_taken(const portfolio *p, size_t witness)
     return status == AT_OK;
 }
 
-/* Chooses as many witnesses as there is room for. */
 static void choose_witnesses(portfolio *p, chosen_witnesses *w)
 {
     size_t end = p->problem_count + p->witness_count;
@@ -211,8 +207,8 @@ static bool is_proof_missing(const portfolio *p, const size_t *given, size_t cou
     return false;
 }
 
-/* Times a witness. Proves the chosen configurations meanwhile: proofs take longer than a GPU, and
- * none of the earlier runs had any. `late`: there is time for nothing else. */
+/* Times a witness and proves the chosen configurations meanwhile: proofs take longer than a GPU,
+ * and no earlier run had any. `late`: there is time for nothing else. */
 static at_status time_witness(portfolio *p, size_t witness, bool late, at_error *error)
 {
     size_t given[RECORD_MAX_KEPT], count = portfolio_list_chosen(p, witness, given);

@@ -97,8 +97,7 @@ static void keep_ceiling(race_driver *d, int64_t ceiling_ns)
     d->state.ceiling_ns = stats_summarise(sorted, count).median_ns;
 }
 
-/* Asks the board for other processes on the chip and the throttle's reasons, if it knows.
- */
+/* Asks the board for other processes on the chip and the throttle's reasons, if it knows. */
 static at_status ask_board(race_driver *d, uint64_t *throttle, at_error *error)
 {
     device_event e;

@@ -144,8 +144,7 @@ void others_join(race_driver *d);
  * waiting, and without a check on ragged problems if the home GPU does that. */
 void others_load(race_driver *d, const uint32_t *order, size_t count);
 
-/* Asks the other GPUs for blocks of the same entrants while home samples, if more are wanted.
- */
+/* Asks the other GPUs for blocks of the same entrants while home samples, if more are wanted. */
 void others_ask(race_driver *d, const uint32_t *order, size_t count);
 
 /* Sends requests to the other GPUs and takes their answers, without waiting. */
@@ -191,8 +190,7 @@ at_status finalists_check(race_driver *d, at_error *error);
 /* Measures the energies that the settings ask for. Takes longer than the race. */
 at_status finalists_measure_energy(race_driver *d, at_error *error);
 
-/* Sets d->result to a ranking by energy, least first. Entrants without an energy come last.
- */
+/* Sets d->result to a ranking by energy, least first. Entrants without an energy come last. */
 void finalists_rank_by_energy(race_driver *d, const race_result *by_time);
 
 #endif

@@ -38,8 +38,7 @@ at_status problem_set_init(problem_set *set, script *s, const space *sp, const p
                            size_t slot_count, at_error *error);
 void problem_set_deinit(problem_set *set);
 
-/* Returns the device's number of a configuration's layout, or DEVICE_MAX_LAYOUTS if none.
- */
+/* Returns the device's number of a configuration's layout, or DEVICE_MAX_LAYOUTS if none. */
 size_t problem_set_layout(const problem_set *set, const uint16_t *indices);
 
 /* Queues references and fillers for compilation under ids from `first_id` on. Extends `hash` by

@@ -61,8 +61,7 @@ void problem_label(const pattern *p, problem_kind kind, char *text, size_t size_
 void setup_show_space(void *context, const space_progress *progress);
 
 /* Queues an emitted source for compilation. `name` is the file name in messages, `launch` has the
- * kernels, `want_ptx` is set for a simulated device. Errors are those of compile_submit().
- */
+ * kernels, `want_ptx` is set for a simulated device. Errors are those of compile_submit(). */
 at_status submit_source(compile_pool *pool, uint64_t id, const emitted *source, const char *name,
                         const launch_plan *launch, const char *arch, bool want_ptx,
                         at_error *error);

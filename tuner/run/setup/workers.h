@@ -51,8 +51,7 @@ void workers_open_next(workers *w);
 at_status workers_await(workers *w, at_error *error);
 
 /* Makes the workers ready for another run: drops what is under way, opens zeroed or closed ones,
- * and leaves out GPUs that failed for good. Returns a device's status if none is left.
- */
+ * and leaves out GPUs that failed for good. Returns a device's status if none is left. */
 at_status workers_settle(workers *w, const settings *o, at_error *error);
 
 /* Replaces a device worker that has failed for good. Returns the new one's status. */

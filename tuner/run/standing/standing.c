@@ -21,7 +21,7 @@ enum {
     STEP_MS = 100,
     BLOCKS = 60,                      /* the most blocks of a race */
     AHEAD = 6,                        /* entries whose kernels may compile while one races */
-    MOST = RECORD_MAX_CONTENDERS + 2, /* the winner, the contenders, the default */
+    MOST = RECORD_MAX_CONTENDERS + 2, /* winner, contenders and default */
     PARTS = 1024,                     /* compile ids of one entry */
     FIRST_PROBLEM = MOST,             /* the first compile id of the kernels of its problem */
     VALUE_BYTES = 300
@@ -29,7 +29,6 @@ enum {
 
 static const uint64_t support_id = UINT64_MAX - DEVICE_SUPPORT_PARTS;
 
-/* One entry under way. */
 typedef struct work {
     bool prepared;
     script *script;
@@ -52,7 +51,7 @@ typedef struct run {
     const standing_question *questions;
     standing_answer *answers;
     work *works;
-    size_t count, next; /* `next` is the entry to prepare next */
+    size_t count, next; /* `next` is the next entry to prepare */
     size_t current;     /* the entry that races */
     side_judge judge;
     problem_support support;
@@ -125,8 +124,7 @@ static at_status load(const run *r, const standing_question *q, script **out, at
     return target_load_script(&asked, &r->workers->properties.limits, out, error);
 }
 
-/* Finds a configuration of the script that its constraints allow. AT_USAGE has the reason if there
- * is none. */
+/* Finds a configuration that the script allows, else returns AT_USAGE with the reason. */
 static at_status find(script *s, const record_values *configuration, uint16_t *indices,
                       at_error *error)
 {
@@ -216,8 +214,7 @@ static const char *refusal(const run *r, const standing_question *q)
     return NULL;
 }
 
-/* Prepares an entry. Only a lack of memory or of workers is an error; everything else is the
- * entry's answer. */
+/* Prepares an entry. Fails only for lack of memory or workers; other failures are its answer. */
 static at_status prepare(run *r, size_t number, at_error *error)
 {
     work *w = &r->works[number];
@@ -303,7 +300,6 @@ static bool is_waiting(const run *r, size_t number)
     return r->support.waiting > 0 || w->waiting > 0 || w->problems.waiting > 0;
 }
 
-/* Takes compile results; waits up to `timeout_ms` for the first. */
 static at_status take_compiled(run *r, int timeout_ms, at_error *error)
 {
     at_status status;
@@ -356,8 +352,8 @@ static void drop_uncompiled(work *w)
     w->count = kept;
 }
 
-/* Finds out whether the winner was exchanged. The record has the hash of the winner's source; while
- * script and template are the same, no other configuration can have it. */
+/* Finds out whether the winner was exchanged. The record has the hash of its source, which no other
+ * configuration has while script and template are the same. */
 static const char *find_exchanged(const work *w, const record_entry *e)
 {
     if (!*e->source_hash || strcmp(w->entrants[0].hash, e->source_hash) == 0)
@@ -429,7 +425,7 @@ static at_status race_entry(run *r, at_error *error)
     return status;
 }
 
-/* Replaces a device that failed. The entry that it failed on is not verifiable. */
+/* Replaces a failed device. The entry that it failed on is not verifiable. */
 static at_status replace_device(run *r, at_error *error)
 {
     say(&r->answers[r->current], STANDING_NOT_VERIFIABLE, "%s", error->message);

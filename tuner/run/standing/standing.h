@@ -1,9 +1,8 @@
-/* Verifies recorded winners after a change of driver, toolkit or template. Each winner is raced
- * against the configurations that the record keeps as next to it, and against the script's default.
- *
- * Input: recorded entries of this machine's GPU, and open workers. Output: for each entry whether
- * it holds. The kernels of the next entries compile while the current ones race; a race ends as
- * soon as it is decided. A fault of one entry is its answer, not an error. Nothing is written. */
+/* Verifies recorded winners after a change of driver, toolkit or template: races each winner
+ * against the recorded contenders and the script's default. Input: recorded entries of this
+ * machine's GPU, and open workers. Output: for each entry whether it holds. The next entries
+ * compile while an entry races; a race ends as soon as it is decided. A fault of one entry is its
+ * answer, not an error. */
 #ifndef AUTOTUNE_RUN_STANDING_STANDING_H
 #define AUTOTUNE_RUN_STANDING_STANDING_H
 
@@ -17,8 +16,7 @@
 #include "run/setup/settings.h"
 
 typedef enum standing {
-    STANDING_NOT_VERIFIABLE, /* nothing is known: no script, another GPU, a problem that does not
-                                fit */
+    STANDING_NOT_VERIFIABLE, /* unknown: no script, another GPU, a problem that does not fit */
     STANDING_HOLDS,          /* the winner works, and no other configuration is surely faster */
     STANDING_OVERTAKEN,      /* another configuration is surely faster */
     STANDING_BROKEN          /* the winner no longer works, or the record contradicts itself */
@@ -49,8 +47,8 @@ const char *standing_name(standing s);
 
 /* Answers all questions. `answers` has room for `count`; the caller calls
  * standing_answers_deinit(), also after a failure. The settings give the workers (open, with a real
- * GPU), seed and margin. Entries that were measured with another cache mode than o->warm_cache are
- * not verifiable. After AT_INTERRUPTED (a held signal) or the loss of the device, *answered is the
+ * GPU), seed and margin. Entries measured with another cache mode than o->warm_cache are not
+ * verifiable. After AT_INTERRUPTED (a held signal) or the loss of the device, *answered is the
  * number of answers. */
 at_status standing_run(const settings *o, const standing_question *questions, size_t count,
                        standing_answer *answers, size_t *answered, progress *shown,

@@ -29,8 +29,7 @@ typedef struct pipeline_options {
                       follows: every variant is then checked and sampled */
     bool is_blind; /* the search does not learn and asks for many configurations at once */
     /* Defers the ragged problems until a race wants the variant, except for
-     * the first `whole` variants, which are also proven. Halves compilation.
-     */
+     * the first `whole` variants, which are also proven. Halves compilation. */
     bool defers_ragged;
     size_t whole;
 } pipeline_options;

@@ -22,8 +22,7 @@
 /* Simulating processes: one for eight cores; a small problem has too few blocks for more. */
 enum { MOST_WORKERS = 4, CORES_A_WORKER = 8 };
 
-/* Jobs at a worker: one runs, and one waits, so that the worker need not. The others can wait.
- */
+/* Jobs at a worker: one runs, and one waits, so that the worker need not. The others can wait. */
 enum { SENT_AHEAD = 2 };
 
 /* The time without a decision after which the user is told the reason. */
@@ -617,8 +616,7 @@ static bool blames_reference(const prover *p, const device_event *e)
     return e->status == AT_SCRIPT && script_oracle(p->script) == ORACLE_REFERENCE;
 }
 
-/* Takes a worker's answer. One with a status leaves the variant unknown.
- */
+/* Takes a worker's answer. One with a status leaves the variant unknown. */
 static void judge(prover *p, device_event *e)
 {
     job *j = p->jobs[e->id];

@@ -5,8 +5,7 @@
 #include "base/clock.h"
 
 /* If the mean try takes longer, requests are sent one at a time. The device idles for a thousandth
- * of its time; earlier variants and the search's end wait for one try at most.
- */
+ * of its time; earlier variants and the search's end wait for one try at most. */
 static const int64_t SLOW_TRY_NS = 50 * 1000 * 1000;
 
 static size_t device_queue(const pipeline *p)
