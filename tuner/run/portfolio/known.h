@@ -30,8 +30,7 @@ typedef struct known_problem {
     bool wide;     /* a witness on which all candidates of the choice were timed */
     double baseline_ns; /* time of the script's default; 0 if it is impossible there */
     double best_ns;     /* 0 if nothing was timed */
-    double
-        gain; /* the gain of the search's best over the known best; negative if nothing was known */
+    double gain; /* of the search's best over the known best; negative if nothing was known */
 } known_problem;
 
 typedef struct known {

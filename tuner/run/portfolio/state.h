@@ -112,9 +112,8 @@ struct portfolio {
     size_t evaluations_each; /* variants of a search; 0 if the effort decides */
     double search_s;         /* time of the searches so far */
     uint64_t search_evaluations;
-    bool proves; /* the next run proves its variants */
-    journal
-        *journal; /* journal of all runs, finished with the portfolio; NULL before the first run */
+    bool proves;      /* the next run proves its variants */
+    journal *journal; /* of all runs, finished with the portfolio; NULL at first */
     at_error refused; /* the first reason why the script refused a problem */
     size_t refused_count;
     /* the choice; configurations are places in the table of known ones */

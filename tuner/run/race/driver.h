@@ -34,10 +34,10 @@ typedef struct race_driver_state { /* for progress */
     char energy_trouble[256];   /* why there are no energies although they were asked for */
 } race_driver_state;
 
-/* Enters every candidate that works: the `most` fastest (0: all) and the `baseline`, the script's
- * default (may be NULL). `log` (borrowed) has the answers of an interrupted race of the same plan,
- * which are used before the device is asked; new answers are added. The rules are race_rules().
- * Returns AT_NOT_FOUND if no candidate works. */
+/* Enters every candidate that works: the `most` fastest (all if `most` is 0) and the `baseline`,
+ * the script's default (may be NULL). `log` (borrowed) has the answers of an interrupted race of
+ * the same plan, which are used before the device is asked; new answers are added. The rules are
+ * race_rules(). Returns AT_NOT_FOUND if no candidate works. */
 at_status race_driver_new(session *s, pipeline *p, race_log *log, const candidate *baseline,
                           size_t most, const settings *o, race_driver **out, at_error *error);
 void race_driver_free(race_driver *d); /* `d` may be NULL. */

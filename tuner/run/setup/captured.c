@@ -1,3 +1,4 @@
+/* Converts a captured launch to the arguments that a script takes, and compares both. */
 #include "run/setup/captured.h"
 
 #include <stdio.h>

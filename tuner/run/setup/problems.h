@@ -47,7 +47,7 @@ at_status problem_set_submit(problem_set *set, compile_pool *pool, const char *a
                              uint64_t first_id, char hash[33], char *place, size_t place_bytes,
                              at_error *error);
 
-/* Takes a result and its bytes; `id` counts from `first_id`. Returns AT_SCRIPT after a failure. */
+/* Takes a result and its bytes; `id` counts from `first_id`. Returns AT_SCRIPT if it failed. */
 at_status problem_set_take(problem_set *set, uint64_t id, compile_result *r, at_error *error);
 
 /* Sends the set-up, once set->waiting is 0 and `support` is complete (NULL if it is not needed). */
@@ -75,8 +75,8 @@ at_status problem_support_take(problem_support *s, compile_result *r, at_error *
 
 /* ---- prototypes ----
  *
- * Compare the arguments in a script with the parameters of its kernels (script/emit.h): compiles
- * one variant and does not run it. A source that does not compile is no error here. */
+ * Compare the arguments in a script with the parameters of its kernels (script/emit.h). One variant
+ * is compiled, but not run. A source that does not compile is no error here. */
 
 /* Queues the compilation. Sets *asked to false for a kernel's own file, whose arguments come from
  * the compiler. Errors are those of emission. */

@@ -150,8 +150,8 @@ static int64_t largest(const pattern *described, size_t variable)
     return most;
 }
 
-/* Adds the largest problem up to the script's largest. It may take too long, so a problem of half
- * the growth goes first, if there is room. */
+/* Adds the largest problem up to the script's largest. It may take too long, so a problem halfway
+ * to it goes first, if there is room. */
 static void enlarge_briefly(proof_problems *p, script *s, problem_kind base, size_t variable,
                             int64_t most)
 {

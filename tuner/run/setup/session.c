@@ -444,7 +444,7 @@ static at_status check_sizes(const session *s, at_error *error)
     return AT_OK;
 }
 
-/* Submits the prototype of the baseline or, outside the space, of its first configuration. */
+/* Submits the baseline's prototype, or the first configuration's if the space has no baseline. */
 static at_status submit_prototype(session *s, at_error *error)
 {
     const pattern *p = script_pattern(s->script);

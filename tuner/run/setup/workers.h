@@ -21,8 +21,7 @@ typedef struct workers {
     device_worker *device; /* runs the race; NULL if the run only compiles */
     /* GPUs of the same model, which screen variants as soon as they are open (workers_open_next) */
     device_worker *others[WORKERS_MOST_OTHERS];
-    device_properties
-        other_properties[WORKERS_MOST_OTHERS]; /* spec is "" until the device described itself */
+    device_properties other_properties[WORKERS_MOST_OTHERS]; /* spec is "" before its description */
     size_t other_count;
     int64_t begun_ns;             /* when the last of them began to open */
     device_properties properties; /* if the run only compiles: kind "", arch and limits of --arch */

@@ -95,7 +95,7 @@ typedef struct candidate {
     candidate_ragged ragged;
     struct candidate
         *twin_of; /* the candidate that is tried in its place; NULL if it is tried itself */
-    /* the next candidate with the same twin_of; in their lead: the first */
+    /* the next candidate with the same twin_of; in the representative: the first */
     struct candidate *next_twin;
     size_t gpu;   /* the pipeline's GPU that measures or measured it */
     bool counted; /* it, or a twin of it, counted as an evaluation of the search */
