@@ -825,6 +825,12 @@ function exec(node)
   elseif kind == "DoStmt" then
     return loop(node, last(node), nil, node_of(node.children[1]), true)
   elseif kind == "CXXForRangeStmt" then
+    for _, id in ipairs(node.children) do
+      local child = node_of(id)
+      if child.kind == "VarDecl" then
+        state.frame.cells[id] = { v = open_value(child.name, node, "one of several"), name = child.name }
+      end
+    end
     return alternatives({ function() return exec(last(node)) end, function() end }, node)
   elseif kind == "SwitchStmt" then
     return switch(node)

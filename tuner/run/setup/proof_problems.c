@@ -94,8 +94,12 @@ at_status proof_problems_choose(proof_problems *p, script *s, bool as_set, at_er
         if (is_last)
             status = error_ignore(status, AT_SCRIPT, error);
     }
-    for (size_t i = 0; !status && i < described->ragged_count; i++)
-        status = add(p, s, (problem_kind)(PROBLEM_RAGGED + i), most_problem_bytes, &added, error);
+    for (size_t i = 0; !status && i < described->ragged_count; i++) {
+        const problem_kind kind = (problem_kind)(PROBLEM_RAGGED + i);
+        status = add(p, s, kind, most_problem_bytes, &added, error);
+        if (!status && !added)
+            note(p, s, kind, true);
+    }
     /* A captured launch has its data, and there is no other problem. */
     p->none_whole = p->count == 0 && !described->is_captured;
     bool is_whole = false;
