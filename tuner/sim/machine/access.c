@@ -10,10 +10,9 @@
 #include "sim/machine/watch.h"
 #include "sim/program/operations.h"
 
-/* Executes an atomic of 128 bits on `at`: an exchange with `operand`, or a compare-and-swap of
- * `operand` and `other`; lower half first. Returns whether it has written. No other host thread may
- * execute an atomic there meanwhile: such programs run on one host thread, since these atomics do
- * not commute. */
+/* Executes an exchange with `operand`, or a compare-and-swap of `operand` and `other`, of 128 bits
+ * (lower half first). Returns whether it wrote. Such programs run on one host thread: these atomics
+ * do not commute. */
 static bool exchange(uint8_t *at, sim_atomic_op op, const uint64_t operand[2],
                      const uint64_t other[2], uint64_t old[2])
 {
@@ -55,9 +54,9 @@ static bool apply_lane(const sim_instruction *c, const operands *o, ptx_space sp
     return c->op != SIM_ATOMIC_CAS || old[0] == o->first[0];
 }
 
-/* Returns whether the lanes execute an atomic from the last to the first; a GPU leaves the order
- * open. An adverse schedule does so, or draws the order if fewer lanes are here than got results of
- * the last atomic, since these results may decide which lanes are here. */
+/* Returns whether lanes execute an atomic in reverse order, as a GPU may. An adverse schedule
+ * reverses the order, or draws it if results of the last atomic may decide which lanes are
+ * active. */
 static bool begins_with_last(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     const uint32_t given = w->order.given;
@@ -66,8 +65,7 @@ static bool begins_with_last(sim_block *b, sim_warp *w, const sim_instruction *c
     return b->adverse && ((mask & ~given) || mask == given || rng_below(&b->order, 2));
 }
 
-/* Finds the bits without a value that a lane is about to get by an exchange. Returns whether there
- * are any. */
+/* Finds the bits without a value that an exchange gives a lane. Returns whether any exist. */
 static bool find_lost(const sim_instruction *c, int lane, const sim_places *p, uint32_t bytes,
                       uint64_t lost[2][SIM_LANES])
 {
@@ -99,8 +97,8 @@ static bool execute_atomic(sim_block *b, sim_warp *w, const sim_instruction *c, 
         _Alignas(SIM_WRITE_BYTES) uint8_t older[SIM_WRITE_BYTES];
         const int from = sim_strong_choose(b, w, l, p, total, sought, older);
         uint8_t *const at = from == SIM_READS_MEMORY ? p->at[l] : older;
-        /* A compare-and-swap that fails is a read, and no race with other reads: a kernel that
-         * marks nodes by it may do so while others read them. */
+        /* A compare-and-swap that fails is a read: a kernel may mark nodes while others read
+         * them. */
         const sim_touch touch =
             sought && memcmp(at, sought, total) != 0 ? SIM_TOUCH_READ : SIM_TOUCH_ATOMIC;
         if (b->launch->check && (!sim_touch_lane(&a, l, p, total, touch, NULL) ||
@@ -179,8 +177,7 @@ static void load_element(sim_warp *w, const sim_instruction *c, uint32_t mask, c
     sim_put32(w, to, r32, mask);
 }
 
-/* Lets lanes read strongly, and loads the values of those that read older writes. Returns these
- * lanes. */
+/* Executes strong reads. Returns the lanes that read older writes, with their values loaded. */
 static uint32_t load_strongly(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                               const sim_places *p, uint32_t bytes)
 {
@@ -194,7 +191,7 @@ static uint32_t load_strongly(sim_block *b, sim_warp *w, const sim_instruction *
     return stale;
 }
 
-/* Returns the lanes that use nothing of the values that they load (sim/decode/deciding.h). */
+/* Returns the lanes that do not use the loaded values (sim/decode/deciding.h). */
 static uint32_t find_dropping(const sim_block *b, const sim_warp *w, const sim_instruction *c)
 {
     const sim_instruction *by = &b->program->code[c->drops];
@@ -252,8 +249,7 @@ static inline bool store_elements(const sim_warp *w, const sim_instruction *c, u
     return changed != 0;
 }
 
-/* Returns the bytes that each lane stores, one lane after the other: the register itself, or
- * `packed`. */
+/* Returns the bytes that the lanes store, lane by lane: the register itself, or `packed`. */
 static const uint8_t *pack_fresh(const sim_block *b, const sim_warp *w, const sim_instruction *c,
                                  uint32_t mask, uint32_t bytes, uint8_t *packed)
 {
@@ -268,8 +264,7 @@ static const uint8_t *pack_fresh(const sim_block *b, const sim_warp *w, const si
     return packed;
 }
 
-/* Stores the elements of one lane. `fresh` are the bytes that it stores, or NULL if races are not
- * checked. Returns false, with a fault, if it stores a value that is missing. */
+/* Returns false, with a fault, if a value is missing. `fresh` is NULL if races are not checked. */
 static bool store_lane(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                        const sim_places *p, uint32_t bytes, const uint8_t *fresh, bool *changed)
 {
@@ -304,8 +299,7 @@ static bool store(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t 
                            : store_elements(w, c, mask, p, slots[v], (uint32_t)v * bytes, bytes);
         SIM_EACH_OF(l, fine ? mask : 0) sim_mark_written(b, p->valid[l], total, p->space);
     } else {
-        /* Lanes may write the same bytes: each is compared with the value that the lane before it
-         * left. */
+        /* Lanes may write the same bytes: compare with the value of the lane before. */
         SIM_EACH_OF(l, fine ? mask : 0)
         fine =
             fine &&

@@ -5,7 +5,7 @@
 #include "sim/machine/paths.h"
 #include "sim/machine/products.h"
 
-/* Orders the warps that wait at a barrier: the whole block, or only these. */
+/* Orders the warps at a barrier: the whole block, or only the warps that wait. */
 static void order(sim_block *b, uint32_t id)
 {
     sim_barrier_state *state = &b->barriers[id];
@@ -53,9 +53,8 @@ static void release(sim_block *b, uint32_t id)
     *state = opened;
 }
 
-/* Checks that a warp arrives after the last opening of a barrier of some warps, or of a barrier at
- * which some only arrive. Otherwise it may be counted with the earlier warps. The warps that waited
- * there know of the opening. */
+/* Checks that a warp knows of the last opening of a barrier of some warps, or with bar.arrive.
+ * Otherwise it may be counted with the earlier warps. The warps that waited know of the opening. */
 static bool comes_after(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                         const sim_barrier_state *s)
 {
@@ -84,8 +83,7 @@ uint32_t sim_warps_left(const sim_block *b)
     return n;
 }
 
-/* Returns whether each warp has arrived or ended. A warp that arrived and then ended is not counted
- * twice. */
+/* Returns whether each warp has arrived or ended. A warp that did both counts once. */
 static bool all_arrived(const sim_block *b, const sim_barrier_state *s)
 {
     for (uint32_t i = 0; i < b->warp_count; i++)
@@ -108,9 +106,8 @@ bool sim_barriers_open(sim_block *b)
     return opened;
 }
 
-/* Finds the number of warps that a barrier waits for, or 0 for all that have not ended. PTX ISA,
- * "barrier" and "exit": a barrier of all threads does not wait for threads that have ended, and a
- * barrier with a count does not count them, even if the count is that of the block. */
+/* Finds the number of warps that a barrier waits for, or 0 for all live warps. A count excludes
+ * ended threads, even if the count is the block's (PTX ISA, "barrier" and "exit"). */
 static bool find_needed(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                         uint32_t *needed)
 {
@@ -150,7 +147,6 @@ static bool agrees(sim_block *b, sim_warp *w, const sim_instruction *c, int lane
     return true;
 }
 
-/* Checks that all threads of the warp reach the barrier. */
 static bool is_whole(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     return mask == w->live ||
@@ -210,8 +206,7 @@ static bool arrive(sim_block *b, sim_warp *w, const sim_instruction *c, int lane
     return true;
 }
 
-/* Notes that a warp has seen the barrier of its cluster complete. The next one cannot complete
- * before the warp arrives again. */
+/* Notes that a warp passed the cluster's barrier. The next barrier waits until the warp arrives. */
 static void pass(sim_block *b, sim_warp *w)
 {
     w->wait.waited++;

@@ -23,13 +23,13 @@ static void fill32(const sim_warp *w, int32_t slot, uint32_t value)
 
 enum { RESERVED_ALIGNMENT = 16 };
 
-/* Returns the shared memory that the kernel asks for, in bytes. */
+/* Returns the shared memory that the kernel requests, in bytes. */
 static uint32_t own_shared(const sim_launch *launch)
 {
     return launch->program->static_shared_bytes + launch->dynamic_shared_bytes;
 }
 
-/* Returns the same with the system's reserved bytes after it. */
+/* Returns that memory plus the system's reserved bytes. */
 static uint32_t whole_shared(const sim_launch *launch)
 {
     const uint32_t own = own_shared(launch);
@@ -136,8 +136,7 @@ at_status sim_block_init(sim_block *b, const sim_launch *launch, sim_cluster *cl
                          b->thread_count);
     if (launch->check && p->reads_unwritten)
         sim_values_reserve(b);
-    /* A register that nothing writes has an arbitrary value: no valid number, address or index, and
-     * different in other schedules. */
+    /* Uninitialised registers hold no valid number or address, and differ between schedules. */
     memset(b->memory, launch->schedule ? 0x5a : 0xff, b->warp_count * registers);
     for (uint32_t i = 0; i < b->warp_count; i++) {
         sim_warp *w = &b->warps[i];
@@ -252,8 +251,7 @@ void sim_block_start(sim_block *b, const uint32_t position[3])
     sim_values_start(b);
 }
 
-/* Instructions of a slice. A warp that spins on a value that another warp will write must let it
- * run. */
+/* Instructions of a slice. A warp that spins on a value must let the writer run. */
 enum {
     SLICE_INSTRUCTIONS = 1 << 16,
     SHORTEST_SLICE_BITS = 3,
@@ -269,8 +267,7 @@ static uint64_t work_of(const sim_warp *w)
     return w->executed + (ACCESS_WORK - 1) * w->accesses;
 }
 
-/* Returns the number of instructions of a warp's next slice. A schedule that is not adverse shares
- * out the rest of the block's limit. */
+/* Returns the instructions of a warp's next slice: in schedule 0, a share of the block's limit. */
 static uint64_t slice_of(sim_block *b)
 {
     const uint64_t most = b->launch->block_limit;
@@ -286,15 +283,13 @@ static uint64_t slice_of(sim_block *b)
     return share < SLICE_INSTRUCTIONS ? share : SLICE_INSTRUCTIONS;
 }
 
-/* Orders the warps of a turn: by their numbers, or, in an adverse schedule, from the last to the
- * first, each moved by a few positions. */
+/* Orders the warps of a turn by number, or in an adverse schedule in nearly reverse order. */
 static void order_warps(sim_block *b, uint8_t order[SIM_MAX_WARPS])
 {
     enum { REACH = 3 };
     for (uint32_t i = 0; i < b->warp_count; i++)
         order[i] = (uint8_t)(b->adverse ? b->warp_count - 1 - i : i);
-    /* The first turn has the exact reverse order, so that no two warps are in their natural order.
-     */
+    /* The first turn has the exact reverse order, so that all pairs are reversed. */
     if (!b->adverse || b->warps[0].executed == 0)
         return;
     for (uint32_t i = 0; i + 1 < b->warp_count; i++) {
@@ -332,8 +327,7 @@ static void hold_some(sim_block *b)
     b->held_turns = 0;
 }
 
-/* Lets one of the held warps go on if no other makes progress, or the others only poll. Returns
- * whether it did. */
+/* Lets a held warp go on if the other warps only poll or wait. Returns whether it did. */
 static bool let_one_go_on(sim_block *b, bool others_ran)
 {
     if (!b->held ||
@@ -348,8 +342,7 @@ static bool let_one_go_on(sim_block *b, bool others_ran)
     return true;
 }
 
-/* Records the fault of a limit at the warp that has executed most. Returns false if no warp is
- * left. */
+/* Records the fault of a limit at the warp that executed most. Returns false if no warp is left. */
 static bool end_late(sim_block *b, sim_fault_kind kind, const char *of)
 {
     const sim_warp *w = NULL;

@@ -1,9 +1,6 @@
-/* Bulk copies, also of boxes of a tensor, and asynchronous stores. PTX ISA, "cp.async.bulk",
- * "st.async", "proxies", "tensors", "cp.async.bulk.tensor" in tiled mode, and "swizzling modes".
- *
- * A copy to shared memory lands when a thread tests the mbarrier that it reports to (mbarrier.c). A
- * box of a tensor is copied row by row: elements outside the tensor are read as zeros or NaN, and
- * are not written. */
+/* Bulk copies, boxes of tensors, and asynchronous stores. PTX ISA, "cp.async.bulk", "st.async",
+ * "proxies", "tensors", "cp.async.bulk.tensor" in tiled mode, "swizzling modes". A box is copied
+ * row by row. Elements outside the tensor are read as zeros or NaN, and are not written. */
 #include "sim/machine/copies.h"
 
 #include <inttypes.h>
@@ -23,9 +20,8 @@ _Static_assert(sizeof(sim_tensor_map) <= SIM_TENSOR_MAP_BYTES, "a tensor map is 
 
 enum { BULK_BYTES = 16, BOX_ALIGNMENT = 128, SWIZZLED_BYTES = 16 };
 
-/* A part of a copy between shared memory, at an address of the block's own or of the cluster, and
- * global memory: `moved` of its `bytes`, from byte `skip` on. On the way to shared memory the other
- * bytes become zeros, or NaN of `nan_bytes` each. */
+/* A part of a copy between shared memory (own or cluster address) and global memory: `moved` of its
+ * `bytes`, from byte `skip` on. In shared memory the other bytes become zeros, or NaN. */
 typedef struct bulk_part {
     uint64_t shared, global;
     uint32_t bytes, skip, moved;
@@ -126,7 +122,6 @@ static sim_flight flight_of(sim_block *b, sim_warp *w, const sim_instruction *c,
                         .instruction = c};
 }
 
-/* Fills the data of a part that lies outside the tensor. */
 static void fill_outside(const bulk_part *p, uint8_t *data)
 {
     memset(data, p->nan_bytes ? 0xff : 0, p->bytes);
@@ -134,8 +129,8 @@ static void fill_outside(const bulk_part *p, uint8_t *data)
         data[i - 1] = 0x7f;
 }
 
-/* Begins a copy to shared memory of the block with that rank in the cluster, or, if `rank` is -1,
- * of the block that the address belongs to. */
+/* Begins a copy to shared memory of the block of `rank`, or of the address's block if that is
+ * -1. */
 static bool copy_in(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                     const bulk_part *p, int rank)
 {
@@ -199,14 +194,12 @@ static bool part_out(sim_block *b, sim_warp *w, const sim_instruction *c, int la
     return true;
 }
 
-/* Begins a part of a lane's copy in the direction of its instruction. */
 static bool copy_part(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                       const bulk_part *p)
 {
     return c->kind == SIM_BULK_STORE ? part_out(b, w, c, lane, p) : part_in(b, w, c, lane, p);
 }
 
-/* Begins a lane's copy of consecutive bytes. */
 static bool copy_bytes(sim_block *b, sim_warp *w, const sim_instruction *c, int lane)
 {
     const uint64_t other = sim_lane_address(w, c->a, c->source_width, c->offset, lane);
@@ -275,8 +268,7 @@ static uint64_t swizzled(uint64_t address, uint32_t bits)
     return address ^ (address >> 7 & ((1u << bits) - 1)) << 4;
 }
 
-/* Makes the part that copies `bytes` of a row, from byte `from` on, from or to the address
- * `shared`. */
+/* Makes the part of a row that copies `bytes` from byte `from` on, from or to `shared`. */
 static bulk_part part_of(const row *r, uint32_t from, uint32_t bytes, uint64_t shared)
 {
     const sim_tensor_map *map = r->map;
@@ -331,7 +323,6 @@ static bool is_added(ptx_type type, sim_atomic_op op)
     }
 }
 
-/* Begins a lane's copy of a box of a tensor. */
 static bool copy_box(sim_block *b, sim_warp *w, const sim_instruction *c, int lane)
 {
     const uint64_t shared = sim_lane_address(w, c->b, c->op, c->d2, lane);
@@ -403,8 +394,7 @@ bool sim_store_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32
     return true;
 }
 
-/* Ends a copy from shared memory, which has been read; `wholly`: global memory has been written,
- * too. */
+/* Ends the reads of a copy from shared memory, or (`wholly`) also its writes to global memory. */
 static void end_leaving(sim_block *b, sim_warp *w, sim_flight *f, bool wholly)
 {
     int lane = (int)(f->thread - w->first_thread);

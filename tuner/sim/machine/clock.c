@@ -8,8 +8,7 @@
 struct sim_clock {
     int references; /* atomic */
     uint32_t count;
-    /* Sorted by block and unit. Of one unit, the entry with the highest `until` comes first, and no
-     * lane is in two entries. */
+    /* Sorted by block, unit, and falling `until`. No lane of a unit is in two entries. */
     sim_known known[];
 };
 
@@ -71,7 +70,6 @@ uint32_t sim_clock_epoch(const sim_clock *clock, uint32_t block)
     return found ? clock->known[i].until : 0;
 }
 
-/* Returns whether the clock knows all these entries. */
 static bool covers(const sim_clock *clock, const sim_known *known, uint32_t count)
 {
     if (!clock)
@@ -98,8 +96,7 @@ static bool covers(const sim_clock *clock, const sim_known *known, uint32_t coun
     return true;
 }
 
-/* Merges the entries of one unit, the highest `until` first. Each lane stays in the entry with the
- * highest. */
+/* Merges the entries of one unit. Each lane stays in the entry with the highest `until`. */
 static uint32_t merge_unit(sim_known *to, const sim_known *a, uint32_t a_count, const sim_known *b,
                            uint32_t b_count)
 {

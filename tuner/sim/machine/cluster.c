@@ -7,8 +7,7 @@
 #include "sim/machine/fault.h"
 #include "sim/machine/repeat.h"
 
-/* Turns in which all warps poll before it is a deadlock. A kernel may count its polls before it
- * gives up. */
+/* Turns of polls alone before a deadlock. A kernel may count its polls before it gives up. */
 enum { STALLED_ROUNDS = 1000 };
 
 at_status sim_cluster_init(sim_cluster *cl, const sim_launch *launch, sim_watch *watch,
@@ -65,8 +64,7 @@ void sim_cluster_start(sim_cluster *cl, uint64_t position)
     }
 }
 
-/* Records the fault of a cluster in which no warp can go on: all wait, or poll mbarriers that
- * nothing completes. */
+/* Records the fault of a cluster whose warps all wait, or poll mbarriers that nothing completes. */
 static void report_standstill(sim_cluster *cl, bool polling)
 {
     for (uint32_t r = 0; r < cl->size && cl->fault.kind == SIM_FAULT_NONE; r++) {
@@ -135,8 +133,7 @@ void sim_cluster_run(sim_cluster *cl, uint64_t position)
     }
 }
 
-/* Returns whether a warp polls memory that other clusters may change, now or (`ever`) at any time
- * so far. */
+/* Returns whether a warp polls memory that other clusters may change: now, or (`ever`) so far. */
 static bool asks_others(const sim_cluster *cl, bool ever)
 {
     for (uint32_t r = 0; r < cl->size; r++)
@@ -150,8 +147,7 @@ static bool asks_others(const sim_cluster *cl, bool ever)
     return false;
 }
 
-/* Returns whether the cluster ended because it waits for others. A kernel that waits in vain may
- * also trap. */
+/* Returns whether the cluster ended because it waits for others, perhaps by a trap of its own. */
 static bool waits_for_others(const sim_cluster *cl)
 {
     const sim_fault_kind kind = cl->fault.kind;

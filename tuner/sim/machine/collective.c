@@ -104,8 +104,7 @@ static void take_away(const exchange *x, sim_warp *w, const sim_instruction *c, 
         sim_put_predicate(w, c->d2, x->yes, mask);
 }
 
-/* Marks the value that a shuffle reads from a lane that does not take part as missing. It is
- * unpredictable, and no fault until it is used: PTX ISA, "shfl.sync". */
+/* Marks the unpredictable value of an absent lane as missing (PTX ISA, "shfl.sync"). */
 static void lose_absent(sim_block *b, sim_warp *w, const exchange *x, int lane, int from)
 {
     const sim_instruction *c = x->of[lane];
@@ -229,8 +228,7 @@ static bool warp_barrier(sim_block *b, sim_warp *w, const sim_instruction *c, ui
     return true;
 }
 
-/* Returns whether lanes that wait at these instructions meet: the qualifiers must be the same (PTX
- * ISA, "shfl.sync"). The caller compares the masks. */
+/* Compares the qualifiers, which must agree (PTX ISA, "shfl.sync"), but not the masks. */
 static bool are_alike(const sim_instruction *c, const sim_instruction *other)
 {
     return c->kind == other->kind &&
@@ -270,9 +268,8 @@ static bool let_go(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
     return true;
 }
 
-/* Handles lanes that arrive at one operation by different instructions: the lanes of this path
- * wait, and the last to arrive releases all. *done: this path has its result, or another path runs
- * now. Returns false if there is a fault. */
+/* Lets lanes that reach one operation by different instructions wait for the last to arrive. *done:
+ * the path has its result, or another path runs. Returns false if there is a fault. */
 static bool meet_elsewhere(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                            bool *done)
 {

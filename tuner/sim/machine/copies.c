@@ -1,5 +1,4 @@
-/* Copies by cp.async. A copy reads its source at once; its data appears in shared memory when the
- * thread waits for its group, or an mbarrier that tracks it completes. */
+/* Copies by cp.async. A copy reads its source at once, and writes when it lands (copies.h). */
 #include "sim/machine/copies.h"
 
 #include <string.h>
@@ -132,8 +131,7 @@ bool sim_copy_wait(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
     size_t kept = 0;
     for (size_t i = 0; i < w->copies.count; i++) {
         const sim_copy *copy = &w->copies.list[i];
-        /* c->offset is the number of groups that may stay under way; -1: none, and copies that are
-         * not committed land, too. */
+        /* c->offset: groups that may stay under way; -1: copies not committed land, too. */
         uint64_t group = w->copies.groups[copy->lane];
         uint64_t landed = c->offset < 0                 ? UINT64_MAX
                           : (uint64_t)c->offset < group ? group - (uint64_t)c->offset

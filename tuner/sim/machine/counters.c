@@ -39,8 +39,7 @@ void sim_counter_add_sectors(sim_counter *c, const sim_sectors *s)
     c->fewest += (bytes + SIM_SECTOR_BYTES - 1) / SIM_SECTOR_BYTES;
 }
 
-/* Returns the wavefronts that the lanes of `mask` need: the most distinct words that any bank must
- * deliver. */
+/* Returns the wavefronts of the lanes of `mask`: the most distinct words that any bank delivers. */
 static uint32_t wavefronts_of(const uint64_t *addresses, uint32_t mask, uint32_t words)
 {
     uint64_t lists[SIM_LANES][SIM_BANKS]; /* distinct words of each bank */
@@ -62,8 +61,7 @@ static uint32_t wavefronts_of(const uint64_t *addresses, uint32_t mask, uint32_t
     return most;
 }
 
-/* Returns whether each active lane has the same address as its neighbour at lane ^ distance, if
- * that is active. */
+/* Returns whether all pairs of active lanes l and l ^ distance have the same address. */
 static bool neighbours_agree(const uint64_t *addresses, uint32_t mask, int distance)
 {
     SIM_EACH_OF(l, mask)
@@ -134,8 +132,7 @@ void sim_counter_add_shared_atomic(sim_counter *c, const uint64_t *addresses, ui
     c->ideal += 2 * (uint64_t)((low != 0) + (high != 0));
 }
 
-/* Returns the number of distinct addresses of the lanes of `mask`. *most is the largest number of
- * lanes at one address. */
+/* Counts the distinct addresses of the lanes of `mask`. *most: the most lanes at one address. */
 static uint32_t count_distinct(const uint64_t *addresses, uint32_t mask, uint32_t *most)
 {
     uint64_t seen[SIM_LANES];
@@ -180,8 +177,7 @@ void sim_counter_sum(sim_counter *to, const sim_counter *from)
         sum[i] += more[i];
 }
 
-/* Adds the counter of an instruction that accesses memory to the totals. A generic access that
- * reached shared memory has wavefronts and counts there. */
+/* Adds an instruction's counter to the totals. Generic accesses to shared memory count there. */
 static void add_access(const sim_instruction *i, const sim_counter *c, sim_totals *t)
 {
     sim_counter global = *c, shared = *c;

@@ -48,8 +48,7 @@ ptx_text sim_declared_name(ptx_text name)
     return name;
 }
 
-/* Finds the variable that contains a byte of the block's shared memory, and the index of the byte
- * in it. Returns false if no variable contains it. */
+/* Finds the variable of a byte of shared memory, and the byte's index in it, or returns false. */
 static bool find_shared(const sim_block *b, uint64_t offset, ptx_text *name, uint64_t *within)
 {
     const ptx_module *m = b->program->module;

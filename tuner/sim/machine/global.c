@@ -1,5 +1,5 @@
-/* Global memory, watched for races. Blocks on several host threads share the cells of a launch:
- * groups of neighbouring cells have a lock each. */
+/* Global memory, watched for races. Each group of neighbouring cells has a lock for host
+ * threads. */
 #include "sim/machine/watch.h"
 
 #include <sched.h>
@@ -104,8 +104,7 @@ at_status sim_watch_new(const sim_launch *launch, bool concurrent, sim_watch **o
         if ((count <= MOST_CELLS || launch->excerpt) &&
             watch_region(&w->regions[i], sim_line_count(count), !launch->excerpt))
             continue;
-        /* An excerpt touches a small part of its memory, however large that is. But some systems
-         * promise no more memory than they have. */
+        /* An excerpt touches little memory, but some systems promise no more than they have. */
         if (count <= MOST_CELLS) {
             sim_watch_free(w);
             *out = NULL;
@@ -153,8 +152,7 @@ static sim_cell *take_cell(sim_watch *watch, const sim_watched *p, uint64_t offs
     lock(watch, *which);
     sim_line_split(&watch->pool, &p->lines[n / SIM_LINE_CELLS],
                    &cells[n / SIM_LINE_CELLS * SIM_LINE_CELLS], 0);
-    /* A page that is read before it is written is mapped twice, first as the page of zeros, and the
-     * second time interrupts other processors. So write to it first. */
+    /* Write first: a page that is read first is mapped twice, which interrupts other processors. */
     cells[n].touched = true;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     return &cells[n];
@@ -168,8 +166,7 @@ static void end_history(sim_watch *watch, sim_cell *cell, uint64_t address)
     cell->kept = false;
 }
 
-/* Returns whether a cell holds `value` already. A write of another block may not have reached the
- * region's bytes yet. */
+/* Returns whether a cell holds `value`. Another block's write may not be in the bytes yet. */
 static bool is_same(const sim_cell *cell, const uint32_t *before, const sim_region *region,
                     uint64_t at, uint32_t value, uint32_t bytes)
 {
@@ -211,9 +208,8 @@ bool sim_global_touch(sim_race_access *a, uint64_t offset, uint32_t bytes, sim_t
     return fine;
 }
 
-/* Records the write of a whole warp to the line of cell `n`, which is locked. Returns false, and
- * does nothing, if only some of the values are the same as before, or the line was accessed in
- * another way. */
+/* Records a whole warp's write to the locked line of cell `n`. Returns false, and does nothing, if
+ * only some values are unchanged, or the line was accessed in another way. */
 static bool write_line(sim_race_access *a, const sim_watched *p, size_t n, uint32_t first,
                        uint32_t shift, const uint8_t *fresh, bool *fine)
 {

@@ -86,8 +86,7 @@ static piece *find(const sim_heap *h, uint64_t address)
     return found ? &h->pieces[low] : NULL;
 }
 
-/* Allocates memory for a lane. *address is 0 if there is too little, or the alignment is not
- * possible. */
+/* Allocates memory for a lane. *address is 0 if memory or the alignment is not available. */
 static bool give(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t bytes,
                  uint64_t alignment, uint64_t *address)
 {
@@ -110,8 +109,7 @@ static bool give(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, 
     return true;
 }
 
-/* Records free() as a write to the piece that differs from all earlier writes, so that unordered
- * accesses are races. */
+/* Records free() as a write of a new value to the piece, so that unordered accesses are races. */
 static bool overwrite(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, const piece *p)
 {
     enum { AT_ONCE = 256 };

@@ -7,8 +7,7 @@
 
 enum { FIRST_CAPACITY = 64 };
 
-/* Returns the first slot to look in. Strong accesses are aligned, so that locations that overlap
- * have the same one. */
+/* Returns the first slot to look in. It is the same for (aligned) strong accesses that overlap. */
 static size_t home(const sim_history *h, uint64_t at)
 {
     return (size_t)((at / SIM_WRITE_BYTES * UINT64_C(0x9e3779b97f4a7c15)) >> 24) &

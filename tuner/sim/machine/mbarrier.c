@@ -1,5 +1,4 @@
-/* The copy engine of a block, and the mbarriers in shared memory. Copies land when a thread tests
- * the mbarrier that they report to. PTX ISA, "mbarrier". */
+/* The copy engine of a block, and the mbarriers in shared memory. PTX ISA, "mbarrier". */
 #include "sim/machine/copies.h"
 
 #include <inttypes.h>
@@ -69,7 +68,7 @@ void sim_engine_free(sim_engine *engine)
     free(engine);
 }
 
-/* Finds a copy that has not finished to read or write the shared memory of the block that ends. */
+/* Finds a copy that still reads or writes the shared memory of the block that ends. */
 static const sim_flight *find_unfinished(const sim_block *b)
 {
     for (uint32_t r = 0; r < b->cluster->size; r++) {
@@ -232,15 +231,14 @@ static bool arrive(sim_block *b, sim_block *owner, sim_warp *w, const sim_instru
                         "it completes the phase, although it has .noComplete");
     if (c->releases && (owner == b || c->scope > SIM_SCOPE_BLOCK))
         sim_order_release(b, w, lane, &m->brought[owner == b ? SIM_PARTY_OWN : SIM_PARTY_OTHERS]);
-    /* Its reads are over, whatever its scope. */
+    /* The arriving thread's reads are over, whatever the scope. */
     if (c->releases && owner != b)
         sim_order_release(b, w, lane, &m->brought[SIM_PARTY_READS]);
     complete_if_due(owner, m);
     return true;
 }
 
-/* Adds an arrival that is complete once the thread's copies up to now land. It releases nothing
- * else. */
+/* Adds an arrival that completes once the thread's copies land, and that releases nothing else. */
 static bool arrive_copied(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                           sim_mbarrier_state *m)
 {
@@ -323,8 +321,7 @@ static bool is_for_all(const sim_instruction *c)
            c->op == SIM_MBARRIER_COMPLETE;
 }
 
-/* Gives lanes that arrive together the same state, that before the first of them. An H100 gives
- * 128, 96, 64 and 32 pending arrivals to the lanes of four warps. */
+/* Gives lanes that arrive together one state, as an H100 does: that before the first arrival. */
 static void share_state(sim_warp *w, const sim_instruction *c, const uint64_t *address,
                         uint32_t mask)
 {
