@@ -54,9 +54,8 @@ static bool apply_lane(const sim_instruction *c, const operands *o, ptx_space sp
     return c->op != SIM_ATOMIC_CAS || old[0] == o->first[0];
 }
 
-/* Returns whether lanes execute an atomic in reverse order, as a GPU may. An adverse schedule
- * reverses the order, or draws it if results of the last atomic may decide which lanes are
- * active. */
+/* Returns whether lanes execute an atomic in reverse order, as a GPU may. The order of an adverse
+ * schedule is random if results of the last atomic may decide which lanes are active. */
 static bool begins_with_last(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     const uint32_t given = w->order.given;
@@ -97,8 +96,7 @@ static bool execute_atomic(sim_block *b, sim_warp *w, const sim_instruction *c, 
         _Alignas(SIM_WRITE_BYTES) uint8_t older[SIM_WRITE_BYTES];
         const int from = sim_strong_choose(b, w, l, p, total, sought, older);
         uint8_t *const at = from == SIM_READS_MEMORY ? p->at[l] : older;
-        /* A compare-and-swap that fails is a read: a kernel may mark nodes while others read
-         * them. */
+        /* A failed compare-and-swap is a read: a kernel may mark nodes while others read them. */
         const sim_touch touch =
             sought && memcmp(at, sought, total) != 0 ? SIM_TOUCH_READ : SIM_TOUCH_ATOMIC;
         if (b->launch->check && (!sim_touch_lane(&a, l, p, total, touch, NULL) ||

@@ -129,8 +129,7 @@ static void fill_outside(const bulk_part *p, uint8_t *data)
         data[i - 1] = 0x7f;
 }
 
-/* Begins a copy to shared memory of the block of `rank`, or of the address's block if that is
- * -1. */
+/* Begins a copy to shared memory of the block of `rank`, or of the address if `rank` is -1. */
 static bool copy_in(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                     const bulk_part *p, int rank)
 {

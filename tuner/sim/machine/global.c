@@ -1,5 +1,4 @@
-/* Global memory, watched for races. Each group of neighbouring cells has a lock for host
- * threads. */
+/* Global memory, watched for races. Each group of cells has a lock for host threads. */
 #include "sim/machine/watch.h"
 
 #include <sched.h>

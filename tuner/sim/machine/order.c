@@ -277,10 +277,9 @@ void sim_order_learn(sim_block *b, sim_warp *w, uint32_t unit, uint32_t until)
     sim_clock_drop(before);
 }
 
-/* Passes a sequentially consistent fence. Such fences have one order if their scopes include each
- * other's threads (PTX ISA, "Fence-SC"). So a fence of block scope or wider knows the knowledge of
- * earlier fences of its block, and likewise in a cluster and on the GPU. Only adverse schedules, in
- * which reads choose among writes, need this. */
+/* Passes a sequentially consistent fence. Fences whose scopes include each other's threads have one
+ * order (PTX ISA, "Fence-SC"): a fence knows what earlier fences of its block, cluster or GPU knew.
+ * Only adverse schedules, in which reads choose among writes, need this. */
 static void pass_sequential_fence(sim_block *b, sim_warp *w, int scope, uint32_t mask)
 {
     sim_clock *now = NULL;

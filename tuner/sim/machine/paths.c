@@ -1,7 +1,6 @@
-/* The stack of paths of a diverged warp is a tree in preorder: above each path lie the paths that
- * it waits for. Paths without common lanes are siblings, or in different families, and any of them
- * may run: threads of a warp advance independently. CUDA C++ Programming Guide, "Independent Thread
- * Scheduling". */
+/* The stack of paths is a tree in preorder: above each path lie the paths that it waits for. Paths
+ * without common lanes are siblings, or in different families. Any of them may run (CUDA C++
+ * Programming Guide, "Independent Thread Scheduling"). */
 #include "sim/machine/paths.h"
 
 #include <stdlib.h>
@@ -36,8 +35,7 @@ static int find_siblings(const sim_warp_flow *f, int at)
     return first;
 }
 
-/* Splits off lanes that wait to meet others, so that they go on alone: the others may be waiting
- * for them. Returns whether there were any. */
+/* Splits off waiting lanes, since the others may wait for them. Returns whether there were any. */
 static bool split_waiting(sim_warp_flow *f)
 {
     uint32_t above = 0;
@@ -62,8 +60,7 @@ static bool split_waiting(sim_warp_flow *f)
     return false;
 }
 
-/* Lists, from the innermost on, the families with several members that the top path is in, by their
- * highest member. */
+/* Lists the highest members of the top path's families with several members, innermost first. */
 static int find_families(const sim_warp_flow *f, int begins[SIM_MAX_PATHS])
 {
     int count = 0;
@@ -81,7 +78,7 @@ static bool turn_family(sim_block *b, sim_warp *w)
     int begins[SIM_MAX_PATHS], count = find_families(&w->flow, begins);
     if (count == 0)
         return false;
-    /* Families take turns, too: a path may wait for one of another family. */
+    /* Families take turns, too: a path may wait for a path of another family. */
     const uint32_t spread = w->flow.turned++ * 0x9e3779b9u >>
                             16; /* spreads the choice, so that it does not depend on parity */
     uint32_t choice =
@@ -99,9 +96,8 @@ void sim_paths_switch(sim_block *b, sim_warp *w, bool polls)
     turn_family(b, w);
 }
 
-/* Merges siblings that are at the instruction of the top path, and wait for no path, into the top
- * path. Paths that have met at a warp operation and are about to leave it do not merge with paths
- * that arrive there. Returns whether any merged. */
+/* Merges siblings at the top path's instruction that wait for no path into it. Paths that leave a
+ * warp operation do not merge with paths that arrive there. Returns whether any merged. */
 static bool merge(sim_warp *w)
 {
     const sim_path top = *sim_top(w);
@@ -126,8 +122,7 @@ static bool merge(sim_warp *w)
     return joined != 0;
 }
 
-/* Ends lanes that wait to meet others where they have nothing to do but to exit. Returns whether
- * there were any. */
+/* Ends waiting lanes that would only exit. Returns whether there were any. */
 static bool end_waiting(const sim_block *b, sim_warp *w)
 {
     uint32_t above = sim_top(w)->mask, ended = 0;
@@ -171,7 +166,7 @@ bool sim_paths_let_go(sim_warp *w)
             continue;
         sim_top(w)->pc--;
         w->flow.stalled = 0;
-        if (gone == path->mask) /* it will go on by itself when it runs */
+        if (gone == path->mask) /* the path goes on by itself when it runs */
             return true;
         memmove(path + 2, path + 1, (size_t)(w->flow.depth++ - 1 - i) * sizeof *path);
         path[1] = (sim_path){path->pc + 1, path->reconverge, gone, path->frame};
@@ -202,8 +197,7 @@ static bool goes_straight(const sim_instruction *c)
            c->kind == SIM_STORE || c->kind == SIM_ATOMIC || c->kind == SIM_FENCE;
 }
 
-/* Returns the end of the straight code from `pc` on. *shared tells whether it accesses memory that
- * threads share after `pc`. */
+/* Returns the end of straight code from `pc` on. *shared: it has atomics or strong accesses. */
 static int32_t find_end(const sim_program *p, int32_t pc, int32_t reconverge, bool *shared)
 {
     *shared = false;
@@ -332,8 +326,7 @@ static void save(sim_warp *w, const sim_body *caller, sim_frame *f)
     }
 }
 
-/* Writes saved registers of a body into the lanes of `mask`; if `saved` is NULL, fills them with
- * bytes of `value`. */
+/* Writes a body's saved registers to the lanes of `mask`; if `saved` is NULL, bytes of `value`. */
 static void put_lanes(const sim_program *p, const sim_body *body, uint8_t *registers,
                       const uint8_t *saved, uint8_t value, uint32_t mask)
 {

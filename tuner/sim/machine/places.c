@@ -40,8 +40,7 @@ bool sim_places_check_alignment(sim_block *b, sim_warp *w, const sim_instruction
     return true;
 }
 
-/* Finds the bytes of all lanes in one region, which is the usual case. Returns false, and finds
- * nothing, if the general search must be used. */
+/* Finds all lanes' bytes in one region, the usual case. Otherwise returns false, finds nothing. */
 static bool resolve_within(const sim_region *r, uint32_t bytes, bool is_write, sim_places *p)
 {
     uint64_t low = UINT64_MAX, high = 0;
@@ -68,8 +67,7 @@ static bool resolve_within(const sim_region *r, uint32_t bytes, bool is_write, s
     return true;
 }
 
-/* Records the fault of a lane whose access does not lie within `r`, the region of its first byte,
- * or is not allowed there. Returns false. */
+/* Records the fault of an access that leaves `r`, the region of its first byte, or is forbidden. */
 static bool refuse(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                    const sim_region *r, uint64_t address, uint32_t bytes, bool is_write)
 {
@@ -129,8 +127,8 @@ static bool find_in_regions(sim_block *b, sim_warp *w, const sim_instruction *c,
     return true;
 }
 
-/* Finds the bytes of lanes in shared, local or parameter memory: `size` bytes from address 0 on,
- * which begin at `first`; those of each lane `stride` bytes after those of the lane before. */
+/* Finds the lanes' bytes in shared, local or parameter memory. Address 0 of lane l is at `first` +
+ * l * `stride`. The lane may access `size` bytes. */
 static bool resolve_window(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                            uint32_t bytes, uint64_t size, uint8_t *first, uint8_t *valid,
                            size_t stride, sim_places *p)
@@ -150,8 +148,7 @@ static bool resolve_window(sim_block *b, sim_warp *w, const sim_instruction *c, 
     return true;
 }
 
-/* Checks that an access lies within the variable that its address was computed from. Beyond the end
- * of the variable lies another one here, and perhaps something else on a GPU. */
+/* Checks that an access stays in the variable of its address. A GPU may lay out others after it. */
 static bool is_within_object(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                              uint32_t bytes, const sim_places *p)
 {

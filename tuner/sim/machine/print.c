@@ -10,7 +10,7 @@
 #include "sim/machine/fault.h"
 #include "sim/machine/run.h"
 
-/* The largest size of a format or string, of one width or precision, and of one conversion. */
+/* The most bytes of a format or string, of a width or precision, and of a conversion. */
 enum { MOST_TEXT = 1024, MOST_FIELD = 400, MOST_NUMBER = 1600 };
 
 void sim_prints_init(sim_prints *p)
@@ -27,8 +27,7 @@ void sim_prints_deinit(sim_prints *p)
     pthread_mutex_destroy(&p->lock);
 }
 
-/* Takes the text of a block, and frees it if it is not among the first. Any host thread may call
- * it. */
+/* Takes a block's text, or frees it if it is not among the first. Any host thread may call it. */
 static void add_block(sim_prints *p, const sim_printed *block, bool cut)
 {
     pthread_mutex_lock(&p->lock);
@@ -75,8 +74,7 @@ char *sim_prints_text(const sim_prints *p, uint64_t last)
     return text;
 }
 
-/* Reads memory of any space as a thread sees it, without checks. Returns false if there is no such
- * memory. */
+/* Reads memory of any space as a thread sees it, unchecked. Returns false if there is no memory. */
 static bool peek(const sim_block *b, const sim_warp *w, int lane, uint64_t address, void *to,
                  uint32_t bytes)
 {
@@ -155,8 +153,7 @@ static void put(sim_block *b, const char *text, size_t bytes)
     b->printed.bytes += bytes;
 }
 
-/* Returns the next value, aligned to its size, as the compiler lays them out. Returns 0 if there is
- * no more. */
+/* Returns the next value, aligned to its size as compilers do, or 0 after the last value. */
 static uint64_t take(printing *p, uint32_t bytes)
 {
     uint64_t v = 0;
@@ -179,8 +176,8 @@ static int take_field(printing *p, const char **at)
     return n > MOST_FIELD ? MOST_FIELD : n < -MOST_FIELD ? -MOST_FIELD : n;
 }
 
-/* Prints the conversion after a '%', which `at` points to. Returns the text that follows it. All
- * conversions of the C standard but 'n' are known. Others are printed as they are, as in CUDA. */
+/* Prints the conversion after a '%' at `at`. Returns the text after it. Knows all conversions of
+ * the C standard but 'n'; prints others as they are, as in CUDA. */
 static const char *convert(printing *p, const char *at)
 {
     const char *begin = at;

@@ -51,11 +51,10 @@ struct sim_warpgroup {
 
 typedef struct held { /* how products use a register; numbers of products are from 1; 0: none */
     uint32_t filled;  /* the last product that fills it, or the register from which it was moved */
-    uint32_t read;    /* the last product that reads it, as a fragment of a */
+    uint32_t read;    /* the last product that reads it, as a fragment of matrix a */
     uint32_t fences;  /* 1 + fences before its value was computed; 0: not since the first fence */
 } held;
 
-/* The products of one warp. */
 struct sim_products {
     uint32_t begun, waited; /* products issued; products known to be complete */
     uint32_t fences;
@@ -65,8 +64,6 @@ struct sim_products {
     const sim_instruction *last;
     held *registers; /* by slot / SIM_SLOT_STEP; NULL if races are not checked; owned */
 };
-
-/* Products by a warpgroup. */
 
 static uint32_t group_of(const sim_warp *w)
 {
@@ -178,7 +175,7 @@ bool sim_warpgroup_step(sim_block *b, sim_warp *w, const sim_instruction *c)
     return true;
 }
 
-/* Returns whether both have one shape: one may then add to an accumulator that the other fills. */
+/* Returns whether both have one shape: only then they may fill one accumulator. */
 static bool are_alike(const sim_block *b, const sim_instruction *c, const sim_instruction *other)
 {
     const sim_matrix *x = &sim_warpgroup_product_of(b->program, c)->part,
@@ -186,8 +183,8 @@ static bool are_alike(const sim_block *b, const sim_instruction *c, const sim_in
     return x->n == y->n && x->k == y->k && x->elements[SIM_MATRIX_D] == y->elements[SIM_MATRIX_D];
 }
 
-/* Checks and marks the registers of a product: their values were computed before a wgmma.fence, and
- * another product may fill them only as accumulators of the same shape. */
+/* Checks and marks the registers of a product. Their values must be older than a wgmma.fence, and
+ * two products may fill them only as accumulators of one shape. */
 static bool take_registers(sim_block *b, sim_warp *w, const sim_instruction *c)
 {
     sim_products *s = w->products;
@@ -236,7 +233,6 @@ static bool take_metadata(sim_block *b, sim_warp *w, const sim_instruction *c, u
            misuse(b, w, c, h->filled, "takes as metadata an accumulator");
 }
 
-/* Begins to read the pieces of shared memory. */
 static bool begin(sim_block *b, sim_warp *w, const sim_instruction *c, const uint32_t *pieces,
                   int count)
 {
@@ -312,8 +308,7 @@ static uint32_t needed(const sim_products *s, const sim_instruction *c)
     return s->group_count > stay ? s->groups[s->group_count - 1 - stay] : s->waited;
 }
 
-/* Returns whether all warps of its warpgroup that have not ended have issued the products up to
- * that number. */
+/* Returns whether all live warps of the warpgroup have issued the products up to `until`. */
 static bool may_pass(const sim_block *b, const sim_warp *w, uint32_t until)
 {
     const uint32_t first = group_of(w) * WARPS;

@@ -138,12 +138,12 @@ static bool make_room(sim_pool *pool, sim_set *set)
     return true;
 }
 
-/* Does the work of sim_order_follows(), and calls it only if a glance does not tell. */
+/* Does the work of sim_order_follows(), in the usual cases without a call. */
 static inline bool follows(const sim_race_access *a, const sim_stamp *s)
 {
     if (sim_race_is_past(a, s))
         return true;
-    /* Without clocks the warp knows of nothing outside itself. */
+    /* Without clocks the warp knows nothing of other warps. */
     if (!a->warp->order.clocks && (s->block != a->stamp.block || s->unit != a->stamp.unit))
         return false;
     return sim_order_follows(a->block, a->warp, a->lane, s);
@@ -181,8 +181,7 @@ void sim_set_add(const sim_race_access *a, sim_set *set, const sim_stamp *stamp)
         sim_race_unite(&set->last, &fresh);
         return;
     }
-    /* Accesses of other blocks are older than this block's own, and without clocks this thread
-     * knows nothing of them. */
+    /* Without clocks this thread knows nothing of other blocks, whose accesses are older. */
     bool learned = a->warp->order.clocks != NULL;
     sim_more *more = set->more;
     uint32_t looked = 0;
@@ -198,8 +197,7 @@ void sim_set_add(const sim_race_access *a, sim_set *set, const sim_stamp *stamp)
         *old = more->stamps[--more->count];
     }
     if (set->last.block != 0 && !is_superfluous(a, &fresh, &set->last)) {
-        /* If there is no room, the oldest stamp is dropped: a race with that access alone is not
-         * found. */
+        /* Without room the oldest stamp is dropped, and a race with it is not found. */
         if (make_room(&a->block->watch->pool, set))
             set->more->stamps[set->more->count++] = set->last;
         else
@@ -208,8 +206,8 @@ void sim_set_add(const sim_race_access *a, sim_set *set, const sim_stamp *stamp)
     set->last = fresh;
 }
 
-/* Notes volatile accesses by lanes of one warp. They are no race, and order nothing: kernels have
- * them that rely on lanes running in step. Adverse schedules split lanes there. */
+/* Notes volatile accesses by lanes of one warp. Kernels that rely on lanes in step have them, so
+ * they are no race, and order nothing. Adverse schedules split lanes there. */
 static void note_lanes_in_step(const sim_race_access *a, const sim_stamp *s)
 {
     uint8_t *ran = a->block->adverse ? NULL : a->block->launch->ran;
@@ -241,9 +239,8 @@ static bool conflicts(const sim_race_access *a, const sim_cell *cell, const sim_
     return !fresh || !sim_order_knows(a->warp, a->lane, SIM_CLOCK_LOOSE, s);
 }
 
-/* Returns whether a strong read or an atomic that the access follows has read the value of that
- * strong write. PTX ISA: a write that was observed happened before the operations that follow the
- * observer. */
+/* Returns whether the access follows a strong read or an atomic that read the strong write. That
+ * write happened before such an access (PTX ISA, "observation"). */
 static bool was_observed(const sim_race_access *a, const sim_cell *cell, const sim_stamp *write)
 {
     if (write->scope == 0)
@@ -266,8 +263,7 @@ static bool writes_alike(const sim_race_access *a, const sim_stamp *s, bool same
     return (same || (landed && a->as_there)) && s->scope == 0;
 }
 
-/* Returns the newest access of a set that `a` conflicts with, or NULL. `same`: weak writes do not
- * conflict. */
+/* Returns the newest access that conflicts with `a`, or NULL. `same`: weak writes do not. */
 static const sim_stamp *find_conflict(const sim_race_access *a, const sim_cell *cell,
                                       const sim_set *set, bool same, bool reads)
 {
@@ -277,8 +273,7 @@ static const sim_stamp *find_conflict(const sim_race_access *a, const sim_cell *
         const sim_stamp *s = sim_set_get(set, i - 1);
         if (!conflicts(a, cell, s, reads) || (set == &cell->writes && writes_alike(a, s, same)))
             continue;
-        /* If the reads of a copy's data are over, the copy has arrived: its destination may be
-         * written again. */
+        /* Once the reads of a copy's data are over, its destination may be written again. */
         const bool is_over = set == &cell->reads || (!reads && s->unit >= SIM_UNIT_ENGINE);
         if ((set == &cell->writes && was_observed(a, cell, s)) ||
             (is_over && sim_order_knows(a->warp, a->lane, SIM_CLOCK_READ, s)))
@@ -403,10 +398,9 @@ static void remove_those(const sim_race_access *a, sim_set *set,
         remove_at(set, sim_set_older(set));
 }
 
-/* Forgets the accesses that a weak write of another value replaces. The write follows all earlier
- * writes, so that an access that conflicts with one of them also conflicts with the write. Reads
- * are kept until all accesses to come follow them: a later write of the same value is no race with
- * the write, but may race with a read before it. */
+/* Forgets the accesses that a weak write of another value replaces. It follows all earlier writes,
+ * and conflicts with what conflicts with them. Reads stay until all later accesses follow them: a
+ * later write of the same value does not race with this write, but may race with the read. */
 static void forget_replaced(const sim_race_access *a, sim_cell *cell)
 {
     cell->stale = cell->stale || cell->reads.last.block != 0;
@@ -438,8 +432,7 @@ bool sim_race_write(const sim_race_access *a, sim_cell *cell, bool same)
         stamp.seen = cell->strong;
         if (observes(a)) {
             cell->observed = cell->strong;
-            /* The writes that it observed are ordered before all accesses that follow it. Accesses
-             * that do not follow it conflict with it, too. */
+            /* Later accesses follow the writes that this one observed, or conflict with it, too. */
             remove_those(a, &cell->writes, is_morally_strong);
         }
     } else if (!same) {

@@ -21,8 +21,7 @@ static void describe_place(const sim_race_access *a, char *text, size_t bytes)
                  owner->block[2]);
 }
 
-/* Returns the thread that made an access. If several lanes made it, returns one that the present
- * thread does not follow, and not the present thread, if possible. */
+/* Returns the thread of an access: if possible one that the present thread does not follow. */
 static uint32_t thread_of(const sim_race_access *a, const sim_stamp *s)
 {
     if (s->unit >= SIM_UNIT_PRODUCTS)
@@ -58,8 +57,7 @@ static void describe_party(const sim_race_access *a, const sim_stamp *s, char *t
                  block / grid[0] % grid[1], block / grid[0] / grid[1]);
 }
 
-/* Writes "; the other access is at FILE:LINE", if that line is known and is not the one of the
- * present access. */
+/* Writes "; the other access is at FILE:LINE" if the line is known and is not that of `a`. */
 static void describe_line(const sim_race_access *a, const sim_stamp *s, char *text, size_t bytes)
 {
     const sim_program *p = a->block->program;
@@ -71,7 +69,6 @@ static void describe_line(const sim_race_access *a, const sim_stamp *s, char *te
     snprintf(text, bytes, "; the other access is at %s", place);
 }
 
-/* The parts of all reports. */
 typedef struct report_parts {
     char place[SIM_PLACE_BYTES], party[96], line[PTX_LOCATION_BYTES + 32];
 } report_parts;
@@ -118,9 +115,8 @@ static const char *what_is_missing(const sim_race_access *a, const sim_stamp *s)
                                                  : "a barrier of the cluster between";
 }
 
-/* The position of a thread in the data, if a row of blocks covers a row of the data; or, if the
- * grid is a single row of blocks, if a block covers a row. The thread's next column is `step`
- * further on. */
+/* The position of a thread in the data if a row of blocks covers a row of data, or in a grid of one
+ * row of blocks, if one block does. The thread's next column is `step` further on. */
 typedef struct spot {
     uint64_t column, row, step;
 } spot;
@@ -137,8 +133,8 @@ static spot find_spot(const sim_block *b, uint32_t block, uint32_t thread)
                   (uint64_t)grid[0] * size[0]};
 }
 
-/* Writes "; perhaps an index runs past its row ..." if the element is in the row of one of the two
- * threads, and in that of the other thread, an earlier row, would lie beyond the end. */
+/* Writes "; perhaps an index runs past its row ..." if the element is in the row of one thread, and
+ * would be beyond the end of the other thread's earlier row. */
 static void describe_overrun(const sim_race_access *a, const sim_stamp *s, char *text, size_t bytes)
 {
     const sim_instruction *c = a->instruction;

@@ -56,7 +56,7 @@ bool sim_repeat_branch(sim_block *b, sim_warp *w, const sim_instruction *c, uint
     return true;
 }
 
-/* Returns the hash of the registers that decide where the warp goes. Mere counters are left out. */
+/* Returns a hash of the registers that decide where the warp goes, without mere counters. */
 static uint64_t state_of(const sim_block *b, const sim_warp *w)
 {
     const size_t steps = b->program->register_bytes / SIM_SLOT_STEP;
@@ -111,9 +111,8 @@ bool sim_repeat_is_stuck(const sim_cluster *cl)
     return true;
 }
 
-/* Returns whether the warp has seen that hash lately, and notes it. The polls of one loop seldom
- * fall into one set of the table, and hardly ever more of them than its size: they would seem new
- * for ever. */
+/* Returns whether the warp has seen that hash lately, and notes it. A set of the table is large
+ * enough for the polls of almost any loop: otherwise they would seem new for ever. */
 static bool has_seen(sim_warp *w, uint64_t found)
 {
     enum { PLACES = 4 };

@@ -1,9 +1,6 @@
-/* Schedules clusters that may wait for one another, on one host thread.
- *
- * A cluster begins, as on a GPU, when there is room for it, in the order of their numbers, and
- * stays resident until it ends. The schedule chooses which resident runs and how long. A resident
- * that only polls memory that others may change is put aside until memory has changed. Nothing is
- * copied, and nothing runs twice. */
+/* Schedules clusters that may wait for one another, on one host thread. As on a GPU, clusters begin
+ * in order when there is room, and stay resident until they end. A resident that only polls memory
+ * that others may change is put aside until memory has changed. Nothing is copied or run twice. */
 #include "sim/machine/schedule.h"
 
 #include <stdlib.h>
@@ -19,7 +16,7 @@ enum {
     /* A resident aside tries at times whether it can go on. */
     TRY_POLLS = 16, /* polls of a try */
     TRY_TURNS = 64, /* turns of running residents before all try, for each four residents aside */
-    /* If all try in vain for that many rounds and tries, some are checked for longer. */
+    /* Rounds and tries in vain of all residents before some are checked for longer: */
     QUIET_ROUNDS = 256,
     QUIET_TRIES = 8192,
     SURE_CLUSTERS = 8,    /* residents that are checked */
@@ -78,8 +75,7 @@ static void admit(residents *r)
         r->waiting[r->waiting_end++] = r->begun++;
 }
 
-/* Takes the next cluster that begins: the first one, or, in an adverse schedule, one of the last
- * quarter. */
+/* Takes the first cluster that waits to begin; in an adverse schedule, one of the last quarter. */
 static uint64_t take_waiting(residents *r)
 {
     size_t count = r->waiting_end - r->waiting_first;
@@ -183,9 +179,8 @@ static resident *any_in(residents *r, resident_state state)
     return NULL;
 }
 
-/* Holds a resident back, in some adverse schedules, if it has just accessed memory that all share:
- * the others run until they end, wait, or have changed memory several times, before it can use the
- * value that it read. Returns whether it did so. */
+/* In some adverse schedules, holds back a resident that just accessed memory that all share, until
+ * the others end, wait, or change memory several times. Returns whether it does. */
 static bool hold(residents *r, resident *one)
 {
     const bool may = r->launch->schedule && one->cluster.yielded && r->in[IS_HELD] < MOST_HELD &&
@@ -197,8 +192,7 @@ static bool hold(residents *r, resident *one)
     return true;
 }
 
-/* Lets one held resident go on: any, or the one that was held first. Others may have waited for it,
- * and run before the rest. */
+/* Lets a random held resident or the one held first go on: others may have waited for it. */
 static void let_one_go_on(residents *r)
 {
     resident *one = any_in(r, IS_HELD);
@@ -211,7 +205,7 @@ static void let_one_go_on(residents *r)
     enter(r, one, RUNS);
 }
 
-/* Gives one running resident a turn. Returns true if it runs no more. */
+/* Gives one running resident a turn. Returns true if it no longer runs. */
 static bool advance(residents *r)
 {
     resident *one = r->launch->schedule ? any_in(r, RUNS) : first_running(r);
@@ -224,7 +218,7 @@ static bool advance(residents *r)
     }
     if (hold(r, one))
         return true;
-    /* It may wait for others, or for clusters that have not begun. */
+    /* The resident may wait for others, or for clusters that have not begun. */
     if (!r->launch->schedule && one->cluster.yielded) {
         r->yielders += one->yielded_as == 0;
         one->yielded_as = ++r->yields;
@@ -235,8 +229,8 @@ static bool advance(residents *r)
     return true;
 }
 
-/* Tries whether a resident that was put aside can go on, for at most that many polls. `news`: any
- * new value that it reads is enough. Returns whether it runs or has ended. */
+/* Tries whether a resident that was put aside can go on, for at most `most` polls. `news`: any new
+ * value is enough. Returns whether it runs or has ended. */
 static bool try_resident(residents *r, resident *one, uint64_t most, bool news)
 {
     uint64_t changes = one->cluster.changes;
@@ -246,8 +240,7 @@ static bool try_resident(residents *r, resident *one, uint64_t most, bool news)
             end(r, one);
             return true;
         }
-        /* A turn may be too short for a poll. But a resident that executes long without a poll has
-         * left the loop. */
+        /* A turn may lack a poll. A resident that runs long without a poll has left the loop. */
         bool looks = one->cluster.idle_polls >= before;
         before = one->cluster.idle_polls;
         if (one->cluster.changes != changes || (news && one->cluster.yielded) || !looks)
@@ -283,8 +276,7 @@ static void try_between(residents *r)
         try_resident(r, any_in(r, IS_ASIDE), BETWEEN_POLLS, true);
 }
 
-/* Returns whether the residents aside wait for ever, as far as some of them tell for all. A kernel
- * that counts its polls may go on by itself. */
+/* Returns whether the checked residents aside wait for ever. Kernels may count polls and go on. */
 static bool wait_for_ever(residents *r)
 {
     size_t asked = 0;
@@ -353,9 +345,8 @@ static at_status run(residents *r, at_error *error)
             if (r->fault->kind == SIM_FAULT_NONE)
                 try_between(r);
         }
-        /* The more residents are aside, the less often they try: their cost is a share of the
-         * others' work. The others may run for ever, since they may change memory while they wait
-         * for a resident aside. */
+        /* Residents aside try less often the more there are, so that they cost a share of the
+         * others' work. The others may run for ever while they wait for a resident aside. */
         const size_t share = r->in[IS_ASIDE] / 4;
         if (r->fault->kind == SIM_FAULT_NONE &&
             (r->in[RUNS] == 0 || since > share || turns / TRY_TURNS > share)) {

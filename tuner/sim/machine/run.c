@@ -7,9 +7,8 @@
 #include "sim/machine/schedule.h"
 #include "sim/machine/watch.h"
 
-/* Most host threads. More threads wait for each other at the locks of a watched launch: on a host
- * of 64 cores the proofs of a transpose's finalists took 12 s with 64 threads, and 0.3 s on a host
- * of 16 cores. */
+/* Most host threads: more wait at the locks of a watched launch. On 64 cores the proofs of a
+ * transpose's finalists took 12 s with 64 threads, and 0.3 s on a host of 16 cores. */
 enum {
     MAX_HOST_THREADS = 16,
     MAX_BLOCK_THREADS = 1024,
@@ -123,8 +122,7 @@ static at_status run_apart(crew *c, long wanted, at_error *error)
     pthread_t helpers[MAX_HOST_THREADS];
     long started = 0;
     pthread_mutex_init(&c->lock, NULL);
-    /* The caller's own thread is one of the crew. With fewer helpers than wanted the run only takes
-     * longer. */
+    /* The caller's thread is one of the crew. With fewer helpers the run only takes longer. */
     while (started < wanted - 1 && pthread_create(&helpers[started], NULL, work, c) == 0)
         started++;
     work(c);

@@ -1,5 +1,4 @@
-/* Shared memory of blocks, and accesses of one block of a cluster to another's. PTX ISA, "cluster
- * of CTAs", "mapa" and "getctarank". */
+/* Shared memory, also of other blocks. PTX ISA, "cluster of CTAs", "mapa" and "getctarank". */
 #include "sim/machine/watch.h"
 
 #include <inttypes.h>
@@ -258,8 +257,7 @@ void sim_shared_land(sim_block *b, sim_block *owner, sim_warp *w, const sim_inst
         memset(owner->shared_valid + offset, SIM_WRITTEN, bytes);
 }
 
-/* Notes that the lane accesses the shared memory of another block, until that block knows that the
- * access is over. */
+/* Notes a lane's access to another block's memory, until that block knows that it is over. */
 static void visit(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c, int lane)
 {
     if (!owner->cells)
@@ -270,8 +268,7 @@ static void visit(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruc
     sim_set_add(&a, &owner->visits, &a.stamp);
 }
 
-/* Returns the rank of the block that a shared address belongs to. The address becomes one of that
- * block's own. */
+/* Returns the rank of the block that owns an address, which becomes one of the block's own. */
 static uint64_t take_rank(const sim_block *b, uint64_t *address)
 {
     uint64_t peer = *address / SIM_PEER_BYTES;

@@ -14,9 +14,8 @@ enum {
     MOST_STRONG_ACCESSES = 1 << 10 /* of a warp, after which others are scheduled */
 };
 
-/* Returns the history of the memory that a lane accesses. Returns NULL if no strong read can return
- * a released value there. Global memory that several host threads share has no history: blocks that
- * read strongly what others write run on one host thread. */
+/* Returns the history of a lane's memory, or NULL if no strong read can return a released value
+ * there. Global memory of several host threads has no history: their blocks do not communicate. */
 static sim_history *history_of(const sim_block *b, const sim_places *p, int lane)
 {
     if (!b->launch->check)
@@ -130,9 +129,9 @@ static bool may_precede(const sim_location *x, uint32_t index)
 
 typedef enum leaning { TO_NEWEST, TO_NEWER, TO_OLDER, TO_OLDEST } leaning;
 
-/* Draws the kind of write that the lanes of an instruction prefer. Outcomes that no interleaving
- * has need old values: at random and everywhere (store buffering), or right after a new value
- * (message passing). Each adverse schedule prefers one of these. */
+/* Draws the kind of write that an instruction's lanes prefer, by schedule. Outcomes of no
+ * interleaving need old values: at random (store buffering), or after a new value (message
+ * passing). */
 static leaning draw_leaning(sim_block *b, const sim_warp *w, uint32_t mask, bool reads)
 {
     enum { AT_RANDOM, OLD, AFTER_NEW, MODES, OF = 8 };
@@ -154,7 +153,7 @@ static uint32_t draw_index(sim_block *b, leaning how, uint32_t oldest, uint32_t 
                : oldest + (how == TO_NEWER) + (uint32_t)rng_below(&b->order, newest - oldest);
 }
 
-/* Notes whether the lane has chosen a new write, of another thread. */
+/* Notes whether the lane has chosen a new write of another thread. */
 static void note_heard(const sim_block *b, sim_warp *w, int lane, const sim_write *write,
                        leaning how)
 {
@@ -211,9 +210,8 @@ static sim_write *insert(sim_block *b, sim_warp *w, const sim_instruction *c, in
     return write;
 }
 
-/* Returns the write before that index whose releases the new one hands on, or NULL: the one that a
- * read-modify-write reads; else the last one of the same thread (PTX ISA, "release pattern": a
- * release and strong writes of its thread after it). */
+/* Returns the write before that index whose releases the new write hands on: the write that a
+ * read-modify-write reads, or the thread's last one (PTX ISA, "release pattern"), or NULL. */
 static const sim_write *find_predecessor(const sim_location *x, uint32_t index)
 {
     const sim_write *write = &x->writes[index];
@@ -366,8 +364,7 @@ void sim_strong_updated(sim_block *b, sim_warp *w, const sim_instruction *c, int
     memcpy(p->at[lane], sim_location_newest(x)->value, bytes);
 }
 
-/* Returns a hash of the instruction, the addresses of its lanes, the values found there, and the
- * operands. */
+/* Returns a hash of the instruction, the addresses, the values found there, and the operands. */
 static uint64_t look_at(const sim_block *b, const sim_instruction *c, uint32_t mask,
                         const sim_places *p, uint32_t bytes, const uint32_t *offered)
 {

@@ -1,6 +1,5 @@
-/* Reads through textures, and addresses of surface elements, whose accesses follow as of global
- * memory. CUDA C++ Programming Guide, "Texture Fetching"; PTX ISA, "tex", "tld4", "suld", "sust",
- * "sured". */
+/* Reads through textures, and addresses of surface elements. CUDA C++ Programming Guide, "Texture
+ * Fetching"; PTX ISA, "tex", "tld4", "suld", "sust", "sured". */
 #include "sim/machine/execute.h"
 
 #include <inttypes.h>
@@ -43,8 +42,7 @@ static uint32_t value_of(const sim_texture *t, const uint8_t *at)
     return bits_of_float(fmaxf((float)wide / most, -1));
 }
 
-/* Applies the addressing mode to the index of a texel. Returns -1 if the texel is outside and reads
- * as 0. */
+/* Applies the addressing mode to the index of a texel. Returns -1 if the texel reads as 0. */
 static int64_t place_of(const sim_texture *t, int64_t i, uint32_t axis)
 {
     const int64_t n = t->size[axis];
@@ -59,8 +57,7 @@ static int64_t place_of(const sim_texture *t, int64_t i, uint32_t axis)
     return i < 0 ? 0 : i >= n ? n - 1 : i;
 }
 
-/* Reads bytes of global memory for a lane through the read-only path. The caller counts the
- * request. */
+/* Reads global memory for a lane through the read-only path. The caller counts the request. */
 static bool read_bytes(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                        uint64_t address, uint32_t bytes, uint8_t *to)
 {
@@ -113,8 +110,7 @@ static float texels_of(const sim_texture *t, float at, uint32_t axis)
     return fminf(fmaxf(at, -2), n + 2);
 }
 
-/* Finds the first of the two texels that a filter mixes along each axis, and the weight of the
- * second. */
+/* Finds the first of the two texels that a filter mixes on each axis, and the second's weight. */
 static void find_footprint(uint32_t rank, const float at[SIDES], int64_t first[SIDES],
                            float part[SIDES])
 {
@@ -150,8 +146,7 @@ static bool mix(const fetch *f, const float at[SIDES], uint32_t out[CHANNELS])
     return true;
 }
 
-/* Reads one component of the four texels that a filter would mix, counterclockwise from the lower
- * left one (PTX ISA, "tld4"). */
+/* Reads one component of a filter's four texels, counterclockwise from the lower left ("tld4"). */
 static bool gather(const fetch *f, const float at[SIDES], uint32_t out[CHANNELS])
 {
     static const struct {

@@ -38,8 +38,7 @@ struct sim_trace {
     uint32_t slots;
     traced_warp *warps; /* of the blocks of the cluster; owned */
     uint64_t *ready;    /* [warp][slot]: end of the instruction that wrote the register; owned */
-    /* [rank][barrier][turn]: the last arrival. A warp cannot be two turns ahead before all others
-     * have left the first turn. Owned. */
+    /* [rank][barrier][turn]: last arrivals; owned. No warp is two turns ahead of another. */
     uint64_t (*barriers)[SIM_BARRIERS][2];
     size_t ranks; /* blocks of a cluster */
     uint64_t mbarriers[MBARRIERS];
@@ -60,7 +59,6 @@ void sim_trace_free(sim_trace *t)
     free(t);
 }
 
-/* Returns whether the slot holds a constant. */
 static bool is_constant(const sim_program *p, int32_t slot)
 {
     for (size_t i = 0; i < p->constant_count; i++)
@@ -85,9 +83,8 @@ static bool steps_evenly(const sim_program *p, int32_t first, int32_t last, int3
     return writes == 1 && even;
 }
 
-/* Returns the number of iterations that ptxas unrolls into one, for the loop that ends with the
- * branch at `pc`. In machine code of CUDA 13 for sm_90 it is four if the body is short, nothing
- * forbids it, and the counter that the loop compares grows by a constant. */
+/* Returns the iterations that ptxas unrolls into one: four (CUDA 13, sm_90) if the body is short,
+ * nothing forbids it, and the counter that the loop compares grows by a constant. */
 static uint8_t unrolls(const sim_program *p, int32_t pc)
 {
     enum { LONGEST = 64, ITERATIONS = 4 };
@@ -207,8 +204,7 @@ static void list_put(const view *v, const sim_instruction *c, int count, uint64_
         put(v, v->block->program->lists[c->list + i], at);
 }
 
-/* Returns the time at which there is room for `words` more words among the `window` under way, from
- * `at` on. */
+/* Returns the time from `at` on when `words` more words fit into the `window` under way. */
 static uint64_t reserve(const traced_warp *w, uint32_t window, uint32_t words, uint64_t at)
 {
     for (uint32_t i = 0; i < words && w->load_count + i >= window; i++)
@@ -216,8 +212,7 @@ static uint64_t reserve(const traced_warp *w, uint32_t window, uint32_t words, u
     return at;
 }
 
-/* Returns the most words of loads under way of a thread: by the order of loads in the machine code,
- * if it is known. */
+/* Returns a thread's most words of loads under way, by the machine code's order if it is known. */
 static uint32_t window_of(const sim_trace *t, const sim_program *p, const sim_instruction *c)
 {
     const uint32_t ahead =
@@ -292,11 +287,10 @@ static void commit(flights *f)
     f->open = 0;
 }
 
-/* Adds a product of a warpgroup. Each of its warps has a tensor core. A product takes n / 2 clocks
- * for all types: 64 * n * 16 products of halves, at 512 a clock of a tensor core of sm_90 (H100
- * white paper: 989 teraflops at 1.83 GHz on 132 SMs); and m64n256k16 took 128 clocks in Luo et al.,
- * "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture via Microbenchmarking". Not
- * measured here. */
+/* Adds a product of a warpgroup, whose warps have a tensor core each. For all types it takes n / 2
+ * clocks: 64 * n * 16 products of halves at 512 a clock (sm_90; H100 white paper: 989 teraflops at
+ * 1.83 GHz on 132 SMs). m64n256k16 took 128 clocks in Luo et al., "Benchmarking and Dissecting the
+ * Nvidia Hopper GPU Architecture via Microbenchmarking". Not measured here. */
 static void multiply(traced_warp *w, const sim_program *p, const sim_instruction *c, uint64_t at)
 {
     const int32_t clocks = sim_warpgroup_product_of(p, c)->part.n / 2;
@@ -313,7 +307,6 @@ static void synchronise(sim_trace *t, traced_warp *w, uint32_t rank, uint32_t id
     w->waits = (int32_t)(id * 2 + (w->passed[id]++ & 1));
 }
 
-/* Ends the wait of a warp at a barrier. */
 static void resume(sim_trace *t, traced_warp *w, uint32_t rank)
 {
     w->front =

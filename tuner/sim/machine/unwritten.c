@@ -1,5 +1,4 @@
-/* Uninitialised values: the masks of a block, the origins that faults name, loads that find
- * uninitialised bytes, and stores that leave such bytes. */
+/* Loads that find uninitialised bytes, stores that leave such bytes, and origins for faults. */
 #include "sim/machine/values.h"
 
 #include <inttypes.h>
@@ -137,8 +136,7 @@ static bool all_written(const uint8_t *valid, uint32_t bytes)
     return true;
 }
 
-/* Returns, in a later launch of an excerpt, whether the blocks that ran wrote these bytes, or no
- * launch may write them. */
+/* Returns whether blocks of an excerpt that ran wrote these bytes, or no launch may write them. */
 static bool is_seen(const sim_region *r, const uint8_t *valid, uint32_t bytes)
 {
     for (uint32_t i = 0; !r->read_only && i < bytes; i++) {
@@ -230,8 +228,7 @@ uint64_t sim_unwritten_bits(const sim_places *p, int lane, uint32_t bytes, uint3
     return bits;
 }
 
-/* Adds the address of a lane's byte, which is missing in the register, to the register's origin.
- * The first address of a load stays. */
+/* Adds the address of a lane's missing byte to the register's origin, unless that has one. */
 static void place_origin(sim_block *b, const sim_warp *w, int32_t slot, const sim_places *p,
                          uint64_t address)
 {
@@ -277,8 +274,7 @@ void sim_lose_unwritten(sim_block *b, sim_warp *w, const sim_instruction *c, uin
     }
 }
 
-/* Notes the origin of the register's missing bits for bytes of local memory, to which the lane has
- * stored them. `valid` is the entry of the bytes in local_valid. */
+/* Notes the register's origin for bytes of local memory (`valid`: their entry in local_valid). */
 static void keep_origin(sim_block *b, const sim_warp *w, int32_t slot, const uint8_t *valid,
                         uint32_t bytes)
 {

@@ -42,8 +42,7 @@ static void put_predicate(sim_warp *w, int32_t slot, uint32_t lanes, uint32_t ma
         *sim_lacks32(w, slot) = (*sim_lacks32(w, slot) & ~mask) | (lanes & mask);
 }
 
-/* Marks all bits of a result: those of `lanes` have no value, those of the other lanes of `mask`
- * have. */
+/* Marks a result: bits of `lanes` have no value, those of the other lanes of `mask` have one. */
 static void put_whole(sim_warp *w, int32_t slot, uint32_t width, uint32_t lanes, uint32_t mask)
 {
     uint64_t lacks[SIM_LANES];
@@ -70,8 +69,7 @@ static uint64_t lacks_of(const sim_warp *w, int32_t slot, uint32_t width, int l)
     return width == 8 ? sim_lacks64(w, slot)[l] : sim_lacks32(w, slot)[l];
 }
 
-/* Moves the masks as the operation moves bits. All bits are missing if an operand that selects them
- * has no value. */
+/* Moves the masks as the operation moves bits. All bits are missing if a selector has no value. */
 static void move_bits(const sim_warp *w, const sim_instruction *c, const int32_t slots[4],
                       int moved, uint64_t lacks[SIM_LANES])
 {
@@ -260,9 +258,8 @@ static const char address[] = "the address", condition[] = "the condition",
                   operand[] = "an operand",
                   places_of_elements[] = "where elements of a sparse row are";
 
-/* Returns the bits that are missing in the result of a lane, and their register in *from. A shuffle
- * moves bits of the lane that it reads. The results of votes, matches and reductions come from all
- * lanes of the mask; each bit of a ballot comes from one lane. */
+/* Returns a lane's missing result bits, and their register in *from. A shuffle reads one lane.
+ * Votes, matches and reductions read all lanes of the mask; each bit of a ballot reads one. */
 static uint64_t lost_in_exchange(const sim_warp *w, const sim_instruction *const of[], int lane,
                                  int source, uint32_t lost, int32_t *from)
 {

@@ -136,8 +136,7 @@ static void select_lanes(sim_warp *w, const sim_instruction *c, uint32_t mask)
     }
 }
 
-/* Counts four cycles for each instruction: it matters only that the clock grows. In an adverse
- * schedule each block starts at another time, and its clock runs faster. */
+/* Counts four cycles an instruction. In an adverse schedule clocks start apart and run faster. */
 static bool put_clock(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     const uint64_t begun =
@@ -266,8 +265,7 @@ static bool branch_indexed(sim_block *b, sim_warp *w, const sim_instruction *c, 
     return split(b, w, c, groups, count);
 }
 
-/* Returns whether it is the address of a function without code in the module, such as those of the
- * driver. */
+/* Returns whether it is the address of a function without code, such as one of the driver. */
 static bool is_outside(const ptx_module *m, uint64_t address)
 {
     bool outside = false;
@@ -448,9 +446,9 @@ static void end_early(const sim_block *b, sim_warp *w)
     sim_note_change(b, w);
 }
 
-/* Returns whether a split of the top path may change the result: at strong accesses, if the program
- * has strong writes; and at activemask, since nothing promises that lanes run together (CUDA C++
- * Programming Guide, "__activemask"). Before the first branch all lanes run together. */
+/* Returns whether a split of the top path may change the result: at strong accesses of a program
+ * with strong writes, and at activemask, since lanes need not run together (CUDA C++ Programming
+ * Guide, "__activemask"). Before the first branch they do. */
 static bool may_split(const sim_block *b, sim_warp *w, const sim_instruction *c)
 {
     return (c->scope != 0 && c->kind != SIM_FENCE && b->program->writes_strongly) ||
