@@ -1,5 +1,5 @@
-/* The values that a simulated kernel is passed for the opaque objects of CUDA's driver, in place of
- * a GPU's encoding: tensor maps, textures, surfaces. */
+/* The values that a simulated kernel gets instead of a GPU's opaque tensor maps, textures,
+ * surfaces. */
 #ifndef AUTOTUNE_SIM_MACHINE_ARGUMENTS_H
 #define AUTOTUNE_SIM_MACHINE_ARGUMENTS_H
 

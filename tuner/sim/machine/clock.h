@@ -1,13 +1,11 @@
-/* Vector clocks of a launch, kept sparse: the operations of threads that happened before something.
+/* Sparse vector clocks of a launch: the operations of threads that happened before something.
  *
- * A clock is an immutable list of entries, sorted by block and unit, with a count of its
- * references. NULL is the clock that knows nothing. Threads with the same history share entries:
- * one entry for a whole block up to a barrier, one for the lanes of a warp that are known equally
- * far. So the length of a clock is the number of warps that something was learned of, whatever the
- * number of threads. (The idea of clocks by block and warp: Eizenberg et al., BARRACUDA, PLDI 2017;
- * of epochs: Flanagan and Freund, FastTrack, PLDI 2009.)
- *
- * Counts of references are atomic: blocks on several host threads may share a clock. */
+ * A clock is an immutable list of entries, sorted by block and unit, with an atomic count of its
+ * references, since blocks on several host threads may share a clock. NULL is the empty clock.
+ * Threads with the same history share entries: one entry for a whole block up to a barrier, one for
+ * lanes of a warp that are known equally far. So the length of a clock grows with the warps that it
+ * knows of, not with the number of threads. (Clocks by block and warp: Eizenberg et al., BARRACUDA,
+ * PLDI 2017; epochs: Flanagan and Freund, FastTrack, PLDI 2009.) */
 #ifndef AUTOTUNE_SIM_MACHINE_CLOCK_H
 #define AUTOTUNE_SIM_MACHINE_CLOCK_H
 
@@ -36,19 +34,19 @@ typedef struct sim_clock sim_clock;
 sim_clock *sim_clock_keep(sim_clock *clock); /* adds a reference; NULL is fine */
 void sim_clock_drop(sim_clock *clock);       /* removes a reference; NULL is fine */
 
-/* Adds entries, sorted like a clock's, or the entries of another clock, to *into, whose reference
- * is the caller's. */
+/* Adds sorted entries, or the entries of another clock, to *into, whose reference the caller
+ * owns. */
 void sim_clock_add(sim_clock **into, const sim_known *known, uint32_t count);
 void sim_clock_join(sim_clock **into, sim_clock *other);
 
-/* Does the same without the entries of one unit. */
+/* Adds the entries of another clock but those of one unit. */
 void sim_clock_join_others(sim_clock **into, sim_clock *other, uint32_t block, uint32_t unit);
 
-/* Returns the lanes among `lanes` of a unit whose operations are known up to `order`. */
+/* Returns those of a unit's `lanes` whose operations are known up to `order`. */
 uint32_t sim_clock_lanes(const sim_clock *clock, uint32_t block, uint32_t unit, uint32_t lanes,
                          uint32_t order);
 
-/* Returns the last barrier of the whole block up to which it is known, or 0. */
+/* Returns the last barrier of the whole block up to which the clock knows the block, or 0. */
 uint32_t sim_clock_epoch(const sim_clock *clock, uint32_t block);
 
 #endif

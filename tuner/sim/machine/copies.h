@@ -1,6 +1,5 @@
 /* Asynchronous copies: cp.async (copies.c), bulk copies (bulk.c), and the mbarriers in shared
- * memory on which they complete (mbarrier.c). execute.h has their instructions; race.c knows which
- * bytes may be accessed while a copy is under way.
+ * memory on which they complete (mbarrier.c). race.c knows which bytes may be accessed meanwhile.
  *
  * Copies land as late as the rules allow: when a thread waits for their group, or tests their
  * mbarrier. A kernel that forgets to wait reads what was there before. */
@@ -9,8 +8,7 @@
 
 #include "sim/machine/machine.h"
 
-/* Has an mbarrier track the cp.async copies that the lane has begun. Returns a number above the
- * numbers of these copies. */
+/* Has an mbarrier track the lane's cp.async copies so far. Returns a number above their numbers. */
 uint32_t sim_copy_track(sim_warp *w, int lane);
 
 /* Lands the lane's cp.async copies whose numbers are below `before`. */
@@ -24,8 +22,8 @@ typedef struct sim_tracked { /* an arrival at an mbarrier that waits for a lane'
     uint32_t before; /* number above those of the copies */
 } sim_tracked;
 
-/* What passes through an mbarrier, as clocks: knowledge of threads of its own block, of other
- * blocks, and of the reads alone of other blocks. */
+/* The knowledge that passes through an mbarrier, as clocks: of threads of its own block, of threads
+ * of other blocks, and of the reads alone of other blocks. */
 typedef enum sim_party { SIM_PARTY_OWN, SIM_PARTY_OTHERS, SIM_PARTY_READS, SIM_PARTIES } sim_party;
 
 typedef struct sim_mbarrier_state {
@@ -33,8 +31,8 @@ typedef struct sim_mbarrier_state {
     uint32_t expected, pending; /* arrivals */
     sim_tracked *tracked;       /* pending arrivals that wait for copies; owned */
     size_t tracked_count;
-    int64_t due_bytes; /* expected and not arrived; negative: arrived and not expected yet */
-    uint64_t phase;    /* completed phases */
+    int64_t due_bytes;               /* bytes expected minus bytes arrived */
+    uint64_t phase;                  /* completed phases */
     sim_clock *brought[SIM_PARTIES]; /* by arrivals to the current phase; owned */
     sim_clock *passed[SIM_PARTIES];  /* to threads that see the last phase complete; owned */
 } sim_mbarrier_state;
@@ -72,18 +70,16 @@ struct sim_engine {
     uint32_t flights_begun;
 };
 
-/* Returns the block's engine, made at the first call. */
+/* Returns the block's engine. Makes the engine at the first call. */
 sim_engine *sim_engine_of(sim_block *b);
 
-/* Tells whether the block may end: false, with a fault, if a copy still reads or writes its shared
- * memory. */
+/* Returns whether the block may end: false, with a fault, while a copy uses its shared memory. */
 bool sim_engine_allows_end(sim_block *b);
 void sim_engine_reset(sim_block *b);
 void sim_engine_free(sim_engine *engine); /* NULL is fine */
 
-/* Finds the mbarrier at address `barrier`, on which a copy of the lane into `owner`'s shared memory
- * completes: *at is its offset in shared memory. Returns false, with a fault, if there is no such
- * mbarrier in that block. */
+/* Finds the mbarrier at address `barrier`, on which a copy of the lane to `owner` completes: *at is
+ * its offset in shared memory. Returns false, with a fault, if that block has no such mbarrier. */
 bool sim_mbarrier_find_report(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                               uint64_t barrier, sim_block *owner, uint32_t *at);
 

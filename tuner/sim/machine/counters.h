@@ -8,10 +8,10 @@
  *
  * Shared memory has 32 banks of 4 bytes. A wavefront serves one word of each bank to any number of
  * lanes. Accesses of 8 bytes are served in halves of a warp, and those of 16 bytes in quarters.
- * Loads are served in groups twice as large if throughout the warp neighbouring active lanes (all
- * at lane ^ 1, or all at lane ^ 2) request the same words. Each wavefront beyond one for every
- * group with active lanes is a conflict (l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum
- * and st). The rule was found from 469 access shapes on an H200 (tests/bench/shared_shapes.py). */
+ * Loads are served in groups twice as large if all neighbouring active lanes (at lane ^ 1, or at
+ * lane ^ 2) request the same words. Each wavefront beyond one for every group with active lanes is
+ * a conflict (l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum and st). The rule fits 469
+ * access shapes on an H200 (tests/bench/shared_shapes.py). */
 #ifndef AUTOTUNE_SIM_MACHINE_COUNTERS_H
 #define AUTOTUNE_SIM_MACHINE_COUNTERS_H
 
@@ -47,30 +47,29 @@ typedef struct sim_sectors {
     uint8_t lanes[SIM_LANES];   /* number of lanes that access each sector */
 } sim_sectors;
 
-/* Finds the sectors of an access of `bytes` a lane (a power of two, at most 32) at naturally
- * aligned addresses. */
+/* Finds the sectors of an access of `bytes` a lane (a power of two, at most 32), aligned to
+ * `bytes`. */
 void sim_sectors_collect(const uint64_t *addresses, uint32_t mask, uint32_t bytes,
                          sim_sectors *out);
 
 /* Adds a request with these sectors. */
 void sim_counter_add_sectors(sim_counter *c, const sim_sectors *s);
 
-/* Adds a load or store of shared memory of `bytes` a lane (at most 16). */
+/* Adds an access to shared memory of `bytes` a lane (at most 16). */
 void sim_counter_add_shared(sim_counter *c, const uint64_t *addresses, uint32_t mask,
                             uint32_t bytes, bool is_store);
-/* Adds an atomic on shared memory, which serves lanes on one word one after the other. */
+/* Adds an atomic on shared memory, which serves the lanes of one word in turn. */
 void sim_counter_add_shared_atomic(sim_counter *c, const uint64_t *addresses, uint32_t mask,
                                    uint32_t bytes);
 
-/* Adds the turns of an atomic on global memory, which serves lanes on one address one after the
- * other. Its sectors are added separately. */
+/* Adds the turns of an atomic on global memory, which serves the lanes of one address in turn. The
+ * caller adds its sectors. */
 void sim_counter_add_turns(sim_counter *c, const uint64_t *addresses, uint32_t mask);
 
-/* Adds a load from constant memory, whose cache serves one address a pass, to any number of lanes
+/* Adds a load from constant memory, whose cache serves one address a pass to any number of lanes
  * (CUDA C++ Programming Guide, "Constant Memory"). */
 void sim_counter_add_constant(sim_counter *c, const uint64_t *addresses, uint32_t mask);
 
-/* Adds `from` to `to`. */
 void sim_counter_sum(sim_counter *to, const sim_counter *from);
 
 /* Sums over a program by memory space and kind of access. */

@@ -1,9 +1,9 @@
 /* The instructions that the interpreter of a warp (warp.c) leaves to other modules.
  *
- * Each function here executes the instruction `c` for the lanes of `mask`, at least one, of a warp
- * of a block. It returns false if it has recorded a fault in b->fault (fault.h). An instruction
- * that must wait for other lanes of the warp lets another path run first: its path fetches the
- * instruction again later. */
+ * Each function executes the instruction `c` for the lanes of `mask`, at least one. It returns
+ * false if it has recorded a fault in b->fault (fault.h). An instruction that must wait for other
+ * lanes of the warp lets another path run first: the waiting path fetches the instruction again
+ * later. */
 #ifndef AUTOTUNE_SIM_MACHINE_EXECUTE_H
 #define AUTOTUNE_SIM_MACHINE_EXECUTE_H
 
@@ -53,8 +53,7 @@ sim_executor sim_frames_return;
  * lists[target] and after */
 sim_executor sim_print;
 sim_executor sim_assertion;
-/* Hands the text that the block printed to launch->prints. Call it before the block becomes another
- * one, and before it is freed. */
+/* Hands the block's printed text to launch->prints. Call it before the block is reused or freed. */
 void sim_print_end(sim_block *b);
 
 /* heap.c */

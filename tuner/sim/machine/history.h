@@ -1,13 +1,13 @@
 /* The recent writes of each location that threads access strongly.
  *
  * PTX ISA, "memory consistency model": the writes of a location have one order, the coherence
- * order, which may differ from the order in which they are executed. A strong read may return any
- * of them that coherence and causality allow. So a location keeps its recent writes in coherence
- * order, each with its value, the clocks that a reader acquires, and its readers. Schedule 0 keeps
- * only the newest write, and only if it releases something. (The technique: Luo and Demsky,
- * C11Tester, ASPLOS 2021; Gao et al., PCTWM, ASPLOS 2023.)
+ * order, which may differ from the order of their execution. A strong read may return any write
+ * that coherence and causality allow. So a location keeps its recent writes in coherence order,
+ * each with its value, the clocks that a reader acquires, and its readers. Schedule 0 keeps only
+ * the newest write, if it releases something. (Luo and Demsky, C11Tester, ASPLOS 2021; Gao et al.,
+ * PCTWM, ASPLOS 2023.)
  *
- * Memory itself holds the newest write: its record has a value only once another write follows. */
+ * Memory holds the newest write: its record has a value only once another write follows. */
 #ifndef AUTOTUNE_SIM_MACHINE_HISTORY_H
 #define AUTOTUNE_SIM_MACHINE_HISTORY_H
 
@@ -26,8 +26,8 @@ typedef struct sim_write {
     sim_clock *sequential;          /* the writer's SIM_CLOCK_SEQUENTIAL; owned */
     const sim_instruction *update;  /* read-modify-write of the write before; NULL for a store */
     uint64_t operand;               /* of `update` */
-    bool movable;  /* an update whose old value no thread has: other writes may come before it */
-    bool observed; /* a thread has its value */
+    bool movable;  /* an update whose old value no thread has read: writes may come before it */
+    bool observed; /* a thread has read its value */
     uint32_t reader_count;
     sim_stamp *readers; /* NULL or SIM_MOST_READERS; `seen` counts stale reads; owned */
     _Alignas(SIM_WRITE_BYTES) uint8_t value[SIM_WRITE_BYTES];
@@ -47,18 +47,16 @@ typedef struct sim_history { /* a hash table */
 
 /* Returns the location at `at`, or NULL if it has no history. */
 sim_location *sim_history_find(const sim_history *h, uint64_t at);
-/* Returns the location of `bytes` at `at`, made if it has no history. Removes other locations that
- * overlap it. */
+/* Returns the location of `bytes` at `at`, made if needed. Removes other overlapping locations. */
 sim_location *sim_history_put(sim_history *h, uint64_t at, uint32_t bytes);
 /* Removes the locations that overlap `bytes` at `at`. */
 void sim_history_forget(sim_history *h, uint64_t at, uint32_t bytes);
 void sim_history_clear(sim_history *h); /* keeps its memory */
 void sim_history_deinit(sim_history *h);
 
-/* Inserts a write of zeros before the write with that index, and drops the oldest write if there
- * are SIM_MOST_WRITES. */
+/* Inserts a write of zeros before the write with that index. Drops the oldest of
+ * SIM_MOST_WRITES. */
 sim_write *sim_location_insert(sim_location *x, uint32_t index);
-/* Drops the `count` oldest writes. */
 void sim_location_drop(sim_location *x, uint32_t count);
 
 static inline sim_write *sim_location_newest(const sim_location *x)

@@ -1,7 +1,5 @@
-/* The state that the modules of the interpreter share: of a block, its warps and its cluster.
- *
- * tuner/sim/README.md has the way of a launch through the modules. No other room includes this
- * header. */
+/* The state that the modules of the interpreter share: of a block, its warps and its cluster. No
+ * other room includes this header. tuner/sim/README.md follows a launch through the modules. */
 #ifndef AUTOTUNE_SIM_MACHINE_MACHINE_H
 #define AUTOTUNE_SIM_MACHINE_MACHINE_H
 
@@ -77,7 +75,7 @@ typedef struct sim_warp_order {
     sim_clocks *clocks; /* of each lane; NULL until a lane learns of other warps; owned */
     uint32_t strong_accesses; /* since the warp last let others run */
     uint32_t given;           /* lanes that got results of the warp's last atomic with results */
-    uint32_t heard; /* lanes whose last choice was to read a new write of another thread */
+    uint32_t heard;           /* lanes that last chose to read a new write of another thread */
 } sim_warp_order;
 
 /* The cp.async copies of a warp that have not landed (copies.c). */
@@ -145,7 +143,7 @@ struct sim_warp {
     sim_warp_stuck stuck;
 };
 
-/* Returns the top path, which is the one that runs. */
+/* Returns the path that runs. */
 static inline sim_path *sim_top(sim_warp *w)
 {
     return &w->flow.paths[w->flow.depth - 1];
@@ -179,8 +177,8 @@ typedef struct sim_barrier_state {
     bool all, any;
     bool passed;        /* a warp has only arrived (bar.arrive) */
     sim_clocks brought; /* knowledge of such warps; owned */
-    /* The last time that it opened for some warps only: the warps that waited, the epoch of each
-     * after it, and the block's epoch before it. */
+    /* The last opening for some warps only: the warps that waited, the epoch of each after the
+     * opening, and the block's epoch before it. */
     uint32_t waited, after[SIM_MAX_WARPS], epoch;
 } sim_barrier_state;
 
@@ -247,7 +245,7 @@ struct sim_cluster {
     uint32_t number;    /* linear index + 1 */
     uint32_t completed; /* barriers of the cluster that have completed */
     sim_clocks brought; /* knowledge brought to the next barrier; owned */
-    sim_clocks passed;  /* knowledge of those who passed the last barrier; owned */
+    sim_clocks passed;  /* knowledge of the threads that passed the last barrier; owned */
     sim_clock *fenced;  /* knowledge at sequentially consistent fences of cluster or wider; owned */
     uint32_t left;      /* blocks that have not ended */
     uint32_t standstill; /* turns in a row in which no warp made progress */
@@ -259,7 +257,7 @@ struct sim_cluster {
     sim_fault fault;
 };
 
-/* Notes that a thread has changed memory that others see, or that a warp has ended. */
+/* Notes that a thread changed memory that others see, or that a warp ended. */
 static inline void sim_note_change(const sim_block *b, sim_warp *w)
 {
     b->cluster->changes++;
@@ -279,8 +277,8 @@ typedef struct sim_watched {
     uint32_t *values; /* last value written to each cell */
 } sim_watched;
 
-/* The race detection of a launch, which blocks on several host threads share: the cells of the
- * regions that may be written. Regions of more than a few million cells are not watched. */
+/* The race detection of a launch: the cells of regions that may be written, shared by host threads.
+ * Regions of more than a few million cells are not watched. */
 struct sim_watch {
     sim_pool pool;
     const sim_memory *memory;
@@ -296,8 +294,7 @@ static inline bool sim_is_watched(const sim_watch *w, const sim_region *r)
     return w->regions[r - w->memory->regions].cells != NULL;
 }
 
-/* Returns the offset in local memory of the variables that a call instruction hands over through
- * its lists. */
+/* Returns the offset in local memory of the variables that a call hands over through its lists. */
 static inline size_t sim_local_at(const sim_block *b, const sim_warp *w, const sim_instruction *c,
                                   int lane)
 {

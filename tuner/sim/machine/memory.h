@@ -1,12 +1,9 @@
-/* Global memory of a simulated device: named regions, each at its own addresses, and the heap from
- * which kernels take memory by malloc() and new.
+/* Global memory of a simulated device: named regions at their own addresses, and the heap of
+ * malloc() and new.
  *
- * A region borrows its bytes, and a map with one byte for each of them that tells whether it was
- * written. There is always unused address space between two regions, so that an access beside a
- * buffer is detected.
- *
- * A region may be larger than the memory of this machine: its contents are then made chunk by
- * chunk, when something accesses them for the first time. */
+ * A region borrows its bytes, and a map that tells for each byte whether it was written. Unused
+ * addresses separate regions, so that an access beside a buffer is detected. If a region is larger
+ * than this machine's memory, its contents are made chunk by chunk at the first access. */
 #ifndef AUTOTUNE_SIM_MACHINE_MEMORY_H
 #define AUTOTUNE_SIM_MACHINE_MEMORY_H
 
@@ -18,11 +15,10 @@
 
 enum { SIM_CHUNK_BYTES = 512 };
 
-/* The size of a text that names a place in memory. */
-enum { SIM_PLACE_BYTES = 320 };
+enum { SIM_PLACE_BYTES = 320 }; /* of a text that names a place in memory */
 
-/* Values of sim_region.valid; 0 is an uninitialised byte. The other values beside
- * SIM_BYTE_WRITTEN occur only if not all blocks of a launch run. */
+/* Values of sim_region.valid; 0 is an uninitialised byte. Values other than SIM_BYTE_WRITTEN occur
+ * only if not all blocks of a launch run. */
 enum {
     SIM_BYTE_WRITTEN = 1,
     SIM_BYTE_UPDATED, /* by an atomic: the parts of blocks that do not run are missing */
@@ -32,8 +28,7 @@ enum {
 /* Values of sim_region.made. */
 enum { SIM_CHUNK_ABSENT, SIM_CHUNK_BEGUN, SIM_CHUNK_MADE };
 
-/* Makes the contents of the chunk with that number. Any host thread may call it, once for each
- * chunk. */
+/* Makes the contents of a chunk, once. Any host thread may call it. */
 typedef void (*sim_make)(void *context, uint64_t chunk);
 
 typedef struct sim_region {
@@ -75,11 +70,10 @@ void sim_region_name(const sim_region *r, uint64_t offset, char *text, size_t si
 /* Describes an address: "src[1024], 0 bytes after the end of src (4096 bytes)". */
 void sim_memory_describe(const sim_memory *m, uint64_t address, char *text, size_t size_bytes);
 
-/* The heap of a device (heap.c). CUDA C++ Programming Guide, "Dynamic Global Memory Allocation".
- *
- * It is a region of global memory in which only allocated bytes may be accessed. No byte is
- * allocated twice, so that a use after free() is always found. A GPU's default size of the heap
- * limits the memory allocated at a time. Programs that use the heap run on one host thread. */
+/* The heap of a device (heap.c): a region in which only allocated bytes may be accessed (CUDA C++
+ * Programming Guide, "Dynamic Global Memory Allocation"). No byte is allocated twice, so that a use
+ * after free() is always found. A GPU's default heap size limits the memory allocated at a time.
+ * Programs that use the heap run on one host thread. */
 typedef struct sim_heap sim_heap;
 
 sim_heap *sim_heap_new(void);        /* NULL if there is no memory */
