@@ -1,12 +1,10 @@
-/* Barriers of a block and of a cluster, from the side of the scheduler. execute.h has their
- * instructions. */
+/* Barriers of a block and of a cluster, for the scheduler. execute.h has their instructions. */
 #ifndef AUTOTUNE_SIM_MACHINE_BARRIER_H
 #define AUTOTUNE_SIM_MACHINE_BARRIER_H
 
 #include "sim/machine/machine.h"
 
-/* Opens the barrier of the cluster if all warps that have not ended have arrived. Returns whether
- * it has opened. */
+/* Opens the cluster's barrier if all live warps have arrived. Returns whether it has opened. */
 bool sim_cluster_barrier_open(sim_cluster *cl);
 
 /* Opens the barriers that enough warps of the block have reached. Returns whether any opened. */

@@ -1,31 +1,29 @@
-/* The paths of a warp whose lanes have diverged: the path that runs, and the calls of paths. */
+/* The paths of a diverged warp: the path that runs, and the calls of paths. */
 #ifndef AUTOTUNE_SIM_MACHINE_PATHS_H
 #define AUTOTUNE_SIM_MACHINE_PATHS_H
 
 #include "sim/machine/machine.h"
 
-/* Lets another path of a diverged warp run instead of the top one, if there is one. `polls`: the
- * top path may be waiting for it. */
+/* Lets another path of a diverged warp, if any, run instead of the top path. `polls`: the top path
+ * may be waiting for the other path. */
 void sim_paths_switch(sim_block *b, sim_warp *w, bool polls);
 
-/* Does the same if the top path waits for other lanes at the instruction that it has just fetched:
- * it will fetch the instruction again. Paths at the same instruction become one. Returns false if
- * no other path can help. */
+/* Lets another path run if the top path waits for other lanes at the instruction just fetched,
+ * which it will fetch again. Joins paths at the same instruction. Returns false if no path can
+ * help. */
 bool sim_paths_yield(sim_block *b, sim_warp *w);
 
-/* Does the same if no path as a whole can help: splits a path of which some lanes have met their
- * partners at a warp operation. These lanes go on and leave the others. Returns false if there are
- * no such lanes. */
+/* Splits a path of which some lanes have met their partners at a warp operation: these lanes go on
+ * alone. Call it if no whole path can help. Returns false if there are no such lanes. */
 bool sim_paths_let_go(sim_warp *w);
 
-/* Splits the top path at a strong access, or where it asks which lanes are active: threads of a
- * warp need not run in step. Some lanes run ahead of the others, either to the end of the straight
- * code, if it accesses memory that threads share, or until all have to meet. Returns whether it did
- * so. */
+/* Splits the top path at a strong access, or where it asks which lanes are active, since lanes need
+ * not run in step. Some lanes run ahead to the end of straight code with strong accesses, or until
+ * all lanes have to meet. Returns whether it split the path. */
 bool sim_paths_split(sim_block *b, sim_warp *w);
 
-/* Tells whether all lanes of the warp execute the instruction. If not, *out is the value to return
- * from the instruction: true if another path runs now, or false, with a fault. */
+/* Returns whether all lanes of the warp execute the instruction. If not, the instruction must
+ * return *out: true if another path runs now, or false, with a fault. */
 bool sim_has_all_lanes(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                        bool *out);
 

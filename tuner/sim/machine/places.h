@@ -1,8 +1,7 @@
 /* The bytes on the host that the lanes of one access read or write.
  *
- * Every access to memory by the lanes of a warp takes these steps: compute an address for each
- * lane, find its bytes within an array that the lane may access, count the requests of a GPU, and
- * show the access to the race detector. */
+ * An access to memory has these steps: compute each lane's address, find its bytes in an array that
+ * the lane may access, count the requests of a GPU, and show the access to the race detector. */
 #ifndef AUTOTUNE_SIM_MACHINE_PLACES_H
 #define AUTOTUNE_SIM_MACHINE_PLACES_H
 
@@ -18,20 +17,18 @@ typedef struct sim_places {
     const sim_region *only;              /* and of all lanes; NULL if that is not known */
 } sim_places;
 
-/* Computes the addresses of all lanes: the register at `slot`, of `width` bytes a lane, plus
- * `offset`. */
+/* Computes the lanes' addresses: the register at `slot`, of `width` bytes a lane, plus `offset`. */
 void sim_places_address(const sim_warp *w, int32_t slot, uint32_t width, int64_t offset,
                         uint64_t *address);
 
-/* Computes the address of one lane. */
 static inline uint64_t sim_lane_address(const sim_warp *w, int32_t slot, uint32_t width,
                                         int64_t offset, int lane)
 {
     return sim_lane(w, slot, width, lane) + (uint64_t)offset;
 }
 
-/* Tells whether the addresses of the lanes of `mask` are multiples of `bytes`, a power of two.
- * Returns false, with a fault, if one is not. */
+/* Checks that the addresses of the lanes of `mask` are multiples of `bytes`, a power of two.
+ * Returns false, with a fault, if an address is not. */
 bool sim_places_check_alignment(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                                 const uint64_t *address, uint32_t bytes);
 
@@ -44,7 +41,7 @@ bool sim_places_find(sim_block *b, sim_warp *w, const sim_instruction *c, uint32
 bool sim_places_find_global(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                             uint32_t bytes, bool is_write, sim_places *p);
 
-/* Tells the region and the offset of a lane's bytes in global memory, for the end of a copy. */
+/* Finds the region and the offset of a lane's bytes in global memory, for the end of a copy. */
 static inline void sim_places_region(const sim_places *p, int lane, const sim_region **region,
                                      uint64_t *offset)
 {
@@ -66,13 +63,13 @@ void sim_count_requests(sim_block *b, const sim_instruction *c, uint32_t mask, p
 bool sim_touch_lane(sim_race_access *a, int lane, const sim_places *p, uint32_t bytes,
                     sim_touch kind, const uint8_t *fresh);
 
-/* Does the same at once for the lanes of `mask` that can be checked together. Returns the lanes
- * that are left. Sets *fine to false, with a fault, if there is a race. */
+/* Checks the lanes of `mask` that can be checked together. Returns the other lanes. Sets *fine to
+ * false, with a fault, if there is a race. */
 uint32_t sim_touch_together(sim_race_access *a, uint32_t mask, const sim_places *p, uint32_t bytes,
                             sim_touch kind, const uint8_t *fresh, bool *fine);
 
-/* Loads 1, 2, 4 or 8 bytes. Host threads that run other blocks may access the same bytes meanwhile:
- * plain accesses of the kernel are relaxed atomics of the host. */
+/* Loads 1, 2, 4 or 8 bytes, by a relaxed atomic of the host: host threads that run other blocks may
+ * access the same bytes. */
 static inline uint64_t sim_load_bytes(const uint8_t *at, uint32_t bytes)
 {
     switch (bytes) {

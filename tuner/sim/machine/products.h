@@ -1,19 +1,19 @@
-/* Products of matrices by warpgroups, four warps each (wgmma): those under way, and the registers
- * and the shared memory that nothing else may access meanwhile. execute.h has the instructions. PTX
- * ISA, "wgmma.mma_async", "wgmma.fence", "wgmma.wait_group" and "async proxy".
+/* Products of matrices by warpgroups of four warps (wgmma): the products under way, and the
+ * registers and shared memory that only they may access meanwhile. execute.h has the instructions.
+ * PTX ISA, "wgmma.mma_async", "wgmma.fence", "wgmma.wait_group" and "async proxy".
  *
  * A warp computes its part of a product when it issues the instruction. Flags beside each register
  * record that the result may come later. A product reads shared memory until the first of the four
  * warps has waited for it; a warp can wait once all four have issued it. Threads that waited know
- * that the reads are over. Moves between registers are the compiler's, not the kernel's: a moved
- * value stays unusable while a product fills it. */
+ * that the reads are over. The compiler moves registers: a moved value stays unusable while a
+ * product fills the original. */
 #ifndef AUTOTUNE_SIM_MACHINE_PRODUCTS_H
 #define AUTOTUNE_SIM_MACHINE_PRODUCTS_H
 
 #include "sim/machine/machine.h"
 
-/* Checks an instruction of a warp that has issued products (sim_warp.products), before it runs.
- * Returns false, with a fault, if it uses registers of a product that is under way. */
+/* Checks an instruction before it runs, in a warp that has issued products (sim_warp.products).
+ * Returns false, with a fault, if it uses registers of a product under way. */
 bool sim_warpgroup_step(sim_block *b, sim_warp *w, const sim_instruction *c);
 
 /* Ends waits for products that the whole warpgroup has issued. Returns whether there were any. */
@@ -22,8 +22,8 @@ bool sim_warpgroups_open(sim_block *b);
 /* Records the fault of a warp that waits for products in vain. */
 void sim_warpgroup_report(sim_block *b, sim_warp *w);
 
-/* Tells whether the block may end: false, with a fault, if a product still reads its shared memory,
- * or warps of one warpgroup did not issue the same products. */
+/* Returns whether the block may end: false, with a fault, if a product still reads its shared
+ * memory, or warps of one warpgroup issued different products. */
 bool sim_warpgroups_allow_end(sim_block *b);
 
 void sim_warpgroups_reset(sim_block *b);

@@ -432,8 +432,7 @@ bool sim_race_write(const sim_race_access *a, sim_cell *cell, bool same)
         stamp.seen = cell->strong;
         if (observes(a)) {
             cell->observed = cell->strong;
-            /* Later accesses follow the writes that this access observed, or conflict with it,
-             * too. */
+            /* Later accesses follow the writes that this one observed, or conflict with it, too. */
             remove_those(a, &cell->writes, is_morally_strong);
         }
     } else if (!same) {

@@ -1,15 +1,14 @@
 /* Race detection: the accesses to each piece of shared or global memory that are remembered.
  *
- * Two accesses to a piece conflict if one of them writes. A conflict is a race unless one access
- * happened before the other (order.h), or both are strong and the scope of each includes the
- * other's thread (PTX ISA, "memory consistency model": morally strong), or both write the same
- * value. A read and a write conflict even if the write does not change the value. A copy under way
- * happened before nothing. But two cp.async of the same value to the same bytes are no race:
- * cg::memcpy_async() has the lanes past the end of a tile copy its last element.
+ * Two accesses to a piece conflict if one of them writes, even if the write keeps the value. A
+ * conflict is a race unless one access happened before the other (order.h), both are morally strong
+ * (strong, each in the other's scope: PTX ISA, "memory consistency model"), or both write the same
+ * value. A copy under way happened before nothing. But two cp.async of the same value to the same
+ * bytes are no race: cg::memcpy_async() has the lanes past the end of a tile copy its last element.
  *
  * An access is forgotten once a later access follows it that conflicts with at least as much
- * (FastTrack's rule). There are sets instead of FastTrack's last write, because unordered atomics,
- * and unordered writes of one value, do not race with each other. */
+ * (FastTrack's rule). Sets replace FastTrack's last write, because unordered atomics, and unordered
+ * writes of one value, do not race with each other. */
 #ifndef AUTOTUNE_SIM_MACHINE_RACE_H
 #define AUTOTUNE_SIM_MACHINE_RACE_H
 
@@ -26,7 +25,7 @@ typedef struct sim_warp sim_warp;
 
 enum { SIM_POOL_CLASSES = 32 };
 
-/* The memory of all sets of a launch: pieces of 1 << class bytes, all freed at once. Several host
+/* The memory of all sets of a launch, freed at once: pieces of 1 << class bytes. Several host
  * threads may use a pool. All zeros is an empty pool. */
 typedef struct sim_pool {
     void *free[SIM_POOL_CLASSES]; /* lists of free pieces, by class */
@@ -45,7 +44,6 @@ enum {
     SIM_STAMP_NONCOHERENT = 8, /* a read by ld.global.nc */
 };
 
-/* An access: its threads and its time. */
 typedef struct sim_stamp {
     uint32_t block; /* linear index + 1; 0: no access */
     uint32_t epoch; /* barriers of the block before it. Landed bulk copies: the thread */
@@ -59,7 +57,7 @@ typedef struct sim_stamp {
     uint8_t flags;
 } sim_stamp;
 
-/* Returns whether a thread itself made the access, in its program order. */
+/* Returns whether a thread itself made the access, and no copy. */
 static inline bool sim_is_by_thread(const sim_stamp *s)
 {
     return s->unit < SIM_UNIT_BLOCK;
@@ -82,7 +80,7 @@ static inline uint32_t sim_set_older(const sim_set *set)
     return set->more ? set->more->count : 0;
 }
 
-/* Returns the access with index `i`: the older ones first, then the newest, at sim_set_older(). */
+/* Returns the access with index `i`: older accesses, then the newest at sim_set_older(). */
 static inline sim_stamp *sim_set_at(sim_set *set, uint32_t i)
 {
     return i < sim_set_older(set) ? &set->more->stamps[i] : &set->last;
@@ -113,9 +111,8 @@ typedef enum sim_line_state {
     SIM_LINE_APART     /* each cell has its own accesses */
 } sim_line_state;
 
-/* 32 cells side by side. A warp whose lanes access neighbouring cells accesses all cells of a line
- * in the same way, apart from the lane. As long as there are only such accesses, one cell stands
- * for all, which costs a 32nd of the time and the memory. Faults are the same. */
+/* 32 cells side by side. If all accesses are by warps whose lanes access neighbouring cells in the
+ * same way, one cell stands for all: a 32nd of the time and memory, with the same faults. */
 typedef struct sim_line {
     uint32_t run;  /* as sim_cell.run */
     uint8_t state; /* sim_line_state */
@@ -138,24 +135,24 @@ typedef struct sim_race_access {
     sim_stamp stamp;
 } sim_race_access;
 
-/* Makes the access of a lane by the instruction. The caller fills in owner, region and offset. */
+/* Makes the access of a lane by an instruction. The caller fills in owner, region and offset. */
 sim_race_access sim_race_access_of(sim_block *b, sim_warp *w, const sim_instruction *c, int lane);
 
-/* Makes it the access of another lane by the same instruction. */
+/* Changes the access to another lane's by the same instruction. */
 static inline void sim_race_access_by(sim_race_access *a, int lane)
 {
     a->lane = lane;
     a->stamp.lanes = 1u << lane;
 }
 
-/* Returns whether the whole block has passed a barrier since that access of its own. */
+/* Returns whether the whole block has passed a barrier since its own access `s`. */
 static inline bool sim_race_is_past(const sim_race_access *a, const sim_stamp *s)
 {
     return s->block == a->stamp.block && s->epoch < a->stamp.epoch && sim_is_by_thread(s) &&
            !(s->flags & SIM_STAMP_UNDER_WAY);
 }
 
-/* Returns whether the set is empty, or is one access before a barrier that the block has passed. */
+/* Returns whether the set has no accesses, or only one before the block's last barrier. */
 static inline bool sim_race_is_over(const sim_race_access *a, const sim_set *set)
 {
     return (set->last.block == 0 || sim_race_is_past(a, &set->last)) && sim_set_older(set) == 0;
@@ -177,8 +174,8 @@ static inline void sim_race_unite(sim_stamp *s, const sim_stamp *t)
 }
 
 /* Do the work of sim_race_read() and sim_race_write() in the usual case: a weak access to shared
- * memory of a block without a cluster, after a barrier or by the warp that read it last. Return
- * false, and do nothing, in any other case. */
+ * memory of a block without a cluster, after a barrier or by the warp that read last. Otherwise
+ * return false, and do nothing. */
 static inline bool sim_race_read_quickly(const sim_race_access *a, sim_cell *cell)
 {
     sim_stamp stamp = a->stamp;
@@ -208,22 +205,21 @@ static inline bool sim_race_write_quickly(const sim_race_access *a, sim_cell *ce
 }
 
 /* Check a read or a write against the accesses of the cell, and add it. `same`: a weak write of the
- * value that is there. Return false, with a fault, if there is a race. */
+ * present value. Return false, with a fault, if there is a race. */
 bool sim_race_read(const sim_race_access *a, sim_cell *cell);
 bool sim_race_write(const sim_race_access *a, sim_cell *cell, bool same);
 
 /* SIM_TOUCH_ATOMIC: an atomic of the GPU's scope, or a copy that adds to memory by such atomics. */
 typedef enum sim_touch { SIM_TOUCH_READ, SIM_TOUCH_WRITE, SIM_TOUCH_ATOMIC } sim_touch;
 
-/* Begins the access of a copy, whose number is `number`. Returns false, with a fault, if there is a
- * race. */
+/* Begins the access of copy `number`. Returns false, with a fault, if there is a race. */
 bool sim_race_begin(const sim_race_access *a, sim_cell *cell, sim_touch touch, uint32_t number,
                     bool bulk);
-/* Ends it: the access becomes `landed`. */
+/* Ends the access of copy `number`, which becomes the access `landed`. */
 void sim_race_land(const sim_race_access *a, sim_cell *cell, bool writes, uint32_t number,
                    const sim_stamp *landed);
 
-/* Adds an access to a set, and removes those that it makes superfluous. */
+/* Adds an access to a set, and removes the accesses that it makes superfluous. */
 void sim_set_add(const sim_race_access *a, sim_set *set, const sim_stamp *stamp);
 void sim_set_clear(sim_pool *pool, sim_set *set);
 
@@ -233,8 +229,8 @@ static inline size_t sim_line_count(size_t cells)
     return (cells + SIM_LINE_CELLS - 1) / SIM_LINE_CELLS;
 }
 
-/* Returns the lanes whose cells are in the line with index `j` of a row, if each lane has 1 <<
- * shift cells. *first is the lowest of them. */
+/* Returns the lanes whose cells are in line `j` of a row of 1 << shift cells a lane. *first is the
+ * lowest lane. */
 static inline uint32_t sim_line_lanes(uint32_t j, uint32_t shift, uint32_t *first)
 {
     const uint32_t lanes = SIM_LANES >> shift;
@@ -242,13 +238,13 @@ static inline uint32_t sim_line_lanes(uint32_t j, uint32_t shift, uint32_t *firs
     return (lanes < SIM_LANES ? (1u << lanes) - 1 : UINT32_MAX) << *first;
 }
 
-/* Returns whether an access can be recorded for a whole line: it is weak, and its warp knows of
- * other warps by barriers of the block alone. (Clocks may differ from lane to lane.) */
+/* Returns whether an access can be recorded for a whole line: it is weak, and its warp knows other
+ * warps only by barriers of the block. (Clocks may differ from lane to lane.) */
 bool sim_line_suits(const sim_race_access *a, sim_touch touch);
 
-/* Prepares an access to the line by a whole warp, whose lanes from `first` on have 1 << shift cells
- * each; `run` is 0 in global memory. Returns true if line->cell, with the lane `first`, stands for
- * the line. */
+/* Prepares an access to the line by a whole warp, from lane `first` on, 1 << shift cells a lane;
+ * `run` is 0 in global memory. Returns true if line->cell, with lane `first`, stands for the
+ * line. */
 static inline bool sim_line_join(sim_pool *pool, sim_line *line, uint32_t run, uint32_t first,
                                  uint32_t shift)
 {
@@ -272,8 +268,8 @@ static inline void sim_line_split(sim_pool *pool, sim_line *line, sim_cell *cell
         sim_line_split_now(pool, line, cells, run);
 }
 
-/* Report races as faults (race_words.c): `a` is the present access, `s` the other one. All return
- * false. `what` continues with the other thread: "written by this thread after a read by". */
+/* Report races as faults (race_words.c) between the present access `a` and `s`. All return false.
+ * `what` continues with the other thread: "written by this thread after a read by". */
 bool sim_race_report(const sim_race_access *a, const sim_stamp *s, const char *what);
 /* The other access is a copy under way, to the piece or (if `to` is false) from it. */
 bool sim_race_report_under_way(const sim_race_access *a, const sim_stamp *s, bool reads, bool to);
