@@ -8,10 +8,10 @@
  *
  * Shared memory has 32 banks of 4 bytes. A wavefront serves one word of each bank to any number of
  * lanes. Accesses of 8 bytes are served in halves of a warp, and those of 16 bytes in quarters.
- * Loads are served in groups twice as large if all neighbouring active lanes (at lane ^ 1, or at
- * lane ^ 2) request the same words. Each wavefront beyond one for every group with active lanes is
- * a conflict (l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum and st). The rule fits 469
- * access shapes on an H200 (tests/bench/shared_shapes.py). */
+ * Loads are served in groups twice as large if throughout the warp neighbouring active lanes (all
+ * at lane ^ 1, or all at lane ^ 2) request the same words. Each wavefront beyond one for every
+ * group with active lanes is a conflict (l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum
+ * and st). The rule was found from 469 access shapes on an H200 (tests/bench/shared_shapes.py). */
 #ifndef AUTOTUNE_SIM_MACHINE_COUNTERS_H
 #define AUTOTUNE_SIM_MACHINE_COUNTERS_H
 
@@ -70,6 +70,7 @@ void sim_counter_add_turns(sim_counter *c, const uint64_t *addresses, uint32_t m
  * (CUDA C++ Programming Guide, "Constant Memory"). */
 void sim_counter_add_constant(sim_counter *c, const uint64_t *addresses, uint32_t mask);
 
+/* Adds `from` to `to`. */
 void sim_counter_sum(sim_counter *to, const sim_counter *from);
 
 /* Sums over a program by memory space and kind of access. */

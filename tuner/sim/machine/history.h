@@ -57,6 +57,7 @@ void sim_history_deinit(sim_history *h);
 /* Inserts a write of zeros before the write with that index. Drops the oldest of
  * SIM_MOST_WRITES. */
 sim_write *sim_location_insert(sim_location *x, uint32_t index);
+/* Drops the `count` oldest writes. */
 void sim_location_drop(sim_location *x, uint32_t count);
 
 static inline sim_write *sim_location_newest(const sim_location *x)

@@ -2,17 +2,17 @@
  * mbarriers, and reads of released writes (PTX ISA, "memory consistency model", causality order).
  *
  * Operations of a thread are ordered by sim_warp_order.epoch, which grows whenever its warp
- * synchronises or releases. A thread knows three things: all that its block did before the last
- * barrier of the whole block (sim_block.epoch); all that its warp did before the last barrier of
- * the whole warp (sim_warp_order.met); and a clock of other operations, which most kernels never
- * need. Barriers join the knowledge of their participants.
+ * synchronises or releases. A thread knows all that its block did before the last barrier of the
+ * whole block (sim_block.epoch), all that its warp did before the last barrier of the whole warp
+ * (sim_warp_order.met), and a clock of other operations, which most kernels never need. Barriers
+ * join the knowledge of their participants.
  *
  * Two rules are wider than the ISA's, because CUDA's documentation and samples rely on them and
  * GPUs keep them. First, a fence also serves the threads that its thread meets at a barrier, before
  * the fence (all fence, then one sets the flag) or after it (one reads the flag, then all fence).
  * Second, an atomic without a stated order, whose result is used, acquires loosely: all releases of
  * its own block, and releases of other blocks as far as no cache can hold an older value. So the
- * last block to take a ticket may add up results that other blocks released to earlier tickets. */
+ * last block to take a ticket may add up results of other blocks that no thread has read yet. */
 #ifndef AUTOTUNE_SIM_MACHINE_ORDER_H
 #define AUTOTUNE_SIM_MACHINE_ORDER_H
 
@@ -93,8 +93,8 @@ void sim_order_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lan
  * write that a read-modify-write reads, otherwise NULL. Returns false if all clocks are empty. */
 bool sim_order_write(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                      const sim_write *before, sim_write *to);
-/* Adds the releases of `from` to `to`, a read-modify-write that read `from`. Returns false if all
- * clocks are empty. */
+/* Adds the releases of `from` to `to`, its read-modify-write. Returns false if there are no
+ * clocks. */
 bool sim_order_propagate(const sim_write *from, sim_write *to);
 
 #endif

@@ -21,6 +21,7 @@ typedef struct sim_places {
 void sim_places_address(const sim_warp *w, int32_t slot, uint32_t width, int64_t offset,
                         uint64_t *address);
 
+/* Computes the address of one lane. */
 static inline uint64_t sim_lane_address(const sim_warp *w, int32_t slot, uint32_t width,
                                         int64_t offset, int lane)
 {

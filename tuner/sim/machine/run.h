@@ -1,19 +1,19 @@
 /* Runs a decoded kernel over a grid of thread blocks.
  *
  * In: a program, global memory, arguments and a launch shape. Out: memory as the kernel leaves it,
- * counters, or the first fault. A block is interpreted warp by warp: each warp runs until a
- * barrier, its end, or the end of its slice. Diverged paths of a warp are on a stack and meet again
- * at immediate post-dominators. The blocks of a cluster run in turns.
+ * counters, or the first fault. Each warp of a block is interpreted until a barrier, its end, or
+ * the end of its slice. Diverged paths of a warp are on a stack and meet again at immediate
+ * post-dominators. The blocks of a cluster run in turns.
  *
- * The result of a launch must not depend on the number of host threads. Clusters of a program whose
- * blocks cannot communicate are distributed over host threads, and the fault of the lowest cluster
- * is reported. (A block without a cluster counts as a cluster here.) All other clusters run on one
- * host thread, as many at a time as wait for one another (residents.c).
+ * The result of a launch must not depend on the number of host threads. If blocks of the program
+ * cannot communicate, clusters are distributed over host threads, and the fault of the lowest
+ * cluster is reported. (A block without a cluster counts as a cluster here.) Otherwise all clusters
+ * run on one host thread (residents.c).
  *
  * A GPU leaves the schedule open: the order of blocks, warps, lanes of an atomic and sides of a
- * branch, and how far each runs before another does. Schedule 0 is the order of their numbers, with
- * long slices. The others are adverse: from the last to the first, with short slices and a seed for
- * each schedule. A kernel whose result differs between two schedules is wrong. */
+ * branch, and how far each runs before another does. Schedule 0 runs them by number, in long
+ * slices. Adverse schedules run them from the last to the first, in short slices, with a seed each.
+ * A kernel whose result differs between two schedules is wrong. */
 #ifndef AUTOTUNE_SIM_MACHINE_RUN_H
 #define AUTOTUNE_SIM_MACHINE_RUN_H
 
@@ -54,13 +54,13 @@ typedef struct sim_fault {
     char message[1536];          /* the whole fault in one sentence, and its place */
 } sim_fault;
 
-/* Is called for every access to global memory of a sampled run, in order, on one thread. */
+/* Called for every access to global memory of a sampled run, in order, on one thread. */
 typedef void (*sim_observer)(void *context, const sim_instruction *instruction, bool is_store,
                              const sim_sectors *sectors);
 
-/* A launch of which not all blocks run, perhaps after other such launches. A block that would read
- * bytes that absent blocks may have written, or that waits for them, ends without a fault. Any
- * other block runs to its end, or to a fault. */
+/* A launch of which not all blocks run, perhaps after other such launches. A block ends without a
+ * fault if it would read bytes that absent blocks may have written, or waits for absent blocks. Any
+ * other block runs to its end or to a fault. */
 typedef struct sim_excerpt {
     bool later;      /* not the first launch: absent blocks may have written for this one */
     uint8_t mark;    /* value of sim_region.valid for bytes that this launch writes */
@@ -93,9 +93,9 @@ typedef struct sim_printed { /* the text that one block printed */
     size_t bytes;
 } sim_printed;
 
-/* The text that the threads of a launch print by printf(). Each block collects its own text, in the
- * order in which its threads run. The texts of blocks are sorted, so that the result does not
- * depend on the number of host threads. Only the texts of the first blocks are kept. */
+/* The text that a launch prints by printf(). Each block collects its text in the order in which its
+ * threads run. Texts are sorted by block, so that the result does not depend on the number of host
+ * threads. Only the texts of the first blocks are kept. */
 typedef struct sim_prints {
     pthread_mutex_t lock;
     sim_printed *blocks; /* by order; owned */
@@ -106,8 +106,8 @@ typedef struct sim_prints {
 void sim_prints_init(sim_prints *p);
 void sim_prints_deinit(sim_prints *p);
 
-/* Returns the text of the blocks up to the order `last`, for the caller to free. Returns NULL if
- * they printed nothing. */
+/* Returns the text of blocks up to the order `last`, owned by the caller, or NULL if it is
+ * empty. */
 char *sim_prints_text(const sim_prints *p, uint64_t last);
 
 typedef struct sim_launch {
@@ -121,7 +121,7 @@ typedef struct sim_launch {
     uint64_t instruction_limit; /* of a warp; 0: SIM_INSTRUCTION_LIMIT */
     uint64_t block_limit;       /* of the work of a block; 0: no limit */
     uint64_t work_limit;        /* of *work; 0: no limit */
-    int threads;                /* most host threads; 0: one for each core */
+    int threads;                /* at most this many host threads; 0: one for each core */
     uint32_t schedule;          /* 0: in order; others: adverse */
     uint64_t resident_clusters; /* clusters that the chip holds at a time; 0: all */
     const uint64_t *clusters;   /* linear indices of the clusters to run; NULL: all */
@@ -151,9 +151,9 @@ typedef struct sim_launch {
                         races; may be NULL */
 } sim_launch;
 
-/* Returns whether an adverse schedule is eager, which every second one is: it lets other warps run
- * whenever a thread has read or written memory that all share, and lets many of them look at it
- * then. The other schedules do so at times. */
+/* Returns whether an adverse schedule is eager, which every second schedule is. An eager schedule
+ * lets other warps run whenever a thread has accessed memory that all share, and lets many warps
+ * look at that memory. Other adverse schedules do so at times. */
 static inline bool sim_is_eager(const sim_launch *l)
 {
     return l->schedule > 0 && l->schedule % 2 == 0;
@@ -161,7 +161,7 @@ static inline bool sim_is_eager(const sim_launch *l)
 
 enum { SIM_INSTRUCTION_LIMIT = 1 << 24 };
 
-/* Returns the number of blocks in a cluster: 1 if the launch has no clusters. */
+/* Returns the number of blocks in a cluster: 1 without clusters. */
 static inline uint64_t sim_launch_cluster_blocks(const sim_launch *launch)
 {
     return launch->cluster[0] == 0
@@ -169,11 +169,11 @@ static inline uint64_t sim_launch_cluster_blocks(const sim_launch *launch)
                : (uint64_t)launch->cluster[0] * launch->cluster[1] * launch->cluster[2];
 }
 
-/* Returns the rank of a block in sim_prints: the order in which faults are reported. */
+/* Returns the rank of a block in sim_prints, and in the order of reported faults. */
 uint64_t sim_print_order(const sim_launch *launch, const uint32_t block[3]);
 
-/* Runs a launch. Returns AT_OK, with fault->kind SIM_FAULT_NONE or the fault of the kernel. Fails
- * with AT_USAGE for an impossible launch, and AT_NO_MEMORY. */
+/* Runs a launch. Returns AT_OK, with SIM_FAULT_NONE or the kernel's fault in *fault. Fails with
+ * AT_USAGE for an impossible launch, and AT_NO_MEMORY. */
 at_status sim_run(const sim_launch *launch, sim_fault *fault, at_error *error);
 
 #endif

@@ -1,21 +1,20 @@
-/* Who runs next: the clusters of a launch, the blocks of a cluster, the warps of a block.
+/* Schedules the clusters of a launch, the blocks of a cluster, and the warps of a block.
  *
  * run.c uses either sim_residents_run() or one sim_cluster per host thread. A cluster gives each of
- * its blocks a turn until all have ended, a block each of its warps, and a warp runs until it
- * waits, ends, or has used up its slice. */
+ * its blocks a turn until all have ended. A block gives each of its warps a turn: the warp runs
+ * until it waits, ends, or has used up its slice. */
 #ifndef AUTOTUNE_SIM_MACHINE_SCHEDULE_H
 #define AUTOTUNE_SIM_MACHINE_SCHEDULE_H
 
 #include "sim/machine/machine.h"
 
-/* Runs all `total` clusters of a launch whose blocks communicate, on this host thread: as many at a
- * time as wait for one another (residents.c). *fault tells how the launch ended. Adds to
- * launch->counters. Fails with AT_NO_MEMORY. */
+/* Runs all `total` clusters of a launch whose blocks communicate, on this host thread
+ * (residents.c). *fault tells how the launch ended. Adds to launch->counters. Fails with
+ * AT_NO_MEMORY. */
 at_status sim_residents_run(const sim_launch *launch, sim_watch *watch, uint64_t total,
                             sim_fault *fault, at_error *error);
 
-/* Allocates the blocks of a cluster of the launch. Fails with AT_NO_MEMORY; call
- * sim_cluster_deinit() also then. */
+/* Allocates a cluster's blocks. Fails with AT_NO_MEMORY; also then call sim_cluster_deinit(). */
 at_status sim_cluster_init(sim_cluster *cl, const sim_launch *launch, sim_watch *watch,
                            at_error *error);
 void sim_cluster_deinit(sim_cluster *cl);
@@ -23,17 +22,16 @@ void sim_cluster_deinit(sim_cluster *cl);
 /* Returns the host memory that a cluster of the launch needs, in bytes. */
 uint64_t sim_cluster_bytes(const sim_launch *launch);
 
-/* Makes `cl` the cluster at `position` among those to run. Its blocks have not begun. */
+/* Makes `cl` the cluster at `position` among the clusters to run. Its blocks have not begun. */
 void sim_cluster_start(sim_cluster *cl, uint64_t position);
 
-/* Gives each block of the cluster a turn. Returns false if the cluster has ended, or has a fault in
- * cl->fault. */
+/* Gives each block a turn. Returns false if the cluster has ended, or has a fault in cl->fault. */
 bool sim_cluster_turn(sim_cluster *cl);
 
 /* Runs the cluster at `position` to its end; cl->fault tells how it ended. */
 void sim_cluster_run(sim_cluster *cl, uint64_t position);
 
-/* Records a fault, with `what` as its text, at a poll of a cluster whose warps all poll or wait. */
+/* Records a fault with the text `what` at a poll of a cluster whose warps all poll or wait. */
 void sim_cluster_report_waiting(sim_cluster *cl, sim_fault_kind kind, const char *what);
 
 #define SIM_NOBODY_CHANGES "it polls memory that no running thread changes any more"
@@ -41,15 +39,15 @@ void sim_cluster_report_waiting(sim_cluster *cl, sim_fault_kind kind, const char
 /* Returns whether an excerpt (sim_excerpt) starts another cluster. */
 bool sim_excerpt_goes_on(const sim_launch *launch);
 
-/* Returns whether the cluster ended because blocks that an excerpt leaves out did not run. Counts
- * the cluster in the excerpt then. */
+/* Returns whether the cluster ended because absent blocks of an excerpt did not run, and counts
+ * it. */
 bool sim_cluster_ended_for_others(const sim_cluster *cl);
 
 /* Adds the counters of the cluster's blocks to launch->counters. */
 void sim_cluster_sum_counters(const sim_cluster *cl);
 
-/* Allocates the block of `rank` in a cluster of the launch, and sets the registers that have the
- * same values in all such blocks. Fails with AT_NO_MEMORY; call sim_block_deinit() also then. */
+/* Allocates the block of `rank` in a cluster, and sets the registers that all such blocks share.
+ * Fails with AT_NO_MEMORY; also then call sim_block_deinit(). */
 at_status sim_block_init(sim_block *b, const sim_launch *launch, sim_cluster *cluster,
                          uint32_t rank, sim_watch *watch, at_error *error);
 void sim_block_deinit(sim_block *b);
@@ -68,8 +66,7 @@ typedef enum sim_turn {
     SIM_TURN_STUCK    /* no warp could run */
 } sim_turn;
 
-/* Runs each warp of the block that can run until it waits or ends, and opens the barriers that were
- * reached. */
+/* Runs each warp that can run until it waits or ends. Opens the barriers that were reached. */
 sim_turn sim_block_turn(sim_block *b);
 
 /* Interprets a warp until it waits, ends, or has used up its slice. Returns false if it faults. */

@@ -3,18 +3,17 @@
  * In: the instructions of its warps as they are executed, with the level of memory that each access
  * reaches. Out: clocks from the start of the block to the end of its last warp.
  *
- * An instruction begins when its operands are there, whatever comes before it in its iteration of a
- * loop, since a compiler moves loads up. It stays after the last branch, barrier, fence or wait,
- * and after all earlier iterations; but ptxas unrolls a short loop four times if it knows the
- * counter. The words of loads under way of a thread are limited by its registers, and by its
- * machine code if notes in the PTX give that (ptx/notes.h). A store before a branch stays before
- * it. Bulk copies end at their mbarrier. */
+ * An instruction begins when its operands are there, whatever precedes it in its loop iteration,
+ * since a compiler moves loads up. It stays after the last branch, barrier, fence or wait, and
+ * after earlier iterations; but ptxas unrolls a short loop four times if it knows the counter. A
+ * thread's registers limit its words of loads under way, as does its machine code if notes in the
+ * PTX give that (ptx/notes.h). A store before a branch stays before it. Bulk copies end at their
+ * mbarrier. */
 #ifndef AUTOTUNE_SIM_MACHINE_TRACE_H
 #define AUTOTUNE_SIM_MACHINE_TRACE_H
 
 #include "sim/machine/run.h"
 
-/* The place where an access to global memory finds its data. */
 typedef enum sim_level { SIM_LEVEL_L1, SIM_LEVEL_L2, SIM_LEVEL_DRAM, SIM_LEVEL_COUNT } sim_level;
 
 typedef struct sim_latencies { /* clocks until a dependent instruction can begin */
@@ -28,8 +27,8 @@ typedef struct sim_trace sim_trace;
 struct sim_block;
 struct sim_warp;
 
-/* Makes a trace for the clusters of a launch, one at a time. `window` is the number of words of
- * loads that a thread has registers for. Fails with AT_NO_MEMORY. */
+/* Makes a trace for the clusters of a launch, one at a time. A thread has registers for `window`
+ * words of loads. Fails with AT_NO_MEMORY. */
 at_status sim_trace_new(const sim_launch *launch, const sim_latencies *latencies, uint32_t window,
                         sim_trace **out, at_error *error);
 void sim_trace_free(sim_trace *t); /* NULL is fine */
@@ -37,14 +36,13 @@ void sim_trace_free(sim_trace *t); /* NULL is fine */
 /* Starts a cluster. */
 void sim_trace_begin(sim_trace *t);
 
-/* Notes that part of the current access reaches that level. For the observer. */
+/* Notes that part of the current access reaches `level`. The observer calls it. */
 void sim_trace_reach(sim_trace *t, sim_level level);
 
 /* Returns the clocks from the start of the cluster to the latest end so far. */
 uint64_t sim_trace_end(const sim_trace *t);
 
-/* Adds an instruction that a warp of the block has executed for the lanes of `mask`. For the
- * machine. */
+/* Adds an instruction that a warp has executed for the lanes of `mask`. The machine calls it. */
 void sim_trace_step(sim_trace *t, const struct sim_block *b, const struct sim_warp *w,
                     const sim_instruction *c, uint32_t mask);
 
