@@ -332,7 +332,7 @@ static bool access_space(sim_block *b, sim_warp *w, const sim_instruction *c, ui
     return execute_atomic(b, w, c, mask, p, bytes);
 }
 
-/* Accesses shared memory of blocks of the cluster, one block after the other. */
+/* Accesses shared memory of a cluster's blocks, block by block. */
 static bool access_cluster(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                            sim_places *p)
 {

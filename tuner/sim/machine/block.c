@@ -283,7 +283,7 @@ static uint64_t slice_of(sim_block *b)
     return share < SLICE_INSTRUCTIONS ? share : SLICE_INSTRUCTIONS;
 }
 
-/* Orders the warps of a turn by number, or in an adverse schedule in nearly reverse order. */
+/* Orders the warps of a turn by number; in an adverse schedule, roughly in reverse. */
 static void order_warps(sim_block *b, uint8_t order[SIM_MAX_WARPS])
 {
     enum { REACH = 3 };

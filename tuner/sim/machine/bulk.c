@@ -63,7 +63,7 @@ static bool read_global(sim_block *b, sim_warp *w, const sim_instruction *c, int
     return true;
 }
 
-/* Writes the global side of a copy from shared memory at f->at, likewise. */
+/* Writes the global side of a copy from shared memory at f->at. */
 static bool write_global(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                          const bulk_part *part, sim_flight *f)
 {

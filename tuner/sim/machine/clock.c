@@ -34,7 +34,7 @@ static int compare_units(const sim_known *a, const sim_known *b)
     return a->unit < b->unit ? -1 : a->unit > b->unit;
 }
 
-/* Returns the index of the first entry of that unit or a later one. */
+/* Returns the index of the first entry of a unit or of a later unit. */
 static uint32_t find(const sim_clock *clock, uint32_t block, uint32_t unit)
 {
     const sim_known wanted = {.block = block, .unit = unit};

@@ -14,12 +14,10 @@
 
 /* The unit of an entry: the number of a warp in its block, or one of these. */
 enum {
-    SIM_UNIT_BLOCK = 0x4000,  /* all threads of the block, before its barrier number `until` */
-    SIM_UNIT_COPIES = 0x5000, /* plus a warp: its copies that an mbarrier tracks, up to a number */
-    SIM_UNIT_PRODUCTS = 0x6000, /* plus a warpgroup: reads of shared memory by its products, up to a
-                                   number */
-    SIM_UNIT_ENGINE = 0x8000,   /* plus offset / 8 of an mbarrier: copies that its phases up to
-                                   `until`   completed */
+    SIM_UNIT_BLOCK = 0x4000,    /* all threads of the block, before its barrier number `until` */
+    SIM_UNIT_COPIES = 0x5000,   /* plus a warp: its copies that an mbarrier tracks */
+    SIM_UNIT_PRODUCTS = 0x6000, /* plus a warpgroup: its products that read shared memory */
+    SIM_UNIT_ENGINE = 0x8000,   /* plus offset / 8 of an mbarrier: copies of its phases */
 };
 
 typedef struct sim_known {
@@ -39,10 +37,10 @@ void sim_clock_drop(sim_clock *clock);       /* removes a reference; NULL is fin
 void sim_clock_add(sim_clock **into, const sim_known *known, uint32_t count);
 void sim_clock_join(sim_clock **into, sim_clock *other);
 
-/* Adds the entries of another clock but those of one unit. */
+/* Adds the entries of another clock, except the entries of one unit. */
 void sim_clock_join_others(sim_clock **into, sim_clock *other, uint32_t block, uint32_t unit);
 
-/* Returns those of a unit's `lanes` whose operations are known up to `order`. */
+/* Returns the lanes among `lanes` of a unit whose operations are known up to `order`. */
 uint32_t sim_clock_lanes(const sim_clock *clock, uint32_t block, uint32_t unit, uint32_t lanes,
                          uint32_t order);
 

@@ -19,7 +19,7 @@ enum { SIM_MOST_THREADS = 1024 };
 typedef struct sim_tracked { /* an arrival at an mbarrier that waits for a lane's cp.async copies */
     sim_warp *warp;
     int lane;
-    uint32_t before; /* number above those of the copies */
+    uint32_t before; /* all these copies have lower numbers */
 } sim_tracked;
 
 /* The knowledge that passes through an mbarrier, as clocks: of threads of its own block, of threads
@@ -49,7 +49,7 @@ typedef struct sim_flight { /* a bulk copy or asynchronous store under way */
     uint32_t moved;   /* bytes on the global side */
     uint32_t from_at; /* copies between blocks: offset in the shared memory of `by` */
     sim_block *by;    /* block whose thread began the copy. The block of the mbarrier keeps it */
-    sim_warp *warp;   /* warp of that thread */
+    sim_warp *warp;   /* warp of the thread that began the copy */
     const sim_instruction *instruction;
     uint8_t *data; /* arriving copies: the bytes to write; owned */
 } sim_flight;

@@ -21,7 +21,7 @@ typedef struct piece {
 } piece;
 
 struct sim_heap {
-    uint8_t *bytes, *written, *held; /* one for each byte; owned */
+    uint8_t *bytes, *written, *held; /* an entry for each byte; owned */
     piece *pieces;                   /* in the order of their addresses; owned */
     size_t piece_count;
     uint64_t used; /* bytes of ROOM that were ever allocated */

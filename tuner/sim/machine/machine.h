@@ -44,10 +44,9 @@ typedef struct sim_warp_flow {
     int depth;         /* number of paths */
     sim_frame *frames; /* calls that have not returned, perhaps with others between them; owned */
     size_t frame_count;
-    uint32_t stalled;   /* times that a path let another run since any made progress */
-    uint32_t turned;    /* times that a path let another run */
-    uint32_t split_far; /* times that lanes were split until they have to meet, since the last
-                            barrier */
+    uint32_t stalled;              /* times that a path let another run since any made progress */
+    uint32_t turned;               /* times that a path let another run */
+    uint32_t split_far;            /* splits until lanes have to meet, since the last barrier */
     sim_path paths[SIM_MAX_PATHS]; /* each path waits for those above it */
 } sim_warp_flow;
 
@@ -113,9 +112,9 @@ typedef struct sim_warp_stuck {
     uint32_t polls;        /* polls so far */
     uint32_t lanes;        /* lanes that came to a poll again in the same state */
     uint32_t mask;         /* lanes whose state at a poll is known */
-    int32_t pc;            /* instruction of that poll */
+    int32_t pc;            /* instruction of the poll */
     uint64_t state;        /* hash of the registers at that poll */
-    uint32_t lasts, looks; /* like those of sim_warp_loop */
+    uint32_t lasts, looks; /* as in sim_warp_loop */
 } sim_warp_stuck;
 
 struct sim_warp {
@@ -214,7 +213,7 @@ struct sim_block {
     uint64_t lanes;            /* of all its warps, as sim_launch.lanes */
     bool learned;              /* a warp has clocks */
     sim_engine *engine;        /* copy engine (copies.h); NULL until an instruction needs it */
-    sim_warpgroup *warpgroups; /* one for every four warps; NULL likewise */
+    sim_warpgroup *warpgroups; /* one for every four warps; NULL until needed */
     sim_barrier_state barriers[SIM_BARRIERS];
     sim_counter *counters; /* this host thread's own; NULL if not counting */
     uint64_t limit;
@@ -252,8 +251,7 @@ struct sim_cluster {
     uint64_t changes;    /* changes of shared and global memory, and ends of warps */
     uint64_t position;   /* position among the clusters to run */
     uint64_t idle_polls; /* polls since the last change; 0 while a warp computes without a poll */
-    bool yielded; /* a thread ended its slice early in this turn, after an access to global memory
-                      that others may change */
+    bool yielded; /* a thread ended its slice after an access to global memory in this turn */
     sim_fault fault;
 };
 

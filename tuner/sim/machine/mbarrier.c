@@ -321,7 +321,7 @@ static bool is_for_all(const sim_instruction *c)
            c->op == SIM_MBARRIER_COMPLETE;
 }
 
-/* Gives lanes that arrive together one state, as an H100 does: that before the first arrival. */
+/* Gives lanes that arrive together the state before the first arrival, as an H100 does. */
 static void share_state(sim_warp *w, const sim_instruction *c, const uint64_t *address,
                         uint32_t mask)
 {

@@ -220,7 +220,7 @@ bool sim_paths_split(sim_block *b, sim_warp *w)
 {
     enum {
         SPLITS_ONE_IN = 4,
-        IN_STEP_ONE_IN = 2, /* where lanes are known to rely on running in step */
+        IN_STEP_ONE_IN = 2, /* the same where lanes rely on running in step */
         FAR_ONE_IN = 4,     /* one split in this many lasts until the lanes have to meet, */
         MOST_FAR = 2,       /* at most that often between two barriers */
         MOST_PATHS = 6      /* each path costs the time of its code */
@@ -265,7 +265,7 @@ struct sim_frame {
     int32_t reconverge;          /* sim_path.reconverge of the caller */
     uint8_t *saved; /* registers of the caller; NULL if the kernel is the caller; owned */
     uint8_t *lacks; /* sim_warp.lacks of these registers, in `saved`; NULL if all had a value */
-    uint16_t *origin_of; /* sim_warp.origin_of of these registers, likewise */
+    uint16_t *origin_of; /* sim_warp.origin_of of these registers, in `saved` */
 };
 
 /* The entries of a call in sim_program.lists. */

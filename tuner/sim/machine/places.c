@@ -52,7 +52,7 @@ static bool resolve_within(const sim_region *r, uint32_t bytes, bool is_write, s
     if (r->held || low < r->base || high - r->base >= r->size_bytes ||
         bytes > r->size_bytes - (high - r->base) || (is_write && r->read_only))
         return false;
-    /* Chunks between those of the lanes must not be made. */
+    /* Chunks between the chunks of the lanes must not be made. */
     if (r->made && high - low > (uint64_t)SIM_LANES * bytes)
         return false;
     if (r->made)
@@ -112,7 +112,7 @@ static bool find_in_regions(sim_block *b, sim_warp *w, const sim_instruction *c,
         if (!r || bytes > r->size_bytes - offset ||
             (r->held && memchr(r->held + offset, 0, bytes)) || (is_write && r->read_only))
             return refuse(b, w, c, l, r, p->address[l], bytes, is_write);
-        /* Neighbours are most often in one chunk. */
+        /* Neighbouring lanes mostly access one chunk. */
         if (r->made && (r != made_of || offset / SIM_CHUNK_BYTES != made ||
                         (offset + bytes - 1) / SIM_CHUNK_BYTES != made)) {
             sim_region_make(r, offset, bytes);

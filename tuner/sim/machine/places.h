@@ -55,7 +55,7 @@ static inline void sim_places_region(const sim_places *p, int lane, const sim_re
 void sim_count_request(sim_block *b, const sim_instruction *c, uint32_t mask, ptx_space space,
                        const uint64_t *address, uint32_t bytes);
 
-/* Does the same for the requests that ptxas makes of one access (sim/decode/reshape.h). */
+/* Counts the requests that ptxas makes of one access (sim/decode/reshape.h). */
 void sim_count_requests(sim_block *b, const sim_instruction *c, uint32_t mask, ptx_space space,
                         const uint64_t *address, uint32_t bytes);
 
@@ -85,7 +85,7 @@ static inline uint64_t sim_load_bytes(const uint8_t *at, uint32_t bytes)
     }
 }
 
-/* Stores the low 1, 2, 4 or 8 bytes of `v` likewise. */
+/* Stores the low 1, 2, 4 or 8 bytes of `v`, by a relaxed atomic of the host. */
 static inline void sim_store_bytes(uint8_t *at, uint32_t bytes, uint64_t v)
 {
     switch (bytes) {

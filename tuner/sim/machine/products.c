@@ -38,7 +38,7 @@ bool sim_multiply(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t 
 enum { WARPS = SIM_WARPGROUP_WARPS, PIECE_BYTES = SIM_WARPGROUP_CHUNK_BYTES };
 
 typedef struct part { /* a warp's part of a product under way */
-    uint32_t number;  /* of the product among those of its warpgroup */
+    uint32_t number;  /* of the product in its warpgroup */
     sim_warp *warp;
     const sim_instruction *instruction;
     uint64_t descriptors[2];

@@ -31,14 +31,14 @@ typedef struct sim_pool {
     void *free[SIM_POOL_CLASSES]; /* lists of free pieces, by class */
     void *chunks;                 /* list of all memory; owned */
     char *at;                     /* the unused part of the newest chunk */
-    size_t left_bytes;            /* of that part */
+    size_t left_bytes;            /* unused bytes at `at` */
     bool lock;
 } sim_pool;
 void sim_pool_deinit(sim_pool *pool);
 
 /* Flags of a stamp. */
 enum {
-    SIM_STAMP_UNDER_WAY = 1,   /* a copy that nobody has waited for: `order` is its number */
+    SIM_STAMP_UNDER_WAY = 1,   /* a copy that no thread has waited for: `order` is its number */
     SIM_STAMP_BULK = 2,        /* made by the copy engine */
     SIM_STAMP_VOLATILE = 4,    /* strong because it is volatile, and not an atomic */
     SIM_STAMP_NONCOHERENT = 8, /* a read by ld.global.nc */
@@ -57,7 +57,7 @@ typedef struct sim_stamp {
     uint8_t flags;
 } sim_stamp;
 
-/* Returns whether a thread itself made the access, and no copy. */
+/* Returns whether a thread made the access, and not a copy. */
 static inline bool sim_is_by_thread(const sim_stamp *s)
 {
     return s->unit < SIM_UNIT_BLOCK;
@@ -94,9 +94,9 @@ static inline const sim_stamp *sim_set_get(const sim_set *set, uint32_t i)
 typedef struct sim_cell {
     sim_set writes, reads;
     uint32_t run;          /* shared memory: sim_block.run of the block that used the cell last */
-    uint32_t strong;       /* strong writes so far; some in a row may count as one */
+    uint32_t strong;       /* strong writes so far; several in a row may count once */
     uint32_t observed;     /* `strong` at the last strong read */
-    uint8_t weakest_write; /* the smallest scope among the writes, or a smaller one */
+    uint8_t weakest_write; /* at most the smallest scope of the writes */
     bool noncoherent;      /* ld.global.nc has read it */
     bool stale;            /* it was read before it was written: a cache may hold the old value */
     bool touched;
@@ -158,7 +158,7 @@ static inline bool sim_race_is_over(const sim_race_access *a, const sim_set *set
     return (set->last.block == 0 || sim_race_is_past(a, &set->last)) && sim_set_older(set) == 0;
 }
 
-/* Returns whether both can be one stamp: by the same warp, at the same time, in the same way. */
+/* Returns whether both accesses fit one stamp: the same warp, the same time, the same kind. */
 static inline bool sim_race_is_alike(const sim_stamp *s, const sim_stamp *t)
 {
     return s->unit == t->unit && s->order == t->order && s->block == t->block &&
@@ -242,8 +242,8 @@ static inline uint32_t sim_line_lanes(uint32_t j, uint32_t shift, uint32_t *firs
  * warps only by barriers of the block. (Clocks may differ from lane to lane.) */
 bool sim_line_suits(const sim_race_access *a, sim_touch touch);
 
-/* Prepares an access to the line by a whole warp, from lane `first` on, 1 << shift cells a lane;
- * `run` is 0 in global memory. Returns true if line->cell, with lane `first`, stands for the
+/* Prepares an access to the line by a whole warp, from lane `first` on, 1 << shift cells a lane.
+ * `run` is 0 in global memory. Returns whether line->cell, with lane `first`, is for the whole
  * line. */
 static inline bool sim_line_join(sim_pool *pool, sim_line *line, uint32_t run, uint32_t first,
                                  uint32_t shift)

@@ -21,7 +21,7 @@ static void describe_place(const sim_race_access *a, char *text, size_t bytes)
                  owner->block[2]);
 }
 
-/* Returns the thread of an access: if possible one that the present thread does not follow. */
+/* Returns the thread of an access, if possible a thread that the present thread does not follow. */
 static uint32_t thread_of(const sim_race_access *a, const sim_stamp *s)
 {
     if (s->unit >= SIM_UNIT_PRODUCTS)

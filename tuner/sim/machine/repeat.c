@@ -11,9 +11,9 @@ enum {
     LOOK_EVERY = 64,          /* branches back between two comparisons */
     LOOK_FROM = 1 << 14,      /* instructions of a warp before the first comparison */
     POLLS_BEFORE = 1 << 13,   /* polls of a cluster without a change before the first comparison */
-    POLLS_FOR_SOME = 1 << 14, /* polls after which some lanes of a warp stand for all: others may
-                                 wait for these where they are to meet */
-    ONE_POLL_IN = 31 /* polls of which one is compared; a prime, so that each poll of a loop is */
+    POLLS_FOR_SOME = 1 << 14, /* polls after which some lanes stand for a warp: its other lanes may
+                                 wait to meet them */
+    ONE_POLL_IN = 31 /* polls for each compared poll; a prime, to compare each poll of a loop */
 };
 
 static size_t path_bytes(const sim_warp *w)
@@ -129,7 +129,7 @@ void sim_note_poll(const sim_block *b, sim_warp *w, const sim_instruction *c, ui
                    uint64_t found, bool is_global)
 {
     enum { FRESH_POLLS = 4 };
-    /* The number tells this block's polls from those of an earlier block in its place. */
+    /* The number distinguishes polls of this block from polls of an earlier block in its place. */
     if (!has_seen(w, found ^ (uint64_t)b->number << 32)) {
         w->polls.fresh = FRESH_POLLS;
         return;

@@ -15,7 +15,8 @@ enum {
     POLLS_BEFORE_ASIDE = 16, /* polls after which a resident is put aside */
     /* A resident aside tries at times whether it can go on. */
     TRY_POLLS = 16, /* polls of a try */
-    TRY_TURNS = 64, /* turns of running residents before all try, for each four residents aside */
+    TRY_TURNS =
+        64, /* turns of running residents between two tries, for every four residents aside */
     /* Rounds and tries in vain of all residents before some are checked for longer: */
     QUIET_ROUNDS = 256,
     QUIET_TRIES = 8192,
@@ -24,8 +25,8 @@ enum {
     /* Adverse schedules. */
     ADVERSE_WIDTH = 4,      /* residents that run side by side */
     MOST_HELD = 4,          /* residents held back at a time */
-    HOLDS_ONE_OF = 8,       /* after the first, one in this many is held back */
-    HOLDING_SCHEDULES = 12, /* schedules in a row that hold residents back, before as many others */
+    HOLDS_ONE_OF = 8,       /* after the first hold, holds back one resident in this many */
+    HOLDING_SCHEDULES = 12, /* schedules in a row that hold residents back; as many then do not */
     GOES_ON_ONE_IN = 4      /* one change of memory in this many lets a held resident go on */
 };
 
@@ -169,7 +170,7 @@ static resident *first_running(const residents *r)
     return found;
 }
 
-/* Draws one of the residents in that state. Returns NULL if there are none. */
+/* Draws a resident in that state. Returns NULL if there is none. */
 static resident *any_in(residents *r, resident_state state)
 {
     uint64_t n = r->in[state] > 0 ? rng_below(&r->order, r->in[state]) : 0;

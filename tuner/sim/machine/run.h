@@ -42,15 +42,14 @@ typedef enum sim_fault_kind {
     SIM_FAULT_LATE,      /* all blocks together reached the limit of the launch */
     SIM_FAULT_UNKNOWN,   /* an instruction that is not simulated: no verdict on the kernel */
     SIM_FAULT_DEADLOCK,  /* all warps that run poll memory that none of them will change */
-    SIM_FAULT_UNSEEN,    /* not an error of the kernel: it needs values of blocks that an excerpt
-                            leaves out (sim_excerpt) */
+    SIM_FAULT_UNSEEN, /* no error of the kernel: it needs values of blocks outside a sim_excerpt */
     SIM_FAULT_INTERNAL
 } sim_fault_kind;
 
 typedef struct sim_fault {
     sim_fault_kind kind;
     device_fault at;
-    bool ran_on_several_threads; /* several host threads ran: one alone may find another fault */
+    bool ran_on_several_threads; /* a single host thread may find another fault */
     char message[1536];          /* the whole fault in one sentence, and its place */
 } sim_fault;
 
@@ -64,7 +63,7 @@ typedef void (*sim_observer)(void *context, const sim_instruction *instruction, 
 typedef struct sim_excerpt {
     bool later;      /* not the first launch: absent blocks may have written for this one */
     uint8_t mark;    /* value of sim_region.valid for bytes that this launch writes */
-    bool apart;      /* the first cluster uses `mark`, and each further one the next number */
+    bool apart;      /* the first cluster uses `mark`, and each further cluster the next number */
     uint64_t enough; /* work after which only the first `least` clusters still start */
     uint64_t least;
     /* Added to by the run: */

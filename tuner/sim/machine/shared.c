@@ -210,7 +210,7 @@ static bool is_under_way_to(const sim_cell *cell)
     return found;
 }
 
-/* Returns whether all cp.async under way to these bytes bring the same values as this one. */
+/* Returns whether all cp.async under way to these bytes bring the same values as `copy`. */
 static bool all_bring(const sim_block *b, const sim_copy *copy, uint32_t at, uint32_t bytes)
 {
     for (uint32_t w = 0; w < b->warp_count; w++)

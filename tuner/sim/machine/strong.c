@@ -10,7 +10,7 @@
 #include "sim/program/operations.h"
 
 enum {
-    MOST_STALE_READS = 4,          /* of one write by a thread, which then reads a newer one */
+    MOST_STALE_READS = 4,          /* of a write by a thread, which then reads a newer write */
     MOST_STRONG_ACCESSES = 1 << 10 /* of a warp, after which others are scheduled */
 };
 
@@ -86,7 +86,7 @@ static bool is_exhausted(const sim_block *b, const sim_warp *w, int lane, const 
              : write->reader_count == SIM_MOST_READERS;
 }
 
-/* Notes that the lane has read a write. Reads that follow this one return no older write. */
+/* Notes that the lane has read a write: its later reads return no older write. */
 static void note_reader(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                         sim_location *x, uint32_t index)
 {
@@ -118,7 +118,7 @@ static void note_reader(sim_block *b, sim_warp *w, const sim_instruction *c, int
         write->readers[write->reader_count++] = a.stamp;
 }
 
-/* Returns whether a write may come right before the one with that index. */
+/* Returns whether a write may come right before the write with that index. */
 static bool may_precede(const sim_location *x, uint32_t index)
 {
     for (; index < x->count && x->writes[index].update; index++)
@@ -225,7 +225,7 @@ static const sim_write *find_predecessor(const sim_location *x, uint32_t index)
     return NULL;
 }
 
-/* Replaces the only write of a location by a new one, which is kept if it releases anything. */
+/* Replaces the only write of a location. The new write is kept if it releases anything. */
 static void replace(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, sim_history *h,
                     uint64_t at, uint32_t bytes)
 {
@@ -393,7 +393,7 @@ static bool polls(const sim_warp *w)
 
 bool sim_strong_waits(sim_block *b, const sim_warp *w, const sim_instruction *c)
 {
-    enum { SELDOM = 2, OFTEN = 8 }; /* one read in this many is not delayed */
+    enum { SELDOM = 2, OFTEN = 8 }; /* 1 / SELDOM or 1 / OFTEN of the reads is not delayed */
     const bool reads = c->kind == SIM_LOAD || (c->kind == SIM_ATOMIC && c->d2 != 0);
     return reads && c->scope != 0 && b->program->reorders && w->flow.stalled == 0 && !polls(w) &&
            rng_below(&b->order, b->launch->schedule / 2 % 2 ? SELDOM : OFTEN) != 0;

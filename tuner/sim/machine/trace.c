@@ -8,7 +8,7 @@
 
 enum { LOADS = 64, GROUPS = 8, MBARRIERS = 64 };
 
-/* Asynchronous operations of one kind, which are waited for in groups. */
+/* Asynchronous operations of one kind. A warp waits for groups of them. */
 typedef struct flights {
     uint64_t open;           /* end of the last operation that is not committed */
     uint64_t groups[GROUPS]; /* ends of the committed groups, in a ring */
@@ -32,7 +32,7 @@ struct sim_trace {
     sim_latencies latencies;
     uint8_t
         *unrolled;   /* by pc of a branch back: iterations of its loop that ptxas unrolls; owned */
-    uint32_t *turns; /* [warp][pc]: iterations of that loop so far; owned */
+    uint32_t *turns; /* [warp][pc]: iterations of the loop so far; owned */
     size_t code_count;
     uint32_t window; /* words of loads under way of a thread, at most */
     uint32_t slots;

@@ -228,7 +228,7 @@ uint64_t sim_unwritten_bits(const sim_places *p, int lane, uint32_t bytes, uint3
     return bits;
 }
 
-/* Adds the address of a lane's missing byte to the register's origin, unless that has one. */
+/* Sets the address of the register's origin to that of a lane's missing byte, if it has none. */
 static void place_origin(sim_block *b, const sim_warp *w, int32_t slot, const sim_places *p,
                          uint64_t address)
 {

@@ -18,12 +18,12 @@
  * value is missing. Requires that w->lacks is not NULL. */
 bool sim_values_step(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
 
-/* Follows an exchange between lanes that have met, lane l by the instruction of[l]. A shuffle reads
- * lane from[l]. */
+/* Follows an exchange between lanes that have met: lane l by the instruction of[l], and from lane
+ * from[l] in a shuffle. Returns false, with a fault, as above. */
 bool sim_values_exchange(sim_block *b, sim_warp *w, const sim_instruction *const of[],
                          const int8_t from[SIM_LANES], uint32_t mask);
 
-/* Follows a product of matrices by one warp. */
+/* Follows a product of matrices by one warp. Returns false, with a fault, as above. */
 bool sim_values_multiply(sim_block *b, sim_warp *w, const sim_instruction *c);
 
 /* Follows a product by a warpgroup, whose pieces of shared memory are given. `keeps`: the product
@@ -31,8 +31,7 @@ bool sim_values_multiply(sim_block *b, sim_warp *w, const sim_instruction *c);
 void sim_values_warpgroup(sim_block *b, sim_warp *w, const sim_instruction *c,
                           const uint32_t *a_pieces, const uint32_t *b_pieces, bool keeps);
 
-/* unwritten.c: loads that find uninitialised bytes, stores that leave them, and origins for
- * faults. */
+/* The following functions are in unwritten.c. */
 
 enum {
     SIM_ORIGIN_BYTES = SIM_PLACE_BYTES + 64, /* size of the text of an origin */
@@ -107,8 +106,7 @@ void sim_lose_unwritten(sim_block *b, sim_warp *w, const sim_instruction *c, uin
  * uninitialised byte. */
 uint64_t sim_unwritten_bits(const sim_places *p, int lane, uint32_t bytes, uint32_t *first);
 
-/* Marks `bits`, perhaps 0, of a lane's register as without a value; they come from byte `first`
- * on. */
+/* Marks `bits` of a lane's register as missing, from byte `first` of memory on; `bits` may be 0. */
 void sim_lose_bits(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                    const sim_places *p, uint32_t first, int32_t slot, uint64_t bits);
 

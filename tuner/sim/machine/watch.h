@@ -17,8 +17,8 @@ bool sim_shared_touch(sim_race_access *a, uint32_t offset, uint32_t bytes, sim_t
 uint32_t sim_shared_touch_row(sim_race_access *a, uint32_t offset, uint32_t bytes, sim_touch touch,
                               const uint8_t *fresh, bool *fine);
 
-/* Does the same for lanes of `mask` that all read one word. Returns false if the caller must check
- * the lanes one by one. */
+/* Does the same for lanes of `mask` that all read one word. If the result is false, the caller must
+ * check the lanes one by one. */
 bool sim_shared_read_word(sim_race_access *a, uint32_t mask, uint32_t offset, uint32_t bytes);
 
 /* Begins a copy that reads or writes shared memory of `owner`, and ends with sim_shared_land().
@@ -26,7 +26,7 @@ bool sim_shared_read_word(sim_race_access *a, uint32_t mask, uint32_t offset, ui
 bool sim_shared_begin(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c,
                       int lane, uint32_t offset, uint32_t bytes, sim_touch touch, uint32_t number,
                       bool bulk);
-/* Begins a cp.async, whose data is known already. */
+/* Begins a cp.async, whose data is known already. Returns false, with a fault, likewise. */
 bool sim_shared_begin_async(sim_block *b, sim_warp *w, const sim_copy *copy);
 /* Ends a copy. It becomes the access `landed`, by the thread or by the copy engine. */
 void sim_shared_land(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c,
@@ -53,8 +53,7 @@ bool sim_shared_place(sim_block *b, sim_warp *w, const sim_instruction *c, int l
 bool sim_own_place(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t address,
                    uint32_t bytes, uint32_t alignment, const char *what, uint32_t *offset);
 
-/* Returns whether the block may end: false, with a fault, if others may access its shared
- * memory. */
+/* Returns whether the block may end: false, with a fault, if other blocks may access its memory. */
 bool sim_cluster_allows_end(sim_block *b);
 
 /* Makes the watch over a launch's global memory. `concurrent`: several host threads run its blocks.
