@@ -236,7 +236,7 @@ static bool are_alike(const sim_instruction *c, const sim_instruction *other)
                                             c->source_width == other->source_width));
 }
 
-/* Returns the lanes among `named` that wait for each other at an instruction like this one. */
+/* Returns the lanes among `named` that wait for each other at an instruction like `c`. */
 static uint32_t find_waiting(const sim_block *b, const sim_warp *w, const sim_instruction *c,
                              uint32_t named)
 {

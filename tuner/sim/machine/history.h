@@ -21,7 +21,7 @@ enum { SIM_WRITE_BYTES = 16, SIM_MOST_WRITES = 8, SIM_MOST_READERS = 16 };
 typedef struct sim_write {
     sim_stamp by;     /* the writer; block 0: the value from before all strong writes */
     uint32_t cluster; /* of the writer: linear index + 1 */
-    sim_clock *clocks[SIM_REACHES]; /* that readers acquire; more in a narrower reach; owned */
+    sim_clock *clocks[SIM_REACHES]; /* for readers; as much or more in a narrower reach; owned */
     sim_clock *sequential;          /* the writer's SIM_CLOCK_SEQUENTIAL; owned */
     const sim_instruction *update;  /* read-modify-write of the write before; NULL for a store */
     uint64_t operand;               /* of `update` */

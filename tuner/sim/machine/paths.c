@@ -166,7 +166,7 @@ bool sim_paths_let_go(sim_warp *w)
             continue;
         sim_top(w)->pc--;
         w->flow.stalled = 0;
-        if (gone == path->mask) /* the path goes on by itself when it runs */
+        if (gone == path->mask) /* the path goes on when it is chosen to run */
             return true;
         memmove(path + 2, path + 1, (size_t)(w->flow.depth++ - 1 - i) * sizeof *path);
         path[1] = (sim_path){path->pc + 1, path->reconverge, gone, path->frame};

@@ -17,7 +17,7 @@ enum {
     TRY_POLLS = 16, /* polls of a try */
     TRY_TURNS =
         64, /* turns of running residents between two tries, for every four residents aside */
-    /* Rounds and tries in vain of all residents before some are checked for longer: */
+    /* Rounds and failed tries of all residents before some are checked for longer: */
     QUIET_ROUNDS = 256,
     QUIET_TRIES = 8192,
     SURE_CLUSTERS = 8,    /* residents that are checked */

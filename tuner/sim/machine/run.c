@@ -48,7 +48,7 @@ static void *work(void *context)
     at_status status = sim_cluster_init(&cluster, launch, c->watch, &error);
     while (!status) {
         uint64_t at = __atomic_fetch_add(&c->next, 1, __ATOMIC_RELAXED);
-        /* Clusters before a faulty cluster still run: their faults come first in the report. */
+        /* Run clusters before a faulty cluster, too: the fault of the lowest is reported. */
         if (at >= c->total || at > __atomic_load_n(&c->fault_at, __ATOMIC_RELAXED))
             break;
         if (launch->excerpt) {
