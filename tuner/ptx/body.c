@@ -13,8 +13,7 @@ static int add_operands(ptx_parser *p, const ptx_operand *items, int count)
     return first;
 }
 
-/* Returns the index of a label. Adds the label if the current block does not have it yet. Returns 0
- * after a failure. */
+/* Returns the index of a label of the current block, added if missing. Returns 0 on failure. */
 static int find_label(ptx_parser *p, ptx_text name)
 {
     int kind, index;
@@ -34,7 +33,6 @@ static bool adjoins(const ptx_parser *p, ptx_text text)
     return p->token.kind == PTX_TOKEN_MODIFIER && p->token.text.at == text.at + text.length;
 }
 
-/* Parses a special register: "%tid.x". */
 static void parse_special(ptx_parser *p, ptx_operand *out)
 {
     out->kind = PTX_OPERAND_SPECIAL;
@@ -45,7 +43,6 @@ static void parse_special(ptx_parser *p, ptx_operand *out)
     }
 }
 
-/* Parses the current word as an operand: a name, a special register or "_". */
 static void parse_word(ptx_parser *p, ptx_operand *out)
 {
     static const ptx_operand_kind kinds[] = {[PTX_NAME_REGISTER] = PTX_OPERAND_REGISTER,
@@ -79,7 +76,6 @@ static int64_t parse_offset(ptx_parser *p)
     return ptx_accept(p, '+') || ptx_at(p, '-') ? (int64_t)ptx_take_constant(p) : 0;
 }
 
-/* Parses a number or a constant expression. */
 static void parse_number(ptx_parser *p, ptx_operand *out)
 {
     const ptx_mark begin = ptx_here(p);
@@ -194,7 +190,6 @@ static void parse_operand(ptx_parser *p, ptx_operand *out, int depth)
     }
 }
 
-/* Parses "@p" or "@!p". */
 static void parse_guard(ptx_parser *p, ptx_statement *s)
 {
     int kind, index;
@@ -209,8 +204,7 @@ static void parse_guard(ptx_parser *p, ptx_statement *s)
     ptx_advance(p);
 }
 
-/* Reads an opcode and its modifiers on the same line. Some code has blanks between them:
- * "prmt .b32". */
+/* Reads an opcode and its modifiers on the same line. They may be apart: "prmt .b32". */
 static void take_opcode(ptx_parser *p, ptx_statement *s)
 {
     s->opcode = p->token.text;
@@ -293,8 +287,7 @@ static void parse_instruction(ptx_parser *p)
     ptx_keep(p, &p->module->statements, &p->module->statement_count, &s, sizeof s);
 }
 
-/* Parses a directive in a body. A directive that cannot be read declares nothing, so the
- * instructions that use its names are unknown too. */
+/* Parses a directive in a body. A directive that cannot be parsed declares nothing. */
 static void parse_directive(ptx_parser *p)
 {
     ptx_text t = p->token.text;
@@ -317,9 +310,8 @@ static void parse_directive(ptx_parser *p)
     ptx_skip_unread(p, &begin);
 }
 
-/* Ends a nested block. A label that the block uses but does not define becomes a label of the outer
- * block. `first_around` is the first label of the outer block, `first_operand` the first operand of
- * this block. */
+/* Ends a nested block. Its undefined labels become labels of the outer block. `first_around` is the
+ * first label of the outer block, `first_operand` the first operand of this block. */
 static void end_labels(ptx_parser *p, size_t mark, int first_around, size_t first_operand)
 {
     ptx_module *m = p->module;

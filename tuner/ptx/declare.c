@@ -8,7 +8,6 @@
 static const uint64_t max_variable_bytes = 1u << 30;
 static const int64_t max_registers = 1 << 20;
 
-/* Adds a variable to the module, which owns its initial value. */
 static void add_variable(ptx_parser *p, ptx_variable v)
 {
     ptx_module *m = p->module;
@@ -45,7 +44,6 @@ static bool take_space(ptx_text t, ptx_space *space)
     return false;
 }
 
-/* Parses the modifiers of a declaration. */
 static void parse_declaration(ptx_parser *p, declaration *d)
 {
     *d = (declaration){.space = PTX_SPACE_GENERIC, .vector = 1};
@@ -123,8 +121,7 @@ static void parse_name(ptx_parser *p, ptx_relocation *r)
         r->addend = ptx_take_integer(p);
 }
 
-/* Parses an element that is an address: "f", "generic(x)", "generic(x)+8", or a byte of an address:
- * "0xFF00(f)". `mask` is 0 if the element has no mask. */
+/* Parses an element that is an address: "f", "generic(x)+8", with mask (else 0) "0xFF00(f)". */
 static void parse_address_value(ptx_parser *p, uint64_t mask, ptx_relocation r)
 {
     bool in_brackets = ptx_at(p, '(');
@@ -144,7 +141,6 @@ static void parse_address_value(ptx_parser *p, uint64_t mask, ptx_relocation r)
     ptx_keep(p, &p->module->relocations, &p->module->relocation_count, &r, sizeof r);
 }
 
-/* Parses one element of an initial value into the bytes at `at`. */
 static void parse_element(ptx_parser *p, ptx_variable *v, ptx_type type, uint64_t at)
 {
     const uint32_t bytes = ptx_type_bytes(type);
@@ -198,7 +194,6 @@ static void parse_initial(ptx_parser *p, ptx_variable *v, ptx_type type)
         ptx_fail(p, "unbalanced braces in an initial value");
 }
 
-/* Parses one name of a declaration, with its extents and initial value. */
 static void parse_declarator(ptx_parser *p, const declaration *d)
 {
     if (p->token.kind != PTX_TOKEN_WORD) {
@@ -234,7 +229,6 @@ void ptx_parse_variable(ptx_parser *p)
         m->relocation_count--;
 }
 
-/* Adds one register, or a range of `count` registers. */
 static void add_registers(ptx_parser *p, ptx_text name, ptx_type type, int64_t count)
 {
     ptx_module *m = p->module;
@@ -245,7 +239,6 @@ static void add_registers(ptx_parser *p, ptx_text name, ptx_type type, int64_t c
         ptx_keep(p, &m->register_types, &m->register_count, &(uint8_t){(uint8_t)type}, 1);
 }
 
-/* Parses ".reg TYPE". */
 static ptx_type parse_register_type(ptx_parser *p)
 {
     ptx_type type = PTX_B32;

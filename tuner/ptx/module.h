@@ -1,8 +1,6 @@
 /* A parsed PTX module: functions, variables, registers, statements and source locations, as plain
- * arrays.
- *
- * ptx_parse() (ptx/parse.h) creates a module. The module owns a copy of the PTX text, and all
- * `ptx_text` fields are views of that copy. A module does not change after parsing. */
+ * arrays. ptx_parse() (ptx/parse.h) creates a module, which never changes afterwards. The module
+ * owns a copy of the PTX text, and all `ptx_text` fields are views of that copy. */
 #ifndef AUTOTUNE_PTX_MODULE_H
 #define AUTOTUNE_PTX_MODULE_H
 
@@ -50,8 +48,7 @@ uint32_t ptx_type_bytes(ptx_type type);
 /* Finds a type by its modifier (".f32"). Returns false if the modifier is no type. */
 bool ptx_type_find(ptx_text modifier, ptx_type *type);
 
-/* Finds the type in the last modifier of an opcode ("ld.global.f32"). Returns false if the last
- * modifier is no type. */
+/* Finds the type in the last modifier of an opcode ("ld.global.f32"). Returns false if none. */
 bool ptx_opcode_type(ptx_text opcode, ptx_type *type);
 
 typedef enum ptx_space {
@@ -192,20 +189,19 @@ typedef struct ptx_module {
 /* Frees a module. `m` may be NULL. */
 void ptx_module_free(ptx_module *m);
 
-/* Returns the index of the entry `name`, or of the first entry if `name` is NULL. Returns PTX_NONE
- * if there is no such entry. */
+/* Returns the index of the entry `name` (NULL: the first), or PTX_NONE if there is none. */
 int ptx_module_entry(const ptx_module *m, const char *name);
 
-/* Returns whether the file is a header of the CUDA Toolkit. Messages do not point into these
- * headers. The files of a pattern have relative names (compile/file_names.h). */
+/* Returns whether the file is a header of the CUDA Toolkit, into which no message points. The files
+ * of a pattern have relative names (compile/file_names.h). */
 bool ptx_is_header(ptx_text file);
 
-/* Finds the source line of a location: of the innermost inlined call that is outside the toolkit's
- * headers. For PTX_NONE, the file is empty and the line is 0. */
+/* Finds the source line of the innermost call outside the toolkit's headers. For PTX_NONE, the file
+ * is empty and the line is 0. */
 void ptx_source_line(const ptx_module *m, int location, ptx_text *file, int *line);
 
 /* Returns the innermost location outside the toolkit's headers, or the outermost location if all
- * are in headers. Returns PTX_NONE for PTX_NONE. */
+ * are in headers; PTX_NONE for PTX_NONE. */
 int ptx_user_location(const ptx_module *m, int location);
 
 /* Returns the file name of a location, or an empty text if its number has no file. */
@@ -213,8 +209,8 @@ ptx_text ptx_location_file(const ptx_module *m, const ptx_location *l);
 
 enum { PTX_LOCATION_BYTES = 640 };
 
-/* Writes a location for a message: "tile.cuh:6, inlined at dot.cu.tmpl:14". Locations in the
- * toolkit's headers are left out. `text` needs PTX_LOCATION_BYTES for any location. */
+/* Writes a location for a message, without the toolkit's headers: "tile.cuh:6, inlined at
+ * dot.cu.tmpl:14". PTX_LOCATION_BYTES of `text` suffice. */
 void ptx_format_location(const ptx_module *m, int location, char *text, size_t size_bytes);
 
 #endif

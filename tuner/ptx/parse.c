@@ -6,7 +6,6 @@
 #include "base/memory.h"
 #include "ptx/parser.h"
 
-/* Skips the rest of a directive, up to and including `c`. */
 static void skip_past(ptx_parser *p, char c)
 {
     while (!ptx_at(p, c) && !p->status) {
@@ -40,8 +39,7 @@ static int new_function(ptx_parser *p)
     return p->status ? PTX_NONE : (int)p->module->function_count - 1;
 }
 
-/* Parses "( .param ..., .reg ... )". Returns the variables in *first and *count, and the number of
- * registers in *registers. */
+/* Parses "( .param ..., .reg ... )". Returns the variables in *first and *count. */
 static void parse_parameters(ptx_parser *p, int *first, int *count, int *registers)
 {
     const size_t register_count = p->module->register_count;
@@ -57,8 +55,7 @@ static void parse_parameters(ptx_parser *p, int *first, int *count, int *registe
     ptx_expect(p, ')');
 }
 
-/* Names the function `index`. If a prototype has declared the name, the function takes the index of
- * the prototype, which earlier calls use. Returns the index. */
+/* Names the function `index`. Returns the index of its prototype if it has one, else `index`. */
 static int name_function(ptx_parser *p, int index)
 {
     int kind, found;
@@ -114,10 +111,9 @@ static uint32_t take_count(ptx_parser *p, const char *of)
     return (uint32_t)count;
 }
 
-/* Directives between a function's parameters and its body. No launch is refused for these, by the
- * PTX ISA's "Performance-Tuning Directives": .minnctapersm (and .maxnctapersm, the same under its
- * old name), .maxnreg and .noreturn tell the assembler how to spend registers, and where the former
- * asks for more threads than an SM has it is ignored. */
+/* Parses the directives between parameters and body. By the PTX ISA, "Performance-Tuning
+ * Directives", no launch is refused for .minnctapersm, .maxnctapersm (its old name), .maxnreg or
+ * .noreturn: they only tell the assembler how to spend registers. */
 static void parse_directives(ptx_parser *p, ptx_launch_limits *limits)
 {
     uint32_t extents[3];
@@ -130,7 +126,7 @@ static void parse_directives(ptx_parser *p, ptx_launch_limits *limits)
         ptx_advance(p);
         if (ptx_text_is(t, ".maxntid")) {
             parse_extents(p, extents);
-            /* The product may overflow, and no block has so large an extent. */
+            /* No block has such large extents, and their product may overflow. */
             bool huge = extents[0] > 65535 || extents[1] > 65535 || extents[2] > 65535;
             limits->max_threads =
                 huge ? UINT32_MAX : (uint64_t)extents[0] * extents[1] * extents[2];
@@ -164,8 +160,8 @@ static void parse_function(ptx_parser *p, bool is_entry)
     int first_result = 0, result_count = 0, first = 0, count = 0, results = 0, parameters = 0;
     if (ptx_at(p, '('))
         parse_parameters(p, &first_result, &result_count, &results);
-    /* The name of the function stays visible longer than the names of its results. Therefore remove
-     * the results, add the function, and add the results again. */
+    /* The name of the function outlives the names of its results. So the results are removed, the
+     * function is added, and the results are added again. */
     const size_t named = p->names.count - mark;
     ptx_name *names = named ? memory_copy(p->names.names + mark, named, sizeof *names) : NULL;
     ptx_scope_pop(&p->names, mark);

@@ -1,31 +1,30 @@
-/* Parses PTX text.
- *
- * The parser knows the grammar of PTX but not its instructions: an opcode stays text, which
- * sim/decode/decode.h interprets. Every statement has its PTX line and the source line of its .loc
- * directive. Text that is not PTX is an error. A statement whose form the parser does not know is
- * kept as `unreadable`, and such a declaration declares nothing. Both matter only if the statement
- * is executed or the name is used. */
+/* Parses PTX text. The parser knows the grammar of PTX but not its instructions: an opcode stays
+ * text, which sim/decode/decode.h interprets. Every statement has its PTX line and the source line
+ * of its .loc directive. Text that is not PTX is an error. A statement of unknown form is kept as
+ * `unreadable`, and a declaration of unknown form declares nothing: both matter only if the program
+ * uses them. */
 #ifndef AUTOTUNE_PTX_PARSE_H
 #define AUTOTUNE_PTX_PARSE_H
 
 #include "base/error.h"
 #include "ptx/module.h"
 
-/* Parses `size` bytes. On success, *out is a module that the caller frees with ptx_module_free().
- * Messages call the text `name`. Returns AT_FORMAT, with `name` and the line, or AT_NO_MEMORY. */
+/* Parses `size` bytes of the text that messages call `name`. The caller frees *out with
+ * ptx_module_free(). Returns AT_FORMAT, with `name` and the line, or AT_NO_MEMORY. */
 at_status ptx_parse(const char *text, size_t size, const char *name, ptx_module **out,
                     at_error *error);
 
-/* Reads the notes in the text of a module into its statements. `text` is the text that the module
- * was parsed from. A note is a comment that counts the machine instructions which ptxas emits for
- * the line (compile/machine_code.h):
+/* Reads the notes in `text`, from which the module was parsed, into its statements. A note is a
+ * comment that counts the machine instructions that ptxas emits for the line
+ * (compile/machine_code.h):
  *
- *   fma.rn.f32 %f5, %f1, %f2, %f3; //@ 4 1 0 0 0 0 0
+ *   fma.rn.f32 %f5, %f1, %f2, %f3; //
+ *  4 1 0 0 0 0 0
  *
  * The numbers are: instructions that PTX has too (float arithmetic, memory accesses, shuffles,
  * matrix products), integer instructions, integer products, special functions, accesses to local
- * memory, other instructions, and the words of global loads that a thread has pending when it waits
- * for a load of this line. */
+ * memory, other instructions, and words of global loads that are pending when a thread waits for
+ * this line. */
 void ptx_read_notes(ptx_module *m, const char *text, size_t size_bytes);
 
 #endif

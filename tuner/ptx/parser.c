@@ -145,7 +145,6 @@ static uint64_t take_term(ptx_parser *p, int depth)
     return p->status ? 0 : bits;
 }
 
-/* Applies a binary operator to signed 64-bit numbers. */
 static uint64_t apply(ptx_parser *p, char sign, uint64_t a, uint64_t b)
 {
     switch (sign) {

@@ -1,9 +1,7 @@
-/* The state of the PTX parser, shared by its files. No other room includes this header.
- *
- * This is a recursive-descent parser with one token of look-ahead. The parser keeps its first
- * failure; from then on, every token is the end of the text, so callers need not check after each
- * step. parse.c reads the top level of a module, body.c instructions, declare.c declarations and
- * the directives .file and .loc, and parser.c tokens, names and constant expressions. */
+/* The state of the PTX parser, which has one token of look-ahead. No other room includes this
+ * header. After the first failure every token is the end of the text, so callers need not check
+ * after each step. parse.c reads the top level of a module, body.c instructions, declare.c
+ * declarations, .file and .loc, and parser.c tokens, names and constant expressions. */
 #ifndef AUTOTUNE_PTX_PARSER_H
 #define AUTOTUNE_PTX_PARSER_H
 
@@ -72,8 +70,7 @@ void ptx_expect(ptx_parser *p, char punctuation);
 /* Reads an integer, perhaps negative. Returns 0 if there is none, which is a failure. */
 int64_t ptx_take_integer(ptx_parser *p);
 
-/* Reads a constant expression of integers (PTX ISA, "Constant Expressions") with the operators
- * - ~ ! before terms and * / + - << >> & ^ | between terms. Returns 0 after a failure. */
+/* Reads an integer constant expression (PTX ISA, "Constant Expressions"); 0 on failure. */
 uint64_t ptx_take_constant(ptx_parser *p);
 
 /* Returns the current token for a message. The text is valid until the next call. */
@@ -85,8 +82,8 @@ ptx_mark ptx_here(const ptx_parser *p);
 /* Returns to an earlier position. */
 void ptx_go_back(ptx_parser *p, const ptx_mark *to);
 
-/* Skips a statement or directive that starts at `from` and failed with AT_FORMAT, and clears the
- * failure. The failure stays if the statement has no end. Does nothing without a failure. */
+/* Skips the statement or directive that starts at `from` and clears its AT_FORMAT, unless the
+ * statement has no end. Does nothing without a failure. */
 void ptx_skip_unread(ptx_parser *p, const ptx_mark *from);
 
 /* Fails with AT_FORMAT at the line of the current token, unless the parser has failed before. */
@@ -123,8 +120,7 @@ void ptx_parse_parameter(ptx_parser *p);
 /* Parses ".reg TYPE names;". */
 void ptx_parse_registers(ptx_parser *p);
 
-/* Parses "{ ... }": declarations, labels, instructions and nested blocks. `depth` is 0 for the body
- * of a function. Returns the text between the braces. */
+/* Parses a block "{ ... }" and returns the text in it. `depth` is 0 for a function's body. */
 ptx_text ptx_parse_block(ptx_parser *p, int depth);
 
 #endif

@@ -1,9 +1,7 @@
-/* Splits PTX text into tokens.
- *
- * The input is PTX as NVRTC writes it. The lexer returns one token at a time: a view of the text
- * and its line. It skips comments and white space. A modifier keeps its dot (".global",
- * ".L1::no_allocate"), so an opcode is a word followed by modifiers. Unknown characters and
- * unterminated strings and comments are PTX_TOKEN_BAD. The lexer allocates nothing. */
+/* Splits PTX text, as NVRTC writes it, into tokens: views of the text with their lines, without
+ * comments and white space. A modifier keeps its dot (".global", ".L1::no_allocate"), so an opcode
+ * is a word followed by modifiers. Unknown characters and unterminated strings and comments are
+ * PTX_TOKEN_BAD. The lexer allocates nothing. */
 #ifndef AUTOTUNE_PTX_TOKEN_H
 #define AUTOTUNE_PTX_TOKEN_H
 
@@ -41,8 +39,7 @@ typedef struct ptx_lexer {
     int line;
 } ptx_lexer;
 
-/* Starts at the beginning of `size` bytes of text. The text must outlive the lexer and its
- * tokens. */
+/* Starts at the beginning of the text, which must outlive the lexer and its tokens. */
 void ptx_lexer_init(ptx_lexer *lexer, const char *text, size_t size);
 
 /* Returns the next token. After the last token, every call returns PTX_TOKEN_END. */
