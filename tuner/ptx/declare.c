@@ -121,7 +121,8 @@ static void parse_name(ptx_parser *p, ptx_relocation *r)
         r->addend = ptx_take_integer(p);
 }
 
-/* Parses an element that is an address: "f", "generic(x)+8", with mask (else 0) "0xFF00(f)". */
+/* Parses an element that is an address ("f", "generic(x)+8") or a byte of an address ("0xFF00(f)").
+ * `mask` is 0 if the element has no mask. */
 static void parse_address_value(ptx_parser *p, uint64_t mask, ptx_relocation r)
 {
     bool in_brackets = ptx_at(p, '(');

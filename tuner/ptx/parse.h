@@ -18,8 +18,7 @@ at_status ptx_parse(const char *text, size_t size, const char *name, ptx_module 
  * comment that counts the machine instructions that ptxas emits for the line
  * (compile/machine_code.h):
  *
- *   fma.rn.f32 %f5, %f1, %f2, %f3; //
- *  4 1 0 0 0 0 0
+ *   fma.rn.f32 %f5, %f1, %f2, %f3; //@ 4 1 0 0 0 0 0
  *
  * The numbers are: instructions that PTX has too (float arithmetic, memory accesses, shuffles,
  * matrix products), integer instructions, integer products, special functions, accesses to local

@@ -1,3 +1,4 @@
+/* Compares the results of the blocks of an excerpt with the reference. */
 #include "sim/excerpt.h"
 
 #include <math.h>
@@ -10,11 +11,13 @@
 
 enum { MOST_CHUNKS = 64 };
 
-/* If the budget allowed no comparison, a few chunks get this larger budget for the proof. */
+/* If nothing could be compared within the budget, a few chunks are compared within this larger
+ * budget: a proof needs at least one compared result. */
 enum { FEW_CHUNKS = 4 };
 static const uint64_t most_for_few = 1 << 25;
 
-/* Returns whether no result depends on when other blocks run: not all blocks run here. */
+/* Returns whether no result of a block depends on when other blocks run. Otherwise it may differ
+ * from the reference, because not all blocks run. */
 static bool is_independent(const device_kernel *k, const launch_plan *plan)
 {
     for (uint32_t i = 0; i < plan->launch_count; i++) {
@@ -29,6 +32,7 @@ static bool is_independent(const device_kernel *k, const launch_plan *plan)
     return true;
 }
 
+/* The comparison of one buffer. */
 typedef struct comparing {
     const excerpt_check *check;
     uint32_t buffer;
@@ -75,6 +79,7 @@ static bool is_expected(const comparing *c, uint64_t element)
     return is_final(c, c->expected, element, 0);
 }
 
+/* Computes the elements [*first, *end) of a chunk. */
 static void elements_of(const comparing *c, uint64_t chunk, uint64_t *first, uint64_t *end)
 {
     *first = chunk * SIM_CHUNK_BYTES / c->size;
@@ -108,8 +113,8 @@ static at_status expect(comparing *c, uint64_t chunk, at_error *error)
 
 static void compare_chunk(comparing *c, uint64_t chunk)
 {
-    /* The tolerance scales with the largest expected element, but only some elements are known
-     * here. A wrong index causes larger errors than rounding, so the tolerance is widened. */
+    /* The tolerance scales with the largest expected element. Only some elements are known here,
+     * and a wrong index causes larger errors than rounding, so the tolerance is widened. */
     static const double slack = 16;
     device_comparison *d = &c->out->found;
     uint64_t first, end;
@@ -131,6 +136,7 @@ static void compare_chunk(comparing *c, uint64_t chunk)
     }
 }
 
+/* Returns the number of compared elements that may be wrong. */
 static uint64_t allowed(const tolerance *t, uint64_t compared)
 {
     enum { SAMPLE_SLACK = 4 }; /* the wrong elements may lie together */
@@ -178,7 +184,8 @@ static at_status compare_buffer(comparing *c, at_error *error)
     return status;
 }
 
-/* Returns whether elements are compared by index. Parts of a multiset tell nothing. */
+/* Returns whether each element is compared with the element of the reference at the same index. A
+ * multiset is not: some blocks alone tell nothing about it. */
 static bool is_placed(const buffer_plan *b)
 {
     return plan_is_compared(b) && !b->record;
@@ -203,7 +210,8 @@ static at_status compare_buffers(excerpt_check *c, sim_owners *owners, size_t ch
     return status;
 }
 
-/* Returns whether blocks wrote final results. A sum over all blocks is not final. */
+/* Returns whether blocks wrote final results, which no other block changes: a sum over all blocks
+ * is not final. */
 static bool has_results(const excerpt_check *c)
 {
     const device_excerpt *x = c->excerpt;
@@ -234,7 +242,8 @@ static bool has_warps_apart(const device_kernel *k, const launch_plan *plan)
 }
 
 /* Compares a few results with a reference whose blocks take long: only their first warps run, if
- * that suffices. Resets the data first, because stopped blocks may have changed their input. */
+ * that suffices. Earlier blocks may have been stopped and may have changed their input, so the data
+ * is reset. */
 static at_status compare_few(excerpt_check *c, sim_owners **owners, device_excerpt_result *out,
                              at_error *error)
 {

@@ -74,6 +74,7 @@ static int32_t writer_of(const following *f, int32_t slot)
     return slot < 0 ? NOWHERE : f->writer[slot / SIM_SLOT_STEP];
 }
 
+/* Adds the writer of a predicate to the candidates. */
 static void add_candidate(following *f, int32_t predicate)
 {
     const int32_t at = writer_of(f, predicate);
@@ -84,6 +85,7 @@ static void add_candidate(following *f, int32_t predicate)
         f->candidates[f->candidate_count++] = at;
 }
 
+/* Returns whether one rule is the negation of the other. */
 static bool are_opposite(uint8_t x, uint8_t y)
 {
     static const uint8_t pairs[][2] = {{RULE_EQUAL, RULE_UNEQUAL},
@@ -95,8 +97,8 @@ static bool are_opposite(uint8_t x, uint8_t y)
     return false;
 }
 
-/* Returns whether a predicate's value follows from the condition, and *holds. Compilers repeat the
- * comparison of the same registers for each use. */
+/* Returns whether the value of a predicate follows from the condition, and stores it in *holds.
+ * Compilers repeat the comparison of the same registers for each use. */
 static bool is_known(const following *f, const condition *known, int32_t predicate, bool *holds)
 {
     const int32_t at = writer_of(f, predicate);
@@ -208,6 +210,7 @@ static void find_drop(following *f, sim_instruction *c, size_t load)
         }
 }
 
+/* Finds the writer of each slot. */
 static void find_writers(following *f, size_t steps)
 {
     f->writer = memory_new(steps, sizeof *f->writer);
@@ -222,7 +225,7 @@ static void find_writers(following *f, size_t steps)
                                                                                      : SEVERAL;
         }
     }
-    /* Equal comparisons have equal results only if each register has one writer. */
+    /* Comparisons of the same registers are equal only if each register has one writer. */
     for (size_t i = 0; i < steps; i++) {
         const sim_instruction *c = f->writer[i] >= 0 ? &f->program->code[f->writer[i]] : NULL;
         if (c && sim_is_comparison(c) &&
@@ -231,7 +234,8 @@ static void find_writers(following *f, size_t steps)
     }
 }
 
-/* The rule needs each use after the only write, so programs may not read unwritten registers. */
+/* The rule holds only if each use of a register comes after its only write, so programs that read
+ * unwritten registers are left out. */
 void facts_find_drops(sim_program *p)
 {
     if (p->reads_unwritten)
